@@ -1,0 +1,114 @@
+//! Seeded randomness that is the same on every machine.
+//!
+//! A [`Seed`] is a key, and a [`Draws`] the stream that belongs to it: a pure function of the key, with no state
+//! anywhere else. That is what common random numbers need: the fate of a packet is drawn from the key (run, link,
+//! sending time), so it does not depend on who else sent what. The generator is SplitMix64 (Steele, Lea and Flood,
+//! 2014). The laws are written here because the platform's logarithm and sine differ in the last bit between machines,
+//! and a crate that picks its maths by a feature flag may change under us.
+
+/// The key of a stream of random numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seed(u64);
+
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+const fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Seed {
+    /// The key with this number.
+    #[must_use]
+    pub const fn new(number: u64) -> Self {
+        Self(mix(number ^ GOLDEN))
+    }
+
+    /// The key below this one with that label; different labels give unrelated streams.
+    #[must_use]
+    pub const fn child(self, label: u64) -> Self {
+        Self(mix(self.0.wrapping_add(mix(label.wrapping_mul(GOLDEN) ^ 0xd1b5_4a32_d192_ed03))))
+    }
+
+    /// The number that makes up this key.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The stream of this key, from its beginning.
+    #[must_use]
+    pub const fn draws(self) -> Draws {
+        Draws { state: self.0 }
+    }
+}
+
+/// A stream of random numbers.
+#[derive(Clone, Debug)]
+pub struct Draws {
+    state: u64,
+}
+
+impl Draws {
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(GOLDEN);
+        mix(self.state)
+    }
+
+    /// Uniform in [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// Uniform in [low, high).
+    pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    /// A whole number below `bound`, which must not be 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        // The bias of this reduction is below 2^-64 times the bound.
+        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// True with this probability.
+    pub fn chance(&mut self, probability: f64) -> bool {
+        self.unit() < probability
+    }
+
+    /// Exponential with this mean.
+    pub fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * libm::log(1.0 - self.unit())
+    }
+
+    /// Normal with mean 0 and standard deviation 1 (Box and Muller's; the second value is not kept, so that a stream
+    /// has no state but its position).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
+        radius * libm::cos(2.0 * core::f64::consts::PI * self.unit())
+    }
+
+    /// Gamma with this shape and scale, both positive (Marsaglia and Tsang's).
+    pub fn gamma(&mut self, shape: f64, scale: f64) -> f64 {
+        if shape < 1.0 {
+            let boost = libm::pow(1.0 - self.unit(), 1.0 / shape);
+            return self.gamma(shape + 1.0, scale) * boost;
+        }
+        let d = shape - 1.0 / 3.0;
+        let c = 1.0 / (9.0 * d).sqrt();
+        loop {
+            let x = self.normal();
+            let t = 1.0 + c * x;
+            if t <= 0.0 {
+                continue;
+            }
+            let v = t * t * t;
+            let u = 1.0 - self.unit();
+            if libm::log(u) < 0.5 * x * x + d - d * v + d * libm::log(v) {
+                return d * v * scale;
+            }
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! A session as bytes: what every machine was told, when, and what it answered.
+//!
+//! A transcript starts with the configuration and the seed. Then come the calls in order, each with its node and its
+//! `now`, and behind each call what the node transmitted when it was drained. Because a machine learns nothing in any
+//! other way, [`replay`] can feed fresh machines the same calls and demand the same bytes.
+//!
+//! Layout: `"EVKT"`, version, configuration (length, bytes), seed, then records. A record is a tag, and for calls the
+//! node and the time; variable parts have a 32-bit length in front.
+
+use crate::endpoint::{Channel, Endpoint};
+use crate::peer::{PeerChange, PeerId};
+use crate::time::LocalTime;
+use crate::wire::{Malformed, Reader, Wire};
+
+const MAGIC: &[u8; 4] = b"EVKT";
+const VERSION: u8 = 1;
+
+const COMMAND: u8 = 1;
+const MESSAGE: u8 = 2;
+const JOINED: u8 = 3;
+const LEFT: u8 = 4;
+const TIMEOUT: u8 = 5;
+const TRANSMIT: u8 = 6;
+
+/// A transcript being written. Take what has gathered with [`Recorder::take`] and append it to wherever it is kept.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    bytes: Vec<u8>,
+}
+
+fn emit_slice(slice: &[u8], bytes: &mut Vec<u8>) {
+    let len = u32::try_from(slice.len()).expect("a part of a transcript is below 4 GiB");
+    len.emit(bytes);
+    bytes.extend_from_slice(slice);
+}
+
+fn parse_slice<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], Malformed> {
+    let len = reader.read::<u32>()?;
+    reader.take(len as usize)
+}
+
+impl Recorder {
+    /// Begins a transcript.
+    #[must_use]
+    pub fn new(config: &[u8], seed: u64) -> Self {
+        let mut bytes = MAGIC.to_vec();
+        bytes.push(VERSION);
+        emit_slice(config, &mut bytes);
+        seed.emit(&mut bytes);
+        Self { bytes }
+    }
+
+    fn call(&mut self, tag: u8, node: u32, now: LocalTime) {
+        self.bytes.push(tag);
+        node.emit(&mut self.bytes);
+        now.emit(&mut self.bytes);
+    }
+
+    /// The application said something.
+    pub fn command<C: Wire>(&mut self, node: u32, now: LocalTime, command: &C) {
+        self.call(COMMAND, node, now);
+        let mut body = Vec::new();
+        command.emit(&mut body);
+        emit_slice(&body, &mut self.bytes);
+    }
+
+    /// Bytes arrived.
+    pub fn message(&mut self, node: u32, now: LocalTime, from: PeerId, channel: Channel, message: &[u8]) {
+        self.call(MESSAGE, node, now);
+        from.0.emit(&mut self.bytes);
+        channel.emit(&mut self.bytes);
+        emit_slice(message, &mut self.bytes);
+    }
+
+    /// A peer came or went.
+    pub fn peer(&mut self, node: u32, now: LocalTime, change: PeerChange) {
+        match change {
+            PeerChange::Joined { peer, datagram_max } => {
+                self.call(JOINED, node, now);
+                peer.0.emit(&mut self.bytes);
+                (datagram_max as u64).emit(&mut self.bytes);
+            }
+            PeerChange::Left { peer } => {
+                self.call(LEFT, node, now);
+                peer.0.emit(&mut self.bytes);
+            }
+        }
+    }
+
+    /// A timeout was due.
+    pub fn timeout(&mut self, node: u32, now: LocalTime) {
+        self.call(TIMEOUT, node, now);
+    }
+
+    /// The node of the last call transmitted this.
+    pub fn transmit(&mut self, to: PeerId, channel: Channel, message: &[u8]) {
+        self.bytes.push(TRANSMIT);
+        to.0.emit(&mut self.bytes);
+        channel.emit(&mut self.bytes);
+        emit_slice(message, &mut self.bytes);
+    }
+
+    /// What has been written since the last take.
+    #[must_use]
+    pub fn take(&mut self) -> Vec<u8> {
+        core::mem::take(&mut self.bytes)
+    }
+}
+
+impl Wire for Channel {
+    fn emit(&self, bytes: &mut Vec<u8>) {
+        bytes.push(match self {
+            Self::Datagram => 0,
+            Self::Reliable => 1,
+        });
+    }
+
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        match reader.read::<u8>()? {
+            0 => Ok(Self::Datagram),
+            1 => Ok(Self::Reliable),
+            _ => Err(Malformed::Field),
+        }
+    }
+}
+
+/// One record of a transcript.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Record<'a, C> {
+    /// A node was called.
+    Call {
+        /// Which one.
+        node: u32,
+        /// Its clock.
+        now: LocalTime,
+        /// What it was told.
+        call: Call<'a, C>,
+    },
+    /// The node of the last call transmitted this.
+    Transmit {
+        /// To whom.
+        to: PeerId,
+        /// How.
+        channel: Channel,
+        /// What.
+        bytes: &'a [u8],
+    },
+}
+
+/// What a node was told.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Call<'a, C> {
+    /// By its application.
+    Command(C),
+    /// By a peer.
+    Message(PeerId, Channel, &'a [u8]),
+    /// That a peer came or went.
+    Peer(PeerChange),
+    /// That its timeout was due.
+    Timeout,
+}
+
+/// A transcript being read: its configuration, its seed, and an iterator over the records.
+#[derive(Clone, Debug)]
+pub struct Transcript<'a> {
+    /// What the session was configured with.
+    pub config: &'a [u8],
+    /// Its seed.
+    pub seed: u64,
+    records: Reader<'a>,
+}
+
+impl<'a> Transcript<'a> {
+    /// Opens a transcript.
+    ///
+    /// # Errors
+    /// [`Malformed`] if the bytes do not begin as a transcript of this version does.
+    pub fn open(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(bytes);
+        if reader.take(MAGIC.len())? != MAGIC {
+            return Err(Malformed::Field);
+        }
+        match reader.read::<u8>()? {
+            VERSION => {}
+            other => return Err(Malformed::Version(other)),
+        }
+        let config = parse_slice(&mut reader)?;
+        let seed = reader.read()?;
+        Ok(Self { config, seed, records: reader })
+    }
+
+    /// The next record; `None` at the end.
+    ///
+    /// # Errors
+    /// [`Malformed`] if the transcript is cut off or damaged.
+    pub fn next_record<C: Wire>(&mut self) -> Result<Option<Record<'a, C>>, Malformed> {
+        if self.records.is_empty() {
+            return Ok(None);
+        }
+        let reader = &mut self.records;
+        let tag = reader.read::<u8>()?;
+        if tag == TRANSMIT {
+            let (to, channel) = (PeerId(reader.read()?), reader.read()?);
+            return Ok(Some(Record::Transmit { to, channel, bytes: parse_slice(reader)? }));
+        }
+        let (node, now) = (reader.read()?, reader.read()?);
+        let call = match tag {
+            COMMAND => {
+                let mut body = Reader::new(parse_slice(reader)?);
+                let command = body.read()?;
+                body.finish()?;
+                Call::Command(command)
+            }
+            MESSAGE => Call::Message(PeerId(reader.read()?), reader.read()?, parse_slice(reader)?),
+            JOINED => {
+                let peer = PeerId(reader.read()?);
+                let datagram_max = usize::try_from(reader.read::<u64>()?).map_err(|_| Malformed::Field)?;
+                Call::Peer(PeerChange::Joined { peer, datagram_max })
+            }
+            LEFT => Call::Peer(PeerChange::Left { peer: PeerId(reader.read()?) }),
+            TIMEOUT => Call::Timeout,
+            other => return Err(Malformed::UnknownTag(other)),
+        };
+        Ok(Some(Record::Call { node, now, call }))
+    }
+}
+
+/// How much of a session was replayed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Replayed {
+    /// Calls that were made.
+    pub calls: u64,
+    /// Messages that came out the same.
+    pub transmits: u64,
+}
+
+/// Why a replay stopped.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The transcript can't be read.
+    #[error("the transcript is damaged after call {calls}: {reason}")]
+    Damaged {
+        /// Calls that were made before.
+        calls: u64,
+        /// What is wrong with it.
+        reason: Malformed,
+    },
+    /// A machine answered otherwise than it did when the transcript was written.
+    #[error("node {node} transmits otherwise than recorded at call {calls}")]
+    Diverged {
+        /// Calls that were made, the diverging one included.
+        calls: u64,
+        /// Which node.
+        node: u32,
+    },
+}
+
+/// Feeds fresh machines the calls of a transcript and demands the same transmitted bytes.
+///
+/// # Errors
+/// [`ReplayError`] where the transcript can't be read or a machine answers otherwise.
+pub fn replay<E>(
+    mut transcript: Transcript<'_>,
+    mut build: impl FnMut(u32) -> E,
+) -> Result<Replayed, ReplayError>
+where
+    E: Endpoint,
+    E::Command: Wire,
+{
+    let mut nodes = std::collections::BTreeMap::new();
+    let mut done = Replayed::default();
+    let mut current: Option<(u32, LocalTime)> = None;
+    let mut bytes = Vec::new();
+    loop {
+        let record = transcript
+            .next_record::<E::Command>()
+            .map_err(|reason| ReplayError::Damaged { calls: done.calls, reason })?;
+        let diverged = |done: Replayed, node| Err(ReplayError::Diverged { calls: done.calls, node });
+        match record {
+            Some(Record::Transmit { to, channel, bytes: expected }) => {
+                let Some((node, now)) = current else { return diverged(done, 0) };
+                let endpoint: &mut E = nodes.get_mut(&node).expect("the node of the last call exists");
+                if endpoint.poll_transmit(now, &mut bytes) != Some((to, channel)) || bytes != expected {
+                    return diverged(done, node);
+                }
+                done.transmits += 1;
+            }
+            next => {
+                if let Some((node, now)) = current {
+                    let endpoint: &mut E = nodes.get_mut(&node).expect("the node of the last call exists");
+                    if endpoint.poll_transmit(now, &mut bytes).is_some() {
+                        return diverged(done, node);
+                    }
+                    while endpoint.poll_event().is_some() {}
+                }
+                let Some(Record::Call { node, now, call }) = next else { return Ok(done) };
+                let endpoint = nodes.entry(node).or_insert_with(|| build(node));
+                match call {
+                    Call::Command(command) => endpoint.handle_command(now, command),
+                    // What was rejected then is rejected now; the bytes that follow show any difference.
+                    Call::Message(from, channel, message) => {
+                        let _ = endpoint.handle_message(now, from, channel, message);
+                    }
+                    Call::Peer(change) => endpoint.handle_peer(now, change),
+                    Call::Timeout => endpoint.handle_timeout(now),
+                }
+                done.calls += 1;
+                current = Some((node, now));
+            }
+        }
+    }
+}

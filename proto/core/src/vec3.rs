@@ -1,0 +1,106 @@
+//! A vector in space. Motion in the plane has `z = 0` throughout; adding zeros changes no bit of a plane result.
+
+use core::ops::{Add, Mul, Neg, Sub};
+
+/// A position, velocity or acceleration in world units.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Vec3 {
+    /// East.
+    pub x: f64,
+    /// North.
+    pub y: f64,
+    /// Up.
+    pub z: f64,
+}
+
+impl Vec3 {
+    /// The null vector.
+    pub const ZERO: Self = Self::new(0.0, 0.0, 0.0);
+
+    /// A vector from its three coordinates.
+    #[must_use]
+    pub const fn new(x: f64, y: f64, z: f64) -> Self {
+        Self { x, y, z }
+    }
+
+    /// A vector in the plane.
+    #[must_use]
+    pub const fn xy(x: f64, y: f64) -> Self {
+        Self::new(x, y, 0.0)
+    }
+
+    /// The scalar product.
+    #[must_use]
+    pub fn dot(self, other: Self) -> f64 {
+        self.x * other.x + self.y * other.y + self.z * other.z
+    }
+
+    /// The vector product.
+    #[must_use]
+    pub fn cross(self, other: Self) -> Self {
+        Self::new(
+            self.y * other.z - self.z * other.y,
+            self.z * other.x - self.x * other.z,
+            self.x * other.y - self.y * other.x,
+        )
+    }
+
+    /// The square of the length.
+    #[must_use]
+    pub fn length_squared(self) -> f64 {
+        self.dot(self)
+    }
+
+    /// The length.
+    #[must_use]
+    pub fn length(self) -> f64 {
+        self.length_squared().sqrt()
+    }
+
+    /// The distance to another point.
+    #[must_use]
+    pub fn distance(self, other: Self) -> f64 {
+        (self - other).length()
+    }
+
+    /// This vector turned about the vertical axis by the angle with that cosine and sine, to the left when positive.
+    #[must_use]
+    pub fn turned(self, cos: f64, sin: f64) -> Self {
+        Self::new(self.x * cos - self.y * sin, self.x * sin + self.y * cos, self.z)
+    }
+
+    /// Whether each coordinate is a finite number of at most this size.
+    #[must_use]
+    pub fn within(self, limit: f64) -> bool {
+        // Comparisons with NaN are false, so NaN is never within.
+        self.x.abs() <= limit && self.y.abs() <= limit && self.z.abs() <= limit
+    }
+}
+
+impl Add for Vec3 {
+    type Output = Self;
+    fn add(self, o: Self) -> Self {
+        Self::new(self.x + o.x, self.y + o.y, self.z + o.z)
+    }
+}
+
+impl Sub for Vec3 {
+    type Output = Self;
+    fn sub(self, o: Self) -> Self {
+        Self::new(self.x - o.x, self.y - o.y, self.z - o.z)
+    }
+}
+
+impl Neg for Vec3 {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self::new(-self.x, -self.y, -self.z)
+    }
+}
+
+impl Mul<f64> for Vec3 {
+    type Output = Self;
+    fn mul(self, k: f64) -> Self {
+        Self::new(self.x * k, self.y * k, self.z * k)
+    }
+}
