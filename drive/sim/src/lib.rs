@@ -1,1 +1,67 @@
+//! A discrete-event world for [`Endpoint`](evenkeel_core::Endpoint)s: nodes with clocks, links with faults, and a queue of what happens next.
+//!
+//! The world is a driver like any other. It turns the crank of real protocol machines with the true time of the
+//! simulation, carries their bytes over [links](evenkeel_link::Link), and can [record](World::record) every call. It
+//! reads no clock and draws nothing but from its seed, so a run is a function of seed and calls: the same ones give the
+//! same bytes on every machine.
+//!
+//! Its law: after each call on a node, everything the node wants to transmit is put on its links, then its events go to
+//! the [`Observer`], then its timeout is noted. What happens at the same instant happens in the order in which it was
+//! caused.
+//!
+//! ```
+//! use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, Span};
+//! use evenkeel_link::{ClockFaults, LinkFaults, TrueTime};
+//! use evenkeel_sim::{NodeId, World};
+//!
+//! /// Says its name to whoever joins, and reports the names it hears.
+//! struct Greeter { name: u8, greet: Option<PeerId>, heard: Option<u8> }
+//!
+//! impl Endpoint for Greeter {
+//!     type Command = ();
+//!     type Event = u8;
+//!     fn handle_command(&mut self, _: LocalTime, (): ()) {}
+//!     fn handle_message(&mut self, _: LocalTime, _: PeerId, _: Channel, bytes: &[u8]) -> Result<(), Rejected> {
+//!         self.heard = bytes.first().copied();
+//!         Ok(())
+//!     }
+//!     fn handle_peer(&mut self, _: LocalTime, change: PeerChange) {
+//!         self.greet = Some(change.peer());
+//!     }
+//!     fn handle_timeout(&mut self, _: LocalTime) {}
+//!     fn poll_transmit(&mut self, _: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
+//!         bytes.clear();
+//!         bytes.push(self.name);
+//!         self.greet.take().map(|peer| (peer, Channel::Datagram))
+//!     }
+//!     fn poll_event(&mut self) -> Option<u8> { self.heard.take() }
+//!     fn poll_timeout(&self) -> Option<LocalTime> { None }
+//! }
+//!
+//! let greeter = |name| Greeter { name, greet: None, heard: None };
+//! let mut world = World::new(Seed::new(1));
+//! let anna = world.add_node(greeter(b'a'), ClockFaults::default());
+//! let bert = world.add_node(greeter(b'b'), ClockFaults::default());
+//! let delay = |millis| LinkFaults::constant(Span::from_millis(millis));
+//! world.connect(anna, bert, delay(30), delay(50));
+//! world.join(anna, bert, 1200);
+//!
+//! let mut heard = Vec::new();
+//! let mut note = |at: TrueTime, node: NodeId, name: u8| heard.push((at.as_nanos() / 1_000_000, node, name));
+//! world.run_until(TrueTime::from_nanos(1_000_000_000), &mut note);
+//! assert_eq!(heard, [(30, bert, b'a'), (50, anna, b'b')]);
+//! ```
 
+mod crank;
+mod network;
+mod node;
+mod observer;
+mod packets;
+mod queue;
+mod recording;
+mod world;
+
+pub use network::LinkCounters;
+pub use node::NodeId;
+pub use observer::Observer;
+pub use world::World;

@@ -1,0 +1,219 @@
+//! Export error between DR vectors of any kind.
+//!
+//! A [`Divergence`] is how two paths drift apart from an instant on. Two linear paths have the closed form of
+//! [`linear`]; arcs and parabolas are integrated by adaptive Gauss-Kronrod quadrature to 1e-9.
+//!
+//! Deviation: the thesis integrates the chord of an arc, which overstates a fresh divergence by half. Here the arc
+//! itself is integrated.
+//!
+//! Symbols: `P`, `V` differences of position and velocity at the start; `U` the second path's velocity; `A` the
+//! difference of accelerations; `w1`, `w2` the turn rates. With S(w, t) the way that a unit velocity goes in t while
+//! turning at w, the difference of the paths is `P + S(w1, t) V + (S(w1, t) - S(w2, t)) U + A t^2 / 2`: the small
+//! differences are kept small instead of being subtracted from large positions.
+
+use evenkeel_core::{SessionTime, Vec3};
+
+use crate::linear;
+use crate::vector::{DrVector, half_angle};
+
+/// How two paths drift apart from an instant on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Divergence {
+    /// P: difference of positions at the start.
+    pub position: Vec3,
+    /// V: difference of velocities at the start.
+    pub velocity: Vec3,
+    /// U: velocity of the second path at the start; matters only if one of them turns.
+    pub second_velocity: Vec3,
+    /// A: difference of accelerations.
+    pub acceleration: Vec3,
+    /// Turn rates of the first and the second path.
+    pub turn_rates: [f64; 2],
+}
+
+/// Integral of the distance between two paths over [from, to], in units x seconds.
+#[must_use]
+pub fn export_error(exported: &DrVector, placed: &DrVector, from: SessionTime, to: SessionTime) -> f64 {
+    if to <= from {
+        return 0.0;
+    }
+    Divergence::between(exported, placed, from).integral((to - from).as_secs_f64())
+}
+
+impl Divergence {
+    /// How the paths of two vectors drift apart from a session time on.
+    #[must_use]
+    pub fn between(first: &DrVector, second: &DrVector, from: SessionTime) -> Self {
+        let second_velocity = second.velocity(from);
+        Self {
+            position: first.project(from) - second.project(from),
+            velocity: first.velocity(from) - second_velocity,
+            second_velocity,
+            acceleration: first.acceleration() - second.acceleration(),
+            turn_rates: [first.turn_rate(), second.turn_rate()],
+        }
+    }
+
+    fn is_linear(&self) -> bool {
+        self.turn_rates == [0.0; 2] && self.acceleration == Vec3::ZERO
+    }
+
+    /// The difference of the positions after `t` seconds.
+    #[must_use]
+    pub fn at(&self, t: f64) -> Vec3 {
+        let bent = self.position + self.velocity * t + self.acceleration * (0.5 * t * t);
+        if self.turn_rates == [0.0; 2] { bent } else { self.turning_at(t) }
+    }
+
+    fn turning_at(&self, t: f64) -> Vec3 {
+        let [(sin1, cos1, sinc1), (sin2, cos2, sinc2)] = self.turn_rates.map(|rate| half_angle(rate * t));
+        let turned = self.velocity.turned(cos1 * sinc1, sin1 * sinc1);
+        let swung = self.second_velocity.turned(cos1 * sinc1 - cos2 * sinc2, sin1 * sinc1 - sin2 * sinc2);
+        let plane = (turned + swung) * t;
+        let way = Vec3::new(plane.x, plane.y, self.velocity.z * t);
+        self.position + way + self.acceleration * (0.5 * t * t)
+    }
+
+    /// The rate of change of the difference after `t` seconds.
+    fn rate(&self, t: f64) -> Vec3 {
+        let [(sin1, cos1), (sin2, cos2)] = self.turn_rates.map(|rate| libm::sincos(rate * t));
+        let turned = self.velocity.turned(cos1, sin1);
+        let swung = self.second_velocity.turned(cos1 - cos2, sin1 - sin2);
+        Vec3::new(turned.x + swung.x, turned.y + swung.y, self.velocity.z) + self.acceleration * t
+    }
+
+    /// The distance after `t` seconds.
+    #[must_use]
+    pub fn distance(&self, t: f64) -> f64 {
+        self.at(t).length()
+    }
+
+    /// The integral of the distance over [0, h] seconds.
+    #[must_use]
+    pub fn integral(&self, h: f64) -> f64 {
+        if self.is_linear() {
+            return linear::integral(self.position, self.velocity, h);
+        }
+        self.panels(h).map(|(from, to)| self.panel(from, to)).sum()
+    }
+
+    /// The earliest time at which the integral of the distance reaches `error`, if it does so by `h` seconds.
+    #[must_use]
+    pub fn reaches(&self, error: f64, h: f64) -> Option<f64> {
+        if self.is_linear() {
+            return linear::inverse(self.position, self.velocity, error, h);
+        }
+        if error <= 0.0 {
+            return Some(0.0);
+        }
+        let mut before = 0.0;
+        for (from, to) in self.panels(h) {
+            let panel = self.panel(from, to);
+            if before + panel >= error {
+                let wanted = error - before;
+                return Some(linear::solve(from, to, wanted, |t| (self.panel(from, t), self.distance(t))));
+            }
+            before += panel;
+        }
+        None
+    }
+
+    /// [0, h] in equal parts of at most [`PANEL`] seconds.
+    fn panels(&self, h: f64) -> impl Iterator<Item = (f64, f64)> + use<> {
+        let count = if h > 0.0 { (h / PANEL).ceil().clamp(1.0, PANELS_MAX) } else { 0.0 };
+        let edge = move |index: f64| if index == count { h } else { h * (index / count) };
+        (0..count as u64).map(move |index| (edge(index as f64), edge(index as f64 + 1.0)))
+    }
+
+    /// The integral over one panel, split where the paths come closest: there the distance has a kink or nearly one.
+    fn panel(&self, from: f64, to: f64) -> f64 {
+        let closest = self.closest(from, to);
+        let scale = self.kronrod(from, to).0;
+        self.refine(from, closest, scale, DEPTH_MAX) + self.refine(closest, to, scale, DEPTH_MAX)
+    }
+
+    /// The integral over a part of a panel whose integral is about `scale`, halved until the two rules agree.
+    fn refine(&self, low: f64, high: f64, scale: f64, depth: u32) -> f64 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            return 0.0;
+        }
+        let (fine, coarse) = self.kronrod(low, high);
+        if depth == 0 || (fine - coarse).abs() <= TOLERANCE * scale {
+            return fine;
+        }
+        self.refine(low, middle, scale, depth - 1) + self.refine(middle, high, scale, depth - 1)
+    }
+
+    /// Where in [from, to] the distance is least, if that is inside and the distance falls before and rises after;
+    /// otherwise `from`.
+    fn closest(&self, from: f64, to: f64) -> f64 {
+        let growth = |t: f64| self.at(t).dot(self.rate(t));
+        let (mut low, mut high) = (from, to);
+        if growth(low) >= 0.0 || growth(high) <= 0.0 {
+            return from;
+        }
+        while high - low > 1e-14 * (to - from) {
+            let middle = 0.5 * (low + high);
+            if middle <= low || middle >= high {
+                break;
+            }
+            if growth(middle) < 0.0 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        0.5 * (low + high)
+    }
+
+    /// The 15-point Kronrod value of the integral and the 7-point Gauss value inside it.
+    fn kronrod(&self, low: f64, high: f64) -> (f64, f64) {
+        let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
+        let centre = self.distance(middle);
+        let (mut fine, mut coarse) = (centre * KRONROD[7], centre * GAUSS[3]);
+        for (i, node) in NODES.iter().enumerate() {
+            let pair = self.distance(middle - half * node) + self.distance(middle + half * node);
+            fine += pair * KRONROD[i];
+            if i % 2 == 1 {
+                coarse += pair * GAUSS[i / 2];
+            }
+        }
+        (fine * half, coarse * half)
+    }
+}
+
+/// Longest panel of the quadrature, in seconds.
+const PANEL: f64 = 0.1;
+/// More panels than this are made longer instead: an interval of 17 minutes.
+const PANELS_MAX: f64 = 10_000.0;
+/// How often a panel is halved before its value is taken as it is.
+const DEPTH_MAX: u32 = 40;
+/// Difference of the two rules, relative to the integral, at which a part is done. The finer rule is better than the
+/// difference by orders of magnitude.
+const TOLERANCE: f64 = 1e-9;
+
+/// Nodes of the 15-point Kronrod rule on (0, 1), outermost first.
+const NODES: [f64; 7] = [
+    0.991_455_371_120_812_6,
+    0.949_107_912_342_758_5,
+    0.864_864_423_359_769_1,
+    0.741_531_185_599_394_4,
+    0.586_087_235_467_691_1,
+    0.405_845_151_377_397_2,
+    0.207_784_955_007_898_47,
+];
+/// Its weights, the centre's last.
+const KRONROD: [f64; 8] = [
+    0.022_935_322_010_529_224,
+    0.063_092_092_629_978_55,
+    0.104_790_010_322_250_18,
+    0.140_653_259_715_525_92,
+    0.169_004_726_639_267_9,
+    0.190_350_578_064_785_4,
+    0.204_432_940_075_298_9,
+    0.209_482_141_084_727_82,
+];
+/// Weights of the 7-point Gauss rule on every second node, the centre's last.
+const GAUSS: [f64; 4] =
+    [0.129_484_966_168_869_7, 0.279_705_391_489_276_67, 0.381_830_050_505_118_9, 0.417_959_183_673_469_4];

@@ -1,0 +1,37 @@
+//! The base cases: every vector to everybody, every k-th, or each receiver with probability 1/k.
+
+use super::{FairnessPolicy, Review, SendPlan};
+
+/// Every k-th trigger to every receiver at once; k = 1 is the papers' base case.
+#[derive(Clone, Copy, Debug)]
+pub struct Base {
+    /// k.
+    pub every: u32,
+}
+
+impl FairnessPolicy for Base {
+    fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
+        for pair in review.pairs() {
+            if pair.trigger() % u64::from(self.every) == 0 {
+                plan.send(&pair, review.now());
+            }
+        }
+    }
+}
+
+/// At each trigger each receiver with probability 1/k, independently (thesis, 3.4.1.5).
+#[derive(Clone, Copy, Debug)]
+pub struct Probabilistic {
+    /// k.
+    pub every: u32,
+}
+
+impl FairnessPolicy for Probabilistic {
+    fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
+        for pair in review.pairs() {
+            if review.unit(&pair) * f64::from(self.every) < 1.0 {
+                plan.send(&pair, review.now());
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The deterministic budget algorithm (NetGames'05 section 5.2, thesis 3.4.2): the same frequencies, but each
+//! receiver's next vector is fixed in advance, and the rounding is kept as credit.
+
+use super::frequency::Weights;
+use super::{FairnessPolicy, PairStates, Review, SendPlan};
+
+/// A receiver waits for at most this many triggers. With instantaneous error as the weight, the papers' rule can give
+/// a receiver that happens to have none a frequency of zero, and so never send to it again.
+pub const TRIGGERS_MAX: u64 = 64;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Schedule {
+    /// The trigger at which the receiver is sent to next.
+    due: Option<u64>,
+    credit: f64,
+}
+
+impl Schedule {
+    /// Fixes the next sending after the one at `trigger`.
+    fn advance(&mut self, trigger: u64, frequency: f64) {
+        let wanted = (1.0 / frequency).min(TRIGGERS_MAX as f64) - self.credit;
+        // An interval of 3 that rounding has made 3.0000000000000004 must not become 4.
+        let interval = (wanted - 1e-9).ceil().max(1.0);
+        self.credit = interval - wanted;
+        self.due = Some(trigger + interval as u64);
+    }
+}
+
+/// Sends by a schedule that follows the frequencies.
+#[derive(Clone, Debug)]
+pub struct DeterministicBudget {
+    weights: Weights,
+    schedules: PairStates<Schedule>,
+    frequencies: Vec<f64>,
+}
+
+impl DeterministicBudget {
+    /// A schedule by these weights.
+    #[must_use]
+    pub fn new(weights: Weights) -> Self {
+        Self { weights, schedules: PairStates::default(), frequencies: Vec::new() }
+    }
+}
+
+impl FairnessPolicy for DeterministicBudget {
+    fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
+        let count = review.pairs().count();
+        let equal = (review.budget() / count as f64).min(1.0);
+        let mut any = false;
+        for pair in review.pairs() {
+            let schedule = self.schedules.of(&pair);
+            if schedule.due.is_none() {
+                // Its introduction, one trigger ago, was the first sending, with equal weights.
+                schedule.advance(pair.trigger() - 1, equal);
+            }
+            any |= schedule.due <= Some(pair.trigger());
+        }
+        if !any {
+            return;
+        }
+        self.weights.frequencies(review, &mut self.frequencies);
+        for (pair, frequency) in review.pairs().zip(&self.frequencies) {
+            let schedule = self.schedules.of(&pair);
+            if schedule.due <= Some(pair.trigger()) {
+                plan.send(&pair, review.now());
+                schedule.advance(pair.trigger(), *frequency);
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! From what is known of the receivers to how often each is sent to: the first two steps of the budget algorithms
+//! (NetGames'05 section 5, thesis 3.4.1.2 and 3.4.1.3).
+
+use super::{Pair, Review};
+
+/// How much each measure counts; the three shares sum to one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Weights {
+    /// PA: share of the accumulated export error.
+    pub accumulated: f64,
+    /// PI: share of the export error since the generation of the vector in use.
+    pub instantaneous: f64,
+    /// PT: share of the time since the last sending.
+    pub time: f64,
+}
+
+impl Weights {
+    /// PA alone.
+    pub const PA: Self = Self { accumulated: 1.0, instantaneous: 0.0, time: 0.0 };
+    /// PI alone.
+    pub const PI: Self = Self { accumulated: 0.0, instantaneous: 1.0, time: 0.0 };
+    /// PT alone.
+    pub const PT: Self = Self { accumulated: 0.0, instantaneous: 0.0, time: 1.0 };
+
+    /// The frequencies, in vectors per trigger, of the pairs of a review, in their order.
+    pub fn frequencies(&self, review: &Review<'_>, frequencies: &mut Vec<f64>) {
+        let pairs: Vec<Pair<'_>> = review.pairs().collect();
+        frequencies.clear();
+        frequencies.resize(pairs.len(), 0.0);
+        let now = review.now();
+        let since = |pair: &Pair<'_>| pair.last_sent().map_or(0.0, |sent| (now - sent.sent).as_secs_f64());
+        add_shares(self.accumulated, &pairs, |pair| pair.accumulated(), frequencies);
+        add_shares(self.instantaneous, &pairs, |pair| pair.instantaneous(), frequencies);
+        add_shares(self.time, &pairs, since, frequencies);
+        for frequency in frequencies.iter_mut() {
+            *frequency *= review.budget();
+        }
+        cap(frequencies);
+    }
+}
+
+/// Adds each pair's share of a measure; if all are zero, everybody has the same share.
+fn add_shares(weight: f64, pairs: &[Pair<'_>], measure: impl Fn(&Pair<'_>) -> f64, shares: &mut [f64]) {
+    if weight == 0.0 || pairs.is_empty() {
+        return;
+    }
+    let values: Vec<f64> = pairs.iter().map(measure).collect();
+    let total: f64 = values.iter().sum();
+    for (share, value) in shares.iter_mut().zip(values) {
+        *share += weight * if total > 0.0 { value / total } else { 1.0 / pairs.len() as f64 };
+    }
+}
+
+/// No receiver can be sent more than one vector per trigger: what is above one goes in equal parts to those below,
+/// until nobody is above.
+pub fn cap(frequencies: &mut [f64]) {
+    loop {
+        let mut surplus = 0.0;
+        for frequency in frequencies.iter_mut().filter(|frequency| **frequency > 1.0) {
+            surplus += *frequency - 1.0;
+            *frequency = 1.0;
+        }
+        let below = frequencies.iter().filter(|frequency| **frequency < 1.0).count();
+        if surplus <= 0.0 || below == 0 {
+            return;
+        }
+        for frequency in frequencies.iter_mut().filter(|frequency| **frequency < 1.0) {
+            *frequency += surplus / below as f64;
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What a policy sees, and what it answers.
+
+use evenkeel_core::{PeerId, Seed, SessionTime, Span};
+
+use crate::ledger::{Account, Cursor, Dispatch, ErrorLedger, Flight, Outlook, Track};
+use crate::vector::{DrSeq, DrVector, EntityId};
+
+/// The state of things at a trigger, or when the policy asked to be asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Review<'a> {
+    ledger: &'a ErrorLedger,
+    now: SessionTime,
+    triggered: Option<EntityId>,
+    budget: f64,
+    seed: Seed,
+}
+
+impl<'a> Review<'a> {
+    pub(crate) const fn new(
+        ledger: &'a ErrorLedger,
+        now: SessionTime,
+        triggered: Option<EntityId>,
+        budget: f64,
+        seed: Seed,
+    ) -> Self {
+        Self { ledger, now, triggered, budget, seed }
+    }
+
+    /// The session's time.
+    #[must_use]
+    pub const fn now(&self) -> SessionTime {
+        self.now
+    }
+
+    /// The entity that triggered; `None` when the policy had asked to be asked.
+    #[must_use]
+    pub const fn triggered(&self) -> Option<EntityId> {
+        self.triggered
+    }
+
+    /// DR vectors that may be sent per trigger, averaged over time.
+    #[must_use]
+    pub const fn budget(&self) -> f64 {
+        self.budget
+    }
+
+    /// The pairs to decide on: those of the entity that triggered, or all.
+    pub fn pairs(&self) -> impl Iterator<Item = Pair<'a>> + '_ {
+        let tracks = match self.triggered {
+            Some(entity) => self.ledger.tracks.range(entity..=entity),
+            None => self.ledger.tracks.range(..),
+        };
+        tracks.flat_map(move |(_, track)| track.slots.iter().map(move |&slot| self.pair(track, slot)))
+    }
+
+    fn pair(&self, track: &'a Track, slot: usize) -> Pair<'a> {
+        let account = self.ledger.account(slot);
+        let outlook = self.ledger.outlook(account.receiver, self.now);
+        Pair { slot, account, track, outlook }
+    }
+
+    /// A random number in [0, 1) for a pair, the same whenever this moment is run again.
+    #[must_use]
+    pub fn unit(&self, pair: &Pair<'_>) -> f64 {
+        self.seed.child(u64::from(pair.receiver().0)).child(u64::from(pair.entity().0)).draws().unit()
+    }
+}
+
+/// One entity at one receiver, as the sender knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'a> {
+    slot: usize,
+    account: &'a Account,
+    track: &'a Track,
+    outlook: Outlook,
+}
+
+impl Pair<'_> {
+    /// The entity.
+    #[must_use]
+    pub const fn entity(&self) -> EntityId {
+        self.account.entity
+    }
+
+    /// The receiver.
+    #[must_use]
+    pub const fn receiver(&self) -> PeerId {
+        self.account.receiver
+    }
+
+    /// The number of this trigger of the entity; its introduction was number 0.
+    #[must_use]
+    pub const fn trigger(&self) -> u64 {
+        self.track.triggers - 1
+    }
+
+    /// The newest vector of the entity and its number.
+    #[must_use]
+    pub fn newest(&self) -> (DrSeq, &DrVector) {
+        self.track.history.newest()
+    }
+
+    /// When the owner's time threshold makes a new vector in any case; the end of time if it never does.
+    #[must_use]
+    pub const fn expires(&self) -> SessionTime {
+        self.track.expires
+    }
+
+    /// A vector of the entity by its number, while it is kept.
+    #[must_use]
+    pub fn vector(&self, seq: DrSeq) -> Option<&DrVector> {
+        self.track.history.vector(seq)
+    }
+
+    /// The vector that was last sent, introductions included.
+    #[must_use]
+    pub const fn last_sent(&self) -> Option<Dispatch> {
+        self.account.last_sent
+    }
+
+    /// The vector that waits for its time since an earlier trigger.
+    #[must_use]
+    pub const fn held(&self) -> Option<Dispatch> {
+        self.account.held
+    }
+
+    /// The estimated delay to the receiver.
+    #[must_use]
+    pub const fn delay(&self) -> Span {
+        self.outlook.delay
+    }
+
+    /// AEE: the accumulated export error up to now.
+    #[must_use]
+    pub fn accumulated(&self) -> f64 {
+        self.accumulated_at(self.outlook.now, Flight::Estimated)
+    }
+
+    /// The accumulated export error at a time, if nothing is sent until then; `flight` says how long what is in flight
+    /// is taken to travel.
+    #[must_use]
+    pub fn accumulated_at(&self, at: SessionTime, flight: Flight) -> f64 {
+        self.cursor(at, flight).map_or(0.0, |cursor| cursor.error)
+    }
+
+    /// The earliest time from now on, up to `by`, at which the accumulated error reaches `error` if nothing is sent.
+    #[must_use]
+    pub fn reaches(&self, error: f64, by: SessionTime, flight: Flight) -> Option<SessionTime> {
+        self.account.reaches(&self.track.history, &self.outlook, flight, error, by)
+    }
+
+    /// The export error since the generation of the vector that the receiver is using by now.
+    #[must_use]
+    pub fn instantaneous(&self) -> f64 {
+        let Some(cursor) = self.cursor(self.outlook.now, Flight::Estimated) else { return 0.0 };
+        let history = &self.track.history;
+        let start = cursor.vector.generated;
+        // From its generation on, the receiver's vector is compared with what was exported.
+        let mut walk = Cursor { at: start, exported: cursor.placed, error: 0.0, ..cursor };
+        walk.integrate_to(history, self.outlook.now);
+        walk.error
+    }
+
+    fn cursor(&self, at: SessionTime, flight: Flight) -> Option<Cursor> {
+        self.account.estimate(&self.track.history, &self.outlook, flight, at)
+    }
+
+    pub(crate) const fn slot(&self) -> usize {
+        self.slot
+    }
+}
+
+/// What a policy decided: dispatches, each of a vector to a receiver at a time.
+#[derive(Clone, Debug, Default)]
+pub struct SendPlan {
+    dispatches: Vec<(usize, Dispatch)>,
+}
+
+impl SendPlan {
+    /// Sends the newest vector to a receiver at a time; now or earlier means at once.
+    pub fn send(&mut self, pair: &Pair<'_>, at: SessionTime) {
+        self.send_vector(pair, pair.newest().0, at);
+    }
+
+    /// Sends a vector by its number.
+    pub fn send_vector(&mut self, pair: &Pair<'_>, seq: DrSeq, at: SessionTime) {
+        self.dispatches.push((pair.slot(), Dispatch { seq, sent: at }));
+    }
+
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (usize, Dispatch)> + '_ {
+        self.dispatches.drain(..)
+    }
+}
+
+/// A policy's own notes on each pair; a new pair starts with the default.
+#[derive(Clone, Debug, Default)]
+pub struct PairStates<T> {
+    states: Vec<(u64, T)>,
+}
+
+impl<T: Default> PairStates<T> {
+    /// The notes on a pair.
+    pub fn of(&mut self, pair: &Pair<'_>) -> &mut T {
+        let (slot, id) = (pair.slot, pair.account.id);
+        if self.states.len() <= slot {
+            self.states.resize_with(slot + 1, Default::default);
+        }
+        let state = &mut self.states[slot];
+        if state.0 != id {
+            *state = (id, T::default());
+        }
+        &mut state.1
+    }
+}

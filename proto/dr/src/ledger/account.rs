@@ -1,0 +1,250 @@
+//! What the sender knows of one entity's copy at one receiver.
+//!
+//! The receiver's placed path is known exactly up to a horizon: the sending of the first vector whose fate is unknown,
+//! or the newest reported arrival if that is later (reports are complete and in order of arrival, and a vector older
+//! than one that has arrived can no longer matter). Up to the horizon the error is settled (the papers' CEE). Beyond
+//! it the error is estimated from the sending times and the delay estimate (EEE).
+
+use std::collections::VecDeque;
+
+use evenkeel_core::{PeerId, SessionTime, Span};
+
+use super::cursor::Cursor;
+use crate::history::History;
+use crate::placement::Placement;
+use crate::vector::{DrSeq, DrVector, EntityId};
+
+/// Dispatches whose fate is unknown, per account; when full, the oldest is forgotten and the horizon stays before it.
+pub const IN_FLIGHT_MAX: usize = 256;
+/// Reported arrivals that wait for the exported path to become known, per account; when full, the oldest settles as if
+/// it were.
+pub const ARRIVALS_MAX: usize = 256;
+
+/// A DR vector on its way to a receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dispatch {
+    /// Which vector.
+    pub seq: DrSeq,
+    /// When it was sent.
+    pub sent: SessionTime,
+}
+
+/// How long what is in flight is taken to travel when an error is estimated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Flight {
+    /// As long as the delay estimate says.
+    #[default]
+    Estimated,
+    /// No time at all: the thesis' text for its scheduling algorithms.
+    Instant,
+}
+
+/// What an estimate needs to know of the receiver and of now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outlook {
+    pub(crate) now: SessionTime,
+    pub(crate) delay: Span,
+    pub(crate) lost_after: Span,
+    pub(crate) known_until: SessionTime,
+    pub(crate) placement: Placement,
+}
+
+/// The account of one entity at one receiver.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// Unlike its place in the ledger, never used again.
+    pub(crate) id: u64,
+    pub(crate) entity: EntityId,
+    pub(crate) receiver: PeerId,
+    pub(crate) held: Option<Dispatch>,
+    pub(crate) last_sent: Option<Dispatch>,
+    pub(crate) sent: u64,
+    cursor: Option<Cursor>,
+    arrivals: VecDeque<(DrSeq, SessionTime)>,
+    newest_arrived: Option<DrSeq>,
+    in_flight: VecDeque<Dispatch>,
+    forgotten: Option<Dispatch>,
+}
+
+impl Account {
+    pub(crate) fn new(id: u64, entity: EntityId, receiver: PeerId) -> Self {
+        Self {
+            id,
+            entity,
+            receiver,
+            held: None,
+            last_sent: None,
+            sent: 0,
+            cursor: None,
+            arrivals: VecDeque::new(),
+            newest_arrived: None,
+            in_flight: VecDeque::new(),
+            forgotten: None,
+        }
+    }
+
+    /// A vector leaves for the receiver.
+    pub(crate) fn open(&mut self, dispatch: Dispatch) {
+        if self.in_flight.len() == IN_FLIGHT_MAX
+            && let Some(oldest) = self.in_flight.pop_front()
+            && Some(oldest.seq) > self.newest_arrived
+        {
+            // Keep the earliest sending time, and the newest number that must be overtaken before it can be dropped.
+            let sent = self.forgotten.map_or(oldest.sent, |f| f.sent.min(oldest.sent));
+            let seq = self.forgotten.map_or(oldest.seq, |f| f.seq.max(oldest.seq));
+            self.forgotten = Some(Dispatch { seq, sent });
+        }
+        self.in_flight.push_back(dispatch);
+        self.last_sent = Some(dispatch);
+    }
+
+    /// The receiver reports an arrival. Gives the dispatch back if it is still known.
+    pub(crate) fn arrived(&mut self, seq: DrSeq, at: SessionTime) -> Option<Dispatch> {
+        let index = self.in_flight.iter().position(|dispatch| dispatch.seq == seq);
+        let dispatch = index.and_then(|index| self.in_flight.remove(index));
+        let sent_to_it = dispatch.is_some() || self.forgotten.is_some_and(|f| seq <= f.seq);
+        if sent_to_it && Some(seq) > self.newest_arrived {
+            self.newest_arrived = Some(seq);
+            self.arrivals.push_back((seq, at));
+            self.forgotten = self.forgotten.filter(|f| f.seq > seq);
+        }
+        dispatch
+    }
+
+    /// When a vector whose fate is unknown was sent.
+    pub(crate) fn in_flight_sent(&self, seq: DrSeq) -> Option<SessionTime> {
+        self.in_flight.iter().find(|dispatch| dispatch.seq == seq).map(|dispatch| dispatch.sent)
+    }
+
+    /// When the fate of what has been sent is first unknown; `None`: all of it is known.
+    fn first_unknown(&self) -> Option<SessionTime> {
+        let in_flight =
+            self.in_flight.iter().filter(|d| Some(d.seq) > self.newest_arrived).map(|d| d.sent).min();
+        let forgotten = self.forgotten.map(|f| f.sent);
+        [in_flight, forgotten].into_iter().flatten().min()
+    }
+
+    /// Settles the error as far as both paths are known.
+    pub(crate) fn settle(&mut self, history: &History, outlook: &Outlook) {
+        let exact = history.exact_until();
+        while let Some(&(seq, at)) = self.arrivals.front()
+            && (at <= exact || self.arrivals.len() > ARRIVALS_MAX)
+        {
+            self.arrivals.pop_front();
+            self.arrive(history, outlook, seq, at);
+        }
+        let Some(cursor) = &self.cursor else { return };
+        if self.arrivals.is_empty() {
+            let unknown = self.first_unknown().unwrap_or(outlook.now);
+            let horizon = unknown.max(outlook.known_until).min(exact).max(cursor.at);
+            if let Some(cursor) = &mut self.cursor {
+                cursor.integrate_to(history, horizon);
+            }
+        }
+    }
+
+    fn arrive(&mut self, history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) {
+        let Some(vector) = placed(history, outlook, seq, at) else { return };
+        match &mut self.cursor {
+            Some(cursor) => {
+                cursor.integrate_to(history, at);
+                cursor.place(seq, vector);
+            }
+            None => self.cursor = Some(Cursor::open(history, seq, vector, at)),
+        }
+    }
+
+    /// The oldest exported vector that this account still needs.
+    pub(crate) fn needs(&self, history: &History) -> DrSeq {
+        match (&self.cursor, self.in_flight.front()) {
+            (Some(cursor), _) => cursor.exported,
+            (None, Some(_)) => history.first(),
+            (None, None) => history.newest().0,
+        }
+    }
+
+    /// Settles by estimate up to a vector that is about to be given up.
+    pub(crate) fn give_up(&mut self, history: &History, outlook: &Outlook, until: SessionTime) {
+        if let Some(cursor) = self.estimate(history, outlook, Flight::Estimated, until) {
+            self.cursor = Some(cursor);
+            self.arrivals.retain(|(seq, at)| *at > until && *seq > cursor.placed);
+        }
+    }
+
+    /// The cursor moved on to `to` by what is known and, beyond, estimated; `None` before the first arrival.
+    pub(crate) fn estimate(
+        &self,
+        history: &History,
+        outlook: &Outlook,
+        flight: Flight,
+        to: SessionTime,
+    ) -> Option<Cursor> {
+        let mut cursor = self.cursor?;
+        for (seq, at) in self.expected(outlook, flight) {
+            let at = at.max(cursor.at);
+            if at > to {
+                break;
+            }
+            cursor.integrate_to(history, at);
+            if let Some(vector) = placed(history, outlook, seq, at) {
+                cursor.place(seq, vector);
+            }
+        }
+        cursor.integrate_to(history, to);
+        Some(cursor)
+    }
+
+    /// The earliest time, from now on and up to `by`, at which the error reaches `error`.
+    pub(crate) fn reaches(
+        &self,
+        history: &History,
+        outlook: &Outlook,
+        flight: Flight,
+        error: f64,
+        by: SessionTime,
+    ) -> Option<SessionTime> {
+        let mut cursor = self.estimate(history, outlook, flight, outlook.now)?;
+        for (seq, at) in self.expected(outlook, flight) {
+            if at <= outlook.now {
+                continue;
+            }
+            if at >= by {
+                break;
+            }
+            if let Some(time) = cursor.reach(history, error, at) {
+                return Some(time);
+            }
+            if let Some(vector) = placed(history, outlook, seq, at) {
+                cursor.place(seq, vector);
+            }
+        }
+        cursor.reach(history, error, by)
+    }
+
+    /// Arrivals that are reported but not settled, then those that are expected, in order of time.
+    fn expected(&self, outlook: &Outlook, flight: Flight) -> impl Iterator<Item = (DrSeq, SessionTime)> + '_ {
+        let Outlook { now, delay, lost_after, known_until, .. } = *outlook;
+        let delay = if flight == Flight::Instant { Span::ZERO } else { delay };
+        let reported = self.arrivals.iter().copied();
+        let expected = self
+            .in_flight
+            .iter()
+            .filter(move |d| Some(d.seq) > self.newest_arrived && now - d.sent <= lost_after)
+            .map(move |d| (d.seq, (d.sent + delay).max(known_until)));
+        reported.chain(expected)
+    }
+
+    /// The error that is settled, and up to when.
+    #[must_use]
+    pub fn settled(&self) -> Option<(f64, SessionTime)> {
+        self.cursor.map(|cursor| (cursor.error, cursor.at))
+    }
+}
+
+/// The vector as the receiver placed it when it arrived.
+fn placed(history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) -> Option<DrVector> {
+    let vector = history.vector(seq)?;
+    // A receiver that places by its own delay estimate is taken to estimate well: the sender can't know its figure.
+    let placement = if outlook.placement == Placement::Local { Placement::Local } else { Placement::Global };
+    Some(placement.place(vector, vector.generated, at, Span::ZERO))
+}

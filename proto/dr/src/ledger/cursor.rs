@@ -1,0 +1,86 @@
+//! One receiver's error, read along the exported path: the walk that both the settled and the estimated error take.
+
+use evenkeel_core::SessionTime;
+
+use crate::divergence::{Divergence, export_error};
+use crate::history::History;
+use crate::vector::{DrSeq, DrVector};
+
+/// A point on the exported path with what a receiver shows there and the error it has gathered up to there.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor {
+    /// How far the error is counted.
+    pub at: SessionTime,
+    /// The vector that is exported at that time.
+    pub exported: DrSeq,
+    /// The number of the vector that the receiver places.
+    pub placed: DrSeq,
+    /// That vector, as the receiver placed it.
+    pub vector: DrVector,
+    /// The export error so far.
+    pub error: f64,
+}
+
+impl Cursor {
+    /// The error of a receiver begins to count when its first vector arrives.
+    #[must_use]
+    pub fn open(history: &History, placed: DrSeq, vector: DrVector, at: SessionTime) -> Self {
+        let mut cursor = Self { at: SessionTime::MIN, exported: history.first(), placed, vector, error: 0.0 };
+        while let Some((seq, next)) = history.after(cursor.exported)
+            && next.generated <= at
+        {
+            cursor.exported = seq;
+        }
+        cursor.at = at;
+        cursor
+    }
+
+    /// Counts the error up to a time, at most to the entity's end. Time never runs back.
+    pub fn integrate_to(&mut self, history: &History, to: SessionTime) {
+        let to = history.ended().map_or(to, |end| to.min(end));
+        while self.at < to {
+            let next = history.after(self.exported).filter(|(_, vector)| vector.generated <= to);
+            let until = next.map_or(to, |(_, vector)| vector.generated);
+            if let Some(exported) = history.vector(self.exported)
+                && until > self.at
+                // Nearly always the receiver has the very vector that is exported, and there is nothing to integrate.
+                && !(self.placed == self.exported && *exported == self.vector)
+            {
+                self.error += export_error(exported, &self.vector, self.at, until);
+            }
+            self.at = self.at.max(until);
+            match next {
+                Some((seq, _)) => self.exported = seq,
+                None => break,
+            }
+        }
+    }
+
+    /// A vector arrives here and now. The newest generated wins: an older one is never placed.
+    pub fn place(&mut self, seq: DrSeq, vector: DrVector) {
+        if seq > self.placed {
+            self.placed = seq;
+            self.vector = vector;
+        }
+    }
+
+    /// The earliest time, up to `by`, at which the error reaches `error`, the newest vector being exported all the
+    /// while; otherwise counts up to `by`.
+    pub fn reach(&mut self, history: &History, error: f64, by: SessionTime) -> Option<SessionTime> {
+        if self.error >= error {
+            return Some(self.at);
+        }
+        if by <= self.at {
+            return None;
+        }
+        let (_, newest) = history.newest();
+        let divergence = Divergence::between(newest, &self.vector, self.at);
+        match divergence.reaches(error - self.error, (by - self.at).as_secs_f64()) {
+            Some(after) => Some(self.at + evenkeel_core::Span::from_secs_f64(after)),
+            None => {
+                self.integrate_to(history, by);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! A player's machine: owner of its own entities, receiver of everybody else's.
+
+use evenkeel_core::{
+    Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, SessionClock, SessionTime,
+    Synchronized, Vec3, Wire,
+};
+
+use crate::config::{DrConfig, Topology};
+use crate::fairness::PolicyKind;
+use crate::ledger::ErrorLedger;
+use crate::message::{Frame, emit_state, frames, parse_state};
+use crate::outbox::Outbox;
+use crate::owner::{Generated, Owner};
+use crate::receiver::{Events, Receiver};
+use crate::sender::Sender;
+use crate::uplink::Uplink;
+use crate::vector::{DrSeq, DrVector, EntityId, MotionState};
+
+/// What the game tells its peer.
+#[derive(Clone, PartialEq, Debug)]
+pub enum DrCommand {
+    /// One of this peer's entities is here and moves like this; said at every tick. The first time introduces it.
+    Observe {
+        /// Which.
+        entity: EntityId,
+        /// How it moves.
+        state: MotionState,
+    },
+    /// One of this peer's entities is no more.
+    End {
+        /// Which.
+        entity: EntityId,
+    },
+    /// Another policy decides from now on.
+    Switch {
+        /// Which.
+        policy: PolicyKind,
+        /// DR vectors per trigger.
+        budget: f64,
+    },
+}
+
+/// What the game learns from its peer or relay.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum DrEvent {
+    /// One of this peer's entities got a new DR vector.
+    Generated {
+        /// Which entity.
+        entity: EntityId,
+        /// The vector's number.
+        seq: DrSeq,
+        /// The vector.
+        vector: DrVector,
+    },
+    /// A DR vector arrived.
+    Arrived {
+        /// From whom.
+        from: PeerId,
+        /// Of which entity.
+        entity: EntityId,
+        /// Its number.
+        seq: DrSeq,
+        /// The vector as it is placed; `None` if a newer one had arrived before.
+        placed: Option<DrVector>,
+    },
+    /// An entity is no more.
+    Ended {
+        /// From whom it came.
+        from: PeerId,
+        /// Which.
+        entity: EntityId,
+    },
+}
+
+#[derive(Debug)]
+enum Outward {
+    Direct(Box<Sender>),
+    Relay(Uplink),
+}
+
+/// A player's machine.
+#[derive(Debug)]
+pub struct DrPeer<C = Synchronized> {
+    clock: C,
+    latest: LocalTime,
+    owner: Owner,
+    outward: Outward,
+    receiver: Receiver,
+    outbox: Outbox,
+    events: Events,
+}
+
+impl DrPeer {
+    /// A peer whose clock shows the session's time.
+    #[must_use]
+    pub fn new(config: &DrConfig) -> Self {
+        Self::with_clock(config, Synchronized)
+    }
+}
+
+impl<C: SessionClock> DrPeer<C> {
+    /// A peer with this clock.
+    #[must_use]
+    pub fn with_clock(config: &DrConfig, clock: C) -> Self {
+        let outward = match config.topology {
+            Topology::Direct => {
+                Outward::Direct(Box::new(Sender::new(config.policy, config.budget, config.placement, config.seed)))
+            }
+            Topology::Relay(relay) => Outward::Relay(Uplink::new(relay)),
+        };
+        Self {
+            clock,
+            latest: LocalTime::MIN,
+            owner: Owner::new(config.threshold, config.kind),
+            outward,
+            receiver: Receiver::new(config.placement),
+            outbox: Outbox::default(),
+            events: Events::default(),
+        }
+    }
+
+    /// One of this peer's entities is here and moves like this.
+    pub fn observe(&mut self, now: LocalTime, entity: EntityId, state: MotionState) {
+        self.handle_command(now, DrCommand::Observe { entity, state });
+    }
+
+    /// Where this peer sees somebody else's entity.
+    #[must_use]
+    pub fn position(&self, now: LocalTime, from: PeerId, entity: EntityId) -> Option<Vec3> {
+        self.receiver.position(from, entity, self.clock.session(now)?)
+    }
+
+    /// Where this peer's own entity is by what it told the others.
+    #[must_use]
+    pub fn exported(&self, now: LocalTime, entity: EntityId) -> Option<Vec3> {
+        let at = self.clock.session(now)?;
+        self.owner.exported(entity).map(|vector| vector.project(at))
+    }
+
+    /// What this peer knows of its receivers' errors; `None` where a relay keeps the books.
+    #[must_use]
+    pub const fn ledger(&self) -> Option<&ErrorLedger> {
+        match &self.outward {
+            Outward::Direct(sender) => Some(sender.ledger()),
+            Outward::Relay(_) => None,
+        }
+    }
+
+    /// The session's time; a clock that runs backwards is held.
+    fn session(&mut self, now: LocalTime) -> Option<SessionTime> {
+        self.latest = self.latest.max(now);
+        self.clock.session(self.latest)
+    }
+
+    fn observed(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
+        let Some(generated) = self.owner.observe(entity, state, now) else { return };
+        let (Generated::First(frame) | Generated::Next(frame)) = generated;
+        self.events.push(DrEvent::Generated { entity, seq: frame.seq, vector: frame.vector });
+        match (&mut self.outward, generated) {
+            (Outward::Direct(sender), Generated::First(frame)) => {
+                sender.introduce(None, &frame, now, &mut self.outbox);
+            }
+            (Outward::Direct(sender), Generated::Next(frame)) => {
+                sender.trigger(&frame, now, &mut self.outbox);
+            }
+            (Outward::Relay(uplink), Generated::First(frame)) => uplink.introduce(&frame, &mut self.outbox),
+            (Outward::Relay(uplink), Generated::Next(frame)) => uplink.trigger(&frame, &mut self.outbox),
+        }
+    }
+
+    fn expects(&self, from: PeerId, channel: Channel, frame: &Frame<'_>) -> bool {
+        let allowed_peer = match &self.outward {
+            Outward::Direct(_) => true,
+            Outward::Relay(uplink) => uplink.relay() == from,
+        };
+        let direct = matches!(self.outward, Outward::Direct(_));
+        allowed_peer
+            && match frame {
+                Frame::Vector(_) | Frame::Confirm(_) => channel == Channel::Datagram,
+                Frame::Feedback(_) => channel == Channel::Datagram && direct,
+                Frame::Recorded { .. } => channel == Channel::Datagram && !direct,
+                Frame::Introduce(_) | Frame::Ended { .. } => channel == Channel::Reliable,
+            }
+    }
+
+    fn apply(&mut self, from: PeerId, frame: &Frame<'_>, now: SessionTime) {
+        match frame {
+            Frame::Vector(vector) => self.receiver.on_vector(from, vector, false, now, &mut self.events),
+            Frame::Introduce(vector) => self.receiver.on_vector(from, vector, true, now, &mut self.events),
+            Frame::Ended { entity, .. } => self.receiver.on_ended(from, *entity, &mut self.events),
+            Frame::Confirm(confirm) => self.receiver.on_confirm(from, confirm, now),
+            Frame::Feedback(feedback) => {
+                if let Outward::Direct(sender) = &mut self.outward {
+                    sender.on_feedback(from, feedback, now);
+                }
+            }
+            Frame::Recorded { entity, contiguous, newest } => {
+                if let Outward::Relay(uplink) = &mut self.outward {
+                    uplink.on_recorded(*entity, *contiguous, *newest, now);
+                }
+            }
+        }
+    }
+}
+
+impl<C: SessionClock> Endpoint for DrPeer<C> {
+    type Command = DrCommand;
+    type Event = DrEvent;
+
+    fn handle_command(&mut self, now: LocalTime, command: DrCommand) {
+        let Some(now) = self.session(now) else { return };
+        match (command, &mut self.outward) {
+            (DrCommand::Observe { entity, state }, _) => self.observed(entity, &state, now),
+            (DrCommand::End { entity }, outward) => {
+                if self.owner.end(entity) {
+                    match outward {
+                        Outward::Direct(sender) => sender.end(entity, now, &mut self.outbox),
+                        Outward::Relay(uplink) => uplink.end(entity, now, &mut self.outbox),
+                    }
+                }
+            }
+            (DrCommand::Switch { policy, budget }, Outward::Direct(sender)) => sender.switch(policy, budget),
+            (DrCommand::Switch { .. }, Outward::Relay(_)) => {}
+        }
+    }
+
+    fn handle_message(
+        &mut self,
+        now: LocalTime,
+        from: PeerId,
+        channel: Channel,
+        bytes: &[u8],
+    ) -> Result<(), Rejected> {
+        if !self.outbox.has(from) {
+            return Err(Rejected::UnknownPeer);
+        }
+        let frames = frames(bytes)?;
+        if !frames.clone().all(|frame| self.expects(from, channel, &frame)) {
+            return Err(Rejected::Unexpected);
+        }
+        let now = self.session(now).ok_or(Rejected::NoSessionTime)?;
+        for frame in frames {
+            self.apply(from, &frame, now);
+        }
+        self.receiver.acknowledge(from, now, &mut self.outbox);
+        Ok(())
+    }
+
+    fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
+        let now = self.session(now);
+        let peer = change.peer();
+        self.receiver.leave(peer, &mut self.events);
+        self.outbox.leave(peer);
+        match &mut self.outward {
+            Outward::Direct(sender) => sender.leave(peer),
+            Outward::Relay(uplink) if uplink.relay() == peer => uplink.leave(),
+            Outward::Relay(_) => {}
+        }
+        let (PeerChange::Joined { datagram_max, .. }, Some(now)) = (change, now) else { return };
+        self.outbox.join(peer, datagram_max);
+        self.receiver.join(peer);
+        match &mut self.outward {
+            Outward::Direct(sender) => sender.join(peer, now, &mut self.outbox),
+            Outward::Relay(uplink) if uplink.relay() == peer => {
+                uplink.join(self.owner.frames(now), &mut self.outbox);
+            }
+            Outward::Relay(_) => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: LocalTime) {
+        let Some(now) = self.session(now) else { return };
+        self.receiver.on_timeout(now, &mut self.outbox);
+        match &mut self.outward {
+            Outward::Direct(sender) => sender.on_timeout(now, &mut self.outbox),
+            Outward::Relay(uplink) => uplink.on_timeout(now, &mut self.outbox),
+        }
+    }
+
+    fn poll_transmit(&mut self, _now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
+        self.outbox.poll(bytes)
+    }
+
+    fn poll_event(&mut self) -> Option<DrEvent> {
+        self.events.poll()
+    }
+
+    fn poll_timeout(&self) -> Option<LocalTime> {
+        let outward = match &self.outward {
+            Outward::Direct(sender) => sender.next_timeout(),
+            Outward::Relay(uplink) => uplink.next_timeout(),
+        };
+        let next = [outward, self.receiver.next_timeout()].into_iter().flatten().min()?;
+        self.clock.local(next)
+    }
+}
+
+const OBSERVE: u8 = 0;
+const END: u8 = 1;
+const SWITCH: u8 = 2;
+
+impl Wire for DrCommand {
+    fn emit(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Observe { entity, state } => {
+                bytes.push(OBSERVE);
+                entity.0.emit(bytes);
+                emit_state(state, bytes);
+            }
+            Self::End { entity } => {
+                bytes.push(END);
+                entity.0.emit(bytes);
+            }
+            Self::Switch { policy, budget } => {
+                bytes.push(SWITCH);
+                budget.emit(bytes);
+                emit_policy(*policy, bytes);
+            }
+        }
+    }
+
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(match reader.read::<u8>()? {
+            OBSERVE => Self::Observe { entity: EntityId(reader.read()?), state: parse_state(reader)? },
+            END => Self::End { entity: EntityId(reader.read()?) },
+            SWITCH => {
+                let budget = reader.read()?;
+                Self::Switch { budget, policy: parse_policy(reader)? }
+            }
+            other => return Err(Malformed::UnknownTag(other)),
+        })
+    }
+}
+
+/// Appends a policy by its name.
+pub(crate) fn emit_policy(policy: PolicyKind, bytes: &mut Vec<u8>) {
+    let name = policy.to_string();
+    (name.len() as u16).emit(bytes);
+    bytes.extend_from_slice(name.as_bytes());
+}
+
+/// Reads a policy by its name.
+pub(crate) fn parse_policy(reader: &mut Reader<'_>) -> Result<PolicyKind, Malformed> {
+    let len = reader.read::<u16>()?;
+    let name = core::str::from_utf8(reader.take(usize::from(len))?).map_err(|_| Malformed::Field)?;
+    name.parse().map_err(|_| Malformed::Field)
+}

@@ -1,0 +1,174 @@
+//! The receiving side: copies of other owners' entities, and the log of what arrived when.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use evenkeel_core::{PeerId, SessionTime, Vec3};
+
+use crate::arrivals::ArrivalLog;
+use crate::message::{Arrival, ConfirmFrame, VectorFrame};
+use crate::outbox::Outbox;
+use crate::peer::DrEvent;
+use crate::placement::Placement;
+use crate::vector::{DrSeq, DrVector, EntityId};
+
+/// Entities of one sender; more are not taken.
+pub const COPIES_MAX: usize = 4096;
+/// Events that wait for the application; when there are more, the oldest is dropped.
+pub const EVENTS_MAX: usize = 8192;
+
+/// A copy of somebody else's entity.
+#[derive(Clone, Debug)]
+struct EntityCopy {
+    newest: DrSeq,
+    /// Which of the 64 vectors before the newest have arrived: bit 0 is the newest itself.
+    seen: u64,
+    placed: DrVector,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Source {
+    copies: BTreeMap<EntityId, EntityCopy>,
+    log: ArrivalLog,
+    noted: bool,
+}
+
+/// All copies that a peer shows.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    placement: Placement,
+    sources: BTreeMap<PeerId, Source>,
+    ignored: u64,
+}
+
+impl Receiver {
+    /// A receiver that places in this way.
+    #[must_use]
+    pub const fn new(placement: Placement) -> Self {
+        Self { placement, sources: BTreeMap::new(), ignored: 0 }
+    }
+
+    /// A sender comes, or comes back with a new log.
+    pub fn join(&mut self, peer: PeerId) {
+        self.sources.insert(peer, Source::default());
+    }
+
+    /// A sender goes, and its entities with it.
+    pub fn leave(&mut self, peer: PeerId, events: &mut Events) {
+        for entity in self.sources.remove(&peer).into_iter().flat_map(|source| source.copies.into_keys()) {
+            events.push(DrEvent::Ended { from: peer, entity });
+        }
+    }
+
+    /// A DR vector arrives; only an introduction makes a new copy.
+    pub fn on_vector(
+        &mut self,
+        from: PeerId,
+        frame: &VectorFrame,
+        introduce: bool,
+        now: SessionTime,
+        events: &mut Events,
+    ) {
+        let Some(source) = self.sources.get_mut(&from) else { return };
+        let VectorFrame { entity, seq, sent, ref vector, .. } = *frame;
+        let placed = self.placement.place(vector, sent, now, source.log.one_way());
+        let room = source.copies.len() < COPIES_MAX;
+        let is_newest = match source.copies.get_mut(&entity) {
+            None if introduce && room => {
+                source.copies.insert(entity, EntityCopy { newest: seq, seen: 1, placed });
+                true
+            }
+            Some(copy) if seq > copy.newest => {
+                let shift = seq.0 - copy.newest.0;
+                copy.seen = copy.seen.checked_shl(shift).unwrap_or(0) | 1;
+                (copy.newest, copy.placed) = (seq, placed);
+                true
+            }
+            // An older one that arrives late is acknowledged but never placed; one that arrives twice is neither.
+            Some(copy) if copy.newest.0 - seq.0 < 64 && copy.seen >> (copy.newest.0 - seq.0) & 1 == 0 => {
+                copy.seen |= 1 << (copy.newest.0 - seq.0);
+                false
+            }
+            _ => {
+                self.ignored += 1;
+                return;
+            }
+        };
+        source.log.note(Arrival { entity, seq, at: now });
+        source.noted = true;
+        events.push(DrEvent::Arrived { from, entity, seq, placed: is_newest.then_some(placed) });
+    }
+
+    /// An entity is no more.
+    pub fn on_ended(&mut self, from: PeerId, entity: EntityId, events: &mut Events) {
+        if self.sources.get_mut(&from).is_some_and(|source| source.copies.remove(&entity).is_some()) {
+            events.push(DrEvent::Ended { from, entity });
+        }
+    }
+
+    /// The sender has our reports in its books.
+    pub fn on_confirm(&mut self, from: PeerId, confirm: &ConfirmFrame, now: SessionTime) {
+        if let Some(source) = self.sources.get_mut(&from) {
+            source.log.confirm(confirm, now);
+        }
+    }
+
+    /// Acknowledges what a message brought, if it brought anything.
+    pub fn acknowledge(&mut self, from: PeerId, now: SessionTime, outbox: &mut Outbox) {
+        if let Some(source) = self.sources.get_mut(&from)
+            && core::mem::take(&mut source.noted)
+        {
+            outbox.datagram(from, |bytes| source.log.acknowledge(now, bytes));
+        }
+    }
+
+    /// Repeats what is due to be repeated.
+    pub fn on_timeout(&mut self, now: SessionTime, outbox: &mut Outbox) {
+        for (peer, source) in &mut self.sources {
+            if source.log.repeat_at().is_some_and(|at| at <= now) {
+                let bytes_max = outbox.datagram_max(*peer);
+                outbox.datagram(*peer, |bytes| source.log.repeat(now, bytes_max, bytes));
+            }
+        }
+    }
+
+    /// When something is due to be repeated.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<SessionTime> {
+        self.sources.values().filter_map(|source| source.log.repeat_at()).min()
+    }
+
+    /// Where a copy is at a session time.
+    #[must_use]
+    pub fn position(&self, from: PeerId, entity: EntityId, at: SessionTime) -> Option<Vec3> {
+        Some(self.sources.get(&from)?.copies.get(&entity)?.placed.project(at))
+    }
+
+    /// Vectors of unknown entities, repeated ones, and those beyond a limit.
+    #[must_use]
+    pub const fn ignored(&self) -> u64 {
+        self.ignored
+    }
+}
+
+/// What the application has not fetched yet.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    queue: VecDeque<DrEvent>,
+    dropped: u64,
+}
+
+impl Events {
+    /// Adds an event.
+    pub fn push(&mut self, event: DrEvent) {
+        if self.queue.len() == EVENTS_MAX {
+            self.queue.pop_front();
+            self.dropped += 1;
+        }
+        self.queue.push_back(event);
+    }
+
+    /// The oldest event.
+    pub fn poll(&mut self) -> Option<DrEvent> {
+        self.queue.pop_front()
+    }
+}

@@ -1,0 +1,191 @@
+//! The relay: owners send it every trigger; it keeps the ledger and decides per receiver.
+//!
+//! The error counts from the generation time at the owner, so the owner's own uplink is in it, for everybody alike.
+
+use evenkeel_core::{
+    Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, SessionClock, SessionTime,
+    Span, Synchronized, Wire,
+};
+
+use crate::config::DrConfig;
+use crate::fairness::PolicyKind;
+use crate::ledger::ErrorLedger;
+use crate::message::{Frame, VectorFrame, emit_recorded, frames};
+use crate::outbox::Outbox;
+use crate::peer::{DrEvent, emit_policy, parse_policy};
+use crate::sender::Sender;
+
+/// A vector may claim to be from at most so far in the future.
+const AHEAD_MAX: Span = Span::from_secs(1);
+
+/// What an operator tells the relay.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum RelayCommand {
+    /// Another policy decides from now on.
+    Switch {
+        /// Which.
+        policy: PolicyKind,
+        /// DR vectors per trigger.
+        budget: f64,
+    },
+}
+
+/// The relay of one room.
+#[derive(Debug)]
+pub struct DrRelay<C = Synchronized> {
+    clock: C,
+    latest: LocalTime,
+    sender: Sender,
+    outbox: Outbox,
+}
+
+impl DrRelay {
+    /// A relay whose clock shows the session's time.
+    #[must_use]
+    pub fn new(config: &DrConfig) -> Self {
+        Self::with_clock(config, Synchronized)
+    }
+}
+
+impl<C: SessionClock> DrRelay<C> {
+    /// A relay with this clock. Of the configuration it takes policy, budget, placement and seed.
+    #[must_use]
+    pub fn with_clock(config: &DrConfig, clock: C) -> Self {
+        Self {
+            clock,
+            latest: LocalTime::MIN,
+            sender: Sender::new(config.policy, config.budget, config.placement, config.seed),
+            outbox: Outbox::default(),
+        }
+    }
+
+    /// What the relay knows of its receivers' errors.
+    #[must_use]
+    pub const fn ledger(&self) -> &ErrorLedger {
+        self.sender.ledger()
+    }
+
+    fn session(&mut self, now: LocalTime) -> Option<SessionTime> {
+        self.latest = self.latest.max(now);
+        self.clock.session(self.latest)
+    }
+
+    fn expects(channel: Channel, frame: &Frame<'_>, now: SessionTime) -> Result<(), Rejected> {
+        let on = match frame {
+            Frame::Vector(_) | Frame::Feedback(_) => Channel::Datagram,
+            Frame::Introduce(_) | Frame::Ended { .. } => Channel::Reliable,
+            Frame::Confirm(_) | Frame::Recorded { .. } => return Err(Rejected::Unexpected),
+        };
+        let ahead = match frame {
+            Frame::Vector(vector) | Frame::Introduce(vector) => vector.vector.generated - now,
+            Frame::Ended { at, .. } => *at - now,
+            _ => Span::ZERO,
+        };
+        match (on == channel, ahead <= AHEAD_MAX) {
+            (false, _) => Err(Rejected::Unexpected),
+            (_, false) => Err(Rejected::OutOfRange),
+            _ => Ok(()),
+        }
+    }
+
+    fn on_vector(&mut self, from: PeerId, frame: &VectorFrame, now: SessionTime) {
+        if self.sender.ledger().owner_of(frame.entity) != Some(Some(from)) {
+            return; // Not introduced yet, or somebody else's.
+        }
+        self.sender.trigger(frame, now, &mut self.outbox);
+        if let Some(contiguous) = self.sender.ledger().contiguous(frame.entity) {
+            self.outbox.datagram(from, |bytes| emit_recorded(frame.entity, contiguous, frame.seq, bytes));
+        }
+    }
+
+    fn apply(&mut self, from: PeerId, frame: &Frame<'_>, now: SessionTime) {
+        match frame {
+            Frame::Vector(frame) => self.on_vector(from, frame, now),
+            Frame::Introduce(frame) => self.sender.introduce(Some(from), frame, now, &mut self.outbox),
+            Frame::Ended { entity, at } => {
+                if self.sender.ledger().owner_of(*entity) == Some(Some(from)) {
+                    self.sender.end(*entity, *at, &mut self.outbox);
+                }
+            }
+            Frame::Feedback(feedback) => self.sender.on_feedback(from, feedback, now),
+            Frame::Confirm(_) | Frame::Recorded { .. } => {}
+        }
+    }
+}
+
+impl<C: SessionClock> Endpoint for DrRelay<C> {
+    type Command = RelayCommand;
+    type Event = DrEvent;
+
+    fn handle_command(&mut self, _now: LocalTime, command: RelayCommand) {
+        let RelayCommand::Switch { policy, budget } = command;
+        self.sender.switch(policy, budget);
+    }
+
+    fn handle_message(
+        &mut self,
+        at: LocalTime,
+        from: PeerId,
+        channel: Channel,
+        bytes: &[u8],
+    ) -> Result<(), Rejected> {
+        if !self.outbox.has(from) {
+            return Err(Rejected::UnknownPeer);
+        }
+        let frames = frames(bytes)?;
+        let now = self.clock.session(self.latest.max(at)).ok_or(Rejected::NoSessionTime)?;
+        for frame in frames.clone() {
+            Self::expects(channel, &frame, now)?;
+        }
+        self.latest = self.latest.max(at);
+        for frame in frames {
+            self.apply(from, &frame, now);
+        }
+        Ok(())
+    }
+
+    fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
+        let Some(now) = self.session(now) else { return };
+        let peer = change.peer();
+        let orphans: Vec<_> = self.sender.ledger().entities_of(peer).collect();
+        for entity in orphans {
+            self.sender.end(entity, now, &mut self.outbox);
+        }
+        self.sender.leave(peer);
+        self.outbox.leave(peer);
+        if let PeerChange::Joined { datagram_max, .. } = change {
+            self.outbox.join(peer, datagram_max);
+            self.sender.join(peer, now, &mut self.outbox);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: LocalTime) {
+        let Some(now) = self.session(now) else { return };
+        self.sender.on_timeout(now, &mut self.outbox);
+    }
+
+    fn poll_transmit(&mut self, _now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
+        self.outbox.poll(bytes)
+    }
+
+    fn poll_event(&mut self) -> Option<DrEvent> {
+        None
+    }
+
+    fn poll_timeout(&self) -> Option<LocalTime> {
+        self.clock.local(self.sender.next_timeout()?)
+    }
+}
+
+impl Wire for RelayCommand {
+    fn emit(&self, bytes: &mut Vec<u8>) {
+        let Self::Switch { policy, budget } = self;
+        budget.emit(bytes);
+        emit_policy(*policy, bytes);
+    }
+
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let budget = reader.read()?;
+        Ok(Self::Switch { budget, policy: parse_policy(reader)? })
+    }
+}

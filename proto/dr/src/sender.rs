@@ -1,0 +1,289 @@
+//! The sending side: whoever runs the policy. The owner in the direct topology, the relay in the other: one
+//! implementation of ledger, policies and held vectors for both.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use evenkeel_core::{PeerId, Seed, SessionTime, Span};
+
+use crate::fairness::{FairnessPolicy, PolicyKind, Review, SendPlan};
+use crate::history::{History, Recorded};
+use crate::ledger::{Dispatch, ErrorLedger};
+use crate::message::{ConfirmFrame, FeedbackFrame, VectorFrame, emit_confirm, emit_ended, emit_vector};
+use crate::outbox::Outbox;
+use crate::placement::Placement;
+use crate::vector::{DrSeq, EntityId};
+
+/// A report waits this long for a vector that its confirmation can ride on.
+const CONFIRM_AFTER: Span = Span::from_millis(100);
+/// Entities that one sender exports; more are not taken.
+pub const ENTITIES_MAX: usize = 4096;
+
+/// How far the reports of one receiver have been read.
+#[derive(Clone, Copy, Debug)]
+struct Books {
+    next: u64,
+    stamp: SessionTime,
+    heard: SessionTime,
+    confirm_at: Option<SessionTime>,
+}
+
+/// A vector that waits for its time; void if the account has another one by then.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Due {
+    at: SessionTime,
+    slot: usize,
+    account: u64,
+    seq: DrSeq,
+}
+
+/// Ledger, policy, held vectors.
+pub struct Sender {
+    ledger: ErrorLedger,
+    kind: PolicyKind,
+    policy: Box<dyn FairnessPolicy>,
+    budget: f64,
+    seed: Seed,
+    plan: SendPlan,
+    due: BinaryHeap<Reverse<Due>>,
+    books: BTreeMap<PeerId, Books>,
+    reviews: u64,
+}
+
+impl Sender {
+    /// A sender with this policy, to receivers that place in this way.
+    #[must_use]
+    pub fn new(kind: PolicyKind, budget: f64, placement: Placement, seed: Seed) -> Self {
+        Self {
+            ledger: ErrorLedger::new(placement),
+            policy: kind.build(),
+            kind,
+            budget,
+            seed,
+            plan: SendPlan::default(),
+            due: BinaryHeap::new(),
+            books: BTreeMap::new(),
+            reviews: 0,
+        }
+    }
+
+    /// What it knows of the receivers' errors.
+    #[must_use]
+    pub const fn ledger(&self) -> &ErrorLedger {
+        &self.ledger
+    }
+
+    /// The policy that decides.
+    #[must_use]
+    pub const fn policy(&self) -> PolicyKind {
+        self.kind
+    }
+
+    /// Another policy decides from now on; what the old one held back is dropped.
+    pub fn switch(&mut self, kind: PolicyKind, budget: f64) {
+        self.kind = kind;
+        self.budget = budget;
+        self.policy = kind.build();
+        while let Some(Reverse(due)) = self.due.pop() {
+            if self.is_current(&due) {
+                self.ledger.account_mut(due.slot).held = None;
+            }
+        }
+    }
+
+    /// DR vectors sent to a receiver, introductions not counted.
+    #[must_use]
+    pub fn sent_to(&self, receiver: PeerId) -> u64 {
+        self.ledger.sent_to(receiver)
+    }
+
+    /// A receiver comes: it gets each entity's newest vector.
+    pub fn join(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
+        self.leave(receiver);
+        self.ledger.join(receiver);
+        self.books.insert(receiver, Books { next: 0, stamp: now, heard: now, confirm_at: None });
+        let entities: Vec<_> = self.ledger.entities_for(receiver).collect();
+        for entity in entities {
+            self.introduce_to(entity, receiver, now, outbox);
+        }
+    }
+
+    /// A receiver goes.
+    pub fn leave(&mut self, receiver: PeerId) {
+        self.ledger.leave(receiver);
+        self.books.remove(&receiver);
+    }
+
+    /// A new entity, or one whose exported path goes on after a hole: everybody gets its first vector reliably.
+    pub fn introduce(
+        &mut self,
+        owner: Option<PeerId>,
+        frame: &VectorFrame,
+        now: SessionTime,
+        outbox: &mut Outbox,
+    ) {
+        let VectorFrame { entity, seq, vector, .. } = *frame;
+        if self.ledger.owner_of(entity).is_some_and(|known| known != owner) {
+            return;
+        }
+        if !self.ledger.restart(entity, seq, vector, now) {
+            if self.ledger.entity_count() >= ENTITIES_MAX {
+                return;
+            }
+            let history = History::new(seq, vector, owner.is_none());
+            if !self.ledger.introduce(entity, owner, history) {
+                return;
+            }
+        }
+        self.ledger.note_threshold(frame);
+        let receivers: Vec<_> = self.books.keys().copied().filter(|peer| Some(*peer) != owner).collect();
+        for receiver in receivers {
+            self.introduce_to(entity, receiver, now, outbox);
+        }
+    }
+
+    fn introduce_to(&mut self, entity: EntityId, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
+        let Some(frame) = self.ledger.newest_frame(entity, now) else { return };
+        let slot = self.ledger.open_pair(entity, receiver);
+        self.ledger.account_mut(slot).open(Dispatch { seq: frame.seq, sent: now });
+        outbox.reliable(receiver, |bytes| emit_vector(&frame, true, bytes));
+    }
+
+    /// A new DR vector of a known entity. Says whether it is the newest, fills a hole, or changes nothing.
+    pub fn trigger(&mut self, frame: &VectorFrame, now: SessionTime, outbox: &mut Outbox) -> Recorded {
+        let recorded = self.ledger.record(frame.entity, frame.seq, frame.vector, now);
+        if recorded == Recorded::Newest {
+            self.ledger.note_threshold(frame);
+            self.review(Some(frame.entity), now, outbox);
+        }
+        recorded
+    }
+
+    /// An entity ends for everybody.
+    pub fn end(&mut self, entity: EntityId, at: SessionTime, outbox: &mut Outbox) {
+        for receiver in self.ledger.receivers_of(entity) {
+            outbox.reliable(receiver, |bytes| emit_ended(entity, at, bytes));
+        }
+        self.ledger.end(entity, at);
+    }
+
+    fn review(&mut self, triggered: Option<EntityId>, now: SessionTime, outbox: &mut Outbox) {
+        self.reviews += 1;
+        let mut plan = core::mem::take(&mut self.plan);
+        let seed = self.seed.child(self.reviews);
+        let review = Review::new(&self.ledger, now, triggered, self.budget, seed);
+        self.policy.plan(&review, &mut plan);
+        if let Some(entity) = triggered {
+            self.ledger.flush_held(entity);
+        }
+        for (slot, dispatch) in plan.drain() {
+            if dispatch.sent <= now {
+                self.transmit(slot, dispatch.seq, now, outbox);
+            } else {
+                self.hold(slot, dispatch);
+            }
+        }
+        self.plan = plan;
+    }
+
+    fn hold(&mut self, slot: usize, dispatch: Dispatch) {
+        let account = self.ledger.account_mut(slot);
+        account.held = Some(dispatch);
+        if dispatch.sent == SessionTime::MAX {
+            return; // Held until the next trigger, whenever that is.
+        }
+        self.due.push(Reverse(Due { at: dispatch.sent, slot, account: account.id, seq: dispatch.seq }));
+        // What was held and replaced stays in the heap until its time; rebuild it when that is most of it.
+        if self.due.len() > 64 + 4 * self.ledger.pair_count() {
+            let ledger = &self.ledger;
+            self.due.retain(|Reverse(due)| ledger.is_held(due.slot, due.account, due.seq, due.at));
+        }
+    }
+
+    fn is_current(&self, due: &Due) -> bool {
+        self.ledger.is_held(due.slot, due.account, due.seq, due.at)
+    }
+
+    fn transmit(&mut self, slot: usize, seq: DrSeq, now: SessionTime, outbox: &mut Outbox) {
+        let account = self.ledger.account(slot);
+        let (entity, receiver) = (account.entity, account.receiver);
+        let Some(frame) = self.ledger.frame(entity, seq, now) else { return };
+        let account = self.ledger.account_mut(slot);
+        account.open(Dispatch { seq, sent: now });
+        account.sent += 1;
+        self.confirm(receiver, now, outbox);
+        outbox.datagram(receiver, |bytes| emit_vector(&frame, false, bytes));
+    }
+
+    fn confirm(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
+        let Some(books) = self.books.get_mut(&receiver) else { return };
+        if books.confirm_at.take().is_some() {
+            let frame = ConfirmFrame { next: books.next, stamp: books.stamp, held: now - books.heard };
+            outbox.datagram(receiver, |bytes| emit_confirm(&frame, bytes));
+        }
+    }
+
+    /// A receiver reports arrivals.
+    pub fn on_feedback(&mut self, from: PeerId, feedback: &FeedbackFrame<'_>, now: SessionTime) {
+        let Some(books) = self.books.get_mut(&from) else { return };
+        (books.stamp, books.heard) = (feedback.stamp, now);
+        books.confirm_at.get_or_insert(now + CONFIRM_AFTER);
+        if feedback.oldest > books.next {
+            // The receiver had to give up reports that never came through: their truth is lost.
+            books.next = feedback.oldest;
+            self.ledger.estimated += 1;
+        }
+        if feedback.first > books.next {
+            return; // A hole; the receiver repeats from what is confirmed.
+        }
+        let mut next = books.next;
+        for (number, arrival) in feedback.arrivals_from(next) {
+            next = number + 1;
+            if let Some(settled) = self.ledger.arrived(from, arrival.entity, arrival.seq, arrival.at, now) {
+                self.policy.on_settled(&settled);
+            }
+        }
+        if let Some(books) = self.books.get_mut(&from) {
+            books.next = next;
+        }
+    }
+
+    /// Sends what was held until now, asks the policy if it wants to be asked, confirms what found no ride.
+    pub fn on_timeout(&mut self, now: SessionTime, outbox: &mut Outbox) {
+        while let Some(&Reverse(due)) = self.due.peek()
+            && due.at <= now
+        {
+            self.due.pop();
+            if self.is_current(&due) {
+                self.ledger.account_mut(due.slot).held = None;
+                self.transmit(due.slot, due.seq, now, outbox);
+            }
+        }
+        if self.policy.review_at().is_some_and(|at| at <= now) {
+            self.review(None, now, outbox);
+        }
+        let late: Vec<PeerId> = self
+            .books
+            .iter()
+            .filter(|(_, books)| books.confirm_at.is_some_and(|at| at <= now))
+            .map(|(peer, _)| *peer)
+            .collect();
+        for peer in late {
+            self.confirm(peer, now, outbox);
+        }
+    }
+
+    /// When to be called again.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<SessionTime> {
+        let held = self.due.peek().map(|Reverse(due)| due.at);
+        let confirm = self.books.values().filter_map(|books| books.confirm_at).min();
+        [held, confirm, self.policy.review_at()].into_iter().flatten().min()
+    }
+}
+
+impl core::fmt::Debug for Sender {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Sender").field("policy", &self.kind).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,129 @@
+//! An owner's way to its relay: every vector at once as a datagram, and again until the relay has recorded it.
+//!
+//! The relay needs the newest vector early and all of them eventually: without one of them it would not know the
+//! exported path, and the ledger would not be exact.
+
+use std::collections::VecDeque;
+
+use evenkeel_core::{DelayEstimate, PeerId, SessionTime, Span};
+
+use crate::message::{VectorFrame, emit_ended, emit_vector};
+use crate::outbox::Outbox;
+use crate::vector::{DrSeq, EntityId};
+
+/// Vectors that the relay has not recorded; when there are more, the entity is introduced anew and the relay settles
+/// what it misses by estimate.
+pub const UNRECORDED_MAX: usize = 1024;
+
+#[derive(Clone, Copy, Debug)]
+struct Unrecorded {
+    frame: VectorFrame,
+    sent: SessionTime,
+    repeated: bool,
+}
+
+/// The vectors that are on their way to the relay, in the order of their last sending.
+#[derive(Clone, Debug)]
+pub struct Uplink {
+    relay: PeerId,
+    present: bool,
+    unrecorded: VecDeque<Unrecorded>,
+    round_trip: DelayEstimate,
+}
+
+impl Uplink {
+    /// The way to this relay.
+    #[must_use]
+    pub fn new(relay: PeerId) -> Self {
+        Self { relay, present: false, unrecorded: VecDeque::new(), round_trip: DelayEstimate::default() }
+    }
+
+    /// The relay.
+    #[must_use]
+    pub const fn relay(&self) -> PeerId {
+        self.relay
+    }
+
+    /// The relay comes, or comes back: it learns of every entity.
+    pub fn join(&mut self, frames: impl Iterator<Item = VectorFrame>, outbox: &mut Outbox) {
+        self.present = true;
+        self.unrecorded.clear();
+        for frame in frames {
+            self.introduce(&frame, outbox);
+        }
+    }
+
+    /// The relay goes.
+    pub fn leave(&mut self) {
+        self.present = false;
+        self.unrecorded.clear();
+    }
+
+    /// An entity's first vector, or one that the relay must go on from.
+    pub fn introduce(&mut self, frame: &VectorFrame, outbox: &mut Outbox) {
+        if self.present {
+            outbox.reliable(self.relay, |bytes| emit_vector(frame, true, bytes));
+        }
+    }
+
+    /// A further vector of an entity.
+    pub fn trigger(&mut self, frame: &VectorFrame, outbox: &mut Outbox) {
+        if !self.present {
+            return;
+        }
+        if self.unrecorded.len() == UNRECORDED_MAX {
+            self.unrecorded.retain(|unrecorded| unrecorded.frame.entity != frame.entity);
+            if self.unrecorded.len() == UNRECORDED_MAX {
+                self.unrecorded.pop_front();
+            }
+            self.introduce(frame, outbox);
+            return;
+        }
+        self.unrecorded.push_back(Unrecorded { frame: *frame, sent: frame.sent, repeated: false });
+        outbox.datagram(self.relay, |bytes| emit_vector(frame, false, bytes));
+    }
+
+    /// An entity ends.
+    pub fn end(&mut self, entity: EntityId, at: SessionTime, outbox: &mut Outbox) {
+        self.unrecorded.retain(|unrecorded| unrecorded.frame.entity != entity);
+        if self.present {
+            outbox.reliable(self.relay, |bytes| emit_ended(entity, at, bytes));
+        }
+    }
+
+    /// The relay has recorded an entity's vectors up to `contiguous`, and `newest` has just come.
+    pub fn on_recorded(&mut self, entity: EntityId, contiguous: DrSeq, newest: DrSeq, now: SessionTime) {
+        for unrecorded in &self.unrecorded {
+            let Unrecorded { frame, sent, repeated } = *unrecorded;
+            if (frame.entity, frame.seq) == (entity, newest) && !repeated {
+                self.round_trip.sample(now - sent);
+            }
+        }
+        self.unrecorded
+            .retain(|u| u.frame.entity != entity || (u.frame.seq > contiguous && u.frame.seq != newest));
+    }
+
+    fn repeat_after(&self) -> Span {
+        if self.round_trip.samples() == 0 {
+            return Span::from_millis(500); // Repeating too late costs little, before anything is known.
+        }
+        self.round_trip.mean() + self.round_trip.deviation().times(4) + Span::from_millis(50)
+    }
+
+    /// Sends again what is not recorded in time.
+    pub fn on_timeout(&mut self, now: SessionTime, outbox: &mut Outbox) {
+        for _ in 0..self.unrecorded.len() {
+            let due = self.unrecorded.front().is_some_and(|first| first.sent + self.repeat_after() <= now);
+            let Some(mut first) = self.unrecorded.pop_front_if(|_| due) else { return };
+            (first.sent, first.repeated) = (now, true);
+            outbox.datagram(self.relay, |bytes| emit_vector(&first.frame, false, bytes));
+            self.unrecorded.push_back(first);
+        }
+    }
+
+    /// When to be called again.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<SessionTime> {
+        self.unrecorded.front().map(|first| first.sent + self.repeat_after())
+    }
+}

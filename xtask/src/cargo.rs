@@ -1,0 +1,99 @@
+//! The steps that are cargo's own commands. Every one is started without a shell and, where the command knows the
+//! flag, with `--locked`, so that a check never changes `Cargo.lock` and judges the versions that are committed.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::Outcome;
+
+/// The cargo that started this program, so that a toolchain chosen with `cargo +name` is kept.
+pub(crate) fn command(root: &Path) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from(env!("CARGO")));
+    let mut command = Command::new(cargo);
+    command.current_dir(root);
+    command
+}
+
+/// `cargo fmt` has no `--locked`: it resolves nothing.
+pub(crate) fn fmt_check(root: &Path) -> Result<Outcome> {
+    run(
+        command(root).args(["fmt", "--all", "--", "--check"]),
+        "run `cargo xtask fmt --write` to format (if rustfmt is missing: `rustup component add rustfmt`)",
+    )
+}
+
+pub(crate) fn fmt_write(root: &Path) -> Result<Outcome> {
+    run(
+        command(root).args(["fmt", "--all"]),
+        "rustfmt could not read a file, or is missing (`rustup component add rustfmt`)",
+    )
+}
+
+pub(crate) fn clippy(root: &Path) -> Result<Outcome> {
+    run(
+        command(root)
+            .args(["clippy", "--workspace", "--all-targets", "--locked"])
+            .args(["--", "-D", "warnings"]),
+        "repair the lints above (if clippy is missing: `rustup component add clippy`)",
+    )
+}
+
+/// Without `--all-targets`, which would run the benchmarks as tests and leave out the doc tests.
+pub(crate) fn unit(root: &Path) -> Result<Outcome> {
+    run(command(root).args(["test", "--workspace", "--locked"]), "repair the tests that failed above")
+}
+
+pub(crate) fn doc(root: &Path) -> Result<Outcome> {
+    run(
+        command(root)
+            .args(["doc", "--workspace", "--no-deps", "--locked"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+        "repair the documentation named above",
+    )
+}
+
+/// Licences, bans and sources need nothing but the lock file. The advisories of cargo-deny need a database from the
+/// network, which would make this check fail for reasons that are not in the tree, so they are left out.
+pub(crate) fn deny(root: &Path) -> Result<Outcome> {
+    if !is_deny_installed(root) {
+        println!("cargo-deny is not installed: skipped (to install it: `cargo install --locked cargo-deny`)");
+        return Ok(Outcome::Skipped);
+    }
+    run(
+        command(root).args(["deny", "--workspace", "--locked", "check", "licenses", "bans", "sources"]),
+        "choose another crate, or change deny.toml and say there why",
+    )
+}
+
+fn is_deny_installed(root: &Path) -> bool {
+    command(root)
+        .args(["deny", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// The command prints its own findings; `advice` says what to do about them.
+fn run(command: &mut Command, advice: &str) -> Result<Outcome> {
+    let line = spelled(command);
+    println!("$ {line}");
+    let status = command.status().with_context(|| format!("cannot start `{line}`: is cargo installed?"))?;
+    if !status.success() {
+        bail!("`{line}` failed ({status}): {advice}");
+    }
+    Ok(Outcome::Passed)
+}
+
+/// The command as a person would type it.
+fn spelled(command: &Command) -> String {
+    let mut line = String::from("cargo");
+    for argument in command.get_args() {
+        line.push(' ');
+        line.push_str(&argument.to_string_lossy());
+    }
+    line
+}

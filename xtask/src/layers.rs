@@ -1,0 +1,201 @@
+//! Who may import whom. A protocol that cannot name the simulator cannot come to depend on it, and a crate that
+//! promises the same bytes everywhere cannot keep that promise with a dependency that reads a clock. Cargo checks
+//! neither, so the rules are the table below, held against the manifests.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::Outcome;
+use crate::metadata::{Kind, Package, Workspace};
+
+/// What one crate may name in its normal and build dependencies.
+struct Rule {
+    name: &'static str,
+    /// Crates of the workspace.
+    ours: &'static [&'static str],
+    /// Crates from outside.
+    outside: Outside,
+}
+
+#[derive(Clone, Copy)]
+enum Outside {
+    Any,
+    /// The crate is deterministic: these are known to compute the same everywhere.
+    Only(&'static [&'static str]),
+}
+
+const PURE: Outside = Outside::Only(&["libm", "thiserror"]);
+
+/// One row per crate of the workspace.
+#[rustfmt::skip]
+const RULES: [Rule; 8] = [
+    Rule { name: "evenkeel-core",  outside: PURE, ours: &[] },
+    Rule { name: "evenkeel-dr",    outside: PURE, ours: &["evenkeel-core"] },
+    Rule { name: "evenkeel-link",  outside: PURE, ours: &["evenkeel-core"] },
+    Rule { name: "evenkeel-sim",   outside: PURE, ours: &["evenkeel-core", "evenkeel-link"] },
+    Rule { name: "evenkeel-games", outside: PURE, ours: &["evenkeel-core", "evenkeel-dr"] },
+    Rule { name: "evenkeel-lab",   outside: Outside::Any,
+           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-link", "evenkeel-sim", "evenkeel-games"] },
+    Rule { name: "evenkeel",       outside: Outside::Any,
+           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-games", "evenkeel-lab"] },
+    Rule { name: "xtask",          outside: Outside::Any, ours: &[] },
+];
+
+/// What the tests of a protocol may not import either: they drive their machines by hand, with a virtual clock, and
+/// so can be read and published without whatever turns the crank.
+const CRANKS: [&str; 3] = ["drive", "lab", "cli"];
+
+pub(crate) fn run(root: &Path) -> Result<Outcome> {
+    let breaches = breaches(&Workspace::read(root)?);
+    if breaches.is_empty() {
+        return Ok(Outcome::Passed);
+    }
+    bail!("{}\nthe rules are the table in xtask/src/layers.rs", breaches.join("\n"));
+}
+
+/// Whether the table lists the crate as one that must compute the same everywhere.
+pub(crate) fn is_deterministic(name: &str) -> bool {
+    RULES.iter().any(|rule| rule.name == name && matches!(rule.outside, Outside::Only(_)))
+}
+
+/// Every import that the table does not allow, as a sentence that names crate, import and rule.
+fn breaches(workspace: &Workspace) -> Vec<String> {
+    let mut breaches = Vec::new();
+    for package in &workspace.packages {
+        match RULES.iter().find(|rule| rule.name == package.name) {
+            Some(rule) => check_linked(workspace, package, rule, &mut breaches),
+            None => breaches
+                .push(format!("{}: no rule says what it may import: add it to the table", package.name)),
+        }
+        if package.folder.starts_with("proto") {
+            check_tests(workspace, package, &mut breaches);
+        }
+    }
+    breaches
+}
+
+fn check_linked(workspace: &Workspace, package: &Package, rule: &Rule, breaches: &mut Vec<String>) {
+    for dependency in package.dependencies.iter().filter(|dependency| dependency.kind != Kind::Dev) {
+        let import = dependency.name.as_str();
+        if workspace.package(import).is_some() {
+            if !rule.ours.contains(&import) {
+                let allowed = spelled(rule.ours);
+                breaches.push(format!(
+                    "{}: imports {import}, but of our crates it may import {allowed}",
+                    rule.name
+                ));
+            }
+        } else if let Outside::Only(allowed) = rule.outside
+            && !allowed.contains(&import)
+        {
+            let allowed = spelled(allowed);
+            breaches.push(format!(
+                "{}: imports {import}, but it is deterministic and from outside may import {allowed}",
+                rule.name
+            ));
+        }
+    }
+}
+
+fn check_tests(workspace: &Workspace, package: &Package, breaches: &mut Vec<String>) {
+    for dependency in package.dependencies.iter().filter(|dependency| dependency.kind == Kind::Dev) {
+        let Some(import) = workspace.package(&dependency.name) else { continue };
+        if CRANKS.iter().any(|crank| import.folder.starts_with(crank)) {
+            breaches.push(format!(
+                "{}: its tests import {}, but no crate under proto/ may import from {}, not even in tests",
+                package.name,
+                import.name,
+                CRANKS.join("/, ") + "/"
+            ));
+        }
+    }
+}
+
+fn spelled(names: &[&str]) -> String {
+    if names.is_empty() { "nothing".to_owned() } else { format!("only {}", names.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Names of dependencies and their kinds, as cargo spells them.
+    type Imports<'a> = &'a [(&'a str, Option<&'a str>)];
+
+    /// What is wrong with a workspace of these packages: name, folder and imports.
+    fn breaches_of(packages: &[(&str, &str, Imports<'_>)]) -> Vec<String> {
+        let packages: Vec<Value> = packages
+            .iter()
+            .map(|(name, folder, dependencies)| {
+                let dependencies: Vec<Value> = dependencies
+                    .iter()
+                    .map(|(name, kind)| json!({ "name": name, "kind": kind, "rename": null }))
+                    .collect();
+                let manifest = format!("/checkout/{folder}/Cargo.toml");
+                json!({ "name": name, "manifest_path": manifest, "dependencies": dependencies })
+            })
+            .collect();
+        let document = json!({ "workspace_root": "/checkout", "packages": packages });
+        breaches(&Workspace::parse(&document).expect("the document is well formed"))
+    }
+
+    #[test]
+    fn an_allowed_graph_passes() {
+        let found = breaches_of(&[
+            ("evenkeel-core", "proto/core", &[("libm", None), ("proptest", Some("dev"))]),
+            ("evenkeel-dr", "proto/dr", &[("evenkeel-core", None), ("thiserror", None)]),
+            ("evenkeel-lab", "lab", &[("evenkeel-dr", None), ("serde", None)]),
+            ("xtask", "xtask", &[("anyhow", None)]),
+        ]);
+        assert_eq!(found, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_forbidden_import_is_named_with_its_rule() {
+        let found = breaches_of(&[
+            ("evenkeel-core", "proto/core", &[]),
+            ("evenkeel-dr", "proto/dr", &[("evenkeel-sim", None)]),
+            ("evenkeel-sim", "drive/sim", &[]),
+        ]);
+        assert_eq!(
+            found,
+            ["evenkeel-dr: imports evenkeel-sim, but of our crates it may import only evenkeel-core"]
+        );
+    }
+
+    #[test]
+    fn a_build_dependency_counts_as_an_import() {
+        let found = breaches_of(&[
+            ("evenkeel-core", "proto/core", &[]),
+            ("xtask", "xtask", &[("evenkeel-core", Some("build"))]),
+        ]);
+        assert_eq!(found, ["xtask: imports evenkeel-core, but of our crates it may import nothing"]);
+    }
+
+    #[test]
+    fn a_deterministic_crate_may_not_import_from_outside_at_will() {
+        let found = breaches_of(&[("evenkeel-games", "games", &[("rand", None)])]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("evenkeel-games: imports rand, but it is deterministic"), "{found:?}");
+    }
+
+    #[test]
+    fn a_crate_without_a_rule_is_an_error() {
+        let found = breaches_of(&[("evenkeel-new", "proto/new", &[])]);
+        assert_eq!(found, ["evenkeel-new: no rule says what it may import: add it to the table"]);
+    }
+
+    #[test]
+    fn tests_of_a_protocol_may_not_import_the_simulator() {
+        let simulator = ("evenkeel-sim", "drive/sim", [].as_slice());
+        let found = breaches_of(&[simulator, ("evenkeel-dr", "proto/dr", &[("evenkeel-sim", Some("dev"))])]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("evenkeel-dr: its tests import evenkeel-sim"), "{found:?}");
+
+        let found = breaches_of(&[simulator, ("evenkeel-lab", "lab", &[("evenkeel-sim", Some("dev"))])]);
+        assert_eq!(found, Vec::<String>::new());
+    }
+}

@@ -1,0 +1,107 @@
+//! What the checks need to know of the workspace, parsed once from `cargo metadata` into types of our own.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::cargo;
+
+/// The packages of the workspace.
+pub(crate) struct Workspace {
+    pub(crate) packages: Vec<Package>,
+}
+
+/// One package of the workspace.
+pub(crate) struct Package {
+    pub(crate) name: String,
+    /// Relative to the root of the workspace.
+    pub(crate) folder: PathBuf,
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+/// One dependency as a manifest states it: optional ones and those of other platforms are among them.
+pub(crate) struct Dependency {
+    /// The package's own name, also where the manifest renames it.
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+}
+
+/// When a dependency is linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Normal,
+    Build,
+    Dev,
+}
+
+impl Workspace {
+    /// Asks cargo about the workspace at `root`.
+    pub(crate) fn read(root: &Path) -> Result<Self> {
+        let output = cargo::command(root)
+            .args(["metadata", "--format-version", "1", "--no-deps", "--locked"])
+            .output()
+            .context("cannot start `cargo metadata`: is cargo installed?")?;
+        if !output.status.success() {
+            bail!(
+                "`cargo metadata --locked` failed:\n{}",
+                String::from_utf8_lossy(&output.stderr).trim_end()
+            );
+        }
+        let document = serde_json::from_slice(&output.stdout).context("`cargo metadata` is not JSON")?;
+        Self::parse(&document)
+    }
+
+    /// Reads the document that `cargo metadata --no-deps` prints.
+    pub(crate) fn parse(document: &Value) -> Result<Self> {
+        let root = Path::new(text(document, "workspace_root")?);
+        let packages = list(document, "packages")?
+            .iter()
+            .map(|package| Package::parse(root, package))
+            .collect::<Result<_>>()?;
+        Ok(Self { packages })
+    }
+
+    /// The package of that name, if it is one of ours.
+    pub(crate) fn package(&self, name: &str) -> Option<&Package> {
+        self.packages.iter().find(|package| package.name == name)
+    }
+}
+
+impl Package {
+    fn parse(root: &Path, package: &Value) -> Result<Self> {
+        let name = text(package, "name")?.to_owned();
+        let manifest = Path::new(text(package, "manifest_path")?);
+        let folder = manifest.parent().unwrap_or(manifest);
+        let folder = folder
+            .strip_prefix(root)
+            .with_context(|| format!("{name} lies at {}, outside of the workspace", folder.display()))?
+            .to_path_buf();
+        let dependencies =
+            list(package, "dependencies")?.iter().map(Dependency::parse).collect::<Result<_>>()?;
+        Ok(Self { name, folder, dependencies })
+    }
+}
+
+impl Dependency {
+    fn parse(dependency: &Value) -> Result<Self> {
+        let kind = match dependency.get("kind").and_then(Value::as_str) {
+            None => Kind::Normal,
+            Some("build") => Kind::Build,
+            Some("dev") => Kind::Dev,
+            Some(other) => bail!("`cargo metadata` states a kind of dependency unknown to xtask: `{other}`"),
+        };
+        Ok(Self { name: text(dependency, "name")?.to_owned(), kind })
+    }
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str> {
+    value.get(key).and_then(Value::as_str).with_context(|| format!("`cargo metadata` lacks the text `{key}`"))
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> Result<&'a Vec<Value>> {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .with_context(|| format!("`cargo metadata` lacks the list `{key}`"))
+}
