@@ -1,1 +1,4 @@
-
+//! The lab.
+pub mod dr;
+pub mod scenario;
+pub mod stats;

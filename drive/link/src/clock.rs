@@ -1,10 +1,10 @@
 //! What a node's clock shows: an offset, a wrong rate, and steps.
 //!
-//! Before steps, a clock shows `t + offset + floor(t * skew)`. A step adds to that from its time on. A monotonic clock
-//! never runs backwards, so what a node reads is the greatest value shown so far: a backward step makes its clock
-//! stand still until it has caught up. That reading is non-decreasing and computed in integers, so it has an exact
-//! inverse, the earliest true time at which the clock shows at least some value; timers are set by it and never
-//! fire a nanosecond early.
+//! Before steps, a clock shows `t + offset + floor(t * skew)`. A step adds to that from its time on. A
+//! monotonic clock never runs backwards, so what a node reads is the greatest value shown so far: a backward
+//! step makes its clock stand still until it has caught up. That reading is non-decreasing and computed in
+//! integers, so it has an exact inverse, the earliest true time at which the clock shows at least some value;
+//! timers are set by it and never fire a nanosecond early.
 
 use evenkeel_core::{LocalTime, Span};
 
@@ -139,13 +139,15 @@ impl Piece {
     }
 }
 
-/// `t + floor(t * ppb / 10^9)`, exactly; whole seconds are split off so that no product needs more than 64 bits.
+/// `t + floor(t * ppb / 10^9)`, exactly; whole seconds are split off so that no product needs more than 64
+/// bits.
 fn skewed(t: i64, ppb: i64) -> i64 {
     let (secs, nanos) = (t.div_euclid(BILLION), t.rem_euclid(BILLION));
     t.saturating_add(secs * ppb + (nanos * ppb).div_euclid(BILLION))
 }
 
-/// The smallest `t` with `skewed(t) >= reading`: `ceil(reading * 10^9 / (10^9 + ppb))`, split up in the same way.
+/// The smallest `t` with `skewed(t) >= reading`: `ceil(reading * 10^9 / (10^9 + ppb))`, split up in the same
+/// way.
 fn unskewed(reading: i64, ppb: i64) -> i64 {
     let rate = BILLION + ppb;
     let (secs, rest) = (reading.div_euclid(rate), reading.rem_euclid(rate));

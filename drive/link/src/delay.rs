@@ -1,8 +1,8 @@
 //! How long a packet is under way.
 //!
-//! A [`DelayLaw`] is a base delay, what the wire takes, and a [`Jitter`], what queues do to it. Each packet draws its
-//! own delay, so jitter wider than the gap between packets reorders them, as on a real path with several queues.
-//! Whatever the law says, no packet arrives before it was sent: negative delays become zero.
+//! A [`DelayLaw`] is a base delay, what the wire takes, and a [`Jitter`], what queues do to it. Each packet
+//! draws its own delay, so jitter wider than the gap between packets reorders them, as on a real path with
+//! several queues. Whatever the law says, no packet arrives before it was sent: negative delays become zero.
 
 use evenkeel_core::{Draws, Span};
 
@@ -51,9 +51,9 @@ pub enum Jitter {
         /// Standard deviation.
         sd: Span,
     },
-    /// Rows (time since the start of the run, delay on top of the base): each holds until the next. The time of the
-    /// last row is the period after which the trace starts over, and before the time of the first row the delay of
-    /// the last one holds. If the last time is zero, there is but one row and it always holds.
+    /// Rows (time since the start of the run, delay on top of the base): each holds until the next. The time
+    /// of the last row is the period after which the trace starts over, and before the time of the first row
+    /// the delay of the last one holds. If the last time is zero, there is but one row and it always holds.
     Trace(Vec<(Span, Span)>),
 }
 

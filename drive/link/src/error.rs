@@ -1,5 +1,5 @@
-//! What can be wrong with fault options. Every error names the field, so that a scenario file's reader can be told
-//! where to look.
+//! What can be wrong with fault options. Every error names the field, so that a scenario file's reader can be
+//! told where to look.
 
 use evenkeel_core::Span;
 

@@ -1,9 +1,9 @@
 //! One direction of one connection: the fate of each packet.
 //!
-//! The draws of a datagram come from a stream of its own, keyed by link seed, sending time and rank among the packets
-//! of that instant, and each fault has its fixed place in that stream. So neither other traffic nor another fault's
-//! setting changes what a packet draws. Messages on the reliable channel draw under another label, and so do not
-//! disturb the datagrams.
+//! The draws of a datagram come from a stream of its own, keyed by link seed, sending time and rank among the
+//! packets of that instant, and each fault has its fixed place in that stream. So neither other traffic nor
+//! another fault's setting changes what a packet draws. Messages on the reliable channel draw under another
+//! label, and so do not disturb the datagrams.
 
 use evenkeel_core::{Draws, Seed, Span};
 
@@ -143,13 +143,13 @@ impl Link {
 
     /// When a message of so many bytes that is sent now arrives on the reliable channel.
     ///
-    /// The rule: an attempt that is lost is repeated after three base delays (one and a half round trips, if the way
-    /// back is like the way there) and 10 ms, and that pause doubles each time, up to 60 s. Messages never overtake
-    /// each other: one that is late holds up all that follow. A rate limit is shared with the datagrams, is paid
-    /// once per message, and makes messages wait but never drops them.
+    /// The rule: an attempt that is lost is repeated after three base delays (one and a half round trips, if
+    /// the way back is like the way there) and 10 ms, and that pause doubles each time, up to 60 s. Messages
+    /// never overtake each other: one that is late holds up all that follow. A rate limit is shared with the
+    /// datagrams, is paid once per message, and makes messages wait but never drops them.
     ///
-    /// `None` after 32 lost attempts: the link is dead. What comes behind a message that never arrives never arrives
-    /// either, so from then on it is `None` until [`reopen`](Self::reopen).
+    /// `None` after 32 lost attempts: the link is dead. What comes behind a message that never arrives never
+    /// arrives either, so from then on it is `None` until [`reopen`](Self::reopen).
     pub fn reliable(&mut self, now: TrueTime, bytes: usize) -> Option<TrueTime> {
         let now = self.advance(now);
         if self.stream_at == TrueTime::MAX {
@@ -178,8 +178,8 @@ impl Link {
         None
     }
 
-    /// Starts the reliable channel anew, as a new connection over the same path does: it no longer waits for what
-    /// was sent before.
+    /// Starts the reliable channel anew, as a new connection over the same path does: it no longer waits for
+    /// what was sent before.
     pub fn reopen(&mut self) {
         self.stream_at = TrueTime::MIN;
     }

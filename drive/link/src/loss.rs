@@ -1,9 +1,9 @@
 //! Which packets never arrive.
 //!
-//! Bursts follow Gilbert and Elliott's model, but in continuous time: the link is good or bad for exponential stretches
-//! of time, drawn in order from the link's own seed. In the usual packet-by-packet form, a sender who sends more makes
-//! the channel change its state more often, so two policies under one seed would see different bursts; here the state
-//! is a function of seed and time alone.
+//! Bursts follow Gilbert and Elliott's model, but in continuous time: the link is good or bad for exponential
+//! stretches of time, drawn in order from the link's own seed. In the usual packet-by-packet form, a sender
+//! who sends more makes the channel change its state more often, so two policies under one seed would see
+//! different bursts; here the state is a function of seed and time alone.
 
 use evenkeel_core::{Draws, Seed, Span};
 
@@ -35,8 +35,8 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// The shortest mean length of a stretch. Stretches cost a draw each even if nothing is sent in them, so they
-    /// must not be arbitrarily many.
+    /// The shortest mean length of a stretch. Stretches cost a draw each even if nothing is sent in them, so
+    /// they must not be arbitrarily many.
     pub const STRETCH_MIN: Span = Span::from_nanos(1_000);
 
     /// Checks that the options make sense.
@@ -75,7 +75,8 @@ fn bad_share(good_mean: Span, bad_mean: Span) -> f64 {
     bad / (good + bad)
 }
 
-/// Where a link is among its good and bad stretches. A clone of it can look ahead without moving the original.
+/// Where a link is among its good and bad stretches. A clone of it can look ahead without moving the
+/// original.
 #[derive(Clone, Debug)]
 pub(crate) struct Stretches {
     law: Loss,

@@ -1,7 +1,7 @@
 //! A link that takes time to put bytes on the wire.
 //!
-//! This is the one fault that depends on traffic: who sends more waits longer. Packets are served in the order in which
-//! they were sent, and those that find the queue full are dropped at its tail.
+//! This is the one fault that depends on traffic: who sends more waits longer. Packets are served in the
+//! order in which they were sent, and those that find the queue full are dropped at its tail.
 
 use evenkeel_core::Span;
 
@@ -13,8 +13,9 @@ use crate::time::TrueTime;
 pub struct RateLimit {
     /// Bytes per second; positive and finite.
     pub bytes_per_s: f64,
-    /// The most that may be unsent when a packet joins the queue, itself included; infinite for an endless queue. A
-    /// packet that finds the link idle always passes, so a queue of zero means that nothing can wait.
+    /// The most that may be unsent when a packet joins the queue, itself included; infinite for an endless
+    /// queue. A packet that finds the link idle always passes, so a queue of zero means that nothing can
+    /// wait.
     pub queue_max_bytes: f64,
 }
 

@@ -1,7 +1,7 @@
 //! The turning of the crank: one call on one node, then what the law asks for.
 //!
-//! Every call goes the same way: read the node's clock, write the call to the transcript if there is one, make it, then
-//! settle (transmit, tell events, note the timeout).
+//! Every call goes the same way: read the node's clock, write the call to the transcript if there is one,
+//! make it, then settle (transmit, tell events, note the timeout).
 
 use evenkeel_core::{Endpoint, LocalTime, PeerChange};
 use evenkeel_link::TrueTime;

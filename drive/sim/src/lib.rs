@@ -1,13 +1,14 @@
-//! A discrete-event world for [`Endpoint`](evenkeel_core::Endpoint)s: nodes with clocks, links with faults, and a queue of what happens next.
+//! A discrete-event world for [endpoints](evenkeel_core::Endpoint): nodes with clocks, links with faults, and
+//! a queue of what happens next.
 //!
-//! The world is a driver like any other. It turns the crank of real protocol machines with the true time of the
-//! simulation, carries their bytes over [links](evenkeel_link::Link), and can [record](World::record) every call. It
-//! reads no clock and draws nothing but from its seed, so a run is a function of seed and calls: the same ones give the
-//! same bytes on every machine.
+//! The world is a driver like any other. It turns the crank of real protocol machines with the true time of
+//! the simulation, carries their bytes over [links](evenkeel_link::Link), and can [record](World::record)
+//! every call. It reads no clock and draws nothing but from its seed, so a run is a function of seed and
+//! calls: the same ones give the same bytes on every machine.
 //!
-//! Its law: after each call on a node, everything the node wants to transmit is put on its links, then its events go to
-//! the [`Observer`], then its timeout is noted. What happens at the same instant happens in the order in which it was
-//! caused.
+//! Its law: after each call on a node, everything the node wants to transmit is put on its links, then its
+//! events go to the [`Observer`], then its timeout is noted. What happens at the same instant happens in the
+//! order in which it was caused.
 //!
 //! ```
 //! use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, Span};
@@ -21,7 +22,13 @@
 //!     type Command = ();
 //!     type Event = u8;
 //!     fn handle_command(&mut self, _: LocalTime, (): ()) {}
-//!     fn handle_message(&mut self, _: LocalTime, _: PeerId, _: Channel, bytes: &[u8]) -> Result<(), Rejected> {
+//!     fn handle_message(
+//!         &mut self,
+//!         _: LocalTime,
+//!         _: PeerId,
+//!         _: Channel,
+//!         bytes: &[u8],
+//!     ) -> Result<(), Rejected> {
 //!         self.heard = bytes.first().copied();
 //!         Ok(())
 //!     }

@@ -1,8 +1,8 @@
 //! Links between the nodes, and what is under way on them.
 //!
-//! A lane is one direction between two nodes. Lanes are found by a dense table, sender by receiver, because this is
-//! looked up for every packet. A connection that ends makes a new epoch on both of its lanes, and packets of an older
-//! epoch are not delivered: cheaper than finding them in the queue.
+//! A lane is one direction between two nodes. Lanes are found by a dense table, sender by receiver, because
+//! this is looked up for every packet. A connection that ends makes a new epoch on both of its lanes, and
+//! packets of an older epoch are not delivered: cheaper than finding them in the queue.
 
 use evenkeel_core::{Channel, PeerId, Seed};
 use evenkeel_link::{Fate, Link, LinkFaults, TrueTime};
@@ -22,8 +22,8 @@ pub(crate) enum Happening {
     Timeout(NodeId),
 }
 
-/// What happened on one direction between two nodes. At any time, `sent + doubled` is `lost + delivered + cut` and
-/// what is under way.
+/// What happened on one direction between two nodes. At any time, `sent + doubled` is `lost + delivered +
+/// cut` and what is under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LinkCounters {
     /// Messages that the link took, on both channels.
@@ -173,8 +173,8 @@ impl Network {
         }
     }
 
-    /// Takes a packet that arrives off its lane: from whom, to whom and what; `None` if the connection that it was
-    /// sent on is gone. Its slot is still to be released.
+    /// Takes a packet that arrives off its lane: from whom, to whom and what; `None` if the connection that
+    /// it was sent on is gone. Its slot is still to be released.
     pub(crate) fn arrive(&mut self, slot: u32) -> Option<(NodeId, NodeId, &Packet)> {
         let packet = self.packets.packet(slot);
         let lane = &mut self.lanes[packet.lane as usize];

@@ -1,8 +1,9 @@
 //! A machine with its clock and its place in the queue.
 //!
-//! Timers are lazy. A node's deadline changes with almost every call, mostly to a later time, so the queue holds the
-//! earliest deadline that was seen since its entry last came up; when that turns out to be too early, the node is
-//! merely asked again. Deadlines are compared as the node names them and turned into true time only when one is queued.
+//! Timers are lazy. A node's deadline changes with almost every call, mostly to a later time, so the queue
+//! holds the earliest deadline that was seen since its entry last came up; when that turns out to be too
+//! early, the node is merely asked again. Deadlines are compared as the node names them and turned into true
+//! time only when one is queued.
 
 use evenkeel_core::{Endpoint, LocalTime, PeerId};
 use evenkeel_link::{ClockFaults, NodeClock, TrueTime};
@@ -98,7 +99,68 @@ impl<E: Endpoint> Node<E> {
         self.repeats += 1;
         assert!(
             self.repeats <= REPEATS_MAX,
-            "a machine was told of its timeout {deadline:?} more than {REPEATS_MAX} times at {at:?} and still wants it"
+            "a machine was told {REPEATS_MAX} times at {at:?} of its timeout {deadline:?} and still wants it"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::{Channel, PeerChange, Rejected};
+
+    use super::*;
+
+    /// Wants to be woken at this time and does nothing else.
+    struct Sleeper(Option<LocalTime>);
+
+    impl Endpoint for Sleeper {
+        type Command = ();
+        type Event = ();
+        fn handle_command(&mut self, _: LocalTime, (): ()) {}
+        fn handle_message(&mut self, _: LocalTime, _: PeerId, _: Channel, _: &[u8]) -> Result<(), Rejected> {
+            Ok(())
+        }
+        fn handle_peer(&mut self, _: LocalTime, _: PeerChange) {}
+        fn handle_timeout(&mut self, _: LocalTime) {}
+        fn poll_transmit(&mut self, _: LocalTime, _: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
+            None
+        }
+        fn poll_event(&mut self) -> Option<()> {
+            None
+        }
+        fn poll_timeout(&self) -> Option<LocalTime> {
+            self.0
+        }
+    }
+
+    fn at(nanos: i64) -> TrueTime {
+        TrueTime::from_nanos(nanos)
+    }
+
+    fn sleeper(wake: i64) -> Node<Sleeper> {
+        Node::new(Sleeper(Some(LocalTime::from_nanos(wake))), &ClockFaults::default())
+    }
+
+    #[test]
+    fn a_deadline_is_queued_once() {
+        let mut node = sleeper(100);
+        assert_eq!(node.reschedule(at(0)), Some(at(100)));
+        assert_eq!(node.reschedule(at(1)), None);
+        node.endpoint.0 = Some(LocalTime::from_nanos(200));
+        assert_eq!(node.reschedule(at(2)), None);
+        assert_eq!(node.wake(at(100)), Wake::Later(at(200)));
+        assert_eq!(node.wake(at(200)), Wake::Due);
+    }
+
+    #[test]
+    fn a_superseded_entry_does_not_queue_the_deadline_again() {
+        let mut node = sleeper(100);
+        node.reschedule(at(0));
+        node.endpoint.0 = Some(LocalTime::from_nanos(50));
+        assert_eq!(node.reschedule(at(1)), Some(at(50)));
+        node.endpoint.0 = Some(LocalTime::from_nanos(300));
+        assert_eq!(node.wake(at(50)), Wake::Later(at(300)));
+        assert_eq!(node.wake(at(100)), Wake::Nothing);
+        assert_eq!(node.wake(at(300)), Wake::Due);
     }
 }

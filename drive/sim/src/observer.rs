@@ -5,8 +5,8 @@ use evenkeel_link::TrueTime;
 
 use crate::node::NodeId;
 
-/// Hears the events of all nodes, in the order in which they come up. Closures are observers, and `()` is one that does
-/// not listen.
+/// Hears the events of all nodes, in the order in which they come up. Closures are observers, and `()` is one
+/// that does not listen.
 pub trait Observer<E: Endpoint> {
     /// A node came up with an event.
     fn on_event(&mut self, at: TrueTime, node: NodeId, event: E::Event);

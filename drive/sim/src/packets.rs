@@ -1,7 +1,8 @@
 //! Bytes under way.
 //!
-//! Packets live in a slab with a free list, and their buffers are reused: an endpoint writes into a buffer that an
-//! earlier packet left behind, and that very buffer then travels. In a steady state nothing is allocated or copied.
+//! Packets live in a slab with a free list, and their buffers are reused: an endpoint writes into a buffer
+//! that an earlier packet left behind, and that very buffer then travels. In a steady state nothing is
+//! allocated or copied.
 
 use evenkeel_core::Channel;
 

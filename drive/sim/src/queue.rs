@@ -1,8 +1,9 @@
 //! What happens next.
 //!
-//! A binary heap of small `Copy` entries, ordered by time and then by insertion, so that things of the same instant
-//! happen in the order in which they were caused. Whatever is big stays outside and the entry holds its index. The
-//! interface is narrow on purpose: a calendar queue or a ladder could take the heap's place without anybody noticing.
+//! A binary heap of small `Copy` entries, ordered by time and then by insertion, so that things of the same
+//! instant happen in the order in which they were caused. Whatever is big stays outside and the entry holds
+//! its index. The interface is narrow on purpose: a calendar queue or a ladder could take the heap's place
+//! without anybody noticing.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -12,8 +12,8 @@ const LINKS: u64 = 1;
 
 /// A world of nodes and links, at some true time; it begins at zero.
 ///
-/// What the methods do happens now; only [`run_until`](Self::run_until) and [`step`](Self::step) let time pass. Events
-/// that nodes come up with in between are kept and told to the observer when time passes next.
+/// What the methods do happens now; only [`run_until`](Self::run_until) and [`step`](Self::step) let time
+/// pass. Events that nodes come up with in between are kept and told to the observer when time passes next.
 #[derive(Debug)]
 pub struct World<E: Endpoint> {
     pub(crate) now: TrueTime,
@@ -66,7 +66,8 @@ impl<E: Endpoint> World<E> {
         self.network.add_lane(b, a, b_to_a);
     }
 
-    /// Tells two connected nodes, `a` first, that the other can be reached with datagrams of up to this many bytes.
+    /// Tells two connected nodes, `a` first, that the other can be reached with datagrams of up to this many
+    /// bytes.
     ///
     /// # Panics
     /// If there is no link between them, or they have joined already.
@@ -160,7 +161,8 @@ impl<E: Endpoint> World<E> {
         self.network.counters(from, to)
     }
 
-    /// Records every call from now on in a [transcript](evenkeel_core::transcript) with this configuration and seed.
+    /// Records every call from now on in a [transcript](evenkeel_core::transcript) with this configuration
+    /// and seed.
     ///
     /// # Panics
     /// If a node was told anything before, because such a transcript could not be replayed.

@@ -2,6 +2,7 @@
 //!
 //! Symbols: `P`, `V` differences of position and velocity at the interval's start; `h` its length;
 //! `P0 = P`, `P1 = P + V h`; `R = |P0| + |P1|`; `Pm` their middle; `C = (P x V) h`; `q = |V| h / R`.
+//! In the code, `c` is `(C / R)^2` and `x` is `q^2`.
 //!
 //! Deviation: the closed forms that the papers print are wrong (section 4.3 of NetGames'05 has 1/(2b) for b/2, the
 //! thesis' equation 3.3 swaps a and b), and the code of the thesis' appendix B gives NaN where the paths are collinear
@@ -27,11 +28,11 @@ pub fn integral(p: Vec3, v: Vec3, h: f64) -> f64 {
     let middle = (p + p1) * 0.5;
     // Both ends at zero is the commonest case (the receiver has the newest vector): keep the divisions defined.
     let r = (p.length() + p1.length()).max(f64::MIN_POSITIVE);
-    let c = p.cross(v).length() * h / r;
-    let q = v.length() * h / r;
+    let (inverse, squared) = (1.0 / r, h * h);
+    let c = p.cross(v).length_squared() * squared * inverse * inverse;
     // Collinear crossings reach q = 1, where g has a pole and c is 0.
-    let x = (q * q).min(1.0 - f64::EPSILON / 2.0);
-    0.5 * h * (0.5 * r + (2.0 * middle.length_squared() + 2.0 * c * c * g(x)) / r)
+    let x = (v.length_squared() * squared * inverse * inverse).min(1.0 - f64::EPSILON / 2.0);
+    0.5 * h * (0.5 * r + 2.0 * (middle.length_squared() + c * g(x)) * inverse)
 }
 
 /// g(x) = (atanh(sqrt x)/sqrt x - 1)/x for x in [0, 1).

@@ -103,9 +103,12 @@ impl<C: SessionClock> DrPeer<C> {
     #[must_use]
     pub fn with_clock(config: &DrConfig, clock: C) -> Self {
         let outward = match config.topology {
-            Topology::Direct => {
-                Outward::Direct(Box::new(Sender::new(config.policy, config.budget, config.placement, config.seed)))
-            }
+            Topology::Direct => Outward::Direct(Box::new(Sender::new(
+                config.policy,
+                config.budget,
+                config.placement,
+                config.seed,
+            ))),
             Topology::Relay(relay) => Outward::Relay(Uplink::new(relay)),
         };
         Self {

@@ -110,13 +110,13 @@ impl DrVector {
     /// The velocity at a session time, by this vector.
     #[must_use]
     pub fn velocity(&self, at: SessionTime) -> Vec3 {
-        let t = (at - self.generated).as_secs_f64();
+        let seconds = || (at - self.generated).as_secs_f64();
         let MotionState { velocity, turn_rate, .. } = self.state;
         match self.kind {
             MotionKind::Linear => velocity,
-            MotionKind::Quadratic => velocity + self.acceleration() * t,
+            MotionKind::Quadratic => velocity + self.acceleration() * seconds(),
             MotionKind::Circular => {
-                let (sin, cos) = libm::sincos(turn_rate * t);
+                let (sin, cos) = libm::sincos(turn_rate * seconds());
                 velocity.turned(cos, sin)
             }
         }

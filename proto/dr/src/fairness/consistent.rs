@@ -18,7 +18,7 @@ impl FairnessPolicy for Netgames05Consistent {
         let at_arrival = |pair: &super::Pair<'_>| pair.accumulated_at(now + pair.delay(), Flight::Estimated);
         let largest = review.pairs().map(|pair| at_arrival(&pair)).fold(0.0, f64::max);
         for pair in review.pairs() {
-            let due = if at_arrival(&pair) >= largest {
+            let due = if !pair.is_known() || at_arrival(&pair) >= largest {
                 Some(now)
             } else {
                 let arrival = pair.reaches(largest, pair.expires() + pair.delay(), Flight::Estimated);

@@ -29,6 +29,11 @@ impl Weights {
         frequencies.resize(pairs.len(), 0.0);
         let now = review.now();
         let since = |pair: &Pair<'_>| pair.last_sent().map_or(0.0, |sent| (now - sent.sent).as_secs_f64());
+        if !pairs.iter().all(Pair::is_known) {
+            // Until everybody's first report is in, an error of zero means "not known", not "none".
+            frequencies.fill((review.budget() / pairs.len() as f64).min(1.0));
+            return;
+        }
         add_shares(self.accumulated, &pairs, |pair| pair.accumulated(), frequencies);
         add_shares(self.instantaneous, &pairs, |pair| pair.instantaneous(), frequencies);
         add_shares(self.time, &pairs, since, frequencies);

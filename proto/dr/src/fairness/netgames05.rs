@@ -62,7 +62,6 @@ impl Netgames05 {
             !mine
         });
         let state = self.states.of(pair);
-        state.relative += late;
         let sent = pair.last_sent();
         let shown = match (state.shown, sent.and_then(|sent| pair.vector(sent.seq))) {
             (Some(shown), _) => shown,
@@ -70,17 +69,19 @@ impl Netgames05 {
             (None, None) => *newest,
         };
         let Some((seq, planned)) = state.planned.take() else {
+            state.relative += late;
             state.shown = Some(shown);
             return shown;
         };
         if sent.is_some_and(|sent| sent.seq == seq) {
-            // It was sent; what it will have cost was estimated, so R is used up until feedback comes.
+            // It was sent: R is used up, and what has come in since is the new one.
+            state.relative = late;
             state.shown = Some(planned);
             planned
         } else {
             // It was never sent: its error counts up to this trigger.
             debug_assert!(seq < newest_seq, "a plan is for a newer vector than the last");
-            state.relative += export_error(&planned, &shown, planned.generated, now);
+            state.relative += late + export_error(&planned, &shown, planned.generated, now);
             state.shown = Some(shown);
             shown
         }

@@ -130,6 +130,12 @@ impl Pair<'_> {
         self.outlook.delay
     }
 
+    /// Whether an arrival has been reported, so that there is an error to speak of.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.account.settled().is_some()
+    }
+
     /// AEE: the accumulated export error up to now.
     #[must_use]
     pub fn accumulated(&self) -> f64 {
@@ -152,13 +158,7 @@ impl Pair<'_> {
     /// The export error since the generation of the vector that the receiver is using by now.
     #[must_use]
     pub fn instantaneous(&self) -> f64 {
-        let Some(cursor) = self.cursor(self.outlook.now, Flight::Estimated) else { return 0.0 };
-        let history = &self.track.history;
-        let start = cursor.vector.generated;
-        // From its generation on, the receiver's vector is compared with what was exported.
-        let mut walk = Cursor { at: start, exported: cursor.placed, error: 0.0, ..cursor };
-        walk.integrate_to(history, self.outlook.now);
-        walk.error
+        self.account.since_generation(&self.track.history, &self.outlook, self.outlook.now)
     }
 
     fn cursor(&self, at: SessionTime, flight: Flight) -> Option<Cursor> {

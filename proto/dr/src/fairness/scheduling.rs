@@ -43,7 +43,7 @@ impl FairnessPolicy for Scheduling {
                 }
             }
             let horizon = pair.expires();
-            let due = if pair.accumulated_at(now, self.flight) >= largest {
+            let due = if !pair.is_known() || pair.accumulated_at(now, self.flight) >= largest {
                 Some(now)
             } else {
                 pair.reaches(largest, horizon, self.flight)

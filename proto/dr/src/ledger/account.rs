@@ -64,6 +64,8 @@ pub struct Account {
     newest_arrived: Option<DrSeq>,
     in_flight: VecDeque<Dispatch>,
     forgotten: Option<Dispatch>,
+    /// The settled error at the generation of each exported vector, from the placed one on.
+    marks: VecDeque<(DrSeq, f64)>,
 }
 
 impl Account {
@@ -80,6 +82,7 @@ impl Account {
             newest_arrived: None,
             in_flight: VecDeque::new(),
             forgotten: None,
+            marks: VecDeque::new(),
         }
     }
 
@@ -126,41 +129,63 @@ impl Account {
 
     /// Settles the error as far as both paths are known.
     pub(crate) fn settle(&mut self, history: &History, outlook: &Outlook) {
-        let exact = history.exact_until();
+        let horizon = history.exact_until().min(self.first_unknown().unwrap_or(outlook.now));
         while let Some(&(seq, at)) = self.arrivals.front()
-            && (at <= exact || self.arrivals.len() > ARRIVALS_MAX)
+            && (at <= horizon || self.arrivals.len() > ARRIVALS_MAX)
         {
             self.arrivals.pop_front();
             self.arrive(history, outlook, seq, at);
         }
-        let Some(cursor) = &self.cursor else { return };
-        if self.arrivals.is_empty() {
-            let unknown = self.first_unknown().unwrap_or(outlook.now);
-            let horizon = unknown.max(outlook.known_until).min(exact).max(cursor.at);
-            if let Some(cursor) = &mut self.cursor {
-                cursor.integrate_to(history, horizon);
-            }
-        }
+        self.advance(history, horizon);
     }
 
     fn arrive(&mut self, history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) {
         let Some(vector) = placed(history, outlook, seq, at) else { return };
+        self.advance(history, at);
         match &mut self.cursor {
-            Some(cursor) => {
-                cursor.integrate_to(history, at);
-                cursor.place(seq, vector);
-            }
+            Some(cursor) => cursor.place(seq, vector),
             None => self.cursor = Some(Cursor::open(history, seq, vector, at)),
         }
+        while self.marks.front().is_some_and(|(marked, _)| *marked < seq) {
+            self.marks.pop_front();
+        }
+    }
+
+    /// Moves the settled error on, noting what it was when each vector was generated.
+    fn advance(&mut self, history: &History, to: SessionTime) {
+        let Some(cursor) = &mut self.cursor else { return };
+        while let Some((seq, vector)) = history.after(cursor.exported)
+            && vector.generated <= to
+        {
+            cursor.integrate_to(history, vector.generated);
+            cursor.exported = seq;
+            self.marks.push_back((seq, cursor.error));
+        }
+        cursor.integrate_to(history, to);
+    }
+
+    /// The error since the generation of the vector that is in use at a time.
+    pub(crate) fn since_generation(&self, history: &History, outlook: &Outlook, now: SessionTime) -> f64 {
+        let Some(cursor) = self.estimate(history, outlook, Flight::Estimated, now) else { return 0.0 };
+        let generated =
+            history.vector(cursor.placed).map_or(cursor.vector.generated, |vector| vector.generated);
+        let (settled, at) = self.settled().unwrap_or((0.0, now));
+        let then = if generated >= at {
+            self.estimate(history, outlook, Flight::Estimated, generated)
+                .map_or(settled, |cursor| cursor.error)
+        } else {
+            self.marks.iter().find(|(seq, _)| *seq == cursor.placed).map_or(0.0, |(_, error)| *error)
+        };
+        cursor.error - then
     }
 
     /// The oldest exported vector that this account still needs.
     pub(crate) fn needs(&self, history: &History) -> DrSeq {
-        match (&self.cursor, self.in_flight.front()) {
-            (Some(cursor), _) => cursor.exported,
-            (None, Some(_)) => history.first(),
-            (None, None) => history.newest().0,
-        }
+        let pending = self.in_flight.iter().chain(&self.held).map(|dispatch| dispatch.seq);
+        let pending = pending.filter(|seq| Some(*seq) > self.newest_arrived);
+        let arrived = self.arrivals.iter().map(|(seq, _)| *seq);
+        let exported = self.cursor.map(|cursor| cursor.exported);
+        pending.chain(arrived).chain(exported).min().unwrap_or(history.newest().0)
     }
 
     /// Settles by estimate up to a vector that is about to be given up.
@@ -224,14 +249,23 @@ impl Account {
     /// Arrivals that are reported but not settled, then those that are expected, in order of time.
     fn expected(&self, outlook: &Outlook, flight: Flight) -> impl Iterator<Item = (DrSeq, SessionTime)> + '_ {
         let Outlook { now, delay, lost_after, known_until, .. } = *outlook;
-        let delay = if flight == Flight::Instant { Span::ZERO } else { delay };
-        let reported = self.arrivals.iter().copied();
-        let expected = self
+        // What is reported is complete, so nothing else can have come before; unless it is taken to fly in no time.
+        let (delay, earliest) = match flight {
+            Flight::Estimated => (delay, known_until),
+            Flight::Instant => (Span::ZERO, SessionTime::MIN),
+        };
+        let mut reported = self.arrivals.iter().copied().peekable();
+        let mut expected = self
             .in_flight
             .iter()
             .filter(move |d| Some(d.seq) > self.newest_arrived && now - d.sent <= lost_after)
-            .map(move |d| (d.seq, (d.sent + delay).max(known_until)));
-        reported.chain(expected)
+            .map(move |d| (d.seq, (d.sent + delay).max(earliest)))
+            .peekable();
+        core::iter::from_fn(move || match (reported.peek(), expected.peek()) {
+            (Some((_, known)), Some((_, guessed))) if guessed < known => expected.next(),
+            (Some(_), _) => reported.next(),
+            (None, _) => expected.next(),
+        })
     }
 
     /// The error that is settled, and up to when.

@@ -1,0 +1,120 @@
+//! A player with a modified client: it claims that DR vectors reached it later than they did, or holds its
+//! acknowledgments back, to be taken for a player who is farther away.
+//!
+//! The honest machine does the work; the liar changes the bytes on their way out, as a cheat would.
+
+use std::collections::VecDeque;
+
+use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Span};
+use evenkeel_dr::message::{
+    Frame, VERSION, emit_confirm, emit_ended, emit_feedback, emit_recorded, emit_vector, frames,
+};
+use evenkeel_dr::{DrCommand, DrEvent, DrPeer};
+
+/// Messages that the liar holds back; more are let through at once.
+const HELD_MAX: usize = 4096;
+
+/// A peer whose acknowledgments are not true.
+#[derive(Debug)]
+pub struct Liar {
+    peer: DrPeer,
+    claims_extra: Span,
+    holds_acks: Span,
+    held: VecDeque<(LocalTime, PeerId, Vec<u8>)>,
+}
+
+impl Liar {
+    /// Makes a liar of an honest peer.
+    #[must_use]
+    pub const fn new(peer: DrPeer, claims_extra: Span, holds_acks: Span) -> Self {
+        Self { peer, claims_extra, holds_acks, held: VecDeque::new() }
+    }
+
+    /// Whether the message acknowledges anything; if so, it does it untruly from now on.
+    fn falsify(&self, bytes: &mut Vec<u8>) -> bool {
+        let Ok(frames) = frames(bytes) else { return false };
+        let mut forged = vec![VERSION];
+        let mut acknowledges = false;
+        for frame in frames {
+            match frame {
+                Frame::Feedback(feedback) => {
+                    acknowledges = true;
+                    let arrivals: Vec<_> = feedback
+                        .arrivals_from(feedback.first)
+                        .map(|(_, mut arrival)| {
+                            arrival.at += self.claims_extra;
+                            arrival
+                        })
+                        .collect();
+                    let (oldest, first) = (feedback.oldest, feedback.first);
+                    emit_feedback(oldest, first, feedback.stamp, arrivals.iter(), &mut forged);
+                }
+                Frame::Vector(vector) => emit_vector(&vector, false, &mut forged),
+                Frame::Introduce(vector) => emit_vector(&vector, true, &mut forged),
+                Frame::Confirm(confirm) => emit_confirm(&confirm, &mut forged),
+                Frame::Recorded { entity, contiguous, newest } => {
+                    emit_recorded(entity, contiguous, newest, &mut forged);
+                }
+                Frame::Ended { entity, at } => emit_ended(entity, at, &mut forged),
+            }
+        }
+        *bytes = forged;
+        acknowledges
+    }
+
+    /// Where the liar sees somebody else's entity: lying does not change that.
+    #[must_use]
+    pub const fn honest(&self) -> &DrPeer {
+        &self.peer
+    }
+}
+
+impl Endpoint for Liar {
+    type Command = DrCommand;
+    type Event = DrEvent;
+
+    fn handle_command(&mut self, now: LocalTime, command: DrCommand) {
+        self.peer.handle_command(now, command);
+    }
+
+    fn handle_message(
+        &mut self,
+        now: LocalTime,
+        from: PeerId,
+        channel: Channel,
+        bytes: &[u8],
+    ) -> Result<(), Rejected> {
+        self.peer.handle_message(now, from, channel, bytes)
+    }
+
+    fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
+        self.held.retain(|(_, to, _)| *to != change.peer());
+        self.peer.handle_peer(now, change);
+    }
+
+    fn handle_timeout(&mut self, now: LocalTime) {
+        self.peer.handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
+        while let Some((to, channel)) = self.peer.poll_transmit(now, bytes) {
+            let acknowledges = channel == Channel::Datagram && self.falsify(bytes);
+            if !acknowledges || self.holds_acks <= Span::ZERO || self.held.len() == HELD_MAX {
+                return Some((to, channel));
+            }
+            self.held.push_back((now + self.holds_acks, to, bytes.clone()));
+        }
+        let (_, to, message) = self.held.pop_front_if(|(at, ..)| *at <= now)?;
+        *bytes = message;
+        Some((to, Channel::Datagram))
+    }
+
+    fn poll_event(&mut self) -> Option<DrEvent> {
+        self.peer.poll_event()
+    }
+
+    fn poll_timeout(&self) -> Option<LocalTime> {
+        let held = self.held.front().map(|(at, ..)| *at);
+        [held, self.peer.poll_timeout()].into_iter().flatten().min()
+    }
+}

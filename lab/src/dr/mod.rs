@@ -1,0 +1,9 @@
+//! Dead reckoning in the simulator: worlds from scenarios, the truth beside the ledger, runs and their figures.
+
+pub mod liar;
+pub mod node;
+pub mod run;
+pub mod truth;
+mod world;
+
+pub use run::{ReceiverFigures, RunFigures, Sample, Sampling, run};

@@ -1,0 +1,321 @@
+//! One run: a scenario under one policy with one seed.
+
+use evenkeel_core::{PeerId, Span};
+use evenkeel_dr::{DrCommand, EntityId, PolicyKind};
+use evenkeel_games::{Mover, STEP, Sample as Motioned};
+use evenkeel_link::TrueTime;
+use evenkeel_sim::NodeId;
+
+use super::node::NodeCommand;
+use super::truth::{Truth, session};
+use super::world::{DATAGRAM_MAX, Stage, motion_seed};
+use crate::scenario::{Motion, Scenario};
+use crate::stats::{mean, population_sd};
+
+/// What one receiver went through.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReceiverFigures {
+    /// Accumulated export error, the truth.
+    pub aee: f64,
+    /// The same integral against the real path.
+    pub real_error: f64,
+    /// DR vectors sent to it.
+    pub sent: u64,
+    /// DR vectors that reached it.
+    pub delivered: u64,
+    /// What the sender's ledger believes its accumulated export error to be.
+    pub known_aee: f64,
+    /// Which share of the counted time it was there.
+    pub present: f64,
+}
+
+/// What one run gave.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunFigures {
+    /// The policy.
+    pub policy: PolicyKind,
+    /// The seed.
+    pub seed: u64,
+    /// DR vectors made.
+    pub triggers: u64,
+    /// DR vectors sent.
+    pub sent: u64,
+    /// In the scenario's order.
+    pub receivers: Vec<ReceiverFigures>,
+    /// The run as it went, if it was sampled.
+    pub samples: Vec<Sample>,
+    /// Events that the simulator handled.
+    pub events: u64,
+}
+
+impl RunFigures {
+    /// Mean over the receivers of the accumulated export error; one that was not there all the time enters with its
+    /// error per second present.
+    #[must_use]
+    pub fn mean_aee(&self) -> f64 {
+        mean(&self.of(|receiver| receiver.aee))
+    }
+
+    /// Its standard deviation over the receivers: the measure of unfairness.
+    #[must_use]
+    pub fn std_aee(&self) -> f64 {
+        population_sd(&self.of(|receiver| receiver.aee))
+    }
+
+    /// Mean of the error against the real path.
+    #[must_use]
+    pub fn mean_real_error(&self) -> f64 {
+        mean(&self.of(|receiver| receiver.real_error))
+    }
+
+    /// Its standard deviation over the receivers.
+    #[must_use]
+    pub fn std_real_error(&self) -> f64 {
+        population_sd(&self.of(|receiver| receiver.real_error))
+    }
+
+    fn of(&self, figure: impl Fn(&ReceiverFigures) -> f64) -> Vec<f64> {
+        let there = self.receivers.iter().filter(|receiver| receiver.present > 0.0);
+        there.map(|receiver| figure(receiver) / receiver.present).collect()
+    }
+}
+
+/// The state of a run at an instant.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sample {
+    /// Seconds since the start.
+    pub at: f64,
+    /// Each receiver's accumulated export error.
+    pub aee: Vec<f64>,
+    /// Each receiver's distance between real and placed position of the first entity.
+    pub real_distance: Vec<f64>,
+}
+
+/// Which part of a run to look at, and how often.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sampling {
+    /// From this time on.
+    pub from: Span,
+    /// Until then.
+    pub until: Span,
+    /// As often as this; rounded to ticks.
+    pub every: Span,
+}
+
+/// Runs a scenario under one policy with one seed.
+#[must_use]
+pub fn run(scenario: &Scenario, policy: PolicyKind, seed: u64, sampling: Option<Sampling>) -> RunFigures {
+    let mut run = Run::new(scenario, policy, seed);
+    let ticks = (scenario.duration.as_nanos() + scenario.tick.as_nanos() - 1) / scenario.tick.as_nanos();
+    let mut next_sample = sampling.map_or(Span::MAX, |sampling| sampling.from);
+    let mut samples = Vec::new();
+    for tick in 0..=ticks {
+        let at = scenario.tick.times(tick).min(scenario.duration);
+        run.advance(at);
+        if let Some(sampling) = sampling
+            && at >= next_sample
+            && at <= sampling.until
+        {
+            samples.push(run.sample(at));
+            next_sample += sampling.every;
+        }
+        if at < scenario.duration {
+            run.observe(at);
+        }
+    }
+    RunFigures { samples, ..run.finish() }
+}
+
+/// One entity on its way.
+struct Driven {
+    entity: EntityId,
+    mover: Mover,
+    life: Option<u64>,
+    /// Where it is at the last step and at the next.
+    here: Option<Motioned>,
+    next: Option<Motioned>,
+}
+
+/// Something that happens to a receiver at a time.
+#[derive(Clone, Copy)]
+enum Turn {
+    WarmedUp,
+    Joins(usize),
+    Leaves(usize),
+}
+
+struct Run<'a> {
+    scenario: &'a Scenario,
+    policy: PolicyKind,
+    seed: u64,
+    stage: Stage,
+    truth: Truth,
+    entities: Vec<Driven>,
+    /// Motion steps that have been driven.
+    steps: u64,
+    /// In order of time, the next one last.
+    turns: Vec<(Span, Turn)>,
+    /// What the ledger knew of each receiver when counting began, and how many it had been sent.
+    before: Vec<(f64, u64)>,
+    /// The last word of the ledger on receivers that left.
+    after: Vec<Option<(f64, u64)>>,
+}
+
+fn at(span: Span) -> TrueTime {
+    TrueTime::from_nanos(span.as_nanos())
+}
+
+impl<'a> Run<'a> {
+    fn new(scenario: &'a Scenario, policy: PolicyKind, seed: u64) -> Self {
+        let stage = Stage::new(scenario, policy, seed);
+        let truth = Truth::new(stage.owner, stage.receivers.iter().copied());
+        let movers = match &scenario.motion {
+            Motion::Driven(driver) => vec![Mover::tank(*driver, motion_seed(seed))],
+            Motion::Recorded(cursors) => cursors.iter().cloned().map(Mover::trace).collect(),
+        };
+        let entity = |index: usize| EntityId(u32::try_from(index).expect("few entities"));
+        let entities = movers
+            .into_iter()
+            .enumerate()
+            .map(|(index, mover)| Driven { entity: entity(index), mover, life: None, here: None, next: None })
+            .collect();
+        let mut turns = vec![(scenario.warmup, Turn::WarmedUp)];
+        for (index, receiver) in scenario.receivers.iter().enumerate() {
+            turns.push((receiver.absence.joins, Turn::Joins(index)));
+            turns.extend(receiver.absence.leaves.map(|leaves| (leaves, Turn::Leaves(index))));
+        }
+        turns.sort_by_key(|(at, _)| *at);
+        turns.reverse();
+        let count = scenario.receivers.len();
+        let (before, after) = (vec![(0.0, 0); count], vec![None; count]);
+        Self { scenario, policy, seed, stage, truth, entities, steps: 0, turns, before, after }
+    }
+
+    /// Lets time pass, motion step by motion step, with what happens to receivers on the way.
+    fn advance(&mut self, to: Span) {
+        loop {
+            let step_at = STEP.times(i64::try_from(self.steps).expect("a run has fewer steps"));
+            let turn_at = self.turns.last().map_or(Span::MAX, |(at, _)| *at);
+            if step_at.min(turn_at) > to {
+                break;
+            }
+            self.stage.world.run_until(at(step_at.min(turn_at)), &mut self.truth);
+            if turn_at <= step_at {
+                self.take_turn();
+            } else {
+                self.drive_step(step_at);
+            }
+        }
+        self.stage.world.run_until(at(to), &mut self.truth);
+    }
+
+    fn take_turn(&mut self) {
+        let Some((when, turn)) = self.turns.pop() else { return };
+        let (sender, now) = (self.stage.sender, at(when));
+        match turn {
+            Turn::WarmedUp => {
+                self.truth.reset(now);
+                self.before = (0..self.scenario.receivers.len()).map(|index| self.known(index)).collect();
+            }
+            Turn::Joins(index) => self.stage.world.join(sender, self.stage.receivers[index], DATAGRAM_MAX),
+            Turn::Leaves(index) => {
+                let receiver = self.stage.receivers[index];
+                self.truth.leave(receiver, now);
+                self.after[index] = Some(self.known(index));
+                self.stage.world.leave(sender, receiver);
+            }
+        }
+    }
+
+    /// What the ledger knows of a receiver now, and how many vectors it was sent.
+    fn known(&self, index: usize) -> (f64, u64) {
+        let receiver = PeerId::from(self.stage.receivers[index]);
+        let ledger = self.stage.world.node(self.stage.sender).ledger();
+        let now = session(self.stage.world.now());
+        ledger.map_or((0.0, 0), |ledger| (ledger.accumulated(receiver, now), ledger.sent_to(receiver)))
+    }
+
+    /// Tells the truth how the entities really move until the next step.
+    fn drive_step(&mut self, now: Span) {
+        for driven in &mut self.entities {
+            driven.here = if self.steps == 0 { driven.mover.at(0) } else { driven.next };
+            driven.next = driven.mover.at(self.steps + 1);
+            if let (Some(here), Some(next)) = (driven.here, driven.next)
+                && here.life == next.life
+            {
+                let (from, to) = (here.state.position, next.state.position);
+                self.truth.drive(driven.entity, at(now), from, to, STEP);
+            }
+        }
+        self.steps += 1;
+    }
+
+    /// The owner looks at its entities.
+    fn observe(&mut self, now: Span) {
+        let step = self.steps.saturating_sub(1);
+        for driven in &mut self.entities {
+            let sample = driven.here;
+            let life = sample.map(|sample| sample.life);
+            if driven.life.is_some() && driven.life != life {
+                self.stage
+                    .world
+                    .command(self.stage.owner, NodeCommand::Peer(DrCommand::End { entity: driven.entity }));
+                self.truth.end(driven.entity, at(now));
+            }
+            driven.life = life;
+            let Some(mut sample) = sample else { continue };
+            // Between two steps the tank is on the straight line that the truth has it on.
+            let late = (now - STEP.times(step as i64)).as_secs_f64() / STEP.as_secs_f64();
+            if late > 0.0
+                && let Some(next) = driven.next.filter(|next| next.life == sample.life)
+            {
+                let from = sample.state.position;
+                sample.state.position = from + (next.state.position - from) * late;
+            }
+            let command = DrCommand::Observe { entity: driven.entity, state: sample.state };
+            self.stage.world.command(self.stage.owner, NodeCommand::Peer(command));
+        }
+    }
+
+    fn sample(&mut self, now: Span) -> Sample {
+        self.truth.count_to(at(now));
+        let first = self.entities[0].entity;
+        let distance = |node: NodeId| self.truth.real_distance(node, first, at(now)).unwrap_or(f64::NAN);
+        Sample {
+            at: now.as_secs_f64(),
+            aee: self.stage.receivers.iter().map(|node| self.truth.toll(*node).aee).collect(),
+            real_distance: self.stage.receivers.iter().map(|node| distance(*node)).collect(),
+        }
+    }
+
+    fn finish(mut self) -> RunFigures {
+        self.truth.count_to(at(self.scenario.duration));
+        let receivers: Vec<_> = (0..self.scenario.receivers.len()).map(|index| self.figures(index)).collect();
+        RunFigures {
+            policy: self.policy,
+            seed: self.seed,
+            triggers: self.truth.triggers,
+            sent: receivers.iter().map(|receiver| receiver.sent).sum(),
+            receivers,
+            samples: Vec::new(),
+            events: self.stage.world.events_handled(),
+        }
+    }
+
+    fn figures(&self, index: usize) -> ReceiverFigures {
+        let toll = self.truth.toll(self.stage.receivers[index]);
+        let (known, sent) = self.after[index].unwrap_or_else(|| self.known(index));
+        let (known_before, sent_before) = self.before[index];
+        let Scenario { duration, warmup, .. } = *self.scenario;
+        let absence = self.scenario.receivers[index].absence;
+        let there = absence.leaves.unwrap_or(duration).min(duration) - absence.joins.max(warmup);
+        ReceiverFigures {
+            aee: toll.aee,
+            real_error: toll.real_error,
+            sent: sent.saturating_sub(sent_before),
+            delivered: toll.delivered,
+            known_aee: known - known_before,
+            present: (there.as_secs_f64() / (duration - warmup).as_secs_f64()).max(0.0),
+        }
+    }
+}

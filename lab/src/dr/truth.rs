@@ -1,0 +1,202 @@
+//! The simulator's own view of the export error: it sees owner and receivers at once and by true time, so it needs no
+//! reports and makes no estimates. The ledger is judged by it.
+
+use std::collections::BTreeMap;
+
+use evenkeel_core::{SessionTime, Span, Vec3};
+use evenkeel_dr::{DrEvent, DrSeq, DrVector, EntityId, MotionKind, MotionState, export_error};
+use evenkeel_link::TrueTime;
+use evenkeel_sim::{NodeId, Observer};
+
+use super::node::DrNode;
+
+/// Under synchronized clocks session time is true time.
+#[must_use]
+pub const fn session(at: TrueTime) -> SessionTime {
+    SessionTime::from_nanos(at.as_nanos())
+}
+
+/// An entity as it really is.
+#[derive(Clone, Debug)]
+struct Original {
+    /// The newest DR vector; `None` while the entity is not alive.
+    exported: Option<DrVector>,
+    /// The first vector of this life; what arrives of an earlier one does not count.
+    first: DrSeq,
+    /// The piece of the real path that is being driven.
+    real: Option<DrVector>,
+}
+
+/// An entity as a receiver shows it.
+#[derive(Clone, Debug, Default)]
+struct Copy {
+    placed: Option<DrVector>,
+    counted_to: SessionTime,
+    real_counted_to: SessionTime,
+}
+
+/// What a receiver has gone through.
+#[derive(Clone, Debug, Default)]
+pub struct Toll {
+    /// Accumulated export error.
+    pub aee: f64,
+    /// The same integral against the real path.
+    pub real_error: f64,
+    /// DR vectors that arrived.
+    pub delivered: u64,
+    copies: BTreeMap<EntityId, Copy>,
+}
+
+/// The truth of one run.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    owner: NodeId,
+    originals: BTreeMap<EntityId, Original>,
+    tolls: BTreeMap<NodeId, Toll>,
+    /// DR vectors generated.
+    pub triggers: u64,
+}
+
+impl Truth {
+    /// The truth about the entities of this owner at these receivers.
+    #[must_use]
+    pub fn new(owner: NodeId, receivers: impl IntoIterator<Item = NodeId>) -> Self {
+        let tolls = receivers.into_iter().map(|receiver| (receiver, Toll::default())).collect();
+        Self { owner, originals: BTreeMap::new(), tolls, triggers: 0 }
+    }
+
+    /// What a receiver has gone through up to the last time that was counted to.
+    #[must_use]
+    pub fn toll(&self, receiver: NodeId) -> &Toll {
+        &self.tolls[&receiver]
+    }
+
+    /// Nothing before now counts.
+    pub fn reset(&mut self, now: TrueTime) {
+        self.count_to(now);
+        self.triggers = 0;
+        for toll in self.tolls.values_mut() {
+            (toll.aee, toll.real_error, toll.delivered) = (0.0, 0.0, 0);
+        }
+    }
+
+    /// Counts every error up to now.
+    pub fn count_to(&mut self, now: TrueTime) {
+        let now = session(now);
+        for toll in self.tolls.values_mut() {
+            for (entity, copy) in &mut toll.copies {
+                let Some(original) = self.originals.get(entity) else { continue };
+                copy.count_exported(original, now, &mut toll.aee);
+                copy.count_real(original, now, &mut toll.real_error);
+            }
+        }
+    }
+
+    /// The real path of an entity goes on from here in a straight line to `to`, which it reaches after `step`.
+    pub fn drive(&mut self, entity: EntityId, now: TrueTime, from: Vec3, to: Vec3, step: Span) {
+        let at = session(now);
+        let Some(original) = self.originals.get_mut(&entity) else { return };
+        for toll in self.tolls.values_mut() {
+            if let Some(copy) = toll.copies.get_mut(&entity) {
+                copy.count_real(original, at, &mut toll.real_error);
+            }
+        }
+        let velocity = (to - from) * (1.0 / step.as_secs_f64());
+        let state = MotionState { position: from, velocity, ..MotionState::default() };
+        original.real = Some(DrVector::generate(at, &state, MotionKind::Linear));
+    }
+
+    /// An entity ceases to be: the error at everybody's copy stops counting.
+    pub fn end(&mut self, entity: EntityId, now: TrueTime) {
+        self.count_to(now);
+        if let Some(original) = self.originals.get_mut(&entity) {
+            (original.exported, original.real) = (None, None);
+        }
+        for toll in self.tolls.values_mut() {
+            toll.copies.remove(&entity);
+        }
+    }
+
+    /// A receiver goes: its error stops counting.
+    pub fn leave(&mut self, receiver: NodeId, now: TrueTime) {
+        self.count_to(now);
+        if let Some(toll) = self.tolls.get_mut(&receiver) {
+            toll.copies.clear();
+        }
+    }
+
+    /// The distance between the real and the placed position of an entity at a receiver.
+    #[must_use]
+    pub fn real_distance(&self, receiver: NodeId, entity: EntityId, now: TrueTime) -> Option<f64> {
+        let placed = self.tolls.get(&receiver)?.copies.get(&entity)?.placed?;
+        let real = self.originals.get(&entity)?.real?;
+        Some(placed.project(session(now)).distance(real.project(session(now))))
+    }
+
+    fn generated(&mut self, entity: EntityId, seq: DrSeq, vector: DrVector, now: SessionTime) {
+        self.triggers += 1;
+        let original =
+            self.originals.entry(entity).or_insert(Original { exported: None, first: seq, real: None });
+        for toll in self.tolls.values_mut() {
+            if let Some(copy) = toll.copies.get_mut(&entity) {
+                copy.count_exported(original, now, &mut toll.aee);
+            }
+        }
+        if original.exported.is_none() {
+            original.first = seq;
+        }
+        original.exported = Some(vector);
+    }
+
+    fn arrived(
+        &mut self,
+        node: NodeId,
+        entity: EntityId,
+        seq: DrSeq,
+        placed: Option<DrVector>,
+        now: SessionTime,
+    ) {
+        let Some(toll) = self.tolls.get_mut(&node) else { return };
+        toll.delivered += 1;
+        let (Some(placed), Some(original)) = (placed, self.originals.get(&entity)) else { return };
+        if original.exported.is_none() || seq < original.first {
+            return;
+        }
+        let fresh = Copy { placed: None, counted_to: now, real_counted_to: now };
+        let copy = toll.copies.entry(entity).or_insert(fresh);
+        copy.count_exported(original, now, &mut toll.aee);
+        copy.count_real(original, now, &mut toll.real_error);
+        copy.placed = Some(placed);
+    }
+}
+
+impl Copy {
+    fn count_exported(&mut self, original: &Original, now: SessionTime, sum: &mut f64) {
+        if let (Some(exported), Some(placed)) = (&original.exported, &self.placed)
+            && exported != placed
+        {
+            *sum += export_error(exported, placed, self.counted_to, now);
+        }
+        self.counted_to = now;
+    }
+
+    fn count_real(&mut self, original: &Original, now: SessionTime, sum: &mut f64) {
+        if let (Some(real), Some(placed)) = (&original.real, &self.placed) {
+            *sum += export_error(real, placed, self.real_counted_to, now);
+        }
+        self.real_counted_to = now;
+    }
+}
+
+impl Observer<DrNode> for Truth {
+    fn on_event(&mut self, at: TrueTime, node: NodeId, event: DrEvent) {
+        let now = session(at);
+        match event {
+            DrEvent::Generated { entity, seq, vector } if node == self.owner => {
+                self.generated(entity, seq, vector, now);
+            }
+            DrEvent::Arrived { entity, seq, placed, .. } => self.arrived(node, entity, seq, placed, now),
+            DrEvent::Generated { .. } | DrEvent::Ended { .. } => {}
+        }
+    }
+}
