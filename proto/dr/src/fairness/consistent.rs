@@ -5,20 +5,25 @@
 //! to the arrival of the vector in question, not to its sending.
 
 use super::scheduling::hold_until;
-use super::{FairnessPolicy, Review, SendPlan};
+use super::{FairnessPolicy, Pair, Review, SendPlan};
 use crate::ledger::Flight;
 
 /// The consistent form of NetGames'05.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Netgames05Consistent;
+#[derive(Clone, Debug, Default)]
+pub struct Netgames05Consistent {
+    errors: Vec<f64>,
+}
 
 impl FairnessPolicy for Netgames05Consistent {
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
         let now = review.now();
-        let at_arrival = |pair: &super::Pair<'_>| pair.accumulated_at(now + pair.delay(), Flight::Estimated);
-        let largest = review.pairs().map(|pair| at_arrival(&pair)).fold(0.0, f64::max);
-        for pair in review.pairs() {
-            let due = if !pair.is_known() || at_arrival(&pair) >= largest {
+        let at_arrival = |pair: Pair<'_>| pair.accumulated_at(now + pair.delay(), Flight::Estimated);
+        self.errors.clear();
+        self.errors.extend(review.pairs().map(at_arrival));
+        let largest = self.errors.iter().copied().fold(0.0, f64::max);
+        for (pair, error) in review.pairs().zip(&self.errors) {
+            // Who has not reported yet has no error to compare, and misses nothing meanwhile.
+            let due = if !pair.is_known() || *error >= largest {
                 Some(now)
             } else {
                 let arrival = pair.reaches(largest, pair.expires() + pair.delay(), Flight::Estimated);

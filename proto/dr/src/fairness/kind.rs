@@ -68,11 +68,11 @@ impl PolicyKind {
             Self::Base { every } => Box::new(Base { every }),
             Self::Probabilistic { every } => Box::new(Probabilistic { every }),
             Self::Netgames05 => Box::new(Netgames05::default()),
-            Self::Netgames05Consistent => Box::new(Netgames05Consistent),
-            Self::Scheduling1 { flight } => Box::new(Scheduling { leftover: Leftover::Dropped, flight }),
+            Self::Netgames05Consistent => Box::new(Netgames05Consistent::default()),
+            Self::Scheduling1 { flight } => Box::new(Scheduling::new(Leftover::Dropped, flight)),
             Self::Scheduling2 { newest } => {
                 let leftover = if newest { Leftover::Newest } else { Leftover::Sent };
-                Box::new(Scheduling { leftover, flight: Flight::Instant })
+                Box::new(Scheduling::new(leftover, Flight::Instant))
             }
             Self::ProbabilisticBudget { weights, pick_one } => {
                 Box::new(ProbabilisticBudget::new(weights, pick_one))

@@ -4,6 +4,8 @@
 //! grown to that. They differ in what happens to a vector that is still held when the next one is made: #1 drops it,
 //! #2 sends it then.
 
+use evenkeel_core::SessionTime;
+
 use super::{FairnessPolicy, Pair, Review, SendPlan};
 use crate::ledger::Flight;
 
@@ -19,19 +21,29 @@ pub enum Leftover {
 }
 
 /// Scheduling by accumulated export error.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Scheduling {
-    /// What becomes of a held vector at the next trigger.
-    pub leftover: Leftover,
-    /// How long what is in flight is taken to travel: not at all in the thesis' text, the estimate as its option.
-    pub flight: Flight,
+    leftover: Leftover,
+    flight: Flight,
+    errors: Vec<f64>,
+}
+
+impl Scheduling {
+    /// A schedule that treats leftovers in this way. `flight`: how long what is in flight is taken to travel; not at
+    /// all in the thesis' text, the estimate as its option.
+    #[must_use]
+    pub const fn new(leftover: Leftover, flight: Flight) -> Self {
+        Self { leftover, flight, errors: Vec::new() }
+    }
 }
 
 impl FairnessPolicy for Scheduling {
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
-        let now = review.now();
-        let largest = review.pairs().map(|pair| pair.accumulated_at(now, self.flight)).fold(0.0, f64::max);
-        for pair in review.pairs() {
+        let (now, flight) = (review.now(), self.flight);
+        self.errors.clear();
+        self.errors.extend(review.pairs().map(|pair| pair.accumulated_at(now, flight)));
+        let largest = self.errors.iter().copied().fold(0.0, f64::max);
+        for (pair, error) in review.pairs().zip(&self.errors) {
             if let Some(held) = pair.held() {
                 match self.leftover {
                     Leftover::Dropped => {}
@@ -42,11 +54,11 @@ impl FairnessPolicy for Scheduling {
                     }
                 }
             }
-            let horizon = pair.expires();
-            let due = if !pair.is_known() || pair.accumulated_at(now, self.flight) >= largest {
+            // Who has not reported yet has no error to compare, and misses nothing meanwhile.
+            let due = if !pair.is_known() || *error >= largest {
                 Some(now)
             } else {
-                pair.reaches(largest, horizon, self.flight)
+                pair.reaches(largest, pair.expires(), flight)
             };
             hold_until(plan, &pair, due);
         }
@@ -55,7 +67,7 @@ impl FairnessPolicy for Scheduling {
 
 /// Sends at the time at which an error is reached; if that is not before the time threshold makes the next vector,
 /// holds it until then, so that the next plan sees it as held.
-pub(super) fn hold_until(plan: &mut SendPlan, pair: &Pair<'_>, due: Option<evenkeel_core::SessionTime>) {
-    let at = due.filter(|at| *at < pair.expires()).unwrap_or(evenkeel_core::SessionTime::MAX);
+pub(super) fn hold_until(plan: &mut SendPlan, pair: &Pair<'_>, due: Option<SessionTime>) {
+    let at = due.filter(|at| *at < pair.expires()).unwrap_or(SessionTime::MAX);
     plan.send(pair, at);
 }

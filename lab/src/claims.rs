@@ -1,0 +1,71 @@
+//! Claims of the papers and what became of them.
+//!
+//! A verdict is computed from figures that were measured; what is written down is only which verdict we expect, so
+//! that a change shows.
+
+use core::fmt;
+
+/// What became of a claim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Measured and so.
+    Holds,
+    /// Measured and not so.
+    Fails,
+    /// So only under a reading that is stated.
+    Differs,
+}
+
+impl Verdict {
+    /// Holds or fails.
+    #[must_use]
+    pub const fn of(holds: bool) -> Self {
+        if holds { Self::Holds } else { Self::Fails }
+    }
+
+    /// Holds as printed, else differs if it holds under the stated reading, else fails.
+    #[must_use]
+    pub const fn read(as_printed: bool, as_read: bool) -> Self {
+        match (as_printed, as_read) {
+            (true, _) => Self::Holds,
+            (false, true) => Self::Differs,
+            (false, false) => Self::Fails,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Holds => "holds",
+            Self::Fails => "fails",
+            Self::Differs => "differs",
+        })
+    }
+}
+
+/// Something that a paper says, and what we measured.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct Claim {
+    /// `banavar05/fig3.19/1`.
+    pub id: String,
+    /// Paper and place.
+    pub source: String,
+    /// What it says, in our words.
+    pub statement: String,
+    /// What we measured, with the reading it was computed under.
+    pub measured: String,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// What became of it when it was last recorded.
+    pub expected: Verdict,
+}
+
+impl Claim {
+    /// Whether the verdict is the recorded one.
+    #[must_use]
+    pub fn is_as_expected(&self) -> bool {
+        self.verdict == self.expected
+    }
+}

@@ -1,0 +1,123 @@
+//! A figure: what it shows, its curves or bars, the table behind it, and the claims that are made about it.
+
+use crate::claims::Claim;
+
+/// A curve with its uncertainty.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Curve {
+    /// What the legend says.
+    pub name: String,
+    /// x, mean over the runs, and standard deviation over the runs.
+    pub points: Vec<Point>,
+}
+
+/// One point of a curve.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Point {
+    /// Where.
+    pub x: f64,
+    /// Mean over the runs.
+    pub y: f64,
+    /// Standard deviation over the runs; 0 for a single run.
+    pub spread: f64,
+}
+
+/// A group of bars.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bars {
+    /// What the legend says.
+    pub name: String,
+    /// One bar for each category.
+    pub heights: Vec<f64>,
+}
+
+/// What is drawn in one frame.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Drawing {
+    /// Curves over a common axis.
+    Curves(Vec<Curve>),
+    /// Groups of bars over these categories.
+    Bars {
+        /// Below the axis.
+        categories: Vec<String>,
+        /// Side by side in each category.
+        groups: Vec<Bars>,
+    },
+}
+
+/// One frame of a figure.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plot {
+    /// Above the frame.
+    pub title: String,
+    /// With its unit.
+    pub x_label: String,
+    /// With its unit.
+    pub y_label: String,
+    /// What is in it.
+    pub drawing: Drawing,
+}
+
+/// Numbers in rows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    /// Column heads, with units.
+    pub head: Vec<String>,
+    /// The cells.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A figure of a paper, re-run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    /// The key of the paper and the figure's number: `banavar05/fig3.19`.
+    pub key: String,
+    /// A title that says what it shows.
+    pub title: String,
+    /// Setting and seeds.
+    pub caption: String,
+    /// The frames.
+    pub plots: Vec<Plot>,
+    /// How many frames stand side by side.
+    pub columns: usize,
+    /// The figures in numbers.
+    pub table: Table,
+    /// What the paper says about it, and whether that holds.
+    pub claims: Vec<Claim>,
+}
+
+impl Figure {
+    /// A name for its files.
+    #[must_use]
+    pub fn file_stem(&self) -> String {
+        self.key.replace('/', "-")
+    }
+}
+
+impl Plot {
+    /// The plot as rows of comma-separated values, with a head.
+    #[must_use]
+    pub fn csv_rows(&self) -> Vec<Vec<String>> {
+        let number = |value: f64| format!("{value}");
+        match &self.drawing {
+            Drawing::Curves(curves) => curves
+                .iter()
+                .flat_map(|curve| {
+                    curve.points.iter().map(move |point| {
+                        let Point { x, y, spread } = *point;
+                        vec![self.title.clone(), curve.name.clone(), number(x), number(y), number(spread)]
+                    })
+                })
+                .collect(),
+            Drawing::Bars { categories, groups } => groups
+                .iter()
+                .flat_map(|group| {
+                    group.heights.iter().zip(categories).map(move |(height, category)| {
+                        let (title, name) = (self.title.clone(), group.name.clone());
+                        vec![title, name, category.clone(), number(*height), number(0.0)]
+                    })
+                })
+                .collect(),
+        }
+    }
+}

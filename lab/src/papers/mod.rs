@@ -1,0 +1,10 @@
+//! The papers, figure by figure, re-run by the machines that serve players.
+
+mod aggarwal05;
+mod banavar05;
+pub mod study;
+
+pub use study::{Group, Paper, Setup, UnknownKey, select};
+
+/// Every paper whose figures can be re-run.
+pub const PAPERS: &[Paper] = &[banavar05::PAPER, aggarwal05::PAPER];

@@ -1,0 +1,132 @@
+//! How a figure is re-run: papers, groups of figures that share their runs, and what a group needs to run.
+
+use evenkeel_dr::PolicyKind;
+
+use crate::dr::{RunFigures, Sampling, run};
+use crate::figure::{Curve, Figure, Point};
+use crate::parallel::{self, Cancelled, Progress};
+use crate::scenario::Scenario;
+use crate::stats::{mean, population_sd};
+
+/// A paper.
+#[derive(Clone, Copy, Debug)]
+pub struct Paper {
+    /// How it is called here.
+    pub key: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// Who and where.
+    pub source: &'static str,
+    /// Its figures, in groups that share their runs.
+    pub groups: &'static [Group],
+}
+
+/// Figures that come from the same runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// Their names within the paper, with what they show.
+    pub figures: &'static [(&'static str, &'static str)],
+    /// How many single runs it takes for one seed.
+    pub runs_per_seed: usize,
+    /// Runs it.
+    pub run: fn(&Setup<'_>) -> Result<Vec<Figure>, Cancelled>,
+}
+
+/// What a group needs to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'a> {
+    /// Seeds 1 to this.
+    pub runs: usize,
+    /// How far it is.
+    pub progress: &'a Progress,
+}
+
+/// No paper or figure of that name.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("there is no \"{key}\"; `evenkeel lab list` shows what there is ({known})")]
+pub struct UnknownKey {
+    key: String,
+    known: String,
+}
+
+/// The groups that these keys name, each once, with the figures that are wanted of it; without a key, all.
+///
+/// # Errors
+/// [`UnknownKey`] if a key names nothing.
+pub fn select(
+    keys: &[String],
+    papers: &'static [Paper],
+) -> Result<Vec<(&'static Group, Vec<String>)>, UnknownKey> {
+    let names = |paper: &Paper, group: &Group| -> Vec<String> {
+        group.figures.iter().map(|(figure, _)| format!("{}/{figure}", paper.key)).collect()
+    };
+    for key in keys {
+        let known = papers.iter().any(|paper| {
+            paper.key == key || paper.groups.iter().any(|group| names(paper, group).contains(key))
+        });
+        if !known {
+            let known: Vec<_> = papers.iter().map(|paper| paper.key).collect();
+            return Err(UnknownKey { key: key.clone(), known: known.join(", ") });
+        }
+    }
+    let mut selected = Vec::new();
+    for paper in papers {
+        let whole = keys.is_empty() || keys.iter().any(|key| key == paper.key);
+        for group in paper.groups {
+            let wanted: Vec<String> =
+                names(paper, group).into_iter().filter(|name| whole || keys.contains(name)).collect();
+            if !wanted.is_empty() {
+                selected.push((group, wanted));
+            }
+        }
+    }
+    Ok(selected)
+}
+
+impl Setup<'_> {
+    /// The seeds of each run.
+    pub fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
+        1..=self.runs as u64
+    }
+
+    /// "20 runs", for captions.
+    #[must_use]
+    pub fn seeds_in_words(&self) -> String {
+        match self.runs {
+            1 => "seed 1".to_owned(),
+            runs => format!("seeds 1 to {runs}"),
+        }
+    }
+
+    /// Runs every case with every seed; the result is by case, then by seed.
+    ///
+    /// # Errors
+    /// [`Cancelled`] if the work was cancelled.
+    pub fn run(
+        &self,
+        cases: &[(&Scenario, PolicyKind)],
+        sampling: Option<Sampling>,
+    ) -> Result<Vec<Vec<RunFigures>>, Cancelled> {
+        let jobs: Vec<_> =
+            cases.iter().flat_map(|case| self.seeds().map(move |seed| (case.0, case.1, seed))).collect();
+        let results = parallel::map(&jobs, self.progress, |(scenario, policy, seed)| {
+            run(scenario, *policy, *seed, sampling)
+        })?;
+        Ok(results.chunks(self.runs).map(<[RunFigures]>::to_vec).collect())
+    }
+}
+
+/// The mean over the runs of a figure of each.
+pub(crate) fn over_runs(runs: &[RunFigures], figure: impl Fn(&RunFigures) -> f64) -> f64 {
+    mean(&runs.iter().map(figure).collect::<Vec<_>>())
+}
+
+/// The curve of a figure over time: mean and standard deviation over the runs at each sample.
+pub(crate) fn curve_over_time(name: &str, runs: &[RunFigures], figure: impl Fn(&[f64]) -> f64) -> Curve {
+    let samples = runs.iter().map(|run| run.samples.len()).min().unwrap_or(0);
+    let point = |index: usize| {
+        let values: Vec<f64> = runs.iter().map(|run| figure(&run.samples[index].aee)).collect();
+        Point { x: runs[0].samples[index].at, y: mean(&values), spread: population_sd(&values) }
+    };
+    Curve { name: name.to_owned(), points: (0..samples).map(point).collect() }
+}
