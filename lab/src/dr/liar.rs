@@ -55,7 +55,7 @@ impl Liar {
                 Frame::Recorded { entity, contiguous, newest } => {
                     emit_recorded(entity, contiguous, newest, &mut forged);
                 }
-                Frame::Ended { entity, at } => emit_ended(entity, at, &mut forged),
+                Frame::Ended { entity, last, at } => emit_ended(entity, last, at, &mut forged),
             }
         }
         *bytes = forged;

@@ -71,7 +71,7 @@ impl Receiver {
     #[must_use]
     pub fn losing(mut self, share: f64) -> Self {
         self.forward.loss = Loss::Independent { probability: share };
-        self.back.loss = self.forward.loss.clone();
+        self.back.loss = self.forward.loss;
         self
     }
 

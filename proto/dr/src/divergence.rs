@@ -129,20 +129,22 @@ impl Divergence {
     fn panel(&self, from: f64, to: f64) -> f64 {
         let closest = self.closest(from, to);
         let scale = self.kronrod(from, to).0;
-        self.refine(from, closest, scale, DEPTH_MAX) + self.refine(closest, to, scale, DEPTH_MAX)
+        let mut halvings = HALVINGS_MAX;
+        self.refine(from, closest, scale, &mut halvings) + self.refine(closest, to, scale, &mut halvings)
     }
 
     /// The integral over a part of a panel whose integral is about `scale`, halved until the two rules agree.
-    fn refine(&self, low: f64, high: f64, scale: f64, depth: u32) -> f64 {
+    fn refine(&self, low: f64, high: f64, scale: f64, halvings: &mut u32) -> f64 {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {
             return 0.0;
         }
         let (fine, coarse) = self.kronrod(low, high);
-        if depth == 0 || (fine - coarse).abs() <= TOLERANCE * scale {
+        if *halvings == 0 || (fine - coarse).abs() <= TOLERANCE * scale {
             return fine;
         }
-        self.refine(low, middle, scale, depth - 1) + self.refine(middle, high, scale, depth - 1)
+        *halvings -= 1;
+        self.refine(low, middle, scale, halvings) + self.refine(middle, high, scale, halvings)
     }
 
     /// Where in [from, to] the distance is least, if that is inside and the distance falls before and rises after;
@@ -185,10 +187,11 @@ impl Divergence {
 
 /// Longest panel of the quadrature, in seconds.
 const PANEL: f64 = 0.1;
-/// More panels than this are made longer instead: an interval of 17 minutes.
-const PANELS_MAX: f64 = 10_000.0;
-/// How often a panel is halved before its value is taken as it is.
-const DEPTH_MAX: u32 = 40;
+/// More panels than this are made longer instead: it bounds what one pair of vectors can cost.
+const PANELS_MAX: f64 = 1_000.0;
+/// How often parts of a panel are halved before their values are taken as they are: where the distance is nothing but
+/// rounding, halving would never end.
+const HALVINGS_MAX: u32 = 96;
 /// Difference of the two rules, relative to the integral, at which a part is done. The finer rule is better than the
 /// difference by orders of magnitude.
 const TOLERANCE: f64 = 1e-9;

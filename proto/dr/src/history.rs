@@ -31,7 +31,8 @@ pub struct History {
     vectors: VecDeque<Option<DrVector>>,
     contiguous: DrSeq,
     complete: bool,
-    ended: Option<SessionTime>,
+    /// When it ended, and with which vector.
+    ended: Option<(SessionTime, DrSeq)>,
 }
 
 impl History {
@@ -91,6 +92,9 @@ impl History {
     /// Takes in a vector.
     pub fn record(&mut self, seq: DrSeq, vector: DrVector) -> Recorded {
         let (newest, newest_vector) = self.newest();
+        if self.ended.is_some_and(|(at, last)| seq > last || vector.generated > at) {
+            return Recorded::Ignored;
+        }
         if seq > newest {
             let room = HISTORY_MAX.saturating_sub(self.vectors.len());
             let missing = (seq.0 - newest.0 - 1) as usize;
@@ -132,23 +136,23 @@ impl History {
         true
     }
 
-    /// The entity ceases to be.
-    pub fn end(&mut self, at: SessionTime) {
-        let (_, newest) = self.newest();
-        self.ended.get_or_insert(at.max(newest.generated));
+    /// The entity ceases to be; `last` is the number of its last vector.
+    pub fn end(&mut self, last: DrSeq, at: SessionTime) {
+        let (newest, vector) = self.newest();
+        self.ended.get_or_insert((at.max(vector.generated), last.max(newest)));
     }
 
     /// When the entity ceased to be.
     #[must_use]
-    pub const fn ended(&self) -> Option<SessionTime> {
-        self.ended
+    pub fn ended(&self) -> Option<SessionTime> {
+        self.ended.map(|(at, _)| at)
     }
 
     /// Up to when the exported path is known for certain.
     #[must_use]
     pub fn exact_until(&self) -> SessionTime {
         let (newest, vector) = self.newest();
-        if self.complete || (self.ended.is_some() && self.contiguous == newest) {
+        if self.complete || self.ended.is_some_and(|(_, last)| self.contiguous >= last) {
             return SessionTime::MAX;
         }
         if self.contiguous == newest {

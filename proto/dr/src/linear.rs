@@ -27,8 +27,8 @@ pub fn integral(p: Vec3, v: Vec3, h: f64) -> f64 {
     let p1 = p + v * h;
     let middle = (p + p1) * 0.5;
     // Both ends at zero is the commonest case (the receiver has the newest vector): keep the divisions defined.
-    let r = (p.length() + p1.length()).max(f64::MIN_POSITIVE);
-    let (inverse, squared) = (1.0 / r, h * h);
+    let r = p.length() + p1.length();
+    let (inverse, squared) = (1.0 / r.max(f64::MIN_POSITIVE), h * h);
     let c = p.cross(v).length_squared() * squared * inverse * inverse;
     // Collinear crossings reach q = 1, where g has a pole and c is 0.
     let x = (v.length_squared() * squared * inverse * inverse).min(1.0 - f64::EPSILON / 2.0);

@@ -30,6 +30,8 @@ const ENDED: u8 = 6;
 pub struct VectorFrame {
     /// Of which entity.
     pub entity: EntityId,
+    /// The number of the first vector of the entity's present life: what is left of an earlier one is not taken for it.
+    pub first: DrSeq,
     /// Its number.
     pub seq: DrSeq,
     /// When it left its sender, which is later than its generation when a policy held it back.
@@ -43,7 +45,7 @@ pub struct VectorFrame {
 }
 
 /// The size of a vector frame with its tag.
-pub const VECTOR_LEN: usize = 1 + 4 + 4 + 8 + 8 + 8 + 8 + 1 + 80;
+pub const VECTOR_LEN: usize = 1 + 4 + 4 + 4 + 8 + 8 + 8 + 8 + 1 + 80;
 
 /// An arrival as its receiver reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,6 +122,8 @@ pub enum Frame<'a> {
     Ended {
         /// Which entity.
         entity: EntityId,
+        /// The last vector of its life.
+        last: DrSeq,
         /// Since when.
         at: SessionTime,
     },
@@ -129,6 +133,7 @@ pub enum Frame<'a> {
 pub fn emit_vector(frame: &VectorFrame, introduce: bool, bytes: &mut Vec<u8>) {
     bytes.push(if introduce { INTRODUCE } else { VECTOR });
     frame.entity.0.emit(bytes);
+    frame.first.0.emit(bytes);
     frame.seq.0.emit(bytes);
     frame.vector.generated.emit(bytes);
     frame.sent.emit(bytes);
@@ -139,16 +144,17 @@ pub fn emit_vector(frame: &VectorFrame, introduce: bool, bytes: &mut Vec<u8>) {
 }
 
 fn parse_vector(reader: &mut Reader<'_>) -> Result<VectorFrame, Malformed> {
-    let (entity, seq) = (EntityId(reader.read()?), DrSeq(reader.read()?));
+    let entity = EntityId(reader.read()?);
+    let (first, seq) = (DrSeq(reader.read()?), DrSeq(reader.read()?));
     let (generated, sent) = (reader.read()?, reader.read()?);
     let (threshold, expires) = (reader.read::<f64>()?, reader.read()?);
     let kind = parse_kind(reader.read()?)?;
     let vector = DrVector { generated, state: parse_state(reader)?, kind };
     let sane = vector.is_sane() && is_sane_time(sent) && threshold >= 0.0 && threshold.is_finite();
-    if !sane || seq.0 == u32::MAX {
+    if !sane || seq.0 == u32::MAX || first > seq {
         return Err(Malformed::Field);
     }
-    Ok(VectorFrame { entity, seq, sent, threshold, expires, vector })
+    Ok(VectorFrame { entity, first, seq, sent, threshold, expires, vector })
 }
 
 fn kind_tag(kind: MotionKind) -> u8 {
@@ -251,9 +257,10 @@ pub fn emit_recorded(entity: EntityId, contiguous: DrSeq, newest: DrSeq, bytes: 
 }
 
 /// Appends an ended frame.
-pub fn emit_ended(entity: EntityId, at: SessionTime, bytes: &mut Vec<u8>) {
+pub fn emit_ended(entity: EntityId, last: DrSeq, at: SessionTime, bytes: &mut Vec<u8>) {
     bytes.push(ENDED);
     entity.0.emit(bytes);
+    last.0.emit(bytes);
     at.emit(bytes);
 }
 
@@ -269,11 +276,11 @@ fn parse_frame<'a>(reader: &mut Reader<'a>) -> Result<Frame<'a>, Malformed> {
         },
         INTRODUCE => Frame::Introduce(parse_vector(reader)?),
         ENDED => {
-            let (entity, at) = (EntityId(reader.read()?), reader.read()?);
+            let (entity, last, at) = (EntityId(reader.read()?), DrSeq(reader.read()?), reader.read()?);
             if !is_sane_time(at) {
                 return Err(Malformed::Field);
             }
-            Frame::Ended { entity, at }
+            Frame::Ended { entity, last, at }
         }
         other => return Err(Malformed::UnknownTag(other)),
     })

@@ -14,10 +14,18 @@ use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 pub struct Owner {
     threshold: Threshold,
     kind: MotionKind,
-    exports: BTreeMap<EntityId, (DrSeq, DrVector)>,
+    exports: BTreeMap<EntityId, Export>,
     /// A name that is used again continues after every number that any entity had, so that what is left of its
     /// earlier life on the network is older than its introduction.
     first_seq: DrSeq,
+}
+
+/// One life of an entity.
+#[derive(Clone, Copy, Debug)]
+struct Export {
+    first: DrSeq,
+    seq: DrSeq,
+    vector: DrVector,
 }
 
 /// A DR vector that the owner just made.
@@ -43,52 +51,54 @@ impl Owner {
         if !vector.is_sane() {
             return None;
         }
-        let frame = |seq| VectorFrame {
-            entity,
-            seq,
-            sent: now,
-            threshold: self.threshold.distance,
-            expires: self.threshold.expires(&vector),
-            vector,
-        };
+        let threshold = self.threshold;
         let room = self.exports.len() < ENTITIES_MAX;
         match self.exports.get_mut(&entity) {
             None if room => {
-                self.exports.insert(entity, (self.first_seq, vector));
-                Some(Generated::First(frame(self.first_seq)))
+                let export = Export { first: self.first_seq, seq: self.first_seq, vector };
+                self.exports.insert(entity, export);
+                Some(Generated::First(export.frame(entity, &threshold, now)))
             }
-            Some((seq, exported))
-                if now > exported.generated && self.threshold.strayed(state, exported, now) =>
+            Some(export)
+                if now > export.vector.generated && threshold.strayed(state, &export.vector, now) =>
             {
-                (*seq, *exported) = (seq.next(), vector);
-                Some(Generated::Next(frame(*seq)))
+                *export = Export { first: export.first, seq: export.seq.next(), vector };
+                Some(Generated::Next(export.frame(entity, &threshold, now)))
             }
             _ => None,
         }
     }
 
-    /// The entity ceases to be. False if there was none of that name.
-    pub fn end(&mut self, entity: EntityId) -> bool {
-        let Some((seq, _)) = self.exports.remove(&entity) else { return false };
+    /// The entity ceases to be. Gives the number of its last vector, if there was an entity of that name.
+    pub fn end(&mut self, entity: EntityId) -> Option<DrSeq> {
+        let Export { seq, .. } = self.exports.remove(&entity)?;
         self.first_seq = self.first_seq.max(seq.next());
-        true
+        Some(seq)
     }
 
     /// The exported vector of an entity.
     #[must_use]
     pub fn exported(&self, entity: EntityId) -> Option<&DrVector> {
-        self.exports.get(&entity).map(|(_, vector)| vector)
+        self.exports.get(&entity).map(|export| &export.vector)
     }
 
     /// The newest vector of each entity, as it would be sent now.
     pub fn frames(&self, now: SessionTime) -> impl Iterator<Item = VectorFrame> + '_ {
-        self.exports.iter().map(move |(entity, (seq, vector))| VectorFrame {
-            entity: *entity,
-            seq: *seq,
+        self.exports.iter().map(move |(entity, export)| export.frame(*entity, &self.threshold, now))
+    }
+}
+
+impl Export {
+    fn frame(&self, entity: EntityId, threshold: &Threshold, now: SessionTime) -> VectorFrame {
+        let Self { first, seq, vector } = *self;
+        VectorFrame {
+            entity,
+            first,
+            seq,
             sent: now,
-            threshold: self.threshold.distance,
-            expires: self.threshold.expires(vector),
-            vector: *vector,
-        })
+            threshold: threshold.distance,
+            expires: threshold.expires(&vector),
+            vector,
+        }
     }
 }

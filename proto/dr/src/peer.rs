@@ -215,10 +215,10 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         match (command, &mut self.outward) {
             (DrCommand::Observe { entity, state }, _) => self.observed(entity, &state, now),
             (DrCommand::End { entity }, outward) => {
-                if self.owner.end(entity) {
+                if let Some(last) = self.owner.end(entity) {
                     match outward {
-                        Outward::Direct(sender) => sender.end(entity, now, &mut self.outbox),
-                        Outward::Relay(uplink) => uplink.end(entity, now, &mut self.outbox),
+                        Outward::Direct(sender) => sender.end(entity, last, now, &mut self.outbox),
+                        Outward::Relay(uplink) => uplink.end(entity, last, now, &mut self.outbox),
                     }
                 }
             }
@@ -229,7 +229,7 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
 
     fn handle_message(
         &mut self,
-        now: LocalTime,
+        at: LocalTime,
         from: PeerId,
         channel: Channel,
         bytes: &[u8],
@@ -241,7 +241,8 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         if !frames.clone().all(|frame| self.expects(from, channel, &frame)) {
             return Err(Rejected::Unexpected);
         }
-        let now = self.session(now).ok_or(Rejected::NoSessionTime)?;
+        let now = self.clock.session(self.latest.max(at)).ok_or(Rejected::NoSessionTime)?;
+        self.latest = self.latest.max(at);
         for frame in frames {
             self.apply(from, &frame, now);
         }

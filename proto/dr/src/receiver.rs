@@ -19,6 +19,8 @@ pub const EVENTS_MAX: usize = 8192;
 /// A copy of somebody else's entity.
 #[derive(Clone, Debug)]
 struct EntityCopy {
+    /// The first vector of its life.
+    first: DrSeq,
     newest: DrSeq,
     /// Which of the 64 vectors before the newest have arrived: bit 0 is the newest itself.
     seen: u64,
@@ -69,13 +71,18 @@ impl Receiver {
         events: &mut Events,
     ) {
         let Some(source) = self.sources.get_mut(&from) else { return };
-        let VectorFrame { entity, seq, sent, ref vector, .. } = *frame;
+        let VectorFrame { entity, first, seq, sent, ref vector, .. } = *frame;
         let placed = self.placement.place(vector, sent, now, source.log.one_way());
         let room = source.copies.len() < COPIES_MAX;
         let is_newest = match source.copies.get_mut(&entity) {
             None if introduce && room => {
-                source.copies.insert(entity, EntityCopy { newest: seq, seen: 1, placed });
+                source.copies.insert(entity, EntityCopy { first, newest: seq, seen: 1, placed });
                 true
+            }
+            // Of another life: its introduction is still to come, or its end has passed.
+            Some(copy) if copy.first != first => {
+                self.ignored += 1;
+                return;
             }
             Some(copy) if seq > copy.newest => {
                 let shift = seq.0 - copy.newest.0;

@@ -9,11 +9,12 @@ use evenkeel_core::{
 
 use crate::config::DrConfig;
 use crate::fairness::PolicyKind;
-use crate::ledger::ErrorLedger;
+use crate::ledger::{ErrorLedger, Life};
 use crate::message::{Frame, VectorFrame, emit_recorded, frames};
 use crate::outbox::Outbox;
 use crate::peer::{DrEvent, emit_policy, parse_policy};
 use crate::sender::Sender;
+use crate::vector::{DrSeq, EntityId};
 
 /// A vector may claim to be from at most so far in the future.
 const AHEAD_MAX: Span = Span::from_secs(1);
@@ -89,22 +90,35 @@ impl<C: SessionClock> DrRelay<C> {
     }
 
     fn on_vector(&mut self, from: PeerId, frame: &VectorFrame, now: SessionTime) {
-        if self.sender.ledger().owner_of(frame.entity) != Some(Some(from)) {
-            return; // Not introduced yet, or somebody else's.
+        let mut life = Life { entity: frame.entity, first: frame.first };
+        if self.sender.ledger().track(life).is_some_and(|track| track.owner == Some(from)) {
+            self.sender.trigger(frame, now, &mut self.outbox);
+        } else {
+            // Not introduced yet, somebody else's, or of a life that is over and settled: then its owner may forget it.
+            match self.sender.ledger().present(frame.entity) {
+                Some((present, track)) if track.owner == Some(from) && frame.seq < present.first => {
+                    life = present
+                }
+                _ => return,
+            }
         }
-        self.sender.trigger(frame, now, &mut self.outbox);
-        if let Some(contiguous) = self.sender.ledger().contiguous(frame.entity) {
+        if let Some(track) = self.sender.ledger().track(life) {
+            let contiguous = track.history.contiguous();
             self.outbox.datagram(from, |bytes| emit_recorded(frame.entity, contiguous, frame.seq, bytes));
         }
+    }
+
+    fn owns(&self, peer: PeerId, entity: EntityId) -> bool {
+        self.sender.ledger().present(entity).is_some_and(|(_, track)| track.owner == Some(peer))
     }
 
     fn apply(&mut self, from: PeerId, frame: &Frame<'_>, now: SessionTime) {
         match frame {
             Frame::Vector(frame) => self.on_vector(from, frame, now),
             Frame::Introduce(frame) => self.sender.introduce(Some(from), frame, now, &mut self.outbox),
-            Frame::Ended { entity, at } => {
-                if self.sender.ledger().owner_of(*entity) == Some(Some(from)) {
-                    self.sender.end(*entity, *at, &mut self.outbox);
+            Frame::Ended { entity, last, at } => {
+                if self.owns(from, *entity) {
+                    self.sender.end(*entity, *last, *at, &mut self.outbox);
                 }
             }
             Frame::Feedback(feedback) => self.sender.on_feedback(from, feedback, now),
@@ -147,9 +161,9 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
     fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
         let Some(now) = self.session(now) else { return };
         let peer = change.peer();
-        let orphans: Vec<_> = self.sender.ledger().entities_of(peer).collect();
-        for entity in orphans {
-            self.sender.end(entity, now, &mut self.outbox);
+        let orphans: Vec<EntityId> = self.sender.ledger().lives().map(|(life, _)| life.entity).collect();
+        for entity in orphans.into_iter().filter(|entity| self.owns(peer, *entity)).collect::<Vec<_>>() {
+            self.sender.end(entity, DrSeq(0), now, &mut self.outbox);
         }
         self.sender.leave(peer);
         self.outbox.leave(peer);

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
 use crate::fairness::{FairnessPolicy, PolicyKind, Review, SendPlan};
-use crate::history::{History, Recorded};
-use crate::ledger::{Dispatch, ErrorLedger};
+use crate::history::Recorded;
+use crate::ledger::{Dispatch, ErrorLedger, Life};
 use crate::message::{ConfirmFrame, FeedbackFrame, VectorFrame, emit_confirm, emit_ended, emit_vector};
 use crate::outbox::Outbox;
 use crate::placement::Placement;
@@ -31,10 +31,9 @@ struct Books {
 /// A vector that waits for its time; void if the account has another one by then.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Due {
-    at: SessionTime,
+    dispatch: Dispatch,
     slot: usize,
     account: u64,
-    seq: DrSeq,
 }
 
 /// Ledger, policy, held vectors.
@@ -84,10 +83,10 @@ impl Sender {
         self.kind = kind;
         self.budget = budget;
         self.policy = kind.build();
-        while let Some(Reverse(due)) = self.due.pop() {
-            if self.is_current(&due) {
-                self.ledger.account_mut(due.slot).held = None;
-            }
+        self.due.clear();
+        let entities: Vec<EntityId> = self.ledger.lives().map(|(life, _)| life.entity).collect();
+        for entity in entities {
+            self.ledger.flush_held(entity);
         }
     }
 
@@ -102,9 +101,14 @@ impl Sender {
         self.leave(receiver);
         self.ledger.join(receiver);
         self.books.insert(receiver, Books { next: 0, stamp: now, heard: now, confirm_at: None });
-        let entities: Vec<_> = self.ledger.entities_for(receiver).collect();
-        for entity in entities {
-            self.introduce_to(entity, receiver, now, outbox);
+        let lives: Vec<Life> = self
+            .ledger
+            .lives()
+            .filter(|(_, track)| track.owner != Some(receiver))
+            .map(|(life, _)| life)
+            .collect();
+        for life in lives {
+            self.introduce_to(life, receiver, now, outbox);
         }
     }
 
@@ -122,49 +126,58 @@ impl Sender {
         now: SessionTime,
         outbox: &mut Outbox,
     ) {
-        let VectorFrame { entity, seq, vector, .. } = *frame;
-        if self.ledger.owner_of(entity).is_some_and(|known| known != owner) {
-            return;
-        }
-        if !self.ledger.restart(entity, seq, vector, now) {
-            if self.ledger.entity_count() >= ENTITIES_MAX {
-                return;
+        let life = Life { entity: frame.entity, first: frame.first };
+        match self.ledger.present(frame.entity).map(|(life, track)| (life, track.owner)) {
+            Some((_, known)) if known != owner => return,
+            Some((present, _)) if present == life => {
+                if !self.ledger.restart(frame, now) {
+                    return;
+                }
             }
-            let history = History::new(seq, vector, owner.is_none());
-            if !self.ledger.introduce(entity, owner, history) {
-                return;
+            // Its owner ends a life before it begins the next; the end of this one got lost with a connection.
+            Some((present, _)) if present.first < life.first => {
+                self.end(frame.entity, DrSeq(0), now, outbox);
+                self.ledger.introduce(owner, frame);
+            }
+            Some(_) => return,
+            None => {
+                if self.ledger.lives().count() >= ENTITIES_MAX || !self.ledger.introduce(owner, frame) {
+                    return;
+                }
             }
         }
-        self.ledger.note_threshold(frame);
         let receivers: Vec<_> = self.books.keys().copied().filter(|peer| Some(*peer) != owner).collect();
         for receiver in receivers {
-            self.introduce_to(entity, receiver, now, outbox);
+            self.introduce_to(life, receiver, now, outbox);
         }
     }
 
-    fn introduce_to(&mut self, entity: EntityId, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
-        let Some(frame) = self.ledger.newest_frame(entity, now) else { return };
-        let slot = self.ledger.open_pair(entity, receiver);
+    fn introduce_to(&mut self, life: Life, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
+        let newest = self.ledger.track(life).map(|track| track.history.newest().0);
+        let Some(frame) = newest.and_then(|seq| self.ledger.frame(life, seq, now)) else { return };
+        let slot = self.ledger.open_pair(life, receiver);
         self.ledger.account_mut(slot).open(Dispatch { seq: frame.seq, sent: now });
         outbox.reliable(receiver, |bytes| emit_vector(&frame, true, bytes));
     }
 
     /// A new DR vector of a known entity. Says whether it is the newest, fills a hole, or changes nothing.
     pub fn trigger(&mut self, frame: &VectorFrame, now: SessionTime, outbox: &mut Outbox) -> Recorded {
-        let recorded = self.ledger.record(frame.entity, frame.seq, frame.vector, now);
-        if recorded == Recorded::Newest {
-            self.ledger.note_threshold(frame);
+        let recorded = self.ledger.record(frame, now);
+        let present = self.ledger.present(frame.entity).is_some_and(|(life, _)| life.first == frame.first);
+        if recorded == Recorded::Newest && present {
             self.review(Some(frame.entity), now, outbox);
         }
         recorded
     }
 
-    /// An entity ends for everybody.
-    pub fn end(&mut self, entity: EntityId, at: SessionTime, outbox: &mut Outbox) {
-        for receiver in self.ledger.receivers_of(entity) {
-            outbox.reliable(receiver, |bytes| emit_ended(entity, at, bytes));
+    /// An entity ends for everybody; `last` is the number of its last vector as far as its owner says.
+    pub fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime, outbox: &mut Outbox) {
+        let Some((_, track)) = self.ledger.present(entity) else { return };
+        for &slot in &track.slots {
+            let receiver = self.ledger.account(slot).receiver;
+            outbox.reliable(receiver, |bytes| emit_ended(entity, last, at, bytes));
         }
-        self.ledger.end(entity, at);
+        self.ledger.end(entity, last, at);
     }
 
     fn review(&mut self, triggered: Option<EntityId>, now: SessionTime, outbox: &mut Outbox) {
@@ -192,22 +205,22 @@ impl Sender {
         if dispatch.sent == SessionTime::MAX {
             return; // Held until the next trigger, whenever that is.
         }
-        self.due.push(Reverse(Due { at: dispatch.sent, slot, account: account.id, seq: dispatch.seq }));
+        self.due.push(Reverse(Due { dispatch, slot, account: account.id }));
         // What was held and replaced stays in the heap until its time; rebuild it when that is most of it.
         if self.due.len() > 64 + 4 * self.ledger.pair_count() {
             let ledger = &self.ledger;
-            self.due.retain(|Reverse(due)| ledger.is_held(due.slot, due.account, due.seq, due.at));
+            self.due.retain(|Reverse(due)| ledger.is_held(due.slot, due.account, due.dispatch));
         }
     }
 
     fn is_current(&self, due: &Due) -> bool {
-        self.ledger.is_held(due.slot, due.account, due.seq, due.at)
+        self.ledger.is_held(due.slot, due.account, due.dispatch)
     }
 
     fn transmit(&mut self, slot: usize, seq: DrSeq, now: SessionTime, outbox: &mut Outbox) {
         let account = self.ledger.account(slot);
-        let (entity, receiver) = (account.entity, account.receiver);
-        let Some(frame) = self.ledger.frame(entity, seq, now) else { return };
+        let (life, receiver) = (account.life, account.receiver);
+        let Some(frame) = self.ledger.frame(life, seq, now) else { return };
         let account = self.ledger.account_mut(slot);
         account.open(Dispatch { seq, sent: now });
         account.sent += 1;
@@ -231,7 +244,7 @@ impl Sender {
         if feedback.oldest > books.next {
             // The receiver had to give up reports that never came through: their truth is lost.
             books.next = feedback.oldest;
-            self.ledger.estimated += 1;
+            self.ledger.note_estimated();
         }
         if feedback.first > books.next {
             return; // A hole; the receiver repeats from what is confirmed.
@@ -251,12 +264,12 @@ impl Sender {
     /// Sends what was held until now, asks the policy if it wants to be asked, confirms what found no ride.
     pub fn on_timeout(&mut self, now: SessionTime, outbox: &mut Outbox) {
         while let Some(&Reverse(due)) = self.due.peek()
-            && due.at <= now
+            && due.dispatch.sent <= now
         {
             self.due.pop();
             if self.is_current(&due) {
                 self.ledger.account_mut(due.slot).held = None;
-                self.transmit(due.slot, due.seq, now, outbox);
+                self.transmit(due.slot, due.dispatch.seq, now, outbox);
             }
         }
         if self.policy.review_at().is_some_and(|at| at <= now) {
@@ -276,7 +289,7 @@ impl Sender {
     /// When to be called again.
     #[must_use]
     pub fn next_timeout(&self) -> Option<SessionTime> {
-        let held = self.due.peek().map(|Reverse(due)| due.at);
+        let held = self.due.peek().map(|Reverse(due)| due.dispatch.sent);
         let confirm = self.books.values().filter_map(|books| books.confirm_at).min();
         [held, confirm, self.policy.review_at()].into_iter().flatten().min()
     }

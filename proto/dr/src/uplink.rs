@@ -15,11 +15,14 @@ use crate::vector::{DrSeq, EntityId};
 /// what it misses by estimate.
 pub const UNRECORDED_MAX: usize = 1024;
 
+/// A vector that the relay never answers for is given up after so many repetitions; the relay then settles by estimate.
+const REPEATS_MAX: u32 = 64;
+
 #[derive(Clone, Copy, Debug)]
 struct Unrecorded {
     frame: VectorFrame,
     sent: SessionTime,
-    repeated: bool,
+    repeats: u32,
 }
 
 /// The vectors that are on their way to the relay, in the order of their last sending.
@@ -79,23 +82,22 @@ impl Uplink {
             self.introduce(frame, outbox);
             return;
         }
-        self.unrecorded.push_back(Unrecorded { frame: *frame, sent: frame.sent, repeated: false });
+        self.unrecorded.push_back(Unrecorded { frame: *frame, sent: frame.sent, repeats: 0 });
         outbox.datagram(self.relay, |bytes| emit_vector(frame, false, bytes));
     }
 
-    /// An entity ends.
-    pub fn end(&mut self, entity: EntityId, at: SessionTime, outbox: &mut Outbox) {
-        self.unrecorded.retain(|unrecorded| unrecorded.frame.entity != entity);
+    /// An entity ends. Its vectors are repeated until they are recorded all the same: they are part of the truth.
+    pub fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime, outbox: &mut Outbox) {
         if self.present {
-            outbox.reliable(self.relay, |bytes| emit_ended(entity, at, bytes));
+            outbox.reliable(self.relay, |bytes| emit_ended(entity, last, at, bytes));
         }
     }
 
     /// The relay has recorded an entity's vectors up to `contiguous`, and `newest` has just come.
     pub fn on_recorded(&mut self, entity: EntityId, contiguous: DrSeq, newest: DrSeq, now: SessionTime) {
         for unrecorded in &self.unrecorded {
-            let Unrecorded { frame, sent, repeated } = *unrecorded;
-            if (frame.entity, frame.seq) == (entity, newest) && !repeated {
+            let Unrecorded { frame, sent, repeats } = *unrecorded;
+            if (frame.entity, frame.seq) == (entity, newest) && repeats == 0 {
                 self.round_trip.sample(now - sent);
             }
         }
@@ -115,9 +117,11 @@ impl Uplink {
         for _ in 0..self.unrecorded.len() {
             let due = self.unrecorded.front().is_some_and(|first| first.sent + self.repeat_after() <= now);
             let Some(mut first) = self.unrecorded.pop_front_if(|_| due) else { return };
-            (first.sent, first.repeated) = (now, true);
+            (first.sent, first.repeats) = (now, first.repeats + 1);
             outbox.datagram(self.relay, |bytes| emit_vector(&first.frame, false, bytes));
-            self.unrecorded.push_back(first);
+            if first.repeats < REPEATS_MAX {
+                self.unrecorded.push_back(first);
+            }
         }
     }
 

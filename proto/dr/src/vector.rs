@@ -59,8 +59,10 @@ pub enum MotionKind {
     Circular,
 }
 
-/// No coordinate, speed or turn rate of a vector from outside may be larger.
+/// No coordinate of a position, velocity or acceleration may be larger.
 pub const MAGNITUDE_MAX: f64 = 1e9;
+/// No turn rate may be larger: 16 turns per second.
+pub const TURN_RATE_MAX: f64 = 100.0;
 /// Session times from outside lie within this many nanoseconds of the origin (36 years).
 pub const TIME_MAX: i64 = 1 << 60;
 
@@ -129,7 +131,7 @@ impl DrVector {
         position.within(MAGNITUDE_MAX)
             && velocity.within(MAGNITUDE_MAX)
             && acceleration.within(MAGNITUDE_MAX)
-            && turn_rate.abs() <= MAGNITUDE_MAX
+            && turn_rate.abs() <= TURN_RATE_MAX
             && is_sane_time(self.generated)
     }
 }

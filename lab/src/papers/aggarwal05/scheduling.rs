@@ -102,8 +102,11 @@ fn claims(results: &[Vec<RunFigures>]) -> Vec<Claim> {
         claim(
             2,
             "The mean increases multi-fold.",
-            format!("{mean:.2} of base as printed, {mean_consistent:.2} consistent (multi-fold: at least 2)"),
-            Verdict::read(mean >= 2.0, mean_consistent >= 2.0),
+            format!(
+                "{mean:.2} of base as printed (multi-fold: at least 2). The consistent form, which alone evens the \
+                 error out, gives everybody the farthest player's error: {mean_consistent:.2}"
+            ),
+            Verdict::of(mean >= 2.0),
             Verdict::Fails,
         ),
         claim(

@@ -46,11 +46,12 @@ impl<'a> Review<'a> {
 
     /// The pairs to decide on: those of the entity that triggered, or all.
     pub fn pairs(&self) -> impl Iterator<Item = Pair<'a>> + '_ {
-        let tracks = match self.triggered {
-            Some(entity) => self.ledger.tracks.range(entity..=entity),
-            None => self.ledger.tracks.range(..),
-        };
-        tracks.flat_map(move |(_, track)| track.slots.iter().map(move |&slot| self.pair(track, slot)))
+        let present = self.triggered.and_then(|entity| self.ledger.present(entity));
+        let all = self.triggered.is_none().then(|| self.ledger.lives()).into_iter().flatten();
+        present
+            .into_iter()
+            .chain(all)
+            .flat_map(move |(_, track)| track.slots.iter().map(move |&slot| self.pair(track, slot)))
     }
 
     fn pair(&self, track: &'a Track, slot: usize) -> Pair<'a> {
@@ -79,7 +80,7 @@ impl Pair<'_> {
     /// The entity.
     #[must_use]
     pub const fn entity(&self) -> EntityId {
-        self.account.entity
+        self.account.life.entity
     }
 
     /// The receiver.

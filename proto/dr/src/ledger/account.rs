@@ -1,8 +1,8 @@
 //! What the sender knows of one entity's copy at one receiver.
 //!
-//! The receiver's placed path is known exactly up to a horizon: the sending of the first vector whose fate is unknown,
-//! or the newest reported arrival if that is later (reports are complete and in order of arrival, and a vector older
-//! than one that has arrived can no longer matter). Up to the horizon the error is settled (the papers' CEE). Beyond
+//! The receiver's placed path is known exactly up to a horizon: the sending of the first vector whose fate is unknown.
+//! (Reports are complete and in order of arrival, and a vector older than one that has arrived can no longer matter.)
+//! Up to the horizon the error is settled (the papers' CEE). Beyond
 //! it the error is estimated from the sending times and the delay estimate (EEE).
 
 use std::collections::VecDeque;
@@ -10,9 +10,10 @@ use std::collections::VecDeque;
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::cursor::Cursor;
+use super::life::Life;
 use crate::history::History;
 use crate::placement::Placement;
-use crate::vector::{DrSeq, DrVector, EntityId};
+use crate::vector::{DrSeq, DrVector};
 
 /// Dispatches whose fate is unknown, per account; when full, the oldest is forgotten and the horizon stays before it.
 pub const IN_FLIGHT_MAX: usize = 256;
@@ -21,12 +22,12 @@ pub const IN_FLIGHT_MAX: usize = 256;
 pub const ARRIVALS_MAX: usize = 256;
 
 /// A DR vector on its way to a receiver.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Dispatch {
+    /// When it was sent, or is to be.
+    pub sent: SessionTime,
     /// Which vector.
     pub seq: DrSeq,
-    /// When it was sent.
-    pub sent: SessionTime,
 }
 
 /// How long what is in flight is taken to travel when an error is estimated.
@@ -54,7 +55,7 @@ pub(crate) struct Outlook {
 pub struct Account {
     /// Unlike its place in the ledger, never used again.
     pub(crate) id: u64,
-    pub(crate) entity: EntityId,
+    pub(crate) life: Life,
     pub(crate) receiver: PeerId,
     pub(crate) held: Option<Dispatch>,
     pub(crate) last_sent: Option<Dispatch>,
@@ -69,10 +70,10 @@ pub struct Account {
 }
 
 impl Account {
-    pub(crate) fn new(id: u64, entity: EntityId, receiver: PeerId) -> Self {
+    pub(crate) fn new(id: u64, life: Life, receiver: PeerId) -> Self {
         Self {
             id,
-            entity,
+            life,
             receiver,
             held: None,
             last_sent: None,

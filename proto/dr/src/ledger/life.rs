@@ -1,0 +1,221 @@
+//! The lives of entities in the ledger: their exported paths from introduction to end, and until the last report.
+
+use evenkeel_core::{PeerId, SessionTime, Span};
+
+use super::account::Flight;
+use super::{ErrorLedger, Outlook};
+use crate::history::{HISTORY_MAX, History, Recorded};
+use crate::message::VectorFrame;
+use crate::vector::{DrSeq, EntityId};
+
+/// An ended life waits this long for reports before it is settled by estimate.
+pub const LINGER: Span = Span::from_secs(10);
+/// Ended lives that wait; when there are more, the oldest is settled by estimate.
+pub const ENDED_MAX: usize = 256;
+
+/// One life of an entity: its name and the number of its first DR vector.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Life {
+    /// The name.
+    pub entity: EntityId,
+    /// The first vector.
+    pub first: DrSeq,
+}
+
+/// One life's exported path and its accounts.
+#[derive(Clone, Debug)]
+pub(crate) struct Track {
+    pub(crate) history: History,
+    /// Slots of the accounts, in order of opening.
+    pub(crate) slots: Vec<usize>,
+    /// Whom it belongs to, at a relay.
+    pub(crate) owner: Option<PeerId>,
+    /// The distance that triggers a new vector, as the owner states it.
+    pub(crate) threshold: f64,
+    /// When the time threshold triggers next.
+    pub(crate) expires: SessionTime,
+    /// Triggers so far, the introduction included.
+    pub(crate) triggers: u64,
+    trim_at: usize,
+}
+
+impl Track {
+    fn is_live(&self) -> bool {
+        self.history.ended().is_none()
+    }
+}
+
+impl ErrorLedger {
+    /// The life that a vector of an entity belongs to.
+    pub(super) fn life_of(&self, entity: EntityId, seq: DrSeq) -> Option<Life> {
+        let up_to = Life { entity, first: seq };
+        self.tracks.range(..=up_to).next_back().map(|(life, _)| *life).filter(|life| life.entity == entity)
+    }
+
+    /// The present life of an entity.
+    pub(crate) fn present(&self, entity: EntityId) -> Option<(Life, &Track)> {
+        let life = self.life_of(entity, DrSeq(u32::MAX))?;
+        self.tracks.get(&life).filter(|track| track.is_live()).map(|track| (life, track))
+    }
+
+    /// Every life that is going on.
+    pub(crate) fn lives(&self) -> impl Iterator<Item = (Life, &Track)> + '_ {
+        self.tracks.iter().filter(|(_, track)| track.is_live()).map(|(life, track)| (*life, track))
+    }
+
+    pub(crate) fn track(&self, life: Life) -> Option<&Track> {
+        self.tracks.get(&life)
+    }
+
+    /// A life begins. False if that is known already.
+    pub(crate) fn introduce(&mut self, owner: Option<PeerId>, frame: &VectorFrame) -> bool {
+        let life = Life { entity: frame.entity, first: frame.first };
+        if self.tracks.contains_key(&life) || self.present(frame.entity).is_some() {
+            return false;
+        }
+        let history = History::new(frame.seq, frame.vector, owner.is_none());
+        let (threshold, expires) = (frame.threshold, frame.expires);
+        let track = Track { history, slots: Vec::new(), owner, threshold, expires, triggers: 1, trim_at: 64 };
+        self.tracks.insert(life, track);
+        true
+    }
+
+    /// Takes a vector into the exported path of its life.
+    pub(crate) fn record(&mut self, frame: &VectorFrame, now: SessionTime) -> Recorded {
+        let life = Life { entity: frame.entity, first: frame.first };
+        self.make_room(life, now);
+        let Some(track) = self.tracks.get_mut(&life) else { return Recorded::Ignored };
+        let recorded = track.history.record(frame.seq, frame.vector);
+        if recorded == Recorded::Newest {
+            track.triggers += 1;
+            (track.threshold, track.expires) = (frame.threshold, frame.expires);
+        }
+        // At a relay every vector makes more of the exported path certain.
+        if track.owner.is_some() && recorded != Recorded::Ignored {
+            self.settle_life(life, now);
+        }
+        recorded
+    }
+
+    /// The exported path of a life goes on with this vector although some before it never came. False if it is not
+    /// newer than what is known.
+    pub(crate) fn restart(&mut self, frame: &VectorFrame, now: SessionTime) -> bool {
+        let life = Life { entity: frame.entity, first: frame.first };
+        let Some(track) = self.tracks.get(&life).filter(|track| track.is_live()) else { return false };
+        let (newest, newest_vector) = track.history.newest();
+        if frame.seq <= newest || frame.vector.generated <= newest_vector.generated {
+            return false;
+        }
+        self.give_up(life, frame.vector.generated, now);
+        let track = self.tracks.get_mut(&life).expect("it was there a line ago");
+        (track.threshold, track.expires) = (frame.threshold, frame.expires);
+        track.triggers += 1;
+        track.history.restart(frame.seq, frame.vector)
+    }
+
+    /// A life ends with the vector `last`. Its accounts wait for the last reports.
+    pub(crate) fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime) {
+        let Some((life, _)) = self.present(entity) else { return };
+        let track = self.tracks.get_mut(&life).expect("it was there a line ago");
+        track.history.end(last, at);
+        for &slot in &track.slots {
+            self.accounts[slot].as_mut().expect("a slot in use has an account").held = None;
+        }
+        self.settle_life(life, at);
+        self.ended.push_back(life);
+        while let Some(oldest) = self.ended.front().copied() {
+            let end = self.tracks.get(&oldest).and_then(|track| track.history.ended());
+            if self.ended.len() <= ENDED_MAX && end.is_some_and(|end| at - end <= LINGER) {
+                break;
+            }
+            self.ended.pop_front();
+            self.bury(oldest);
+        }
+    }
+
+    /// Closes the accounts of an ended life, by estimate where reports are missing.
+    fn bury(&mut self, life: Life) {
+        let Some(track) = self.tracks.remove(&life) else { return };
+        let end = track.history.ended().unwrap_or(SessionTime::MAX);
+        for slot in track.slots {
+            let account = self.account(slot);
+            let (receiver, sent) = (account.receiver, account.sent);
+            let outlook = self.outlook(receiver, end);
+            let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, end);
+            let link = self.links.get_mut(&receiver).expect("an account's receiver is here");
+            link.closed += cursor.map_or(0.0, |cursor| cursor.error);
+            link.closed_sent += sent;
+            self.close(slot);
+        }
+    }
+
+    /// Settles every account of a life as far as is known.
+    fn settle_life(&mut self, life: Life, now: SessionTime) {
+        let Some(track) = self.tracks.get(&life) else { return };
+        for &slot in &track.slots {
+            let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
+            let link = self.links.get(&account.receiver).expect("an account's receiver is here");
+            account.settle(&track.history, &link.outlook(now, self.placement));
+        }
+    }
+
+    /// Drops what no account needs any more, and if that is not enough, what the slowest still needs.
+    fn make_room(&mut self, life: Life, now: SessionTime) {
+        let Some(track) = self.tracks.get(&life) else { return };
+        if track.history.len() < track.trim_at {
+            return;
+        }
+        self.settle_life(life, now);
+        let track = &self.tracks[&life];
+        let needed = track.slots.iter().map(|&slot| self.account(slot).needs(&track.history)).min();
+        let needed = needed.unwrap_or(track.history.newest().0).min(track.history.contiguous());
+        let track = self.tracks.get_mut(&life).expect("it was there a line ago");
+        track.history.trim(needed);
+        if track.history.len() >= HISTORY_MAX {
+            let half = DrSeq(track.history.first().0 + (HISTORY_MAX / 2) as u32);
+            let until = track.history.after(half).map_or(now, |(_, vector)| vector.generated);
+            self.give_up(life, until, now);
+            self.tracks.get_mut(&life).expect("it was there a line ago").history.trim(half);
+        }
+        let track = self.tracks.get_mut(&life).expect("it was there a line ago");
+        track.trim_at = (2 * track.history.len()).clamp(64, HISTORY_MAX);
+    }
+
+    /// Settles by estimate what is not settled up to a time.
+    fn give_up(&mut self, life: Life, until: SessionTime, now: SessionTime) {
+        let Some(track) = self.tracks.get(&life) else { return };
+        for &slot in &track.slots {
+            let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
+            let link = self.links.get(&account.receiver).expect("an account's receiver is here");
+            let outlook: Outlook = link.outlook(now, self.placement);
+            if account.settled().is_some_and(|(_, at)| at < until) {
+                account.give_up(&track.history, &outlook, until);
+                self.estimated += 1;
+            }
+        }
+    }
+
+    /// What was held for an entity is dropped.
+    pub(crate) fn flush_held(&mut self, entity: EntityId) {
+        let Some((life, _)) = self.present(entity) else { return };
+        for &slot in &self.tracks[&life].slots {
+            self.accounts[slot].as_mut().expect("a slot in use has an account").held = None;
+        }
+    }
+
+    /// A vector of a life as it would be sent at a time.
+    pub(crate) fn frame(&self, life: Life, seq: DrSeq, sent: SessionTime) -> Option<VectorFrame> {
+        let track = self.tracks.get(&life)?;
+        let vector = *track.history.vector(seq)?;
+        let Life { entity, first } = life;
+        Some(VectorFrame {
+            entity,
+            first,
+            seq,
+            sent,
+            threshold: track.threshold,
+            expires: track.expires,
+            vector,
+        })
+    }
+}
