@@ -4,5 +4,6 @@ pub mod dr;
 pub mod figure;
 pub mod papers;
 pub mod parallel;
+pub mod report;
 pub mod scenario;
 pub mod stats;

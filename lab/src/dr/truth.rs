@@ -42,7 +42,7 @@ pub struct Toll {
     pub aee: f64,
     /// The same integral against the real path.
     pub real_error: f64,
-    /// DR vectors that arrived.
+    /// DR vectors that arrived, introductions not counted.
     pub delivered: u64,
     copies: BTreeMap<EntityId, Copy>,
 }
@@ -157,7 +157,6 @@ impl Truth {
         now: SessionTime,
     ) {
         let Some(toll) = self.tolls.get_mut(&node) else { return };
-        toll.delivered += 1;
         let (Some(placed), Some(original)) = (placed, self.originals.get(&entity)) else { return };
         if original.exported.is_none() || seq < original.first {
             return;
@@ -195,7 +194,12 @@ impl Observer<DrNode> for Truth {
             DrEvent::Generated { entity, seq, vector } if node == self.owner => {
                 self.generated(entity, seq, vector, now);
             }
-            DrEvent::Arrived { entity, seq, placed, .. } => self.arrived(node, entity, seq, placed, now),
+            DrEvent::Arrived { entity, seq, placed, introduction, .. } => {
+                if let Some(toll) = self.tolls.get_mut(&node) {
+                    toll.delivered += u64::from(!introduction);
+                }
+                self.arrived(node, entity, seq, placed, now);
+            }
             DrEvent::Generated { .. } | DrEvent::Ended { .. } => {}
         }
     }

@@ -111,7 +111,9 @@ impl Divergence {
             let panel = self.panel(from, to);
             if before + panel >= error {
                 let wanted = error - before;
-                return Some(linear::solve(from, to, wanted, |t| (self.panel(from, t), self.distance(t))));
+                return Some(linear::solve(from, to, wanted, 1e-13, |t| {
+                    (self.panel(from, t), self.distance(t))
+                }));
             }
             before += panel;
         }

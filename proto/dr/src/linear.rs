@@ -83,13 +83,19 @@ pub fn inverse(p: Vec3, v: Vec3, error: f64, h: f64) -> Option<f64> {
     }
     let d0 = p.length();
     let start = 2.0 * error / (d0 + (d0 * d0 + 2.0 * v.length() * error).sqrt());
-    let solved = solve(start.min(h), h, error, |t| (integral(p, v, t), (p + v * t).length()));
-    Some(solved)
+    Some(solve(start.min(h), h, error, 2.0 * f64::EPSILON, |t| (integral(p, v, t), (p + v * t).length())))
 }
 
 /// Finds t in [`low`, `high`] with f(t) = `target`, for a function that does not decrease and comes with its
-/// derivative, and is at most `target` at `low` and at least `target` at `high`.
-pub(crate) fn solve(mut low: f64, mut high: f64, target: f64, f: impl Fn(f64) -> (f64, f64)) -> f64 {
+/// derivative, and is at most `target` at `low` and at least `target` at `high`. It is done when t moves, or the
+/// function misses, by no more than `tolerance` of itself.
+pub(crate) fn solve(
+    mut low: f64,
+    mut high: f64,
+    target: f64,
+    tolerance: f64,
+    f: impl Fn(f64) -> (f64, f64),
+) -> f64 {
     let mut t = low;
     for _ in 0..STEPS_MAX {
         let (value, slope) = f(t);
@@ -101,7 +107,9 @@ pub(crate) fn solve(mut low: f64, mut high: f64, target: f64, f: impl Fn(f64) ->
         let newton = t + (target - value) / slope;
         // The middle is taken where Newton leaves the bracket: at a near-zero distance, or by rounding.
         let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
-        if (next - t).abs() <= f64::EPSILON * next.abs() || high - low <= f64::EPSILON * high {
+        let settled =
+            (next - t).abs() <= tolerance * next.abs() || (target - value).abs() <= tolerance * target;
+        if settled || high - low <= tolerance * high {
             return next;
         }
         t = next;

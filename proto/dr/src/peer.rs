@@ -62,6 +62,8 @@ pub enum DrEvent {
         seq: DrSeq,
         /// The vector as it is placed; `None` if a newer one had arrived before.
         placed: Option<DrVector>,
+        /// Whether it came reliably, to introduce the entity.
+        introduction: bool,
     },
     /// An entity is no more.
     Ended {

@@ -39,6 +39,8 @@ struct Source {
 pub struct Receiver {
     placement: Placement,
     sources: BTreeMap<PeerId, Source>,
+    /// Nothing is due to be repeated before this.
+    repeat_wake: SessionTime,
     ignored: u64,
 }
 
@@ -46,7 +48,7 @@ impl Receiver {
     /// A receiver that places in this way.
     #[must_use]
     pub const fn new(placement: Placement) -> Self {
-        Self { placement, sources: BTreeMap::new(), ignored: 0 }
+        Self { placement, sources: BTreeMap::new(), repeat_wake: SessionTime::MAX, ignored: 0 }
     }
 
     /// A sender comes, or comes back with a new log.
@@ -102,7 +104,9 @@ impl Receiver {
         };
         source.log.note(Arrival { entity, seq, at: now });
         source.noted = true;
-        events.push(DrEvent::Arrived { from, entity, seq, placed: is_newest.then_some(placed) });
+        self.repeat_wake = source.log.repeat_at().map_or(self.repeat_wake, |at| at.min(self.repeat_wake));
+        let placed = is_newest.then_some(placed);
+        events.push(DrEvent::Arrived { from, entity, seq, placed, introduction: introduce });
     }
 
     /// An entity is no more.
@@ -130,18 +134,23 @@ impl Receiver {
 
     /// Repeats what is due to be repeated.
     pub fn on_timeout(&mut self, now: SessionTime, outbox: &mut Outbox) {
+        if self.repeat_wake > now {
+            return;
+        }
         for (peer, source) in &mut self.sources {
             if source.log.repeat_at().is_some_and(|at| at <= now) {
                 let bytes_max = outbox.datagram_max(*peer);
                 outbox.datagram(*peer, |bytes| source.log.repeat(now, bytes_max, bytes));
             }
         }
+        let next = self.sources.values().filter_map(|source| source.log.repeat_at()).min();
+        self.repeat_wake = next.unwrap_or(SessionTime::MAX);
     }
 
     /// When something is due to be repeated.
     #[must_use]
     pub fn next_timeout(&self) -> Option<SessionTime> {
-        self.sources.values().filter_map(|source| source.log.repeat_at()).min()
+        Some(self.repeat_wake).filter(|at| *at < SessionTime::MAX)
     }
 
     /// Where a copy is at a session time.

@@ -46,6 +46,8 @@ pub struct Sender {
     plan: SendPlan,
     due: BinaryHeap<Reverse<Due>>,
     books: BTreeMap<PeerId, Books>,
+    /// No confirmation is due before this.
+    confirm_wake: SessionTime,
     reviews: u64,
 }
 
@@ -62,6 +64,7 @@ impl Sender {
             plan: SendPlan::default(),
             due: BinaryHeap::new(),
             books: BTreeMap::new(),
+            confirm_wake: SessionTime::MAX,
             reviews: 0,
         }
     }
@@ -240,7 +243,8 @@ impl Sender {
     pub fn on_feedback(&mut self, from: PeerId, feedback: &FeedbackFrame<'_>, now: SessionTime) {
         let Some(books) = self.books.get_mut(&from) else { return };
         (books.stamp, books.heard) = (feedback.stamp, now);
-        books.confirm_at.get_or_insert(now + CONFIRM_AFTER);
+        let confirm_at = *books.confirm_at.get_or_insert(now + CONFIRM_AFTER);
+        self.confirm_wake = self.confirm_wake.min(confirm_at);
         if feedback.oldest > books.next {
             // The receiver had to give up reports that never came through: their truth is lost.
             books.next = feedback.oldest;
@@ -275,22 +279,27 @@ impl Sender {
         if self.policy.review_at().is_some_and(|at| at <= now) {
             self.review(None, now, outbox);
         }
-        let late: Vec<PeerId> = self
-            .books
-            .iter()
-            .filter(|(_, books)| books.confirm_at.is_some_and(|at| at <= now))
-            .map(|(peer, _)| *peer)
-            .collect();
-        for peer in late {
+        if self.confirm_wake <= now {
+            self.confirm_late(now, outbox);
+        }
+    }
+
+    fn confirm_late(&mut self, now: SessionTime, outbox: &mut Outbox) {
+        let is_due = |books: &Books| books.confirm_at.is_some_and(|at| at <= now);
+        let due: Vec<PeerId> =
+            self.books.iter().filter(|(_, books)| is_due(books)).map(|(peer, _)| *peer).collect();
+        for peer in due {
             self.confirm(peer, now, outbox);
         }
+        let next = self.books.values().filter_map(|books| books.confirm_at).min();
+        self.confirm_wake = next.unwrap_or(SessionTime::MAX);
     }
 
     /// When to be called again.
     #[must_use]
     pub fn next_timeout(&self) -> Option<SessionTime> {
         let held = self.due.peek().map(|Reverse(due)| due.dispatch.sent);
-        let confirm = self.books.values().filter_map(|books| books.confirm_at).min();
+        let confirm = Some(self.confirm_wake).filter(|at| *at < SessionTime::MAX);
         [held, confirm, self.policy.review_at()].into_iter().flatten().min()
     }
 }

@@ -9,138 +9,116 @@
 
 use std::collections::VecDeque;
 
-use evenkeel_core::{PeerId, SessionTime, Span};
+use evenkeel_core::{SessionTime, Span};
 
 use super::scheduling::hold_until;
 use super::{FairnessPolicy, Pair, PairStates, Review, SendPlan, Settlement};
 use crate::divergence::{Divergence, export_error};
-use crate::vector::{DrSeq, DrVector, EntityId};
+use crate::vector::{DrSeq, DrVector};
 
-/// Dispatches whose feedback is awaited; when there are more, the oldest counts as estimated rightly.
-const PENDING_MAX: usize = 4096;
+/// Dispatches of one receiver whose feedback is awaited; when there are more, the oldest counts as estimated rightly.
+const PENDING_MAX: usize = 256;
 
 /// What has been computed for one receiver.
 #[derive(Clone, Debug, Default)]
 struct State {
     /// R: relative export error, not used up yet.
     relative: f64,
+    /// The part of R that has come in since the last trigger.
+    late: f64,
     /// What the receiver was last sent, by this policy's assumption what it shows.
     shown: Option<DrVector>,
-    /// The vector of the last plan.
-    planned: Option<(DrSeq, DrVector)>,
+    /// The dispatch of the last plan.
+    planned: Option<Planned>,
+    /// Dispatches whose feedback is awaited.
+    pending: VecDeque<Planned>,
 }
 
-/// A dispatch whose feedback is awaited.
+/// A dispatch as it was estimated.
 #[derive(Clone, Copy, Debug)]
-struct Pending {
-    entity: EntityId,
-    receiver: PeerId,
+struct Planned {
     seq: DrSeq,
-    shown: DrVector,
     vector: DrVector,
-    estimated_delay: Span,
+    /// What the receiver shows until it arrives.
+    shown: DrVector,
+    delay: Span,
+}
+
+impl State {
+    /// Books what has happened since the last trigger: feedback, and the error of a vector that was never sent. Gives
+    /// what the receiver shows.
+    fn catch_up(&mut self, pair: &Pair<'_>, now: SessionTime) -> DrVector {
+        let last_sent = pair.last_sent().map(|sent| sent.seq);
+        let late = core::mem::take(&mut self.late);
+        let introduced = || last_sent.and_then(|seq| pair.vector(seq)).unwrap_or(pair.newest().1);
+        let shown = *self.shown.get_or_insert_with(|| *introduced());
+        match self.planned.take() {
+            // It was sent: R is used up, and what has come in since is the new one.
+            Some(planned) if last_sent == Some(planned.seq) => {
+                self.relative = late;
+                self.shown = Some(planned.vector);
+                if self.pending.len() == PENDING_MAX {
+                    self.pending.pop_front();
+                }
+                self.pending.push_back(planned);
+                planned.vector
+            }
+            // It was never sent: its error counts up to this trigger.
+            Some(planned) => {
+                self.relative += late + export_error(&planned.vector, &shown, planned.vector.generated, now);
+                shown
+            }
+            None => {
+                self.relative += late;
+                shown
+            }
+        }
+    }
 }
 
 /// NetGames'05 as printed.
 #[derive(Clone, Debug, Default)]
 pub struct Netgames05 {
     states: PairStates<State>,
-    pending: VecDeque<Pending>,
-    /// R as it becomes known, until the next plan.
-    late: Vec<(EntityId, PeerId, f64)>,
     estimates: Vec<(f64, DrVector)>,
-}
-
-impl Netgames05 {
-    /// Books what has happened since the last trigger: late feedback, and errors of vectors that were never sent.
-    fn catch_up(&mut self, pair: &Pair<'_>, now: SessionTime) -> DrVector {
-        let (newest_seq, newest) = pair.newest();
-        let mut late = 0.0;
-        self.late.retain(|(entity, receiver, error)| {
-            let mine = (*entity, *receiver) == (pair.entity(), pair.receiver());
-            late += if mine { *error } else { 0.0 };
-            !mine
-        });
-        let state = self.states.of(pair);
-        let sent = pair.last_sent();
-        let shown = match (state.shown, sent.and_then(|sent| pair.vector(sent.seq))) {
-            (Some(shown), _) => shown,
-            (None, Some(introduced)) => *introduced,
-            (None, None) => *newest,
-        };
-        let Some((seq, planned)) = state.planned.take() else {
-            state.relative += late;
-            state.shown = Some(shown);
-            return shown;
-        };
-        if sent.is_some_and(|sent| sent.seq == seq) {
-            // It was sent: R is used up, and what has come in since is the new one.
-            state.relative = late;
-            state.shown = Some(planned);
-            planned
-        } else {
-            // It was never sent: its error counts up to this trigger.
-            debug_assert!(seq < newest_seq, "a plan is for a newer vector than the last");
-            state.relative += late + export_error(&planned, &shown, planned.generated, now);
-            state.shown = Some(shown);
-            shown
-        }
-    }
 }
 
 impl FairnessPolicy for Netgames05 {
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
         let now = review.now();
-        let mut estimates = core::mem::take(&mut self.estimates);
-        estimates.clear();
+        self.estimates.clear();
         for pair in review.pairs() {
-            let shown = self.catch_up(&pair, now);
-            let newest = *pair.newest().1;
-            let error = export_error(&newest, &shown, now, now + pair.delay());
-            estimates.push((self.states.of(&pair).relative + error, shown));
-        }
-        let largest = estimates.iter().map(|(error, _)| *error).fold(f64::NEG_INFINITY, f64::max);
-        for (pair, &(error, shown)) in review.pairs().zip(&estimates) {
-            let (seq, newest) = pair.newest();
-            let arrival = now + pair.delay();
-            let ahead = (pair.expires() - now).as_secs_f64();
-            let held = Divergence::between(newest, &shown, arrival).reaches(largest - error, ahead);
-            let due = held.map(|held| now + Span::from_secs_f64(held));
-            hold_until(plan, &pair, due);
             let state = self.states.of(&pair);
-            state.planned = Some((seq, *newest));
-            if due.is_some_and(|due| due < pair.expires()) {
-                let pending = Pending {
-                    entity: pair.entity(),
-                    receiver: pair.receiver(),
-                    seq,
-                    shown,
-                    vector: *newest,
-                    estimated_delay: pair.delay(),
-                };
-                if self.pending.len() == PENDING_MAX {
-                    self.pending.pop_front();
-                }
-                self.pending.push_back(pending);
-            }
+            let shown = state.catch_up(&pair, now);
+            let error = export_error(pair.newest().1, &shown, now, now + pair.delay());
+            self.estimates.push((state.relative + error, shown));
         }
-        self.estimates = estimates;
+        let largest = self.estimates.iter().map(|(error, _)| *error).fold(f64::NEG_INFINITY, f64::max);
+        for (pair, &(error, shown)) in review.pairs().zip(&self.estimates) {
+            let (seq, &vector) = pair.newest();
+            let delay = pair.delay();
+            let ahead = (pair.expires() - now).as_secs_f64();
+            let held = Divergence::between(&vector, &shown, now + delay).reaches(largest - error, ahead);
+            hold_until(plan, &pair, held.map(|held| now + Span::from_secs_f64(held)));
+            self.states.of(&pair).planned = Some(Planned { seq, vector, shown, delay });
+        }
     }
 
     fn on_settled(&mut self, settlement: &Settlement) {
-        let Settlement { entity, receiver, seq, sent, arrived } = *settlement;
-        let Some(index) =
-            self.pending.iter().position(|p| (p.entity, p.receiver, p.seq) == (entity, receiver, seq))
-        else {
+        let Settlement { seq, sent, arrived, .. } = *settlement;
+        let state = self.states.settled(settlement);
+        // The last plan's own dispatch may be acknowledged before the next trigger books it as sent.
+        let current = state.planned.filter(|planned| planned.seq == seq);
+        let index = state.pending.iter().position(|planned| planned.seq == seq);
+        let Some(planned) = current.or_else(|| index.and_then(|index| state.pending.remove(index))) else {
             return;
         };
-        let Some(Pending { shown, vector, estimated_delay, .. }) = self.pending.remove(index) else { return };
-        let expected = sent + estimated_delay;
-        let difference = if arrived >= expected {
+        let Planned { vector, shown, delay, .. } = planned;
+        let expected = sent + delay;
+        state.late += if arrived >= expected {
             export_error(&vector, &shown, expected, arrived)
         } else {
             -export_error(&vector, &shown, arrived, expected)
         };
-        self.late.push((entity, receiver, difference));
     }
 }

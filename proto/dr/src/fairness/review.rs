@@ -2,7 +2,7 @@
 
 use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
-use crate::ledger::{Account, Cursor, Dispatch, ErrorLedger, Flight, Outlook, Track};
+use crate::ledger::{Account, Cursor, Dispatch, ErrorLedger, Flight, Outlook, Settlement, Track};
 use crate::vector::{DrSeq, DrVector, EntityId};
 
 /// The state of things at a trigger, or when the policy asked to be asked.
@@ -202,7 +202,15 @@ pub struct PairStates<T> {
 impl<T: Default> PairStates<T> {
     /// The notes on a pair.
     pub fn of(&mut self, pair: &Pair<'_>) -> &mut T {
-        let (slot, id) = (pair.slot, pair.account.id);
+        self.at(pair.slot, pair.account.id)
+    }
+
+    /// The notes on the pair that a settlement is about.
+    pub fn settled(&mut self, settlement: &Settlement) -> &mut T {
+        self.at(settlement.slot, settlement.account)
+    }
+
+    fn at(&mut self, slot: usize, id: u64) -> &mut T {
         if self.states.len() <= slot {
             self.states.resize_with(slot + 1, Default::default);
         }

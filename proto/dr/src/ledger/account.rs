@@ -5,6 +5,7 @@
 //! Up to the horizon the error is settled (the papers' CEE). Beyond
 //! it the error is estimated from the sending times and the delay estimate (EEE).
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use evenkeel_core::{PeerId, SessionTime, Span};
@@ -67,6 +68,8 @@ pub struct Account {
     forgotten: Option<Dispatch>,
     /// The settled error at the generation of each exported vector, from the placed one on.
     marks: VecDeque<(DrSeq, f64)>,
+    /// The last estimate for "now": a policy asks for it several times in one review.
+    memo: Cell<Option<(SessionTime, Flight, Cursor)>>,
 }
 
 impl Account {
@@ -84,11 +87,13 @@ impl Account {
             in_flight: VecDeque::new(),
             forgotten: None,
             marks: VecDeque::new(),
+            memo: Cell::new(None),
         }
     }
 
     /// A vector leaves for the receiver.
     pub(crate) fn open(&mut self, dispatch: Dispatch) {
+        self.memo.set(None);
         if self.in_flight.len() == IN_FLIGHT_MAX
             && let Some(oldest) = self.in_flight.pop_front()
             && Some(oldest.seq) > self.newest_arrived
@@ -130,6 +135,7 @@ impl Account {
 
     /// Settles the error as far as both paths are known.
     pub(crate) fn settle(&mut self, history: &History, outlook: &Outlook) {
+        self.memo.set(None);
         let horizon = history.exact_until().min(self.first_unknown().unwrap_or(outlook.now));
         while let Some(&(seq, at)) = self.arrivals.front()
             && (at <= horizon || self.arrivals.len() > ARRIVALS_MAX)
@@ -205,8 +211,30 @@ impl Account {
         flight: Flight,
         to: SessionTime,
     ) -> Option<Cursor> {
-        let mut cursor = self.cursor?;
+        let cursor = match self.memo.get() {
+            Some((at, known, cursor)) if (at, known) == (outlook.now, flight) && to >= at => cursor,
+            _ => self.cursor?,
+        };
+        let cursor = self.walk(cursor, history, outlook, flight, to);
+        if to == outlook.now {
+            self.memo.set(Some((to, flight, cursor)));
+        }
+        Some(cursor)
+    }
+
+    /// Moves a cursor on by what has been reported and, beyond, by what is expected.
+    fn walk(
+        &self,
+        mut cursor: Cursor,
+        history: &History,
+        outlook: &Outlook,
+        flight: Flight,
+        to: SessionTime,
+    ) -> Cursor {
         for (seq, at) in self.expected(outlook, flight) {
+            if seq <= cursor.placed {
+                continue;
+            }
             let at = at.max(cursor.at);
             if at > to {
                 break;
@@ -217,7 +245,7 @@ impl Account {
             }
         }
         cursor.integrate_to(history, to);
-        Some(cursor)
+        cursor
     }
 
     /// The earliest time, from now on and up to `by`, at which the error reaches `error`.

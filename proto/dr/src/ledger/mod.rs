@@ -62,6 +62,9 @@ pub struct Settlement {
     pub sent: SessionTime,
     /// When it arrived.
     pub arrived: SessionTime,
+    /// The account: its place in the ledger, and what tells it from others that had the place before.
+    pub(crate) slot: usize,
+    pub(crate) account: u64,
 }
 
 /// All accounts of one sender.
@@ -162,8 +165,8 @@ impl ErrorLedger {
         let link = self.links.get_mut(&receiver)?;
         let mut arrived = at.min(now).max(link.known_until);
         link.known_until = arrived;
-        let account = life.and_then(|life| self.slots.get(&(life, receiver)).copied());
-        let account = self.accounts[account?].as_mut().expect("a slot in use has an account");
+        let slot = life.and_then(|life| self.slots.get(&(life, receiver)).copied())?;
+        let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
         if let Some(sent) = account.in_flight_sent(seq) {
             arrived = arrived.max(sent.min(now));
         }
@@ -176,7 +179,16 @@ impl ErrorLedger {
         }
         let history = &self.tracks.get(&account.life)?.history;
         account.settle(history, &link.outlook(now, self.placement));
-        dispatch.map(|dispatch| Settlement { entity, receiver, seq, sent: dispatch.sent, arrived })
+        let account = account.id;
+        dispatch.map(|Dispatch { sent, .. }| Settlement {
+            entity,
+            receiver,
+            seq,
+            sent,
+            arrived,
+            slot,
+            account,
+        })
     }
 
     /// The account of an entity's present life at a receiver, or of its last life while reports are awaited.
