@@ -94,6 +94,7 @@ fn papers_setting_all_policies_20_seeds() -> usize {
     let jobs: Vec<_> =
         scenario.policies.iter().flat_map(|policy| (1..=20u64).map(move |seed| (*policy, seed))).collect();
     let progress = Progress::default();
-    let results = parallel::map(&jobs, &progress, |(policy, seed)| run(&scenario, *policy, *seed, None));
+    let results =
+        parallel::map(&jobs, &progress, |(policy, seed)| Some(run(&scenario, *policy, *seed, None)));
     results.map_or(0, |results| results.len())
 }

@@ -59,7 +59,7 @@ pub struct Plot {
 }
 
 /// Numbers in rows.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Table {
     /// Column heads, with units.
     pub head: Vec<String>,

@@ -1,9 +1,9 @@
 //! Independent jobs on all cores, in an order that does not depend on who finishes first.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::thread;
 
-/// How far a piece of work is, and whether it should stop. Shared with whoever shows it.
+/// How far a piece of work is, for another thread to watch and to cancel.
 #[derive(Debug, Default)]
 pub struct Progress {
     total: AtomicUsize,
@@ -11,64 +11,79 @@ pub struct Progress {
     cancelled: AtomicBool,
 }
 
-/// The work was cancelled before it was done.
+/// The work was asked to stop before its end; there are no results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("cancelled")]
-pub struct Cancelled;
+#[error("stopped after {done} of {total} runs")]
+pub struct Cancelled {
+    /// Jobs that were done by then.
+    pub done: usize,
+    /// Jobs in all.
+    pub total: usize,
+}
 
 impl Progress {
-    /// Announces more jobs.
+    /// Announces jobs, so that the total is known before the first of them is done.
     pub fn expect(&self, jobs: usize) {
         self.total.fetch_add(jobs, Ordering::Relaxed);
     }
 
-    /// Jobs that are done, and jobs in all.
+    /// Jobs that are done.
     #[must_use]
-    pub fn state(&self) -> (usize, usize) {
-        (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
+    pub fn done(&self) -> usize {
+        self.done.load(Ordering::Relaxed)
     }
 
-    /// Asks for an early end.
+    /// Jobs in all; 0 before any were announced.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    /// Asks the work to stop. Long jobs look at each of their steps.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether an early end was asked for.
+    /// Whether it was asked to stop.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
+
+    fn cancelled(&self) -> Cancelled {
+        Cancelled { done: self.done(), total: self.total() }
+    }
 }
 
-/// Does every job, on as many threads as there are cores; the results are in the jobs' order. The jobs must have been
-/// announced with [`Progress::expect`].
+/// Does every job, on as many threads as there are cores; the results are in the jobs' order. A job that gives `None`
+/// was cancelled. The jobs must have been announced with [`Progress::expect`].
 ///
 /// # Errors
 /// [`Cancelled`] if the progress was cancelled before all were done.
 pub fn map<J: Sync, T: Send>(
     jobs: &[J],
     progress: &Progress,
-    work: impl Fn(&J) -> T + Sync,
+    job: impl Fn(&J) -> Option<T> + Sync,
 ) -> Result<Vec<T>, Cancelled> {
     let next = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<T>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len().max(1));
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while !progress.is_cancelled() {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = jobs.get(index) else { break };
-                    let result = work(job);
-                    *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-                    progress.done.fetch_add(1, Ordering::Relaxed);
-                }
-            });
+    let work = || {
+        let mut results = Vec::new();
+        while !progress.is_cancelled() {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(result) = jobs.get(index).and_then(&job) else { break };
+            results.push((index, result));
+            progress.done.fetch_add(1, Ordering::Relaxed);
         }
+        results
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+    let mut results: Vec<(usize, T)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("a job does not panic")).collect()
     });
-    results
-        .into_iter()
-        .map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner))
-        .collect::<Option<_>>()
-        .ok_or(Cancelled)
+    if results.len() < jobs.len() {
+        return Err(progress.cancelled());
+    }
+    results.sort_by_key(|(index, _)| *index);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
 }

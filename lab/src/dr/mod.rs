@@ -6,4 +6,4 @@ pub mod run;
 pub mod truth;
 mod world;
 
-pub use run::{ReceiverFigures, RunFigures, Sample, Sampling, run};
+pub use run::{ReceiverFigures, RunFigures, Sample, Sampling, run, run_unless};

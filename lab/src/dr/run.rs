@@ -9,6 +9,7 @@ use evenkeel_sim::NodeId;
 use super::node::NodeCommand;
 use super::truth::{Truth, session};
 use super::world::{DATAGRAM_MAX, Stage, motion_seed};
+use crate::parallel::Progress;
 use crate::scenario::{Motion, Scenario};
 use crate::stats::{mean, population_sd};
 
@@ -105,11 +106,26 @@ pub struct Sampling {
 /// Runs a scenario under one policy with one seed.
 #[must_use]
 pub fn run(scenario: &Scenario, policy: PolicyKind, seed: u64, sampling: Option<Sampling>) -> RunFigures {
+    run_unless(scenario, policy, seed, sampling, &Progress::default()).expect("nobody can cancel it")
+}
+
+/// The same, unless it is cancelled before its end; it looks once per tick.
+#[must_use]
+pub fn run_unless(
+    scenario: &Scenario,
+    policy: PolicyKind,
+    seed: u64,
+    sampling: Option<Sampling>,
+    progress: &Progress,
+) -> Option<RunFigures> {
     let mut run = Run::new(scenario, policy, seed);
     let ticks = (scenario.duration.as_nanos() + scenario.tick.as_nanos() - 1) / scenario.tick.as_nanos();
     let mut next_sample = sampling.map_or(Span::MAX, |sampling| sampling.from);
     let mut samples = Vec::new();
     for tick in 0..=ticks {
+        if progress.is_cancelled() {
+            return None;
+        }
         let at = scenario.tick.times(tick).min(scenario.duration);
         run.advance(at);
         if let Some(sampling) = sampling
@@ -123,7 +139,7 @@ pub fn run(scenario: &Scenario, policy: PolicyKind, seed: u64, sampling: Option<
             run.observe(at);
         }
     }
-    RunFigures { samples, ..run.finish() }
+    Some(RunFigures { samples, ..run.finish() })
 }
 
 /// One entity on its way.

@@ -4,7 +4,7 @@ mod aggarwal05;
 mod banavar05;
 pub mod study;
 
-pub use study::{Group, Paper, Setup, UnknownKey, select};
+pub use study::{Group, Paper, Setup, UnknownKey, run_selected, select};
 
 /// Every paper whose figures can be re-run.
 pub const PAPERS: &[Paper] = &[banavar05::PAPER, aggarwal05::PAPER];

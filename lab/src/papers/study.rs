@@ -2,7 +2,7 @@
 
 use evenkeel_dr::PolicyKind;
 
-use crate::dr::{RunFigures, Sampling, run};
+use crate::dr::{RunFigures, Sampling, run_unless};
 use crate::figure::{Curve, Figure, Point};
 use crate::parallel::{self, Cancelled, Progress};
 use crate::scenario::Scenario;
@@ -83,6 +83,23 @@ pub fn select(
     Ok(selected)
 }
 
+/// Runs what these keys name, and announces all of it first. Gives the figures that are wanted.
+///
+/// # Errors
+/// [`Cancelled`] if the work was cancelled.
+pub fn run_selected(
+    selected: &[(&'static Group, Vec<String>)],
+    setup: &Setup<'_>,
+) -> Result<Vec<Figure>, Cancelled> {
+    let runs: usize = selected.iter().map(|(group, _)| group.runs_per_seed * setup.runs).sum();
+    setup.progress.expect(runs);
+    let mut figures = Vec::new();
+    for (group, wanted) in selected {
+        figures.extend((group.run)(setup)?.into_iter().filter(|figure| wanted.contains(&figure.key)));
+    }
+    Ok(figures)
+}
+
 impl Setup<'_> {
     /// The seeds of each run.
     pub fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
@@ -110,7 +127,7 @@ impl Setup<'_> {
         let jobs: Vec<_> =
             cases.iter().flat_map(|case| self.seeds().map(move |seed| (case.0, case.1, seed))).collect();
         let results = parallel::map(&jobs, self.progress, |(scenario, policy, seed)| {
-            run(scenario, *policy, *seed, sampling)
+            run_unless(scenario, *policy, *seed, sampling, self.progress)
         })?;
         Ok(results.chunks(self.runs).map(<[RunFigures]>::to_vec).collect())
     }

@@ -4,44 +4,28 @@ mod axis;
 mod page;
 mod svg;
 
-use std::fs;
-use std::io;
-use std::path::Path;
-
-use crate::figure::Figure;
+use crate::figure::{Figure, Plot};
 
 pub use page::Provenance;
 pub use svg::draw;
 
-/// Writes the report into a folder, which is made if it is not there. Each file is complete or not there at all.
-///
-/// # Errors
-/// Whatever the file system says, with the path it was about.
-pub fn write(folder: &Path, figures: &[Figure], provenance: &Provenance) -> io::Result<()> {
-    fs::create_dir_all(folder).map_err(|error| named(folder, &error))?;
+/// The files of the report, by name: `index.html`, and an SVG and a CSV file for each figure.
+#[must_use]
+pub fn files(figures: &[Figure], provenance: &Provenance) -> Vec<(String, Vec<u8>)> {
+    let mut files = vec![("index.html".to_owned(), page::index(figures, provenance).into_bytes())];
     for figure in figures {
         let stem = figure.file_stem();
-        replace(&folder.join(format!("{stem}.svg")), draw(figure).as_bytes())?;
-        replace(&folder.join(format!("{stem}.csv")), &csv_of(figure)?)?;
+        files.push((format!("{stem}.svg"), draw(figure).into_bytes()));
+        files.push((format!("{stem}.csv"), csv_of(figure)));
     }
-    replace(&folder.join("index.html"), page::index(figures, provenance).as_bytes())
+    files
 }
 
-fn csv_of(figure: &Figure) -> io::Result<Vec<u8>> {
+fn csv_of(figure: &Figure) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(["plot", "series", "x", "y", "sd_over_runs"])?;
-    for row in figure.plots.iter().flat_map(crate::figure::Plot::csv_rows) {
-        writer.write_record(&row)?;
+    let head = ["plot", "series", "x", "y", "sd_over_runs"].map(str::to_owned).to_vec();
+    for row in [head].into_iter().chain(figure.plots.iter().flat_map(Plot::csv_rows)) {
+        writer.write_record(&row).expect("writing to memory does not fail");
     }
-    writer.into_inner().map_err(csv::IntoInnerError::into_error)
-}
-
-fn named(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-}
-
-/// Writes beside the file and then renames, so that nobody ever sees half of it.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension("partial");
-    fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path)).map_err(|error| named(path, &error))
+    writer.into_inner().expect("writing to memory does not fail")
 }

@@ -1,7 +1,21 @@
 //! A scenario: who moves how, who watches from how far, and which policies are compared.
 
+mod delay_trace;
+mod document;
+mod error;
+pub mod limits;
+mod load;
 mod model;
+mod motion;
+mod outcome;
 mod parse;
+mod receiver;
+mod summary;
 
+pub use error::ScenarioError;
+pub use limits::ListError;
+pub use load::load;
 pub use model::{Absence, Motion, Receiver, Scenario, ScenarioTopology};
-pub use parse::{ScenarioError, load};
+pub use outcome::{FloorOutcome, Outcome, ReceiverOutcome, RunOutcome};
+pub use parse::parse;
+pub use summary::{PolicySummary, ReceiverSummary, Summary};

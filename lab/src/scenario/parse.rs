@@ -1,9 +1,202 @@
-//! stub
-use super::Scenario;
-/// e
-#[derive(Debug)]
-pub struct ScenarioError;
-/// l
-pub fn load() -> Result<Scenario, ScenarioError> {
-    Err(ScenarioError)
+//! From the text of a scenario file to a scenario. Everything is checked before anything runs.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use evenkeel_core::Span;
+use evenkeel_dr::{MotionKind, Placement, PolicyKind, Threshold};
+use evenkeel_games::Driver;
+
+use super::document::{Field, Section, Source};
+use super::limits::{self, DELAY_MAX_MS, DURATION_MAX_S};
+use super::motion::motion;
+use super::receiver::receiver;
+use super::{Motion, Receiver, Scenario, ScenarioError, ScenarioTopology};
+
+const KEYS: [&str; 11] = [
+    "duration_s",
+    "tick_ms",
+    "seeds",
+    "warmup_s",
+    "topology",
+    "uplink_ms",
+    "motion",
+    "threshold",
+    "dr",
+    "receiver",
+    "policy",
+];
+
+const DURATION: &str = "a duration is more than 0 s and at most 86400 s";
+const TICK: &str = "a tick is 1 to 1000 ms, and not longer than the duration";
+const SEEDS: &str = "seeds are a list of 1 to 1000 whole numbers from 0 on";
+const RECEIVERS: &str = "a scenario has 1 to 1000 receivers, each under a header [[receiver]] of its own";
+const NAMES: &str = "policy names are a list of strings";
+
+/// Reads the file that a key names; its error says why that is impossible.
+pub(super) type ReadFile<'a> = dyn FnMut(&Field<'_>) -> Result<String, ScenarioError> + 'a;
+
+/// Reads a scenario from a text. `name` stands for the file in errors; `read_trace` yields the text of a file that the
+/// scenario names, or why it cannot.
+///
+/// # Errors
+/// [`ScenarioError`] names file, line, key and what would be right.
+pub fn parse(
+    text: &str,
+    name: &str,
+    mut read_trace: impl FnMut(&Path) -> Result<String, String>,
+) -> Result<Scenario, ScenarioError> {
+    let source = Source { file: name, text };
+    let document = source.document()?;
+    let root = Section::root(source, &document, &KEYS)?;
+    let mut read = |field: &Field<'_>| {
+        let path = field.text("the path of a file")?;
+        read_trace(Path::new(path)).map_err(|error| field.wrong(error))
+    };
+    scenario(&root, &mut read)
+}
+
+/// A time in seconds within a range.
+pub(super) fn seconds(
+    field: &Field<'_>,
+    range: RangeInclusive<Span>,
+    what: &str,
+) -> Result<Span, ScenarioError> {
+    let (first, last) = (range.start().as_secs_f64(), range.end().as_secs_f64());
+    field.number(first..=last, what).map(Span::from_secs_f64)
+}
+
+fn scenario(root: &Section<'_>, read: &mut ReadFile<'_>) -> Result<Scenario, ScenarioError> {
+    let duration = match root.field("duration_s") {
+        Some(field) => {
+            let duration = Span::from_secs_f64(field.number(0.0..=DURATION_MAX_S, DURATION)?);
+            if duration <= Span::ZERO { Err(field.wrong(DURATION)) } else { Ok(duration) }
+        }
+        None => Ok(Span::from_secs(300)),
+    }?;
+    let (kind, placement) = dead_reckoning(root)?;
+    let (policies, budget) = policy(root)?;
+    Ok(Scenario {
+        duration,
+        tick: tick(root, duration)?,
+        warmup: warmup(root, duration)?,
+        seeds: seeds(root)?,
+        topology: topology(root)?,
+        motion: root
+            .field("motion")
+            .map_or(Ok(Motion::Driven(Driver::Random)), |field| motion(&field, read))?,
+        threshold: threshold(root)?,
+        kind,
+        placement,
+        receivers: receivers(root, duration, read)?,
+        policies,
+        budget,
+    })
+}
+
+fn tick(root: &Section<'_>, duration: Span) -> Result<Span, ScenarioError> {
+    let tick = Span::from_millis_f64(root.number("tick_ms", 20.0, 1.0..=1000.0, TICK)?);
+    match root.field("tick_ms") {
+        Some(field) if tick > duration => Err(field.wrong(TICK)),
+        // Nobody asked for the default, so it gives way.
+        _ => Ok(tick.min(duration)),
+    }
+}
+
+fn warmup(root: &Section<'_>, duration: Span) -> Result<Span, ScenarioError> {
+    let Some(field) = root.field("warmup_s") else { return Ok(Span::ZERO) };
+    let what = format!("a warm-up is 0 s or more, and less than {} s, the duration", duration.as_secs_f64());
+    let warmup = seconds(&field, Span::ZERO..=duration, &what)?;
+    if warmup < duration { Ok(warmup) } else { Err(field.wrong(what)) }
+}
+
+fn seeds(root: &Section<'_>) -> Result<Vec<u64>, ScenarioError> {
+    let Some(field) = root.field("seeds") else { return Ok(vec![1]) };
+    let seeds =
+        field.entries(SEEDS)?.iter().map(|entry| entry.whole(SEEDS)).collect::<Result<Vec<_>, _>>()?;
+    limits::check_seeds(&seeds).map_err(|error| field.wrong(error))?;
+    Ok(seeds)
+}
+
+fn topology(root: &Section<'_>) -> Result<ScenarioTopology, ScenarioError> {
+    let uplink = root.number("uplink_ms", 0.0, 0.0..=DELAY_MAX_MS, "a delay is 0 to 60000 ms")?;
+    let relay = root.field("topology").map_or(Ok(0), |field| field.word(&["direct", "relay"]))? == 1;
+    match root.field("uplink_ms") {
+        _ if relay => Ok(ScenarioTopology::Relay { uplink: Span::from_millis_f64(uplink) }),
+        Some(field) if uplink > 0.0 => {
+            Err(field.wrong("without a relay there is no uplink: set it to 0, or topology to \"relay\""))
+        }
+        _ => Ok(ScenarioTopology::Direct),
+    }
+}
+
+fn threshold(root: &Section<'_>) -> Result<Threshold, ScenarioError> {
+    let Some(field) = root.field("threshold") else { return Ok(Threshold::default()) };
+    let section = field.section(&["distance", "time_s"])?;
+    let mut threshold = Threshold::default();
+    if let Some(field) = section.field("distance") {
+        let what = "a distance is a finite number greater than 0";
+        threshold.distance = field.number(f64::MIN_POSITIVE..=f64::MAX, what)?;
+    }
+    if let Some(field) = section.field("time_s") {
+        let what = "a time is 0.001 to 86400 s, or 0 for no time threshold";
+        let time = field.number(0.0..=DURATION_MAX_S, what)?;
+        if time > 0.0 && time < 0.001 {
+            return Err(field.wrong(what));
+        }
+        threshold.time = (time > 0.0).then(|| Span::from_secs_f64(time));
+    }
+    Ok(threshold)
+}
+
+fn dead_reckoning(root: &Section<'_>) -> Result<(MotionKind, Placement), ScenarioError> {
+    let (mut kind, mut placement) = (MotionKind::default(), Placement::default());
+    let Some(field) = root.field("dr") else { return Ok((kind, placement)) };
+    let section = field.section(&["kind", "placement"])?;
+    if let Some(field) = section.field("kind") {
+        let kinds = [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular];
+        kind = kinds[field.word(&["linear", "quadratic", "circular"])?];
+    }
+    if let Some(field) = section.field("placement") {
+        let placements = [Placement::Global, Placement::Local, Placement::OneWayDelay];
+        placement = placements[field.word(&["global", "local", "one-way-delay"])?];
+    }
+    Ok((kind, placement))
+}
+
+fn receivers(
+    root: &Section<'_>,
+    duration: Span,
+    read: &mut ReadFile<'_>,
+) -> Result<Vec<Receiver>, ScenarioError> {
+    let field = root.required("receiver", RECEIVERS)?;
+    let entries = field.entries(RECEIVERS)?;
+    if !(1..=limits::RECEIVERS_MAX).contains(&entries.len()) {
+        return Err(field.wrong(format!("{} receivers; {RECEIVERS}", entries.len())));
+    }
+    let mut receivers: Vec<Receiver> = Vec::with_capacity(entries.len());
+    for entry in &entries {
+        let receiver = receiver(entry, duration, &receivers, read)?;
+        receivers.push(receiver);
+    }
+    Ok(receivers)
+}
+
+/// The policies and the budget. Without names, every policy of the papers is compared.
+fn policy(root: &Section<'_>) -> Result<(Vec<PolicyKind>, f64), ScenarioError> {
+    let Some(field) = root.field("policy") else { return Ok((PolicyKind::all(), 1.0)) };
+    let section = field.section(&["names", "budget"])?;
+    let what = "a budget is more than 0 and at most 1000 DR vectors per trigger";
+    let budget = section.number("budget", 1.0, f64::MIN_POSITIVE..=limits::BUDGET_MAX, what)?;
+    let Some(field) = section.field("names") else { return Ok((PolicyKind::all(), budget)) };
+    let mut policies = Vec::new();
+    for entry in field.entries(NAMES)? {
+        let policy = entry.text(NAMES)?.parse::<PolicyKind>().map_err(|error| entry.wrong(error))?;
+        if policies.contains(&policy) {
+            return Err(entry.wrong(format!("the policy {policy} is there already; name it once")));
+        }
+        policies.push(policy);
+    }
+    limits::check_policies(&policies).map_err(|error| field.wrong(error))?;
+    Ok((policies, budget))
 }

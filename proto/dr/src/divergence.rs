@@ -196,7 +196,7 @@ const PANELS_MAX: f64 = 1_000.0;
 const HALVINGS_MAX: u32 = 96;
 /// Difference of the two rules, relative to the integral, at which a part is done. The finer rule is better than the
 /// difference by orders of magnitude.
-const TOLERANCE: f64 = 1e-9;
+const TOLERANCE: f64 = 1e-10;
 
 /// Nodes of the 15-point Kronrod rule on (0, 1), outermost first.
 const NODES: [f64; 7] = [

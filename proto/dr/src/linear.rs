@@ -99,6 +99,9 @@ pub(crate) fn solve(
     let mut t = low;
     for _ in 0..STEPS_MAX {
         let (value, slope) = f(t);
+        if (target - value).abs() <= tolerance * target {
+            return t;
+        }
         if value >= target {
             high = high.min(t);
         } else {
@@ -107,9 +110,7 @@ pub(crate) fn solve(
         let newton = t + (target - value) / slope;
         // The middle is taken where Newton leaves the bracket: at a near-zero distance, or by rounding.
         let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
-        let settled =
-            (next - t).abs() <= tolerance * next.abs() || (target - value).abs() <= tolerance * target;
-        if settled || high - low <= tolerance * high {
+        if (next - t).abs() <= tolerance * next.abs() || high - low <= tolerance * high {
             return next;
         }
         t = next;

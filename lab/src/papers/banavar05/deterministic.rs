@@ -81,13 +81,13 @@ pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
         ),
         figure(
             "fig3.20",
-            "and keeps the mean error near that of 1/3 base",
+            "The deterministic budget algorithm keeps the mean error near that of 1/3 base",
             over_time(&measured, "mean accumulated error (units·s)", mean),
             mean_claims(&measured),
         ),
         figure(
             "fig3.21",
-            "because the far player gains what the near player pays",
+            "Under the deterministic budget algorithm the far player gains what the near player pays",
             by_receiver(&measured, &scenario),
             receiver_claims(&measured),
         ),

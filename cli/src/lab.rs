@@ -1,0 +1,55 @@
+//! `evenkeel lab`: what is measured.
+
+mod claims;
+mod list;
+mod run;
+mod scenario;
+mod tables;
+
+use clap::Subcommand;
+use evenkeel_lab::files::WriteError;
+
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel lab list
+  evenkeel lab run banavar05 --out results
+  evenkeel lab claims
+  evenkeel lab scenario scenarios/papers.toml
+  evenkeel lab scenario scenarios/relay.toml --policy base-1/4 deterministic-budget --seeds 1,2,3
+  evenkeel lab scenario scenarios/tanks.toml --out results";
+
+/// Arguments of `evenkeel lab`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List the papers and their figures.
+    List(list::Args),
+    /// Run figures of the papers and write a report.
+    Run(run::Args),
+    /// Measure every claim of the papers and say what became of it.
+    Claims(claims::Args),
+    /// Run a scenario of your own: who moves, who watches from how far, which policies are compared.
+    Scenario(scenario::Args),
+}
+
+/// Does what was asked.
+pub(crate) fn run(args: Args) -> Result<(), Failure> {
+    match args.command {
+        Command::List(args) => list::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Claims(args) => claims::run(&args),
+        Command::Scenario(args) => scenario::run(args),
+    }
+}
+
+fn refused(error: WriteError) -> Failure {
+    Failure::mistake(format!("--out: {error}"))
+}

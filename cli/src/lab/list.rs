@@ -1,0 +1,45 @@
+//! `evenkeel lab list`: papers, and their figures and tables.
+
+use evenkeel_lab::papers::PAPERS;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel lab list
+  evenkeel lab list --json";
+
+/// Arguments of `evenkeel lab list`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Print one JSON document and nothing else on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does what was asked.
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let mut text = String::new();
+    let mut papers = Vec::new();
+    for paper in PAPERS {
+        text += &format!("{}  {}\n           {}\n", paper.key, paper.title, paper.source);
+        let mut figures = Vec::new();
+        for (figure, title) in paper.groups.iter().flat_map(|group| group.figures) {
+            let key = format!("{}/{figure}", paper.key);
+            text += &format!("  {key:24} {title}\n");
+            figures.push(json!({ "key": key, "title": title }));
+        }
+        text += "\n";
+        papers.push(
+            json!({ "key": paper.key, "title": paper.title, "source": paper.source, "figures": figures }),
+        );
+    }
+    if args.json {
+        return output::print_json(&json!({ "papers": papers }));
+    }
+    text += "Run one with `evenkeel lab run KEY`, all with `evenkeel lab run`.\n";
+    output::print(&text)
+}

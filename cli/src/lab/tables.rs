@@ -1,0 +1,215 @@
+//! Scenarios, figures and claims as tables that a person reads in a terminal of 100 columns.
+
+use std::path::Path;
+
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use evenkeel_lab::claims::{Claim, Verdict};
+use evenkeel_lab::figure::Figure;
+use evenkeel_lab::scenario::{PolicySummary, ReceiverSummary, Scenario, ScenarioTopology, Summary};
+
+/// The most receivers per policy that are printed.
+const RECEIVERS_SHOWN: usize = 20;
+
+const LEGEND: &str = "
+AEE    accumulated export error: how far copies were off the exported path, times how long;
+       u x s is world units x seconds. The mean is over the receivers, and std is the spread
+       between them: the smaller, the fairer.
+real   mean of the same against the real path
+known  what the sender believes the AEE to be
+floor  the AEE that is left if every DR vector is sent at once
+";
+
+/// A line under the header and no other.
+const FRAMELESS: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('-'));
+
+/// The blanks that a line begins with.
+const PADDING: usize = 1;
+
+/// The whole text: what was run, the policies, the receivers.
+pub(super) fn scenario(file: &Path, scenario: &Scenario, summary: &Summary) -> String {
+    let mut text = format!("{}\n\n", heading(file, scenario));
+    text += &policies(summary);
+    text += "\n";
+    text += &receivers(summary);
+    let hidden = scenario.receivers.len().saturating_sub(RECEIVERS_SHOWN);
+    if hidden > 0 {
+        text += &format!("and {hidden} more receivers: --json and --out have all of them\n");
+    }
+    text += LEGEND;
+    text
+}
+
+fn heading(file: &Path, scenario: &Scenario) -> String {
+    let counted = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    let relay = match scenario.topology {
+        ScenarioTopology::Direct => String::new(),
+        ScenarioTopology::Relay { uplink } => format!(", relay at {} ms", uplink.as_millis_f64()),
+    };
+    format!(
+        "{}: {}, {} s{relay}, mean over {}, budget {} per trigger",
+        file.display(),
+        counted(scenario.receivers.len(), "receiver"),
+        scenario.duration.as_secs_f64(),
+        counted(scenario.seeds.len(), "seed"),
+        scenario.budget
+    )
+}
+
+fn policies(summary: &Summary) -> String {
+    let versus = summary.reference.as_ref().map_or("-", String::as_str);
+    let rows = &summary.policies;
+    let column = |title: &str, figure: &dyn Fn(&PolicySummary) -> Option<f64>, decimals: Option<usize>| {
+        Column::new(title, rows.iter().map(figure).collect(), decimals)
+    };
+    let columns = [
+        column("mean AEE\nu x s", &|row| Some(row.mean_aee), None),
+        column("std AEE\nu x s", &|row| Some(row.std_aee), None),
+        column(&format!("mean /\n{versus}"), &|row| row.mean_ratio, Some(3)),
+        column(&format!("std /\n{versus}"), &|row| row.std_ratio, Some(3)),
+        column("triggers\nvectors", &|row| Some(row.triggers), Some(0)),
+        column("sent\nvectors", &|row| Some(row.sent), Some(0)),
+        column("sent per\ntrigger", &|row| row.sent_per_trigger, Some(3)),
+        column("real\nu x s", &|row| Some(row.mean_real_error), None),
+    ];
+    let labels = rows.iter().map(|row| vec![row.policy.clone()]).collect();
+    table(&["policy"], labels, &columns)
+}
+
+fn receivers(summary: &Summary) -> String {
+    let rows: Vec<(&PolicySummary, &ReceiverSummary)> = summary
+        .policies
+        .iter()
+        .flat_map(|policy| {
+            policy.receivers.iter().take(RECEIVERS_SHOWN).map(move |receiver| (policy, receiver))
+        })
+        .collect();
+    let column = |title: &str, figure: fn(&ReceiverSummary) -> f64, decimals: Option<usize>| {
+        Column::new(title, rows.iter().map(|(_, receiver)| Some(figure(receiver))).collect(), decimals)
+    };
+    // The three errors are compared along a row, so they have the same decimals.
+    let errors = decimals(rows.iter().flat_map(|(_, row)| [row.aee, row.known_aee, row.floor_aee]));
+    let columns = [
+        column("delay\nms", |row| row.delay_ms, Some(0)),
+        column("AEE\nu x s", |row| row.aee, Some(errors)),
+        column("known\nu x s", |row| row.known_aee, Some(errors)),
+        column("floor\nu x s", |row| row.floor_aee, Some(errors)),
+        column("sent\nvectors", |row| row.sent, Some(0)),
+        column("delivered\nvectors", |row| row.delivered, Some(0)),
+    ];
+    let mut before = "";
+    let labels = rows
+        .iter()
+        .map(|(policy, receiver)| {
+            // A policy is named once, at the first of its receivers.
+            let name = if policy.policy == before { "" } else { policy.policy.as_str() };
+            before = &policy.policy;
+            vec![name.to_owned(), receiver.name.clone()]
+        })
+        .collect();
+    table(&["policy", "receiver"], labels, &columns)
+}
+
+/// A figure of a paper: its table and its claims.
+pub(super) fn figure(figure: &Figure) -> String {
+    let mut table = Table::new();
+    table.load_style(FRAMELESS);
+    table.set_header(figure.table.head.iter().map(|cell| two_lines(cell)));
+    for row in &figure.table.rows {
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let mut text = format!("{}: {}\n\n{}\n", figure.key, figure.title, lines(&table));
+    for claim in &figure.claims {
+        text += &told(claim);
+    }
+    text + "\n"
+}
+
+/// A column head with its unit or reference below.
+fn two_lines(head: &str) -> String {
+    head.replacen(" (", "\n(", 1).replacen(" / ", " /\n", 1)
+}
+
+/// Claims with their verdicts, and how many of each.
+pub(super) fn claims(claims: &[&Claim]) -> String {
+    let mut text: String = claims.iter().map(|claim| told(claim)).collect();
+    let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
+    let [holds, differs, fails] = [Verdict::Holds, Verdict::Differs, Verdict::Fails].map(count);
+    text += &format!("\n{} claims: {holds} hold, {differs} differ, {fails} fail\n", claims.len());
+    text
+}
+
+fn told(claim: &Claim) -> String {
+    let recorded =
+        if claim.is_as_expected() { String::new() } else { format!(" (recorded: {})", claim.expected) };
+    let (verdict, indent) = (claim.verdict.to_string(), " ".repeat(9));
+    format!(
+        "{verdict:9}{}{recorded}\n{}\n{}\n",
+        claim.id,
+        folded(&claim.statement, &indent),
+        folded(&format!("measured: {}", claim.measured), &indent)
+    )
+}
+
+/// Text in lines of at most 100 columns.
+fn folded(text: &str, indent: &str) -> String {
+    let mut lines = vec![indent.to_owned()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is a line");
+        if last.len() > indent.len() && last.chars().count() + 1 + word.chars().count() > 100 {
+            lines.push(format!("{indent}{word}"));
+        } else {
+            if last.len() > indent.len() {
+                last.push(' ');
+            }
+            last.push_str(word);
+        }
+    }
+    lines.join("\n")
+}
+
+/// Numbers under each other, with the same number of decimals.
+struct Column {
+    title: String,
+    cells: Vec<String>,
+}
+
+impl Column {
+    /// `None` for the decimals: as many as the largest number needs for four digits.
+    fn new(title: &str, figures: Vec<Option<f64>>, decimals: Option<usize>) -> Self {
+        let decimals = decimals.unwrap_or_else(|| self::decimals(figures.iter().flatten().copied()));
+        let cell =
+            |figure: Option<f64>| figure.map_or("-".to_owned(), |figure| format!("{figure:.decimals$}"));
+        Self { title: title.to_owned(), cells: figures.into_iter().map(cell).collect() }
+    }
+}
+
+/// As many decimals as the largest figure needs for four digits, but one at least.
+fn decimals(figures: impl Iterator<Item = f64>) -> usize {
+    match figures.fold(0.0_f64, |largest, figure| largest.max(figure.abs())) {
+        100.0.. => 1,
+        10.0.. => 2,
+        _ => 3,
+    }
+}
+
+/// A table without a frame: labels to the left, numbers to the right, a line under the header.
+fn table(titles: &[&str], labels: Vec<Vec<String>>, columns: &[Column]) -> String {
+    let mut table = Table::new();
+    table.load_style(FRAMELESS);
+    let header = titles.iter().map(|title| (*title).to_owned());
+    table.set_header(header.chain(columns.iter().map(|column| column.title.clone())));
+    for (index, labels) in labels.into_iter().enumerate() {
+        table.add_row(labels.into_iter().chain(columns.iter().map(|column| column.cells[index].clone())));
+    }
+    for column in table.column_iter_mut().skip(titles.len()) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    lines(&table)
+}
+
+fn lines(table: &Table) -> String {
+    table.lines().map(|line| format!("{}\n", line.get(PADDING..).unwrap_or_default().trim_end())).collect()
+}

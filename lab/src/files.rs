@@ -1,0 +1,73 @@
+//! Results on disk: all files of a set or none, and never half of one.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+
+/// A file or folder that could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: cannot be written: {source}", path.display())]
+pub struct WriteError {
+    /// Which one.
+    pub path: PathBuf,
+    /// Why.
+    pub source: io::Error,
+}
+
+/// Whether files can be written into a folder, which need not be there yet. Leaves nothing behind, so that one can ask
+/// before a long computation and change nothing if that is cancelled.
+///
+/// # Errors
+/// [`WriteError`] names the nearest place that is in the way.
+pub fn check_folder(folder: &Path) -> Result<(), WriteError> {
+    let here = Path::new(".");
+    let ancestors = folder.ancestors().map(|path| if path.as_os_str().is_empty() { here } else { path });
+    let mut nearest = here;
+    for ancestor in ancestors {
+        match fs::symlink_metadata(ancestor) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            _ => {
+                nearest = ancestor;
+                break;
+            }
+        }
+    }
+    let probe = temporary(nearest, "probe");
+    let result = File::create_new(&probe).and_then(|_| fs::remove_file(&probe));
+    result.map_err(|source| WriteError { path: nearest.to_owned(), source })
+}
+
+/// Writes files into a folder, which is made if it is not there. Each is written beside its place first; they are put
+/// into place together at the end.
+///
+/// # Errors
+/// [`WriteError`]; if it is about writing, no file has changed.
+pub fn write_all<N: AsRef<str>>(folder: &Path, files: &[(N, Vec<u8>)]) -> Result<(), WriteError> {
+    fs::create_dir_all(folder).map_err(|source| WriteError { path: folder.to_owned(), source })?;
+    let result = files.iter().try_for_each(|(name, bytes)| {
+        let path = temporary(folder, name.as_ref());
+        let written = File::create(&path).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        });
+        written.map_err(|source| WriteError { path: folder.join(name.as_ref()), source })
+    });
+    let result = result.and_then(|()| {
+        files.iter().try_for_each(|(name, _)| {
+            let path = folder.join(name.as_ref());
+            fs::rename(temporary(folder, name.as_ref()), &path).map_err(|source| WriteError { path, source })
+        })
+    });
+    if result.is_err() {
+        for (name, _) in files {
+            // What cannot be removed either was named by the first error.
+            let _ = fs::remove_file(temporary(folder, name.as_ref()));
+        }
+    }
+    result
+}
+
+fn temporary(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!(".{name}.{}.tmp", process::id()))
+}

@@ -1,0 +1,193 @@
+//! What a scenario gave, as the documents that other programs read: JSON and CSV. The same runs give the same bytes.
+//!
+//! Units are world units x seconds for errors, milliseconds for delays.
+
+use std::error::Error;
+
+use serde::Serialize;
+
+use super::Scenario;
+use crate::batch::Batch;
+use crate::dr::{ReceiverFigures, RunFigures};
+
+/// All runs of a scenario.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Outcome {
+    /// Policy by policy, and seed by seed within one.
+    pub runs: Vec<RunOutcome>,
+    /// For each seed.
+    pub bounds: Vec<FloorOutcome>,
+}
+
+/// One run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RunOutcome {
+    /// The policy's name.
+    pub policy: String,
+    /// The seed.
+    pub seed: u64,
+    /// DR vectors made.
+    pub triggers: u64,
+    /// DR vectors sent.
+    pub sent: u64,
+    /// Mean accumulated export error over the receivers.
+    pub mean_aee: f64,
+    /// Its standard deviation.
+    pub std_aee: f64,
+    /// Mean error against the real path over the receivers.
+    pub mean_real_error: f64,
+    /// Its standard deviation.
+    pub std_real_error: f64,
+    /// In the scenario's order.
+    pub receivers: Vec<ReceiverOutcome>,
+}
+
+/// One receiver in one run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ReceiverOutcome {
+    /// Its name.
+    pub name: String,
+    /// Its one-way delay without jitter.
+    pub delay_ms: f64,
+    /// Its accumulated export error, the truth.
+    pub aee: f64,
+    /// The same against the real path.
+    pub real_error: f64,
+    /// DR vectors sent to it.
+    pub sent: u64,
+    /// DR vectors that reached it.
+    pub delivered: u64,
+    /// What the sender believes its accumulated export error to be.
+    pub known_aee: f64,
+}
+
+/// The error that is there even if everything is sent at once.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct FloorOutcome {
+    /// The seed.
+    pub seed: u64,
+    /// For each receiver in the scenario's order.
+    pub floor_aee: Vec<f64>,
+}
+
+/// A row of `runs.csv`.
+#[derive(Serialize)]
+struct RunRow<'a> {
+    policy: &'a str,
+    seed: u64,
+    triggers: u64,
+    sent: u64,
+    mean_aee: f64,
+    std_aee: f64,
+    mean_real_error: f64,
+    std_real_error: f64,
+}
+
+/// A row of `receivers.csv`.
+#[derive(Serialize)]
+struct ReceiverRow<'a> {
+    policy: &'a str,
+    seed: u64,
+    name: &'a str,
+    delay_ms: f64,
+    aee: f64,
+    real_error: f64,
+    sent: u64,
+    delivered: u64,
+    known_aee: f64,
+    floor_aee: f64,
+}
+
+impl Outcome {
+    /// The outcome of a batch of this scenario.
+    #[must_use]
+    pub fn new(scenario: &Scenario, batch: &Batch) -> Self {
+        let bounds = batch.floors.iter().map(|floor| FloorOutcome {
+            seed: floor.seed,
+            floor_aee: floor.aee.iter().copied().map(finite).collect(),
+        });
+        let runs = batch.runs.iter().map(|run| RunOutcome::new(scenario, run)).collect();
+        Self { runs, bounds: bounds.collect() }
+    }
+
+    /// One JSON document, ending with a newline.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("strings and finite numbers are JSON") + "\n"
+    }
+
+    /// The names and contents of the files that hold all of it.
+    #[must_use]
+    pub fn files(&self) -> [(&'static str, Vec<u8>); 3] {
+        let runs = self.runs.iter().map(|run| RunRow {
+            policy: &run.policy,
+            seed: run.seed,
+            triggers: run.triggers,
+            sent: run.sent,
+            mean_aee: run.mean_aee,
+            std_aee: run.std_aee,
+            mean_real_error: run.mean_real_error,
+            std_real_error: run.std_real_error,
+        });
+        // Runs are policy by policy with the same seeds in the same order, and bounds have that order too.
+        let floors = self.bounds.iter().cycle();
+        let receivers = self.runs.iter().zip(floors).flat_map(|(run, bound)| {
+            run.receivers.iter().zip(&bound.floor_aee).map(|(receiver, floor)| ReceiverRow {
+                policy: &run.policy,
+                seed: run.seed,
+                name: &receiver.name,
+                delay_ms: receiver.delay_ms,
+                aee: receiver.aee,
+                real_error: receiver.real_error,
+                sent: receiver.sent,
+                delivered: receiver.delivered,
+                known_aee: receiver.known_aee,
+                floor_aee: *floor,
+            })
+        });
+        [
+            ("runs.csv", csv(runs).expect("memory takes every row")),
+            ("receivers.csv", csv(receivers).expect("memory takes every row")),
+            ("scenario.json", self.to_json().into_bytes()),
+        ]
+    }
+}
+
+impl RunOutcome {
+    fn new(scenario: &Scenario, run: &RunFigures) -> Self {
+        let receiver = |(receiver, figures): (&super::Receiver, &ReceiverFigures)| ReceiverOutcome {
+            name: receiver.name.clone(),
+            delay_ms: receiver.delay().as_millis_f64(),
+            aee: finite(figures.aee),
+            real_error: finite(figures.real_error),
+            sent: figures.sent,
+            delivered: figures.delivered,
+            known_aee: finite(figures.known_aee),
+        };
+        Self {
+            policy: run.policy.to_string(),
+            seed: run.seed,
+            triggers: run.triggers,
+            sent: run.sent,
+            mean_aee: finite(run.mean_aee()),
+            std_aee: finite(run.std_aee()),
+            mean_real_error: finite(run.mean_real_error()),
+            std_real_error: finite(run.std_real_error()),
+            receivers: scenario.receivers.iter().zip(&run.receivers).map(receiver).collect(),
+        }
+    }
+}
+
+fn csv<R: Serialize>(rows: impl Iterator<Item = R>) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row)?;
+    }
+    Ok(writer.into_inner()?)
+}
+
+/// JSON has no word for anything else; a checked scenario gives nothing else.
+fn finite(value: f64) -> f64 {
+    assert!(value.is_finite(), "a figure of a checked scenario is finite, not {value}");
+    value
+}

@@ -1,0 +1,113 @@
+//! A scenario's outcome in brief: each policy over all seeds, and each receiver under it.
+
+use super::{Outcome, RunOutcome};
+use crate::stats::mean;
+
+/// The policies side by side.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Summary {
+    /// Whom the ratios compare with: the first `base-1/K` among the policies, or `base`, or nobody.
+    pub reference: Option<String>,
+    /// In the scenario's order.
+    pub policies: Vec<PolicySummary>,
+}
+
+/// One policy, averaged over the seeds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PolicySummary {
+    /// The policy's name.
+    pub policy: String,
+    /// Mean accumulated export error.
+    pub mean_aee: f64,
+    /// Its standard deviation over the receivers.
+    pub std_aee: f64,
+    /// `mean_aee` as a share of the reference's.
+    pub mean_ratio: Option<f64>,
+    /// `std_aee` as a share of the reference's.
+    pub std_ratio: Option<f64>,
+    /// DR vectors made in a run.
+    pub triggers: f64,
+    /// DR vectors sent in a run.
+    pub sent: f64,
+    /// The same per trigger; nothing if nothing triggered.
+    pub sent_per_trigger: Option<f64>,
+    /// Mean error against the real path.
+    pub mean_real_error: f64,
+    /// In the scenario's order.
+    pub receivers: Vec<ReceiverSummary>,
+}
+
+/// One receiver under one policy, averaged over the seeds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReceiverSummary {
+    /// Its name.
+    pub name: String,
+    /// Its one-way delay without jitter.
+    pub delay_ms: f64,
+    /// Accumulated export error.
+    pub aee: f64,
+    /// What the sender believes it to be.
+    pub known_aee: f64,
+    /// The error that is there even if everything is sent at once.
+    pub floor_aee: f64,
+    /// DR vectors sent to it.
+    pub sent: f64,
+    /// DR vectors that reached it.
+    pub delivered: f64,
+}
+
+impl Summary {
+    /// Sums an outcome up.
+    #[must_use]
+    pub fn new(outcome: &Outcome) -> Self {
+        let seeds = outcome.bounds.len().max(1);
+        let mut policies: Vec<_> =
+            outcome.runs.chunks(seeds).map(|runs| PolicySummary::new(runs, outcome)).collect();
+        let thinned = policies.iter().position(|summary| summary.policy.starts_with("base-1/"));
+        let reference = thinned.or_else(|| policies.iter().position(|summary| summary.policy == "base"));
+        let Some(index) = reference else { return Self { reference: None, policies } };
+        let PolicySummary { policy, mean_aee, std_aee, .. } = policies[index].clone();
+        for summary in &mut policies {
+            summary.mean_ratio = ratio(summary.mean_aee, mean_aee);
+            summary.std_ratio = ratio(summary.std_aee, std_aee);
+        }
+        Self { reference: Some(policy), policies }
+    }
+}
+
+impl PolicySummary {
+    /// Sums the runs of one policy up.
+    fn new(runs: &[RunOutcome], outcome: &Outcome) -> Self {
+        let (triggers, sent) = (over(runs, |run| run.triggers as f64), over(runs, |run| run.sent as f64));
+        let receivers = runs[0].receivers.iter().enumerate().map(|(index, receiver)| ReceiverSummary {
+            name: receiver.name.clone(),
+            delay_ms: receiver.delay_ms,
+            aee: over(runs, |run| run.receivers[index].aee),
+            known_aee: over(runs, |run| run.receivers[index].known_aee),
+            floor_aee: over(&outcome.bounds, |bound| bound.floor_aee[index]),
+            sent: over(runs, |run| run.receivers[index].sent as f64),
+            delivered: over(runs, |run| run.receivers[index].delivered as f64),
+        });
+        Self {
+            policy: runs[0].policy.clone(),
+            mean_aee: over(runs, |run| run.mean_aee),
+            std_aee: over(runs, |run| run.std_aee),
+            mean_ratio: None,
+            std_ratio: None,
+            triggers,
+            sent,
+            sent_per_trigger: ratio(sent, triggers),
+            mean_real_error: over(runs, |run| run.mean_real_error),
+            receivers: receivers.collect(),
+        }
+    }
+}
+
+/// The mean of a figure.
+fn over<T>(runs: &[T], figure: impl Fn(&T) -> f64) -> f64 {
+    mean(&runs.iter().map(figure).collect::<Vec<_>>())
+}
+
+fn ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}

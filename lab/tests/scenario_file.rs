@@ -1,0 +1,221 @@
+//! Scenario files: what they mean, and what is said when they mean nothing.
+
+use std::fs;
+use std::path::Path;
+
+use evenkeel_core::Span;
+use evenkeel_dr::{MotionKind, Placement, PolicyKind};
+use evenkeel_lab::scenario::{Motion, Scenario, ScenarioError, ScenarioTopology, load, parse};
+use evenkeel_link::{Jitter, Loss};
+
+const TRACE: &str = "t_s,tank,status,x,y,z,vx,vy,vz,turn_rate_rad_s\n\
+                     0,3,1,0,0,0,1,0,0,0\n1,3,1,1,0,0,1,0,0,0\n\
+                     0,7,1,0,0,0,1,0,0,0\n1,7,1,1,0,0,1,0,0,0\n";
+
+/// A scenario with these lines at its top and one receiver.
+fn with(top: &str) -> Result<Scenario, ScenarioError> {
+    read(&format!("{top}\n[[receiver]]\nname = \"a\"\ndelay_ms = 50\n"))
+}
+
+/// A scenario of one receiver with these lines; they begin on line 5.
+fn receiving(lines: &str) -> Result<Scenario, ScenarioError> {
+    read(&format!("duration_s = 10\n[[receiver]]\nname = \"a\"\ndelay_ms = 50\n{lines}\n"))
+}
+
+fn read(text: &str) -> Result<Scenario, ScenarioError> {
+    parse(text, "my.toml", |path| match path.to_str() {
+        Some("tanks.csv") => Ok(TRACE.to_owned()),
+        Some("bad.csv") => Ok("t_s,tank\n1,2\n".to_owned()),
+        Some("delays.csv") => Ok("t_s,delay_ms\n0,5\n1,x\n".to_owned()),
+        _ => Err("cannot be opened".to_owned()),
+    })
+}
+
+#[track_caller]
+fn says(result: Result<Scenario, ScenarioError>, expected: &str) {
+    let message = result.expect_err("it is wrong").to_string();
+    assert!(message.starts_with(expected), "{message}\n  instead of\n{expected}");
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let scenario = with("").expect("a receiver is all it takes");
+    assert_eq!(scenario.duration, Span::from_secs(300));
+    assert_eq!(scenario.tick, Span::from_millis(20));
+    assert_eq!(scenario.warmup, Span::ZERO);
+    assert_eq!(scenario.seeds, [1]);
+    assert_eq!(scenario.topology, ScenarioTopology::Direct);
+    assert!(matches!(scenario.motion, Motion::Driven(evenkeel_games::Driver::Random)));
+    assert_eq!(scenario.threshold, evenkeel_dr::Threshold::default());
+    assert_eq!((scenario.kind, scenario.placement), (MotionKind::Linear, Placement::Global));
+    assert_eq!(scenario.policies, PolicyKind::all());
+    assert!((scenario.budget - 1.0).abs() < f64::EPSILON);
+    let receiver = &scenario.receivers[0];
+    assert_eq!(receiver.forward.delay.jitter, Jitter::Constant);
+    assert_eq!(receiver.forward, receiver.back);
+    assert_eq!(receiver.absence.leaves, None);
+}
+
+#[test]
+fn acknowledgments_are_lost_like_vectors_unless_said_otherwise() {
+    let both = receiving("loss = 0.25").expect("it is right").receivers.remove(0);
+    assert_eq!(both.back.loss, Loss::Independent { probability: 0.25 });
+    let apart = receiving("loss = 0.25\nloss_back = 0").expect("it is right").receivers.remove(0);
+    assert_eq!((apart.forward.loss, apart.back.loss), (both.forward.loss, Loss::None));
+    let bursts = "kind = \"gilbert-elliott\", good_mean_s = 9, bad_mean_s = 1, loss_good = 0, loss_bad = 1";
+    let loss = receiving(&format!("loss = {{ {bursts} }}")).expect("it is right").receivers[0].forward.loss;
+    assert!((loss.rate() - 0.1).abs() < 1e-12);
+}
+
+#[test]
+fn every_kind_of_jitter_is_read() {
+    for kind in ["uniform", "normal", "exponential", "gamma"] {
+        receiving(&format!("jitter = {{ kind = \"{kind}\", ms = 5 }}")).expect(kind);
+    }
+    receiving("jitter = { kind = \"none\" }").expect("none");
+    receiving("jitter = { kind = \"lognormal\", median_ms = 5.5, sigma = 0.5 }").expect("lognormal");
+    receiving("reorder = { share = 0.1, extra_ms = 5 }\nrate = { bytes_per_s = 1e4, queue_bytes = 500 }")
+        .expect("reorder and rate");
+}
+
+#[test]
+fn a_time_threshold_of_zero_is_none() {
+    assert_eq!(with("threshold.time_s = 0").expect("it is right").threshold.time, None);
+    says(with("threshold.time_s = 1e-9"), "my.toml:1: threshold.time_s = 1e-9: a time is 0.001 to 86400 s");
+}
+
+#[test]
+fn a_trace_has_all_its_tanks_or_the_one_that_was_chosen() {
+    let motion = |lines: &str| with(lines).map(|scenario| scenario.motion);
+    let all = motion("motion = { kind = \"trace\", file = \"tanks.csv\" }");
+    assert!(matches!(all, Ok(Motion::Recorded(tanks)) if tanks.len() == 2));
+    let one = motion("motion = { kind = \"trace\", file = \"tanks.csv\", tank = 7 }");
+    assert!(matches!(one, Ok(Motion::Recorded(tanks)) if tanks.len() == 1));
+    says(
+        with("[motion]\nkind = \"trace\"\nfile = \"tanks.csv\"\ntank = 4"),
+        "my.toml:4: motion.tank = 4: the tanks in that file are 3, 7",
+    );
+    says(
+        with("[motion]\nkind = \"trace\"\nfile = \"bad.csv\""),
+        "my.toml:3: motion.file = \"bad.csv\": line 1: the header has no column status",
+    );
+    says(
+        with("[motion]\nkind = \"trace\"\nfile = \"gone.csv\""),
+        "my.toml:3: motion.file = \"gone.csv\": cannot be opened",
+    );
+    says(
+        receiving("jitter = { kind = \"trace\", file = \"delays.csv\" }"),
+        "my.toml:5: receiver[0].jitter.file = \"delays.csv\": line 3: delay_ms is not a number",
+    );
+}
+
+#[test]
+fn numbers_out_of_range_are_named_with_the_range() {
+    says(receiving("loss = 1.5"), "my.toml:5: receiver[0].loss = 1.5: a loss is a probability from 0 to 1");
+    says(receiving("duplicate = nan"), "my.toml:5: receiver[0].duplicate = nan: a probability is 0 to 1");
+    says(
+        receiving("holds_acks_ms = 1e5"),
+        "my.toml:5: receiver[0].holds_acks_ms = 1e5: a delay is 0 to 60000",
+    );
+    for duration in ["0", "-1", "1e12", "86400.1", "inf", "nan", "1e400", "\"300\"", "[300]", "true"] {
+        let expected = format!("my.toml:1: duration_s = {duration}: a duration is more than 0 s");
+        says(with(&format!("duration_s = {duration}")), &expected);
+    }
+    says(with("tick_ms = 0.5"), "my.toml:1: tick_ms = 0.5: a tick is 1 to 1000 ms");
+    says(with("tick_ms = 1001"), "my.toml:1: tick_ms = 1001: a tick is 1 to 1000 ms");
+    says(with("duration_s = 0.01\ntick_ms = 20"), "my.toml:2: tick_ms = 20: a tick is");
+    with("duration_s = 0.01").expect("the default tick gives way to a short run");
+    says(with("warmup_s = 300"), "my.toml:1: warmup_s = 300: a warm-up is 0 s or more, and less than 300 s");
+    says(with("uplink_ms = 5"), "my.toml:1: uplink_ms = 5: without a relay there is no uplink");
+    says(with("threshold.distance = 0"), "my.toml:1: threshold.distance = 0: a distance is a finite number");
+    says(with("policy.budget = 0.0"), "my.toml:1: policy.budget = 0.0: a budget is more than 0");
+    says(with("seeds = []"), "my.toml:1: seeds = []: 0 seeds; a scenario has 1 to 1000");
+    says(with("seeds = [1, -2]"), "my.toml:1: seeds[1] = -2: seeds are a list of 1 to 1000 whole numbers");
+}
+
+#[test]
+fn words_that_are_not_there_come_with_those_that_are() {
+    says(with("topology = \"mesh\""), "my.toml:1: topology = \"mesh\": it is one of \"direct\", \"relay\"");
+    says(
+        with("dr.kind = \"auto\""),
+        "my.toml:1: dr.kind = \"auto\": it is one of \"linear\", \"quadratic\",",
+    );
+    says(
+        with("motion.kind = \"random\"\nmotion.file = \"x\""),
+        "my.toml:2: motion.file: there is no such key; the keys here are kind",
+    );
+    says(
+        receiving("jitter = { kind = \"pareto\", ms = 1 }"),
+        "my.toml:5: receiver[0].jitter.kind = \"pareto\": it is one of \"none\", \"uniform\",",
+    );
+    says(
+        receiving("dealy_ms = 5"),
+        "my.toml:5: receiver[0].dealy_ms: there is no such key; the keys here are name,",
+    );
+    says(
+        receiving("jitter = 5"),
+        "my.toml:5: receiver[0].jitter = 5: it is a table with kind = one of none,",
+    );
+    says(
+        with("[policy]\nnames = [\n  \"base\",\n  \"even\",\n]"),
+        "my.toml:4: policy.names[1] = \"even\": there is no policy \"even\"; the policies are base,",
+    );
+    says(
+        with("policy.names = [\"base\", \"base-1/1\"]"),
+        "my.toml:1: policy.names[1] = \"base-1/1\": the policy base is there already",
+    );
+    says(with("policy.names = []"), "my.toml:1: policy.names = []: 0 policies; a scenario compares 1 to 100");
+}
+
+#[test]
+fn receivers_have_names_of_their_own_and_come_and_go_in_order() {
+    let second = "[[receiver]]\nname = \"a\"\ndelay_ms = 1";
+    says(receiving(second), "my.toml:6: receiver[1].name = \"a\": another receiver has that name already");
+    says(
+        receiving("[[receiver]]\ndelay_ms = 1"),
+        "my.toml:5: receiver[1].name is missing: a name is a string",
+    );
+    says(
+        receiving("[[receiver]]\nname = \"b\""),
+        "my.toml:5: receiver[1].delay_ms is missing: a delay is 0 to",
+    );
+    says(receiving("joins_s = 10"), "my.toml:5: receiver[0].joins_s = 10: a receiver joins at 0 s or later");
+    says(
+        receiving("joins_s = 5\nleaves_s = 5"),
+        "my.toml:6: receiver[0].leaves_s = 5: a receiver leaves after 5 s",
+    );
+    says(receiving("leaves_s = 11"), "my.toml:5: receiver[0].leaves_s = 11: a receiver leaves after 0 s");
+    says(
+        receiving("steps = [{ at_s = 5, delay_ms = 1 }, { at_s = 5, delay_ms = 2 }]"),
+        "my.toml:5: receiver[0].steps[1].at_s = 5: a step comes later than the one before it",
+    );
+    says(read("receiver = []"), "my.toml:1: receiver = []: 0 receivers; a scenario has 1 to 1000 receivers");
+    says(read(""), "my.toml:1: receiver is missing: a scenario has 1 to 1000 receivers");
+    let crowd: String = (0..1001).map(|i| format!("[[receiver]]\nname = \"{i}\"\ndelay_ms = 1\n")).collect();
+    let message = read(&crowd).expect_err("they are too many").to_string();
+    assert!(message.contains("1001 receivers"), "{message}");
+}
+
+#[test]
+fn what_is_no_toml_is_named_by_its_line() {
+    says(with("a = 1\na = 2"), "my.toml:2: duplicate key");
+    let error = with("x =").expect_err("there is no value");
+    assert_eq!((error.at_line(), error.at_key()), (Some(1), None));
+    let error = receiving("delay = 1").expect_err("there is no such key");
+    assert_eq!((error.at_line(), error.at_key()), (Some(5), Some("receiver[0].delay")));
+}
+
+#[test]
+fn every_shipped_scenario_can_be_run() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("it can be listed").path();
+        let scenario = load(&path).unwrap_or_else(|error| panic!("{error}"));
+        assert!(scenario.policies.len() >= 3, "{}", path.display());
+        names.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
+    }
+    for expected in ["broadband", "papers", "relay", "tanks"] {
+        assert!(names.iter().any(|name| name == expected), "{expected} is not among {names:?}");
+    }
+}
