@@ -15,10 +15,12 @@ pub trait SessionClock {
 pub struct Synchronized;
 
 impl SessionClock for Synchronized {
+    #[inline]
     fn session(&self, now: LocalTime) -> Option<SessionTime> {
         Some(SessionTime::from_nanos(now.as_nanos()))
     }
 
+    #[inline]
     fn local(&self, at: SessionTime) -> Option<LocalTime> {
         Some(LocalTime::from_nanos(at.as_nanos()))
     }

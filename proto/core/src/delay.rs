@@ -12,6 +12,7 @@ pub struct DelayEstimate {
 
 impl DelayEstimate {
     /// Takes a new sample into account. The first one is taken as it is.
+    #[inline]
     pub fn sample(&mut self, delay: Span) {
         if self.samples == 0 {
             self.mean = delay;
@@ -25,18 +26,21 @@ impl DelayEstimate {
 
     /// The average; zero before the first sample.
     #[must_use]
+    #[inline]
     pub const fn mean(&self) -> Span {
         self.mean
     }
 
     /// The mean deviation from the average.
     #[must_use]
+    #[inline]
     pub const fn deviation(&self) -> Span {
         self.deviation
     }
 
     /// How many samples it has seen.
     #[must_use]
+    #[inline]
     pub const fn samples(&self) -> u64 {
         self.samples
     }

@@ -12,6 +12,7 @@ pub struct Seed(u64);
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
+#[inline]
 const fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -21,24 +22,28 @@ const fn mix(mut z: u64) -> u64 {
 impl Seed {
     /// The key with this number.
     #[must_use]
+    #[inline]
     pub const fn new(number: u64) -> Self {
         Self(mix(number ^ GOLDEN))
     }
 
     /// The key below this one with that label; different labels give unrelated streams.
     #[must_use]
+    #[inline]
     pub const fn child(self, label: u64) -> Self {
         Self(mix(self.0.wrapping_add(mix(label.wrapping_mul(GOLDEN) ^ 0xd1b5_4a32_d192_ed03))))
     }
 
     /// The number that makes up this key.
     #[must_use]
+    #[inline]
     pub const fn number(self) -> u64 {
         self.0
     }
 
     /// The stream of this key, from its beginning.
     #[must_use]
+    #[inline]
     pub const fn draws(self) -> Draws {
         Draws { state: self.0 }
     }
@@ -52,45 +57,53 @@ pub struct Draws {
 
 impl Draws {
     /// 64 random bits.
+    #[inline]
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN);
         mix(self.state)
     }
 
     /// Uniform in [0, 1).
+    #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// Uniform in [low, high).
+    #[inline]
     pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
     /// A whole number below `bound`, which must not be 0.
+    #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         // The bias of this reduction is below 2^-64 times the bound.
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
     /// True with this probability.
+    #[inline]
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 
     /// Exponential with this mean.
+    #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.unit())
     }
 
     /// Normal with mean 0 and standard deviation 1 (Box and Muller's; the second value is not kept, so that a stream
     /// has no state but its position).
+    #[inline]
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
         radius * libm::cos(2.0 * core::f64::consts::PI * self.unit())
     }
 
     /// Gamma with this shape and scale, both positive (Marsaglia and Tsang's).
+    #[inline]
     pub fn gamma(&mut self, shape: f64, scale: f64) -> f64 {
         if shape < 1.0 {
             let boost = libm::pow(1.0 - self.unit(), 1.0 / shape);

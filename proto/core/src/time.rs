@@ -19,66 +19,77 @@ impl Span {
 
     /// A span of so many nanoseconds.
     #[must_use]
+    #[inline]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
     /// A span of so many milliseconds.
     #[must_use]
+    #[inline]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
     /// A span of so many whole seconds.
     #[must_use]
+    #[inline]
     pub const fn from_secs(secs: i64) -> Self {
         Self(secs.saturating_mul(1_000_000_000))
     }
 
     /// The span nearest to so many seconds; NaN is zero and what does not fit is the nearest that does.
     #[must_use]
+    #[inline]
     pub fn from_secs_f64(secs: f64) -> Self {
         Self((secs * 1e9).round() as i64)
     }
 
     /// The span nearest to so many milliseconds; NaN is zero and what does not fit is the nearest that does.
     #[must_use]
+    #[inline]
     pub fn from_millis_f64(millis: f64) -> Self {
         Self((millis * 1e6).round() as i64)
     }
 
     /// The number of nanoseconds.
     #[must_use]
+    #[inline]
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
 
     /// The number of seconds, correctly rounded for spans below 104 days.
     #[must_use]
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
     /// The number of milliseconds.
     #[must_use]
+    #[inline]
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
     /// So many times this span.
     #[must_use]
+    #[inline]
     pub const fn times(self, factor: i64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
 
     /// The n-th part of this span, towards zero; `parts` must not be 0.
     #[must_use]
+    #[inline]
     pub const fn part(self, parts: i64) -> Self {
         Self(self.0 / parts)
     }
 
     /// How long it is, whatever its sign.
     #[must_use]
+    #[inline]
     pub const fn abs(self) -> Self {
         Self(self.0.saturating_abs())
     }
@@ -86,6 +97,7 @@ impl Span {
 
 impl Add for Span {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -93,6 +105,7 @@ impl Add for Span {
 
 impl Sub for Span {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -100,12 +113,14 @@ impl Sub for Span {
 
 impl Neg for Span {
     type Output = Self;
+    #[inline]
     fn neg(self) -> Self {
         Self(self.0.saturating_neg())
     }
 }
 
 impl fmt::Debug for Span {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}ms", self.as_millis_f64())
     }
@@ -127,12 +142,14 @@ macro_rules! point_in_time {
 
             /// The time so many nanoseconds after this kind's origin.
             #[must_use]
+            #[inline]
             pub const fn from_nanos(nanos: i64) -> Self {
                 Self(nanos)
             }
 
             /// Nanoseconds since this kind's origin.
             #[must_use]
+            #[inline]
             pub const fn as_nanos(self) -> i64 {
                 self.0
             }
@@ -140,12 +157,14 @@ macro_rules! point_in_time {
 
         impl core::ops::Add<$crate::time::Span> for $name {
             type Output = Self;
+            #[inline]
             fn add(self, span: $crate::time::Span) -> Self {
                 Self(self.0.saturating_add(span.as_nanos()))
             }
         }
 
         impl core::ops::AddAssign<$crate::time::Span> for $name {
+            #[inline]
             fn add_assign(&mut self, span: $crate::time::Span) {
                 *self = *self + span;
             }
@@ -153,6 +172,7 @@ macro_rules! point_in_time {
 
         impl core::ops::Sub<$crate::time::Span> for $name {
             type Output = Self;
+            #[inline]
             fn sub(self, span: $crate::time::Span) -> Self {
                 Self(self.0.saturating_sub(span.as_nanos()))
             }
@@ -160,12 +180,14 @@ macro_rules! point_in_time {
 
         impl core::ops::Sub for $name {
             type Output = $crate::time::Span;
+            #[inline]
             fn sub(self, other: Self) -> $crate::time::Span {
                 $crate::time::Span::from_nanos(self.0.saturating_sub(other.0))
             }
         }
 
         impl core::fmt::Debug for $name {
+            #[inline]
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 write!(f, "{}s", self.0 as f64 / 1e9)
             }
@@ -184,6 +206,7 @@ point_in_time! {
 }
 
 impl AddAssign for Span {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }

@@ -19,24 +19,28 @@ impl Vec3 {
 
     /// A vector from its three coordinates.
     #[must_use]
+    #[inline]
     pub const fn new(x: f64, y: f64, z: f64) -> Self {
         Self { x, y, z }
     }
 
     /// A vector in the plane.
     #[must_use]
+    #[inline]
     pub const fn xy(x: f64, y: f64) -> Self {
         Self::new(x, y, 0.0)
     }
 
     /// The scalar product.
     #[must_use]
+    #[inline]
     pub fn dot(self, other: Self) -> f64 {
         self.x * other.x + self.y * other.y + self.z * other.z
     }
 
     /// The vector product.
     #[must_use]
+    #[inline]
     pub fn cross(self, other: Self) -> Self {
         Self::new(
             self.y * other.z - self.z * other.y,
@@ -47,30 +51,35 @@ impl Vec3 {
 
     /// The square of the length.
     #[must_use]
+    #[inline]
     pub fn length_squared(self) -> f64 {
         self.dot(self)
     }
 
     /// The length.
     #[must_use]
+    #[inline]
     pub fn length(self) -> f64 {
         self.length_squared().sqrt()
     }
 
     /// The distance to another point.
     #[must_use]
+    #[inline]
     pub fn distance(self, other: Self) -> f64 {
         (self - other).length()
     }
 
     /// This vector turned about the vertical axis by the angle with that cosine and sine, to the left when positive.
     #[must_use]
+    #[inline]
     pub fn turned(self, cos: f64, sin: f64) -> Self {
         Self::new(self.x * cos - self.y * sin, self.x * sin + self.y * cos, self.z)
     }
 
     /// Whether each coordinate is a finite number of at most this size.
     #[must_use]
+    #[inline]
     pub fn within(self, limit: f64) -> bool {
         // Comparisons with NaN are false, so NaN is never within.
         self.x.abs() <= limit && self.y.abs() <= limit && self.z.abs() <= limit
@@ -79,6 +88,7 @@ impl Vec3 {
 
 impl Add for Vec3 {
     type Output = Self;
+    #[inline]
     fn add(self, o: Self) -> Self {
         Self::new(self.x + o.x, self.y + o.y, self.z + o.z)
     }
@@ -86,6 +96,7 @@ impl Add for Vec3 {
 
 impl Sub for Vec3 {
     type Output = Self;
+    #[inline]
     fn sub(self, o: Self) -> Self {
         Self::new(self.x - o.x, self.y - o.y, self.z - o.z)
     }
@@ -93,6 +104,7 @@ impl Sub for Vec3 {
 
 impl Neg for Vec3 {
     type Output = Self;
+    #[inline]
     fn neg(self) -> Self {
         Self::new(-self.x, -self.y, -self.z)
     }
@@ -100,6 +112,7 @@ impl Neg for Vec3 {
 
 impl Mul<f64> for Vec3 {
     type Output = Self;
+    #[inline]
     fn mul(self, k: f64) -> Self {
         Self::new(self.x * k, self.y * k, self.z * k)
     }

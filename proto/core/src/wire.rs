@@ -45,18 +45,21 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Reads from the beginning of `bytes`.
     #[must_use]
+    #[inline]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
     /// Whether nothing is left.
     #[must_use]
+    #[inline]
     pub const fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
     /// How many bytes are left.
     #[must_use]
+    #[inline]
     pub const fn remaining(&self) -> usize {
         self.bytes.len()
     }
@@ -65,6 +68,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`Malformed::Truncated`] if fewer are left.
+    #[inline]
     pub fn take(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
         let (head, tail) = self.bytes.split_at_checked(len).ok_or(Malformed::Truncated)?;
         self.bytes = tail;
@@ -75,6 +79,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`Malformed`] if the bytes are no such value.
+    #[inline]
     pub fn read<T: Wire>(&mut self) -> Result<T, Malformed> {
         T::parse(self)
     }
@@ -83,6 +88,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`Malformed::TrailingBytes`] if bytes are left.
+    #[inline]
     pub const fn finish(&self) -> Result<(), Malformed> {
         if self.is_empty() { Ok(()) } else { Err(Malformed::TrailingBytes) }
     }
@@ -91,9 +97,11 @@ impl<'a> Reader<'a> {
 macro_rules! wire_number {
     ($($number:ty),*) => {$(
         impl Wire for $number {
+            #[inline]
             fn emit(&self, bytes: &mut Vec<u8>) {
                 bytes.extend_from_slice(&self.to_le_bytes());
             }
+            #[inline]
             fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
                 let (head, tail) = reader.bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
                 reader.bytes = tail;
@@ -108,9 +116,11 @@ wire_number!(u8, u16, u32, u64, i64, f64);
 macro_rules! wire_time {
     ($($time:ty),*) => {$(
         impl Wire for $time {
+            #[inline]
             fn emit(&self, bytes: &mut Vec<u8>) {
                 self.as_nanos().emit(bytes);
             }
+            #[inline]
             fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
                 Ok(Self::from_nanos(reader.read()?))
             }
@@ -121,12 +131,14 @@ macro_rules! wire_time {
 wire_time!(LocalTime, SessionTime);
 
 impl Wire for Vec3 {
+    #[inline]
     fn emit(&self, bytes: &mut Vec<u8>) {
         self.x.emit(bytes);
         self.y.emit(bytes);
         self.z.emit(bytes);
     }
 
+    #[inline]
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         Ok(Self::new(reader.read()?, reader.read()?, reader.read()?))
     }

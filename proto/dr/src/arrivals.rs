@@ -41,7 +41,7 @@ impl ArrivalLog {
         if self.round_trip.samples() == 0 {
             return REPEAT_FIRST;
         }
-        self.round_trip.mean() + self.round_trip.deviation().times(4) + Span::from_millis(250)
+        self.round_trip.mean() + self.round_trip.deviation().times(4) + Span::from_millis(400)
     }
 
     /// Writes an acknowledgment of the newest arrivals.

@@ -2,7 +2,7 @@
 //! implementation of ledger, policies and held vectors for both.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
@@ -15,7 +15,7 @@ use crate::placement::Placement;
 use crate::vector::{DrSeq, EntityId};
 
 /// A report waits this long for a vector that its confirmation can ride on.
-const CONFIRM_AFTER: Span = Span::from_millis(100);
+const CONFIRM_AFTER: Span = Span::from_millis(200);
 /// Entities that one sender exports; more are not taken.
 pub const ENTITIES_MAX: usize = 4096;
 
@@ -46,8 +46,8 @@ pub struct Sender {
     plan: SendPlan,
     due: BinaryHeap<Reverse<Due>>,
     books: BTreeMap<PeerId, Books>,
-    /// No confirmation is due before this.
-    confirm_wake: SessionTime,
+    /// Reports to confirm, in order of time; void if that has happened by then.
+    confirms: VecDeque<(SessionTime, PeerId)>,
     reviews: u64,
 }
 
@@ -64,7 +64,7 @@ impl Sender {
             plan: SendPlan::default(),
             due: BinaryHeap::new(),
             books: BTreeMap::new(),
-            confirm_wake: SessionTime::MAX,
+            confirms: VecDeque::new(),
             reviews: 0,
         }
     }
@@ -243,8 +243,10 @@ impl Sender {
     pub fn on_feedback(&mut self, from: PeerId, feedback: &FeedbackFrame<'_>, now: SessionTime) {
         let Some(books) = self.books.get_mut(&from) else { return };
         (books.stamp, books.heard) = (feedback.stamp, now);
-        let confirm_at = *books.confirm_at.get_or_insert(now + CONFIRM_AFTER);
-        self.confirm_wake = self.confirm_wake.min(confirm_at);
+        if books.confirm_at.is_none() {
+            books.confirm_at = Some(now + CONFIRM_AFTER);
+            self.confirms.push_back((now + CONFIRM_AFTER, from));
+        }
         if feedback.oldest > books.next {
             // The receiver had to give up reports that never came through: their truth is lost.
             books.next = feedback.oldest;
@@ -279,27 +281,18 @@ impl Sender {
         if self.policy.review_at().is_some_and(|at| at <= now) {
             self.review(None, now, outbox);
         }
-        if self.confirm_wake <= now {
-            self.confirm_late(now, outbox);
+        while let Some((_, peer)) = self.confirms.pop_front_if(|(at, _)| *at <= now) {
+            if self.books.get(&peer).is_some_and(|books| books.confirm_at.is_some_and(|at| at <= now)) {
+                self.confirm(peer, now, outbox);
+            }
         }
-    }
-
-    fn confirm_late(&mut self, now: SessionTime, outbox: &mut Outbox) {
-        let is_due = |books: &Books| books.confirm_at.is_some_and(|at| at <= now);
-        let due: Vec<PeerId> =
-            self.books.iter().filter(|(_, books)| is_due(books)).map(|(peer, _)| *peer).collect();
-        for peer in due {
-            self.confirm(peer, now, outbox);
-        }
-        let next = self.books.values().filter_map(|books| books.confirm_at).min();
-        self.confirm_wake = next.unwrap_or(SessionTime::MAX);
     }
 
     /// When to be called again.
     #[must_use]
     pub fn next_timeout(&self) -> Option<SessionTime> {
         let held = self.due.peek().map(|Reverse(due)| due.dispatch.sent);
-        let confirm = Some(self.confirm_wake).filter(|at| *at < SessionTime::MAX);
+        let confirm = self.confirms.front().map(|(at, _)| *at);
         [held, confirm, self.policy.review_at()].into_iter().flatten().min()
     }
 }

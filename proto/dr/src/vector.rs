@@ -98,6 +98,7 @@ impl DrVector {
 
     /// The position at a session time, by this vector. Owner and receivers call this very function with the same
     /// bits, so that their positions agree to the bit.
+    #[inline]
     #[must_use]
     pub fn project(&self, at: SessionTime) -> Vec3 {
         let t = (at - self.generated).as_secs_f64();
@@ -110,6 +111,7 @@ impl DrVector {
     }
 
     /// The velocity at a session time, by this vector.
+    #[inline]
     #[must_use]
     pub fn velocity(&self, at: SessionTime) -> Vec3 {
         let seconds = || (at - self.generated).as_secs_f64();

@@ -72,7 +72,8 @@ impl PolicyKind {
             Self::Scheduling1 { flight } => Box::new(Scheduling::new(Leftover::Dropped, flight)),
             Self::Scheduling2 { newest } => {
                 let leftover = if newest { Leftover::Newest } else { Leftover::Sent };
-                Box::new(Scheduling::new(leftover, Flight::Instant))
+                // Where the thesis describes #2, it takes the delay estimate to be known.
+                Box::new(Scheduling::new(leftover, Flight::Estimated))
             }
             Self::ProbabilisticBudget { weights, pick_one } => {
                 Box::new(ProbabilisticBudget::new(weights, pick_one))

@@ -125,6 +125,13 @@ impl Pair<'_> {
         self.account.held
     }
 
+    /// The same pair as it will be once a vector has been sent now: what comes next can be planned on top of it.
+    #[must_use]
+    pub fn once_sent(mut self, seq: DrSeq) -> Self {
+        self.outlook.assumed = Some(Dispatch { seq, sent: self.outlook.now });
+        self
+    }
+
     /// The estimated delay to the receiver.
     #[must_use]
     pub const fn delay(&self) -> Span {

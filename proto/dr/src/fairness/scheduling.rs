@@ -37,22 +37,32 @@ impl Scheduling {
     }
 }
 
+impl Leftover {
+    /// The pair once its leftover has been sent.
+    fn flushed(self, pair: Pair<'_>) -> Pair<'_> {
+        match (pair.held(), self) {
+            (Some(held), Self::Sent) => pair.once_sent(held.seq),
+            _ => pair,
+        }
+    }
+}
+
 impl FairnessPolicy for Scheduling {
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
-        let (now, flight) = (review.now(), self.flight);
+        let (now, flight, leftover) = (review.now(), self.flight, self.leftover);
+        // What is sent anyway is sent before errors are compared.
+        let pairs = || review.pairs().map(|pair| leftover.flushed(pair));
         self.errors.clear();
-        self.errors.extend(review.pairs().map(|pair| pair.accumulated_at(now, flight)));
+        self.errors.extend(pairs().map(|pair| pair.accumulated_at(now, flight)));
         let largest = self.errors.iter().copied().fold(0.0, f64::max);
-        for (pair, error) in review.pairs().zip(&self.errors) {
-            if let Some(held) = pair.held() {
-                match self.leftover {
-                    Leftover::Dropped => {}
-                    Leftover::Sent => plan.send_vector(&pair, held.seq, now),
-                    Leftover::Newest => {
-                        plan.send(&pair, now);
-                        continue;
-                    }
+        for (pair, error) in pairs().zip(&self.errors) {
+            match (pair.held(), leftover) {
+                (Some(held), Leftover::Sent) => plan.send_vector(&pair, held.seq, now),
+                (Some(_), Leftover::Newest) => {
+                    plan.send(&pair, now);
+                    continue;
                 }
+                _ => {}
             }
             // Who has not reported yet has no error to compare, and misses nothing meanwhile.
             let due = if !pair.is_known() || *error >= largest {

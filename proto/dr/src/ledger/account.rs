@@ -49,6 +49,8 @@ pub(crate) struct Outlook {
     pub(crate) lost_after: Span,
     pub(crate) known_until: SessionTime,
     pub(crate) placement: Placement,
+    /// A vector that is about to be sent: counted as if it were.
+    pub(crate) assumed: Option<Dispatch>,
 }
 
 /// The account of one entity at one receiver.
@@ -212,11 +214,15 @@ impl Account {
         to: SessionTime,
     ) -> Option<Cursor> {
         let cursor = match self.memo.get() {
-            Some((at, known, cursor)) if (at, known) == (outlook.now, flight) && to >= at => cursor,
+            Some((at, known, cursor))
+                if (at, known) == (outlook.now, flight) && to >= at && outlook.assumed.is_none() =>
+            {
+                cursor
+            }
             _ => self.cursor?,
         };
         let cursor = self.walk(cursor, history, outlook, flight, to);
-        if to == outlook.now {
+        if to == outlook.now && outlook.assumed.is_none() {
             self.memo.set(Some((to, flight, cursor)));
         }
         Some(cursor)
@@ -287,6 +293,8 @@ impl Account {
         let mut expected = self
             .in_flight
             .iter()
+            .copied()
+            .chain(outlook.assumed)
             .filter(move |d| Some(d.seq) > self.newest_arrived && now - d.sent <= lost_after)
             .map(move |d| (d.seq, (d.sent + delay).max(earliest)))
             .peekable();

@@ -45,7 +45,7 @@ impl Link {
 
     fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {
         let (delay, lost_after) = (self.delay.mean(), self.lost_after());
-        Outlook { now, delay, lost_after, known_until: self.known_until, placement }
+        Outlook { now, delay, lost_after, known_until: self.known_until, placement, assumed: None }
     }
 }
 
