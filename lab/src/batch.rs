@@ -33,11 +33,10 @@ pub struct Batch {
 /// # Errors
 /// [`Cancelled`] if `progress` said so in time.
 pub fn run_all(scenario: &Scenario, progress: &Progress) -> Result<Batch, Cancelled> {
-    const BASE: PolicyKind = PolicyKind::Base { every: 1 };
     let seeds = scenario.seeds.len();
     let mut policies = scenario.policies.clone();
-    let base = policies.iter().position(|policy| *policy == BASE).unwrap_or_else(|| {
-        policies.push(BASE);
+    let base = policies.iter().position(|policy| *policy == PolicyKind::BASE).unwrap_or_else(|| {
+        policies.push(PolicyKind::BASE);
         policies.len() - 1
     });
     let jobs: Vec<_> =

@@ -49,7 +49,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(scenario.threshold, evenkeel_dr::Threshold::default());
     assert_eq!((scenario.kind, scenario.placement), (MotionKind::Linear, Placement::Global));
     assert_eq!(scenario.policies, PolicyKind::all());
-    assert!((scenario.budget - 1.0).abs() < f64::EPSILON);
+    assert_eq!(scenario.budget, evenkeel_dr::Budget::ONE);
     let receiver = &scenario.receivers[0];
     assert_eq!(receiver.forward.delay.jitter, Jitter::Constant);
     assert_eq!(receiver.forward, receiver.back);

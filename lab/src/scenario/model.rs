@@ -1,7 +1,7 @@
 //! A scenario after it has been checked: nothing in here can be out of its range.
 
 use evenkeel_core::Span;
-use evenkeel_dr::{MotionKind, Placement, PolicyKind, Threshold};
+use evenkeel_dr::{Budget, MotionKind, Placement, PolicyKind, Threshold};
 use evenkeel_games::{Cursor, Driver};
 use evenkeel_link::{DelayLaw, DelayStep, Jitter, LinkFaults, Loss};
 
@@ -116,7 +116,7 @@ pub struct Scenario {
     /// What is compared.
     pub policies: Vec<PolicyKind>,
     /// DR vectors per trigger, for the policies that have a budget.
-    pub budget: f64,
+    pub budget: Budget,
 }
 
 impl Scenario {
@@ -138,7 +138,7 @@ impl Scenario {
             placement: Placement::Global,
             receivers: vec![receiver("far", 800), receiver("middle", 500), receiver("near", 200)],
             policies: PolicyKind::all(),
-            budget: 1.0,
+            budget: Budget::ONE,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use evenkeel_core::Span;
-use evenkeel_dr::{MotionKind, Placement, PolicyKind, Threshold};
+use evenkeel_dr::{Budget, MotionKind, Placement, PolicyKind, Threshold};
 use evenkeel_games::Driver;
 
 use super::document::{Field, Section, Source};
@@ -183,11 +183,12 @@ fn receivers(
 }
 
 /// The policies and the budget. Without names, every policy of the papers is compared.
-fn policy(root: &Section<'_>) -> Result<(Vec<PolicyKind>, f64), ScenarioError> {
-    let Some(field) = root.field("policy") else { return Ok((PolicyKind::all(), 1.0)) };
+fn policy(root: &Section<'_>) -> Result<(Vec<PolicyKind>, Budget), ScenarioError> {
+    let Some(field) = root.field("policy") else { return Ok((PolicyKind::all(), Budget::ONE)) };
     let section = field.section(&["names", "budget"])?;
     let what = "a budget is more than 0 and at most 1000 DR vectors per trigger";
     let budget = section.number("budget", 1.0, f64::MIN_POSITIVE..=limits::BUDGET_MAX, what)?;
+    let budget = Budget::new(budget).expect("it is finite and positive");
     let Some(field) = section.field("names") else { return Ok((PolicyKind::all(), budget)) };
     let mut policies = Vec::new();
     for entry in field.entries(NAMES)? {

@@ -1,6 +1,6 @@
 //! How a dead-reckoning session is set up.
 
-use evenkeel_core::{PeerId, Seed};
+use evenkeel_core::{Malformed, PeerId, Reader, Seed, Wire};
 
 use crate::fairness::PolicyKind;
 use crate::placement::Placement;
@@ -17,6 +17,37 @@ pub enum Topology {
     Relay(PeerId),
 }
 
+/// DR vectors that may be sent per trigger, averaged over time, by the policies that have a budget.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Budget(f64);
+
+impl Budget {
+    /// One vector per trigger.
+    pub const ONE: Self = Self(1.0);
+
+    /// So many vectors per trigger; `None` unless that is a finite number and not negative.
+    #[must_use]
+    pub fn new(per_trigger: f64) -> Option<Self> {
+        (per_trigger.is_finite() && per_trigger >= 0.0).then_some(Self(per_trigger))
+    }
+
+    /// Vectors per trigger.
+    #[must_use]
+    pub const fn per_trigger(self) -> f64 {
+        self.0
+    }
+}
+
+impl Wire for Budget {
+    fn emit(&self, bytes: &mut Vec<u8>) {
+        self.0.emit(bytes);
+    }
+
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Self::new(reader.read()?).ok_or(Malformed::Field)
+    }
+}
+
 /// The settings of one peer.
 #[derive(Clone, Copy, Debug)]
 pub struct DrConfig {
@@ -30,8 +61,8 @@ pub struct DrConfig {
     pub placement: Placement,
     /// Who is sent what, and when (at the relay in the relay topology).
     pub policy: PolicyKind,
-    /// DR vectors per trigger, for the policies that have a budget.
-    pub budget: f64,
+    /// For the policies that have one.
+    pub budget: Budget,
     /// The randomness of the policies that draw.
     pub seed: Seed,
 }
@@ -44,7 +75,7 @@ impl Default for DrConfig {
             kind: MotionKind::Linear,
             placement: Placement::Global,
             policy: PolicyKind::default(),
-            budget: 1.0,
+            budget: Budget::ONE,
             seed: Seed::new(0),
         }
     }

@@ -46,7 +46,7 @@ pub mod threshold;
 pub mod uplink;
 pub mod vector;
 
-pub use config::{DrConfig, Topology};
+pub use config::{Budget, DrConfig, Topology};
 pub use divergence::{Divergence, export_error};
 pub use fairness::{FairnessPolicy, PolicyKind};
 pub use peer::{DrCommand, DrEvent, DrPeer};

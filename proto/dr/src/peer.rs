@@ -5,7 +5,7 @@ use evenkeel_core::{
     Synchronized, Vec3, Wire,
 };
 
-use crate::config::{DrConfig, Topology};
+use crate::config::{Budget, DrConfig, Topology};
 use crate::fairness::PolicyKind;
 use crate::ledger::ErrorLedger;
 use crate::message::{Frame, emit_state, frames, parse_state};
@@ -35,8 +35,8 @@ pub enum DrCommand {
     Switch {
         /// Which.
         policy: PolicyKind,
-        /// DR vectors per trigger.
-        budget: f64,
+        /// For the policies that have one.
+        budget: Budget,
     },
 }
 
@@ -90,6 +90,8 @@ pub struct DrPeer<C = Synchronized> {
     receiver: Receiver,
     outbox: Outbox,
     events: Events,
+    /// Peers that came before there was a session time to introduce entities at.
+    waiting: Vec<PeerId>,
 }
 
 impl DrPeer {
@@ -121,6 +123,7 @@ impl<C: SessionClock> DrPeer<C> {
             receiver: Receiver::new(config.placement),
             outbox: Outbox::default(),
             events: Events::default(),
+            waiting: Vec::new(),
         }
     }
 
@@ -151,10 +154,25 @@ impl<C: SessionClock> DrPeer<C> {
         }
     }
 
-    /// The session's time; a clock that runs backwards is held.
+    /// The session's time; a clock that runs backwards is held. Whoever waited for it is welcomed now.
     fn session(&mut self, now: LocalTime) -> Option<SessionTime> {
         self.latest = self.latest.max(now);
-        self.clock.session(self.latest)
+        let now = self.clock.session(self.latest)?;
+        for peer in core::mem::take(&mut self.waiting) {
+            self.welcome(peer, now);
+        }
+        Some(now)
+    }
+
+    /// A peer learns of our entities.
+    fn welcome(&mut self, peer: PeerId, now: SessionTime) {
+        match &mut self.outward {
+            Outward::Direct(sender) => sender.join(peer, now, &mut self.outbox),
+            Outward::Relay(uplink) if uplink.relay() == peer => {
+                uplink.join(self.owner.frames(now), &mut self.outbox);
+            }
+            Outward::Relay(_) => {}
+        }
     }
 
     fn observed(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
@@ -243,8 +261,10 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         if !frames.clone().all(|frame| self.expects(from, channel, &frame)) {
             return Err(Rejected::Unexpected);
         }
-        let now = self.clock.session(self.latest.max(at)).ok_or(Rejected::NoSessionTime)?;
-        self.latest = self.latest.max(at);
+        if self.clock.session(self.latest.max(at)).is_none() {
+            return Err(Rejected::NoSessionTime);
+        }
+        let now = self.session(at).ok_or(Rejected::NoSessionTime)?;
         for frame in frames {
             self.apply(from, &frame, now);
         }
@@ -262,15 +282,13 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
             Outward::Relay(uplink) if uplink.relay() == peer => uplink.leave(),
             Outward::Relay(_) => {}
         }
-        let (PeerChange::Joined { datagram_max, .. }, Some(now)) = (change, now) else { return };
+        self.waiting.retain(|waiting| *waiting != peer);
+        let PeerChange::Joined { datagram_max, .. } = change else { return };
         self.outbox.join(peer, datagram_max);
         self.receiver.join(peer);
-        match &mut self.outward {
-            Outward::Direct(sender) => sender.join(peer, now, &mut self.outbox),
-            Outward::Relay(uplink) if uplink.relay() == peer => {
-                uplink.join(self.owner.frames(now), &mut self.outbox);
-            }
-            Outward::Relay(_) => {}
+        match now {
+            Some(now) => self.welcome(peer, now),
+            None => self.waiting.push(peer),
         }
     }
 

@@ -7,7 +7,7 @@ use evenkeel_core::{
     Span, Synchronized, Wire,
 };
 
-use crate::config::DrConfig;
+use crate::config::{Budget, DrConfig};
 use crate::fairness::PolicyKind;
 use crate::ledger::{ErrorLedger, Life};
 use crate::message::{Frame, VectorFrame, emit_recorded, frames};
@@ -26,8 +26,8 @@ pub enum RelayCommand {
     Switch {
         /// Which.
         policy: PolicyKind,
-        /// DR vectors per trigger.
-        budget: f64,
+        /// For the policies that have one.
+        budget: Budget,
     },
 }
 
@@ -38,6 +38,8 @@ pub struct DrRelay<C = Synchronized> {
     latest: LocalTime,
     sender: Sender,
     outbox: Outbox,
+    /// Peers that came before there was a session time to introduce entities at.
+    waiting: Vec<PeerId>,
 }
 
 impl DrRelay {
@@ -57,6 +59,7 @@ impl<C: SessionClock> DrRelay<C> {
             latest: LocalTime::MIN,
             sender: Sender::new(config.policy, config.budget, config.placement, config.seed),
             outbox: Outbox::default(),
+            waiting: Vec::new(),
         }
     }
 
@@ -66,9 +69,14 @@ impl<C: SessionClock> DrRelay<C> {
         self.sender.ledger()
     }
 
+    /// The session's time; a clock that runs backwards is held. Whoever waited for it is welcomed now.
     fn session(&mut self, now: LocalTime) -> Option<SessionTime> {
         self.latest = self.latest.max(now);
-        self.clock.session(self.latest)
+        let now = self.clock.session(self.latest)?;
+        for peer in core::mem::take(&mut self.waiting) {
+            self.sender.join(peer, now, &mut self.outbox);
+        }
+        Some(now)
     }
 
     fn expects(channel: Channel, frame: &Frame<'_>, now: SessionTime) -> Result<(), Rejected> {
@@ -151,7 +159,7 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
         for frame in frames.clone() {
             Self::expects(channel, &frame, now)?;
         }
-        self.latest = self.latest.max(at);
+        self.session(at);
         for frame in frames {
             self.apply(from, &frame, now);
         }
@@ -159,17 +167,22 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
     }
 
     fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
-        let Some(now) = self.session(now) else { return };
+        let now = self.session(now);
         let peer = change.peer();
-        let orphans: Vec<EntityId> = self.sender.ledger().lives().map(|(life, _)| life.entity).collect();
-        for entity in orphans.into_iter().filter(|entity| self.owns(peer, *entity)).collect::<Vec<_>>() {
-            self.sender.end(entity, DrSeq(0), now, &mut self.outbox);
+        if let Some(now) = now {
+            let orphans = self.sender.ledger().lives().filter(|(_, track)| track.owner == Some(peer));
+            for entity in orphans.map(|(life, _)| life.entity).collect::<Vec<_>>() {
+                self.sender.end(entity, DrSeq(0), now, &mut self.outbox);
+            }
         }
         self.sender.leave(peer);
         self.outbox.leave(peer);
-        if let PeerChange::Joined { datagram_max, .. } = change {
-            self.outbox.join(peer, datagram_max);
-            self.sender.join(peer, now, &mut self.outbox);
+        self.waiting.retain(|waiting| *waiting != peer);
+        let PeerChange::Joined { datagram_max, .. } = change else { return };
+        self.outbox.join(peer, datagram_max);
+        match now {
+            Some(now) => self.sender.join(peer, now, &mut self.outbox),
+            None => self.waiting.push(peer),
         }
     }
 

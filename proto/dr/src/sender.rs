@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
+use crate::config::Budget;
 use crate::fairness::{FairnessPolicy, PolicyKind, Review, SendPlan};
 use crate::history::Recorded;
 use crate::ledger::{Dispatch, ErrorLedger, Life};
@@ -41,7 +42,7 @@ pub struct Sender {
     ledger: ErrorLedger,
     kind: PolicyKind,
     policy: Box<dyn FairnessPolicy>,
-    budget: f64,
+    budget: Budget,
     seed: Seed,
     plan: SendPlan,
     due: BinaryHeap<Reverse<Due>>,
@@ -54,7 +55,7 @@ pub struct Sender {
 impl Sender {
     /// A sender with this policy, to receivers that place in this way.
     #[must_use]
-    pub fn new(kind: PolicyKind, budget: f64, placement: Placement, seed: Seed) -> Self {
+    pub fn new(kind: PolicyKind, budget: Budget, placement: Placement, seed: Seed) -> Self {
         Self {
             ledger: ErrorLedger::new(placement),
             policy: kind.build(),
@@ -82,7 +83,7 @@ impl Sender {
     }
 
     /// Another policy decides from now on; what the old one held back is dropped.
-    pub fn switch(&mut self, kind: PolicyKind, budget: f64) {
+    pub fn switch(&mut self, kind: PolicyKind, budget: Budget) {
         self.kind = kind;
         self.budget = budget;
         self.policy = kind.build();
@@ -187,7 +188,7 @@ impl Sender {
         self.reviews += 1;
         let mut plan = core::mem::take(&mut self.plan);
         let seed = self.seed.child(self.reviews);
-        let review = Review::new(&self.ledger, now, triggered, self.budget, seed);
+        let review = Review::new(&self.ledger, now, triggered, self.budget.per_trigger(), seed);
         self.policy.plan(&review, &mut plan);
         if let Some(entity) = triggered {
             self.ledger.flush_held(entity);

@@ -20,7 +20,7 @@ const NAMES: [&str; 3] = ["sent at once (base)", "scheduled, as printed", "sched
 /// Runs figure 4.
 pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     let scenario = Scenario::papers(Span::from_millis(100), 0.09);
-    let policies = [PolicyKind::Base { every: 1 }, PolicyKind::Netgames05, PolicyKind::Netgames05Consistent];
+    let policies = [PolicyKind::BASE, PolicyKind::Netgames05, PolicyKind::Netgames05Consistent];
     let cases = policies.map(|policy| (&scenario, policy));
     let sampling = Sampling { from: Span::ZERO, until: scenario.duration, every: Span::from_secs(3) };
     let results = setup.run(&cases, Some(sampling))?;

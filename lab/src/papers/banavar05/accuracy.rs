@@ -86,14 +86,13 @@ impl Measured {
 
 /// Runs figure 2.2.
 pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
-    let base = PolicyKind::Base { every: 1 };
     let scenarios: Vec<Scenario> = MOTIONS
         .iter()
         .flat_map(|(_, driver, kind)| {
             [Placement::Local, Placement::Global].map(|placement| scenario(*driver, *kind, placement))
         })
         .collect();
-    let cases: Vec<_> = scenarios.iter().map(|scenario| (scenario, base)).collect();
+    let cases: Vec<_> = scenarios.iter().map(|scenario| (scenario, PolicyKind::BASE)).collect();
     let mut results = setup.run(&cases, Some(WINDOW))?.into_iter();
     let measured: Vec<Measured> = MOTIONS
         .iter()

@@ -1,5 +1,7 @@
 //! Figures 3.19 to 3.21: the deterministic budget algorithm against the base cases, at fixed delays.
 
+use core::num::NonZeroU32;
+
 use evenkeel_core::Span;
 use evenkeel_dr::PolicyKind;
 use evenkeel_dr::fairness::frequency::Weights;
@@ -14,6 +16,7 @@ use crate::scenario::Scenario;
 use crate::stats::{mean, population_sd};
 
 const EVERY: Span = Span::from_secs(3);
+const THIRD: NonZeroU32 = NonZeroU32::new(3).expect("three is not zero");
 const EQUAL: f64 = 1.0 / 3.0;
 const MIX: Weights = Weights { accumulated: EQUAL, instantaneous: EQUAL, time: EQUAL };
 
@@ -46,8 +49,8 @@ pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     let scenario = Scenario::papers(Span::ZERO, 0.09);
     let deterministic = |weights| PolicyKind::DeterministicBudget { weights };
     let policies = [
-        ("base", PolicyKind::Base { every: 1 }),
-        ("1/3 base", PolicyKind::Base { every: 3 }),
+        ("base", PolicyKind::BASE),
+        ("1/3 base", PolicyKind::Base { every: THIRD }),
         ("deterministic (PA)", deterministic(Weights::PA)),
         ("deterministic (PI)", deterministic(Weights::PI)),
         ("deterministic (PT)", deterministic(Weights::PT)),

@@ -1,18 +1,20 @@
 //! The base cases: every vector to everybody, every k-th, or each receiver with probability 1/k.
 
+use core::num::NonZeroU32;
+
 use super::{FairnessPolicy, Review, SendPlan};
 
 /// Every k-th trigger to every receiver at once; k = 1 is the papers' base case.
 #[derive(Clone, Copy, Debug)]
 pub struct Base {
     /// k.
-    pub every: u32,
+    pub every: NonZeroU32,
 }
 
 impl FairnessPolicy for Base {
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
         for pair in review.pairs() {
-            if pair.trigger() % u64::from(self.every) == 0 {
+            if pair.trigger() % u64::from(self.every.get()) == 0 {
                 plan.send(&pair, review.now());
             }
         }
@@ -23,13 +25,13 @@ impl FairnessPolicy for Base {
 #[derive(Clone, Copy, Debug)]
 pub struct Probabilistic {
     /// k.
-    pub every: u32,
+    pub every: NonZeroU32,
 }
 
 impl FairnessPolicy for Probabilistic {
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
         for pair in review.pairs() {
-            if review.unit(&pair) * f64::from(self.every) < 1.0 {
+            if review.unit(&pair) * f64::from(self.every.get()) < 1.0 {
                 plan.send(&pair, review.now());
             }
         }

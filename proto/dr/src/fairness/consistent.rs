@@ -26,7 +26,7 @@ impl FairnessPolicy for Netgames05Consistent {
             let due = if !pair.is_known() || *error >= largest {
                 Some(now)
             } else {
-                let arrival = pair.reaches(largest, pair.expires() + pair.delay(), Flight::Estimated);
+                let arrival = pair.reaches(largest, pair.horizon() + pair.delay(), Flight::Estimated);
                 arrival.map(|arrival| (arrival - pair.delay()).max(now))
             };
             hold_until(plan, &pair, due);

@@ -1,6 +1,7 @@
 //! The names of the policies: one arm here and everything that lists, parses or runs policies follows.
 
 use core::fmt;
+use core::num::NonZeroU32;
 use core::str::FromStr;
 
 use super::FairnessPolicy;
@@ -19,12 +20,12 @@ pub enum PolicyKind {
     /// `base`, `base-1/K`.
     Base {
         /// K.
-        every: u32,
+        every: NonZeroU32,
     },
     /// `probabilistic-1/K`.
     Probabilistic {
         /// K.
-        every: u32,
+        every: NonZeroU32,
     },
     /// `netgames05`.
     Netgames05,
@@ -61,6 +62,9 @@ impl Default for PolicyKind {
 }
 
 impl PolicyKind {
+    /// The papers' base case: every vector to everybody at once.
+    pub const BASE: Self = Self::Base { every: NonZeroU32::MIN };
+
     /// A fresh policy of this kind.
     #[must_use]
     pub fn build(self) -> Box<dyn FairnessPolicy> {
@@ -158,7 +162,7 @@ impl FromStr for PolicyKind {
             }),
         };
         match name {
-            "base" => plain(Self::Base { every: 1 }),
+            "base" => plain(Self::BASE),
             "netgames05" => plain(Self::Netgames05),
             "netgames05-consistent" => plain(Self::Netgames05Consistent),
             "scheduling-1" => plain(Self::Scheduling1 { flight: Flight::Instant }),
@@ -175,8 +179,8 @@ impl FromStr for PolicyKind {
             }
             _ => {
                 let every = |prefix| {
-                    let every = name.strip_prefix(prefix)?.parse::<u32>().ok()?;
-                    (1..=1000).contains(&every).then_some(every)
+                    let every = name.strip_prefix(prefix)?.parse::<NonZeroU32>().ok()?;
+                    (every.get() <= 1000).then_some(every)
                 };
                 if let Some(every) = every("base-1/") {
                     plain(Self::Base { every })
@@ -223,7 +227,7 @@ fn parse_mix(text: &str) -> Option<Weights> {
 impl fmt::Display for PolicyKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Base { every: 1 } => write!(f, "base"),
+            Self::Base { every } if every.get() == 1 => write!(f, "base"),
             Self::Base { every } => write!(f, "base-1/{every}"),
             Self::Probabilistic { every } => write!(f, "probabilistic-1/{every}"),
             Self::Netgames05 => write!(f, "netgames05"),

@@ -33,7 +33,7 @@ mod review;
 pub mod scheduling;
 
 pub use kind::{PolicyKind, UnknownPolicy};
-pub use review::{Pair, PairStates, Review, SendPlan};
+pub use review::{HOLD_MAX, Pair, PairStates, Review, SendPlan};
 
 use evenkeel_core::SessionTime;
 

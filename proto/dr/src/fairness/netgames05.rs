@@ -97,7 +97,7 @@ impl FairnessPolicy for Netgames05 {
         for (pair, &(error, shown)) in review.pairs().zip(&self.estimates) {
             let (seq, &vector) = pair.newest();
             let delay = pair.delay();
-            let ahead = (pair.expires() - now).as_secs_f64();
+            let ahead = (pair.horizon() - now).as_secs_f64();
             let held = Divergence::between(&vector, &shown, now + delay).reaches(largest - error, ahead);
             hold_until(plan, &pair, held.map(|held| now + Span::from_secs_f64(held)));
             self.states.of(&pair).planned = Some(Planned { seq, vector, shown, delay });

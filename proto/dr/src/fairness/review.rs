@@ -5,6 +5,9 @@ use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 use crate::ledger::{Account, Cursor, Dispatch, ErrorLedger, Flight, Outlook, Settlement, Track};
 use crate::vector::{DrSeq, DrVector, EntityId};
 
+/// Nothing is planned farther ahead than this.
+pub const HOLD_MAX: Span = Span::from_secs(60);
+
 /// The state of things at a trigger, or when the policy asked to be asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Review<'a> {
@@ -105,6 +108,13 @@ impl Pair<'_> {
     #[must_use]
     pub const fn expires(&self) -> SessionTime {
         self.track.expires
+    }
+
+    /// As far ahead as it makes sense to hold a vector: until the owner makes a new one in any case, and no longer than
+    /// [`HOLD_MAX`].
+    #[must_use]
+    pub fn horizon(&self) -> SessionTime {
+        self.track.expires.min(self.outlook.now + HOLD_MAX)
     }
 
     /// A vector of the entity by its number, while it is kept.

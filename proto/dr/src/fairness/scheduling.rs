@@ -68,7 +68,7 @@ impl FairnessPolicy for Scheduling {
             let due = if !pair.is_known() || *error >= largest {
                 Some(now)
             } else {
-                pair.reaches(largest, pair.expires(), flight)
+                pair.reaches(largest, pair.horizon(), flight)
             };
             hold_until(plan, &pair, due);
         }
@@ -78,6 +78,6 @@ impl FairnessPolicy for Scheduling {
 /// Sends at the time at which an error is reached; if that is not before the time threshold makes the next vector,
 /// holds it until then, so that the next plan sees it as held.
 pub(super) fn hold_until(plan: &mut SendPlan, pair: &Pair<'_>, due: Option<SessionTime>) {
-    let at = due.filter(|at| *at < pair.expires()).unwrap_or(SessionTime::MAX);
+    let at = due.filter(|at| *at < pair.horizon()).unwrap_or(SessionTime::MAX);
     plan.send(pair, at);
 }

@@ -1,0 +1,219 @@
+//! A random session in the simulator: who is there, what moves, what the network does to it.
+
+use evenkeel_core::{Draws, PeerId, Seed, Span, Vec3};
+use evenkeel_dr::{
+    Budget, DrCommand, DrConfig, DrPeer, DrRelay, EntityId, MotionKind, MotionState, Placement, PolicyKind,
+    RelayCommand, Threshold, Topology,
+};
+use evenkeel_lab::dr::node::{DrNode, NodeCommand};
+use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults, Loss, Reorder, TrueTime};
+use evenkeel_sim::{NodeId, World};
+
+use crate::log::Log;
+
+const TICK: Span = Span::from_millis(30);
+const TICKS: i64 = 260;
+/// Long enough after the last trigger for every repetition that is needed.
+const QUIET: Span = Span::from_secs(3600);
+const DATAGRAM_MAX: usize = 1200;
+
+/// What a session is drawn from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    /// Everything that is random in it.
+    pub(crate) seed: u64,
+    /// Whether a relay keeps the books.
+    pub(crate) relay: bool,
+    /// Who decides.
+    pub(crate) policy: PolicyKind,
+    /// Whether entities end and begin anew.
+    pub(crate) lives: bool,
+}
+
+/// A session being played.
+pub(crate) struct Scene {
+    pub(crate) world: World<DrNode>,
+    pub(crate) log: Log,
+    pub(crate) owner: NodeId,
+    /// Who keeps the books.
+    pub(crate) sender: NodeId,
+    pub(crate) receivers: Vec<NodeId>,
+    joined: Vec<bool>,
+    bodies: Vec<Body>,
+    options: Options,
+    draws: Draws,
+}
+
+/// An entity that is driven about.
+struct Body {
+    entity: EntityId,
+    alive: bool,
+    state: MotionState,
+}
+
+impl Body {
+    fn new(entity: EntityId, draws: &mut Draws) -> Self {
+        let mut body = Self { entity, alive: false, state: MotionState::default() };
+        body.steer(draws);
+        body
+    }
+
+    fn steer(&mut self, draws: &mut Draws) {
+        let mut between = |limit: f64| draws.uniform(-limit, limit);
+        self.state.velocity = Vec3::new(between(25.0), between(25.0), between(3.0));
+        self.state.acceleration = Vec3::new(between(5.0), between(5.0), 0.0);
+        self.state.turn_rate = between(0.8);
+    }
+
+    fn step(&mut self, draws: &mut Draws) {
+        self.state.position = self.state.position + self.state.velocity * TICK.as_secs_f64();
+        if draws.chance(0.15) {
+            self.steer(draws);
+        }
+    }
+}
+
+fn at(ticks: i64) -> TrueTime {
+    TrueTime::default() + TICK.times(ticks)
+}
+
+/// A link that does whatever networks do.
+fn faults(draws: &mut Draws) -> LinkFaults {
+    let base = Span::from_millis(5 + draws.below(300) as i64);
+    let spread = Span::from_millis(1 + draws.below(80) as i64);
+    let jitter = match draws.below(4) {
+        0 => Jitter::Constant,
+        1 => Jitter::Uniform { half_width: spread },
+        2 => Jitter::Normal { sd: spread },
+        _ => Jitter::Exponential { mean: spread },
+    };
+    let loss = match draws.below(4) {
+        0 => Loss::None,
+        // Long enough for every repetition of a report to be lost.
+        1 => Loss::GilbertElliott {
+            good_mean: Span::from_secs(2),
+            bad_mean: Span::from_secs(1),
+            loss_good: 0.05,
+            loss_bad: 0.95,
+        },
+        _ => Loss::Independent { probability: draws.uniform(0.0, 0.4) },
+    };
+    LinkFaults {
+        delay: DelayLaw { base, jitter },
+        loss,
+        duplicate: if draws.chance(0.5) { draws.uniform(0.0, 0.3) } else { 0.0 },
+        reorder: draws.chance(0.3).then(|| Reorder { share: 0.2, extra: Span::from_millis(150) }),
+        ..LinkFaults::default()
+    }
+}
+
+impl Scene {
+    /// Sets a session up; nobody has joined yet but owner and relay.
+    pub(crate) fn new(options: Options) -> Self {
+        let mut draws = Seed::new(options.seed).child(1).draws();
+        let mut world = World::new(Seed::new(options.seed).child(2));
+        let kind = [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular][draws.below(3) as usize];
+        let config = DrConfig {
+            topology: if options.relay { Topology::Relay(PeerId(1)) } else { Topology::Direct },
+            threshold: Threshold {
+                distance: draws.uniform(0.1, 2.0),
+                time: draws.chance(0.7).then_some(Span::from_millis(700)),
+            },
+            kind,
+            placement: if draws.chance(0.3) { Placement::Local } else { Placement::Global },
+            policy: options.policy,
+            seed: Seed::new(options.seed).child(3),
+            ..DrConfig::default()
+        };
+        let peer = || DrNode::Peer(Box::new(DrPeer::new(&config)));
+        let owner = world.add_node(peer(), ClockFaults::default());
+        let mut sender = owner;
+        if options.relay {
+            let relay = DrNode::Relay(Box::new(DrRelay::new(&config)));
+            sender = world.add_node(relay, ClockFaults::default());
+            world.connect(owner, sender, faults(&mut draws), faults(&mut draws));
+            world.join(owner, sender, DATAGRAM_MAX);
+        }
+        let count = 1 + draws.below(4);
+        let receivers: Vec<_> = (0..count)
+            .map(|_| {
+                let node = world.add_node(peer(), ClockFaults::default());
+                world.connect(sender, node, faults(&mut draws), faults(&mut draws));
+                node
+            })
+            .collect();
+        let bodies = (0..1 + draws.below(3)).map(|i| Body::new(EntityId(i as u32), &mut draws)).collect();
+        let joined = vec![false; receivers.len()];
+        let log = Log::new(owner);
+        Self { world, log, owner, sender, receivers, joined, bodies, options, draws }
+    }
+
+    /// Plays the session and then waits until everything that is going to be reported has been.
+    pub(crate) fn play(&mut self) {
+        for tick in 0..TICKS {
+            self.world.run_until(at(tick), &mut self.log);
+            self.come_and_go(tick);
+            self.drive(tick);
+            if self.draws.chance(0.005) {
+                self.switch();
+            }
+        }
+        self.world.run_until(at(TICKS) + QUIET, &mut self.log);
+    }
+
+    fn come_and_go(&mut self, tick: i64) {
+        for index in 0..self.receivers.len() {
+            let node = self.receivers[index];
+            let comes = if tick == 0 { 0.7 } else { 0.02 };
+            if !self.joined[index] && (self.draws.chance(comes) || tick == TICKS / 2) {
+                self.joined[index] = true;
+                self.log.joined(node, at(tick));
+                self.world.join(self.sender, node, DATAGRAM_MAX);
+            } else if self.joined[index] && tick < TICKS / 2 && self.draws.chance(0.01) {
+                self.joined[index] = false;
+                self.world.leave(self.sender, node);
+                self.log.left(node);
+            }
+        }
+    }
+
+    fn drive(&mut self, tick: i64) {
+        for body in &mut self.bodies {
+            if body.alive && self.options.lives && self.draws.chance(0.01) {
+                body.alive = false;
+                let command = DrCommand::End { entity: body.entity };
+                self.world.command(self.owner, NodeCommand::Peer(command));
+                self.log.ended(body.entity, at(tick));
+            }
+            if !body.alive {
+                // Now and then a name is used again in the instant in which it became free.
+                let begins = tick < 5 || self.draws.chance(0.2);
+                if !begins {
+                    continue;
+                }
+                body.alive = true;
+                self.log.began(body.entity);
+            }
+            body.step(&mut self.draws);
+            let command = DrCommand::Observe { entity: body.entity, state: body.state };
+            self.world.command(self.owner, NodeCommand::Peer(command));
+        }
+    }
+
+    fn switch(&mut self) {
+        let policies = PolicyKind::all();
+        let policy = policies[self.draws.below(policies.len() as u64) as usize];
+        let budget = Budget::new(self.draws.uniform(0.5, 3.0)).expect("it is positive");
+        let command = if self.options.relay {
+            NodeCommand::Relay(RelayCommand::Switch { policy, budget })
+        } else {
+            NodeCommand::Peer(DrCommand::Switch { policy, budget })
+        };
+        self.world.command(self.sender, command);
+    }
+
+    /// The entities that there ever were.
+    pub(crate) fn entities(&self) -> impl Iterator<Item = EntityId> + '_ {
+        self.bodies.iter().map(|body| body.entity)
+    }
+}

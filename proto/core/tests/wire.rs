@@ -1,0 +1,92 @@
+//! Wire primitives: what is written is read back, and reading never goes beyond the bytes there are.
+
+use evenkeel_core::{Channel, LocalTime, Malformed, Reader, SessionTime, Vec3, Wire};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Written, it has this many bytes; read, it is the same; with a byte less, it is cut off.
+fn check<T: Wire + PartialEq + core::fmt::Debug>(value: &T, len: usize) -> Result<(), TestCaseError> {
+    let mut bytes = Vec::new();
+    value.emit(&mut bytes);
+    prop_assert_eq!(bytes.len(), len);
+    let mut reader = Reader::new(&bytes);
+    let read = reader.read::<T>();
+    prop_assert_eq!(read.as_ref(), Ok(value));
+    prop_assert_eq!(reader.finish(), Ok(()));
+    for cut in 0..len {
+        prop_assert_eq!(Reader::new(&bytes[..cut]).read::<T>(), Err(Malformed::Truncated));
+    }
+    Ok(())
+}
+
+/// If the bytes are such a value, they are what it is written as.
+fn reread<T: Wire>(bytes: &[u8]) -> Result<(), TestCaseError> {
+    let mut reader = Reader::new(bytes);
+    if let Ok(value) = reader.read::<T>() {
+        let mut again = Vec::new();
+        value.emit(&mut again);
+        prop_assert_eq!(&again[..], &bytes[..bytes.len() - reader.remaining()]);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn numbers_come_back(a: u8, b: u16, c: u32, d: u64, e: i64, x: f64) {
+        check(&a, 1)?;
+        check(&b, 2)?;
+        check(&c, 4)?;
+        check(&d, 8)?;
+        check(&e, 8)?;
+        check(&x, 8)?;
+        check(&LocalTime::from_nanos(e), 8)?;
+        check(&SessionTime::from_nanos(e), 8)?;
+        check(&Vec3::new(x, -x, 1.0), 24)?;
+        check(&if a % 2 == 0 { Channel::Datagram } else { Channel::Reliable }, 1)?;
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..40)) {
+        reread::<u8>(&bytes)?;
+        reread::<u16>(&bytes)?;
+        reread::<u32>(&bytes)?;
+        reread::<u64>(&bytes)?;
+        reread::<i64>(&bytes)?;
+        reread::<f64>(&bytes)?;
+        reread::<LocalTime>(&bytes)?;
+        reread::<SessionTime>(&bytes)?;
+        reread::<Vec3>(&bytes)?;
+        reread::<Channel>(&bytes)?;
+    }
+
+    #[test]
+    fn a_reader_takes_what_is_there_and_nothing_more(
+        bytes in vec(any::<u8>(), 0..40), lens in vec(prop_oneof![0..20usize, Just(usize::MAX)], 0..10),
+    ) {
+        let mut reader = Reader::new(&bytes);
+        let mut taken = 0;
+        for len in lens {
+            match reader.take(len) {
+                Ok(part) => {
+                    prop_assert_eq!(part, &bytes[taken..taken + len]);
+                    taken += len;
+                }
+                Err(error) => {
+                    prop_assert_eq!(error, Malformed::Truncated);
+                    prop_assert!(len > bytes.len() - taken);
+                }
+            }
+            prop_assert_eq!(reader.remaining(), bytes.len() - taken);
+        }
+        prop_assert_eq!(reader.is_empty(), reader.finish().is_ok());
+    }
+}
+
+#[test]
+fn numbers_are_written_with_the_lowest_byte_first() {
+    let mut bytes = Vec::new();
+    0x0102_0304u32.emit(&mut bytes);
+    assert_eq!(bytes, [4, 3, 2, 1]);
+}

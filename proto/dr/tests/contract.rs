@@ -1,0 +1,161 @@
+//! Every machine of dead reckoning keeps the contract under the hostile schedule, whatever its application says.
+
+use evenkeel_core::contract::check;
+use evenkeel_core::{Channel, Draws, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, Span, Vec3};
+use evenkeel_dr::{
+    Budget, DrCommand, DrConfig, DrEvent, DrPeer, DrRelay, EntityId, MotionKind, MotionState, PolicyKind,
+    RelayCommand, Threshold, Topology,
+};
+
+const STEPS: usize = 2_500;
+
+/// The machines of a room with a relay, because a world has one type of node.
+enum Node {
+    Peer(Box<DrPeer>),
+    Relay(Box<DrRelay>),
+}
+
+#[derive(Clone)]
+enum Command {
+    Peer(DrCommand),
+    Relay(RelayCommand),
+}
+
+macro_rules! each {
+    ($self:expr, $node:ident => $call:expr) => {
+        match $self {
+            Node::Peer($node) => $call,
+            Node::Relay($node) => $call,
+        }
+    };
+}
+
+impl Endpoint for Node {
+    type Command = Command;
+    type Event = DrEvent;
+
+    fn handle_command(&mut self, now: LocalTime, command: Command) {
+        match (self, command) {
+            (Self::Peer(peer), Command::Peer(command)) => peer.handle_command(now, command),
+            (Self::Relay(relay), Command::Relay(command)) => relay.handle_command(now, command),
+            _ => unreachable!("commands are made for the node that gets them"),
+        }
+    }
+
+    fn handle_message(
+        &mut self,
+        now: LocalTime,
+        from: PeerId,
+        channel: Channel,
+        bytes: &[u8],
+    ) -> Result<(), Rejected> {
+        each!(self, node => node.handle_message(now, from, channel, bytes))
+    }
+
+    fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
+        each!(self, node => node.handle_peer(now, change));
+    }
+
+    fn handle_timeout(&mut self, now: LocalTime) {
+        each!(self, node => node.handle_timeout(now));
+    }
+
+    fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
+        each!(self, node => node.poll_transmit(now, bytes))
+    }
+
+    fn poll_event(&mut self) -> Option<DrEvent> {
+        each!(self, node => node.poll_event())
+    }
+
+    fn poll_timeout(&self) -> Option<LocalTime> {
+        each!(self, node => node.poll_timeout())
+    }
+}
+
+fn policy(draws: &mut Draws) -> PolicyKind {
+    let all = PolicyKind::all();
+    all[draws.below(all.len() as u64) as usize]
+}
+
+/// A number as games have it, and now and then one that no game has.
+fn number(draws: &mut Draws) -> f64 {
+    match draws.below(60) {
+        0 => f64::NAN,
+        1 => f64::INFINITY,
+        2 => 1e300,
+        3 => 1e9,
+        4 => -1e-300,
+        _ => draws.uniform(-30.0, 30.0),
+    }
+}
+
+fn state(draws: &mut Draws) -> MotionState {
+    let mut vector = || Vec3::new(number(draws), number(draws), number(draws));
+    let (position, velocity, acceleration) = (vector(), vector(), vector());
+    MotionState { position, velocity, acceleration, turn_rate: number(draws) }
+}
+
+fn budget(draws: &mut Draws) -> Budget {
+    Budget::new([0.0, 0.5, 1.0, 3.0, 1e9][draws.below(5) as usize]).expect("finite and not negative")
+}
+
+fn peer_command(node: usize, draws: &mut Draws) -> DrCommand {
+    // The names of different owners overlap a little, as those of hostile ones would.
+    let entity = EntityId(3 * node as u32 + draws.below(4) as u32);
+    match draws.below(30) {
+        0 => DrCommand::End { entity },
+        1 => DrCommand::Switch { policy: policy(draws), budget: budget(draws) },
+        _ => DrCommand::Observe { entity, state: state(draws) },
+    }
+}
+
+fn config(topology: Topology, seed: u64) -> DrConfig {
+    let mut draws = Seed::new(seed).draws();
+    DrConfig {
+        topology,
+        threshold: Threshold { distance: 0.5, time: draws.chance(0.5).then_some(Span::from_millis(300)) },
+        kind: [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular][draws.below(3) as usize],
+        policy: policy(&mut draws),
+        seed: Seed::new(seed),
+        ..DrConfig::default()
+    }
+}
+
+#[test]
+fn peers_that_send_to_each_other_keep_the_contract_under_every_policy() {
+    for (seed, policy) in PolicyKind::all().into_iter().enumerate() {
+        let config = DrConfig { policy, ..config(Topology::Direct, seed as u64) };
+        check(seed as u64, STEPS, 3, |_| DrPeer::new(&config), peer_command);
+    }
+}
+
+#[test]
+fn peers_and_their_relay_keep_the_contract() {
+    const RELAY: usize = 0;
+    for seed in 0..12 {
+        let config = config(Topology::Relay(PeerId(RELAY as u32)), seed);
+        let build = |node| match node {
+            RELAY => Node::Relay(Box::new(DrRelay::new(&config))),
+            _ => Node::Peer(Box::new(DrPeer::new(&config))),
+        };
+        check(seed, STEPS, 4, build, |node, draws| match node {
+            RELAY => Command::Relay(RelayCommand::Switch { policy: policy(draws), budget: budget(draws) }),
+            _ => Command::Peer(peer_command(node, draws)),
+        });
+    }
+}
+
+#[test]
+fn a_room_of_relays_that_take_each_other_for_players_keeps_the_contract() {
+    for seed in 0..6 {
+        let config = config(Topology::Direct, seed);
+        check(
+            seed,
+            STEPS,
+            3,
+            |_| DrRelay::new(&config),
+            |_, draws| RelayCommand::Switch { policy: policy(draws), budget: budget(draws) },
+        );
+    }
+}

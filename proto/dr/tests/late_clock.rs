@@ -1,0 +1,62 @@
+//! Peers that come before the session's clock is fixed are not forgotten.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use evenkeel_core::{
+    Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Span, Vec3,
+};
+use evenkeel_dr::{DrConfig, DrPeer, DrRelay, EntityId, MotionState};
+
+/// A clock that shows nothing until it is fixed.
+#[derive(Clone, Default)]
+struct Unfixed(Rc<Cell<bool>>);
+
+impl SessionClock for Unfixed {
+    fn session(&self, now: LocalTime) -> Option<SessionTime> {
+        self.0.get().then_some(SessionTime::from_nanos(now.as_nanos()))
+    }
+
+    fn local(&self, at: SessionTime) -> Option<LocalTime> {
+        self.0.get().then_some(LocalTime::from_nanos(at.as_nanos()))
+    }
+}
+
+const OTHER: PeerId = PeerId(4);
+const JOINED: PeerChange = PeerChange::Joined { peer: OTHER, datagram_max: 1200 };
+
+fn at(millis: i64) -> LocalTime {
+    LocalTime::default() + Span::from_millis(millis)
+}
+
+#[test]
+fn a_peer_that_came_too_early_is_introduced_once_the_clock_is_fixed() {
+    let clock = Unfixed::default();
+    let mut peer = DrPeer::with_clock(&DrConfig::default(), clock.clone());
+    let state = MotionState { velocity: Vec3::xy(3.0, 0.0), ..MotionState::default() };
+    let mut bytes = Vec::new();
+    peer.handle_peer(at(0), JOINED);
+    peer.observe(at(20), EntityId(1), state);
+    assert_eq!(peer.poll_transmit(at(20), &mut bytes), None, "there is no time to say anything at");
+    let early = peer.handle_message(at(30), OTHER, Channel::Datagram, &[0]);
+    assert_eq!(early, Err(Rejected::NoSessionTime));
+
+    clock.0.set(true);
+    peer.observe(at(40), EntityId(1), state);
+    assert_eq!(peer.poll_transmit(at(40), &mut bytes), Some((OTHER, Channel::Reliable)));
+    assert_eq!(peer.handle_message(at(50), OTHER, Channel::Datagram, &[0]), Ok(()));
+}
+
+#[test]
+fn a_relay_remembers_who_came_too_early_unless_they_left() {
+    let clock = Unfixed::default();
+    let mut relay = DrRelay::with_clock(&DrConfig::default(), clock.clone());
+    relay.handle_peer(at(0), JOINED);
+    relay.handle_peer(at(10), PeerChange::Joined { peer: PeerId(5), datagram_max: 1200 });
+    relay.handle_peer(at(20), PeerChange::Left { peer: PeerId(5) });
+    clock.0.set(true);
+    relay.handle_timeout(at(30));
+    assert_eq!(relay.handle_message(at(40), OTHER, Channel::Datagram, &[0]), Ok(()));
+    let gone = relay.handle_message(at(40), PeerId(5), Channel::Datagram, &[0]);
+    assert_eq!(gone, Err(Rejected::UnknownPeer));
+}
