@@ -8,10 +8,10 @@
 //! Sources: Aggarwal, Banavar, Mukherjee, Rangarajan, "Fairness in Dead-Reckoning based Distributed Multi-Player
 //! Games" (NetGames 2005), and Banavar's thesis (2005), chapters 2 and 3.
 //!
-//! The way of one DR vector: [`DrPeer::observe`](peer::DrPeer::observe) → [`Threshold::strayed`] → `generate` →
-//! (through [`DrRelay`](relay::DrRelay) in the relay topology) → [`FairnessPolicy::plan`](fairness::FairnessPolicy::plan)
+//! The way of one DR vector: [`DrPeer::observe`] → [`Threshold::strayed`] → `generate` →
+//! (through [`DrRelay`] in the relay topology) → [`FairnessPolicy::plan`]
 //! → [`ErrorLedger`](ledger::ErrorLedger) opens a dispatch → wire → [`Placement`] → position; back: feedback → the
-//! ledger settles → [`FairnessPolicy::on_settled`](fairness::FairnessPolicy::on_settled).
+//! ledger settles → [`FairnessPolicy::on_settled`].
 //!
 //! ```
 //! use evenkeel_core::{SessionTime, Span, Vec3};
