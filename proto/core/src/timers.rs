@@ -1,27 +1,43 @@
 //! A closed table of named timers: a machine lists its reasons to wake in an enum and keeps one deadline for each.
+//!
+//! ```
+//! use evenkeel_core::{LocalTime, Timers};
+//!
+//! enum Wake { Repeat, Review }
+//! impl From<Wake> for usize {
+//!     fn from(wake: Wake) -> usize { wake as usize }
+//! }
+//!
+//! let at = LocalTime::from_nanos;
+//! let mut timers: Timers<LocalTime, 2> = Timers::default();
+//! timers.set(Wake::Repeat, Some(at(20)));
+//! timers.set(Wake::Review, Some(at(10)));
+//! assert_eq!(timers.next(), Some(at(10)));
+//! assert!(timers.expire(Wake::Review, at(10)) && !timers.expire(Wake::Review, at(10)));
+//! assert_eq!(timers.next(), Some(at(20)));
+//! ```
 
-use crate::time::LocalTime;
-
-/// One deadline for each of `N` named timers; a timer is any `Copy` type that turns into its index.
+/// One deadline for each of `N` named timers, in one kind of time.
 #[derive(Clone, Debug)]
-pub struct Timers<const N: usize> {
-    deadlines: [Option<LocalTime>; N],
+pub struct Timers<T, const N: usize> {
+    deadlines: [Option<T>; N],
 }
 
-impl<const N: usize> Default for Timers<N> {
+impl<T: Copy, const N: usize> Default for Timers<T, N> {
     fn default() -> Self {
         Self { deadlines: [None; N] }
     }
 }
 
-impl<const N: usize> Timers<N> {
+impl<T: Copy + Ord, const N: usize> Timers<T, N> {
     /// Sets or clears a timer.
-    pub fn set(&mut self, timer: impl Into<usize>, deadline: Option<LocalTime>) {
+    #[inline]
+    pub fn set(&mut self, timer: impl Into<usize>, deadline: Option<T>) {
         self.deadlines[timer.into()] = deadline;
     }
 
     /// Whether the timer is due; if so, clears it.
-    pub fn expire(&mut self, timer: impl Into<usize>, now: LocalTime) -> bool {
+    pub fn expire(&mut self, timer: impl Into<usize>, now: T) -> bool {
         let deadline = &mut self.deadlines[timer.into()];
         let due = deadline.is_some_and(|at| at <= now);
         if due {
@@ -31,8 +47,9 @@ impl<const N: usize> Timers<N> {
     }
 
     /// The earliest deadline.
+    #[inline]
     #[must_use]
-    pub fn next(&self) -> Option<LocalTime> {
+    pub fn next(&self) -> Option<T> {
         self.deadlines.iter().flatten().min().copied()
     }
 }

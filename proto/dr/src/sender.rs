@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use evenkeel_core::{PeerId, Seed, SessionTime, Span};
+use evenkeel_core::{PeerId, Seed, SessionTime, Span, Timers};
 
 use crate::config::Budget;
 use crate::fairness::{FairnessPolicy, PolicyKind, Review, SendPlan};
@@ -49,6 +49,7 @@ pub struct Sender {
     books: BTreeMap<PeerId, Books>,
     /// Reports to confirm, in order of time; void if that has happened by then.
     confirms: VecDeque<(SessionTime, PeerId)>,
+    timers: Timers<SessionTime, 3>,
     reviews: u64,
 }
 
@@ -66,6 +67,7 @@ impl Sender {
             due: BinaryHeap::new(),
             books: BTreeMap::new(),
             confirms: VecDeque::new(),
+            timers: Timers::default(),
             reviews: 0,
         }
     }
@@ -92,6 +94,7 @@ impl Sender {
         for entity in entities {
             self.ledger.flush_held(entity);
         }
+        self.rearm();
     }
 
     /// DR vectors sent to a receiver, introductions not counted.
@@ -170,6 +173,7 @@ impl Sender {
         let present = self.ledger.present(frame.entity).is_some_and(|(life, _)| life.first == frame.first);
         if recorded == Recorded::Newest && present {
             self.review(Some(frame.entity), now, outbox);
+            self.rearm();
         }
         recorded
     }
@@ -248,6 +252,7 @@ impl Sender {
             books.confirm_at = Some(now + CONFIRM_AFTER);
             self.confirms.push_back((now + CONFIRM_AFTER, from));
         }
+        self.timers.set(Wake::Confirm, self.confirms.front().map(|(at, _)| *at));
         if feedback.oldest > books.next {
             // The receiver had to give up reports that never came through: their truth is lost.
             books.next = feedback.oldest;
@@ -266,35 +271,63 @@ impl Sender {
         if let Some(books) = self.books.get_mut(&from) {
             books.next = next;
         }
+        self.timers.set(Wake::Review, self.policy.review_at());
     }
 
     /// Sends what was held until now, asks the policy if it wants to be asked, confirms what found no ride.
     pub fn on_timeout(&mut self, now: SessionTime, outbox: &mut Outbox) {
-        while let Some(&Reverse(due)) = self.due.peek()
-            && due.dispatch.sent <= now
-        {
-            self.due.pop();
-            if self.is_current(&due) {
-                self.ledger.account_mut(due.slot).held = None;
-                self.transmit(due.slot, due.dispatch.seq, now, outbox);
+        if self.timers.expire(Wake::Held, now) {
+            while let Some(&Reverse(due)) = self.due.peek()
+                && due.dispatch.sent <= now
+            {
+                self.due.pop();
+                if self.is_current(&due) {
+                    self.ledger.account_mut(due.slot).held = None;
+                    self.transmit(due.slot, due.dispatch.seq, now, outbox);
+                }
             }
         }
-        if self.policy.review_at().is_some_and(|at| at <= now) {
+        if self.timers.expire(Wake::Review, now) {
             self.review(None, now, outbox);
         }
-        while let Some((_, peer)) = self.confirms.pop_front_if(|(at, _)| *at <= now) {
-            if self.books.get(&peer).is_some_and(|books| books.confirm_at.is_some_and(|at| at <= now)) {
-                self.confirm(peer, now, outbox);
+        if self.timers.expire(Wake::Confirm, now) {
+            while let Some((_, peer)) = self.confirms.pop_front_if(|(at, _)| *at <= now) {
+                if self.books.get(&peer).is_some_and(|books| books.confirm_at.is_some_and(|at| at <= now)) {
+                    self.confirm(peer, now, outbox);
+                }
             }
         }
+        self.rearm();
+    }
+
+    /// Every call that may change a reason to wake ends with this.
+    fn rearm(&mut self) {
+        self.timers.set(Wake::Held, self.due.peek().map(|Reverse(due)| due.dispatch.sent));
+        self.timers.set(Wake::Review, self.policy.review_at());
+        self.timers.set(Wake::Confirm, self.confirms.front().map(|(at, _)| *at));
     }
 
     /// When to be called again.
     #[must_use]
     pub fn next_timeout(&self) -> Option<SessionTime> {
-        let held = self.due.peek().map(|Reverse(due)| due.dispatch.sent);
-        let confirm = self.confirms.front().map(|(at, _)| *at);
-        [held, confirm, self.policy.review_at()].into_iter().flatten().min()
+        self.timers.next()
+    }
+}
+
+/// Why a sender wakes.
+#[derive(Clone, Copy, Debug)]
+enum Wake {
+    /// A vector was held until now.
+    Held,
+    /// The policy asked to be asked.
+    Review,
+    /// A report found no vector that its confirmation could ride on.
+    Confirm,
+}
+
+impl From<Wake> for usize {
+    fn from(wake: Wake) -> Self {
+        wake as Self
     }
 }
 
