@@ -63,6 +63,18 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// A claim with its verdict.
+    pub(crate) fn new(
+        id: String,
+        source: String,
+        statement: &str,
+        measured: String,
+        verdict: Verdict,
+        expected: Verdict,
+    ) -> Self {
+        Self { id, source, statement: statement.to_owned(), measured, verdict, expected }
+    }
+
     /// Whether the verdict is the recorded one.
     #[must_use]
     pub fn is_as_expected(&self) -> bool {

@@ -28,6 +28,7 @@
 //! ```
 
 pub mod arrivals;
+pub mod command;
 pub mod config;
 pub mod divergence;
 pub mod fairness;
@@ -46,11 +47,12 @@ pub mod threshold;
 pub mod uplink;
 pub mod vector;
 
+pub use command::{DrCommand, DrEvent, RelayCommand};
 pub use config::{Budget, DrConfig, Topology};
 pub use divergence::{Divergence, export_error};
 pub use fairness::{FairnessPolicy, PolicyKind};
-pub use peer::{DrCommand, DrEvent, DrPeer};
+pub use peer::DrPeer;
 pub use placement::Placement;
-pub use relay::{DrRelay, RelayCommand};
+pub use relay::DrRelay;
 pub use threshold::Threshold;
 pub use vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};

@@ -1,78 +1,19 @@
 //! A player's machine: owner of its own entities, receiver of everybody else's.
 
 use evenkeel_core::{
-    Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, SessionClock, SessionTime,
-    Synchronized, Vec3, Wire,
+    Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Synchronized, Vec3,
 };
 
-use crate::config::{Budget, DrConfig, Topology};
-use crate::fairness::PolicyKind;
+use crate::command::{DrCommand, DrEvent};
+use crate::config::{DrConfig, Topology};
 use crate::ledger::ErrorLedger;
-use crate::message::{Frame, emit_state, frames, parse_state};
+use crate::message::{Frame, frames};
 use crate::outbox::Outbox;
 use crate::owner::{Generated, Owner};
 use crate::receiver::{Events, Receiver};
 use crate::sender::Sender;
 use crate::uplink::Uplink;
-use crate::vector::{DrSeq, DrVector, EntityId, MotionState};
-
-/// What the game tells its peer.
-#[derive(Clone, PartialEq, Debug)]
-pub enum DrCommand {
-    /// One of this peer's entities is here and moves like this; said at every tick. The first time introduces it.
-    Observe {
-        /// Which.
-        entity: EntityId,
-        /// How it moves.
-        state: MotionState,
-    },
-    /// One of this peer's entities is no more.
-    End {
-        /// Which.
-        entity: EntityId,
-    },
-    /// Another policy decides from now on.
-    Switch {
-        /// Which.
-        policy: PolicyKind,
-        /// For the policies that have one.
-        budget: Budget,
-    },
-}
-
-/// What the game learns from its peer or relay.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum DrEvent {
-    /// One of this peer's entities got a new DR vector.
-    Generated {
-        /// Which entity.
-        entity: EntityId,
-        /// The vector's number.
-        seq: DrSeq,
-        /// The vector.
-        vector: DrVector,
-    },
-    /// A DR vector arrived.
-    Arrived {
-        /// From whom.
-        from: PeerId,
-        /// Of which entity.
-        entity: EntityId,
-        /// Its number.
-        seq: DrSeq,
-        /// The vector as it is placed; `None` if a newer one had arrived before.
-        placed: Option<DrVector>,
-        /// Whether it came reliably, to introduce the entity.
-        introduction: bool,
-    },
-    /// An entity is no more.
-    Ended {
-        /// From whom it came.
-        from: PeerId,
-        /// Which.
-        entity: EntityId,
-    },
-}
+use crate::vector::{EntityId, MotionState};
 
 #[derive(Debug)]
 enum Outward {
@@ -317,55 +258,4 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         let next = [outward, self.receiver.next_timeout()].into_iter().flatten().min()?;
         self.clock.local(next)
     }
-}
-
-const OBSERVE: u8 = 0;
-const END: u8 = 1;
-const SWITCH: u8 = 2;
-
-impl Wire for DrCommand {
-    fn emit(&self, bytes: &mut Vec<u8>) {
-        match self {
-            Self::Observe { entity, state } => {
-                bytes.push(OBSERVE);
-                entity.0.emit(bytes);
-                emit_state(state, bytes);
-            }
-            Self::End { entity } => {
-                bytes.push(END);
-                entity.0.emit(bytes);
-            }
-            Self::Switch { policy, budget } => {
-                bytes.push(SWITCH);
-                budget.emit(bytes);
-                emit_policy(*policy, bytes);
-            }
-        }
-    }
-
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
-        Ok(match reader.read::<u8>()? {
-            OBSERVE => Self::Observe { entity: EntityId(reader.read()?), state: parse_state(reader)? },
-            END => Self::End { entity: EntityId(reader.read()?) },
-            SWITCH => {
-                let budget = reader.read()?;
-                Self::Switch { budget, policy: parse_policy(reader)? }
-            }
-            other => return Err(Malformed::UnknownTag(other)),
-        })
-    }
-}
-
-/// Appends a policy by its name.
-pub(crate) fn emit_policy(policy: PolicyKind, bytes: &mut Vec<u8>) {
-    let name = policy.to_string();
-    (name.len() as u16).emit(bytes);
-    bytes.extend_from_slice(name.as_bytes());
-}
-
-/// Reads a policy by its name.
-pub(crate) fn parse_policy(reader: &mut Reader<'_>) -> Result<PolicyKind, Malformed> {
-    let len = reader.read::<u16>()?;
-    let name = core::str::from_utf8(reader.take(usize::from(len))?).map_err(|_| Malformed::Field)?;
-    name.parse().map_err(|_| Malformed::Field)
 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use evenkeel_core::{PeerId, SessionTime, Vec3};
 
 use crate::arrivals::ArrivalLog;
+use crate::command::DrEvent;
 use crate::message::{Arrival, ConfirmFrame, VectorFrame};
 use crate::outbox::Outbox;
-use crate::peer::DrEvent;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, DrVector, EntityId};
 

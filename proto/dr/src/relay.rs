@@ -3,33 +3,19 @@
 //! The error counts from the generation time at the owner, so the owner's own uplink is in it, for everybody alike.
 
 use evenkeel_core::{
-    Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, SessionClock, SessionTime,
-    Span, Synchronized, Wire,
+    Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Span, Synchronized,
 };
 
-use crate::config::{Budget, DrConfig};
-use crate::fairness::PolicyKind;
+use crate::command::{DrEvent, RelayCommand};
+use crate::config::DrConfig;
 use crate::ledger::{ErrorLedger, Life};
 use crate::message::{Frame, VectorFrame, emit_recorded, frames};
 use crate::outbox::Outbox;
-use crate::peer::{DrEvent, emit_policy, parse_policy};
 use crate::sender::Sender;
 use crate::vector::{DrSeq, EntityId};
 
 /// A vector may claim to be from at most so far in the future.
 const AHEAD_MAX: Span = Span::from_secs(1);
-
-/// What an operator tells the relay.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum RelayCommand {
-    /// Another policy decides from now on.
-    Switch {
-        /// Which.
-        policy: PolicyKind,
-        /// For the policies that have one.
-        budget: Budget,
-    },
-}
 
 /// The relay of one room.
 #[derive(Debug)]
@@ -201,18 +187,5 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
 
     fn poll_timeout(&self) -> Option<LocalTime> {
         self.clock.local(self.sender.next_timeout()?)
-    }
-}
-
-impl Wire for RelayCommand {
-    fn emit(&self, bytes: &mut Vec<u8>) {
-        let Self::Switch { policy, budget } = self;
-        budget.emit(bytes);
-        emit_policy(*policy, bytes);
-    }
-
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let budget = reader.read()?;
-        Ok(Self::Switch { budget, policy: parse_policy(reader)? })
     }
 }

@@ -162,7 +162,9 @@ impl Sender {
     fn introduce_to(&mut self, life: Life, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
         let newest = self.ledger.track(life).map(|track| track.history.newest().0);
         let Some(frame) = newest.and_then(|seq| self.ledger.frame(life, seq, now)) else { return };
+        let head_start = self.ledger.mean_error(life, now);
         let slot = self.ledger.open_pair(life, receiver);
+        self.ledger.account_mut(slot).head_start = head_start;
         self.ledger.account_mut(slot).open(Dispatch { seq: frame.seq, sent: now });
         outbox.reliable(receiver, |bytes| emit_vector(&frame, true, bytes));
     }

@@ -80,13 +80,9 @@ fn table(results: &[Vec<RunFigures>]) -> Table {
 fn claims(results: &[Vec<RunFigures>]) -> Vec<Claim> {
     let ([spread, mean, sent], [spread_consistent, mean_consistent, sent_consistent]) =
         (ratios(results, 1), ratios(results, 2));
-    let claim = |number: u32, statement: &str, measured: String, verdict, expected| Claim {
-        id: format!("aggarwal05/fig4/{number}"),
-        source: format!("{SOURCE}, 4.7"),
-        statement: statement.to_owned(),
-        measured,
-        verdict,
-        expected,
+    let claim = |number: u32, statement: &str, measured, verdict, expected| {
+        let (id, source) = (format!("aggarwal05/fig4/{number}"), format!("{SOURCE}, 4.7"));
+        Claim::new(id, source, statement, measured, verdict, expected)
     };
     vec![
         claim(

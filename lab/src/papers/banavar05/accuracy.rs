@@ -162,14 +162,8 @@ fn table(measured: &[Measured]) -> Table {
 }
 
 fn claim(number: u32, statement: &str, measured: String, verdict: Verdict, expected: Verdict) -> Claim {
-    Claim {
-        id: format!("banavar05/fig2.2/{number}"),
-        source: format!("{SOURCE}, 2.3"),
-        statement: statement.to_owned(),
-        measured,
-        verdict,
-        expected,
-    }
+    let (id, source) = (format!("banavar05/fig2.2/{number}"), format!("{SOURCE}, 2.3"));
+    Claim::new(id, source, statement, measured, verdict, expected)
 }
 
 fn claims(measured: &[Measured]) -> Vec<Claim> {

@@ -156,14 +156,8 @@ fn claim(
     verdict: Verdict,
     expected: Verdict,
 ) -> Claim {
-    Claim {
-        id: format!("banavar05/{figure}/{number}"),
-        source: format!("{SOURCE}, 3.4.2.2"),
-        statement: statement.to_owned(),
-        measured,
-        verdict,
-        expected,
-    }
+    let (id, source) = (format!("banavar05/{figure}/{number}"), format!("{SOURCE}, 3.4.2.2"));
+    Claim::new(id, source, statement, measured, verdict, expected)
 }
 
 fn spread_claims(measured: &[Measured]) -> Vec<Claim> {

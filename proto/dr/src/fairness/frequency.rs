@@ -29,11 +29,6 @@ impl Weights {
         frequencies.resize(pairs.len(), 0.0);
         let now = review.now();
         let since = |pair: &Pair<'_>| pair.last_sent().map_or(0.0, |sent| (now - sent.sent).as_secs_f64());
-        if !pairs.iter().all(Pair::is_known) {
-            // Until everybody's first report is in, an error of zero means "not known", not "none".
-            frequencies.fill((review.budget() / pairs.len() as f64).min(1.0));
-            return;
-        }
         add_shares(self.accumulated, &pairs, |pair| pair.accumulated(), frequencies);
         add_shares(self.instantaneous, &pairs, |pair| pair.instantaneous(), frequencies);
         add_shares(self.time, &pairs, since, frequencies);
@@ -44,15 +39,19 @@ impl Weights {
     }
 }
 
-/// Adds each pair's share of a measure; if all are zero, everybody has the same share.
+/// Adds each pair's share of a measure; if all are zero, everybody has the same share. Who has not reported yet counts
+/// as the average of those who have: its error is not zero but unknown.
 fn add_shares(weight: f64, pairs: &[Pair<'_>], measure: impl Fn(&Pair<'_>) -> f64, shares: &mut [f64]) {
     if weight == 0.0 || pairs.is_empty() {
         return;
     }
-    let values: Vec<f64> = pairs.iter().map(measure).collect();
-    let total: f64 = values.iter().sum();
-    for (share, value) in shares.iter_mut().zip(values) {
-        *share += weight * if total > 0.0 { value / total } else { 1.0 / pairs.len() as f64 };
+    let known = pairs.iter().filter(|pair| pair.is_known());
+    let (sum, count) = known.fold((0.0, 0u32), |(sum, count), pair| (sum + measure(pair), count + 1));
+    let average = if count == 0 { 0.0 } else { sum / f64::from(count) };
+    let value = |pair: &Pair<'_>| if pair.is_known() { measure(pair) } else { average };
+    let total = average * pairs.len() as f64;
+    for (share, pair) in shares.iter_mut().zip(pairs) {
+        *share += weight * if total > 0.0 { value(pair) / total } else { 1.0 / pairs.len() as f64 };
     }
 }
 

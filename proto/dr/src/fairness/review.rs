@@ -154,7 +154,8 @@ impl Pair<'_> {
         self.account.settled().is_some()
     }
 
-    /// AEE: the accumulated export error up to now.
+    /// AEE: the accumulated export error up to now, by which receivers are compared. One that joined late starts with
+    /// the mean of those who were there; otherwise it would be starved until it had caught up with them.
     #[must_use]
     pub fn accumulated(&self) -> f64 {
         self.accumulated_at(self.outlook.now, Flight::Estimated)
@@ -164,12 +165,13 @@ impl Pair<'_> {
     /// is taken to travel.
     #[must_use]
     pub fn accumulated_at(&self, at: SessionTime, flight: Flight) -> f64 {
-        self.cursor(at, flight).map_or(0.0, |cursor| cursor.error)
+        self.account.head_start + self.cursor(at, flight).map_or(0.0, |cursor| cursor.error)
     }
 
     /// The earliest time from now on, up to `by`, at which the accumulated error reaches `error` if nothing is sent.
     #[must_use]
     pub fn reaches(&self, error: f64, by: SessionTime, flight: Flight) -> Option<SessionTime> {
+        let error = error - self.account.head_start;
         self.account.reaches(&self.track.history, &self.outlook, flight, error, by)
     }
 

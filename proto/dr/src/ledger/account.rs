@@ -63,6 +63,8 @@ pub struct Account {
     pub(crate) held: Option<Dispatch>,
     pub(crate) last_sent: Option<Dispatch>,
     pub(crate) sent: u64,
+    /// What a late joiner is taken to have suffered before it came, when receivers are compared: as much as the others.
+    pub(crate) head_start: f64,
     cursor: Option<Cursor>,
     arrivals: VecDeque<(DrSeq, SessionTime)>,
     newest_arrived: Option<DrSeq>,
@@ -83,6 +85,7 @@ impl Account {
             held: None,
             last_sent: None,
             sent: 0,
+            head_start: 0.0,
             cursor: None,
             arrivals: VecDeque::new(),
             newest_arrived: None,

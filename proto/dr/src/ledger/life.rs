@@ -195,6 +195,19 @@ impl ErrorLedger {
         }
     }
 
+    /// The mean error of a life's receivers that have reported, by which a newcomer is measured; 0 if there are none.
+    pub(crate) fn mean_error(&self, life: Life, now: SessionTime) -> f64 {
+        let Some(track) = self.tracks.get(&life) else { return 0.0 };
+        let error = |&slot: &usize| {
+            let account = self.account(slot);
+            let outlook = self.outlook(account.receiver, now);
+            let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
+            Some(account.head_start + cursor.error)
+        };
+        let (sum, count) = track.slots.iter().filter_map(error).fold((0.0, 0u32), |(s, n), e| (s + e, n + 1));
+        if count == 0 { 0.0 } else { sum / f64::from(count) }
+    }
+
     /// What was held for an entity is dropped.
     pub(crate) fn flush_held(&mut self, entity: EntityId) {
         let Some((life, _)) = self.present(entity) else { return };
