@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use evenkeel_core::{SessionTime, Span, Vec3};
-use evenkeel_dr::{DrEvent, DrSeq, DrVector, EntityId, MotionKind, MotionState, export_error};
+use evenkeel_dr::{DrEvent, DrVector, EntityId, MotionKind, MotionState, export_error};
 use evenkeel_link::TrueTime;
 use evenkeel_sim::{NodeId, Observer};
 
@@ -21,8 +21,8 @@ pub const fn session(at: TrueTime) -> SessionTime {
 struct Original {
     /// The newest DR vector; `None` while the entity is not alive.
     exported: Option<DrVector>,
-    /// The first vector of this life; what arrives of an earlier one does not count.
-    first: DrSeq,
+    /// When its present life began; what arrives of an earlier one does not count.
+    born: SessionTime,
     /// The piece of the real path that is being driven.
     real: Option<DrVector>,
 }
@@ -133,17 +133,17 @@ impl Truth {
         Some(placed.project(session(now)).distance(real.project(session(now))))
     }
 
-    fn generated(&mut self, entity: EntityId, seq: DrSeq, vector: DrVector, now: SessionTime) {
+    fn generated(&mut self, entity: EntityId, vector: DrVector, now: SessionTime) {
         self.triggers += 1;
         let original =
-            self.originals.entry(entity).or_insert(Original { exported: None, first: seq, real: None });
+            self.originals.entry(entity).or_insert(Original { exported: None, born: now, real: None });
         for toll in self.tolls.values_mut() {
             if let Some(copy) = toll.copies.get_mut(&entity) {
                 copy.count_exported(original, now, &mut toll.aee);
             }
         }
         if original.exported.is_none() {
-            original.first = seq;
+            original.born = now;
         }
         original.exported = Some(vector);
     }
@@ -152,13 +152,13 @@ impl Truth {
         &mut self,
         node: NodeId,
         entity: EntityId,
-        seq: DrSeq,
+        generated: SessionTime,
         placed: Option<DrVector>,
         now: SessionTime,
     ) {
         let Some(toll) = self.tolls.get_mut(&node) else { return };
         let (Some(placed), Some(original)) = (placed, self.originals.get(&entity)) else { return };
-        if original.exported.is_none() || seq < original.first {
+        if original.exported.is_none() || generated < original.born {
             return;
         }
         let fresh = Copy { placed: None, counted_to: now, real_counted_to: now };
@@ -191,14 +191,14 @@ impl Observer<DrNode> for Truth {
     fn on_event(&mut self, at: TrueTime, node: NodeId, event: DrEvent) {
         let now = session(at);
         match event {
-            DrEvent::Generated { entity, seq, vector } if node == self.owner => {
-                self.generated(entity, seq, vector, now);
+            DrEvent::Generated { entity, vector, .. } if node == self.owner => {
+                self.generated(entity, vector, now);
             }
-            DrEvent::Arrived { entity, seq, placed, introduction, .. } => {
+            DrEvent::Arrived { entity, generated, placed, introduction, .. } => {
                 if let Some(toll) = self.tolls.get_mut(&node) {
                     toll.delivered += u64::from(!introduction);
                 }
-                self.arrived(node, entity, seq, placed, now);
+                self.arrived(node, entity, generated, placed, now);
             }
             DrEvent::Generated { .. } | DrEvent::Ended { .. } => {}
         }

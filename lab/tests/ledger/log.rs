@@ -23,7 +23,7 @@ pub(crate) struct Life {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
     pub(crate) at: SessionTime,
-    pub(crate) seq: DrSeq,
+    pub(crate) generated: SessionTime,
     pub(crate) placed: Option<DrVector>,
 }
 
@@ -74,7 +74,10 @@ impl Log {
         let Some(first) = self.life(entity).and_then(|life| life.exported.first()) else { return Vec::new() };
         let Some(joined) = self.present.get(&receiver) else { return Vec::new() };
         let all = self.arrivals.get(&(receiver, entity)).map_or(&[][..], |all| all);
-        all.iter().filter(|arrived| arrived.seq >= first.0 && arrived.at >= *joined).copied().collect()
+        all.iter()
+            .filter(|arrived| arrived.generated >= first.1.generated && arrived.at >= *joined)
+            .copied()
+            .collect()
     }
 
     /// The export error of a receiver from its first arrival up to a time.
@@ -115,8 +118,8 @@ impl Observer<DrNode> for Log {
                     None => lives.last_mut().expect("it has a life").exported.push((seq, vector)),
                 }
             }
-            DrEvent::Arrived { entity, seq, placed, .. } => {
-                let arrived = Arrived { at: session(at), seq, placed };
+            DrEvent::Arrived { entity, generated, placed, .. } => {
+                let arrived = Arrived { at: session(at), generated, placed };
                 self.arrivals.entry((node, entity)).or_default().push(arrived);
             }
             DrEvent::Generated { .. } | DrEvent::Ended { .. } => {}

@@ -1,19 +1,33 @@
 //! A receiver's log of arrivals: numbered, repeated until the sender has confirmed them, so that a lost
 //! acknowledgment costs time, never truth.
+//!
+//! Each acknowledgment also repeats what the three before it said, so that as many in a row may be lost at no cost. If
+//! more are, the sender sees the hole and says so, and gets everything from there on again.
 
 use std::collections::VecDeque;
 
 use evenkeel_core::{DelayEstimate, SessionTime, Span};
 
-use crate::message::{ARRIVAL_LEN, Arrival, ConfirmFrame, FEEDBACK_MAX, emit_feedback};
+use crate::message::{ARRIVAL_LEN, Arrival, ConfirmFrame, FEEDBACK_LEN, FEEDBACK_MAX, emit_feedback};
 
-/// Unconfirmed arrivals that are kept; when there are more, the oldest is dropped and its truth is lost to the sender,
-/// which sees the gap and settles by estimate.
-pub const LOG_MAX: usize = 4096;
-/// Arrivals that each acknowledgment repeats: so many in a row may be lost at no cost.
-const RECENT: usize = 8;
+/// Unconfirmed arrivals that are kept; when there are more, the oldest is dropped. Its truth is then lost to the sender,
+/// which sees the gap and counts it.
+pub const LOG_MAX: usize = 16_384;
+/// Acknowledgments whose arrivals each one repeats.
+const REPEATED: usize = 3;
+/// Arrivals that each acknowledgment repeats at least.
+const RECENT: u64 = 8;
+/// Arrivals that are sent again at one go when the sender misses some.
+const REPAIR_MAX: u64 = 1024;
 /// Before the first round trip is known, unconfirmed arrivals are repeated after this time.
 const REPEAT_FIRST: Span = Span::from_secs(1);
+
+/// A run of arrivals that fits one frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    first: u64,
+    count: usize,
+}
 
 /// The arrivals from one sender.
 #[derive(Clone, Debug, Default)]
@@ -21,11 +35,20 @@ pub struct ArrivalLog {
     /// The number of the first arrival in the log.
     oldest: u64,
     log: VecDeque<Arrival>,
+    /// Up to where the last acknowledgments reached, the earliest first.
+    reached: [u64; REPEATED],
+    /// The hole that was last repaired, and when.
+    repaired: Option<(u64, SessionTime)>,
     round_trip: DelayEstimate,
     repeat_at: Option<SessionTime>,
 }
 
 impl ArrivalLog {
+    /// The number that the next arrival will have.
+    fn next(&self) -> u64 {
+        self.oldest + self.log.len() as u64
+    }
+
     /// Notes an arrival.
     pub fn note(&mut self, arrival: Arrival) {
         if self.log.len() == LOG_MAX {
@@ -44,21 +67,29 @@ impl ArrivalLog {
         self.round_trip.mean() + self.round_trip.deviation().times(4) + Span::from_millis(400)
     }
 
-    /// Writes an acknowledgment of the newest arrivals.
-    pub fn acknowledge(&self, now: SessionTime, bytes: &mut Vec<u8>) {
-        let skip = self.log.len().saturating_sub(RECENT);
-        emit_feedback(self.oldest, self.oldest + skip as u64, now, self.log.range(skip..), bytes);
+    /// What to acknowledge now: everything since the last acknowledgment, and what the ones before it said.
+    pub fn acknowledge(&mut self, bytes_max: usize) -> impl Iterator<Item = Run> + use<> {
+        let next = self.next();
+        let from = self.reached[0].min(next.saturating_sub(RECENT)).max(self.oldest);
+        self.reached.rotate_left(1);
+        self.reached[REPEATED - 1] = next;
+        runs(from, next, bytes_max)
     }
 
-    /// Writes the oldest unconfirmed arrivals again, in at most so many bytes.
-    pub fn repeat(&mut self, now: SessionTime, bytes_max: usize, bytes: &mut Vec<u8>) {
+    /// What to repeat when that is due: the oldest that is unconfirmed, and what follows.
+    pub fn repeat(&mut self, now: SessionTime, bytes_max: usize) -> impl Iterator<Item = Run> + use<> {
         self.repeat_at = Some(now + self.repeat_after());
-        let count = (bytes_max.saturating_sub(64) / ARRIVAL_LEN).clamp(1, FEEDBACK_MAX).min(self.log.len());
-        emit_feedback(self.oldest, self.oldest, now, self.log.range(..count), bytes);
+        runs(self.oldest, self.next().min(self.oldest + REPAIR_MAX), bytes_max)
     }
 
-    /// The sender has arrivals in its books.
-    pub fn confirm(&mut self, confirm: &ConfirmFrame, now: SessionTime) {
+    /// Writes a run as a frame.
+    pub fn emit(&self, run: Run, now: SessionTime, bytes: &mut Vec<u8>) {
+        let skip = run.first.saturating_sub(self.oldest) as usize;
+        emit_feedback(self.oldest, run.first, now, self.log.range(skip..skip + run.count), bytes);
+    }
+
+    /// The sender has arrivals in its books. True if it misses some, so that they should be sent again at once.
+    pub fn confirm(&mut self, confirm: &ConfirmFrame, now: SessionTime) -> bool {
         let confirmed = confirm.next.saturating_sub(self.oldest).min(self.log.len() as u64);
         self.log.drain(..confirmed as usize);
         self.oldest += confirmed;
@@ -66,10 +97,20 @@ impl ArrivalLog {
         if round_trip >= Span::ZERO && confirmed > 0 {
             self.round_trip.sample(round_trip);
         }
-        if confirmed > 0 {
-            let wait = self.repeat_after();
-            self.repeat_at = if self.log.is_empty() { None } else { Some(now + wait) };
+        if self.log.is_empty() {
+            self.repeat_at = None;
+            return false;
         }
+        let wait = self.repeat_after();
+        if confirmed > 0 {
+            self.repeat_at = Some(now + wait);
+        }
+        let again = self.repaired.is_none_or(|(hole, at)| hole != self.oldest || now - at >= wait);
+        let repair = confirm.hole && again;
+        if repair {
+            self.repaired = Some((self.oldest, now));
+        }
+        repair
     }
 
     /// When unconfirmed arrivals are due to be repeated.
@@ -83,4 +124,11 @@ impl ArrivalLog {
     pub fn one_way(&self) -> Span {
         self.round_trip.mean().part(2)
     }
+}
+
+/// The numbers from `from` up to `to`, in runs that fit a frame in a datagram of so many bytes.
+fn runs(from: u64, to: u64, bytes_max: usize) -> impl Iterator<Item = Run> {
+    let room = bytes_max.saturating_sub(1 + FEEDBACK_LEN) / ARRIVAL_LEN;
+    let size = room.clamp(1, FEEDBACK_MAX);
+    (from..to).step_by(size).map(move |first| Run { first, count: size.min((to - first) as usize) })
 }

@@ -1,6 +1,6 @@
 //! What applications say to dead-reckoning machines and learn from them.
 
-use evenkeel_core::{Malformed, PeerId, Reader, Wire};
+use evenkeel_core::{Malformed, PeerId, Reader, SessionTime, Wire};
 
 use crate::config::Budget;
 use crate::fairness::PolicyKind;
@@ -49,8 +49,10 @@ pub enum DrEvent {
         from: PeerId,
         /// Of which entity.
         entity: EntityId,
-        /// Its number.
+        /// Its number; a relay numbers anew.
         seq: DrSeq,
+        /// When its owner made it.
+        generated: SessionTime,
         /// The vector as it is placed; `None` if a newer one had arrived before.
         placed: Option<DrVector>,
         /// Whether it came reliably, to introduce the entity.

@@ -33,6 +33,7 @@ pub mod config;
 pub mod divergence;
 pub mod fairness;
 pub mod history;
+mod intake;
 pub mod ledger;
 pub mod linear;
 pub mod message;

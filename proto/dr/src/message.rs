@@ -60,6 +60,8 @@ pub struct Arrival {
 
 /// The size of an arrival in a feedback frame.
 pub const ARRIVAL_LEN: usize = 4 + 4 + 8;
+/// The size of a feedback frame without its arrivals.
+pub const FEEDBACK_LEN: usize = 1 + 8 + 8 + 8 + 1;
 /// Arrivals in one feedback frame.
 pub const FEEDBACK_MAX: usize = 64;
 
@@ -96,6 +98,8 @@ pub struct ConfirmFrame {
     pub stamp: SessionTime,
     /// How long ago that feedback came.
     pub held: Span,
+    /// Whether later arrivals are known, but not this one.
+    pub hole: bool,
 }
 
 /// One frame.
@@ -240,12 +244,16 @@ pub fn emit_confirm(confirm: &ConfirmFrame, bytes: &mut Vec<u8>) {
     confirm.next.emit(bytes);
     confirm.stamp.emit(bytes);
     confirm.held.as_nanos().emit(bytes);
+    bytes.push(u8::from(confirm.hole));
 }
 
 fn parse_confirm(reader: &mut Reader<'_>) -> Result<ConfirmFrame, Malformed> {
     let (next, stamp, held) = (reader.read()?, reader.read()?, Span::from_nanos(reader.read()?));
-    let sane = is_sane_time(stamp) && held >= Span::ZERO;
-    if sane { Ok(ConfirmFrame { next, stamp, held }) } else { Err(Malformed::Field) }
+    let hole = reader.read::<u8>()?;
+    if !is_sane_time(stamp) || held < Span::ZERO || hole > 1 {
+        return Err(Malformed::Field);
+    }
+    Ok(ConfirmFrame { next, stamp, held, hole: hole == 1 })
 }
 
 /// Appends a recorded frame.

@@ -130,6 +130,16 @@ impl<C: SessionClock> DrPeer<C> {
             (Outward::Relay(uplink), Generated::First(frame)) => uplink.introduce(&frame, &mut self.outbox),
             (Outward::Relay(uplink), Generated::Next(frame)) => uplink.trigger(&frame, &mut self.outbox),
         }
+        self.start_over(now);
+    }
+
+    /// If the relay has missed too much to be told of it, it learns of every entity anew.
+    fn start_over(&mut self, now: SessionTime) {
+        if let Outward::Relay(uplink) = &mut self.outward
+            && uplink.gave_up()
+        {
+            uplink.join(self.owner.frames(now), &mut self.outbox);
+        }
     }
 
     fn expects(&self, from: PeerId, channel: Channel, frame: &Frame<'_>) -> bool {
@@ -152,10 +162,10 @@ impl<C: SessionClock> DrPeer<C> {
             Frame::Vector(vector) => self.receiver.on_vector(from, vector, false, now, &mut self.events),
             Frame::Introduce(vector) => self.receiver.on_vector(from, vector, true, now, &mut self.events),
             Frame::Ended { entity, .. } => self.receiver.on_ended(from, *entity, &mut self.events),
-            Frame::Confirm(confirm) => self.receiver.on_confirm(from, confirm, now),
+            Frame::Confirm(confirm) => self.receiver.on_confirm(from, confirm, now, &mut self.outbox),
             Frame::Feedback(feedback) => {
                 if let Outward::Direct(sender) = &mut self.outward {
-                    sender.on_feedback(from, feedback, now);
+                    sender.on_feedback(from, feedback, now, &mut self.outbox);
                 }
             }
             Frame::Recorded { entity, contiguous, newest } => {
@@ -240,6 +250,7 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
             Outward::Direct(sender) => sender.on_timeout(now, &mut self.outbox),
             Outward::Relay(uplink) => uplink.on_timeout(now, &mut self.outbox),
         }
+        self.start_over(now);
     }
 
     fn poll_transmit(&mut self, _now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {

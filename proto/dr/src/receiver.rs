@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use evenkeel_core::{PeerId, SessionTime, Vec3};
 
-use crate::arrivals::ArrivalLog;
+use crate::arrivals::{ArrivalLog, Run};
 use crate::command::DrEvent;
 use crate::message::{Arrival, ConfirmFrame, VectorFrame};
 use crate::outbox::Outbox;
@@ -32,6 +32,14 @@ struct Source {
     copies: BTreeMap<EntityId, EntityCopy>,
     log: ArrivalLog,
     noted: bool,
+}
+
+impl Source {
+    fn report(&self, to: PeerId, runs: impl Iterator<Item = Run>, now: SessionTime, outbox: &mut Outbox) {
+        for run in runs {
+            outbox.datagram(to, |bytes| self.log.emit(run, now, bytes));
+        }
+    }
 }
 
 /// All copies that a peer shows.
@@ -106,7 +114,8 @@ impl Receiver {
         source.noted = true;
         self.repeat_wake = source.log.repeat_at().map_or(self.repeat_wake, |at| at.min(self.repeat_wake));
         let placed = is_newest.then_some(placed);
-        events.push(DrEvent::Arrived { from, entity, seq, placed, introduction: introduce });
+        let generated = vector.generated;
+        events.push(DrEvent::Arrived { from, entity, seq, generated, placed, introduction: introduce });
     }
 
     /// An entity is no more.
@@ -116,10 +125,18 @@ impl Receiver {
         }
     }
 
-    /// The sender has our reports in its books.
-    pub fn on_confirm(&mut self, from: PeerId, confirm: &ConfirmFrame, now: SessionTime) {
-        if let Some(source) = self.sources.get_mut(&from) {
-            source.log.confirm(confirm, now);
+    /// The sender has our reports in its books; if it misses some, it gets them again.
+    pub fn on_confirm(
+        &mut self,
+        from: PeerId,
+        confirm: &ConfirmFrame,
+        now: SessionTime,
+        outbox: &mut Outbox,
+    ) {
+        let Some(source) = self.sources.get_mut(&from) else { return };
+        if source.log.confirm(confirm, now) {
+            let runs = source.log.repeat(now, outbox.datagram_max(from));
+            source.report(from, runs, now, outbox);
         }
     }
 
@@ -128,7 +145,8 @@ impl Receiver {
         if let Some(source) = self.sources.get_mut(&from)
             && core::mem::take(&mut source.noted)
         {
-            outbox.datagram(from, |bytes| source.log.acknowledge(now, bytes));
+            let runs = source.log.acknowledge(outbox.datagram_max(from));
+            source.report(from, runs, now, outbox);
         }
     }
 
@@ -139,8 +157,8 @@ impl Receiver {
         }
         for (peer, source) in &mut self.sources {
             if source.log.repeat_at().is_some_and(|at| at <= now) {
-                let bytes_max = outbox.datagram_max(*peer);
-                outbox.datagram(*peer, |bytes| source.log.repeat(now, bytes_max, bytes));
+                let runs = source.log.repeat(now, outbox.datagram_max(*peer));
+                source.report(*peer, runs, now, outbox);
             }
         }
         let next = self.sources.values().filter_map(|source| source.log.repeat_at()).min();

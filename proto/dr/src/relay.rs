@@ -8,7 +8,9 @@ use evenkeel_core::{
 
 use crate::command::{DrEvent, RelayCommand};
 use crate::config::DrConfig;
-use crate::ledger::{ErrorLedger, Life};
+use crate::history::Recorded;
+use crate::intake::{Intake, Numbering, OWNER_ENTITIES_MAX};
+use crate::ledger::ErrorLedger;
 use crate::message::{Frame, VectorFrame, emit_recorded, frames};
 use crate::outbox::Outbox;
 use crate::sender::Sender;
@@ -23,6 +25,7 @@ pub struct DrRelay<C = Synchronized> {
     clock: C,
     latest: LocalTime,
     sender: Sender,
+    intake: Intake,
     outbox: Outbox,
     /// Peers that came before there was a session time to introduce entities at.
     waiting: Vec<PeerId>,
@@ -44,6 +47,7 @@ impl<C: SessionClock> DrRelay<C> {
             clock,
             latest: LocalTime::MIN,
             sender: Sender::new(config.policy, config.budget, config.placement, config.seed),
+            intake: Intake::default(),
             outbox: Outbox::default(),
             waiting: Vec::new(),
         }
@@ -83,39 +87,65 @@ impl<C: SessionClock> DrRelay<C> {
         }
     }
 
-    fn on_vector(&mut self, from: PeerId, frame: &VectorFrame, now: SessionTime) {
-        let mut life = Life { entity: frame.entity, first: frame.first };
-        if self.sender.ledger().track(life).is_some_and(|track| track.owner == Some(from)) {
-            self.sender.trigger(frame, now, &mut self.outbox);
-        } else {
-            // Not introduced yet, somebody else's, or of a life that is over and settled: then its owner may forget it.
-            match self.sender.ledger().present(frame.entity) {
-                Some((present, track)) if track.owner == Some(from) && frame.seq < present.first => {
-                    life = present
-                }
-                _ => return,
+    fn on_introduce(&mut self, from: PeerId, frame: &VectorFrame, now: SessionTime) {
+        let ledger = self.sender.ledger();
+        self.intake.retain(|_, life| ledger.track(life).is_some());
+        let present = ledger.present(frame.entity);
+        let known =
+            self.intake.numbering(from, frame).filter(|n| present.is_some_and(|(life, _)| life == n.life));
+        let numbering = match (known, present) {
+            // The same life goes on after vectors that never came.
+            (Some(_), Some((life, track))) => {
+                Numbering::new(life, frame.seq, track.history.newest().0.next())
             }
-        }
-        if let Some(track) = self.sender.ledger().track(life) {
-            let contiguous = track.history.contiguous();
-            self.outbox.datagram(from, |bytes| emit_recorded(frame.entity, contiguous, frame.seq, bytes));
+            _ if self.intake.count(from) >= OWNER_ENTITIES_MAX => return,
+            _ => self.intake.fresh(frame),
+        };
+        let Some(taken) = numbering.incoming(frame) else { return };
+        if self.sender.introduce(Some(from), &taken, now, &mut self.outbox) {
+            self.intake.keep(from, frame, numbering);
+            self.intake.used(taken.seq);
         }
     }
 
-    fn owns(&self, peer: PeerId, entity: EntityId) -> bool {
-        self.sender.ledger().present(entity).is_some_and(|(_, track)| track.owner == Some(peer))
+    fn on_vector(&mut self, from: PeerId, frame: &VectorFrame, now: SessionTime) {
+        let VectorFrame { entity, seq, .. } = *frame;
+        let Some(numbering) = self.intake.numbering(from, frame) else {
+            // Not introduced yet; or of a life that is over, and then its owner may forget it.
+            if self.intake.is_over(from, frame) {
+                self.outbox.datagram(from, |bytes| emit_recorded(entity, seq, seq, bytes));
+            }
+            return;
+        };
+        let Some(taken) = numbering.incoming(frame) else { return };
+        let recorded = self.sender.trigger(&taken, now, &mut self.outbox);
+        let Some(track) = self.sender.ledger().track(numbering.life) else { return };
+        let contiguous = track.history.contiguous();
+        // Only what is in the exported path is recorded: what was refused must come again.
+        if recorded != Recorded::Ignored
+            || taken.seq <= contiguous
+            || track.history.vector(taken.seq).is_some()
+        {
+            self.intake.used(taken.seq);
+            let contiguous = numbering.outgoing(contiguous);
+            self.outbox.datagram(from, |bytes| emit_recorded(entity, contiguous, seq, bytes));
+        }
+    }
+
+    fn on_ended(&mut self, from: PeerId, entity: EntityId, last: DrSeq, at: SessionTime) {
+        let present = self.sender.ledger().present(entity).map(|(life, _)| life);
+        if let Some(numbering) = present.and_then(|life| self.intake.of_life(from, life)) {
+            let last = numbering.number(last).unwrap_or(numbering.life.first);
+            self.sender.end(entity, last, at, &mut self.outbox);
+        }
     }
 
     fn apply(&mut self, from: PeerId, frame: &Frame<'_>, now: SessionTime) {
         match frame {
             Frame::Vector(frame) => self.on_vector(from, frame, now),
-            Frame::Introduce(frame) => self.sender.introduce(Some(from), frame, now, &mut self.outbox),
-            Frame::Ended { entity, last, at } => {
-                if self.owns(from, *entity) {
-                    self.sender.end(*entity, *last, *at, &mut self.outbox);
-                }
-            }
-            Frame::Feedback(feedback) => self.sender.on_feedback(from, feedback, now),
+            Frame::Introduce(frame) => self.on_introduce(from, frame, now),
+            Frame::Ended { entity, last, at } => self.on_ended(from, *entity, *last, *at),
+            Frame::Feedback(feedback) => self.sender.on_feedback(from, feedback, now, &mut self.outbox),
             Frame::Confirm(_) | Frame::Recorded { .. } => {}
         }
     }
@@ -161,6 +191,7 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
                 self.sender.end(entity, DrSeq(0), now, &mut self.outbox);
             }
         }
+        self.intake.retain(|owner, _| owner != peer);
         self.sender.leave(peer);
         self.outbox.leave(peer);
         self.waiting.retain(|waiting| *waiting != peer);

@@ -10,20 +10,26 @@ use crate::config::Budget;
 use crate::fairness::{FairnessPolicy, PolicyKind, Review, SendPlan};
 use crate::history::Recorded;
 use crate::ledger::{Dispatch, ErrorLedger, Life};
-use crate::message::{ConfirmFrame, FeedbackFrame, VectorFrame, emit_confirm, emit_ended, emit_vector};
+use crate::message::{
+    Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, emit_confirm, emit_ended, emit_vector,
+};
 use crate::outbox::Outbox;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, EntityId};
 
 /// A report waits this long for a vector that its confirmation can ride on.
 const CONFIRM_AFTER: Span = Span::from_millis(200);
+/// Reports of one receiver that wait behind a hole; more are dropped, and come again.
+pub const EARLY_MAX: usize = 4096;
 /// Entities that one sender exports; more are not taken.
 pub const ENTITIES_MAX: usize = 4096;
 
 /// How far the reports of one receiver have been read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Books {
     next: u64,
+    /// Arrivals behind a hole, by number.
+    early: BTreeMap<u64, Arrival>,
     stamp: SessionTime,
     heard: SessionTime,
     confirm_at: Option<SessionTime>,
@@ -49,7 +55,7 @@ pub struct Sender {
     books: BTreeMap<PeerId, Books>,
     /// Reports to confirm, in order of time; void if that has happened by then.
     confirms: VecDeque<(SessionTime, PeerId)>,
-    timers: Timers<SessionTime, 3>,
+    timers: Timers<SessionTime, 4>,
     reviews: u64,
 }
 
@@ -107,7 +113,10 @@ impl Sender {
     pub fn join(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
         self.leave(receiver);
         self.ledger.join(receiver);
-        self.books.insert(receiver, Books { next: 0, stamp: now, heard: now, confirm_at: None });
+        self.books.insert(
+            receiver,
+            Books { next: 0, early: BTreeMap::new(), stamp: now, heard: now, confirm_at: None },
+        );
         let lives: Vec<Life> = self
             .ledger
             .lives()
@@ -125,20 +134,21 @@ impl Sender {
         self.books.remove(&receiver);
     }
 
-    /// A new entity, or one whose exported path goes on after a hole: everybody gets its first vector reliably.
+    /// A new entity, or one whose exported path goes on after a hole: everybody gets its first vector reliably. False
+    /// if it is neither.
     pub fn introduce(
         &mut self,
         owner: Option<PeerId>,
         frame: &VectorFrame,
         now: SessionTime,
         outbox: &mut Outbox,
-    ) {
+    ) -> bool {
         let life = Life { entity: frame.entity, first: frame.first };
         match self.ledger.present(frame.entity).map(|(life, track)| (life, track.owner)) {
-            Some((_, known)) if known != owner => return,
+            Some((_, known)) if known != owner => return false,
             Some((present, _)) if present == life => {
                 if !self.ledger.restart(frame, now) {
-                    return;
+                    return false;
                 }
             }
             // Its owner ends a life before it begins the next; the end of this one got lost with a connection.
@@ -146,10 +156,10 @@ impl Sender {
                 self.end(frame.entity, DrSeq(0), now, outbox);
                 self.ledger.introduce(owner, frame);
             }
-            Some(_) => return,
+            Some(_) => return false,
             None => {
                 if self.ledger.lives().count() >= ENTITIES_MAX || !self.ledger.introduce(owner, frame) {
-                    return;
+                    return false;
                 }
             }
         }
@@ -157,14 +167,13 @@ impl Sender {
         for receiver in receivers {
             self.introduce_to(life, receiver, now, outbox);
         }
+        true
     }
 
     fn introduce_to(&mut self, life: Life, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
         let newest = self.ledger.track(life).map(|track| track.history.newest().0);
         let Some(frame) = newest.and_then(|seq| self.ledger.frame(life, seq, now)) else { return };
-        let head_start = self.ledger.mean_error(life, now);
         let slot = self.ledger.open_pair(life, receiver);
-        self.ledger.account_mut(slot).head_start = head_start;
         self.ledger.account_mut(slot).open(Dispatch { seq: frame.seq, sent: now });
         outbox.reliable(receiver, |bytes| emit_vector(&frame, true, bytes));
     }
@@ -188,6 +197,7 @@ impl Sender {
             outbox.reliable(receiver, |bytes| emit_ended(entity, last, at, bytes));
         }
         self.ledger.end(entity, last, at);
+        self.rearm();
     }
 
     fn review(&mut self, triggered: Option<EntityId>, now: SessionTime, outbox: &mut Outbox) {
@@ -241,39 +251,57 @@ impl Sender {
     fn confirm(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
         let Some(books) = self.books.get_mut(&receiver) else { return };
         if books.confirm_at.take().is_some() {
-            let frame = ConfirmFrame { next: books.next, stamp: books.stamp, held: now - books.heard };
+            let Books { next, stamp, heard, ref early, .. } = *books;
+            let frame = ConfirmFrame { next, stamp, held: now - heard, hole: !early.is_empty() };
             outbox.datagram(receiver, |bytes| emit_confirm(&frame, bytes));
         }
     }
 
-    /// A receiver reports arrivals.
-    pub fn on_feedback(&mut self, from: PeerId, feedback: &FeedbackFrame<'_>, now: SessionTime) {
+    /// A receiver reports arrivals. They are settled in the order of their numbers; what comes before its turn waits.
+    pub fn on_feedback(
+        &mut self,
+        from: PeerId,
+        feedback: &FeedbackFrame<'_>,
+        now: SessionTime,
+        outbox: &mut Outbox,
+    ) {
         let Some(books) = self.books.get_mut(&from) else { return };
         (books.stamp, books.heard) = (feedback.stamp, now);
         if books.confirm_at.is_none() {
             books.confirm_at = Some(now + CONFIRM_AFTER);
             self.confirms.push_back((now + CONFIRM_AFTER, from));
         }
-        self.timers.set(Wake::Confirm, self.confirms.front().map(|(at, _)| *at));
         if feedback.oldest > books.next {
             // The receiver had to give up reports that never came through: their truth is lost.
             books.next = feedback.oldest;
+            books.early = books.early.split_off(&feedback.oldest);
             self.ledger.note_estimated();
         }
-        if feedback.first > books.next {
-            return; // A hole; the receiver repeats from what is confirmed.
-        }
-        let mut next = books.next;
-        for (number, arrival) in feedback.arrivals_from(next) {
-            next = number + 1;
-            if let Some(settled) = self.ledger.arrived(from, arrival.entity, arrival.seq, arrival.at, now) {
-                self.policy.on_settled(&settled);
+        let whole = books.early.is_empty();
+        for (number, arrival) in feedback.arrivals_from(books.next) {
+            if number < books.next {
+                continue; // It had come before its turn, and that is over.
+            }
+            if number > books.next {
+                if books.early.len() < EARLY_MAX {
+                    books.early.insert(number, arrival);
+                }
+                continue;
+            }
+            let mut turn = Some(arrival);
+            while let Some(arrival) = turn {
+                books.next += 1;
+                turn = books.early.remove(&books.next);
+                let Arrival { entity, seq, at } = arrival;
+                if let Some(settled) = self.ledger.arrived(from, entity, seq, at, now) {
+                    self.policy.on_settled(&settled);
+                }
             }
         }
-        if let Some(books) = self.books.get_mut(&from) {
-            books.next = next;
+        if whole && !books.early.is_empty() {
+            self.confirm(from, now, outbox); // A hole opened: the receiver should hear of it at once.
         }
-        self.timers.set(Wake::Review, self.policy.review_at());
+        self.rearm();
     }
 
     /// Sends what was held until now, asks the policy if it wants to be asked, confirms what found no ride.
@@ -288,6 +316,9 @@ impl Sender {
                     self.transmit(due.slot, due.dispatch.seq, now, outbox);
                 }
             }
+        }
+        if self.timers.expire(Wake::Burial, now) {
+            self.ledger.bury_overdue(now);
         }
         if self.timers.expire(Wake::Review, now) {
             self.review(None, now, outbox);
@@ -305,6 +336,7 @@ impl Sender {
     /// Every call that may change a reason to wake ends with this.
     fn rearm(&mut self) {
         self.timers.set(Wake::Held, self.due.peek().map(|Reverse(due)| due.dispatch.sent));
+        self.timers.set(Wake::Burial, self.ledger.next_burial());
         self.timers.set(Wake::Review, self.policy.review_at());
         self.timers.set(Wake::Confirm, self.confirms.front().map(|(at, _)| *at));
     }
@@ -321,6 +353,8 @@ impl Sender {
 enum Wake {
     /// A vector was held until now.
     Held,
+    /// The last reports on an ended life have been waited for long enough.
+    Burial,
     /// The policy asked to be asked.
     Review,
     /// A report found no vector that its confirmation could ride on.

@@ -11,11 +11,11 @@ use crate::message::{VectorFrame, emit_ended, emit_vector};
 use crate::outbox::Outbox;
 use crate::vector::{DrSeq, EntityId};
 
-/// Vectors that the relay has not recorded; when there are more, the entity is introduced anew and the relay settles
+/// Vectors that the relay has not recorded; when there are more, every entity is introduced anew and the relay settles
 /// what it misses by estimate.
 pub const UNRECORDED_MAX: usize = 1024;
 
-/// A vector that the relay never answers for is given up after so many repetitions; the relay then settles by estimate.
+/// A vector that the relay does not answer for is given up after so many repetitions, as if there were too many.
 const REPEATS_MAX: u32 = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,8 @@ pub struct Uplink {
     relay: PeerId,
     present: bool,
     unrecorded: VecDeque<Unrecorded>,
+    /// Some vector will never be recorded.
+    gave_up: bool,
     round_trip: DelayEstimate,
 }
 
@@ -38,7 +40,13 @@ impl Uplink {
     /// The way to this relay.
     #[must_use]
     pub fn new(relay: PeerId) -> Self {
-        Self { relay, present: false, unrecorded: VecDeque::new(), round_trip: DelayEstimate::default() }
+        Self {
+            relay,
+            present: false,
+            unrecorded: VecDeque::new(),
+            gave_up: false,
+            round_trip: DelayEstimate::default(),
+        }
     }
 
     /// The relay.
@@ -47,9 +55,15 @@ impl Uplink {
         self.relay
     }
 
-    /// The relay comes, or comes back: it learns of every entity.
+    /// Whether some vector will never be recorded, so that the relay must learn of every entity anew.
+    #[must_use]
+    pub const fn gave_up(&self) -> bool {
+        self.gave_up
+    }
+
+    /// The relay comes, or comes back, or has missed too much: it learns of every entity.
     pub fn join(&mut self, frames: impl Iterator<Item = VectorFrame>, outbox: &mut Outbox) {
-        self.present = true;
+        (self.present, self.gave_up) = (true, false);
         self.unrecorded.clear();
         for frame in frames {
             self.introduce(&frame, outbox);
@@ -75,11 +89,7 @@ impl Uplink {
             return;
         }
         if self.unrecorded.len() == UNRECORDED_MAX {
-            self.unrecorded.retain(|unrecorded| unrecorded.frame.entity != frame.entity);
-            if self.unrecorded.len() == UNRECORDED_MAX {
-                self.unrecorded.pop_front();
-            }
-            self.introduce(frame, outbox);
+            self.gave_up = true;
             return;
         }
         self.unrecorded.push_back(Unrecorded { frame: *frame, sent: frame.sent, repeats: 0 });
@@ -119,9 +129,8 @@ impl Uplink {
             let Some(mut first) = self.unrecorded.pop_front_if(|_| due) else { return };
             (first.sent, first.repeats) = (now, first.repeats + 1);
             outbox.datagram(self.relay, |bytes| emit_vector(&first.frame, false, bytes));
-            if first.repeats < REPEATS_MAX {
-                self.unrecorded.push_back(first);
-            }
+            self.gave_up |= first.repeats == REPEATS_MAX;
+            self.unrecorded.push_back(first);
         }
     }
 

@@ -146,7 +146,7 @@ proptest! {
         next: u64, stamp in time(), held in 0..i64::MAX, entity: u32, older: u32, newer: u32,
     ) {
         let (entity, older, newer) = (EntityId(entity), DrSeq(older), DrSeq(newer));
-        let confirm = ConfirmFrame { next, stamp, held: Span::from_nanos(held) };
+        let confirm = ConfirmFrame { next, stamp, held: Span::from_nanos(held), hole: next % 2 == 0 };
         let recorded = Frame::Recorded { entity, contiguous: older, newest: newer };
         let ended = Frame::Ended { entity, last: newer, at: stamp };
         let mut bytes = vec![VERSION];

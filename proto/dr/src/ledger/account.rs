@@ -22,6 +22,10 @@ pub const IN_FLIGHT_MAX: usize = 256;
 /// it were.
 pub const ARRIVALS_MAX: usize = 256;
 
+/// Vectors for which the error at their generation is remembered, per account; without it the error since then is
+/// taken to be the estimated part.
+pub(super) const MARKS_MAX: usize = 256;
+
 /// A DR vector on its way to a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Dispatch {
@@ -42,7 +46,7 @@ pub enum Flight {
 }
 
 /// What an estimate needs to know of the receiver and of now.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Outlook {
     pub(crate) now: SessionTime,
     pub(crate) delay: Span,
@@ -51,6 +55,14 @@ pub(crate) struct Outlook {
     pub(crate) placement: Placement,
     /// A vector that is about to be sent: counted as if it were.
     pub(crate) assumed: Option<Dispatch>,
+}
+
+/// An estimate for "now", and what it was made under.
+#[derive(Clone, Copy, Debug)]
+struct Memo {
+    outlook: Outlook,
+    flight: Flight,
+    cursor: Cursor,
 }
 
 /// The account of one entity at one receiver.
@@ -63,8 +75,6 @@ pub struct Account {
     pub(crate) held: Option<Dispatch>,
     pub(crate) last_sent: Option<Dispatch>,
     pub(crate) sent: u64,
-    /// What a late joiner is taken to have suffered before it came, when receivers are compared: as much as the others.
-    pub(crate) head_start: f64,
     cursor: Option<Cursor>,
     arrivals: VecDeque<(DrSeq, SessionTime)>,
     newest_arrived: Option<DrSeq>,
@@ -73,7 +83,7 @@ pub struct Account {
     /// The settled error at the generation of each exported vector, from the placed one on.
     marks: VecDeque<(DrSeq, f64)>,
     /// The last estimate for "now": a policy asks for it several times in one review.
-    memo: Cell<Option<(SessionTime, Flight, Cursor)>>,
+    memo: Cell<Option<Memo>>,
 }
 
 impl Account {
@@ -85,7 +95,6 @@ impl Account {
             held: None,
             last_sent: None,
             sent: 0,
-            head_start: 0.0,
             cursor: None,
             arrivals: VecDeque::new(),
             newest_arrived: None,
@@ -171,6 +180,9 @@ impl Account {
         {
             cursor.integrate_to(history, vector.generated);
             cursor.exported = seq;
+            if self.marks.len() == MARKS_MAX {
+                self.marks.pop_front();
+            }
             self.marks.push_back((seq, cursor.error));
         }
         cursor.integrate_to(history, to);
@@ -186,7 +198,7 @@ impl Account {
             self.estimate(history, outlook, Flight::Estimated, generated)
                 .map_or(settled, |cursor| cursor.error)
         } else {
-            self.marks.iter().find(|(seq, _)| *seq == cursor.placed).map_or(0.0, |(_, error)| *error)
+            self.marks.iter().find(|(seq, _)| *seq == cursor.placed).map_or(settled, |(_, error)| *error)
         };
         cursor.error - then
     }
@@ -217,16 +229,14 @@ impl Account {
         to: SessionTime,
     ) -> Option<Cursor> {
         let cursor = match self.memo.get() {
-            Some((at, known, cursor))
-                if (at, known) == (outlook.now, flight) && to >= at && outlook.assumed.is_none() =>
-            {
-                cursor
+            Some(memo) if memo.outlook == *outlook && memo.flight == flight && to >= outlook.now => {
+                memo.cursor
             }
             _ => self.cursor?,
         };
         let cursor = self.walk(cursor, history, outlook, flight, to);
-        if to == outlook.now && outlook.assumed.is_none() {
-            self.memo.set(Some((to, flight, cursor)));
+        if to == outlook.now {
+            self.memo.set(Some(Memo { outlook: *outlook, flight, cursor }));
         }
         Some(cursor)
     }
@@ -288,6 +298,7 @@ impl Account {
     fn expected(&self, outlook: &Outlook, flight: Flight) -> impl Iterator<Item = (DrSeq, SessionTime)> + '_ {
         let Outlook { now, delay, lost_after, known_until, .. } = *outlook;
         // What is reported is complete, so nothing else can have come before; unless it is taken to fly in no time.
+        let expected_delay = delay;
         let (delay, earliest) = match flight {
             Flight::Estimated => (delay, known_until),
             Flight::Instant => (Span::ZERO, SessionTime::MIN),
@@ -298,7 +309,10 @@ impl Account {
             .iter()
             .copied()
             .chain(outlook.assumed)
-            .filter(move |d| Some(d.seq) > self.newest_arrived && now - d.sent <= lost_after)
+            .filter(move |d| Some(d.seq) > self.newest_arrived)
+            // Lost is what is overdue although later arrivals have been reported. If nothing is reported, it is the
+            // reports that are late, and what is under way is taken to arrive.
+            .filter(move |d| now - d.sent <= lost_after || known_until < d.sent + expected_delay)
             .map(move |d| (d.seq, (d.sent + delay).max(earliest)))
             .peekable();
         core::iter::from_fn(move || match (reported.peek(), expected.peek()) {
@@ -308,7 +322,12 @@ impl Account {
         })
     }
 
-    /// The error that is settled, and up to when.
+    /// The error that is settled; 0 before the first arrival.
+    pub(crate) fn settled_error(&self) -> f64 {
+        self.cursor.map_or(0.0, |cursor| cursor.error)
+    }
+
+    /// The error that is settled, and up to when. Exact for receivers that place globally or locally.
     #[must_use]
     pub fn settled(&self) -> Option<(f64, SessionTime)> {
         self.cursor.map(|cursor| (cursor.error, cursor.at))

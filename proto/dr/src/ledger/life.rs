@@ -2,8 +2,8 @@
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
+use super::ErrorLedger;
 use super::account::Flight;
-use super::{ErrorLedger, Outlook};
 use crate::history::{HISTORY_MAX, History, Recorded};
 use crate::message::VectorFrame;
 use crate::vector::{DrSeq, EntityId};
@@ -123,12 +123,24 @@ impl ErrorLedger {
         }
         self.settle_life(life, at);
         self.ended.push_back(life);
-        while let Some(oldest) = self.ended.front().copied() {
-            let end = self.tracks.get(&oldest).and_then(|track| track.history.ended());
-            if self.ended.len() <= ENDED_MAX && end.is_some_and(|end| at - end <= LINGER) {
-                break;
-            }
-            self.ended.pop_front();
+        if self.ended.len() > ENDED_MAX
+            && let Some(oldest) = self.ended.pop_front()
+        {
+            self.bury(oldest);
+        }
+    }
+
+    /// When the oldest ended life has waited long enough.
+    pub(crate) fn next_burial(&self) -> Option<SessionTime> {
+        let oldest = self.tracks.get(self.ended.front()?)?;
+        oldest.history.ended().map(|end| end + LINGER)
+    }
+
+    /// Settles the ended lives that have waited long enough.
+    pub(crate) fn bury_overdue(&mut self, now: SessionTime) {
+        while self.next_burial().is_some_and(|at| at <= now)
+            && let Some(oldest) = self.ended.pop_front()
+        {
             self.bury(oldest);
         }
     }
@@ -139,11 +151,11 @@ impl ErrorLedger {
         let end = track.history.ended().unwrap_or(SessionTime::MAX);
         for slot in track.slots {
             let account = self.account(slot);
-            let (receiver, sent) = (account.receiver, account.sent);
+            let (receiver, sent, settled) = (account.receiver, account.sent, account.settled_error());
             let outlook = self.outlook(receiver, end);
             let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, end);
             let link = self.links.get_mut(&receiver).expect("an account's receiver is here");
-            link.closed += cursor.map_or(0.0, |cursor| cursor.error);
+            link.settled += cursor.map_or(0.0, |cursor| cursor.error - settled);
             link.closed_sent += sent;
             self.close(slot);
         }
@@ -154,8 +166,8 @@ impl ErrorLedger {
         let Some(track) = self.tracks.get(&life) else { return };
         for &slot in &track.slots {
             let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
-            let link = self.links.get(&account.receiver).expect("an account's receiver is here");
-            account.settle(&track.history, &link.outlook(now, self.placement));
+            let link = self.links.get_mut(&account.receiver).expect("an account's receiver is here");
+            link.settle(account, &track.history, now, self.placement);
         }
     }
 
@@ -186,26 +198,14 @@ impl ErrorLedger {
         let Some(track) = self.tracks.get(&life) else { return };
         for &slot in &track.slots {
             let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
-            let link = self.links.get(&account.receiver).expect("an account's receiver is here");
-            let outlook: Outlook = link.outlook(now, self.placement);
+            let link = self.links.get_mut(&account.receiver).expect("an account's receiver is here");
             if account.settled().is_some_and(|(_, at)| at < until) {
-                account.give_up(&track.history, &outlook, until);
+                let before = account.settled_error();
+                account.give_up(&track.history, &link.outlook(now, self.placement), until);
+                link.settled += account.settled_error() - before;
                 self.estimated += 1;
             }
         }
-    }
-
-    /// The mean error of a life's receivers that have reported, by which a newcomer is measured; 0 if there are none.
-    pub(crate) fn mean_error(&self, life: Life, now: SessionTime) -> f64 {
-        let Some(track) = self.tracks.get(&life) else { return 0.0 };
-        let error = |&slot: &usize| {
-            let account = self.account(slot);
-            let outlook = self.outlook(account.receiver, now);
-            let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
-            Some(account.head_start + cursor.error)
-        };
-        let (sum, count) = track.slots.iter().filter_map(error).fold((0.0, 0u32), |(s, n), e| (s + e, n + 1));
-        if count == 0 { 0.0 } else { sum / f64::from(count) }
     }
 
     /// What was held for an entity is dropped.

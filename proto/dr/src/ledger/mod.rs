@@ -17,6 +17,7 @@ pub use cursor::Cursor;
 pub(crate) use life::Track;
 pub use life::{ENDED_MAX, LINGER, Life};
 
+use crate::history::History;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, EntityId};
 
@@ -27,8 +28,11 @@ struct Link {
     round_trip: DelayEstimate,
     /// Every arrival up to here has been reported.
     known_until: SessionTime,
-    /// Error of lives that are settled and over, and the vectors sent for them.
-    closed: f64,
+    /// Settled error over all lives, those that are over included.
+    settled: f64,
+    /// What a late joiner is taken to have suffered before it came, when receivers are compared: as much as the others.
+    head_start: f64,
+    /// Vectors sent for lives that are over.
     closed_sent: u64,
     /// Reported arrival times that could not be true.
     clamped: u64,
@@ -41,6 +45,13 @@ impl Link {
             return Span::MAX;
         }
         self.round_trip.mean() + self.round_trip.deviation().times(6) + Span::from_millis(60)
+    }
+
+    /// Settles an account of this receiver as far as is known.
+    fn settle(&mut self, account: &mut Account, history: &History, now: SessionTime, placement: Placement) {
+        let before = account.settled_error();
+        account.settle(history, &self.outlook(now, placement));
+        self.settled += account.settled_error() - before;
     }
 
     fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {
@@ -104,11 +115,14 @@ impl ErrorLedger {
 
     /// A receiver comes.
     pub(crate) fn join(&mut self, receiver: PeerId) {
+        let others = self.links.len().max(1) as f64;
+        let head_start = self.links.values().map(|link| link.head_start + link.settled).sum::<f64>() / others;
         self.links.entry(receiver).or_insert(Link {
             delay: DelayEstimate::default(),
             round_trip: DelayEstimate::default(),
             known_until: SessionTime::MIN,
-            closed: 0.0,
+            settled: 0.0,
+            head_start,
             closed_sent: 0,
             clamped: 0,
         });
@@ -178,7 +192,7 @@ impl ErrorLedger {
             link.round_trip.sample(now - dispatch.sent);
         }
         let history = &self.tracks.get(&account.life)?.history;
-        account.settle(history, &link.outlook(now, self.placement));
+        link.settle(account, history, now, self.placement);
         let account = account.id;
         dispatch.map(|Dispatch { sent, .. }| Settlement {
             entity,
@@ -204,14 +218,20 @@ impl ErrorLedger {
         let Some(link) = self.links.get(&receiver) else { return 0.0 };
         let outlook = link.outlook(now, self.placement);
         let accounts = self.accounts.iter().flatten().filter(|account| account.receiver == receiver);
-        let open: f64 = accounts
+        let estimated: f64 = accounts
             .filter_map(|account| {
                 let history = &self.tracks.get(&account.life)?.history;
-                account.estimate(history, &outlook, Flight::Estimated, now)
+                let cursor = account.estimate(history, &outlook, Flight::Estimated, now)?;
+                Some(cursor.error - account.settled_error())
             })
-            .map(|cursor| cursor.error)
             .sum();
-        link.closed + open
+        link.settled + estimated
+    }
+
+    /// What a receiver is taken to have suffered beside one account, when receivers are compared.
+    pub(crate) fn elsewhere(&self, account: &Account) -> f64 {
+        let link = self.links.get(&account.receiver).expect("an account's receiver is here");
+        link.head_start + link.settled - account.settled_error()
     }
 
     /// DR vectors sent to a receiver, introductions not counted.

@@ -1,0 +1,103 @@
+//! What a relay takes from its owners, in numbers of its own.
+//!
+//! Owners number their vectors as they like: a player that comes back after a crash begins at 0 again, and a hostile one
+//! begins anywhere. Towards the receivers the relay gives each life numbers that are larger than all before, so that
+//! nothing that is left of an earlier life on the network can be taken for the next.
+
+use std::collections::BTreeMap;
+
+use evenkeel_core::PeerId;
+
+use crate::ledger::Life;
+use crate::message::VectorFrame;
+use crate::vector::{DrSeq, EntityId};
+
+/// Entities of one owner; more are not taken, so that nobody fills a room alone.
+pub(crate) const OWNER_ENTITIES_MAX: usize = 256;
+
+/// A life at its owner: the first number that the owner gave it.
+type Owned = (PeerId, EntityId, DrSeq);
+
+/// How the numbers of an owner's life become those of the relay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Numbering {
+    pub(crate) life: Life,
+    offset: i64,
+}
+
+impl Numbering {
+    /// The numbering under which the owner's vector `from` is the relay's vector `to`.
+    pub(crate) fn new(life: Life, from: DrSeq, to: DrSeq) -> Self {
+        Self { life, offset: i64::from(to.0) - i64::from(from.0) }
+    }
+
+    /// A vector in the relay's numbers; `None` if it is from before where the numbering begins, or beyond all numbers.
+    pub(crate) fn incoming(&self, frame: &VectorFrame) -> Option<VectorFrame> {
+        let seq = self.number(frame.seq)?;
+        Some(VectorFrame { first: self.life.first, seq, ..*frame })
+    }
+
+    /// A number of the owner's in the relay's numbers.
+    pub(crate) fn number(&self, seq: DrSeq) -> Option<DrSeq> {
+        let seq = u32::try_from(i64::from(seq.0) + self.offset).ok().map(DrSeq)?;
+        (seq >= self.life.first && seq.0 < u32::MAX).then_some(seq)
+    }
+
+    /// A number of the relay's in the owner's numbers.
+    pub(crate) fn outgoing(&self, seq: DrSeq) -> DrSeq {
+        DrSeq(u32::try_from(i64::from(seq.0) - self.offset).unwrap_or(0))
+    }
+}
+
+/// The numberings of all lives that owners may still send vectors of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Intake {
+    numberings: BTreeMap<Owned, Numbering>,
+    next: DrSeq,
+}
+
+impl Intake {
+    /// The numbering of the life that a vector belongs to.
+    pub(crate) fn numbering(&self, owner: PeerId, frame: &VectorFrame) -> Option<Numbering> {
+        self.numberings.get(&(owner, frame.entity, frame.first)).copied()
+    }
+
+    /// The numbering of one of the relay's lives.
+    pub(crate) fn of_life(&self, owner: PeerId, life: Life) -> Option<Numbering> {
+        let entity = life.entity;
+        let all = self.numberings.range((owner, entity, DrSeq(0))..=(owner, entity, DrSeq(u32::MAX)));
+        all.map(|(_, numbering)| *numbering).find(|numbering| numbering.life == life)
+    }
+
+    /// Whether the owner has begun a later life under that name.
+    pub(crate) fn is_over(&self, owner: PeerId, frame: &VectorFrame) -> bool {
+        let (from, to) = (frame.first.next(), DrSeq(u32::MAX));
+        self.numberings.range((owner, frame.entity, from)..=(owner, frame.entity, to)).next().is_some()
+    }
+
+    /// A new life, with numbers that are larger than all before.
+    pub(crate) fn fresh(&self, frame: &VectorFrame) -> Numbering {
+        Numbering::new(Life { entity: frame.entity, first: self.next }, frame.seq, self.next)
+    }
+
+    /// The numbering holds for the life that a vector belongs to.
+    pub(crate) fn keep(&mut self, owner: PeerId, frame: &VectorFrame, numbering: Numbering) {
+        self.numberings.insert((owner, frame.entity, frame.first), numbering);
+    }
+
+    /// A number has been used.
+    pub(crate) fn used(&mut self, seq: DrSeq) {
+        self.next = self.next.max(seq.next());
+    }
+
+    /// How many lives an owner has.
+    pub(crate) fn count(&self, owner: PeerId) -> usize {
+        let (low, high) = (EntityId(0), EntityId(u32::MAX));
+        self.numberings.range((owner, low, DrSeq(0))..=(owner, high, DrSeq(u32::MAX))).count()
+    }
+
+    /// Forgets what is not wanted any more.
+    pub(crate) fn retain(&mut self, keep: impl Fn(PeerId, Life) -> bool) {
+        self.numberings.retain(|(owner, ..), numbering| keep(*owner, numbering.life));
+    }
+}
