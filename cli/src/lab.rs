@@ -7,6 +7,7 @@ mod scenario;
 mod tables;
 
 use clap::Subcommand;
+use evenkeel_lab::claims::Claim;
 use evenkeel_lab::files::WriteError;
 
 use crate::failure::Failure;
@@ -52,4 +53,14 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
 
 fn refused(error: WriteError) -> Failure {
     Failure::mistake(format!("--out: {error}"))
+}
+
+/// Fails if a verdict is not the recorded one.
+fn verdicts<'a>(claims: impl IntoIterator<Item = &'a Claim>) -> Result<(), Failure> {
+    let changed = claims.into_iter().filter(|claim| !claim.is_as_expected());
+    let changed: Vec<_> = changed.map(|claim| &*claim.id).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Changed(format!("not the recorded verdict: {}", changed.join(", "))))
 }

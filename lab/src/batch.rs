@@ -9,7 +9,7 @@ use crate::dr::{RunFigures, run_unless};
 use crate::parallel::{self, Cancelled, Progress};
 use crate::scenario::Scenario;
 
-/// What no policy can go below: everything sent to everybody at once.
+/// What is left if every vector is sent to everybody at once.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Floor {
     /// The seed of the run.

@@ -1,4 +1,4 @@
-//! The lab: scenarios, the papers' figures and claims, and the report, all run by the machines that serve players.
+//! The lab: scenarios, the papers' figures and claims, and the report, all run by real protocol machines.
 //!
 //! - [`scenario`]: a scenario file, checked; [`batch`] runs all of its policies and seeds.
 //! - [`dr`]: one run: a world from a scenario, and the simulator's own truth beside the sender's ledger.

@@ -46,10 +46,5 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     } else {
         output::print(&tables::claims(&claims))?;
     }
-    let changed: Vec<_> =
-        claims.iter().filter(|claim| !claim.is_as_expected()).map(|claim| &*claim.id).collect();
-    if changed.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::Changed(format!("not the recorded verdict: {}", changed.join(", "))))
+    super::verdicts(claims)
 }

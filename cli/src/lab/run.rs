@@ -53,6 +53,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     };
     files::write_all(&args.out, &report::files(&figures, &provenance)).map_err(super::refused)?;
     eprintln!("report: {}", args.out.join("index.html").display());
+    let verdicts = super::verdicts(figures.iter().flat_map(|figure| &figure.claims));
     if args.json {
         let figures: Vec<_> = figures
             .iter()
@@ -61,7 +62,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
                         "table": figure.table, "claims": figure.claims })
             })
             .collect();
-        return output::print_json(&json!({ "figures": figures }));
+        output::print_json(&json!({ "figures": figures }))?;
+    } else {
+        output::print(&figures.iter().map(tables::figure).collect::<String>())?;
     }
-    output::print(&figures.iter().map(tables::figure).collect::<String>())
+    verdicts
 }

@@ -61,12 +61,6 @@ impl Liar {
         *bytes = forged;
         acknowledges
     }
-
-    /// Where the liar sees somebody else's entity: lying does not change that.
-    #[must_use]
-    pub const fn honest(&self) -> &DrPeer {
-        &self.peer
-    }
 }
 
 impl Endpoint for Liar {

@@ -1,8 +1,6 @@
 //! The machines of a dead-reckoning world under one roof, because a world has one type of node.
 
-use evenkeel_core::{
-    Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, SessionTime, Wire,
-};
+use evenkeel_core::{Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, Wire};
 use evenkeel_dr::ledger::ErrorLedger;
 use evenkeel_dr::{DrCommand, DrEvent, DrPeer, DrRelay, RelayCommand};
 
@@ -37,12 +35,6 @@ impl DrNode {
             Self::Relay(relay) => Some(relay.ledger()),
             Self::Liar(_) => None,
         }
-    }
-
-    /// What the sender believes a receiver's accumulated error to be.
-    #[must_use]
-    pub fn known_error(&self, receiver: PeerId, now: SessionTime) -> f64 {
-        self.ledger().map_or(0.0, |ledger| ledger.accumulated(receiver, now))
     }
 }
 

@@ -231,7 +231,8 @@ impl<'a> Run<'a> {
         match turn {
             Turn::WarmedUp => {
                 self.truth.reset(now);
-                self.before = (0..self.scenario.receivers.len()).map(|index| self.known(index)).collect();
+                let known = |index: usize| self.after[index].unwrap_or_else(|| self.known(index));
+                self.before = (0..self.scenario.receivers.len()).map(known).collect();
             }
             Turn::Joins(index) => self.stage.world.join(sender, self.stage.receivers[index], DATAGRAM_MAX),
             Turn::Leaves(index) => {

@@ -200,7 +200,7 @@ impl Observer<DrNode> for Truth {
                 }
                 self.arrived(node, entity, generated, placed, now);
             }
-            DrEvent::Generated { .. } | DrEvent::Ended { .. } => {}
+            DrEvent::Generated { .. } | DrEvent::Ended { .. } | DrEvent::Stalled { .. } => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The papers, figure by figure, re-run by the machines that serve players.
+//! The papers, figure by figure, re-run by real protocol machines.
 
 mod aggarwal05;
 mod banavar05;

@@ -36,7 +36,7 @@ pub(super) fn index(figures: &[Figure], provenance: &Provenance) -> String {
                 header {
                     h1 { "The papers, re-run" }
                     p {
-                        "Every figure here was made by the same machines that serve players, driven by the simulator. "
+                        "Every figure here was made by real protocol machines that send and receive real bytes, driven by the simulator. "
                         "Of " (claims.len()) " claims, " (count("holds")) " hold, " (count("differs"))
                         " hold only under a reading that is stated, and " (count("fails")) " fail."
                     }

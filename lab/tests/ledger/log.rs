@@ -122,7 +122,7 @@ impl Observer<DrNode> for Log {
                 let arrived = Arrived { at: session(at), generated, placed };
                 self.arrivals.entry((node, entity)).or_default().push(arrived);
             }
-            DrEvent::Generated { .. } | DrEvent::Ended { .. } => {}
+            DrEvent::Generated { .. } | DrEvent::Ended { .. } | DrEvent::Stalled { .. } => {}
         }
     }
 }

@@ -29,9 +29,6 @@ pub enum Rejected {
     /// It came on the wrong channel, or from a peer without that role.
     #[error("a message of this kind is not expected from this peer on this channel")]
     Unexpected,
-    /// Taking it would pass one of the machine's limits.
-    #[error("a limit of this machine is reached")]
-    LimitReached,
     /// There is no session time yet to read it by.
     #[error("the session clock is not fixed yet")]
     NoSessionTime,

@@ -58,6 +58,12 @@ pub enum DrEvent {
         /// Whether it came reliably, to introduce the entity.
         introduction: bool,
     },
+    /// A peer does not take what must not be lost, and is told nothing more. Whoever drives this machine should let it
+    /// go; if it joins again, it starts anew.
+    Stalled {
+        /// Who.
+        peer: PeerId,
+    },
     /// An entity is no more.
     Ended {
         /// From whom it came.

@@ -131,22 +131,32 @@ impl Divergence {
     fn panel(&self, from: f64, to: f64) -> f64 {
         let closest = self.closest(from, to);
         let scale = self.kronrod(from, to).0;
+        let tolerance = Tolerance { scale: TOLERANCE * scale, noise: 8.0 * f64::EPSILON * self.size(to) };
         let mut halvings = HALVINGS_MAX;
-        self.refine(from, closest, scale, &mut halvings) + self.refine(closest, to, scale, &mut halvings)
+        self.refine(from, closest, tolerance, &mut halvings)
+            + self.refine(closest, to, tolerance, &mut halvings)
     }
 
-    /// The integral over a part of a panel whose integral is about `scale`, halved until the two rules agree.
-    fn refine(&self, low: f64, high: f64, scale: f64, halvings: &mut u32) -> f64 {
+    /// The size of the numbers that the distance after `t` seconds is computed from.
+    fn size(&self, t: f64) -> f64 {
+        let swung =
+            if self.turn_rates[0] == self.turn_rates[1] { 0.0 } else { self.second_velocity.length() };
+        self.position.length() + (self.velocity.length() + swung + 0.5 * t * self.acceleration.length()) * t
+    }
+
+    /// The integral over a part of a panel, halved until the two rules agree.
+    fn refine(&self, low: f64, high: f64, tolerance: Tolerance, halvings: &mut u32) -> f64 {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {
             return 0.0;
         }
         let (fine, coarse) = self.kronrod(low, high);
-        if *halvings == 0 || (fine - coarse).abs() <= TOLERANCE * scale {
+        let enough = tolerance.scale.max(tolerance.noise * (high - low));
+        if *halvings == 0 || (fine - coarse).abs() <= enough {
             return fine;
         }
         *halvings -= 1;
-        self.refine(low, middle, scale, halvings) + self.refine(middle, high, scale, halvings)
+        self.refine(low, middle, tolerance, halvings) + self.refine(middle, high, tolerance, halvings)
     }
 
     /// Where in [from, to] the distance is least, if that is inside and the distance falls before and rises after;
@@ -185,6 +195,15 @@ impl Divergence {
         }
         (fine * half, coarse * half)
     }
+}
+
+/// How well the two rules must agree on a part of a panel.
+#[derive(Clone, Copy)]
+struct Tolerance {
+    /// In units x seconds.
+    scale: f64,
+    /// The rounding of the distance itself, in units: beyond that, halving does not help.
+    noise: f64,
 }
 
 /// Longest panel of the quadrature, in seconds.

@@ -6,9 +6,10 @@ use evenkeel_core::{Channel, PeerId};
 
 use crate::message::VERSION;
 
-/// Full datagrams that wait for one peer; when there are more, the oldest is dropped and counted.
+/// Full datagrams that wait for one peer; when there are more, the oldest is dropped, as a network would.
 pub const DATAGRAMS_MAX: usize = 64;
-/// Reliable messages that wait for one peer; when there are more, the newest is refused and counted.
+/// Reliable messages that wait for one peer; with more it counts as stalled: nothing more is queued for it until it joins
+/// again, because a reliable channel with a gap would be a lie.
 pub const RELIABLE_MAX: usize = 8192;
 
 #[derive(Clone, Debug)]
@@ -19,6 +20,7 @@ struct Queue {
     full: VecDeque<Vec<u8>>,
     reliable: VecDeque<Vec<u8>>,
     listed: bool,
+    stalled: bool,
 }
 
 /// The queues of all peers.
@@ -28,7 +30,7 @@ pub struct Outbox {
     /// Peers with something to send, in the order in which they came to have it.
     ready: VecDeque<PeerId>,
     frame: Vec<u8>,
-    dropped: u64,
+    stalled: Vec<PeerId>,
 }
 
 impl Outbox {
@@ -41,6 +43,7 @@ impl Outbox {
             full: VecDeque::new(),
             reliable: VecDeque::new(),
             listed,
+            stalled: false,
         };
         self.queues.insert(peer, queue);
     }
@@ -48,6 +51,7 @@ impl Outbox {
     /// A peer goes.
     pub fn leave(&mut self, peer: PeerId) {
         self.queues.remove(&peer);
+        self.stalled.retain(|stalled| *stalled != peer);
         self.ready.retain(|ready| *ready != peer);
     }
 
@@ -69,13 +73,11 @@ impl Outbox {
         self.frame.clear();
         emit(&mut self.frame);
         if 1 + self.frame.len() > queue.datagram_max {
-            self.dropped += 1;
-            return;
+            return; // It could never be sent; the ledger sees it as lost.
         }
         if !queue.datagram.is_empty() && queue.datagram.len() + self.frame.len() > queue.datagram_max {
             if queue.full.len() == DATAGRAMS_MAX {
                 queue.full.pop_front();
-                self.dropped += 1;
             }
             queue.full.push_back(core::mem::take(&mut queue.datagram));
         }
@@ -91,8 +93,10 @@ impl Outbox {
     /// Puts a frame on the reliable channel to a peer.
     pub fn reliable(&mut self, peer: PeerId, emit: impl FnOnce(&mut Vec<u8>)) {
         let Some(queue) = self.queues.get_mut(&peer) else { return };
-        if queue.reliable.len() == RELIABLE_MAX {
-            self.dropped += 1;
+        if queue.stalled || queue.reliable.len() == RELIABLE_MAX {
+            if !core::mem::replace(&mut queue.stalled, true) {
+                self.stalled.push(peer);
+            }
             return;
         }
         let mut message = vec![VERSION];
@@ -127,9 +131,8 @@ impl Outbox {
         None
     }
 
-    /// Messages that did not fit anywhere.
-    #[must_use]
-    pub const fn dropped(&self) -> u64 {
-        self.dropped
+    /// A peer that stalled since the last time that this was asked.
+    pub fn poll_stalled(&mut self) -> Option<PeerId> {
+        self.stalled.pop()
     }
 }

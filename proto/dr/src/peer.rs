@@ -258,7 +258,7 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
     }
 
     fn poll_event(&mut self) -> Option<DrEvent> {
-        self.events.poll()
+        self.events.poll().or_else(|| self.outbox.poll_stalled().map(|peer| DrEvent::Stalled { peer }))
     }
 
     fn poll_timeout(&self) -> Option<LocalTime> {

@@ -188,7 +188,6 @@ impl Receiver {
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     queue: VecDeque<DrEvent>,
-    dropped: u64,
 }
 
 impl Events {
@@ -196,7 +195,6 @@ impl Events {
     pub fn push(&mut self, event: DrEvent) {
         if self.queue.len() == EVENTS_MAX {
             self.queue.pop_front();
-            self.dropped += 1;
         }
         self.queue.push_back(event);
     }

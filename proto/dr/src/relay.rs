@@ -213,7 +213,7 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
     }
 
     fn poll_event(&mut self) -> Option<DrEvent> {
-        None
+        self.outbox.poll_stalled().map(|peer| DrEvent::Stalled { peer })
     }
 
     fn poll_timeout(&self) -> Option<LocalTime> {

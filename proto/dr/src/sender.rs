@@ -84,12 +84,6 @@ impl Sender {
         &self.ledger
     }
 
-    /// The policy that decides.
-    #[must_use]
-    pub const fn policy(&self) -> PolicyKind {
-        self.kind
-    }
-
     /// Another policy decides from now on; what the old one held back is dropped.
     pub fn switch(&mut self, kind: PolicyKind, budget: Budget) {
         self.kind = kind;
@@ -101,12 +95,6 @@ impl Sender {
             self.ledger.flush_held(entity);
         }
         self.rearm();
-    }
-
-    /// DR vectors sent to a receiver, introductions not counted.
-    #[must_use]
-    pub fn sent_to(&self, receiver: PeerId) -> u64 {
-        self.ledger.sent_to(receiver)
     }
 
     /// A receiver comes: it gets each entity's newest vector.
@@ -174,7 +162,7 @@ impl Sender {
         let newest = self.ledger.track(life).map(|track| track.history.newest().0);
         let Some(frame) = newest.and_then(|seq| self.ledger.frame(life, seq, now)) else { return };
         let slot = self.ledger.open_pair(life, receiver);
-        self.ledger.account_mut(slot).open(Dispatch { seq: frame.seq, sent: now });
+        self.ledger.dispatch(slot, Dispatch { seq: frame.seq, sent: now });
         outbox.reliable(receiver, |bytes| emit_vector(&frame, true, bytes));
     }
 
@@ -241,9 +229,8 @@ impl Sender {
         let account = self.ledger.account(slot);
         let (life, receiver) = (account.life, account.receiver);
         let Some(frame) = self.ledger.frame(life, seq, now) else { return };
-        let account = self.ledger.account_mut(slot);
-        account.open(Dispatch { seq, sent: now });
-        account.sent += 1;
+        self.ledger.dispatch(slot, Dispatch { seq, sent: now });
+        self.ledger.account_mut(slot).sent += 1;
         self.confirm(receiver, now, outbox);
         outbox.datagram(receiver, |bytes| emit_vector(&frame, false, bytes));
     }

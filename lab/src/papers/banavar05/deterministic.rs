@@ -162,7 +162,11 @@ fn claim(
 
 fn spread_claims(measured: &[Measured]) -> Vec<Claim> {
     let [base, third, pa, pi, pt, mix] = measured else { return Vec::new() };
-    let best = [pi, pt, mix].iter().all(|other| pa.std() <= other.std());
+    let keeps_mean = |policy: &Measured| policy.mean() <= 1.1 * third.mean();
+    let others = [pi, pt, mix];
+    let best = others.iter().all(|other| pa.std() <= other.std());
+    let best_with_mean = keeps_mean(pa)
+        && others.iter().filter(|other| keeps_mean(other)).all(|other| pa.std() <= other.std());
     vec![
         claim(
             "fig3.19",
@@ -182,14 +186,16 @@ fn spread_claims(measured: &[Measured]) -> Vec<Claim> {
             2,
             "Of all weights, accumulated export error alone performs best.",
             format!(
-                "spread / mean relative to 1/3 base: PA {}, PI {}, PT {}, equal mix {}",
+                "spread / mean relative to 1/3 base: PA {}, PI {}, PT {}, equal mix {}. PI spreads less at a much \
+                 higher mean, so it holds only among those that keep the mean within 10 % (PI with waits bounded at \
+                 four times an equal share; unbounded, as printed, it starves receivers)",
                 ratio_pair(pa, third),
                 ratio_pair(pi, third),
                 ratio_pair(pt, third),
                 ratio_pair(mix, third)
             ),
-            Verdict::of(best),
-            Verdict::Holds,
+            Verdict::read(best, best_with_mean),
+            Verdict::Differs,
         ),
     ]
 }

@@ -4,9 +4,13 @@
 use super::frequency::Weights;
 use super::{FairnessPolicy, PairStates, Review, SendPlan};
 
-/// A receiver waits for at most this many triggers. With instantaneous error as the weight, the papers' rule can give
-/// a receiver that happens to have none a frequency of zero, and so never send to it again.
-pub const TRIGGERS_MAX: u64 = 64;
+/// A receiver waits at most so many times as long as with equal shares. Deviation: the papers' rule has no bound, and
+/// with instantaneous error as the weight it gives a receiver that happens to have none a frequency of zero, and so
+/// never sends to it again.
+pub const PATIENCE: f64 = 4.0;
+
+/// With a budget of next to nothing, even equal shares are rare; nobody waits for more triggers than this.
+const INTERVAL_MAX: f64 = 10_000.0;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Schedule {
@@ -16,9 +20,9 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Fixes the next sending after the one at `trigger`.
-    fn advance(&mut self, trigger: u64, frequency: f64) {
-        let wanted = (1.0 / frequency).min(TRIGGERS_MAX as f64) - self.credit;
+    /// Fixes the next sending after the one at `trigger`; `equal` is the frequency with equal shares.
+    fn advance(&mut self, trigger: u64, frequency: f64, equal: f64) {
+        let wanted = (1.0 / frequency).min(PATIENCE / equal).min(INTERVAL_MAX) - self.credit;
         // An interval of 3 that rounding has made 3.0000000000000004 must not become 4.
         let interval = (wanted - 1e-9).ceil().max(1.0);
         self.credit = interval - wanted;
@@ -51,7 +55,7 @@ impl FairnessPolicy for DeterministicBudget {
             let schedule = self.schedules.of(&pair);
             if schedule.due.is_none() {
                 // Its introduction, one trigger ago, was the first sending, with equal weights.
-                schedule.advance(pair.trigger() - 1, equal);
+                schedule.advance(pair.trigger() - 1, equal, equal);
             }
             any |= schedule.due <= Some(pair.trigger());
         }
@@ -63,7 +67,7 @@ impl FairnessPolicy for DeterministicBudget {
             let schedule = self.schedules.of(&pair);
             if schedule.due <= Some(pair.trigger()) {
                 plan.send(&pair, review.now());
-                schedule.advance(pair.trigger(), *frequency);
+                schedule.advance(pair.trigger(), *frequency, equal);
             }
         }
     }

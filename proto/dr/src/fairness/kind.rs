@@ -179,7 +179,9 @@ impl FromStr for PolicyKind {
             }
             _ => {
                 let every = |prefix| {
-                    let every = name.strip_prefix(prefix)?.parse::<NonZeroU32>().ok()?;
+                    let digits =
+                        name.strip_prefix(prefix).filter(|k| k.bytes().all(|byte| byte.is_ascii_digit()))?;
+                    let every = digits.parse::<NonZeroU32>().ok()?;
                     (every.get() <= 1000).then_some(every)
                 };
                 if let Some(every) = every("base-1/") {

@@ -16,8 +16,9 @@ use crate::history::History;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, DrVector};
 
-/// Dispatches whose fate is unknown, per account; when full, the oldest is forgotten and the horizon stays before it.
-pub const IN_FLIGHT_MAX: usize = 256;
+/// Dispatches whose fate is unknown, per account; when full, the error up to the oldest one's estimated arrival is settled
+/// by estimate.
+pub const IN_FLIGHT_MAX: usize = 512;
 /// Reported arrivals that wait for the exported path to become known, per account; when full, the oldest settles as if
 /// it were.
 pub const ARRIVALS_MAX: usize = 256;
@@ -79,7 +80,6 @@ pub struct Account {
     arrivals: VecDeque<(DrSeq, SessionTime)>,
     newest_arrived: Option<DrSeq>,
     in_flight: VecDeque<Dispatch>,
-    forgotten: Option<Dispatch>,
     /// The settled error at the generation of each exported vector, from the placed one on.
     marks: VecDeque<(DrSeq, f64)>,
     /// The last estimate for "now": a policy asks for it several times in one review.
@@ -99,7 +99,6 @@ impl Account {
             arrivals: VecDeque::new(),
             newest_arrived: None,
             in_flight: VecDeque::new(),
-            forgotten: None,
             marks: VecDeque::new(),
             memo: Cell::new(None),
         }
@@ -108,15 +107,6 @@ impl Account {
     /// A vector leaves for the receiver.
     pub(crate) fn open(&mut self, dispatch: Dispatch) {
         self.memo.set(None);
-        if self.in_flight.len() == IN_FLIGHT_MAX
-            && let Some(oldest) = self.in_flight.pop_front()
-            && Some(oldest.seq) > self.newest_arrived
-        {
-            // Keep the earliest sending time, and the newest number that must be overtaken before it can be dropped.
-            let sent = self.forgotten.map_or(oldest.sent, |f| f.sent.min(oldest.sent));
-            let seq = self.forgotten.map_or(oldest.seq, |f| f.seq.max(oldest.seq));
-            self.forgotten = Some(Dispatch { seq, sent });
-        }
         self.in_flight.push_back(dispatch);
         self.last_sent = Some(dispatch);
     }
@@ -125,11 +115,9 @@ impl Account {
     pub(crate) fn arrived(&mut self, seq: DrSeq, at: SessionTime) -> Option<Dispatch> {
         let index = self.in_flight.iter().position(|dispatch| dispatch.seq == seq);
         let dispatch = index.and_then(|index| self.in_flight.remove(index));
-        let sent_to_it = dispatch.is_some() || self.forgotten.is_some_and(|f| seq <= f.seq);
-        if sent_to_it && Some(seq) > self.newest_arrived {
+        if dispatch.is_some() && Some(seq) > self.newest_arrived {
             self.newest_arrived = Some(seq);
             self.arrivals.push_back((seq, at));
-            self.forgotten = self.forgotten.filter(|f| f.seq > seq);
         }
         dispatch
     }
@@ -141,10 +129,7 @@ impl Account {
 
     /// When the fate of what has been sent is first unknown; `None`: all of it is known.
     fn first_unknown(&self) -> Option<SessionTime> {
-        let in_flight =
-            self.in_flight.iter().filter(|d| Some(d.seq) > self.newest_arrived).map(|d| d.sent).min();
-        let forgotten = self.forgotten.map(|f| f.sent);
-        [in_flight, forgotten].into_iter().flatten().min()
+        self.in_flight.iter().filter(|d| Some(d.seq) > self.newest_arrived).map(|d| d.sent).min()
     }
 
     /// Settles the error as far as both paths are known.
@@ -210,6 +195,19 @@ impl Account {
         let arrived = self.arrivals.iter().map(|(seq, _)| *seq);
         let exported = self.cursor.map(|cursor| cursor.exported);
         pending.chain(arrived).chain(exported).min().unwrap_or(history.newest().0)
+    }
+
+    /// Makes room for one more dispatch. True if the error had to be settled by estimate for that.
+    pub(crate) fn make_room(&mut self, history: &History, outlook: &Outlook) -> bool {
+        if self.in_flight.len() < IN_FLIGHT_MAX {
+            return false;
+        }
+        let matters = self.in_flight.front().filter(|d| Some(d.seq) > self.newest_arrived).copied();
+        if let Some(oldest) = matters {
+            self.give_up(history, outlook, oldest.sent + outlook.delay);
+        }
+        self.in_flight.pop_front();
+        matters.is_some()
     }
 
     /// Settles by estimate up to a vector that is about to be given up.

@@ -159,6 +159,19 @@ impl ErrorLedger {
         slot
     }
 
+    /// A vector leaves for a receiver.
+    pub(crate) fn dispatch(&mut self, slot: usize, dispatch: Dispatch) {
+        let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
+        let link = self.links.get_mut(&account.receiver).expect("an account's receiver is here");
+        if let Some(track) = self.tracks.get(&account.life) {
+            let before = account.settled_error();
+            let estimated = account.make_room(&track.history, &link.outlook(dispatch.sent, self.placement));
+            link.settled += account.settled_error() - before;
+            self.estimated += u64::from(estimated);
+        }
+        account.open(dispatch);
+    }
+
     fn close(&mut self, slot: usize) {
         if let Some(account) = self.accounts[slot].take() {
             self.slots.remove(&(account.life, account.receiver));

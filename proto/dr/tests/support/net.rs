@@ -1,5 +1,8 @@
 //! Peers and a virtual clock on one page: a network that is cranked by hand.
 
+// Each test uses its own part of it.
+#![allow(dead_code)]
+
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Span, Vec3};
 use evenkeel_dr::message::{Frame, VectorFrame, frames};
 use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, EntityId, MotionState};

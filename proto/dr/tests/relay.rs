@@ -1,0 +1,193 @@
+//! A relay with several owners: who may say what about which entity, and players that come back.
+
+use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Span, Vec3};
+use evenkeel_dr::message::{Frame, VERSION, VectorFrame, emit_ended, emit_vector, frames};
+use evenkeel_dr::{DrConfig, DrPeer, DrRelay, DrSeq, DrVector, EntityId, MotionKind, MotionState, Topology};
+
+const RELAY: PeerId = PeerId(0);
+
+/// A relay and peers, numbered from 1, all at no distance.
+struct Room {
+    now: LocalTime,
+    relay: DrRelay,
+    peers: Vec<DrPeer>,
+}
+
+fn config() -> DrConfig {
+    DrConfig { topology: Topology::Relay(RELAY), ..DrConfig::default() }
+}
+
+fn joined(peer: PeerId) -> PeerChange {
+    PeerChange::Joined { peer, datagram_max: 1200 }
+}
+
+impl Room {
+    fn new(peers: usize) -> Self {
+        let peers = (0..peers).map(|_| DrPeer::new(&config())).collect();
+        let now = LocalTime::default() + Span::from_secs(1);
+        Self { now, relay: DrRelay::new(&config()), peers }
+    }
+
+    fn join(&mut self, peer: u32) {
+        self.relay.handle_peer(self.now, joined(PeerId(peer)));
+        self.peers[peer as usize - 1].handle_peer(self.now, joined(RELAY));
+        self.settle();
+    }
+
+    fn leave(&mut self, peer: u32) {
+        self.relay.handle_peer(self.now, PeerChange::Left { peer: PeerId(peer) });
+        self.peers[peer as usize - 1].handle_peer(self.now, PeerChange::Left { peer: RELAY });
+        self.settle();
+    }
+
+    /// Carries messages to and fro until nobody has any.
+    fn settle(&mut self) {
+        let mut bytes = Vec::new();
+        loop {
+            let mut quiet = true;
+            while let Some((to, channel)) = self.relay.poll_transmit(self.now, &mut bytes) {
+                quiet = false;
+                let _ = self.peers[to.0 as usize - 1].handle_message(self.now, RELAY, channel, &bytes);
+            }
+            for index in 0..self.peers.len() {
+                while let Some((_, channel)) = self.peers[index].poll_transmit(self.now, &mut bytes) {
+                    quiet = false;
+                    let _ = self.relay.handle_message(self.now, PeerId(index as u32 + 1), channel, &bytes);
+                }
+            }
+            if quiet {
+                return;
+            }
+        }
+    }
+
+    /// Lets a second pass in which an owner's entity goes east.
+    fn drive(&mut self, peer: u32, entity: u32, seconds: i64) {
+        for _ in 0..seconds * 10 {
+            self.now += Span::from_millis(100);
+            let x = self.now.as_nanos() as f64 / 1e9;
+            let state = MotionState { position: Vec3::xy(x, 0.0), ..MotionState::default() };
+            self.peers[peer as usize - 1].observe(self.now, EntityId(entity), state);
+            self.relay.handle_timeout(self.now);
+            self.settle();
+        }
+    }
+
+    fn sees(&self, peer: u32, entity: u32) -> Option<Vec3> {
+        self.peers[peer as usize - 1].position(self.now, RELAY, EntityId(entity))
+    }
+
+    /// A hostile client says this to the relay.
+    fn forge(&mut self, from: u32, channel: Channel, emit: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = vec![VERSION];
+        emit(&mut bytes);
+        let _ = self.relay.handle_message(self.now, PeerId(from), channel, &bytes);
+        self.settle();
+    }
+
+    fn frame(&self, entity: u32, first: u32, seq: u32, x: f64) -> VectorFrame {
+        let generated = evenkeel_core::SessionTime::from_nanos(self.now.as_nanos());
+        let state = MotionState { position: Vec3::xy(x, 0.0), ..MotionState::default() };
+        VectorFrame {
+            entity: EntityId(entity),
+            first: DrSeq(first),
+            seq: DrSeq(seq),
+            sent: generated,
+            threshold: 0.1,
+            expires: generated,
+            vector: DrVector::generate(generated, &state, MotionKind::Linear),
+        }
+    }
+}
+
+#[test]
+fn an_owner_is_not_told_of_its_own_entity_and_everybody_else_is() {
+    let mut room = Room::new(3);
+    (1..=3).for_each(|peer| room.join(peer));
+    room.drive(1, 7, 2);
+    assert!(room.sees(1, 7).is_none());
+    assert!(room.sees(2, 7).is_some() && room.sees(3, 7).is_some());
+}
+
+#[test]
+fn a_player_that_comes_back_is_seen_again_at_once() {
+    let mut room = Room::new(2);
+    (1..=2).for_each(|peer| room.join(peer));
+    room.drive(1, 7, 2);
+    room.leave(1);
+    assert!(room.sees(2, 7).is_none(), "its entity went with it");
+    room.join(1);
+    room.drive(1, 7, 1);
+    assert!(room.sees(2, 7).is_some());
+}
+
+#[test]
+fn a_player_whose_program_started_anew_is_seen_again_at_once() {
+    let mut room = Room::new(2);
+    (1..=2).for_each(|peer| room.join(peer));
+    room.drive(1, 7, 2);
+    room.leave(1);
+    room.peers[0] = DrPeer::new(&config());
+    room.join(1);
+    room.drive(1, 7, 1);
+    let seen = room.sees(2, 7).expect("it is there");
+    assert!((seen.x - room.now.as_nanos() as f64 / 1e9).abs() < 0.5, "{seen:?} at {:?}", room.now);
+}
+
+#[test]
+fn nobody_moves_ends_or_takes_over_somebody_elses_entity() {
+    let mut room = Room::new(3);
+    (1..=3).for_each(|peer| room.join(peer));
+    room.drive(1, 7, 2);
+    let before = room.sees(2, 7).expect("it is there");
+    for first in [0, 1, 1000] {
+        let frame = room.frame(7, first, first + 900, -1e6);
+        room.forge(3, Channel::Reliable, |bytes| emit_vector(&frame, true, bytes));
+        room.forge(3, Channel::Datagram, |bytes| emit_vector(&frame, false, bytes));
+        let at = frame.sent;
+        room.forge(3, Channel::Reliable, |bytes| emit_ended(EntityId(7), DrSeq(900), at, bytes));
+    }
+    let after = room.sees(2, 7).expect("it is still there");
+    assert!(after.distance(before) < 1.0, "{before:?} {after:?}");
+}
+
+#[test]
+fn one_owner_cannot_fill_the_room_and_what_it_leaves_behind_goes_with_it() {
+    let mut room = Room::new(3);
+    (1..=3).for_each(|peer| room.join(peer));
+    for entity in 0..5000 {
+        // Ever smaller first numbers, and many lives of one name.
+        let frame = room.frame(100 + entity % 3000, 1_000_000 - entity, 1_000_000 - entity, 0.0);
+        room.forge(3, Channel::Reliable, |bytes| emit_vector(&frame, true, bytes));
+        if entity % 2 == 0 {
+            let (name, at) = (frame.entity, frame.sent);
+            room.forge(3, Channel::Reliable, |bytes| emit_ended(name, frame.seq, at, bytes));
+        }
+        room.now += Span::from_nanos(1000);
+    }
+    room.drive(1, 7, 1);
+    assert!(room.sees(2, 7).is_some(), "there is room for others meanwhile");
+    room.leave(3);
+    for name in 100..3100 {
+        assert!(room.sees(2, name).is_none(), "{name} is gone with its owner");
+    }
+    room.drive(1, 150, 1);
+    assert!(room.sees(2, 150).is_some(), "and its name is free");
+}
+
+#[test]
+fn what_the_relay_refuses_is_not_called_recorded() {
+    let mut room = Room::new(2);
+    (1..=2).for_each(|peer| room.join(peer));
+    let introduction = room.frame(7, 0, 0, 0.0);
+    room.forge(1, Channel::Reliable, |bytes| emit_vector(&introduction, true, bytes));
+    room.now += Span::from_millis(10);
+    let far_ahead = room.frame(7, 0, 500_000, 1.0);
+    let mut bytes = vec![VERSION];
+    emit_vector(&far_ahead, false, &mut bytes);
+    room.relay.handle_message(room.now, PeerId(1), Channel::Datagram, &bytes).expect("it is well formed");
+    while let Some((to, _)) = room.relay.poll_transmit(room.now, &mut bytes) {
+        let recorded = |frame: Frame<'_>| matches!(frame, Frame::Recorded { .. });
+        assert!(to != PeerId(1) || !frames(&bytes).expect("it is well formed").any(recorded));
+    }
+}
