@@ -8,9 +8,12 @@ mod tables;
 
 use clap::Subcommand;
 use evenkeel_lab::claims::Claim;
+use evenkeel_lab::figure::Figure;
 use evenkeel_lab::files::WriteError;
+use evenkeel_lab::papers::{PAPERS, Setup, run_selected, select};
 
 use crate::failure::Failure;
+use crate::progress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,6 +42,26 @@ enum Command {
     Claims(claims::Args),
     /// Run a scenario of your own: who moves, who watches from how far, which policies are compared.
     Scenario(scenario::Args),
+}
+
+/// Which figures, and with how many seeds.
+#[derive(clap::Args)]
+struct Selection {
+    /// A paper or a figure, as `evenkeel lab list` names it; everything without one.
+    #[arg(value_name = "KEY")]
+    keys: Vec<String>,
+
+    /// Seeds for each.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    runs: u16,
+}
+
+impl Selection {
+    fn run(&self) -> Result<Vec<Figure>, Failure> {
+        let selected = select(&self.keys, PAPERS).map_err(Failure::mistake)?;
+        let runs = usize::from(self.runs);
+        progress::watch(|progress| run_selected(&selected, &Setup { runs, progress }))
+    }
 }
 
 /// Does what was asked.

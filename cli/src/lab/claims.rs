@@ -1,12 +1,11 @@
 //! `evenkeel lab claims`: every claim of the papers, measured, with its verdict.
 
 use evenkeel_lab::claims::Claim;
-use evenkeel_lab::papers::{PAPERS, Setup, run_selected, select};
 use serde_json::json;
 
-use super::tables;
+use super::{Selection, tables};
 use crate::failure::Failure;
-use crate::{output, progress};
+use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,13 +21,8 @@ Exit status:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Whose claims, as `evenkeel lab list` names them; everybody's without one.
-    #[arg(value_name = "KEY")]
-    keys: Vec<String>,
-
-    /// Seeds for each.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    runs: u16,
+    #[command(flatten)]
+    selection: Selection,
 
     /// Print one JSON document and nothing else on standard output.
     #[arg(long)]
@@ -37,9 +31,7 @@ pub(super) struct Args {
 
 /// Does what was asked.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let selected = select(&args.keys, PAPERS).map_err(Failure::mistake)?;
-    let runs = usize::from(args.runs);
-    let figures = progress::watch(|progress| run_selected(&selected, &Setup { runs, progress }))?;
+    let figures = args.selection.run()?;
     let claims: Vec<&Claim> = figures.iter().flat_map(|figure| &figure.claims).collect();
     if args.json {
         output::print_json(&json!({ "claims": claims }))?;

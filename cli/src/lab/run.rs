@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use evenkeel_lab::files;
-use evenkeel_lab::papers::{PAPERS, Setup, run_selected, select};
 use evenkeel_lab::report::{self, Provenance};
 use serde_json::json;
 
-use super::tables;
+use super::{Selection, tables};
 use crate::failure::Failure;
-use crate::{output, progress};
+use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,13 +21,8 @@ The report is DIR/index.html; each figure is also there as SVG and as CSV.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// What to run, as `evenkeel lab list` names it; everything without one.
-    #[arg(value_name = "KEY")]
-    keys: Vec<String>,
-
-    /// Seeds for each.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    runs: u16,
+    #[command(flatten)]
+    selection: Selection,
 
     /// Write the report into this folder.
     #[arg(long, value_name = "DIR", default_value = "out")]
@@ -41,11 +35,10 @@ pub(super) struct Args {
 
 /// Does what was asked.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let selected = select(&args.keys, PAPERS).map_err(Failure::mistake)?;
     files::check_folder(&args.out).map_err(super::refused)?;
-    let runs = usize::from(args.runs);
-    let figures = progress::watch(|progress| run_selected(&selected, &Setup { runs, progress }))?;
-    let keys: String = args.keys.iter().map(|key| format!(" {key}")).collect();
+    let figures = args.selection.run()?;
+    let Selection { keys, runs } = &args.selection;
+    let keys: String = keys.iter().map(|key| format!(" {key}")).collect();
     let provenance = Provenance {
         command: format!("evenkeel lab run{keys} --runs {runs}"),
         commit: env!("EVENKEEL_COMMIT").to_owned(),

@@ -135,6 +135,13 @@ impl Account {
     /// Settles the error as far as both paths are known.
     pub(crate) fn settle(&mut self, history: &History, outlook: &Outlook) {
         self.memo.set(None);
+        // What was overtaken and has not come for long is lost: it can't matter, and no sample is to be had of it.
+        while let Some(oldest) = self.in_flight.front()
+            && Some(oldest.seq) <= self.newest_arrived
+            && outlook.now - oldest.sent > outlook.lost_after
+        {
+            self.in_flight.pop_front();
+        }
         let horizon = history.exact_until().min(self.first_unknown().unwrap_or(outlook.now));
         while let Some(&(seq, at)) = self.arrivals.front()
             && (at <= horizon || self.arrivals.len() > ARRIVALS_MAX)
