@@ -37,7 +37,7 @@ pub struct ArrivalLog {
     log: VecDeque<Arrival>,
     /// Up to where the last acknowledgments reached, the earliest first.
     reached: [u64; REPEATED],
-    /// The hole that was last repaired, and when.
+    /// Up to where a hole has been repaired, and since when.
     repaired: Option<(u64, SessionTime)>,
     round_trip: DelayEstimate,
     repeat_at: Option<SessionTime>,
@@ -82,6 +82,15 @@ impl ArrivalLog {
         runs(self.oldest, self.next().min(self.oldest + REPAIR_MAX), bytes_max)
     }
 
+    /// What to send again because the sender misses some: the part of it that has not been sent again yet.
+    pub fn repair(&mut self, bytes_max: usize) -> impl Iterator<Item = Run> + use<> {
+        let (reached, since) = self.repaired.unwrap_or((self.oldest, SessionTime::MIN));
+        let from = reached.max(self.oldest);
+        let to = self.next().min(from + REPAIR_MAX);
+        self.repaired = Some((to, since));
+        runs(from, to, bytes_max)
+    }
+
     /// Writes a run as a frame.
     pub fn emit(&self, run: Run, now: SessionTime, bytes: &mut Vec<u8>) {
         let skip = run.first.saturating_sub(self.oldest) as usize;
@@ -90,6 +99,7 @@ impl ArrivalLog {
 
     /// The sender has arrivals in its books. True if it misses some, so that they should be sent again at once.
     pub fn confirm(&mut self, confirm: &ConfirmFrame, now: SessionTime) -> bool {
+        let outdated = confirm.next < self.oldest;
         let confirmed = confirm.next.saturating_sub(self.oldest).min(self.log.len() as u64);
         self.log.drain(..confirmed as usize);
         self.oldest += confirmed;
@@ -105,12 +115,11 @@ impl ArrivalLog {
         if confirmed > 0 {
             self.repeat_at = Some(now + wait);
         }
-        let again = self.repaired.is_none_or(|(hole, at)| hole != self.oldest || now - at >= wait);
-        let repair = confirm.hole && again;
-        if repair {
+        // A repair goes on from where it had come to, and starts over only when it should have had its effect.
+        if self.repaired.is_none_or(|(reached, since)| reached <= self.oldest || now - since >= wait) {
             self.repaired = Some((self.oldest, now));
         }
-        repair
+        confirm.hole && !outdated && self.repaired.is_some_and(|(reached, _)| reached < self.next())
     }
 
     /// When unconfirmed arrivals are due to be repeated.

@@ -1,10 +1,10 @@
 //! What a relay takes from its owners, in numbers of its own.
 //!
 //! Owners number their vectors as they like: a player that comes back after a crash begins at 0 again, and a hostile one
-//! begins anywhere. Towards the receivers the relay gives each life numbers that are larger than all before, so that
-//! nothing that is left of an earlier life on the network can be taken for the next.
+//! begins anywhere. Towards the receivers the relay gives each life of a name numbers that are larger than those of the
+//! last, so that nothing that is left of an earlier life on the network can be taken for the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel_core::PeerId;
 
@@ -14,6 +14,8 @@ use crate::vector::{DrSeq, EntityId};
 
 /// Entities of one owner; more are not taken, so that nobody fills a room alone.
 pub(crate) const OWNER_ENTITIES_MAX: usize = 256;
+/// Refused lives that are remembered, so that their owners can be told to forget them; beyond, owners repeat in vain.
+const REFUSED_MAX: usize = 4096;
 
 /// A life at its owner: the first number that the owner gave it.
 type Owned = (PeerId, EntityId, DrSeq);
@@ -53,7 +55,7 @@ impl Numbering {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Intake {
     numberings: BTreeMap<Owned, Numbering>,
-    next: DrSeq,
+    refused: BTreeSet<Owned>,
 }
 
 impl Intake {
@@ -69,35 +71,36 @@ impl Intake {
         all.map(|(_, numbering)| *numbering).find(|numbering| numbering.life == life)
     }
 
-    /// Whether the owner has begun a later life under that name.
-    pub(crate) fn is_over(&self, owner: PeerId, frame: &VectorFrame) -> bool {
+    /// A life is not taken.
+    pub(crate) fn refuse(&mut self, owner: PeerId, frame: &VectorFrame) {
+        if self.refused.len() < REFUSED_MAX {
+            self.refused.insert((owner, frame.entity, frame.first));
+        }
+    }
+
+    /// Whether the owner need not repeat vectors of a life: it was refused, or there is a later one of that name.
+    pub(crate) fn is_void(&self, owner: PeerId, frame: &VectorFrame) -> bool {
+        if self.refused.contains(&(owner, frame.entity, frame.first)) {
+            return true;
+        }
         let (from, to) = (frame.first.next(), DrSeq(u32::MAX));
         self.numberings.range((owner, frame.entity, from)..=(owner, frame.entity, to)).next().is_some()
     }
 
-    /// A new life, with numbers that are larger than all before.
-    pub(crate) fn fresh(&self, frame: &VectorFrame) -> Numbering {
-        Numbering::new(Life { entity: frame.entity, first: self.next }, frame.seq, self.next)
-    }
-
     /// The numbering holds for the life that a vector belongs to.
     pub(crate) fn keep(&mut self, owner: PeerId, frame: &VectorFrame, numbering: Numbering) {
+        self.refused.remove(&(owner, frame.entity, frame.first));
         self.numberings.insert((owner, frame.entity, frame.first), numbering);
     }
 
-    /// A number has been used.
-    pub(crate) fn used(&mut self, seq: DrSeq) {
-        self.next = self.next.max(seq.next());
-    }
-
-    /// How many lives an owner has.
-    pub(crate) fn count(&self, owner: PeerId) -> usize {
-        let (low, high) = (EntityId(0), EntityId(u32::MAX));
-        self.numberings.range((owner, low, DrSeq(0))..=(owner, high, DrSeq(u32::MAX))).count()
+    /// An owner goes.
+    pub(crate) fn leave(&mut self, peer: PeerId) {
+        self.numberings.retain(|(owner, ..), _| *owner != peer);
+        self.refused.retain(|(owner, ..)| *owner != peer);
     }
 
     /// Forgets what is not wanted any more.
-    pub(crate) fn retain(&mut self, keep: impl Fn(PeerId, Life) -> bool) {
-        self.numberings.retain(|(owner, ..), numbering| keep(*owner, numbering.life));
+    pub(crate) fn retain(&mut self, keep: impl Fn(Life) -> bool) {
+        self.numberings.retain(|_, numbering| keep(numbering.life));
     }
 }

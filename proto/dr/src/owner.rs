@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use evenkeel_core::SessionTime;
 
 use crate::message::VectorFrame;
-use crate::sender::ENTITIES_MAX;
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 
@@ -14,6 +13,8 @@ use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 pub struct Owner {
     threshold: Threshold,
     kind: MotionKind,
+    /// More are not exported.
+    entities_max: usize,
     exports: BTreeMap<EntityId, Export>,
     /// A name that is used again continues after every number that any entity had, so that what is left of its
     /// earlier life on the network is older than its introduction.
@@ -38,10 +39,10 @@ pub enum Generated {
 }
 
 impl Owner {
-    /// An owner without entities.
+    /// An owner without entities, that will export at most so many.
     #[must_use]
-    pub const fn new(threshold: Threshold, kind: MotionKind) -> Self {
-        Self { threshold, kind, exports: BTreeMap::new(), first_seq: DrSeq(0) }
+    pub const fn new(threshold: Threshold, kind: MotionKind, entities_max: usize) -> Self {
+        Self { threshold, kind, entities_max, exports: BTreeMap::new(), first_seq: DrSeq(0) }
     }
 
     /// The owner looks at its entity. Makes a DR vector if it is new or has strayed. A state that is not finite, or
@@ -52,7 +53,7 @@ impl Owner {
             return None;
         }
         let threshold = self.threshold;
-        let room = self.exports.len() < ENTITIES_MAX;
+        let room = self.exports.len() < self.entities_max;
         match self.exports.get_mut(&entity) {
             None if room => {
                 let export = Export { first: self.first_seq, seq: self.first_seq, vector };

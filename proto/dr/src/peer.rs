@@ -6,12 +6,13 @@ use evenkeel_core::{
 
 use crate::command::{DrCommand, DrEvent};
 use crate::config::{DrConfig, Topology};
+use crate::intake::OWNER_ENTITIES_MAX;
 use crate::ledger::ErrorLedger;
 use crate::message::{Frame, frames};
 use crate::outbox::Outbox;
 use crate::owner::{Generated, Owner};
 use crate::receiver::{Events, Receiver};
-use crate::sender::Sender;
+use crate::sender::{ENTITIES_MAX, Sender};
 use crate::uplink::Uplink;
 use crate::vector::{EntityId, MotionState};
 
@@ -47,6 +48,10 @@ impl<C: SessionClock> DrPeer<C> {
     /// A peer with this clock.
     #[must_use]
     pub fn with_clock(config: &DrConfig, clock: C) -> Self {
+        let entities_max = match config.topology {
+            Topology::Direct => ENTITIES_MAX,
+            Topology::Relay(_) => OWNER_ENTITIES_MAX,
+        };
         let outward = match config.topology {
             Topology::Direct => Outward::Direct(Box::new(Sender::new(
                 config.policy,
@@ -59,7 +64,7 @@ impl<C: SessionClock> DrPeer<C> {
         Self {
             clock,
             latest: LocalTime::MIN,
-            owner: Owner::new(config.threshold, config.kind),
+            owner: Owner::new(config.threshold, config.kind, entities_max),
             outward,
             receiver: Receiver::new(config.placement),
             outbox: Outbox::default(),

@@ -135,7 +135,7 @@ impl Receiver {
     ) {
         let Some(source) = self.sources.get_mut(&from) else { return };
         if source.log.confirm(confirm, now) {
-            let runs = source.log.repeat(now, outbox.datagram_max(from));
+            let runs = source.log.repair(outbox.datagram_max(from));
             source.report(from, runs, now, outbox);
         }
     }

@@ -10,7 +10,7 @@ use crate::command::{DrEvent, RelayCommand};
 use crate::config::DrConfig;
 use crate::history::Recorded;
 use crate::intake::{Intake, Numbering, OWNER_ENTITIES_MAX};
-use crate::ledger::ErrorLedger;
+use crate::ledger::{ErrorLedger, Life};
 use crate::message::{Frame, VectorFrame, emit_recorded, frames};
 use crate::outbox::Outbox;
 use crate::sender::Sender;
@@ -89,30 +89,51 @@ impl<C: SessionClock> DrRelay<C> {
 
     fn on_introduce(&mut self, from: PeerId, frame: &VectorFrame, now: SessionTime) {
         let ledger = self.sender.ledger();
-        self.intake.retain(|_, life| ledger.track(life).is_some());
-        let present = ledger.present(frame.entity);
-        let known =
-            self.intake.numbering(from, frame).filter(|n| present.is_some_and(|(life, _)| life == n.life));
-        let numbering = match (known, present) {
-            // The same life goes on after vectors that never came.
-            (Some(_), Some((life, track))) => {
-                Numbering::new(life, frame.seq, track.history.newest().0.next())
-            }
-            _ if self.intake.count(from) >= OWNER_ENTITIES_MAX => return,
-            _ => self.intake.fresh(frame),
-        };
-        let Some(taken) = numbering.incoming(frame) else { return };
-        if self.sender.introduce(Some(from), &taken, now, &mut self.outbox) {
+        self.intake.retain(|life| ledger.track(life).is_some());
+        if let Some(known) = self.intake.numbering(from, frame)
+            && let Some((life, track)) = ledger.present(frame.entity).filter(|(life, _)| *life == known.life)
+        {
+            let again = Numbering::new(life, frame.seq, track.history.newest().0.next());
+            self.go_on(from, frame, known, again, now);
+            return;
+        }
+        let first = ledger.next_number(frame.entity);
+        let numbering = Numbering::new(Life { entity: frame.entity, first }, frame.seq, first);
+        let full =
+            ledger.lives().filter(|(_, track)| track.owner == Some(from)).count() >= OWNER_ENTITIES_MAX;
+        let taken = numbering.incoming(frame).filter(|_| !full);
+        if taken.is_some_and(|taken| self.sender.introduce(Some(from), &taken, now, &mut self.outbox)) {
             self.intake.keep(from, frame, numbering);
-            self.intake.used(taken.seq);
+        } else {
+            self.intake.refuse(from, frame);
+        }
+    }
+
+    /// A life goes on after vectors that will never come: with a new numbering; or, if a newer vector has overtaken the
+    /// introduction, from there on with the old one.
+    fn go_on(
+        &mut self,
+        from: PeerId,
+        frame: &VectorFrame,
+        known: Numbering,
+        again: Numbering,
+        now: SessionTime,
+    ) {
+        let restarted = again
+            .incoming(frame)
+            .is_some_and(|taken| self.sender.introduce(Some(from), &taken, now, &mut self.outbox));
+        if restarted {
+            self.intake.keep(from, frame, again);
+        } else if let Some(taken) = known.incoming(frame) {
+            self.sender.pass_over(&taken, now);
         }
     }
 
     fn on_vector(&mut self, from: PeerId, frame: &VectorFrame, now: SessionTime) {
         let VectorFrame { entity, seq, .. } = *frame;
         let Some(numbering) = self.intake.numbering(from, frame) else {
-            // Not introduced yet; or of a life that is over, and then its owner may forget it.
-            if self.intake.is_over(from, frame) {
+            // Not introduced yet; or of a life that is refused or over, and then its owner may forget it.
+            if self.intake.is_void(from, frame) {
                 self.outbox.datagram(from, |bytes| emit_recorded(entity, seq, seq, bytes));
             }
             return;
@@ -126,7 +147,6 @@ impl<C: SessionClock> DrRelay<C> {
             || taken.seq <= contiguous
             || track.history.vector(taken.seq).is_some()
         {
-            self.intake.used(taken.seq);
             let contiguous = numbering.outgoing(contiguous);
             self.outbox.datagram(from, |bytes| emit_recorded(entity, contiguous, seq, bytes));
         }
@@ -191,7 +211,7 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
                 self.sender.end(entity, DrSeq(0), now, &mut self.outbox);
             }
         }
-        self.intake.retain(|owner, _| owner != peer);
+        self.intake.leave(peer);
         self.sender.leave(peer);
         self.outbox.leave(peer);
         self.waiting.retain(|waiting| *waiting != peer);

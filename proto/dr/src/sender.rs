@@ -33,6 +33,29 @@ struct Books {
     stamp: SessionTime,
     heard: SessionTime,
     confirm_at: Option<SessionTime>,
+    /// Reports before the next one are lost for good.
+    gap: bool,
+}
+
+impl Books {
+    /// The next report goes into the ledger.
+    fn settle(
+        &mut self,
+        from: PeerId,
+        arrival: Arrival,
+        now: SessionTime,
+        ledger: &mut ErrorLedger,
+        policy: &mut dyn FairnessPolicy,
+    ) {
+        self.next += 1;
+        let Arrival { entity, seq, at } = arrival;
+        if core::mem::take(&mut self.gap) {
+            ledger.give_up_reports(from, at, now);
+        }
+        if let Some(settled) = ledger.arrived(from, entity, seq, at, now) {
+            policy.on_settled(&settled);
+        }
+    }
 }
 
 /// A vector that waits for its time; void if the account has another one by then.
@@ -103,7 +126,7 @@ impl Sender {
         self.ledger.join(receiver);
         self.books.insert(
             receiver,
-            Books { next: 0, early: BTreeMap::new(), stamp: now, heard: now, confirm_at: None },
+            Books { next: 0, early: BTreeMap::new(), stamp: now, heard: now, confirm_at: None, gap: false },
         );
         let lives: Vec<Life> = self
             .ledger
@@ -161,7 +184,7 @@ impl Sender {
     fn introduce_to(&mut self, life: Life, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
         let newest = self.ledger.track(life).map(|track| track.history.newest().0);
         let Some(frame) = newest.and_then(|seq| self.ledger.frame(life, seq, now)) else { return };
-        let slot = self.ledger.open_pair(life, receiver);
+        let slot = self.ledger.open_pair(life, receiver, now);
         self.ledger.dispatch(slot, Dispatch { seq: frame.seq, sent: now });
         outbox.reliable(receiver, |bytes| emit_vector(&frame, true, bytes));
     }
@@ -175,6 +198,11 @@ impl Sender {
             self.rearm();
         }
         recorded
+    }
+
+    /// The exported path of a life is known from a vector on, whatever never came before it.
+    pub fn pass_over(&mut self, frame: &VectorFrame, now: SessionTime) {
+        self.ledger.pass_over(frame, now);
     }
 
     /// An entity ends for everybody; `last` is the number of its last vector as far as its owner says.
@@ -258,31 +286,25 @@ impl Sender {
             books.confirm_at = Some(now + CONFIRM_AFTER);
             self.confirms.push_back((now + CONFIRM_AFTER, from));
         }
+        let whole = books.early.is_empty();
         if feedback.oldest > books.next {
             // The receiver had to give up reports that never came through: their truth is lost.
-            books.next = feedback.oldest;
-            books.early = books.early.split_off(&feedback.oldest);
+            (books.next, books.gap) = (feedback.oldest, true);
             self.ledger.note_estimated();
         }
-        let whole = books.early.is_empty();
         for (number, arrival) in feedback.arrivals_from(books.next) {
-            if number < books.next {
-                continue; // It had come before its turn, and that is over.
+            if number == books.next {
+                books.settle(from, arrival, now, &mut self.ledger, &mut *self.policy);
+            } else if number > books.next && books.early.len() < EARLY_MAX {
+                books.early.insert(number, arrival);
             }
-            if number > books.next {
-                if books.early.len() < EARLY_MAX {
-                    books.early.insert(number, arrival);
-                }
-                continue;
-            }
-            let mut turn = Some(arrival);
-            while let Some(arrival) = turn {
-                books.next += 1;
-                turn = books.early.remove(&books.next);
-                let Arrival { entity, seq, at } = arrival;
-                if let Some(settled) = self.ledger.arrived(from, entity, seq, at, now) {
-                    self.policy.on_settled(&settled);
-                }
+        }
+        while let Some(entry) = books.early.first_entry()
+            && *entry.key() <= books.next
+        {
+            let (number, arrival) = entry.remove_entry();
+            if number == books.next {
+                books.settle(from, arrival, now, &mut self.ledger, &mut *self.policy);
             }
         }
         if whole && !books.early.is_empty() {

@@ -134,3 +134,29 @@ fn reports_that_stop_do_not_make_what_was_sent_count_as_lost() {
         "after 18 s of silence the ledger says {known}, the truth is {truth}"
     );
 }
+
+#[test]
+fn reports_that_are_lost_for_good_are_estimated_and_repaired_without_a_storm() {
+    for delay in [100, 300] {
+        let outage = millis(1000).as_nanos()..millis(9000).as_nanos();
+        let fate = move |sent: &Sent| {
+            let lost = sent.from == 1 && outage.contains(&sent.at.as_nanos());
+            if lost { Vec::new() } else { vec![millis(delay)] }
+        };
+        let mut net = Net::new(&config(), 1, fate);
+        play(&mut net, 64, 600);
+        net.run_for(Span::from_secs(20));
+        let now = SessionTime::from_nanos(net.now.as_nanos());
+        let ledger = net.peers[0].ledger().expect("an owner keeps the books");
+        let (known, truth) = (ledger.accumulated(RECEIVER, now), truth(&net, now));
+        assert!(ledger.estimated() > 0, "the receiver's log can't hold eight seconds of 64 entities");
+        assert!(
+            (known / truth - 1.0).abs() < 0.02,
+            "{delay} ms: the ledger says {known}, the truth is {truth}"
+        );
+        let arrivals: usize = net.vectors_to(1).len();
+        let reported: usize =
+            net.sent.iter().filter(|sent| sent.from == 1).map(|sent| sent.bytes.len()).sum();
+        assert!(reported < 16 * 12 * arrivals, "{delay} ms: {reported} bytes report {arrivals} arrivals");
+    }
+}

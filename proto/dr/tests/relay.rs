@@ -2,7 +2,9 @@
 
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Span, Vec3};
 use evenkeel_dr::message::{Frame, VERSION, VectorFrame, emit_ended, emit_vector, frames};
-use evenkeel_dr::{DrConfig, DrPeer, DrRelay, DrSeq, DrVector, EntityId, MotionKind, MotionState, Topology};
+use evenkeel_dr::{
+    DrCommand, DrConfig, DrPeer, DrRelay, DrSeq, DrVector, EntityId, MotionKind, MotionState, Topology,
+};
 
 const RELAY: PeerId = PeerId(0);
 
@@ -190,4 +192,43 @@ fn what_the_relay_refuses_is_not_called_recorded() {
         let recorded = |frame: Frame<'_>| matches!(frame, Frame::Recorded { .. });
         assert!(to != PeerId(1) || !frames(&bytes).expect("it is well formed").any(recorded));
     }
+}
+
+#[test]
+fn short_lives_in_quick_succession_are_all_seen() {
+    let mut room = Room::new(2);
+    (1..=2).for_each(|peer| room.join(peer));
+    for entity in 0..600 {
+        room.now += Span::from_millis(20);
+        room.peers[0].observe(room.now, EntityId(entity), MotionState::default());
+        room.settle();
+        assert!(room.sees(2, entity).is_some(), "number {entity}");
+        room.peers[0].handle_command(room.now, DrCommand::End { entity: EntityId(entity) });
+        room.relay.handle_timeout(room.now);
+        room.settle();
+        assert!(room.sees(2, entity).is_none(), "number {entity}");
+    }
+}
+
+#[test]
+fn an_owner_whose_entity_is_refused_does_not_repeat_itself_for_ever() {
+    let mut room = Room::new(3);
+    (1..=3).for_each(|peer| room.join(peer));
+    room.drive(1, 7, 1);
+    let mut bytes = Vec::new();
+    let mut vectors = 0;
+    for tick in 0..200 {
+        room.now += Span::from_millis(20);
+        let state = MotionState { position: Vec3::xy(f64::from(tick), 0.0), ..MotionState::default() };
+        room.peers[1].observe(room.now, EntityId(7), state);
+        room.peers[1].handle_timeout(room.now);
+        while let Some((_, channel)) = room.peers[1].poll_transmit(room.now, &mut bytes) {
+            let is_vector = |frame: &Frame<'_>| matches!(frame, Frame::Vector(_));
+            vectors += frames(&bytes).expect("it is well formed").filter(is_vector).count();
+            room.relay.handle_message(room.now, PeerId(2), channel, &bytes).expect("it is well formed");
+        }
+        room.settle();
+    }
+    assert!(vectors <= 200, "{vectors} vectors for 199 triggers");
+    assert!(room.sees(2, 7).is_some(), "it sees the other's");
 }

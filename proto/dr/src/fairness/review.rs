@@ -60,7 +60,7 @@ impl<'a> Review<'a> {
     fn pair(&self, track: &'a Track, slot: usize) -> Pair<'a> {
         let account = self.ledger.account(slot);
         let outlook = self.ledger.outlook(account.receiver, self.now);
-        Pair { slot, account, track, outlook, elsewhere: self.ledger.elsewhere(account) }
+        Pair { slot, account, track, outlook }
     }
 
     /// A random number in [0, 1) for a pair, the same whenever this moment is run again.
@@ -77,8 +77,6 @@ pub struct Pair<'a> {
     account: &'a Account,
     track: &'a Track,
     outlook: Outlook,
-    /// What the receiver has suffered beside this entity's present life.
-    elsewhere: f64,
 }
 
 impl Pair<'_> {
@@ -153,12 +151,12 @@ impl Pair<'_> {
     /// Whether an arrival has been reported, so that there is an error to speak of.
     #[must_use]
     pub fn is_known(&self) -> bool {
-        self.account.settled().is_some()
+        self.account.is_known()
     }
 
-    /// AEE: the receiver's accumulated export error up to now, by which receivers are compared. Other entities and
-    /// earlier lives are in it as far as they are settled. One that joined late starts with the mean of those who were
-    /// there; otherwise it would be starved until it had caught up with them.
+    /// AEE: the accumulated export error of this entity up to now, by which its receivers are compared. What they had
+    /// suffered from its last life is in it, and one that joined late starts with the mean of those who were there;
+    /// otherwise it would be starved until it had caught up with them.
     #[must_use]
     pub fn accumulated(&self) -> f64 {
         self.accumulated_at(self.outlook.now, Flight::Estimated)
@@ -168,13 +166,13 @@ impl Pair<'_> {
     /// is taken to travel.
     #[must_use]
     pub fn accumulated_at(&self, at: SessionTime, flight: Flight) -> f64 {
-        self.elsewhere + self.cursor(at, flight).map_or(0.0, |cursor| cursor.error)
+        self.account.head_start + self.cursor(at, flight).map_or(0.0, |cursor| cursor.error)
     }
 
     /// The earliest time from now on, up to `by`, at which the accumulated error reaches `error` if nothing is sent.
     #[must_use]
     pub fn reaches(&self, error: f64, by: SessionTime, flight: Flight) -> Option<SessionTime> {
-        let error = error - self.elsewhere;
+        let error = error - self.account.head_start;
         self.account.reaches(&self.track.history, &self.outlook, flight, error, by)
     }
 

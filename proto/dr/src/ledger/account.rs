@@ -76,6 +76,8 @@ pub struct Account {
     pub(crate) held: Option<Dispatch>,
     pub(crate) last_sent: Option<Dispatch>,
     pub(crate) sent: u64,
+    /// What the receiver is taken to have suffered before this account was opened, when receivers are compared.
+    pub(crate) head_start: f64,
     cursor: Option<Cursor>,
     arrivals: VecDeque<(DrSeq, SessionTime)>,
     newest_arrived: Option<DrSeq>,
@@ -95,6 +97,7 @@ impl Account {
             held: None,
             last_sent: None,
             sent: 0,
+            head_start: 0.0,
             cursor: None,
             arrivals: VecDeque::new(),
             newest_arrived: None,
@@ -237,13 +240,24 @@ impl Account {
             Some(memo) if memo.outlook == *outlook && memo.flight == flight && to >= outlook.now => {
                 memo.cursor
             }
-            _ => self.cursor?,
+            _ => self.cursor.or_else(|| self.first_arrival(history, outlook, to))?,
         };
         let cursor = self.walk(cursor, history, outlook, flight, to);
         if to == outlook.now {
             self.memo.set(Some(Memo { outlook: *outlook, flight, cursor }));
         }
         Some(cursor)
+    }
+
+    /// The cursor at the first arrival, if that is reported but not settled yet.
+    fn first_arrival(&self, history: &History, outlook: &Outlook, to: SessionTime) -> Option<Cursor> {
+        let &(seq, at) = self.arrivals.front().filter(|(_, at)| *at <= to)?;
+        Some(Cursor::open(history, seq, placed(history, outlook, seq, at)?, at))
+    }
+
+    /// Whether an arrival has been reported.
+    pub(crate) fn is_known(&self) -> bool {
+        self.newest_arrived.is_some()
     }
 
     /// Moves a cursor on by what has been reported and, beyond, by what is expected.

@@ -152,11 +152,13 @@ impl ErrorLedger {
         for slot in track.slots {
             let account = self.account(slot);
             let (receiver, sent, settled) = (account.receiver, account.sent, account.settled_error());
+            let waited_in_vain = account.settled().is_some_and(|(_, at)| at < end);
             let outlook = self.outlook(receiver, end);
             let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, end);
             let link = self.links.get_mut(&receiver).expect("an account's receiver is here");
             link.settled += cursor.map_or(0.0, |cursor| cursor.error - settled);
             link.closed_sent += sent;
+            self.estimated += u64::from(waited_in_vain);
             self.close(slot);
         }
     }
@@ -206,6 +208,47 @@ impl ErrorLedger {
                 self.estimated += 1;
             }
         }
+    }
+
+    /// What a receiver is taken to have suffered before it is told of a life: what the entity's last life had cost it;
+    /// or, if it was not there, the mean of those who are.
+    pub(super) fn head_start(&self, life: Life, receiver: PeerId, now: SessionTime) -> f64 {
+        let before = self.tracks.range(..life).next_back().filter(|(last, _)| last.entity == life.entity);
+        let suffered = |track: &Track, slot: usize| {
+            let account = self.account(slot);
+            let outlook = self.outlook(account.receiver, now);
+            let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
+            Some(account.head_start + cursor.error)
+        };
+        if let Some((last, track)) = before
+            && let Some(slot) = self.slots.get(&(*last, receiver))
+        {
+            return suffered(track, *slot).unwrap_or(self.account(*slot).head_start);
+        }
+        let Some(track) = self.tracks.get(&life) else { return 0.0 };
+        let all: Vec<f64> = track.slots.iter().filter_map(|&slot| suffered(track, slot)).collect();
+        if all.is_empty() { 0.0 } else { all.iter().sum::<f64>() / all.len() as f64 }
+    }
+
+    /// The exported path of a life is known from a vector on, whatever never came before it.
+    pub(crate) fn pass_over(&mut self, frame: &VectorFrame, now: SessionTime) {
+        let life = Life { entity: frame.entity, first: frame.first };
+        let Some(track) = self.tracks.get(&life) else { return };
+        if frame.seq <= track.history.contiguous() {
+            return;
+        }
+        self.give_up(life, frame.vector.generated, now);
+        let track = self.tracks.get_mut(&life).expect("it was there a line ago");
+        track.history.record(frame.seq, frame.vector);
+        track.history.trim(frame.seq);
+        self.estimated += 1;
+        self.settle_life(life, now);
+    }
+
+    /// The number that a new life of an entity begins with: larger than any that is known of it.
+    pub(crate) fn next_number(&self, entity: EntityId) -> DrSeq {
+        let last = self.life_of(entity, DrSeq(u32::MAX)).and_then(|life| self.tracks.get(&life));
+        last.map_or(DrSeq(0), |track| track.history.newest().0.next())
     }
 
     /// What was held for an entity is dropped.

@@ -30,8 +30,6 @@ struct Link {
     known_until: SessionTime,
     /// Settled error over all lives, those that are over included.
     settled: f64,
-    /// What a late joiner is taken to have suffered before it came, when receivers are compared: as much as the others.
-    head_start: f64,
     /// Vectors sent for lives that are over.
     closed_sent: u64,
     /// Reported arrival times that could not be true.
@@ -115,14 +113,11 @@ impl ErrorLedger {
 
     /// A receiver comes.
     pub(crate) fn join(&mut self, receiver: PeerId) {
-        let others = self.links.len().max(1) as f64;
-        let head_start = self.links.values().map(|link| link.head_start + link.settled).sum::<f64>() / others;
         self.links.entry(receiver).or_insert(Link {
             delay: DelayEstimate::default(),
             round_trip: DelayEstimate::default(),
             known_until: SessionTime::MIN,
             settled: 0.0,
-            head_start,
             closed_sent: 0,
             clamped: 0,
         });
@@ -143,12 +138,13 @@ impl ErrorLedger {
     }
 
     /// Opens the account of a life at a receiver; gives its slot.
-    pub(crate) fn open_pair(&mut self, life: Life, receiver: PeerId) -> usize {
+    pub(crate) fn open_pair(&mut self, life: Life, receiver: PeerId, now: SessionTime) -> usize {
         if let Some(slot) = self.slots.get(&(life, receiver)) {
             return *slot;
         }
         self.opened += 1;
-        let account = Account::new(self.opened, life, receiver);
+        let mut account = Account::new(self.opened, life, receiver);
+        account.head_start = self.head_start(life, receiver, now);
         let slot = self.free.pop().unwrap_or_else(|| {
             self.accounts.push(None);
             self.accounts.len() - 1
@@ -241,10 +237,15 @@ impl ErrorLedger {
         link.settled + estimated
     }
 
-    /// What a receiver is taken to have suffered beside one account, when receivers are compared.
-    pub(crate) fn elsewhere(&self, account: &Account) -> f64 {
-        let link = self.links.get(&account.receiver).expect("an account's receiver is here");
-        link.head_start + link.settled - account.settled_error()
+    /// Reports of a receiver are lost for good: what they would have said up to a time is estimated.
+    pub(crate) fn give_up_reports(&mut self, receiver: PeerId, until: SessionTime, now: SessionTime) {
+        let Some(link) = self.links.get_mut(&receiver) else { return };
+        for account in self.accounts.iter_mut().flatten().filter(|account| account.receiver == receiver) {
+            let Some(track) = self.tracks.get(&account.life) else { continue };
+            let before = account.settled_error();
+            account.give_up(&track.history, &link.outlook(now, self.placement), until.min(now));
+            link.settled += account.settled_error() - before;
+        }
     }
 
     /// DR vectors sent to a receiver, introductions not counted.
