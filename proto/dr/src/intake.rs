@@ -78,11 +78,13 @@ impl Intake {
         }
     }
 
-    /// Whether the owner need not repeat vectors of a life: it was refused, or there is a later one of that name.
-    pub(crate) fn is_void(&self, owner: PeerId, frame: &VectorFrame) -> bool {
-        if self.refused.contains(&(owner, frame.entity, frame.first)) {
-            return true;
-        }
+    /// Whether a life was not taken.
+    pub(crate) fn is_refused(&self, owner: PeerId, frame: &VectorFrame) -> bool {
+        self.refused.contains(&(owner, frame.entity, frame.first))
+    }
+
+    /// Whether the owner has begun a later life under that name.
+    pub(crate) fn is_over(&self, owner: PeerId, frame: &VectorFrame) -> bool {
         let (from, to) = (frame.first.next(), DrSeq(u32::MAX));
         self.numberings.range((owner, frame.entity, from)..=(owner, frame.entity, to)).next().is_some()
     }

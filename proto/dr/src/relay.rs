@@ -132,8 +132,12 @@ impl<C: SessionClock> DrRelay<C> {
     fn on_vector(&mut self, from: PeerId, frame: &VectorFrame, now: SessionTime) {
         let VectorFrame { entity, seq, .. } = *frame;
         let Some(numbering) = self.intake.numbering(from, frame) else {
-            // Not introduced yet; or of a life that is refused or over, and then its owner may forget it.
-            if self.intake.is_void(from, frame) {
+            let refused = self.intake.is_refused(from, frame);
+            if refused {
+                self.on_introduce(from, frame, now); // The name, or room for it, may have become free.
+            }
+            // Its owner need not repeat what is refused or of a life that is over; else it is not introduced yet.
+            if refused || self.intake.is_over(from, frame) {
                 self.outbox.datagram(from, |bytes| emit_recorded(entity, seq, seq, bytes));
             }
             return;

@@ -106,6 +106,19 @@ proptest! {
     }
 
     #[test]
+    fn bent_paths_find_the_time_back_that_an_error_came_from(
+        divergence in curved(), h in magnitude(-3.0..0.5), part in 0.01..1.0f64,
+    ) {
+        let t = h * part;
+        let error = divergence.integral(t);
+        let found = divergence.reaches(error, h).or_else(|| (part > 0.999).then_some(t)).expect("t is before h");
+        // Where the paths nearly meet, the last digits of the error stand for much time: there it is the error that counts.
+        let near_miss = if divergence.distance(t) * t < 0.1 * error { CURVED_ROUNDING * error / divergence.distance(t) } else { 0.0 };
+        let allowed = 1e-9 * t + near_miss;
+        prop_assert!((found - t).abs() <= allowed, "{found:e} is not {t:e}");
+    }
+
+    #[test]
     fn bent_paths_have_nothing_to_say_beyond_their_horizon(
         divergence in curved(), h in magnitude(-4.0..0.5), more in 1e-6..10.0f64,
     ) {

@@ -232,3 +232,15 @@ fn an_owner_whose_entity_is_refused_does_not_repeat_itself_for_ever() {
     assert!(vectors <= 200, "{vectors} vectors for 199 triggers");
     assert!(room.sees(2, 7).is_some(), "it sees the other's");
 }
+
+#[test]
+fn a_name_that_becomes_free_goes_to_whoever_still_wants_it() {
+    let mut room = Room::new(3);
+    (1..=3).for_each(|peer| room.join(peer));
+    room.drive(1, 7, 1);
+    room.drive(2, 7, 1);
+    assert!(room.sees(1, 7).is_none(), "the second owner is refused");
+    room.leave(1);
+    room.drive(2, 7, 1);
+    assert!(room.sees(3, 7).is_some(), "and taken when the first is gone");
+}
