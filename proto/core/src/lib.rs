@@ -27,7 +27,7 @@ pub mod transcript;
 pub mod vec3;
 pub mod wire;
 
-pub use clock::{SessionClock, Synchronized};
+pub use clock::{ClockEvent, ClockFrame, SessionClock, Synchronized};
 pub use delay::DelayEstimate;
 pub use draws::{Draws, Seed};
 pub use endpoint::{Channel, Endpoint, Rejected};
@@ -35,4 +35,4 @@ pub use peer::{PeerChange, PeerId};
 pub use time::{LocalTime, SessionTime, Span};
 pub use timers::Timers;
 pub use vec3::Vec3;
-pub use wire::{Malformed, Reader, Wire};
+pub use wire::{Malformed, Reader, Varint, Wire};

@@ -111,7 +111,57 @@ macro_rules! wire_number {
     )*};
 }
 
-wire_number!(u8, u16, u32, u64, i64, f64);
+wire_number!(u8, u16, u32, u64, i16, i32, i64, f64);
+
+/// A number in as few bytes as it needs: seven bits in each, the lowest first, the top bit set if more follow. Only the
+/// shortest form is read, so that there is one form for each number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Varint(pub u64);
+
+impl Varint {
+    /// A signed number: 0, -1, 1, -2, 2, ... become 0, 1, 2, 3, 4, ...
+    #[must_use]
+    #[inline]
+    pub const fn signed(value: i64) -> Self {
+        Self(((value << 1) ^ (value >> 63)) as u64)
+    }
+
+    /// The signed number that it stands for.
+    #[must_use]
+    #[inline]
+    pub const fn to_signed(self) -> i64 {
+        (self.0 >> 1) as i64 ^ -((self.0 & 1) as i64)
+    }
+}
+
+impl Wire for Varint {
+    #[inline]
+    fn emit(&self, bytes: &mut Vec<u8>) {
+        let mut rest = self.0;
+        while rest >= 0x80 {
+            bytes.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        bytes.push(rest as u8);
+    }
+
+    #[inline]
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = reader.read::<u8>()?;
+            let bits = u64::from(byte & 0x7f);
+            if (shift == 63 && bits > 1) || (shift > 0 && byte == 0) {
+                return Err(Malformed::Field);
+            }
+            value |= bits << shift;
+            if byte < 0x80 {
+                return Ok(Self(value));
+            }
+        }
+        Err(Malformed::Field)
+    }
+}
 
 macro_rules! wire_time {
     ($($time:ty),*) => {$(

@@ -1,6 +1,6 @@
 //! Wire primitives: what is written is read back, and reading never goes beyond the bytes there are.
 
-use evenkeel_core::{Channel, LocalTime, Malformed, Reader, SessionTime, Vec3, Wire};
+use evenkeel_core::{Channel, LocalTime, Malformed, Reader, SessionTime, Varint, Vec3, Wire};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -89,4 +89,35 @@ fn numbers_are_written_with_the_lowest_byte_first() {
     let mut bytes = Vec::new();
     0x0102_0304u32.emit(&mut bytes);
     assert_eq!(bytes, [4, 3, 2, 1]);
+}
+
+proptest! {
+    #[test]
+    fn varints_come_back_in_their_only_form(value: u64, signed: i64) {
+        let mut bytes = Vec::new();
+        Varint(value).emit(&mut bytes);
+        prop_assert_eq!(Reader::new(&bytes).read(), Ok(Varint(value)));
+        prop_assert_eq!(Varint::signed(signed).to_signed(), signed);
+    }
+
+    #[test]
+    fn what_is_read_as_a_varint_is_written_the_same(bytes in prop::collection::vec(any::<u8>(), 0..12)) {
+        let mut reader = Reader::new(&bytes);
+        if let Ok(value) = reader.read::<Varint>() {
+            let mut again = Vec::new();
+            value.emit(&mut again);
+            prop_assert_eq!(&bytes[..bytes.len() - reader.remaining()], &again[..]);
+        }
+    }
+}
+
+#[test]
+fn small_distances_from_zero_are_small_varints() {
+    for (value, len) in
+        [(0i64, 1), (-1, 1), (63, 1), (-64, 1), (64, 2), (-8192, 2), (8192, 3), (i64::MIN, 10)]
+    {
+        let mut bytes = Vec::new();
+        Varint::signed(value).emit(&mut bytes);
+        assert_eq!(bytes.len(), len, "{value}");
+    }
 }
