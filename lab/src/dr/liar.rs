@@ -6,9 +6,7 @@
 use std::collections::VecDeque;
 
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Span};
-use evenkeel_dr::message::{
-    Frame, VERSION, emit_confirm, emit_ended, emit_feedback, emit_recorded, emit_vector, frames,
-};
+use evenkeel_dr::message::{Arrival, Frame, emit_feedback, frames};
 use evenkeel_dr::{DrCommand, DrEvent, DrPeer};
 
 /// Messages that the liar holds back; more are let through at once.
@@ -32,31 +30,21 @@ impl Liar {
 
     /// Whether the message acknowledges anything; if so, it does it untruly from now on.
     fn falsify(&self, bytes: &mut Vec<u8>) -> bool {
-        let Ok(frames) = frames(bytes) else { return false };
-        let mut forged = vec![VERSION];
+        let Ok((header, frames)) = frames(bytes) else { return false };
+        let Some(stamp) = header.stamp else { return false };
+        let mut forged = Vec::new();
+        header.emit(&mut forged);
         let mut acknowledges = false;
         for frame in frames {
-            match frame {
-                Frame::Feedback(feedback) => {
-                    acknowledges = true;
-                    let arrivals: Vec<_> = feedback
-                        .arrivals_from(feedback.first)
-                        .map(|(_, mut arrival)| {
-                            arrival.at += self.claims_extra;
-                            arrival
-                        })
-                        .collect();
-                    let (oldest, first) = (feedback.oldest, feedback.first);
-                    emit_feedback(oldest, first, feedback.stamp, arrivals.iter(), &mut forged);
-                }
-                Frame::Vector(vector) => emit_vector(&vector, false, &mut forged),
-                Frame::Introduce(vector) => emit_vector(&vector, true, &mut forged),
-                Frame::Confirm(confirm) => emit_confirm(&confirm, &mut forged),
-                Frame::Recorded { entity, contiguous, newest } => {
-                    emit_recorded(entity, contiguous, newest, &mut forged);
-                }
-                Frame::Ended { entity, last, at } => emit_ended(entity, last, at, &mut forged),
-            }
+            let Frame::Feedback(feedback) = frame else {
+                frame.emit(stamp, &mut forged);
+                continue;
+            };
+            acknowledges = true;
+            let late =
+                |(_, arrival): (u64, Arrival)| Arrival { at: arrival.at + self.claims_extra, ..arrival };
+            let arrivals: Vec<_> = feedback.arrivals().map(late).collect();
+            emit_feedback(feedback.oldest, feedback.first, stamp, arrivals.iter(), &mut forged);
         }
         *bytes = forged;
         acknowledges

@@ -200,7 +200,10 @@ impl Observer<DrNode> for Truth {
                 }
                 self.arrived(node, entity, generated, placed, now);
             }
-            DrEvent::Generated { .. } | DrEvent::Ended { .. } | DrEvent::Stalled { .. } => {}
+            DrEvent::Generated { .. }
+            | DrEvent::Ended { .. }
+            | DrEvent::Clock(_)
+            | DrEvent::Stalled { .. } => {}
         }
     }
 }

@@ -48,7 +48,10 @@ impl Stage {
             placement: scenario.placement,
             policy,
             budget: scenario.budget,
+            // The papers believe what receivers say.
+            compensation: None,
             seed: Seed::new(seed).child(POLICY),
+            ..DrConfig::default()
         };
         let peer = |config| DrNode::Peer(Box::new(DrPeer::new(config)));
         let owner = world.add_node(peer(&config), ClockFaults::default());

@@ -122,7 +122,10 @@ impl Observer<DrNode> for Log {
                 let arrived = Arrived { at: session(at), generated, placed };
                 self.arrivals.entry((node, entity)).or_default().push(arrived);
             }
-            DrEvent::Generated { .. } | DrEvent::Ended { .. } | DrEvent::Stalled { .. } => {}
+            DrEvent::Generated { .. }
+            | DrEvent::Ended { .. }
+            | DrEvent::Clock(_)
+            | DrEvent::Stalled { .. } => {}
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use evenkeel_core::{DelayEstimate, SessionTime, Span};
 
-use crate::message::{ARRIVAL_LEN, Arrival, ConfirmFrame, FEEDBACK_LEN, FEEDBACK_MAX, emit_feedback};
+use crate::message::{Arrival, ConfirmFrame, FEEDBACK_LEN_MAX, FEEDBACK_MAX, RUN_LEN_MAX, emit_feedback};
 
 /// Unconfirmed arrivals that are kept; when there are more, the oldest is dropped. Its truth is then lost to the sender,
 /// which sees the gap and counts it.
@@ -91,10 +91,10 @@ impl ArrivalLog {
         runs(from, to, bytes_max)
     }
 
-    /// Writes a run as a frame.
-    pub fn emit(&self, run: Run, now: SessionTime, bytes: &mut Vec<u8>) {
+    /// Writes a run as a frame of a message with this stamp.
+    pub fn emit(&self, run: Run, stamp: SessionTime, bytes: &mut Vec<u8>) {
         let skip = run.first.saturating_sub(self.oldest) as usize;
-        emit_feedback(self.oldest, run.first, now, self.log.range(skip..skip + run.count), bytes);
+        emit_feedback(self.oldest, run.first, stamp, self.log.range(skip..skip + run.count), bytes);
     }
 
     /// The sender has arrivals in its books. True if it misses some, so that they should be sent again at once.
@@ -135,9 +135,9 @@ impl ArrivalLog {
     }
 }
 
-/// The numbers from `from` up to `to`, in runs that fit a frame in a datagram of so many bytes.
+/// The numbers from `from` up to `to`, in runs that fit a frame in so many bytes even if no two came together.
 fn runs(from: u64, to: u64, bytes_max: usize) -> impl Iterator<Item = Run> {
-    let room = bytes_max.saturating_sub(1 + FEEDBACK_LEN) / ARRIVAL_LEN;
+    let room = bytes_max.saturating_sub(FEEDBACK_LEN_MAX) / RUN_LEN_MAX;
     let size = room.clamp(1, FEEDBACK_MAX);
     (from..to).step_by(size).map(move |first| Run { first, count: size.min((to - first) as usize) })
 }

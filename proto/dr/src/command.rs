@@ -1,10 +1,9 @@
 //! What applications say to dead-reckoning machines and learn from them.
 
-use evenkeel_core::{Malformed, PeerId, Reader, SessionTime, Wire};
+use evenkeel_core::{ClockEvent, Malformed, PeerId, Reader, SessionTime, Varint, Wire};
 
 use crate::config::Budget;
 use crate::fairness::PolicyKind;
-use crate::message::{emit_state, parse_state};
 use crate::vector::{DrSeq, DrVector, EntityId, MotionState};
 
 /// What the game tells its peer.
@@ -16,6 +15,11 @@ pub enum DrCommand {
         entity: EntityId,
         /// How it moves.
         state: MotionState,
+    },
+    /// The same for several at once, so that their vectors share a datagram.
+    ObserveAll {
+        /// Which, and how they move.
+        states: Vec<(EntityId, MotionState)>,
     },
     /// One of this peer's entities is no more.
     End {
@@ -58,6 +62,8 @@ pub enum DrEvent {
         /// Whether it came reliably, to introduce the entity.
         introduction: bool,
     },
+    /// Something became of the session's time.
+    Clock(ClockEvent),
     /// A peer does not take what must not be lost, and is told nothing more. Whoever drives this machine should let it
     /// go; if it joins again, it starts anew.
     Stalled {
@@ -88,6 +94,7 @@ pub enum RelayCommand {
 const OBSERVE: u8 = 0;
 const END: u8 = 1;
 const SWITCH: u8 = 2;
+const OBSERVE_ALL: u8 = 3;
 
 impl Wire for DrCommand {
     fn emit(&self, bytes: &mut Vec<u8>) {
@@ -96,6 +103,14 @@ impl Wire for DrCommand {
                 bytes.push(OBSERVE);
                 entity.0.emit(bytes);
                 emit_state(state, bytes);
+            }
+            Self::ObserveAll { states } => {
+                bytes.push(OBSERVE_ALL);
+                Varint(states.len() as u64).emit(bytes);
+                for (entity, state) in states {
+                    entity.0.emit(bytes);
+                    emit_state(state, bytes);
+                }
             }
             Self::End { entity } => {
                 bytes.push(END);
@@ -112,6 +127,12 @@ impl Wire for DrCommand {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         Ok(match reader.read::<u8>()? {
             OBSERVE => Self::Observe { entity: EntityId(reader.read()?), state: parse_state(reader)? },
+            OBSERVE_ALL => {
+                let count = reader.read::<Varint>()?.0;
+                let one = |reader: &mut Reader<'_>| Ok((EntityId(reader.read()?), parse_state(reader)?));
+                let states = (0..count).map(|_| one(reader)).collect::<Result<_, Malformed>>()?;
+                Self::ObserveAll { states }
+            }
             END => Self::End { entity: EntityId(reader.read()?) },
             SWITCH => {
                 let budget = reader.read()?;
@@ -133,6 +154,23 @@ impl Wire for RelayCommand {
         let budget = reader.read()?;
         Ok(Self::Switch { budget, policy: parse_policy(reader)? })
     }
+}
+
+/// A state of motion to the last bit: a transcript must feed the machine what the game did.
+fn emit_state(state: &MotionState, bytes: &mut Vec<u8>) {
+    state.position.emit(bytes);
+    state.velocity.emit(bytes);
+    state.acceleration.emit(bytes);
+    state.turn_rate.emit(bytes);
+}
+
+fn parse_state(reader: &mut Reader<'_>) -> Result<MotionState, Malformed> {
+    Ok(MotionState {
+        position: reader.read()?,
+        velocity: reader.read()?,
+        acceleration: reader.read()?,
+        turn_rate: reader.read()?,
+    })
 }
 
 /// Appends a policy by its name.

@@ -1,8 +1,10 @@
 //! How a dead-reckoning session is set up.
 
-use evenkeel_core::{Malformed, PeerId, Reader, Seed, Wire};
+use evenkeel_core::{Key, Malformed, PeerId, Reader, Seed, Span, Wire};
 
 use crate::fairness::PolicyKind;
+use crate::ledger::Compensation;
+use crate::limits::Limits;
 use crate::placement::Placement;
 use crate::threshold::Threshold;
 use crate::vector::MotionKind;
@@ -48,8 +50,8 @@ impl Wire for Budget {
     }
 }
 
-/// The settings of one peer.
-#[derive(Clone, Copy, Debug)]
+/// The settings of one peer or relay.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DrConfig {
     /// Who runs the policy.
     pub topology: Topology,
@@ -63,8 +65,24 @@ pub struct DrConfig {
     pub policy: PolicyKind,
     /// For the policies that have one.
     pub budget: Budget,
-    /// The randomness of the policies that draw.
+    /// How far receivers are believed who say that they are far away; `None`: wholly, as in the papers.
+    pub compensation: Option<Compensation>,
+    /// At most one datagram leaves for a peer in this time, where what it has to say fits; nought: each when it comes.
+    pub tick: Span,
+    /// What a relay takes from owners.
+    pub limits: Limits,
+    /// The randomness of the policies that draw, and of nonces; on a real network it is a secret.
     pub seed: Seed,
+}
+
+const NONCES: u64 = 0x6e6f_6e63_6573;
+
+impl DrConfig {
+    /// The key of the nonces.
+    pub(crate) fn nonce_key(&self) -> Key {
+        let mut draws = self.seed.child(NONCES).draws();
+        Key::new(draws.bits(), draws.bits())
+    }
 }
 
 impl Default for DrConfig {
@@ -76,6 +94,9 @@ impl Default for DrConfig {
             placement: Placement::Global,
             policy: PolicyKind::default(),
             budget: Budget::ONE,
+            compensation: Some(Compensation::default()),
+            tick: Span::ZERO,
+            limits: Limits::default(),
             seed: Seed::new(0),
         }
     }

@@ -4,12 +4,13 @@
 //! begins anywhere. Towards the receivers the relay gives each life of a name numbers that are larger than those of the
 //! last, so that nothing that is left of an earlier life on the network can be taken for the next.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use evenkeel_core::PeerId;
 
 use crate::ledger::Life;
 use crate::message::VectorFrame;
+use crate::threshold::Threshold;
 use crate::vector::{DrSeq, EntityId};
 
 /// Entities of one owner; more are not taken, so that nobody fills a room alone.
@@ -55,7 +56,7 @@ impl Numbering {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Intake {
     numberings: BTreeMap<Owned, Numbering>,
-    refused: BTreeSet<Owned>,
+    refused: BTreeMap<Owned, Threshold>,
 }
 
 impl Intake {
@@ -72,15 +73,15 @@ impl Intake {
     }
 
     /// A life is not taken.
-    pub(crate) fn refuse(&mut self, owner: PeerId, frame: &VectorFrame) {
+    pub(crate) fn refuse(&mut self, owner: PeerId, frame: &VectorFrame, threshold: Threshold) {
         if self.refused.len() < REFUSED_MAX {
-            self.refused.insert((owner, frame.entity, frame.first));
+            self.refused.insert((owner, frame.entity, frame.first), threshold);
         }
     }
 
-    /// Whether a life was not taken.
-    pub(crate) fn is_refused(&self, owner: PeerId, frame: &VectorFrame) -> bool {
-        self.refused.contains(&(owner, frame.entity, frame.first))
+    /// Whether a life was not taken; gives what its introduction said.
+    pub(crate) fn refused(&self, owner: PeerId, frame: &VectorFrame) -> Option<Threshold> {
+        self.refused.get(&(owner, frame.entity, frame.first)).copied()
     }
 
     /// Whether the owner has begun a later life under that name.
@@ -98,7 +99,7 @@ impl Intake {
     /// An owner goes.
     pub(crate) fn leave(&mut self, peer: PeerId) {
         self.numberings.retain(|(owner, ..), _| *owner != peer);
-        self.refused.retain(|(owner, ..)| *owner != peer);
+        self.refused.retain(|(owner, ..), _| *owner != peer);
     }
 
     /// Forgets what is not wanted any more.

@@ -1,10 +1,14 @@
-//! What is ready to leave, per peer. Frames for one peer share datagrams as long as they fit.
+//! What is ready to leave, per peer. Frames for one peer share datagrams as long as they fit, and at most one datagram
+//! leaves for a peer per tick: the first at once, what comes within a tick of it together at the tick's end.
+//!
+//! A transport's cost is per packet, so this is where bandwidth and processor time are saved; a lone vector still does not
+//! wait. With a tick of nought everything leaves when it comes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use evenkeel_core::{Channel, PeerId};
+use evenkeel_core::{Channel, Key, LocalTime, PeerId, SessionTime, Span};
 
-use crate::message::VERSION;
+use crate::message::{CLOCK_LEN_MAX, HEADER_LEN, Header};
 
 /// Full datagrams that wait for one peer; when there are more, the oldest is dropped, as a network would.
 pub const DATAGRAMS_MAX: usize = 64;
@@ -12,37 +16,104 @@ pub const DATAGRAMS_MAX: usize = 64;
 /// again, because a reliable channel with a gap would be a lie.
 pub const RELIABLE_MAX: usize = 8192;
 
+/// In every datagram there is room for a probe and an echo.
+const RIDERS_LEN: usize = 2 * CLOCK_LEN_MAX;
+
+/// A datagram that is being filled.
+#[derive(Clone, Debug)]
+struct Open {
+    header: Header,
+    bytes: Vec<u8>,
+}
+
+/// Whether a peer waits to be served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Place {
+    #[default]
+    Idle,
+    Ready,
+    /// Until its next tick.
+    Paced(LocalTime),
+}
+
 #[derive(Clone, Debug)]
 struct Queue {
     datagram_max: usize,
-    /// The datagram being filled; empty or a version byte and frames.
-    datagram: Vec<u8>,
+    open: Option<Open>,
     full: VecDeque<Vec<u8>>,
     reliable: VecDeque<Vec<u8>>,
-    listed: bool,
+    /// A datagram is to leave even if so far there is nothing in it.
+    wanted: bool,
+    /// No datagram leaves before this.
+    next_at: LocalTime,
+    place: Place,
     stalled: bool,
 }
 
+impl Queue {
+    fn has_datagram(&self) -> bool {
+        self.wanted || self.open.is_some() || !self.full.is_empty()
+    }
+
+    fn close(&mut self) {
+        if let Some(open) = self.open.take() {
+            if self.full.len() == DATAGRAMS_MAX {
+                self.full.pop_front();
+            }
+            self.full.push_back(open.bytes);
+        }
+    }
+}
+
 /// The queues of all peers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Outbox {
+    tick: Span,
+    key: Key,
+    messages: u64,
+    now: LocalTime,
+    session: Option<SessionTime>,
     queues: BTreeMap<PeerId, Queue>,
-    /// Peers with something to send, in the order in which they came to have it.
+    /// Peers with something to send now, in the order in which they came to have it.
     ready: VecDeque<PeerId>,
-    frame: Vec<u8>,
+    /// Peers whose tick is not over, by its end.
+    paced: BTreeSet<(LocalTime, PeerId)>,
     stalled: Vec<PeerId>,
 }
 
 impl Outbox {
+    /// An outbox without peers, whose nonces come from this key.
+    #[must_use]
+    pub const fn new(tick: Span, key: Key) -> Self {
+        Self {
+            tick,
+            key,
+            messages: 0,
+            now: LocalTime::MIN,
+            session: None,
+            queues: BTreeMap::new(),
+            ready: VecDeque::new(),
+            paced: BTreeSet::new(),
+            stalled: Vec::new(),
+        }
+    }
+
+    /// What time it is for whatever is put in from now on.
+    pub const fn set_now(&mut self, now: LocalTime, session: Option<SessionTime>) {
+        (self.now, self.session) = (now, session);
+    }
+
     /// A peer comes, or comes back: what waited for it before is void.
     pub fn join(&mut self, peer: PeerId, datagram_max: usize) {
-        let listed = self.queues.get(&peer).is_some_and(|queue| queue.listed);
+        self.leave(peer);
         let queue = Queue {
             datagram_max,
-            datagram: Vec::new(),
+            open: None,
             full: VecDeque::new(),
             reliable: VecDeque::new(),
-            listed,
+            wanted: false,
+            next_at: LocalTime::MIN,
+            place: Place::Idle,
             stalled: false,
         };
         self.queues.insert(peer, queue);
@@ -50,7 +121,9 @@ impl Outbox {
 
     /// A peer goes.
     pub fn leave(&mut self, peer: PeerId) {
-        self.queues.remove(&peer);
+        if let Some(Queue { place: Place::Paced(at), .. }) = self.queues.remove(&peer) {
+            self.paced.remove(&(at, peer));
+        }
         self.stalled.retain(|stalled| *stalled != peer);
         self.ready.retain(|ready| *ready != peer);
     }
@@ -61,78 +134,167 @@ impl Outbox {
         self.queues.contains_key(&peer)
     }
 
-    /// The largest datagram that reaches a peer.
+    /// The bytes of frames that fit a datagram to a peer.
     #[must_use]
-    pub fn datagram_max(&self, peer: PeerId) -> usize {
-        self.queues.get(&peer).map_or(0, |queue| queue.datagram_max)
+    pub fn frames_max(&self, peer: PeerId) -> usize {
+        self.queues.get(&peer).map_or(0, |queue| frames_max(queue.datagram_max))
     }
 
-    /// Puts a frame into the next datagram for a peer.
-    pub fn datagram(&mut self, peer: PeerId, emit: impl FnOnce(&mut Vec<u8>)) {
+    fn header(&mut self, peer: PeerId) -> Header {
+        self.messages += 1;
+        let nonce = self.key.hash(u64::from(peer.0), self.messages) as u32;
+        Header { nonce, stamp: self.session }
+    }
+
+    fn list(&mut self, peer: PeerId, at_once: bool) {
         let Some(queue) = self.queues.get_mut(&peer) else { return };
-        self.frame.clear();
-        emit(&mut self.frame);
-        if 1 + self.frame.len() > queue.datagram_max {
-            return; // It could never be sent; the ledger sees it as lost.
+        let at_once = at_once || queue.next_at <= self.now;
+        match queue.place {
+            Place::Ready => return,
+            Place::Paced(_) if !at_once => return,
+            Place::Paced(at) => _ = self.paced.remove(&(at, peer)),
+            Place::Idle => {}
         }
-        if !queue.datagram.is_empty() && queue.datagram.len() + self.frame.len() > queue.datagram_max {
-            if queue.full.len() == DATAGRAMS_MAX {
-                queue.full.pop_front();
-            }
-            queue.full.push_back(core::mem::take(&mut queue.datagram));
-        }
-        if queue.datagram.is_empty() {
-            queue.datagram.push(VERSION);
-        }
-        queue.datagram.extend_from_slice(&self.frame);
-        if !core::mem::replace(&mut queue.listed, true) {
+        if at_once {
+            queue.place = Place::Ready;
             self.ready.push_back(peer);
+        } else {
+            queue.place = Place::Paced(queue.next_at);
+            self.paced.insert((queue.next_at, peer));
         }
     }
 
-    /// Puts a frame on the reliable channel to a peer.
-    pub fn reliable(&mut self, peer: PeerId, emit: impl FnOnce(&mut Vec<u8>)) {
-        let Some(queue) = self.queues.get_mut(&peer) else { return };
+    /// Puts a frame into the next datagram for a peer; `emit` is told its stamp. Gives the nonce of that datagram; `None`
+    /// if the frame can't be sent at all: the peer is not here, there is no session time, or it would never fit.
+    pub fn datagram(&mut self, peer: PeerId, emit: impl Fn(SessionTime, &mut Vec<u8>)) -> Option<u32> {
+        let now = self.session?;
+        let queue = self.queues.get_mut(&peer)?;
+        let limit = HEADER_LEN + frames_max(queue.datagram_max);
+        if let Some(Open { header, bytes }) = &mut queue.open
+            && let Some(stamp) = header.stamp
+        {
+            let before = bytes.len();
+            emit(stamp, bytes);
+            if bytes.len() <= limit {
+                return Some(header.nonce);
+            }
+            bytes.truncate(before);
+        }
+        queue.close();
+        let header = self.header(peer);
+        let mut bytes = Vec::with_capacity(limit + RIDERS_LEN);
+        header.emit(&mut bytes);
+        emit(now, &mut bytes);
+        if bytes.len() > limit {
+            return None;
+        }
+        self.queues.get_mut(&peer)?.open = Some(Open { header, bytes });
+        self.list(peer, false);
+        Some(header.nonce)
+    }
+
+    /// A datagram should leave for a peer: there will be a rider.
+    pub fn want(&mut self, peer: PeerId) {
+        if let Some(queue) = self.queues.get_mut(&peer) {
+            queue.wanted = true;
+            self.list(peer, false);
+        }
+    }
+
+    /// Puts a frame that needs no session time into the datagram that is about to leave for a peer.
+    pub fn ride(&mut self, peer: PeerId, emit: impl FnOnce(&mut Vec<u8>)) {
+        let Some(queue) = self.queues.get(&peer) else { return };
+        if queue.open.is_none() {
+            let header = self.header(peer);
+            let mut bytes = Vec::with_capacity(HEADER_LEN + RIDERS_LEN);
+            header.emit(&mut bytes);
+            self.queues.get_mut(&peer).expect("it was there a line ago").open = Some(Open { header, bytes });
+        }
+        if let Some(Queue { open: Some(open), .. }) = self.queues.get_mut(&peer) {
+            emit(&mut open.bytes);
+        }
+    }
+
+    /// Puts a frame on the reliable channel to a peer. Gives the nonce of its message.
+    pub fn reliable(&mut self, peer: PeerId, emit: impl FnOnce(SessionTime, &mut Vec<u8>)) -> Option<u32> {
+        let now = self.session?;
+        let header = self.header(peer);
+        let queue = self.queues.get_mut(&peer)?;
         if queue.stalled || queue.reliable.len() == RELIABLE_MAX {
             if !core::mem::replace(&mut queue.stalled, true) {
                 self.stalled.push(peer);
             }
-            return;
+            return None;
         }
-        let mut message = vec![VERSION];
-        emit(&mut message);
+        let mut message = Vec::new();
+        header.emit(&mut message);
+        emit(now, &mut message);
         queue.reliable.push_back(message);
-        if !core::mem::replace(&mut queue.listed, true) {
-            self.ready.push_back(peer);
+        self.list(peer, true);
+        Some(header.nonce)
+    }
+
+    /// The next peer that something may leave for now, and whether its next datagram is the last: then is the time for
+    /// riders.
+    pub fn due(&mut self) -> Option<(PeerId, bool)> {
+        while let Some(&(at, peer)) = self.paced.first()
+            && at <= self.now
+        {
+            self.list(peer, true);
+        }
+        let peer = *self.ready.front()?;
+        let queue = &self.queues[&peer];
+        let last = queue.reliable.is_empty() && queue.full.is_empty() && queue.next_at <= self.now;
+        Some((peer, last))
+    }
+
+    /// Takes the next message for a peer that is due; its bytes replace those in `bytes`. `None`: there is none.
+    pub fn take(&mut self, peer: PeerId, bytes: &mut Vec<u8>) -> Option<Channel> {
+        let queue = self.queues.get_mut(&peer)?;
+        if let Some(message) = queue.reliable.pop_front() {
+            *bytes = message;
+            return Some(Channel::Reliable);
+        }
+        if queue.next_at <= self.now {
+            if let Some(full) = queue.full.pop_front() {
+                *bytes = full;
+                return Some(Channel::Datagram);
+            }
+            queue.wanted = false;
+            if let Some(mut open) = queue.open.take() {
+                core::mem::swap(bytes, &mut open.bytes);
+                // The one that follows, at once or later, is due a tick from now.
+                queue.next_at = self.now + self.tick;
+                self.unlist(peer);
+                return Some(Channel::Datagram);
+            }
+        }
+        self.unlist(peer);
+        None
+    }
+
+    /// The peer at the front has been served; if datagrams are left, they wait for its tick.
+    fn unlist(&mut self, peer: PeerId) {
+        self.ready.pop_front();
+        let Some(queue) = self.queues.get_mut(&peer) else { return };
+        queue.place = Place::Idle;
+        if queue.has_datagram() {
+            self.list(peer, false);
         }
     }
 
-    /// The next message; its bytes replace those in `bytes`.
-    pub fn poll(&mut self, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
-        bytes.clear();
-        while let Some(&peer) = self.ready.front() {
-            let queue = self.queues.get_mut(&peer).expect("a peer that is ready is here");
-            if let Some(message) = queue.reliable.pop_front() {
-                *bytes = message;
-                return Some((peer, Channel::Reliable));
-            }
-            if let Some(datagram) = queue.full.pop_front() {
-                *bytes = datagram;
-                return Some((peer, Channel::Datagram));
-            }
-            queue.listed = false;
-            self.ready.pop_front();
-            if !queue.datagram.is_empty() {
-                // Hands the buffer over and keeps the caller's for the next datagram.
-                core::mem::swap(bytes, &mut queue.datagram);
-                return Some((peer, Channel::Datagram));
-            }
-        }
-        None
+    /// When something that waits for its tick may leave.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<LocalTime> {
+        self.paced.first().map(|(at, _)| *at)
     }
 
     /// A peer that stalled since the last time that this was asked.
     pub fn poll_stalled(&mut self) -> Option<PeerId> {
         self.stalled.pop()
     }
+}
+
+const fn frames_max(datagram_max: usize) -> usize {
+    datagram_max.saturating_sub(HEADER_LEN + RIDERS_LEN)
 }

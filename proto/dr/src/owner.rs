@@ -48,8 +48,9 @@ impl Owner {
     /// The owner looks at its entity. Makes a DR vector if it is new or has strayed. A state that is not finite, or
     /// of a size that no game has, is passed over.
     pub fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) -> Option<Generated> {
-        let vector = DrVector::generate(now, state, self.kind);
-        if !vector.is_sane() {
+        let exact = DrVector::generate(now, state, self.kind);
+        let vector = exact.quantized();
+        if !exact.is_sane() || !vector.is_sane() {
             return None;
         }
         let threshold = self.threshold;
@@ -58,13 +59,13 @@ impl Owner {
             None if room => {
                 let export = Export { first: self.first_seq, seq: self.first_seq, vector };
                 self.exports.insert(entity, export);
-                Some(Generated::First(export.frame(entity, &threshold, now)))
+                Some(Generated::First(export.frame(entity, now)))
             }
             Some(export)
                 if now > export.vector.generated && threshold.strayed(state, &export.vector, now) =>
             {
                 *export = Export { first: export.first, seq: export.seq.next(), vector };
-                Some(Generated::Next(export.frame(entity, &threshold, now)))
+                Some(Generated::Next(export.frame(entity, now)))
             }
             _ => None,
         }
@@ -77,6 +78,19 @@ impl Owner {
         Some(seq)
     }
 
+    /// When new vectors are made.
+    #[must_use]
+    pub const fn threshold(&self) -> Threshold {
+        self.threshold
+    }
+
+    /// The session's time starts anew: every entity begins a new life when it is next looked at.
+    pub fn start_over(&mut self) {
+        let last = self.exports.values().map(|export| export.seq.next()).max();
+        self.first_seq = self.first_seq.max(last.unwrap_or_default());
+        self.exports.clear();
+    }
+
     /// The exported vector of an entity.
     #[must_use]
     pub fn exported(&self, entity: EntityId) -> Option<&DrVector> {
@@ -85,21 +99,13 @@ impl Owner {
 
     /// The newest vector of each entity, as it would be sent now.
     pub fn frames(&self, now: SessionTime) -> impl Iterator<Item = VectorFrame> + '_ {
-        self.exports.iter().map(move |(entity, export)| export.frame(*entity, &self.threshold, now))
+        self.exports.iter().map(move |(entity, export)| export.frame(*entity, now))
     }
 }
 
 impl Export {
-    fn frame(&self, entity: EntityId, threshold: &Threshold, now: SessionTime) -> VectorFrame {
+    fn frame(&self, entity: EntityId, now: SessionTime) -> VectorFrame {
         let Self { first, seq, vector } = *self;
-        VectorFrame {
-            entity,
-            first,
-            seq,
-            sent: now,
-            threshold: threshold.distance,
-            expires: threshold.expires(&vector),
-            vector,
-        }
+        VectorFrame { entity, first, seq, sent: now, vector }
     }
 }

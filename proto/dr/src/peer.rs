@@ -1,5 +1,7 @@
 //! A player's machine: owner of its own entities, receiver of everybody else's.
 
+use std::collections::VecDeque;
+
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Synchronized, Vec3,
 };
@@ -8,13 +10,16 @@ use crate::command::{DrCommand, DrEvent};
 use crate::config::{DrConfig, Topology};
 use crate::intake::OWNER_ENTITIES_MAX;
 use crate::ledger::ErrorLedger;
-use crate::message::{Frame, frames};
-use crate::outbox::Outbox;
+use crate::message::{Frame, Frames, Header, frames};
 use crate::owner::{Generated, Owner};
 use crate::receiver::{Events, Receiver};
 use crate::sender::{ENTITIES_MAX, Sender};
+use crate::station::Station;
 use crate::uplink::Uplink;
 use crate::vector::{EntityId, MotionState};
+
+/// Reliable messages that wait for the session's clock; a peer that sends more counts as stalled.
+pub const EARLY_MAX: usize = 8192;
 
 #[derive(Debug)]
 enum Outward {
@@ -25,15 +30,17 @@ enum Outward {
 /// A player's machine.
 #[derive(Debug)]
 pub struct DrPeer<C = Synchronized> {
-    clock: C,
-    latest: LocalTime,
+    station: Station<C>,
     owner: Owner,
     outward: Outward,
     receiver: Receiver,
-    outbox: Outbox,
     events: Events,
     /// Peers that came before there was a session time to introduce entities at.
     waiting: Vec<PeerId>,
+    /// What must not be lost and came before there was a session time to read it by.
+    early: VecDeque<(PeerId, Vec<u8>)>,
+    /// The last session time that was worked with.
+    worked: SessionTime,
 }
 
 impl DrPeer {
@@ -53,23 +60,18 @@ impl<C: SessionClock> DrPeer<C> {
             Topology::Relay(_) => OWNER_ENTITIES_MAX,
         };
         let outward = match config.topology {
-            Topology::Direct => Outward::Direct(Box::new(Sender::new(
-                config.policy,
-                config.budget,
-                config.placement,
-                config.seed,
-            ))),
-            Topology::Relay(relay) => Outward::Relay(Uplink::new(relay)),
+            Topology::Direct => Outward::Direct(Box::new(Sender::new(config))),
+            Topology::Relay(relay) => Outward::Relay(Uplink::new(relay, config.threshold)),
         };
         Self {
-            clock,
-            latest: LocalTime::MIN,
+            station: Station::new(config, clock),
             owner: Owner::new(config.threshold, config.kind, entities_max),
             outward,
             receiver: Receiver::new(config.placement),
-            outbox: Outbox::default(),
             events: Events::default(),
             waiting: Vec::new(),
+            early: VecDeque::new(),
+            worked: SessionTime::MIN,
         }
     }
 
@@ -81,13 +83,13 @@ impl<C: SessionClock> DrPeer<C> {
     /// Where this peer sees somebody else's entity.
     #[must_use]
     pub fn position(&self, now: LocalTime, from: PeerId, entity: EntityId) -> Option<Vec3> {
-        self.receiver.position(from, entity, self.clock.session(now)?)
+        self.receiver.position(from, entity, self.station.clock.session(now)?)
     }
 
     /// Where this peer's own entity is by what it told the others.
     #[must_use]
     pub fn exported(&self, now: LocalTime, entity: EntityId) -> Option<Vec3> {
-        let at = self.clock.session(now)?;
+        let at = self.station.clock.session(now)?;
         self.owner.exported(entity).map(|vector| vector.project(at))
     }
 
@@ -100,12 +102,26 @@ impl<C: SessionClock> DrPeer<C> {
         }
     }
 
-    /// The session's time; a clock that runs backwards is held. Whoever waited for it is welcomed now.
+    /// The session's clock.
+    #[must_use]
+    pub const fn clock(&self) -> &C {
+        &self.station.clock
+    }
+
+    /// The session's time. Whoever and whatever waited for it has its turn now.
     fn session(&mut self, now: LocalTime) -> Option<SessionTime> {
-        self.latest = self.latest.max(now);
-        let now = self.clock.session(self.latest)?;
+        let now = self.station.set_now(now)?;
+        if now < self.worked {
+            self.owner.start_over(); // Another session: what was exported in the last one means nothing in it.
+        }
+        self.worked = now;
         for peer in core::mem::take(&mut self.waiting) {
             self.welcome(peer, now);
+        }
+        while let Some((from, message)) = self.early.pop_front() {
+            if let Ok((header, frames)) = frames(&message) {
+                self.apply_all(from, header, frames, now);
+            }
         }
         Some(now)
     }
@@ -113,9 +129,9 @@ impl<C: SessionClock> DrPeer<C> {
     /// A peer learns of our entities.
     fn welcome(&mut self, peer: PeerId, now: SessionTime) {
         match &mut self.outward {
-            Outward::Direct(sender) => sender.join(peer, now, &mut self.outbox),
+            Outward::Direct(sender) => sender.join(peer, now, &mut self.station.outbox),
             Outward::Relay(uplink) if uplink.relay() == peer => {
-                uplink.join(self.owner.frames(now), &mut self.outbox);
+                uplink.join(self.owner.frames(now), &mut self.station.outbox);
             }
             Outward::Relay(_) => {}
         }
@@ -127,13 +143,17 @@ impl<C: SessionClock> DrPeer<C> {
         self.events.push(DrEvent::Generated { entity, seq: frame.seq, vector: frame.vector });
         match (&mut self.outward, generated) {
             (Outward::Direct(sender), Generated::First(frame)) => {
-                sender.introduce(None, &frame, now, &mut self.outbox);
+                sender.introduce(None, &frame, self.owner.threshold(), now, &mut self.station.outbox);
             }
             (Outward::Direct(sender), Generated::Next(frame)) => {
-                sender.trigger(&frame, now, &mut self.outbox);
+                sender.trigger(&frame, now, &mut self.station.outbox);
             }
-            (Outward::Relay(uplink), Generated::First(frame)) => uplink.introduce(&frame, &mut self.outbox),
-            (Outward::Relay(uplink), Generated::Next(frame)) => uplink.trigger(&frame, &mut self.outbox),
+            (Outward::Relay(uplink), Generated::First(frame)) => {
+                uplink.introduce(&frame, &mut self.station.outbox)
+            }
+            (Outward::Relay(uplink), Generated::Next(frame)) => {
+                uplink.trigger(&frame, &mut self.station.outbox)
+            }
         }
         self.start_over(now);
     }
@@ -143,7 +163,7 @@ impl<C: SessionClock> DrPeer<C> {
         if let Outward::Relay(uplink) = &mut self.outward
             && uplink.gave_up()
         {
-            uplink.join(self.owner.frames(now), &mut self.outbox);
+            uplink.join(self.owner.frames(now), &mut self.station.outbox);
         }
     }
 
@@ -158,19 +178,34 @@ impl<C: SessionClock> DrPeer<C> {
                 Frame::Vector(_) | Frame::Confirm(_) => channel == Channel::Datagram,
                 Frame::Feedback(_) => channel == Channel::Datagram && direct,
                 Frame::Recorded { .. } => channel == Channel::Datagram && !direct,
-                Frame::Introduce(_) | Frame::Ended { .. } => channel == Channel::Reliable,
+                Frame::Introduce(..) | Frame::Ended { .. } => channel == Channel::Reliable,
+                Frame::Clock(_) => channel == Channel::Datagram,
             }
     }
 
-    fn apply(&mut self, from: PeerId, frame: &Frame<'_>, now: SessionTime) {
+    /// Takes the frames of a message that has been checked.
+    fn apply_all(&mut self, from: PeerId, header: Header, frames: Frames<'_>, now: SessionTime) {
+        for frame in frames {
+            self.apply(from, header.nonce, &frame, now);
+        }
+        if self.receiver.owes(from) {
+            self.station.outbox.want(from);
+        }
+    }
+
+    fn apply(&mut self, from: PeerId, nonce: u32, frame: &Frame<'_>, now: SessionTime) {
         match frame {
-            Frame::Vector(vector) => self.receiver.on_vector(from, vector, false, now, &mut self.events),
-            Frame::Introduce(vector) => self.receiver.on_vector(from, vector, true, now, &mut self.events),
+            Frame::Vector(vector) => {
+                self.receiver.on_vector(from, vector, nonce, false, now, &mut self.events);
+            }
+            Frame::Introduce(vector, _) => {
+                self.receiver.on_vector(from, vector, nonce, true, now, &mut self.events);
+            }
             Frame::Ended { entity, .. } => self.receiver.on_ended(from, *entity, &mut self.events),
-            Frame::Confirm(confirm) => self.receiver.on_confirm(from, confirm, now, &mut self.outbox),
+            Frame::Confirm(confirm) => self.receiver.on_confirm(from, confirm, now, &mut self.station.outbox),
             Frame::Feedback(feedback) => {
                 if let Outward::Direct(sender) = &mut self.outward {
-                    sender.on_feedback(from, feedback, now, &mut self.outbox);
+                    sender.on_feedback(from, feedback, now, &mut self.station.outbox);
                 }
             }
             Frame::Recorded { entity, contiguous, newest } => {
@@ -178,6 +213,7 @@ impl<C: SessionClock> DrPeer<C> {
                     uplink.on_recorded(*entity, *contiguous, *newest, now);
                 }
             }
+            Frame::Clock(_) => {}
         }
     }
 }
@@ -190,11 +226,16 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         let Some(now) = self.session(now) else { return };
         match (command, &mut self.outward) {
             (DrCommand::Observe { entity, state }, _) => self.observed(entity, &state, now),
+            (DrCommand::ObserveAll { states }, _) => {
+                for (entity, state) in states {
+                    self.observed(entity, &state, now);
+                }
+            }
             (DrCommand::End { entity }, outward) => {
                 if let Some(last) = self.owner.end(entity) {
                     match outward {
-                        Outward::Direct(sender) => sender.end(entity, last, now, &mut self.outbox),
-                        Outward::Relay(uplink) => uplink.end(entity, last, now, &mut self.outbox),
+                        Outward::Direct(sender) => sender.end(entity, last, now, &mut self.station.outbox),
+                        Outward::Relay(uplink) => uplink.end(entity, last, now, &mut self.station.outbox),
                     }
                 }
             }
@@ -210,60 +251,71 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         channel: Channel,
         bytes: &[u8],
     ) -> Result<(), Rejected> {
-        if !self.outbox.has(from) {
+        if !self.station.outbox.has(from) {
             return Err(Rejected::UnknownPeer);
         }
-        let frames = frames(bytes)?;
+        let (header, frames) = frames(bytes)?;
         if !frames.clone().all(|frame| self.expects(from, channel, &frame)) {
             return Err(Rejected::Unexpected);
         }
-        if self.clock.session(self.latest.max(at)).is_none() {
-            return Err(Rejected::NoSessionTime);
+        self.station.set_now(at);
+        self.station.on_clock_frames(from, frames.clone());
+        self.station.wake_clock();
+        match (self.session(at), channel) {
+            (Some(now), _) => self.apply_all(from, header, frames, now),
+            (None, Channel::Reliable) if self.early.len() < EARLY_MAX => {
+                self.early.push_back((from, bytes.to_vec()));
+            }
+            (None, Channel::Reliable) => self.events.push(DrEvent::Stalled { peer: from }),
+            // As good as lost on the way.
+            (None, Channel::Datagram) => {}
         }
-        let now = self.session(at).ok_or(Rejected::NoSessionTime)?;
-        for frame in frames {
-            self.apply(from, &frame, now);
-        }
-        self.receiver.acknowledge(from, now, &mut self.outbox);
         Ok(())
     }
 
-    fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
-        let now = self.session(now);
+    fn handle_peer(&mut self, at: LocalTime, change: PeerChange) {
+        let now = self.session(at);
         let peer = change.peer();
         self.receiver.leave(peer, &mut self.events);
-        self.outbox.leave(peer);
+        self.early.retain(|(from, _)| *from != peer);
+        self.station.on_peer(change);
         match &mut self.outward {
             Outward::Direct(sender) => sender.leave(peer),
             Outward::Relay(uplink) if uplink.relay() == peer => uplink.leave(),
             Outward::Relay(_) => {}
         }
         self.waiting.retain(|waiting| *waiting != peer);
-        let PeerChange::Joined { datagram_max, .. } = change else { return };
-        self.outbox.join(peer, datagram_max);
+        let PeerChange::Joined { .. } = change else { return };
         self.receiver.join(peer);
-        match now {
+        // A clock may lose its time with the peer that it followed.
+        match now.and_then(|_| self.session(at)) {
             Some(now) => self.welcome(peer, now),
             None => self.waiting.push(peer),
         }
     }
 
     fn handle_timeout(&mut self, now: LocalTime) {
-        let Some(now) = self.session(now) else { return };
-        self.receiver.on_timeout(now, &mut self.outbox);
+        let now = self.session(now);
+        self.station.wake_clock();
+        let Some(now) = now else { return };
+        self.receiver.on_timeout(now, &mut self.station.outbox);
         match &mut self.outward {
-            Outward::Direct(sender) => sender.on_timeout(now, &mut self.outbox),
-            Outward::Relay(uplink) => uplink.on_timeout(now, &mut self.outbox),
+            Outward::Direct(sender) => sender.on_timeout(now, &mut self.station.outbox),
+            Outward::Relay(uplink) => uplink.on_timeout(now, &mut self.station.outbox),
         }
         self.start_over(now);
     }
 
-    fn poll_transmit(&mut self, _now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
-        self.outbox.poll(bytes)
+    fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
+        self.station.poll(now, bytes, |peer, outbox| self.receiver.acknowledge(peer, outbox))
     }
 
     fn poll_event(&mut self) -> Option<DrEvent> {
-        self.events.poll().or_else(|| self.outbox.poll_stalled().map(|peer| DrEvent::Stalled { peer }))
+        let station = &mut self.station;
+        self.events
+            .poll()
+            .or_else(|| station.clock.poll_event().map(DrEvent::Clock))
+            .or_else(|| station.outbox.poll_stalled().map(|peer| DrEvent::Stalled { peer }))
     }
 
     fn poll_timeout(&self) -> Option<LocalTime> {
@@ -271,7 +323,6 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
             Outward::Direct(sender) => sender.next_timeout(),
             Outward::Relay(uplink) => uplink.next_timeout(),
         };
-        let next = [outward, self.receiver.next_timeout()].into_iter().flatten().min()?;
-        self.clock.local(next)
+        self.station.next_timeout([outward, self.receiver.next_timeout()].into_iter().flatten().min())
     }
 }

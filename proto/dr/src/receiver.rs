@@ -35,9 +35,9 @@ struct Source {
 }
 
 impl Source {
-    fn report(&self, to: PeerId, runs: impl Iterator<Item = Run>, now: SessionTime, outbox: &mut Outbox) {
+    fn report(&self, to: PeerId, runs: impl Iterator<Item = Run>, outbox: &mut Outbox) {
         for run in runs {
-            outbox.datagram(to, |bytes| self.log.emit(run, now, bytes));
+            outbox.datagram(to, |stamp, bytes| self.log.emit(run, stamp, bytes));
         }
     }
 }
@@ -76,6 +76,7 @@ impl Receiver {
         &mut self,
         from: PeerId,
         frame: &VectorFrame,
+        nonce: u32,
         introduce: bool,
         now: SessionTime,
         events: &mut Events,
@@ -110,7 +111,7 @@ impl Receiver {
                 return;
             }
         };
-        source.log.note(Arrival { entity, seq, at: now });
+        source.log.note(Arrival { entity, seq, at: now, nonce });
         source.noted = true;
         self.repeat_wake = source.log.repeat_at().map_or(self.repeat_wake, |at| at.min(self.repeat_wake));
         let placed = is_newest.then_some(placed);
@@ -135,18 +136,24 @@ impl Receiver {
     ) {
         let Some(source) = self.sources.get_mut(&from) else { return };
         if source.log.confirm(confirm, now) {
-            let runs = source.log.repair(outbox.datagram_max(from));
-            source.report(from, runs, now, outbox);
+            let runs = source.log.repair(outbox.frames_max(from));
+            source.report(from, runs, outbox);
         }
     }
 
-    /// Acknowledges what a message brought, if it brought anything.
-    pub fn acknowledge(&mut self, from: PeerId, now: SessionTime, outbox: &mut Outbox) {
-        if let Some(source) = self.sources.get_mut(&from)
+    /// Whether something has arrived from a sender that is not acknowledged yet.
+    #[must_use]
+    pub fn owes(&self, to: PeerId) -> bool {
+        self.sources.get(&to).is_some_and(|source| source.noted)
+    }
+
+    /// Acknowledges what has arrived since the last time, if anything has.
+    pub fn acknowledge(&mut self, to: PeerId, outbox: &mut Outbox) {
+        if let Some(source) = self.sources.get_mut(&to)
             && core::mem::take(&mut source.noted)
         {
-            let runs = source.log.acknowledge(outbox.datagram_max(from));
-            source.report(from, runs, now, outbox);
+            let runs = source.log.acknowledge(outbox.frames_max(to));
+            source.report(to, runs, outbox);
         }
     }
 
@@ -157,8 +164,8 @@ impl Receiver {
         }
         for (peer, source) in &mut self.sources {
             if source.log.repeat_at().is_some_and(|at| at <= now) {
-                let runs = source.log.repeat(now, outbox.datagram_max(*peer));
-                source.report(*peer, runs, now, outbox);
+                let runs = source.log.repeat(now, outbox.frames_max(*peer));
+                source.report(*peer, runs, outbox);
             }
         }
         let next = self.sources.values().filter_map(|source| source.log.repeat_at()).min();

@@ -11,9 +11,11 @@ use crate::config::DrConfig;
 use crate::history::Recorded;
 use crate::intake::{Intake, Numbering, OWNER_ENTITIES_MAX};
 use crate::ledger::{ErrorLedger, Life};
+use crate::limits::Limits;
 use crate::message::{Frame, VectorFrame, emit_recorded, frames};
-use crate::outbox::Outbox;
 use crate::sender::Sender;
+use crate::station::Station;
+use crate::threshold::Threshold;
 use crate::vector::{DrSeq, EntityId};
 
 /// A vector may claim to be from at most so far in the future.
@@ -22,11 +24,10 @@ const AHEAD_MAX: Span = Span::from_secs(1);
 /// The relay of one room.
 #[derive(Debug)]
 pub struct DrRelay<C = Synchronized> {
-    clock: C,
-    latest: LocalTime,
+    station: Station<C>,
     sender: Sender,
     intake: Intake,
-    outbox: Outbox,
+    limits: Limits,
     /// Peers that came before there was a session time to introduce entities at.
     waiting: Vec<PeerId>,
 }
@@ -40,15 +41,14 @@ impl DrRelay {
 }
 
 impl<C: SessionClock> DrRelay<C> {
-    /// A relay with this clock. Of the configuration it takes policy, budget, placement and seed.
+    /// A relay with this clock. Topology, threshold and kind of the configuration are the owners' business.
     #[must_use]
     pub fn with_clock(config: &DrConfig, clock: C) -> Self {
         Self {
-            clock,
-            latest: LocalTime::MIN,
-            sender: Sender::new(config.policy, config.budget, config.placement, config.seed),
+            station: Station::new(config, clock),
+            sender: Sender::new(config),
             intake: Intake::default(),
-            outbox: Outbox::default(),
+            limits: config.limits,
             waiting: Vec::new(),
         }
     }
@@ -59,24 +59,40 @@ impl<C: SessionClock> DrRelay<C> {
         self.sender.ledger()
     }
 
-    /// The session's time; a clock that runs backwards is held. Whoever waited for it is welcomed now.
+    /// The session's clock.
+    #[must_use]
+    pub const fn clock(&self) -> &C {
+        &self.station.clock
+    }
+
+    /// The session's time. Whoever waited for it is welcomed now.
     fn session(&mut self, now: LocalTime) -> Option<SessionTime> {
-        self.latest = self.latest.max(now);
-        let now = self.clock.session(self.latest)?;
+        let now = self.station.set_now(now)?;
         for peer in core::mem::take(&mut self.waiting) {
-            self.sender.join(peer, now, &mut self.outbox);
+            self.sender.join(peer, now, &mut self.station.outbox);
         }
         Some(now)
     }
 
-    fn expects(channel: Channel, frame: &Frame<'_>, now: SessionTime) -> Result<(), Rejected> {
+    fn expects(
+        &self,
+        from: PeerId,
+        channel: Channel,
+        frame: &Frame<'_>,
+        now: SessionTime,
+    ) -> Result<(), Rejected> {
         let on = match frame {
-            Frame::Vector(_) | Frame::Feedback(_) => Channel::Datagram,
-            Frame::Introduce(_) | Frame::Ended { .. } => Channel::Reliable,
+            Frame::Vector(_) | Frame::Feedback(_) | Frame::Clock(_) => Channel::Datagram,
+            Frame::Introduce(..) | Frame::Ended { .. } => Channel::Reliable,
             Frame::Confirm(_) | Frame::Recorded { .. } => return Err(Rejected::Unexpected),
         };
         let ahead = match frame {
-            Frame::Vector(vector) | Frame::Introduce(vector) => vector.vector.generated - now,
+            Frame::Vector(frame) | Frame::Introduce(frame, _) => {
+                if !self.limits.allow(from, frame.entity, &frame.vector) {
+                    return Err(Rejected::OutOfRange);
+                }
+                frame.vector.generated - now
+            }
             Frame::Ended { at, .. } => *at - now,
             _ => Span::ZERO,
         };
@@ -87,14 +103,14 @@ impl<C: SessionClock> DrRelay<C> {
         }
     }
 
-    fn on_introduce(&mut self, from: PeerId, frame: &VectorFrame, now: SessionTime) {
+    fn on_introduce(&mut self, from: PeerId, frame: &VectorFrame, threshold: Threshold, now: SessionTime) {
         let ledger = self.sender.ledger();
         self.intake.retain(|life| ledger.track(life).is_some());
         if let Some(known) = self.intake.numbering(from, frame)
             && let Some((life, track)) = ledger.present(frame.entity).filter(|(life, _)| *life == known.life)
         {
             let again = Numbering::new(life, frame.seq, track.history.newest().0.next());
-            self.go_on(from, frame, known, again, now);
+            self.go_on(from, frame, threshold, (known, again), now);
             return;
         }
         let first = ledger.next_number(frame.entity);
@@ -102,10 +118,12 @@ impl<C: SessionClock> DrRelay<C> {
         let full =
             ledger.lives().filter(|(_, track)| track.owner == Some(from)).count() >= OWNER_ENTITIES_MAX;
         let taken = numbering.incoming(frame).filter(|_| !full);
-        if taken.is_some_and(|taken| self.sender.introduce(Some(from), &taken, now, &mut self.outbox)) {
+        if taken.is_some_and(|taken| {
+            self.sender.introduce(Some(from), &taken, threshold, now, &mut self.station.outbox)
+        }) {
             self.intake.keep(from, frame, numbering);
         } else {
-            self.intake.refuse(from, frame);
+            self.intake.refuse(from, frame, threshold);
         }
     }
 
@@ -115,13 +133,13 @@ impl<C: SessionClock> DrRelay<C> {
         &mut self,
         from: PeerId,
         frame: &VectorFrame,
-        known: Numbering,
-        again: Numbering,
+        threshold: Threshold,
+        (known, again): (Numbering, Numbering),
         now: SessionTime,
     ) {
-        let restarted = again
-            .incoming(frame)
-            .is_some_and(|taken| self.sender.introduce(Some(from), &taken, now, &mut self.outbox));
+        let restarted = again.incoming(frame).is_some_and(|taken| {
+            self.sender.introduce(Some(from), &taken, threshold, now, &mut self.station.outbox)
+        });
         if restarted {
             self.intake.keep(from, frame, again);
         } else if let Some(taken) = known.incoming(frame) {
@@ -132,18 +150,19 @@ impl<C: SessionClock> DrRelay<C> {
     fn on_vector(&mut self, from: PeerId, frame: &VectorFrame, now: SessionTime) {
         let VectorFrame { entity, seq, .. } = *frame;
         let Some(numbering) = self.intake.numbering(from, frame) else {
-            let refused = self.intake.is_refused(from, frame);
-            if refused {
-                self.on_introduce(from, frame, now); // The name, or room for it, may have become free.
+            let refused = self.intake.refused(from, frame);
+            if let Some(refused) = refused {
+                // The name, or room for it, may have become free.
+                self.on_introduce(from, frame, refused, now);
             }
             // Its owner need not repeat what is refused or of a life that is over; else it is not introduced yet.
-            if refused || self.intake.is_over(from, frame) {
-                self.outbox.datagram(from, |bytes| emit_recorded(entity, seq, seq, bytes));
+            if refused.is_some() || self.intake.is_over(from, frame) {
+                self.station.outbox.datagram(from, |_, bytes| emit_recorded(entity, seq, seq, bytes));
             }
             return;
         };
         let Some(taken) = numbering.incoming(frame) else { return };
-        let recorded = self.sender.trigger(&taken, now, &mut self.outbox);
+        let recorded = self.sender.trigger(&taken, now, &mut self.station.outbox);
         let Some(track) = self.sender.ledger().track(numbering.life) else { return };
         let contiguous = track.history.contiguous();
         // Only what is in the exported path is recorded: what was refused must come again.
@@ -152,7 +171,7 @@ impl<C: SessionClock> DrRelay<C> {
             || track.history.vector(taken.seq).is_some()
         {
             let contiguous = numbering.outgoing(contiguous);
-            self.outbox.datagram(from, |bytes| emit_recorded(entity, contiguous, seq, bytes));
+            self.station.outbox.datagram(from, |_, bytes| emit_recorded(entity, contiguous, seq, bytes));
         }
     }
 
@@ -160,17 +179,19 @@ impl<C: SessionClock> DrRelay<C> {
         let present = self.sender.ledger().present(entity).map(|(life, _)| life);
         if let Some(numbering) = present.and_then(|life| self.intake.of_life(from, life)) {
             let last = numbering.number(last).unwrap_or(numbering.life.first);
-            self.sender.end(entity, last, at, &mut self.outbox);
+            self.sender.end(entity, last, at, &mut self.station.outbox);
         }
     }
 
     fn apply(&mut self, from: PeerId, frame: &Frame<'_>, now: SessionTime) {
         match frame {
             Frame::Vector(frame) => self.on_vector(from, frame, now),
-            Frame::Introduce(frame) => self.on_introduce(from, frame, now),
+            Frame::Introduce(frame, threshold) => self.on_introduce(from, frame, *threshold, now),
             Frame::Ended { entity, last, at } => self.on_ended(from, *entity, *last, *at),
-            Frame::Feedback(feedback) => self.sender.on_feedback(from, feedback, now, &mut self.outbox),
-            Frame::Confirm(_) | Frame::Recorded { .. } => {}
+            Frame::Feedback(feedback) => {
+                self.sender.on_feedback(from, feedback, now, &mut self.station.outbox)
+            }
+            Frame::Confirm(_) | Frame::Recorded { .. } | Frame::Clock(_) => {}
         }
     }
 }
@@ -191,15 +212,17 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
         channel: Channel,
         bytes: &[u8],
     ) -> Result<(), Rejected> {
-        if !self.outbox.has(from) {
+        if !self.station.outbox.has(from) {
             return Err(Rejected::UnknownPeer);
         }
-        let frames = frames(bytes)?;
-        let now = self.clock.session(self.latest.max(at)).ok_or(Rejected::NoSessionTime)?;
+        let (_, frames) = frames(bytes)?;
+        let now = self.station.session(at).ok_or(Rejected::NoSessionTime)?;
         for frame in frames.clone() {
-            Self::expects(channel, &frame, now)?;
+            self.expects(from, channel, &frame, now)?;
         }
         self.session(at);
+        self.station.on_clock_frames(from, frames.clone());
+        self.station.wake_clock();
         for frame in frames {
             self.apply(from, &frame, now);
         }
@@ -212,35 +235,38 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
         if let Some(now) = now {
             let orphans = self.sender.ledger().lives().filter(|(_, track)| track.owner == Some(peer));
             for entity in orphans.map(|(life, _)| life.entity).collect::<Vec<_>>() {
-                self.sender.end(entity, DrSeq(0), now, &mut self.outbox);
+                self.sender.end(entity, DrSeq(0), now, &mut self.station.outbox);
             }
         }
         self.intake.leave(peer);
         self.sender.leave(peer);
-        self.outbox.leave(peer);
+        self.station.on_peer(change);
         self.waiting.retain(|waiting| *waiting != peer);
-        let PeerChange::Joined { datagram_max, .. } = change else { return };
-        self.outbox.join(peer, datagram_max);
+        let PeerChange::Joined { .. } = change else { return };
         match now {
-            Some(now) => self.sender.join(peer, now, &mut self.outbox),
+            Some(now) => self.sender.join(peer, now, &mut self.station.outbox),
             None => self.waiting.push(peer),
         }
     }
 
     fn handle_timeout(&mut self, now: LocalTime) {
-        let Some(now) = self.session(now) else { return };
-        self.sender.on_timeout(now, &mut self.outbox);
+        let now = self.session(now);
+        self.station.wake_clock();
+        let Some(now) = now else { return };
+        self.sender.on_timeout(now, &mut self.station.outbox);
     }
 
-    fn poll_transmit(&mut self, _now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
-        self.outbox.poll(bytes)
+    fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
+        self.station.poll(now, bytes, |_, _| {})
     }
 
     fn poll_event(&mut self) -> Option<DrEvent> {
-        self.outbox.poll_stalled().map(|peer| DrEvent::Stalled { peer })
+        let station = &mut self.station;
+        let clock = station.clock.poll_event().map(DrEvent::Clock);
+        clock.or_else(|| station.outbox.poll_stalled().map(|peer| DrEvent::Stalled { peer }))
     }
 
     fn poll_timeout(&self) -> Option<LocalTime> {
-        self.clock.local(self.sender.next_timeout()?)
+        self.station.next_timeout(self.sender.next_timeout())
     }
 }

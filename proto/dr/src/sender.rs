@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use evenkeel_core::{PeerId, Seed, SessionTime, Span, Timers};
 
-use crate::config::Budget;
+use crate::config::{Budget, DrConfig};
 use crate::fairness::{FairnessPolicy, PolicyKind, Review, SendPlan};
 use crate::history::Recorded;
 use crate::ledger::{Dispatch, ErrorLedger, Life};
 use crate::message::{
-    Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, emit_confirm, emit_ended, emit_vector,
+    Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, emit_confirm, emit_ended, emit_introduce, emit_vector,
 };
 use crate::outbox::Outbox;
-use crate::placement::Placement;
+use crate::threshold::Threshold;
 use crate::vector::{DrSeq, EntityId};
 
 /// A report waits this long for a vector that its confirmation can ride on.
@@ -48,11 +48,10 @@ impl Books {
         policy: &mut dyn FairnessPolicy,
     ) {
         self.next += 1;
-        let Arrival { entity, seq, at } = arrival;
         if core::mem::take(&mut self.gap) {
-            ledger.give_up_reports(from, at, now);
+            ledger.give_up_reports(from, arrival.at, now);
         }
-        if let Some(settled) = ledger.arrived(from, entity, seq, at, now) {
+        if let Some(settled) = ledger.arrived(from, arrival, now) {
             policy.on_settled(&settled);
         }
     }
@@ -83,15 +82,15 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender with this policy, to receivers that place in this way.
+    /// A sender with the policy, the receivers' placement and the compensation of this configuration.
     #[must_use]
-    pub fn new(kind: PolicyKind, budget: Budget, placement: Placement, seed: Seed) -> Self {
+    pub fn new(config: &DrConfig) -> Self {
         Self {
-            ledger: ErrorLedger::new(placement),
-            policy: kind.build(),
-            kind,
-            budget,
-            seed,
+            ledger: ErrorLedger::new(config.placement, config.compensation),
+            policy: config.policy.build(),
+            kind: config.policy,
+            budget: config.budget,
+            seed: config.seed,
             plan: SendPlan::default(),
             due: BinaryHeap::new(),
             books: BTreeMap::new(),
@@ -151,6 +150,7 @@ impl Sender {
         &mut self,
         owner: Option<PeerId>,
         frame: &VectorFrame,
+        threshold: Threshold,
         now: SessionTime,
         outbox: &mut Outbox,
     ) -> bool {
@@ -158,18 +158,20 @@ impl Sender {
         match self.ledger.present(frame.entity).map(|(life, track)| (life, track.owner)) {
             Some((_, known)) if known != owner => return false,
             Some((present, _)) if present == life => {
-                if !self.ledger.restart(frame, now) {
+                if !self.ledger.restart(frame, threshold, now) {
                     return false;
                 }
             }
             // Its owner ends a life before it begins the next; the end of this one got lost with a connection.
             Some((present, _)) if present.first < life.first => {
                 self.end(frame.entity, DrSeq(0), now, outbox);
-                self.ledger.introduce(owner, frame);
+                self.ledger.introduce(owner, frame, threshold);
             }
             Some(_) => return false,
             None => {
-                if self.ledger.lives().count() >= ENTITIES_MAX || !self.ledger.introduce(owner, frame) {
+                if self.ledger.lives().count() >= ENTITIES_MAX
+                    || !self.ledger.introduce(owner, frame, threshold)
+                {
                     return false;
                 }
             }
@@ -182,11 +184,13 @@ impl Sender {
     }
 
     fn introduce_to(&mut self, life: Life, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
-        let newest = self.ledger.track(life).map(|track| track.history.newest().0);
-        let Some(frame) = newest.and_then(|seq| self.ledger.frame(life, seq, now)) else { return };
+        let Some(track) = self.ledger.track(life) else { return };
+        let threshold = track.threshold;
+        let Some(frame) = self.ledger.frame(life, track.history.newest().0, now) else { return };
         let slot = self.ledger.open_pair(life, receiver, now);
-        self.ledger.dispatch(slot, Dispatch { seq: frame.seq, sent: now });
-        outbox.reliable(receiver, |bytes| emit_vector(&frame, true, bytes));
+        let nonce =
+            outbox.reliable(receiver, |stamp, bytes| emit_introduce(&frame, &threshold, stamp, bytes));
+        self.ledger.dispatch(slot, Dispatch { seq: frame.seq, sent: now }, nonce.unwrap_or_default());
     }
 
     /// A new DR vector of a known entity. Says whether it is the newest, fills a hole, or changes nothing.
@@ -210,7 +214,7 @@ impl Sender {
         let Some((_, track)) = self.ledger.present(entity) else { return };
         for &slot in &track.slots {
             let receiver = self.ledger.account(slot).receiver;
-            outbox.reliable(receiver, |bytes| emit_ended(entity, last, at, bytes));
+            outbox.reliable(receiver, |stamp, bytes| emit_ended(entity, last, at, stamp, bytes));
         }
         self.ledger.end(entity, last, at);
         self.rearm();
@@ -257,10 +261,11 @@ impl Sender {
         let account = self.ledger.account(slot);
         let (life, receiver) = (account.life, account.receiver);
         let Some(frame) = self.ledger.frame(life, seq, now) else { return };
-        self.ledger.dispatch(slot, Dispatch { seq, sent: now });
-        self.ledger.account_mut(slot).sent += 1;
         self.confirm(receiver, now, outbox);
-        outbox.datagram(receiver, |bytes| emit_vector(&frame, false, bytes));
+        // What can't be sent at all is lost, like what is lost on the way.
+        let nonce = outbox.datagram(receiver, |stamp, bytes| emit_vector(&frame, stamp, bytes));
+        self.ledger.dispatch(slot, Dispatch { seq, sent: now }, nonce.unwrap_or_default());
+        self.ledger.account_mut(slot).sent += 1;
     }
 
     fn confirm(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
@@ -268,7 +273,7 @@ impl Sender {
         if books.confirm_at.take().is_some() {
             let Books { next, stamp, heard, ref early, .. } = *books;
             let frame = ConfirmFrame { next, stamp, held: now - heard, hole: !early.is_empty() };
-            outbox.datagram(receiver, |bytes| emit_confirm(&frame, bytes));
+            outbox.datagram(receiver, |stamp, bytes| emit_confirm(&frame, stamp, bytes));
         }
     }
 
@@ -292,7 +297,7 @@ impl Sender {
             (books.next, books.gap) = (feedback.oldest, true);
             self.ledger.note_estimated();
         }
-        for (number, arrival) in feedback.arrivals_from(books.next) {
+        for (number, arrival) in feedback.arrivals() {
             if number == books.next {
                 books.settle(from, arrival, now, &mut self.ledger, &mut *self.policy);
             } else if number > books.next && books.early.len() < EARLY_MAX {

@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 
 use evenkeel_core::{DelayEstimate, PeerId, SessionTime, Span};
 
-use crate::message::{VectorFrame, emit_ended, emit_vector};
+use crate::message::{VectorFrame, emit_ended, emit_introduce, emit_vector};
 use crate::outbox::Outbox;
+use crate::threshold::Threshold;
 use crate::vector::{DrSeq, EntityId};
 
 /// Vectors that the relay has not recorded; when there are more, every entity is introduced anew and the relay settles
@@ -29,6 +30,7 @@ struct Unrecorded {
 #[derive(Clone, Debug)]
 pub struct Uplink {
     relay: PeerId,
+    threshold: Threshold,
     present: bool,
     unrecorded: VecDeque<Unrecorded>,
     /// Some vector will never be recorded.
@@ -37,11 +39,12 @@ pub struct Uplink {
 }
 
 impl Uplink {
-    /// The way to this relay.
+    /// The way to this relay, for entities whose vectors are made by this threshold.
     #[must_use]
-    pub fn new(relay: PeerId) -> Self {
+    pub fn new(relay: PeerId, threshold: Threshold) -> Self {
         Self {
             relay,
+            threshold,
             present: false,
             unrecorded: VecDeque::new(),
             gave_up: false,
@@ -79,7 +82,7 @@ impl Uplink {
     /// An entity's first vector, or one that the relay must go on from.
     pub fn introduce(&mut self, frame: &VectorFrame, outbox: &mut Outbox) {
         if self.present {
-            outbox.reliable(self.relay, |bytes| emit_vector(frame, true, bytes));
+            outbox.reliable(self.relay, |stamp, bytes| emit_introduce(frame, &self.threshold, stamp, bytes));
         }
     }
 
@@ -93,13 +96,13 @@ impl Uplink {
             return;
         }
         self.unrecorded.push_back(Unrecorded { frame: *frame, sent: frame.sent, repeats: 0 });
-        outbox.datagram(self.relay, |bytes| emit_vector(frame, false, bytes));
+        outbox.datagram(self.relay, |stamp, bytes| emit_vector(frame, stamp, bytes));
     }
 
     /// An entity ends. Its vectors are repeated until they are recorded all the same: they are part of the truth.
     pub fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime, outbox: &mut Outbox) {
         if self.present {
-            outbox.reliable(self.relay, |bytes| emit_ended(entity, last, at, bytes));
+            outbox.reliable(self.relay, |stamp, bytes| emit_ended(entity, last, at, stamp, bytes));
         }
     }
 
@@ -128,7 +131,7 @@ impl Uplink {
             let due = self.unrecorded.front().is_some_and(|first| first.sent + self.repeat_after() <= now);
             let Some(mut first) = self.unrecorded.pop_front_if(|_| due) else { return };
             (first.sent, first.repeats) = (now, first.repeats + 1);
-            outbox.datagram(self.relay, |bytes| emit_vector(&first.frame, false, bytes));
+            outbox.datagram(self.relay, |stamp, bytes| emit_vector(&first.frame, stamp, bytes));
             self.gave_up |= first.repeats == REPEATS_MAX;
             self.unrecorded.push_back(first);
         }

@@ -5,7 +5,7 @@
 mod net;
 
 use evenkeel_core::{Channel, Endpoint, PeerId, SessionTime, Span, Vec3};
-use evenkeel_dr::message::{Frame, VERSION, VectorFrame, emit_vector, frames};
+use evenkeel_dr::message::{Frame, Header, VectorFrame, emit_vector, frames};
 use evenkeel_dr::{
     DrCommand, DrConfig, DrEvent, DrSeq, DrVector, EntityId, MotionKind, MotionState, Placement, PolicyKind,
     Threshold, export_error,
@@ -38,10 +38,10 @@ fn acknowledged(net: &Net) -> Vec<u32> {
         .sent
         .iter()
         .filter(|sent| sent.from == 1)
-        .flat_map(|sent| frames(&sent.bytes).expect("it can be read"))
+        .flat_map(|sent| frames(&sent.bytes).expect("it can be read").1)
         .filter_map(|frame| match frame {
             Frame::Feedback(feedback) => {
-                Some(feedback.arrivals_from(0).map(|(_, arrival)| arrival.seq.0).collect::<Vec<_>>())
+                Some(feedback.arrivals().map(|(_, arrival)| arrival.seq.0).collect::<Vec<_>>())
             }
             _ => None,
         })
@@ -200,10 +200,11 @@ fn a_vector_of_an_entity_that_was_never_introduced_is_ignored() {
     let mut net = Net::star(&config(), &[millis(50)]);
     let state = moving((1.0, 2.0), (3.0, 4.0));
     let vector = DrVector::generate(SessionTime::from_nanos(0), &state, MotionKind::Linear);
-    let (entity, sent, expires) = (EntityId(99), vector.generated, SessionTime::MAX);
-    let frame = VectorFrame { entity, first: DrSeq(0), seq: DrSeq(3), sent, threshold: 0.1, expires, vector };
-    let mut bytes = vec![VERSION];
-    emit_vector(&frame, false, &mut bytes);
+    let (entity, sent) = (EntityId(99), vector.generated);
+    let frame = VectorFrame { entity, first: DrSeq(0), seq: DrSeq(3), sent, vector };
+    let mut bytes = Vec::new();
+    Header { nonce: 7, stamp: Some(sent) }.emit(&mut bytes);
+    emit_vector(&frame, sent, &mut bytes);
     let receiver = &mut net.peers[1];
     assert_eq!(receiver.handle_message(net.now, OWNER, Channel::Datagram, &bytes), Ok(()));
     assert_eq!(receiver.poll_event(), None);

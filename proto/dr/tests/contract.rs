@@ -106,6 +106,9 @@ fn peer_command(node: usize, draws: &mut Draws) -> DrCommand {
     match draws.below(30) {
         0 => DrCommand::End { entity },
         1 => DrCommand::Switch { policy: policy(draws), budget: budget(draws) },
+        2 => DrCommand::ObserveAll {
+            states: (0..3).map(|next| (EntityId(entity.0 + next), state(draws))).collect(),
+        },
         _ => DrCommand::Observe { entity, state: state(draws) },
     }
 }
@@ -117,6 +120,7 @@ fn config(topology: Topology, seed: u64) -> DrConfig {
         threshold: Threshold { distance: 0.5, time: draws.chance(0.5).then_some(Span::from_millis(300)) },
         kind: [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular][draws.below(3) as usize],
         policy: policy(&mut draws),
+        tick: if draws.chance(0.5) { Span::from_millis(20) } else { Span::ZERO },
         seed: Seed::new(seed),
         ..DrConfig::default()
     }

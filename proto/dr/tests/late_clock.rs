@@ -6,6 +6,7 @@ use std::rc::Rc;
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Span, Vec3,
 };
+use evenkeel_dr::message::Header;
 use evenkeel_dr::{DrConfig, DrPeer, DrRelay, EntityId, MotionState};
 
 /// A clock that shows nothing until it is fixed.
@@ -38,13 +39,24 @@ fn a_peer_that_came_too_early_is_introduced_once_the_clock_is_fixed() {
     peer.handle_peer(at(0), JOINED);
     peer.observe(at(20), EntityId(1), state);
     assert_eq!(peer.poll_transmit(at(20), &mut bytes), None, "there is no time to say anything at");
-    let early = peer.handle_message(at(30), OTHER, Channel::Datagram, &[0]);
-    assert_eq!(early, Err(Rejected::NoSessionTime));
+    let introduction = introduction();
+    assert_eq!(peer.handle_message(at(30), OTHER, Channel::Reliable, &introduction), Ok(()));
+    assert_eq!(peer.position(at(30), OTHER, EntityId(9)), None);
 
     clock.0.set(true);
     peer.observe(at(40), EntityId(1), state);
     assert_eq!(peer.poll_transmit(at(40), &mut bytes), Some((OTHER, Channel::Reliable)));
-    assert_eq!(peer.handle_message(at(50), OTHER, Channel::Datagram, &[0]), Ok(()));
+    assert!(peer.position(at(40), OTHER, EntityId(9)).is_some(), "what must not be lost has waited");
+}
+
+/// Somebody else's entity is introduced.
+fn introduction() -> Vec<u8> {
+    let mut other = DrPeer::new(&DrConfig::default());
+    other.handle_peer(at(0), JOINED);
+    other.observe(at(10), EntityId(9), MotionState::default());
+    let mut bytes = Vec::new();
+    assert_eq!(other.poll_transmit(at(10), &mut bytes), Some((OTHER, Channel::Reliable)));
+    bytes
 }
 
 #[test]
@@ -54,9 +66,13 @@ fn a_relay_remembers_who_came_too_early_unless_they_left() {
     relay.handle_peer(at(0), JOINED);
     relay.handle_peer(at(10), PeerChange::Joined { peer: PeerId(5), datagram_max: 1200 });
     relay.handle_peer(at(20), PeerChange::Left { peer: PeerId(5) });
+    let mut message = Vec::new();
+    Header { nonce: 1, stamp: None }.emit(&mut message);
+    let early = relay.handle_message(at(25), OTHER, Channel::Datagram, &message);
+    assert_eq!(early, Err(Rejected::NoSessionTime));
     clock.0.set(true);
     relay.handle_timeout(at(30));
-    assert_eq!(relay.handle_message(at(40), OTHER, Channel::Datagram, &[0]), Ok(()));
-    let gone = relay.handle_message(at(40), PeerId(5), Channel::Datagram, &[0]);
+    assert_eq!(relay.handle_message(at(40), OTHER, Channel::Datagram, &message), Ok(()));
+    let gone = relay.handle_message(at(40), PeerId(5), Channel::Datagram, &message);
     assert_eq!(gone, Err(Rejected::UnknownPeer));
 }

@@ -1,38 +1,40 @@
 //! The wire format: whatever is emitted is parsed back, whatever parses is emitted back byte for byte, and no bytes at
 //! all make the parser panic.
 
-use evenkeel_core::{SessionTime, Span, Vec3, Wire};
+use evenkeel_core::{ClockFrame, LocalTime, Malformed, SessionTime, Span, Vec3, Wire};
 use evenkeel_dr::message::{
-    Arrival, ConfirmFrame, FEEDBACK_MAX, Frame, VECTOR_LEN, VERSION, VectorFrame, emit_confirm, emit_ended,
-    emit_feedback, emit_recorded, emit_vector, frames,
+    Arrival, ConfirmFrame, FEEDBACK_LEN_MAX, FEEDBACK_MAX, Frame, HEADER_LEN, Header, RUN_LEN_MAX,
+    VECTOR_LEN_MAX, VERSION, VectorFrame, emit_clock, emit_feedback, emit_introduce, emit_recorded,
+    emit_vector, frames,
 };
 use evenkeel_dr::{
     Budget, DrCommand, DrSeq, DrVector, EntityId, MotionKind, MotionState, PolicyKind, RelayCommand,
+    Threshold,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-fn emit(frame: &Frame<'_>, bytes: &mut Vec<u8>) {
-    match frame {
-        Frame::Vector(vector) => emit_vector(vector, false, bytes),
-        Frame::Introduce(vector) => emit_vector(vector, true, bytes),
-        Frame::Feedback(feedback) => {
-            let arrivals: Vec<_> = feedback.arrivals_from(0).map(|(_, arrival)| arrival).collect();
-            emit_feedback(feedback.oldest, feedback.first, feedback.stamp, arrivals.iter(), bytes);
-        }
-        Frame::Confirm(confirm) => emit_confirm(confirm, bytes),
-        Frame::Recorded { entity, contiguous, newest } => emit_recorded(*entity, *contiguous, *newest, bytes),
-        Frame::Ended { entity, last, at } => emit_ended(*entity, *last, *at, bytes),
-    }
-}
+const THRESHOLD: Threshold = Threshold { distance: 0.09, time: Some(Span::from_secs(1)) };
 
 /// If the bytes are a message, it is emitted again as it was.
 fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
-    let Ok(frames) = frames(bytes) else { return Ok(()) };
-    let mut again = vec![VERSION];
-    frames.for_each(|frame| emit(&frame, &mut again));
+    let Ok((header, frames)) = frames(bytes) else { return Ok(()) };
+    let mut again = Vec::new();
+    header.emit(&mut again);
+    frames.for_each(|frame| frame.emit(header.stamp.unwrap_or_default(), &mut again));
     prop_assert_eq!(again, bytes);
     Ok(())
+}
+
+const NONCE: u32 = 0xfeed_beef;
+
+/// A message with this stamp.
+fn message(stamp: SessionTime, emit: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Header { nonce: NONCE, stamp: Some(stamp) }.emit(&mut bytes);
+    assert_eq!(bytes.len(), HEADER_LEN);
+    emit(&mut bytes);
+    bytes
 }
 
 fn time() -> impl Strategy<Value = SessionTime> {
@@ -50,33 +52,50 @@ fn state() -> impl Strategy<Value = MotionState> {
     })
 }
 
+/// A vector in a message with a stamp near its generation.
 fn vector_frame() -> impl Strategy<Value = VectorFrame> {
     let kind = prop_oneof![Just(MotionKind::Linear), Just(MotionKind::Quadratic), Just(MotionKind::Circular)];
-    let numbers = (any::<u32>(), 0..1000u32, 0..u32::MAX - 1000, time(), time(), 0.0..1e6f64);
-    (numbers, any::<i64>(), state(), kind).prop_map(
-        |((entity, older, seq, generated, sent, threshold), expires, state, kind)| VectorFrame {
-            entity: EntityId(entity),
-            first: DrSeq(seq.saturating_sub(older)),
-            seq: DrSeq(seq),
-            sent,
-            threshold,
-            expires: SessionTime::from_nanos(expires),
-            vector: DrVector { generated, state, kind },
+    let numbers = (any::<u32>(), 0..1000u32, 0..u32::MAX - 1000, time(), any::<i32>());
+    (numbers, state(), kind).prop_map(|((entity, older, seq, sent, age), state, kind)| VectorFrame {
+        entity: EntityId(entity),
+        first: DrSeq(seq.saturating_sub(older)),
+        seq: DrSeq(seq),
+        sent,
+        vector: DrVector { generated: sent - Span::from_nanos(i64::from(age)), state, kind }.quantized(),
+    })
+}
+
+/// As a game has them after an hour.
+fn usual_vector_frame() -> impl Strategy<Value = VectorFrame> {
+    (vector_frame(), 0..1u32 << 14, 0..1u32 << 21, 0..60_000_000_000i64).prop_map(
+        |(frame, entity, seq, age)| {
+            let generated = frame.sent - Span::from_nanos(age);
+            let vector = DrVector { generated, ..frame.vector }.quantized();
+            VectorFrame { entity: EntityId(entity), first: DrSeq(0), seq: DrSeq(seq), vector, ..frame }
         },
     )
 }
 
-fn arrival() -> impl Strategy<Value = Arrival> {
-    (any::<u32>(), any::<u32>(), time()).prop_map(|(entity, seq, at)| Arrival {
-        entity: EntityId(entity),
-        seq: DrSeq(seq),
-        at,
+/// Arrivals of which some came together.
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+    let entry = (any::<u32>(), any::<u32>(), any::<bool>(), time(), any::<u32>());
+    vec(entry, 0..FEEDBACK_MAX + 1).prop_map(|entries| {
+        let mut arrivals: Vec<Arrival> = Vec::new();
+        for (entity, seq, together, at, nonce) in entries {
+            let (at, nonce) = match arrivals.last() {
+                Some(last) if together => (last.at, last.nonce),
+                _ => (at, nonce),
+            };
+            arrivals.push(Arrival { entity: EntityId(entity), seq: DrSeq(seq), at, nonce });
+        }
+        arrivals
     })
 }
 
 /// The one frame of a message.
 fn only(bytes: &[u8]) -> Frame<'_> {
-    let mut frames = frames(bytes).expect("what is emitted is a message");
+    let (header, mut frames) = frames(bytes).expect("what is emitted is a message");
+    assert_eq!(header.nonce, NONCE);
     let frame = frames.next().expect("there is a frame");
     assert!(frames.next().is_none(), "there is but one");
     frame
@@ -91,20 +110,37 @@ proptest! {
     }
 
     #[test]
-    fn bytes_behind_a_version_and_a_tag_are_a_message_or_are_not(
-        tag in 0..8u8, mut body in vec(any::<u8>(), 0..200),
+    fn bytes_behind_a_header_and_a_tag_are_a_message_or_are_not(
+        tag in prop_oneof![0x0f..0x19u8, 0x1f..0x24u8, 0x2f..0x33u8, 0x3f..0x42u8],
+        mut body in vec(any::<u8>(), 0..200), small: bool,
     ) {
-        // Most of what is read as times and numbers must be small to be sane.
-        body.iter_mut().skip(4).step_by(2).for_each(|byte| *byte = 0);
-        check(&[&[VERSION, tag][..], &body].concat())?;
+        if small {
+            // Most of what is read as numbers must be short.
+            body.iter_mut().skip(4).step_by(2).for_each(|byte| *byte &= 0x3f);
+        }
+        let bytes = message(SessionTime::from_nanos(1 << 50), |bytes| {
+            bytes.push(tag);
+            bytes.extend_from_slice(&body);
+        });
+        check(&bytes)?;
     }
 
     #[test]
     fn damaged_messages_are_messages_or_are_not(
-        vectors in vec(vector_frame(), 1..5), at in any::<prop::sample::Index>(), bit in 0..8, cut: bool,
+        vectors in vec(vector_frame(), 1..5), arrivals in arrivals(), number in 0..1u64 << 40,
+        at in any::<prop::sample::Index>(), bit in 0..8, cut: bool,
     ) {
-        let mut bytes = vec![VERSION];
-        vectors.iter().for_each(|vector| emit_vector(vector, vector.seq.0 % 2 == 0, &mut bytes));
+        let stamp = vectors[0].sent;
+        let mut bytes = message(stamp, |bytes| {
+            for vector in &vectors {
+                match vector.seq.0 % 2 {
+                    0 => emit_introduce(vector, &THRESHOLD, stamp, bytes),
+                    _ => emit_vector(vector, stamp, bytes),
+                }
+            }
+            emit_feedback(number, number + 3, stamp, arrivals.iter().take(4), bytes);
+            emit_clock(&ClockFrame::Probe { sent: LocalTime::from_nanos(7) }, bytes);
+        });
         check(&bytes)?;
         let at = at.index(bytes.len());
         if cut {
@@ -117,44 +153,69 @@ proptest! {
 
     #[test]
     fn a_vector_comes_back(vector in vector_frame(), introduce: bool) {
-        let mut bytes = vec![VERSION];
-        emit_vector(&vector, introduce, &mut bytes);
-        prop_assert_eq!(bytes.len(), 1 + VECTOR_LEN);
-        let expected = if introduce { Frame::Introduce(vector) } else { Frame::Vector(vector) };
+        let bytes = message(vector.sent, |bytes| match introduce {
+            true => emit_introduce(&vector, &THRESHOLD, vector.sent, bytes),
+            false => emit_vector(&vector, vector.sent, bytes),
+        });
+        let expected = if introduce { Frame::Introduce(vector, THRESHOLD) } else { Frame::Vector(vector) };
         prop_assert_eq!(only(&bytes), expected);
     }
 
     #[test]
+    fn a_usual_vector_has_at_most_forty_bytes(vector in usual_vector_frame()) {
+        let bytes = message(vector.sent, |bytes| emit_vector(&vector, vector.sent, bytes));
+        prop_assert!(bytes.len() - HEADER_LEN <= VECTOR_LEN_MAX && VECTOR_LEN_MAX <= 40);
+    }
+
+    #[test]
     fn feedback_comes_back(
-        oldest in 0..1_000_000u64, ahead in 0..1_000u64, stamp in time(),
-        arrivals in vec(arrival(), 0..FEEDBACK_MAX + 1), skip in 0..70u64,
+        oldest in 0..1_000_000u64, ahead in 0..1_000u64, stamp in time(), arrivals in arrivals(),
     ) {
-        let mut bytes = vec![VERSION];
-        emit_feedback(oldest, oldest + ahead, stamp, arrivals.iter(), &mut bytes);
+        let first = oldest + ahead;
+        let bytes = message(stamp, |bytes| emit_feedback(oldest, first, stamp, arrivals.iter(), bytes));
+        prop_assert!(bytes.len() - HEADER_LEN <= FEEDBACK_LEN_MAX + RUN_LEN_MAX * arrivals.len());
         let Frame::Feedback(feedback) = only(&bytes) else { panic!("it is feedback") };
-        prop_assert_eq!((feedback.oldest, feedback.first, feedback.stamp), (oldest, oldest + ahead, stamp));
-        let first = feedback.first;
-        let numbered = |from: u64| {
-            arrivals.iter().zip(first..).filter(move |(_, n)| *n >= from).map(|(arrival, n)| (n, *arrival))
-        };
-        prop_assert!(feedback.arrivals_from(0).eq(numbered(0)));
-        prop_assert!(feedback.arrivals_from(first + skip).eq(numbered(first + skip)));
+        prop_assert_eq!((feedback.oldest, feedback.first, feedback.stamp), (oldest, first, stamp));
+        prop_assert!(feedback.arrivals().eq((first..).zip(arrivals)));
     }
 
     #[test]
     fn confirmations_and_records_and_ends_come_back(
-        next: u64, stamp in time(), held in 0..i64::MAX, entity: u32, older: u32, newer: u32,
+        next: u64, stamp in time(), echo in time(), held in 0..i64::MAX, entity: u32, older: u32, newer: u32,
     ) {
         let (entity, older, newer) = (EntityId(entity), DrSeq(older), DrSeq(newer));
-        let confirm = ConfirmFrame { next, stamp, held: Span::from_nanos(held), hole: next % 2 == 0 };
+        let confirm = ConfirmFrame { next, stamp: echo, held: Span::from_nanos(held), hole: next % 2 == 0 };
         let recorded = Frame::Recorded { entity, contiguous: older, newest: newer };
-        let ended = Frame::Ended { entity, last: newer, at: stamp };
-        let mut bytes = vec![VERSION];
-        emit_confirm(&confirm, &mut bytes);
-        emit_recorded(entity, older, newer, &mut bytes);
-        emit_ended(entity, newer, stamp, &mut bytes);
-        let frames: Vec<_> = frames(&bytes).expect("it is a message").collect();
-        prop_assert_eq!(frames, vec![Frame::Confirm(confirm), recorded, ended]);
+        let ended = Frame::Ended { entity, last: newer, at: echo };
+        let probe = ClockFrame::Probe { sent: LocalTime::from_nanos(held) };
+        let answer = ClockFrame::Echo {
+            probe: LocalTime::from_nanos(-held),
+            arrived: echo,
+            held: Span::from_nanos(held),
+        };
+        let all = [Frame::Confirm(confirm), recorded, ended, Frame::Clock(probe), Frame::Clock(answer)];
+        let bytes = message(stamp, |bytes| all.iter().for_each(|frame| frame.emit(stamp, bytes)));
+        prop_assert!(frames(&bytes).expect("it is a message").1.eq(all.iter().cloned()));
+    }
+
+    #[test]
+    fn a_quantized_vector_stays_as_it_is_and_near_to_what_it_was(
+        state in state(), kind in prop_oneof![Just(MotionKind::Linear), Just(MotionKind::Circular), Just(MotionKind::Quadratic)],
+        at in time(), seconds in 0.0..10.0f64,
+    ) {
+        let exact = DrVector::generate(at, &state, kind);
+        let quantized = exact.quantized();
+        prop_assert_eq!(quantized.quantized(), quantized);
+        prop_assert!(quantized.generated <= at && at - quantized.generated < Span::from_nanos(1000));
+        let later = at + Span::from_secs_f64(seconds);
+        let distance = quantized.project(later).distance(exact.project(later));
+        // The rounding of the projection itself is not quantization's.
+        let size = exact.project(later).length() + state.velocity.length() * seconds + state.position.length()
+            + state.velocity_derivative().length() * seconds * seconds;
+        prop_assert!(
+            distance <= exact.quantization_error(seconds + 1e-6) + 1e-14 * size,
+            "{distance} > {}", exact.quantization_error(seconds + 1e-6)
+        );
     }
 
     #[test]
@@ -164,6 +225,7 @@ proptest! {
         let policy = PolicyKind::all()[entity.0 as usize % PolicyKind::all().len()];
         let command = match which {
             0 => DrCommand::Observe { entity, state },
+            3 => DrCommand::ObserveAll { states: vec![(entity, state); 3] },
             1 => DrCommand::End { entity },
             _ => DrCommand::Switch { policy, budget },
         };
@@ -184,27 +246,31 @@ proptest! {
 }
 
 #[test]
+fn a_message_without_a_session_time_can_only_speak_of_clocks() {
+    let mut bytes = Vec::new();
+    Header { nonce: 1, stamp: None }.emit(&mut bytes);
+    emit_clock(&ClockFrame::Probe { sent: LocalTime::from_nanos(5) }, &mut bytes);
+    assert!(frames(&bytes).is_ok());
+    emit_recorded(EntityId(1), DrSeq(2), DrSeq(3), &mut bytes);
+    assert!(frames(&bytes).is_err());
+}
+
+#[test]
+fn another_version_is_named() {
+    let mut bytes = message(SessionTime::default(), |_| {});
+    bytes[0] = VERSION + 1;
+    assert_eq!(frames(&bytes).err(), Some(Malformed::Version(VERSION + 1)));
+}
+
+#[test]
 fn numbers_that_no_game_has_are_not_taken() {
-    let sane = VectorFrame {
-        entity: EntityId(1),
-        first: DrSeq(0),
-        seq: DrSeq(2),
-        sent: SessionTime::from_nanos(5),
-        threshold: 0.1,
-        expires: SessionTime::MAX,
-        vector: DrVector {
-            generated: SessionTime::from_nanos(4),
-            state: MotionState::default(),
-            kind: MotionKind::Linear,
-        },
-    };
-    let taken = |frame: VectorFrame| {
-        let mut bytes = vec![VERSION];
-        emit_vector(&frame, false, &mut bytes);
-        frames(&bytes).is_ok()
-    };
+    let stamp = SessionTime::from_nanos(5_000);
+    let vector = DrVector { generated: stamp, state: MotionState::default(), kind: MotionKind::Linear };
+    let sane = VectorFrame { entity: EntityId(1), first: DrSeq(0), seq: DrSeq(2), sent: stamp, vector };
+    let taken =
+        |frame: VectorFrame| frames(&message(stamp, |bytes| emit_vector(&frame, stamp, bytes))).is_ok();
     assert!(taken(sane));
-    for insane in [f64::NAN, f64::INFINITY, 1e300] {
+    for insane in [1e10, -1e12, 1e15] {
         let with = |change: fn(&mut VectorFrame, f64)| {
             let mut frame = sane;
             change(&mut frame, insane);
@@ -213,11 +279,17 @@ fn numbers_that_no_game_has_are_not_taken() {
         assert!(!with(|frame, x| frame.vector.state.position.x = x));
         assert!(!with(|frame, x| frame.vector.state.velocity.z = -x));
         assert!(!with(|frame, x| frame.vector.state.acceleration.y = x));
-        assert!(!with(|frame, x| frame.vector.state.turn_rate = x));
     }
-    assert!(!taken(VectorFrame { sent: SessionTime::MAX, ..sane }));
-    for threshold in [-1.0, f64::NAN, f64::INFINITY] {
-        assert!(!taken(VectorFrame { threshold, ..sane }));
+    let turning = |turn_rate: f64| {
+        let state = MotionState { turn_rate, ..MotionState::default() };
+        taken(VectorFrame { vector: DrVector { state, ..vector }, ..sane })
+    };
+    assert!(turning(100.0) && !turning(101.0));
+    assert!(!taken(VectorFrame { seq: DrSeq(u32::MAX), ..sane }));
+    for distance in [-1.0, -0.0, f64::NAN, f64::INFINITY] {
+        let threshold = Threshold { distance, ..THRESHOLD };
+        assert!(frames(&message(stamp, |bytes| emit_introduce(&sane, &threshold, stamp, bytes))).is_err());
     }
-    assert!(!taken(VectorFrame { first: DrSeq(3), ..sane }));
+    let at = message(SessionTime::from_nanos(i64::MAX), |_| {});
+    assert!(frames(&at).is_err(), "no session is that old");
 }

@@ -1,9 +1,10 @@
 //! A relay with several owners: who may say what about which entity, and players that come back.
 
-use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Span, Vec3};
-use evenkeel_dr::message::{Frame, VERSION, VectorFrame, emit_ended, emit_vector, frames};
+use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, SessionTime, Span, Vec3};
+use evenkeel_dr::message::{Frame, Header, VectorFrame, emit_ended, emit_introduce, emit_vector, frames};
 use evenkeel_dr::{
-    DrCommand, DrConfig, DrPeer, DrRelay, DrSeq, DrVector, EntityId, MotionKind, MotionState, Topology,
+    DrCommand, DrConfig, DrPeer, DrRelay, DrSeq, DrVector, EntityId, MotionKind, MotionState, Threshold,
+    Topology,
 };
 
 const RELAY: PeerId = PeerId(0);
@@ -80,26 +81,35 @@ impl Room {
     }
 
     /// A hostile client says this to the relay.
-    fn forge(&mut self, from: u32, channel: Channel, emit: impl FnOnce(&mut Vec<u8>)) {
-        let mut bytes = vec![VERSION];
-        emit(&mut bytes);
+    fn forge(&mut self, from: u32, channel: Channel, emit: impl FnOnce(SessionTime, &mut Vec<u8>)) {
+        let bytes = self.message(emit);
         let _ = self.relay.handle_message(self.now, PeerId(from), channel, &bytes);
         self.settle();
     }
 
+    fn message(&self, emit: impl FnOnce(SessionTime, &mut Vec<u8>)) -> Vec<u8> {
+        let stamp = SessionTime::from_nanos(self.now.as_nanos());
+        let mut bytes = Vec::new();
+        Header { nonce: 0, stamp: Some(stamp) }.emit(&mut bytes);
+        emit(stamp, &mut bytes);
+        bytes
+    }
+
     fn frame(&self, entity: u32, first: u32, seq: u32, x: f64) -> VectorFrame {
-        let generated = evenkeel_core::SessionTime::from_nanos(self.now.as_nanos());
+        let generated = SessionTime::from_nanos(self.now.as_nanos());
         let state = MotionState { position: Vec3::xy(x, 0.0), ..MotionState::default() };
         VectorFrame {
             entity: EntityId(entity),
             first: DrSeq(first),
             seq: DrSeq(seq),
             sent: generated,
-            threshold: 0.1,
-            expires: generated,
             vector: DrVector::generate(generated, &state, MotionKind::Linear),
         }
     }
+}
+
+fn introduce(frame: &VectorFrame, stamp: SessionTime, bytes: &mut Vec<u8>) {
+    emit_introduce(frame, &Threshold::default(), stamp, bytes);
 }
 
 #[test]
@@ -144,10 +154,12 @@ fn nobody_moves_ends_or_takes_over_somebody_elses_entity() {
     let before = room.sees(2, 7).expect("it is there");
     for first in [0, 1, 1000] {
         let frame = room.frame(7, first, first + 900, -1e6);
-        room.forge(3, Channel::Reliable, |bytes| emit_vector(&frame, true, bytes));
-        room.forge(3, Channel::Datagram, |bytes| emit_vector(&frame, false, bytes));
+        room.forge(3, Channel::Reliable, |stamp, bytes| introduce(&frame, stamp, bytes));
+        room.forge(3, Channel::Datagram, |stamp, bytes| emit_vector(&frame, stamp, bytes));
         let at = frame.sent;
-        room.forge(3, Channel::Reliable, |bytes| emit_ended(EntityId(7), DrSeq(900), at, bytes));
+        room.forge(3, Channel::Reliable, |stamp, bytes| {
+            emit_ended(EntityId(7), DrSeq(900), at, stamp, bytes)
+        });
     }
     let after = room.sees(2, 7).expect("it is still there");
     assert!(after.distance(before) < 1.0, "{before:?} {after:?}");
@@ -160,10 +172,10 @@ fn one_owner_cannot_fill_the_room_and_what_it_leaves_behind_goes_with_it() {
     for entity in 0..5000 {
         // Ever smaller first numbers, and many lives of one name.
         let frame = room.frame(100 + entity % 3000, 1_000_000 - entity, 1_000_000 - entity, 0.0);
-        room.forge(3, Channel::Reliable, |bytes| emit_vector(&frame, true, bytes));
+        room.forge(3, Channel::Reliable, |stamp, bytes| introduce(&frame, stamp, bytes));
         if entity % 2 == 0 {
             let (name, at) = (frame.entity, frame.sent);
-            room.forge(3, Channel::Reliable, |bytes| emit_ended(name, frame.seq, at, bytes));
+            room.forge(3, Channel::Reliable, |stamp, bytes| emit_ended(name, frame.seq, at, stamp, bytes));
         }
         room.now += Span::from_nanos(1000);
     }
@@ -182,15 +194,14 @@ fn what_the_relay_refuses_is_not_called_recorded() {
     let mut room = Room::new(2);
     (1..=2).for_each(|peer| room.join(peer));
     let introduction = room.frame(7, 0, 0, 0.0);
-    room.forge(1, Channel::Reliable, |bytes| emit_vector(&introduction, true, bytes));
+    room.forge(1, Channel::Reliable, |stamp, bytes| introduce(&introduction, stamp, bytes));
     room.now += Span::from_millis(10);
     let far_ahead = room.frame(7, 0, 500_000, 1.0);
-    let mut bytes = vec![VERSION];
-    emit_vector(&far_ahead, false, &mut bytes);
+    let mut bytes = room.message(|stamp, bytes| emit_vector(&far_ahead, stamp, bytes));
     room.relay.handle_message(room.now, PeerId(1), Channel::Datagram, &bytes).expect("it is well formed");
     while let Some((to, _)) = room.relay.poll_transmit(room.now, &mut bytes) {
         let recorded = |frame: Frame<'_>| matches!(frame, Frame::Recorded { .. });
-        assert!(to != PeerId(1) || !frames(&bytes).expect("it is well formed").any(recorded));
+        assert!(to != PeerId(1) || !frames(&bytes).expect("it is well formed").1.any(recorded));
     }
 }
 
@@ -224,7 +235,7 @@ fn an_owner_whose_entity_is_refused_does_not_repeat_itself_for_ever() {
         room.peers[1].handle_timeout(room.now);
         while let Some((_, channel)) = room.peers[1].poll_transmit(room.now, &mut bytes) {
             let is_vector = |frame: &Frame<'_>| matches!(frame, Frame::Vector(_));
-            vectors += frames(&bytes).expect("it is well formed").filter(is_vector).count();
+            vectors += frames(&bytes).expect("it is well formed").1.filter(is_vector).count();
             room.relay.handle_message(room.now, PeerId(2), channel, &bytes).expect("it is well formed");
         }
         room.settle();

@@ -36,6 +36,18 @@ pub struct Dispatch {
     pub seq: DrSeq,
 }
 
+/// A dispatch whose fate is unknown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Flying {
+    dispatch: Dispatch,
+    /// The nonce of its message.
+    nonce: u32,
+}
+
+/// An acknowledgment that did not come from having received.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Forged;
+
 /// How long what is in flight is taken to travel when an error is estimated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Flight {
@@ -81,7 +93,7 @@ pub struct Account {
     cursor: Option<Cursor>,
     arrivals: VecDeque<(DrSeq, SessionTime)>,
     newest_arrived: Option<DrSeq>,
-    in_flight: VecDeque<Dispatch>,
+    in_flight: VecDeque<Flying>,
     /// The settled error at the generation of each exported vector, from the placed one on.
     marks: VecDeque<(DrSeq, f64)>,
     /// The last estimate for "now": a policy asks for it several times in one review.
@@ -108,16 +120,17 @@ impl Account {
     }
 
     /// A vector leaves for the receiver.
-    pub(crate) fn open(&mut self, dispatch: Dispatch) {
+    pub(crate) fn open(&mut self, dispatch: Dispatch, nonce: u32) {
         self.memo.set(None);
-        self.in_flight.push_back(dispatch);
+        self.in_flight.push_back(Flying { dispatch, nonce });
         self.last_sent = Some(dispatch);
     }
 
     /// The receiver reports an arrival. Gives the dispatch back if it is still known.
-    pub(crate) fn arrived(&mut self, seq: DrSeq, at: SessionTime) -> Option<Dispatch> {
-        let index = self.in_flight.iter().position(|dispatch| dispatch.seq == seq);
-        let dispatch = index.and_then(|index| self.in_flight.remove(index));
+    pub(crate) fn arrived(&mut self, seq: DrSeq, nonce: u32, at: SessionTime) -> Option<Dispatch> {
+        let index =
+            self.in_flight.iter().position(|flying| (flying.dispatch.seq, flying.nonce) == (seq, nonce));
+        let dispatch = index.and_then(|index| self.in_flight.remove(index)).map(|flying| flying.dispatch);
         if dispatch.is_some() && Some(seq) > self.newest_arrived {
             self.newest_arrived = Some(seq);
             self.arrivals.push_back((seq, at));
@@ -125,21 +138,35 @@ impl Account {
         dispatch
     }
 
-    /// When a vector whose fate is unknown was sent.
-    pub(crate) fn in_flight_sent(&self, seq: DrSeq) -> Option<SessionTime> {
-        self.in_flight.iter().find(|dispatch| dispatch.seq == seq).map(|dispatch| dispatch.sent)
+    /// When a vector whose fate is unknown was sent, if it was in a message with this nonce.
+    ///
+    /// # Errors
+    /// It was sent, but not with this nonce.
+    pub(crate) fn sent_with(&self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
+        let mut known = None;
+        for flying in self.in_flight.iter().filter(|flying| flying.dispatch.seq == seq) {
+            if flying.nonce == nonce {
+                return Ok(Some(flying.dispatch.sent));
+            }
+            known = Some(Forged);
+        }
+        known.map_or(Ok(None), Err)
+    }
+
+    fn dispatches(&self) -> impl Iterator<Item = Dispatch> + '_ {
+        self.in_flight.iter().map(|flying| flying.dispatch)
     }
 
     /// When the fate of what has been sent is first unknown; `None`: all of it is known.
     fn first_unknown(&self) -> Option<SessionTime> {
-        self.in_flight.iter().filter(|d| Some(d.seq) > self.newest_arrived).map(|d| d.sent).min()
+        self.dispatches().filter(|d| Some(d.seq) > self.newest_arrived).map(|d| d.sent).min()
     }
 
     /// Settles the error as far as both paths are known.
     pub(crate) fn settle(&mut self, history: &History, outlook: &Outlook) {
         self.memo.set(None);
         // What was overtaken and has not come for long is lost: it can't matter, and no sample is to be had of it.
-        while let Some(oldest) = self.in_flight.front()
+        while let Some(Flying { dispatch: oldest, .. }) = self.in_flight.front()
             && Some(oldest.seq) <= self.newest_arrived
             && outlook.now - oldest.sent > outlook.lost_after
         {
@@ -200,7 +227,7 @@ impl Account {
 
     /// The oldest exported vector that this account still needs.
     pub(crate) fn needs(&self, history: &History) -> DrSeq {
-        let pending = self.in_flight.iter().chain(&self.held).map(|dispatch| dispatch.seq);
+        let pending = self.dispatches().chain(self.held).map(|dispatch| dispatch.seq);
         let pending = pending.filter(|seq| Some(*seq) > self.newest_arrived);
         let arrived = self.arrivals.iter().map(|(seq, _)| *seq);
         let exported = self.cursor.map(|cursor| cursor.exported);
@@ -212,7 +239,7 @@ impl Account {
         if self.in_flight.len() < IN_FLIGHT_MAX {
             return false;
         }
-        let matters = self.in_flight.front().filter(|d| Some(d.seq) > self.newest_arrived).copied();
+        let matters = self.dispatches().next().filter(|d| Some(d.seq) > self.newest_arrived);
         if let Some(oldest) = matters {
             self.give_up(history, outlook, oldest.sent + outlook.delay);
         }
@@ -324,9 +351,7 @@ impl Account {
         };
         let mut reported = self.arrivals.iter().copied().peekable();
         let mut expected = self
-            .in_flight
-            .iter()
-            .copied()
+            .dispatches()
             .chain(outlook.assumed)
             .filter(move |d| Some(d.seq) > self.newest_arrived)
             // Lost is what is overdue although later arrivals have been reported. If nothing is reported, it is the

@@ -6,6 +6,7 @@ use super::ErrorLedger;
 use super::account::Flight;
 use crate::history::{HISTORY_MAX, History, Recorded};
 use crate::message::VectorFrame;
+use crate::threshold::Threshold;
 use crate::vector::{DrSeq, EntityId};
 
 /// An ended life waits this long for reports before it is settled by estimate.
@@ -30,8 +31,8 @@ pub(crate) struct Track {
     pub(crate) slots: Vec<usize>,
     /// Whom it belongs to, at a relay.
     pub(crate) owner: Option<PeerId>,
-    /// The distance that triggers a new vector, as the owner states it.
-    pub(crate) threshold: f64,
+    /// What triggers a new vector, as the owner states it.
+    pub(crate) threshold: Threshold,
     /// When the time threshold triggers next.
     pub(crate) expires: SessionTime,
     /// Triggers so far, the introduction included.
@@ -68,13 +69,18 @@ impl ErrorLedger {
     }
 
     /// A life begins. False if that is known already.
-    pub(crate) fn introduce(&mut self, owner: Option<PeerId>, frame: &VectorFrame) -> bool {
+    pub(crate) fn introduce(
+        &mut self,
+        owner: Option<PeerId>,
+        frame: &VectorFrame,
+        threshold: Threshold,
+    ) -> bool {
         let life = Life { entity: frame.entity, first: frame.first };
         if self.tracks.contains_key(&life) || self.present(frame.entity).is_some() {
             return false;
         }
         let history = History::new(frame.seq, frame.vector, owner.is_none());
-        let (threshold, expires) = (frame.threshold, frame.expires);
+        let expires = threshold.expires(&frame.vector);
         let track = Track { history, slots: Vec::new(), owner, threshold, expires, triggers: 1, trim_at: 64 };
         self.tracks.insert(life, track);
         true
@@ -88,7 +94,7 @@ impl ErrorLedger {
         let recorded = track.history.record(frame.seq, frame.vector);
         if recorded == Recorded::Newest {
             track.triggers += 1;
-            (track.threshold, track.expires) = (frame.threshold, frame.expires);
+            track.expires = track.threshold.expires(&frame.vector);
         }
         // At a relay every vector makes more of the exported path certain.
         if track.owner.is_some() && recorded != Recorded::Ignored {
@@ -99,7 +105,7 @@ impl ErrorLedger {
 
     /// The exported path of a life goes on with this vector although some before it never came. False if it is not
     /// newer than what is known.
-    pub(crate) fn restart(&mut self, frame: &VectorFrame, now: SessionTime) -> bool {
+    pub(crate) fn restart(&mut self, frame: &VectorFrame, threshold: Threshold, now: SessionTime) -> bool {
         let life = Life { entity: frame.entity, first: frame.first };
         let Some(track) = self.tracks.get(&life).filter(|track| track.is_live()) else { return false };
         let (newest, newest_vector) = track.history.newest();
@@ -108,7 +114,7 @@ impl ErrorLedger {
         }
         self.give_up(life, frame.vector.generated, now);
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
-        (track.threshold, track.expires) = (frame.threshold, frame.expires);
+        (track.threshold, track.expires) = (threshold, threshold.expires(&frame.vector));
         track.triggers += 1;
         track.history.restart(frame.seq, frame.vector)
     }
@@ -264,14 +270,6 @@ impl ErrorLedger {
         let track = self.tracks.get(&life)?;
         let vector = *track.history.vector(seq)?;
         let Life { entity, first } = life;
-        Some(VectorFrame {
-            entity,
-            first,
-            seq,
-            sent,
-            threshold: track.threshold,
-            expires: track.expires,
-            vector,
-        })
+        Some(VectorFrame { entity, first, seq, sent, vector })
     }
 }

@@ -5,46 +5,42 @@
 
 mod account;
 mod cursor;
+mod evidence;
 mod life;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use evenkeel_core::{DelayEstimate, PeerId, SessionTime, Span};
+use evenkeel_core::{PeerId, SessionTime, Span};
 
+use account::Forged;
 pub(crate) use account::Outlook;
 pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
 pub use cursor::Cursor;
+pub use evidence::Compensation;
+use evidence::Evidence;
 pub(crate) use life::Track;
 pub use life::{ENDED_MAX, LINGER, Life};
 
 use crate::history::History;
+use crate::message::Arrival;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, EntityId};
 
 /// What the sender knows of one receiver.
 #[derive(Clone, Debug)]
 struct Link {
-    delay: DelayEstimate,
-    round_trip: DelayEstimate,
+    evidence: Evidence,
     /// Every arrival up to here has been reported.
     known_until: SessionTime,
     /// Settled error over all lives, those that are over included.
     settled: f64,
     /// Vectors sent for lives that are over.
     closed_sent: u64,
-    /// Reported arrival times that could not be true.
+    /// Reports that could not be true: of arrivals before the sending or after now, or without the nonce.
     clamped: u64,
 }
 
 impl Link {
-    /// A vector that is not acknowledged for so long is taken as lost, until a later report says otherwise.
-    fn lost_after(&self) -> Span {
-        if self.round_trip.samples() == 0 {
-            return Span::MAX;
-        }
-        self.round_trip.mean() + self.round_trip.deviation().times(6) + Span::from_millis(60)
-    }
-
     /// Settles an account of this receiver as far as is known.
     fn settle(&mut self, account: &mut Account, history: &History, now: SessionTime, placement: Placement) {
         let before = account.settled_error();
@@ -53,7 +49,7 @@ impl Link {
     }
 
     fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {
-        let (delay, lost_after) = (self.delay.mean(), self.lost_after());
+        let (delay, lost_after) = (self.evidence.delay(), self.evidence.lost_after());
         Outlook { now, delay, lost_after, known_until: self.known_until, placement, assumed: None }
     }
 }
@@ -80,6 +76,7 @@ pub struct Settlement {
 #[derive(Clone, Debug, Default)]
 pub struct ErrorLedger {
     placement: Placement,
+    compensation: Option<Compensation>,
     /// Lives that are going on, and ended ones whose last reports are awaited.
     tracks: BTreeMap<Life, Track>,
     /// The ended ones, in the order of their end.
@@ -93,10 +90,10 @@ pub struct ErrorLedger {
 }
 
 impl ErrorLedger {
-    /// A ledger for receivers that place in this way.
+    /// A ledger for receivers that place in this way, and whose claims are believed no further than this.
     #[must_use]
-    pub fn new(placement: Placement) -> Self {
-        Self { placement, ..Self::default() }
+    pub fn new(placement: Placement, compensation: Option<Compensation>) -> Self {
+        Self { placement, compensation, ..Self::default() }
     }
 
     pub(crate) fn account(&self, slot: usize) -> &Account {
@@ -114,8 +111,7 @@ impl ErrorLedger {
     /// A receiver comes.
     pub(crate) fn join(&mut self, receiver: PeerId) {
         self.links.entry(receiver).or_insert(Link {
-            delay: DelayEstimate::default(),
-            round_trip: DelayEstimate::default(),
+            evidence: Evidence::default(),
             known_until: SessionTime::MIN,
             settled: 0.0,
             closed_sent: 0,
@@ -155,8 +151,8 @@ impl ErrorLedger {
         slot
     }
 
-    /// A vector leaves for a receiver.
-    pub(crate) fn dispatch(&mut self, slot: usize, dispatch: Dispatch) {
+    /// A vector leaves for a receiver, in a message with this nonce.
+    pub(crate) fn dispatch(&mut self, slot: usize, dispatch: Dispatch, nonce: u32) {
         let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
         let link = self.links.get_mut(&account.receiver).expect("an account's receiver is here");
         if let Some(track) = self.tracks.get(&account.life) {
@@ -165,7 +161,7 @@ impl ErrorLedger {
             link.settled += account.settled_error() - before;
             self.estimated += u64::from(estimated);
         }
-        account.open(dispatch);
+        account.open(dispatch, nonce);
     }
 
     fn close(&mut self, slot: usize) {
@@ -179,26 +175,28 @@ impl ErrorLedger {
     pub(crate) fn arrived(
         &mut self,
         receiver: PeerId,
-        entity: EntityId,
-        seq: DrSeq,
-        at: SessionTime,
+        arrival: Arrival,
         now: SessionTime,
     ) -> Option<Settlement> {
+        let Arrival { entity, seq, at, nonce } = arrival;
         let life = self.life_of(entity, seq);
         let link = self.links.get_mut(&receiver)?;
         let mut arrived = at.min(now).max(link.known_until);
-        link.known_until = arrived;
-        let slot = life.and_then(|life| self.slots.get(&(life, receiver)).copied())?;
-        let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
-        if let Some(sent) = account.in_flight_sent(seq) {
-            arrived = arrived.max(sent.min(now));
+        let slot = life.and_then(|life| self.slots.get(&(life, receiver)).copied());
+        let account = slot.and_then(|slot| self.accounts[slot].as_mut());
+        match account.as_ref().map_or(Ok(None), |account| account.sent_with(seq, nonce)) {
+            Ok(sent) => arrived = arrived.max(sent.unwrap_or(arrived).min(now)),
+            Err(Forged) => {
+                link.clamped += 1;
+                return None;
+            }
         }
-        let dispatch = account.arrived(seq, arrived);
-        link.clamped += u64::from(arrived != at);
+        link.clamped += u64::from((arrived - at).abs() > link.evidence.tolerance());
         link.known_until = arrived;
+        let (slot, account) = (slot?, account?);
+        let dispatch = account.arrived(seq, nonce, arrived);
         if let Some(dispatch) = dispatch {
-            link.delay.sample(arrived - dispatch.sent);
-            link.round_trip.sample(now - dispatch.sent);
+            link.evidence.sample(dispatch.sent, arrived, now, self.compensation);
         }
         let history = &self.tracks.get(&account.life)?.history;
         link.settle(account, history, now, self.placement);
@@ -257,10 +255,26 @@ impl ErrorLedger {
         closed + open
     }
 
-    /// Reported arrival times of a receiver that could not be true.
+    /// What a receiver reported that could not be true, and how often the delay that it claims was cut.
     #[must_use]
     pub fn clamped(&self, receiver: PeerId) -> u64 {
-        self.links.get(&receiver).map_or(0, |link| link.clamped)
+        self.links.get(&receiver).map_or(0, |link| link.clamped + link.evidence.clamped)
+    }
+
+    /// The delay of a receiver: what a policy compensates, and what the receiver's reports claim on average. `None` before
+    /// the first report.
+    #[must_use]
+    pub fn delay(&self, receiver: PeerId) -> Option<(Span, Span)> {
+        let evidence = &self.links.get(&receiver)?.evidence;
+        let claimed = evidence.claimed();
+        (claimed.samples() > 0).then(|| (evidence.delay(), claimed.mean()))
+    }
+
+    /// The least round trip to a receiver that this side measured lately, acknowledgments' waiting included.
+    #[must_use]
+    pub fn least_round_trip(&self, receiver: PeerId) -> Option<Span> {
+        let least = self.links.get(&receiver)?.evidence.least_round_trip();
+        (least < Span::MAX).then_some(least)
     }
 
     /// Times that the truth could not be waited for.

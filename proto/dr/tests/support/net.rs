@@ -24,7 +24,7 @@ impl Sent {
             Frame::Vector(vector) => Some(vector),
             _ => None,
         };
-        frames(&self.bytes).expect("a peer sends what can be read").filter_map(vector).collect()
+        frames(&self.bytes).expect("a peer sends what can be read").1.filter_map(vector).collect()
     }
 }
 

@@ -1,0 +1,118 @@
+//! How far away a sender takes a receiver to be, whatever the receiver says.
+//!
+//! A policy compensates delay, so a receiver that claims to be farther than it is would be served better at everybody
+//! else's cost. What is compensated is therefore a lower bound: never above the least round trip that the sender itself
+//! has measured lately (nonces make that one honest: an acknowledgment can be late, never early), never above a configured
+//! limit, and growing slowly.
+
+use evenkeel_core::{DelayEstimate, SessionTime, Span};
+
+/// The least round trip is that of this long, and at most of twice as long.
+const WINDOW: Span = Span::from_secs(15);
+
+/// How much of a claimed delay is compensated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Compensation {
+    /// No more than this.
+    pub delay_max: Span,
+    /// It grows by at most this in a second; it falls at once.
+    pub growth_per_second: Span,
+}
+
+impl Default for Compensation {
+    /// Up to half a second, growing by 10 ms in a second.
+    fn default() -> Self {
+        Self { delay_max: Span::from_millis(500), growth_per_second: Span::from_millis(10) }
+    }
+}
+
+/// What a sender has seen of a receiver's delay.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Evidence {
+    claimed: DelayEstimate,
+    round_trip: DelayEstimate,
+    /// The least round trip in the window before this one, and in this one.
+    least: [Span; 2],
+    window_ends: SessionTime,
+    /// What is compensated, since when.
+    compensated: Span,
+    at: SessionTime,
+    /// How often a claim was cut.
+    pub(super) clamped: u64,
+}
+
+impl Default for Evidence {
+    fn default() -> Self {
+        Self {
+            claimed: DelayEstimate::default(),
+            round_trip: DelayEstimate::default(),
+            least: [Span::MAX; 2],
+            window_ends: SessionTime::MIN,
+            compensated: Span::ZERO,
+            at: SessionTime::MIN,
+            clamped: 0,
+        }
+    }
+}
+
+impl Evidence {
+    /// A vector was sent, is said to have arrived, and its acknowledgment came now.
+    pub(super) fn sample(
+        &mut self,
+        sent: SessionTime,
+        arrived: SessionTime,
+        now: SessionTime,
+        compensation: Option<Compensation>,
+    ) {
+        let first = self.claimed.samples() == 0;
+        self.claimed.sample(arrived - sent);
+        self.round_trip.sample(now - sent);
+        if now >= self.window_ends {
+            self.least = [self.least[1], Span::MAX];
+            self.window_ends = now + WINDOW;
+        }
+        self.least[1] = self.least[1].min(now - sent);
+        let claimed = self.claimed.mean();
+        let Some(Compensation { delay_max, growth_per_second }) = compensation else {
+            self.compensated = claimed;
+            return;
+        };
+        let elapsed = if first { 0.0 } else { (now - self.at).as_secs_f64() };
+        let growth = Span::from_secs_f64(growth_per_second.as_secs_f64() * elapsed);
+        let slow = if first { Span::MAX } else { self.compensated + growth };
+        self.compensated = claimed.min(self.least_round_trip()).min(delay_max).min(slow);
+        self.at = now;
+        // An honest estimate sways with the jitter, and may be ahead of a bound that follows slowly.
+        let tolerance = self.claimed.deviation().times(4) + self.tolerance();
+        self.clamped += u64::from(claimed > self.compensated + tolerance);
+    }
+
+    /// The least round trip lately.
+    pub(super) fn least_round_trip(&self) -> Span {
+        self.least[0].min(self.least[1])
+    }
+
+    /// The delay to compensate.
+    pub(super) const fn delay(&self) -> Span {
+        self.compensated
+    }
+
+    /// The delay as the receiver's reports have it.
+    pub(super) const fn claimed(&self) -> &DelayEstimate {
+        &self.claimed
+    }
+
+    /// Two honest clocks may differ by half of the round trip, and a little.
+    pub(super) fn tolerance(&self) -> Span {
+        let least = if self.round_trip.samples() == 0 { Span::ZERO } else { self.least_round_trip() };
+        least.part(2) + Span::from_millis(1)
+    }
+
+    /// A vector that is not acknowledged for so long is taken as lost, until a later report says otherwise.
+    pub(super) fn lost_after(&self) -> Span {
+        if self.round_trip.samples() == 0 {
+            return Span::MAX;
+        }
+        self.round_trip.mean() + self.round_trip.deviation().times(6) + Span::from_millis(60)
+    }
+}

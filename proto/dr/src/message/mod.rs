@@ -1,0 +1,286 @@
+//! What dead reckoning says on the wire: a header, then frames. `docs/WIRE.md` has every byte.
+//!
+//! | frame | channel | from → to | says |
+//! | --- | --- | --- | --- |
+//! | vector | datagram | sender → receiver | a DR vector |
+//! | feedback | datagram | receiver → sender | arrivals, in order, from a running number on |
+//! | confirm | datagram | sender → receiver | arrivals up to that number are in the books |
+//! | recorded | datagram | relay → owner | vectors up to that number are in the exported path |
+//! | introduce | reliable | sender → receiver | an entity's newest vector, to somebody who has none |
+//! | ended | reliable | sender → receiver | an entity is no more |
+//! | clock | datagram | either way | half of an exchange of clock readings |
+//!
+//! Times are told relative to the header's stamp, which makes most of them short. A message is checked as a whole before
+//! any of it is acted on, so that a rejected one leaves no trace.
+
+mod feedback;
+mod vector;
+
+use evenkeel_core::{ClockFrame, Malformed, Reader, SessionTime, Span, Varint, Wire};
+
+pub use feedback::{
+    Arrival, Arrivals, FEEDBACK_LEN_MAX, FEEDBACK_MAX, FeedbackFrame, RUN_LEN_MAX, emit_feedback,
+};
+pub use vector::{VECTOR_LEN_MAX, VectorFrame, emit_introduce, emit_vector};
+
+use crate::threshold::Threshold;
+use crate::vector::{DrSeq, EntityId, MotionKind, is_sane_time};
+
+/// The version of this format.
+pub const VERSION: u8 = 1;
+
+/// The size of a header.
+pub const HEADER_LEN: usize = 1 + 4 + 8;
+/// The largest clock frame.
+pub const CLOCK_LEN_MAX: usize = 1 + 1 + 8 + 8 + 10;
+
+const LINEAR: u8 = 0;
+const QUADRATIC: u8 = 1;
+const CIRCULAR: u8 = 2;
+const VECTOR: u8 = 0x10;
+const INTRODUCE: u8 = 0x14;
+const FEEDBACK: u8 = 0x20;
+const CONFIRM: u8 = 0x21;
+const CONFIRM_HOLE: u8 = 0x22;
+const RECORDED: u8 = 0x30;
+const ENDED: u8 = 0x31;
+const CLOCK: u8 = 0x40;
+
+/// What every message begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Header {
+    /// A number that nobody can foresee; acknowledgments of what the message brings give it back, and so can be late but
+    /// never early.
+    pub nonce: u32,
+    /// The sender's session time when it began the message; `None` while it has none. Only clock frames do without.
+    pub stamp: Option<SessionTime>,
+}
+
+/// Stands for "no session time".
+const NO_STAMP: i64 = i64::MIN;
+
+impl Header {
+    /// Appends the header.
+    pub fn emit(&self, bytes: &mut Vec<u8>) {
+        bytes.push(VERSION);
+        self.nonce.emit(bytes);
+        self.stamp.map_or(NO_STAMP, SessionTime::as_nanos).emit(bytes);
+    }
+
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        match reader.read::<u8>()? {
+            VERSION => {}
+            other => return Err(Malformed::Version(other)),
+        }
+        let nonce = reader.read()?;
+        let stamp = match reader.read()? {
+            NO_STAMP => None,
+            nanos => Some(sane(SessionTime::from_nanos(nanos))?),
+        };
+        Ok(Self { nonce, stamp })
+    }
+}
+
+fn sane(at: SessionTime) -> Result<SessionTime, Malformed> {
+    if is_sane_time(at) { Ok(at) } else { Err(Malformed::Field) }
+}
+
+/// What the sender has in its books, and an echo.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConfirmFrame {
+    /// Every arrival before this number is settled.
+    pub next: u64,
+    /// The stamp of the newest message with feedback.
+    pub stamp: SessionTime,
+    /// How long ago that feedback came.
+    pub held: Span,
+    /// Whether later arrivals are known, but not this one.
+    pub hole: bool,
+}
+
+/// One frame.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Frame<'a> {
+    /// A DR vector.
+    Vector(VectorFrame),
+    /// Arrivals.
+    Feedback(FeedbackFrame<'a>),
+    /// Arrivals are in the books.
+    Confirm(ConfirmFrame),
+    /// Vectors of an entity up to `contiguous` are recorded, and `newest` has come.
+    Recorded {
+        /// Which entity.
+        entity: EntityId,
+        /// Nothing is missing up to here.
+        contiguous: DrSeq,
+        /// The vector that this answers.
+        newest: DrSeq,
+    },
+    /// An entity's newest vector for a newcomer, and when its owner makes new ones.
+    Introduce(VectorFrame, Threshold),
+    /// An entity is no more.
+    Ended {
+        /// Which entity.
+        entity: EntityId,
+        /// The last vector of its life.
+        last: DrSeq,
+        /// Since when.
+        at: SessionTime,
+    },
+    /// Half of an exchange of clock readings.
+    Clock(ClockFrame),
+}
+
+impl Frame<'_> {
+    /// Appends the frame to a message with this stamp.
+    pub fn emit(&self, stamp: SessionTime, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Vector(frame) => emit_vector(frame, stamp, bytes),
+            Self::Introduce(frame, threshold) => emit_introduce(frame, threshold, stamp, bytes),
+            Self::Feedback(feedback) => {
+                let arrivals: Vec<Arrival> = feedback.arrivals().map(|(_, arrival)| arrival).collect();
+                emit_feedback(feedback.oldest, feedback.first, stamp, arrivals.iter(), bytes);
+            }
+            Self::Confirm(confirm) => emit_confirm(confirm, stamp, bytes),
+            Self::Recorded { entity, contiguous, newest } => {
+                emit_recorded(*entity, *contiguous, *newest, bytes);
+            }
+            Self::Ended { entity, last, at } => emit_ended(*entity, *last, *at, stamp, bytes),
+            Self::Clock(frame) => emit_clock(frame, bytes),
+        }
+    }
+}
+
+const fn kind_tag(kind: MotionKind) -> u8 {
+    match kind {
+        MotionKind::Linear => LINEAR,
+        MotionKind::Quadratic => QUADRATIC,
+        MotionKind::Circular => CIRCULAR,
+    }
+}
+
+const fn parse_kind(tag: u8) -> Option<MotionKind> {
+    match tag {
+        LINEAR => Some(MotionKind::Linear),
+        QUADRATIC => Some(MotionKind::Quadratic),
+        CIRCULAR => Some(MotionKind::Circular),
+        _ => None,
+    }
+}
+
+/// A time as its distance before the stamp.
+fn emit_before(at: SessionTime, stamp: SessionTime, bytes: &mut Vec<u8>) {
+    Varint::signed((stamp - at).as_nanos()).emit(bytes);
+}
+
+fn parse_before(stamp: SessionTime, reader: &mut Reader<'_>) -> Result<SessionTime, Malformed> {
+    let nanos = stamp.as_nanos().checked_sub(reader.read::<Varint>()?.to_signed()).ok_or(Malformed::Field)?;
+    sane(SessionTime::from_nanos(nanos))
+}
+
+fn emit_u32(value: u32, bytes: &mut Vec<u8>) {
+    Varint(u64::from(value)).emit(bytes);
+}
+
+fn parse_u32(reader: &mut Reader<'_>) -> Result<u32, Malformed> {
+    u32::try_from(reader.read::<Varint>()?.0).map_err(|_| Malformed::Field)
+}
+
+/// A span of time that is not negative.
+fn parse_span(reader: &mut Reader<'_>) -> Result<Span, Malformed> {
+    i64::try_from(reader.read::<Varint>()?.0).map(Span::from_nanos).map_err(|_| Malformed::Field)
+}
+
+fn emit_span(span: Span, bytes: &mut Vec<u8>) {
+    Varint(span.as_nanos().max(0) as u64).emit(bytes);
+}
+
+/// Appends a confirm frame.
+pub fn emit_confirm(confirm: &ConfirmFrame, stamp: SessionTime, bytes: &mut Vec<u8>) {
+    bytes.push(if confirm.hole { CONFIRM_HOLE } else { CONFIRM });
+    Varint(confirm.next).emit(bytes);
+    emit_before(confirm.stamp, stamp, bytes);
+    emit_span(confirm.held, bytes);
+}
+
+fn parse_confirm(hole: bool, stamp: SessionTime, reader: &mut Reader<'_>) -> Result<ConfirmFrame, Malformed> {
+    let next = reader.read::<Varint>()?.0;
+    Ok(ConfirmFrame { next, stamp: parse_before(stamp, reader)?, held: parse_span(reader)?, hole })
+}
+
+/// Appends a recorded frame.
+pub fn emit_recorded(entity: EntityId, contiguous: DrSeq, newest: DrSeq, bytes: &mut Vec<u8>) {
+    bytes.push(RECORDED);
+    emit_u32(entity.0, bytes);
+    emit_u32(contiguous.0, bytes);
+    emit_u32(newest.0, bytes);
+}
+
+/// Appends an ended frame.
+pub fn emit_ended(entity: EntityId, last: DrSeq, at: SessionTime, stamp: SessionTime, bytes: &mut Vec<u8>) {
+    bytes.push(ENDED);
+    emit_u32(entity.0, bytes);
+    emit_u32(last.0, bytes);
+    emit_before(at, stamp, bytes);
+}
+
+/// Appends a clock frame.
+pub fn emit_clock(frame: &ClockFrame, bytes: &mut Vec<u8>) {
+    bytes.push(CLOCK);
+    frame.emit(bytes);
+}
+
+fn parse_frame<'a>(header: &Header, reader: &mut Reader<'a>) -> Result<Frame<'a>, Malformed> {
+    let tag = reader.read::<u8>()?;
+    if tag == CLOCK {
+        return Ok(Frame::Clock(reader.read()?));
+    }
+    let stamp = header.stamp.ok_or(Malformed::Field)?;
+    Ok(match tag {
+        FEEDBACK => Frame::Feedback(feedback::parse(stamp, reader)?),
+        CONFIRM | CONFIRM_HOLE => Frame::Confirm(parse_confirm(tag == CONFIRM_HOLE, stamp, reader)?),
+        RECORDED => Frame::Recorded {
+            entity: EntityId(parse_u32(reader)?),
+            contiguous: DrSeq(parse_u32(reader)?),
+            newest: DrSeq(parse_u32(reader)?),
+        },
+        ENDED => Frame::Ended {
+            entity: EntityId(parse_u32(reader)?),
+            last: DrSeq(parse_u32(reader)?),
+            at: parse_before(stamp, reader)?,
+        },
+        _ => vector::parse(tag, stamp, reader)?,
+    })
+}
+
+/// Checks a whole message; then gives its header and its frames.
+///
+/// # Errors
+/// [`Malformed`] if any of it is not of this format.
+pub fn frames(bytes: &[u8]) -> Result<(Header, Frames<'_>), Malformed> {
+    let mut reader = Reader::new(bytes);
+    let header = Header::parse(&mut reader)?;
+    let frames = Frames { header, reader: reader.clone() };
+    while !reader.is_empty() {
+        parse_frame(&header, &mut reader)?;
+    }
+    Ok((header, frames))
+}
+
+/// The frames of a message that has been checked.
+#[derive(Clone, Debug)]
+pub struct Frames<'a> {
+    header: Header,
+    reader: Reader<'a>,
+}
+
+impl<'a> Iterator for Frames<'a> {
+    type Item = Frame<'a>;
+
+    fn next(&mut self) -> Option<Frame<'a>> {
+        if self.reader.is_empty() {
+            return None;
+        }
+        parse_frame(&self.header, &mut self.reader).ok()
+    }
+}

@@ -1,0 +1,160 @@
+//! Kinematics in 27 bytes: what a DR vector keeps of an entity's state.
+//!
+//! The owner quantizes when it generates, and everybody computes with the quantized vector: so exported and placed path
+//! stay the same to the bit, and what quantization costs is a small part of the threshold, on the owner's side.
+//!
+//! | quantity | form | error per axis, at most |
+//! | --- | --- | --- |
+//! | position | three 24-bit numbers with one exponent, as fine as an `f32` | 2⁻²³ of the largest coordinate |
+//! | velocity, acceleration | three 16-bit numbers with one exponent | 2⁻¹⁵ of the largest component |
+//! | turn rate | 24 bits | 2⁻¹⁷ rad/s |
+//! | generation time | whole microseconds, rounded down, the position moved back along the way | none |
+//!
+//! Each number has one form only, that with the smallest exponent: so `emit(parse(x)) = x`.
+
+use evenkeel_core::{Malformed, Reader, SessionTime, Vec3};
+
+use crate::vector::{DrVector, MotionState};
+
+/// The size of a state of motion on the wire.
+pub const STATE_LEN: usize = (9 + 1) + (6 + 1) + (6 + 1) + 3;
+
+const MICRO: i64 = 1_000;
+/// Numbers below 2^-64 of a unit are nought.
+const EXPONENT_MIN: i32 = -64;
+/// Far above what a sane vector needs.
+const EXPONENT_MAX: i32 = 64;
+const POSITION_BITS: u32 = 24;
+const RATE_BITS: u32 = 16;
+const TURN_RATE_UNIT: f64 = 1.0 / 65_536.0;
+const TURN_RATE_BITS: u32 = 24;
+
+/// 2^e, for exponents that are in range.
+fn power(e: i32) -> f64 {
+    f64::from_bits(((1023 + e) as u64) << 52)
+}
+
+/// The largest e with 2^e <= x, for a positive x that is not subnormal.
+fn exponent(x: f64) -> i32 {
+    (x.to_bits() >> 52) as i32 - 1023
+}
+
+/// Three whole numbers with a common exponent.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Shared {
+    numbers: [i32; 3],
+    exponent: i32,
+}
+
+impl Shared {
+    fn of(v: Vec3, bits: u32) -> Self {
+        let axes = [v.x, v.y, v.z];
+        let largest = axes.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+        // What is not sane ends up as some number: nobody sends it.
+        let finest = exponent(largest.max(f64::MIN_POSITIVE)) - (bits as i32 - 2);
+        let finest = finest.clamp(EXPONENT_MIN, EXPONENT_MAX - 1);
+        let at = |e: i32| Self { numbers: axes.map(|x| (x * power(-e)).round() as i32), exponent: e };
+        let fine = at(finest);
+        // The largest may have been rounded up to one bit more.
+        if fine.numbers.iter().any(|m| m.unsigned_abs() >> (bits - 1) != 0) { at(finest + 1) } else { fine }
+    }
+
+    fn vec3(&self) -> Vec3 {
+        let [x, y, z] = self.numbers.map(|m| f64::from(m) * power(self.exponent));
+        Vec3::new(x, y, z)
+    }
+
+    fn emit(&self, bits: u32, bytes: &mut Vec<u8>) {
+        bytes.push(self.exponent as i8 as u8);
+        for number in self.numbers {
+            bytes.extend_from_slice(&number.to_le_bytes()[..bits as usize / 8]);
+        }
+    }
+
+    fn parse(bits: u32, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let exponent = i32::from(reader.read::<u8>()? as i8);
+        let numbers = [whole(bits, reader)?, whole(bits, reader)?, whole(bits, reader)?];
+        let largest = numbers.iter().map(|m| m.unsigned_abs()).max().unwrap_or(0);
+        let is_finest = exponent == EXPONENT_MIN || largest >> (bits - 2) != 0;
+        let in_range = (EXPONENT_MIN..=EXPONENT_MAX).contains(&exponent) && largest >> (bits - 1) == 0;
+        if is_finest && in_range { Ok(Self { numbers, exponent }) } else { Err(Malformed::Field) }
+    }
+}
+
+/// A signed number of so many bits.
+fn whole(bits: u32, reader: &mut Reader<'_>) -> Result<i32, Malformed> {
+    let mut wide = [0; 4];
+    wide[..bits as usize / 8].copy_from_slice(reader.take(bits as usize / 8)?);
+    Ok(i32::from_le_bytes(wide) << (32 - bits) >> (32 - bits))
+}
+
+fn turn_rate(rate: f64) -> i32 {
+    (rate / TURN_RATE_UNIT).round() as i32
+}
+
+/// Appends a state of motion, quantized; one that is quantized already comes back as it is.
+pub fn emit_state(state: &MotionState, bytes: &mut Vec<u8>) {
+    Shared::of(state.position, POSITION_BITS).emit(POSITION_BITS, bytes);
+    Shared::of(state.velocity, RATE_BITS).emit(RATE_BITS, bytes);
+    Shared::of(state.acceleration, RATE_BITS).emit(RATE_BITS, bytes);
+    bytes.extend_from_slice(&turn_rate(state.turn_rate).to_le_bytes()[..TURN_RATE_BITS as usize / 8]);
+}
+
+/// Reads a state of motion.
+///
+/// # Errors
+/// [`Malformed`] if the bytes end early or a number is not in its only form.
+pub fn parse_state(reader: &mut Reader<'_>) -> Result<MotionState, Malformed> {
+    Ok(MotionState {
+        position: Shared::parse(POSITION_BITS, reader)?.vec3(),
+        velocity: Shared::parse(RATE_BITS, reader)?.vec3(),
+        acceleration: Shared::parse(RATE_BITS, reader)?.vec3(),
+        turn_rate: f64::from(whole(TURN_RATE_BITS, reader)?) * TURN_RATE_UNIT,
+    })
+}
+
+/// Whole microseconds of a time, rounded down.
+#[must_use]
+pub const fn micros(at: SessionTime) -> i64 {
+    at.as_nanos().div_euclid(MICRO)
+}
+
+/// The time of so many microseconds.
+#[must_use]
+pub const fn from_micros(micros: i64) -> SessionTime {
+    SessionTime::from_nanos(micros.saturating_mul(MICRO))
+}
+
+impl DrVector {
+    /// The vector as it can travel. Quantizing twice is quantizing once.
+    #[must_use]
+    pub fn quantized(&self) -> Self {
+        let MotionState { position, velocity, acceleration, turn_rate: rate } = self.state;
+        let generated = from_micros(micros(self.generated));
+        let early = (self.generated - generated).as_secs_f64();
+        let state = MotionState {
+            position: Shared::of(position - velocity * early, POSITION_BITS).vec3(),
+            velocity: Shared::of(velocity, RATE_BITS).vec3(),
+            acceleration: Shared::of(acceleration, RATE_BITS).vec3(),
+            turn_rate: f64::from(turn_rate(rate)) * TURN_RATE_UNIT,
+        };
+        Self { generated, state, kind: self.kind }
+    }
+
+    /// How far the quantized vector's path may be from this one's, a time after the generation.
+    #[must_use]
+    pub fn quantization_error(&self, seconds: f64) -> f64 {
+        let MotionState { position, velocity, acceleration, turn_rate } = self.state;
+        let largest = |v: Vec3| v.x.abs().max(v.y.abs()).max(v.z.abs());
+        let per_axis = |v: Vec3, bits: u32| largest(v) * power(1 - bits as i32);
+        let speed = velocity.length();
+        let diagonal = 3f64.sqrt();
+        let place = diagonal * (per_axis(position, POSITION_BITS) + power(EXPONENT_MIN));
+        let pace = diagonal * (per_axis(velocity, RATE_BITS) + power(EXPONENT_MIN));
+        let change = diagonal * (per_axis(acceleration, RATE_BITS) + power(EXPONENT_MIN));
+        let bend = change + turn_rate.abs() * pace + 0.5 * TURN_RATE_UNIT * (speed + pace);
+        // Moving back by less than a microsecond goes straight, where the way may bend.
+        let back = 1e-6 * (acceleration.length() + speed * turn_rate.abs()) * (1e-6 + seconds);
+        place + pace * seconds + 0.5 * bend * seconds * seconds + back
+    }
+}
