@@ -147,6 +147,12 @@ impl Wire for Varint {
 
     #[inline]
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        if let Some((&byte, tail)) = reader.bytes.split_first()
+            && byte < 0x80
+        {
+            reader.bytes = tail;
+            return Ok(Self(u64::from(byte)));
+        }
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = reader.read::<u8>()?;

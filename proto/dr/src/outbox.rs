@@ -79,7 +79,12 @@ pub struct Outbox {
     /// Peers whose tick is not over, by its end.
     paced: BTreeSet<(LocalTime, PeerId)>,
     stalled: Vec<PeerId>,
+    /// Buffers to fill again.
+    spare: Vec<Vec<u8>>,
 }
+
+/// Buffers that are kept.
+const SPARE_MAX: usize = 16;
 
 impl Outbox {
     /// An outbox without peers, whose nonces come from this key.
@@ -95,6 +100,7 @@ impl Outbox {
             ready: VecDeque::new(),
             paced: BTreeSet::new(),
             stalled: Vec::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -182,7 +188,7 @@ impl Outbox {
         }
         queue.close();
         let header = self.header(peer);
-        let mut bytes = Vec::with_capacity(limit + RIDERS_LEN);
+        let mut bytes = self.spare.pop().unwrap_or_default();
         header.emit(&mut bytes);
         emit(now, &mut bytes);
         if bytes.len() > limit {
@@ -206,7 +212,7 @@ impl Outbox {
         let Some(queue) = self.queues.get(&peer) else { return };
         if queue.open.is_none() {
             let header = self.header(peer);
-            let mut bytes = Vec::with_capacity(HEADER_LEN + RIDERS_LEN);
+            let mut bytes = self.spare.pop().unwrap_or_default();
             header.emit(&mut bytes);
             self.queues.get_mut(&peer).expect("it was there a line ago").open = Some(Open { header, bytes });
         }
@@ -263,6 +269,10 @@ impl Outbox {
             queue.wanted = false;
             if let Some(mut open) = queue.open.take() {
                 core::mem::swap(bytes, &mut open.bytes);
+                open.bytes.clear();
+                if self.spare.len() < SPARE_MAX {
+                    self.spare.push(open.bytes);
+                }
                 // The one that follows, at once or later, is due a tick from now.
                 queue.next_at = self.now + self.tick;
                 self.unlist(peer);

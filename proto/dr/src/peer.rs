@@ -10,7 +10,7 @@ use crate::command::{DrCommand, DrEvent};
 use crate::config::{DrConfig, Topology};
 use crate::intake::OWNER_ENTITIES_MAX;
 use crate::ledger::ErrorLedger;
-use crate::message::{Frame, Frames, Header, frames};
+use crate::message::{Frame, Frames, Header, frames, frames_if};
 use crate::owner::{Generated, Owner};
 use crate::receiver::{Events, Receiver};
 use crate::sender::{ENTITIES_MAX, Sender};
@@ -254,13 +254,20 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         if !self.station.outbox.has(from) {
             return Err(Rejected::UnknownPeer);
         }
-        let (header, frames) = frames(bytes)?;
-        if !frames.clone().all(|frame| self.expects(from, channel, &frame)) {
-            return Err(Rejected::Unexpected);
+        let mut has_clock = false;
+        let (header, frames) = frames_if(bytes, |frame| {
+            has_clock |= matches!(frame, Frame::Clock(_));
+            if self.expects(from, channel, frame) { Ok(()) } else { Err(Rejected::Unexpected) }
+        })?;
+        // The clock first: it may fix the time by which the rest is read.
+        if has_clock {
+            self.station.set_now(at);
+            for frame in frames.clone() {
+                if let Frame::Clock(frame) = frame {
+                    self.station.on_clock_frame(from, &frame);
+                }
+            }
         }
-        self.station.set_now(at);
-        self.station.on_clock_frames(from, frames.clone());
-        self.station.wake_clock();
         match (self.session(at), channel) {
             (Some(now), _) => self.apply_all(from, header, frames, now),
             (None, Channel::Reliable) if self.early.len() < EARLY_MAX => {

@@ -39,6 +39,12 @@ fn exponent(x: f64) -> i32 {
     (x.to_bits() >> 52) as i32 - 1023
 }
 
+/// The nearest whole number; `f64::round` would be a call.
+#[inline]
+fn nearest(x: f64) -> i32 {
+    (x + 0.5f64.copysign(x)) as i32
+}
+
 /// Three whole numbers with a common exponent.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Shared {
@@ -53,7 +59,7 @@ impl Shared {
         // What is not sane ends up as some number: nobody sends it.
         let finest = exponent(largest.max(f64::MIN_POSITIVE)) - (bits as i32 - 2);
         let finest = finest.clamp(EXPONENT_MIN, EXPONENT_MAX - 1);
-        let at = |e: i32| Self { numbers: axes.map(|x| (x * power(-e)).round() as i32), exponent: e };
+        let at = |e: i32| Self { numbers: axes.map(|x| nearest(x * power(-e))), exponent: e };
         let fine = at(finest);
         // The largest may have been rounded up to one bit more.
         if fine.numbers.iter().any(|m| m.unsigned_abs() >> (bits - 1) != 0) { at(finest + 1) } else { fine }
@@ -71,9 +77,12 @@ impl Shared {
         }
     }
 
+    #[inline]
     fn parse(bits: u32, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let exponent = i32::from(reader.read::<u8>()? as i8);
-        let numbers = [whole(bits, reader)?, whole(bits, reader)?, whole(bits, reader)?];
+        let len = bits as usize / 8;
+        let bytes = reader.take(1 + 3 * len)?;
+        let exponent = i32::from(bytes[0] as i8);
+        let numbers = [0, 1, 2].map(|axis| whole(bits, &bytes[1 + axis * len..][..len]));
         let largest = numbers.iter().map(|m| m.unsigned_abs()).max().unwrap_or(0);
         let is_finest = exponent == EXPONENT_MIN || largest >> (bits - 2) != 0;
         let in_range = (EXPONENT_MIN..=EXPONENT_MAX).contains(&exponent) && largest >> (bits - 1) == 0;
@@ -82,14 +91,14 @@ impl Shared {
 }
 
 /// A signed number of so many bits.
-fn whole(bits: u32, reader: &mut Reader<'_>) -> Result<i32, Malformed> {
-    let mut wide = [0; 4];
-    wide[..bits as usize / 8].copy_from_slice(reader.take(bits as usize / 8)?);
-    Ok(i32::from_le_bytes(wide) << (32 - bits) >> (32 - bits))
+#[inline]
+fn whole(bits: u32, bytes: &[u8]) -> i32 {
+    let wide = bytes.iter().rev().fold(0u32, |wide, byte| wide << 8 | u32::from(*byte));
+    (wide << (32 - bits)) as i32 >> (32 - bits)
 }
 
 fn turn_rate(rate: f64) -> i32 {
-    (rate / TURN_RATE_UNIT).round() as i32
+    nearest(rate / TURN_RATE_UNIT)
 }
 
 /// Appends a state of motion, quantized; one that is quantized already comes back as it is.
@@ -109,7 +118,8 @@ pub fn parse_state(reader: &mut Reader<'_>) -> Result<MotionState, Malformed> {
         position: Shared::parse(POSITION_BITS, reader)?.vec3(),
         velocity: Shared::parse(RATE_BITS, reader)?.vec3(),
         acceleration: Shared::parse(RATE_BITS, reader)?.vec3(),
-        turn_rate: f64::from(whole(TURN_RATE_BITS, reader)?) * TURN_RATE_UNIT,
+        turn_rate: f64::from(whole(TURN_RATE_BITS, reader.take(TURN_RATE_BITS as usize / 8)?))
+            * TURN_RATE_UNIT,
     })
 }
 

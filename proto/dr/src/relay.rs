@@ -12,7 +12,7 @@ use crate::history::Recorded;
 use crate::intake::{Intake, Numbering, OWNER_ENTITIES_MAX};
 use crate::ledger::{ErrorLedger, Life};
 use crate::limits::Limits;
-use crate::message::{Frame, VectorFrame, emit_recorded, frames};
+use crate::message::{Frame, VectorFrame, emit_recorded, frames_if};
 use crate::sender::Sender;
 use crate::station::Station;
 use crate::threshold::Threshold;
@@ -191,7 +191,8 @@ impl<C: SessionClock> DrRelay<C> {
             Frame::Feedback(feedback) => {
                 self.sender.on_feedback(from, feedback, now, &mut self.station.outbox)
             }
-            Frame::Confirm(_) | Frame::Recorded { .. } | Frame::Clock(_) => {}
+            Frame::Clock(frame) => self.station.on_clock_frame(from, frame),
+            Frame::Confirm(_) | Frame::Recorded { .. } => {}
         }
     }
 }
@@ -215,14 +216,9 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
         if !self.station.outbox.has(from) {
             return Err(Rejected::UnknownPeer);
         }
-        let (_, frames) = frames(bytes)?;
         let now = self.station.session(at).ok_or(Rejected::NoSessionTime)?;
-        for frame in frames.clone() {
-            self.expects(from, channel, &frame, now)?;
-        }
+        let (_, frames) = frames_if(bytes, |frame| self.expects(from, channel, frame, now))?;
         self.session(at);
-        self.station.on_clock_frames(from, frames.clone());
-        self.station.wake_clock();
         for frame in frames {
             self.apply(from, &frame, now);
         }

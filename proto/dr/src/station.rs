@@ -1,9 +1,9 @@
 //! What every machine of dead reckoning stands on: a clock, and what is ready to leave.
 
-use evenkeel_core::{Channel, LocalTime, PeerChange, PeerId, SessionClock, SessionTime};
+use evenkeel_core::{Channel, ClockFrame, LocalTime, PeerChange, PeerId, SessionClock, SessionTime};
 
 use crate::config::DrConfig;
-use crate::message::{Frame, Frames, emit_clock};
+use crate::message::emit_clock;
 use crate::outbox::Outbox;
 
 /// A clock and an outbox that agree on the time.
@@ -43,13 +43,10 @@ impl<C: SessionClock> Station<C> {
         self.wake_clock();
     }
 
-    /// The clock takes its frames of a message that has been checked.
-    pub(crate) fn on_clock_frames(&mut self, from: PeerId, frames: Frames<'_>) {
-        for frame in frames {
-            if let Frame::Clock(frame) = frame {
-                self.clock.handle_frame(self.latest, from, &frame);
-            }
-        }
+    /// A clock frame came.
+    pub(crate) fn on_clock_frame(&mut self, from: PeerId, frame: &ClockFrame) {
+        self.clock.handle_frame(self.latest, from, frame);
+        self.wake_clock();
     }
 
     /// Datagrams are wanted for whomever the clock has a frame for.

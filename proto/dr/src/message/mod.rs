@@ -230,6 +230,7 @@ pub fn emit_clock(frame: &ClockFrame, bytes: &mut Vec<u8>) {
     frame.emit(bytes);
 }
 
+#[inline]
 fn parse_frame<'a>(header: &Header, reader: &mut Reader<'a>) -> Result<Frame<'a>, Malformed> {
     let tag = reader.read::<u8>()?;
     if tag == CLOCK {
@@ -258,11 +259,22 @@ fn parse_frame<'a>(header: &Header, reader: &mut Reader<'a>) -> Result<Frame<'a>
 /// # Errors
 /// [`Malformed`] if any of it is not of this format.
 pub fn frames(bytes: &[u8]) -> Result<(Header, Frames<'_>), Malformed> {
+    frames_if(bytes, |_| Ok(()))
+}
+
+/// Checks a whole message, and that every frame of it is welcome; then gives its header and its frames.
+///
+/// # Errors
+/// Why the first frame that is not welcome, or not of this format, is not.
+pub fn frames_if<'a, E: From<Malformed>>(
+    bytes: &'a [u8],
+    mut welcome: impl FnMut(&Frame<'a>) -> Result<(), E>,
+) -> Result<(Header, Frames<'a>), E> {
     let mut reader = Reader::new(bytes);
     let header = Header::parse(&mut reader)?;
     let frames = Frames { header, reader: reader.clone() };
     while !reader.is_empty() {
-        parse_frame(&header, &mut reader)?;
+        welcome(&parse_frame(&header, &mut reader)?)?;
     }
     Ok((header, frames))
 }
