@@ -10,7 +10,7 @@ pub const SKEW_PPB_MAX: i64 = 200_000;
 
 const BILLION: i64 = 1_000_000_000;
 
-/// The certified interval of an offset around some time.
+/// The certified interval of an offset and the best estimate in it, around some time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Band {
     /// When the bounds below hold.
@@ -23,13 +23,17 @@ pub struct Band {
     pub low_ppb: i64,
     /// How fast the upper bound runs.
     pub high_ppb: i64,
+    /// The estimate, which lies between the bounds.
+    pub best: Span,
+    /// How fast the estimate runs.
+    pub best_ppb: i64,
 }
 
 impl Band {
     /// An offset that is taken for exact, by an estimator that knows no bounds.
     #[must_use]
     pub const fn exact(at: LocalTime, offset: Span) -> Self {
-        Self { at, low: offset, high: offset, low_ppb: 0, high_ppb: 0 }
+        Self { at, low: offset, high: offset, low_ppb: 0, high_ppb: 0, best: offset, best_ppb: 0 }
     }
 
     /// The lower bound at a time.
@@ -47,22 +51,17 @@ impl Band {
         self.high + drift(run, self.low_ppb).max(drift(run, self.high_ppb)) + Span::from_nanos(1)
     }
 
-    /// The estimate at a time: the middle.
+    /// The estimate at a time.
     #[must_use]
-    pub fn middle(&self, now: LocalTime) -> Span {
-        self.low + (self.high - self.low).part(2) + drift(now - self.at, self.middle_ppb())
+    pub fn best(&self, now: LocalTime) -> Span {
+        self.best + drift(now - self.at, self.best_ppb)
     }
 
-    /// How fast the middle runs, in parts per billion.
+    /// How far the estimate may be from the truth at a time.
     #[must_use]
-    pub const fn middle_ppb(&self) -> i64 {
-        (self.low_ppb + self.high_ppb) / 2
-    }
-
-    /// Half of the certified interval at a time, rounded up.
-    #[must_use]
-    pub fn half_width(&self, now: LocalTime) -> Span {
-        (self.high(now) - self.low(now) + Span::from_nanos(1)).part(2)
+    pub fn error_max(&self, now: LocalTime) -> Span {
+        let best = self.best(now);
+        (self.high(now) - best).max(best - self.low(now))
     }
 }
 

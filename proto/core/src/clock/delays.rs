@@ -47,8 +47,8 @@ impl Delays {
     /// Takes an exchange into account, with what was known of the offset when it was complete.
     pub(super) fn sample(&mut self, exchange: &Exchange, band: &Band) {
         let now = exchange.returned;
-        self.up.sample(now, exchange.upper() - band.middle(exchange.sent));
-        self.down.sample(now, band.middle(now) - exchange.lower());
+        self.up.sample(now, exchange.upper() - band.best(exchange.sent));
+        self.down.sample(now, band.best(now) - exchange.lower());
         self.round_trip.sample(now, exchange.round_trip());
     }
 

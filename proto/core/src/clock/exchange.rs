@@ -8,8 +8,8 @@ use super::band::{Band, drift};
 use super::frame::ClockFrame;
 use crate::time::{LocalTime, SessionTime, Span};
 
-/// Clocks that are farther apart (73 years) are no clocks, and bounding them keeps all differences in 64 bits.
-const OFFSET_MAX: Span = Span::from_nanos(1 << 61);
+/// Clocks that are farther apart (36 years) are no clocks, and bounding them keeps all differences in 64 bits.
+const OFFSET_MAX: Span = Span::from_nanos(1 << 60);
 /// How much faster than the asker's an answerer's clock may run: both may be 200 ppm off.
 const HELD_PPB_MAX: i64 = 400_000;
 /// What reading two clocks in whole nanoseconds may hide.

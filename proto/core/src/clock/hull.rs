@@ -2,9 +2,12 @@
 //!
 //! With constant rates the offset is a line over the local clock. Of each exchange it lies below the point (t0, a) and
 //! above the point (t3, b), and its slope is at most 200 ppm either way. All lines for which this holds make up the
-//! feasible set; what they show now, from the least to the greatest, is the certified interval, and its middle is the
-//! estimate. Queues only delay, so they move points away from the line and never to its other side: an average would be
-//! pulled along, the hulls are not.
+//! feasible set; what they show now, from the least to the greatest, is the certified interval. Queues only delay, so
+//! they move points away from the line and never to its other side: an average would be pulled along, the hulls are not.
+//!
+//! The estimate is the middle of the widest strip between the hulls: the one common skew that leaves most room between
+//! the a's and the b's, because with any other skew the exchanges of the whole window would narrow it. (The middle of
+//! the interval would be worse: the interval must allow for 200 ppm, so only the last few seconds decide about it.)
 //!
 //! For any time after the newest point the greatest offset is shown by the steepest feasible line and the least by the
 //! flattest: the line that touches the a's from below and the b's from above at once. It is found by Newton's method on
@@ -34,6 +37,9 @@ pub const EXCHANGES_MAX: usize = 512;
 const PRUNING: Span = Span::from_secs(1);
 /// Each clock is read in whole nanoseconds, so a difference of two readings is off by less than this.
 const ROUNDING: Span = Span::from_nanos(2);
+/// The search for the widest gap takes a handful of steps; a hull that was made up to be hard may take more, and gets a
+/// worse estimate.
+const STEPS_MAX: u32 = 64;
 const STEEPEST: Slope = Slope { rise: SKEW_PPB_MAX, run: 1_000_000_000 };
 const FLATTEST: Slope = STEEPEST.negated();
 
@@ -95,13 +101,48 @@ impl Hull {
         if steepest.is_below(flattest) {
             return None;
         }
-        Some(Band {
-            at: now,
-            low: Span::from_nanos(along(b, flattest, now, i128::div_euclid)),
-            high: Span::from_nanos(along(a, steepest, now, div_ceil)),
-            low_ppb: ppb(flattest, i128::div_euclid).max(-SKEW_PPB_MAX),
-            high_ppb: ppb(steepest, div_ceil).min(SKEW_PPB_MAX),
-        })
+        let low = Span::from_nanos(along(b, flattest, now, i128::div_euclid));
+        let high = Span::from_nanos(along(a, steepest, now, div_ceil));
+        let (low_ppb, high_ppb) = (ppb(flattest, i128::div_euclid), ppb(steepest, div_ceil));
+        let (widest, a, b) = self.widest()?;
+        let (top, bottom) =
+            (along(a, widest, now, i128::div_euclid), along(b, widest, now, i128::div_euclid));
+        let best = Span::from_nanos(bottom + (top - bottom) / 2).clamp(low, high);
+        let best_ppb = ppb(widest, i128::div_euclid).clamp(low_ppb, high_ppb);
+        Some(Band { at: now, low, high, low_ppb, high_ppb, best, best_ppb })
+    }
+
+    /// The slope at which the gap between the hulls is widest, and the points that bound it. The gap is concave in the
+    /// slope: where the two pieces that are known cross, there is its top or a piece that is still better to know.
+    fn widest(&self) -> Option<(Slope, Corner, Corner)> {
+        let (a, b) = self.bounds(FLATTEST)?;
+        if b.at <= a.at {
+            return Some((FLATTEST, a, b));
+        }
+        let (mut rising, mut falling) = ((a, b), self.bounds(STEEPEST)?);
+        if falling.1.at >= falling.0.at {
+            return Some((STEEPEST, falling.0, falling.1));
+        }
+        let run = |(a, b): (Corner, Corner)| b.at - a.at;
+        let gap = |(a, b): (Corner, Corner)| a.height - b.height;
+        let mut steps = 0;
+        loop {
+            let slope = Slope { rise: gap(falling) - gap(rising), run: run(rising) - run(falling) };
+            let (a, b) = self.bounds(slope)?;
+            let is_top = slope.excess(a) - slope.excess(b) >= slope.excess(rising.0) - slope.excess(rising.1);
+            steps += 1;
+            if is_top || run((a, b)) == 0 || steps >= STEPS_MAX {
+                return Some((slope, a, b));
+            }
+            *(if run((a, b)) > 0 { &mut rising } else { &mut falling }) = (a, b);
+        }
+    }
+
+    /// The points of the a's and the b's that lines of this slope touch.
+    fn bounds(&self, slope: Slope) -> Option<(Corner, Corner)> {
+        let a = self.above.touched(slope)?;
+        let b = self.below.touched(slope.negated())?;
+        Some((a, Corner { at: b.at, height: -b.height }))
     }
 
     /// The feasible slope that is nearest to the one that is given, one of the two limits, and the points of the a's
@@ -110,9 +151,7 @@ impl Hull {
         let falls = limit.rise > 0;
         let mut slope = limit;
         loop {
-            let a = self.above.touched(slope)?;
-            let b = self.below.touched(slope.negated())?;
-            let b = Corner { at: b.at, height: -b.height };
+            let (a, b) = self.bounds(slope)?;
             if slope.excess(a) >= slope.excess(b) {
                 return Some((slope, a, b));
             }

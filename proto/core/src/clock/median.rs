@@ -173,12 +173,16 @@ fn median_band(now: LocalTime, known: &[Band]) -> Band {
     let with_own = |bound: fn(&Band, LocalTime) -> Span| {
         median(known.iter().map(|band| bound(band, now)).chain([Span::ZERO]).collect())
     };
+    let mut rates: Vec<i64> = known.iter().map(|band| band.best_ppb).chain([0]).collect();
+    rates.sort_unstable();
     Band {
         at: now,
         low: with_own(Band::low),
         high: with_own(Band::high),
         low_ppb: known.iter().map(|band| band.low_ppb).fold(0, i64::min),
         high_ppb: known.iter().map(|band| band.high_ppb).fold(0, i64::max),
+        best: with_own(Band::best),
+        best_ppb: rates[rates.len() / 2],
     }
 }
 

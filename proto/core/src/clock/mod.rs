@@ -47,7 +47,7 @@ pub trait SessionClock {
     }
 
     /// The certified interval of the session's time: the truth is not before the first and not after the second. `None`
-    /// while there is no session time. Its middle is the estimate that the clock slews to.
+    /// while there is no session time.
     fn interval(&self, now: LocalTime) -> Option<(SessionTime, SessionTime)> {
         let (shown, error_max) = (self.session(now)?, self.error_max(now)?);
         Some((shown - error_max, shown + error_max))

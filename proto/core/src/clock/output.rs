@@ -55,22 +55,22 @@ impl Output {
         Some((high - shown).max(shown - low))
     }
 
-    /// The middle of what is known, whether it is shown or not.
+    /// The estimate, whether it is shown or not.
     pub(super) fn estimate(&self, now: LocalTime) -> Option<SessionTime> {
-        self.band.map(|band| shifted(now, band.middle(now)))
+        self.band.map(|band| shifted(now, band.best(now)))
     }
 
     /// A new band that is good enough to be shown.
     pub(super) fn steer(&mut self, now: LocalTime, band: Band) {
         self.band = Some(band);
         self.is_steady = true;
-        let target = shifted(now, band.middle(now));
+        let target = shifted(now, band.best(now));
         let Some(line) = &mut self.line else { return self.advance(now) };
         let lacking = target - line.session(now);
         if lacking.abs() <= SLEW_MAX {
-            line.aim(now, target, band.middle_ppb());
+            line.aim(now, target, band.best_ppb);
         } else if lacking > Span::ZERO {
-            *line = Slewed::start(now, target, band.middle_ppb());
+            *line = Slewed::start(now, target, band.best_ppb);
             self.say(ClockEvent::Stepped { by: lacking });
         } else {
             self.hide(now);
@@ -86,12 +86,12 @@ impl Output {
     /// Shows the estimate once it is good enough and has caught up. Call at [`wake`](Self::wake).
     pub(super) fn advance(&mut self, now: LocalTime) {
         let (None, true, Some(band)) = (self.line, self.is_steady, self.band) else { return };
-        let target = shifted(now, band.middle(now));
+        let target = shifted(now, band.best(now));
         if self.floor.is_some_and(|floor| target < floor) {
             return;
         }
-        self.line = Some(Slewed::start(now, target, band.middle_ppb()));
-        self.say(ClockEvent::Fixed { error_max: band.half_width(now) });
+        self.line = Some(Slewed::start(now, target, band.best_ppb));
+        self.say(ClockEvent::Fixed { error_max: band.error_max(now) });
     }
 
     /// When the estimate catches up with what was shown, if that is waited for.
@@ -99,8 +99,8 @@ impl Output {
         let (None, true, Some(band), Some(floor)) = (self.line, self.is_steady, self.band, self.floor) else {
             return None;
         };
-        let middle = Slewed::start(band.at, shifted(band.at, band.middle(band.at)), band.middle_ppb());
-        Some(middle.local(floor))
+        let best = Slewed::start(band.at, shifted(band.at, band.best(band.at)), band.best_ppb);
+        Some(best.local(floor))
     }
 
     /// Shows nothing any more, and knows nothing.

@@ -13,10 +13,10 @@ use super::exchange::Exchange;
 use crate::time::Span;
 
 /// So many exchanges must have moved, and of the older ones, so many of eight may be as far out by chance. The
-/// probability of being wrong is the share to the power of the number: below 2^-15.
-const TESTS: [(usize, usize); 2] = [(16, 4), (48, 6)];
+/// probability of being wrong is the share to the power of the number: about one in a million.
+const TESTS: [(usize, usize); 2] = [(16, 3), (48, 6)];
 /// There must be so many older exchanges to compare with.
-const OLDER_MIN: usize = 16;
+const OLDER_MIN: usize = 32;
 /// Older exchanges count for so long: 200 ppm of it are well below [`SHIFT_MIN`].
 const OLDER_MAX: Span = Span::from_secs(10);
 /// Smaller shifts are not looked for: what the clock can slew, it need not step.
@@ -48,12 +48,14 @@ fn is_shifted(exchanges: &VecDeque<Exchange>, recent: usize, eighths: usize) -> 
     }
     let count = older().count();
     let is_rare = |beyond: usize| count >= OLDER_MIN && beyond * 8 <= count * eighths;
-    let rose = up > SHIFT_MIN
-        && a - a_old >= up - TOLERANCE
-        && is_rare(older().filter(|exchange| exchange.upper() >= a_old + up).count());
-    let fell = down > SHIFT_MIN
-        && b_old - b >= down - TOLERANCE
-        && is_rare(older().filter(|exchange| exchange.lower() <= b_old - down).count());
+    let rose = up > SHIFT_MIN && {
+        let least = a_old + up - TOLERANCE;
+        a >= least && is_rare(older().filter(|exchange| exchange.upper() >= least).count())
+    };
+    let fell = down > SHIFT_MIN && {
+        let most = b_old - down + TOLERANCE;
+        b <= most && is_rare(older().filter(|exchange| exchange.lower() <= most).count())
+    };
     rose || fell
 }
 
