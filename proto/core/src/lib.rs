@@ -28,7 +28,9 @@ pub mod transcript;
 pub mod vec3;
 pub mod wire;
 
-pub use clock::{ClockEvent, ClockFrame, SessionClock, Synchronized};
+pub use clock::{
+    ClockEvent, ClockFrame, FollowerClock, MedianClock, ServerClock, SessionClock, Synchronized,
+};
 pub use delay::DelayEstimate;
 pub use draws::{Draws, Seed};
 pub use endpoint::{Channel, Endpoint, Rejected};

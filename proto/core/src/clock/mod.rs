@@ -3,9 +3,32 @@
 //! A clock is told when datagrams leave and what clock frames arrive, and puts its own frames into datagrams that leave
 //! anyway: so it needs no traffic of its own while there is other traffic, and its stamps are those of the datagram.
 
+mod answers;
+pub mod band;
+mod chain;
+pub mod delays;
+pub mod exchange;
+pub mod follower;
 pub mod frame;
+pub mod hull;
+pub mod median;
+mod output;
+mod probes;
+pub mod server;
+mod shift;
+mod slewed;
 
+pub use band::Band;
+pub use delays::{Delays, OneWay};
+pub use exchange::{Exchange, Observed, OffsetEstimator};
+pub use follower::FollowerClock;
 pub use frame::ClockFrame;
+pub use hull::Hull;
+pub use median::MedianClock;
+pub use output::SLEW_MAX;
+pub use probes::{BURST_INTERVAL, PROBE_INTERVAL};
+pub use server::ServerClock;
+pub use slewed::SLEW_PPB_MAX;
 
 use crate::peer::{PeerChange, PeerId};
 use crate::time::{LocalTime, SessionTime, Span};
@@ -21,6 +44,13 @@ pub trait SessionClock {
     /// clock has still to slew. `None` while there is no session time.
     fn error_max(&self, _now: LocalTime) -> Option<Span> {
         Some(Span::ZERO)
+    }
+
+    /// The certified interval of the session's time: the truth is not before the first and not after the second. `None`
+    /// while there is no session time.
+    fn interval(&self, now: LocalTime) -> Option<(SessionTime, SessionTime)> {
+        let (shown, error_max) = (self.session(now)?, self.error_max(now)?);
+        Some((shown - error_max, shown + error_max))
     }
 
     /// A peer came or went.

@@ -1,0 +1,222 @@
+//! The two-sided hull: the certified interval of the offset to one peer.
+//!
+//! With constant rates the offset is a line over the local clock. Of each exchange it lies below the point (t0, a) and
+//! above the point (t3, b), and its slope is at most 200 ppm either way. All lines for which this holds make up the
+//! feasible set; what they show now, from the least to the greatest, is the certified interval. Queues only delay, so
+//! they move points away from the line and never to its other side: an average would be pulled along, the hulls are not.
+//!
+//! The estimate is the middle of the widest strip between the hulls: the one common skew that leaves most room between
+//! the a's and the b's, because with any other skew the exchanges of the whole window would narrow it. (The middle of
+//! the interval would be worse: the interval must allow for 200 ppm, so only the last few seconds decide about it.)
+//!
+//! For any time after the newest point the greatest offset is shown by the steepest feasible line and the least by the
+//! flattest: the line that touches the a's from below and the b's from above at once. It is found by Newton's method on
+//! the gap between the hulls as a function of the slope, which is concave and piecewise linear, so the steps are exact
+//! and few. And since it is the same line for all later times, asking again at a later time costs nothing.
+//!
+//! If no line is feasible, or if both bounds moved together, a clock was stepped. The spec drops the older half
+//! then, and again until a line is feasible.
+// Deviation: all is dropped, also what was sent before the break was noticed. A half that is feasible again may still
+// hold exchanges from before the step, and its interval would not be certified.
+
+use std::collections::VecDeque;
+
+use super::band::{Band, SKEW_PPB_MAX};
+use super::chain::{Chain, Corner, Slope};
+use super::exchange::{Exchange, Observed, OffsetEstimator};
+use super::shift::has_shifted;
+use crate::time::{LocalTime, Span};
+
+/// Exchanges that returned longer ago are forgotten (once a second, so some are up to a second older). Over this time
+/// the clocks' rates are taken for constant.
+pub const WINDOW: Span = Span::from_secs(30);
+/// The most exchanges that are kept: of more, the oldest are forgotten. The window holds 300 at ten per second.
+pub const EXCHANGES_MAX: usize = 512;
+
+/// How often the oldest exchanges are forgotten, which means to build the hulls anew.
+const PRUNING: Span = Span::from_secs(1);
+/// Each clock is read in whole nanoseconds, so a difference of two readings is off by less than this.
+const ROUNDING: Span = Span::from_nanos(2);
+/// The search for the widest gap takes a handful of steps; a hull that was made up to be hard may take more, and gets a
+/// worse estimate.
+const STEPS_MAX: u32 = 64;
+const STEEPEST: Slope = Slope { rise: SKEW_PPB_MAX, run: 1_000_000_000 };
+const FLATTEST: Slope = STEEPEST.negated();
+
+/// The two-sided hull of the exchanges with one peer.
+#[derive(Clone, Debug, Default)]
+pub struct Hull {
+    /// In the order of their return.
+    exchanges: VecDeque<Exchange>,
+    /// The a's.
+    above: Chain,
+    /// The b's, upside down, because a chain is a lower hull.
+    below: Chain,
+    band: Option<Band>,
+    /// Exchanges that were sent earlier may have a step in their middle.
+    since: Option<LocalTime>,
+}
+
+impl Hull {
+    /// How many exchanges it knows of.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.exchanges.len()
+    }
+
+    /// Whether it knows of none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.exchanges.is_empty()
+    }
+
+    fn insert(&mut self, exchange: &Exchange) {
+        let (a, b) = (exchange.upper() + ROUNDING, exchange.lower() - ROUNDING);
+        self.above.insert(Corner { at: exchange.sent.as_nanos(), height: a.as_nanos() });
+        self.below.insert(Corner { at: exchange.returned.as_nanos(), height: -b.as_nanos() });
+    }
+
+    /// Forgets what is too old or too much.
+    fn prune(&mut self, now: LocalTime) {
+        let is_over = |oldest: &Exchange| now - oldest.returned > WINDOW + PRUNING;
+        if self.exchanges.len() < EXCHANGES_MAX && !self.exchanges.front().is_some_and(is_over) {
+            return;
+        }
+        // A few more than must go, so that a flood does not build the hulls anew with each exchange.
+        let spare = (self.exchanges.len() + EXCHANGES_MAX / 16).saturating_sub(EXCHANGES_MAX);
+        let old = self.exchanges.partition_point(|exchange| now - exchange.returned > WINDOW);
+        self.exchanges.drain(..old.max(spare));
+        self.above.clear();
+        self.below.clear();
+        for exchange in core::mem::take(&mut self.exchanges) {
+            self.insert(&exchange);
+            self.exchanges.push_back(exchange);
+        }
+    }
+
+    /// The band of all feasible lines after `now`; `None` if there is no such line.
+    fn solve(&self, now: LocalTime) -> Option<Band> {
+        let (steepest, a, _) = self.extreme(STEEPEST)?;
+        let (flattest, _, b) = self.extreme(FLATTEST)?;
+        if steepest.is_below(flattest) {
+            return None;
+        }
+        let low = Span::from_nanos(along(b, flattest, now, i128::div_euclid));
+        let high = Span::from_nanos(along(a, steepest, now, div_ceil));
+        let (low_ppb, high_ppb) = (ppb(flattest, i128::div_euclid), ppb(steepest, div_ceil));
+        let (widest, a, b) = self.widest()?;
+        let (top, bottom) =
+            (along(a, widest, now, i128::div_euclid), along(b, widest, now, i128::div_euclid));
+        let best = Span::from_nanos(bottom + (top - bottom) / 2).clamp(low, high);
+        let best_ppb = ppb(widest, i128::div_euclid).clamp(low_ppb, high_ppb);
+        Some(Band { at: now, low, high, low_ppb, high_ppb, best, best_ppb })
+    }
+
+    /// The slope at which the gap between the hulls is widest, and the points that bound it. The gap is concave in the
+    /// slope: where the two pieces that are known cross, there is its top or a piece that is still better to know.
+    fn widest(&self) -> Option<(Slope, Corner, Corner)> {
+        let (a, b) = self.bounds(FLATTEST)?;
+        if b.at <= a.at {
+            return Some((FLATTEST, a, b));
+        }
+        let (mut rising, mut falling) = ((a, b), self.bounds(STEEPEST)?);
+        if falling.1.at >= falling.0.at {
+            return Some((STEEPEST, falling.0, falling.1));
+        }
+        let run = |(a, b): (Corner, Corner)| b.at - a.at;
+        let gap = |(a, b): (Corner, Corner)| a.height - b.height;
+        let mut steps = 0;
+        loop {
+            let slope = Slope { rise: gap(falling) - gap(rising), run: run(rising) - run(falling) };
+            let (a, b) = self.bounds(slope)?;
+            let is_top = slope.excess(a) - slope.excess(b) >= slope.excess(rising.0) - slope.excess(rising.1);
+            steps += 1;
+            if is_top || run((a, b)) == 0 || steps >= STEPS_MAX {
+                return Some((slope, a, b));
+            }
+            *(if run((a, b)) > 0 { &mut rising } else { &mut falling }) = (a, b);
+        }
+    }
+
+    /// The points of the a's and the b's that lines of this slope touch.
+    fn bounds(&self, slope: Slope) -> Option<(Corner, Corner)> {
+        let a = self.above.touched(slope)?;
+        let b = self.below.touched(slope.negated())?;
+        Some((a, Corner { at: b.at, height: -b.height }))
+    }
+
+    /// The feasible slope that is nearest to the one that is given, one of the two limits, and the points of the a's
+    /// and the b's that its line touches.
+    fn extreme(&self, limit: Slope) -> Option<(Slope, Corner, Corner)> {
+        let falls = limit.rise > 0;
+        let mut slope = limit;
+        loop {
+            let (a, b) = self.bounds(slope)?;
+            if slope.excess(a) >= slope.excess(b) {
+                return Some((slope, a, b));
+            }
+            // The gap is negative; a slope that closes it lies beyond, if the points are in the right order.
+            let run = a.at - b.at;
+            if run == 0 || (run > 0) != falls {
+                return None;
+            }
+            let rise = a.height - b.height;
+            slope = Slope { rise: rise * run.signum(), run: run.abs() };
+            if slope.is_below(FLATTEST) || STEEPEST.is_below(slope) {
+                return None;
+            }
+        }
+    }
+
+    /// Forgets everything. Until the next exchange the one that broke it says what it can on its own.
+    fn break_off(&mut self, exchange: &Exchange) {
+        let now = exchange.returned;
+        self.exchanges.clear();
+        self.above.clear();
+        self.below.clear();
+        self.insert(exchange);
+        self.band = self.solve(now).or(self.band);
+        self.above.clear();
+        self.below.clear();
+        self.since = Some(now);
+    }
+}
+
+impl OffsetEstimator for Hull {
+    fn observe(&mut self, exchange: &Exchange) -> Observed {
+        if self.since.is_some_and(|since| exchange.sent < since) {
+            return Observed::Ignored;
+        }
+        self.prune(exchange.returned);
+        self.insert(exchange);
+        self.exchanges.push_back(*exchange);
+        match self.solve(exchange.returned) {
+            Some(band) if !has_shifted(&self.exchanges) => {
+                self.band = Some(band);
+                Observed::Taken
+            }
+            _ => {
+                self.break_off(exchange);
+                Observed::Broke
+            }
+        }
+    }
+
+    fn band(&self) -> Option<Band> {
+        self.band
+    }
+}
+
+/// The height at a time of the line of this slope through a corner, rounded.
+fn along(corner: Corner, slope: Slope, now: LocalTime, divide: fn(i128, i128) -> i128) -> i64 {
+    let rise = i128::from(now.as_nanos() - corner.at) * i128::from(slope.rise);
+    corner.height.saturating_add(divide(rise, i128::from(slope.run)) as i64)
+}
+
+fn ppb(slope: Slope, divide: fn(i128, i128) -> i128) -> i64 {
+    divide(i128::from(slope.rise) * 1_000_000_000, i128::from(slope.run)) as i64
+}
+
+fn div_ceil(value: i128, by: i128) -> i128 {
+    -(-value).div_euclid(by)
+}

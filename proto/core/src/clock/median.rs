@@ -1,0 +1,194 @@
+//! The clock of a peer among peers, without a server: the session's time is the median of everybody's clocks.
+//!
+//! Each peer bounds the offset to every other, counts its own clock with offset zero, and takes the median: all honest
+//! peers find the same time, each within its own bounds. Fewer than half of them, however they lie, cannot move
+//! the median outside of what the honest clocks span, because on either side of it there is an honest one.
+
+use std::collections::BTreeMap;
+
+use super::answers::Answers;
+use super::band::Band;
+use super::exchange::{Observed, OffsetEstimator};
+use super::follower::FIXING;
+use super::frame::ClockFrame;
+use super::hull::{Hull, WINDOW};
+use super::output::Output;
+use super::probes::Probes;
+use super::{ClockEvent, SessionClock};
+use crate::peer::{PeerChange, PeerId};
+use crate::time::{LocalTime, SessionTime, Span};
+
+/// The most peers that are asked; later ones have no say.
+pub const PEERS_MAX: usize = 64;
+/// A peer that joined is waited for so long; then the session's time is made without it, if more than half are there.
+pub const PATIENCE: Span = Span::from_secs(2);
+
+/// The median of the clocks of all connected peers and one's own.
+#[derive(Clone, Debug, Default)]
+pub struct MedianClock {
+    peers: BTreeMap<PeerId, Connection>,
+    answers: Answers,
+    output: Output,
+    now: LocalTime,
+}
+
+#[derive(Clone, Debug)]
+struct Connection {
+    joined: LocalTime,
+    probes: Probes,
+    hull: Hull,
+    exchanges: u32,
+    heard: LocalTime,
+}
+
+impl Connection {
+    fn new(now: LocalTime) -> Self {
+        Self { joined: now, probes: Probes::new(now), hull: Hull::default(), exchanges: 0, heard: now }
+    }
+
+    /// What it says of the peer's clock, once that is good enough and while it is fresh.
+    fn band(&self, now: LocalTime) -> Option<Band> {
+        let counts = self.exchanges >= FIXING && now - self.heard < WINDOW;
+        self.hull.band().filter(|_| counts)
+    }
+}
+
+impl MedianClock {
+    /// The median of what is known; `None` if too few peers are known, or some may still answer.
+    fn band(&self, now: LocalTime) -> Option<Band> {
+        let known: Vec<Band> = self.peers.values().filter_map(|peer| peer.band(now)).collect();
+        let patient = |peer: &Connection| peer.band(now).is_none() && now - peer.joined < PATIENCE;
+        let is_waiting = self.output.session(now).is_none() && self.peers.values().any(patient);
+        // More than half of all, of which one is this node itself.
+        let is_majority = 2 * (known.len() + 1) > self.peers.len() + 1;
+        (!known.is_empty() && is_majority && !is_waiting).then(|| median_band(now, &known))
+    }
+
+    fn advance(&mut self, now: LocalTime) -> LocalTime {
+        self.now = self.now.max(now);
+        self.output.advance(self.now);
+        self.now
+    }
+
+    /// Counts anew. Called with every exchange and every probe, so silence needs no timer of its own.
+    fn steer(&mut self) {
+        match self.band(self.now) {
+            Some(band) => self.output.steer(self.now, band),
+            None if self.peers.values().all(|peer| peer.band(self.now).is_none()) => {
+                self.output.lose(self.now);
+            }
+            None => {}
+        }
+    }
+
+    fn handle_echo(&mut self, now: LocalTime, from: PeerId, echo: &ClockFrame) {
+        let Some(peer) = self.peers.get_mut(&from) else { return };
+        let Some(exchange) = peer.probes.complete(echo, now) else { return };
+        match peer.hull.observe(&exchange) {
+            Observed::Ignored => return,
+            Observed::Taken => peer.exchanges = peer.exchanges.saturating_add(1),
+            Observed::Broke => {
+                peer.exchanges = 0;
+                peer.probes.hurry(now);
+            }
+        }
+        peer.heard = now;
+        if peer.exchanges == FIXING {
+            peer.probes.relax();
+        }
+        self.steer();
+    }
+}
+
+impl SessionClock for MedianClock {
+    #[inline]
+    fn session(&self, now: LocalTime) -> Option<SessionTime> {
+        self.output.session(now)
+    }
+
+    #[inline]
+    fn local(&self, at: SessionTime) -> Option<LocalTime> {
+        self.output.local(at)
+    }
+
+    /// Of the median of the clocks as they are, if none of them lies; with liars the median itself is another one.
+    fn error_max(&self, now: LocalTime) -> Option<Span> {
+        self.output.error_max(now)
+    }
+
+    fn interval(&self, now: LocalTime) -> Option<(SessionTime, SessionTime)> {
+        self.output.interval(now)
+    }
+
+    fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
+        let now = self.advance(now);
+        if self.peers.is_empty() {
+            self.output.restart(now);
+        }
+        self.answers.handle_peer(change);
+        self.peers.remove(&change.peer());
+        if matches!(change, PeerChange::Joined { .. }) && self.peers.len() < PEERS_MAX {
+            self.peers.insert(change.peer(), Connection::new(now));
+        }
+        self.steer();
+    }
+
+    fn handle_frame(&mut self, now: LocalTime, from: PeerId, frame: &ClockFrame) {
+        let now = self.advance(now);
+        match frame {
+            ClockFrame::Probe { sent } => self.answers.handle_probe(now, from, *sent),
+            ClockFrame::Echo { .. } => self.handle_echo(now, from, frame),
+        }
+    }
+
+    fn poll_due(&mut self, now: LocalTime) -> Option<PeerId> {
+        let now = self.advance(now);
+        let mut peers = self.peers.iter_mut();
+        let asked = peers.find_map(|(id, peer)| peer.probes.poll_due(now).then_some(*id));
+        if asked.is_some() {
+            self.steer();
+        }
+        asked.or_else(|| self.answers.poll_due(now))
+    }
+
+    fn poll_frame(&mut self, now: LocalTime, to: PeerId) -> Option<ClockFrame> {
+        let now = self.advance(now);
+        let echo = self.answers.poll_frame(now, to);
+        echo.or_else(|| self.peers.get_mut(&to)?.probes.poll_frame(now))
+    }
+
+    fn poll_timeout(&self) -> Option<LocalTime> {
+        let probes = self.peers.values().map(|peer| peer.probes.next());
+        probes.chain(self.answers.next()).chain(self.output.wake()).min()
+    }
+
+    fn poll_event(&mut self) -> Option<ClockEvent> {
+        self.output.poll_event()
+    }
+}
+
+/// The median of these clocks and one's own. It is between the medians of their bounds, and runs no faster than the
+/// fastest of them.
+fn median_band(now: LocalTime, known: &[Band]) -> Band {
+    let with_own = |bound: fn(&Band, LocalTime) -> Span| {
+        median(known.iter().map(|band| bound(band, now)).chain([Span::ZERO]).collect())
+    };
+    let mut rates: Vec<i64> = known.iter().map(|band| band.best_ppb).chain([0]).collect();
+    rates.sort_unstable();
+    Band {
+        at: now,
+        low: with_own(Band::low),
+        high: with_own(Band::high),
+        low_ppb: known.iter().map(|band| band.low_ppb).fold(0, i64::min),
+        high_ppb: known.iter().map(|band| band.high_ppb).fold(0, i64::max),
+        best: with_own(Band::best),
+        best_ppb: rates[rates.len() / 2],
+    }
+}
+
+/// The middle of these, or halfway between the two in the middle; there is one at least.
+fn median(mut offsets: Vec<Span>) -> Span {
+    offsets.sort_unstable();
+    let (low, high) = (offsets[(offsets.len() - 1) / 2], offsets[offsets.len() / 2]);
+    low + (high - low).part(2)
+}
