@@ -3,7 +3,7 @@
 //! So far this is BZFlag's tank, the game that the dead-reckoning papers measured. A [`Mover`] yields its real path in
 //! steps of 10 ms ([`STEP`]): either a [`Tank`] steered by a seeded [`Driver`], or a recorded one from a [`Trace`].
 //! The path is a pure function of the seed (or the recording) and the step's number. Nothing that a network or a
-//! policy does can change it, so every policy is measured on the same motion.
+//! policy does can change it, so every policy is measured on the same motion. A [`Bot`] is a player that drives one.
 //!
 //! Floating-point results are the same on every machine: only operations that IEEE 754 rounds correctly are used, and
 //! libm for the sine and cosine.
@@ -19,12 +19,14 @@
 //! }
 //! ```
 
+mod bot;
 mod drivers;
 mod motion;
 mod mover;
 mod tank;
 mod trace;
 
+pub use bot::Bot;
 pub use drivers::{Driver, Wishes};
 pub use motion::{MotionState, Sample};
 pub use mover::{Mover, STEP};

@@ -73,7 +73,7 @@ fn fresh_machines_transmit_every_recorded_byte_again() {
         let config = config(policy);
         let bytes = recorded(8, &config);
         let transcript = Transcript::open(&bytes).expect("it is a transcript");
-        let replayed = replay(transcript, |index| node(index, &config)).expect("it is the same");
+        let replayed = replay(transcript, |index, _| Ok(node(index, &config))).expect("it is the same");
         assert!(replayed.transmits > 100, "{replayed:?}");
     }
 }
@@ -83,6 +83,6 @@ fn a_machine_that_decides_otherwise_is_noticed() {
     let bytes = recorded(8, &config("base"));
     let transcript = Transcript::open(&bytes).expect("it is a transcript");
     let other = config("base-1/2");
-    let diverged = replay(transcript, |index| node(index, &other));
+    let diverged = replay(transcript, |index, _| Ok(node(index, &other)));
     assert!(matches!(diverged, Err(ReplayError::Diverged { node: RELAY, .. })), "{diverged:?}");
 }

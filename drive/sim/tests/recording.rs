@@ -57,14 +57,15 @@ fn fresh_machines_replay_a_transcript_byte_by_byte() {
     let bytes = recorded(5);
     let transcript = Transcript::open(&bytes).unwrap();
     assert_eq!((transcript.config, transcript.seed), (&b"three pingers"[..], 5));
-    let Replayed { calls, transmits } = replay(transcript, |_| Pinger::default()).unwrap();
+    let Replayed { calls, transmits } = replay(transcript, |_, _| Ok(Pinger::default())).unwrap();
     assert!(calls > 250 && transmits > 150, "{calls} {transmits}");
 }
 
 #[test]
 fn a_replay_notices_a_machine_that_answers_otherwise() {
     let bytes = recorded(5);
-    let replayed = replay(Transcript::open(&bytes).unwrap(), |node| Pinger::changed(u64::from(node == 1)));
+    let replayed =
+        replay(Transcript::open(&bytes).unwrap(), |node, _| Ok(Pinger::changed(u64::from(node == 1))));
     assert!(matches!(replayed, Err(ReplayError::Diverged { node: 1, .. })), "{replayed:?}");
 }
 

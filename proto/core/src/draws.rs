@@ -34,6 +34,13 @@ impl Seed {
         Self(mix(self.0.wrapping_add(mix(label.wrapping_mul(GOLDEN) ^ 0xd1b5_4a32_d192_ed03))))
     }
 
+    /// The key that [is made up of](Self::number) this number.
+    #[must_use]
+    #[inline]
+    pub const fn from_key(number: u64) -> Self {
+        Self(number)
+    }
+
     /// The number that makes up this key.
     #[must_use]
     #[inline]

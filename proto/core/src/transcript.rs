@@ -1,11 +1,15 @@
 //! A session as bytes: what every machine was told, when, and what it answered.
 //!
-//! A transcript starts with the configuration and the seed. Then come the calls in order, each with its node and its
+//! A transcript starts with the configuration and the seed of the session. Then come the nodes, each with a configuration
+//! of its own if it has one, and the calls in order, each with its node and its
 //! `now`, and behind each call what the node transmitted when it was drained. Because a machine learns nothing in any
 //! other way, [`replay`] can feed fresh machines the same calls and demand the same bytes.
 //!
-//! Layout: `"EVKT"`, version, configuration (length, bytes), seed, then records. A record is a tag, and for calls the
-//! node and the time; variable parts have a 32-bit length in front.
+//! Layout: `"EVKT"`, version, configuration (length, bytes), seed, then records. A record is a tag, and for nodes the node
+//! and its configuration, for calls the node and the time; variable parts have a 32-bit length in front.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::endpoint::{Channel, Endpoint};
 use crate::peer::{PeerChange, PeerId};
@@ -13,7 +17,7 @@ use crate::time::LocalTime;
 use crate::wire::{Malformed, Reader, Wire};
 
 const MAGIC: &[u8; 4] = b"EVKT";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 const COMMAND: u8 = 1;
 const MESSAGE: u8 = 2;
@@ -21,6 +25,7 @@ const JOINED: u8 = 3;
 const LEFT: u8 = 4;
 const TIMEOUT: u8 = 5;
 const TRANSMIT: u8 = 6;
+const NODE: u8 = 7;
 
 /// A transcript being written. Take what has gathered with [`Recorder::take`] and append it to wherever it is kept.
 #[derive(Clone, Debug)]
@@ -48,6 +53,13 @@ impl Recorder {
         emit_slice(config, &mut bytes);
         seed.emit(&mut bytes);
         Self { bytes }
+    }
+
+    /// A node begins, with a configuration of its own.
+    pub fn node(&mut self, node: u32, config: &[u8]) {
+        self.bytes.push(NODE);
+        node.emit(&mut self.bytes);
+        emit_slice(config, &mut self.bytes);
     }
 
     fn call(&mut self, tag: u8, node: u32, now: LocalTime) {
@@ -127,6 +139,13 @@ impl Wire for Channel {
 /// One record of a transcript.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Record<'a, C> {
+    /// A node began, with a configuration of its own.
+    Node {
+        /// Which one.
+        node: u32,
+        /// How it is configured.
+        config: &'a [u8],
+    },
     /// A node was called.
     Call {
         /// Which one.
@@ -203,6 +222,9 @@ impl<'a> Transcript<'a> {
             let (to, channel) = (PeerId(reader.read()?), reader.read()?);
             return Ok(Some(Record::Transmit { to, channel, bytes: parse_slice(reader)? }));
         }
+        if tag == NODE {
+            return Ok(Some(Record::Node { node: reader.read()?, config: parse_slice(reader)? }));
+        }
         let (node, now) = (reader.read()?, reader.read()?);
         let call = match tag {
             COMMAND => {
@@ -255,19 +277,20 @@ pub enum ReplayError {
     },
 }
 
-/// Feeds fresh machines the calls of a transcript and demands the same transmitted bytes.
+/// Feeds fresh machines the calls of a transcript and demands the same transmitted bytes. `build` makes a machine from
+/// its number and its own configuration, which is empty if it has none.
 ///
 /// # Errors
 /// [`ReplayError`] where the transcript can't be read or a machine answers otherwise.
 pub fn replay<E>(
     mut transcript: Transcript<'_>,
-    mut build: impl FnMut(u32) -> E,
+    mut build: impl FnMut(u32, &[u8]) -> Result<E, Malformed>,
 ) -> Result<Replayed, ReplayError>
 where
     E: Endpoint,
     E::Command: Wire,
 {
-    let mut nodes = std::collections::BTreeMap::new();
+    let mut nodes = BTreeMap::new();
     let mut done = Replayed::default();
     let mut current: Option<(u32, LocalTime)> = None;
     let mut bytes = Vec::new();
@@ -293,8 +316,20 @@ where
                     }
                     while endpoint.poll_event().is_some() {}
                 }
-                let Some(Record::Call { node, now, call }) = next else { return Ok(done) };
-                let endpoint = nodes.entry(node).or_insert_with(|| build(node));
+                let damaged = |reason| ReplayError::Damaged { calls: done.calls, reason };
+                let (node, now, call) = match next {
+                    None | Some(Record::Transmit { .. }) => return Ok(done),
+                    Some(Record::Node { node, config }) => {
+                        nodes.insert(node, build(node, config).map_err(damaged)?);
+                        current = None;
+                        continue;
+                    }
+                    Some(Record::Call { node, now, call }) => (node, now, call),
+                };
+                if let Entry::Vacant(vacant) = nodes.entry(node) {
+                    vacant.insert(build(node, &[]).map_err(damaged)?);
+                }
+                let endpoint = nodes.get_mut(&node).expect("it was inserted a line ago");
                 match call {
                     Call::Command(command) => endpoint.handle_command(now, command),
                     // What was rejected then is rejected now; the bytes that follow show any difference.

@@ -117,7 +117,7 @@ fn records(bytes: &[u8]) -> Result<Vec<Record<'_, Plus>>, Malformed> {
 fn replayed(bytes: &[u8], bias: u64) -> Result<(u64, u64), ReplayError> {
     let damaged = |reason| ReplayError::Damaged { calls: 0, reason };
     let transcript = Transcript::open(bytes).map_err(damaged)?;
-    let done = replay(transcript, |_| Adder { bias, ..Adder::default() })?;
+    let done = replay(transcript, |_, _| Ok(Adder { bias, ..Adder::default() }))?;
     Ok((done.calls, done.transmits))
 }
 
@@ -141,6 +141,23 @@ fn what_is_recorded_is_read_back() {
 #[test]
 fn a_machine_that_is_fed_a_transcript_answers_the_same() {
     assert_eq!(replayed(&session(), 0), Ok((7, 4)));
+}
+
+#[test]
+fn a_node_is_built_from_its_own_configuration() {
+    let mut recorder = Recorder::new(b"", 0);
+    recorder.node(5, &[3]);
+    recorder.command(5, at(0), &Plus(1));
+    recorder.transmit(PeerId(1), Channel::Reliable, &answer(4));
+    let bytes = recorder.take();
+    let biased = |config: &[u8]| {
+        let bias = config.first().copied().ok_or(Malformed::Truncated)?;
+        Ok(Adder { bias: u64::from(bias), ..Adder::default() })
+    };
+    let open = || Transcript::open(&bytes).expect("it is a transcript");
+    assert!(replay(open(), |_, config| biased(config)).is_ok());
+    let refused = replay(open(), |_, _| biased(&[]));
+    assert_eq!(refused, Err(ReplayError::Damaged { calls: 0, reason: Malformed::Truncated }));
 }
 
 #[test]

@@ -174,14 +174,14 @@ fn parse_state(reader: &mut Reader<'_>) -> Result<MotionState, Malformed> {
 }
 
 /// Appends a policy by its name.
-fn emit_policy(policy: PolicyKind, bytes: &mut Vec<u8>) {
+pub(crate) fn emit_policy(policy: PolicyKind, bytes: &mut Vec<u8>) {
     let name = policy.to_string();
     (name.len() as u16).emit(bytes);
     bytes.extend_from_slice(name.as_bytes());
 }
 
 /// Reads a policy by its name.
-fn parse_policy(reader: &mut Reader<'_>) -> Result<PolicyKind, Malformed> {
+pub(crate) fn parse_policy(reader: &mut Reader<'_>) -> Result<PolicyKind, Malformed> {
     let len = reader.read::<u16>()?;
     let name = core::str::from_utf8(reader.take(usize::from(len))?).map_err(|_| Malformed::Field)?;
     name.parse().map_err(|_| Malformed::Field)

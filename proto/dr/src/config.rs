@@ -2,6 +2,7 @@
 
 use evenkeel_core::{Key, Malformed, PeerId, Reader, Seed, Span, Wire};
 
+use crate::command::{emit_policy, parse_policy};
 use crate::fairness::PolicyKind;
 use crate::ledger::Compensation;
 use crate::limits::Limits;
@@ -99,5 +100,88 @@ impl Default for DrConfig {
             limits: Limits::default(),
             seed: Seed::new(0),
         }
+    }
+}
+
+/// As transcripts keep it: to the last bit.
+impl Wire for DrConfig {
+    fn emit(&self, bytes: &mut Vec<u8>) {
+        let relay = match self.topology {
+            Topology::Direct => None,
+            Topology::Relay(relay) => Some(relay),
+        };
+        emit_option(relay.map(|relay| i64::from(relay.0)), bytes);
+        self.threshold.distance.emit(bytes);
+        emit_option(self.threshold.time.map(Span::as_nanos), bytes);
+        bytes.push(KINDS.iter().position(|kind| *kind == self.kind).unwrap_or_default() as u8);
+        bytes.push(PLACEMENTS.iter().position(|way| *way == self.placement).unwrap_or_default() as u8);
+        emit_policy(self.policy, bytes);
+        self.budget.emit(bytes);
+        emit_option(self.compensation.map(|bound| bound.delay_max.as_nanos()), bytes);
+        emit_option(self.compensation.map(|bound| bound.growth_per_second.as_nanos()), bytes);
+        self.tick.as_nanos().emit(bytes);
+        let Limits { position_max, speed_max, acceleration_max, turn_rate_max, own_names } = self.limits;
+        for limit in [position_max, speed_max, acceleration_max, turn_rate_max] {
+            limit.emit(bytes);
+        }
+        bytes.push(u8::from(own_names));
+        self.seed.number().emit(bytes);
+    }
+
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let relay = parse_option(reader)?.map(u32::try_from).transpose().map_err(|_| Malformed::Field)?;
+        let distance = reader.read()?;
+        let time = parse_option(reader)?.map(Span::from_nanos);
+        let kind = *KINDS.get(usize::from(reader.read::<u8>()?)).ok_or(Malformed::Field)?;
+        let placement = *PLACEMENTS.get(usize::from(reader.read::<u8>()?)).ok_or(Malformed::Field)?;
+        let (policy, budget) = (parse_policy(reader)?, reader.read()?);
+        let compensation = match (parse_option(reader)?, parse_option(reader)?) {
+            (Some(delay_max), Some(growth)) => Some(Compensation {
+                delay_max: Span::from_nanos(delay_max),
+                growth_per_second: Span::from_nanos(growth),
+            }),
+            (None, None) => None,
+            _ => return Err(Malformed::Field),
+        };
+        Ok(Self {
+            topology: relay.map_or(Topology::Direct, |relay| Topology::Relay(PeerId(relay))),
+            threshold: Threshold { distance, time },
+            kind,
+            placement,
+            policy,
+            budget,
+            compensation,
+            tick: Span::from_nanos(reader.read()?),
+            limits: Limits {
+                position_max: reader.read()?,
+                speed_max: reader.read()?,
+                acceleration_max: reader.read()?,
+                turn_rate_max: reader.read()?,
+                own_names: match reader.read::<u8>()? {
+                    0 => false,
+                    1 => true,
+                    _ => return Err(Malformed::Field),
+                },
+            },
+            seed: Seed::from_key(reader.read()?),
+        })
+    }
+}
+
+const KINDS: [MotionKind; 3] = [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular];
+const PLACEMENTS: [Placement; 3] = [Placement::Global, Placement::Local, Placement::OneWayDelay];
+
+fn emit_option(value: Option<i64>, bytes: &mut Vec<u8>) {
+    bytes.push(u8::from(value.is_some()));
+    if let Some(value) = value {
+        value.emit(bytes);
+    }
+}
+
+fn parse_option(reader: &mut Reader<'_>) -> Result<Option<i64>, Malformed> {
+    match reader.read::<u8>()? {
+        0 => Ok(None),
+        1 => Ok(Some(reader.read()?)),
+        _ => Err(Malformed::Field),
     }
 }

@@ -1,15 +1,15 @@
 //! The wire format: whatever is emitted is parsed back, whatever parses is emitted back byte for byte, and no bytes at
 //! all make the parser panic.
 
-use evenkeel_core::{ClockFrame, LocalTime, Malformed, SessionTime, Span, Vec3, Wire};
+use evenkeel_core::{ClockFrame, LocalTime, Malformed, PeerId, Seed, SessionTime, Span, Vec3, Wire};
 use evenkeel_dr::message::{
     Arrival, ConfirmFrame, FEEDBACK_LEN_MAX, FEEDBACK_MAX, Frame, HEADER_LEN, Header, RUN_LEN_MAX,
     VECTOR_LEN_MAX, VERSION, VectorFrame, emit_clock, emit_feedback, emit_introduce, emit_recorded,
     emit_vector, frames,
 };
 use evenkeel_dr::{
-    Budget, DrCommand, DrSeq, DrVector, EntityId, MotionKind, MotionState, PolicyKind, RelayCommand,
-    Threshold,
+    Budget, Compensation, DrCommand, DrConfig, DrSeq, DrVector, EntityId, MotionKind, MotionState,
+    PolicyKind, RelayCommand, Threshold,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -239,9 +239,32 @@ proptest! {
     }
 
     #[test]
+    fn a_configuration_comes_back(
+        relay in prop::option::of(any::<u32>()), distance in 0.0..10.0f64, bounds in prop::option::of(0..1_000_000i64),
+        which in 0..3usize, number: u64,
+    ) {
+        let config = DrConfig {
+            topology: relay.map_or(Topology::Direct, |relay| Topology::Relay(PeerId(relay))),
+            threshold: Threshold { distance, time: bounds.map(Span::from_nanos) },
+            kind: [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular][which],
+            placement: [Placement::Global, Placement::Local, Placement::OneWayDelay][which],
+            policy: PolicyKind::all()[which],
+            compensation: bounds.map(|_| Compensation::default()),
+            tick: Span::from_nanos(number as i64 >> 20),
+            limits: Limits { own_names: which == 0, speed_max: distance, ..Limits::default() },
+            seed: Seed::new(number),
+            ..DrConfig::default()
+        };
+        let mut bytes = Vec::new();
+        config.emit(&mut bytes);
+        prop_assert_eq!(DrConfig::parse(&mut evenkeel_core::Reader::new(&bytes)), Ok(config));
+    }
+
+    #[test]
     fn parsing_a_command_never_panics(bytes in vec(any::<u8>(), 0..120)) {
         let _ = DrCommand::parse(&mut evenkeel_core::Reader::new(&bytes));
         let _ = RelayCommand::parse(&mut evenkeel_core::Reader::new(&bytes));
+        let _ = DrConfig::parse(&mut evenkeel_core::Reader::new(&bytes));
     }
 }
 

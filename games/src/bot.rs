@@ -1,0 +1,103 @@
+//! A player that drives itself: a machine that holds a [`DrPeer`] and a tank with its driver.
+//!
+//! It looks at its tank at every tick of its own clock and tells its peer; everything else passes through. So it is turned
+//! by the same cranks as any machine, and a recording of its calls replays to the byte.
+
+use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, Span};
+use evenkeel_dr::{DrCommand, DrEvent, DrPeer, EntityId};
+
+use crate::mover::{Mover, STEP};
+
+/// A self-driven player.
+#[derive(Debug)]
+pub struct Bot<C> {
+    peer: DrPeer<C>,
+    entity: EntityId,
+    mover: Mover,
+    tick: Span,
+    /// Its first look at the tank, and its next.
+    looks: Option<(LocalTime, LocalTime)>,
+    latest: LocalTime,
+}
+
+impl<C: SessionClock> Bot<C> {
+    /// A bot that drives this entity, looking at it at every tick.
+    #[must_use]
+    pub fn new(peer: DrPeer<C>, entity: EntityId, mover: Mover, tick: Span) -> Self {
+        let tick = tick.max(Span::from_millis(1));
+        Self { peer, entity, mover, tick, looks: None, latest: LocalTime::MIN }
+    }
+
+    /// The machine that it plays with.
+    #[must_use]
+    pub const fn peer(&self) -> &DrPeer<C> {
+        &self.peer
+    }
+
+    /// The entity that it drives.
+    #[must_use]
+    pub const fn entity(&self) -> EntityId {
+        self.entity
+    }
+
+    /// Looks at its tank if that is due. The first time that anything happens starts the engine.
+    fn look(&mut self, now: LocalTime) {
+        self.latest = self.latest.max(now);
+        let now = self.latest;
+        let (start, next) = *self.looks.get_or_insert((now, now));
+        if next > now {
+            return;
+        }
+        let ticks = (now - start).as_nanos() / self.tick.as_nanos();
+        self.looks = Some((start, start + self.tick.times(ticks + 1)));
+        let step = (now - start).as_nanos() / STEP.as_nanos();
+        if let Some(sample) = self.mover.at(step.unsigned_abs()) {
+            self.peer.observe(now, self.entity, sample.state);
+        } else {
+            self.peer.handle_command(now, DrCommand::End { entity: self.entity });
+        }
+    }
+}
+
+impl<C: SessionClock> Endpoint for Bot<C> {
+    type Command = DrCommand;
+    type Event = DrEvent;
+
+    fn handle_command(&mut self, now: LocalTime, command: DrCommand) {
+        self.peer.handle_command(now, command);
+        self.look(now);
+    }
+
+    fn handle_message(
+        &mut self,
+        now: LocalTime,
+        from: PeerId,
+        channel: Channel,
+        bytes: &[u8],
+    ) -> Result<(), Rejected> {
+        self.peer.handle_message(now, from, channel, bytes)
+    }
+
+    fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
+        self.peer.handle_peer(now, change);
+        self.look(now);
+    }
+
+    fn handle_timeout(&mut self, now: LocalTime) {
+        self.peer.handle_timeout(now);
+        self.look(now);
+    }
+
+    fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
+        self.peer.poll_transmit(now, bytes)
+    }
+
+    fn poll_event(&mut self) -> Option<DrEvent> {
+        self.peer.poll_event()
+    }
+
+    fn poll_timeout(&self) -> Option<LocalTime> {
+        let look = self.looks.map(|(_, next)| next);
+        [look, self.peer.poll_timeout()].into_iter().flatten().min()
+    }
+}
