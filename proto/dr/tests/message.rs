@@ -8,8 +8,8 @@ use evenkeel_dr::message::{
     emit_vector, frames,
 };
 use evenkeel_dr::{
-    Budget, Compensation, DrCommand, DrConfig, DrSeq, DrVector, EntityId, MotionKind, MotionState,
-    PolicyKind, RelayCommand, Threshold,
+    Budget, Compensation, DrCommand, DrConfig, DrSeq, DrVector, EntityId, Limits, MotionKind, MotionState,
+    Placement, PolicyKind, RelayCommand, Threshold, Topology,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
