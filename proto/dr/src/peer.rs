@@ -86,6 +86,12 @@ impl<C: SessionClock> DrPeer<C> {
         self.receiver.position(from, entity, self.station.clock.session(now)?)
     }
 
+    /// Everybody else's entities that this peer sees, with whom they came from, and where they are.
+    pub fn copies(&self, now: LocalTime) -> impl Iterator<Item = (PeerId, EntityId, Vec3)> + '_ {
+        let at = self.station.clock.session(now);
+        at.into_iter().flat_map(|at| self.receiver.copies(at))
+    }
+
     /// Where this peer's own entity is by what it told the others.
     #[must_use]
     pub fn exported(&self, now: LocalTime, entity: EntityId) -> Option<Vec3> {

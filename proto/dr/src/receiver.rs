@@ -184,6 +184,13 @@ impl Receiver {
         Some(self.sources.get(&from)?.copies.get(&entity)?.placed.project(at))
     }
 
+    /// Every copy, with whom it came from, and where it is at a session time.
+    pub fn copies(&self, at: SessionTime) -> impl Iterator<Item = (PeerId, EntityId, Vec3)> + '_ {
+        self.sources.iter().flat_map(move |(peer, source)| {
+            source.copies.iter().map(move |(entity, copy)| (*peer, *entity, copy.placed.project(at)))
+        })
+    }
+
     /// Vectors of unknown entities, repeated ones, and those beyond a limit.
     #[must_use]
     pub const fn ignored(&self) -> u64 {

@@ -265,7 +265,7 @@ impl Sender {
         // What can't be sent at all is lost, like what is lost on the way.
         let nonce = outbox.datagram(receiver, |stamp, bytes| emit_vector(&frame, stamp, bytes));
         self.ledger.dispatch(slot, Dispatch { seq, sent: now }, nonce.unwrap_or_default());
-        self.ledger.account_mut(slot).sent += 1;
+        self.ledger.count_sent(receiver);
     }
 
     fn confirm(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {

@@ -87,7 +87,6 @@ pub struct Account {
     pub(crate) receiver: PeerId,
     pub(crate) held: Option<Dispatch>,
     pub(crate) last_sent: Option<Dispatch>,
-    pub(crate) sent: u64,
     /// What the receiver is taken to have suffered before this account was opened, when receivers are compared.
     pub(crate) head_start: f64,
     cursor: Option<Cursor>,
@@ -108,7 +107,6 @@ impl Account {
             receiver,
             held: None,
             last_sent: None,
-            sent: 0,
             head_start: 0.0,
             cursor: None,
             arrivals: VecDeque::new(),

@@ -157,13 +157,12 @@ impl ErrorLedger {
         let end = track.history.ended().unwrap_or(SessionTime::MAX);
         for slot in track.slots {
             let account = self.account(slot);
-            let (receiver, sent, settled) = (account.receiver, account.sent, account.settled_error());
+            let (receiver, settled) = (account.receiver, account.settled_error());
             let waited_in_vain = account.settled().is_some_and(|(_, at)| at < end);
             let outlook = self.outlook(receiver, end);
             let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, end);
             let link = self.links.get_mut(&receiver).expect("an account's receiver is here");
             link.settled += cursor.map_or(0.0, |cursor| cursor.error - settled);
-            link.closed_sent += sent;
             self.estimated += u64::from(waited_in_vain);
             self.close(slot);
         }

@@ -34,8 +34,8 @@ struct Link {
     known_until: SessionTime,
     /// Settled error over all lives, those that are over included.
     settled: f64,
-    /// Vectors sent for lives that are over.
-    closed_sent: u64,
+    /// DR vectors sent, introductions not counted.
+    sent: u64,
     /// Reports that could not be true: of arrivals before the sending or after now, or without the nonce.
     clamped: u64,
 }
@@ -114,7 +114,7 @@ impl ErrorLedger {
             evidence: Evidence::default(),
             known_until: SessionTime::MIN,
             settled: 0.0,
-            closed_sent: 0,
+            sent: 0,
             clamped: 0,
         });
     }
@@ -149,6 +149,20 @@ impl ErrorLedger {
         self.slots.insert((life, receiver), slot);
         self.tracks.get_mut(&life).expect("a pair's entity is exported").slots.push(slot);
         slot
+    }
+
+    /// The part of a receiver's accumulated export error that is settled: the truth, as of about a round trip ago. Unlike
+    /// [`accumulated`](Self::accumulated) it is at hand.
+    #[must_use]
+    pub fn settled(&self, receiver: PeerId) -> Option<f64> {
+        self.links.get(&receiver).map(|link| link.settled)
+    }
+
+    /// A DR vector, no introduction, was sent.
+    pub(crate) fn count_sent(&mut self, receiver: PeerId) {
+        if let Some(link) = self.links.get_mut(&receiver) {
+            link.sent += 1;
+        }
     }
 
     /// A vector leaves for a receiver, in a message with this nonce.
@@ -249,10 +263,7 @@ impl ErrorLedger {
     /// DR vectors sent to a receiver, introductions not counted.
     #[must_use]
     pub fn sent_to(&self, receiver: PeerId) -> u64 {
-        let closed = self.links.get(&receiver).map_or(0, |link| link.closed_sent);
-        let open: u64 =
-            self.accounts.iter().flatten().filter(|a| a.receiver == receiver).map(|a| a.sent).sum();
-        closed + open
+        self.links.get(&receiver).map_or(0, |link| link.sent)
     }
 
     /// What a receiver reported that could not be true, and how often the delay that it claims was cut.
