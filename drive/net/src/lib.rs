@@ -1,0 +1,3 @@
+//! Real sockets for any endpoint.
+pub mod certificate;
+pub mod token;
