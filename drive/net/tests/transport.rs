@@ -8,9 +8,11 @@ use bytes::Bytes;
 use evenkeel_net::certificate::{Certificate, CertificateHash};
 use evenkeel_net::token::unix_seconds;
 use evenkeel_net::transport::{
-    BindError, CloseCode, CloseReason, Closed, ConnectError, Connection, Limits, Listener,
+    AcceptError, BindError, CloseCode, CloseReason, Closed, ConnectError, Connection, Limits, Listener,
     RELIABLE_BYTES_MAX, SendError, Trust, connect,
 };
+
+use web_transport_quinn::{SessionError, WebTransportError};
 
 use loopback::{Relay, soon};
 
@@ -180,6 +182,45 @@ async fn a_message_that_is_too_long_is_not_sent() {
     let error = served.send_datagram(vec![0; 1_500].into()).expect_err("too long");
     assert!(matches!(error, SendError::TooLong { .. }));
     assert!(!served.is_closed());
+}
+
+/// A client that keeps to nothing but WebTransport itself: it writes these bytes to its first stream and says how the
+/// session ended.
+async fn raw_client(url: String, hash: CertificateHash, bytes: Vec<u8>) -> (u32, String) {
+    let client = web_transport_quinn::ClientBuilder::new()
+        .with_server_certificate_hashes(vec![hash.as_bytes().to_vec()])
+        .expect("a client");
+    let url: url::Url = url.parse().expect("a URL");
+    let session = client.connect(url).await.expect("connected");
+    let (mut writer, _reader) = session.open_bi().await.expect("opened");
+    writer.write_all(&bytes).await.expect("written");
+    match session.closed().await {
+        SessionError::WebTransportError(WebTransportError::Closed(code, words)) => (code, words),
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_is_announced_as_too_long_closes_the_connection() {
+    let mut relay = Relay::local();
+    let bytes = [b"EVK\x01".as_slice(), &70_000u32.to_le_bytes()].concat();
+    let raw = tokio::spawn(raw_client(relay.url(), relay.certificate.hash(), bytes));
+    let served = soon(async { relay.listener.accept().await.expect("somebody").accept().await }).await;
+    let served = served.expect("let in");
+    let closed = soon(served.take_reader().expect("first").next()).await.expect_err("too long");
+    assert_eq!(closed.code(), Some(CloseCode::MessageTooLong));
+    let (code, words) = soon(raw).await.expect("no panic");
+    assert_eq!(code, CloseCode::MessageTooLong.number());
+    assert!(words.contains("70000 bytes"), "{words}");
+}
+
+#[tokio::test]
+async fn a_client_of_another_version_learns_it() {
+    let mut relay = Relay::local();
+    let raw = tokio::spawn(raw_client(relay.url(), relay.certificate.hash(), b"EVK\x02".to_vec()));
+    let served = soon(async { relay.listener.accept().await.expect("somebody").accept().await }).await;
+    assert_eq!(served.expect_err("another version"), AcceptError::Version);
+    assert_eq!(soon(raw).await.expect("no panic").0, CloseCode::VersionMismatch.number());
 }
 
 #[test]

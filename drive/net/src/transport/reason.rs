@@ -160,8 +160,12 @@ impl Closed {
         let connection: &quinn::Connection = session;
         Some(match connection.close_reason()? {
             ConnectionError::TimedOut => Self::Silent,
-            // So it ends when the other side ended the session without a word.
-            ConnectionError::LocallyClosed => Self::ByPeer(CloseCode::Done.into()),
+            // The library closes the QUIC connection too when the session's stream ends, for whatever cause, and QUIC
+            // then forgets that cause. Only that the other side closed it can still be seen.
+            ConnectionError::LocallyClosed if connection.stats().frame_rx.connection_close > 0 => {
+                Self::ByPeer(CloseCode::Done.into())
+            }
+            ConnectionError::LocallyClosed => Self::Silent,
             ConnectionError::ApplicationClosed(close) => {
                 let number = error_from_http3(close.error_code.into_inner()).unwrap_or(0);
                 let words = String::from_utf8_lossy(&close.reason);
