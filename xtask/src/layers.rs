@@ -29,16 +29,18 @@ const PURE: Outside = Outside::Only(&["libm", "thiserror"]);
 
 /// One row per crate of the workspace.
 #[rustfmt::skip]
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     Rule { name: "evenkeel-core",  outside: PURE, ours: &[] },
     Rule { name: "evenkeel-dr",    outside: PURE, ours: &["evenkeel-core"] },
     Rule { name: "evenkeel-link",  outside: PURE, ours: &["evenkeel-core"] },
     Rule { name: "evenkeel-sim",   outside: PURE, ours: &["evenkeel-core", "evenkeel-link"] },
+    Rule { name: "evenkeel-net",   outside: Outside::Any,
+           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-link"] },
     Rule { name: "evenkeel-games", outside: PURE, ours: &["evenkeel-core", "evenkeel-dr"] },
     Rule { name: "evenkeel-lab",   outside: Outside::Any,
-           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-link", "evenkeel-sim", "evenkeel-games"] },
+           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-link", "evenkeel-sim", "evenkeel-net", "evenkeel-games"] },
     Rule { name: "evenkeel",       outside: Outside::Any,
-           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-games", "evenkeel-lab"] },
+           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-link", "evenkeel-net", "evenkeel-games", "evenkeel-lab"] },
     Rule { name: "xtask",          outside: Outside::Any, ours: &[] },
 ];
 

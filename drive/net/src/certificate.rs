@@ -1,0 +1,229 @@
+//! What a listener proves its identity with: a certificate that is pinned by its hash, or a real one from files.
+//!
+//! Browsers accept a certificate that no authority signed if the page names its SHA-256 hash, and only if it is an
+//! ECDSA P-256 one that is valid for at most 14 days. So a relay without a domain makes one for 13 days
+//! ([`Certificate::self_signed`]) and a [`Rotation`] follows it up in time. A relay with a domain reads PEM files
+//! ([`Certificate::from_pem_files`]), and reads them again when they are renewed.
+
+mod rotation;
+mod validity;
+
+pub use rotation::Rotation;
+pub use validity::Validity;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::pki_types::pem::{Error as PemError, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::sign::CertifiedKey;
+
+/// How long a certificate of our own is valid. Browsers allow 14 days; one is left for clocks that are wrong.
+pub const SELF_SIGNED_SECONDS: u64 = 13 * 86_400;
+/// How much of that lies in the past when it is made, for clients whose clock is slow.
+const BACKDATED_SECONDS: u64 = 3_600;
+
+/// The SHA-256 hash of a certificate (of its DER form), by which clients pin it. As text: 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CertificateHash([u8; 32]);
+
+/// A text that is no hash.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a certificate hash has 64 hexadecimal digits")]
+pub struct NotAHash;
+
+impl CertificateHash {
+    /// The hash of a certificate.
+    #[must_use]
+    pub fn of(der: &[u8]) -> Self {
+        let digest = ring::digest::digest(&ring::digest::SHA256, der);
+        Self(digest.as_ref().try_into().expect("SHA-256 has 32 bytes"))
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Reads its text form; colons and upper case are as good.
+    ///
+    /// # Errors
+    /// [`NotAHash`] if it is something else.
+    pub fn parse(text: &str) -> Result<Self, NotAHash> {
+        let digits: Vec<u8> =
+            text.bytes().filter(|byte| *byte != b':').take(65).map(hex_digit).collect::<Result<_, _>>()?;
+        let bytes: Vec<u8> =
+            digits.chunks(2).map(|pair| pair.iter().fold(0, |acc, d| acc * 16 + d)).collect();
+        if digits.len() != 64 {
+            return Err(NotAHash);
+        }
+        bytes.try_into().map(Self).map_err(|_| NotAHash)
+    }
+}
+
+fn hex_digit(byte: u8) -> Result<u8, NotAHash> {
+    char::from(byte).to_digit(16).map(|digit| digit as u8).ok_or(NotAHash)
+}
+
+impl fmt::Display for CertificateHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for CertificateHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CertificateHash({self})")
+    }
+}
+
+/// Why there is no certificate.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificateError {
+    /// A file can't be read.
+    #[error("cannot read {}: {source}: correct the path or its permissions", path.display())]
+    Unreadable {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file holds something else.
+    #[error("{} holds no {wanted} in PEM form: is it the right file?", path.display())]
+    NotPem {
+        /// Which one.
+        path: PathBuf,
+        /// What should be in it.
+        wanted: &'static str,
+    },
+    /// The two files do not belong together.
+    #[error("the key in {} is not the key of the certificate in {}", key.display(), chain.display())]
+    Mismatch {
+        /// The certificate's file.
+        chain: PathBuf,
+        /// The key's file.
+        key: PathBuf,
+    },
+    /// It is over.
+    #[error("the certificate in {} expired: renew it, and have it read again", path.display())]
+    Expired {
+        /// Its file.
+        path: PathBuf,
+    },
+    /// It can't be used.
+    #[error("the certificate can't be used: {0}")]
+    Unusable(String),
+}
+
+/// A certificate with its chain and its key.
+#[derive(Clone)]
+pub struct Certificate {
+    certified: Arc<CertifiedKey>,
+    hash: CertificateHash,
+    validity: Validity,
+}
+
+impl Certificate {
+    /// Makes one for localhost, 127.0.0.1, ::1 and these names, valid for 13 days from this time (seconds since 1970).
+    ///
+    /// # Errors
+    /// [`CertificateError::Unusable`] if a name is none.
+    pub fn self_signed(names: &[String], now: u64) -> Result<Self, CertificateError> {
+        let unusable = |error: rcgen::Error| CertificateError::Unusable(error.to_string());
+        let mut all: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
+        all.extend(
+            names.iter().filter(|name| !["localhost", "127.0.0.1", "::1"].contains(&name.as_str())).cloned(),
+        );
+        let mut params = rcgen::CertificateParams::new(all).map_err(unusable)?;
+        let not_before = now.saturating_sub(BACKDATED_SECONDS);
+        params.not_before = date(not_before)?;
+        params.not_after = date(not_before + SELF_SIGNED_SECONDS)?;
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        params.distinguished_name.push(rcgen::DnType::CommonName, "Evenkeel relay");
+        let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(unusable)?;
+        let certificate = params.self_signed(&key).map_err(unusable)?;
+        let der = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        Self::from_der(vec![certificate.der().clone()], der)
+            .map_err(|error| CertificateError::Unusable(error.to_string()))
+    }
+
+    /// Reads a chain and its key from PEM files.
+    ///
+    /// # Errors
+    /// [`CertificateError`] if a file is missing or something else, they do not fit, or the certificate expired before
+    /// this time (seconds since 1970).
+    pub fn from_pem_files(chain: &Path, key: &Path, now: u64) -> Result<Self, CertificateError> {
+        let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(chain)
+            .and_then(Iterator::collect)
+            .map_err(|error| pem_error(chain, "certificate", error))?;
+        if certificates.is_empty() {
+            return Err(CertificateError::NotPem { path: chain.to_path_buf(), wanted: "certificate" });
+        }
+        let secret =
+            PrivateKeyDer::from_pem_file(key).map_err(|error| pem_error(key, "private key", error))?;
+        let certificate = Self::from_der(certificates, secret).map_err(|error| match error {
+            rustls::Error::InconsistentKeys(_) => {
+                CertificateError::Mismatch { chain: chain.to_path_buf(), key: key.to_path_buf() }
+            }
+            other => CertificateError::Unusable(other.to_string()),
+        })?;
+        if certificate.validity.not_after <= now {
+            return Err(CertificateError::Expired { path: chain.to_path_buf() });
+        }
+        Ok(certificate)
+    }
+
+    fn from_der(
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Self, rustls::Error> {
+        let hash = CertificateHash::of(&chain[0]);
+        let validity = Validity::of(&chain[0])
+            .ok_or_else(|| rustls::Error::General("its dates can't be read".to_owned()))?;
+        let certified = CertifiedKey::from_der(chain, key, &rustls::crypto::ring::default_provider())?;
+        Ok(Self { certified: Arc::new(certified), hash, validity })
+    }
+
+    /// By what clients pin it.
+    #[must_use]
+    pub const fn hash(&self) -> CertificateHash {
+        self.hash
+    }
+
+    /// From when until when it is valid.
+    #[must_use]
+    pub const fn validity(&self) -> Validity {
+        self.validity
+    }
+
+    pub(crate) fn certified(&self) -> Arc<CertifiedKey> {
+        self.certified.clone()
+    }
+}
+
+impl fmt::Debug for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Certificate({}, {:?})", self.hash, self.validity)
+    }
+}
+
+fn date(unix_seconds: u64) -> Result<time::OffsetDateTime, CertificateError> {
+    i64::try_from(unix_seconds)
+        .ok()
+        .and_then(|seconds| time::OffsetDateTime::from_unix_timestamp(seconds).ok())
+        .ok_or_else(|| CertificateError::Unusable("the clock shows no date: set it".to_owned()))
+}
+
+fn pem_error(path: &Path, wanted: &'static str, error: PemError) -> CertificateError {
+    let path = path.to_path_buf();
+    match error {
+        PemError::Io(source) => CertificateError::Unreadable { path, source },
+        _ => CertificateError::NotPem { path, wanted },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! One self-signed certificate after the other, without a moment at which a pinned hash is not the right one.
+//!
+//! Clients learn the hashes some time before they connect (a page was loaded, a lobby was asked). So the next
+//! certificate's hash is published two days before it is served, and the former one's as long as it is valid.
+
+use super::{Certificate, CertificateError, CertificateHash};
+
+/// How long before the end of the current certificate the next one is made and its hash published.
+const ANNOUNCED_BEFORE_SECONDS: u64 = 4 * 86_400;
+/// How long before the end of the current certificate the next one is served.
+const SERVED_BEFORE_SECONDS: u64 = 2 * 86_400;
+
+/// The certificates of a relay that signs them itself: the one that is served, the one before and the one to come.
+#[derive(Debug)]
+pub struct Rotation {
+    names: Vec<String>,
+    current: Certificate,
+    next: Option<Certificate>,
+    former: Option<Certificate>,
+}
+
+impl Rotation {
+    /// Begins with a fresh certificate for localhost and these names.
+    ///
+    /// # Errors
+    /// [`CertificateError::Unusable`] if a name is none.
+    pub fn start(names: Vec<String>, now: u64) -> Result<Self, CertificateError> {
+        let current = Certificate::self_signed(&names, now)?;
+        Ok(Self { names, current, next: None, former: None })
+    }
+
+    /// The certificate to serve.
+    #[must_use]
+    pub const fn current(&self) -> &Certificate {
+        &self.current
+    }
+
+    /// Every hash that clients should pin, the served one first.
+    #[must_use]
+    pub fn hashes(&self) -> Vec<CertificateHash> {
+        [Some(&self.current), self.next.as_ref(), self.former.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(Certificate::hash)
+            .collect()
+    }
+
+    /// Makes the next certificate or switches to it, if it is time. `true`: [`current`](Self::current) has changed, and
+    /// the listener should serve it. Call it every hour or so.
+    ///
+    /// # Errors
+    /// [`CertificateError`] if a certificate can't be made; the current one stays.
+    pub fn turn(&mut self, now: u64) -> Result<bool, CertificateError> {
+        let end = self.current.validity().not_after;
+        if self.next.is_none() && now + ANNOUNCED_BEFORE_SECONDS >= end {
+            self.next = Some(Certificate::self_signed(&self.names, now)?);
+        }
+        if self.former.as_ref().is_some_and(|former| former.validity().not_after <= now) {
+            self.former = None;
+        }
+        if now + SERVED_BEFORE_SECONDS < end {
+            return Ok(false);
+        }
+        let Some(next) = self.next.take() else { return Ok(false) };
+        let former = std::mem::replace(&mut self.current, next);
+        self.former = (former.validity().not_after > now).then_some(former);
+        Ok(true)
+    }
+}

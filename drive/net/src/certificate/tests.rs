@@ -1,0 +1,98 @@
+use std::fs;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const NOW: u64 = 1_800_000_000;
+const DAY: u64 = 86_400;
+
+/// A fresh folder with a certificate and its key in PEM form.
+fn pem_files(label: &str, not_after: u64) -> (PathBuf, PathBuf, PathBuf) {
+    let folder = std::env::temp_dir().join(format!("evenkeel-pem-{label}-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let mut params = rcgen::CertificateParams::new(vec!["relay.example".to_owned()]).expect("a name");
+    params.not_before = date(NOW - DAY).expect("a date");
+    params.not_after = date(not_after).expect("a date");
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let der = params.self_signed(&key).expect("a certificate").der().to_vec();
+    let (chain_path, key_path) = (folder.join("chain.pem"), folder.join("key.pem"));
+    fs::write(&chain_path, pem("CERTIFICATE", &der)).expect("written");
+    fs::write(&key_path, pem("PRIVATE KEY", &key.serialize_der())).expect("written");
+    (folder, chain_path, key_path)
+}
+
+fn pem(label: &str, der: &[u8]) -> String {
+    use base64::Engine;
+    let text = base64::engine::general_purpose::STANDARD.encode(der);
+    let lines: Vec<&str> =
+        text.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).expect("ASCII")).collect();
+    format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
+}
+
+#[test]
+fn a_certificate_of_our_own_is_short_enough_for_browsers() {
+    let certificate = Certificate::self_signed(&["relay.lan".to_owned()], NOW).expect("made");
+    let Validity { not_before, not_after } = certificate.validity();
+    assert!(not_before < NOW && NOW + 12 * DAY < not_after);
+    assert!(not_after - not_before < 14 * DAY);
+    let again = CertificateHash::of(&certificate.certified().cert[0]);
+    assert_eq!(CertificateHash::parse(&again.to_string()), Ok(certificate.hash()));
+    assert!(CertificateHash::parse("abc").is_err());
+}
+
+#[test]
+fn a_hash_is_published_before_and_after_it_is_served() {
+    let mut rotation = Rotation::start(Vec::new(), NOW).expect("made");
+    let first = rotation.current().hash();
+    let (mut published, mut served) = (rotation.hashes(), vec![first]);
+    for hour in 0..24 * 60 {
+        let now = NOW + hour * 3_600;
+        let before = published;
+        if rotation.turn(now).expect("made") {
+            served.push(rotation.current().hash());
+            assert!(before.contains(&rotation.current().hash()), "it was published before it was served");
+        }
+        published = rotation.hashes();
+        assert!(published.len() <= 3);
+        assert!(rotation.current().validity().not_after > now);
+        assert!(published.contains(&rotation.current().hash()));
+    }
+    assert!(served.len() >= 5, "{served:?}");
+    assert!(!published.contains(&first));
+}
+
+#[test]
+fn files_are_read_and_their_faults_named() {
+    let (folder, chain, key) = pem_files("good", NOW + 90 * DAY);
+    let (other_folder, other_chain, other_key) = pem_files("over", NOW - 1);
+    let words = |chain: &Path, key: &Path| {
+        Certificate::from_pem_files(chain, key, NOW).expect_err("faulty").to_string()
+    };
+    let good = Certificate::from_pem_files(&chain, &key, NOW).expect("read");
+    assert_eq!(good.validity().not_after, NOW + 90 * DAY);
+    assert!(words(&folder.join("none"), &key).contains("cannot read"));
+    assert!(words(&chain, &other_key).contains("is not the key of"));
+    assert!(words(&other_chain, &other_key).contains("expired"));
+    assert!(words(&key, &key).contains("no certificate"));
+    assert!(words(&chain, &chain).contains("no private key"));
+    fs::remove_dir_all(folder).expect("removed");
+    fs::remove_dir_all(other_folder).expect("removed");
+}
+
+proptest! {
+    #[test]
+    fn reading_dates_never_panics(der in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = Validity::of(&der);
+    }
+
+    #[test]
+    fn reading_dates_of_damaged_certificates_never_panics(at in 0usize..300, to in any::<u8>()) {
+        let certificate = Certificate::self_signed(&[], NOW).expect("made");
+        let mut der = certificate.certified().cert[0].to_vec();
+        let at = at % der.len();
+        der[at] = to;
+        let _ = Validity::of(&der);
+        let _ = Validity::of(&der[..at]);
+    }
+}

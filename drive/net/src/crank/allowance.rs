@@ -1,0 +1,141 @@
+//! How much one peer may send: a token bucket in datagrams and one in bytes.
+//!
+//! Datagrams beyond it are dropped before they reach the crank's queue, so that one peer can't crowd out the others;
+//! reliable messages wait, which the peer feels as backpressure. A peer that sends many times what it may is closed.
+
+use evenkeel_core::{LocalTime, Span};
+
+/// How many seconds of its allowance a peer may save up.
+const BURST_SECONDS: f64 = 1.0;
+/// A peer that in one second sends so many times its allowance is flooding.
+const FLOOD_FACTOR: f64 = 8.0;
+
+/// How much one peer may send.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Allowance {
+    /// Messages in a second, datagrams and reliable ones together.
+    pub messages_per_second: u32,
+    /// Bytes in a second.
+    pub bytes_per_second: u32,
+}
+
+impl Default for Allowance {
+    /// A player at 120 ticks a second with room to spare.
+    fn default() -> Self {
+        Self { messages_per_second: 500, bytes_per_second: 256 * 1_024 }
+    }
+}
+
+/// What becomes of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    Pass,
+    /// It is beyond the allowance; there will be enough for it after this time.
+    Over(Span),
+    /// It is far beyond.
+    Flood,
+}
+
+/// The buckets of one peer.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    allowance: Allowance,
+    messages: f64,
+    bytes: f64,
+    /// Messages and bytes dropped, each as a share of a second's allowance, and fading at that rate.
+    excess: f64,
+    at: LocalTime,
+}
+
+impl Bucket {
+    pub(super) fn new(allowance: Allowance, now: LocalTime) -> Self {
+        Self {
+            messages: f64::from(allowance.messages_per_second) * BURST_SECONDS,
+            bytes: f64::from(allowance.bytes_per_second) * BURST_SECONDS,
+            excess: 0.0,
+            at: now,
+            allowance,
+        }
+    }
+
+    /// Takes a message of so many bytes out of the buckets, if there is enough.
+    pub(super) fn offer(&mut self, now: LocalTime, bytes: usize) -> Verdict {
+        let (messages_rate, bytes_rate) =
+            (f64::from(self.allowance.messages_per_second), f64::from(self.allowance.bytes_per_second));
+        let seconds = (now - self.at).as_secs_f64().max(0.0);
+        self.at = self.at.max(now);
+        self.messages = (self.messages + seconds * messages_rate).min(messages_rate * BURST_SECONDS);
+        self.bytes = (self.bytes + seconds * bytes_rate).min(bytes_rate * BURST_SECONDS);
+        self.excess = (self.excess - seconds).max(0.0);
+        let bytes = bytes as f64;
+        if self.messages >= 1.0 && self.bytes >= bytes {
+            self.messages -= 1.0;
+            self.bytes -= bytes;
+            return Verdict::Pass;
+        }
+        let share = (1.0 / messages_rate).max(bytes / bytes_rate);
+        if self.excess + share > FLOOD_FACTOR {
+            return Verdict::Flood;
+        }
+        let wait = ((1.0 - self.messages) / messages_rate).max((bytes - self.bytes) / bytes_rate);
+        Verdict::Over(Span::from_secs_f64(wait.max(0.001)))
+    }
+
+    /// A message beyond the allowance was dropped.
+    pub(super) fn drop_message(&mut self, bytes: usize) {
+        let messages = 1.0 / f64::from(self.allowance.messages_per_second);
+        self.excess += messages.max(bytes as f64 / f64::from(self.allowance.bytes_per_second));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALLOWANCE: Allowance = Allowance { messages_per_second: 100, bytes_per_second: 10_000 };
+
+    fn at(millis: i64) -> LocalTime {
+        LocalTime::default() + Span::from_millis(millis)
+    }
+
+    fn passed(count: i64, every_millis: f64, bytes: usize) -> (usize, bool) {
+        let mut bucket = Bucket::new(ALLOWANCE, at(0));
+        let mut passed = 0;
+        for number in 0..count {
+            let now = LocalTime::default() + Span::from_millis_f64(number as f64 * every_millis);
+            match bucket.offer(now, bytes) {
+                Verdict::Pass => passed += 1,
+                Verdict::Over(_) => bucket.drop_message(bytes),
+                Verdict::Flood => return (passed, true),
+            }
+        }
+        (passed, false)
+    }
+
+    #[test]
+    fn what_is_within_the_allowance_passes() {
+        assert_eq!(passed(1_000, 10.0, 100), (1_000, false));
+    }
+
+    #[test]
+    fn what_is_beyond_is_dropped_in_messages_and_in_bytes() {
+        let (messages, is_flood) = passed(2_000, 5.0, 10);
+        assert!((1_090..=1_110).contains(&messages) && !is_flood, "{messages}");
+        let (messages, is_flood) = passed(1_000, 10.0, 200);
+        assert!((540..=560).contains(&messages) && !is_flood, "{messages}");
+    }
+
+    #[test]
+    fn a_flood_is_told_from_a_burst() {
+        assert_eq!(passed(800, 0.0, 10), (100, false));
+        assert!(passed(10_000, 0.01, 10).1);
+    }
+
+    #[test]
+    fn a_message_that_waits_as_told_passes() {
+        let mut bucket = Bucket::new(ALLOWANCE, at(0));
+        while bucket.offer(at(0), 100) == Verdict::Pass {}
+        let Verdict::Over(wait) = bucket.offer(at(0), 100) else { panic!("it is empty") };
+        assert_eq!(bucket.offer(at(0) + wait, 100), Verdict::Pass);
+    }
+}

@@ -1,0 +1,105 @@
+//! Sleeping until a deadline, precisely.
+//!
+//! The system wakes a sleeping thread late: by the timer slack (50 us for an ordinary thread on Linux) and by what the
+//! scheduler needs. So the thread asks to be woken earlier by a margin and spins through the rest. The margin follows
+//! what is seen: it jumps up to a late wake-up and falls slowly. Its bounds are the slack with a usual wake-up (80 us),
+//! and what a core may be spent for (200 us; later wake-ups than that are another thread's turn, which no margin
+//! foresees). A deadline that is farther away is slept for, so an idle crank costs nothing.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use evenkeel_core::LocalTime;
+
+use crate::clock::{LocalClock, duration};
+
+const MARGIN_MIN: Duration = Duration::from_micros(80);
+const MARGIN_MAX: Duration = Duration::from_micros(200);
+/// The part of the distance to a smaller margin that is given up with each wake-up.
+const FALL: u32 = 16;
+
+/// How one thread sleeps.
+#[derive(Debug)]
+pub(super) struct Sleeper {
+    margin: Duration,
+}
+
+impl Sleeper {
+    pub(super) const fn new() -> Self {
+        Self { margin: MARGIN_MIN }
+    }
+
+    /// Comes back at the deadline, or earlier if `is_pending` says so (whoever makes it so unparks the thread), or
+    /// earlier without a reason.
+    pub(super) fn sleep(
+        &mut self,
+        clock: &LocalClock,
+        deadline: Option<LocalTime>,
+        is_pending: impl Fn() -> bool,
+    ) {
+        let Some(deadline) = deadline else {
+            if !is_pending() {
+                thread::park();
+            }
+            return;
+        };
+        loop {
+            let left = duration(deadline - clock.now());
+            if left.is_zero() || is_pending() {
+                return;
+            }
+            if left > self.margin {
+                self.park(left - self.margin, &is_pending);
+                continue;
+            }
+            while clock.now() < deadline && !is_pending() {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    fn park(&mut self, pause: Duration, is_pending: impl Fn() -> bool) {
+        let start = Instant::now();
+        thread::park_timeout(pause);
+        if is_pending() {
+            return;
+        }
+        let Some(late) = start.elapsed().checked_sub(pause) else { return };
+        let wanted = late.clamp(MARGIN_MIN, MARGIN_MAX);
+        self.margin = match self.margin.checked_sub(wanted) {
+            Some(distance) => self.margin - distance / FALL,
+            None => wanted,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::Span;
+
+    use super::*;
+
+    #[test]
+    fn it_never_wakes_early_and_seldom_late() {
+        let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new());
+        let mut late: Vec<Span> = (0..50)
+            .map(|_| {
+                let deadline = clock.now() + Span::from_millis(2);
+                sleeper.sleep(&clock, Some(deadline), || false);
+                clock.now() - deadline
+            })
+            .collect();
+        late.sort_unstable();
+        assert!(late[0] >= Span::ZERO, "{late:?}");
+        assert!(late[25] < Span::from_millis(1), "{late:?}");
+    }
+
+    #[test]
+    fn what_is_pending_keeps_it_awake() {
+        let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new());
+        let start = Instant::now();
+        sleeper.sleep(&clock, Some(clock.now() + Span::from_secs(60)), || true);
+        sleeper.sleep(&clock, None, || true);
+        assert!(start.elapsed() < Duration::from_secs(10));
+    }
+}

@@ -1,0 +1,199 @@
+//! The way to a relay.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::{ConnectionError, Endpoint, EndpointConfig, TokioRuntime};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use url::{Host, Url};
+use web_transport_quinn::Session;
+
+use super::connection::Connection;
+use super::limits::Limits;
+use super::reason::{CloseReason, Closed};
+use super::request::TOKEN;
+use super::trust::{Seen, Trust};
+use super::{PREAMBLE, socket};
+use crate::certificate::CertificateHash;
+
+/// How long one address of a name is tried before the next is tried beside it.
+const HEAD_START: Duration = Duration::from_millis(250);
+/// How many addresses of a name are tried.
+const ADDRESSES_MAX: usize = 4;
+
+/// Why there is no connection.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The URL is none, or of another kind.
+    #[error("{0}: write it like https://relay.example:4433/room")]
+    NotAUrl(String),
+    /// The name has no address.
+    #[error("the name {host} has no address: is it spelled right, and is the network up?")]
+    UnknownHost {
+        /// The name.
+        host: String,
+    },
+    /// Nothing came back.
+    #[error("nobody answers at {address}: is the relay running there, and does UDP get through?")]
+    NobodyAnswers {
+        /// Where.
+        address: String,
+    },
+    /// Another certificate than the pinned ones.
+    #[error(
+        "the certificate does not match the pinned hash: the relay showed {seen}; take the hash from the relay's operator again"
+    )]
+    OtherCertificate {
+        /// The hash of what was shown.
+        seen: CertificateHash,
+    },
+    /// The system does not believe the certificate.
+    #[error("the relay's certificate is not trusted: {0}")]
+    Untrusted(String),
+    /// The relay said no.
+    #[error("the relay refused: {0}")]
+    Refused(CloseReason),
+    /// Something else.
+    #[error("the connection could not be opened: {0}")]
+    Broken(String),
+}
+
+/// Connects to a relay: `https://host:port/path`, with a token if it wants one. The limits' handshake timeout bounds
+/// how long that takes. Must be called on a tokio runtime.
+///
+/// # Errors
+/// [`ConnectError`] says why not, in words for people.
+pub async fn connect(
+    url: &str,
+    token: Option<&str>,
+    trust: &Trust,
+    limits: Limits,
+) -> Result<Connection, ConnectError> {
+    let mut url =
+        Url::parse(url).map_err(|error| ConnectError::NotAUrl(format!("not an address, {error}")))?;
+    if url.scheme() != "https" {
+        return Err(ConnectError::NotAUrl("the address does not begin with https://".to_owned()));
+    }
+    if let Some(token) = token {
+        url.query_pairs_mut().append_pair(TOKEN, token);
+    }
+    let addresses = resolve(&url, &limits).await?;
+    let mut attempts = JoinSet::new();
+    for (rank, address) in (0u32..).zip(addresses) {
+        let attempt = Attempt { url: url.clone(), address, trust: trust.clone(), limits };
+        attempts.spawn(async move {
+            sleep(HEAD_START * rank).await;
+            attempt.run().await
+        });
+    }
+    let mut worst = None;
+    while let Some(outcome) = attempts.join_next().await {
+        match outcome {
+            Ok(Ok(connection)) => return Ok(connection),
+            // The others lead to the same relay, which has spoken.
+            Ok(Err(error @ (ConnectError::Refused(_) | ConnectError::OtherCertificate { .. }))) => {
+                return Err(error);
+            }
+            Ok(Err(error)) => worst = Some(error),
+            Err(error) => worst = Some(ConnectError::Broken(error.to_string())),
+        }
+    }
+    Err(worst.unwrap_or_else(|| ConnectError::Broken("no address was tried".to_owned())))
+}
+
+async fn resolve(url: &Url, limits: &Limits) -> Result<Vec<SocketAddr>, ConnectError> {
+    let port = url.port().unwrap_or(443);
+    let host = match url.host() {
+        Some(Host::Ipv4(address)) => return Ok(vec![(address, port).into()]),
+        Some(Host::Ipv6(address)) => return Ok(vec![(address, port).into()]),
+        Some(Host::Domain(host)) => host.to_owned(),
+        None => return Err(ConnectError::NotAUrl("the address has no host".to_owned())),
+    };
+    let found = timeout(limits.handshake_timeout, tokio::net::lookup_host((host.clone(), port))).await;
+    let addresses: Vec<SocketAddr> = match found {
+        Ok(Ok(addresses)) => addresses.take(ADDRESSES_MAX).collect(),
+        _ => Vec::new(),
+    };
+    if addresses.is_empty() { Err(ConnectError::UnknownHost { host }) } else { Ok(addresses) }
+}
+
+/// One address of the relay being tried.
+struct Attempt {
+    url: Url,
+    address: SocketAddr,
+    trust: Trust,
+    limits: Limits,
+}
+
+impl Attempt {
+    async fn run(self) -> Result<Connection, ConnectError> {
+        let nobody = ConnectError::NobodyAnswers { address: self.address.to_string() };
+        timeout(self.limits.handshake_timeout, self.try_address()).await.unwrap_or(Err(nobody))
+    }
+
+    async fn try_address(&self) -> Result<Connection, ConnectError> {
+        let broken = |error: &dyn ToString| ConnectError::Broken(error.to_string());
+        let (tls, seen) = self.trust.config().map_err(|error| ConnectError::Untrusted(error.to_string()))?;
+        let tls = QuicClientConfig::try_from(tls).map_err(|error| broken(&error))?;
+        let mut config = quinn::ClientConfig::new(Arc::new(tls));
+        config.transport_config(self.limits.transport());
+        let endpoint = self.endpoint().map_err(|error| broken(&error))?;
+        let host = self.url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let connection = endpoint
+            .connect_with(config, self.address, host)
+            .map_err(|error| broken(&error))?
+            .await
+            .map_err(|error| self.failed(&error, &seen))?;
+        let session = Session::connect(connection, self.url.clone()).await.map_err(|error| broken(&error))?;
+        match open(&session).await {
+            Ok((writer, reader)) => Ok(Connection::new(session, writer, reader, None)),
+            Err(words) => match Closed::of(&session) {
+                Some(Closed::ByPeer(reason)) => Err(ConnectError::Refused(reason)),
+                Some(closed) => Err(ConnectError::Broken(closed.to_string())),
+                None => Err(ConnectError::Broken(words)),
+            },
+        }
+    }
+
+    fn endpoint(&self) -> io::Result<Endpoint> {
+        let any: SocketAddr = match self.address {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        Endpoint::new(EndpointConfig::default(), None, socket::bind(any)?, Arc::new(TokioRuntime))
+    }
+
+    fn failed(&self, error: &ConnectionError, seen: &Seen) -> ConnectError {
+        if let Some(seen) = seen.get() {
+            return ConnectError::OtherCertificate { seen: *seen };
+        }
+        match error {
+            ConnectionError::TimedOut => ConnectError::NobodyAnswers { address: self.address.to_string() },
+            // The TLS alerts of QUIC, of which those about certificates are what a client raises itself.
+            ConnectionError::TransportError(error) if (0x100..0x200).contains(&u64::from(error.code)) => {
+                ConnectError::Untrusted(error.reason.clone())
+            }
+            other => ConnectError::Broken(other.to_string()),
+        }
+    }
+}
+
+/// Opens the reliable stream and waits for the relay's answer on it, which comes only if the relay lets us in.
+async fn open(
+    session: &Session,
+) -> Result<(web_transport_quinn::SendStream, web_transport_quinn::RecvStream), String> {
+    let (mut writer, mut reader) = session.open_bi().await.map_err(|error| error.to_string())?;
+    writer.write_all(&PREAMBLE).await.map_err(|error| error.to_string())?;
+    let mut answer = [0; PREAMBLE.len()];
+    reader.read_exact(&mut answer).await.map_err(|error| error.to_string())?;
+    if answer != PREAMBLE {
+        return Err(
+            "the relay speaks another version of the reliable stream: update the older one".to_owned()
+        );
+    }
+    Ok((writer, reader))
+}

@@ -1,0 +1,268 @@
+//! Where clients come in.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+
+use quinn::crypto::rustls::QuicServerConfig;
+use quinn::{Endpoint, EndpointConfig, Incoming, TokioRuntime};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::timeout;
+
+use super::limits::Limits;
+use super::reason::CloseCode;
+use super::request::Request;
+use super::socket;
+use crate::certificate::Certificate;
+
+/// How often a common free port is looked for when several addresses leave it open.
+const PORT_ATTEMPTS_MAX: usize = 16;
+
+/// Why nobody can come in.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// There is nothing to listen on.
+    #[error("no address to listen on: name at least one, like [::1]:4433")]
+    NoAddress,
+    /// Somebody else has the port.
+    #[error(
+        "{address} is taken: another program listens on that UDP port; stop it, or choose another port (0: any free one)"
+    )]
+    Taken {
+        /// Which address.
+        address: SocketAddr,
+    },
+    /// The address is not this machine's.
+    #[error(
+        "{address} is not an address of this machine: use one that `ip address` shows, or 0.0.0.0 or [::]"
+    )]
+    NotHere {
+        /// Which address.
+        address: SocketAddr,
+    },
+    /// The system said no.
+    #[error("cannot listen on {address}: {source}")]
+    Io {
+        /// Which address.
+        address: SocketAddr,
+        /// What it said.
+        source: io::Error,
+    },
+    /// The certificate does not work for QUIC.
+    #[error("the certificate can't be used: {0}")]
+    Certificate(String),
+}
+
+/// Listens on one or more addresses. When it is dropped nobody new comes in; connections stay.
+#[derive(Debug)]
+pub struct Listener {
+    handle: ListenerHandle,
+    requests: mpsc::Receiver<Request>,
+}
+
+/// What can be done with a listener from elsewhere.
+#[derive(Clone, Debug)]
+pub struct ListenerHandle {
+    endpoints: Arc<[Endpoint]>,
+    limits: Limits,
+}
+
+impl Listener {
+    /// Binds all addresses, or none. Those that leave the port open (0) get the same free one. Must be called on a
+    /// tokio runtime.
+    ///
+    /// # Errors
+    /// [`BindError`] says which address is the trouble and what to do.
+    pub fn bind(
+        addresses: &[SocketAddr],
+        certificate: &Certificate,
+        limits: Limits,
+    ) -> Result<Self, BindError> {
+        let config = server_config(certificate, &limits)?;
+        let mut endpoints = Vec::new();
+        for (socket, address) in bind_all(addresses)?.into_iter().zip(addresses) {
+            let runtime = Arc::new(TokioRuntime);
+            let endpoint = Endpoint::new(EndpointConfig::default(), Some(config.clone()), socket, runtime)
+                .map_err(|source| BindError::Io { address: *address, source })?;
+            endpoints.push(endpoint);
+        }
+        let (sender, requests) = mpsc::channel(limits.handshakes_max.max(1));
+        let gate = Gate {
+            limits,
+            handshakes: Arc::new(Semaphore::new(limits.handshakes_max)),
+            places: Arc::new(Semaphore::new(limits.connections_max)),
+            requests: sender,
+        };
+        for endpoint in &endpoints {
+            tokio::spawn(gate.clone().watch(endpoint.clone()));
+        }
+        Ok(Self { handle: ListenerHandle { endpoints: endpoints.into(), limits }, requests })
+    }
+
+    /// The next client that asks to be let in. Answer it in a task of its own, so that others need not wait for it.
+    /// `None` once the listener is closed.
+    pub async fn accept(&mut self) -> Option<Request> {
+        self.requests.recv().await
+    }
+
+    /// What can be done with it from elsewhere.
+    #[must_use]
+    pub fn handle(&self) -> ListenerHandle {
+        self.handle.clone()
+    }
+
+    /// The addresses with their ports, in the order in which they were given.
+    #[must_use]
+    pub fn local_addresses(&self) -> Vec<SocketAddr> {
+        self.handle.local_addresses()
+    }
+}
+
+impl ListenerHandle {
+    /// The addresses with their ports, in the order in which they were given.
+    #[must_use]
+    pub fn local_addresses(&self) -> Vec<SocketAddr> {
+        self.endpoints.iter().filter_map(|endpoint| endpoint.local_addr().ok()).collect()
+    }
+
+    /// Serves another certificate from now on; who is connected stays so.
+    ///
+    /// # Errors
+    /// [`BindError::Certificate`] if it can't be used; the former one stays.
+    pub fn serve(&self, certificate: &Certificate) -> Result<(), BindError> {
+        let config = server_config(certificate, &self.limits)?;
+        for endpoint in self.endpoints.iter() {
+            endpoint.set_server_config(Some(config.clone()));
+        }
+        Ok(())
+    }
+
+    /// Lets nobody new in.
+    pub fn stop_accepting(&self) {
+        for endpoint in self.endpoints.iter() {
+            endpoint.set_server_config(None);
+        }
+    }
+
+    /// Comes back when all connections are closed and the last packets of theirs are sent.
+    pub async fn wait_idle(&self) {
+        for endpoint in self.endpoints.iter() {
+            endpoint.wait_idle().await;
+        }
+    }
+}
+
+fn bind_all(addresses: &[SocketAddr]) -> Result<Vec<UdpSocket>, BindError> {
+    if addresses.is_empty() {
+        return Err(BindError::NoAddress);
+    }
+    let mut attempt = 1;
+    loop {
+        match try_bind_all(addresses) {
+            // Another program may have the chosen free port on one of the addresses.
+            Err((BindError::Taken { .. }, true)) if attempt < PORT_ATTEMPTS_MAX => attempt += 1,
+            Err((error, _)) => return Err(error),
+            Ok(sockets) => return Ok(sockets),
+        }
+    }
+}
+
+/// On failure: why, and whether another free port may help.
+fn try_bind_all(addresses: &[SocketAddr]) -> Result<Vec<UdpSocket>, (BindError, bool)> {
+    let (mut sockets, mut common) = (Vec::new(), None);
+    for &address in addresses {
+        let (mut wanted, is_open) = (address, address.port() == 0);
+        wanted.set_port(if is_open { common.unwrap_or(0) } else { address.port() });
+        let failed = |source| (bind_error(wanted, source), is_open && common.is_some());
+        let socket = socket::bind(wanted).map_err(failed)?;
+        if is_open {
+            common = Some(socket.local_addr().map_err(failed)?.port());
+        }
+        sockets.push(socket);
+    }
+    Ok(sockets)
+}
+
+fn bind_error(address: SocketAddr, source: io::Error) -> BindError {
+    match source.kind() {
+        io::ErrorKind::AddrInUse => BindError::Taken { address },
+        io::ErrorKind::AddrNotAvailable => BindError::NotHere { address },
+        _ => BindError::Io { address, source },
+    }
+}
+
+#[derive(Debug)]
+struct Served(Arc<CertifiedKey>);
+
+impl ResolvesServerCert for Served {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+}
+
+fn server_config(certificate: &Certificate, limits: &Limits) -> Result<quinn::ServerConfig, BindError> {
+    let unusable = |error: rustls::Error| BindError::Certificate(error.to_string());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(unusable)?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(Served(certificate.certified())));
+    tls.alpn_protocols = vec![web_transport_quinn::ALPN.as_bytes().to_vec()];
+    let tls = QuicServerConfig::try_from(tls).map_err(|error| BindError::Certificate(error.to_string()))?;
+    let mut config = quinn::ServerConfig::with_crypto(Arc::new(tls));
+    config.transport_config(limits.transport()).max_incoming(limits.handshakes_max);
+    Ok(config)
+}
+
+/// What a client passes on its way in.
+#[derive(Clone)]
+struct Gate {
+    limits: Limits,
+    handshakes: Arc<Semaphore>,
+    places: Arc<Semaphore>,
+    requests: mpsc::Sender<Request>,
+}
+
+impl Gate {
+    async fn watch(self, endpoint: Endpoint) {
+        loop {
+            let incoming = tokio::select! {
+                incoming = endpoint.accept() => incoming,
+                () = self.requests.closed() => None,
+            };
+            let Some(incoming) = incoming else { return endpoint.set_server_config(None) };
+            let is_busy = self.handshakes.available_permits() * 2 < self.limits.handshakes_max;
+            if is_busy && incoming.may_retry() {
+                let _ = incoming.retry();
+                continue;
+            }
+            match self.handshakes.clone().try_acquire_owned() {
+                Ok(permit) => drop(tokio::spawn(self.clone().admit(incoming, permit))),
+                Err(_) => incoming.refuse(),
+            }
+        }
+    }
+
+    async fn admit(self, incoming: Incoming, handshake: OwnedSemaphorePermit) {
+        let address = incoming.remote_address();
+        let asked = async {
+            let connection = incoming.await.map_err(|error| error.to_string())?;
+            web_transport_quinn::Request::accept(connection).await.map_err(|error| error.to_string())
+        };
+        let inner = match timeout(self.limits.handshake_timeout, asked).await {
+            Ok(Ok(inner)) => inner,
+            Ok(Err(error)) => return tracing::debug!(%address, %error, "a handshake failed"),
+            Err(_) => return tracing::debug!(%address, "a handshake took too long"),
+        };
+        let place = self.places.clone().try_acquire_owned().ok();
+        let is_full = place.is_none();
+        let request = Request { inner, timeout: self.limits.handshake_timeout, _handshake: handshake, place };
+        if is_full {
+            return request.refuse(CloseCode::Full).await;
+        }
+        let _ = self.requests.send(request).await;
+    }
+}

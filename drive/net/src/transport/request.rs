@@ -1,0 +1,132 @@
+//! A client that asks to be let in.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
+use web_transport_quinn::{RecvStream, SendStream, Session};
+
+use super::PREAMBLE;
+use super::connection::Connection;
+use super::reason::{CloseCode, CloseReason, Closed};
+
+/// How long a refused client may take to read why.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
+/// The name of the query's part that holds the token.
+pub(super) const TOKEN: &str = "token";
+
+/// Why a client that was let in did not come.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AcceptError {
+    /// It ended first.
+    #[error("the client ended the connection before it was open: {0}")]
+    Gone(Closed),
+    /// It took too long.
+    #[error("the client did not open its reliable stream in time")]
+    TimedOut,
+    /// It speaks another version.
+    #[error("the client speaks another version of the reliable stream")]
+    Version,
+}
+
+/// A client that asks to be let in: look at its path and its token, then accept or refuse.
+pub struct Request {
+    pub(super) inner: web_transport_quinn::Request,
+    pub(super) timeout: Duration,
+    /// It counts as half-open until it is answered.
+    pub(super) _handshake: OwnedSemaphorePermit,
+    pub(super) place: Option<OwnedSemaphorePermit>,
+}
+
+impl Request {
+    /// The path of its URL.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.inner.url.path()
+    }
+
+    /// A part of its URL's query.
+    #[must_use]
+    pub fn query(&self, name: &str) -> Option<String> {
+        self.inner.url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+    }
+
+    /// Its token. Do not log it.
+    #[must_use]
+    pub fn token(&self) -> Option<String> {
+        self.query(TOKEN)
+    }
+
+    /// The page that a browser comes from.
+    #[must_use]
+    pub fn origin(&self) -> Option<&str> {
+        self.inner.headers.get("origin").and_then(|value| value.to_str().ok())
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn remote_address(&self) -> SocketAddr {
+        self.inner.conn().remote_address()
+    }
+
+    /// Lets it in, and waits until its reliable stream is open.
+    ///
+    /// # Errors
+    /// [`AcceptError`] if it went away or does not get that far.
+    pub async fn accept(mut self) -> Result<Connection, AcceptError> {
+        let (place, limit) = (self.place.take(), self.timeout);
+        let session =
+            self.inner.ok().await.map_err(|error| AcceptError::Gone(Closed::Broken(error.to_string())))?;
+        let opened = timeout(limit, open(&session)).await;
+        match opened {
+            Ok(Ok((writer, reader))) => Ok(Connection::new(session, writer, reader, place)),
+            Ok(Err(error)) => {
+                if error == AcceptError::Version {
+                    close_and_wait(&session, &CloseCode::VersionMismatch.into()).await;
+                }
+                Err(error)
+            }
+            Err(_) => {
+                let reason =
+                    CloseReason::new(CloseCode::Protocol, "the reliable stream was not opened in time");
+                close_and_wait(&session, &reason).await;
+                Err(AcceptError::TimedOut)
+            }
+        }
+    }
+
+    /// Refuses it, and waits a little until it has read why.
+    pub async fn refuse(self, reason: impl Into<CloseReason>) {
+        let reason = reason.into();
+        if let Ok(session) = self.inner.ok().await {
+            close_and_wait(&session, &reason).await;
+        }
+    }
+}
+
+/// Takes the stream that the client opens, and exchanges versions.
+async fn open(session: &Session) -> Result<(SendStream, RecvStream), AcceptError> {
+    let gone = |words: String| AcceptError::Gone(Closed::of(session).unwrap_or(Closed::Broken(words)));
+    let (mut writer, mut reader) = session.accept_bi().await.map_err(|error| gone(error.to_string()))?;
+    let mut preamble = [0; PREAMBLE.len()];
+    reader.read_exact(&mut preamble).await.map_err(|error| gone(error.to_string()))?;
+    if preamble != PREAMBLE {
+        return Err(AcceptError::Version);
+    }
+    writer.write_all(&PREAMBLE).await.map_err(|error| gone(error.to_string()))?;
+    Ok((writer, reader))
+}
+
+async fn close_and_wait(session: &Session, reason: &CloseReason) {
+    session.close(reason.code.number(), reason.words().as_bytes());
+    let _ = timeout(REFUSAL_TIMEOUT, session.closed()).await;
+}
+
+impl fmt::Debug for Request {
+    /// Without the query, which holds the token.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Request({} from {})", self.path(), self.remote_address())
+    }
+}
