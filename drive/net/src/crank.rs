@@ -209,7 +209,17 @@ where
     /// # Errors
     /// [`CrankError`] if the crank is busy or over.
     pub fn add(&self, node: NodeId, endpoint: E) -> Result<(), CrankError> {
-        self.wish(move |turn| turn.add(node, endpoint))
+        self.wish(move |turn| turn.add(node, endpoint, &[]))
+    }
+
+    /// The same, with a configuration that goes into the recording, where a replay finds it to build the machine from.
+    ///
+    /// # Errors
+    /// [`CrankError`] if the crank is busy or over.
+    pub fn add_configured(&self, node: NodeId, endpoint: E, config: &impl Wire) -> Result<(), CrankError> {
+        let mut bytes = Vec::new();
+        config.emit(&mut bytes);
+        self.wish(move |turn| turn.add(node, endpoint, &bytes))
     }
 
     /// Takes a machine out and closes the connections of its peers for this reason.

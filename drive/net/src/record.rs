@@ -142,6 +142,7 @@ fn append(writer: impl Write, chunks: &Receiver<Vec<u8>>, written: &AtomicU64) -
 
 /// What a crank tells its recording. It is a trait so that only those who record need commands that can be written.
 pub(crate) trait Tape<C>: Send {
+    fn node(&mut self, node: NodeId, config: &[u8]);
     fn command(&mut self, node: NodeId, now: LocalTime, command: &C);
     fn message(&mut self, node: NodeId, now: LocalTime, from: PeerId, channel: Channel, bytes: &[u8]);
     fn peer(&mut self, node: NodeId, now: LocalTime, change: PeerChange);
@@ -154,6 +155,12 @@ pub(crate) trait Tape<C>: Send {
 }
 
 impl<C: Wire> Tape<C> for Recording {
+    fn node(&mut self, node: NodeId, config: &[u8]) {
+        if let Some(recorder) = self.gather(config.len()) {
+            recorder.node(node.0, config);
+        }
+    }
+
     fn command(&mut self, node: NodeId, now: LocalTime, command: &C) {
         if let Some(recorder) = self.gather(64) {
             recorder.command(node.0, now, command);

@@ -96,6 +96,9 @@ pub struct Claims {
     pub expires_at: u64,
     /// Tells this token from every other one.
     pub id: [u8; 16],
+    /// How many players may come in with it, each on a seat of its own: for bots. With one, the name is the player's;
+    /// with more, the players are NAME-1, NAME-2, and so on.
+    pub seats: u16,
 }
 
 impl Claims {
@@ -107,7 +110,24 @@ impl Claims {
     pub fn issue(room: Name, name: Name, now: u64, seconds: u64) -> Self {
         let mut id = [0; 16];
         ring::rand::SystemRandom::new().fill(&mut id).expect("the system gives random bytes");
-        Self { room, name, issued_at: now, expires_at: now.saturating_add(seconds), id }
+        Self { room, name, issued_at: now, expires_at: now.saturating_add(seconds), id, seats: 1 }
+    }
+
+    /// The name of the player on a seat, counted from 1; without a seat it is the only one.
+    ///
+    /// # Errors
+    /// [`TokenRefused::NoSuchSeat`] if the token has no such seat.
+    pub fn player(&self, seat: Option<&str>) -> Result<Name, TokenRefused> {
+        let none = TokenRefused::NoSuchSeat { seats: self.seats };
+        match (self.seats, seat) {
+            (1, None | Some("1")) => Ok(self.name.clone()),
+            (1, _) | (_, None) => Err(none),
+            (seats, Some(seat)) => {
+                let seat = seat.parse::<u16>().ok().filter(|seat| (1..=seats).contains(seat));
+                let name = seat.map(|seat| format!("{}-{seat}", self.name)).ok_or(none.clone())?;
+                Name::new(&name).map_err(|_| none)
+            }
+        }
     }
 }
 
@@ -118,13 +138,14 @@ impl Wire for Claims {
         self.issued_at.emit(bytes);
         self.expires_at.emit(bytes);
         bytes.extend_from_slice(&self.id);
+        self.seats.emit(bytes);
     }
 
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let (room, name) = (reader.read()?, reader.read()?);
         let (issued_at, expires_at) = (reader.read()?, reader.read()?);
         let id = reader.take(16)?.try_into().map_err(|_| Malformed::Truncated)?;
-        Ok(Self { room, name, issued_at, expires_at, id })
+        Ok(Self { room, name, issued_at, expires_at, id, seats: reader.read()? })
     }
 }
 
@@ -151,6 +172,12 @@ pub enum TokenRefused {
     NotYet {
         /// In how many seconds.
         seconds: u64,
+    },
+    /// It has no such seat.
+    #[error("the token has {seats} seats: connect with ?seat=1 to ?seat={seats}")]
+    NoSuchSeat {
+        /// How many it has.
+        seats: u16,
     },
     /// It is for somewhere else.
     #[error("the token is for the room {room}, not for this one")]

@@ -1,7 +1,8 @@
 //! WebTransport over QUIC: one encrypted listener for native clients and browsers.
 //!
 //! A connection carries datagrams, and one bidirectional stream that the client opens, for reliable messages both
-//! ways. On that stream each side first writes `"EVK"` and the version of this layout (1), then messages, each with its
+//! ways. On that stream each side first writes `"EVK"` and the version of this layout (1), the relay also its greeting with
+//! a 16-bit length in front, then messages, each with its
 //! length in front as a little-endian 32-bit number; [`RELIABLE_BYTES_MAX`] is the longest.
 //!
 //! The session token travels in the query of the URL as `token=...`, since a browser can set nothing else. It is not
@@ -32,6 +33,9 @@ pub use trust::Trust;
 
 /// What a log filter has to say so that no token gets into a log.
 pub const LOG_FILTER: &str = "web_transport_quinn=info,web_transport_proto=info";
+
+/// The longest greeting, in bytes.
+pub const GREETING_BYTES_MAX: usize = 4_096;
 
 /// What each side writes first on the reliable stream.
 const PREAMBLE: [u8; 4] = *b"EVK\x01";

@@ -61,7 +61,7 @@ async fn two_families_share_a_port_and_localhost_finds_it() {
     assert_eq!(request.query("seat").as_deref(), Some("3"));
     assert_eq!(request.token().as_deref(), Some("tick-tock"));
     assert!(!format!("{request:?}").contains("tick-tock"));
-    let _served = soon(request.accept()).await.expect("let in");
+    let _served = soon(request.accept(b"hello")).await.expect("let in");
     soon(client).await.expect("no panic").expect("connected");
 }
 
@@ -205,7 +205,7 @@ async fn a_message_that_is_announced_as_too_long_closes_the_connection() {
     let mut relay = Relay::local();
     let bytes = [b"EVK\x01".as_slice(), &70_000u32.to_le_bytes()].concat();
     let raw = tokio::spawn(raw_client(relay.url(), relay.certificate.hash(), bytes));
-    let served = soon(async { relay.listener.accept().await.expect("somebody").accept().await }).await;
+    let served = soon(async { relay.listener.accept().await.expect("somebody").accept(b"").await }).await;
     let served = served.expect("let in");
     let closed = soon(served.take_reader().expect("first").next()).await.expect_err("too long");
     assert_eq!(closed.code(), Some(CloseCode::MessageTooLong));
@@ -218,7 +218,7 @@ async fn a_message_that_is_announced_as_too_long_closes_the_connection() {
 async fn a_client_of_another_version_learns_it() {
     let mut relay = Relay::local();
     let raw = tokio::spawn(raw_client(relay.url(), relay.certificate.hash(), b"EVK\x02".to_vec()));
-    let served = soon(async { relay.listener.accept().await.expect("somebody").accept().await }).await;
+    let served = soon(async { relay.listener.accept().await.expect("somebody").accept(b"").await }).await;
     assert_eq!(served.expect_err("another version"), AcceptError::Version);
     assert_eq!(soon(raw).await.expect("no panic").0, CloseCode::VersionMismatch.number());
 }
@@ -235,7 +235,7 @@ fn a_killed_relay_is_noticed_in_bounded_time() {
     let mut relay = server.block_on(async { Relay::start(&["127.0.0.1:0"], limits) });
     let (url, trust) = (relay.url(), relay.trust());
     let accepting = server.spawn(async move {
-        let served = relay.listener.accept().await.expect("somebody").accept().await.expect("let in");
+        let served = relay.listener.accept().await.expect("somebody").accept(b"").await.expect("let in");
         (relay, served)
     });
     let connection = client.block_on(connect(&url, None, &trust, limits)).expect("connected");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Span};
+use evenkeel_core::{Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Rejected, Span};
 use evenkeel_link::Fate;
 
 use super::counters::{CrankCounters, Lateness, PeerCounters, add};
@@ -131,6 +131,12 @@ impl<E: Endpoint> Node<E> {
             add(&counters.bytes_in, bytes.len() as u64);
             if let Err(rejected) = &taken {
                 counters.reject(rejected);
+            }
+            if let Err(Rejected::Malformed(Malformed::Version(version))) = &taken {
+                let words = format!(
+                    "a message of version {version} came, which is not spoken here: update the older side"
+                );
+                attached.connection.close(CloseReason::new(CloseCode::VersionMismatch, words));
             }
         }
         if let Err(rejected) = &taken {

@@ -157,8 +157,11 @@ where
         drop(self.remove(id, &CloseCode::Internal.into()));
     }
 
-    pub(super) fn add(&mut self, id: NodeId, endpoint: E) {
+    pub(super) fn add(&mut self, id: NodeId, endpoint: E, config: &[u8]) {
         drop(self.remove(id, &CloseCode::RoomClosed.into()));
+        if let Some(tape) = &mut self.desk.tape {
+            tape.node(id, config);
+        }
         let mut node = Node::new(id, endpoint);
         let now = self.desk.clock.now();
         node.reschedule(&mut self.desk, now);

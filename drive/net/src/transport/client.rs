@@ -150,7 +150,7 @@ impl Attempt {
             .map_err(|error| self.failed(&error, &seen))?;
         let session = Session::connect(connection, self.url.clone()).await.map_err(|error| broken(&error))?;
         match open(&session).await {
-            Ok((writer, reader)) => Ok(Connection::new(session, writer, reader, None)),
+            Ok((writer, reader, greeting)) => Ok(Connection::new(session, writer, reader, greeting, None)),
             Err(words) => match Closed::of(&session) {
                 Some(Closed::ByPeer(reason)) => Err(ConnectError::Refused(reason)),
                 Some(closed) => Err(ConnectError::Broken(closed.to_string())),
@@ -185,7 +185,7 @@ impl Attempt {
 /// Opens the reliable stream and waits for the relay's answer on it, which comes only if the relay lets us in.
 async fn open(
     session: &Session,
-) -> Result<(web_transport_quinn::SendStream, web_transport_quinn::RecvStream), String> {
+) -> Result<(web_transport_quinn::SendStream, web_transport_quinn::RecvStream, Vec<u8>), String> {
     let (mut writer, mut reader) = session.open_bi().await.map_err(|error| error.to_string())?;
     writer.write_all(&PREAMBLE).await.map_err(|error| error.to_string())?;
     let mut answer = [0; PREAMBLE.len()];
@@ -195,5 +195,9 @@ async fn open(
             "the relay speaks another version of the reliable stream: update the older one".to_owned()
         );
     }
-    Ok((writer, reader))
+    let mut len = [0; 2];
+    reader.read_exact(&mut len).await.map_err(|error| error.to_string())?;
+    let mut greeting = vec![0; usize::from(u16::from_le_bytes(len))];
+    reader.read_exact(&mut greeting).await.map_err(|error| error.to_string())?;
+    Ok((writer, reader, greeting))
 }

@@ -44,6 +44,7 @@ struct Inner {
     session: Session,
     runtime: Handle,
     datagram_max: usize,
+    greeting: Vec<u8>,
     outbox: Arc<Outbox>,
     reader: Mutex<Option<RecvStream>>,
     ours: OnceLock<CloseReason>,
@@ -56,6 +57,7 @@ impl Connection {
         session: Session,
         writer: SendStream,
         reader: RecvStream,
+        greeting: Vec<u8>,
         place: Option<OwnedSemaphorePermit>,
     ) -> Self {
         let runtime = Handle::current();
@@ -66,6 +68,7 @@ impl Connection {
             datagram_max: session.max_datagram_size(),
             session,
             runtime,
+            greeting,
             outbox,
             reader: Mutex::new(Some(reader)),
             ours: OnceLock::new(),
@@ -89,6 +92,12 @@ impl Connection {
     #[must_use]
     pub fn datagram_max(&self) -> usize {
         self.0.datagram_max
+    }
+
+    /// What the relay said when it let us in; empty at the relay.
+    #[must_use]
+    pub fn greeting(&self) -> &[u8] {
+        &self.0.greeting
     }
 
     /// Sends a datagram, from any thread, without waiting. If too many wait already, the oldest are dropped.

@@ -8,9 +8,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use web_transport_quinn::{RecvStream, SendStream, Session};
 
-use super::PREAMBLE;
 use super::connection::Connection;
 use super::reason::{CloseCode, CloseReason, Closed};
+use super::{GREETING_BYTES_MAX, PREAMBLE};
 
 /// How long a refused client may take to read why.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -71,17 +71,17 @@ impl Request {
         self.inner.conn().remote_address()
     }
 
-    /// Lets it in, and waits until its reliable stream is open.
+    /// Lets it in, and waits until its reliable stream is open, on which the greeting is the first that the client reads.
     ///
     /// # Errors
     /// [`AcceptError`] if it went away or does not get that far.
-    pub async fn accept(mut self) -> Result<Connection, AcceptError> {
+    pub async fn accept(mut self, greeting: &[u8]) -> Result<Connection, AcceptError> {
         let (place, limit) = (self.place.take(), self.timeout);
         let session =
             self.inner.ok().await.map_err(|error| AcceptError::Gone(Closed::Broken(error.to_string())))?;
-        let opened = timeout(limit, open(&session)).await;
+        let opened = timeout(limit, open(&session, greeting)).await;
         match opened {
-            Ok(Ok((writer, reader))) => Ok(Connection::new(session, writer, reader, place)),
+            Ok(Ok((writer, reader))) => Ok(Connection::new(session, writer, reader, Vec::new(), place)),
             Ok(Err(error)) => {
                 if error == AcceptError::Version {
                     close_and_wait(&session, &CloseCode::VersionMismatch.into()).await;
@@ -107,7 +107,7 @@ impl Request {
 }
 
 /// Takes the stream that the client opens, and exchanges versions.
-async fn open(session: &Session) -> Result<(SendStream, RecvStream), AcceptError> {
+async fn open(session: &Session, greeting: &[u8]) -> Result<(SendStream, RecvStream), AcceptError> {
     let gone = |words: String| AcceptError::Gone(Closed::of(session).unwrap_or(Closed::Broken(words)));
     let (mut writer, mut reader) = session.accept_bi().await.map_err(|error| gone(error.to_string()))?;
     let mut preamble = [0; PREAMBLE.len()];
@@ -115,7 +115,9 @@ async fn open(session: &Session) -> Result<(SendStream, RecvStream), AcceptError
     if preamble != PREAMBLE {
         return Err(AcceptError::Version);
     }
-    writer.write_all(&PREAMBLE).await.map_err(|error| gone(error.to_string()))?;
+    let greeting = &greeting[..greeting.len().min(GREETING_BYTES_MAX)];
+    let answer = [&PREAMBLE[..], &(greeting.len() as u16).to_le_bytes(), greeting].concat();
+    writer.write_all(&answer).await.map_err(|error| gone(error.to_string()))?;
     Ok((writer, reader))
 }
 

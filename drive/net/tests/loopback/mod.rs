@@ -42,8 +42,9 @@ impl Relay {
     pub async fn pair(&mut self) -> (Connection, Connection) {
         let (url, trust, limits) = (self.url(), self.trust(), self.limits);
         let coming = async { connect(&url, None, &trust, limits).await.expect("connected") };
-        let letting_in =
-            async { self.listener.accept().await.expect("somebody comes").accept().await.expect("let in") };
+        let letting_in = async {
+            self.listener.accept().await.expect("somebody comes").accept(b"").await.expect("let in")
+        };
         let (client, served) = tokio::join!(coming, letting_in);
         (served, client)
     }

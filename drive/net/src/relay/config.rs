@@ -1,0 +1,272 @@
+//! How a relay is set up: a TOML file, or nothing at all.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use evenkeel_core::{Seed, Span};
+use evenkeel_dr::{Budget, Compensation, DrConfig, Limits, PolicyKind};
+use serde::Deserialize;
+
+use crate::crank::Allowance;
+use crate::token::{IssuerId, Name};
+
+/// The port that a relay listens on if it is not told otherwise.
+pub const PORT: u16 = 7878;
+
+/// What is wrong with a configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file can't be read.
+    #[error("{path}: {error}", path = path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// It is not TOML, or has a key that there is not, or a value of the wrong kind.
+    #[error("{path}: {words}", path = path.display())]
+    NotToml {
+        /// Which file.
+        path: PathBuf,
+        /// Where and why.
+        words: String,
+    },
+    /// A value makes no sense.
+    #[error("{path}: {key}: {words}", path = path.display())]
+    Value {
+        /// Which file.
+        path: PathBuf,
+        /// Which key.
+        key: String,
+        /// What would be right.
+        words: String,
+    },
+}
+
+/// A real certificate.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CertificateConfig {
+    /// The chain, in PEM; relative to the configuration's folder.
+    pub chain: PathBuf,
+    /// Its key, in PEM.
+    pub key: PathBuf,
+}
+
+/// A relay's settings.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RelayConfig {
+    /// Where WebTransport listens (UDP).
+    pub listen: Vec<SocketAddr>,
+    /// Where the API and the metrics listen (TCP); if empty, on loopback at the port of `listen`.
+    pub http: Vec<SocketAddr>,
+    /// The public key that tokens are checked with, as `evenkeel token --issuer` prints it.
+    pub issuer: Option<String>,
+    /// Without `issuer`: the issuer's key file.
+    pub token_key: PathBuf,
+    /// A real certificate; without it the relay signs its own, and clients pin its hash.
+    pub certificate: Option<CertificateConfig>,
+    /// Rooms that there may be.
+    pub rooms_max: usize,
+    /// Connections that there may be.
+    pub connections_max: usize,
+    /// Whether players may make rooms that are not listed, by a token for one.
+    pub open: bool,
+    /// What a player may send.
+    pub messages_per_second: u32,
+    /// What a player may send.
+    pub bytes_per_second: u32,
+    /// What holds for rooms that do not say otherwise.
+    pub room: RoomConfig,
+    /// Rooms with settings of their own.
+    pub rooms: BTreeMap<String, RoomConfig>,
+}
+
+impl Default for RelayConfig {
+    fn default() -> Self {
+        let allowance = Allowance::default();
+        Self {
+            listen: vec![(Ipv4Addr::LOCALHOST, PORT).into(), (Ipv6Addr::LOCALHOST, PORT).into()],
+            http: Vec::new(),
+            issuer: None,
+            token_key: PathBuf::from("evenkeel.key"),
+            certificate: None,
+            rooms_max: 64,
+            connections_max: 4096,
+            open: true,
+            messages_per_second: allowance.messages_per_second,
+            bytes_per_second: allowance.bytes_per_second,
+            room: RoomConfig::default(),
+            rooms: BTreeMap::new(),
+        }
+    }
+}
+
+/// A room's settings.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RoomConfig {
+    /// The fairness policy, by its name in the lab.
+    pub policy: String,
+    /// DR vectors per trigger, for the policies that have a budget.
+    pub budget: f64,
+    /// At most one datagram each way per player in this time.
+    pub tick_ms: f64,
+    /// Players that may be in it.
+    pub players_max: usize,
+    /// How much of a player's delay is compensated at most.
+    pub compensation_max_ms: f64,
+    /// No coordinate may be larger.
+    pub position_max: f64,
+    /// Units per second.
+    pub speed_max: f64,
+    /// Units per second, per second.
+    pub acceleration_max: f64,
+    /// Radians per second.
+    pub turn_rate_max: f64,
+}
+
+impl Default for RoomConfig {
+    fn default() -> Self {
+        let limits = Limits::default();
+        Self {
+            policy: "deterministic-budget".to_owned(),
+            budget: 1.0,
+            tick_ms: 20.0,
+            players_max: 256,
+            compensation_max_ms: 500.0,
+            position_max: limits.position_max,
+            speed_max: limits.speed_max,
+            acceleration_max: limits.acceleration_max,
+            turn_rate_max: limits.turn_rate_max,
+        }
+    }
+}
+
+impl RoomConfig {
+    /// The machine's settings. Only for what passed [`RelayConfig::check`].
+    pub(super) fn machine(&self, seed: Seed) -> DrConfig {
+        let span = |millis: f64| Span::from_secs_f64(millis / 1e3);
+        DrConfig {
+            policy: self.policy.parse().unwrap_or_default(),
+            budget: Budget::new(self.budget).unwrap_or(Budget::ONE),
+            compensation: Some(Compensation {
+                delay_max: span(self.compensation_max_ms),
+                ..Compensation::default()
+            }),
+            tick: span(self.tick_ms),
+            limits: Limits {
+                position_max: self.position_max,
+                speed_max: self.speed_max,
+                acceleration_max: self.acceleration_max,
+                turn_rate_max: self.turn_rate_max,
+                own_names: true,
+            },
+            seed,
+            ..DrConfig::default()
+        }
+    }
+
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        if let Err(error) = self.policy.parse::<PolicyKind>() {
+            return Err(("policy", error.to_string()));
+        }
+        if Budget::new(self.budget).is_none() {
+            return Err(("budget", format!("{} is not a number of vectors per trigger", self.budget)));
+        }
+        let range = |key, value: f64, low: f64, high: f64| {
+            let fits = (low..=high).contains(&value);
+            if fits { Ok(()) } else { Err((key, format!("{value} is not between {low} and {high}"))) }
+        };
+        let most = Limits::default();
+        range("tick_ms", self.tick_ms, 0.0, 1000.0)?;
+        range("players_max", self.players_max as f64, 1.0, 1000.0)?;
+        range("compensation_max_ms", self.compensation_max_ms, 0.0, 10_000.0)?;
+        range("position_max", self.position_max, 0.0, most.position_max)?;
+        range("speed_max", self.speed_max, 0.0, most.speed_max)?;
+        range("acceleration_max", self.acceleration_max, 0.0, most.acceleration_max)?;
+        range("turn_rate_max", self.turn_rate_max, 0.0, most.turn_rate_max)
+    }
+}
+
+impl RelayConfig {
+    /// Reads a file. Paths in it are relative to its folder.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the file, the place and what would be right.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
+        let mut config = Self::parse(&text, path)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        config.token_key = folder.join(&config.token_key);
+        if let Some(certificate) = &mut config.certificate {
+            certificate.chain = folder.join(&certificate.chain);
+            certificate.key = folder.join(&certificate.key);
+        }
+        Ok(config)
+    }
+
+    /// Reads a file's text; the path is for messages.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the file, the place and what would be right.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        let not_toml = |error: toml::de::Error| {
+            let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+            let place = line.map_or(String::new(), |line| format!("line {line}: "));
+            ConfigError::NotToml {
+                path: path.to_owned(),
+                words: format!("{place}{}", error.message().trim()),
+            }
+        };
+        let config: Self = toml::from_str(text).map_err(not_toml)?;
+        config.check(path)?;
+        Ok(config)
+    }
+
+    fn check(&self, path: &Path) -> Result<(), ConfigError> {
+        let wrong = |key: String, words: String| ConfigError::Value { path: path.to_owned(), key, words };
+        if self.listen.is_empty() {
+            return Err(wrong("listen".to_owned(), "a relay needs an address to listen on".to_owned()));
+        }
+        if let Some(issuer) = &self.issuer {
+            IssuerId::parse(issuer).map_err(|error| wrong("issuer".to_owned(), error.to_string()))?;
+        }
+        self.room.check().map_err(|(key, words)| wrong(format!("room.{key}"), words))?;
+        for (name, room) in &self.rooms {
+            Name::new(name).map_err(|error| wrong(format!("rooms.{name}"), error.to_string()))?;
+            room.check().map_err(|(key, words)| wrong(format!("rooms.{name}.{key}"), words))?;
+        }
+        Ok(())
+    }
+
+    /// The settings of a room; `None` if there is no such room.
+    pub(super) fn room(&self, name: &Name) -> Option<&RoomConfig> {
+        self.rooms.get(name.as_str()).or_else(|| self.open.then_some(&self.room))
+    }
+
+    /// Where the API listens.
+    #[must_use]
+    pub fn http_addresses(&self, port: u16) -> Vec<SocketAddr> {
+        if !self.http.is_empty() {
+            return self.http.clone();
+        }
+        let mut addresses = Vec::new();
+        for address in &self.listen {
+            addresses.push(match address {
+                SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+                SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::LOCALHOST, port)),
+            });
+        }
+        addresses.dedup();
+        addresses
+    }
+
+    pub(super) const fn allowance(&self) -> Allowance {
+        Allowance { messages_per_second: self.messages_per_second, bytes_per_second: self.bytes_per_second }
+    }
+}

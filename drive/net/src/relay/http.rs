@@ -1,0 +1,203 @@
+//! What a relay tells about itself over plain HTTP, and the few things that can be changed there.
+//!
+//! Whoever can reach the address may ask. Changing anything is allowed from this machine only, and only by programs and
+//! pages of this machine: a page from elsewhere in a browser here is told apart by the `Host` and `Origin` that it sends.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use evenkeel_dr::{Budget, PolicyKind};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use super::metrics;
+use super::server::Shared;
+use crate::token::Name;
+
+/// Why the API can't listen.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// Somebody else does.
+    #[error("{address} (TCP) is taken by another program: stop it, or choose another address for http")]
+    Taken {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// The system says no.
+    #[error("cannot listen on {address} (TCP): {source}")]
+    Io {
+        /// Where.
+        address: SocketAddr,
+        /// What it says.
+        source: io::Error,
+    },
+}
+
+/// Takes the sockets, all or none.
+pub(super) async fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, HttpError> {
+    let mut sockets = Vec::new();
+    for &address in addresses {
+        let socket = TcpListener::bind(address).await.map_err(|source| match source.kind() {
+            io::ErrorKind::AddrInUse => HttpError::Taken { address },
+            _ => HttpError::Io { address, source },
+        })?;
+        sockets.push(socket);
+    }
+    Ok(sockets)
+}
+
+/// Answers on these sockets.
+pub(super) fn serve(sockets: Vec<TcpListener>, shared: &Arc<Shared>) -> Vec<JoinHandle<()>> {
+    let router = Router::new()
+        .route("/", get(index))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/metrics", get(scrape))
+        .route("/api/certificate", get(certificate))
+        .route("/api/rooms", get(rooms))
+        .route("/api/rooms/{room}", get(room))
+        .route("/api/rooms/{room}/policy", post(switch))
+        .with_state(shared.clone());
+    let answer = |socket| {
+        let service = router.clone().into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(async move {
+            if let Err(error) = axum::serve(socket, service).await {
+                tracing::error!("the API stopped: {error}");
+            }
+        })
+    };
+    sockets.into_iter().map(answer).collect()
+}
+
+async fn index() -> &'static str {
+    "an Evenkeel relay: /metrics, /api/rooms, /api/rooms/<room>, /api/certificate\n"
+}
+
+async fn scrape(State(shared): State<Arc<Shared>>) -> Response {
+    let text = metrics::text(&shared).await;
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+}
+
+async fn certificate(State(shared): State<Arc<Shared>>) -> Response {
+    let hashes: Vec<String> = shared.hashes().iter().map(ToString::to_string).collect();
+    Json(json!({ "sha256": hashes })).into_response()
+}
+
+async fn rooms(State(shared): State<Arc<Shared>>) -> Response {
+    let rooms: Vec<String> = shared.rooms().iter().map(|(name, _)| name.to_string()).collect();
+    Json(json!({ "rooms": rooms })).into_response()
+}
+
+fn refuse(status: StatusCode, words: &str) -> Response {
+    (status, Json(json!({ "error": words }))).into_response()
+}
+
+fn no_such_room(room: &str) -> Response {
+    refuse(StatusCode::NOT_FOUND, &format!("there is no room {room} here; /api/rooms lists those there are"))
+}
+
+async fn room(State(shared): State<Arc<Shared>>, Path(room): Path<String>) -> Response {
+    let report = match Name::new(&room) {
+        Ok(name) => shared.report(&name).await,
+        Err(_) => None,
+    };
+    report.map_or_else(|| no_such_room(&room), |report| Json(report).into_response())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Switch {
+    policy: String,
+    #[serde(default = "one")]
+    budget: f64,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+async fn switch(
+    State(shared): State<Arc<Shared>>,
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+    Path(room): Path<String>,
+    body: Result<Json<Switch>, axum::extract::rejection::JsonRejection>,
+) -> Response {
+    if let Err(words) = may_change(from, &headers) {
+        return refuse(StatusCode::FORBIDDEN, words);
+    }
+    let Json(Switch { policy, budget }) = match body {
+        Ok(body) => body,
+        Err(rejection) => return refuse(StatusCode::BAD_REQUEST, &rejection.body_text()),
+    };
+    let policy: PolicyKind = match policy.parse() {
+        Ok(policy) => policy,
+        Err(error) => return refuse(StatusCode::BAD_REQUEST, &format!("{error}")),
+    };
+    let Some(budget) = Budget::new(budget) else {
+        return refuse(StatusCode::BAD_REQUEST, "a budget is a number of DR vectors per trigger");
+    };
+    let Ok(name) = Name::new(&room) else { return no_such_room(&room) };
+    match shared.switch(&name, policy, budget) {
+        Ok(true) => Json(json!({ "policy": policy.to_string() })).into_response(),
+        Ok(false) => no_such_room(&room),
+        Err(error) => refuse(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+    }
+}
+
+/// Whether a request may change something.
+fn may_change(from: SocketAddr, headers: &HeaderMap) -> Result<(), &'static str> {
+    if !from.ip().to_canonical().is_loopback() {
+        return Err("this can be changed from the relay's own machine only");
+    }
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    if !is_local(host) {
+        return Err("the request is meant for another host");
+    }
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let origin = origin.to_str().unwrap_or_default();
+    let local = origin.strip_prefix("http://").is_some_and(|origin| origin == host);
+    if local { Ok(()) } else { Err("a page from elsewhere may not change this") }
+}
+
+/// Whether a `Host` is this machine's own name.
+fn is_local(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(from: &str, host: &str, origin: Option<&str>) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, host.parse().expect("a host"));
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, origin.parse().expect("an origin"));
+        }
+        may_change(from.parse().expect("an address"), &headers).is_ok()
+    }
+
+    #[test]
+    fn only_programs_and_pages_of_this_machine_change_anything() {
+        assert!(asked("127.0.0.1:9", "127.0.0.1:7878", None));
+        assert!(asked("[::1]:9", "[::1]:7878", Some("http://[::1]:7878")));
+        assert!(asked("[::ffff:127.0.0.1]:9", "localhost", None));
+        assert!(!asked("192.168.0.2:9", "localhost:7878", None), "from another machine");
+        assert!(!asked("127.0.0.1:9", "evil.example:7878", None), "a name that was bent to here");
+        assert!(!asked("127.0.0.1:9", "localhost:7878", Some("http://evil.example")), "another page");
+        assert!(!asked("127.0.0.1:9", "localhost:7878", Some("null")), "a page without a home");
+        assert!(!asked("127.0.0.1:9", "localhost:7878", Some("http://localhost:1234")), "another port");
+    }
+}

@@ -1,0 +1,264 @@
+//! Who is in which room.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use evenkeel_core::{LocalTime, PeerId, Seed, SessionClock};
+use evenkeel_dr::limits::PLAYERS_MAX;
+use evenkeel_dr::{Budget, DrConfig, PolicyKind};
+use serde::Serialize;
+
+use super::RoomMachine;
+use super::config::RelayConfig;
+use crate::crank::{NodeId, PeerCounters};
+use crate::token::Name;
+use crate::transport::{CloseCode, CloseReason};
+
+/// A player that is there.
+#[derive(Debug)]
+pub(super) struct Present {
+    pub(super) counters: Arc<PeerCounters>,
+    pub(super) since: Instant,
+    /// Players are listed in the order of this.
+    pub(super) rank: u64,
+}
+
+/// A player's place, which it keeps when it goes.
+#[derive(Debug)]
+struct Place {
+    name: Name,
+    present: Option<Present>,
+    /// When it came or went last, by rank.
+    touched: u64,
+}
+
+/// A room.
+#[derive(Debug)]
+pub(super) struct Room {
+    pub(super) node: NodeId,
+    pub(super) config: DrConfig,
+    places: BTreeMap<PeerId, Place>,
+    players_max: usize,
+}
+
+impl Room {
+    /// The player's number: the one it had, or the lowest that is free, or that of whoever has been gone longest.
+    fn place(&mut self, name: &Name, rank: u64) -> Option<PeerId> {
+        if let Some((peer, _)) = self.places.iter().find(|(_, place)| place.name == *name) {
+            return Some(*peer);
+        }
+        if self.present().count() >= self.players_max {
+            return None;
+        }
+        let free = (1..PLAYERS_MAX).map(PeerId).find(|peer| !self.places.contains_key(peer));
+        let gone = self.places.iter().filter(|(_, place)| place.present.is_none());
+        let peer = free.or_else(|| gone.min_by_key(|(_, place)| place.touched).map(|(peer, _)| *peer))?;
+        self.places.insert(peer, Place { name: name.clone(), present: None, touched: rank });
+        Some(peer)
+    }
+
+    pub(super) fn present(&self) -> impl Iterator<Item = (PeerId, &Name, &Present)> {
+        self.places.iter().filter_map(|(peer, place)| Some((*peer, &place.name, place.present.as_ref()?)))
+    }
+
+    /// Players in joining order, as the ledger is to be asked about them.
+    pub(super) fn roll(&self) -> Vec<(PeerId, PlayerReport)> {
+        let mut present: Vec<_> = self.present().collect();
+        present.sort_by_key(|(_, _, present)| present.rank);
+        let entry = |(peer, name, present): &(PeerId, &Name, &Present)| {
+            let counts = present.counters.read();
+            let report = PlayerReport {
+                name: name.to_string(),
+                present_s: present.since.elapsed().as_secs_f64(),
+                rejected: counts.rejected.iter().sum(),
+                dropped: counts.over_allowance + counts.queue_full,
+                ..PlayerReport::default()
+            };
+            (*peer, report)
+        };
+        present.iter().map(entry).collect()
+    }
+}
+
+/// All rooms of a relay.
+#[derive(Debug)]
+pub(super) struct Rooms {
+    config: RelayConfig,
+    seed: Seed,
+    rooms: BTreeMap<Name, Room>,
+    ranks: u64,
+}
+
+/// A room that has just been made and is to be given a machine.
+pub(super) struct NewRoom {
+    pub(super) node: NodeId,
+    pub(super) config: DrConfig,
+}
+
+impl Rooms {
+    pub(super) fn new(config: RelayConfig, seed: Seed) -> Self {
+        Self { config, seed, rooms: BTreeMap::new(), ranks: 0 }
+    }
+
+    /// The place of a player in a room, which is made if there is none.
+    ///
+    /// # Errors
+    /// What to tell a player for whom there is no place.
+    pub(super) fn enter(
+        &mut self,
+        room: &Name,
+        name: &Name,
+    ) -> Result<(NodeId, PeerId, DrConfig, Option<NewRoom>), CloseReason> {
+        let mut new = None;
+        if !self.rooms.contains_key(room) {
+            let settings = self.config.room(room).ok_or_else(|| {
+                CloseReason::new(CloseCode::NotFound, format!("there is no room {room} on this relay"))
+            })?;
+            if self.rooms.len() >= self.config.rooms_max {
+                return Err(CloseReason::new(CloseCode::Full, "the relay has as many rooms as it may"));
+            }
+            let node = NodeId(self.rooms.len() as u32);
+            let config = settings.machine(self.seed.child(u64::from(node.0)));
+            let players_max = settings.players_max;
+            self.rooms.insert(room.clone(), Room { node, config, places: BTreeMap::new(), players_max });
+            new = Some(NewRoom { node, config });
+        }
+        self.ranks += 1;
+        let rank = self.ranks;
+        let entered = self.rooms.get_mut(room).expect("it was there a line ago");
+        let peer = entered.place(name, rank).ok_or_else(|| {
+            CloseReason::new(CloseCode::Full, format!("the room {room} is full: try again later"))
+        })?;
+        Ok((entered.node, peer, entered.config, new))
+    }
+
+    /// A player has been attached.
+    pub(super) fn came(&mut self, room: &Name, peer: PeerId, counters: Arc<PeerCounters>) {
+        self.ranks += 1;
+        let rank = self.ranks;
+        if let Some(place) = self.rooms.get_mut(room).and_then(|room| room.places.get_mut(&peer)) {
+            // Who comes back while it is still there keeps its place in the order.
+            let rank = place.present.as_ref().map_or(rank, |present| present.rank);
+            place.present = Some(Present { counters, since: Instant::now(), rank });
+        }
+    }
+
+    /// A player is gone, and has not come again.
+    pub(super) fn went(&mut self, node: NodeId, peer: PeerId) {
+        self.ranks += 1;
+        let rank = self.ranks;
+        let room = self.rooms.values_mut().find(|room| room.node == node);
+        if let Some(place) = room.and_then(|room| room.places.get_mut(&peer)) {
+            (place.present, place.touched) = (None, rank);
+        }
+    }
+
+    /// Another policy is in force in a room.
+    pub(super) fn switched(&mut self, room: &Name, policy: PolicyKind, budget: Budget) {
+        if let Some(room) = self.rooms.get_mut(room) {
+            (room.config.policy, room.config.budget) = (policy, budget);
+        }
+    }
+
+    pub(super) fn get(&self, room: &Name) -> Option<&Room> {
+        self.rooms.get(room)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Name, &Room)> {
+        self.rooms.iter()
+    }
+}
+
+/// How a room is doing.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RoomReport {
+    /// The policy in force.
+    pub policy: String,
+    /// Its budget, in DR vectors per trigger.
+    pub budget: f64,
+    /// The mean of the players' accumulated export errors since each joined.
+    pub mean_aee: f64,
+    /// Their standard deviation: the measure of unfairness. It compares players that joined at about the same time.
+    pub std_aee: f64,
+    /// The mean of the players' export errors per second since each joined,
+    pub mean_aee_per_s: f64,
+    /// and their standard deviation, which compares players whenever they joined.
+    pub std_aee_per_s: f64,
+    /// DR vectors sent per second, to all players together, since each joined.
+    pub sent_per_s: f64,
+    /// In joining order.
+    pub players: Vec<PlayerReport>,
+}
+
+/// How a player is doing.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct PlayerReport {
+    /// Its name.
+    pub name: String,
+    /// Its accumulated export error since it joined, as far as it is settled: as of about a round trip ago.
+    pub aee: f64,
+    /// The delay from the relay to it, in milliseconds: what the policy compensates, which is certain, and what its
+    /// reports claim. Nothing before its first report.
+    pub delay_ms: [Option<f64>; 2],
+    /// DR vectors sent to it since it joined.
+    pub sent: u64,
+    /// Reports of it that could not be true, and how often the delay that it claims was cut.
+    pub clamped: u64,
+    /// Messages of it that were rejected: malformed, or beyond the room's limits.
+    pub rejected: u64,
+    /// Datagrams of it that were dropped: beyond its allowance, or because the relay could not keep up.
+    pub dropped: u64,
+    /// Seconds since it joined.
+    pub present_s: f64,
+}
+
+impl RoomReport {
+    /// What the machine of a room knows of its players. Runs on the crank's thread.
+    pub(super) fn of(
+        machine: &RoomMachine,
+        now: LocalTime,
+        config: &DrConfig,
+        roll: Vec<(PeerId, PlayerReport)>,
+    ) -> Self {
+        debug_assert!(machine.clock().session(now).is_some(), "a relay always has a session time");
+        let ledger = machine.ledger();
+        let millis = |span: evenkeel_core::Span| span.as_secs_f64() * 1e3;
+        let players: Vec<PlayerReport> = roll
+            .into_iter()
+            .map(|(peer, counted)| {
+                let delay = ledger.delay(peer);
+                PlayerReport {
+                    aee: ledger.settled(peer).unwrap_or(0.0),
+                    delay_ms: [delay.map(|(low, _)| millis(low)), delay.map(|(_, high)| millis(high))],
+                    sent: ledger.sent_to(peer),
+                    clamped: ledger.clamped(peer),
+                    ..counted
+                }
+            })
+            .collect();
+        let (mean_aee, std_aee) = mean_and_deviation(players.iter().map(|player| player.aee));
+        let per_second = |of: f64, player: &PlayerReport| of / player.present_s.max(1e-3);
+        let (mean_aee_per_s, std_aee_per_s) =
+            mean_and_deviation(players.iter().map(|player| per_second(player.aee, player)));
+        let sent_per_s = players.iter().map(|player| per_second(player.sent as f64, player)).sum();
+        Self {
+            policy: config.policy.to_string(),
+            budget: config.budget.per_trigger(),
+            mean_aee,
+            std_aee,
+            mean_aee_per_s,
+            std_aee_per_s,
+            sent_per_s,
+            players,
+        }
+    }
+}
+
+/// The mean and the population's standard deviation; noughts of nothing.
+fn mean_and_deviation(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let count = values.clone().count().max(1) as f64;
+    let mean = values.clone().sum::<f64>() / count;
+    let variance = values.map(|value| (value - mean) * (value - mean)).sum::<f64>() / count;
+    (mean, variance.sqrt())
+}

@@ -1,0 +1,353 @@
+//! The relay as a whole: listener, crank, rooms, API; from start to a graceful end.
+
+use std::fmt;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use evenkeel_core::clock::ServerClock;
+use evenkeel_core::{PeerId, Seed, Wire};
+use evenkeel_dr::{Budget, DrEvent, DrRelay, PolicyKind, RelayCommand};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::config::RelayConfig;
+use super::http::{self, HttpError};
+use super::rooms::{NewRoom, RoomReport, Rooms};
+use super::{ConfigError, RoomMachine};
+use crate::certificate::{Certificate, CertificateError, CertificateHash, Rotation};
+use crate::crank::{Attachment, Crank, CrankError, CrankHandle, NodeId};
+use crate::record::{Recording, RecordingError};
+use crate::token::{IssuerId, IssuerKey, KeyFileError, Name, TokenRefused, unix_seconds};
+use crate::transport::{
+    BindError, CloseCode, CloseReason, Closed, Limits, Listener, ListenerHandle, Request,
+};
+use crate::welcome::Welcome;
+
+/// How often certificates are looked after.
+const CERTIFICATE_PERIOD: Duration = Duration::from_secs(600);
+/// How long a graceful end may take.
+const DRAIN_MAX: Duration = Duration::from_secs(1);
+
+/// What a recording of a relay says that it is.
+pub const RECORDED: &[u8] = b"relay";
+
+/// Why a relay did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The key of the tokens.
+    #[error(transparent)]
+    Key(#[from] KeyFileError),
+    /// The certificate.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// The listener.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The API.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The recording.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// The system.
+    #[error("the relay's thread could not be started: {0}")]
+    Thread(std::io::Error),
+}
+
+/// The served certificate: the relay's own, renewed in time, or one from files, read again when they change.
+enum Serving {
+    Own(Rotation),
+    Files(Box<Certificate>),
+}
+
+/// What the relay's tasks share.
+pub(super) struct Shared {
+    pub(super) config: RelayConfig,
+    pub(super) crank: CrankHandle<RoomMachine>,
+    pub(super) rooms: Arc<Mutex<Rooms>>,
+    issuer: IssuerId,
+    listener: ListenerHandle,
+    serving: Mutex<Serving>,
+    /// Players that were let in, and not.
+    pub(super) admitted: AtomicU64,
+    pub(super) refused: AtomicU64,
+}
+
+impl Shared {
+    pub(super) fn rooms(&self) -> MutexGuard<'_, Rooms> {
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The hashes that clients may pin; none if the certificate is a real one.
+    pub(super) fn hashes(&self) -> Vec<CertificateHash> {
+        match &*self.serving.lock().unwrap_or_else(PoisonError::into_inner) {
+            Serving::Own(rotation) => rotation.hashes(),
+            Serving::Files(_) => Vec::new(),
+        }
+    }
+
+    /// How a room is doing; `None` if there is none.
+    pub(super) async fn report(&self, name: &Name) -> Option<RoomReport> {
+        let (node, config, roll) =
+            self.rooms().get(name).map(|room| (room.node, room.config, room.roll()))?;
+        self.crank.with(node, move |machine, now| RoomReport::of(machine, now, &config, roll)).await.ok()
+    }
+
+    /// Switches a room's policy; false if there is no such room.
+    pub(super) fn switch(&self, name: &Name, policy: PolicyKind, budget: Budget) -> Result<bool, CrankError> {
+        let mut rooms = self.rooms();
+        let Some(node) = rooms.get(name).map(|room| room.node) else { return Ok(false) };
+        self.crank.command(node, RelayCommand::Switch { policy, budget })?;
+        rooms.switched(name, policy, budget);
+        Ok(true)
+    }
+
+    /// Somebody asks to be let in.
+    async fn admit(self: Arc<Self>, request: Request) {
+        match self.check(&request) {
+            Ok((room, name)) => self.let_in(request, &room, &name).await,
+            Err(reason) => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                request.refuse(reason).await;
+            }
+        }
+    }
+
+    fn check(&self, request: &Request) -> Result<(Name, Name), CloseReason> {
+        let refuse = |refused: TokenRefused| CloseReason::new(CloseCode::TokenRefused, refused.to_string());
+        let token = request.token().unwrap_or_default();
+        let claims = self.issuer.verify(&token, unix_seconds()).map_err(refuse)?;
+        let path = request.path().trim_matches('/');
+        if !path.is_empty() && path != claims.room.as_str() {
+            return Err(refuse(TokenRefused::OtherRoom { room: claims.room }));
+        }
+        let name = claims.player(request.query("seat").as_deref()).map_err(refuse)?;
+        Ok((claims.room, name))
+    }
+
+    async fn let_in(&self, request: Request, room: &Name, name: &Name) {
+        let entered = self.rooms().enter(room, name);
+        let (node, peer, config, new) = match entered {
+            Ok(entered) => entered,
+            Err(reason) => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                return request.refuse(reason).await;
+            }
+        };
+        if let Some(NewRoom { node, config }) = new {
+            let machine = DrRelay::with_clock(&config, ServerClock::default());
+            if self.crank.add_configured(node, machine, &config).is_err() {
+                return request.refuse(CloseCode::Internal).await;
+            }
+        }
+        let mut greeting = Vec::new();
+        Welcome { player: peer, tick: config.tick }.emit(&mut greeting);
+        let Ok(connection) = request.accept(&greeting).await else { return };
+        let allowance = Some(self.config.allowance());
+        let attachment = Attachment { connection: connection.clone(), emulation: None, allowance };
+        match self.crank.attach(node, peer, attachment) {
+            Ok(counters) => self.rooms().came(room, peer, counters),
+            Err(_) => return connection.close(CloseCode::Internal),
+        }
+        self.admitted.fetch_add(1, Ordering::Relaxed);
+        if connection.is_closed() {
+            self.rooms().went(node, peer); // It went before it was noted that it came.
+        }
+    }
+
+    /// Renews the certificate if it is time, or reads it again if its files changed.
+    fn look_after_certificate(&self) -> Result<(), StartError> {
+        let now = unix_seconds();
+        let mut serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&mut *serving, &self.config.certificate) {
+            (Serving::Own(rotation), _) => {
+                if rotation.turn(now)? {
+                    self.listener.serve(rotation.current())?;
+                }
+            }
+            (Serving::Files(served), Some(files)) => {
+                let read = Certificate::from_pem_files(&files.chain, &files.key, now)?;
+                if read.hash() != served.hash() {
+                    self.listener.serve(&read)?;
+                    **served = read;
+                }
+            }
+            (Serving::Files(_), None) => {}
+        }
+        Ok(())
+    }
+}
+
+/// A relay that is running.
+pub struct RelayServer {
+    shared: Arc<Shared>,
+    tasks: Vec<JoinHandle<()>>,
+    http: Vec<SocketAddr>,
+}
+
+impl RelayServer {
+    /// Starts a relay; on a tokio runtime. If it is given somewhere to write to, it records every call.
+    ///
+    /// # Errors
+    /// [`StartError`] says in words why not.
+    pub async fn start(
+        config: RelayConfig,
+        record: Option<Box<dyn Write + Send>>,
+    ) -> Result<Self, StartError> {
+        let issuer = issuer(&config)?;
+        let serving = serving(&config)?;
+        let limits = Limits { connections_max: config.connections_max, ..Limits::default() };
+        let mut listener = match &serving {
+            Serving::Own(rotation) => Listener::bind(&config.listen, rotation.current(), limits)?,
+            Serving::Files(certificate) => Listener::bind(&config.listen, certificate, limits)?,
+        };
+        let port = listener.local_addresses().first().map_or(0, SocketAddr::port);
+        let sockets = http::bind(&config.http_addresses(port)).await?;
+        let http = sockets.iter().filter_map(|socket| socket.local_addr().ok()).collect();
+        let seed = Seed::new(crate::random());
+        let rooms = Arc::new(Mutex::new(Rooms::new(config.clone(), seed)));
+        let (crank, stalled) = start_crank(rooms.clone(), record)?;
+        let shared = Arc::new(Shared {
+            config,
+            crank,
+            rooms,
+            issuer,
+            listener: listener.handle(),
+            serving: Mutex::new(serving),
+            admitted: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+        });
+        let mut tasks = http::serve(sockets, &shared);
+        let admitting = shared.clone();
+        tasks.push(tokio::spawn(async move {
+            while let Some(request) = listener.accept().await {
+                tokio::spawn(admitting.clone().admit(request));
+            }
+        }));
+        tasks.push(tokio::spawn(let_stalled_go(shared.clone(), stalled)));
+        tasks.push(tokio::spawn(look_after_certificates(shared.clone())));
+        Ok(Self { shared, tasks, http })
+    }
+
+    /// Where it listens for players.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.shared.listener.local_addresses()
+    }
+
+    /// Where it listens for questions about it.
+    #[must_use]
+    pub fn http_addresses(&self) -> &[SocketAddr] {
+        &self.http
+    }
+
+    /// The hashes that clients may pin; none if the certificate is a real one.
+    #[must_use]
+    pub fn hashes(&self) -> Vec<CertificateHash> {
+        self.shared.hashes()
+    }
+
+    /// Whose tokens are let in.
+    #[must_use]
+    pub fn issuer(&self) -> IssuerId {
+        self.shared.issuer
+    }
+
+    /// What turns the rooms.
+    #[must_use]
+    pub fn crank(&self) -> &CrankHandle<RoomMachine> {
+        &self.shared.crank
+    }
+
+    /// How a room is doing; `None` if there is none.
+    pub async fn report(&self, room: &Name) -> Option<RoomReport> {
+        self.shared.report(room).await
+    }
+
+    /// The graceful end: nobody is let in any more, what waits on reliable streams is sent, players are told, and the
+    /// recording is complete.
+    pub async fn stop(self) {
+        self.shared.listener.stop_accepting();
+        let _ = self.shared.crank.stop(DRAIN_MAX).await;
+        let _ = tokio::time::timeout(DRAIN_MAX, self.shared.listener.wait_idle()).await;
+        for task in self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl fmt::Debug for RelayServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RelayServer({:?})", self.addresses())
+    }
+}
+
+/// A peer that does not take what must not be lost.
+type Stalled = (NodeId, PeerId);
+
+fn start_crank(
+    rooms: Arc<Mutex<Rooms>>,
+    record: Option<Box<dyn Write + Send>>,
+) -> Result<(CrankHandle<RoomMachine>, mpsc::Receiver<Stalled>), StartError> {
+    let (sender, stalled) = mpsc::channel(256);
+    let mut crank = Crank::new()
+        .on_event(move |node, _, event| {
+            if let DrEvent::Stalled { peer } = event {
+                // If it is full, whoever stalls next time is let go next time.
+                let _ = sender.try_send((node, peer));
+            }
+        })
+        .on_gone(move |node, peer, closed: &Closed| {
+            if closed.code() != Some(CloseCode::Replaced) {
+                rooms.lock().unwrap_or_else(PoisonError::into_inner).went(node, peer);
+            }
+        });
+    if let Some(writer) = record {
+        crank = crank.record(Recording::start(writer, RECORDED, 0)?);
+    }
+    Ok((crank.start().map_err(StartError::Thread)?, stalled))
+}
+
+async fn let_stalled_go(shared: Arc<Shared>, mut stalled: mpsc::Receiver<Stalled>) {
+    while let Some((node, peer)) = stalled.recv().await {
+        let _ = shared.crank.detach(node, peer, CloseCode::TooSlow);
+    }
+}
+
+async fn look_after_certificates(shared: Arc<Shared>) {
+    loop {
+        tokio::time::sleep(CERTIFICATE_PERIOD).await;
+        if let Err(error) = shared.look_after_certificate() {
+            tracing::error!("the certificate could not be renewed, the former one stays: {error}");
+        }
+    }
+}
+
+/// Whose tokens are let in. A key file that is missing is made, so that a relay starts at once.
+fn issuer(config: &RelayConfig) -> Result<IssuerId, StartError> {
+    if let Some(issuer) = config.issuer.as_deref().and_then(|issuer| IssuerId::parse(issuer).ok()) {
+        return Ok(issuer);
+    }
+    match IssuerKey::load(&config.token_key) {
+        Err(KeyFileError::Missing { .. }) => {
+            let key = IssuerKey::generate();
+            key.save(&config.token_key)?;
+            Ok(key.id())
+        }
+        key => Ok(key?.id()),
+    }
+}
+
+fn serving(config: &RelayConfig) -> Result<Serving, StartError> {
+    let now = unix_seconds();
+    Ok(match &config.certificate {
+        None => Serving::Own(Rotation::start(Vec::new(), now)?),
+        Some(files) => Serving::Files(Box::new(Certificate::from_pem_files(&files.chain, &files.key, now)?)),
+    })
+}

@@ -1,0 +1,35 @@
+//! What a relay tells a player when it lets it in: the greeting of the reliable stream.
+
+use evenkeel_core::{Malformed, PeerId, Reader, Span, Varint, Wire};
+
+/// The relay, as its players know it.
+pub const RELAY: PeerId = PeerId(0);
+
+const VERSION: u8 = 1;
+
+/// The greeting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Welcome {
+    /// Who the player is in its room; its entities' names are [made of it](evenkeel_dr::EntityId::of).
+    pub player: PeerId,
+    /// The room's tick: at most one datagram each way in it, where what there is to say fits.
+    pub tick: Span,
+}
+
+impl Wire for Welcome {
+    fn emit(&self, bytes: &mut Vec<u8>) {
+        bytes.push(VERSION);
+        Varint(u64::from(self.player.0)).emit(bytes);
+        Varint(self.tick.as_nanos().max(0) as u64).emit(bytes);
+    }
+
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        match reader.read::<u8>()? {
+            VERSION => {}
+            other => return Err(Malformed::Version(other)),
+        }
+        let player = u32::try_from(reader.read::<Varint>()?.0).map_err(|_| Malformed::Field)?;
+        let tick = i64::try_from(reader.read::<Varint>()?.0).map_err(|_| Malformed::Field)?;
+        Ok(Self { player: PeerId(player), tick: Span::from_nanos(tick) })
+    }
+}

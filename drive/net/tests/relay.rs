@@ -1,0 +1,243 @@
+//! Players in a room, over real sockets.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use evenkeel_core::clock::{FollowerClock, ServerClock};
+use evenkeel_core::transcript::{Transcript, replay};
+use evenkeel_core::{Reader, Vec3};
+use evenkeel_dr::{DrConfig, DrPeer, DrRelay, EntityId, MotionState};
+use evenkeel_net::relay::RoomReport;
+use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
+use evenkeel_net::transport::{CloseCode, ConnectError};
+use evenkeel_net::{Client, ClientConfig, ClientError, RELAY, RelayConfig, RelayServer, Status};
+use tokio::runtime::Runtime;
+
+/// A relay with a runtime of its own, as a program has it.
+struct Relay {
+    runtime: Runtime,
+    server: Option<RelayServer>,
+    key: IssuerKey,
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text).expect("a name")
+}
+
+impl Relay {
+    fn start(change: impl FnOnce(&mut RelayConfig), record: Option<Box<dyn Write + Send>>) -> Self {
+        let runtime = Runtime::new().expect("a runtime");
+        let key = IssuerKey::generate();
+        let mut config = RelayConfig {
+            listen: vec![(Ipv4Addr::LOCALHOST, 0).into(), (Ipv6Addr::LOCALHOST, 0).into()],
+            http: vec![(Ipv4Addr::LOCALHOST, 0).into()],
+            issuer: Some(key.id().to_string()),
+            token_key: PathBuf::from("/nonexistent"),
+            ..RelayConfig::default()
+        };
+        change(&mut config);
+        let server = runtime.block_on(RelayServer::start(config, record)).expect("it starts");
+        Self { runtime, server: Some(server), key }
+    }
+
+    fn server(&self) -> &RelayServer {
+        self.server.as_ref().expect("it runs")
+    }
+
+    fn token(&self, room: &str, player: &str) -> String {
+        self.key.sign(&Claims::issue(name(room), name(player), unix_seconds(), 60))
+    }
+
+    fn config(&self, room: &str, token: &str) -> ClientConfig {
+        let address = self.server().addresses()[0];
+        ClientConfig::pinned(&format!("https://{address}/{room}"), token, &self.server().hashes())
+    }
+
+    fn player(&self, room: &str, player: &str) -> Client {
+        Client::connect(self.config(room, &self.token(room, player))).expect("it is let in")
+    }
+
+    fn report(&self, room: &str) -> Option<RoomReport> {
+        self.runtime.block_on(self.server().report(&name(room)))
+    }
+
+    fn stop(&mut self) {
+        if let Some(server) = self.server.take() {
+            self.runtime.block_on(server.stop());
+        }
+    }
+}
+
+/// Waits until it is so, for a while.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(10), "{what}");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+fn at(x: f64) -> MotionState {
+    MotionState { position: Vec3::xy(x, 0.0), velocity: Vec3::xy(3.0, 0.0), ..MotionState::default() }
+}
+
+/// Two players who see each other move.
+fn play(ada: &mut Client, bob: &mut Client, ticks: u32) {
+    for tick in 0..ticks {
+        ada.observe(&[(0, at(f64::from(tick)))]);
+        bob.observe(&[(0, at(-f64::from(tick))), (1, at(100.0))]);
+        sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn two_players_see_each_other_and_the_relay_keeps_the_books() {
+    let mut relay = Relay::start(|_| {}, None);
+    let (mut ada, mut bob) = (relay.player("arena", "ada"), relay.player("arena", "bob"));
+    until("they see each other", || {
+        play(&mut ada, &mut bob, 5);
+        ada.others().len() == 2 && bob.others().len() == 1
+    });
+    assert_eq!(bob.others()[0].entity, EntityId::of(ada.player().expect("she is in"), 0));
+    assert!(ada.clock_error_max().expect("it is fixed").as_secs_f64() < 5e-3);
+    until("the first reports are in", || {
+        play(&mut ada, &mut bob, 5);
+        relay
+            .report("arena")
+            .is_some_and(|room| room.players.iter().all(|player| player.delay_ms[0].is_some()))
+    });
+    let room = relay.report("arena").expect("there is one");
+    let names: Vec<_> = room.players.iter().map(|player| player.name.as_str()).collect();
+    assert_eq!(names, ["ada", "bob"]);
+    assert_eq!(relay.report("elsewhere"), None);
+    bob.end(1);
+    until("she hears of the end", || ada.others().len() == 1);
+    drop(bob);
+    until("and of his leaving", || ada.others().is_empty());
+    assert_eq!(relay.report("arena").expect("there is one").players.len(), 1);
+    relay.stop();
+}
+
+#[test]
+fn a_session_over_real_sockets_replays_to_the_byte() {
+    let files: [Arc<Mutex<Vec<u8>>>; 2] = Default::default();
+    let tape = |index: usize| -> Box<dyn Write + Send> { Box::new(Tape(files[index].clone())) };
+    let mut relay = Relay::start(|_| {}, Some(tape(0)));
+    let mut config = relay.config("arena", &relay.token("arena", "ada"));
+    config.record = Some(tape(1));
+    let mut ada = Client::connect(config).expect("she is let in");
+    let mut bob = relay.player("arena", "bob");
+    until("they see each other", || {
+        play(&mut ada, &mut bob, 20);
+        !ada.others().is_empty() && !bob.others().is_empty()
+    });
+    play(&mut ada, &mut bob, 100);
+    relay.stop();
+    drop((ada, bob));
+    let config = |bytes: &[u8]| Reader::new(bytes).read::<DrConfig>();
+    let recorded = files.map(|file| std::mem::take(&mut *file.lock().expect("nobody panicked")));
+    let open = |index: usize| Transcript::open(&recorded[index]).expect("it is a transcript");
+    let relayed =
+        replay(open(0), |_, bytes| Ok(DrRelay::with_clock(&config(bytes)?, ServerClock::default())));
+    assert!(relayed.as_ref().is_ok_and(|done| done.calls > 100 && done.transmits > 100), "{relayed:?}");
+    let played = replay(open(1), |_, bytes| {
+        Ok(DrPeer::<FollowerClock>::with_clock(&config(bytes)?, FollowerClock::new(RELAY)))
+    });
+    assert!(played.as_ref().is_ok_and(|done| done.calls > 100 && done.transmits > 50), "{played:?}");
+}
+
+/// Keeps what is recorded.
+struct Tape(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Tape {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("nobody panicked").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn whoever_has_no_good_token_is_told_why() {
+    let relay = Relay::start(|_| {}, None);
+    let refusal = |token: &str, room: &str| match Client::connect(relay.config(room, token)) {
+        Err(ClientError::Connect(ConnectError::Refused(reason))) => (reason.code, reason.words().to_owned()),
+        other => panic!("{other:?}"),
+    };
+    let (code, words) = refusal("", "arena");
+    assert_eq!(code, CloseCode::TokenRefused);
+    assert!(words.contains("there is no token"), "{words}");
+    let expired = relay.key.sign(&Claims::issue(name("arena"), name("ada"), unix_seconds() - 400, 100));
+    assert!(refusal(&expired, "arena").1.contains("expired 5 minutes ago"));
+    let foreign = IssuerKey::generate().sign(&Claims::issue(name("arena"), name("ada"), unix_seconds(), 60));
+    assert!(refusal(&foreign, "arena").1.contains("signed by another key"));
+    assert!(refusal(&relay.token("arena", "ada"), "pit").1.contains("for the room arena"));
+    assert!(relay.report("arena").is_none(), "nobody made a room");
+}
+
+#[test]
+fn the_same_player_again_replaces_itself_and_keeps_its_number() {
+    let relay = Relay::start(|_| {}, None);
+    let first = relay.player("arena", "ada");
+    let number = first.player();
+    let second = relay.player("arena", "ada");
+    assert_eq!(second.player(), number);
+    until(
+        "the first is told",
+        || matches!(first.status(), Status::Over(words) if words.contains("replaced by a newer connection")),
+    );
+    drop(first);
+    sleep(Duration::from_millis(50));
+    assert_eq!(relay.report("arena").expect("there is one").players.len(), 1);
+}
+
+#[test]
+fn players_come_back_by_themselves_when_the_relay_does() {
+    let mut relay = Relay::start(|_| {}, None);
+    let address = relay.server().addresses()[0];
+    let (ada, bob) = (relay.player("arena", "ada"), relay.player("arena", "bob"));
+    relay.stop();
+    until(
+        "they are told",
+        || matches!(ada.status(), Status::Connecting(Some(words)) if words.contains("shutting down")),
+    );
+    // The same certificate is not to be had again, so neither are they let in: they keep trying, and say why not.
+    let again = Relay::start(|config| config.listen = vec![address], None);
+    until(
+        "they say why they can't",
+        || matches!(bob.status(), Status::Connecting(Some(words)) if words.contains("does not match the pinned hash")),
+    );
+    drop((ada, bob, again));
+}
+
+#[test]
+fn a_vector_beyond_the_rooms_limits_is_rejected_and_counted() {
+    let relay = Relay::start(|config| config.room.speed_max = 10.0, None);
+    let (mut ada, mut bob) = (relay.player("arena", "ada"), relay.player("arena", "bob"));
+    let racing = MotionState { velocity: Vec3::xy(50.0, 0.0), ..MotionState::default() };
+    until("it is counted", || {
+        ada.observe(&[(0, racing)]);
+        bob.observe(&[(0, at(1.0))]);
+        relay.report("arena").expect("there is one").players[0].rejected > 0 && !ada.others().is_empty()
+    });
+    assert!(bob.others().is_empty());
+}
+
+#[test]
+fn a_full_room_says_so() {
+    let relay = Relay::start(|config| config.room.players_max = 1, None);
+    let ada = relay.player("arena", "ada");
+    let token = relay.token("arena", "bob");
+    match Client::connect(relay.config("arena", &token)) {
+        Err(ClientError::Connect(ConnectError::Refused(reason))) => assert_eq!(reason.code, CloseCode::Full),
+        other => panic!("{other:?}"),
+    }
+    drop(ada);
+}
