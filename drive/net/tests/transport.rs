@@ -249,6 +249,16 @@ fn a_killed_relay_is_noticed_in_bounded_time() {
 }
 
 #[tokio::test]
+async fn a_closed_listener_cuts_off_who_is_left_and_ends() {
+    let mut relay = Relay::local();
+    let (_served, client) = soon(relay.pair()).await;
+    relay.listener.handle().close();
+    soon(client.closed()).await;
+    assert!(soon(relay.listener.accept()).await.is_none());
+    soon(relay.listener.handle().wait_idle()).await;
+}
+
+#[tokio::test]
 async fn another_certificate_is_served_without_a_restart() {
     let mut relay = Relay::local();
     let (served, _client) = soon(relay.pair()).await;
