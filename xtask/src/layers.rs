@@ -40,7 +40,7 @@ const RULES: [Rule; 9] = [
     Rule { name: "evenkeel-lab",   outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-link", "evenkeel-sim", "evenkeel-net", "evenkeel-games"] },
     Rule { name: "evenkeel",       outside: Outside::Any,
-           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-link", "evenkeel-net", "evenkeel-games", "evenkeel-lab"] },
+           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-net", "evenkeel-games", "evenkeel-lab"] },
     Rule { name: "xtask",          outside: Outside::Any, ours: &[] },
 ];
 

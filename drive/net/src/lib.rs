@@ -10,6 +10,39 @@
 //!
 //! - [`relay`]: rooms behind a listener, their API and metrics.
 //! - [`client`]: a player in a few calls; [`dial`]: the way to the relay, and back to it.
+//!
+//! ```
+//! use std::time::Duration;
+//! use evenkeel_net::certificate::Certificate;
+//! use evenkeel_net::transport::{CloseCode, Limits, Listener, Trust, connect};
+//! use evenkeel_net::token::unix_seconds;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let certificate = Certificate::self_signed(&[], unix_seconds())?;
+//! let mut listener = Listener::bind(&["127.0.0.1:0".parse()?], &certificate, Limits::default())?;
+//! let url = format!("https://{}/room", listener.local_addresses()[0]);
+//! let trust = Trust::Pinned(vec![certificate.hash()]);
+//!
+//! let relay = async {
+//!     let request = listener.accept().await.expect("a client");
+//!     assert_eq!(request.path(), "/room");
+//!     let connection = request.accept(b"").await.expect("let in");
+//!     // A crank would take it now: `crank.attach(node, peer, connection)`.
+//!     connection.send_reliable(b"welcome".to_vec()).expect("sent");
+//!     connection.close_gently(CloseCode::ShuttingDown, Duration::from_secs(1)).await
+//! };
+//! let client = async {
+//!     let connection = connect(&url, None, &trust, Limits::default()).await.expect("connected");
+//!     let mut reader = connection.take_reader().expect("the first call");
+//!     assert_eq!(reader.next().await.expect("a message"), b"welcome");
+//!     connection.closed().await.to_string()
+//! };
+//! let (_, ended) = tokio::join!(relay, client);
+//! assert_eq!(ended, "closed by the other side: the relay is shutting down");
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod certificate;
 pub mod client;

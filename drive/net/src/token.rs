@@ -18,7 +18,7 @@
 
 mod keys;
 
-pub use keys::{IssuerId, IssuerKey, KeyFileError};
+pub use keys::{IssuerId, IssuerKey, KeyFileError, NotAnIssuer};
 
 use std::fmt;
 

@@ -114,6 +114,21 @@ async fn a_full_relay_says_so() {
 }
 
 #[tokio::test]
+async fn clients_are_turned_away_while_too_many_are_coming_in() {
+    let limits = Limits { handshakes_max: 1, ..Limits::default() };
+    let mut relay = Relay::start(&["127.0.0.1:0"], limits);
+    let (url, trust) = (relay.url(), relay.trust());
+    let first = tokio::spawn(async move { connect(&url, None, &trust, limits).await });
+    let request = soon(relay.listener.accept()).await.expect("the first");
+    let error = soon(relay.connect()).await.expect_err("the second");
+    assert!(matches!(error, ConnectError::Refused(reason) if reason.code == CloseCode::Full));
+    let served = soon(request.accept()).await.expect("let in");
+    soon(first).await.expect("no panic").expect("connected");
+    served.close(CloseCode::Done);
+    soon(relay.pair()).await;
+}
+
+#[tokio::test]
 async fn nobody_at_the_address_is_said_in_bounded_time() {
     let unused = std::net::UdpSocket::bind("127.0.0.1:0").expect("bound");
     let url = format!("https://{}/", unused.local_addr().expect("an address"));
@@ -246,6 +261,16 @@ fn a_killed_relay_is_noticed_in_bounded_time() {
     assert_eq!(closed, Closed::Silent);
     assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
     std::mem::forget(alive);
+}
+
+#[tokio::test]
+async fn a_closed_listener_cuts_off_who_is_left_and_ends() {
+    let mut relay = Relay::local();
+    let (_served, client) = soon(relay.pair()).await;
+    relay.listener.handle().close();
+    soon(client.closed()).await;
+    assert!(soon(relay.listener.accept()).await.is_none());
+    soon(relay.listener.handle().wait_idle()).await;
 }
 
 #[tokio::test]

@@ -67,7 +67,8 @@ impl Bucket {
         self.messages = (self.messages + seconds * messages_rate).min(messages_rate * BURST_SECONDS);
         self.bytes = (self.bytes + seconds * bytes_rate).min(bytes_rate * BURST_SECONDS);
         self.excess = (self.excess - seconds).max(0.0);
-        let bytes = bytes as f64;
+        // One that is longer than the bucket passes when the bucket is full, or it would wait for ever.
+        let bytes = (bytes as f64).min(bytes_rate * BURST_SECONDS);
         if self.messages >= 1.0 && self.bytes >= bytes {
             self.messages -= 1.0;
             self.bytes -= bytes;
@@ -129,6 +130,14 @@ mod tests {
     fn a_flood_is_told_from_a_burst() {
         assert_eq!(passed(800, 0.0, 10), (100, false));
         assert!(passed(10_000, 0.01, 10).1);
+    }
+
+    #[test]
+    fn a_message_that_is_longer_than_the_bucket_passes_in_the_end() {
+        let mut bucket = Bucket::new(ALLOWANCE, at(0));
+        assert_eq!(bucket.offer(at(0), 50_000), Verdict::Pass);
+        assert!(matches!(bucket.offer(at(500), 50_000), Verdict::Over(_)));
+        assert_eq!(bucket.offer(at(1_000), 50_000), Verdict::Pass);
     }
 
     #[test]

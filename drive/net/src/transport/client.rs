@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quinn::crypto::rustls::QuicClientConfig;
-use quinn::{ConnectionError, Endpoint, EndpointConfig, TokioRuntime};
+use quinn::{ConnectionError, Endpoint, EndpointConfig, TokioRuntime, TransportErrorCode};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use url::{Host, Url};
@@ -14,7 +14,7 @@ use web_transport_quinn::Session;
 
 use super::connection::Connection;
 use super::limits::Limits;
-use super::reason::{CloseReason, Closed};
+use super::reason::{CloseCode, CloseReason, Closed};
 use super::request::TOKEN;
 use super::trust::{Seen, Trust};
 use super::{PREAMBLE, socket};
@@ -173,6 +173,12 @@ impl Attempt {
         }
         match error {
             ConnectionError::TimedOut => ConnectError::NobodyAnswers { address: self.address.to_string() },
+            // So quinn turns clients away while too many are coming in.
+            ConnectionError::ConnectionClosed(close)
+                if close.error_code == TransportErrorCode::CONNECTION_REFUSED =>
+            {
+                ConnectError::Refused(CloseCode::Full.into())
+            }
             // The TLS alerts of QUIC, of which those about certificates are what a client raises itself.
             ConnectionError::TransportError(error) if (0x100..0x200).contains(&u64::from(error.code)) => {
                 ConnectError::Untrusted(error.reason.clone())

@@ -5,14 +5,14 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Endpoint, EndpointConfig, Incoming, TokioRuntime};
+use quinn::{Endpoint, EndpointConfig, Incoming, TokioRuntime, VarInt};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
 use super::limits::Limits;
-use super::reason::CloseCode;
+use super::reason::{CloseCode, CloseReason};
 use super::request::Request;
 use super::socket;
 use crate::certificate::Certificate;
@@ -143,6 +143,16 @@ impl ListenerHandle {
     pub fn stop_accepting(&self) {
         for endpoint in self.endpoints.iter() {
             endpoint.set_server_config(None);
+        }
+    }
+
+    /// Ends the listener: whoever is still connected is cut off, [`Listener::accept`] says `None`, the ports are free.
+    pub fn close(&self) {
+        let reason = CloseReason::from(CloseCode::ShuttingDown);
+        let number = web_transport_quinn::proto::error_to_http3(reason.code.number());
+        let code = VarInt::from_u64(number).unwrap_or_default();
+        for endpoint in self.endpoints.iter() {
+            endpoint.close(code, reason.words().as_bytes());
         }
     }
 
