@@ -15,8 +15,8 @@ pub mod median;
 mod output;
 mod probes;
 pub mod server;
-mod shift;
 mod slewed;
+mod sudden;
 
 pub use band::Band;
 pub use delays::{Delays, OneWay};

@@ -1,0 +1,7 @@
+//! The session clock in the simulator: what it is off by, and what others would be off by with the same exchanges.
+
+pub mod filters;
+pub mod node;
+pub mod run;
+
+pub use run::{Look, Setting, run};
