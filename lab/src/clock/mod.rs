@@ -3,5 +3,6 @@
 pub mod filters;
 pub mod node;
 pub mod run;
+pub(crate) mod study;
 
 pub use run::{Look, Setting, run};
