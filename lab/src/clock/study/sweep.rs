@@ -17,7 +17,7 @@ pub(super) const SKEWS_PPM: [f64; 7] = [-150.0, -100.0, -50.0, 0.0, 50.0, 100.0,
 
 /// From when on the error counts: the window is full then.
 const SETTLED: Span = Span::from_secs(30);
-const DURATION: Span = Span::from_secs(90);
+const DURATION: Span = Span::from_secs(210);
 const EVERY: Span = Span::from_millis(250);
 /// The most that the specification allows ours to be off, at the 95th percentile, with 20 ms of jitter.
 const BAR_MS: f64 = 0.2;
@@ -160,7 +160,7 @@ pub(super) fn jitter(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
         title: "Averages follow the jitter, the hull does not".to_owned(),
         caption: format!(
             "20 ms each way, exponential jitter on the way up only, 30 ppm of skew, 10 probes/s, window 30 s; error of \
-             the estimate from 30 to 90 s; {}. Bands: one standard deviation over the runs.",
+             the estimate from 30 to 210 s; {}. Bands: one standard deviation over the runs.",
             setup.seeds_in_words()
         ),
         plots: sweep.plots("mean jitter on the way up (ms)"),
@@ -190,7 +190,7 @@ pub(super) fn skew(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
         title: "The hull finds the skew; the least round trip grows old by it".to_owned(),
         caption: format!(
             "20 ms each way, exponential jitter of 20 ms on the way up only, 10 probes/s, window 30 s; error of the \
-             estimate from 30 to 90 s; {}. Bands: one standard deviation over the runs.",
+             estimate from 30 to 210 s; {}. Bands: one standard deviation over the runs.",
             setup.seeds_in_words()
         ),
         plots: sweep.plots("skew (ppm)"),
