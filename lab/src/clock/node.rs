@@ -2,17 +2,19 @@
 
 use evenkeel_core::clock::{Hull, OffsetEstimator};
 use evenkeel_core::{
-    Channel, ClockEvent, ClockFrame, Endpoint, FollowerClock, LocalTime, PeerChange, PeerId, Reader,
-    Rejected, ServerClock, SessionClock, Wire,
+    Channel, ClockEvent, ClockFrame, Endpoint, FollowerClock, LocalTime, MedianClock, PeerChange, PeerId,
+    Reader, Rejected, ServerClock, SessionClock, Wire,
 };
 
-/// The server, or one that follows it.
+/// The server, one that follows it, or one among peers.
 #[derive(Debug)]
 pub enum ClockNode<E = Hull> {
     /// Its own time is the session's.
     Server(Box<ServerClock>),
     /// Follows the server's with this estimator.
     Follower(Box<FollowerClock<E>>),
+    /// One of several without a server.
+    Peer(Box<MedianClock>),
 }
 
 impl<E: OffsetEstimator> ClockNode<E> {
@@ -20,7 +22,7 @@ impl<E: OffsetEstimator> ClockNode<E> {
     #[must_use]
     pub const fn follower(&self) -> Option<&FollowerClock<E>> {
         match self {
-            Self::Server(_) => None,
+            Self::Server(_) | Self::Peer(_) => None,
             Self::Follower(clock) => Some(clock),
         }
     }
@@ -32,6 +34,7 @@ impl<E: OffsetEstimator> ClockNode<E> {
         match self {
             Self::Server(clock) => &**clock,
             Self::Follower(clock) => &**clock,
+            Self::Peer(clock) => &**clock,
         }
     }
 
@@ -42,6 +45,7 @@ impl<E: OffsetEstimator> ClockNode<E> {
         match self {
             Self::Server(clock) => &mut **clock,
             Self::Follower(clock) => &mut **clock,
+            Self::Peer(clock) => &mut **clock,
         }
     }
 }
@@ -59,10 +63,15 @@ impl<E: OffsetEstimator + 'static> Endpoint for ClockNode<E> {
         _: Channel,
         bytes: &[u8],
     ) -> Result<(), Rejected> {
+        // All of it is read before any of it is believed.
         let mut reader = Reader::new(bytes);
-        let frame: ClockFrame = reader.read()?;
-        reader.finish()?;
-        self.clock_mut().handle_frame(now, from, &frame);
+        let mut frames = Vec::new();
+        while frames.is_empty() || !reader.is_empty() {
+            frames.push(reader.read::<ClockFrame>()?);
+        }
+        for frame in &frames {
+            self.clock_mut().handle_frame(now, from, frame);
+        }
         Ok(())
     }
 
@@ -75,9 +84,11 @@ impl<E: OffsetEstimator + 'static> Endpoint for ClockNode<E> {
     fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
         let clock = self.clock_mut();
         while let Some(to) = clock.poll_due(now) {
-            if let Some(frame) = clock.poll_frame(now, to) {
-                bytes.clear();
+            bytes.clear();
+            while let Some(frame) = clock.poll_frame(now, to) {
                 frame.emit(bytes);
+            }
+            if !bytes.is_empty() {
                 return Some((to, Channel::Datagram));
             }
         }
