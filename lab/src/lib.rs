@@ -2,6 +2,7 @@
 //!
 //! - [`scenario`]: a scenario file, checked; [`batch`] runs all of its policies and seeds.
 //! - [`dr`]: one run: a world from a scenario, and the simulator's own truth beside the sender's ledger.
+//! - [`clock`]: one run of a session clock beside the true time.
 //! - [`papers`]: figure by figure, with the [`claims`] that the papers make and what became of them.
 //! - [`report`]: one folder that opens offline in a browser.
 //!
@@ -21,6 +22,7 @@
 
 pub mod batch;
 pub mod claims;
+pub mod clock;
 pub mod dr;
 pub mod figure;
 pub mod files;

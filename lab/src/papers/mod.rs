@@ -6,5 +6,5 @@ pub mod study;
 
 pub use study::{Group, Paper, Setup, UnknownKey, run_selected, select};
 
-/// Every paper whose figures can be re-run.
-pub const PAPERS: &[Paper] = &[banavar05::PAPER, aggarwal05::PAPER];
+/// Every paper whose figures can be re-run, and the studies of our own that are made in the same way.
+pub const PAPERS: &[Paper] = &[banavar05::PAPER, aggarwal05::PAPER, crate::clock::study::STUDY];

@@ -3,7 +3,7 @@
 mod bench;
 
 use bench::{Bench, MS, Node};
-use evenkeel_core::clock::{SLEW_PPB_MAX, SessionClock};
+use evenkeel_core::clock::{Hull, SLEW_PPB_MAX, SessionClock};
 use evenkeel_core::{
     ClockEvent, ClockFrame, FollowerClock, LocalTime, PeerChange, PeerId, ServerClock, SessionTime, Span,
 };
@@ -18,7 +18,7 @@ const JITTERY: Delay = |_, _| (20, 10.0);
 
 fn pair(seed: u64, skew_ppm: i64, delay: Delay) -> Bench<dyn SessionClock> {
     let server: Node<dyn SessionClock> = Node::new(Box::<ServerClock>::default(), 3_000 * MS, 20);
-    let clock = Box::new(FollowerClock::<evenkeel_core::clock::Hull>::new(SERVER));
+    let clock = Box::new(FollowerClock::<Hull>::new(SERVER));
     let follower: Node<dyn SessionClock> = Node::new(clock, -70_000 * MS, skew_ppm);
     Bench::new(seed, vec![server, follower], delay)
 }
@@ -153,10 +153,41 @@ fn a_server_that_joins_again_starts_a_new_session() {
 }
 
 #[test]
+fn a_probe_rides_on_a_datagram_that_leaves_shortly_before_it_is_due() {
+    let mut clock = FollowerClock::<Hull>::new(SERVER);
+    let at = |millis: i64| LocalTime::from_nanos(millis * MS);
+    assert_eq!((clock.poll_due(at(0)), clock.poll_timeout()), (None, None), "nobody is there to ask");
+    clock.handle_peer(at(0), JOINED);
+    assert_eq!((clock.poll_timeout(), clock.poll_due(at(0))), (Some(at(0)), Some(SERVER)));
+    assert_eq!(clock.poll_due(at(0)), None, "it is named once");
+    assert_eq!(clock.poll_frame(at(1), PeerId(7)), None, "only the server is asked");
+    assert!(clock.poll_frame(at(1), SERVER).is_some());
+    // In a burst one is due every 20 ms, and may be 5 ms early.
+    assert_eq!(clock.poll_frame(at(15), SERVER), None);
+    assert!(clock.poll_frame(at(16), SERVER).is_some());
+    assert_eq!((clock.poll_due(at(35)), clock.poll_timeout()), (None, Some(at(36))));
+    assert_eq!(clock.poll_due(at(36)), Some(SERVER));
+}
+
+#[test]
+fn a_server_that_never_answers_is_not_pestered() {
+    let mut bench = pair(9, 0, STEADY);
+    bench.nodes[0].is_connected = false;
+    bench.run(60_000, |_| ());
+    let now = bench.nodes[1].local(bench.now);
+    let mut probes = 0;
+    for millis in 0..10_000 {
+        let now = now + Span::from_millis(millis);
+        if bench.nodes[1].clock.poll_due(now).is_some() {
+            probes += i32::from(bench.nodes[1].clock.poll_frame(now, SERVER).is_some());
+        }
+    }
+    assert!((95..=101).contains(&probes), "{probes} in ten seconds");
+}
+
+#[test]
 fn both_ways_are_measured_on_their_own() {
-    let server = Box::<ServerClock>::default();
-    let mut clock = FollowerClock::<evenkeel_core::clock::Hull>::new(SERVER);
-    drop(server);
+    let mut clock = FollowerClock::<Hull>::new(SERVER);
     let at = |millis: i64| LocalTime::from_nanos(millis * MS);
     clock.handle_peer(at(0), JOINED);
     for exchange in 0..50 {
@@ -182,7 +213,7 @@ fn both_ways_are_measured_on_their_own() {
 
 #[test]
 fn echoes_that_cannot_be_are_counted_and_change_nothing() {
-    let mut clock = FollowerClock::<evenkeel_core::clock::Hull>::new(SERVER);
+    let mut clock = FollowerClock::<Hull>::new(SERVER);
     let at = |millis: i64| LocalTime::from_nanos(millis * MS);
     clock.handle_peer(at(0), JOINED);
     let echo = |probe, held| ClockFrame::Echo { probe, arrived: SessionTime::default(), held };
@@ -206,7 +237,7 @@ proptest! {
     fn hostile_echoes_never_panic_and_never_turn_time_back(
         echoes in prop::collection::vec((0..400 * MS, any::<i64>(), 0..400 * MS, any::<bool>()), 20..200),
     ) {
-        let mut clock = FollowerClock::<evenkeel_core::clock::Hull>::new(SERVER);
+        let mut clock = FollowerClock::<Hull>::new(SERVER);
         let mut now = LocalTime::from_nanos(0);
         clock.handle_peer(now, JOINED);
         let mut shown = None;

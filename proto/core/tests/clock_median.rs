@@ -69,6 +69,25 @@ fn one_who_comes_late_changes_it_and_time_still_never_runs_backwards() {
 }
 
 #[test]
+fn one_whose_clock_is_stepped_does_not_disturb_the_others() {
+    let offsets = [-400 * MS, -200 * MS, 0, 300 * MS, 900 * MS];
+    let mut bench = Bench::new(4, peers(&offsets, 0), |_, _| (20, 3.0));
+    bench.run(5_000, |_| ());
+    bench.nodes.iter_mut().for_each(|node| node.events.clear());
+    bench.nodes[4].offset += 5_000 * MS;
+    bench.run(10_000, |bench| {
+        for node in 0..4 {
+            let shown = bench.session(node).expect("a session time").as_nanos() - bench.now;
+            assert!(shown.abs() < 3 * MS, "{shown}");
+        }
+    });
+    assert!(bench.nodes[..4].iter().all(|node| node.events.is_empty()));
+    // Its own session time would have run backwards, so it was absent.
+    assert_eq!(bench.nodes[4].events[0], ClockEvent::Lost);
+    assert!(bench.session(4).is_some_and(|shown| (shown.as_nanos() - bench.now).abs() < 3 * MS));
+}
+
+#[test]
 fn alone_there_is_no_session() {
     let mut bench = Bench::new(3, peers(&[0, 0], 0), |_, _| (20, 0.0));
     bench.run(1_000, |_| ());

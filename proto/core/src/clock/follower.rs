@@ -1,8 +1,12 @@
 //! The clock of a peer that follows one server: it asks, bounds the offset, and shows the server's time.
 //!
 //! The first exchanges are made in a burst; after [`FIXING`] of them there is a session time. When the estimator breaks
-//! (a step of a clock), what is shown goes on for as long as the next burst takes, and is then slewed, jumps, or is
-//! absent: see [`Output`](super::output).
+//! (a step of a clock), what is shown goes on for as long as the next burst takes.
+//!
+//! An estimate that moved by at most [`SLEW_MAX`](super::SLEW_MAX) is slewed to. One that moved by more is jumped to if
+//! it lies ahead. If it lies behind, there is no session time until the estimate has caught up with what was shown last,
+//! however far that is: within one connection a time is never shown twice. An application that does not want to wait
+//! connects anew.
 
 use super::delays::Delays;
 use super::exchange::{Observed, OffsetEstimator};
@@ -100,7 +104,10 @@ impl<E: OffsetEstimator> FollowerClock<E> {
                 connection.delays.forget_ways();
             }
         }
-        connection.heard = Some(now);
+        // The first answer of a server that was silent may come when no burst is left.
+        if connection.heard.replace(now).is_none() {
+            connection.probes.hurry(now);
+        }
         if connection.exchanges < FIXING {
             return self.output.doubt(band);
         }

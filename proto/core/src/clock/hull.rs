@@ -14,8 +14,8 @@
 //! the gap between the hulls as a function of the slope, which is concave and piecewise linear, so the steps are exact
 //! and few. And since it is the same line for all later times, asking again at a later time costs nothing.
 //!
-//! If no line is feasible, or if both bounds moved together, a clock was stepped. The spec drops the older half
-//! then, and again until a line is feasible.
+//! If no line is feasible, or if a bound moved suddenly (see `sudden.rs`), a clock was stepped. The spec drops the
+//! older half then, and again until a line is feasible.
 // Deviation: all is dropped, also what was sent before the break was noticed. A half that is feasible again may still
 // hold exchanges from before the step, and its interval would not be certified.
 
@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 use super::band::{Band, SKEW_PPB_MAX};
 use super::chain::{Chain, Corner, Slope};
 use super::exchange::{Exchange, Observed, OffsetEstimator};
-use super::shift::has_shifted;
+use super::sudden::is_sudden;
 use crate::time::{LocalTime, Span};
 
 /// Exchanges that returned longer ago are forgotten (once a second, so some are up to a second older). Over this time
@@ -53,7 +53,9 @@ pub struct Hull {
     /// The b's, upside down, because a chain is a lower hull.
     below: Chain,
     band: Option<Band>,
-    /// Exchanges that were sent earlier may have a step in their middle.
+    /// The widest strip: its slope, and the points of the a's and the b's that bound it.
+    strip: Option<(Slope, Corner, Corner)>,
+    /// Exchanges that were sent by then may have a step in their middle.
     since: Option<LocalTime>,
 }
 
@@ -95,7 +97,7 @@ impl Hull {
     }
 
     /// The band of all feasible lines after `now`; `None` if there is no such line.
-    fn solve(&self, now: LocalTime) -> Option<Band> {
+    fn solve(&self, now: LocalTime, (widest, top, bottom): (Slope, Corner, Corner)) -> Option<Band> {
         let (steepest, a, _) = self.extreme(STEEPEST)?;
         let (flattest, _, b) = self.extreme(FLATTEST)?;
         if steepest.is_below(flattest) {
@@ -104,9 +106,7 @@ impl Hull {
         let low = Span::from_nanos(along(b, flattest, now, i128::div_euclid));
         let high = Span::from_nanos(along(a, steepest, now, div_ceil));
         let (low_ppb, high_ppb) = (ppb(flattest, i128::div_euclid), ppb(steepest, div_ceil));
-        let (widest, a, b) = self.widest()?;
-        let (top, bottom) =
-            (along(a, widest, now, i128::div_euclid), along(b, widest, now, i128::div_euclid));
+        let [top, bottom] = [top, bottom].map(|corner| along(corner, widest, now, i128::div_euclid));
         let best = Span::from_nanos(bottom + (top - bottom) / 2).clamp(low, high);
         let best_ppb = ppb(widest, i128::div_euclid).clamp(low_ppb, high_ppb);
         Some(Band { at: now, low, high, low_ppb, high_ppb, best, best_ppb })
@@ -136,6 +136,15 @@ impl Hull {
             }
             *(if run((a, b)) > 0 { &mut rising } else { &mut falling }) = (a, b);
         }
+    }
+
+    /// Whether an exchange beats the strip so far by more than jitter explains.
+    fn moved_suddenly(&self, exchange: &Exchange) -> bool {
+        let Some((slope, a, b)) = self.strip else { return false };
+        let top = Span::from_nanos(along(a, slope, exchange.sent, i128::div_euclid));
+        let bottom = Span::from_nanos(along(b, slope, exchange.returned, i128::div_euclid));
+        is_sudden(&self.exchanges, Exchange::upper, top - exchange.upper())
+            || is_sudden(&self.exchanges, Exchange::lower, exchange.lower() - bottom)
     }
 
     /// The points of the a's and the b's that lines of this slope touch.
@@ -175,31 +184,30 @@ impl Hull {
         self.above.clear();
         self.below.clear();
         self.insert(exchange);
-        self.band = self.solve(now).or(self.band);
+        self.band = self.widest().and_then(|strip| self.solve(now, strip)).or(self.band);
         self.above.clear();
         self.below.clear();
+        self.strip = None;
         self.since = Some(now);
     }
 }
 
 impl OffsetEstimator for Hull {
     fn observe(&mut self, exchange: &Exchange) -> Observed {
-        if self.since.is_some_and(|since| exchange.sent < since) {
+        if self.since.is_some_and(|since| exchange.sent <= since) {
             return Observed::Ignored;
         }
         self.prune(exchange.returned);
         self.insert(exchange);
-        self.exchanges.push_back(*exchange);
-        match self.solve(exchange.returned) {
-            Some(band) if !has_shifted(&self.exchanges) => {
-                self.band = Some(band);
-                Observed::Taken
-            }
-            _ => {
-                self.break_off(exchange);
-                Observed::Broke
-            }
+        self.strip = if self.moved_suddenly(exchange) { None } else { self.widest() };
+        let band = self.strip.and_then(|strip| self.solve(exchange.returned, strip));
+        if band.is_none() {
+            self.break_off(exchange);
+            return Observed::Broke;
         }
+        self.exchanges.push_back(*exchange);
+        self.band = band;
+        Observed::Taken
     }
 
     fn band(&self) -> Option<Band> {

@@ -37,19 +37,22 @@ struct Connection {
     joined: LocalTime,
     probes: Probes,
     hull: Hull,
+    /// Exchanges since the beginning or the last break.
     exchanges: u32,
+    /// What was known when there were enough of them; after a break it counts until there are enough again.
+    band: Option<Band>,
     heard: LocalTime,
 }
 
 impl Connection {
     fn new(now: LocalTime) -> Self {
-        Self { joined: now, probes: Probes::new(now), hull: Hull::default(), exchanges: 0, heard: now }
+        let (probes, hull) = (Probes::new(now), Hull::default());
+        Self { joined: now, probes, hull, exchanges: 0, band: None, heard: now }
     }
 
-    /// What it says of the peer's clock, once that is good enough and while it is fresh.
+    /// What it says of the peer's clock, while that is fresh.
     fn band(&self, now: LocalTime) -> Option<Band> {
-        let counts = self.exchanges >= FIXING && now - self.heard < WINDOW;
-        self.hull.band().filter(|_| counts)
+        self.band.filter(|_| now - self.heard < WINDOW)
     }
 }
 
@@ -93,9 +96,13 @@ impl MedianClock {
             }
         }
         peer.heard = now;
+        if peer.exchanges < FIXING {
+            return;
+        }
         if peer.exchanges == FIXING {
             peer.probes.relax();
         }
+        peer.band = peer.hull.band();
         self.steer();
     }
 }

@@ -2,6 +2,39 @@
 //!
 //! A clock is told when datagrams leave and what clock frames arrive, and puts its own frames into datagrams that leave
 //! anyway: so it needs no traffic of its own while there is other traffic, and its stamps are those of the datagram.
+//!
+//! - [`Synchronized`]: the clocks agree already.
+//! - [`ServerClock`] and [`FollowerClock`]: the server's time is the session's; who follows it bounds the offset by the
+//!   two-sided [`Hull`] and shows it without ever running backwards.
+//! - [`MedianClock`]: among peers, the median of all clocks.
+//!
+//! ```
+//! use evenkeel_core::clock::{FollowerClock, Hull, ServerClock, SessionClock};
+//! use evenkeel_core::{LocalTime, PeerChange, PeerId, SessionTime, Span};
+//!
+//! let (here, there) = (PeerId(1), PeerId(2));
+//! let joined = |peer| PeerChange::Joined { peer, datagram_max: 1_200 };
+//! let mut server = ServerClock::default();
+//! let mut follower = FollowerClock::<Hull>::new(there);
+//! let mut now = LocalTime::from_nanos(0);
+//! server.handle_peer(now, joined(here));
+//! follower.handle_peer(now, joined(there));
+//!
+//! // The server's clock is an hour ahead, and each way takes 10 ms.
+//! let (ahead, way) = (Span::from_secs(3_600), Span::from_millis(10));
+//! for _ in 0..8 {
+//!     assert_eq!(follower.session(now), None);
+//!     let probe = follower.poll_frame(now, there).expect("a probe is due");
+//!     server.handle_frame(now + ahead + way, here, &probe);
+//!     let echo = server.poll_frame(now + ahead + way, here).expect("it answers");
+//!     now += way + way;
+//!     follower.handle_frame(now, there, &echo);
+//! }
+//! let hour = SessionTime::from_nanos(now.as_nanos()) + ahead;
+//! assert!((follower.session(now).unwrap() - hour).abs() < Span::from_nanos(10));
+//! // A constant asymmetry cannot be seen, so nothing better than half of the round trip can be promised.
+//! assert!(follower.error_max(now).unwrap() >= way);
+//! ```
 
 mod answers;
 pub mod band;
@@ -15,8 +48,8 @@ pub mod median;
 mod output;
 mod probes;
 pub mod server;
-mod shift;
 mod slewed;
+mod sudden;
 
 pub use band::Band;
 pub use delays::{Delays, OneWay};

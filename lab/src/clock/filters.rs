@@ -1,0 +1,98 @@
+//! What others do with the same exchanges: averages, and the least round trip. Only to compare with: they know no
+//! interval, so the bands that they give are points.
+
+use std::collections::VecDeque;
+
+use evenkeel_core::Span;
+use evenkeel_core::clock::hull::WINDOW;
+use evenkeel_core::clock::{Band, Exchange, Observed, OffsetEstimator};
+
+/// The offset that one exchange suggests, as if both ways took as long.
+fn suggested(exchange: &Exchange) -> Span {
+    exchange.lower() + exchange.round_trip().part(2)
+}
+
+/// The exchanges of the last 30 s.
+#[derive(Clone, Debug, Default)]
+struct Window(VecDeque<Exchange>);
+
+impl Window {
+    fn push(&mut self, exchange: &Exchange) {
+        self.0.push_back(*exchange);
+        while self.0.front().is_some_and(|oldest| exchange.returned - oldest.returned > WINDOW) {
+            self.0.pop_front();
+        }
+    }
+}
+
+/// An exponential average of what the exchanges suggest, with the gain of TCP's round trip, 1/8.
+#[derive(Clone, Debug, Default)]
+pub struct Averaging {
+    band: Option<Band>,
+}
+
+impl OffsetEstimator for Averaging {
+    fn observe(&mut self, exchange: &Exchange) -> Observed {
+        let offset = suggested(exchange);
+        let offset = self.band.map_or(offset, |band| band.best + (offset - band.best).part(8));
+        self.band = Some(Band::exact(exchange.returned, offset));
+        Observed::Taken
+    }
+
+    fn band(&self) -> Option<Band> {
+        self.band
+    }
+}
+
+/// Simpson's "stream-based" way, common in games: of the exchanges of the window, sorted by round trip, those within one
+/// standard deviation of the median are averaged.
+#[derive(Clone, Debug, Default)]
+pub struct Simpson {
+    window: Window,
+    band: Option<Band>,
+}
+
+impl OffsetEstimator for Simpson {
+    fn observe(&mut self, exchange: &Exchange) -> Observed {
+        self.window.push(exchange);
+        let mut trips: Vec<(Span, Span)> =
+            self.window.0.iter().map(|exchange| (exchange.round_trip(), suggested(exchange))).collect();
+        trips.sort_unstable();
+        let median = trips[trips.len() / 2].0;
+        let nanos: Vec<f64> = trips.iter().map(|(trip, _)| trip.as_nanos() as f64).collect();
+        let sd = Span::from_nanos(crate::stats::population_sd(&nanos) as i64);
+        // Differences to the first, so that sums stay small whatever the offset is.
+        let first = trips[0].1;
+        let kept = trips.iter().filter(|(trip, _)| (*trip - median).abs() <= sd);
+        let (sum, count) =
+            kept.fold((Span::ZERO, 0), |(sum, count), (_, offset)| (sum + (*offset - first), count + 1));
+        let offset = if count == 0 { first } else { first + sum.part(count) };
+        self.band = Some(Band::exact(exchange.returned, offset));
+        Observed::Taken
+    }
+
+    fn band(&self) -> Option<Band> {
+        self.band
+    }
+}
+
+/// What the exchange with the least round trip of the window suggests, as NTP's clock filter does.
+#[derive(Clone, Debug, Default)]
+pub struct LeastRoundTrip {
+    window: Window,
+    band: Option<Band>,
+}
+
+impl OffsetEstimator for LeastRoundTrip {
+    fn observe(&mut self, exchange: &Exchange) -> Observed {
+        self.window.push(exchange);
+        // Of equals the newest.
+        let best = self.window.0.iter().rev().min_by_key(|exchange| exchange.round_trip()).map(suggested);
+        self.band = best.map(|offset| Band::exact(exchange.returned, offset));
+        Observed::Taken
+    }
+
+    fn band(&self) -> Option<Band> {
+        self.band
+    }
+}

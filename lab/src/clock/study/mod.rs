@@ -1,0 +1,84 @@
+//! The session clock's study: ours and the usual filters on the same exchanges, looked at from outside.
+//!
+//! The setting is the specification's: ten probes a second, 20 ms each way, jitter on the way up only, 30 ppm of skew.
+
+mod step;
+mod sweep;
+
+use evenkeel_core::Span;
+use evenkeel_core::clock::Hull;
+use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults};
+
+use super::filters::{Averaging, LeastRoundTrip, Simpson};
+use super::run::{Look, Setting, run};
+use crate::papers::{Group, Paper};
+
+/// The study, listed beside the papers.
+pub(crate) const STUDY: Paper = Paper {
+    key: "clock",
+    title: "The session clock against the usual filters, by true time",
+    source: "Evenkeel's own study",
+    groups: &[
+        Group {
+            figures: &[("jitter", "Error of the clock against jitter on one of the ways")],
+            runs_per_seed: FILTERS.len() * sweep::JITTERS_MS.len(),
+            run: sweep::jitter,
+        },
+        Group {
+            figures: &[("skew", "Error of the clock against a wrong rate of it")],
+            runs_per_seed: FILTERS.len() * sweep::SKEWS_PPM.len(),
+            run: sweep::skew,
+        },
+        Group {
+            figures: &[("step", "Error of the clock after a step of it")],
+            runs_per_seed: FILTERS.len(),
+            run: step::run_step,
+        },
+    ],
+};
+
+const SOURCE: &str = "specification of clocks and delay";
+
+/// What is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Filter {
+    Averaging,
+    Simpson,
+    LeastRoundTrip,
+    Hull,
+}
+
+const FILTERS: [Filter; 4] = [Filter::Averaging, Filter::Simpson, Filter::LeastRoundTrip, Filter::Hull];
+
+impl Filter {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Averaging => "averaging (1/8)",
+            Self::Simpson => "Simpson's average",
+            Self::LeastRoundTrip => "least round trip",
+            Self::Hull => "two-sided hull",
+        }
+    }
+
+    /// Runs a setting with this filter.
+    fn run(self, setting: &Setting, seed: u64, every: Span, duration: Span, look: impl FnMut(Look)) {
+        match self {
+            Self::Averaging => run::<Averaging>(setting, seed, every, duration, look),
+            Self::Simpson => run::<Simpson>(setting, seed, every, duration, look),
+            Self::LeastRoundTrip => run::<LeastRoundTrip>(setting, seed, every, duration, look),
+            Self::Hull => run::<Hull>(setting, seed, every, duration, look),
+        }
+    }
+}
+
+/// The specification's setting with another jitter or skew.
+fn setting(jitter_ms: f64, skew_ppm: f64) -> Setting {
+    let base = Span::from_millis(20);
+    let jitter = Jitter::Exponential { mean: Span::from_millis_f64(jitter_ms) };
+    Setting {
+        up: LinkFaults { delay: DelayLaw { base, jitter }, ..LinkFaults::default() },
+        down: LinkFaults::constant(base),
+        follower: ClockFaults { offset: Span::from_secs(-5), skew_ppm, ..ClockFaults::default() },
+        ..Setting::default()
+    }
+}
