@@ -1,0 +1,33 @@
+//! Any bytes are a transcript or are not; what can be read of one is written again byte for byte, and to replay it never
+//! panics, whatever it says was called.
+
+#![no_main]
+
+use evenkeel_core::transcript::{Call, Record, Recorder, Transcript, replay};
+use evenkeel_dr::{DrCommand, DrConfig, DrPeer};
+use libfuzzer_sys::fuzz_target;
+
+fn write(recorder: &mut Recorder, record: &Record<'_, DrCommand>) {
+    match *record {
+        Record::Node { node, config } => recorder.node(node, config),
+        Record::Transmit { to, channel, bytes } => recorder.transmit(to, channel, bytes),
+        Record::Call { node, now, ref call } => match *call {
+            Call::Command(ref command) => recorder.command(node, now, command),
+            Call::Message(from, channel, bytes) => recorder.message(node, now, from, channel, bytes),
+            Call::Peer(change) => recorder.peer(node, now, change),
+            Call::Timeout => recorder.timeout(node, now),
+        },
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(mut transcript) = Transcript::open(bytes) else { return };
+    let whole = transcript.clone();
+    let mut recorder = Recorder::new(transcript.config, transcript.seed);
+    while let Ok(Some(record)) = transcript.next_record::<DrCommand>() {
+        write(&mut recorder, &record);
+    }
+    assert!(bytes.starts_with(&recorder.take()), "it is written otherwise than it was read");
+    let config = DrConfig::default();
+    let _ = replay(whole, |_, _| Ok(DrPeer::new(&config)));
+});

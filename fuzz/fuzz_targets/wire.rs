@@ -1,0 +1,27 @@
+//! Any bytes are a message or are not; those that are come back byte for byte.
+
+#![no_main]
+
+use evenkeel_dr::message::{Frame, frames};
+use evenkeel_fuzz::forge::check_roundtrip;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    check_roundtrip(bytes);
+    let Ok((_, frames)) = frames(bytes) else { return };
+    for frame in frames {
+        match frame {
+            Frame::Feedback(feedback) => {
+                let count = feedback.arrivals().count();
+                assert!(feedback.oldest <= feedback.first && count <= 255, "{feedback:?}");
+            }
+            Frame::Vector(frame) | Frame::Introduce(frame, _) => {
+                assert!(frame.vector.is_sane() && frame.first <= frame.seq, "{frame:?}");
+                assert_eq!(frame.vector.quantized(), frame.vector, "a vector from the wire is quantized");
+                let place = frame.vector.project(frame.sent);
+                assert!(place.within(f64::MAX), "{frame:?} is at {place:?}");
+            }
+            _ => {}
+        }
+    }
+});

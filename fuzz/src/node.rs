@@ -1,0 +1,173 @@
+//! One type for every machine of a room, with one type for every clock.
+
+use evenkeel_core::clock::Hull;
+use evenkeel_core::{
+    Channel, ClockEvent, ClockFrame, Endpoint, FollowerClock, LocalTime, MedianClock, PeerChange, PeerId,
+    Rejected, ServerClock, SessionClock, SessionTime, Span, Synchronized,
+};
+use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, DrRelay, RelayCommand};
+
+/// Any clock.
+#[derive(Clone, Debug)]
+pub enum AnyClock {
+    /// Shows the session's time by itself.
+    Synchronized(Synchronized),
+    /// Is the session's time.
+    Server(ServerClock),
+    /// Follows a server.
+    Follower(FollowerClock<Hull>),
+    /// Agrees with its peers.
+    Median(MedianClock),
+}
+
+macro_rules! each_clock {
+    ($self:expr, $clock:ident => $call:expr) => {
+        match $self {
+            AnyClock::Synchronized($clock) => $call,
+            AnyClock::Server($clock) => $call,
+            AnyClock::Follower($clock) => $call,
+            AnyClock::Median($clock) => $call,
+        }
+    };
+}
+
+impl SessionClock for AnyClock {
+    fn session(&self, now: LocalTime) -> Option<SessionTime> {
+        each_clock!(self, clock => clock.session(now))
+    }
+
+    fn local(&self, at: SessionTime) -> Option<LocalTime> {
+        each_clock!(self, clock => clock.local(at))
+    }
+
+    fn error_max(&self, now: LocalTime) -> Option<Span> {
+        each_clock!(self, clock => clock.error_max(now))
+    }
+
+    fn interval(&self, now: LocalTime) -> Option<(SessionTime, SessionTime)> {
+        each_clock!(self, clock => clock.interval(now))
+    }
+
+    fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
+        each_clock!(self, clock => clock.handle_peer(now, change));
+    }
+
+    fn handle_frame(&mut self, now: LocalTime, from: PeerId, frame: &ClockFrame) {
+        each_clock!(self, clock => clock.handle_frame(now, from, frame));
+    }
+
+    fn poll_due(&mut self, now: LocalTime) -> Option<PeerId> {
+        each_clock!(self, clock => clock.poll_due(now))
+    }
+
+    fn poll_frame(&mut self, now: LocalTime, to: PeerId) -> Option<ClockFrame> {
+        each_clock!(self, clock => clock.poll_frame(now, to))
+    }
+
+    fn poll_timeout(&self) -> Option<LocalTime> {
+        each_clock!(self, clock => clock.poll_timeout())
+    }
+
+    fn poll_event(&mut self) -> Option<ClockEvent> {
+        each_clock!(self, clock => clock.poll_event())
+    }
+}
+
+/// A player's machine or a relay.
+#[derive(Debug)]
+pub enum Node {
+    /// A player's.
+    Peer(Box<DrPeer<AnyClock>>),
+    /// A relay.
+    Relay(Box<DrRelay<AnyClock>>),
+}
+
+/// What an application says to either.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// To a player's machine.
+    Peer(DrCommand),
+    /// To a relay.
+    Relay(RelayCommand),
+}
+
+macro_rules! each_node {
+    ($self:expr, $node:ident => $call:expr) => {
+        match $self {
+            Node::Peer($node) => $call,
+            Node::Relay($node) => $call,
+        }
+    };
+}
+
+impl Node {
+    /// A player's machine.
+    #[must_use]
+    pub fn peer(config: &DrConfig, clock: AnyClock) -> Self {
+        Self::Peer(Box::new(DrPeer::with_clock(config, clock)))
+    }
+
+    /// A relay.
+    #[must_use]
+    pub fn relay(config: &DrConfig, clock: AnyClock) -> Self {
+        Self::Relay(Box::new(DrRelay::with_clock(config, clock)))
+    }
+
+    /// The session's time as it knows it.
+    #[must_use]
+    pub fn session(&self, now: LocalTime) -> Option<SessionTime> {
+        each_node!(self, node => node.clock().session(now))
+    }
+
+    /// The error that it has in its books for a receiver.
+    #[must_use]
+    pub fn accumulated(&self, receiver: PeerId, now: SessionTime) -> f64 {
+        match self {
+            Self::Peer(peer) => peer.ledger().map_or(0.0, |ledger| ledger.accumulated(receiver, now)),
+            Self::Relay(relay) => relay.ledger().accumulated(receiver, now),
+        }
+    }
+}
+
+impl Endpoint for Node {
+    type Command = Command;
+    type Event = DrEvent;
+
+    fn handle_command(&mut self, now: LocalTime, command: Command) {
+        match (self, command) {
+            (Self::Peer(peer), Command::Peer(command)) => peer.handle_command(now, command),
+            (Self::Relay(relay), Command::Relay(command)) => relay.handle_command(now, command),
+            _ => unreachable!("commands are made for the node that gets them"),
+        }
+    }
+
+    fn handle_message(
+        &mut self,
+        now: LocalTime,
+        from: PeerId,
+        channel: Channel,
+        bytes: &[u8],
+    ) -> Result<(), Rejected> {
+        each_node!(self, node => node.handle_message(now, from, channel, bytes))
+    }
+
+    fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
+        each_node!(self, node => node.handle_peer(now, change));
+    }
+
+    fn handle_timeout(&mut self, now: LocalTime) {
+        each_node!(self, node => node.handle_timeout(now));
+    }
+
+    fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
+        each_node!(self, node => node.poll_transmit(now, bytes))
+    }
+
+    fn poll_event(&mut self) -> Option<DrEvent> {
+        each_node!(self, node => node.poll_event())
+    }
+
+    fn poll_timeout(&self) -> Option<LocalTime> {
+        each_node!(self, node => node.poll_timeout())
+    }
+}

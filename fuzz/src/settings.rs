@@ -1,0 +1,72 @@
+//! Configurations and commands as a game or an operator has them, chosen by the fuzzer.
+
+use evenkeel_core::{Seed, Span};
+use evenkeel_dr::{
+    Budget, Compensation, DrCommand, DrConfig, EntityId, Limits, MotionKind, MotionState, Placement,
+    PolicyKind, RelayCommand, Threshold, Topology,
+};
+
+use crate::feed::Feed;
+
+/// Entities that the games of a room speak of.
+const NAMES: usize = 6;
+/// States in one observation.
+const STATES_MAX: usize = 4;
+
+/// A configuration.
+pub fn config(topology: Topology, feed: &mut Feed<'_>) -> DrConfig {
+    let ticks = [Span::ZERO, Span::from_millis(20), Span::from_secs(1)];
+    let heartbeats = [None, Some(Span::from_millis(300)), Some(Span::from_secs(1))];
+    let tight = Limits { position_max: 50.0, speed_max: 30.0, own_names: true, ..Limits::default() };
+    DrConfig {
+        topology,
+        threshold: Threshold { distance: feed.pick(&[0.09, 0.0, 5.0]), time: feed.pick(&heartbeats) },
+        kind: feed.pick(&[MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular]),
+        placement: feed.pick(&[Placement::Global, Placement::Local, Placement::OneWayDelay]),
+        policy: policy(feed),
+        budget: budget(feed),
+        compensation: feed.pick(&[Some(Compensation::default()), None]),
+        tick: feed.pick(&ticks),
+        limits: feed.pick(&[Limits::default(), tight]),
+        seed: Seed::new(u64::from(feed.byte())),
+    }
+}
+
+/// What a game says.
+pub fn command(feed: &mut Feed<'_>) -> DrCommand {
+    match feed.byte() {
+        0..16 => DrCommand::End { entity: entity(feed) },
+        16..24 => DrCommand::Switch { policy: policy(feed), budget: budget(feed) },
+        24..48 => {
+            let count = feed.below(STATES_MAX + 1);
+            DrCommand::ObserveAll { states: (0..count).map(|_| (entity(feed), state(feed))).collect() }
+        }
+        _ => DrCommand::Observe { entity: entity(feed), state: state(feed) },
+    }
+}
+
+/// What an operator says.
+pub fn relay_command(feed: &mut Feed<'_>) -> RelayCommand {
+    RelayCommand::Switch { policy: policy(feed), budget: budget(feed) }
+}
+
+/// A state of motion: mostly a few bytes long, so that there is room for many.
+pub fn state(feed: &mut Feed<'_>) -> MotionState {
+    let mut state = MotionState { position: feed.vec3(), velocity: feed.vec3(), ..MotionState::default() };
+    if feed.once_in(4) {
+        (state.acceleration, state.turn_rate) = (feed.vec3(), feed.number());
+    }
+    state
+}
+
+fn entity(feed: &mut Feed<'_>) -> EntityId {
+    EntityId(feed.below(NAMES) as u32)
+}
+
+fn policy(feed: &mut Feed<'_>) -> PolicyKind {
+    feed.pick(&PolicyKind::all())
+}
+
+fn budget(feed: &mut Feed<'_>) -> Budget {
+    Budget::new(feed.pick(&[1.0, 0.0, 0.5, 3.0, 1e9])).expect("these are finite and not negative")
+}
