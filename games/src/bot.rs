@@ -3,10 +3,50 @@
 //! It looks at its tank at every tick of its own clock and tells its peer; everything else passes through. So it is turned
 //! by the same cranks as any machine, and a recording of its calls replays to the byte.
 
-use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, Span};
-use evenkeel_dr::{DrCommand, DrEvent, DrPeer, EntityId};
+use evenkeel_core::{
+    Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, Seed, SessionClock, Span, Wire,
+};
+use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, EntityId};
 
+use crate::drivers::Driver;
 use crate::mover::{Mover, STEP};
+
+/// How a bot plays.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct BotConfig {
+    /// Its machine's settings.
+    pub dr: DrConfig,
+    /// The entity that it drives.
+    pub entity: EntityId,
+    /// How it drives.
+    pub driver: Driver,
+    /// What its way depends on.
+    pub seed: Seed,
+    /// How often it looks at its tank.
+    pub tick: Span,
+}
+
+const DRIVERS: [Driver; 3] = [Driver::Random, Driver::Linear, Driver::Circular];
+
+impl Wire for BotConfig {
+    fn emit(&self, bytes: &mut Vec<u8>) {
+        self.dr.emit(bytes);
+        self.entity.0.emit(bytes);
+        bytes.push(DRIVERS.iter().position(|driver| *driver == self.driver).unwrap_or_default() as u8);
+        self.seed.number().emit(bytes);
+        self.tick.as_nanos().emit(bytes);
+    }
+
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Self {
+            dr: reader.read()?,
+            entity: EntityId(reader.read()?),
+            driver: *DRIVERS.get(usize::from(reader.read::<u8>()?)).ok_or(Malformed::Field)?,
+            seed: Seed::from_key(reader.read()?),
+            tick: Span::from_nanos(reader.read()?),
+        })
+    }
+}
 
 /// A self-driven player.
 #[derive(Debug)]
@@ -21,11 +61,18 @@ pub struct Bot<C> {
 }
 
 impl<C: SessionClock> Bot<C> {
-    /// A bot that drives this entity, looking at it at every tick.
+    /// A bot with this clock.
     #[must_use]
-    pub fn new(peer: DrPeer<C>, entity: EntityId, mover: Mover, tick: Span) -> Self {
-        let tick = tick.max(Span::from_millis(1));
-        Self { peer, entity, mover, tick, looks: None, latest: LocalTime::MIN }
+    pub fn new(config: &BotConfig, clock: C) -> Self {
+        let BotConfig { dr, entity, driver, seed, tick } = config;
+        Self {
+            peer: DrPeer::with_clock(dr, clock),
+            entity: *entity,
+            mover: Mover::tank(*driver, *seed),
+            tick: (*tick).max(Span::from_millis(1)),
+            looks: None,
+            latest: LocalTime::MIN,
+        }
     }
 
     /// The machine that it plays with.

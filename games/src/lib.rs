@@ -26,7 +26,7 @@ mod mover;
 mod tank;
 mod trace;
 
-pub use bot::Bot;
+pub use bot::{Bot, BotConfig};
 pub use drivers::{Driver, Wishes};
 pub use motion::{MotionState, Sample};
 pub use mover::{Mover, STEP};

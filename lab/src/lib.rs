@@ -26,6 +26,7 @@ pub mod clock;
 pub mod dr;
 pub mod figure;
 pub mod files;
+pub mod fleet;
 pub mod papers;
 pub mod parallel;
 pub mod report;

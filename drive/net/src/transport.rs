@@ -16,6 +16,7 @@ mod client;
 mod connection;
 mod limits;
 mod listener;
+mod local;
 mod outbox;
 mod reason;
 mod request;

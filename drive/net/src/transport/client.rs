@@ -17,7 +17,7 @@ use super::limits::Limits;
 use super::reason::{CloseCode, CloseReason, Closed};
 use super::request::TOKEN;
 use super::trust::{Seen, Trust};
-use super::{PREAMBLE, socket};
+use super::{PREAMBLE, local, socket};
 use crate::certificate::CertificateHash;
 
 /// How long one address of a name is tried before the next is tried beside it.
@@ -81,6 +81,13 @@ pub async fn connect(
     if let Some(token) = token {
         url.query_pairs_mut().append_pair(TOKEN, token);
     }
+    let trust = match trust {
+        Trust::Local if local::is_local(&url) => match local::ask(&url).await?.as_slice() {
+            [] => Trust::System,
+            hashes => Trust::Pinned(hashes.to_vec()),
+        },
+        trust => trust.clone(),
+    };
     let addresses = resolve(&url, &limits).await?;
     let mut attempts = JoinSet::new();
     for (rank, address) in (0u32..).zip(addresses) {

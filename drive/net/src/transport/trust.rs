@@ -16,6 +16,8 @@ pub enum Trust {
     /// Certificates with one of these hashes, whoever signed them and whatever name they bear. What a relay without a
     /// domain is found by.
     Pinned(Vec<CertificateHash>),
+    /// A relay on this machine, by the hashes that it publishes there over HTTP; the system's belief for other relays.
+    Local,
     /// What the system believes. The platform's verifier is used rather than a list that is built in, since an
     /// operator's own authority and a withdrawn one are known only to the system.
     System,
@@ -36,7 +38,7 @@ impl Trust {
                 let pins = Pins { hashes: hashes.clone(), seen: seen.clone(), provider };
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(pins)).with_no_client_auth()
             }
-            Self::System => builder.with_platform_verifier()?.with_no_client_auth(),
+            Self::System | Self::Local => builder.with_platform_verifier()?.with_no_client_auth(),
         };
         config.alpn_protocols = vec![web_transport_quinn::ALPN.as_bytes().to_vec()];
         Ok((config, seen))

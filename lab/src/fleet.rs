@@ -1,0 +1,206 @@
+//! Bots in a room, over real sockets: what `evenkeel bot` runs, and what loads a relay in a soak.
+
+use evenkeel_core::clock::FollowerClock;
+use evenkeel_core::{LocalTime, Seed, SessionClock, Span};
+use evenkeel_dr::{DrEvent, EntityId, MotionKind, Threshold};
+use evenkeel_games::{Bot, BotConfig, Driver};
+use evenkeel_net::client::player_config;
+use evenkeel_net::transport::ConnectError;
+use evenkeel_net::{
+    Crank, CrankHandle, Dial, Emulation, LocalClock, NodeId, RELAY, Recording, Status, Target, Welcome,
+};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+/// A bot's machine.
+pub type BotMachine = Bot<FollowerClock>;
+
+/// What a recording of bots says that it is.
+pub const RECORDED: &[u8] = b"bots";
+/// A fleet connects so many bots at once; more would only wait for each other's handshakes.
+const CONNECTING_MAX: usize = 16;
+
+/// Makes the links of the bot with this number, counted from 0; on each of its connections anew.
+pub type Links = std::sync::Arc<dyn Fn(usize) -> Option<Emulation> + Send + Sync>;
+
+/// Who drives where.
+#[derive(Clone)]
+pub struct FleetConfig {
+    /// Where to and as whom; with several bots each takes a seat of the token, from the first on.
+    pub target: Target,
+    /// How many.
+    pub count: usize,
+    /// How they drive.
+    pub driver: Driver,
+    /// What their ways depend on.
+    pub seed: Seed,
+    /// When their tanks get a new DR vector.
+    pub threshold: Threshold,
+    /// How often they look at their tanks.
+    pub tick: Span,
+    /// How their tanks are dead-reckoned.
+    pub kind: MotionKind,
+    /// Links to emulate.
+    pub links: Links,
+    /// The clock that they run by.
+    pub clock: LocalClock,
+}
+
+impl FleetConfig {
+    /// Bots with the papers' motion and thresholds at 50 ticks a second, without emulated links.
+    #[must_use]
+    pub fn new(target: Target, count: usize) -> Self {
+        Self {
+            target,
+            count,
+            driver: Driver::Random,
+            seed: Seed::new(1),
+            threshold: Threshold::default(),
+            tick: Span::from_millis(20),
+            kind: MotionKind::Linear,
+            links: std::sync::Arc::new(|_| None),
+            clock: LocalClock::start(),
+        }
+    }
+
+    fn bot(&self, index: usize, welcome: &Welcome) -> (BotMachine, BotConfig) {
+        let config = BotConfig {
+            dr: player_config(welcome, self.threshold, self.kind),
+            entity: EntityId::of(welcome.player, 0),
+            driver: self.driver,
+            seed: self.seed.child(index as u64),
+            tick: self.tick,
+        };
+        (Bot::new(&config, FollowerClock::new(RELAY)), config)
+    }
+}
+
+/// A bot of a fleet.
+#[derive(Debug)]
+struct Member {
+    status: watch::Receiver<Status>,
+    dialling: JoinHandle<Result<(), ConnectError>>,
+}
+
+/// Bots that are playing.
+pub struct Fleet {
+    config: FleetConfig,
+    crank: CrankHandle<BotMachine>,
+    members: Vec<Option<Member>>,
+}
+
+impl Fleet {
+    /// Sends the bots in, on a tokio runtime; comes back when all of them are there.
+    ///
+    /// # Errors
+    /// [`ConnectError`] of the first bot that is not let in.
+    pub async fn start(
+        config: FleetConfig,
+        recording: Option<Recording>,
+        on_event: impl FnMut(NodeId, LocalTime, DrEvent) + Send + 'static,
+    ) -> Result<Self, ConnectError> {
+        let mut crank = Crank::new().with_clock(config.clock).on_event(on_event);
+        if let Some(recording) = recording {
+            crank = crank.record(recording);
+        }
+        let crank = crank.start().map_err(|error| ConnectError::Broken(error.to_string()))?;
+        let members = (0..config.count).map(|_| None).collect();
+        let mut fleet = Self { config, crank, members };
+        fleet.send(0..fleet.config.count).await?;
+        Ok(fleet)
+    }
+
+    /// Sends bots in that are not there.
+    ///
+    /// # Errors
+    /// [`ConnectError`] of the first that is not let in.
+    pub async fn send(&mut self, bots: impl IntoIterator<Item = usize>) -> Result<(), ConnectError> {
+        let mut arriving = JoinSet::new();
+        let mut bots = bots.into_iter().peekable();
+        while bots.peek().is_some() || !arriving.is_empty() {
+            while arriving.len() < CONNECTING_MAX
+                && let Some(bot) = bots.next()
+            {
+                let member = self.dial(bot);
+                let mut status = member.status.clone();
+                self.members[bot] = Some(member);
+                arriving.spawn(async move {
+                    let arrived = status.wait_for(|status| !matches!(status, Status::Connecting(None))).await;
+                    arrived.is_ok_and(|status| !matches!(&*status, Status::Over(_))).then_some(()).ok_or(bot)
+                });
+            }
+            if let Some(Ok(Err(bot))) = arriving.join_next().await {
+                let failed = self.members[bot].take().expect("it was sent").dialling.await;
+                let failed = failed.ok().and_then(Result::err);
+                return Err(failed.unwrap_or(ConnectError::Broken("the relay let it go".to_owned())));
+            }
+        }
+        Ok(())
+    }
+
+    fn dial(&self, bot: usize) -> Member {
+        let (announce, status) = watch::channel(Status::Connecting(None));
+        let (config, links) = (self.config.clone(), self.config.links.clone());
+        let mut target = config.target.clone();
+        if config.count > 1 {
+            target.seat = Some(bot as u16 + 1);
+        }
+        let dial = Dial {
+            target,
+            node: NodeId(bot as u32),
+            build: move |welcome: &Welcome| config.bot(bot, welcome),
+            emulation: move || links(bot),
+        };
+        Member { status, dialling: tokio::spawn(dial.run(self.crank.clone(), announce)) }
+    }
+
+    /// Kills a bot: its connection breaks off as if its program had crashed.
+    pub fn kill(&mut self, bot: usize) {
+        if let Some(member) = self.members[bot].take() {
+            member.dialling.abort();
+            let (crank, node) = (self.crank.clone(), NodeId(bot as u32));
+            tokio::spawn(async move { crank.remove(node, evenkeel_net::transport::CloseCode::Done).await });
+        }
+    }
+
+    /// How it stands with each bot; `None` for those that were killed.
+    #[must_use]
+    pub fn statuses(&self) -> Vec<Option<Status>> {
+        let status = |member: &Option<Member>| Some(member.as_ref()?.status.borrow().clone());
+        self.members.iter().map(status).collect()
+    }
+
+    /// Bots that are in the room and know its time.
+    pub async fn playing(&self) -> usize {
+        let mut playing = 0;
+        for (index, status) in self.statuses().into_iter().enumerate() {
+            let connected = matches!(status, Some(Status::Connected(_)));
+            let fixed = |bot: &mut BotMachine, now| bot.peer().clock().session(now).is_some();
+            if connected && self.crank.with(NodeId(index as u32), fixed).await.unwrap_or(false) {
+                playing += 1;
+            }
+        }
+        playing
+    }
+
+    /// What turns them.
+    #[must_use]
+    pub const fn crank(&self) -> &CrankHandle<BotMachine> {
+        &self.crank
+    }
+
+    /// They leave.
+    pub async fn stop(mut self) {
+        for member in self.members.iter_mut().filter_map(Option::take) {
+            drop(member.status);
+            let _ = tokio::time::timeout(std::time::Duration::from_millis(500), member.dialling).await;
+        }
+        let _ = self.crank.stop(std::time::Duration::from_millis(200)).await;
+    }
+}
+
+impl std::fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Fleet({} bots)", self.members.len())
+    }
+}
