@@ -153,23 +153,6 @@ fn a_server_that_joins_again_starts_a_new_session() {
 }
 
 #[test]
-fn a_probe_rides_on_a_datagram_that_leaves_shortly_before_it_is_due() {
-    let mut clock = FollowerClock::<Hull>::new(SERVER);
-    let at = |millis: i64| LocalTime::from_nanos(millis * MS);
-    assert_eq!((clock.poll_due(at(0)), clock.poll_timeout()), (None, None), "nobody is there to ask");
-    clock.handle_peer(at(0), JOINED);
-    assert_eq!((clock.poll_timeout(), clock.poll_due(at(0))), (Some(at(0)), Some(SERVER)));
-    assert_eq!(clock.poll_due(at(0)), None, "it is named once");
-    assert_eq!(clock.poll_frame(at(1), PeerId(7)), None, "only the server is asked");
-    assert!(clock.poll_frame(at(1), SERVER).is_some());
-    // In a burst one is due every 20 ms, and may be 5 ms early.
-    assert_eq!(clock.poll_frame(at(15), SERVER), None);
-    assert!(clock.poll_frame(at(16), SERVER).is_some());
-    assert_eq!((clock.poll_due(at(35)), clock.poll_timeout()), (None, Some(at(36))));
-    assert_eq!(clock.poll_due(at(36)), Some(SERVER));
-}
-
-#[test]
 fn a_server_that_never_answers_is_not_pestered() {
     let mut bench = pair(9, 0, STEADY);
     bench.nodes[0].is_connected = false;
