@@ -8,6 +8,8 @@ use std::process::ExitCode;
 pub(crate) enum Failure {
     /// Something that the user can mend.
     Mistake(String),
+    /// Something that did not work out, and is nobody's mistake here.
+    Failed(String),
     /// A verdict is not the recorded one.
     Changed(String),
     /// Ctrl-C; the words say what was done by then.
@@ -22,12 +24,21 @@ impl Failure {
         Self::Mistake(what.to_string())
     }
 
+    /// It did not work out, in these words.
+    pub(crate) fn failed(what: impl fmt::Display) -> Self {
+        Self::Failed(what.to_string())
+    }
+
     /// Tells the user and yields the exit status.
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Self::Mistake(what) => {
                 eprintln!("error: {what}");
                 ExitCode::from(2)
+            }
+            Self::Failed(what) => {
+                eprintln!("error: {what}");
+                ExitCode::from(1)
             }
             Self::Changed(what) => {
                 eprintln!("{what}");

@@ -1,9 +1,14 @@
 //! The `evenkeel` binary: arguments, progress and tables. Everything else is in the libraries.
 
+mod bot;
 mod failure;
 mod lab;
+mod network;
 mod output;
 mod progress;
+mod relay;
+mod replay;
+mod token;
 
 use std::process::ExitCode;
 
@@ -13,13 +18,15 @@ use failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
+  evenkeel relay                                        run a relay on this machine
+  evenkeel token --room arena --name ada                let a player in
   evenkeel lab scenario scenarios/papers.toml           compare fairness policies
   evenkeel lab scenario scenarios/papers.toml --json    the same, for a program
   evenkeel lab run                                      re-run the papers' figures and write a report
 
 Exit status:
   0    done
-  1    a claim's verdict differs from the recorded one
+  1    it did not work out: a verdict differs from the recorded one, a relay is gone, a replay is not the same
   2    a mistake in the arguments or in a file; the message says where, and what would be right
   130  stopped by Ctrl-C";
 
@@ -33,12 +40,24 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run a relay: rooms of players, kept accurate and fair.
+    Relay(relay::Args),
+    /// Issue a token that lets a player into a room.
+    Token(token::Args),
+    /// Send bots into a room.
+    Bot(bot::Args),
+    /// Feed a recording to fresh machines and compare every byte.
+    Replay(replay::Args),
     /// Measure: the papers' figures and claims, and scenarios of your own.
     Lab(lab::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Relay(args) => relay::run(args),
+        Command::Token(args) => token::run(&args),
+        Command::Bot(args) => bot::run(args),
+        Command::Replay(args) => replay::run(&args),
         Command::Lab(args) => lab::run(args),
     };
     result.map_or_else(Failure::report, |()| ExitCode::SUCCESS)

@@ -4,7 +4,8 @@
 //! by the same cranks as any machine, and a recording of its calls replays to the byte.
 
 use evenkeel_core::{
-    Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, Seed, SessionClock, Span, Wire,
+    Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, Seed, SessionClock, Span,
+    Wire,
 };
 use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, EntityId};
 

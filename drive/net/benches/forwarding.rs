@@ -166,7 +166,8 @@ async fn through_crank(receivers: usize) -> Run {
     crank.add(NodeId(0), Forwarder::default()).expect("running");
     let (tally, mut clients) = (Arc::new(Tally::default()), Vec::new());
     for peer in 0..=receivers {
-        let accepting = async { listener.accept().await.expect("somebody").accept(b"").await.expect("let in") };
+        let accepting =
+            async { listener.accept().await.expect("somebody").accept(b"").await.expect("let in") };
         let (client, served) = tokio::join!(connect(&url, None, &trust, Limits::default()), accepting);
         crank.attach(NodeId(0), PeerId(peer as u32), served).expect("running");
         clients.push(client.expect("connected"));

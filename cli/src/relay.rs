@@ -1,0 +1,91 @@
+//! `evenkeel relay`: what a server operator runs.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use evenkeel_net::relay::StartError;
+use evenkeel_net::{RelayConfig, RelayServer};
+
+use crate::failure::Failure;
+use crate::network;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel relay                           on this machine, with a certificate of its own
+  evenkeel relay --config relay.toml       as the file says; docs/relay.md lists every key
+  evenkeel relay --record session.evkt     keep every call, for `evenkeel replay`
+
+While it runs:
+  curl http://127.0.0.1:7878/api/rooms/arena
+  curl http://127.0.0.1:7878/metrics
+Ctrl-C (or SIGTERM) tells the players and ends it.";
+
+/// Arguments of `evenkeel relay`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Rooms, tokens, certificate, limits, policy; without it, everything has a default.
+    #[arg(long, value_name = "FILE.toml")]
+    config: Option<PathBuf>,
+
+    /// Write every call and its time here.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+}
+
+/// Runs until it is told to stop.
+pub(crate) fn run(args: Args) -> Result<(), Failure> {
+    let config = match &args.config {
+        Some(path) => RelayConfig::load(path).map_err(Failure::mistake)?,
+        None => RelayConfig::default(),
+    };
+    let record = args.record.as_ref().map(recording).transpose()?;
+    network::runtime()?.block_on(async {
+        let key = config.token_key.clone();
+        let own_key = config.issuer.is_none();
+        let server = RelayServer::start(config, record).await.map_err(not_started)?;
+        announce(&server);
+        if own_key {
+            eprintln!(
+                "a token for a player:  evenkeel token --room arena --name ada --key {}",
+                key.display()
+            );
+        }
+        network::until_stopped().await;
+        eprintln!("stopping: telling the players");
+        let recorded = server.crank().recording();
+        server.stop().await;
+        match recorded.and_then(|recording| recording.error()) {
+            Some(error) => Err(Failure::failed(error)),
+            None => Ok(()),
+        }
+    })
+}
+
+fn announce(server: &RelayServer) {
+    for address in server.addresses() {
+        eprintln!("players:  https://{address}");
+    }
+    for address in server.http_addresses() {
+        eprintln!("API:      http://{address}");
+    }
+    if let Some(hash) = server.hashes().first() {
+        eprintln!("certificate (its own, valid for less than 14 days), SHA-256:  {hash}");
+    }
+}
+
+fn not_started(error: StartError) -> Failure {
+    match error {
+        StartError::Thread(_) | StartError::Recording(_) => Failure::failed(error),
+        other => Failure::mistake(other),
+    }
+}
+
+/// A new file to record into.
+pub(crate) fn recording(path: &PathBuf) -> Result<Box<dyn Write + Send>, Failure> {
+    let file = File::create_new(path).map_err(|error| {
+        Failure::mistake(format!("--record {}: {error}; choose a name that is not taken", path.display()))
+    })?;
+    Ok(Box::new(BufWriter::new(file)))
+}
