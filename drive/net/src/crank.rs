@@ -276,7 +276,8 @@ where
         self.look(node, look)?.await.map_err(|_| CrankError::Stopped)?
     }
 
-    /// As [`with`](Self::with), for threads without a runtime.
+    /// As [`with`](Self::with), for threads without a runtime. Not for the crank's own thread, which would wait for
+    /// itself: do not call it where events are told.
     ///
     /// # Errors
     /// [`CrankError`] if there is no such machine, or the crank is busy or over.
