@@ -8,9 +8,13 @@ use crate::failure::Failure;
 
 /// The runtime that drives the sockets. Logs go to standard error: warnings, or what `RUST_LOG` says.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
-    let wanted = std::env::var("RUST_LOG").unwrap_or_else(|_| "warn".to_owned());
-    let filter = EnvFilter::try_new(format!("{wanted},{LOG_FILTER}"))
-        .map_err(|error| Failure::mistake(format!("RUST_LOG: {error}")))?;
+    let wanted = match std::env::var("RUST_LOG") {
+        Ok(wanted) => format!("{wanted},{LOG_FILTER}"),
+        // It warns of every peer that goes without a word.
+        Err(_) => "warn,web_transport_quinn=error".to_owned(),
+    };
+    let filter =
+        EnvFilter::try_new(wanted).map_err(|error| Failure::mistake(format!("RUST_LOG: {error}")))?;
     let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
     let failed = |error| Failure::failed(format!("the network's threads could not be started: {error}"));
     Builder::new_multi_thread().enable_all().build().map_err(failed)

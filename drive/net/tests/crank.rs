@@ -205,7 +205,7 @@ async fn an_emulated_link_delays_and_never_delivers_early() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_emulated_link_loses_datagrams_on_both_ways() {
+async fn an_emulated_link_loses_datagrams() {
     let mut relay = Relay::local();
     let watched = joined(&mut relay, None).await;
     let (served, client) = soon(relay.pair()).await;
@@ -242,6 +242,49 @@ async fn a_peer_beyond_its_allowance_loses_datagrams_and_a_flood_is_closed() {
     // What reached the machine was no message of its protocol.
     assert!(counts.rejected[0] > 0 && counts.rejected[0] <= 200, "{counts:?}");
     watched.wait_left(RELAY);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn however_connections_come_and_go_each_join_has_one_leave() {
+    let mut relay = Relay::local();
+    let watched = Watched::start();
+    watched.crank.add(RELAY, Pinger::default()).expect("running");
+    let mut clients = Vec::new();
+    for round in 0..30u32 {
+        let (served, client) = soon(relay.pair()).await;
+        let peer = PeerId(round % 3);
+        watched.crank.attach(RELAY, peer, served.clone()).expect("running");
+        match round % 5 {
+            0 => client.close(CloseCode::Done),
+            1 => served.close(CloseCode::Internal),
+            2 => watched.crank.detach(RELAY, peer, CloseCode::Removed).expect("running"),
+            3 => drop(client),
+            _ => clients.push(client),
+        }
+    }
+    soon(watched.crank.stop(Duration::ZERO)).await.expect("running");
+    let mut here = [false; 3];
+    let mut joins = 0;
+    for (_, event) in watched.events.try_iter() {
+        let Event::Peer { change, .. } = event else { continue };
+        let is_joined = matches!(change, PeerChange::Joined { .. });
+        let is_here = &mut here[change.peer().0 as usize];
+        assert_ne!(*is_here, is_joined, "{change:?}");
+        *is_here = is_joined;
+        joins += u32::from(is_joined);
+    }
+    assert_eq!((joins, here), (30, [false; 3]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crank_without_handles_stops_and_says_so() {
+    let mut relay = Relay::local();
+    let crank = Crank::new().start().expect("a thread");
+    crank.add(RELAY, Pinger::default()).expect("running");
+    let (served, client) = soon(relay.pair()).await;
+    crank.attach(RELAY, AT_RELAY, served).expect("running");
+    drop(crank);
+    assert_eq!(soon(client.closed()).await, Closed::ByPeer(CloseCode::ShuttingDown.into()));
 }
 
 #[test]

@@ -122,7 +122,7 @@ async fn clients_are_turned_away_while_too_many_are_coming_in() {
     let request = soon(relay.listener.accept()).await.expect("the first");
     let error = soon(relay.connect()).await.expect_err("the second");
     assert!(matches!(error, ConnectError::Refused(reason) if reason.code == CloseCode::Full));
-    let served = soon(request.accept()).await.expect("let in");
+    let served = soon(request.accept(b"")).await.expect("let in");
     soon(first).await.expect("no panic").expect("connected");
     served.close(CloseCode::Done);
     soon(relay.pair()).await;

@@ -7,6 +7,9 @@
 //! foresees). A deadline that is farther away is slept for, so an idle crank costs nothing. And a crank with thousands of
 //! deadlines a second may not spin all the time, on cores that the sockets' tasks need: it has a quarter of the time for
 //! it, and when that is used up its deadlines are as late as the system makes them.
+//!
+//! Parking a thread is all that this needs of the system. The benchmark `lateness` holds it against a bare thread that
+//! waits for a timerfd: half as late or less on a quiet machine up to the 99th percentile, equal there on a busy one.
 
 use std::thread;
 use std::time::{Duration, Instant};
