@@ -95,7 +95,8 @@ pub struct Account {
     in_flight: VecDeque<Flying>,
     /// The settled error at the generation of each exported vector, from the placed one on.
     marks: VecDeque<(DrSeq, f64)>,
-    /// The last estimate for "now": a policy asks for it several times in one review.
+    /// The last estimate for "now": a policy asks for it several times in one review. Void as soon as anything changes
+    /// that it was made from, or to ask would change what is decided later.
     memo: Cell<Option<Memo>>,
 }
 
@@ -245,12 +246,18 @@ impl Account {
         matters.is_some()
     }
 
+    /// The exported path has changed: what was estimated along it is void.
+    pub(crate) fn forget_estimate(&mut self) {
+        self.memo.set(None);
+    }
+
     /// Settles by estimate up to a vector that is about to be given up.
     pub(crate) fn give_up(&mut self, history: &History, outlook: &Outlook, until: SessionTime) {
         if let Some(cursor) = self.estimate(history, outlook, Flight::Estimated, until) {
             self.cursor = Some(cursor);
             self.arrivals.retain(|(seq, at)| *at > until && *seq > cursor.placed);
         }
+        self.memo.set(None);
     }
 
     /// The cursor moved on to `to` by what is known and, beyond, estimated; `None` before the first arrival.
@@ -261,12 +268,14 @@ impl Account {
         flight: Flight,
         to: SessionTime,
     ) -> Option<Cursor> {
-        let cursor = match self.memo.get() {
-            Some(memo) if memo.outlook == *outlook && memo.flight == flight && to >= outlook.now => {
-                memo.cursor
-            }
-            _ => self.cursor.or_else(|| self.first_arrival(history, outlook, to))?,
-        };
+        // For other times than "now" it is of no use: a sum that is added up in other steps has other last bits, and
+        // would tell whether somebody had asked before.
+        if let Some(memo) = self.memo.get()
+            && (memo.outlook, memo.flight, to) == (*outlook, flight, outlook.now)
+        {
+            return Some(memo.cursor);
+        }
+        let cursor = self.cursor.or_else(|| self.first_arrival(history, outlook, to))?;
         let cursor = self.walk(cursor, history, outlook, flight, to);
         if to == outlook.now {
             self.memo.set(Some(Memo { outlook: *outlook, flight, cursor }));

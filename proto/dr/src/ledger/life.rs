@@ -96,9 +96,11 @@ impl ErrorLedger {
             track.triggers += 1;
             track.expires = track.threshold.expires(&frame.vector);
         }
-        // At a relay every vector makes more of the exported path certain.
-        if track.owner.is_some() && recorded != Recorded::Ignored {
-            self.settle_life(life, now);
+        match (recorded, track.owner) {
+            (Recorded::Ignored, _) => {}
+            // At a relay every vector makes more of the exported path certain.
+            (_, Some(_)) => self.settle_life(life, now),
+            (_, None) => self.forget_estimates(life),
         }
         recorded
     }
@@ -116,7 +118,17 @@ impl ErrorLedger {
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
         (track.threshold, track.expires) = (threshold, threshold.expires(&frame.vector));
         track.triggers += 1;
-        track.history.restart(frame.seq, frame.vector)
+        let restarted = track.history.restart(frame.seq, frame.vector);
+        self.forget_estimates(life);
+        restarted
+    }
+
+    /// The exported path of a life has changed: what was estimated along it is void.
+    fn forget_estimates(&mut self, life: Life) {
+        let Some(track) = self.tracks.get(&life) else { return };
+        for &slot in &track.slots {
+            self.accounts[slot].as_mut().expect("a slot in use has an account").forget_estimate();
+        }
     }
 
     /// A life ends with the vector `last`. Its accounts wait for the last reports.
