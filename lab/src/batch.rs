@@ -3,9 +3,12 @@
 //! A run is a pure function of scenario, policy and seed, so threads only decide when a result is there and never what
 //! it is: results are put in order after the last one.
 
+use std::thread;
+
 use evenkeel_dr::PolicyKind;
 
-use crate::dr::{RunFigures, run_unless};
+use crate::dr::sockets::{SocketsError, check_suited, run_on_sockets};
+use crate::dr::{RunFigures, run, run_unless};
 use crate::parallel::{self, Cancelled, Progress};
 use crate::scenario::Scenario;
 
@@ -18,6 +21,13 @@ pub struct Floor {
     pub aee: Vec<f64>,
 }
 
+impl Floor {
+    /// The floor that a run of `base` shows.
+    fn of(run: &RunFigures) -> Self {
+        Self { seed: run.seed, aee: run.receivers.iter().map(|receiver| receiver.aee).collect() }
+    }
+}
+
 /// The results of a scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Batch {
@@ -26,6 +36,43 @@ pub struct Batch {
     /// One for each seed.
     pub floors: Vec<Floor>,
 }
+
+/// Runs a scenario under all of its policies with all of its seeds over real sockets, in real time, all at once.
+/// The floors are simulated.
+///
+/// # Errors
+/// [`SocketsError`] if the scenario is not suited, the network refuses, or `progress` said to stop.
+pub fn run_all_on_sockets(scenario: &Scenario, progress: &Progress) -> Result<Batch, SocketsError> {
+    check_suited(scenario)?;
+    let jobs: Vec<_> = scenario
+        .policies
+        .iter()
+        .flat_map(|policy| scenario.seeds.iter().map(|seed| (*policy, *seed)))
+        .collect();
+    if jobs.len() > SOCKET_RUNS_MAX {
+        return Err(SocketsError::Unsuited(
+            "all runs are made at once, and 16 are the most: choose fewer with --policy and --seeds",
+        ));
+    }
+    progress.expect(jobs.len());
+    let runs: Result<Vec<_>, _> = thread::scope(|scope| {
+        let start = |(policy, seed): &(PolicyKind, u64)| {
+            let (policy, seed) = (*policy, *seed);
+            scope.spawn(move || {
+                let done = run_on_sockets(scenario, policy, seed, progress);
+                progress.finished();
+                done
+            })
+        };
+        let running: Vec<_> = jobs.iter().map(start).collect();
+        running.into_iter().map(|run| run.join().expect("a run does not panic")).collect()
+    });
+    let base = |seed: &u64| Floor::of(&run(scenario, PolicyKind::BASE, *seed, None));
+    Ok(Batch { runs: runs?, floors: scenario.seeds.iter().map(base).collect() })
+}
+
+/// Runs over sockets that are made at once; more would disturb each other.
+const SOCKET_RUNS_MAX: usize = 16;
 
 /// Runs a scenario under all of its policies with all of its seeds, and under `base` for the floors if that is not
 /// among them.
@@ -45,11 +92,7 @@ pub fn run_all(scenario: &Scenario, progress: &Progress) -> Result<Batch, Cancel
     let mut runs = parallel::map(&jobs, progress, |(policy, seed)| {
         run_unless(scenario, *policy, *seed, None, progress)
     })?;
-    let floor = |run: &RunFigures| Floor {
-        seed: run.seed,
-        aee: run.receivers.iter().map(|receiver| receiver.aee).collect(),
-    };
-    let floors = runs[base * seeds..(base + 1) * seeds].iter().map(floor).collect();
+    let floors = runs[base * seeds..(base + 1) * seeds].iter().map(Floor::of).collect();
     runs.truncate(scenario.policies.len() * seeds);
     Ok(Batch { runs, floors })
 }

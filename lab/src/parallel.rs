@@ -39,6 +39,11 @@ impl Progress {
         self.total.load(Ordering::Relaxed)
     }
 
+    /// A job that was announced is done.
+    pub fn finished(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Asks the work to stop. Long jobs look at each of their steps.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
@@ -50,7 +55,9 @@ impl Progress {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    fn cancelled(&self) -> Cancelled {
+    /// What to say if the work stops now.
+    #[must_use]
+    pub fn cancelled(&self) -> Cancelled {
         Cancelled { done: self.done(), total: self.total() }
     }
 }
@@ -72,7 +79,7 @@ pub fn map<J: Sync, T: Send>(
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(result) = jobs.get(index).and_then(&job) else { break };
             results.push((index, result));
-            progress.done.fetch_add(1, Ordering::Relaxed);
+            progress.finished();
         }
         results
     };

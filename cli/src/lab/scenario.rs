@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use evenkeel_dr::PolicyKind;
-use evenkeel_lab::batch::run_all;
+use evenkeel_lab::batch::{Batch, run_all, run_all_on_sockets};
+use evenkeel_lab::dr::sockets::{SocketsError, check_suited};
 use evenkeel_lab::files;
 use evenkeel_lab::scenario::{Outcome, Scenario, Summary, load};
 
@@ -17,6 +18,7 @@ Examples:
   evenkeel lab scenario my.toml --policy base-1/3 deterministic-budget --seeds 1,2,3,4,5
   evenkeel lab scenario my.toml --json | jq '.runs[] | [.policy, .seed, .std_aee]'
   evenkeel lab scenario my.toml --out results
+  evenkeel lab scenario scenarios/sockets.toml --runner sockets
 
 The files in scenarios/ explain every key. The same file, policies and seeds give the same bytes.";
 
@@ -41,6 +43,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     seeds: Vec<u64>,
 
+    /// Where it runs: simulated, or in real time over real sockets on this machine with the links emulated.
+    #[arg(long, value_enum, default_value_t = Runner::Sim)]
+    runner: Runner,
+
     /// Print one JSON document and nothing else on standard output.
     #[arg(long)]
     json: bool,
@@ -50,10 +56,22 @@ pub(super) struct Args {
     out: Option<PathBuf>,
 }
 
+/// What turns the crank.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Runner {
+    /// The simulator: the same bytes each time.
+    Sim,
+    /// QUIC on loopback: takes as long as the scenario says.
+    Sockets,
+}
+
 /// Does what was asked.
 pub(super) fn run(args: Args) -> Result<(), Failure> {
     let scenario = prepare(&args)?;
-    let batch = progress::watch(|progress| run_all(&scenario, progress))?;
+    let batch = match args.runner {
+        Runner::Sim => progress::watch(|progress| run_all(&scenario, progress))?,
+        Runner::Sockets => on_sockets(&scenario)?,
+    };
     let outcome = Outcome::new(&scenario, &batch);
     if let Some(folder) = &args.out {
         files::write_all(folder, &outcome.files()).map_err(super::refused)?;
@@ -64,6 +82,17 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     } else {
         output::print(&tables::scenario(&args.file, &scenario, &Summary::new(&outcome)))
     }
+}
+
+/// Runs in real time, and says how long that takes.
+fn on_sockets(scenario: &Scenario) -> Result<Batch, Failure> {
+    check_suited(scenario).map_err(Failure::mistake)?;
+    eprintln!("over sockets, in real time: {:.0} s", scenario.duration.as_secs_f64());
+    let batch = progress::watch(|progress| match run_all_on_sockets(scenario, progress) {
+        Err(SocketsError::Cancelled) => Err(progress.cancelled()),
+        other => Ok(other),
+    })?;
+    batch.map_err(Failure::failed)
 }
 
 /// Finds every mistake that can be found before anything runs.

@@ -1,8 +1,9 @@
-//! Dead reckoning in the simulator: worlds from scenarios, the truth beside the ledger, runs and their figures.
+//! Dead reckoning, simulated and over sockets: scenarios set up, the truth beside the ledger, runs and their figures.
 
 pub mod liar;
 pub mod node;
 pub mod run;
+pub mod sockets;
 pub mod truth;
 mod world;
 

@@ -8,9 +8,9 @@ use evenkeel_sim::NodeId;
 
 use super::node::NodeCommand;
 use super::truth::{Truth, session};
-use super::world::{DATAGRAM_MAX, Stage, motion_seed};
+use super::world::{DATAGRAM_MAX, Stage, movers};
 use crate::parallel::Progress;
-use crate::scenario::{Motion, Scenario};
+use crate::scenario::Scenario;
 use crate::stats::{mean, population_sd};
 
 /// What one receiver went through.
@@ -185,12 +185,8 @@ impl<'a> Run<'a> {
     fn new(scenario: &'a Scenario, policy: PolicyKind, seed: u64) -> Self {
         let stage = Stage::new(scenario, policy, seed);
         let truth = Truth::new(stage.owner, stage.receivers.iter().copied());
-        let movers = match &scenario.motion {
-            Motion::Driven(driver) => vec![Mover::tank(*driver, motion_seed(seed))],
-            Motion::Recorded(cursors) => cursors.iter().cloned().map(Mover::trace).collect(),
-        };
         let entity = |index: usize| EntityId(u32::try_from(index).expect("few entities"));
-        let entities = movers
+        let entities = movers(scenario, seed)
             .into_iter()
             .enumerate()
             .map(|(index, mover)| Driven { entity: entity(index), mover, life: None, here: None, next: None })

@@ -2,12 +2,13 @@
 
 use evenkeel_core::{Seed, Span};
 use evenkeel_dr::{DrConfig, DrPeer, DrRelay, PolicyKind, Topology};
+use evenkeel_games::Mover;
 use evenkeel_link::{ClockFaults, LinkFaults};
 use evenkeel_sim::{NodeId, World};
 
 use super::liar::Liar;
 use super::node::DrNode;
-use crate::scenario::{Receiver, Scenario, ScenarioTopology};
+use crate::scenario::{Motion, Receiver, Scenario, ScenarioTopology};
 
 /// The largest datagram in the simulated network.
 pub(super) const DATAGRAM_MAX: usize = 1200;
@@ -27,11 +28,6 @@ pub(super) struct Stage {
     pub(super) receivers: Vec<NodeId>,
 }
 
-/// The seed of the motion in a run with this seed.
-pub(super) fn motion_seed(seed: u64) -> Seed {
-    Seed::new(seed).child(MOTION)
-}
-
 impl Stage {
     /// Sets the stage. Nobody but owner and relay has met yet.
     pub(super) fn new(scenario: &Scenario, policy: PolicyKind, seed: u64) -> Self {
@@ -41,18 +37,7 @@ impl Stage {
             ScenarioTopology::Direct => Topology::Direct,
             ScenarioTopology::Relay { .. } => Topology::Relay(relay.into()),
         };
-        let config = DrConfig {
-            topology,
-            threshold: scenario.threshold,
-            kind: scenario.kind,
-            placement: scenario.placement,
-            policy,
-            budget: scenario.budget,
-            // The papers believe what receivers say.
-            compensation: None,
-            seed: Seed::new(seed).child(POLICY),
-            ..DrConfig::default()
-        };
+        let config = machine(scenario, policy, seed, topology);
         let peer = |config| DrNode::Peer(Box::new(DrPeer::new(config)));
         let owner = world.add_node(peer(&config), ClockFaults::default());
         let mut sender = owner;
@@ -72,6 +57,30 @@ impl Stage {
             })
             .collect();
         Self { world, owner, sender, receivers }
+    }
+}
+
+/// The settings of every machine in a run, simulated or not.
+pub(super) fn machine(scenario: &Scenario, policy: PolicyKind, seed: u64, topology: Topology) -> DrConfig {
+    DrConfig {
+        topology,
+        threshold: scenario.threshold,
+        kind: scenario.kind,
+        placement: scenario.placement,
+        policy,
+        budget: scenario.budget,
+        // The papers believe what receivers say.
+        compensation: None,
+        seed: Seed::new(seed).child(POLICY),
+        ..DrConfig::default()
+    }
+}
+
+/// The entities of a run with this seed.
+pub(super) fn movers(scenario: &Scenario, seed: u64) -> Vec<Mover> {
+    match &scenario.motion {
+        Motion::Driven(driver) => vec![Mover::tank(*driver, Seed::new(seed).child(MOTION))],
+        Motion::Recorded(cursors) => cursors.iter().cloned().map(Mover::trace).collect(),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::receiver::{Events, Receiver};
 use crate::sender::{ENTITIES_MAX, Sender};
 use crate::station::Station;
 use crate::uplink::Uplink;
-use crate::vector::{EntityId, MotionState};
+use crate::vector::{DrVector, EntityId, MotionState};
 
 /// Reliable messages that wait for the session's clock; a peer that sends more counts as stalled.
 pub const EARLY_MAX: usize = 8192;
@@ -97,6 +97,18 @@ impl<C: SessionClock> DrPeer<C> {
     pub fn exported(&self, now: LocalTime, entity: EntityId) -> Option<Vec3> {
         let at = self.station.clock.session(now)?;
         self.owner.exported(entity).map(|vector| vector.project(at))
+    }
+
+    /// The vector by which this peer's own entity is exported.
+    #[must_use]
+    pub fn exported_vector(&self, entity: EntityId) -> Option<&DrVector> {
+        self.owner.exported(entity)
+    }
+
+    /// The vector by which this peer places somebody else's entity.
+    #[must_use]
+    pub fn placed_vector(&self, from: PeerId, entity: EntityId) -> Option<&DrVector> {
+        self.receiver.placed(from, entity)
     }
 
     /// What this peer knows of its receivers' errors; `None` where a relay keeps the books.

@@ -181,7 +181,13 @@ impl Receiver {
     /// Where a copy is at a session time.
     #[must_use]
     pub fn position(&self, from: PeerId, entity: EntityId, at: SessionTime) -> Option<Vec3> {
-        Some(self.sources.get(&from)?.copies.get(&entity)?.placed.project(at))
+        self.placed(from, entity).map(|placed| placed.project(at))
+    }
+
+    /// The vector by which a copy is placed.
+    #[must_use]
+    pub fn placed(&self, from: PeerId, entity: EntityId) -> Option<&DrVector> {
+        Some(&self.sources.get(&from)?.copies.get(&entity)?.placed)
     }
 
     /// Every copy, with whom it came from, and where it is at a session time.

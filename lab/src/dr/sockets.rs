@@ -1,0 +1,360 @@
+//! The same scenario over real sockets: the machines of the simulator on cranks, joined by QUIC on loopback, with the
+//! scenario's links emulated at the players.
+//!
+//! Everybody runs by one clock of this process, which therefore is the true time; the machines do not know that, and
+//! find the session's time by their own clocks.
+
+use std::net::Ipv4Addr;
+use std::sync::mpsc::{Receiver as Inbox, channel};
+use std::thread::sleep;
+use std::time::Duration;
+
+use evenkeel_core::clock::{FollowerClock, ServerClock};
+use evenkeel_core::{LocalTime, PeerId, Seed, SessionClock, Span};
+use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, DrRelay, EntityId, PolicyKind, Topology};
+use evenkeel_games::{STEP, Sample};
+use evenkeel_link::{Link, LinkFaults, TrueTime};
+use evenkeel_net::certificate::Certificate;
+use evenkeel_net::client::PlayerMachine;
+use evenkeel_net::relay::RoomMachine;
+use evenkeel_net::token::unix_seconds;
+use evenkeel_net::transport::{Limits, Listener, Trust, connect};
+use evenkeel_net::{Attachment, Crank, CrankError, CrankHandle, Emulation, LocalClock, NodeId, RELAY};
+use evenkeel_sim::{NodeId as Role, Observer};
+use tokio::runtime::Runtime;
+
+use super::run::{ReceiverFigures, RunFigures};
+use super::truth::Truth;
+use super::world::{machine, movers};
+use crate::parallel::Progress;
+use crate::scenario::{Absence, Scenario, ScenarioTopology};
+
+const LINKS: u64 = 4;
+const OWNER: Role = Role(0);
+/// How long it may take until everybody knows the session's time.
+const FIXING_MAX: Duration = Duration::from_secs(20);
+
+/// Why a scenario did not run over sockets.
+#[derive(Debug, thiserror::Error)]
+pub enum SocketsError {
+    /// It asks for what only the simulator has.
+    #[error("over sockets {0}")]
+    Unsuited(&'static str),
+    /// The sockets.
+    #[error("over sockets: {0}")]
+    Network(String),
+    /// It was cancelled.
+    #[error("stopped")]
+    Cancelled,
+}
+
+impl From<CrankError> for SocketsError {
+    fn from(error: CrankError) -> Self {
+        Self::Network(error.to_string())
+    }
+}
+
+/// A receiver's role in the truth.
+fn role(index: usize) -> Role {
+    Role(2 + index as u32)
+}
+
+/// The machine of the player with this role.
+const fn node(role: Role) -> NodeId {
+    NodeId(role.0)
+}
+
+/// Something that happened, for the truth.
+#[derive(Clone, Copy, Debug)]
+enum Happened {
+    Told(Role, DrEvent),
+    Drives { entity: EntityId, from: evenkeel_core::Vec3, to: evenkeel_core::Vec3 },
+    Ends(EntityId),
+}
+
+/// A scenario that cannot be run over sockets is refused before anything runs.
+///
+/// # Errors
+/// [`SocketsError::Unsuited`].
+pub fn check_suited(scenario: &Scenario) -> Result<(), SocketsError> {
+    if scenario.topology == ScenarioTopology::Direct {
+        return Err(SocketsError::Unsuited("players meet at a relay: set topology = \"relay\""));
+    }
+    for receiver in &scenario.receivers {
+        if receiver.absence != Absence::default() {
+            return Err(SocketsError::Unsuited("nobody joins late or leaves: remove joins_s and leaves_s"));
+        }
+        if receiver.claims_extra != Span::ZERO || receiver.holds_acks != Span::ZERO {
+            return Err(SocketsError::Unsuited("nobody lies: remove claims_extra_ms and holds_acks_ms"));
+        }
+    }
+    Ok(())
+}
+
+/// Runs a scenario under one policy with one seed over real sockets, in real time.
+///
+/// # Errors
+/// [`SocketsError`] says why not.
+pub fn run_on_sockets(
+    scenario: &Scenario,
+    policy: PolicyKind,
+    seed: u64,
+    progress: &Progress,
+) -> Result<RunFigures, SocketsError> {
+    check_suited(scenario)?;
+    let mut stage = Stage::set(scenario, policy, seed)?;
+    stage.wait_for_clocks(progress)?;
+    let start = stage.clock.now();
+    let mut happened = Vec::new();
+    let before = stage.play(scenario, seed, start, &mut happened, progress)?;
+    let after = stage.known()?;
+    // What arrived until the end is told within a moment.
+    sleep(Duration::from_millis(50));
+    happened.extend(stage.events.try_iter());
+    happened.sort_by_key(|(at, _)| *at);
+    let truth = judge(scenario, start, &happened);
+    let receivers: Vec<_> = (0..scenario.receivers.len())
+        .map(|index| {
+            let toll = truth.toll(role(index));
+            let ((known, sent), (known_before, sent_before)) = (after[index], before[index]);
+            ReceiverFigures {
+                aee: toll.aee,
+                real_error: toll.real_error,
+                sent: sent - sent_before,
+                delivered: toll.delivered,
+                known_aee: known - known_before,
+                present: 1.0,
+            }
+        })
+        .collect();
+    let sent = receivers.iter().map(|receiver| receiver.sent).sum();
+    let events = happened.len() as u64;
+    Ok(RunFigures { policy, seed, triggers: truth.triggers, sent, receivers, samples: Vec::new(), events })
+}
+
+/// Counts the errors of everything that happened in its order.
+fn judge(scenario: &Scenario, start: LocalTime, happened: &[(LocalTime, Happened)]) -> Truth {
+    let mut truth = Truth::new(OWNER, (0..scenario.receivers.len()).map(role));
+    let true_time = |at: LocalTime| TrueTime::from_nanos(at.as_nanos());
+    let (warm, end) = (start + scenario.warmup, start + scenario.duration);
+    let mut is_warm = false;
+    for &(at, happened) in happened.iter().filter(|(at, _)| *at <= end) {
+        if at >= warm && !is_warm {
+            truth.reset(true_time(warm));
+            is_warm = true;
+        }
+        match happened {
+            Happened::Told(role, event) => truth.on_event(true_time(at), role, event),
+            Happened::Drives { entity, from, to } => truth.drive(entity, true_time(at), from, to, STEP),
+            Happened::Ends(entity) => truth.end(entity, true_time(at)),
+        }
+    }
+    truth.count_to(true_time(end));
+    truth
+}
+
+/// A relay and its players on sockets.
+pub struct Stage {
+    /// The one clock of all.
+    pub clock: LocalClock,
+    /// The players: the owner is node 0, the receivers are the nodes from 2 on.
+    pub players: CrankHandle<PlayerMachine>,
+    relay: CrankHandle<RoomMachine>,
+    receivers: usize,
+    events: Inbox<(LocalTime, Happened)>,
+    _runtime: Runtime,
+}
+
+impl Stage {
+    /// Sets the stage: everybody is connected, the links are emulated.
+    ///
+    /// # Errors
+    /// [`SocketsError::Network`] if the system does not let us.
+    pub fn set(scenario: &Scenario, policy: PolicyKind, seed: u64) -> Result<Self, SocketsError> {
+        let network = |error: &dyn ToString| SocketsError::Network(error.to_string());
+        let runtime = Runtime::new().map_err(|error| network(&error))?;
+        let clock = LocalClock::start();
+        let config = machine(scenario, policy, seed, Topology::Relay(RELAY));
+        let relay = Crank::new().with_clock(clock).start().map_err(|error| network(&error))?;
+        relay.add(NodeId(0), DrRelay::with_clock(&config, ServerClock::default()))?;
+        let (sender, events) = channel();
+        let players = Crank::new().with_clock(clock).on_event(move |node, at, event| {
+            let _ = sender.send((at, Happened::Told(Role(node.0), event)));
+        });
+        let players = players.start().map_err(|error| network(&error))?;
+        let stage =
+            Self { clock, players, relay, receivers: scenario.receivers.len(), events, _runtime: runtime };
+        stage._runtime.block_on(stage.connect_all(scenario, &config, seed))?;
+        Ok(stage)
+    }
+
+    async fn connect_all(
+        &self,
+        scenario: &Scenario,
+        config: &DrConfig,
+        seed: u64,
+    ) -> Result<(), SocketsError> {
+        let network = |error: &dyn ToString| SocketsError::Network(error.to_string());
+        let certificate = Certificate::self_signed(&[], unix_seconds()).map_err(|error| network(&error))?;
+        let address = [(Ipv4Addr::LOCALHOST, 0).into()];
+        let mut listener =
+            Listener::bind(&address, &certificate, Limits::default()).map_err(|error| network(&error))?;
+        let url = format!("https://{}/", listener.local_addresses()[0]);
+        let trust = Trust::Pinned(vec![certificate.hash()]);
+        let uplink = match scenario.topology {
+            ScenarioTopology::Relay { uplink } => LinkFaults::constant(uplink),
+            ScenarioTopology::Direct => LinkFaults::default(),
+        };
+        let owner = (OWNER, uplink.clone(), uplink);
+        let receivers = scenario.receivers.iter().enumerate();
+        let receivers = receivers.map(|(index, r)| (role(index), r.back.clone(), r.forward.clone()));
+        for (role, outgoing, incoming) in std::iter::once(owner).chain(receivers) {
+            let accepting = async { listener.accept().await?.accept(b"").await.ok() };
+            let (served, connected) = tokio::join!(accepting, connect(&url, None, &trust, Limits::default()));
+            let served = served.ok_or_else(|| network(&"a player was not let in"))?;
+            let connection = connected.map_err(|error| network(&error))?;
+            self.relay.attach(NodeId(0), PeerId(role.0 + 1), served)?;
+            let seed = Seed::new(seed).child(LINKS).child(u64::from(role.0));
+            let emulation = Emulation {
+                outgoing: Link::new(outgoing, seed.child(0)),
+                incoming: Link::new(incoming, seed.child(1)),
+            };
+            self.players.add(node(role), DrPeer::with_clock(config, FollowerClock::new(RELAY)))?;
+            let attachment = Attachment { connection, emulation: Some(emulation), allowance: None };
+            self.players.attach(node(role), RELAY, attachment)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until everybody knows the session's time.
+    ///
+    /// # Errors
+    /// [`SocketsError`] if that takes too long.
+    pub fn wait_for_clocks(&self, progress: &Progress) -> Result<(), SocketsError> {
+        let roles = std::iter::once(OWNER).chain((0..self.receivers).map(role));
+        let mut waited = Duration::ZERO;
+        for role in roles {
+            while !self.players.with_blocking(node(role), |peer, now| peer.clock().session(now).is_some())? {
+                if progress.is_cancelled() {
+                    return Err(SocketsError::Cancelled);
+                }
+                if waited > FIXING_MAX {
+                    return Err(SocketsError::Network(
+                        "the clocks do not find the session's time".to_owned(),
+                    ));
+                }
+                waited += Duration::from_millis(20);
+                sleep(Duration::from_millis(20));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the relay's ledger knows of each receiver, and how many vectors it was sent.
+    fn known(&self) -> Result<Vec<(f64, u64)>, SocketsError> {
+        let count = self.receivers;
+        Ok(self.relay.with_blocking(NodeId(0), move |relay, now| {
+            let session = relay.clock().session(now).unwrap_or_default();
+            let known = |index| {
+                let peer = PeerId(role(index).0 + 1);
+                (relay.ledger().accumulated(peer, session), relay.ledger().sent_to(peer))
+            };
+            (0..count).map(known).collect()
+        })?)
+    }
+
+    /// The owner drives its entities in real time. Gives what was known when the warm-up was over.
+    fn play(
+        &mut self,
+        scenario: &Scenario,
+        seed: u64,
+        start: LocalTime,
+        happened: &mut Vec<(LocalTime, Happened)>,
+        progress: &Progress,
+    ) -> Result<Vec<(f64, u64)>, SocketsError> {
+        let mut drivers: Vec<_> = movers(scenario, seed)
+            .into_iter()
+            .enumerate()
+            .map(|(index, mover)| Driver { entity: EntityId(index as u32), mover, life: None, step: None })
+            .collect();
+        let mut before = None;
+        let mut next = start;
+        while next < start + scenario.duration {
+            self.sleep_until(next);
+            if progress.is_cancelled() {
+                return Err(SocketsError::Cancelled);
+            }
+            if before.is_none() && next >= start + scenario.warmup {
+                before = Some(self.known()?);
+            }
+            let mut states = Vec::new();
+            for driver in &mut drivers {
+                let now = self.clock.now();
+                if let Some(state) = driver.look(now, start, happened) {
+                    states.push((driver.entity, state));
+                } else {
+                    self.players.command(node(OWNER), DrCommand::End { entity: driver.entity })?;
+                }
+            }
+            self.players.command(node(OWNER), DrCommand::ObserveAll { states })?;
+            happened.extend(self.events.try_iter());
+            next += scenario.tick;
+        }
+        self.sleep_until(start + scenario.duration);
+        before.map_or_else(|| self.known(), Ok)
+    }
+
+    /// Waits until a time of the clock.
+    pub fn sleep_until(&self, at: LocalTime) {
+        let wait = (at - self.clock.now()).as_secs_f64();
+        if wait > 0.0 {
+            sleep(Duration::from_secs_f64(wait));
+        }
+    }
+}
+
+/// An entity that is driven.
+struct Driver {
+    entity: EntityId,
+    mover: evenkeel_games::Mover,
+    life: Option<u64>,
+    /// The last step that the truth was told of.
+    step: Option<u64>,
+}
+
+impl Driver {
+    /// Where it is now; `None` while it is dead. The truth is told of every step on the way.
+    fn look(
+        &mut self,
+        now: LocalTime,
+        start: LocalTime,
+        happened: &mut Vec<(LocalTime, Happened)>,
+    ) -> Option<evenkeel_dr::MotionState> {
+        let step = ((now - start).as_nanos() / STEP.as_nanos()).max(0).unsigned_abs();
+        let entity = self.entity;
+        let mut here = None;
+        let mut next: Option<Sample> = None;
+        for passed in self.step.map_or(step, |last| last + 1).min(step)..=step {
+            (here, next) = (self.mover.at(passed), self.mover.at(passed + 1));
+            let at = start + STEP.times(passed as i64);
+            let life = here.map(|sample| sample.life);
+            if self.life.is_some() && self.life != life {
+                happened.push((at, Happened::Ends(entity)));
+            }
+            self.life = life;
+            if let (Some(here), Some(next)) = (here, next)
+                && here.life == next.life
+            {
+                let (from, to) = (here.state.position, next.state.position);
+                happened.push((at, Happened::Drives { entity, from, to }));
+            }
+        }
+        self.step = Some(step);
+        let mut state = here?.state;
+        let late = (now - (start + STEP.times(step as i64))).as_secs_f64() / STEP.as_secs_f64();
+        if let Some(next) = next.filter(|next| Some(next.life) == self.life) {
+            state.position = state.position + (next.state.position - state.position) * late;
+        }
+        Some(state)
+    }
+}
