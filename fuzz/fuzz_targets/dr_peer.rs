@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use evenkeel_core::{FollowerClock, MedianClock, PeerId, ServerClock, Synchronized};
+use evenkeel_core::{PeerId, ServerClock, Synchronized};
 use evenkeel_dr::Topology;
 use evenkeel_fuzz::feed::Feed;
 use evenkeel_fuzz::node::{AnyClock, Node};
@@ -17,9 +17,9 @@ fuzz_target!(|bytes: &[u8]| {
     let build = |node| {
         let clock = match (clocks, node) {
             (0, _) => AnyClock::Synchronized(Synchronized),
-            (1, _) => AnyClock::Median(MedianClock::default()),
+            (1, _) => AnyClock::median(),
             (_, 0) => AnyClock::Server(ServerClock::default()),
-            _ => AnyClock::Follower(FollowerClock::new(PeerId(0))),
+            _ => AnyClock::follower(PeerId(0)),
         };
         Node::peer(&config, clock)
     };

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use evenkeel_core::{FollowerClock, PeerId, ServerClock, Synchronized};
+use evenkeel_core::{PeerId, ServerClock, Synchronized};
 use evenkeel_dr::Topology;
 use evenkeel_fuzz::feed::Feed;
 use evenkeel_fuzz::node::{AnyClock, Node};
@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
         (RELAY, true) => Node::relay(&config, AnyClock::Synchronized(Synchronized)),
         (RELAY, false) => Node::relay(&config, AnyClock::Server(ServerClock::default())),
         (_, true) => Node::peer(&config, AnyClock::Synchronized(Synchronized)),
-        (_, false) => Node::peer(&config, AnyClock::Follower(FollowerClock::new(relay))),
+        (_, false) => Node::peer(&config, AnyClock::follower(relay)),
     };
     World::new(4, &mut feed, build).run(&mut feed);
 });

@@ -7,8 +7,7 @@
 use std::collections::BTreeSet;
 
 use evenkeel_core::{
-    ClockFrame, FollowerClock, LocalTime, MedianClock, PeerChange, PeerId, ServerClock, SessionClock,
-    SessionTime, Span,
+    ClockFrame, LocalTime, PeerChange, PeerId, ServerClock, SessionClock, SessionTime, Span,
 };
 
 use crate::feed::Feed;
@@ -50,10 +49,10 @@ impl Clocks {
     pub fn new(feed: &mut Feed<'_>) -> Self {
         let clocks = [
             AnyClock::Server(ServerClock::default()),
-            AnyClock::Follower(FollowerClock::new(PeerId(SERVER as u32))),
-            AnyClock::Median(MedianClock::default()),
-            AnyClock::Median(MedianClock::default()),
-            AnyClock::Median(MedianClock::default()),
+            AnyClock::follower(PeerId(SERVER as u32)),
+            AnyClock::median(),
+            AnyClock::median(),
+            AnyClock::median(),
         ];
         let site = |clock| Site {
             clock,

@@ -15,9 +15,23 @@ pub enum AnyClock {
     /// Is the session's time.
     Server(ServerClock),
     /// Follows a server.
-    Follower(FollowerClock<Hull>),
+    Follower(Box<FollowerClock<Hull>>),
     /// Agrees with its peers.
-    Median(MedianClock),
+    Median(Box<MedianClock>),
+}
+
+impl AnyClock {
+    /// A clock that follows this peer.
+    #[must_use]
+    pub fn follower(server: PeerId) -> Self {
+        Self::Follower(Box::new(FollowerClock::new(server)))
+    }
+
+    /// A clock that agrees with its peers.
+    #[must_use]
+    pub fn median() -> Self {
+        Self::Median(Box::default())
+    }
 }
 
 macro_rules! each_clock {

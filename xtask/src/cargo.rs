@@ -17,19 +17,28 @@ pub(crate) fn command(root: &Path) -> Command {
     command
 }
 
+/// The workspaces: `cargo fmt --all` knows but one, and the fuzz targets are another.
+const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
+
 /// `cargo fmt` has no `--locked`: it resolves nothing.
 pub(crate) fn fmt_check(root: &Path) -> Result<Outcome> {
-    run(
-        command(root).args(["fmt", "--all", "--", "--check"]),
+    fmt(
+        root,
+        &["--", "--check"],
         "run `cargo xtask fmt --write` to format (if rustfmt is missing: `rustup component add rustfmt`)",
     )
 }
 
 pub(crate) fn fmt_write(root: &Path) -> Result<Outcome> {
-    run(
-        command(root).args(["fmt", "--all"]),
-        "rustfmt could not read a file, or is missing (`rustup component add rustfmt`)",
-    )
+    fmt(root, &[], "rustfmt could not read a file, or is missing (`rustup component add rustfmt`)")
+}
+
+fn fmt(root: &Path, arguments: &[&str], advice: &str) -> Result<Outcome> {
+    for manifest in MANIFESTS {
+        let mut fmt = command(root);
+        run(fmt.args(["fmt", "--all", "--manifest-path", manifest]).args(arguments), advice)?;
+    }
+    Ok(Outcome::Passed)
 }
 
 pub(crate) fn clippy(root: &Path) -> Result<Outcome> {
@@ -78,7 +87,7 @@ fn is_deny_installed(root: &Path) -> bool {
 }
 
 /// The command prints its own findings; `advice` says what to do about them.
-fn run(command: &mut Command, advice: &str) -> Result<Outcome> {
+pub(crate) fn run(command: &mut Command, advice: &str) -> Result<Outcome> {
     let line = spelled(command);
     println!("$ {line}");
     let status = command.status().with_context(|| format!("cannot start `{line}`: is cargo installed?"))?;

@@ -1,10 +1,11 @@
 //! The project's own chores, run as `cargo xtask <task>`: everything that CI runs, on any machine that has Rust.
 //!
 //! `cargo xtask test` runs all checks in the order of [`TASKS`] and stops at the first that fails. Each check can also
-//! be run by its own name.
+//! be run by its own name. `cargo xtask fuzz` is not among them: it has no end but the one it is given.
 
 mod cargo;
 mod files;
+mod fuzz;
 mod layers;
 mod metadata;
 mod tidy;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
             let write = Task { name: "fmt --write", about: "", run: cargo::fmt_write };
             conclude(run_task(&write, &root))
         }
+        ["fuzz", rest @ ..] => conclude(fuzz::run(&root, rest).inspect_err(|error| eprintln!("{error:#}"))),
         // What `fmt` does anyway; spelled out by those who know cargo's own flag.
         ["fmt", "--check"] => conclude(run_task(&TASKS[0], &root)),
         [name] if let Some(task) = TASKS.iter().find(|task| task.name == *name) => {
@@ -132,6 +134,7 @@ fn usage() -> String {
     for task in &TASKS {
         text.push_str(&format!("  {:<8} {}\n", task.name, task.about));
     }
+    text.push_str(&format!("  fuzz {}  run fuzz targets, each for a minute\n", fuzz::USAGE));
     text.push_str("  help     this text\n");
     text
 }

@@ -320,9 +320,10 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
     }
 
     fn handle_timeout(&mut self, now: LocalTime) {
-        let now = self.session(now);
+        // The clock first: it may step, and what is due then is due now.
+        self.station.set_now(now);
         self.station.wake_clock();
-        let Some(now) = now else { return };
+        let Some(now) = self.session(now) else { return };
         self.receiver.on_timeout(now, &mut self.station.outbox);
         match &mut self.outward {
             Outward::Direct(sender) => sender.on_timeout(now, &mut self.station.outbox),

@@ -246,9 +246,10 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
     }
 
     fn handle_timeout(&mut self, now: LocalTime) {
-        let now = self.session(now);
+        // The clock first: it may step, and what is due then is due now.
+        self.station.set_now(now);
         self.station.wake_clock();
-        let Some(now) = now else { return };
+        let Some(now) = self.session(now) else { return };
         self.sender.on_timeout(now, &mut self.station.outbox);
     }
 

@@ -1,4 +1,4 @@
-//! Peers that come before the session's clock is fixed are not forgotten.
+//! Peers that come before the session's clock is fixed are not forgotten, and what a step of it makes due is done.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -75,4 +75,43 @@ fn a_relay_remembers_who_came_too_early_unless_they_left() {
     assert_eq!(relay.handle_message(at(40), OTHER, Channel::Datagram, &message), Ok(()));
     let gone = relay.handle_message(at(40), PeerId(5), Channel::Datagram, &message);
     assert_eq!(gone, Err(Rejected::UnknownPeer));
+}
+
+/// A clock that steps forward when it is asked what is due, once a time has come.
+struct Stepping {
+    at: LocalTime,
+    step: Span,
+    ahead: Span,
+}
+
+impl SessionClock for Stepping {
+    fn session(&self, now: LocalTime) -> Option<SessionTime> {
+        Some(SessionTime::from_nanos(now.as_nanos()) + self.ahead)
+    }
+
+    fn local(&self, at: SessionTime) -> Option<LocalTime> {
+        Some(LocalTime::from_nanos(at.as_nanos()) - self.ahead)
+    }
+
+    fn poll_due(&mut self, now: LocalTime) -> Option<PeerId> {
+        if now >= self.at {
+            self.ahead = self.step;
+        }
+        None
+    }
+}
+
+#[test]
+fn what_a_step_of_the_clock_makes_due_is_done_in_the_same_call() {
+    let clock = Stepping { at: at(900), step: Span::from_millis(400), ahead: Span::ZERO };
+    let mut peer = DrPeer::with_clock(&DrConfig::default(), clock);
+    peer.handle_peer(at(0), JOINED);
+    let taken = peer.handle_message(at(20), OTHER, Channel::Reliable, &introduction());
+    assert_eq!(taken, Ok(()));
+    let mut bytes = Vec::new();
+    while peer.poll_transmit(at(20), &mut bytes).is_some() {}
+    assert_eq!(peer.poll_timeout(), Some(at(1_020)), "the arrival is to be repeated");
+    peer.handle_timeout(at(900));
+    assert_eq!(peer.poll_transmit(at(900), &mut bytes), Some((OTHER, Channel::Datagram)));
+    assert!(peer.poll_timeout() > Some(at(900)), "a timeout that was handled does not stay due");
 }

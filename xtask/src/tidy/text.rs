@@ -8,7 +8,7 @@ use super::Finding;
 const LINES_MAX: usize = 500;
 
 /// The folders whose Rust files open with a description.
-const DESCRIBED: [&str; 6] = ["proto", "drive", "games", "lab", "cli", "xtask"];
+const DESCRIBED: [&str; 7] = ["proto", "drive", "games", "lab", "cli", "xtask", "fuzz"];
 
 /// What may not stay in a Rust file. The words are put together here so that this file does not hold them itself.
 const LEFTOVERS: [(&str, &str); 6] = [
@@ -115,19 +115,23 @@ mod tests {
 
     #[test]
     fn a_rust_file_has_at_most_500_lines() {
-        assert_eq!(rust("fuzz/a.rs", &"//\n".repeat(500)), NOTHING);
-        let found = rust("fuzz/a.rs", &"//\n".repeat(501));
+        assert_eq!(rust("fuzz/a.rs", &"//!\n".repeat(500)), NOTHING);
+        let found = rust("fuzz/a.rs", &"//!\n".repeat(501));
         assert_eq!(found, ["fuzz/a.rs:501: the file has 501 lines, at most 500 are allowed: split it"]);
     }
 
     #[test]
     fn sources_tests_and_benchmarks_open_with_a_description() {
-        for path in
-            ["proto/dr/src/ledger.rs", "lab/tests/figures.rs", "games/benches/arena.rs", "cli/src/main.rs"]
-        {
+        for path in [
+            "proto/dr/src/ledger.rs",
+            "lab/tests/figures.rs",
+            "games/benches/arena.rs",
+            "cli/src/main.rs",
+            "fuzz/parse.rs",
+        ] {
             assert_eq!(rust(path, "fn main() {}\n").len(), 1, "{path}");
         }
-        for path in ["proto/dr/src/ledger/tests.rs", "lab/src/tests/soak.rs", "fuzz/parse.rs"] {
+        for path in ["proto/dr/src/ledger/tests.rs", "lab/src/tests/soak.rs", "docs/parse.rs"] {
             assert_eq!(rust(path, "fn main() {}\n"), NOTHING, "{path}");
         }
     }
@@ -135,10 +139,10 @@ mod tests {
     #[test]
     fn every_leftover_is_found() {
         for (word, _) in LEFTOVERS {
-            let found = rust("fuzz/a.rs", &format!("\n    {word}\n"));
+            let found = rust("fuzz/a.rs", &format!("//!\n    {word}\n"));
             assert_eq!(found.len(), 1, "{word}");
             assert!(found[0].starts_with(&format!("fuzz/a.rs:2: holds `{word}`")), "{found:?}");
         }
-        assert_eq!(rust("fuzz/a.rs", "// todo lists, dbg and ignored tests may be spoken of\n"), NOTHING);
+        assert_eq!(rust("fuzz/a.rs", "//! todo lists, dbg and ignored tests may be spoken of\n"), NOTHING);
     }
 }

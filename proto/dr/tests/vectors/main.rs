@@ -108,3 +108,11 @@ fn whatever_is_cut_off_is_refused_or_ends_between_two_frames() {
         assert_eq!(shorter, whole, "{}", message["name"]);
     }
 }
+
+#[test]
+fn the_example_of_the_document_is_a_message_of_the_file() {
+    let document = fs::read_to_string(path("../docs/WIRE.md")).expect("the document is there");
+    let example = document.split("```").nth(1).expect("it has an example").replace('\n', "");
+    let file = read("wire.json");
+    assert!(list(&file, "messages").iter().any(|message| message["hex"] == example.as_str()), "{example}");
+}
