@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 
 /// A scenario that runs in no time.
+#[allow(dead_code, reason = "not every test is about scenarios")]
 pub(crate) const SMALL: &str = "duration_s = 3.0
 tick_ms = 20.0
 seeds = [1, 2]

@@ -276,6 +276,7 @@ impl RelayServer {
         self.shared.listener.stop_accepting();
         let _ = self.shared.crank.stop(DRAIN_MAX).await;
         let _ = tokio::time::timeout(DRAIN_MAX, self.shared.listener.wait_idle()).await;
+        self.shared.listener.close();
         for task in self.tasks {
             task.abort();
         }

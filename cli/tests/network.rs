@@ -1,0 +1,215 @@
+//! A relay, bots and tokens as a user types them, with what can go wrong.
+
+mod shell;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use shell::{Done, Folder, evenkeel};
+
+/// A relay that is running.
+struct Relay {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    port: u16,
+}
+
+/// A port that is free for UDP and TCP, as far as one can know.
+fn free_port() -> u16 {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("there are ports");
+    socket.local_addr().expect("it has one").port()
+}
+
+fn configured(folder: &Folder, port: u16) {
+    folder.write("relay.toml", format!("listen = [\"127.0.0.1:{port}\"]\ntoken_key = \"evenkeel.key\"\n"));
+}
+
+impl Relay {
+    fn start(folder: &Folder, arguments: &[&str]) -> Self {
+        let port = free_port();
+        configured(folder, port);
+        let all = [&["relay", "--config", "relay.toml"], arguments].concat();
+        let mut child = evenkeel(folder, &all).stderr(Stdio::piped()).spawn().expect("the binary starts");
+        let mut stderr = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut line = String::new();
+        while !line.contains("API:") {
+            line.clear();
+            assert!(stderr.read_line(&mut line).expect("it can be read") > 0, "the relay did not start");
+        }
+        Self { child, stderr, port }
+    }
+
+    fn url(&self) -> String {
+        format!("https://127.0.0.1:{}", self.port)
+    }
+
+    /// What the API answers: the body.
+    fn ask(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        let host = format!("Host: 127.0.0.1:{}\r\nConnection: close\r\n", self.port);
+        let (line, rest) = request.split_once("\r\n").unwrap_or((request, "\r\n"));
+        stream.write_all(format!("{line} HTTP/1.1\r\n{host}{rest}").as_bytes()).expect("it takes it");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    }
+
+    /// SIGTERM; gives its status and what it still said.
+    fn stop(mut self) -> (Option<i32>, String) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").arg(pid).status().expect("there is kill").success());
+        let start = Instant::now();
+        let status = self.child.wait().expect("it ends");
+        assert!(start.elapsed() < Duration::from_secs(5), "it ends soon");
+        let mut said = String::new();
+        self.stderr.read_to_string(&mut said).expect("it can be read");
+        (status.code(), said)
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn token(folder: &Folder, arguments: &[&str]) -> String {
+    let done = folder.run(&[&["token", "--room", "arena"], arguments].concat());
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    done.stdout.trim().to_owned()
+}
+
+fn bot(folder: &Folder, url: &str, token: &str, arguments: &[&str]) -> Done {
+    folder.run(&[&["bot", "--connect", url, "--token", token], arguments].concat())
+}
+
+#[test]
+fn bots_play_are_reported_and_the_recordings_replay() {
+    let folder = Folder::new("bots");
+    let relay = Relay::start(&folder, &["--record", "relay.evkt"]);
+    let token = token(&folder, &["--name", "bot", "--seats", "3"]);
+    let url = relay.url();
+    let arguments = [
+        "bot",
+        "--connect",
+        &url,
+        "--token",
+        &token,
+        "--count",
+        "3",
+        "--seconds",
+        "4",
+        "--record",
+        "bots.evkt",
+    ];
+    let mut bots = evenkeel(&folder, &arguments).stderr(Stdio::null()).spawn().expect("the binary starts");
+    sleep(Duration::from_secs(3));
+    let answer = relay.ask("GET /api/rooms/arena");
+    let body = answer.split_once("\r\n\r\n").expect("it has a body").1;
+    let room: serde_json::Value = serde_json::from_str(body).expect("it is JSON");
+    assert_eq!(room["policy"], "deterministic-budget");
+    for key in ["mean_aee", "std_aee", "sent_per_s"] {
+        assert!(room[key].is_f64(), "{key} in {room}");
+    }
+    let players = room["players"].as_array().expect("players");
+    assert_eq!(players.len(), 3);
+    for player in players {
+        assert!(player["name"].as_str().is_some_and(|name| name.starts_with("bot-")), "{player}");
+        assert!(player["aee"].is_f64() && player["sent"].is_u64() && player["clamped"].is_u64(), "{player}");
+        assert_eq!(player["delay_ms"].as_array().map(Vec::len), Some(2), "{player}");
+    }
+    let series = relay.ask("GET /metrics");
+    let names: std::collections::BTreeSet<_> = series
+        .lines()
+        .filter(|line| line.starts_with("evenkeel_"))
+        .filter_map(|line| line.split(['{', ' ']).next())
+        .collect();
+    assert!(names.len() >= 10, "{names:?}");
+    assert!(relay.ask("GET /api/rooms/elsewhere").starts_with("HTTP/1.1 404"));
+    let switch = "POST /api/rooms/arena/policy\r\nContent-Type: application/json\r\nContent-Length: 21\r\n";
+    let allowed = relay.ask(&format!("{switch}\r\n{{\"policy\":\"base-1/3\"}}"));
+    assert!(allowed.starts_with("HTTP/1.1 200"), "{allowed}");
+    let foreign =
+        relay.ask(&format!("{switch}Origin: http://evil.example\r\n\r\n{{\"policy\":\"base-1/2\"}}"));
+    assert!(foreign.starts_with("HTTP/1.1 403"), "{foreign}");
+    assert!(relay.ask("GET /api/rooms/arena").contains("\"policy\":\"base-1/3\""));
+    assert!(bots.wait().expect("they end").success());
+    assert_eq!(relay.stop().0, Some(0));
+    for file in ["relay.evkt", "bots.evkt"] {
+        let done = folder.run(&["replay", file]);
+        assert_eq!(done.status, Some(0), "{file}: {}", done.stderr);
+        assert!(done.stdout.starts_with("the same: "), "{}", done.stdout);
+    }
+}
+
+#[test]
+fn whoever_is_not_wanted_is_told_why() {
+    let folder = Folder::new("unwanted");
+    let relay = Relay::start(&folder, &[]);
+    let says = |token: &str, arguments: &[&str], expected: &str| {
+        let done = bot(&folder, &relay.url(), token, arguments);
+        assert_eq!(done.status, Some(2), "{}", done.stderr);
+        assert!(done.stderr.contains(expected), "{}\n  does not say\n{expected}", done.stderr);
+    };
+    says("nonsense", &[], "this is not a token");
+    let short = token(&folder, &["--name", "ada", "--hours", "0.0003"]);
+    sleep(Duration::from_millis(3100));
+    says(&short, &[], "the token expired");
+    let foreign = token(&folder, &["--name", "ada", "--key", "other.key"]);
+    says(&foreign, &[], "signed by another key");
+    let good = token(&folder, &["--name", "ada"]);
+    says(&good, &["--pin", &"0".repeat(64)], "does not match the pinned hash");
+    says(&good, &["--count", "2"], "has 1 seats");
+    let done = bot(&folder, &format!("{}/pit", relay.url()), &good, &[]);
+    assert_eq!(done.status, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("for the room arena"), "{}", done.stderr);
+}
+
+#[test]
+fn a_relay_that_is_gone_is_named_and_its_end_is_told() {
+    let folder = Folder::new("gone");
+    let nobody = free_port();
+    let done = bot(&folder, &format!("https://127.0.0.1:{nobody}"), "token", &[]);
+    assert_eq!(done.status, Some(1), "{}", done.stderr);
+    assert!(done.stderr.contains(&format!("nobody answers at 127.0.0.1:{nobody}")), "{}", done.stderr);
+
+    let relay = Relay::start(&folder, &[]);
+    let token = token(&folder, &["--name", "ada"]);
+    let url = relay.url();
+    let arguments = ["bot", "--connect", &url, "--token", &token, "--seconds", "4"];
+    let child = evenkeel(&folder, &arguments).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    sleep(Duration::from_millis(1500));
+    let (status, said) = relay.stop();
+    assert_eq!(status, Some(0));
+    assert!(said.contains("telling the players"), "{said}");
+    let output = child.wait_with_output().expect("it ends");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("the relay is shutting down; trying again"), "{told}");
+}
+
+#[test]
+fn a_relay_that_cannot_start_says_why() {
+    let folder = Folder::new("start");
+    let taken = UdpSocket::bind("127.0.0.1:0").expect("there are ports");
+    let port = taken.local_addr().expect("it has one").port();
+    configured(&folder, port);
+    folder.refuses(&["relay", "--config", "relay.toml"], &format!("127.0.0.1:{port}"));
+    folder.refuses(&["relay", "--config", "missing.toml"], "missing.toml: No such file");
+    folder.write("key.toml", "listen = [\"127.0.0.1:0\"]\nlisten_to = 3\n");
+    folder.refuses(&["relay", "--config", "key.toml"], "key.toml: line 2: unknown field `listen_to`");
+    folder.write("policy.toml", "[rooms.arena]\npolicy = \"fairest\"\n");
+    folder.refuses(&["relay", "--config", "policy.toml"], "policy.toml: rooms.arena.policy: ");
+    folder.write(
+        "tls.toml",
+        "listen = [\"127.0.0.1:0\"]\n[certificate]\nchain = \"no.pem\"\nkey = \"no.key\"\n",
+    );
+    folder.refuses(&["relay", "--config", "tls.toml"], "no.pem");
+    folder.refuses(&["token", "--room", "a room", "--name", "ada"], "--room a room: a name has");
+    folder.refuses(&["replay", "missing.evkt"], "missing.evkt: No such file");
+    folder.write("no.evkt", "something else");
+    folder.refuses(&["replay", "no.evkt"], "no.evkt: this is no recording");
+}
