@@ -19,7 +19,7 @@ use options::Options;
 pub(crate) use options::USAGE;
 
 /// The longest input: machines need many bytes to get anywhere, and more than these make them slow.
-const LEN_MAX: usize = 2048;
+const LEN_MAX: usize = 1024;
 /// What a target may use, in megabytes: far above what its queues hold when they are full.
 const MEMORY_MAX: usize = 1024;
 /// One input may take so many seconds.
