@@ -120,12 +120,13 @@ fn ctrl_c_stops_soon_and_leaves_nothing_behind() {
 #[test]
 fn help_and_version_are_there_on_every_level() {
     let folder = Folder::new("help");
-    for arguments in
-        [&["--help"][..], &["lab", "--help"], &["lab", "scenario", "--help"], &["lab", "run", "--help"]]
-    {
-        let help = folder.run(arguments);
+    for command in ["", "lab", "lab scenario", "lab run", "relay", "token", "bot"] {
+        let arguments: Vec<_> = command.split_whitespace().chain(["--help"]).collect();
+        let help = folder.run(&arguments);
         assert_eq!(help.status, Some(0));
-        assert!(help.stdout.contains("Examples:\n  evenkeel lab "), "{}", help.stdout);
+        let example = format!("evenkeel {command}");
+        assert!(help.stdout.contains("Examples:\n  evenkeel "), "{}", help.stdout);
+        assert!(help.stdout.matches(example.trim_end()).count() > 1, "{}", help.stdout);
     }
     let version = folder.run(&["--version"]);
     assert_eq!(version.stdout, format!("evenkeel {}\n", env!("CARGO_PKG_VERSION")));
