@@ -59,6 +59,12 @@ impl<C: SessionClock> DrRelay<C> {
         self.sender.ledger()
     }
 
+    /// Datagrams that were dropped because too many waited for one receiver.
+    #[must_use]
+    pub const fn crowded_out(&self) -> u64 {
+        self.station.outbox.crowded_out()
+    }
+
     /// The session's clock.
     #[must_use]
     pub const fn clock(&self) -> &C {

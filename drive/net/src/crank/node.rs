@@ -214,7 +214,7 @@ impl Attached {
         }
         let bytes = Bytes::copy_from_slice(bytes);
         if self.emulation.is_none() {
-            return self.send(channel, bytes);
+            return self.send(&desk.counters, channel, bytes);
         }
         let route = Route { node, peer: to, generation: self.generation };
         self.hold(&mut desk.air, now, Held { route, way: Way::Out, channel, bytes });
@@ -245,7 +245,7 @@ impl Attached {
     }
 
     /// Hands a message to the socket.
-    pub(super) fn send(&self, channel: Channel, bytes: Bytes) {
+    pub(super) fn send(&self, totals: &CrankCounters, channel: Channel, bytes: Bytes) {
         let len = bytes.len() as u64;
         let sent = match channel {
             Channel::Datagram => self.connection.send_datagram(bytes),
@@ -256,7 +256,8 @@ impl Attached {
             (Ok(()), Channel::Reliable) => add(&self.counters.reliable_out, 1),
             (Err(SendError::TooLong { .. }), _) => return add(&self.counters.too_long, 1),
             // Its end is on its way to the machine.
-            (Err(SendError::Closed | SendError::TooSlow), _) => return,
+            (Err(SendError::TooSlow), _) => return add(&totals.too_slow, 1),
+            (Err(SendError::Closed), _) => return,
         }
         add(&self.counters.bytes_out, len);
     }

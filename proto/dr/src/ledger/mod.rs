@@ -86,6 +86,7 @@ pub struct ErrorLedger {
     slots: BTreeMap<(Life, PeerId), usize>,
     free: Vec<usize>,
     opened: u64,
+    sent: u64,
     estimated: u64,
 }
 
@@ -162,6 +163,7 @@ impl ErrorLedger {
     pub(crate) fn count_sent(&mut self, receiver: PeerId) {
         if let Some(link) = self.links.get_mut(&receiver) {
             link.sent += 1;
+            self.sent += 1;
         }
     }
 
@@ -258,6 +260,12 @@ impl ErrorLedger {
             account.give_up(&track.history, &link.outlook(now, self.placement), until.min(now));
             link.settled += account.settled_error() - before;
         }
+    }
+
+    /// DR vectors sent to all receivers, those that have gone included; introductions not counted.
+    #[must_use]
+    pub const fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// DR vectors sent to a receiver, introductions not counted.
