@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use evenkeel_lab::soak::load::Load;
-use evenkeel_lab::soak::{Bench, SoakError, Verdict, load, saturate};
+use evenkeel_lab::soak::{Bench, SoakError, Verdict, hostile, load, saturate};
 use serde_json::json;
 
 use super::tables;
@@ -18,6 +18,7 @@ Examples:
   evenkeel lab soak relay                        20 minutes of 200 bots in a room, 20 of 512 in 32 rooms
   evenkeel lab soak relay --minutes 1            the same, for a quick look
   evenkeel lab soak relay --saturate             how many bots in a room are too many
+  evenkeel lab soak hostile                      ten million datagrams and messages of attackers in ten minutes
 
 The relay is a process of its own on this machine; the bots share its cores. Ctrl-C ends a soak with what was
 measured so far.
@@ -36,6 +37,8 @@ pub(super) struct Args {
 enum Command {
     /// Load: 200 bots in one room, then 512 in 32 rooms; every minute a tenth of them crashes and comes back.
     Relay(RelayArgs),
+    /// Attack: strangers and members send nonsense, lies and floods, beside two honest players.
+    Hostile(HostileArgs),
 }
 
 const RELAY_EXAMPLES: &str = "\
@@ -81,6 +84,36 @@ struct RelayArgs {
     json: bool,
 }
 
+const HOSTILE_EXAMPLES: &str = "\
+Examples:
+  evenkeel lab soak hostile
+  evenkeel lab soak hostile --millions 0.5 --seconds 30 --control-seconds 15
+  evenkeel lab soak hostile --json | jq '.attacks'
+
+What is judged: the relay lives and nothing in it panicked, its memory is flat, the honest players stay connected, their
+error is what it was without the attack, and nothing is shown under a name that is not its owner's.";
+
+/// Arguments of `evenkeel lab soak hostile`.
+#[derive(clap::Args)]
+#[command(after_help = HOSTILE_EXAMPLES)]
+struct HostileArgs {
+    /// How many datagrams and messages the attackers send, in millions.
+    #[arg(long, value_name = "N", default_value_t = 10.0, value_parser = minutes)]
+    millions: f64,
+
+    /// In how much time. The attackers run on the relay's cores: too little time is an attack on the machine.
+    #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(10..=1_000_000))]
+    seconds: u64,
+
+    /// How long the honest players play alone before, for comparison.
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(10..=100_000))]
+    control_seconds: u64,
+
+    /// Print one JSON document and nothing else on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
 fn minutes(text: &str) -> Result<f64, String> {
     let minutes: f64 = text.parse().map_err(|error| format!("{error}"))?;
     let fits = (0.0..=10_000.0).contains(&minutes);
@@ -104,6 +137,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     });
     match args.command {
         Command::Relay(args) => runtime.block_on(relay(&bench, &args)),
+        Command::Hostile(args) => runtime.block_on(attack(&bench, &args)),
     }
 }
 
@@ -128,6 +162,22 @@ async fn relay(bench: &Bench, args: &RelayArgs) -> Result<(), Failure> {
         output::print_json(&json!({ "verdicts": verdicts, "saturation": steps }))?;
     } else {
         output::print(&format!("{}{}", tables::verdicts(&verdicts), tables::saturation(&steps)))?;
+    }
+    conclude(bench, &verdicts)
+}
+
+async fn attack(bench: &Bench, args: &HostileArgs) -> Result<(), Failure> {
+    let plan = hostile::Plan {
+        messages: (args.millions * 1e6) as u64,
+        duration: Duration::from_secs(args.seconds),
+        control: Duration::from_secs(args.control_seconds),
+    };
+    let outcome = hostile::run(bench, plan).await.map_err(failed)?;
+    let verdicts = [outcome.verdict];
+    if args.json {
+        output::print_json(&json!({ "verdicts": verdicts, "attacks": outcome.attacks }))?;
+    } else {
+        output::print(&format!("{}{}", tables::verdicts(&verdicts), tables::attacks(&outcome.attacks)))?;
     }
     conclude(bench, &verdicts)
 }

@@ -9,7 +9,7 @@ use evenkeel_lab::claims::{Claim, Verdict};
 use evenkeel_lab::figure::Figure;
 use evenkeel_lab::scenario::{PolicySummary, ReceiverSummary, Scenario, ScenarioTopology, Summary};
 
-pub(super) use soak::{saturation, verdicts};
+pub(super) use soak::{attacks, saturation, verdicts};
 
 /// The most receivers per policy that are printed.
 const RECEIVERS_SHOWN: usize = 20;

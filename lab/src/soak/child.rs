@@ -185,9 +185,7 @@ fn listen(stderr: ChildStderr, said: &Mutex<Said>) {
 }
 
 fn unix_nanos() -> u128 {
-    std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |since| since.as_nanos())
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos())
 }
 
 #[cfg(test)]

@@ -36,19 +36,22 @@ pub struct Load {
     pub bots: usize,
     /// The rooms' tick, in milliseconds.
     pub tick_ms: f64,
-    /// DR vectors per trigger: which part of a room's other players each trigger goes to.
+    /// DR vectors per trigger.
     pub budget: f64,
+    /// How far a bot's tank may stray before it gets a new DR vector, in units; it drives up to 25 of them in a second.
+    pub threshold: f64,
 }
 
 impl Load {
-    /// A load with a tick of 50 ms and a budget that lets each trigger reach a quarter of the other players.
+    /// A load with a tick of 50 ms, a threshold of half a unit, and a budget that lets each trigger reach a quarter of the
+    /// other players.
     #[must_use]
     pub fn new(rooms: usize, bots: usize) -> Self {
-        Self { rooms, bots, tick_ms: 50.0, budget: ((bots as f64 - 1.0) / 4.0).max(1.0) }
+        Self { rooms, bots, tick_ms: 50.0, budget: ((bots as f64 - 1.0) / 4.0).max(1.0), threshold: 0.5 }
     }
 
     pub(super) fn config(&self) -> String {
-        let Self { rooms, bots, tick_ms, budget } = self;
+        let Self { rooms, bots, tick_ms, budget, .. } = self;
         format!(
             "rooms_max = {rooms}\n[room]\npolicy = \"deterministic-budget\"\nbudget = {budget:.1}\n\
              tick_ms = {tick_ms:.1}\nplayers_max = {bots}\n"
@@ -58,10 +61,11 @@ impl Load {
     /// It, in words.
     #[must_use]
     pub fn words(&self) -> String {
-        let Self { rooms, bots, tick_ms, budget } = self;
+        let Self { rooms, bots, tick_ms, budget, threshold } = self;
         let rooms = if *rooms == 1 { "one room".to_owned() } else { format!("{rooms} rooms of {bots}") };
         format!(
-            "{} bots in {rooms}, deterministic-budget with {budget} vectors per trigger, tick {tick_ms} ms",
+            "{} bots in {rooms}, deterministic-budget with {budget} vectors per trigger, tick {tick_ms} ms, \
+             threshold {threshold} units",
             self.rooms * self.bots
         )
     }
@@ -101,7 +105,7 @@ struct Gathered {
 pub async fn run(bench: &Bench, load: Load, duration: Duration) -> Result<Verdict, SoakError> {
     let mut relay = RelayChild::start(bench, &load.config()).await?;
     bench.tell(&format!("{}; the bots go in", load.words()));
-    let mut squad = Squad::start(&relay, load.rooms, load.bots, 1).await?;
+    let mut squad = Squad::start(&relay, &load, 1).await?;
     squad.settle(Instant::now() + Duration::from_secs(30)).await;
     let gathered = gather(bench, &mut relay, &mut squad, duration).await;
     squad.stop().await;
@@ -146,7 +150,8 @@ async fn gather(
 }
 
 fn progress(gathered: &Gathered, duration: Duration) -> String {
-    let (first, last) = (&gathered.samples[gathered.warm.min(gathered.samples.len() - 1)], gathered.samples.last());
+    let (first, last) =
+        (&gathered.samples[gathered.warm.min(gathered.samples.len() - 1)], gathered.samples.last());
     let Some(last) = last else { return String::new() };
     let memory = last.usage.map_or(0.0, |usage| megabytes(usage.memory));
     let slowest = gathered.returns.iter().copied().fold(0.0, f64::max);
@@ -253,7 +258,9 @@ fn reliable(sightings: &[Sighting]) -> Check {
 fn returns(returns: &[f64]) -> Check {
     let mut sorted = returns.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| sorted.get(((sorted.len() as f64 * share) as usize).min(sorted.len().max(1) - 1)).copied();
+    let at = |share: f64| {
+        sorted.get(((sorted.len() as f64 * share) as usize).min(sorted.len().max(1) - 1)).copied()
+    };
     let (half, most, slowest) = (at(0.5), at(0.99), sorted.last().copied());
     let seconds = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2} s"));
     let measured = format!(

@@ -18,7 +18,8 @@ impl Metrics {
 
     /// The sum of a metric over all its labels.
     pub(super) fn sum(&self, name: &str) -> f64 {
-        let is_it = |key: &str| key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('{'));
+        let is_it =
+            |key: &str| key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('{'));
         self.0.iter().filter(|(key, _)| is_it(key)).map(|(_, value)| value).sum()
     }
 

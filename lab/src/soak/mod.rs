@@ -8,7 +8,7 @@
 //! The relay runs in a child process so that its memory and its processor time are its own; the bots run in this one.
 
 mod child;
-//HOSTILE
+pub mod hostile;
 pub mod load;
 mod metrics;
 mod proc;

@@ -61,8 +61,9 @@ pub async fn run(bench: &Bench, each: Duration) -> Result<Vec<Step>, SoakError> 
 }
 
 async fn step(bench: &Bench, bots: usize, each: Duration) -> Result<Step, SoakError> {
-    let relay = RelayChild::start(bench, &Load::new(1, bots).config()).await?;
-    let squad = Squad::start(&relay, 1, bots, 1).await?;
+    let load = Load::new(1, bots);
+    let relay = RelayChild::start(bench, &load.config()).await?;
+    let squad = Squad::start(&relay, &load, 1).await?;
     squad.settle(Instant::now() + SETTLE).await;
     let start = Instant::now();
     let first = Sample::take(&relay, start).await?;

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use evenkeel_core::{Draws, Seed, SessionClock};
+use evenkeel_dr::Threshold;
 use evenkeel_net::{NodeId, RELAY, Status};
 
 use super::SoakError;
 use super::child::RelayChild;
+use super::load::Load;
 use crate::fleet::{BotMachine, Fleet, FleetConfig};
 
 /// A bot that is not back after this is sent in again, and counts as never having come back.
@@ -40,13 +42,15 @@ pub(super) struct Sighting {
 
 impl Squad {
     /// Sends so many bots into each of so many rooms.
-    pub(super) async fn start(relay: &RelayChild, rooms: usize, bots: usize, seed: u64) -> Result<Self, SoakError> {
+    pub(super) async fn start(relay: &RelayChild, load: &Load, seed: u64) -> Result<Self, SoakError> {
+        let Load { rooms, bots, threshold, .. } = *load;
+        let threshold = Threshold { distance: threshold, ..Threshold::default() };
         let mut squad = Self { rooms: Vec::new(), bots };
         for room in 0..rooms {
             let name = room_name(room);
             let target = relay.target(&name, relay.token(&name, "bot", bots as u16));
             let seed = Seed::new(seed).child(room as u64);
-            let config = FleetConfig { seed, ..FleetConfig::new(target, bots) };
+            let config = FleetConfig { seed, threshold, ..FleetConfig::new(target, bots) };
             squad.rooms.push(Fleet::start(config, None, |_, _, _| {}).await?);
         }
         Ok(squad)
@@ -146,7 +150,8 @@ impl Squad {
                 let mut wanted = all.clone();
                 let own = player.is_some_and(|player| wanted.remove(&player));
                 let seen = self.seen(room, bot).await.unwrap_or_default();
-                let exactly = own && seen.len() == wanted.len() && seen.iter().all(|one| wanted.contains(one));
+                let exactly =
+                    own && seen.len() == wanted.len() && seen.iter().all(|one| wanted.contains(one));
                 sighting.blind += usize::from(!exactly || all.len() != self.bots);
                 let counts = self.rooms[room].crank().peer_counts(NodeId(bot as u32), RELAY).await;
                 let name = format!("bot-{}", bot + 1);

@@ -1,6 +1,7 @@
 //! Soaks as tables.
 
 use evenkeel_lab::soak::Verdict;
+use evenkeel_lab::soak::hostile::Count;
 use evenkeel_lab::soak::saturate::Step;
 
 use super::{Column, table};
@@ -22,6 +23,13 @@ fn verdict(verdict: &Verdict) -> String {
         text += &format!("      {name}: {figure}\n");
     }
     text + "\n"
+}
+
+/// What attackers sent.
+pub(crate) fn attacks(counts: &[Count]) -> String {
+    let figures = counts.iter().map(|count| Some(count.count as f64)).collect();
+    let labels = counts.iter().map(|count| vec![count.kind.to_owned()]).collect();
+    table(&["attack"], labels, &[Column::new("count", figures, Some(0))])
 }
 
 /// The sizes of room that were tried, and which was too large.
