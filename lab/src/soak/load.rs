@@ -232,6 +232,7 @@ fn queues(then: &Metrics, now: &Metrics, panics: usize) -> Check {
         ("flooding", "flooding_total"),
         ("too slow", "too_slow_total"),
         ("crowded out", "room_crowded_out_total"),
+        ("over quota", "room_over_quota_total"),
         ("rejected", "rejected_total"),
         ("rooms that failed", "room_panics_total"),
     ];

@@ -142,7 +142,7 @@ where
         let desk = &mut self.desk;
         let seen = catch_unwind(AssertUnwindSafe(|| {
             let seen = look(&mut node.endpoint, now);
-            node.reschedule(desk, now);
+            node.reschedule(desk, now, false);
             seen
         }));
         if seen.is_err() {
@@ -164,7 +164,7 @@ where
         }
         let mut node = Node::new(id, endpoint);
         let now = self.desk.clock.now();
-        node.reschedule(&mut self.desk, now);
+        node.reschedule(&mut self.desk, now, false);
         self.nodes.insert(id, node);
     }
 

@@ -90,7 +90,7 @@ async fn rooms(shared: &Shared, page: &mut Page) {
         }
     }
     type Figure = fn(&super::RoomReport) -> f64;
-    let figures: [(&str, &str, &str, Figure); 9] = [
+    let figures: [(&str, &str, &str, Figure); 10] = [
         ("room_players", "gauge", "Players in a room.", |room| room.players.len() as f64),
         ("room_export_error_mean", "gauge", "Mean of the players' accumulated export errors.", |room| {
             room.mean_aee
@@ -103,6 +103,9 @@ async fn rooms(shared: &Shared, page: &mut Page) {
         ("room_vectors_total", "counter", "DR vectors sent.", |room| room.sent as f64),
         ("room_crowded_out_total", "counter", "Datagrams dropped because too many waited.", |room| {
             room.crowded_out as f64
+        }),
+        ("room_over_quota_total", "counter", "Vectors and lives beyond their players' quotas.", |room| {
+            room.over_quota as f64
         }),
         ("room_estimated_total", "counter", "Times that the truth was not waited for.", |room| {
             room.estimated as f64

@@ -193,6 +193,8 @@ pub struct RoomReport {
     pub sent: u64,
     /// Datagrams dropped because too many waited for their players.
     pub crowded_out: u64,
+    /// Vectors and lives beyond what their players may send, left as if lost on the way.
+    pub over_quota: u64,
     /// Times that the truth about an error could not be waited for.
     pub estimated: u64,
     /// In joining order.
@@ -264,6 +266,7 @@ impl RoomReport {
             sent_per_s,
             sent: ledger.sent(),
             crowded_out: machine.crowded_out(),
+            over_quota: machine.over_quota(),
             estimated: ledger.estimated(),
             players,
         }

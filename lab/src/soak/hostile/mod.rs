@@ -251,6 +251,7 @@ fn judge(
         ("closed for reading too slowly", "too_slow_total"),
         ("datagrams dropped, queue full", "queue_full_total"),
         ("datagrams crowded out", "room_crowded_out_total"),
+        ("vectors and lives beyond their quotas", "room_over_quota_total"),
         ("players admitted", "players_admitted_total"),
         ("players refused", "players_refused_total"),
     ] {

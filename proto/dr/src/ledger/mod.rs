@@ -254,8 +254,9 @@ impl ErrorLedger {
     /// Reports of a receiver are lost for good: what they would have said up to a time is estimated.
     pub(crate) fn give_up_reports(&mut self, receiver: PeerId, until: SessionTime, now: SessionTime) {
         let Some(link) = self.links.get_mut(&receiver) else { return };
-        for account in self.accounts.iter_mut().flatten().filter(|account| account.receiver == receiver) {
-            let Some(track) = self.tracks.get(&account.life) else { continue };
+        for (life, track) in &self.tracks {
+            let slot = self.slots.get(&(*life, receiver)).copied();
+            let Some(account) = slot.and_then(|slot| self.accounts[slot].as_mut()) else { continue };
             let before = account.settled_error();
             account.give_up(&track.history, &link.outlook(now, self.placement), until.min(now));
             link.settled += account.settled_error() - before;
