@@ -4,6 +4,7 @@ mod claims;
 mod list;
 mod run;
 mod scenario;
+mod soak;
 mod tables;
 
 use clap::Subcommand;
@@ -22,7 +23,8 @@ Examples:
   evenkeel lab claims
   evenkeel lab scenario scenarios/papers.toml
   evenkeel lab scenario scenarios/relay.toml --policy base-1/4 deterministic-budget --seeds 1,2,3
-  evenkeel lab scenario scenarios/tanks.toml --out results";
+  evenkeel lab scenario scenarios/tanks.toml --out results
+  evenkeel lab soak relay --minutes 1";
 
 /// Arguments of `evenkeel lab`.
 #[derive(clap::Args)]
@@ -42,6 +44,8 @@ enum Command {
     Claims(claims::Args),
     /// Run a scenario of your own: who moves, who watches from how far, which policies are compared.
     Scenario(scenario::Args),
+    /// Keep a relay busy, or under attack, for minutes or hours, and judge how it did.
+    Soak(soak::Args),
 }
 
 /// Which figures, and with how many seeds.
@@ -71,6 +75,7 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args),
         Command::Claims(args) => claims::run(&args),
         Command::Scenario(args) => scenario::run(args),
+        Command::Soak(args) => soak::run(args),
     }
 }
 

@@ -154,20 +154,30 @@ impl Fleet {
         Member { status, dialling: tokio::spawn(dial.run(self.crank.clone(), announce)) }
     }
 
-    /// Kills a bot: its connection breaks off as if its program had crashed.
+    /// Kills a bot: the relay hears nothing more of it, not even a goodbye.
     pub fn kill(&mut self, bot: usize) {
         if let Some(member) = self.members[bot].take() {
             member.dialling.abort();
-            let (crank, node) = (self.crank.clone(), NodeId(bot as u32));
-            tokio::spawn(async move { crank.remove(node, evenkeel_net::transport::CloseCode::Done).await });
+            let _ = self.crank.abandon(NodeId(bot as u32));
         }
+    }
+
+    /// Sends a bot in again, without waiting for it.
+    pub fn restart(&mut self, bot: usize) {
+        self.kill(bot);
+        self.members[bot] = Some(self.dial(bot));
+    }
+
+    /// How it stands with a bot; `None` if it was killed.
+    #[must_use]
+    pub fn status(&self, bot: usize) -> Option<Status> {
+        Some(self.members[bot].as_ref()?.status.borrow().clone())
     }
 
     /// How it stands with each bot; `None` for those that were killed.
     #[must_use]
     pub fn statuses(&self) -> Vec<Option<Status>> {
-        let status = |member: &Option<Member>| Some(member.as_ref()?.status.borrow().clone());
-        self.members.iter().map(status).collect()
+        (0..self.members.len()).map(|bot| self.status(bot)).collect()
     }
 
     /// Bots that are in the room and know its time.

@@ -5,6 +5,7 @@
 //! - [`clock`]: one run of a session clock beside the true time.
 //! - [`papers`]: figure by figure, with the [`claims`] that the papers make and what became of them.
 //! - [`report`]: one folder that opens offline in a browser.
+//! - [`fleet`]: bots over real sockets; [`soak`]: a relay under load and under attack, for as long as one likes.
 //!
 //! ```
 //! use evenkeel_core::Span;
@@ -31,4 +32,5 @@ pub mod papers;
 pub mod parallel;
 pub mod report;
 pub mod scenario;
+pub mod soak;
 pub mod stats;

@@ -1,11 +1,15 @@
 //! Scenarios, figures and claims as tables that a person reads in a terminal of 100 columns.
 
+mod soak;
+
 use std::path::Path;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use evenkeel_lab::claims::{Claim, Verdict};
 use evenkeel_lab::figure::Figure;
 use evenkeel_lab::scenario::{PolicySummary, ReceiverSummary, Scenario, ScenarioTopology, Summary};
+
+pub(super) use soak::{attacks, saturation, verdicts};
 
 /// The most receivers per policy that are printed.
 const RECEIVERS_SHOWN: usize = 20;

@@ -120,8 +120,10 @@ impl Wire for DrConfig {
         emit_option(self.compensation.map(|bound| bound.delay_max.as_nanos()), bytes);
         emit_option(self.compensation.map(|bound| bound.growth_per_second.as_nanos()), bytes);
         self.tick.as_nanos().emit(bytes);
-        let Limits { position_max, speed_max, acceleration_max, turn_rate_max, own_names } = self.limits;
-        for limit in [position_max, speed_max, acceleration_max, turn_rate_max] {
+        let Limits { position_max, speed_max, acceleration_max, turn_rate_max, .. } = self.limits;
+        let Limits { vectors_per_second, births_per_second, own_names, .. } = self.limits;
+        let kinematic = [position_max, speed_max, acceleration_max, turn_rate_max];
+        for limit in kinematic.into_iter().chain([vectors_per_second, births_per_second]) {
             limit.emit(bytes);
         }
         bytes.push(u8::from(own_names));
@@ -157,6 +159,8 @@ impl Wire for DrConfig {
                 speed_max: reader.read()?,
                 acceleration_max: reader.read()?,
                 turn_rate_max: reader.read()?,
+                vectors_per_second: reader.read()?,
+                births_per_second: reader.read()?,
                 own_names: match reader.read::<u8>()? {
                     0 => false,
                     1 => true,

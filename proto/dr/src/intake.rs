@@ -15,8 +15,11 @@ use crate::vector::{DrSeq, EntityId};
 
 /// Entities of one owner; more are not taken, so that nobody fills a room alone.
 pub(crate) const OWNER_ENTITIES_MAX: usize = 256;
-/// Refused lives that are remembered, so that their owners can be told to forget them; beyond, owners repeat in vain.
-const REFUSED_MAX: usize = 4096;
+/// Refused lives of one owner that are remembered, so that it can be told to forget them; beyond, it repeats in vain.
+const REFUSED_MAX: usize = 256;
+
+/// Numberings that are kept at least before any is forgotten.
+const FORGET_MIN: usize = 64;
 
 /// A life at its owner: the first number that the owner gave it.
 type Owned = (PeerId, EntityId, DrSeq);
@@ -57,6 +60,8 @@ impl Numbering {
 pub(crate) struct Intake {
     numberings: BTreeMap<Owned, Numbering>,
     refused: BTreeMap<Owned, Threshold>,
+    /// With so many numberings it is time to forget some.
+    forget_at: usize,
 }
 
 impl Intake {
@@ -74,7 +79,8 @@ impl Intake {
 
     /// A life is not taken.
     pub(crate) fn refuse(&mut self, owner: PeerId, frame: &VectorFrame, threshold: Threshold) {
-        if self.refused.len() < REFUSED_MAX {
+        let (from, to) = ((owner, EntityId(0), DrSeq(0)), (owner, EntityId(u32::MAX), DrSeq(u32::MAX)));
+        if self.refused.range(from..=to).count() < REFUSED_MAX {
             self.refused.insert((owner, frame.entity, frame.first), threshold);
         }
     }
@@ -102,8 +108,12 @@ impl Intake {
         self.refused.retain(|(owner, ..), _| *owner != peer);
     }
 
-    /// Forgets what is not wanted any more.
+    /// Forgets what is not wanted any more, once there is enough of it to be worth a look at all.
     pub(crate) fn retain(&mut self, keep: impl Fn(Life) -> bool) {
+        if self.numberings.len() < self.forget_at {
+            return;
+        }
         self.numberings.retain(|_, numbering| keep(numbering.life));
+        self.forget_at = FORGET_MIN + 2 * self.numberings.len();
     }
 }

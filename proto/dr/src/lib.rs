@@ -43,6 +43,7 @@ pub mod owner;
 pub mod peer;
 pub mod placement;
 pub mod quantize;
+mod quota;
 pub mod receiver;
 pub mod relay;
 pub mod sender;

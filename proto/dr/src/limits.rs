@@ -21,7 +21,8 @@ impl EntityId {
     }
 }
 
-/// The kinematic limits of a room: no honest vector is beyond them, so whoever sends one is not taken at its word.
+/// The limits of a room: no honest vector is beyond the kinematic ones, so whoever sends one is not taken at its word; and
+/// nobody may make the relay do more than the quotas say.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Limits {
     /// No coordinate may be larger.
@@ -32,18 +33,24 @@ pub struct Limits {
     pub acceleration_max: f64,
     /// Radians per second.
     pub turn_rate_max: f64,
+    /// Vectors that one player may send in a second; more are as good as lost on the way.
+    pub vectors_per_second: f64,
+    /// Entities that one player may begin in a second, once it has begun as many as it may have.
+    pub births_per_second: f64,
     /// Whether players may use no other entities' names than [their own](EntityId::of).
     pub own_names: bool,
 }
 
 impl Default for Limits {
-    /// Whatever can be computed with, and any name.
+    /// Whatever can be computed with, as much as comes, and any name.
     fn default() -> Self {
         Self {
             position_max: MAGNITUDE_MAX,
             speed_max: 2.0 * MAGNITUDE_MAX,
             acceleration_max: 2.0 * MAGNITUDE_MAX,
             turn_rate_max: TURN_RATE_MAX,
+            vectors_per_second: f64::INFINITY,
+            births_per_second: f64::INFINITY,
             own_names: false,
         }
     }

@@ -55,13 +55,12 @@ impl Queue {
         self.wanted || self.open.is_some() || !self.full.is_empty()
     }
 
-    fn close(&mut self) {
-        if let Some(open) = self.open.take() {
-            if self.full.len() == DATAGRAMS_MAX {
-                self.full.pop_front();
-            }
-            self.full.push_back(open.bytes);
-        }
+    /// Gives the number of datagrams that had to go for it.
+    fn close(&mut self) -> u64 {
+        let Some(open) = self.open.take() else { return 0 };
+        let crowded_out = if self.full.len() == DATAGRAMS_MAX { self.full.pop_front() } else { None };
+        self.full.push_back(open.bytes);
+        u64::from(crowded_out.is_some())
     }
 }
 
@@ -71,6 +70,7 @@ pub struct Outbox {
     tick: Span,
     key: Key,
     messages: u64,
+    crowded_out: u64,
     now: LocalTime,
     session: Option<SessionTime>,
     queues: BTreeMap<PeerId, Queue>,
@@ -94,6 +94,7 @@ impl Outbox {
             tick,
             key,
             messages: 0,
+            crowded_out: 0,
             now: LocalTime::MIN,
             session: None,
             queues: BTreeMap::new(),
@@ -102,6 +103,12 @@ impl Outbox {
             stalled: Vec::new(),
             spare: Vec::new(),
         }
+    }
+
+    /// Full datagrams that were dropped because too many waited for one peer.
+    #[must_use]
+    pub const fn crowded_out(&self) -> u64 {
+        self.crowded_out
     }
 
     /// What time it is for whatever is put in from now on.
@@ -186,7 +193,7 @@ impl Outbox {
             }
             bytes.truncate(before);
         }
-        queue.close();
+        self.crowded_out += queue.close();
         let header = self.header(peer);
         let mut bytes = self.spare.pop().unwrap_or_default();
         header.emit(&mut bytes);

@@ -13,7 +13,8 @@ use crate::intake::{Intake, Numbering, OWNER_ENTITIES_MAX};
 use crate::ledger::{ErrorLedger, Life};
 use crate::limits::Limits;
 use crate::message::{Frame, VectorFrame, emit_recorded, frames_if};
-use crate::sender::Sender;
+use crate::quota::Quotas;
+use crate::sender::{ENTITIES_MAX, Sender};
 use crate::station::Station;
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, EntityId};
@@ -21,12 +22,17 @@ use crate::vector::{DrSeq, EntityId};
 /// A vector may claim to be from at most so far in the future.
 const AHEAD_MAX: Span = Span::from_secs(1);
 
+/// Entities of one owner that are taken even if others have half of the room's: with [`PLAYERS_MAX`](crate::limits::PLAYERS_MAX)
+/// players that is the other half.
+const RESERVED: usize = 2;
+
 /// The relay of one room.
 #[derive(Debug)]
 pub struct DrRelay<C = Synchronized> {
     station: Station<C>,
     sender: Sender,
     intake: Intake,
+    quotas: Quotas,
     limits: Limits,
     /// Peers that came before there was a session time to introduce entities at.
     waiting: Vec<PeerId>,
@@ -48,6 +54,7 @@ impl<C: SessionClock> DrRelay<C> {
             station: Station::new(config, clock),
             sender: Sender::new(config),
             intake: Intake::default(),
+            quotas: Quotas::default(),
             limits: config.limits,
             waiting: Vec::new(),
         }
@@ -57,6 +64,18 @@ impl<C: SessionClock> DrRelay<C> {
     #[must_use]
     pub const fn ledger(&self) -> &ErrorLedger {
         self.sender.ledger()
+    }
+
+    /// Datagrams that were dropped because too many waited for one receiver.
+    #[must_use]
+    pub const fn crowded_out(&self) -> u64 {
+        self.station.outbox.crowded_out()
+    }
+
+    /// Vectors and lives beyond their owners' quotas, left as if lost on the way.
+    #[must_use]
+    pub const fn over_quota(&self) -> u64 {
+        self.quotas.exceeded()
     }
 
     /// The session's clock.
@@ -104,6 +123,9 @@ impl<C: SessionClock> DrRelay<C> {
     }
 
     fn on_introduce(&mut self, from: PeerId, frame: &VectorFrame, threshold: Threshold, now: SessionTime) {
+        if !self.quotas.birth(from, &self.limits, now) {
+            return self.intake.refuse(from, frame, threshold);
+        }
         let ledger = self.sender.ledger();
         self.intake.retain(|life| ledger.track(life).is_some());
         if let Some(known) = self.intake.numbering(from, frame)
@@ -115,8 +137,9 @@ impl<C: SessionClock> DrRelay<C> {
         }
         let first = ledger.next_number(frame.entity);
         let numbering = Numbering::new(Life { entity: frame.entity, first }, frame.seq, first);
-        let full =
-            ledger.lives().filter(|(_, track)| track.owner == Some(from)).count() >= OWNER_ENTITIES_MAX;
+        let owned = ledger.lives().filter(|(_, track)| track.owner == Some(from)).count();
+        let crowded = owned >= RESERVED && ledger.lives().count() >= ENTITIES_MAX / 2;
+        let full = owned >= OWNER_ENTITIES_MAX || crowded;
         let taken = numbering.incoming(frame).filter(|_| !full);
         if taken.is_some_and(|taken| {
             self.sender.introduce(Some(from), &taken, threshold, now, &mut self.station.outbox)
@@ -149,6 +172,9 @@ impl<C: SessionClock> DrRelay<C> {
 
     fn on_vector(&mut self, from: PeerId, frame: &VectorFrame, now: SessionTime) {
         let VectorFrame { entity, seq, .. } = *frame;
+        if !self.quotas.vector(from, &self.limits, now) {
+            return;
+        }
         let Some(numbering) = self.intake.numbering(from, frame) else {
             let refused = self.intake.refused(from, frame);
             if let Some(refused) = refused {
@@ -235,6 +261,7 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
             }
         }
         self.intake.leave(peer);
+        self.quotas.leave(peer);
         self.sender.leave(peer);
         self.station.on_peer(change);
         self.waiting.retain(|waiting| *waiting != peer);

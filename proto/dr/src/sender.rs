@@ -19,6 +19,9 @@ use crate::vector::{DrSeq, EntityId};
 
 /// A report waits this long for a vector that its confirmation can ride on.
 const CONFIRM_AFTER: Span = Span::from_millis(200);
+/// A receiver can't have lost thousands of reports sooner after the last time; and to give them up costs a look at all of
+/// its accounts.
+const GAP_AFTER: Span = Span::from_secs(1);
 /// Reports of one receiver that wait behind a hole; more are dropped, and come again.
 pub const EARLY_MAX: usize = 4096;
 /// Entities that one sender exports; more are not taken.
@@ -35,6 +38,8 @@ struct Books {
     confirm_at: Option<SessionTime>,
     /// Reports before the next one are lost for good.
     gap: bool,
+    /// When that was last so.
+    gap_at: SessionTime,
 }
 
 impl Books {
@@ -125,7 +130,15 @@ impl Sender {
         self.ledger.join(receiver);
         self.books.insert(
             receiver,
-            Books { next: 0, early: BTreeMap::new(), stamp: now, heard: now, confirm_at: None, gap: false },
+            Books {
+                next: 0,
+                early: BTreeMap::new(),
+                stamp: now,
+                heard: now,
+                confirm_at: None,
+                gap: false,
+                gap_at: now,
+            },
         );
         let lives: Vec<Life> = self
             .ledger
@@ -286,6 +299,9 @@ impl Sender {
         outbox: &mut Outbox,
     ) {
         let Some(books) = self.books.get_mut(&from) else { return };
+        if feedback.oldest > books.next && now - books.gap_at < GAP_AFTER {
+            return; // It will be said again.
+        }
         (books.stamp, books.heard) = (feedback.stamp, now);
         if books.confirm_at.is_none() {
             books.confirm_at = Some(now + CONFIRM_AFTER);
@@ -294,7 +310,7 @@ impl Sender {
         let whole = books.early.is_empty();
         if feedback.oldest > books.next {
             // The receiver had to give up reports that never came through: their truth is lost.
-            (books.next, books.gap) = (feedback.oldest, true);
+            (books.next, books.gap, books.gap_at) = (feedback.oldest, true, now);
             self.ledger.note_estimated();
         }
         for (number, arrival) in feedback.arrivals() {

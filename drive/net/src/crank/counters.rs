@@ -96,8 +96,14 @@ counters! {
         reliable_in,
         /// Reliable messages that left.
         reliable_out,
+        /// Datagrams beyond their peers' allowances, dropped.
+        over_allowance,
         /// Datagrams dropped because the crank's queue was full.
         queue_full,
+        /// Peers that were closed because they sent many times their allowance.
+        flooding,
+        /// Peers that were closed because they read too slowly.
+        too_slow,
         /// Messages to peers that are not attached.
         no_such_peer,
         /// Timeouts told.

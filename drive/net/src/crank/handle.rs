@@ -7,7 +7,7 @@ use std::time::Duration;
 use evenkeel_core::{Endpoint, LocalTime, PeerId, Wire};
 use tokio::sync::oneshot;
 
-use super::counters::{CrankCounters, CrankCounts, Lateness, LatenessCounts, PeerCounters};
+use super::counters::{CrankCounters, CrankCounts, Lateness, LatenessCounts, PeerCounters, PeerCounts};
 use super::inbox::Inbox;
 use super::node::Told;
 use super::turn::{Remains, Stop, Turn};
@@ -77,6 +77,28 @@ where
         let reason = reason.into();
         self.wish(move |turn| drop(reply.send(turn.remove(node, &reason))))?;
         answer.await.map_err(|_| CrankError::Stopped)?.ok_or(CrankError::NoSuchNode)
+    }
+
+    /// Takes a machine out as if its program had hung: its peers hear nothing more of it, not even a goodbye, until they
+    /// close their connections themselves. For trying out how they take it.
+    ///
+    /// # Errors
+    /// [`CrankError`] if the crank is busy or over.
+    pub fn abandon(&self, node: NodeId) -> Result<(), CrankError> {
+        self.wish(move |turn| turn.abandon(node))
+    }
+
+    /// What was counted for an attached peer; `None` if it is not attached.
+    ///
+    /// # Errors
+    /// [`CrankError`] if the crank is busy or over.
+    pub async fn peer_counts(&self, node: NodeId, peer: PeerId) -> Result<Option<PeerCounts>, CrankError> {
+        let (reply, answer) = oneshot::channel();
+        self.wish(move |turn| {
+            let attached = turn.nodes.get(&node).and_then(|node| node.peers.get(&peer));
+            let _ = reply.send(attached.map(|attached| attached.counters.read()));
+        })?;
+        answer.await.map_err(|_| CrankError::Stopped)
     }
 
     /// Attaches a peer's connection to a machine, which is told that the peer joined. If the peer is attached already

@@ -80,6 +80,7 @@ impl<E: Endpoint> Node<E> {
     pub(super) fn tell(&mut self, desk: &mut Desk<E>, at: LocalTime, told: Told<'_, E::Command>) {
         let now = at.max(self.latest);
         self.latest = now;
+        let is_timeout = matches!(told, Told::Timeout);
         match told {
             Told::Command(command) => {
                 if let Some(tape) = &mut desk.tape {
@@ -103,7 +104,7 @@ impl<E: Endpoint> Node<E> {
             }
         }
         self.drain(desk, now);
-        self.reschedule(desk, now);
+        self.reschedule(desk, now, is_timeout);
     }
 
     fn tell_message(
@@ -168,11 +169,12 @@ impl<E: Endpoint> Node<E> {
         }
     }
 
-    /// Notes the machine's deadline.
-    pub(super) fn reschedule(&mut self, desk: &mut Desk<E>, now: LocalTime) {
+    /// Notes the machine's deadline. Only after a timeout may it be blamed for one that is in the past: among inputs that
+    /// waited, some are stamped earlier than what it has been told already, and its deadlines are served between them.
+    pub(super) fn reschedule(&mut self, desk: &mut Desk<E>, now: LocalTime, is_timeout: bool) {
         let mut deadline = self.endpoint.poll_timeout();
         if deadline.is_some_and(|at| at <= now) {
-            self.overdue += 1;
+            self.overdue += u32::from(is_timeout);
             if self.overdue > OVERDUE_MAX {
                 self.overdue = 0;
                 add(&desk.counters.overdue, 1);
@@ -214,7 +216,7 @@ impl Attached {
         }
         let bytes = Bytes::copy_from_slice(bytes);
         if self.emulation.is_none() {
-            return self.send(channel, bytes);
+            return self.send(&desk.counters, channel, bytes);
         }
         let route = Route { node, peer: to, generation: self.generation };
         self.hold(&mut desk.air, now, Held { route, way: Way::Out, channel, bytes });
@@ -245,7 +247,7 @@ impl Attached {
     }
 
     /// Hands a message to the socket.
-    pub(super) fn send(&self, channel: Channel, bytes: Bytes) {
+    pub(super) fn send(&self, totals: &CrankCounters, channel: Channel, bytes: Bytes) {
         let len = bytes.len() as u64;
         let sent = match channel {
             Channel::Datagram => self.connection.send_datagram(bytes),
@@ -256,7 +258,8 @@ impl Attached {
             (Ok(()), Channel::Reliable) => add(&self.counters.reliable_out, 1),
             (Err(SendError::TooLong { .. }), _) => return add(&self.counters.too_long, 1),
             // Its end is on its way to the machine.
-            (Err(SendError::Closed | SendError::TooSlow), _) => return,
+            (Err(SendError::TooSlow), _) => return add(&totals.too_slow, 1),
+            (Err(SendError::Closed), _) => return,
         }
         add(&self.counters.bytes_out, len);
     }

@@ -49,8 +49,15 @@ where
                 (Verdict::Over(_), Some(bucket)) => {
                     bucket.drop_message(bytes.len());
                     add(&self.counters.over_allowance, 1);
+                    add(&self.totals.over_allowance, 1);
                 }
-                (Verdict::Flood, _) => self.connection.close(CloseCode::Flooding),
+                (Verdict::Flood, _) => {
+                    // What had come by then is read on, and is dropped.
+                    if !self.connection.is_closed() {
+                        add(&self.totals.flooding, 1);
+                    }
+                    self.connection.close(CloseCode::Flooding);
+                }
                 _ => self.push_datagram(at, bytes),
             }
         }

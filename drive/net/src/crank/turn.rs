@@ -121,7 +121,7 @@ where
         let Some(attached) = attached(&mut self.nodes, route) else { return };
         attached.under_way -= 1;
         match way {
-            Way::Out => attached.send(channel, bytes),
+            Way::Out => attached.send(&self.desk.counters, channel, bytes),
             Way::In => self.tell(route.node, at, Told::Message(route.peer, channel, &bytes)),
         }
     }
@@ -142,7 +142,7 @@ where
         let desk = &mut self.desk;
         let seen = catch_unwind(AssertUnwindSafe(|| {
             let seen = look(&mut node.endpoint, now);
-            node.reschedule(desk, now);
+            node.reschedule(desk, now, false);
             seen
         }));
         if seen.is_err() {
@@ -164,18 +164,28 @@ where
         }
         let mut node = Node::new(id, endpoint);
         let now = self.desk.clock.now();
-        node.reschedule(&mut self.desk, now);
+        node.reschedule(&mut self.desk, now, false);
         self.nodes.insert(id, node);
     }
 
     /// Takes a node out; its machine hears nothing more, its peers hear why.
     pub(super) fn remove(&mut self, id: NodeId, reason: &CloseReason) -> Option<E> {
-        let mut node = self.nodes.remove(&id)?;
-        node.unschedule(&mut self.desk);
+        let node = self.take_out(id)?;
         for attached in node.peers.values() {
             attached.connection.close(reason.clone());
         }
         Some(node.endpoint)
+    }
+
+    /// Takes a node out without a word to anybody: its connections stay until the other side, or silence, ends them.
+    pub(super) fn abandon(&mut self, id: NodeId) {
+        drop(self.take_out(id));
+    }
+
+    fn take_out(&mut self, id: NodeId) -> Option<Node<E>> {
+        let mut node = self.nodes.remove(&id)?;
+        node.unschedule(&mut self.desk);
+        Some(node)
     }
 
     pub(super) fn attach(

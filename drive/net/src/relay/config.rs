@@ -127,6 +127,10 @@ pub struct RoomConfig {
     pub acceleration_max: f64,
     /// Radians per second.
     pub turn_rate_max: f64,
+    /// DR vectors that one player may send in a second.
+    pub vectors_per_second: f64,
+    /// Entities that one player may begin in a second, beyond its first 256.
+    pub births_per_second: f64,
 }
 
 impl Default for RoomConfig {
@@ -142,6 +146,8 @@ impl Default for RoomConfig {
             speed_max: limits.speed_max,
             acceleration_max: limits.acceleration_max,
             turn_rate_max: limits.turn_rate_max,
+            vectors_per_second: 500.0,
+            births_per_second: 20.0,
         }
     }
 }
@@ -163,6 +169,8 @@ impl RoomConfig {
                 speed_max: self.speed_max,
                 acceleration_max: self.acceleration_max,
                 turn_rate_max: self.turn_rate_max,
+                vectors_per_second: self.vectors_per_second,
+                births_per_second: self.births_per_second,
                 own_names: true,
             },
             seed,
@@ -188,7 +196,9 @@ impl RoomConfig {
         range("position_max", self.position_max, 0.0, most.position_max)?;
         range("speed_max", self.speed_max, 0.0, most.speed_max)?;
         range("acceleration_max", self.acceleration_max, 0.0, most.acceleration_max)?;
-        range("turn_rate_max", self.turn_rate_max, 0.0, most.turn_rate_max)
+        range("turn_rate_max", self.turn_rate_max, 0.0, most.turn_rate_max)?;
+        range("vectors_per_second", self.vectors_per_second, 1.0, 1e6)?;
+        range("births_per_second", self.births_per_second, 1.0, 1e6)
     }
 }
 

@@ -51,6 +51,9 @@ fn crank(shared: &Shared, page: &mut Page) {
         ("datagrams_sent_total", "Datagrams that left.", counts.datagrams_out),
         ("reliable_received_total", "Reliable messages that reached a room.", counts.reliable_in),
         ("reliable_sent_total", "Reliable messages that left.", counts.reliable_out),
+        ("over_allowance_total", "Datagrams beyond a player's allowance, dropped.", counts.over_allowance),
+        ("flooding_total", "Players that were closed for sending too much.", counts.flooding),
+        ("too_slow_total", "Players that were closed for reading too slowly.", counts.too_slow),
         ("queue_full_total", "Datagrams dropped because the relay was too slow for them.", counts.queue_full),
         ("timeouts_total", "Deadlines of rooms that were served.", counts.timeouts),
         ("overdue_total", "Times that a room's deadline stayed in the past.", counts.overdue),
@@ -87,7 +90,7 @@ async fn rooms(shared: &Shared, page: &mut Page) {
         }
     }
     type Figure = fn(&super::RoomReport) -> f64;
-    let figures: [(&str, &str, &str, Figure); 6] = [
+    let figures: [(&str, &str, &str, Figure); 10] = [
         ("room_players", "gauge", "Players in a room.", |room| room.players.len() as f64),
         ("room_export_error_mean", "gauge", "Mean of the players' accumulated export errors.", |room| {
             room.mean_aee
@@ -97,6 +100,16 @@ async fn rooms(shared: &Shared, page: &mut Page) {
             room.std_aee_per_s
         }),
         ("room_vectors_per_second", "gauge", "DR vectors sent per second.", |room| room.sent_per_s),
+        ("room_vectors_total", "counter", "DR vectors sent.", |room| room.sent as f64),
+        ("room_crowded_out_total", "counter", "Datagrams dropped because too many waited.", |room| {
+            room.crowded_out as f64
+        }),
+        ("room_over_quota_total", "counter", "Vectors and lives beyond their players' quotas.", |room| {
+            room.over_quota as f64
+        }),
+        ("room_estimated_total", "counter", "Times that the truth was not waited for.", |room| {
+            room.estimated as f64
+        }),
         ("room_clamped", "gauge", "Untrue reports of the players that are there.", |room| {
             room.players.iter().map(|player| player.clamped as f64).sum()
         }),

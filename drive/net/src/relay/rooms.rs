@@ -7,7 +7,7 @@ use std::time::Instant;
 use evenkeel_core::{LocalTime, PeerId, Seed, SessionClock};
 use evenkeel_dr::limits::PLAYERS_MAX;
 use evenkeel_dr::{Budget, DrConfig, PolicyKind};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::RoomMachine;
 use super::config::RelayConfig;
@@ -73,6 +73,8 @@ impl Room {
                 present_s: present.since.elapsed().as_secs_f64(),
                 rejected: counts.rejected.iter().sum(),
                 dropped: counts.over_allowance + counts.queue_full,
+                reliable_sent: counts.reliable_out,
+                reliable_received: counts.reliable_in,
                 ..PlayerReport::default()
             };
             (*peer, report)
@@ -171,7 +173,7 @@ impl Rooms {
 }
 
 /// How a room is doing.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RoomReport {
     /// The policy in force.
     pub policy: String,
@@ -187,12 +189,20 @@ pub struct RoomReport {
     pub std_aee_per_s: f64,
     /// DR vectors sent per second, to all players together, since each joined.
     pub sent_per_s: f64,
+    /// DR vectors sent since there is the room, to players that have gone, too.
+    pub sent: u64,
+    /// Datagrams dropped because too many waited for their players.
+    pub crowded_out: u64,
+    /// Vectors and lives beyond what their players may send, left as if lost on the way.
+    pub over_quota: u64,
+    /// Times that the truth about an error could not be waited for.
+    pub estimated: u64,
     /// In joining order.
     pub players: Vec<PlayerReport>,
 }
 
 /// How a player is doing.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct PlayerReport {
     /// Its name.
     pub name: String,
@@ -209,6 +219,10 @@ pub struct PlayerReport {
     pub rejected: u64,
     /// Datagrams of it that were dropped: beyond its allowance, or because the relay could not keep up.
     pub dropped: u64,
+    /// Reliable messages to it since it joined,
+    pub reliable_sent: u64,
+    /// and from it.
+    pub reliable_received: u64,
     /// Seconds since it joined.
     pub present_s: f64,
 }
@@ -250,6 +264,10 @@ impl RoomReport {
             mean_aee_per_s,
             std_aee_per_s,
             sent_per_s,
+            sent: ledger.sent(),
+            crowded_out: machine.crowded_out(),
+            over_quota: machine.over_quota(),
+            estimated: ledger.estimated(),
             players,
         }
     }

@@ -9,8 +9,9 @@ use web_transport_quinn::SendStream;
 
 /// The longest reliable message, in bytes.
 pub const RELIABLE_BYTES_MAX: usize = 64 * 1024;
-/// How many reliable messages may wait for one connection.
-pub const QUEUED_MESSAGES_MAX: usize = 1_024;
+/// How many reliable messages may wait for one connection: as many as a machine may have for it. Whoever enters a room
+/// that is full of entities is told of all of them at once.
+pub const QUEUED_MESSAGES_MAX: usize = 8_192;
 /// How many bytes of them.
 pub const QUEUED_BYTES_MAX: usize = 1024 * 1024;
 

@@ -86,6 +86,7 @@ pub struct ErrorLedger {
     slots: BTreeMap<(Life, PeerId), usize>,
     free: Vec<usize>,
     opened: u64,
+    sent: u64,
     estimated: u64,
 }
 
@@ -162,6 +163,7 @@ impl ErrorLedger {
     pub(crate) fn count_sent(&mut self, receiver: PeerId) {
         if let Some(link) = self.links.get_mut(&receiver) {
             link.sent += 1;
+            self.sent += 1;
         }
     }
 
@@ -252,12 +254,19 @@ impl ErrorLedger {
     /// Reports of a receiver are lost for good: what they would have said up to a time is estimated.
     pub(crate) fn give_up_reports(&mut self, receiver: PeerId, until: SessionTime, now: SessionTime) {
         let Some(link) = self.links.get_mut(&receiver) else { return };
-        for account in self.accounts.iter_mut().flatten().filter(|account| account.receiver == receiver) {
-            let Some(track) = self.tracks.get(&account.life) else { continue };
+        for (life, track) in &self.tracks {
+            let slot = self.slots.get(&(*life, receiver)).copied();
+            let Some(account) = slot.and_then(|slot| self.accounts[slot].as_mut()) else { continue };
             let before = account.settled_error();
             account.give_up(&track.history, &link.outlook(now, self.placement), until.min(now));
             link.settled += account.settled_error() - before;
         }
+    }
+
+    /// DR vectors sent to all receivers, those that have gone included; introductions not counted.
+    #[must_use]
+    pub const fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// DR vectors sent to a receiver, introductions not counted.

@@ -1,0 +1,56 @@
+//! Soaks as tables.
+
+use evenkeel_lab::soak::Verdict;
+use evenkeel_lab::soak::hostile::Count;
+use evenkeel_lab::soak::saturate::Step;
+
+use super::{Column, table};
+
+/// What became of soaks: for each a line per check, and the figures beside them.
+pub(crate) fn verdicts(verdicts: &[Verdict]) -> String {
+    verdicts.iter().map(verdict).collect()
+}
+
+fn verdict(verdict: &Verdict) -> String {
+    let early = if verdict.stopped_early { " (stopped early)" } else { "" };
+    let mut text = format!("{}{early}\n\n", verdict.title);
+    for check in &verdict.checks {
+        let mark = if check.passed { "pass" } else { "FAIL" };
+        text += &format!("{mark}  {}\n      {}\n", check.what, check.measured);
+    }
+    text += "\n";
+    for (name, figure) in &verdict.figures {
+        text += &format!("      {name}: {figure}\n");
+    }
+    text + "\n"
+}
+
+/// What attackers sent.
+pub(crate) fn attacks(counts: &[Count]) -> String {
+    let figures = counts.iter().map(|count| Some(count.count as f64)).collect();
+    let labels = counts.iter().map(|count| vec![count.kind.to_owned()]).collect();
+    table(&["attack"], labels, &[Column::new("count", figures, Some(0))])
+}
+
+/// The sizes of room that were tried, and which was too large.
+pub(crate) fn saturation(steps: &[Step]) -> String {
+    let Some(last) = steps.last() else { return String::new() };
+    let column = |title: &str, figure: &dyn Fn(&Step) -> f64, decimals: usize| {
+        Column::new(title, steps.iter().map(|step| Some(figure(step))).collect(), Some(decimals))
+    };
+    let columns = [
+        column("within 1 ms\n%", &|step| 100.0 * step.on_time_1ms, 2),
+        column("within 2 ms\n%", &|step| 100.0 * step.on_time_2ms, 2),
+        column("within 5 ms\n%", &|step| 100.0 * step.on_time_5ms, 2),
+        column("core\n%", &|step| 100.0 * step.core, 1),
+        column("vectors\nper s", &|step| step.vectors_per_s, 0),
+        column("datagrams\nper s", &|step| step.datagrams_per_s, 0),
+    ];
+    let labels = steps.iter().map(|step| vec![step.bots.to_string()]).collect();
+    let words = if last.is_too_much() {
+        format!("{} bots in a room are too many here", last.bots)
+    } else {
+        format!("{} bots in a room are not too many here", last.bots)
+    };
+    format!("{}\n{words}: the bots run on the same cores\n", table(&["bots"], labels, &columns))
+}

@@ -1,0 +1,137 @@
+//! Attackers without a token: they know the port, and how a handshake begins.
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use evenkeel_core::{Draws, Seed};
+use evenkeel_net::transport::{Limits, connect};
+use tokio::task::JoinSet;
+use url::Url;
+use web_transport_quinn::ClientBuilder;
+
+use super::forge::{mutate, noise};
+use super::{Attack, Kind};
+
+/// First packets that are kept to send again and again.
+const INITIALS: usize = 200;
+const PACKET_MAX: usize = 1_200;
+/// Packets are sent in turns of this time.
+const TURN: Duration = Duration::from_millis(10);
+/// Sockets that packets come from; each is replaced from time to time.
+const SOCKETS: usize = 8;
+const STALLED: usize = 32;
+
+pub(super) fn start(attack: &Arc<Attack>) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(packets(attack.clone()));
+    tasks.spawn(bad_tokens(attack.clone()));
+    for _ in 0..STALLED {
+        tasks.spawn(stall(attack.clone()));
+    }
+    tasks
+}
+
+/// Sends packets at the rate that brings the whole attack to its number of messages in time.
+async fn packets(attack: Arc<Attack>) {
+    let initials = initials().await;
+    let sending = move || {
+        let mut draws = Seed::new(11).draws();
+        let mut sockets = Vec::new();
+        while !attack.is_over() {
+            let turn = Instant::now();
+            let left = attack.until.saturating_duration_since(turn).max(TURN);
+            let missing = attack.messages.saturating_sub(attack.total());
+            let share = missing as f64 * TURN.as_secs_f64() / left.as_secs_f64();
+            if sockets.len() < SOCKETS || draws.chance(0.05) {
+                sockets.truncate(SOCKETS - 1);
+                sockets.extend(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)));
+            }
+            for _ in 0..share.ceil() as u64 {
+                if let Some(socket) = sockets.get(draws.below(sockets.len().max(1) as u64) as usize) {
+                    packet(&attack, &mut draws, &initials, socket);
+                }
+            }
+            std::thread::sleep(TURN.saturating_sub(turn.elapsed()));
+        }
+    };
+    let _ = tokio::task::spawn_blocking(sending).await;
+}
+
+fn packet(attack: &Attack, draws: &mut Draws, initials: &[Vec<u8>], socket: &UdpSocket) {
+    let index = draws.below(initials.len().max(1) as u64) as usize;
+    let kind = match (draws.below(100), initials.get(index)) {
+        (0..75, _) | (_, None) => Kind::Garbage,
+        (75..97, _) => Kind::MutatedInitial,
+        _ => Kind::HalfOpen,
+    };
+    let bytes = match (kind, initials.get(index)) {
+        (Kind::MutatedInitial, Some(initial)) => {
+            let mut bytes = initial.clone();
+            mutate(draws, &mut bytes, 0);
+            bytes
+        }
+        (Kind::HalfOpen, Some(initial)) => initial.clone(),
+        _ => noise(draws, PACKET_MAX),
+    };
+    if socket.send_to(&bytes, attack.relay).is_ok() {
+        attack.count(kind, 1);
+    }
+}
+
+/// The first packets of handshakes, caught on a socket that never answers.
+async fn initials() -> Vec<Vec<u8>> {
+    let mut caught = Vec::new();
+    let Ok(socket) = tokio::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await else { return caught };
+    let Ok(address) = socket.local_addr() else { return caught };
+    let Ok(url) = Url::parse(&format!("https://{address}/")) else { return caught };
+    let Ok(client) = ClientBuilder::new().dangerous().with_no_certificate_verification() else {
+        return caught;
+    };
+    let mut bytes = vec![0; 2_048];
+    while caught.len() < INITIALS {
+        let received = tokio::select! {
+            _ = client.connect(url.clone()) => continue,
+            received = tokio::time::timeout(Duration::from_secs(1), socket.recv(&mut bytes)) => received,
+        };
+        let Ok(Ok(length)) = received else { return caught };
+        caught.push(bytes[..length].to_vec());
+    }
+    caught
+}
+
+/// Comes without a token, with nonsense, or with one that was signed for somebody but changed.
+async fn bad_tokens(attack: Arc<Attack>) {
+    let mut draws = Seed::new(12).draws();
+    while !attack.is_over() {
+        let token = match draws.below(4) {
+            0 => None,
+            1 => Some("nonsense".to_owned()),
+            2 => Some("A".repeat(1 + draws.below(600) as usize)),
+            _ => {
+                let mut token = attack.member_token.clone().into_bytes();
+                let at = draws.below(token.len() as u64) as usize;
+                token[at] = if token[at] == b'A' { b'B' } else { b'A' };
+                String::from_utf8(token).ok()
+            }
+        };
+        let target = &attack.target;
+        let _ = connect(&target.url, token.as_deref(), &target.trust, Limits::default()).await;
+        attack.count(Kind::BadToken, 1);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Shakes hands, asks for a session, and then does nothing until it is thrown out.
+async fn stall(attack: Arc<Attack>) {
+    let Ok(client) = ClientBuilder::new().dangerous().with_no_certificate_verification() else { return };
+    let Ok(mut url) = Url::parse(&attack.target.url) else { return };
+    url.query_pairs_mut().append_pair("token", &attack.member_token).append_pair("seat", "1");
+    while !attack.is_over() {
+        if let Ok(session) = client.connect(url.clone()).await {
+            attack.count(Kind::Stall, 1);
+            let _ = tokio::time::timeout(Duration::from_secs(20), session.closed()).await;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
