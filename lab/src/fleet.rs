@@ -44,6 +44,8 @@ pub struct FleetConfig {
     pub links: Links,
     /// The clock that they run by.
     pub clock: LocalClock,
+    /// Whether their deadlines may be a little late, for the sake of whoever shares the cores.
+    pub relaxed: bool,
 }
 
 impl FleetConfig {
@@ -60,6 +62,7 @@ impl FleetConfig {
             kind: MotionKind::Linear,
             links: std::sync::Arc::new(|_| None),
             clock: LocalClock::start(),
+            relaxed: false,
         }
     }
 
@@ -100,6 +103,9 @@ impl Fleet {
         on_event: impl FnMut(NodeId, LocalTime, DrEvent) + Send + 'static,
     ) -> Result<Self, ConnectError> {
         let mut crank = Crank::new().with_clock(config.clock).on_event(on_event);
+        if config.relaxed {
+            crank = crank.relaxed();
+        }
         if let Some(recording) = recording {
             crank = crank.record(recording);
         }

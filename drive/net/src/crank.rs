@@ -89,6 +89,7 @@ pub struct Crank<E: Endpoint> {
     tape: Option<Box<dyn Tape<E::Command>>>,
     status: Option<RecordingStatus>,
     clock: LocalClock,
+    spins: bool,
 }
 
 impl<E> Default for Crank<E>
@@ -110,7 +111,7 @@ where
     #[must_use]
     pub fn new() -> Self {
         let sinks = Sinks { on_event: Box::new(|_, _, _| {}), on_gone: Box::new(|_, _, _| {}) };
-        Self { sinks, tape: None, status: None, clock: LocalClock::start() }
+        Self { sinks, tape: None, status: None, clock: LocalClock::start(), spins: true }
     }
 
     /// Tells of the machines' events. Called on the crank's thread: be quick.
@@ -131,6 +132,13 @@ where
     #[must_use]
     pub const fn with_clock(mut self, clock: LocalClock) -> Self {
         self.clock = clock;
+        self
+    }
+
+    /// Does not spin at the end of a sleep: for machines whose deadlines may be a little late, on cores that others need.
+    #[must_use]
+    pub const fn relaxed(mut self) -> Self {
+        self.spins = false;
         self
     }
 
@@ -162,7 +170,14 @@ where
             lateness: lateness.clone(),
             outgoing: Vec::new(),
         };
-        let turn = Turn { nodes: BTreeMap::new(), desk, inbox: inbox.clone(), attachments: 0, stop: None };
+        let turn = Turn {
+            nodes: BTreeMap::new(),
+            desk,
+            inbox: inbox.clone(),
+            attachments: 0,
+            stop: None,
+            spins: self.spins,
+        };
         let thread = thread::Builder::new().name("evenkeel-crank".to_owned()).spawn(move || turn.run())?;
         inbox.serve(thread.thread().clone());
         let shared = Shared { inbox, counters, lateness, clock: self.clock, status: self.status };

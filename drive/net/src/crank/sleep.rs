@@ -34,15 +34,19 @@ pub(super) struct Sleeper {
     /// How long it may spin.
     credit: Duration,
     credited: Instant,
+    spins: bool,
 }
 
 impl Sleeper {
-    pub(super) fn new() -> Self {
-        Self { margin: MARGIN_MIN, credit: CREDIT_MAX, credited: Instant::now() }
+    pub(super) fn new(spins: bool) -> Self {
+        Self { margin: MARGIN_MIN, credit: CREDIT_MAX, credited: Instant::now(), spins }
     }
 
     /// How long before a deadline it should be awake.
     fn affordable_margin(&mut self) -> Duration {
+        if !self.spins {
+            return Duration::ZERO;
+        }
         let now = Instant::now();
         self.credit = (self.credit + (now - self.credited) / SPIN_PART).min(CREDIT_MAX);
         self.credited = now;
@@ -108,7 +112,7 @@ mod tests {
 
     #[test]
     fn it_never_wakes_early_nor_always_late() {
-        let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new());
+        let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new(true));
         let mut late: Vec<Span> = (0..50)
             .map(|_| {
                 let deadline = clock.now() + Span::from_millis(2);
@@ -124,7 +128,7 @@ mod tests {
 
     #[test]
     fn it_does_not_spin_all_the_time() {
-        let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new());
+        let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new(true));
         sleeper.credit = Duration::ZERO;
         assert_eq!(sleeper.affordable_margin(), Duration::ZERO);
         thread::sleep(Duration::from_millis(5));
@@ -136,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_is_pending_keeps_it_awake() {
-        let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new());
+        let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new(true));
         let start = Instant::now();
         sleeper.sleep(&clock, Some(clock.now() + Span::from_secs(60)), || true);
         sleeper.sleep(&clock, None, || true);

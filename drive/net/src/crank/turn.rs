@@ -43,6 +43,8 @@ pub(super) struct Turn<E: Endpoint> {
     pub(super) inbox: Arc<Inbox<E>>,
     pub(super) attachments: u64,
     pub(super) stop: Option<Stop<E>>,
+    /// Whether it spins at the end of a sleep.
+    pub(super) spins: bool,
 }
 
 impl<E> Turn<E>
@@ -53,7 +55,7 @@ where
     /// Turns until it is told to stop.
     pub(super) fn run(mut self) {
         let _closing = Closing(self.inbox.clone());
-        let (mut inputs, mut sleeper) = (VecDeque::new(), Sleeper::new());
+        let (mut inputs, mut sleeper) = (VecDeque::new(), Sleeper::new(self.spins));
         while self.stop.is_none() {
             self.inbox.drain(&mut inputs);
             for input in inputs.drain(..) {
