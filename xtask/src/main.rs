@@ -51,6 +51,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         ["test"] => run_all(&root),
+        ["soak", words @ ..] => cargo::soak(&root, words),
         ["fmt", "--write"] => {
             let write = Task { name: "fmt --write", about: "", run: cargo::fmt_write };
             conclude(run_task(&write, &root))
@@ -132,6 +133,9 @@ fn usage() -> String {
     for task in &TASKS {
         text.push_str(&format!("  {:<8} {}\n", task.name, task.about));
     }
+    text.push_str(
+        "  soak     build the release and run `evenkeel lab soak`, with what follows as arguments\n",
+    );
     text.push_str("  help     this text\n");
     text
 }
