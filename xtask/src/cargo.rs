@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -75,6 +75,22 @@ pub(crate) fn deny(root: &Path) -> Result<Outcome> {
         command(root).args(["deny", "--workspace", "--locked", "check", "licenses", "bans", "sources"]),
         "choose another crate, or change deny.toml and say there why",
     )
+}
+
+/// Builds the release and runs a soak with it; its exit status is ours. What it prints is all that is on standard output.
+pub(crate) fn soak(root: &Path, words: &[&str]) -> ExitCode {
+    let mut run = command(root);
+    run.args(["run", "--quiet", "--release", "--locked", "--package", "evenkeel", "--", "lab", "soak"]);
+    match run.args(words).status() {
+        Ok(status) => {
+            let code = status.code().and_then(|code| u8::try_from(code).ok());
+            code.map_or(ExitCode::FAILURE, ExitCode::from)
+        }
+        Err(error) => {
+            eprintln!("xtask: cannot start `{}`: {error}", spelled(&run));
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn is_deny_installed(root: &Path) -> bool {

@@ -52,6 +52,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         ["test"] => run_all(&root),
+        ["soak", words @ ..] => cargo::soak(&root, words),
         ["fmt", "--write"] => {
             let write = Task { name: "fmt --write", about: "", run: cargo::fmt_write };
             conclude(run_task(&write, &root))
@@ -135,6 +136,9 @@ fn usage() -> String {
         text.push_str(&format!("  {:<8} {}\n", task.name, task.about));
     }
     text.push_str(&format!("  fuzz {}  run fuzz targets, each for a minute\n", fuzz::USAGE));
+    text.push_str(
+        "  soak     build the release and run `evenkeel lab soak`, with what follows as arguments\n",
+    );
     text.push_str("  help     this text\n");
     text
 }

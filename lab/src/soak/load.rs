@@ -6,17 +6,12 @@ use evenkeel_core::Seed;
 use serde::Serialize;
 
 use super::child::RelayChild;
+use super::judge::{judge, megabytes};
 use super::metrics::Metrics;
 use super::proc::Usage;
 use super::squad::{Sighting, Squad};
-use super::{Bench, Check, SoakError, Verdict};
+use super::{Bench, SoakError, Verdict};
 
-/// The relay's memory may grow by so much after the warm-up.
-pub const GROWTH_MAX: f64 = 0.05;
-/// A bot that crashed must be back within this, in seconds.
-pub const RETURN_SECONDS_MAX: f64 = 3.0;
-/// This share of the deadlines must be served in time.
-pub const ON_TIME_MIN: f64 = 0.99;
 /// The part of the bots that crashes at a time,
 const CRASHED_SHARE: f64 = 0.1;
 /// and how often at most.
@@ -88,14 +83,32 @@ impl Sample {
 
 /// What a run has gathered.
 #[derive(Debug, Default)]
-struct Gathered {
-    samples: Vec<Sample>,
+pub(super) struct Gathered {
+    pub(super) samples: Vec<Sample>,
     /// The first sample after the warm-up.
-    warm: usize,
-    returns: Vec<f64>,
-    sightings: Vec<Sighting>,
-    received: u64,
-    panics: usize,
+    pub(super) warm: usize,
+    pub(super) returns: Vec<f64>,
+    pub(super) sightings: Vec<Sighting>,
+    pub(super) received: u64,
+    pub(super) panics: usize,
+    /// Questions that the relay did not answer.
+    pub(super) unanswered: usize,
+}
+
+impl Gathered {
+    async fn sample(&mut self, relay: &RelayChild, start: Instant) {
+        match Sample::take(relay, start).await {
+            Ok(sample) => self.samples.push(sample),
+            Err(_) => self.unanswered += 1,
+        }
+    }
+
+    async fn look(&mut self, squad: &Squad, relay: &RelayChild) {
+        match squad.look(relay).await {
+            Ok(sighting) => self.sightings.push(sighting),
+            Err(_) => self.unanswered += 1,
+        }
+    }
 }
 
 /// Runs a load for so long, and judges.
@@ -133,18 +146,18 @@ async fn gather(
             next_crash += period;
             gathered.returns.extend(squad.churn(CRASHED_SHARE, &mut draws).await);
             tokio::time::sleep(SETTLE).await;
-            gathered.sightings.push(squad.look(relay).await?);
+            gathered.look(squad, relay).await;
         }
         if !is_warm && start.elapsed() >= warm_up {
             (is_warm, gathered.warm) = (true, gathered.samples.len());
         }
-        gathered.samples.push(Sample::take(relay, start).await?);
+        gathered.sample(relay, start).await;
         bench.tell(&progress(&gathered, duration));
     }
     tokio::time::sleep(SETTLE).await;
-    gathered.sightings.push(squad.look(relay).await?);
+    gathered.look(squad, relay).await;
     gathered.received = squad.datagrams_in();
-    gathered.samples.push(Sample::take(relay, start).await?);
+    gathered.sample(relay, start).await;
     gathered.panics = relay.said().0;
     Ok(gathered)
 }
@@ -161,192 +174,4 @@ fn progress(gathered: &Gathered, duration: Duration) -> String {
         duration.as_secs_f64(),
         100.0 * last.metrics.on_time(&first.metrics, 2),
     )
-}
-
-fn judge(gathered: &Gathered, load: &Load) -> Verdict {
-    let warm = gathered.warm.min(gathered.samples.len() - 1);
-    let (first, last) = (&gathered.samples[warm], &gathered.samples[gathered.samples.len() - 1]);
-    let mut checks = vec![memory(&gathered.samples[warm..])];
-    checks.push(queues(&gathered.samples[0].metrics, &last.metrics, gathered.panics));
-    checks.push(sight(&gathered.sightings));
-    checks.push(reliable(&gathered.sightings));
-    checks.push(returns(&gathered.returns));
-    checks.push(on_time(&first.metrics, &last.metrics));
-    let mut figures = costs(first, last);
-    let sent = last.metrics.sum("datagrams_sent_total");
-    let lost = (sent - gathered.received as f64).max(0.0);
-    figures.push((
-        "datagrams that did not reach a bot, those to crashed ones included".to_owned(),
-        format!("{lost:.0} of {sent:.0} ({:.3} %)", 100.0 * lost / sent.max(1.0)),
-    ));
-    figures.push((
-        "errors settled by estimate".to_owned(),
-        format!("{:.0}", last.metrics.sum("room_estimated_total")),
-    ));
-    Verdict { title: load.words(), checks, figures, stopped_early: false }
-}
-
-pub(super) fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / (1024.0 * 1024.0)
-}
-
-/// The relay's memory is flat: at the end, by its trend, and at its highest.
-pub(super) fn memory(samples: &[Sample]) -> Check {
-    let what = format!("memory grows by at most {:.0} % after the warm-up", 100.0 * GROWTH_MAX);
-    let points: Vec<(f64, f64)> = samples
-        .iter()
-        .filter_map(|sample| Some((sample.at.as_secs_f64(), megabytes(sample.usage?.memory))))
-        .collect();
-    let (Some(&(begin, base)), Some(&(end, last))) = (points.first(), points.last()) else {
-        return Check::new(what, false, "this system does not tell");
-    };
-    let slope = slope(&points);
-    let highest = points.iter().map(|(_, memory)| *memory).fold(base, f64::max);
-    let grown = [(last - base) / base, slope * (end - begin) / base, (highest - base) / base];
-    let measured = format!(
-        "{base:.1} to {last:.1} MiB: {:+.1} %; trend {:+.1} % ({:+.2} MiB a minute); highest {:+.1} %",
-        100.0 * grown[0],
-        100.0 * grown[1],
-        slope * 60.0,
-        100.0 * grown[2],
-    );
-    Check::new(what, grown.iter().all(|grown| *grown <= GROWTH_MAX), measured)
-}
-
-/// The slope of the line of least squares; nought of fewer than two points.
-fn slope(points: &[(f64, f64)]) -> f64 {
-    let count = points.len() as f64;
-    let mean_x = points.iter().map(|(x, _)| x).sum::<f64>() / count;
-    let mean_y = points.iter().map(|(_, y)| y).sum::<f64>() / count;
-    let covariance: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
-    let variance: f64 = points.iter().map(|(x, _)| (x - mean_x) * (x - mean_x)).sum();
-    if variance > 0.0 { covariance / variance } else { 0.0 }
-}
-
-/// No queue reached its limit.
-fn queues(then: &Metrics, now: &Metrics, panics: usize) -> Check {
-    let counters = [
-        ("queue full", "queue_full_total"),
-        ("overdue", "overdue_total"),
-        ("over allowance", "over_allowance_total"),
-        ("flooding", "flooding_total"),
-        ("too slow", "too_slow_total"),
-        ("crowded out", "room_crowded_out_total"),
-        ("over quota", "room_over_quota_total"),
-        ("rejected", "rejected_total"),
-        ("rooms that failed", "room_panics_total"),
-    ];
-    let counts = counters.map(|(words, name)| (words, now.since(then, name)));
-    let all = counts.iter().map(|(_, count)| count).sum::<f64>() + panics as f64;
-    let words: Vec<String> = counts.iter().map(|(words, count)| format!("{words} {count:.0}")).collect();
-    Check::new("no queue is at its limit, nothing is refused", all == 0.0, words.join(", "))
-}
-
-fn sight(sightings: &[Sighting]) -> Check {
-    let (bots, blind): (usize, usize) =
-        sightings.iter().fold((0, 0), |(bots, blind), one| (bots + one.bots, blind + one.blind));
-    let measured = format!("{blind} of {bots} looks, at {} times, saw others", sightings.len());
-    Check::new("every bot sees exactly the others of its room", blind == 0 && bots > 0, measured)
-}
-
-fn reliable(sightings: &[Sighting]) -> Check {
-    let lost: u64 = sightings.iter().map(|one| one.lost).sum();
-    let compared: u64 = sightings.iter().map(|one| one.compared).sum();
-    let measured = format!("{lost} differ of {compared} counted on both sides of living connections");
-    Check::new("no reliable message is lost", lost == 0 && compared > 0, measured)
-}
-
-fn returns(returns: &[f64]) -> Check {
-    let mut sorted = returns.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| {
-        sorted.get(((sorted.len() as f64 * share) as usize).min(sorted.len().max(1) - 1)).copied()
-    };
-    let (half, most, slowest) = (at(0.5), at(0.99), sorted.last().copied());
-    let seconds = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2} s"));
-    let measured = format!(
-        "{} crashes: median {}, 99th percentile {}, slowest {}",
-        sorted.len(),
-        seconds(half),
-        seconds(most),
-        seconds(slowest)
-    );
-    let what = format!("whoever crashed is back within {RETURN_SECONDS_MAX:.0} s and sees all others");
-    Check::new(what, slowest.is_none_or(|slowest| slowest < RETURN_SECONDS_MAX), measured)
-}
-
-pub(super) fn on_time(then: &Metrics, now: &Metrics) -> Check {
-    let shares = [1, 2, 5].map(|millis| now.on_time(then, millis));
-    let measured = format!(
-        "{:.2} % within 1 ms, {:.2} % within 2 ms, {:.2} % within 5 ms, of {:.0}",
-        100.0 * shares[0],
-        100.0 * shares[1],
-        100.0 * shares[2],
-        now.since(then, "lateness_seconds_count")
-    );
-    let what = format!("{:.0} % of the relay's deadlines are served within 2 ms", 100.0 * ON_TIME_MIN);
-    Check::new(what, shares[1] >= ON_TIME_MIN, measured)
-}
-
-/// What the relay spent, per vector, per datagram and per second.
-pub(super) fn costs(first: &Sample, last: &Sample) -> Vec<(String, String)> {
-    let since = |name: &str| last.metrics.since(&first.metrics, name);
-    let seconds = (last.at - first.at).as_secs_f64().max(1e-3);
-    let cpu = match (first.usage, last.usage) {
-        (Some(first), Some(last)) => (last.cpu - first.cpu).as_secs_f64(),
-        _ => f64::NAN,
-    };
-    let (vectors, sent, received) =
-        (since("room_vectors_total"), since("datagrams_sent_total"), since("datagrams_received_total"));
-    let micros = |count: f64| format!("{:.2} us", 1e6 * cpu / count.max(1.0));
-    vec![
-        ("the relay's share of a core".to_owned(), format!("{:.1} %", 100.0 * cpu / seconds)),
-        ("processor time per DR vector and receiver".to_owned(), micros(vectors)),
-        ("processor time per datagram, sent or received".to_owned(), micros(sent + received)),
-        ("DR vectors sent".to_owned(), format!("{:.0} a second", vectors / seconds)),
-        (
-            "datagrams".to_owned(),
-            format!("{:.0} sent and {:.0} received a second", sent / seconds, received / seconds),
-        ),
-        ("deadlines".to_owned(), format!("{:.0} a second", since("lateness_seconds_count") / seconds)),
-    ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sample(second: u64, mebibytes: u64) -> Sample {
-        let usage = Usage { memory: mebibytes << 20, cpu: Duration::from_secs(second / 2) };
-        Sample { at: Duration::from_secs(second), usage: Some(usage), metrics: Metrics::default() }
-    }
-
-    #[test]
-    fn growing_memory_fails_and_flat_memory_passes() {
-        let grown: Vec<_> = (0..10).map(|step| sample(step * 10, 100 + 2 * step)).collect();
-        assert!(!memory(&grown).passed);
-        let flat: Vec<_> = (0..10).map(|step| sample(step * 10, 100 + step % 3)).collect();
-        assert!(memory(&flat).passed, "{:?}", memory(&flat));
-    }
-
-    #[test]
-    fn the_slope_is_that_of_the_line() {
-        assert!((slope(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)]) - 2.0).abs() < 1e-12);
-        assert_eq!(slope(&[(1.0, 1.0)]), 0.0);
-    }
-
-    #[test]
-    fn one_slow_return_fails() {
-        assert!(returns(&[0.1, 0.2]).passed);
-        assert!(!returns(&[0.1, 3.5]).passed);
-        assert!(!returns(&[f64::INFINITY]).passed);
-    }
-
-    #[test]
-    fn who_sees_too_few_fails() {
-        let good = Sighting { bots: 4, blind: 0, lost: 0, compared: 10 };
-        assert!(sight(&[good]).passed && reliable(&[good]).passed);
-        assert!(!sight(&[good, Sighting { blind: 1, ..good }]).passed);
-        assert!(!reliable(&[good, Sighting { lost: 1, ..good }]).passed);
-    }
 }

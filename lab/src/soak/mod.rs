@@ -9,6 +9,7 @@
 
 mod child;
 pub mod hostile;
+pub mod judge;
 pub mod load;
 mod metrics;
 mod proc;

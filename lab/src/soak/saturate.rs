@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::child::RelayChild;
-use super::load::{Load, ON_TIME_MIN, Sample, costs};
+use super::judge::{ON_TIME_MIN, costs};
+use super::load::{Load, Sample};
 use super::squad::Squad;
 use super::{Bench, SoakError};
 

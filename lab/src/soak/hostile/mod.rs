@@ -19,7 +19,8 @@ use evenkeel_net::Target;
 use serde::Serialize;
 
 use super::child::RelayChild;
-use super::load::{Sample, costs, memory, on_time};
+use super::judge::{costs, memory, on_time};
+use super::load::Sample;
 use super::{Bench, Check, SoakError, Verdict};
 use honest::{Honest, Seen};
 
@@ -196,7 +197,7 @@ async fn watch(
             start.elapsed().as_secs_f64(),
             plan.duration.as_secs_f64(),
             attack.total(),
-            super::load::megabytes(memory)
+            super::judge::megabytes(memory)
         ));
     }
     Ok((seen, samples))
