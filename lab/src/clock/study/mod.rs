@@ -9,7 +9,7 @@ use evenkeel_core::Span;
 use evenkeel_core::clock::Hull;
 use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults};
 
-use super::filters::{Averaging, LeastRoundTrip, Simpson};
+use super::filters::{Averaging, Filter, LeastRoundTrip, Simpson};
 use super::run::{Look, Setting, run};
 use crate::papers::{Group, Paper};
 
@@ -39,27 +39,9 @@ pub(crate) const STUDY: Paper = Paper {
 
 const SOURCE: &str = "specification of clocks and delay";
 
-/// What is compared.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Filter {
-    Averaging,
-    Simpson,
-    LeastRoundTrip,
-    Hull,
-}
-
-const FILTERS: [Filter; 4] = [Filter::Averaging, Filter::Simpson, Filter::LeastRoundTrip, Filter::Hull];
+const FILTERS: [Filter; 4] = Filter::ALL;
 
 impl Filter {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Averaging => "averaging (1/8)",
-            Self::Simpson => "Simpson's average",
-            Self::LeastRoundTrip => "least round trip",
-            Self::Hull => "two-sided hull",
-        }
-    }
-
     /// Runs a setting with this filter.
     fn run(self, setting: &Setting, seed: u64, every: Span, duration: Span, look: impl FnMut(Look)) {
         match self {
