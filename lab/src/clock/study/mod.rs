@@ -1,7 +1,11 @@
 //! The session clock's study: ours and the usual filters on the same exchanges, looked at from outside.
 //!
 //! The setting is the specification's: ten probes a second, 20 ms each way, jitter on the way up only, 30 ppm of skew.
+//! What an error of the clock means for players is measured with the machines that serve them.
 
+mod export;
+mod export_jitter;
+mod export_step;
 mod step;
 mod sweep;
 
@@ -33,6 +37,19 @@ pub(crate) const STUDY: Paper = Paper {
             figures: &[("step", "Error of the clock after a step of it")],
             runs_per_seed: FILTERS.len(),
             run: step::run_step,
+        },
+        Group {
+            figures: &[(
+                "export-jitter",
+                "Error of placement by the clock against jitter on one of the ways",
+            )],
+            runs_per_seed: export_jitter::RUNS_PER_SEED,
+            run: export_jitter::run_export_jitter,
+        },
+        Group {
+            figures: &[("export-step", "Error of placement after a step of a receiver's clock")],
+            runs_per_seed: FILTERS.len(),
+            run: export_step::run_export_step,
         },
     ],
 };
