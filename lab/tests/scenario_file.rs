@@ -336,7 +336,7 @@ fn every_shipped_scenario_can_be_run() {
         assert!(scenario.policies.len() >= 3, "{}", path.display());
         names.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
     }
-    for expected in ["broadband", "papers", "relay", "tanks"] {
+    for expected in ["broadband", "clocks", "papers", "relay", "tanks"] {
         assert!(names.iter().any(|name| name == expected), "{expected} is not among {names:?}");
     }
 }

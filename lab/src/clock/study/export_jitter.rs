@@ -200,7 +200,8 @@ pub(super) fn run_export_jitter(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancel
         caption: format!(
             "A tank of up to 25 u/s, threshold 0.09 u, policy base; owner 20 ms from the relay, receivers 20, 50 and \
              100 ms each way, exponential jitter on the receivers' way up only, so that DR vectors travel as under \
-             synchronized clocks and only the session times differ; clocks -30 to 60 ppm off. After arrival: the 95th \
+             synchronized clocks and only the session times differ; clocks -30 to 60 ppm off. Without jitter both \
+             ways take as long: what they differ by for ever no filter can see. After arrival: the 95th \
              percentile of the distance between the path as its owner exports it and as a receiver places it, each by \
              its own session time, while the receiver has the newest vector; it is 0 under synchronized clocks. All the \
              time: the accumulated export error (AEE) per second, which holds the delay of the vectors too. From 30 to 120 s; {}. Bands: one standard deviation \
