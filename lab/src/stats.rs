@@ -13,3 +13,10 @@ pub fn population_sd(values: &[f64]) -> f64 {
     let squares: Vec<f64> = values.iter().map(|value| (value - centre) * (value - centre)).collect();
     mean(&squares).sqrt()
 }
+
+/// The 95th percentile; none of nothing.
+#[must_use]
+pub fn p95(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() * 95 / 100).copied()
+}

@@ -5,8 +5,13 @@ use std::path::Path;
 
 use evenkeel_core::Span;
 use evenkeel_dr::{MotionKind, Placement, PolicyKind};
-use evenkeel_lab::scenario::{Motion, Scenario, ScenarioError, ScenarioTopology, load, parse};
-use evenkeel_link::{Jitter, Loss};
+use evenkeel_lab::batch::run_all;
+use evenkeel_lab::clock::Filter;
+use evenkeel_lab::parallel::Progress;
+use evenkeel_lab::scenario::{
+    Motion, Outcome, Scenario, ScenarioClock, ScenarioError, ScenarioTopology, load, parse,
+};
+use evenkeel_link::{ClockFaults, ClockStep, Jitter, Loss, TrueTime};
 
 const TRACE: &str = "t_s,tank,status,x,y,z,vx,vy,vz,turn_rate_rad_s\n\
                      0,3,1,0,0,0,1,0,0,0\n1,3,1,1,0,0,1,0,0,0\n\
@@ -45,6 +50,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(scenario.warmup, Span::ZERO);
     assert_eq!(scenario.seeds, [1]);
     assert_eq!(scenario.topology, ScenarioTopology::Direct);
+    assert_eq!(scenario.clock, ScenarioClock::Synchronized);
     assert!(matches!(scenario.motion, Motion::Driven(evenkeel_games::Driver::Random)));
     assert_eq!(scenario.threshold, evenkeel_dr::Threshold::default());
     assert_eq!((scenario.kind, scenario.placement), (MotionKind::Linear, Placement::Global));
@@ -65,6 +71,121 @@ fn acknowledgments_are_lost_like_vectors_unless_said_otherwise() {
     let bursts = "kind = \"gilbert-elliott\", good_mean_s = 9, bad_mean_s = 1, loss_good = 0, loss_bad = 1";
     let loss = receiving(&format!("loss = {{ {bursts} }}")).expect("it is right").receivers[0].forward.loss;
     assert!((loss.rate() - 0.1).abs() < 1e-12);
+}
+
+#[test]
+fn the_way_back_is_like_the_way_there_unless_said_otherwise() {
+    let there = "jitter = { kind = \"uniform\", ms = 5 }\nsteps = [{ at_s = 5, delay_ms = 90 }]";
+    let back = "delay_back_ms = 70\njitter_back = { kind = \"exponential\", ms = 20 }\nsteps_back = []";
+    let same = receiving(there).expect("it is right").receivers.remove(0);
+    assert_eq!(same.forward, same.back);
+    let apart = receiving(&format!("{there}\n{back}")).expect("it is right").receivers.remove(0);
+    assert_eq!(apart.forward, same.forward);
+    assert_eq!(apart.back.delay.base, Span::from_millis(70));
+    assert_eq!(apart.back.delay.jitter, Jitter::Exponential { mean: Span::from_millis(20) });
+    assert!(apart.back.steps.is_empty());
+    says(receiving("delay_back_ms = -1"), "my.toml:5: receiver[0].delay_back_ms = -1: a delay is 0 to 60000");
+    says(
+        receiving("jitter_back = { kind = \"none\", ms = 1 }"),
+        "my.toml:5: receiver[0].jitter_back.ms: there is no such key; the keys here are kind",
+    );
+}
+
+/// A scenario of a relay with session clocks and one receiver with these lines; they begin on line 7.
+fn following(lines: &str) -> Result<Scenario, ScenarioError> {
+    let top = "duration_s = 10\ntopology = \"relay\"\nclock = \"session\"";
+    read(&format!("{top}\n[[receiver]]\nname = \"a\"\ndelay_ms = 50\n{lines}\n"))
+}
+
+#[test]
+fn clocks_that_follow_the_relay_may_be_wrong() {
+    let plain = following("").expect("it is right");
+    assert_eq!(plain.clock, ScenarioClock::Session(Filter::Hull));
+    assert_eq!(
+        (&plain.owner_clock, &plain.receivers[0].clock),
+        (&ClockFaults::default(), &ClockFaults::default())
+    );
+    let steps = "steps = [{ at_s = 5, by_ms = -250 }]";
+    let wrong = following(&format!(
+        "clock = {{ offset_ms = -5e3, skew_ppm = 30, {steps} }}\n[owner]\nclock = {{ skew_ppm = -30.5 }}"
+    ));
+    let wrong = wrong.expect("it is right");
+    let step = ClockStep { at: TrueTime::default() + Span::from_secs(5), by: Span::from_millis(-250) };
+    let expected = ClockFaults { offset: Span::from_secs(-5), skew_ppm: 30.0, steps: vec![step] };
+    assert_eq!(wrong.receivers[0].clock, expected);
+    assert_eq!(wrong.owner_clock, ClockFaults { skew_ppm: -30.5, ..ClockFaults::default() });
+}
+
+#[test]
+fn a_clock_that_cannot_be_is_named() {
+    says(with("clock = \"ntp\""), "my.toml:1: clock = \"ntp\": it is one of \"synchronized\", \"session\"");
+    says(
+        with("clock = \"session\""),
+        "my.toml:1: clock = \"session\": a session clock is a relay's: set topology",
+    );
+    with("clock = \"synchronized\"").expect("it is the default");
+    says(
+        receiving("clock = { skew_ppm = 5 }"),
+        "my.toml:5: receiver[0].clock: synchronized clocks have no faults: leave it out, or set clock to",
+    );
+    says(with("owner.clock = {}"), "my.toml:1: owner.clock: synchronized clocks have no faults");
+    says(
+        following("clock = 5"),
+        "my.toml:7: receiver[0].clock = 5: it is a table with the keys offset_ms, skew_ppm",
+    );
+    says(
+        following("clock = { skew_ppm = 1001 }"),
+        "my.toml:7: receiver[0].clock.skew_ppm = 1001: a clock is -1000 to 1000 ppm too fast",
+    );
+    says(
+        following("clock = { offset_ms = nan }"),
+        "my.toml:7: receiver[0].clock.offset_ms = nan: a clock is off by -86400000 to 86400000 ms",
+    );
+    says(
+        following("clock = { skew = 1 }"),
+        "my.toml:7: receiver[0].clock.skew: there is no such key; the keys here are offset_ms, skew_ppm, steps",
+    );
+    says(
+        following("clock = { steps = [{ at_s = 11, by_ms = 5 }] }"),
+        "my.toml:7: receiver[0].clock.steps[0].at_s = 11: a step is at 0 to 10 s, the duration",
+    );
+    says(
+        following("clock = { steps = [{ at_s = 1, by_ms = 5 }, { at_s = 1, by_ms = 5 }] }"),
+        "my.toml:7: receiver[0].clock.steps[1].at_s = 1: a step comes later than the one before it",
+    );
+    says(
+        following("clock = { steps = [{ at_s = 1 }] }"),
+        "my.toml:7: receiver[0].clock.steps[0].by_ms is missing: a clock is off by",
+    );
+    says(
+        following("[owner]\nname = 5"),
+        "my.toml:8: owner.name: there is no such key; the keys here are clock",
+    );
+}
+
+#[test]
+fn only_runs_with_session_clocks_tell_of_their_errors() {
+    let json = |mut scenario: Scenario| {
+        scenario.policies.truncate(1);
+        let batch = run_all(&scenario, &Progress::default()).expect("nobody cancels it");
+        let outcome = Outcome::new(&scenario, &batch);
+        let [_, (_, receivers), _] = outcome.files();
+        (outcome.to_json(), String::from_utf8(receivers).expect("it is text"))
+    };
+    let (synchronized, table) = json(receiving("").expect("it is right"));
+    assert!(!synchronized.contains("clock_") && !table.contains("clock_"));
+    let (session, table) =
+        json(following("clock = { offset_ms = 1e6, skew_ppm = 50 }").expect("it is right"));
+    let document: serde_json::Value = serde_json::from_str(&session).expect("it is JSON");
+    let receiver = &document["runs"][0]["receivers"][0];
+    assert!(receiver["clock_error_ms"].as_f64().is_some_and(|error| error < 0.2), "{receiver}");
+    assert!(
+        receiver["clock_absent_s"].as_f64().is_some_and(|absent| absent > 0.0 && absent < 1.0),
+        "{receiver}"
+    );
+    assert!(
+        table.lines().next().is_some_and(|head| head.ends_with("floor_aee,clock_error_ms,clock_absent_s"))
+    );
 }
 
 #[test]
@@ -215,7 +336,7 @@ fn every_shipped_scenario_can_be_run() {
         assert!(scenario.policies.len() >= 3, "{}", path.display());
         names.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
     }
-    for expected in ["broadband", "papers", "relay", "tanks"] {
+    for expected in ["broadband", "clocks", "papers", "relay", "tanks"] {
         assert!(names.iter().any(|name| name == expected), "{expected} is not among {names:?}");
     }
 }

@@ -7,6 +7,35 @@ use evenkeel_core::Span;
 use evenkeel_core::clock::hull::WINDOW;
 use evenkeel_core::clock::{Band, Exchange, Observed, OffsetEstimator};
 
+/// What is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Filter {
+    /// [`Averaging`].
+    Averaging,
+    /// [`Simpson`].
+    Simpson,
+    /// [`LeastRoundTrip`].
+    LeastRoundTrip,
+    /// Ours: [`Hull`](evenkeel_core::clock::Hull).
+    Hull,
+}
+
+impl Filter {
+    /// All of them, ours last.
+    pub const ALL: [Self; 4] = [Self::Averaging, Self::Simpson, Self::LeastRoundTrip, Self::Hull];
+
+    /// What it is called in figures.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Averaging => "averaging (1/8)",
+            Self::Simpson => "Simpson's average",
+            Self::LeastRoundTrip => "least round trip",
+            Self::Hull => "two-sided hull",
+        }
+    }
+}
+
 /// The offset that one exchange suggests, as if both ways took as long.
 fn suggested(exchange: &Exchange) -> Span {
     exchange.lower() + exchange.round_trip().part(2)

@@ -5,7 +5,9 @@
 
 use std::collections::VecDeque;
 
-use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Span};
+use evenkeel_core::{
+    Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, Span, Synchronized,
+};
 use evenkeel_dr::message::{Arrival, Frame, emit_feedback, frames};
 use evenkeel_dr::{DrCommand, DrEvent, DrPeer};
 
@@ -14,18 +16,24 @@ const HELD_MAX: usize = 4096;
 
 /// A peer whose acknowledgments are not true.
 #[derive(Debug)]
-pub struct Liar {
-    peer: DrPeer,
+pub struct Liar<C = Synchronized> {
+    peer: DrPeer<C>,
     claims_extra: Span,
     holds_acks: Span,
     held: VecDeque<(LocalTime, PeerId, Vec<u8>)>,
 }
 
-impl Liar {
+impl<C> Liar<C> {
     /// Makes a liar of an honest peer.
     #[must_use]
-    pub const fn new(peer: DrPeer, claims_extra: Span, holds_acks: Span) -> Self {
+    pub const fn new(peer: DrPeer<C>, claims_extra: Span, holds_acks: Span) -> Self {
         Self { peer, claims_extra, holds_acks, held: VecDeque::new() }
+    }
+
+    /// The honest machine.
+    #[must_use]
+    pub const fn peer(&self) -> &DrPeer<C> {
+        &self.peer
     }
 
     /// Whether the message acknowledges anything; if so, it does it untruly from now on.
@@ -51,7 +59,7 @@ impl Liar {
     }
 }
 
-impl Endpoint for Liar {
+impl<C: SessionClock> Endpoint for Liar<C> {
     type Command = DrCommand;
     type Event = DrEvent;
 

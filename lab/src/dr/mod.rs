@@ -1,5 +1,6 @@
 //! Dead reckoning, simulated and over sockets: scenarios set up, the truth beside the ledger, runs and their figures.
 
+mod clocks;
 pub mod liar;
 pub mod node;
 pub mod run;
@@ -7,4 +8,5 @@ pub mod sockets;
 pub mod truth;
 mod world;
 
+pub use clocks::{ClockFigures, Sight};
 pub use run::{ReceiverFigures, RunFigures, Sample, Sampling, run, run_unless};

@@ -6,6 +6,7 @@ use evenkeel_games::{Mover, STEP, Sample as Motioned};
 use evenkeel_link::TrueTime;
 use evenkeel_sim::NodeId;
 
+use super::clocks::{ClockFigures, Clocks, Sight, sights};
 use super::node::NodeCommand;
 use super::truth::{Truth, session};
 use super::world::{DATAGRAM_MAX, Stage, movers};
@@ -28,6 +29,8 @@ pub struct ReceiverFigures {
     pub known_aee: f64,
     /// Which share of the counted time it was there.
     pub present: f64,
+    /// How its session clock did, if it has one.
+    pub clock: Option<ClockFigures>,
 }
 
 /// What one run gave.
@@ -90,6 +93,8 @@ pub struct Sample {
     pub aee: Vec<f64>,
     /// Each receiver's distance between real and placed position of the first entity.
     pub real_distance: Vec<f64>,
+    /// How each receiver sees the first entity, if they have session clocks; else empty.
+    pub sights: Vec<Sight>,
 }
 
 /// Which part of a run to look at, and how often.
@@ -128,6 +133,7 @@ pub fn run_unless(
         }
         let at = scenario.tick.times(tick).min(scenario.duration);
         run.advance(at);
+        run.look(at);
         if let Some(sampling) = sampling
             && at >= next_sample
             && at <= sampling.until
@@ -166,6 +172,7 @@ struct Run<'a> {
     seed: u64,
     stage: Stage,
     truth: Truth,
+    clocks: Option<Clocks>,
     entities: Vec<Driven>,
     /// Motion steps that have been driven.
     steps: u64,
@@ -200,7 +207,8 @@ impl<'a> Run<'a> {
         turns.reverse();
         let count = scenario.receivers.len();
         let (before, after) = (vec![(0.0, 0); count], vec![None; count]);
-        Self { scenario, policy, seed, stage, truth, entities, steps: 0, turns, before, after }
+        let clocks = Clocks::new(scenario);
+        Self { scenario, policy, seed, stage, truth, clocks, entities, steps: 0, turns, before, after }
     }
 
     /// Lets time pass, motion step by motion step, with what happens to receivers on the way.
@@ -219,6 +227,13 @@ impl<'a> Run<'a> {
             }
         }
         self.stage.world.run_until(at(to), &mut self.truth);
+    }
+
+    /// The truth looks at the clocks, unless they agree.
+    fn look(&mut self, now: Span) {
+        if let Some(clocks) = &mut self.clocks {
+            clocks.look(self.scenario, &self.stage, &mut self.truth, now);
+        }
     }
 
     fn take_turn(&mut self) {
@@ -294,10 +309,12 @@ impl<'a> Run<'a> {
         self.truth.count_to(at(now));
         let first = self.entities[0].entity;
         let distance = |node: NodeId| self.truth.real_distance(node, first, at(now)).unwrap_or(f64::NAN);
+        let sights = self.clocks.as_ref().map(|_| sights(&self.stage, &self.truth, first, at(now)));
         Sample {
             at: now.as_secs_f64(),
             aee: self.stage.receivers.iter().map(|node| self.truth.toll(*node).aee).collect(),
             real_distance: self.stage.receivers.iter().map(|node| distance(*node)).collect(),
+            sights: sights.unwrap_or_default(),
         }
     }
 
@@ -329,6 +346,7 @@ impl<'a> Run<'a> {
             delivered: toll.delivered,
             known_aee: known - known_before,
             present: (there.as_secs_f64() / (duration - warmup).as_secs_f64()).max(0.0),
+            clock: self.clocks.as_ref().map(|clocks| clocks.figures(index)),
         }
     }
 }

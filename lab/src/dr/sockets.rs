@@ -13,7 +13,7 @@ use evenkeel_core::clock::{FollowerClock, ServerClock};
 use evenkeel_core::{LocalTime, PeerId, Seed, SessionClock, Span};
 use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, DrRelay, EntityId, PolicyKind, Topology};
 use evenkeel_games::{STEP, Sample};
-use evenkeel_link::{Link, LinkFaults, TrueTime};
+use evenkeel_link::{ClockFaults, Link, LinkFaults, TrueTime};
 use evenkeel_net::certificate::Certificate;
 use evenkeel_net::client::PlayerMachine;
 use evenkeel_net::relay::RoomMachine;
@@ -80,6 +80,10 @@ pub fn check_suited(scenario: &Scenario) -> Result<(), SocketsError> {
     if scenario.topology == ScenarioTopology::Direct {
         return Err(SocketsError::Unsuited("players meet at a relay: set topology = \"relay\""));
     }
+    let clocks = scenario.receivers.iter().map(|receiver| &receiver.clock).chain([&scenario.owner_clock]);
+    if clocks.into_iter().any(|clock| *clock != ClockFaults::default()) {
+        return Err(SocketsError::Unsuited("clocks are this machine's: remove the clocks' faults"));
+    }
     for receiver in &scenario.receivers {
         if receiver.absence != Absence::default() {
             return Err(SocketsError::Unsuited("nobody joins late or leaves: remove joins_s and leaves_s"));
@@ -124,6 +128,7 @@ pub fn run_on_sockets(
                 delivered: toll.delivered,
                 known_aee: known - known_before,
                 present: 1.0,
+                clock: None,
             }
         })
         .collect();

@@ -1,5 +1,9 @@
 //! The simulator's own view of the export error: it sees owner and receivers at once and by true time, so it needs no
 //! reports and makes no estimates. The ledger is judged by it.
+//!
+//! Who shows a session time that is off by `e` projects a vector to `t + e` at the true time `t`, as if the vector had
+//! been made `e` earlier by a clock that is right: so vectors are kept shifted by it. See
+//! [`set_clock_error`](Truth::set_clock_error).
 
 use std::collections::BTreeMap;
 
@@ -10,10 +14,40 @@ use evenkeel_sim::{NodeId, Observer};
 
 use super::node::DrNode;
 
-/// Under synchronized clocks session time is true time.
+/// Under synchronized clocks, and by a relay's clock without faults, session time is true time.
 #[must_use]
 pub const fn session(at: TrueTime) -> SessionTime {
     SessionTime::from_nanos(at.as_nanos())
+}
+
+/// What somebody's clock shows.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    /// How far it is ahead of the true time, when it was last looked at.
+    error: Span,
+    /// Without a session time nothing is exported or placed, and there is no error.
+    is_shown: bool,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self { error: Span::ZERO, is_shown: true }
+    }
+}
+
+impl Reading {
+    /// A vector by true time.
+    fn shifted(self, vector: DrVector) -> DrVector {
+        DrVector { generated: vector.generated - self.error, ..vector }
+    }
+
+    /// It is off by so much now; gives how much farther that is ahead than before.
+    fn set(&mut self, error: Option<Span>) -> Span {
+        self.is_shown = error.is_some();
+        let before = self.error;
+        self.error = error.unwrap_or(before);
+        self.error - before
+    }
 }
 
 /// An entity as it really is.
@@ -21,7 +55,7 @@ pub const fn session(at: TrueTime) -> SessionTime {
 struct Original {
     /// The newest DR vector; `None` while the entity is not alive.
     exported: Option<DrVector>,
-    /// When its present life began; what arrives of an earlier one does not count.
+    /// When its present life began, by its owner's clock; what arrives of an earlier one does not count.
     born: SessionTime,
     /// The piece of the real path that is being driven.
     real: Option<DrVector>,
@@ -44,6 +78,7 @@ pub struct Toll {
     pub real_error: f64,
     /// DR vectors that arrived, introductions not counted.
     pub delivered: u64,
+    clock: Reading,
     copies: BTreeMap<EntityId, Copy>,
 }
 
@@ -51,6 +86,7 @@ pub struct Toll {
 #[derive(Clone, Debug)]
 pub struct Truth {
     owner: NodeId,
+    owner_clock: Reading,
     originals: BTreeMap<EntityId, Original>,
     tolls: BTreeMap<NodeId, Toll>,
     /// DR vectors generated.
@@ -62,7 +98,7 @@ impl Truth {
     #[must_use]
     pub fn new(owner: NodeId, receivers: impl IntoIterator<Item = NodeId>) -> Self {
         let tolls = receivers.into_iter().map(|receiver| (receiver, Toll::default())).collect();
-        Self { owner, originals: BTreeMap::new(), tolls, triggers: 0 }
+        Self { owner, owner_clock: Reading::default(), originals: BTreeMap::new(), tolls, triggers: 0 }
     }
 
     /// What a receiver has gone through up to the last time that was counted to.
@@ -84,10 +120,27 @@ impl Truth {
     pub fn count_to(&mut self, now: TrueTime) {
         let now = session(now);
         for toll in self.tolls.values_mut() {
-            for (entity, copy) in &mut toll.copies {
-                let Some(original) = self.originals.get(entity) else { continue };
-                copy.count_exported(original, now, &mut toll.aee);
-                copy.count_real(original, now, &mut toll.real_error);
+            toll.count_to(&self.originals, self.owner_clock, now);
+        }
+    }
+
+    /// From now on somebody's session time is ahead of the true time by so much; `None`: there is none. Clocks are slow
+    /// to change, so it is enough to look at them once per tick.
+    pub fn set_clock_error(&mut self, node: NodeId, error: Option<Span>, now: TrueTime) {
+        let now = session(now);
+        if node == self.owner {
+            for toll in self.tolls.values_mut() {
+                toll.count_to(&self.originals, self.owner_clock, now);
+            }
+            let ahead = self.owner_clock.set(error);
+            for exported in self.originals.values_mut().filter_map(|original| original.exported.as_mut()) {
+                exported.generated = exported.generated - ahead;
+            }
+        } else if let Some(toll) = self.tolls.get_mut(&node) {
+            toll.count_to(&self.originals, self.owner_clock, now);
+            let ahead = toll.clock.set(error);
+            for placed in toll.copies.values_mut().filter_map(|copy| copy.placed.as_mut()) {
+                placed.generated = placed.generated - ahead;
             }
         }
     }
@@ -98,7 +151,7 @@ impl Truth {
         let Some(original) = self.originals.get_mut(&entity) else { return };
         for toll in self.tolls.values_mut() {
             if let Some(copy) = toll.copies.get_mut(&entity) {
-                copy.count_real(original, at, &mut toll.real_error);
+                copy.count_real(original, toll.clock, at, &mut toll.real_error);
             }
         }
         let velocity = (to - from) * (1.0 / step.as_secs_f64());
@@ -133,19 +186,30 @@ impl Truth {
         Some(placed.project(session(now)).distance(real.project(session(now))))
     }
 
+    /// The newest vector of an entity, and whether a receiver has it already.
+    #[must_use]
+    pub fn newest(&self, receiver: NodeId, entity: EntityId) -> Option<(DrVector, bool)> {
+        let exported = self.originals.get(&entity)?.exported?;
+        let toll = self.tolls.get(&receiver)?;
+        let placed = toll.copies.get(&entity).and_then(|copy| copy.placed);
+        let made = exported.generated + self.owner_clock.error;
+        Some((exported, placed.is_some_and(|placed| placed.generated + toll.clock.error == made)))
+    }
+
     fn generated(&mut self, entity: EntityId, vector: DrVector, now: SessionTime) {
         self.triggers += 1;
         let original =
             self.originals.entry(entity).or_insert(Original { exported: None, born: now, real: None });
         for toll in self.tolls.values_mut() {
             if let Some(copy) = toll.copies.get_mut(&entity) {
-                copy.count_exported(original, now, &mut toll.aee);
+                let is_shown = self.owner_clock.is_shown && toll.clock.is_shown;
+                copy.count_exported(original, is_shown, now, &mut toll.aee);
             }
         }
         if original.exported.is_none() {
-            original.born = now;
+            original.born = vector.generated;
         }
-        original.exported = Some(vector);
+        original.exported = Some(self.owner_clock.shifted(vector));
     }
 
     fn arrived(
@@ -163,15 +227,27 @@ impl Truth {
         }
         let fresh = Copy { placed: None, counted_to: now, real_counted_to: now };
         let copy = toll.copies.entry(entity).or_insert(fresh);
-        copy.count_exported(original, now, &mut toll.aee);
-        copy.count_real(original, now, &mut toll.real_error);
-        copy.placed = Some(placed);
+        let is_shown = self.owner_clock.is_shown && toll.clock.is_shown;
+        copy.count_exported(original, is_shown, now, &mut toll.aee);
+        copy.count_real(original, toll.clock, now, &mut toll.real_error);
+        copy.placed = Some(toll.clock.shifted(placed));
+    }
+}
+
+impl Toll {
+    fn count_to(&mut self, originals: &BTreeMap<EntityId, Original>, owner_clock: Reading, now: SessionTime) {
+        let is_shown = owner_clock.is_shown && self.clock.is_shown;
+        for (entity, copy) in &mut self.copies {
+            let Some(original) = originals.get(entity) else { continue };
+            copy.count_exported(original, is_shown, now, &mut self.aee);
+            copy.count_real(original, self.clock, now, &mut self.real_error);
+        }
     }
 }
 
 impl Copy {
-    fn count_exported(&mut self, original: &Original, now: SessionTime, sum: &mut f64) {
-        if let (Some(exported), Some(placed)) = (&original.exported, &self.placed)
+    fn count_exported(&mut self, original: &Original, is_shown: bool, now: SessionTime, sum: &mut f64) {
+        if let (Some(exported), Some(placed), true) = (&original.exported, &self.placed, is_shown)
             && exported != placed
         {
             *sum += export_error(exported, placed, self.counted_to, now);
@@ -179,8 +255,8 @@ impl Copy {
         self.counted_to = now;
     }
 
-    fn count_real(&mut self, original: &Original, now: SessionTime, sum: &mut f64) {
-        if let (Some(real), Some(placed)) = (&original.real, &self.placed) {
+    fn count_real(&mut self, original: &Original, clock: Reading, now: SessionTime, sum: &mut f64) {
+        if let (Some(real), Some(placed), true) = (&original.real, &self.placed, clock.is_shown) {
             *sum += export_error(real, placed, self.real_counted_to, now);
         }
         self.real_counted_to = now;

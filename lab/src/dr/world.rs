@@ -1,14 +1,16 @@
 //! From a scenario to a world: owner, relay if there is one, receivers, links.
 
-use evenkeel_core::{Seed, Span};
+use evenkeel_core::{PeerId, Seed, ServerClock, SessionClock, Span};
 use evenkeel_dr::{DrConfig, DrPeer, DrRelay, PolicyKind, Topology};
 use evenkeel_games::Mover;
-use evenkeel_link::{ClockFaults, LinkFaults};
+use evenkeel_link::{ClockFaults, LinkFaults, TrueTime};
 use evenkeel_sim::{NodeId, World};
 
 use super::liar::Liar;
 use super::node::DrNode;
-use crate::scenario::{Motion, Receiver, Scenario, ScenarioTopology};
+use super::truth::session;
+use crate::clock::LabClock;
+use crate::scenario::{Motion, Scenario, ScenarioClock, ScenarioTopology};
 
 /// The largest datagram in the simulated network.
 pub(super) const DATAGRAM_MAX: usize = 1200;
@@ -38,11 +40,22 @@ impl Stage {
             ScenarioTopology::Relay { .. } => Topology::Relay(relay.into()),
         };
         let config = machine(scenario, policy, seed, topology);
-        let peer = |config| DrNode::Peer(Box::new(DrPeer::new(config)));
-        let owner = world.add_node(peer(&config), ClockFaults::default());
+        let follows = match scenario.clock {
+            ScenarioClock::Synchronized => None,
+            ScenarioClock::Session(filter) => Some((filter, PeerId::from(relay))),
+        };
+        let clock = || follows.map(|(filter, relay)| LabClock::new(filter, relay));
+        let honest = (Span::ZERO, Span::ZERO);
+        let owner = world.add_node(player(&config, clock(), honest), scenario.owner_clock.clone());
         let mut sender = owner;
         if let ScenarioTopology::Relay { uplink } = scenario.topology {
-            let relay = DrNode::Relay(Box::new(DrRelay::new(&config)));
+            let relay = match follows {
+                None => DrNode::Relay(Box::new(DrRelay::new(&config))),
+                Some(_) => {
+                    DrNode::SessionRelay(Box::new(DrRelay::with_clock(&config, ServerClock::default())))
+                }
+            };
+            // Without faults the relay's time, which is the session's, is the true time.
             sender = world.add_node(relay, ClockFaults::default());
             world.connect(owner, sender, LinkFaults::constant(uplink), LinkFaults::constant(uplink));
             world.join(owner, sender, DATAGRAM_MAX);
@@ -51,12 +64,20 @@ impl Stage {
             .receivers
             .iter()
             .map(|receiver| {
-                let node = world.add_node(watcher(receiver, &config), ClockFaults::default());
+                let lies = (receiver.claims_extra, receiver.holds_acks);
+                let node = world.add_node(player(&config, clock(), lies), receiver.clock.clone());
                 world.connect(sender, node, receiver.forward.clone(), receiver.back.clone());
                 node
             })
             .collect();
         Self { world, owner, sender, receivers }
+    }
+
+    /// How far the session's time that a player shows is from the truth, and how far it may be as it says.
+    pub(super) fn clock_error(&self, player: NodeId, now: TrueTime) -> Option<(Span, Span)> {
+        let local = self.world.clock(player).local(now);
+        let (shown, error_max) = self.world.node(player).shown(local)?;
+        Some((shown - session(now), error_max))
     }
 }
 
@@ -84,11 +105,26 @@ pub(super) fn movers(scenario: &Scenario, seed: u64) -> Vec<Mover> {
     }
 }
 
-fn watcher(receiver: &Receiver, config: &DrConfig) -> DrNode {
-    let peer = DrPeer::new(config);
-    if receiver.claims_extra == Span::ZERO && receiver.holds_acks == Span::ZERO {
-        DrNode::Peer(Box::new(peer))
+/// A player with its lies, and with a clock unless all clocks agree already.
+fn player(config: &DrConfig, clock: Option<LabClock>, lies: (Span, Span)) -> DrNode {
+    match clock {
+        None => liar_or(DrPeer::new(config), lies, DrNode::Peer, DrNode::Liar),
+        Some(clock) => {
+            let peer = DrPeer::with_clock(config, clock);
+            liar_or(peer, lies, DrNode::SessionPeer, DrNode::SessionLiar)
+        }
+    }
+}
+
+fn liar_or<C: SessionClock>(
+    peer: DrPeer<C>,
+    (claims_extra, holds_acks): (Span, Span),
+    honest: fn(Box<DrPeer<C>>) -> DrNode,
+    liar: fn(Box<Liar<C>>) -> DrNode,
+) -> DrNode {
+    if claims_extra == Span::ZERO && holds_acks == Span::ZERO {
+        honest(Box::new(peer))
     } else {
-        DrNode::Liar(Box::new(Liar::new(peer, receiver.claims_extra, receiver.holds_acks)))
+        liar(Box::new(Liar::new(peer, claims_extra, holds_acks)))
     }
 }

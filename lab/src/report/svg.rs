@@ -53,8 +53,9 @@ pub fn draw(figure: &Figure) -> String {
          aria-label=\"{}\"><style>{STYLE}</style>",
         escape(&figure.title)
     );
-    if !wide && let Some(plot) = figure.plots.first() {
-        draw_legend(&mut svg, &names(&plot.drawing), LEFT, 16.0);
+    let names = names(&figure.plots);
+    if !wide {
+        draw_legend(&mut svg, &names, LEFT, 16.0);
     }
     for (index, plot) in figure.plots.iter().enumerate() {
         let (column, row) = ((index % columns) as f64, (index / columns) as f64);
@@ -66,20 +67,34 @@ pub fn draw(figure: &Figure) -> String {
             right: if wide { 170.0 } else { 16.0 },
             top: if plot.title.is_empty() { 14.0 } else { 30.0 },
         };
-        draw_plot(&mut svg, plot, frame, wide);
+        draw_plot(&mut svg, plot, &names, frame, wide);
     }
     svg.push_str("</svg>\n");
     svg
 }
 
-fn names(drawing: &Drawing) -> Vec<&str> {
-    match drawing {
-        Drawing::Curves(curves) => curves.iter().map(|curve| curve.name.as_str()).collect(),
-        Drawing::Bars { groups, .. } => groups.iter().map(|group| group.name.as_str()).collect(),
+/// Every name in the figure, once. Its place gives its colour and dash, the same in every frame.
+fn names(plots: &[Plot]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for plot in plots {
+        let here: Vec<&str> = match &plot.drawing {
+            Drawing::Curves(curves) => curves.iter().map(|curve| curve.name.as_str()).collect(),
+            Drawing::Bars { groups, .. } => groups.iter().map(|group| group.name.as_str()).collect(),
+        };
+        for name in here {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
     }
+    names
 }
 
-fn draw_plot(svg: &mut String, plot: &Plot, frame: Frame, named_at_end: bool) {
+fn place(names: &[&str], name: &str) -> usize {
+    names.iter().position(|known| *known == name).unwrap_or(0)
+}
+
+fn draw_plot(svg: &mut String, plot: &Plot, names: &[&str], frame: Frame, named_at_end: bool) {
     let Frame { x, y, width, height, right, top } = frame;
     let (x0, x1, y0, y1) = (x + LEFT, x + width - right, y + height - BOTTOM, y + top);
     let vertical = |values: Vec<f64>| {
@@ -102,9 +117,9 @@ fn draw_plot(svg: &mut String, plot: &Plot, frame: Frame, named_at_end: bool) {
                     y0 + 16.0
                 );
             }
-            draw_curves(svg, curves, &across, &up);
+            draw_curves(svg, curves, names, &across, &up);
             if named_at_end {
-                name_at_end(svg, curves, &up, x1 + 8.0);
+                name_at_end(svg, curves, names, (&up, y0), x1 + 8.0);
             }
             up
         }
@@ -161,8 +176,9 @@ fn draw_grid(svg: &mut String, up: &Axis, x0: f64, x1: f64) {
     }
 }
 
-fn draw_curves(svg: &mut String, curves: &[Curve], across: &Axis, up: &Axis) {
-    for (index, curve) in curves.iter().enumerate() {
+fn draw_curves(svg: &mut String, curves: &[Curve], names: &[&str], across: &Axis, up: &Axis) {
+    for curve in curves {
+        let index = place(names, &curve.name);
         let points = || curve.points.iter().filter(|point| point.y.is_finite());
         if points().any(|point| point.spread > 0.0) {
             let mut band = String::new();
@@ -189,26 +205,37 @@ fn draw_curves(svg: &mut String, curves: &[Curve], across: &Axis, up: &Axis) {
     }
 }
 
-/// Names at the lines' ends, pushed apart where they would overlap.
-fn name_at_end(svg: &mut String, curves: &[Curve], up: &Axis, x: f64) {
-    let mut ends: Vec<(usize, f64)> = curves
+/// Between two names, one below the other.
+const NAME_HEIGHT: f64 = 17.0;
+
+/// Names at the lines' ends, pushed apart where they would overlap, and up where they would go below the axis.
+fn name_at_end(svg: &mut String, curves: &[Curve], names: &[&str], (up, lowest): (&Axis, f64), x: f64) {
+    let mut ends: Vec<(&str, f64)> = curves
         .iter()
-        .enumerate()
-        .filter_map(|(index, curve)| curve.points.last().map(|point| (index, up.pixel(point.y))))
+        .filter_map(|curve| curve.points.last().map(|point| (curve.name.as_str(), up.pixel(point.y))))
         .collect();
     ends.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut above = f64::NEG_INFINITY;
-    for (index, at) in ends {
-        above = at.max(above + 17.0);
+    for (_, at) in &mut ends {
+        above = at.max(above + NAME_HEIGHT);
+        *at = above;
+    }
+    let mut below = lowest + NAME_HEIGHT;
+    for (_, at) in ends.iter_mut().rev() {
+        below = at.min(below - NAME_HEIGHT);
+        *at = below;
+    }
+    for (name, at) in ends {
+        let index = place(names, name);
         let _ = write!(
             svg,
-            "<line x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{above:.1}\" y2=\"{above:.1}\" stroke=\"var(--c{index})\" \
+            "<line x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"var(--c{index})\" \
              stroke-width=\"2\" stroke-dasharray=\"{}\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             x + 18.0,
             DASHES[index % DASHES.len()],
             x + 24.0,
-            above + 4.0,
-            escape(&curves[index].name)
+            at + 4.0,
+            escape(name)
         );
     }
 }

@@ -8,6 +8,10 @@ use super::Scenario;
 pub const DURATION_MAX_S: f64 = 86_400.0;
 /// The longest delay, in milliseconds.
 pub const DELAY_MAX_MS: f64 = 60_000.0;
+/// The farthest that a clock is off, and the largest step of it, in milliseconds: a day.
+pub const CLOCK_MAX_MS: f64 = 86_400_000.0;
+/// The most that a clock is too fast or too slow, in parts per million.
+pub const SKEW_MAX_PPM: f64 = 1_000.0;
 /// The most receivers.
 pub const RECEIVERS_MAX: usize = 1_000;
 /// The most seeds.

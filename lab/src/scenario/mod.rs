@@ -1,5 +1,6 @@
 //! A scenario: who moves how, who watches from how far, and which policies are compared.
 
+mod clock;
 mod delay_trace;
 mod document;
 mod error;
@@ -15,7 +16,7 @@ mod summary;
 pub use error::ScenarioError;
 pub use limits::ListError;
 pub use load::load;
-pub use model::{Absence, Motion, Receiver, Scenario, ScenarioTopology};
+pub use model::{Absence, Motion, Receiver, Scenario, ScenarioClock, ScenarioTopology};
 pub use outcome::{FloorOutcome, Outcome, ReceiverOutcome, RunOutcome};
 pub use parse::parse;
 pub use summary::{PolicySummary, ReceiverSummary, Summary};

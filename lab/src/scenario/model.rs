@@ -3,7 +3,9 @@
 use evenkeel_core::Span;
 use evenkeel_dr::{Budget, MotionKind, Placement, PolicyKind, Threshold};
 use evenkeel_games::{Cursor, Driver};
-use evenkeel_link::{DelayLaw, DelayStep, Jitter, LinkFaults, Loss};
+use evenkeel_link::{ClockFaults, DelayLaw, DelayStep, Jitter, LinkFaults, Loss};
+
+use crate::clock::Filter;
 
 /// Who runs the policy.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -15,6 +17,16 @@ pub enum ScenarioTopology {
         /// One-way delay between owner and relay.
         uplink: Span,
     },
+}
+
+/// By which clocks the players live.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ScenarioClock {
+    /// All clocks agree already, as the papers assume.
+    #[default]
+    Synchronized,
+    /// The relay's clock is the session's, and the others follow it with this filter.
+    Session(Filter),
 }
 
 /// How the entities move.
@@ -50,6 +62,8 @@ pub struct Receiver {
     pub claims_extra: Span,
     /// And delays its acknowledgments by this.
     pub holds_acks: Span,
+    /// What is wrong with its own clock; nothing under synchronized clocks.
+    pub clock: ClockFaults,
 }
 
 impl Receiver {
@@ -64,6 +78,7 @@ impl Receiver {
             absence: Absence::default(),
             claims_extra: Span::ZERO,
             holds_acks: Span::ZERO,
+            clock: ClockFaults::default(),
         }
     }
 
@@ -103,6 +118,10 @@ pub struct Scenario {
     pub seeds: Vec<u64>,
     /// Who runs the policy.
     pub topology: ScenarioTopology,
+    /// By which clocks the players live; only with a relay there is one to follow.
+    pub clock: ScenarioClock,
+    /// What is wrong with the owner's own clock; nothing under synchronized clocks.
+    pub owner_clock: ClockFaults,
     /// How the entities move.
     pub motion: Motion,
     /// When a DR vector is made.
@@ -132,6 +151,8 @@ impl Scenario {
             warmup: Span::ZERO,
             seeds: (1..=20).collect(),
             topology: ScenarioTopology::Direct,
+            clock: ScenarioClock::Synchronized,
+            owner_clock: ClockFaults::default(),
             motion: Motion::Driven(Driver::Random),
             threshold: Threshold { distance, ..Threshold::default() },
             kind: MotionKind::Linear,

@@ -59,6 +59,13 @@ pub struct ReceiverOutcome {
     pub delivered: u64,
     /// What the sender believes its accumulated export error to be.
     pub known_aee: f64,
+    /// The 95th percentile of what its session clock was off by; nothing under synchronized clocks, null if it never
+    /// had a session time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_error_ms: Option<Option<f64>>,
+    /// How long it was there without a session time; nothing under synchronized clocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_absent_s: Option<f64>,
 }
 
 /// The error that is there even if everything is sent at once.
@@ -96,6 +103,10 @@ struct ReceiverRow<'a> {
     delivered: u64,
     known_aee: f64,
     floor_aee: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock_error_ms: Option<Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock_absent_s: Option<f64>,
 }
 
 impl Outcome {
@@ -143,6 +154,8 @@ impl Outcome {
                 delivered: receiver.delivered,
                 known_aee: receiver.known_aee,
                 floor_aee: *floor,
+                clock_error_ms: receiver.clock_error_ms,
+                clock_absent_s: receiver.clock_absent_s,
             })
         });
         [
@@ -163,6 +176,8 @@ impl RunOutcome {
             sent: figures.sent,
             delivered: figures.delivered,
             known_aee: finite(figures.known_aee),
+            clock_error_ms: figures.clock.map(|clock| clock.error_ms.map(finite)),
+            clock_absent_s: figures.clock.map(|clock| clock.absent.as_secs_f64()),
         };
         Self {
             policy: run.policy.to_string(),

@@ -7,19 +7,22 @@ use evenkeel_core::Span;
 use evenkeel_dr::{Budget, MotionKind, Placement, PolicyKind, Threshold};
 use evenkeel_games::Driver;
 
+use super::clock;
 use super::document::{Field, Section, Source};
 use super::limits::{self, DELAY_MAX_MS, DURATION_MAX_S};
 use super::motion::motion;
 use super::receiver::receiver;
-use super::{Motion, Receiver, Scenario, ScenarioError, ScenarioTopology};
+use super::{Motion, Receiver, Scenario, ScenarioClock, ScenarioError, ScenarioTopology};
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 13] = [
     "duration_s",
     "tick_ms",
     "seeds",
     "warmup_s",
     "topology",
     "uplink_ms",
+    "clock",
+    "owner",
     "motion",
     "threshold",
     "dr",
@@ -76,19 +79,23 @@ fn scenario(root: &Section<'_>, read: &mut ReadFile<'_>) -> Result<Scenario, Sce
     }?;
     let (kind, placement) = dead_reckoning(root)?;
     let (policies, budget) = policy(root)?;
+    let topology = topology(root)?;
+    let clock = clock::clock(root, topology)?;
     Ok(Scenario {
         duration,
         tick: tick(root, duration)?,
         warmup: warmup(root, duration)?,
         seeds: seeds(root)?,
-        topology: topology(root)?,
+        topology,
+        clock,
+        owner_clock: clock::owner(root, clock, duration)?,
         motion: root
             .field("motion")
             .map_or(Ok(Motion::Driven(Driver::Random)), |field| motion(&field, read))?,
         threshold: threshold(root)?,
         kind,
         placement,
-        receivers: receivers(root, duration, read)?,
+        receivers: receivers(root, duration, clock, read)?,
         policies,
         budget,
     })
@@ -167,6 +174,7 @@ fn dead_reckoning(root: &Section<'_>) -> Result<(MotionKind, Placement), Scenari
 fn receivers(
     root: &Section<'_>,
     duration: Span,
+    clock: ScenarioClock,
     read: &mut ReadFile<'_>,
 ) -> Result<Vec<Receiver>, ScenarioError> {
     let field = root.required("receiver", RECEIVERS)?;
@@ -176,7 +184,7 @@ fn receivers(
     }
     let mut receivers: Vec<Receiver> = Vec::with_capacity(entries.len());
     for entry in &entries {
-        let receiver = receiver(entry, duration, &receivers, read)?;
+        let receiver = receiver(entry, duration, clock, &receivers, read)?;
         receivers.push(receiver);
     }
     Ok(receivers)

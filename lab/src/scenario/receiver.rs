@@ -1,19 +1,23 @@
 //! A `[[receiver]]` of a scenario file.
 //!
-//! All faults hold both ways; only the loss of acknowledgments can be set apart from that of DR vectors.
+//! All faults hold both ways; only delay, jitter, steps and loss of the way back, of acknowledgments and of what the
+//! clock asks, can be set apart from those of the way there.
 
 use evenkeel_core::Span;
 use evenkeel_link::{DelayLaw, DelayStep, Jitter, LinkFaults, Loss, RateLimit, Reorder, TrueTime};
 
+use super::clock;
 use super::document::{Field, Section};
 use super::limits::{DELAY_MAX_MS, DURATION_MAX_S};
 use super::parse::{ReadFile, seconds};
-use super::{Absence, Receiver, ScenarioError, delay_trace};
+use super::{Absence, Receiver, ScenarioClock, ScenarioError, delay_trace};
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 17] = [
     "name",
     "delay_ms",
+    "delay_back_ms",
     "jitter",
+    "jitter_back",
     "loss",
     "loss_back",
     "duplicate",
@@ -22,6 +26,8 @@ const KEYS: [&str; 13] = [
     "joins_s",
     "leaves_s",
     "steps",
+    "steps_back",
+    "clock",
     "claims_extra_ms",
     "holds_acks_ms",
 ];
@@ -38,6 +44,7 @@ const STEPS: &str = "steps are a list of { at_s, delay_ms } in order of time";
 pub(super) fn receiver(
     field: &Field<'_>,
     duration: Span,
+    clock: ScenarioClock,
     before: &[Receiver],
     read: &mut ReadFile<'_>,
 ) -> Result<Receiver, ScenarioError> {
@@ -54,15 +61,40 @@ pub(super) fn receiver(
         rate: section.field("rate").map(|field| rate(&field)).transpose()?,
     };
     forward.validate().map_err(|error| field.wrong(error))?;
-    let lost_back = section.field("loss_back").map_or(Ok(lost), |field| loss(&field))?;
+    let back = back(&section, &forward, duration, read)?;
+    back.validate().map_err(|error| field.wrong(error))?;
     Ok(Receiver {
         name: name(&section, before)?,
-        back: LinkFaults { loss: lost_back, ..forward.clone() },
+        back,
         forward,
         absence: absence(&section, duration)?,
         claims_extra: delay(&section, "claims_extra_ms")?,
         holds_acks: delay(&section, "holds_acks_ms")?,
+        clock: clock::faults(&section, clock, duration)?,
     })
+}
+
+/// The way back: like the way there, but for what is set apart.
+fn back(
+    section: &Section<'_>,
+    forward: &LinkFaults,
+    duration: Span,
+    read: &mut ReadFile<'_>,
+) -> Result<LinkFaults, ScenarioError> {
+    let mut back = forward.clone();
+    if let Some(field) = section.field("delay_back_ms") {
+        back.delay.base = millis(&field)?;
+    }
+    if let Some(field) = section.field("jitter_back") {
+        back.delay.jitter = jitter(&field, read)?;
+    }
+    if let Some(field) = section.field("steps_back") {
+        back.steps = steps(&field, duration)?;
+    }
+    if let Some(field) = section.field("loss_back") {
+        back.loss = loss(&field)?;
+    }
+    Ok(back)
 }
 
 fn name(section: &Section<'_>, before: &[Receiver]) -> Result<String, ScenarioError> {

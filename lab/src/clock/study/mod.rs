@@ -1,7 +1,11 @@
 //! The session clock's study: ours and the usual filters on the same exchanges, looked at from outside.
 //!
 //! The setting is the specification's: ten probes a second, 20 ms each way, jitter on the way up only, 30 ppm of skew.
+//! What an error of the clock means for players is measured with the machines that serve them.
 
+mod export;
+mod export_jitter;
+mod export_step;
 mod step;
 mod sweep;
 
@@ -9,7 +13,7 @@ use evenkeel_core::Span;
 use evenkeel_core::clock::Hull;
 use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults};
 
-use super::filters::{Averaging, LeastRoundTrip, Simpson};
+use super::filters::{Averaging, Filter, LeastRoundTrip, Simpson};
 use super::run::{Look, Setting, run};
 use crate::papers::{Group, Paper};
 
@@ -34,32 +38,27 @@ pub(crate) const STUDY: Paper = Paper {
             runs_per_seed: FILTERS.len(),
             run: step::run_step,
         },
+        Group {
+            figures: &[(
+                "export-jitter",
+                "Error of placement by the clock against jitter on one of the ways",
+            )],
+            runs_per_seed: export_jitter::RUNS_PER_SEED,
+            run: export_jitter::run_export_jitter,
+        },
+        Group {
+            figures: &[("export-step", "Error of placement after a step of a receiver's clock")],
+            runs_per_seed: FILTERS.len(),
+            run: export_step::run_export_step,
+        },
     ],
 };
 
 const SOURCE: &str = "specification of clocks and delay";
 
-/// What is compared.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Filter {
-    Averaging,
-    Simpson,
-    LeastRoundTrip,
-    Hull,
-}
-
-const FILTERS: [Filter; 4] = [Filter::Averaging, Filter::Simpson, Filter::LeastRoundTrip, Filter::Hull];
+const FILTERS: [Filter; 4] = Filter::ALL;
 
 impl Filter {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Averaging => "averaging (1/8)",
-            Self::Simpson => "Simpson's average",
-            Self::LeastRoundTrip => "least round trip",
-            Self::Hull => "two-sided hull",
-        }
-    }
-
     /// Runs a setting with this filter.
     fn run(self, setting: &Setting, seed: u64, every: Span, duration: Span, look: impl FnMut(Look)) {
         match self {

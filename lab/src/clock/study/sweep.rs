@@ -8,7 +8,7 @@ use crate::clock::Setting;
 use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
 use crate::papers::Setup;
 use crate::parallel::{self, Cancelled};
-use crate::stats::{mean, population_sd};
+use crate::stats::{mean, p95, population_sd};
 
 /// Means of the jitter on the way up.
 pub(super) const JITTERS_MS: [f64; 7] = [0.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0];
@@ -45,9 +45,7 @@ fn measure(filter: Filter, setting: &Setting, seed: u64) -> Measured {
         errors.extend(look.estimate.map(|estimate| look.error_ms(estimate)));
         told.extend(look.error_max.map(Span::as_millis_f64));
     });
-    errors.sort_by(f64::total_cmp);
-    let p95 = errors.get(errors.len() * 95 / 100).copied().unwrap_or(f64::MAX);
-    (p95, inside, told.len(), mean(&told))
+    (p95(errors).unwrap_or(f64::MAX), inside, told.len(), mean(&told))
 }
 
 impl Sweep {

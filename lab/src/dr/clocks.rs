@@ -1,0 +1,120 @@
+//! The session clocks of a run beside the true time: the truth learns of their errors tick by tick, and what they were
+//! off by is kept.
+
+use evenkeel_core::{PeerId, Span};
+use evenkeel_dr::EntityId;
+use evenkeel_link::TrueTime;
+
+use super::truth::Truth;
+use super::world::Stage;
+use crate::scenario::{Scenario, ScenarioClock};
+use crate::stats::p95;
+
+/// The most errors that are kept of a receiver; in a run of more ticks only every so many are.
+const KEPT_MAX: i64 = 4096;
+
+/// How a receiver's session clock did.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ClockFigures {
+    /// The 95th percentile of what it was off by, in milliseconds; `None` if it never had a session time.
+    pub error_ms: Option<f64>,
+    /// How long it was there without a session time.
+    pub absent: Span,
+}
+
+/// The first entity at a receiver and at its owner, each by its own clock, at the same instant.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Sight {
+    /// Between where its owner exports it and where the receiver places it; `None` while one of them does not.
+    pub distance: Option<f64>,
+    /// Whether the newest DR vector has arrived, so that only the clocks are between them.
+    pub is_newest: bool,
+    /// The speed of the newest DR vector.
+    pub speed: f64,
+    /// How far the two clocks may be off together, as they say.
+    pub error_max: Option<Span>,
+}
+
+impl Sight {
+    /// The distance that the two clocks alone make, and the most that it can be by what they say.
+    #[must_use]
+    pub fn after_arrival(&self) -> Option<(f64, f64)> {
+        let distance = self.distance.filter(|_| self.is_newest)?;
+        Some((distance, self.speed * self.error_max?.as_secs_f64()))
+    }
+}
+
+/// What is kept of all clocks of a run.
+pub(super) struct Clocks {
+    ticks: i64,
+    kept_every: i64,
+    receivers: Vec<Kept>,
+}
+
+#[derive(Clone, Default)]
+struct Kept {
+    errors_ms: Vec<f64>,
+    absent: Span,
+}
+
+impl Clocks {
+    /// Nothing, if all clocks agree.
+    pub(super) fn new(scenario: &Scenario) -> Option<Self> {
+        let ScenarioClock::Session(_) = scenario.clock else { return None };
+        let ticks = scenario.duration.as_nanos() / scenario.tick.as_nanos();
+        let receivers = vec![Kept::default(); scenario.receivers.len()];
+        Some(Self { ticks: 0, kept_every: ticks / KEPT_MAX + 1, receivers })
+    }
+
+    /// Looks at all clocks; once per tick.
+    pub(super) fn look(&mut self, scenario: &Scenario, stage: &Stage, truth: &mut Truth, at: Span) {
+        let now = TrueTime::from_nanos(at.as_nanos());
+        let mut error_of = |node| {
+            let error = stage.clock_error(node, now).map(|(error, _)| error);
+            truth.set_clock_error(node, error, now);
+            error
+        };
+        error_of(stage.owner);
+        let is_kept = self.ticks % self.kept_every == 0;
+        self.ticks += 1;
+        for ((kept, node), receiver) in
+            self.receivers.iter_mut().zip(&stage.receivers).zip(&scenario.receivers)
+        {
+            let error = error_of(*node);
+            let absence = receiver.absence;
+            let is_there =
+                at >= absence.joins.max(scenario.warmup) && at < absence.leaves.unwrap_or(scenario.duration);
+            match error {
+                _ if !is_there => {}
+                None => kept.absent += scenario.tick,
+                Some(error) if is_kept => kept.errors_ms.push(error.abs().as_millis_f64()),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// How a receiver's clock did.
+    pub(super) fn figures(&self, receiver: usize) -> ClockFigures {
+        let Kept { errors_ms, absent } = &self.receivers[receiver];
+        ClockFigures { error_ms: p95(errors_ms.clone()), absent: *absent }
+    }
+}
+
+/// How each receiver sees an entity now.
+pub(super) fn sights(stage: &Stage, truth: &Truth, entity: EntityId, now: TrueTime) -> Vec<Sight> {
+    let local = |node| stage.world.clock(node).local(now);
+    let exported = stage.world.node(stage.owner).exported(local(stage.owner), entity);
+    let owner_max = stage.clock_error(stage.owner, now).map(|(_, error_max)| error_max);
+    let sight = |node| {
+        let Some((newest, is_newest)) = truth.newest(node, entity) else { return Sight::default() };
+        let placed = stage.world.node(node).placed(local(node), PeerId::from(stage.sender), entity);
+        let receiver_max = stage.clock_error(node, now).map(|(_, error_max)| error_max);
+        Sight {
+            distance: exported.zip(placed).map(|(exported, placed)| exported.distance(placed)),
+            is_newest,
+            speed: newest.state.velocity.length(),
+            error_max: owner_max.zip(receiver_max).map(|(owner, receiver)| owner + receiver),
+        }
+    };
+    stage.receivers.iter().map(|node| sight(*node)).collect()
+}
