@@ -15,6 +15,7 @@
 //! assert_eq!((later - start).as_secs_f64(), 0.02);
 //! ```
 
+pub mod backoff;
 pub mod clock;
 pub mod contract;
 pub mod delay;
@@ -28,6 +29,7 @@ pub mod transcript;
 pub mod vec3;
 pub mod wire;
 
+pub use backoff::Backoff;
 pub use clock::{
     ClockEvent, ClockFrame, FollowerClock, MedianClock, ServerClock, SessionClock, Synchronized,
 };

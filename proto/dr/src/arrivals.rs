@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use evenkeel_core::{DelayEstimate, SessionTime, Span};
+use evenkeel_core::{Backoff, DelayEstimate, SessionTime, Span};
 
 use crate::message::{Arrival, ConfirmFrame, FEEDBACK_LEN_MAX, FEEDBACK_MAX, RUN_LEN_MAX, emit_feedback};
 
@@ -40,6 +40,7 @@ pub struct ArrivalLog {
     /// Up to where a hole has been repaired, and since when.
     repaired: Option<(u64, SessionTime)>,
     round_trip: DelayEstimate,
+    backoff: Backoff,
     repeat_at: Option<SessionTime>,
 }
 
@@ -61,10 +62,11 @@ impl ArrivalLog {
     }
 
     fn repeat_after(&self) -> Span {
-        if self.round_trip.samples() == 0 {
-            return REPEAT_FIRST;
-        }
-        self.round_trip.mean() + self.round_trip.deviation().times(4) + Span::from_millis(400)
+        let usual = match self.round_trip.samples() {
+            0 => REPEAT_FIRST,
+            _ => self.round_trip.mean() + self.round_trip.deviation().times(4) + Span::from_millis(400),
+        };
+        self.backoff.after(usual)
     }
 
     /// What to acknowledge now: everything since the last acknowledgment, and what the ones before it said.
@@ -78,6 +80,7 @@ impl ArrivalLog {
 
     /// What to repeat when that is due: the oldest that is unconfirmed, and what follows.
     pub fn repeat(&mut self, now: SessionTime, bytes_max: usize) -> impl Iterator<Item = Run> + use<> {
+        self.backoff.repeated();
         self.repeat_at = Some(now + self.repeat_after());
         runs(self.oldest, self.next().min(self.oldest + REPAIR_MAX), bytes_max)
     }
@@ -103,6 +106,9 @@ impl ArrivalLog {
         let confirmed = confirm.next.saturating_sub(self.oldest).min(self.log.len() as u64);
         self.log.drain(..confirmed as usize);
         self.oldest += confirmed;
+        if confirmed > 0 {
+            self.backoff.answered();
+        }
         let round_trip = now - confirm.stamp - confirm.held;
         if round_trip >= Span::ZERO && confirmed > 0 {
             self.round_trip.sample(round_trip);

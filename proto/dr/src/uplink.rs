@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use evenkeel_core::{DelayEstimate, PeerId, SessionTime, Span};
+use evenkeel_core::{Backoff, DelayEstimate, PeerId, SessionTime, Span};
 
 use crate::message::{VectorFrame, emit_ended, emit_introduce, emit_vector};
 use crate::outbox::Outbox;
@@ -17,7 +17,7 @@ use crate::vector::{DrSeq, EntityId};
 pub const UNRECORDED_MAX: usize = 1024;
 
 /// A vector that the relay does not answer for is given up after so many repetitions, as if there were too many.
-const REPEATS_MAX: u32 = 64;
+const REPEATS_MAX: u32 = 16;
 
 #[derive(Clone, Copy, Debug)]
 struct Unrecorded {
@@ -36,6 +36,7 @@ pub struct Uplink {
     /// Some vector will never be recorded.
     gave_up: bool,
     round_trip: DelayEstimate,
+    backoff: Backoff,
 }
 
 impl Uplink {
@@ -49,6 +50,7 @@ impl Uplink {
             unrecorded: VecDeque::new(),
             gave_up: false,
             round_trip: DelayEstimate::default(),
+            backoff: Backoff::default(),
         }
     }
 
@@ -114,22 +116,29 @@ impl Uplink {
                 self.round_trip.sample(now - sent);
             }
         }
+        self.backoff.answered();
         self.unrecorded
             .retain(|u| u.frame.entity != entity || (u.frame.seq > contiguous && u.frame.seq != newest));
     }
 
     fn repeat_after(&self) -> Span {
-        if self.round_trip.samples() == 0 {
-            return Span::from_millis(500); // Repeating too late costs little, before anything is known.
-        }
-        self.round_trip.mean() + self.round_trip.deviation().times(4) + Span::from_millis(50)
+        // Repeating too late costs little, before anything is known.
+        let usual = match self.round_trip.samples() {
+            0 => Span::from_millis(500),
+            _ => self.round_trip.mean() + self.round_trip.deviation().times(4) + Span::from_millis(50),
+        };
+        self.backoff.after(usual)
     }
 
     /// Sends again what is not recorded in time.
     pub fn on_timeout(&mut self, now: SessionTime, outbox: &mut Outbox) {
-        for _ in 0..self.unrecorded.len() {
-            let due = self.unrecorded.front().is_some_and(|first| first.sent + self.repeat_after() <= now);
+        let repeat_after = self.repeat_after();
+        for repeated in 0..self.unrecorded.len() {
+            let due = self.unrecorded.front().is_some_and(|first| first.sent + repeat_after <= now);
             let Some(mut first) = self.unrecorded.pop_front_if(|_| due) else { return };
+            if repeated == 0 {
+                self.backoff.repeated();
+            }
             (first.sent, first.repeats) = (now, first.repeats + 1);
             outbox.datagram(self.relay, |stamp, bytes| emit_vector(&first.frame, stamp, bytes));
             self.gave_up |= first.repeats == REPEATS_MAX;
