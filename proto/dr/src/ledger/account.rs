@@ -27,6 +27,9 @@ pub const ARRIVALS_MAX: usize = 256;
 /// taken to be the estimated part.
 pub(super) const MARKS_MAX: usize = 256;
 
+/// Room for so many of them is kept.
+const MARKS_MIN: usize = 8;
+
 /// A DR vector on its way to a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Dispatch {
@@ -190,6 +193,10 @@ impl Account {
         }
         while self.marks.front().is_some_and(|(marked, _)| *marked < seq) {
             self.marks.pop_front();
+        }
+        // There are very many accounts, and each has its longest wait some day.
+        if self.marks.capacity() > 4 * self.marks.len().max(MARKS_MIN) {
+            self.marks.shrink_to(MARKS_MIN.max(2 * self.marks.len()));
         }
     }
 

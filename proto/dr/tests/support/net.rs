@@ -91,8 +91,13 @@ impl Net {
 
     /// The owner's application says something.
     pub(crate) fn command(&mut self, command: DrCommand) {
-        self.peers[0].handle_command(self.now, command);
-        self.drain(0);
+        self.command_to(0, command);
+    }
+
+    /// A peer's application says something.
+    pub(crate) fn command_to(&mut self, peer: usize, command: DrCommand) {
+        self.peers[peer].handle_command(self.now, command);
+        self.drain(peer);
     }
 
     /// Lets time pass.
