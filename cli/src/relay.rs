@@ -38,7 +38,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> Result<(), Failure> {
     let config = match &args.config {
         Some(path) => RelayConfig::load(path).map_err(Failure::mistake)?,
-        None => RelayConfig::default(),
+        None => {
+            RelayConfig { keep_certificate: Some(PathBuf::from("evenkeel.pem")), ..RelayConfig::default() }
+        }
     };
     let record = args.record.as_ref().map(recording).transpose()?;
     network::runtime()?.block_on(async {

@@ -16,6 +16,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
@@ -124,6 +126,8 @@ pub struct Certificate {
     certified: Arc<CertifiedKey>,
     hash: CertificateHash,
     validity: Validity,
+    /// Certificate and key, if we made them ourselves.
+    pem: Option<Arc<str>>,
 }
 
 impl Certificate {
@@ -146,8 +150,25 @@ impl Certificate {
         let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(unusable)?;
         let certificate = params.self_signed(&key).map_err(unusable)?;
         let der = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let pem = pem("CERTIFICATE", certificate.der()) + &pem("PRIVATE KEY", &key.serialize_der());
         Self::from_der(vec![certificate.der().clone()], der)
+            .map(|made| Self { pem: Some(pem.into()), ..made })
             .map_err(|error| CertificateError::Unusable(error.to_string()))
+    }
+
+    /// Writes a certificate of our own and its key into one file that only its owner can read.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn save(&self, path: &Path) -> std::io::Result<()> {
+        let Some(pem) = &self.pem else { return Ok(()) };
+        let fresh = path.with_extension("pem.new");
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        std::io::Write::write_all(&mut options.open(&fresh)?, pem.as_bytes())?;
+        std::fs::rename(&fresh, path)
     }
 
     /// Reads a chain and its key from PEM files.
@@ -184,7 +205,7 @@ impl Certificate {
         let validity = Validity::of(&chain[0])
             .ok_or_else(|| rustls::Error::General("its dates can't be read".to_owned()))?;
         let certified = CertifiedKey::from_der(chain, key, &rustls::crypto::ring::default_provider())?;
-        Ok(Self { certified: Arc::new(certified), hash, validity })
+        Ok(Self { certified: Arc::new(certified), hash, validity, pem: None })
     }
 
     /// By what clients pin it.
@@ -208,6 +229,13 @@ impl fmt::Debug for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Certificate({}, {:?})", self.hash, self.validity)
     }
+}
+
+/// Bytes in armour.
+fn pem(label: &str, der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    let lines: String = text.as_bytes().chunks(64).map(|line| String::from_utf8_lossy(line) + "\n").collect();
+    format!("-----BEGIN {label}-----\n{lines}-----END {label}-----\n")
 }
 
 fn date(unix_seconds: u64) -> Result<time::OffsetDateTime, CertificateError> {

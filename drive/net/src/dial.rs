@@ -1,7 +1,7 @@
 //! A player's way to its relay, and back to it: connects, attaches the connection to the player's machine, and when it
 //! breaks does so again, as the same player.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use evenkeel_core::{Endpoint, Reader, Wire};
 use tokio::sync::watch;
@@ -15,6 +15,9 @@ use crate::welcome::{RELAY, Welcome};
 const PAUSE_FIRST: Duration = Duration::from_millis(50);
 /// up to this.
 const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// A connection that lasted so long was a good one: after it, attempts begin quickly again.
+const LASTING: Duration = Duration::from_secs(3);
 
 /// Where to, and as whom.
 #[derive(Clone, Debug)]
@@ -72,13 +75,16 @@ impl<B, L> Dial<B, L> {
         let mut known: Option<Welcome> = None;
         let mut pause = PAUSE_FIRST;
         loop {
+            let since = Instant::now();
             match self.connect_once(&crank, &status, &mut known).await {
                 Ok(closed) if is_final(&closed) => {
                     status.send_replace(Status::Over(closed.to_string()));
                     return Ok(());
                 }
                 Ok(closed) => {
-                    pause = PAUSE_FIRST;
+                    if since.elapsed() > LASTING {
+                        pause = PAUSE_FIRST;
+                    }
                     status.send_replace(Status::Connecting(Some(closed.to_string())));
                 }
                 Err(error) if known.is_none() || is_refused(&error) => {
@@ -111,15 +117,17 @@ impl<B, L> Dial<B, L> {
         L: Fn() -> Option<Emulation>,
     {
         let Target { url, token, seat, trust } = &self.target;
-        let url = seat.map_or(url.clone(), |seat| format!("{url}?seat={seat}"));
+        let joint = if url.contains('?') { '&' } else { '?' };
+        let url = seat.map_or(url.clone(), |seat| format!("{url}{joint}seat={seat}"));
         let connection = connect(&url, Some(token), trust, Limits::default()).await?;
         let welcome: Welcome = Reader::new(connection.greeting())
             .read()
             .map_err(|error| ConnectError::Broken(format!("the relay's greeting cannot be read: {error}")))?;
         let over = |error: crate::CrankError| ConnectError::Broken(error.to_string());
-        if known.replace(welcome) != Some(welcome) {
+        if *known != Some(welcome) {
             let (machine, config) = (self.build)(&welcome);
             crank.add_configured(self.node, machine, &config).map_err(over)?;
+            *known = Some(welcome);
         }
         let emulation = (self.emulation)();
         let attachment = Attachment { connection: connection.clone(), emulation, allowance: None };
@@ -138,7 +146,7 @@ impl<B, L> Dial<B, L> {
 /// Whether the relay does not want this player any more; otherwise it is worth trying again.
 fn is_final(closed: &Closed) -> bool {
     match closed {
-        Closed::ByUs(_) => true,
+        Closed::ByUs(reason) => reason.code == CloseCode::Done,
         other => matches!(
             other.code(),
             Some(

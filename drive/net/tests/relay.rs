@@ -127,9 +127,7 @@ fn two_players_see_each_other_and_the_relay_keeps_the_books() {
     });
     until("the first reports are in", || {
         play(&mut ada, &mut bob, 5);
-        relay
-            .report("arena")
-            .is_some_and(|room| room.players.iter().all(|player| player.delay_ms[0].is_some()))
+        relay.report("arena").is_some_and(|room| room.players.iter().all(|player| player.delay_ms[1] > 0.0))
     });
     let room = relay.report("arena").expect("there is one");
     let names: Vec<_> = room.players.iter().map(|player| player.name.as_str()).collect();
@@ -221,20 +219,33 @@ fn the_same_player_again_replaces_itself_and_keeps_its_number() {
 
 #[test]
 fn players_come_back_by_themselves_when_the_relay_does() {
-    let mut relay = Relay::start(|_| {}, None);
-    let address = relay.server().addresses()[0];
+    let kept = std::env::temp_dir().join(format!("evenkeel-relay-{}.pem", std::process::id()));
+    let mut relay = Relay::start(|config| config.keep_certificate = Some(kept.clone()), None);
+    let (address, issuer) = (relay.server().addresses()[0], relay.key.id().to_string());
     let (ada, bob) = (relay.player("arena", "ada"), relay.player("arena", "bob"));
     relay.stop();
     until(
         "they are told",
         || matches!(ada.status(), Status::Connecting(Some(words)) if words.contains("shutting down")),
     );
-    // The same certificate is not to be had again, so neither are they let in: they keep trying, and say why not.
-    let again = Relay::start(|config| config.listen = vec![address], None);
-    until(
-        "they say why they can't",
-        || matches!(bob.status(), Status::Connecting(Some(words)) if words.contains("does not match the pinned hash")),
+    // Somebody else at that address is not taken for it: they keep trying, and say why not.
+    let mut impostor = Relay::start(|config| config.listen = vec![address], None);
+    until("they say why they can't", || {
+        let pinned = "does not match the pinned hash";
+        matches!(bob.status(), Status::Connecting(Some(words)) if words.contains(pinned))
+    });
+    impostor.stop();
+    let again = Relay::start(
+        |config| {
+            config.issuer = Some(issuer);
+            (config.listen, config.keep_certificate) = (vec![address], Some(kept.clone()));
+        },
+        None,
     );
+    until("they are back", || again.report("arena").is_some_and(|room| room.players.len() == 2));
+    until("as themselves", || ada.player().is_some() && bob.player().is_some());
+    assert_ne!(ada.player(), bob.player());
+    let _ = std::fs::remove_file(&kept);
     drop((ada, bob, again));
 }
 
@@ -268,13 +279,34 @@ fn a_client_of_another_version_is_told_so() {
 }
 
 #[test]
-fn a_full_room_says_so() {
+fn a_full_room_says_so_to_those_who_have_been_there_too() {
     let relay = Relay::start(|config| config.room.players_max = 1, None);
+    let refused = |player: &str| match Client::connect(relay.config("arena", &relay.token("arena", player))) {
+        Err(ClientError::Connect(ConnectError::Refused(reason))) => assert_eq!(reason.code, CloseCode::Full),
+        other => panic!("{other:?}"),
+    };
     let ada = relay.player("arena", "ada");
-    let token = relay.token("arena", "bob");
-    match Client::connect(relay.config("arena", &token)) {
+    refused("bob");
+    drop(ada);
+    until("she is gone", || relay.report("arena").is_some_and(|room| room.players.is_empty()));
+    let bob = relay.player("arena", "bob");
+    refused("ada");
+    drop(bob);
+}
+
+#[test]
+fn an_empty_room_makes_place_for_a_new_one() {
+    let relay = Relay::start(|config| config.rooms_max = 2, None);
+    let (ada, bob) = (relay.player("first", "ada"), relay.player("second", "bob"));
+    match Client::connect(relay.config("third", &relay.token("third", "cyd"))) {
         Err(ClientError::Connect(ConnectError::Refused(reason))) => assert_eq!(reason.code, CloseCode::Full),
         other => panic!("{other:?}"),
     }
     drop(ada);
+    until("the first is empty", || relay.report("first").is_some_and(|room| room.players.is_empty()));
+    let cyd = relay.player("third", "cyd");
+    assert_eq!(relay.report("third").expect("there is one").players.len(), 1);
+    assert_eq!(relay.report("first"), None);
+    assert_eq!(relay.report("second").expect("there is one").players.len(), 1);
+    drop((bob, cyd));
 }

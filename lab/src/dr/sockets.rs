@@ -183,8 +183,9 @@ impl Stage {
         let relay = Crank::new().with_clock(clock).start().map_err(|error| network(&error))?;
         relay.add(NodeId(0), DrRelay::with_clock(&config, ServerClock::default()))?;
         let (sender, events) = channel();
-        let players = Crank::new().with_clock(clock).on_event(move |node, at, event| {
-            let _ = sender.send((at, Happened::Told(Role(node.0), event)));
+        // By when it was really told, so that a crank that is late makes the figures worse.
+        let players = Crank::new().with_clock(clock).on_event(move |node, _, event| {
+            let _ = sender.send((clock.now(), Happened::Told(Role(node.0), event)));
         });
         let players = players.start().map_err(|error| network(&error))?;
         let stage =

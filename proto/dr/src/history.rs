@@ -13,6 +13,9 @@ use crate::vector::{DrSeq, DrVector};
 /// Vectors kept of one entity; when full, the oldest is given up and those who still needed it settle by estimate.
 pub const HISTORY_MAX: usize = 2048;
 
+/// Vectors that may be missing before one that is taken; beyond that, its owner must introduce the entity anew.
+pub const HOLE_MAX: usize = 256;
+
 /// What became of a vector that was offered to the history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Recorded {
@@ -96,7 +99,7 @@ impl History {
             return Recorded::Ignored;
         }
         if seq > newest {
-            let room = HISTORY_MAX.saturating_sub(self.vectors.len());
+            let room = HISTORY_MAX.saturating_sub(self.vectors.len()).min(HOLE_MAX);
             let missing = (seq.0 - newest.0 - 1) as usize;
             if vector.generated <= newest_vector.generated || missing >= room.max(1) {
                 return Recorded::Ignored;

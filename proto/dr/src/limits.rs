@@ -1,6 +1,6 @@
 //! What a room takes from its players.
 
-use evenkeel_core::{PeerId, Vec3};
+use evenkeel_core::{PeerId, SessionTime, Vec3};
 
 use crate::vector::{DrVector, EntityId, MAGNITUDE_MAX, TURN_RATE_MAX};
 
@@ -59,7 +59,7 @@ impl Default for Limits {
 impl Limits {
     /// Whether a vector of this owner's is within the limits.
     #[must_use]
-    pub fn allow(&self, owner: PeerId, entity: EntityId, vector: &DrVector) -> bool {
+    pub fn allow(&self, owner: PeerId, entity: EntityId, vector: &DrVector, now: SessionTime) -> bool {
         let state = &vector.state;
         let slower = |v: Vec3, max: f64| v.length_squared() <= max * max;
         (!self.own_names || entity.player() == owner)
@@ -67,5 +67,7 @@ impl Limits {
             && slower(state.velocity, self.speed_max)
             && slower(state.acceleration, self.acceleration_max)
             && state.turn_rate.abs() <= self.turn_rate_max
+            // An old vector may be within the limits and yet lead anywhere; an honest one may have left the field a little.
+            && vector.project(now).within(2.0 * self.position_max)
     }
 }

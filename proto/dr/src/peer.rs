@@ -18,8 +18,8 @@ use crate::station::Station;
 use crate::uplink::Uplink;
 use crate::vector::{DrVector, EntityId, MotionState};
 
-/// Reliable messages that wait for the session's clock; a peer that sends more counts as stalled.
-pub const EARLY_MAX: usize = 8192;
+/// Bytes of reliable messages of one peer that wait for the session's clock; a peer that sends more counts as stalled.
+pub const EARLY_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Debug)]
 enum Outward {
@@ -201,6 +201,12 @@ impl<C: SessionClock> DrPeer<C> {
             }
     }
 
+    /// What waits for the session's clock of one peer, counting something for each message.
+    fn early_bytes(&self, from: PeerId) -> usize {
+        let messages = self.early.iter().filter(|(peer, _)| *peer == from);
+        messages.map(|(_, message)| 32 + message.len()).sum()
+    }
+
     /// Takes the frames of a message that has been checked.
     fn apply_all(&mut self, from: PeerId, header: Header, frames: Frames<'_>, now: SessionTime) {
         for frame in frames {
@@ -288,7 +294,7 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         }
         match (self.session(at), channel) {
             (Some(now), _) => self.apply_all(from, header, frames, now),
-            (None, Channel::Reliable) if self.early.len() < EARLY_MAX => {
+            (None, Channel::Reliable) if self.early_bytes(from) + bytes.len() <= EARLY_BYTES_MAX => {
                 self.early.push_back((from, bytes.to_vec()));
             }
             (None, Channel::Reliable) => self.events.push(DrEvent::Stalled { peer: from }),

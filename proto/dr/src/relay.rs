@@ -107,7 +107,7 @@ impl<C: SessionClock> DrRelay<C> {
         };
         let ahead = match frame {
             Frame::Vector(frame) | Frame::Introduce(frame, _) => {
-                if !self.limits.allow(from, frame.entity, &frame.vector) {
+                if !self.limits.allow(from, frame.entity, &frame.vector, now) {
                     return Err(Rejected::OutOfRange);
                 }
                 frame.vector.generated - now

@@ -203,7 +203,9 @@ impl Sender {
         let slot = self.ledger.open_pair(life, receiver, now);
         let nonce =
             outbox.reliable(receiver, |stamp, bytes| emit_introduce(&frame, &threshold, stamp, bytes));
-        self.ledger.dispatch(slot, Dispatch { seq: frame.seq, sent: now }, nonce.unwrap_or_default());
+        if let Some(nonce) = nonce {
+            self.ledger.dispatch(slot, Dispatch { seq: frame.seq, sent: now }, nonce);
+        }
     }
 
     /// A new DR vector of a known entity. Says whether it is the newest, fills a hole, or changes nothing.
@@ -275,9 +277,9 @@ impl Sender {
         let (life, receiver) = (account.life, account.receiver);
         let Some(frame) = self.ledger.frame(life, seq, now) else { return };
         self.confirm(receiver, now, outbox);
-        // What can't be sent at all is lost, like what is lost on the way.
         let nonce = outbox.datagram(receiver, |stamp, bytes| emit_vector(&frame, stamp, bytes));
-        self.ledger.dispatch(slot, Dispatch { seq, sent: now }, nonce.unwrap_or_default());
+        let Some(nonce) = nonce else { return }; // It could never be sent.
+        self.ledger.dispatch(slot, Dispatch { seq, sent: now }, nonce);
         self.ledger.count_sent(receiver);
     }
 

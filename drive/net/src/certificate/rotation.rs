@@ -3,6 +3,8 @@
 //! Clients learn the hashes some time before they connect (a page was loaded, a lobby was asked). So the next
 //! certificate's hash is published two days before it is served, and the former one's as long as it is valid.
 
+use std::path::PathBuf;
+
 use super::{Certificate, CertificateError, CertificateHash};
 
 /// How long before the end of the current certificate the next one is made and its hash published.
@@ -17,6 +19,8 @@ pub struct Rotation {
     current: Certificate,
     next: Option<Certificate>,
     former: Option<Certificate>,
+    /// Where the current one is kept, so that whoever pinned it finds it again after a restart.
+    path: Option<PathBuf>,
 }
 
 impl Rotation {
@@ -26,7 +30,31 @@ impl Rotation {
     /// [`CertificateError::Unusable`] if a name is none.
     pub fn start(names: Vec<String>, now: u64) -> Result<Self, CertificateError> {
         let current = Certificate::self_signed(&names, now)?;
-        Ok(Self { names, current, next: None, former: None })
+        Ok(Self { names, current, next: None, former: None, path: None })
+    }
+
+    /// Goes on with the certificate that is kept in a file, if there is one that is still good for a while; else begins
+    /// with a fresh one, which is kept there. Without a disk to keep it on it goes on all the same.
+    ///
+    /// # Errors
+    /// [`CertificateError::Unusable`] if a name is none.
+    pub fn resume(names: Vec<String>, path: PathBuf, now: u64) -> Result<Self, CertificateError> {
+        let kept = Certificate::from_pem_files(&path, &path, now).ok();
+        let kept = kept.filter(|kept| now + ANNOUNCED_BEFORE_SECONDS < kept.validity().not_after);
+        if let Some(current) = kept {
+            return Ok(Self { names, current, next: None, former: None, path: Some(path) });
+        }
+        let fresh = Self { path: Some(path), ..Self::start(names, now)? };
+        fresh.keep();
+        Ok(fresh)
+    }
+
+    fn keep(&self) {
+        if let Some(path) = &self.path
+            && let Err(error) = self.current.save(path)
+        {
+            tracing::warn!("the certificate could not be kept in {}: {error}", path.display());
+        }
     }
 
     /// The certificate to serve.
@@ -64,6 +92,7 @@ impl Rotation {
         let Some(next) = self.next.take() else { return Ok(false) };
         let former = std::mem::replace(&mut self.current, next);
         self.former = (former.validity().not_after > now).then_some(former);
+        self.keep();
         Ok(true)
     }
 }

@@ -13,7 +13,7 @@ const FLOOD_FACTOR: f64 = 8.0;
 /// How much one peer may send.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Allowance {
-    /// Messages in a second, datagrams and reliable ones together.
+    /// Messages in a second; datagrams and reliable ones are counted apart.
     pub messages_per_second: u32,
     /// Bytes in a second.
     pub bytes_per_second: u32,

@@ -173,8 +173,9 @@ where
     /// Takes a node out; its machine hears nothing more, its peers hear why.
     pub(super) fn remove(&mut self, id: NodeId, reason: &CloseReason) -> Option<E> {
         let node = self.take_out(id)?;
-        for attached in node.peers.values() {
+        for (peer, attached) in &node.peers {
             attached.connection.close(reason.clone());
+            (self.desk.sinks.on_gone)(id, *peer, &Closed::ByUs(reason.clone()));
         }
         Some(node.endpoint)
     }

@@ -69,6 +69,9 @@ pub struct RelayConfig {
     pub token_key: PathBuf,
     /// A real certificate; without it the relay signs its own, and clients pin its hash.
     pub certificate: Option<CertificateConfig>,
+    /// Where a certificate of the relay's own is kept, so that whoever pinned it finds it again after a restart. Beside
+    /// the file if the settings come from one; a relay without a file keeps none unless it is told to.
+    pub keep_certificate: Option<PathBuf>,
     /// Rooms that there may be.
     pub rooms_max: usize,
     /// Connections that there may be.
@@ -94,6 +97,7 @@ impl Default for RelayConfig {
             issuer: None,
             token_key: PathBuf::from("evenkeel.key"),
             certificate: None,
+            keep_certificate: None,
             rooms_max: 64,
             connections_max: 4096,
             open: true,
@@ -213,6 +217,8 @@ impl RelayConfig {
         let mut config = Self::parse(&text, path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         config.token_key = folder.join(&config.token_key);
+        let kept = config.keep_certificate.unwrap_or_else(|| PathBuf::from("evenkeel.pem"));
+        config.keep_certificate = Some(folder.join(kept));
         if let Some(certificate) = &mut config.certificate {
             certificate.chain = folder.join(&certificate.chain);
             certificate.key = folder.join(&certificate.key);
@@ -233,16 +239,42 @@ impl RelayConfig {
                 words: format!("{place}{}", error.message().trim()),
             }
         };
-        let config: Self = toml::from_str(text).map_err(not_toml)?;
+        let mut config: Self = toml::from_str(text).map_err(not_toml)?;
+        config.inherit(text);
         config.check(path)?;
         Ok(config)
     }
 
-    fn check(&self, path: &Path) -> Result<(), ConfigError> {
+    /// What a room leaves out is as `[room]` has it. The text has been read before.
+    fn inherit(&mut self, text: &str) {
+        let Ok(document) = text.parse::<toml::Table>() else { return };
+        let table = |value: Option<&toml::Value>| value.and_then(toml::Value::as_table).cloned();
+        let common = table(document.get("room")).unwrap_or_default();
+        let rooms = table(document.get("rooms")).unwrap_or_default();
+        for (name, own) in rooms {
+            let mut whole = common.clone();
+            whole.extend(table(Some(&own)).unwrap_or_default());
+            if let Ok(room) = whole.try_into() {
+                self.rooms.insert(name, room);
+            }
+        }
+    }
+
+    /// Whether everything makes sense; the path is for messages.
+    pub(super) fn check(&self, path: &Path) -> Result<(), ConfigError> {
         let wrong = |key: String, words: String| ConfigError::Value { path: path.to_owned(), key, words };
         if self.listen.is_empty() {
             return Err(wrong("listen".to_owned(), "a relay needs an address to listen on".to_owned()));
         }
+        let range = |key: &str, value: usize, low: usize, high: usize| {
+            let fits = (low..=high).contains(&value);
+            let words = || format!("{value} is not between {low} and {high}");
+            if fits { Ok(()) } else { Err(wrong(key.to_owned(), words())) }
+        };
+        range("rooms_max", self.rooms_max, 1, 100_000)?;
+        range("connections_max", self.connections_max, 1, 1_000_000)?;
+        range("messages_per_second", self.messages_per_second as usize, 1, 1_000_000)?;
+        range("bytes_per_second", self.bytes_per_second as usize, 1_000, u32::MAX as usize)?;
         if let Some(issuer) = &self.issuer {
             IssuerId::parse(issuer).map_err(|error| wrong("issuer".to_owned(), error.to_string()))?;
         }
@@ -278,5 +310,40 @@ impl RelayConfig {
 
     pub(super) const fn allowance(&self) -> Allowance {
         Allowance { messages_per_second: self.messages_per_second, bytes_per_second: self.bytes_per_second }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<RelayConfig, String> {
+        RelayConfig::parse(text, Path::new("my.toml")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_room_is_as_all_rooms_where_it_does_not_say_otherwise() {
+        let config = read("[room]\nspeed_max = 30.0\nbudget = 2.0\n[rooms.arena]\nbudget = 3.0\n")
+            .expect("it is right");
+        let arena = config.room(&Name::new("arena").expect("a name")).expect("it is listed");
+        assert_eq!((arena.speed_max, arena.budget, arena.tick_ms), (30.0, 3.0, 20.0));
+        let other = config.room(&Name::new("other").expect("a name")).expect("rooms are open");
+        assert_eq!((other.speed_max, other.budget), (30.0, 2.0));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let refused = |text: &str, words: &str| {
+            let error = read(text).expect_err("it is wrong");
+            assert!(error.contains(words), "{error}");
+        };
+        refused("connections_max = 0", "my.toml: connections_max: 0 is not between 1 and");
+        refused("messages_per_second = 0", "messages_per_second: 0");
+        refused("[room]\nspeed_max = -1.0", "room.speed_max: -1 is not between 0 and");
+        refused("[rooms.\"a room\"]", "rooms.a room: a name has");
+        refused("issuer = \"me\"", "issuer: this is not an issuer");
+        refused("[room]\nfairness = 1", "line 2: unknown field `fairness`");
+        let closed = read("open = false\n[rooms.arena]").expect("it is right");
+        assert!(closed.room(&Name::new("other").expect("a name")).is_none());
     }
 }

@@ -15,6 +15,10 @@ use crate::crank::{NodeId, PeerCounters};
 use crate::token::Name;
 use crate::transport::{CloseCode, CloseReason};
 
+/// Tells one entry of a player from its next one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Ticket(u64);
+
 /// A player that is there.
 #[derive(Debug)]
 pub(super) struct Present {
@@ -29,6 +33,8 @@ pub(super) struct Present {
 struct Place {
     name: Name,
     present: Option<Present>,
+    /// Its last entry, if that has not come to an end: it is on its way in, or there.
+    entered: Option<Ticket>,
     /// When it came or went last, by rank.
     touched: u64,
 }
@@ -40,21 +46,35 @@ pub(super) struct Room {
     pub(super) config: DrConfig,
     places: BTreeMap<PeerId, Place>,
     players_max: usize,
+    touched: u64,
 }
 
 impl Room {
+    fn is_empty(&self) -> bool {
+        self.places.values().all(|place| place.entered.is_none())
+    }
+
     /// The player's number: the one it had, or the lowest that is free, or that of whoever has been gone longest.
-    fn place(&mut self, name: &Name, rank: u64) -> Option<PeerId> {
-        if let Some((peer, _)) = self.places.iter().find(|(_, place)| place.name == *name) {
-            return Some(*peer);
-        }
-        if self.present().count() >= self.players_max {
+    fn place(&mut self, name: &Name, ticket: Ticket) -> Option<PeerId> {
+        let known = self.places.iter().find(|(_, place)| place.name == *name).map(|(peer, _)| *peer);
+        let taken = self.places.values().filter(|place| place.entered.is_some() && place.name != *name);
+        if taken.count() >= self.players_max {
             return None;
         }
-        let free = (1..PLAYERS_MAX).map(PeerId).find(|peer| !self.places.contains_key(peer));
-        let gone = self.places.iter().filter(|(_, place)| place.present.is_none());
-        let peer = free.or_else(|| gone.min_by_key(|(_, place)| place.touched).map(|(peer, _)| *peer))?;
-        self.places.insert(peer, Place { name: name.clone(), present: None, touched: rank });
+        let free = || (1..PLAYERS_MAX).map(PeerId).find(|peer| !self.places.contains_key(peer));
+        let gone = || {
+            let gone = self.places.iter().filter(|(_, place)| place.entered.is_none());
+            gone.min_by_key(|(_, place)| place.touched).map(|(peer, _)| *peer)
+        };
+        let peer = known.or_else(free).or_else(gone)?;
+        match self.places.get_mut(&peer).filter(|place| place.name == *name) {
+            Some(place) => place.entered = Some(ticket),
+            None => {
+                let entered = Some(ticket);
+                let place = Place { name: name.clone(), present: None, entered, touched: ticket.0 };
+                self.places.insert(peer, place);
+            }
+        }
         Some(peer)
     }
 
@@ -89,71 +109,106 @@ pub(super) struct Rooms {
     config: RelayConfig,
     seed: Seed,
     rooms: BTreeMap<Name, Room>,
+    made: u32,
     ranks: u64,
 }
 
-/// A room that has just been made and is to be given a machine.
-pub(super) struct NewRoom {
+/// A player's way into its room.
+pub(super) struct Entry {
     pub(super) node: NodeId,
+    pub(super) peer: PeerId,
+    pub(super) ticket: Ticket,
     pub(super) config: DrConfig,
+    /// Whether the room has just been made and is to be given a machine.
+    pub(super) is_new: bool,
+    /// An empty room that had to make place, whose machine is to go.
+    pub(super) closed: Option<NodeId>,
 }
 
 impl Rooms {
     pub(super) fn new(config: RelayConfig, seed: Seed) -> Self {
-        Self { config, seed, rooms: BTreeMap::new(), ranks: 0 }
+        Self { config, seed, rooms: BTreeMap::new(), made: 0, ranks: 0 }
+    }
+
+    fn rank(&mut self) -> u64 {
+        self.ranks += 1;
+        self.ranks
+    }
+
+    /// Makes a room, in place of the one that has been empty longest if there are as many as may be.
+    fn make(&mut self, room: &Name) -> Result<Option<NodeId>, CloseReason> {
+        let settings = self.config.room(room).ok_or_else(|| {
+            CloseReason::new(CloseCode::NotFound, format!("there is no room {room} on this relay"))
+        })?;
+        let (players_max, node) = (settings.players_max, NodeId(self.made));
+        let config = settings.machine(self.seed.child(u64::from(node.0)));
+        let mut closed = None;
+        if self.rooms.len() >= self.config.rooms_max {
+            let empty = self.rooms.iter().filter(|(_, room)| room.is_empty());
+            let oldest = empty.min_by_key(|(_, room)| room.touched).map(|(name, _)| name.clone());
+            let oldest = oldest.ok_or_else(|| {
+                CloseReason::new(CloseCode::Full, "the relay has as many rooms as it may: try again later")
+            })?;
+            closed = self.rooms.remove(&oldest).map(|room| room.node);
+        }
+        self.made += 1;
+        let touched = self.rank();
+        self.rooms.insert(room.clone(), Room { node, config, places: BTreeMap::new(), players_max, touched });
+        Ok(closed)
     }
 
     /// The place of a player in a room, which is made if there is none.
     ///
     /// # Errors
     /// What to tell a player for whom there is no place.
-    pub(super) fn enter(
-        &mut self,
-        room: &Name,
-        name: &Name,
-    ) -> Result<(NodeId, PeerId, DrConfig, Option<NewRoom>), CloseReason> {
-        let mut new = None;
-        if !self.rooms.contains_key(room) {
-            let settings = self.config.room(room).ok_or_else(|| {
-                CloseReason::new(CloseCode::NotFound, format!("there is no room {room} on this relay"))
-            })?;
-            if self.rooms.len() >= self.config.rooms_max {
-                return Err(CloseReason::new(CloseCode::Full, "the relay has as many rooms as it may"));
-            }
-            let node = NodeId(self.rooms.len() as u32);
-            let config = settings.machine(self.seed.child(u64::from(node.0)));
-            let players_max = settings.players_max;
-            self.rooms.insert(room.clone(), Room { node, config, places: BTreeMap::new(), players_max });
-            new = Some(NewRoom { node, config });
-        }
-        self.ranks += 1;
-        let rank = self.ranks;
+    pub(super) fn enter(&mut self, room: &Name, name: &Name) -> Result<Entry, CloseReason> {
+        let is_new = !self.rooms.contains_key(room);
+        let closed = if is_new { self.make(room)? } else { None };
+        let ticket = Ticket(self.rank());
         let entered = self.rooms.get_mut(room).expect("it was there a line ago");
-        let peer = entered.place(name, rank).ok_or_else(|| {
+        let peer = entered.place(name, ticket).ok_or_else(|| {
             CloseReason::new(CloseCode::Full, format!("the room {room} is full: try again later"))
         })?;
-        Ok((entered.node, peer, entered.config, new))
+        Ok(Entry { node: entered.node, peer, ticket, config: entered.config, is_new, closed })
     }
 
-    /// A player has been attached.
-    pub(super) fn came(&mut self, room: &Name, peer: PeerId, counters: Arc<PeerCounters>) {
-        self.ranks += 1;
-        let rank = self.ranks;
-        if let Some(place) = self.rooms.get_mut(room).and_then(|room| room.places.get_mut(&peer)) {
+    fn entered(&mut self, entry: &Entry) -> Option<&mut Place> {
+        let room = self.rooms.values_mut().find(|room| room.node == entry.node)?;
+        room.places.get_mut(&entry.peer).filter(|place| place.entered == Some(entry.ticket))
+    }
+
+    /// A player has been attached, unless it has entered again meanwhile.
+    pub(super) fn came(&mut self, entry: &Entry, counters: Arc<PeerCounters>) {
+        let rank = self.rank();
+        if let Some(place) = self.entered(entry) {
             // Who comes back while it is still there keeps its place in the order.
             let rank = place.present.as_ref().map_or(rank, |present| present.rank);
             place.present = Some(Present { counters, since: Instant::now(), rank });
         }
     }
 
-    /// A player is gone, and has not come again.
-    pub(super) fn went(&mut self, node: NodeId, peer: PeerId) {
-        self.ranks += 1;
-        let rank = self.ranks;
-        let room = self.rooms.values_mut().find(|room| room.node == node);
-        if let Some(place) = room.and_then(|room| room.places.get_mut(&peer)) {
-            (place.present, place.touched) = (None, rank);
+    /// A player did not get in after all, or went at once; unless it has entered again meanwhile.
+    pub(super) fn did_not_come(&mut self, entry: &Entry) {
+        let rank = self.rank();
+        if let Some(place) = self.entered(entry) {
+            (place.present, place.entered, place.touched) = (None, None, rank);
         }
+    }
+
+    /// A player that was attached is gone, and was not replaced by its next connection.
+    pub(super) fn went(&mut self, node: NodeId, peer: PeerId) {
+        let rank = self.rank();
+        let Some(room) = self.rooms.values_mut().find(|room| room.node == node) else { return };
+        room.touched = rank;
+        // Whoever is on its way in again has a newer ticket, and is not there yet.
+        if let Some(place) = room.places.get_mut(&peer).filter(|place| place.present.is_some()) {
+            (place.present, place.entered, place.touched) = (None, None, rank);
+        }
+    }
+
+    /// The machine of a room failed: the next player makes the room anew.
+    pub(super) fn failed(&mut self, node: NodeId) {
+        self.rooms.retain(|_, room| room.node != node);
     }
 
     /// Another policy is in force in a room.
@@ -209,8 +264,8 @@ pub struct PlayerReport {
     /// Its accumulated export error since it joined, as far as it is settled: as of about a round trip ago.
     pub aee: f64,
     /// The delay from the relay to it, in milliseconds: what the policy compensates, which is certain, and what its
-    /// reports claim. Nothing before its first report.
-    pub delay_ms: [Option<f64>; 2],
+    /// reports claim. Noughts before its first report.
+    pub delay_ms: [f64; 2],
     /// DR vectors sent to it since it joined.
     pub sent: u64,
     /// Reports of it that could not be true, and how often the delay that it claims was cut.
@@ -241,10 +296,10 @@ impl RoomReport {
         let players: Vec<PlayerReport> = roll
             .into_iter()
             .map(|(peer, counted)| {
-                let delay = ledger.delay(peer);
+                let (low, high) = ledger.delay(peer).unwrap_or_default();
                 PlayerReport {
                     aee: ledger.settled(peer).unwrap_or(0.0),
-                    delay_ms: [delay.map(|(low, _)| millis(low)), delay.map(|(_, high)| millis(high))],
+                    delay_ms: [millis(low), millis(high)],
                     sent: ledger.sent_to(peer),
                     clamped: ledger.clamped(peer),
                     ..counted

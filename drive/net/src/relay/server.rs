@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::Write;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::config::RelayConfig;
 use super::http::{self, HttpError};
-use super::rooms::{NewRoom, RoomReport, Rooms};
+use super::rooms::{Entry, RoomReport, Rooms};
 use super::{ConfigError, RoomMachine};
 use crate::certificate::{Certificate, CertificateError, CertificateHash, Rotation};
 use crate::crank::{Attachment, Crank, CrankError, CrankHandle, NodeId};
@@ -133,32 +134,42 @@ impl Shared {
 
     async fn let_in(&self, request: Request, room: &Name, name: &Name) {
         let entered = self.rooms().enter(room, name);
-        let (node, peer, config, new) = match entered {
-            Ok(entered) => entered,
+        let entry = match entered {
+            Ok(entry) => entry,
             Err(reason) => {
                 self.refused.fetch_add(1, Ordering::Relaxed);
                 return request.refuse(reason).await;
             }
         };
-        if let Some(NewRoom { node, config }) = new {
-            let machine = DrRelay::with_clock(&config, ServerClock::default());
-            if self.crank.add_configured(node, machine, &config).is_err() {
-                return request.refuse(CloseCode::Internal).await;
-            }
+        if !self.prepare(&entry) {
+            self.rooms().failed(entry.node);
+            return request.refuse(CloseCode::Internal).await;
         }
         let mut greeting = Vec::new();
-        Welcome { player: peer, tick: config.tick }.emit(&mut greeting);
-        let Ok(connection) = request.accept(&greeting).await else { return };
+        Welcome { player: entry.peer, tick: entry.config.tick }.emit(&mut greeting);
+        let Ok(connection) = request.accept(&greeting).await else {
+            return self.rooms().did_not_come(&entry);
+        };
         let allowance = Some(self.config.allowance());
         let attachment = Attachment { connection: connection.clone(), emulation: None, allowance };
-        match self.crank.attach(node, peer, attachment) {
-            Ok(counters) => self.rooms().came(room, peer, counters),
-            Err(_) => return connection.close(CloseCode::Internal),
+        match self.crank.attach(entry.node, entry.peer, attachment) {
+            Ok(counters) => self.rooms().came(&entry, counters),
+            Err(_) => connection.close(CloseCode::Internal),
         }
         self.admitted.fetch_add(1, Ordering::Relaxed);
         if connection.is_closed() {
-            self.rooms().went(node, peer); // It went before it was noted that it came.
+            self.rooms().did_not_come(&entry); // It went before it was noted that it came.
         }
+    }
+
+    /// Gives a new room its machine, and takes that of a room that had to make place. False if the crank does not take it.
+    fn prepare(&self, entry: &Entry) -> bool {
+        if let Some(closed) = entry.closed {
+            let crank = self.crank.clone();
+            tokio::spawn(async move { crank.remove(closed, CloseCode::RoomClosed).await });
+        }
+        let machine = || DrRelay::with_clock(&entry.config, ServerClock::default());
+        !entry.is_new || self.crank.add_configured(entry.node, machine(), &entry.config).is_ok()
     }
 
     /// Renews the certificate if it is time, or reads it again if its files changed.
@@ -200,6 +211,7 @@ impl RelayServer {
         config: RelayConfig,
         record: Option<Box<dyn Write + Send>>,
     ) -> Result<Self, StartError> {
+        config.check(Path::new("the relay's settings"))?;
         let issuer = issuer(&config)?;
         let serving = serving(&config)?;
         let limits = Limits { connections_max: config.connections_max, ..Limits::default() };
@@ -295,18 +307,21 @@ type Stalled = (NodeId, PeerId);
 fn start_crank(
     rooms: Arc<Mutex<Rooms>>,
     record: Option<Box<dyn Write + Send>>,
-) -> Result<(CrankHandle<RoomMachine>, mpsc::Receiver<Stalled>), StartError> {
-    let (sender, stalled) = mpsc::channel(256);
+) -> Result<(CrankHandle<RoomMachine>, mpsc::UnboundedReceiver<Stalled>), StartError> {
+    // Each peer is named once for each time that it joins.
+    let (sender, stalled) = mpsc::unbounded_channel();
     let mut crank = Crank::new()
         .on_event(move |node, _, event| {
             if let DrEvent::Stalled { peer } = event {
-                // If it is full, whoever stalls next time is let go next time.
-                let _ = sender.try_send((node, peer));
+                let _ = sender.send((node, peer));
             }
         })
         .on_gone(move |node, peer, closed: &Closed| {
-            if closed.code() != Some(CloseCode::Replaced) {
-                rooms.lock().unwrap_or_else(PoisonError::into_inner).went(node, peer);
+            let mut rooms = rooms.lock().unwrap_or_else(PoisonError::into_inner);
+            match closed.code() {
+                Some(CloseCode::Replaced) => {}
+                Some(CloseCode::Internal) => rooms.failed(node),
+                _ => rooms.went(node, peer),
             }
         });
     if let Some(writer) = record {
@@ -315,7 +330,7 @@ fn start_crank(
     Ok((crank.start().map_err(StartError::Thread)?, stalled))
 }
 
-async fn let_stalled_go(shared: Arc<Shared>, mut stalled: mpsc::Receiver<Stalled>) {
+async fn let_stalled_go(shared: Arc<Shared>, mut stalled: mpsc::UnboundedReceiver<Stalled>) {
     while let Some((node, peer)) = stalled.recv().await {
         let _ = shared.crank.detach(node, peer, CloseCode::TooSlow);
     }
@@ -348,7 +363,10 @@ fn issuer(config: &RelayConfig) -> Result<IssuerId, StartError> {
 fn serving(config: &RelayConfig) -> Result<Serving, StartError> {
     let now = unix_seconds();
     Ok(match &config.certificate {
-        None => Serving::Own(Rotation::start(Vec::new(), now)?),
+        None => Serving::Own(match &config.keep_certificate {
+            Some(path) => Rotation::resume(Vec::new(), path.clone(), now)?,
+            None => Rotation::start(Vec::new(), now)?,
+        }),
         Some(files) => Serving::Files(Box::new(Certificate::from_pem_files(&files.chain, &files.key, now)?)),
     })
 }

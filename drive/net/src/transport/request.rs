@@ -77,8 +77,10 @@ impl Request {
     /// [`AcceptError`] if it went away or does not get that far.
     pub async fn accept(mut self, greeting: &[u8]) -> Result<Connection, AcceptError> {
         let (place, limit) = (self.place.take(), self.timeout);
-        let session =
-            self.inner.ok().await.map_err(|error| AcceptError::Gone(Closed::Broken(error.to_string())))?;
+        let session = timeout(limit, self.inner.ok())
+            .await
+            .map_err(|_| AcceptError::TimedOut)?
+            .map_err(|error| AcceptError::Gone(Closed::Broken(error.to_string())))?;
         let opened = timeout(limit, open(&session, greeting)).await;
         match opened {
             Ok(Ok((writer, reader))) => Ok(Connection::new(session, writer, reader, Vec::new(), place)),
@@ -100,7 +102,7 @@ impl Request {
     /// Refuses it, and waits a little until it has read why.
     pub async fn refuse(self, reason: impl Into<CloseReason>) {
         let reason = reason.into();
-        if let Ok(session) = self.inner.ok().await {
+        if let Ok(Ok(session)) = timeout(REFUSAL_TIMEOUT, self.inner.ok()).await {
             close_and_wait(&session, &reason).await;
         }
     }

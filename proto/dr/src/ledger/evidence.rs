@@ -10,12 +10,15 @@ use evenkeel_core::{DelayEstimate, SessionTime, Span};
 /// The least round trip is that of this long, and at most of twice as long.
 const WINDOW: Span = Span::from_secs(15);
 
+/// What is compensated at once, before it has grown.
+const START_MAX: Span = Span::from_millis(50);
+
 /// How much of a claimed delay is compensated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Compensation {
     /// No more than this.
     pub delay_max: Span,
-    /// It grows by at most this in a second; it falls at once.
+    /// It begins with at most 50 ms and grows by at most this in a second; it falls at once.
     pub growth_per_second: Span,
 }
 
@@ -79,12 +82,17 @@ impl Evidence {
         };
         let elapsed = if first { 0.0 } else { (now - self.at).as_secs_f64() };
         let growth = Span::from_secs_f64(growth_per_second.as_secs_f64() * elapsed);
-        let slow = if first { Span::MAX } else { self.compensated + growth };
+        let slow = if first { START_MAX } else { self.compensated + growth };
         self.compensated = claimed.min(self.least_round_trip()).min(delay_max).min(slow);
         self.at = now;
         // An honest estimate sways with the jitter, and may be ahead of a bound that follows slowly.
         let tolerance = self.claimed.deviation().times(4) + self.tolerance();
         self.clamped += u64::from(claimed > self.compensated + tolerance);
+    }
+
+    /// The latest arrival that is believed of a vector: nobody is made up for more than the limit.
+    pub(super) fn latest(&self, sent: SessionTime, compensation: Option<Compensation>) -> SessionTime {
+        compensation.map_or(SessionTime::MAX, |bound| sent + bound.delay_max + self.tolerance())
     }
 
     /// The least round trip lately.

@@ -201,7 +201,11 @@ impl ErrorLedger {
         let slot = life.and_then(|life| self.slots.get(&(life, receiver)).copied());
         let account = slot.and_then(|slot| self.accounts[slot].as_mut());
         match account.as_ref().map_or(Ok(None), |account| account.sent_with(seq, nonce)) {
-            Ok(sent) => arrived = arrived.max(sent.unwrap_or(arrived).min(now)),
+            Ok(None) => {}
+            Ok(Some(sent)) => {
+                let latest = link.evidence.latest(sent, self.compensation).max(link.known_until);
+                arrived = arrived.min(latest).max(sent.min(now));
+            }
             Err(Forged) => {
                 link.clamped += 1;
                 return None;
