@@ -44,6 +44,7 @@ fn newest(net: &Net) -> DrVector {
 fn sums(policy: &str, delay: impl Fn(usize, usize) -> Span + Copy + 'static) -> Vec<(Vec<f64>, f64)> {
     let receivers = 3;
     let config = DrConfig {
+        compensation: None, // The papers believe what receivers say.
         threshold: Threshold { distance: 0.1, time: None },
         policy: policy.parse::<PolicyKind>().expect("it is a policy"),
         ..DrConfig::default()
@@ -145,6 +146,7 @@ fn the_base_case_does_not_have_that_property() {
 fn the_ledger_knows_the_actual_errors() {
     let mut net = Net::star(
         &DrConfig {
+            compensation: None,
             threshold: Threshold { distance: 0.1, time: None },
             policy: PolicyKind::Netgames05,
             ..DrConfig::default()

@@ -142,10 +142,10 @@ impl Pair<'_> {
         self
     }
 
-    /// The estimated delay to the receiver.
+    /// The delay to the receiver as far as a policy makes up for it.
     #[must_use]
     pub const fn delay(&self) -> Span {
-        self.outlook.delay
+        self.outlook.compensated
     }
 
     /// Whether an arrival has been reported, so that there is an error to speak of.

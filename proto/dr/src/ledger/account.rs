@@ -65,7 +65,10 @@ pub enum Flight {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Outlook {
     pub(crate) now: SessionTime,
+    /// How long vectors take to arrive, as far as the books can tell.
     pub(crate) delay: Span,
+    /// How much of that a policy makes up for.
+    pub(crate) compensated: Span,
     pub(crate) lost_after: Span,
     pub(crate) known_until: SessionTime,
     pub(crate) placement: Placement,

@@ -3,7 +3,8 @@
 //! A policy compensates delay, so a receiver that claims to be farther than it is would be served better at everybody
 //! else's cost. What is compensated is therefore a lower bound: never above the least round trip that the sender itself
 //! has measured lately (nonces make that one honest: an acknowledgment can be late, never early), never above a configured
-//! limit, and growing slowly.
+//! limit, and growing slowly. The books themselves believe reports, but none that has a vector arrive later than that
+//! limit allows: what a receiver can gain by holding its acknowledgments back has an end.
 
 use evenkeel_core::{DelayEstimate, SessionTime, Span};
 

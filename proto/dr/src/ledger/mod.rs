@@ -49,8 +49,17 @@ impl Link {
     }
 
     fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {
-        let (delay, lost_after) = (self.evidence.delay(), self.evidence.lost_after());
-        Outlook { now, delay, lost_after, known_until: self.known_until, placement, assumed: None }
+        let (delay, compensated) = (self.evidence.claimed().mean(), self.evidence.delay());
+        let lost_after = self.evidence.lost_after();
+        Outlook {
+            now,
+            delay,
+            compensated,
+            lost_after,
+            known_until: self.known_until,
+            placement,
+            assumed: None,
+        }
     }
 }
 
