@@ -63,7 +63,7 @@ pub enum StartError {
 
 /// The served certificate: the relay's own, renewed in time, or one from files, read again when they change.
 enum Serving {
-    Own(Rotation),
+    Own(Box<Rotation>),
     Files(Box<Certificate>),
 }
 
@@ -363,10 +363,10 @@ fn issuer(config: &RelayConfig) -> Result<IssuerId, StartError> {
 fn serving(config: &RelayConfig) -> Result<Serving, StartError> {
     let now = unix_seconds();
     Ok(match &config.certificate {
-        None => Serving::Own(match &config.keep_certificate {
+        None => Serving::Own(Box::new(match &config.keep_certificate {
             Some(path) => Rotation::resume(Vec::new(), path.clone(), now)?,
             None => Rotation::start(Vec::new(), now)?,
-        }),
+        })),
         Some(files) => Serving::Files(Box::new(Certificate::from_pem_files(&files.chain, &files.key, now)?)),
     })
 }

@@ -145,7 +145,7 @@ impl Pair<'_> {
     /// The delay to the receiver as far as a policy makes up for it.
     #[must_use]
     pub const fn delay(&self) -> Span {
-        self.outlook.compensated
+        self.outlook.delay
     }
 
     /// Whether an arrival has been reported, so that there is an error to speak of.

@@ -66,9 +66,9 @@ pub enum Flight {
 pub(crate) struct Outlook {
     pub(crate) now: SessionTime,
     /// How long vectors take to arrive, as far as the books can tell.
-    pub(crate) delay: Span,
+    pub(crate) under_way: Span,
     /// How much of that a policy makes up for.
-    pub(crate) compensated: Span,
+    pub(crate) delay: Span,
     pub(crate) lost_after: Span,
     pub(crate) known_until: SessionTime,
     pub(crate) placement: Placement,
@@ -250,7 +250,7 @@ impl Account {
         }
         let matters = self.dispatches().next().filter(|d| Some(d.seq) > self.newest_arrived);
         if let Some(oldest) = matters {
-            self.give_up(history, outlook, oldest.sent + outlook.delay);
+            self.give_up(history, outlook, oldest.sent + outlook.under_way);
         }
         self.in_flight.pop_front();
         matters.is_some()
@@ -359,11 +359,10 @@ impl Account {
 
     /// Arrivals that are reported but not settled, then those that are expected, in order of time.
     fn expected(&self, outlook: &Outlook, flight: Flight) -> impl Iterator<Item = (DrSeq, SessionTime)> + '_ {
-        let Outlook { now, delay, lost_after, known_until, .. } = *outlook;
+        let Outlook { now, under_way, lost_after, known_until, .. } = *outlook;
         // What is reported is complete, so nothing else can have come before; unless it is taken to fly in no time.
-        let expected_delay = delay;
         let (delay, earliest) = match flight {
-            Flight::Estimated => (delay, known_until),
+            Flight::Estimated => (under_way, known_until),
             Flight::Instant => (Span::ZERO, SessionTime::MIN),
         };
         let mut reported = self.arrivals.iter().copied().peekable();
@@ -373,7 +372,7 @@ impl Account {
             .filter(move |d| Some(d.seq) > self.newest_arrived)
             // Lost is what is overdue although later arrivals have been reported. If nothing is reported, it is the
             // reports that are late, and what is under way is taken to arrive.
-            .filter(move |d| now - d.sent <= lost_after || known_until < d.sent + expected_delay)
+            .filter(move |d| now - d.sent <= lost_after || known_until < d.sent + under_way)
             .map(move |d| (d.seq, (d.sent + delay).max(earliest)))
             .peekable();
         core::iter::from_fn(move || match (reported.peek(), expected.peek()) {

@@ -3,8 +3,8 @@
 //! A policy compensates delay, so a receiver that claims to be farther than it is would be served better at everybody
 //! else's cost. What is compensated is therefore a lower bound: never above the least round trip that the sender itself
 //! has measured lately (nonces make that one honest: an acknowledgment can be late, never early), never above a configured
-//! limit, and growing slowly. The books themselves believe reports, but none that has a vector arrive later than that
-//! limit allows: what a receiver can gain by holding its acknowledgments back has an end.
+//! limit, and growing slowly. The books themselves believe what could be true: whoever holds its acknowledgments back and
+//! claims that its vectors came as late has a larger error there, for as long as it does.
 
 use evenkeel_core::{DelayEstimate, SessionTime, Span};
 
@@ -89,11 +89,6 @@ impl Evidence {
         // An honest estimate sways with the jitter, and may be ahead of a bound that follows slowly.
         let tolerance = self.claimed.deviation().times(4) + self.tolerance();
         self.clamped += u64::from(claimed > self.compensated + tolerance);
-    }
-
-    /// The latest arrival that is believed of a vector: nobody is made up for more than the limit.
-    pub(super) fn latest(&self, sent: SessionTime, compensation: Option<Compensation>) -> SessionTime {
-        compensation.map_or(SessionTime::MAX, |bound| sent + bound.delay_max + self.tolerance())
     }
 
     /// The least round trip lately.

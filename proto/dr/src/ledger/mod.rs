@@ -49,17 +49,9 @@ impl Link {
     }
 
     fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {
-        let (delay, compensated) = (self.evidence.claimed().mean(), self.evidence.delay());
+        let (under_way, delay) = (self.evidence.claimed().mean(), self.evidence.delay());
         let lost_after = self.evidence.lost_after();
-        Outlook {
-            now,
-            delay,
-            compensated,
-            lost_after,
-            known_until: self.known_until,
-            placement,
-            assumed: None,
-        }
+        Outlook { now, under_way, delay, lost_after, known_until: self.known_until, placement, assumed: None }
     }
 }
 
@@ -211,10 +203,7 @@ impl ErrorLedger {
         let account = slot.and_then(|slot| self.accounts[slot].as_mut());
         match account.as_ref().map_or(Ok(None), |account| account.sent_with(seq, nonce)) {
             Ok(None) => {}
-            Ok(Some(sent)) => {
-                let latest = link.evidence.latest(sent, self.compensation).max(link.known_until);
-                arrived = arrived.min(latest).max(sent.min(now));
-            }
+            Ok(Some(sent)) => arrived = arrived.max(sent.min(now)),
             Err(Forged) => {
                 link.clamped += 1;
                 return None;
