@@ -169,6 +169,7 @@ where
             counters: counters.clone(),
             lateness: lateness.clone(),
             outgoing: Vec::new(),
+            leaving: Vec::new(),
         };
         let turn = Turn {
             nodes: BTreeMap::new(),

@@ -49,6 +49,7 @@ pub(super) struct Desk<E: Endpoint> {
     pub(super) counters: Arc<CrankCounters>,
     pub(super) lateness: Arc<Lateness>,
     pub(super) outgoing: Vec<u8>,
+    pub(super) leaving: Vec<Leaving>,
 }
 
 /// A peer with its connection.
@@ -216,7 +217,11 @@ impl Attached {
         }
         let bytes = Bytes::copy_from_slice(bytes);
         if self.emulation.is_none() {
-            return self.send(&desk.counters, channel, bytes);
+            if channel == Channel::Reliable {
+                return self.send(&desk.counters, channel, bytes);
+            }
+            let (connection, counters) = (self.connection.clone(), self.counters.clone());
+            return desk.leave_later(Leaving { connection, counters, bytes });
         }
         let route = Route { node, peer: to, generation: self.generation };
         self.hold(&mut desk.air, now, Held { route, way: Way::Out, channel, bytes });
@@ -248,19 +253,56 @@ impl Attached {
 
     /// Hands a message to the socket.
     pub(super) fn send(&self, totals: &CrankCounters, channel: Channel, bytes: Bytes) {
-        let len = bytes.len() as u64;
-        let sent = match channel {
-            Channel::Datagram => self.connection.send_datagram(bytes),
-            Channel::Reliable => self.connection.send_reliable(bytes.into()),
-        };
-        match (sent, channel) {
-            (Ok(()), Channel::Datagram) => add(&self.counters.datagrams_out, 1),
-            (Ok(()), Channel::Reliable) => add(&self.counters.reliable_out, 1),
-            (Err(SendError::TooLong { .. }), _) => return add(&self.counters.too_long, 1),
-            // Its end is on its way to the machine.
-            (Err(SendError::TooSlow), _) => return add(&totals.too_slow, 1),
-            (Err(SendError::Closed), _) => return,
-        }
-        add(&self.counters.bytes_out, len);
+        send(&self.connection, &self.counters, totals, channel, bytes);
     }
+}
+
+/// A datagram that leaves at the end of the turn.
+pub(super) struct Leaving {
+    connection: Connection,
+    counters: Arc<PeerCounters>,
+    bytes: Bytes,
+}
+
+/// Datagrams wait for the end of the turn, but no more than this: each hand-over may wake a task on another thread, and
+/// several in a row to one connection wake it once.
+const LEAVING_MAX: usize = 64;
+
+impl<E: Endpoint> Desk<E> {
+    fn leave_later(&mut self, leaving: Leaving) {
+        self.leaving.push(leaving);
+        if self.leaving.len() >= LEAVING_MAX {
+            self.leave();
+        }
+    }
+
+    /// Hands what waits to the sockets.
+    pub(super) fn leave(&mut self) {
+        for Leaving { connection, counters, bytes } in self.leaving.drain(..) {
+            send(&connection, &counters, &self.counters, Channel::Datagram, bytes);
+        }
+    }
+}
+
+fn send(
+    connection: &Connection,
+    counters: &PeerCounters,
+    totals: &CrankCounters,
+    channel: Channel,
+    bytes: Bytes,
+) {
+    let len = bytes.len() as u64;
+    let sent = match channel {
+        Channel::Datagram => connection.send_datagram(bytes),
+        Channel::Reliable => connection.send_reliable(bytes.into()),
+    };
+    match (sent, channel) {
+        (Ok(()), Channel::Datagram) => add(&counters.datagrams_out, 1),
+        (Ok(()), Channel::Reliable) => add(&counters.reliable_out, 1),
+        (Err(SendError::TooLong { .. }), _) => return add(&counters.too_long, 1),
+        // Its end is on its way to the machine.
+        (Err(SendError::TooSlow), _) => return add(&totals.too_slow, 1),
+        (Err(SendError::Closed), _) => return,
+    }
+    add(&counters.bytes_out, len);
 }

@@ -63,6 +63,7 @@ where
             }
             let now = self.desk.clock.now();
             let is_done = self.fire_due(now);
+            self.desk.leave();
             if let Some(tape) = &mut self.desk.tape {
                 tape.turn(now);
             }
@@ -71,6 +72,7 @@ where
                 sleeper.sleep(&self.desk.clock, deadline, || self.inbox.is_pending());
             }
         }
+        self.desk.leave();
         self.finish();
     }
 
