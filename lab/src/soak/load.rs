@@ -215,9 +215,8 @@ async fn gather(
 }
 
 fn progress(gathered: &Gathered, duration: Duration) -> String {
-    let (first, last) =
-        (&gathered.samples[gathered.warm.min(gathered.samples.len() - 1)], gathered.samples.last());
-    let Some(last) = last else { return String::new() };
+    let [first, .., last] = &gathered.samples[..] else { return String::new() };
+    let first = gathered.samples.get(gathered.warm).filter(|warm| warm.at < last.at).unwrap_or(first);
     let memory = last.usage.map_or(0.0, |usage| megabytes(usage.memory));
     let slowest = gathered.returns.iter().copied().fold(0.0, f64::max);
     format!(

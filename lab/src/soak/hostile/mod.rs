@@ -23,6 +23,7 @@ use serde::Serialize;
 use super::child::RelayChild;
 use super::judge::{costs, memory, on_time};
 use super::load::Sample;
+use super::proc::usage;
 use super::{Bench, Check, SoakError, Verdict};
 use honest::{Honest, Seen};
 pub use reached::Count;
@@ -177,8 +178,11 @@ pub async fn run(bench: &Bench, plan: Plan) -> Result<Outcome, SoakError> {
         messages: plan.messages,
         until: Instant::now() + plan.duration,
     });
+    let (began, own) = (Instant::now(), usage(std::process::id()));
     let attackers = [strangers::start(&attack), members::start(&attack)];
     let watched = watch(bench, &mut relay, &honest, &attack, plan).await;
+    let own = own.zip(usage(std::process::id())).map(|(then, now)| now.cpu - then.cpu);
+    let own = own.map_or(f64::NAN, |cpu| cpu.as_secs_f64() / began.elapsed().as_secs_f64());
     attack.over.store(true, Ordering::Relaxed);
     for mut attackers in attackers {
         attackers.shutdown().await;
@@ -190,6 +194,8 @@ pub async fn run(bench: &Bench, plan: Plan) -> Result<Outcome, SoakError> {
     let mut verdict = judge(&control, &seen, &samples, &attack, (lives, relay.said().0));
     verdict.checks.extend(reached.checks(&attacks, &attack.ends));
     verdict.figures.extend(reached.figures());
+    let own = format!("{:.1} % of a core", 100.0 * own);
+    verdict.figures.push(("what attackers and honest players used themselves".to_owned(), own));
     verdict.title = format!(
         "{} datagrams and messages of attackers in {:.0} s, beside two honest players; policy base, tick 20 ms",
         attack.total(),
