@@ -49,7 +49,8 @@ Examples:
   evenkeel lab soak relay --minutes 2 --json | jq '.verdicts[].checks[] | select(.passed | not)'
 
 What is judged: the relay's memory is flat, no queue reaches its limit, no reliable message is lost, everybody sees
-everybody, whoever crashed is back within 3 s, and 99 % of the relay's deadlines are served within 2 ms.";
+everybody, whoever crashed is back within 3 s, at most 0.1 % of the datagrams to living bots are lost, and 99 % of the
+relay's deadlines are served within 2 ms.";
 
 /// Arguments of `evenkeel lab soak relay`.
 #[derive(clap::Args)]
@@ -91,7 +92,8 @@ Examples:
   evenkeel lab soak hostile --json | jq '.attacks'
 
 What is judged: the relay lives and nothing in it panicked, its memory is flat, the honest players stay connected, their
-error is what it was without the attack, and nothing is shown under a name that is not its owner's.";
+error is what it was without the attack, and nothing is shown under a name that is not its owner's; the attacks reached
+the room, and whoever never reads, or does nothing after the handshake, is closed.";
 
 /// Arguments of `evenkeel lab soak hostile`.
 #[derive(clap::Args)]

@@ -1,6 +1,6 @@
 //! What a soak under load is judged by, and what it cost.
 
-use super::load::{Gathered, Load, Sample};
+use super::load::{Datagrams, Gathered, Load, Sample};
 use super::metrics::Metrics;
 use super::squad::Sighting;
 use super::{Check, Verdict};
@@ -11,6 +11,8 @@ pub const GROWTH_MAX: f64 = 0.05;
 pub const RETURN_SECONDS_MAX: f64 = 3.0;
 /// This share of the deadlines must be served in time.
 pub const ON_TIME_MIN: f64 = 0.99;
+/// At most this share of the datagrams to living bots may not reach them: on one machine only full buffers lose any.
+pub const LOST_MAX: f64 = 0.001;
 
 pub(super) fn judge(gathered: &Gathered, load: &Load) -> Verdict {
     let warm = gathered.warm.min(gathered.samples.len() - 1);
@@ -28,15 +30,10 @@ pub(super) fn judge(gathered: &Gathered, load: &Load) -> Verdict {
     checks.push(queues(&gathered.samples[0].metrics, &last.metrics, gathered.panics));
     checks.push(sight(&gathered.sightings));
     checks.push(reliable(&gathered.sightings));
-    checks.push(returns(&gathered.returns));
+    checks.push(returns(&gathered.returns, gathered.crashes_due));
+    checks.push(datagrams(gathered.datagrams));
     checks.push(on_time(&first.metrics, &last.metrics));
     let mut figures = costs(first, last);
-    let sent = last.metrics.sum("datagrams_sent_total");
-    let lost = (sent - gathered.received as f64).max(0.0);
-    figures.push((
-        "datagrams that did not reach a bot, those to crashed ones included".to_owned(),
-        format!("{lost:.0} of {sent:.0} ({:.3} %)", 100.0 * lost / sent.max(1.0)),
-    ));
     figures.push((
         "errors settled by estimate".to_owned(),
         format!("{:.0}", last.metrics.sum("room_estimated_total")),
@@ -81,20 +78,22 @@ fn slope(points: &[(f64, f64)]) -> f64 {
     if variance > 0.0 { covariance / variance } else { 0.0 }
 }
 
+/// What counts what is dropped or refused: nothing of it, under an honest load.
+const QUEUES: [(&str, &str); 9] = [
+    ("queue full", "queue_full_total"),
+    ("overdue", "overdue_total"),
+    ("over allowance", "over_allowance_total"),
+    ("flooding", "flooding_total"),
+    ("too slow", "too_slow_total"),
+    ("crowded out", "room_crowded_out_total"),
+    ("over quota", "room_over_quota_total"),
+    ("rejected", "rejected_total"),
+    ("rooms that failed", "room_panics_total"),
+];
+
 /// No queue reached its limit.
 fn queues(then: &Metrics, now: &Metrics, panics: usize) -> Check {
-    let counters = [
-        ("queue full", "queue_full_total"),
-        ("overdue", "overdue_total"),
-        ("over allowance", "over_allowance_total"),
-        ("flooding", "flooding_total"),
-        ("too slow", "too_slow_total"),
-        ("crowded out", "room_crowded_out_total"),
-        ("over quota", "room_over_quota_total"),
-        ("rejected", "rejected_total"),
-        ("rooms that failed", "room_panics_total"),
-    ];
-    let counts = counters.map(|(words, name)| (words, now.since(then, name)));
+    let counts = QUEUES.map(|(words, name)| (words, now.since(then, name)));
     let all = counts.iter().map(|(_, count)| count).sum::<f64>() + panics as f64;
     let words: Vec<String> = counts.iter().map(|(words, count)| format!("{words} {count:.0}")).collect();
     Check::new("no queue is at its limit, nothing is refused", all == 0.0, words.join(", "))
@@ -114,7 +113,7 @@ fn reliable(sightings: &[Sighting]) -> Check {
     Check::new("no reliable message is lost", lost == 0 && compared > 0, measured)
 }
 
-fn returns(returns: &[f64]) -> Check {
+fn returns(returns: &[f64], due: bool) -> Check {
     let mut sorted = returns.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| {
@@ -130,7 +129,19 @@ fn returns(returns: &[f64]) -> Check {
         seconds(slowest)
     );
     let what = format!("whoever crashed is back within {RETURN_SECONDS_MAX:.0} s and sees all others");
-    Check::new(what, slowest.is_none_or(|slowest| slowest < RETURN_SECONDS_MAX), measured)
+    Check::new(what, slowest.map_or(!due, |slowest| slowest < RETURN_SECONDS_MAX), measured)
+}
+
+fn datagrams(counted: Datagrams) -> Check {
+    let Datagrams { sent, received } = counted;
+    let share = (sent - received).max(0.0) / sent;
+    let what = format!("at most {} % of the datagrams to living bots do not reach them", 100.0 * LOST_MAX);
+    let measured = format!(
+        "{:.0} of {sent:.0} ({:.4} %), in the times without crashes",
+        (sent - received).max(0.0),
+        100.0 * share
+    );
+    Check::new(what, sent > 0.0 && received > 0.0 && share <= LOST_MAX, measured)
 }
 
 pub(super) fn on_time(then: &Metrics, now: &Metrics) -> Check {
@@ -188,6 +199,8 @@ mod tests {
         assert!(!memory(&grown).passed);
         let flat: Vec<_> = (0..10).map(|step| sample(step * 10, 100 + step % 3)).collect();
         assert!(memory(&flat).passed, "{:?}", memory(&flat));
+        let unknown: Vec<_> = flat.into_iter().map(|sample| Sample { usage: None, ..sample }).collect();
+        assert!(!memory(&unknown).passed && !memory(&[]).passed);
     }
 
     #[test]
@@ -198,9 +211,56 @@ mod tests {
 
     #[test]
     fn one_slow_return_fails() {
-        assert!(returns(&[0.1, 0.2]).passed);
-        assert!(!returns(&[0.1, 3.5]).passed);
-        assert!(!returns(&[f64::INFINITY]).passed);
+        assert!(returns(&[0.1, 0.2], true).passed);
+        assert!(!returns(&[0.1, 3.5], true).passed);
+        assert!(!returns(&[f64::INFINITY], true).passed);
+        assert!(returns(&[], false).passed, "none was due");
+        assert!(!returns(&[], true).passed, "none was measured");
+    }
+
+    #[test]
+    fn lost_datagrams_fail_and_so_does_none_at_all() {
+        let counted = |sent, received| datagrams(Datagrams { sent, received }).passed;
+        assert!(counted(10_000.0, 9_990.0) && counted(10_000.0, 10_003.0));
+        assert!(!counted(10_000.0, 9_989.0));
+        assert!(!counted(0.0, 0.0) && !counted(f64::NAN, 5.0) && !counted(5.0, 0.0));
+    }
+
+    /// A page on which every counter of the queues is there, and one of them has this value.
+    fn page(raised: &str, value: u32, in_time: u32) -> Metrics {
+        let mut text = format!(
+            "evenkeel_lateness_seconds_bucket{{le=\"0.001\"}} {in_time}\n\
+             evenkeel_lateness_seconds_bucket{{le=\"0.002\"}} {in_time}\n\
+             evenkeel_lateness_seconds_bucket{{le=\"0.005\"}} {in_time}\n\
+             evenkeel_lateness_seconds_count {}\n",
+            in_time.max(100)
+        );
+        for (_, name) in QUEUES {
+            text += &format!("evenkeel_{name} {}\n", if name == raised { value } else { 0 });
+        }
+        Metrics::parse(&text)
+    }
+
+    #[test]
+    fn every_queue_at_its_limit_fails() {
+        let quiet = page("", 0, 0);
+        assert!(queues(&quiet, &quiet, 0).passed);
+        assert!(!queues(&quiet, &quiet, 1).passed);
+        for (_, name) in QUEUES {
+            assert!(!queues(&quiet, &page(name, 1, 0), 0).passed, "{name}");
+        }
+        assert!(!queues(&Metrics::default(), &Metrics::default(), 0).passed, "there are no such counters");
+    }
+
+    #[test]
+    fn late_deadlines_fail_and_so_does_none_at_all() {
+        let then = Metrics::parse(
+            "evenkeel_lateness_seconds_bucket{le=\"0.001\"} 0\nevenkeel_lateness_seconds_bucket{le=\"0.002\"} 0\n\
+             evenkeel_lateness_seconds_bucket{le=\"0.005\"} 0\nevenkeel_lateness_seconds_count 0\n",
+        );
+        assert!(on_time(&then, &page("", 0, 99)).passed);
+        assert!(!on_time(&then, &page("", 0, 98)).passed);
+        assert!(!on_time(&then, &then).passed && !on_time(&Metrics::default(), &Metrics::default()).passed);
     }
 
     #[test]
@@ -209,5 +269,6 @@ mod tests {
         assert!(sight(&[good]).passed && reliable(&[good]).passed);
         assert!(!sight(&[good, Sighting { blind: 1, ..good }]).passed);
         assert!(!reliable(&[good, Sighting { lost: 1, ..good }]).passed);
+        assert!(!sight(&[]).passed && !reliable(&[]).passed, "nobody looked");
     }
 }

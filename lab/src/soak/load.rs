@@ -81,6 +81,36 @@ impl Sample {
     }
 }
 
+/// Datagrams that the relay sent and that reached the bots, while all of them lived.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(super) struct Datagrams {
+    pub(super) sent: f64,
+    /// At most so many: those that came while the relay was asked are counted as sent before.
+    pub(super) received: f64,
+}
+
+/// What was counted on both sides at about the same time.
+struct Edge {
+    received_before: u64,
+    sent: f64,
+    received_after: u64,
+}
+
+impl Edge {
+    async fn take(squad: &Squad, relay: &RelayChild) -> Result<Self, SoakError> {
+        let received_before = squad.datagrams_in();
+        let sent = relay.metrics().await?.sum("datagrams_sent_total");
+        Ok(Self { received_before, sent, received_after: squad.datagrams_in() })
+    }
+}
+
+impl Datagrams {
+    fn add(&mut self, from: &Edge, to: &Edge) {
+        self.sent += to.sent - from.sent;
+        self.received += to.received_after as f64 - from.received_before as f64;
+    }
+}
+
 /// What a run has gathered.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
@@ -89,7 +119,10 @@ pub(super) struct Gathered {
     pub(super) warm: usize,
     pub(super) returns: Vec<f64>,
     pub(super) sightings: Vec<Sighting>,
-    pub(super) received: u64,
+    /// Whether the run was long enough that bots had to crash.
+    pub(super) crashes_due: bool,
+    /// Datagrams of times in which nobody crashed.
+    pub(super) datagrams: Datagrams,
     pub(super) panics: usize,
     /// Questions that the relay did not answer.
     pub(super) unanswered: usize,
@@ -107,6 +140,15 @@ impl Gathered {
         match squad.look(relay).await {
             Ok(sighting) => self.sightings.push(sighting),
             Err(_) => self.unanswered += 1,
+        }
+    }
+
+    /// A time without crashes begins, or ends if one has begun.
+    async fn edge(&mut self, squad: &Squad, relay: &RelayChild, begun: &mut Option<Edge>) {
+        match (Edge::take(squad, relay).await, begun.take()) {
+            (Ok(edge), Some(begin)) => self.datagrams.add(&begin, &edge),
+            (Ok(edge), None) => *begun = Some(edge),
+            (Err(_), _) => self.unanswered += 1,
         }
     }
 }
@@ -140,13 +182,20 @@ async fn gather(
     let warm_up = duration.mul_f64(WARM_UP_SHARE).max(period + SETTLE * 2);
     let (mut next_crash, mut is_warm) = (period, false);
     gathered.samples.push(Sample::take(relay, start).await?);
+    let mut calm = None;
+    gathered.edge(squad, relay, &mut calm).await;
     while start.elapsed() < duration && !bench.is_stopped() && relay.lives() {
         bench.sleep_until((start + duration).min(Instant::now() + SAMPLE_PERIOD)).await;
         if start.elapsed() >= next_crash && start.elapsed() < duration && !bench.is_stopped() {
             next_crash += period;
+            if calm.is_some() {
+                gathered.edge(squad, relay, &mut calm).await;
+            }
             gathered.returns.extend(squad.churn(CRASHED_SHARE, &mut draws).await);
             tokio::time::sleep(SETTLE).await;
             gathered.look(squad, relay).await;
+            calm = None;
+            gathered.edge(squad, relay, &mut calm).await;
         }
         if !is_warm && start.elapsed() >= warm_up {
             (is_warm, gathered.warm) = (true, gathered.samples.len());
@@ -154,18 +203,20 @@ async fn gather(
         gathered.sample(relay, start).await;
         bench.tell(&progress(&gathered, duration));
     }
+    gathered.crashes_due = start.elapsed() >= period + SAMPLE_PERIOD;
+    if calm.is_some() {
+        gathered.edge(squad, relay, &mut calm).await;
+    }
     tokio::time::sleep(SETTLE).await;
     gathered.look(squad, relay).await;
-    gathered.received = squad.datagrams_in();
     gathered.sample(relay, start).await;
     gathered.panics = relay.said().0;
     Ok(gathered)
 }
 
 fn progress(gathered: &Gathered, duration: Duration) -> String {
-    let (first, last) =
-        (&gathered.samples[gathered.warm.min(gathered.samples.len() - 1)], gathered.samples.last());
-    let Some(last) = last else { return String::new() };
+    let [first, .., last] = &gathered.samples[..] else { return String::new() };
+    let first = gathered.samples.get(gathered.warm).filter(|warm| warm.at < last.at).unwrap_or(first);
     let memory = last.usage.map_or(0.0, |usage| megabytes(usage.memory));
     let slowest = gathered.returns.iter().copied().fold(0.0, f64::max);
     format!(

@@ -16,11 +16,12 @@ impl Metrics {
         Self(values.collect())
     }
 
-    /// The sum of a metric over all its labels.
+    /// The sum of a metric over all its labels; not a number, which passes no check, if there is none of that name.
     pub(super) fn sum(&self, name: &str) -> f64 {
         let is_it =
             |key: &str| key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('{'));
-        self.0.iter().filter(|(key, _)| is_it(key)).map(|(_, value)| value).sum()
+        let values = self.0.iter().filter(|(key, _)| is_it(key)).map(|(_, value)| *value);
+        values.reduce(|sum, value| sum + value).unwrap_or(f64::NAN)
     }
 
     /// How much a counter has grown since then.
@@ -28,11 +29,10 @@ impl Metrics {
         self.sum(name) - then.sum(name)
     }
 
-    /// The share of the deadlines since then that were served within so many milliseconds.
+    /// The share of the deadlines since then that were served within so many milliseconds; not a number if there were none.
     pub(super) fn on_time(&self, then: &Self, millis: u32) -> f64 {
         let bucket = format!("lateness_seconds_bucket{{le=\"{}\"}}", f64::from(millis) / 1e3);
-        let all = self.since(then, "lateness_seconds_count");
-        if all == 0.0 { 1.0 } else { self.since(then, &bucket) / all }
+        self.since(then, &bucket) / self.since(then, "lateness_seconds_count")
     }
 }
 
@@ -53,5 +53,11 @@ mod tests {
         assert_eq!(now.sum("room_players"), 5.0);
         assert_eq!(now.since(&then, "x_total"), 100.0);
         assert_eq!(now.on_time(&then, 1), 0.9);
+        assert!(
+            now.sum("room").is_nan() && now.since(&then, "y_total").is_nan(),
+            "there is none of that name"
+        );
+        assert!(now.on_time(&now, 1).is_nan(), "there was no deadline");
+        assert!(now.on_time(&then, 3).is_nan(), "there is no such bucket");
     }
 }

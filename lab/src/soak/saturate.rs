@@ -41,7 +41,8 @@ impl Step {
     /// Whether this is more than the relay can do in time on this machine.
     #[must_use]
     pub fn is_too_much(&self) -> bool {
-        self.on_time_2ms < ON_TIME_MIN || self.core >= CORE_MAX
+        let in_time = self.on_time_2ms >= ON_TIME_MIN;
+        !in_time || self.core >= CORE_MAX
     }
 }
 
@@ -84,4 +85,27 @@ async fn step(bench: &Bench, bots: usize, each: Duration) -> Result<Step, SoakEr
         datagrams_per_s: rate("datagrams_sent_total") + rate("datagrams_received_total"),
         figures: costs(&first, &last),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_deadlines_a_full_core_and_nothing_measured_are_too_much() {
+        let step = |on_time: f64, core: f64| Step {
+            bots: 2,
+            on_time_1ms: on_time,
+            on_time_2ms: on_time,
+            on_time_5ms: on_time,
+            core,
+            vectors_per_s: 1.0,
+            datagrams_per_s: 1.0,
+            figures: Vec::new(),
+        };
+        assert!(!step(1.0, 0.5).is_too_much());
+        assert!(step(0.98, 0.5).is_too_much());
+        assert!(step(1.0, 0.96).is_too_much());
+        assert!(step(f64::NAN, 0.5).is_too_much());
+    }
 }

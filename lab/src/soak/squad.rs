@@ -32,12 +32,34 @@ pub(super) fn room_name(room: usize) -> String {
 pub(super) struct Sighting {
     /// Bots that were looked at.
     pub(super) bots: usize,
-    /// Bots that do not see exactly the others of their room.
+    /// Bots that do not see exactly the others of their room, or that the relay's report lacks.
     pub(super) blind: usize,
     /// Reliable messages that one side has sent and the other has not received, over connections that live.
     pub(super) lost: u64,
     /// Reliable messages that were compared.
     pub(super) compared: u64,
+}
+
+impl Sighting {
+    /// Notes a bot: whether it sees exactly the others, what it has received and sent reliably, and what the relay says that
+    /// it has sent to it and received. A bot that either side knows nothing of counts as blind.
+    fn note(&mut self, sees: bool, here: Option<(u64, u64)>, there: Option<(u64, u64)>) {
+        self.bots += 1;
+        let Some(((came, went), (sent, received))) = here.zip(there) else {
+            self.blind += 1;
+            return;
+        };
+        self.blind += usize::from(!sees);
+        self.lost += sent.abs_diff(came) + received.abs_diff(went);
+        self.compared += came + went;
+    }
+}
+
+/// Whether who is seen is exactly everybody else, each once.
+fn sees_others(own: Option<u32>, all: &BTreeSet<u32>, seen: &[u32]) -> bool {
+    let mut wanted = all.clone();
+    let is_one = own.is_some_and(|own| wanted.remove(&own));
+    is_one && seen.len() == wanted.len() && seen.iter().all(|one| wanted.remove(one))
 }
 
 impl Squad {
@@ -146,19 +168,12 @@ impl Squad {
                 .map(|player| (player.name.as_str(), (player.reliable_sent, player.reliable_received)))
                 .collect();
             for (bot, player) in players.iter().enumerate() {
-                sighting.bots += 1;
-                let mut wanted = all.clone();
-                let own = player.is_some_and(|player| wanted.remove(&player));
                 let seen = self.seen(room, bot).await.unwrap_or_default();
-                let exactly =
-                    own && seen.len() == wanted.len() && seen.iter().all(|one| wanted.contains(one));
-                sighting.blind += usize::from(!exactly || all.len() != self.bots);
-                let counts = self.rooms[room].crank().peer_counts(NodeId(bot as u32), RELAY).await;
-                let name = format!("bot-{}", bot + 1);
-                if let (Ok(Some(here)), Some((sent, received))) = (counts, counted.get(name.as_str())) {
-                    sighting.lost += sent.abs_diff(here.reliable_in) + received.abs_diff(here.reliable_out);
-                    sighting.compared += here.reliable_in + here.reliable_out;
-                }
+                let here = self.rooms[room].crank().peer_counts(NodeId(bot as u32), RELAY).await;
+                let here = here.ok().flatten().map(|here| (here.reliable_in, here.reliable_out));
+                let there = counted.get(format!("bot-{}", bot + 1).as_str()).copied();
+                let sees = all.len() == self.bots && sees_others(*player, &all, &seen);
+                sighting.note(sees, here, there);
             }
         }
         Ok(sighting)
@@ -176,5 +191,43 @@ impl Squad {
             leaving.spawn(fleet.stop());
         }
         let _ = tokio::time::timeout(Duration::from_secs(5), leaving.join_all()).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_the_others_are_to_be_seen() {
+        let all = BTreeSet::from([1, 2, 3]);
+        assert!(sees_others(Some(1), &all, &[3, 2]));
+        for (own, seen) in [
+            (None, &[2, 3][..]),
+            (Some(4), &[2, 3]),
+            (Some(1), &[2]),
+            (Some(1), &[2, 2]),
+            (Some(1), &[2, 4]),
+            (Some(1), &[1, 2]),
+        ] {
+            assert!(!sees_others(own, &all, seen), "{own:?} {seen:?}");
+        }
+    }
+
+    #[test]
+    fn who_is_lacking_on_either_side_is_blind() {
+        let noted = |sees, here, there| {
+            let mut sighting = Sighting::default();
+            sighting.note(sees, here, there);
+            sighting
+        };
+        assert_eq!(
+            noted(true, Some((5, 2)), Some((5, 2))),
+            Sighting { bots: 1, blind: 0, lost: 0, compared: 7 }
+        );
+        assert_eq!(noted(true, Some((5, 2)), Some((6, 4))).lost, 3);
+        assert_eq!(noted(false, Some((5, 2)), Some((5, 2))).blind, 1);
+        assert_eq!(noted(true, Some((5, 2)), None).blind, 1, "the report lacks it");
+        assert_eq!(noted(true, None, Some((5, 2))).blind, 1, "it has no connection");
     }
 }

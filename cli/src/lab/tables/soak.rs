@@ -25,12 +25,38 @@ fn verdict(verdict: &Verdict) -> String {
     text + "\n"
 }
 
-/// What attackers sent.
+/// What attackers sent, and what the relay made of what its members sent.
 pub(crate) fn attacks(counts: &[Count]) -> String {
     let figures = counts.iter().map(|count| Some(count.count as f64)).collect();
     let labels = counts.iter().map(|count| vec![count.kind.to_owned()]).collect();
-    table(&["attack"], labels, &[Column::new("count", figures, Some(0))])
+    let sent = table(&["attack"], labels, &[Column::new("count", figures, Some(0))]);
+    let members: Vec<&Count> = counts.iter().filter(|count| count.kind.starts_with("members:")).collect();
+    let column = |title: &str, figure: fn(&Count) -> u64| {
+        let figures = members.iter().map(|count| Some(figure(count) as f64).filter(|count| *count > 0.0));
+        Column::new(title, figures.collect(), Some(0))
+    };
+    let columns = [
+        column("vectors\nsent", |count| count.vectors),
+        column("\nrecorded", |count| count.recorded),
+        column("passed\non", |count| count.passed_on),
+        column("reports\nsent", |count| count.reports),
+        column("\nsettled", |count| count.settled),
+        column("untrue\nor cut", |count| count.clamped),
+        column("messages\nrejected", |count| count.rejected),
+        column("\ndropped", |count| count.dropped),
+    ];
+    let label = |count: &&Count| vec![count.kind.trim_start_matches("members: ").chars().take(24).collect()];
+    let took = table(&["members"], members.iter().map(label).collect(), &columns);
+    format!("{sent}\n{took}{ATTACKS_LEGEND}")
 }
+
+const ATTACKS_LEGEND: &str = "
+recorded   vectors that the relay said it has, or need not be told again
+passed on  how often it sent one of them to one of the attackers
+settled    acknowledgments that it said are in its books
+rejected   messages that are malformed or beyond the room's limits
+dropped    datagrams beyond their sender's allowance; vectors and lives beyond a quota are above
+";
 
 /// The sizes of room that were tried, and which was too large.
 pub(crate) fn saturation(steps: &[Step]) -> String {

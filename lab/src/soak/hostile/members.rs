@@ -1,39 +1,51 @@
 //! Attackers with a token: members of the room that the honest players are in.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use evenkeel_core::{Reader, Seed, SessionTime};
-use evenkeel_dr::message::frames;
+use evenkeel_core::{Reader, Seed};
+use evenkeel_dr::message::{Frame, frames};
 use evenkeel_net::Welcome;
-use evenkeel_net::transport::{Connection, Limits, RELIABLE_BYTES_MAX, connect};
+use evenkeel_net::transport::{CloseCode, Closed, Connection, Limits, RELIABLE_BYTES_MAX, connect};
 use tokio::task::JoinSet;
 use url::Url;
 use web_transport_quinn::ClientBuilder;
 
-use super::forge::Forge;
-use super::{Attack, Kind};
+use super::forge::{ENTITIES_MAX, Forge, Heard};
+use super::{Attack, Kind, tally};
 
 /// How many members attack.
 pub(super) const MEMBERS: u16 = 24;
+/// The name of their token: the members are called by it and their seats.
+pub(super) const NAME: &str = "attacker";
 /// Messages of one member in a second: below what is allowed, so that they are looked at.
 const RATE: u64 = 450;
+/// The share of valid vectors among what members with entities send, at least: some 150 in a second.
+const VALID_SHARE: f64 = 1.0 / 3.0;
 const TURN: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_millis(200);
 
-const fn kind(seat: u16) -> Kind {
+/// What the member on a seat does.
+pub(super) const fn kind(seat: u16) -> Kind {
     match seat {
-        1..7 => Kind::RandomDatagram,
-        7..13 => Kind::MutatedDatagram,
-        13..16 => Kind::Lie,
-        16..18 => Kind::Flood,
-        18..20 => Kind::RandomReliable,
-        20..22 => Kind::Births,
+        1..4 => Kind::RandomDatagram,
+        4..8 => Kind::MutatedDatagram,
+        8..10 => Kind::Vectors,
+        10..12 => Kind::Untrue,
+        12..13 => Kind::Beyond,
+        13..16 => Kind::Reports,
+        16..18 => Kind::Births,
+        18..20 => Kind::Flood,
+        20..22 => Kind::RandomReliable,
         22..24 => Kind::BrokenStream,
         _ => Kind::NeverReads,
     }
+}
+
+/// How many entities it has: every other one as many as it may.
+const fn entities(seat: u16) -> usize {
+    if seat.is_multiple_of(2) { ENTITIES_MAX } else { 32 }
 }
 
 pub(super) fn start(attack: &Arc<Attack>) -> JoinSet<()> {
@@ -57,12 +69,8 @@ async fn member(attack: Arc<Attack>, seat: u16) {
             if let Ok(connection) = came
                 && let Ok(welcome) = Reader::new(connection.greeting()).read::<Welcome>()
             {
-                attack
-                    .players
-                    .lock()
-                    .unwrap_or_else(std::sync::PoisonError::into_inner)
-                    .insert(welcome.player.0);
-                let forge = Forge::new(Seed::new(draws.bits()).draws(), welcome);
+                attack.players.lock().unwrap_or_else(PoisonError::into_inner).insert(welcome.player.0, kind);
+                let forge = Forge::new(Seed::new(draws.bits()).draws(), welcome, entities(seat));
                 assault(&attack, kind, connection, forge).await;
             }
         }
@@ -74,12 +82,17 @@ async fn member(attack: Arc<Attack>, seat: u16) {
 async fn assault(attack: &Arc<Attack>, kind: Kind, connection: Connection, mut forge: Forge) {
     if kind == Kind::NeverReads {
         attack.count(kind, 1);
-        let _ = tokio::time::timeout(Duration::from_secs(10), connection.closed()).await;
+        let closed = connection.closed().await;
+        let too_slow = matches!(&closed, Closed::ByPeer(reason) if reason.code == CloseCode::TooSlow);
+        if !attack.is_over() {
+            tally(if too_slow { &attack.ends.too_slow } else { &attack.ends.not_too_slow }, 1);
+        }
         return;
     }
-    let stamp = Arc::new(AtomicI64::new(0));
+    let heard = Arc::new(Mutex::new(Heard::default()));
     let mut reading = JoinSet::new();
-    reading.spawn(read(connection.clone(), stamp.clone()));
+    reading.spawn(read(attack.clone(), kind, connection.clone(), heard.clone()));
+    let mut introduced = !kind.has_entities();
     let per_turn = match kind {
         // Twenty times the allowance, and no more than the own socket takes: what it drops was not sent.
         Kind::Flood => 200,
@@ -87,29 +100,54 @@ async fn assault(attack: &Arc<Attack>, kind: Kind, connection: Connection, mut f
         _ => RATE * TURN.as_millis() as u64 / 1_000,
     };
     while !attack.is_over() && !connection.is_closed() {
-        forge.stamp = SessionTime::from_nanos(stamp.load(Ordering::Relaxed));
-        for _ in 0..per_turn {
-            if send(kind, &connection, &mut forge) {
+        let stamp = lock(&heard).stamp;
+        forge.stamp = stamp.unwrap_or(forge.stamp);
+        if let (false, Some(_)) = (introduced, stamp) {
+            introduced = connection.send_reliable(forge.introductions()).is_ok();
+            attack.count(kind, 1);
+        }
+        for _ in 0..if introduced { per_turn } else { 0 } {
+            if send(kind, &connection, &mut forge, &mut lock(&heard)) {
                 attack.count(kind, 1);
             }
         }
+        let made = std::mem::take(&mut forge.made);
+        let tallies = &attack.tallies[kind as usize];
+        tally(&tallies.vectors, made.vectors);
+        tally(&tallies.reports, made.reports);
+        tally(&tallies.settled, made.settled);
         tokio::time::sleep(TURN).await;
     }
     reading.shutdown().await;
 }
 
-fn send(kind: Kind, connection: &Connection, forge: &mut Forge) -> bool {
+fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
+    heard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn send(kind: Kind, connection: &Connection, forge: &mut Forge, heard: &mut Heard) -> bool {
     let datagram = |bytes: Vec<u8>| {
         let length = bytes.len().min(connection.datagram_max());
         connection.send_datagram(Bytes::from(bytes).slice(..length)).is_ok()
     };
     match kind {
         Kind::RandomDatagram => datagram(forge.noise(400)),
+        // Each has valid vectors among what else it sends: its entities live.
+        Kind::Vectors => datagram(forge.valid(4)),
+        _ if kind.has_entities() && forge.draws.chance(VALID_SHARE) => datagram(forge.valid(1)),
         Kind::MutatedDatagram => {
-            let lie = forge.lie();
-            datagram(forge.mutation(lie))
+            let bytes = match forge.draws.below(4) {
+                0 => forge.valid(4),
+                1 => forge.untrue(),
+                2 => forge.beyond(),
+                _ => forge.reports(heard),
+            };
+            datagram(forge.mutation(bytes))
         }
-        Kind::Lie => datagram(forge.lie()),
+        Kind::Untrue if forge.draws.chance(0.02) => connection.send_reliable(forge.births()).is_ok(),
+        Kind::Untrue => datagram(forge.untrue()),
+        Kind::Beyond => datagram(forge.beyond()),
+        Kind::Reports => datagram(forge.reports(heard)),
         Kind::Flood => datagram(forge.noise(60)),
         Kind::RandomReliable if forge.draws.chance(0.5) => {
             connection.send_reliable(forge.noise(1_000)).is_ok()
@@ -122,20 +160,38 @@ fn send(kind: Kind, connection: &Connection, forge: &mut Forge) -> bool {
     }
 }
 
-/// Reads everything, and the session's time from it.
-async fn read(connection: Connection, stamp: Arc<AtomicI64>) {
+/// Reads everything: the session's time, what there is to acknowledge, and what the relay took.
+async fn read(attack: Arc<Attack>, kind: Kind, connection: Connection, heard: Arc<Mutex<Heard>>) {
     let Some(mut reader) = connection.take_reader() else { return };
-    let reliable = async { while reader.next().await.is_ok() {} };
+    let reliable = async {
+        while let Ok(bytes) = reader.next().await {
+            hear(&attack, kind, &bytes, &heard);
+        }
+    };
     let datagrams = async {
         while let Ok(bytes) = connection.read_datagram().await {
-            if let Ok((header, _)) = frames(&bytes)
-                && let Some(now) = header.stamp
-            {
-                stamp.store(now.as_nanos(), Ordering::Relaxed);
-            }
+            hear(&attack, kind, &bytes, &heard);
         }
     };
     tokio::join!(reliable, datagrams);
+}
+
+fn hear(attack: &Attack, kind: Kind, bytes: &[u8], heard: &Mutex<Heard>) {
+    let Ok((header, frames)) = frames(bytes) else { return };
+    let (mut heard, tallies) = (lock(heard), &attack.tallies[kind as usize]);
+    heard.stamp = heard.stamp.max(header.stamp);
+    for frame in frames {
+        match frame {
+            Frame::Vector(vector) => {
+                heard.arrived(vector.entity, vector.seq, header.nonce);
+                tally(&attack.passed_on[vector.entity.player().0 as usize], 1);
+            }
+            Frame::Introduce(vector, _) => heard.arrived(vector.entity, vector.seq, header.nonce),
+            Frame::Recorded { .. } => tally(&tallies.recorded, 1),
+            Frame::Confirm(confirm) => heard.confirmed = heard.confirmed.max(confirm.next),
+            _ => {}
+        }
+    }
 }
 
 /// What the transport's own client would not do: too long and half messages, and streams in excess.

@@ -8,21 +8,26 @@
 mod forge;
 mod honest;
 mod members;
+mod reached;
 mod strangers;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use evenkeel_dr::limits::PLAYERS_MAX;
 use evenkeel_net::Target;
 use serde::Serialize;
 
 use super::child::RelayChild;
 use super::judge::{costs, memory, on_time};
 use super::load::Sample;
+use super::proc::usage;
 use super::{Bench, Check, SoakError, Verdict};
 use honest::{Honest, Seen};
+pub use reached::Count;
+use reached::{Ends, Reached, Tally};
 
 /// The honest players' error may be larger by this part of the control's, and by so many standard errors of both: a run
 /// of a minute differs from the next by a few per cent, because deadlines fall differently.
@@ -31,11 +36,14 @@ const STANDARD_ERRORS: f64 = 3.0;
 /// The part of the attack that is warm-up for the relay's memory.
 const WARM_UP_SHARE: f64 = 0.1;
 const ROOM: &str = "arena";
+/// The limits of speed and position are far above what the honest players need.
 const CONFIG: &str = "\
 [room]
 policy = \"base\"
 tick_ms = 20.0
 players_max = 64
+position_max = 10000.0
+speed_max = 1000.0
 ";
 
 /// How hard the attack is.
@@ -66,24 +74,38 @@ kinds! {
     MutatedInitial = "strangers: mutated first packets of handshakes",
     HalfOpen = "strangers: first packets of handshakes, and no more",
     BadToken = "strangers: connections without a token or with a bad one",
-    Stall = "strangers: connections that stall after the handshake",
+    NoToken = "strangers: connections without a token that are held open",
+    Stall = "token holders: connections that stall after the handshake",
     RandomDatagram = "members: random datagrams",
-    MutatedDatagram = "members: mutated copies of valid datagrams",
-    Lie = "members: datagrams full of untrue vectors and acknowledgments",
+    MutatedDatagram = "members: mutated copies of all that follow",
+    Vectors = "members: valid vectors, far beyond the quota",
+    Untrue = "members: vectors with gaps, old, reordered, dead, teleporting",
+    Beyond = "members: vectors too fast, too far, too early, of others",
+    Reports = "members: acknowledgments late, early, untrue, with gaps",
     Flood = "members: floods far beyond the allowance",
     RandomReliable = "members: random and mutated reliable messages",
-    Births = "members: reliable messages full of new lives",
+    Births = "members: ends and new lives in quick succession",
     BrokenStream = "members: too long and half messages, streams in excess",
     NeverReads = "members: connections that never read",
 }
 
-/// A kind of attack and how often it was made.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Count {
-    /// What it is.
-    pub kind: &'static str,
-    /// How often.
-    pub count: u64,
+impl Kind {
+    /// Whether those who attack like this have entities that the relay knows.
+    const fn has_entities(self) -> bool {
+        matches!(
+            self,
+            Self::MutatedDatagram
+                | Self::Vectors
+                | Self::Untrue
+                | Self::Beyond
+                | Self::Reports
+                | Self::Births
+        )
+    }
+}
+
+fn tally(counter: &AtomicU64, count: u64) {
+    counter.fetch_add(count, Ordering::Relaxed);
 }
 
 /// What became of it.
@@ -101,9 +123,13 @@ pub(super) struct Attack {
     /// For as many members as attack.
     member_token: String,
     relay: std::net::SocketAddr,
-    counts: Vec<AtomicU64>,
-    /// The numbers of the members that attack.
-    players: Mutex<BTreeSet<u32>>,
+    /// What was sent, by kind.
+    tallies: Vec<Tally>,
+    /// Vectors that attackers got from the relay, by the player whose entities they are of.
+    passed_on: Vec<AtomicU64>,
+    ends: Ends,
+    /// The numbers of the members that attack, and how.
+    players: Mutex<BTreeMap<u32, Kind>>,
     over: AtomicBool,
     messages: u64,
     until: Instant,
@@ -111,11 +137,11 @@ pub(super) struct Attack {
 
 impl Attack {
     fn count(&self, kind: Kind, count: u64) {
-        self.counts[kind as usize].fetch_add(count, Ordering::Relaxed);
+        tally(&self.tallies[kind as usize].sent, count);
     }
 
     fn total(&self) -> u64 {
-        self.counts.iter().map(|count| count.load(Ordering::Relaxed)).sum()
+        self.tallies.iter().map(|tally| tally.sent.load(Ordering::Relaxed)).sum()
     }
 
     fn is_over(&self) -> bool {
@@ -123,15 +149,7 @@ impl Attack {
     }
 
     fn players(&self) -> BTreeSet<u32> {
-        self.players.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn attacks(&self) -> Vec<Count> {
-        let count = |(kind, words): &(Kind, &'static str)| Count {
-            kind: words,
-            count: self.counts[*kind as usize].load(Ordering::Relaxed),
-        };
-        Kind::ALL.iter().map(count).collect()
+        self.players.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
     }
 }
 
@@ -150,31 +168,41 @@ pub async fn run(bench: &Bench, plan: Plan) -> Result<Outcome, SoakError> {
     let honest = Honest::start(&relay).await?;
     let attack = Arc::new(Attack {
         target: relay.target(ROOM, String::new()),
-        member_token: relay.token(ROOM, "attacker", members::MEMBERS),
+        member_token: relay.token(ROOM, members::NAME, members::MEMBERS),
         relay: relay.players,
-        counts: Kind::ALL.iter().map(|_| AtomicU64::new(0)).collect(),
+        tallies: Kind::ALL.iter().map(|_| Tally::default()).collect(),
+        passed_on: (0..PLAYERS_MAX).map(|_| AtomicU64::new(0)).collect(),
+        ends: Ends::default(),
         players: Mutex::default(),
         over: AtomicBool::new(false),
         messages: plan.messages,
         until: Instant::now() + plan.duration,
     });
+    let (began, own) = (Instant::now(), usage(std::process::id()));
     let attackers = [strangers::start(&attack), members::start(&attack)];
     let watched = watch(bench, &mut relay, &honest, &attack, plan).await;
+    let own = own.zip(usage(std::process::id())).map(|(then, now)| now.cpu - then.cpu);
+    let own = own.map_or(f64::NAN, |cpu| cpu.as_secs_f64() / began.elapsed().as_secs_f64());
     attack.over.store(true, Ordering::Relaxed);
     for mut attackers in attackers {
         attackers.shutdown().await;
     }
-    let (seen, samples) = watched?;
+    let (seen, samples, reached) = watched?;
     let lives = relay.lives();
     honest.stop().await;
+    let attacks = reached.counts(&attack);
     let mut verdict = judge(&control, &seen, &samples, &attack, (lives, relay.said().0));
+    verdict.checks.extend(reached.checks(&attacks, &attack.ends));
+    verdict.figures.extend(reached.figures());
+    let own = format!("{:.1} % of a core", 100.0 * own);
+    verdict.figures.push(("what attackers and honest players used themselves".to_owned(), own));
     verdict.title = format!(
         "{} datagrams and messages of attackers in {:.0} s, beside two honest players; policy base, tick 20 ms",
         attack.total(),
         samples.last().map_or(0.0, |sample| sample.at.as_secs_f64())
     );
     verdict.stopped_early = bench.is_stopped();
-    Ok(Outcome { verdict, attacks: attack.attacks() })
+    Ok(Outcome { verdict, attacks })
 }
 
 /// Watches the honest players and samples the relay until the attack is over.
@@ -184,13 +212,15 @@ async fn watch(
     honest: &Honest,
     attack: &Arc<Attack>,
     plan: Plan,
-) -> Result<(Seen, Vec<Sample>), SoakError> {
+) -> Result<(Seen, Vec<Sample>, Reached), SoakError> {
     let start = Instant::now();
     let (mut seen, mut samples) = (Seen::default(), vec![Sample::take(relay, start).await?]);
+    let mut reached = Reached::default();
     while Instant::now() < attack.until && !bench.is_stopped() && relay.lives() {
         let until = attack.until.min(Instant::now() + honest::WINDOW);
         seen.extend(honest.watch(bench, until, || attack.players()).await);
         samples.push(Sample::take(relay, start).await?);
+        reached.note(&relay.report(ROOM).await?);
         let memory = samples.last().and_then(|sample| sample.usage).map_or(0, |usage| usage.memory);
         bench.tell(&format!(
             "{:.0} of {:.0} s: {} sent, {:.1} MiB",
@@ -200,7 +230,7 @@ async fn watch(
             super::judge::megabytes(memory)
         ));
     }
-    Ok((seen, samples))
+    Ok((seen, samples, reached))
 }
 
 fn judge(
@@ -230,7 +260,7 @@ fn judge(
         ),
         Check::new(
             "no entity is shown under a name that is not its owner's",
-            seen.foreign == 0,
+            seen.foreign == 0 && seen.looks > 0,
             format!(
                 "{} such at {} looks; up to {} entities shown",
                 seen.foreign, seen.looks, seen.entities_max
@@ -252,7 +282,6 @@ fn judge(
         ("closed for reading too slowly", "too_slow_total"),
         ("datagrams dropped, queue full", "queue_full_total"),
         ("datagrams crowded out", "room_crowded_out_total"),
-        ("vectors and lives beyond their quotas", "room_over_quota_total"),
         ("players admitted", "players_admitted_total"),
         ("players refused", "players_refused_total"),
     ] {

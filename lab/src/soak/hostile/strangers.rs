@@ -1,4 +1,4 @@
-//! Attackers without a token: they know the port, and how a handshake begins.
+//! Attackers without a token, or with one that they make no use of: they know the port, and how a handshake begins.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use url::Url;
 use web_transport_quinn::ClientBuilder;
 
 use super::forge::{mutate, noise};
-use super::{Attack, Kind};
+use super::{Attack, Kind, tally};
 
 /// First packets that are kept to send again and again.
 const INITIALS: usize = 200;
@@ -21,13 +21,20 @@ const TURN: Duration = Duration::from_millis(10);
 /// Sockets that packets come from; each is replaced from time to time.
 const SOCKETS: usize = 8;
 const STALLED: usize = 32;
+const HOLDING: usize = 16;
+/// Whoever does not open its stream, or has no token, must be closed within this: the time for the handshake and for the
+/// reason to be read, and some more for a busy machine.
+const CLOSED_WITHIN: Duration = Duration::from_secs(12);
 
 pub(super) fn start(attack: &Arc<Attack>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(packets(attack.clone()));
     tasks.spawn(bad_tokens(attack.clone()));
     for _ in 0..STALLED {
-        tasks.spawn(stall(attack.clone()));
+        tasks.spawn(hold(attack.clone(), Kind::Stall));
+    }
+    for _ in 0..HOLDING {
+        tasks.spawn(hold(attack.clone(), Kind::NoToken));
     }
     tasks
 }
@@ -122,15 +129,20 @@ async fn bad_tokens(attack: Arc<Attack>) {
     }
 }
 
-/// Shakes hands, asks for a session, and then does nothing until it is thrown out.
-async fn stall(attack: Arc<Attack>) {
+/// Shakes hands, asks for a session with or without a token, and then does nothing until it is thrown out.
+async fn hold(attack: Arc<Attack>, kind: Kind) {
     let Ok(client) = ClientBuilder::new().dangerous().with_no_certificate_verification() else { return };
     let Ok(mut url) = Url::parse(&attack.target.url) else { return };
-    url.query_pairs_mut().append_pair("token", &attack.member_token).append_pair("seat", "1");
+    if kind == Kind::Stall {
+        url.query_pairs_mut().append_pair("token", &attack.member_token).append_pair("seat", "1");
+    }
     while !attack.is_over() {
         if let Ok(session) = client.connect(url.clone()).await {
-            attack.count(Kind::Stall, 1);
-            let _ = tokio::time::timeout(Duration::from_secs(20), session.closed()).await;
+            attack.count(kind, 1);
+            let closed = tokio::time::timeout(CLOSED_WITHIN, session.closed()).await;
+            if !attack.is_over() {
+                tally(if closed.is_ok() { &attack.ends.closed } else { &attack.ends.held }, 1);
+            }
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
