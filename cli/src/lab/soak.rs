@@ -107,7 +107,7 @@ struct HostileArgs {
     #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(10..=1_000_000))]
     seconds: u64,
 
-    /// How long the honest players play alone before, for comparison.
+    /// How long the honest players play before, in harmless company, for comparison.
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(10..=100_000))]
     control_seconds: u64,
 

@@ -17,6 +17,8 @@ use super::{Attack, Kind, tally};
 
 /// How many members attack.
 pub(super) const MEMBERS: u16 = 24;
+/// How many keep the honest players company before.
+const COMPANY: u16 = 4;
 /// The name of their token: the members are called by it and their seats.
 pub(super) const NAME: &str = "attacker";
 /// Messages of one member in a second: below what is allowed, so that they are looked at.
@@ -51,14 +53,23 @@ const fn entities(seat: u16) -> usize {
 pub(super) fn start(attack: &Arc<Attack>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     for seat in 1..=MEMBERS {
-        tasks.spawn(member(attack.clone(), seat));
+        tasks.spawn(member(attack.clone(), seat, kind(seat)));
+    }
+    tasks
+}
+
+/// Members that do no harm: each sends a valid vector in every turn.
+pub(super) fn company(attack: &Arc<Attack>) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    for seat in 1..=COMPANY {
+        tasks.spawn(member(attack.clone(), seat, Kind::Vectors));
     }
     tasks
 }
 
 /// One member: comes back whenever it is thrown out.
-async fn member(attack: Arc<Attack>, seat: u16) {
-    let (kind, mut draws) = (kind(seat), Seed::new(21).child(u64::from(seat)).draws());
+async fn member(attack: Arc<Attack>, seat: u16, kind: Kind) {
+    let mut draws = Seed::new(21).child(u64::from(seat)).draws();
     let url = format!("{}?seat={seat}", attack.target.url);
     while !attack.is_over() {
         if matches!(kind, Kind::BrokenStream) {
@@ -93,7 +104,9 @@ async fn assault(attack: &Arc<Attack>, kind: Kind, connection: Connection, mut f
     let mut reading = JoinSet::new();
     reading.spawn(read(attack.clone(), kind, connection.clone(), heard.clone()));
     let mut introduced = !kind.has_entities();
+    let vectors = if attack.harmless { 1 } else { 4 };
     let per_turn = match kind {
+        _ if attack.harmless => 1,
         // Twenty times the allowance, and no more than the own socket takes: what it drops was not sent.
         Kind::Flood => 200,
         Kind::Births | Kind::RandomReliable => 2,
@@ -107,7 +120,7 @@ async fn assault(attack: &Arc<Attack>, kind: Kind, connection: Connection, mut f
             attack.count(kind, 1);
         }
         for _ in 0..if introduced { per_turn } else { 0 } {
-            if send(kind, &connection, &mut forge, &mut lock(&heard)) {
+            if send(kind, vectors, &connection, &mut forge, &mut lock(&heard)) {
                 attack.count(kind, 1);
             }
         }
@@ -125,7 +138,7 @@ fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
     heard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn send(kind: Kind, connection: &Connection, forge: &mut Forge, heard: &mut Heard) -> bool {
+fn send(kind: Kind, vectors: u64, connection: &Connection, forge: &mut Forge, heard: &mut Heard) -> bool {
     let datagram = |bytes: Vec<u8>| {
         let length = bytes.len().min(connection.datagram_max());
         connection.send_datagram(Bytes::from(bytes).slice(..length)).is_ok()
@@ -133,7 +146,7 @@ fn send(kind: Kind, connection: &Connection, forge: &mut Forge, heard: &mut Hear
     match kind {
         Kind::RandomDatagram => datagram(forge.noise(400)),
         // Each has valid vectors among what else it sends: its entities live.
-        Kind::Vectors => datagram(forge.valid(4)),
+        Kind::Vectors => datagram(forge.valid(vectors)),
         _ if kind.has_entities() && forge.draws.chance(VALID_SHARE) => datagram(forge.valid(1)),
         Kind::MutatedDatagram => {
             let bytes = match forge.draws.below(4) {

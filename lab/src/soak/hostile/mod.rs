@@ -53,7 +53,8 @@ pub struct Plan {
     pub messages: u64,
     /// In how much time.
     pub duration: Duration,
-    /// How long the honest players play alone before.
+    /// How long the honest players play before, in the company of members that do no harm: among others, vectors wait for
+    /// their tick, which is no attack's doing.
     pub control: Duration,
 }
 
@@ -127,6 +128,8 @@ pub(super) struct Attack {
     tallies: Vec<Tally>,
     /// Vectors that attackers got from the relay, by the player whose entities they are of.
     passed_on: Vec<AtomicU64>,
+    /// Whether it is none: members keep the honest players company.
+    harmless: bool,
     ends: Ends,
     /// The numbers of the members that attack, and how.
     players: Mutex<BTreeMap<u32, Kind>>,
@@ -136,6 +139,22 @@ pub(super) struct Attack {
 }
 
 impl Attack {
+    fn new(relay: &RelayChild, plan: Plan, harmless: bool) -> Arc<Self> {
+        Arc::new(Self {
+            target: relay.target(ROOM, String::new()),
+            member_token: relay.token(ROOM, members::NAME, members::MEMBERS),
+            relay: relay.players,
+            tallies: Kind::ALL.iter().map(|_| Tally::default()).collect(),
+            passed_on: (0..PLAYERS_MAX).map(|_| AtomicU64::new(0)).collect(),
+            harmless,
+            ends: Ends::default(),
+            players: Mutex::default(),
+            over: AtomicBool::new(false),
+            messages: plan.messages,
+            until: Instant::now() + plan.duration,
+        })
+    }
+
     fn count(&self, kind: Kind, count: u64) {
         tally(&self.tallies[kind as usize].sent, count);
     }
@@ -158,26 +177,19 @@ impl Attack {
 /// # Errors
 /// [`SoakError`] if it can't be measured at all.
 pub async fn run(bench: &Bench, plan: Plan) -> Result<Outcome, SoakError> {
-    bench.tell("the honest players alone");
+    bench.tell("the honest players in good company");
     let relay = RelayChild::start(bench, CONFIG).await?;
     let honest = Honest::start(&relay).await?;
-    let control = honest.watch(bench, Instant::now() + plan.control, BTreeSet::new).await;
+    let harmless = Attack::new(&relay, plan, true);
+    let mut company = members::company(&harmless);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let control = honest.watch(bench, Instant::now() + plan.control, || harmless.players()).await;
+    company.shutdown().await;
     honest.stop().await;
     drop(relay);
     let mut relay = RelayChild::start(bench, CONFIG).await?;
     let honest = Honest::start(&relay).await?;
-    let attack = Arc::new(Attack {
-        target: relay.target(ROOM, String::new()),
-        member_token: relay.token(ROOM, members::NAME, members::MEMBERS),
-        relay: relay.players,
-        tallies: Kind::ALL.iter().map(|_| Tally::default()).collect(),
-        passed_on: (0..PLAYERS_MAX).map(|_| AtomicU64::new(0)).collect(),
-        ends: Ends::default(),
-        players: Mutex::default(),
-        over: AtomicBool::new(false),
-        messages: plan.messages,
-        until: Instant::now() + plan.duration,
-    });
+    let attack = Attack::new(&relay, plan, false);
     let (began, own) = (Instant::now(), usage(std::process::id()));
     let attackers = [strangers::start(&attack), members::start(&attack)];
     let watched = watch(bench, &mut relay, &honest, &attack, plan).await;
