@@ -17,7 +17,7 @@ use crate::vector::{DrSeq, EntityId};
 pub const UNRECORDED_MAX: usize = 1024;
 
 /// A vector that the relay does not answer for is given up after so many repetitions, as if there were too many.
-const REPEATS_MAX: u32 = 16;
+const REPEATS_MAX: u32 = 64;
 
 #[derive(Clone, Copy, Debug)]
 struct Unrecorded {

@@ -19,6 +19,10 @@ use crate::vector::{DrSeq, DrVector};
 /// Dispatches whose fate is unknown, per account; when full, the error up to the oldest one's estimated arrival is settled
 /// by estimate.
 pub const IN_FLIGHT_MAX: usize = 512;
+/// The fate of a dispatch is awaited for so long; then the error is settled by estimate. Whoever never acknowledges
+/// anything costs its sender this much memory, and no more.
+const AWAITED_MAX: Span = Span::from_secs(15);
+
 /// Reported arrivals that wait for the exported path to become known, per account; when full, the oldest settles as if
 /// it were.
 pub const ARRIVALS_MAX: usize = 256;
@@ -245,15 +249,17 @@ impl Account {
 
     /// Makes room for one more dispatch. True if the error had to be settled by estimate for that.
     pub(crate) fn make_room(&mut self, history: &History, outlook: &Outlook) -> bool {
-        if self.in_flight.len() < IN_FLIGHT_MAX {
-            return false;
+        let mut estimated = false;
+        while let Some(Flying { dispatch: oldest, .. }) = self.in_flight.front().copied()
+            && (self.in_flight.len() >= IN_FLIGHT_MAX || outlook.now - oldest.sent > AWAITED_MAX)
+        {
+            if Some(oldest.seq) > self.newest_arrived {
+                self.give_up(history, outlook, oldest.sent + outlook.under_way);
+                estimated = true;
+            }
+            self.in_flight.pop_front();
         }
-        let matters = self.dispatches().next().filter(|d| Some(d.seq) > self.newest_arrived);
-        if let Some(oldest) = matters {
-            self.give_up(history, outlook, oldest.sent + outlook.under_way);
-        }
-        self.in_flight.pop_front();
-        matters.is_some()
+        estimated
     }
 
     /// The exported path has changed: what was estimated along it is void.
