@@ -164,6 +164,14 @@ impl History {
         self.vector(self.contiguous).map_or(SessionTime::MIN, |v| v.generated)
     }
 
+    /// The newest known vector that was generated before a time, if it is not the first one that is kept.
+    #[must_use]
+    pub fn newest_before(&self, at: SessionTime) -> Option<(DrSeq, SessionTime)> {
+        let known = (self.first.0..).zip(&self.vectors).skip(1);
+        let old = known.filter_map(|(seq, vector)| Some((DrSeq(seq), vector.as_ref()?.generated)));
+        old.take_while(|(_, generated)| *generated < at).last()
+    }
+
     /// Gives up every vector before a number that is not the newest.
     pub fn trim(&mut self, before: DrSeq) {
         while self.first < before && self.vectors.len() > 1 {

@@ -14,6 +14,9 @@ pub const LINGER: Span = Span::from_secs(10);
 /// Ended lives that wait; when there are more, the oldest is settled by estimate.
 pub const ENDED_MAX: usize = 256;
 
+/// Nothing of an exported path is kept for longer.
+const KEPT_MAX: Span = Span::from_secs(60);
+
 /// For the mean of those who are there, no more are asked than this: in a large room everybody who joins needs one mean
 /// for each entity.
 const ASKED_MAX: usize = 16;
@@ -201,6 +204,7 @@ impl ErrorLedger {
             return;
         }
         self.settle_life(life, now);
+        self.give_up_old(life, now);
         let track = &self.tracks[&life];
         let needed = track.slots.iter().map(|&slot| self.account(slot).needs(&track.history)).min();
         let needed = needed.unwrap_or(track.history.newest().0).min(track.history.contiguous());
@@ -214,6 +218,14 @@ impl ErrorLedger {
         }
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
         track.trim_at = (2 * track.history.len()).clamp(64, HISTORY_MAX);
+    }
+
+    /// What somebody still needs after so long, or waits behind a vector that never came, is settled by estimate.
+    fn give_up_old(&mut self, life: Life, now: SessionTime) {
+        let Some(track) = self.tracks.get_mut(&life) else { return };
+        let Some((seq, until)) = track.history.newest_before(now - KEPT_MAX) else { return };
+        self.give_up(life, until, now);
+        self.tracks.get_mut(&life).expect("it was there a line ago").history.trim(seq);
     }
 
     /// Settles by estimate what is not settled up to a time.
