@@ -150,7 +150,7 @@ impl Default for RoomConfig {
             speed_max: limits.speed_max,
             acceleration_max: limits.acceleration_max,
             turn_rate_max: limits.turn_rate_max,
-            vectors_per_second: 500.0,
+            vectors_per_second: 200.0,
             births_per_second: 20.0,
         }
     }
