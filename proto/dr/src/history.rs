@@ -27,11 +27,11 @@ pub enum Recorded {
     Ignored,
 }
 
-/// The vectors of one entity in order.
+/// The vectors of one entity in order. One that is missing takes no room: a hostile owner may leave out as many as it
+/// likes.
 #[derive(Clone, Debug)]
 pub struct History {
-    first: DrSeq,
-    vectors: VecDeque<Option<DrVector>>,
+    vectors: VecDeque<(DrSeq, DrVector)>,
     contiguous: DrSeq,
     complete: bool,
     /// When it ended, and with which vector.
@@ -42,36 +42,42 @@ impl History {
     /// A path that begins with this vector. `complete`: kept by the owner itself, so that nothing can be missing.
     #[must_use]
     pub fn new(seq: DrSeq, vector: DrVector, complete: bool) -> Self {
-        Self { first: seq, vectors: VecDeque::from([Some(vector)]), contiguous: seq, complete, ended: None }
+        Self { vectors: VecDeque::from([(seq, vector)]), contiguous: seq, complete, ended: None }
     }
 
     /// The newest vector and its number.
     #[must_use]
     pub fn newest(&self) -> (DrSeq, &DrVector) {
-        let vector =
-            self.vectors.back().and_then(Option::as_ref).expect("the last vector of a history is known");
-        (DrSeq(self.first.0 + (self.vectors.len() - 1) as u32), vector)
+        let (seq, vector) = self.vectors.back().expect("a history is never empty");
+        (*seq, vector)
+    }
+
+    /// Where a vector is, or would be.
+    fn place(&self, seq: DrSeq) -> Result<usize, usize> {
+        let guess = seq.0.wrapping_sub(self.first().0) as usize;
+        if self.vectors.get(guess).is_some_and(|(known, _)| *known == seq) {
+            return Ok(guess); // Nothing is missing before it.
+        }
+        self.vectors.binary_search_by_key(&seq, |(known, _)| *known)
     }
 
     /// A vector by its number, if it is known and still kept.
     #[must_use]
     pub fn vector(&self, seq: DrSeq) -> Option<&DrVector> {
-        let index = seq.0.checked_sub(self.first.0)?;
-        self.vectors.get(index as usize)?.as_ref()
+        self.place(seq).ok().map(|place| &self.vectors[place].1)
     }
 
     /// The first known vector after a number.
     #[must_use]
     pub fn after(&self, seq: DrSeq) -> Option<(DrSeq, &DrVector)> {
-        let start = (seq.0 + 1).saturating_sub(self.first.0) as usize;
-        (start..self.vectors.len())
-            .find_map(|i| self.vectors[i].as_ref().map(|vector| (DrSeq(self.first.0 + i as u32), vector)))
+        let next = self.place(seq).map_or_else(|before| before, |place| place + 1);
+        self.vectors.get(next).map(|(seq, vector)| (*seq, vector))
     }
 
     /// The number of the oldest vector that is kept.
     #[must_use]
-    pub const fn first(&self) -> DrSeq {
-        self.first
+    pub fn first(&self) -> DrSeq {
+        self.vectors.front().expect("a history is never empty").0
     }
 
     /// Every vector up to this number is known, or was before it was given up.
@@ -80,7 +86,7 @@ impl History {
         self.contiguous
     }
 
-    /// How many places it takes.
+    /// How many vectors are kept.
     #[must_use]
     pub fn len(&self) -> usize {
         self.vectors.len()
@@ -99,26 +105,24 @@ impl History {
             return Recorded::Ignored;
         }
         if seq > newest {
-            let room = HISTORY_MAX.saturating_sub(self.vectors.len()).min(HOLE_MAX);
             let missing = (seq.0 - newest.0 - 1) as usize;
-            if vector.generated <= newest_vector.generated || missing >= room.max(1) {
+            if vector.generated <= newest_vector.generated || missing >= HOLE_MAX {
                 return Recorded::Ignored;
             }
-            self.vectors.extend(core::iter::repeat_n(None, missing));
-            self.vectors.push_back(Some(vector));
+            self.vectors.push_back((seq, vector));
             self.close_holes();
             return Recorded::Newest;
         }
-        if seq <= self.contiguous || self.vector(seq).is_some() || seq < self.first {
+        let Err(place) = self.place(seq) else { return Recorded::Ignored };
+        if seq <= self.contiguous || place == 0 {
             return Recorded::Ignored;
         }
-        let before = (self.first.0..seq.0).rev().find_map(|n| self.vector(DrSeq(n)));
-        let fits = before.is_none_or(|v| v.generated < vector.generated)
-            && self.after(seq).is_none_or(|(_, v)| vector.generated < v.generated);
+        let fits = self.vectors[place - 1].1.generated < vector.generated
+            && vector.generated < self.vectors[place].1.generated;
         if !fits {
             return Recorded::Ignored;
         }
-        self.vectors[(seq.0 - self.first.0) as usize] = Some(vector);
+        self.vectors.insert(place, (seq, vector));
         self.close_holes();
         Recorded::Filled
     }
@@ -167,23 +171,22 @@ impl History {
     /// The newest known vector that was generated before a time, if it is not the first one that is kept.
     #[must_use]
     pub fn newest_before(&self, at: SessionTime) -> Option<(DrSeq, SessionTime)> {
-        let known = (self.first.0..).zip(&self.vectors).skip(1);
-        let old = known.filter_map(|(seq, vector)| Some((DrSeq(seq), vector.as_ref()?.generated)));
+        let old = self.vectors.iter().skip(1).map(|(seq, vector)| (*seq, vector.generated));
         old.take_while(|(_, generated)| *generated < at).last()
+    }
+
+    /// The number in the middle of what is kept.
+    #[must_use]
+    pub fn middle(&self) -> DrSeq {
+        self.vectors[self.vectors.len() / 2].0
     }
 
     /// Gives up every vector before a number that is not the newest.
     pub fn trim(&mut self, before: DrSeq) {
-        while self.first < before && self.vectors.len() > 1 {
+        while self.first() < before && self.vectors.len() > 1 {
             self.vectors.pop_front();
-            self.first = self.first.next();
-            // A hole is never the first: the path could not be read from it.
-            while self.vectors.front().is_some_and(Option::is_none) {
-                self.vectors.pop_front();
-                self.first = self.first.next();
-            }
         }
-        self.contiguous = self.contiguous.max(self.first);
+        self.contiguous = self.contiguous.max(self.first());
         self.close_holes();
     }
 }

@@ -201,7 +201,6 @@ impl Account {
         while self.marks.front().is_some_and(|(marked, _)| *marked < seq) {
             self.marks.pop_front();
         }
-        // There are very many accounts, and each has its longest wait some day.
         if self.marks.capacity() > 4 * self.marks.len().max(MARKS_MIN) {
             self.marks.shrink_to(MARKS_MIN.max(2 * self.marks.len()));
         }
@@ -209,18 +208,35 @@ impl Account {
 
     /// Moves the settled error on, noting what it was when each vector was generated.
     fn advance(&mut self, history: &History, to: SessionTime) {
-        let Some(cursor) = &mut self.cursor else { return };
+        let Some(mut cursor) = self.cursor else { return };
         while let Some((seq, vector)) = history.after(cursor.exported)
             && vector.generated <= to
         {
             cursor.integrate_to(history, vector.generated);
             cursor.exported = seq;
-            if self.marks.len() == MARKS_MAX {
-                self.marks.pop_front();
-            }
-            self.marks.push_back((seq, cursor.error));
+            self.mark(seq, &cursor);
         }
         cursor.integrate_to(history, to);
+        self.cursor = Some(cursor);
+    }
+
+    fn mark(&mut self, seq: DrSeq, cursor: &Cursor) {
+        if self.marks.len() >= MARKS_MIN && self.marks.len() == self.marks.capacity() {
+            // There are very many accounts: before one takes more room, it drops what will not be placed any more.
+            let mut marks = core::mem::take(&mut self.marks);
+            marks.retain(|(marked, _)| *marked == cursor.placed || self.may_arrive(*marked));
+            self.marks = marks;
+        }
+        if self.marks.len() == MARKS_MAX {
+            self.marks.pop_front();
+        }
+        self.marks.push_back((seq, cursor.error));
+    }
+
+    /// Whether the arrival of a vector that is not the newest is still to be settled.
+    fn may_arrive(&self, seq: DrSeq) -> bool {
+        let pending = self.dispatches().chain(self.held).map(|dispatch| dispatch.seq);
+        pending.chain(self.arrivals.iter().map(|(seq, _)| *seq)).any(|pending| pending == seq)
     }
 
     /// The error since the generation of the vector that is in use at a time.

@@ -15,7 +15,10 @@ pub const LINGER: Span = Span::from_secs(10);
 pub const ENDED_MAX: usize = 256;
 
 /// Nothing of an exported path is kept for longer.
-const KEPT_MAX: Span = Span::from_secs(60);
+const KEPT_MAX: Span = Span::from_secs(30);
+
+/// So many vectors of a life are kept before it is asked which of them are needed.
+const TRIM_MIN: usize = 16;
 
 /// For the mean of those who are there, no more are asked than this: in a large room everybody who joins needs one mean
 /// for each entity.
@@ -88,7 +91,7 @@ impl ErrorLedger {
         }
         let history = History::new(frame.seq, frame.vector, owner.is_none());
         let expires = threshold.expires(&frame.vector);
-        let track = Track { history, slots: Vec::new(), owner, threshold, expires, triggers: 1, trim_at: 64 };
+        let track = Track { history, slots: Vec::new(), owner, threshold, expires, triggers: 1, trim_at: TRIM_MIN };
         self.tracks.insert(life, track);
         true
     }
@@ -211,13 +214,13 @@ impl ErrorLedger {
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
         track.history.trim(needed);
         if track.history.len() >= HISTORY_MAX {
-            let half = DrSeq(track.history.first().0 + (HISTORY_MAX / 2) as u32);
+            let half = track.history.middle();
             let until = track.history.after(half).map_or(now, |(_, vector)| vector.generated);
             self.give_up(life, until, now);
             self.tracks.get_mut(&life).expect("it was there a line ago").history.trim(half);
         }
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
-        track.trim_at = (2 * track.history.len()).clamp(64, HISTORY_MAX);
+        track.trim_at = (2 * track.history.len()).clamp(TRIM_MIN, HISTORY_MAX);
     }
 
     /// What somebody still needs after so long, or waits behind a vector that never came, is settled by estimate.
