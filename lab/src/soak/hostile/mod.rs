@@ -34,7 +34,7 @@ use reached::{Ends, Reached, Tally};
 const ERROR_GROWTH_MAX: f64 = 0.10;
 const STANDARD_ERRORS: f64 = 3.0;
 /// The part of the attack that is warm-up for the relay's memory.
-const WARM_UP_SHARE: f64 = 0.1;
+const WARM_UP_SHARE: f64 = 0.2;
 const ROOM: &str = "arena";
 /// The limits of speed and position are far above what the honest players need.
 const CONFIG: &str = "\
