@@ -157,8 +157,9 @@ impl Default for RoomConfig {
 }
 
 impl RoomConfig {
-    /// The machine's settings. Only for what passed [`RelayConfig::check`].
-    pub(super) fn machine(&self, seed: Seed) -> DrConfig {
+    /// The machine's settings. Only for what [`RelayConfig::parse`] has let through.
+    #[must_use]
+    pub fn machine(&self, seed: Seed) -> DrConfig {
         let span = |millis: f64| Span::from_secs_f64(millis / 1e3);
         DrConfig {
             policy: self.policy.parse().unwrap_or_default(),
