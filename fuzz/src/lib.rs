@@ -10,4 +10,5 @@ pub mod feed;
 pub mod forge;
 pub mod node;
 pub mod settings;
+pub mod wire;
 pub mod world;

@@ -11,6 +11,8 @@ mod server;
 
 pub use config::{CertificateConfig, ConfigError, PORT, RelayConfig, RoomConfig};
 pub use http::HttpError;
+#[doc(hidden)]
+pub use http::may_change;
 pub use rooms::{PlayerReport, RoomReport};
 pub use server::{RECORDED, RelayServer, StartError};
 

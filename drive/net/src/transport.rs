@@ -21,12 +21,16 @@ mod outbox;
 mod reason;
 mod request;
 mod socket;
+#[doc(hidden)]
+pub mod stream;
 mod trust;
 
 pub use client::{ConnectError, connect};
 pub use connection::{Connection, ReliableReader, SendError};
 pub use limits::Limits;
 pub use listener::{BindError, Listener, ListenerHandle};
+#[doc(hidden)]
+pub use local::published;
 pub use outbox::{QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX, RELIABLE_BYTES_MAX};
 pub use reason::{CloseCode, CloseReason, Closed};
 pub use request::{AcceptError, Request};

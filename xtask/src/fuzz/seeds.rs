@@ -1,4 +1,5 @@
-//! What a target begins with: the messages of `vectors/wire.json`, so that it need not discover the format.
+//! What a target begins with, so that it need not discover the format: the messages of `vectors/wire.json`, the
+//! settings of `docs/relay.md`, and one of each kind of the others.
 
 use std::fs;
 use std::path::Path;
@@ -6,26 +7,73 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// The target that takes messages as they are.
-const WIRE: &str = "wire";
+/// A token that is good for ever, signed by the key of the target.
+const TOKEN: &[u8] = b"\0\0\0\0RUsxB2FyZW5hLTEDYWRhAAAAAAAAAAD__________wcHBwcHBwcHBwcHBwcHBwcCAIfk1rduTBXJsMLtx7LlsR1WQItV_TEWSd8EF39zjEaG7si2KAEsbwJL-3hCoKLIleyJ-KCFBldpk0neKPpUnQM";
+/// The text of that key's file, and of its public key.
+const KEYS: [&[u8]; 2] = [
+    b"\0\0\0\0evenkeel-issuer-key-1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n",
+    b"\0\0\0\0O2onvM62pC1io6jQKm8Nc2UyFXcd4kOmOsBIoYtZ2ik",
+];
+/// What a client writes first, what the relay does, and a greeting that a player begins with.
+const GREETINGS: [&[u8]; 3] = [
+    b"\x00EVK\x01\x02\0\0\0hi\0\0\0\0",
+    b"\x01EVK\x01\x06\0\x01\x05\x80\xda\xc4\x09\x02\0\0\0hi",
+    b"\x02\x01\x05\x80\xda\xc4\x09",
+];
+/// What of a certificate stands up to its dates, in the two forms that these have, and a hash.
+const CERTIFICATES: [&[u8]; 3] = [
+    b"\x30\x30\x30\x2e\xa0\x03\x02\x01\x02\x02\x01\x01\x30\0\x30\0\x30\x1e\
+      \x17\x0d260101000000Z\x17\x0d260114235959Z",
+    b"\x30\x2f\x30\x2d\x02\x01\x01\x30\0\x30\0\x30\x22\
+      \x18\x0f19700101000000Z\x18\x0f99991231235959Z",
+    b"00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF:00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF",
+];
+/// What a relay answers on its own machine, and whom it lets change something.
+const LOCAL: [&[u8]; 3] = [
+    b"\0\0HTTP/1.1 200 OK\r\n\r\n\
+      {\"sha256\":[\"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\"]}",
+    b"\x01\x00localhost:7878\nhttp://localhost:7878",
+    b"\x01\x01[::1]:7878",
+];
 
 /// Puts the seeds of a target into its corpus; what it found itself in earlier runs stays there.
 pub(super) fn write(root: &Path, target: &str) -> Result<()> {
     let corpus = root.join("fuzz/corpus").join(target);
     fs::create_dir_all(&corpus).with_context(|| format!("cannot make {}", corpus.display()))?;
-    if target != WIRE {
-        return Ok(());
-    }
-    let vectors =
-        fs::read_to_string(root.join("vectors/wire.json")).context("cannot read vectors/wire.json")?;
-    for (number, seed) in seeds(&vectors)?.iter().enumerate() {
+    let read =
+        |path: &str| fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"));
+    let owned = |seeds: &[&[u8]]| seeds.iter().map(|seed| seed.to_vec()).collect();
+    let seeds = match target {
+        "wire" => messages(&read("vectors/wire.json")?)?,
+        "config" => settings(&read("docs/relay.md")?),
+        "token" => owned(&[TOKEN, KEYS[0], KEYS[1]]),
+        "greeting" => owned(&GREETINGS),
+        "certificate" => owned(&CERTIFICATES),
+        "local" => owned(&LOCAL),
+        _ => Vec::new(),
+    };
+    for (number, seed) in seeds.iter().enumerate() {
         fs::write(corpus.join(format!("vector-{number:03}")), seed)?;
     }
     Ok(())
 }
 
+/// The settings that the document shows, without the words beside them: all of them, and each table.
+fn settings(document: &str) -> Vec<Vec<u8>> {
+    let shown = document.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let mut seeds = Vec::new();
+    for text in shown {
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim_end());
+        let lines: Vec<&str> = lines.filter(|line| !line.contains("\"...\"")).collect();
+        let text = lines.join("\n");
+        seeds.extend(text.split("\n\n").map(|table| table.as_bytes().to_vec()));
+        seeds.push(text.into_bytes());
+    }
+    seeds
+}
+
 /// The bytes of every message of the file, also of those that are refused.
-fn seeds(vectors: &str) -> Result<Vec<Vec<u8>>> {
+fn messages(vectors: &str) -> Result<Vec<Vec<u8>>> {
     let document: Value = serde_json::from_str(vectors).context("vectors/wire.json is not JSON")?;
     let lists = ["messages", "refused"].into_iter().filter_map(|key| document[key].as_array());
     let texts = lists.flatten().filter_map(|message| message["hex"].as_str());
@@ -45,14 +93,28 @@ mod tests {
     #[test]
     fn every_message_is_a_seed() {
         let file = r#"{"messages": [{"hex": "01ff"}], "refused": [{"hex": ""}, {"hex": "0a"}]}"#;
-        assert_eq!(seeds(file).expect("it is fine"), [vec![1, 255], vec![], vec![10]]);
+        assert_eq!(messages(file).expect("it is fine"), [vec![1, 255], vec![], vec![10]]);
     }
 
     #[test]
     fn what_is_not_hex_is_named() {
         for hex in ["0", "0g"] {
             let file = format!(r#"{{"messages": [{{"hex": "{hex}"}}]}}"#);
-            assert!(seeds(&file).expect_err("it is wrong").to_string().contains(hex));
+            assert!(messages(&file).expect_err("it is wrong").to_string().contains(hex));
         }
+    }
+
+    #[test]
+    fn settings_are_seeds_without_the_words_beside_them() {
+        let document = "# A relay\n```toml\na = 1   # one\nkey = \"...\"\n\n[b]   # two\nc = 3\n```\nmore\n";
+        let seeds = settings(document);
+        assert_eq!(seeds, [&b"a = 1"[..], b"[b]\nc = 3", b"a = 1\n\n[b]\nc = 3"]);
+    }
+
+    #[test]
+    fn the_documents_settings_are_short_enough_for_a_seed() {
+        let document = crate::workspace_root().join("docs/relay.md");
+        let seeds = settings(&fs::read_to_string(document).expect("it is there"));
+        assert!(seeds.len() > 1 && seeds.iter().all(|seed| seed.len() <= crate::fuzz::LEN_MAX));
     }
 }

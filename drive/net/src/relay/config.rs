@@ -157,8 +157,9 @@ impl Default for RoomConfig {
 }
 
 impl RoomConfig {
-    /// The machine's settings. Only for what passed [`RelayConfig::check`].
-    pub(super) fn machine(&self, seed: Seed) -> DrConfig {
+    /// The machine's settings. Only for what [`RelayConfig::parse`] has let through.
+    #[must_use]
+    pub fn machine(&self, seed: Seed) -> DrConfig {
         let span = |millis: f64| Span::from_secs_f64(millis / 1e3);
         DrConfig {
             policy: self.policy.parse().unwrap_or_default(),
@@ -299,12 +300,14 @@ impl RelayConfig {
         }
         let mut addresses = Vec::new();
         for address in &self.listen {
-            addresses.push(match address {
+            let loopback = match address {
                 SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
                 SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::LOCALHOST, port)),
-            });
+            };
+            if !addresses.contains(&loopback) {
+                addresses.push(loopback);
+            }
         }
-        addresses.dedup();
         addresses
     }
 
@@ -329,6 +332,13 @@ mod tests {
         assert_eq!((arena.speed_max, arena.budget, arena.tick_ms), (30.0, 3.0, 20.0));
         let other = config.room(&Name::new("other").expect("a name")).expect("rooms are open");
         assert_eq!((other.speed_max, other.budget), (30.0, 2.0));
+    }
+
+    #[test]
+    fn no_address_is_listened_on_twice() {
+        let config = read("listen = [\"10.0.0.1:1\", \"[::1]:1\", \"10.0.0.2:1\"]").expect("it is right");
+        let loopback = ["127.0.0.1:1", "[::1]:1"].map(|address| address.parse().expect("an address"));
+        assert_eq!(config.http_addresses(1), loopback);
     }
 
     #[test]

@@ -122,10 +122,16 @@ impl IssuerKey {
         file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(|source| refused(path, source))?;
         std::str::from_utf8(&bytes)
             .ok()
-            .and_then(|text| text.trim_end().strip_prefix(FILE_PREFIX))
-            .and_then(decoded)
-            .map(|secret| Self(SigningKey::from_bytes(&secret)))
+            .and_then(Self::parse)
             .ok_or_else(|| KeyFileError::NotAKey { path: path.to_path_buf() })
+    }
+
+    /// Reads a key file's text.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let secret = decoded(text.trim_end().strip_prefix(FILE_PREFIX)?)?;
+        Some(Self(SigningKey::from_bytes(&secret)))
     }
 }
 

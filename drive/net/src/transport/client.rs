@@ -17,7 +17,7 @@ use super::limits::Limits;
 use super::reason::{CloseCode, CloseReason, Closed};
 use super::request::TOKEN;
 use super::trust::{Seen, Trust};
-use super::{PREAMBLE, local, socket};
+use super::{PREAMBLE, local, socket, stream};
 use crate::certificate::CertificateHash;
 
 /// How long one address of a name is tried before the next is tried beside it.
@@ -201,16 +201,6 @@ async fn open(
 ) -> Result<(web_transport_quinn::SendStream, web_transport_quinn::RecvStream, Vec<u8>), String> {
     let (mut writer, mut reader) = session.open_bi().await.map_err(|error| error.to_string())?;
     writer.write_all(&PREAMBLE).await.map_err(|error| error.to_string())?;
-    let mut answer = [0; PREAMBLE.len()];
-    reader.read_exact(&mut answer).await.map_err(|error| error.to_string())?;
-    if answer != PREAMBLE {
-        return Err(
-            "the relay speaks another version of the reliable stream: update the older one".to_owned()
-        );
-    }
-    let mut len = [0; 2];
-    reader.read_exact(&mut len).await.map_err(|error| error.to_string())?;
-    let mut greeting = vec![0; usize::from(u16::from_le_bytes(len))];
-    reader.read_exact(&mut greeting).await.map_err(|error| error.to_string())?;
+    let greeting = stream::read_answer(&mut reader).await.map_err(|error| error.to_string())?;
     Ok((writer, reader, greeting))
 }

@@ -13,6 +13,7 @@ use web_transport_quinn::{RecvStream, SendStream, Session, SessionError, WebTran
 
 use super::outbox::{Outbox, RELIABLE_BYTES_MAX};
 use super::reason::{CloseCode, CloseReason, Closed};
+use super::stream::{StreamError, read_message};
 
 /// How long after the end of the reliable stream the reason may take to come.
 const REASON_TIMEOUT: Duration = Duration::from_secs(2);
@@ -228,21 +229,14 @@ impl ReliableReader {
     /// # Errors
     /// [`Closed`] once the connection is; a message that is too long closes it.
     pub async fn next(&mut self) -> Result<Vec<u8>, Closed> {
-        let mut len = [0; 4];
-        if self.stream.read_exact(&mut len).await.is_err() {
-            return Err(self.end().await);
+        match read_message(&mut self.stream).await {
+            Ok(message) => Ok(message),
+            Err(error @ StreamError::TooLong(_)) => {
+                self.connection.close(CloseReason::new(CloseCode::MessageTooLong, error.to_string()));
+                Err(self.connection.closed().await)
+            }
+            Err(_) => Err(self.end().await),
         }
-        let len = u32::from_le_bytes(len) as usize;
-        if len > RELIABLE_BYTES_MAX {
-            let words = format!("a message of {len} bytes came, {RELIABLE_BYTES_MAX} are allowed");
-            self.connection.close(CloseReason::new(CloseCode::MessageTooLong, words));
-            return Err(self.connection.closed().await);
-        }
-        let mut message = vec![0; len];
-        if self.stream.read_exact(&mut message).await.is_err() {
-            return Err(self.end().await);
-        }
-        Ok(message)
     }
 
     /// The stream is over. That is the first sign of a gentle end, whose reason is under way.

@@ -36,11 +36,16 @@ pub(super) async fn ask(url: &Url) -> Result<Vec<CertificateHash>, ConnectError>
     let nobody = || ConnectError::NobodyAnswers { address: address.clone() };
     let answer = timeout(ASK_MAX, get(&address, "/api/certificate")).await.map_err(|_| nobody())?;
     let answer = answer.map_err(|_| nobody())?;
-    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-    let Ok(Answer { sha256 }) = serde_json::from_str(body) else {
-        return Err(ConnectError::Broken(format!("what answers at http://{address} is not a relay")));
-    };
-    Ok(sha256.iter().filter_map(|hash| CertificateHash::parse(hash).ok()).collect())
+    published(&answer)
+        .ok_or_else(|| ConnectError::Broken(format!("what answers at http://{address} is not a relay")))
+}
+
+/// The hashes in an answer over HTTP; `None` if it is no relay's.
+#[must_use]
+pub fn published(answer: &str) -> Option<Vec<CertificateHash>> {
+    let (_, body) = answer.split_once("\r\n\r\n")?;
+    let Answer { sha256 } = serde_json::from_str(body).ok()?;
+    Some(sha256.iter().filter_map(|hash| CertificateHash::parse(hash).ok()).collect())
 }
 
 /// The smallest HTTP client: one request, and what comes until the other side closes.

@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use web_transport_quinn::SendStream;
 
+use super::stream::emit_message;
+
 /// The longest reliable message, in bytes.
 pub const RELIABLE_BYTES_MAX: usize = 64 * 1024;
 /// How many reliable messages may wait for one connection: as many as a machine may have for it. Whoever enters a room
@@ -97,8 +99,7 @@ impl Outbox {
         let mut frame = Vec::new();
         while let Some(message) = self.next().await {
             frame.clear();
-            frame.extend_from_slice(&(message.len() as u32).to_le_bytes());
-            frame.extend_from_slice(&message);
+            emit_message(&message, &mut frame);
             if stream.write_all(&frame).await.is_err() {
                 self.clear();
                 break;

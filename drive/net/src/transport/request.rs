@@ -10,7 +10,7 @@ use web_transport_quinn::{RecvStream, SendStream, Session};
 
 use super::connection::Connection;
 use super::reason::{CloseCode, CloseReason, Closed};
-use super::{GREETING_BYTES_MAX, PREAMBLE};
+use super::stream::{self, StreamError};
 
 /// How long a refused client may take to read why.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -112,14 +112,11 @@ impl Request {
 async fn open(session: &Session, greeting: &[u8]) -> Result<(SendStream, RecvStream), AcceptError> {
     let gone = |words: String| AcceptError::Gone(Closed::of(session).unwrap_or(Closed::Broken(words)));
     let (mut writer, mut reader) = session.accept_bi().await.map_err(|error| gone(error.to_string()))?;
-    let mut preamble = [0; PREAMBLE.len()];
-    reader.read_exact(&mut preamble).await.map_err(|error| gone(error.to_string()))?;
-    if preamble != PREAMBLE {
-        return Err(AcceptError::Version);
-    }
-    let greeting = &greeting[..greeting.len().min(GREETING_BYTES_MAX)];
-    let answer = [&PREAMBLE[..], &(greeting.len() as u16).to_le_bytes(), greeting].concat();
-    writer.write_all(&answer).await.map_err(|error| gone(error.to_string()))?;
+    stream::read_preamble(&mut reader).await.map_err(|error| match error {
+        StreamError::Version => AcceptError::Version,
+        error => gone(error.to_string()),
+    })?;
+    writer.write_all(&stream::answer(greeting)).await.map_err(|error| gone(error.to_string()))?;
     Ok((writer, reader))
 }
 

@@ -1,0 +1,70 @@
+//! The layout of the reliable stream, whatever carries it.
+
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use super::outbox::RELIABLE_BYTES_MAX;
+use super::{GREETING_BYTES_MAX, PREAMBLE};
+
+/// Why nothing more can be read from a stream.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    /// It ended, or broke.
+    #[error(transparent)]
+    Ended(#[from] io::Error),
+    /// The other side speaks another version of it.
+    #[error("the other side speaks another version of the reliable stream: update the older one")]
+    Version,
+    /// A message is too long.
+    #[error("a message of {0} bytes came, {RELIABLE_BYTES_MAX} are allowed")]
+    TooLong(usize),
+}
+
+/// Reads what the client writes first.
+///
+/// # Errors
+/// [`StreamError`] if it is something else.
+pub async fn read_preamble(reader: &mut (impl AsyncRead + Unpin)) -> Result<(), StreamError> {
+    let mut preamble = [0; PREAMBLE.len()];
+    reader.read_exact(&mut preamble).await?;
+    if preamble == PREAMBLE { Ok(()) } else { Err(StreamError::Version) }
+}
+
+/// Reads what the relay writes first: its greeting.
+///
+/// # Errors
+/// [`StreamError`] if it is something else.
+pub async fn read_answer(reader: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, StreamError> {
+    read_preamble(reader).await?;
+    let mut greeting = vec![0; usize::from(reader.read_u16_le().await?)];
+    reader.read_exact(&mut greeting).await?;
+    Ok(greeting)
+}
+
+/// What the relay writes first. A greeting that is too long is cut.
+#[must_use]
+pub fn answer(greeting: &[u8]) -> Vec<u8> {
+    let greeting = &greeting[..greeting.len().min(GREETING_BYTES_MAX)];
+    [&PREAMBLE[..], &(greeting.len() as u16).to_le_bytes(), greeting].concat()
+}
+
+/// Reads a message. Not to be cancelled: half a message would be lost.
+///
+/// # Errors
+/// [`StreamError`] if there is none.
+pub async fn read_message(reader: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, StreamError> {
+    let len = reader.read_u32_le().await? as usize;
+    if len > RELIABLE_BYTES_MAX {
+        return Err(StreamError::TooLong(len));
+    }
+    let mut message = vec![0; len];
+    reader.read_exact(&mut message).await?;
+    Ok(message)
+}
+
+/// Appends a message.
+pub fn emit_message(message: &[u8], bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&(message.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(message);
+}

@@ -1,0 +1,73 @@
+//! Any bytes are the beginning of a reliable stream or are not; what can be read of it is written again byte for byte,
+//! and a player lives with whatever its relay welcomes it with.
+
+#![no_main]
+
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use evenkeel_core::{Seed, ServerClock};
+use evenkeel_dr::{DrConfig, MotionKind, Threshold, Topology};
+use evenkeel_fuzz::feed::Feed;
+use evenkeel_fuzz::node::{AnyClock, Node};
+use evenkeel_fuzz::wire::check_wire;
+use evenkeel_fuzz::world::World;
+use evenkeel_net::client::player_config;
+use evenkeel_net::transport::{RELIABLE_BYTES_MAX, stream};
+use evenkeel_net::{RELAY, Welcome};
+use libfuzzer_sys::fuzz_target;
+
+/// Bytes in memory never have to be waited for.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("it waits for bytes that are there"),
+    }
+}
+
+/// All messages up to the end, as they would be written again.
+fn check_messages(bytes: &[u8]) {
+    let mut rest = bytes;
+    let mut again = Vec::new();
+    while let Ok(message) = now(stream::read_message(&mut rest)) {
+        assert!(message.len() <= RELIABLE_BYTES_MAX, "{} bytes", message.len());
+        stream::emit_message(&message, &mut again);
+    }
+    assert!(bytes.starts_with(&again), "they are written otherwise than they were read");
+}
+
+/// A relay of ours, and a player that was welcomed so.
+fn play(welcome: &Welcome, feed: &mut Feed<'_>) {
+    let relay = DrConfig { topology: Topology::Relay(RELAY), ..DrConfig::default() };
+    let player = player_config(welcome, Threshold::default(), MotionKind::Linear);
+    let player = DrConfig { seed: Seed::new(0), ..player };
+    let build = |node| match node {
+        0 => Node::relay(&relay, AnyClock::Server(ServerClock::default())),
+        _ => Node::peer(&player, AnyClock::follower(RELAY)),
+    };
+    World::new(2, feed, build).run(feed);
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((which, bytes)) = bytes.split_first() else { return };
+    let mut rest = bytes;
+    match which % 3 {
+        0 => {
+            if now(stream::read_preamble(&mut rest)).is_ok() {
+                check_messages(rest);
+            }
+        }
+        1 => {
+            let Ok(greeting) = now(stream::read_answer(&mut rest)) else { return };
+            let read = bytes.len() - rest.len();
+            assert_eq!(stream::answer(&greeting), bytes[..read], "it is written otherwise than it was read");
+            check_wire::<Welcome>(&greeting);
+            check_messages(rest);
+        }
+        _ => {
+            if let Some((welcome, len)) = check_wire::<Welcome>(bytes) {
+                play(&welcome, &mut Feed::new(&bytes[len..]));
+            }
+        }
+    }
+});
