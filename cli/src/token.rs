@@ -66,5 +66,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (room, name) = (name("room", &args.room)?, name("name", &args.name)?);
     let mut claims = Claims::issue(room, name, unix_seconds(), (args.hours * 3600.0).ceil() as u64);
     claims.seats = args.seats;
+    if claims.player(Some(&claims.seats.to_string())).is_err() {
+        let words =
+            format!("--name {}: with -{} behind it, for the seat, it is too long", claims.name, claims.seats);
+        return Err(Failure::mistake(words));
+    }
     output::print(&format!("{}\n", key.sign(&claims)))
 }

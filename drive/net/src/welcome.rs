@@ -1,9 +1,13 @@
 //! What a relay tells a player when it lets it in: the greeting of the reliable stream.
 
 use evenkeel_core::{Malformed, PeerId, Reader, Span, Varint, Wire};
+use evenkeel_dr::limits::PLAYERS_MAX;
 
 /// The relay, as its players know it.
 pub const RELAY: PeerId = PeerId(0);
+
+/// The longest tick of a room.
+pub const TICK_MAX: Span = Span::from_secs(1);
 
 const VERSION: u8 = 1;
 
@@ -30,6 +34,8 @@ impl Wire for Welcome {
         }
         let player = u32::try_from(reader.read::<Varint>()?.0).map_err(|_| Malformed::Field)?;
         let tick = i64::try_from(reader.read::<Varint>()?.0).map_err(|_| Malformed::Field)?;
-        Ok(Self { player: PeerId(player), tick: Span::from_nanos(tick) })
+        let (player, tick) = (PeerId(player), Span::from_nanos(tick));
+        let fits = player != RELAY && player.0 < PLAYERS_MAX && tick <= TICK_MAX;
+        if fits { Ok(Self { player, tick }) } else { Err(Malformed::Field) }
     }
 }

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::crank::Allowance;
 use crate::token::{IssuerId, Name};
+use crate::welcome::TICK_MAX;
 
 /// The port that a relay listens on if it is not told otherwise.
 pub const PORT: u16 = 7878;
@@ -195,7 +196,7 @@ impl RoomConfig {
             if fits { Ok(()) } else { Err((key, format!("{value} is not between {low} and {high}"))) }
         };
         let most = Limits::default();
-        range("tick_ms", self.tick_ms, 0.0, 1000.0)?;
+        range("tick_ms", self.tick_ms, 0.0, 1e3 * TICK_MAX.as_secs_f64())?;
         range("players_max", self.players_max as f64, 1.0, 1000.0)?;
         range("compensation_max_ms", self.compensation_max_ms, 0.0, 10_000.0)?;
         range("position_max", self.position_max, 0.0, most.position_max)?;

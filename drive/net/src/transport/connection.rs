@@ -231,7 +231,7 @@ impl ReliableReader {
     pub async fn next(&mut self) -> Result<Vec<u8>, Closed> {
         match read_message(&mut self.stream).await {
             Ok(message) => Ok(message),
-            Err(error @ StreamError::TooLong(_)) => {
+            Err(error @ StreamError::TooLong { .. }) => {
                 self.connection.close(CloseReason::new(CloseCode::MessageTooLong, error.to_string()));
                 Err(self.connection.closed().await)
             }

@@ -16,9 +16,14 @@ pub enum StreamError {
     /// The other side speaks another version of it.
     #[error("the other side speaks another version of the reliable stream: update the older one")]
     Version,
-    /// A message is too long.
-    #[error("a message of {0} bytes came, {RELIABLE_BYTES_MAX} are allowed")]
-    TooLong(usize),
+    /// A message, or the greeting, is too long.
+    #[error("a message of {bytes} bytes came, {bytes_max} are allowed")]
+    TooLong {
+        /// How long it is,
+        bytes: usize,
+        /// and may be.
+        bytes_max: usize,
+    },
 }
 
 /// Reads what the client writes first.
@@ -37,9 +42,8 @@ pub async fn read_preamble(reader: &mut (impl AsyncRead + Unpin)) -> Result<(), 
 /// [`StreamError`] if it is something else.
 pub async fn read_answer(reader: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, StreamError> {
     read_preamble(reader).await?;
-    let mut greeting = vec![0; usize::from(reader.read_u16_le().await?)];
-    reader.read_exact(&mut greeting).await?;
-    Ok(greeting)
+    let len = usize::from(reader.read_u16_le().await?);
+    read_body(reader, len, GREETING_BYTES_MAX).await
 }
 
 /// What the relay writes first. A greeting that is too long is cut.
@@ -55,12 +59,20 @@ pub fn answer(greeting: &[u8]) -> Vec<u8> {
 /// [`StreamError`] if there is none.
 pub async fn read_message(reader: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, StreamError> {
     let len = reader.read_u32_le().await? as usize;
-    if len > RELIABLE_BYTES_MAX {
-        return Err(StreamError::TooLong(len));
+    read_body(reader, len, RELIABLE_BYTES_MAX).await
+}
+
+async fn read_body(
+    reader: &mut (impl AsyncRead + Unpin),
+    bytes: usize,
+    bytes_max: usize,
+) -> Result<Vec<u8>, StreamError> {
+    if bytes > bytes_max {
+        return Err(StreamError::TooLong { bytes, bytes_max });
     }
-    let mut message = vec![0; len];
-    reader.read_exact(&mut message).await?;
-    Ok(message)
+    let mut body = vec![0; bytes];
+    reader.read_exact(&mut body).await?;
+    Ok(body)
 }
 
 /// Appends a message.

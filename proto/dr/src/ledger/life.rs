@@ -91,7 +91,8 @@ impl ErrorLedger {
         }
         let history = History::new(frame.seq, frame.vector, owner.is_none());
         let expires = threshold.expires(&frame.vector);
-        let track = Track { history, slots: Vec::new(), owner, threshold, expires, triggers: 1, trim_at: TRIM_MIN };
+        let track =
+            Track { history, slots: Vec::new(), owner, threshold, expires, triggers: 1, trim_at: TRIM_MIN };
         self.tracks.insert(life, track);
         true
     }
