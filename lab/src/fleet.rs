@@ -26,10 +26,12 @@ pub type Links = std::sync::Arc<dyn Fn(usize) -> Option<Emulation> + Send + Sync
 /// Who drives where.
 #[derive(Clone)]
 pub struct FleetConfig {
-    /// Where to and as whom; with several bots each takes a seat of the token, from the first on.
+    /// Where to and as whom; with several bots each takes a seat of the token.
     pub target: Target,
     /// How many.
     pub count: usize,
+    /// The seat of the first, if the token has several.
+    pub first_seat: u16,
     /// How they drive.
     pub driver: Driver,
     /// What their ways depend on.
@@ -55,6 +57,7 @@ impl FleetConfig {
         Self {
             target,
             count,
+            first_seat: 1,
             driver: Driver::Random,
             seed: Seed::new(1),
             threshold: Threshold::default(),
@@ -66,12 +69,16 @@ impl FleetConfig {
         }
     }
 
+    fn seat(&self, bot: usize) -> u16 {
+        self.first_seat + bot as u16
+    }
+
     fn bot(&self, index: usize, welcome: &Welcome) -> (BotMachine, BotConfig) {
         let config = BotConfig {
             dr: player_config(welcome, self.threshold, self.kind),
             entity: EntityId::of(welcome.player, 0),
             driver: self.driver,
-            seed: self.seed.child(index as u64),
+            seed: self.seed.child(u64::from(self.seat(index)) - 1),
             tick: self.tick,
         };
         (Bot::new(&config, FollowerClock::new(RELAY)), config)
@@ -148,8 +155,8 @@ impl Fleet {
         let (announce, status) = watch::channel(Status::Connecting(None));
         let (config, links) = (self.config.clone(), self.config.links.clone());
         let mut target = config.target.clone();
-        if config.count > 1 {
-            target.seat = Some(bot as u16 + 1);
+        if config.count > 1 || config.first_seat > 1 {
+            target.seat = Some(config.seat(bot));
         }
         let dial = Dial {
             target,
@@ -160,27 +167,13 @@ impl Fleet {
         Member { status, dialling: tokio::spawn(dial.run(self.crank.clone(), announce)) }
     }
 
-    /// Kills a bot: the relay hears nothing more of it, not even a goodbye.
-    pub fn kill(&mut self, bot: usize) {
-        if let Some(member) = self.members[bot].take() {
-            member.dialling.abort();
-            let _ = self.crank.abandon(NodeId(bot as u32));
-        }
-    }
-
-    /// Sends a bot in again, without waiting for it.
-    pub fn restart(&mut self, bot: usize) {
-        self.kill(bot);
-        self.members[bot] = Some(self.dial(bot));
-    }
-
-    /// How it stands with a bot; `None` if it was killed.
+    /// How it stands with a bot; `None` if it was not sent.
     #[must_use]
     pub fn status(&self, bot: usize) -> Option<Status> {
         Some(self.members[bot].as_ref()?.status.borrow().clone())
     }
 
-    /// How it stands with each bot; `None` for those that were killed.
+    /// How it stands with each bot; `None` for those that were not sent.
     #[must_use]
     pub fn statuses(&self) -> Vec<Option<Status>> {
         (0..self.members.len()).map(|bot| self.status(bot)).collect()

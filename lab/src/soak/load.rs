@@ -163,7 +163,7 @@ pub async fn run(bench: &Bench, load: Load, duration: Duration) -> Result<Verdic
     let mut squad = Squad::start(&relay, &load, 1).await?;
     squad.settle(Instant::now() + Duration::from_secs(30)).await;
     let gathered = gather(bench, &mut relay, &mut squad, duration).await;
-    squad.stop().await;
+    drop(squad);
     let mut verdict = judge(&gathered?, &load);
     verdict.stopped_early = bench.is_stopped();
     Ok(verdict)

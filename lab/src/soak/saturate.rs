@@ -71,7 +71,7 @@ async fn step(bench: &Bench, bots: usize, each: Duration) -> Result<Step, SoakEr
     let first = Sample::take(&relay, start).await?;
     bench.sleep_until(start + each).await;
     let last = Sample::take(&relay, start).await?;
-    squad.stop().await;
+    drop(squad);
     let seconds = (last.at - first.at).as_secs_f64().max(1e-3);
     let rate = |name: &str| last.metrics.since(&first.metrics, name) / seconds;
     let cpu = first.usage.zip(last.usage).map_or(f64::NAN, |(a, b)| (b.cpu - a.cpu).as_secs_f64());

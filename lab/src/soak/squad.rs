@@ -6,20 +6,85 @@ use std::time::{Duration, Instant};
 use evenkeel_core::{Draws, Seed, SessionClock};
 use evenkeel_dr::Threshold;
 use evenkeel_net::{NodeId, RELAY, Status};
+use tokio::runtime::Runtime;
 
 use super::SoakError;
 use super::child::RelayChild;
 use super::load::Load;
 use crate::fleet::{BotMachine, Fleet, FleetConfig};
 
-/// A bot that is not back after this is sent in again, and counts as never having come back.
+/// A bot that is not back after this counts as never having come back.
 const RETURN_MAX: Duration = Duration::from_secs(10);
+/// Whoever crashed stays away for up to this long: some come back before the relay has missed them, and some after.
+const AWAY_MAX: Duration = Duration::from_secs(7);
 const POLL: Duration = Duration::from_millis(10);
+/// The bots of a room crash in parts of it: of a large room a tenth, of a small one half.
+const LARGE: usize = 100;
 
-/// The bots of all rooms.
+/// The bots of all rooms, in groups of those who crash together.
 pub(super) struct Squad {
-    rooms: Vec<Fleet>,
+    groups: Vec<Group>,
     bots: usize,
+    /// Datagrams that reached bots that have crashed since.
+    datagrams_past: u64,
+}
+
+/// Bots of a room that live and die together.
+struct Group {
+    room: usize,
+    config: FleetConfig,
+    living: Option<Living>,
+}
+
+/// A runtime that goes without a word: whatever runs on it is gone as if the machine had been switched off.
+struct Machine(Option<Runtime>);
+
+impl Machine {
+    fn start() -> std::io::Result<Self> {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        runtime.worker_threads(1).enable_all().build().map(|runtime| Self(Some(runtime)))
+    }
+
+    async fn send(&self, config: FleetConfig) -> Result<Fleet, SoakError> {
+        let runtime = self.0.as_ref().expect("it is there until it is dropped");
+        let sent = runtime.spawn(Fleet::start(config, None, |_, _, _| {})).await;
+        Ok(sent.map_err(std::io::Error::other)??)
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(Runtime::shutdown_background);
+    }
+}
+
+/// Bots on a machine of their own, which is the first to go.
+struct Living {
+    _machine: Machine,
+    fleet: Fleet,
+}
+
+impl Living {
+    async fn start(config: FleetConfig) -> Result<Self, SoakError> {
+        let machine = Machine::start()?;
+        let fleet = machine.send(config).await?;
+        Ok(Self { _machine: machine, fleet })
+    }
+
+    /// A look at one of its bots, once it knows the time.
+    async fn seen(&self, bot: usize) -> Option<Vec<u32>> {
+        let look = |bot: &mut BotMachine, now| {
+            bot.peer().clock().session(now)?;
+            Some(bot.peer().copies(now).map(|(_, entity, _)| entity.0).collect())
+        };
+        self.fleet.crank().with(NodeId(bot as u32), look).await.ok().flatten()
+    }
+
+    /// Whether a bot is connected, knows the time, and sees so many others.
+    async fn is_back(&self, bot: usize, others: usize) -> bool {
+        let connected = matches!(self.fleet.status(bot), Some(Status::Connected(_)));
+        connected && self.seen(bot).await.is_some_and(|seen| seen.len() == others)
+    }
 }
 
 /// The name of a room.
@@ -67,46 +132,47 @@ impl Squad {
     pub(super) async fn start(relay: &RelayChild, load: &Load, seed: u64) -> Result<Self, SoakError> {
         let Load { rooms, bots, threshold, .. } = *load;
         let threshold = Threshold { distance: threshold, ..Threshold::default() };
-        let mut squad = Self { rooms: Vec::new(), bots };
+        let count = bots.div_ceil(if bots >= LARGE { 10 } else { 2 });
+        let mut squad = Self { groups: Vec::new(), bots, datagrams_past: 0 };
         for room in 0..rooms {
             let name = room_name(room);
             let target = relay.target(&name, relay.token(&name, "bot", bots as u16));
             let seed = Seed::new(seed).child(room as u64);
-            let config = FleetConfig { seed, threshold, relaxed: true, ..FleetConfig::new(target, bots) };
-            squad.rooms.push(Fleet::start(config, None, |_, _, _| {}).await?);
+            for first in (0..bots).step_by(count) {
+                let count = count.min(bots - first);
+                let config = FleetConfig {
+                    first_seat: first as u16 + 1,
+                    seed,
+                    threshold,
+                    relaxed: true,
+                    ..FleetConfig::new(target.clone(), count)
+                };
+                let living = Some(Living::start(config.clone()).await?);
+                squad.groups.push(Group { room, config, living });
+            }
         }
         Ok(squad)
     }
 
-    /// The bots' names for each other in a room, in the order of their seats.
-    fn players(&self, room: usize) -> Vec<Option<u32>> {
-        let number = |status: Option<Status>| match status {
-            Some(Status::Connected(welcome)) => Some(welcome.player.0),
-            _ => None,
-        };
-        self.rooms[room].statuses().into_iter().map(number).collect()
+    /// Every bot of a room that lives: its group, its number there, and its seat.
+    fn members(&self, room: usize) -> impl Iterator<Item = (&Living, usize, u16)> {
+        let groups = self.groups.iter().filter(move |group| group.room == room);
+        groups.filter_map(|group| group.living.as_ref().map(|living| (living, &group.config))).flat_map(
+            |(living, config)| {
+                (0..config.count).map(move |bot| (living, bot, config.first_seat + bot as u16))
+            },
+        )
     }
 
-    /// The players whose entities a bot sees, once it knows the time.
-    async fn seen(&self, room: usize, bot: usize) -> Option<Vec<u32>> {
-        let look = |bot: &mut BotMachine, now| {
-            bot.peer().clock().session(now)?;
-            Some(bot.peer().copies(now).map(|(_, entity, _)| entity.0).collect())
-        };
-        self.rooms[room].crank().with(NodeId(bot as u32), look).await.ok().flatten()
-    }
-
-    /// Whether a bot is connected, knows the time, and sees so many others.
-    async fn is_back(&self, room: usize, bot: usize) -> bool {
-        let connected = matches!(self.rooms[room].status(bot), Some(Status::Connected(_)));
-        connected && self.seen(room, bot).await.is_some_and(|seen| seen.len() == self.bots - 1)
+    fn rooms(&self) -> usize {
+        self.groups.last().map_or(0, |group| group.room + 1)
     }
 
     /// Waits until everybody sees everybody.
     pub(super) async fn settle(&self, by: Instant) -> bool {
-        for room in 0..self.rooms.len() {
-            for bot in 0..self.bots {
-                while !self.is_back(room, bot).await {
+        for room in 0..self.rooms() {
+            for (living, bot, _) in self.members(room) {
+                while !living.is_back(bot, self.bots - 1).await {
                     if Instant::now() > by {
                         return false;
                     }
@@ -117,40 +183,52 @@ impl Squad {
         true
     }
 
-    /// Kills a share of all bots, sends them in again, and waits until each sees all others of its room. Gives how long
-    /// that took for each, in seconds; those that were not back in time have taken for ever.
+    /// A group is no more.
+    fn kill(&mut self, group: usize) {
+        if let Some(living) = self.groups[group].living.take() {
+            self.datagrams_past += living.fleet.crank().counts().datagrams_in;
+        }
+    }
+
+    /// Kills a share of all bots, each time others, at most one group of a room; sends them in again after a while, and
+    /// waits until each sees all others of its room. Gives how long that took for each, in seconds; those that were not
+    /// back in time have taken for ever.
     pub(super) async fn churn(&mut self, share: f64, draws: &mut Draws) -> Vec<f64> {
-        let mut everybody: Vec<(usize, usize)> =
-            (0..self.rooms.len()).flat_map(|room| (0..self.bots).map(move |bot| (room, bot))).collect();
-        let count = ((everybody.len() as f64 * share).round() as usize).max(1);
-        let mut waiting = Vec::new();
-        for _ in 0..count.min(everybody.len()) {
-            let index = (draws.unit() * everybody.len() as f64) as usize;
-            waiting.push(everybody.swap_remove(index.min(everybody.len() - 1)));
+        let count = ((self.groups.len() as f64 * share).round() as usize).max(1);
+        let mut left: Vec<usize> = (0..self.groups.len()).collect();
+        let mut dead: Vec<(Duration, usize)> = Vec::new();
+        while dead.len() < count && !left.is_empty() {
+            let chosen = left[draws.below(left.len() as u64) as usize];
+            left.retain(|group| self.groups[*group].room != self.groups[chosen].room);
+            dead.push((AWAY_MAX.mul_f64(draws.unit()), chosen));
+            self.kill(chosen);
         }
+        dead.sort_unstable();
         let start = Instant::now();
-        for &(room, bot) in &waiting {
-            self.rooms[room].kill(bot);
-        }
-        for &(room, bot) in &waiting {
-            self.rooms[room].restart(bot);
-        }
         let mut took = Vec::new();
-        while !waiting.is_empty() && start.elapsed() < RETURN_MAX {
-            let mut still = Vec::new();
-            for (room, bot) in waiting {
-                if self.is_back(room, bot).await {
-                    took.push(start.elapsed().as_secs_f64());
-                } else {
-                    still.push((room, bot));
+        for (away, group) in dead {
+            tokio::time::sleep_until((start + away).into()).await;
+            took.extend(self.revive(group).await);
+        }
+        took
+    }
+
+    /// Sends a group in again. Gives how long each of its bots took to be back, in seconds.
+    async fn revive(&mut self, group: usize) -> Vec<f64> {
+        let (start, others) = (Instant::now(), self.bots - 1);
+        let Group { config, living, .. } = &mut self.groups[group];
+        while living.is_none() && start.elapsed() < RETURN_MAX {
+            *living = Living::start(config.clone()).await.ok();
+        }
+        let mut took = vec![f64::INFINITY; config.count];
+        let Some(living) = living else { return took };
+        while start.elapsed() < RETURN_MAX && took.iter().any(|took| took.is_infinite()) {
+            for (bot, took) in took.iter_mut().enumerate().filter(|(_, took)| took.is_infinite()) {
+                if living.is_back(bot, others).await {
+                    *took = start.elapsed().as_secs_f64();
                 }
             }
-            waiting = still;
             tokio::time::sleep(POLL).await;
-        }
-        for (room, bot) in waiting {
-            took.push(f64::INFINITY);
-            self.rooms[room].restart(bot);
         }
         took
     }
@@ -158,39 +236,39 @@ impl Squad {
     /// Looks whether everybody sees exactly the others, and whether every reliable message has arrived.
     pub(super) async fn look(&self, relay: &RelayChild) -> Result<Sighting, SoakError> {
         let mut sighting = Sighting::default();
-        for room in 0..self.rooms.len() {
-            let players = self.players(room);
-            let all: BTreeSet<u32> = players.iter().flatten().copied().collect();
+        for room in 0..self.rooms() {
+            let number = |(living, bot, _): (&Living, usize, u16)| match living.fleet.status(bot) {
+                Some(Status::Connected(welcome)) => Some(welcome.player.0),
+                _ => None,
+            };
+            let all: BTreeSet<u32> = self.members(room).filter_map(number).collect();
             let report = relay.report(&room_name(room)).await?;
             let counted: BTreeMap<&str, (u64, u64)> = report
                 .players
                 .iter()
                 .map(|player| (player.name.as_str(), (player.reliable_sent, player.reliable_received)))
                 .collect();
-            for (bot, player) in players.iter().enumerate() {
-                let seen = self.seen(room, bot).await.unwrap_or_default();
-                let here = self.rooms[room].crank().peer_counts(NodeId(bot as u32), RELAY).await;
+            for (living, bot, seat) in self.members(room) {
+                let seen = living.seen(bot).await.unwrap_or_default();
+                let here = living.fleet.crank().peer_counts(NodeId(bot as u32), RELAY).await;
                 let here = here.ok().flatten().map(|here| (here.reliable_in, here.reliable_out));
-                let there = counted.get(format!("bot-{}", bot + 1).as_str()).copied();
-                let sees = all.len() == self.bots && sees_others(*player, &all, &seen);
+                let there = counted.get(format!("bot-{seat}").as_str()).copied();
+                let own = number((living, bot, seat));
+                let sees = all.len() == self.bots && sees_others(own, &all, &seen);
                 sighting.note(sees, here, there);
             }
         }
+        // Whoever should be there and is not sees nobody.
+        let missing =
+            self.groups.iter().filter(|group| group.living.is_none()).map(|group| group.config.count);
+        (0..missing.sum()).for_each(|_| sighting.note(false, None, None));
         Ok(sighting)
     }
 
-    /// Datagrams that reached the bots, killed ones included.
+    /// Datagrams that reached the bots, crashed ones included.
     pub(super) fn datagrams_in(&self) -> u64 {
-        self.rooms.iter().map(|fleet| fleet.crank().counts().datagrams_in).sum()
-    }
-
-    /// They leave.
-    pub(super) async fn stop(self) {
-        let mut leaving = tokio::task::JoinSet::new();
-        for fleet in self.rooms {
-            leaving.spawn(fleet.stop());
-        }
-        let _ = tokio::time::timeout(Duration::from_secs(5), leaving.join_all()).await;
+        let living = self.groups.iter().filter_map(|group| group.living.as_ref());
+        self.datagrams_past + living.map(|living| living.fleet.crank().counts().datagrams_in).sum::<u64>()
     }
 }
 

@@ -4,6 +4,9 @@ use evenkeel_core::{PeerId, SessionTime, Vec3};
 
 use crate::vector::{DrVector, EntityId, MAGNITUDE_MAX, TURN_RATE_MAX};
 
+/// A vector may be beyond a limit by this part of it: whoever is at the limit is quantized to either side of it.
+const QUANTUM: f64 = 1.0 / 16_384.0;
+
 /// Players that a room can tell apart by their entities' names.
 pub const PLAYERS_MAX: u32 = 1024;
 
@@ -61,13 +64,52 @@ impl Limits {
     #[must_use]
     pub fn allow(&self, owner: PeerId, entity: EntityId, vector: &DrVector, now: SessionTime) -> bool {
         let state = &vector.state;
-        let slower = |v: Vec3, max: f64| v.length_squared() <= max * max;
+        let up_to = |max: f64| max * (1.0 + QUANTUM);
+        let slower = |v: Vec3, max: f64| v.length_squared() <= up_to(max) * up_to(max);
         (!self.own_names || entity.player() == owner)
-            && state.position.within(self.position_max)
+            && state.position.within(up_to(self.position_max))
             && slower(state.velocity, self.speed_max)
             && slower(state.acceleration, self.acceleration_max)
-            && state.turn_rate.abs() <= self.turn_rate_max
+            && state.turn_rate.abs() <= up_to(self.turn_rate_max)
             // An old vector may be within the limits and yet lead anywhere; an honest one may have left the field a little.
             && vector.project(now).within(2.0 * self.position_max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::Seed;
+
+    use super::*;
+    use crate::vector::{MotionKind, MotionState};
+
+    #[test]
+    fn whoever_is_at_the_limits_is_within_them_however_it_is_quantized() {
+        let limits = Limits {
+            position_max: 400.0,
+            speed_max: 25.0,
+            acceleration_max: 20.0,
+            turn_rate_max: 0.8,
+            ..Limits::default()
+        };
+        let mut draws = Seed::new(1).draws();
+        let now = SessionTime::from_nanos(0);
+        let allowed = |times: f64, angle: f64| {
+            let (sin, cos) = angle.sin_cos();
+            let around = |radius: f64| Vec3::xy(radius * cos, radius * sin);
+            let state = MotionState {
+                position: Vec3::xy(400.0 * times, 400.0 * times * cos),
+                velocity: around(25.0 * times),
+                acceleration: around(20.0 * times),
+                turn_rate: 0.8 * times,
+            };
+            let vector = DrVector { generated: now, state, kind: MotionKind::Linear }.quantized();
+            limits.allow(PeerId(1), EntityId(1), &vector, now)
+        };
+        for _ in 0..1_000 {
+            let angle = draws.uniform(-4.0, 4.0);
+            assert!(allowed(1.0, angle), "at {angle}");
+            assert!(!allowed(1.001, angle), "at {angle}");
+        }
     }
 }

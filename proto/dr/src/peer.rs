@@ -247,7 +247,13 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
     type Event = DrEvent;
 
     fn handle_command(&mut self, now: LocalTime, command: DrCommand) {
-        let Some(now) = self.session(now) else { return };
+        let Some(now) = self.session(now) else {
+            // Whoever comes to know the time introduces what it has, and what is over by then is not to come back.
+            if let DrCommand::End { entity } = command {
+                self.owner.end(entity);
+            }
+            return;
+        };
         match (command, &mut self.outward) {
             (DrCommand::Observe { entity, state }, _) => self.observed(entity, &state, now),
             (DrCommand::ObserveAll { states }, _) => {

@@ -7,7 +7,7 @@ use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Span, Vec3,
 };
 use evenkeel_dr::message::Header;
-use evenkeel_dr::{DrConfig, DrPeer, DrRelay, EntityId, MotionState};
+use evenkeel_dr::{DrCommand, DrConfig, DrPeer, DrRelay, EntityId, MotionState, Topology};
 
 /// A clock that shows nothing until it is fixed.
 #[derive(Clone, Default)]
@@ -47,6 +47,29 @@ fn a_peer_that_came_too_early_is_introduced_once_the_clock_is_fixed() {
     peer.observe(at(40), EntityId(1), state);
     assert_eq!(peer.poll_transmit(at(40), &mut bytes), Some((OTHER, Channel::Reliable)));
     assert!(peer.position(at(40), OTHER, EntityId(9)).is_some(), "what must not be lost has waited");
+}
+
+#[test]
+fn what_ends_while_there_is_no_time_does_not_come_back() {
+    let clock = Unfixed::default();
+    clock.0.set(true);
+    let relay = DrConfig { topology: Topology::Relay(OTHER), ..DrConfig::default() };
+    let mut peer = DrPeer::with_clock(&relay, clock.clone());
+    let mut bytes = Vec::new();
+    let mut introduced = |peer: &mut DrPeer<Unfixed>, millis: i64| {
+        let transmitted = core::iter::from_fn(|| peer.poll_transmit(at(millis), &mut bytes));
+        transmitted.filter(|(_, channel)| *channel == Channel::Reliable).count()
+    };
+    peer.handle_peer(at(0), JOINED);
+    peer.observe(at(10), EntityId(1), MotionState::default());
+    peer.observe(at(10), EntityId(2), MotionState::default());
+    assert_eq!(introduced(&mut peer, 10), 2);
+    peer.handle_peer(at(20), PeerChange::Left { peer: OTHER });
+    clock.0.set(false);
+    peer.handle_command(at(30), DrCommand::End { entity: EntityId(1) });
+    clock.0.set(true);
+    peer.handle_peer(at(40), JOINED);
+    assert_eq!(introduced(&mut peer, 40), 1, "only the one that is left");
 }
 
 /// Somebody else's entity is introduced.

@@ -22,6 +22,8 @@ const ARRIVALS_MAX: usize = 256;
 /// The most entities that one member may have.
 pub(super) const ENTITIES_MAX: usize = 256;
 const MICRO: Span = Span::from_nanos(1_000);
+/// How old the vectors of some entities are.
+const LAG: Span = Span::from_secs(25);
 
 /// What a member has heard from the relay.
 #[derive(Default)]
@@ -52,6 +54,9 @@ struct Puppet {
     seq: u32,
     generated: SessionTime,
     position: Vec3,
+    /// Its vectors are so old when they are sent: what they make certain of its path is older than what all others report.
+    lag: Span,
+    kind: MotionKind,
     /// The first and the last number of the life before this one.
     past: Option<(u32, u32)>,
 }
@@ -87,6 +92,8 @@ impl Forge {
             seq: 0,
             generated: stamp,
             position: Vec3::ZERO,
+            lag: if local % 4 == 0 { LAG } else { Span::ZERO },
+            kind: if local % 2 == 0 { MotionKind::Circular } else { MotionKind::Linear },
             past: None,
         };
         Self {
@@ -131,8 +138,9 @@ impl Forge {
         self.made.vectors += 1;
         let velocity = Vec3::xy(self.draws.uniform(-20.0, 20.0), self.draws.uniform(-20.0, 20.0));
         let puppet = &self.puppets[index];
-        let state = MotionState { position: puppet.position, velocity, ..MotionState::default() };
-        let vector = DrVector { generated: puppet.generated, state, kind: MotionKind::Linear };
+        let (position, turn_rate) = (puppet.position, if velocity.x > 0.0 { 0.7 } else { -0.7 });
+        let state = MotionState { position, velocity, turn_rate, ..MotionState::default() };
+        let vector = DrVector::generate(puppet.generated, &state, puppet.kind);
         let (first, seq) = (DrSeq(puppet.first), DrSeq(puppet.seq));
         VectorFrame { entity: puppet.entity, first, seq, sent: self.stamp, vector }
     }
@@ -142,7 +150,7 @@ impl Forge {
         let step = Vec3::xy(self.draws.uniform(-1.0, 1.0), self.draws.uniform(-1.0, 1.0));
         let puppet = &mut self.puppets[index];
         puppet.seq += 1 + skipped;
-        puppet.generated = self.stamp.max(puppet.generated + MICRO);
+        puppet.generated = (self.stamp - puppet.lag).max(puppet.generated + MICRO);
         puppet.position = puppet.position + step;
         self.frame(index)
     }
@@ -167,7 +175,7 @@ impl Forge {
     pub(super) fn introductions(&mut self) -> Vec<u8> {
         let mut bytes = self.header();
         for index in 0..self.puppets.len() {
-            self.puppets[index].generated = self.stamp;
+            self.puppets[index].generated = self.stamp - self.puppets[index].lag;
             let frame = self.frame(index);
             self.made.vectors -= 1;
             emit_introduce(&frame, &Threshold::default(), self.stamp, &mut bytes);

@@ -1,8 +1,9 @@
 //! The soak under attack: two honest players in a room, while strangers and members of the same room send nonsense,
 //! lies and floods.
 //!
-//! The honest players are 20 ms away, by emulated links, and every vector is sent to everybody at once, so their error is
-//! that of the delay, and what an attack costs them is seen as more of it. It is measured at both ends: where a player's
+//! The honest players are 20 ms away, by emulated links, and the budget is enough for everybody, so their error is that of
+//! the delay, and what an attack costs them is seen as more of it; while the policy looks at everybody's error at every
+//! trigger, as it does in games. It is measured at both ends: where a player's
 //! copy is shown, against where its owner exports it at that time.
 
 mod forge;
@@ -39,7 +40,8 @@ const ROOM: &str = "arena";
 /// The limits of speed and position are far above what the honest players need.
 const CONFIG: &str = "\
 [room]
-policy = \"base\"
+policy = \"deterministic-budget\"
+budget = 64.0
 tick_ms = 20.0
 players_max = 64
 position_max = 10000.0
@@ -209,7 +211,7 @@ pub async fn run(bench: &Bench, plan: Plan) -> Result<Outcome, SoakError> {
     let own = format!("{:.1} % of a core", 100.0 * own);
     verdict.figures.push(("what attackers and honest players used themselves".to_owned(), own));
     verdict.title = format!(
-        "{} datagrams and messages of attackers in {:.0} s, beside two honest players; policy base, tick 20 ms",
+        "{} datagrams and messages of attackers in {:.0} s, beside two honest players; policy deterministic-budget, tick 20 ms",
         attack.total(),
         samples.last().map_or(0.0, |sample| sample.at.as_secs_f64())
     );

@@ -24,15 +24,15 @@ pub const IN_FLIGHT_MAX: usize = 512;
 const AWAITED_MAX: Span = Span::from_secs(15);
 
 /// Reported arrivals that wait for the exported path to become known, per account; when full, the oldest settles as if
-/// it were.
-pub const ARRIVALS_MAX: usize = 256;
+/// it were. Every estimate walks along them, so an owner whose vectors are always late must not make them many.
+pub const ARRIVALS_MAX: usize = 32;
 
 /// Vectors for which the error at their generation is remembered, per account; without it the error since then is
 /// taken to be the estimated part.
 pub(super) const MARKS_MAX: usize = 256;
 
 /// Room for so many of them is kept.
-const MARKS_MIN: usize = 8;
+const MARKS_MIN: usize = 4;
 
 /// A DR vector on its way to a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -187,6 +187,9 @@ impl Account {
         {
             self.arrivals.pop_front();
             self.arrive(history, outlook, seq, at);
+        }
+        if self.arrivals.capacity() > 4 * self.arrivals.len().max(1) {
+            self.arrivals.shrink_to(2 * self.arrivals.len().max(2));
         }
         self.advance(history, horizon);
     }
