@@ -185,8 +185,9 @@ impl Account {
         while let Some(&(seq, at)) = self.arrivals.front()
             && (at <= horizon || self.arrivals.len() > ARRIVALS_MAX)
         {
-            self.arrivals.pop_front();
+            // It is still among them while the settled error moves on to it: its mark is kept.
             self.arrive(history, outlook, seq, at);
+            self.arrivals.pop_front();
         }
         if self.arrivals.capacity() > 4 * self.arrivals.len().max(1) {
             self.arrivals.shrink_to(2 * self.arrivals.len().max(2));
