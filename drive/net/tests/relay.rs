@@ -13,7 +13,7 @@ use evenkeel_core::{Reader, Vec3};
 use evenkeel_dr::{DrConfig, DrPeer, DrRelay, EntityId, MotionState};
 use evenkeel_net::relay::{RoomReport, StartError};
 use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
-use evenkeel_net::transport::{BindError, CloseCode, ConnectError, Limits, connect};
+use evenkeel_net::transport::{BindError, CloseCode, ConnectError, Connection, Limits, connect};
 use evenkeel_net::{Client, ClientConfig, ClientError, RELAY, RelayConfig, RelayServer, Status};
 use tokio::runtime::Runtime;
 
@@ -78,6 +78,18 @@ impl Relay {
 
     fn player(&self, room: &str, player: &str) -> Client {
         Client::connect(self.config(room, &self.token(room, player))).expect("it is let in")
+    }
+
+    /// A player that does as it likes with its connection.
+    fn connection(&self, room: &str, player: &str) -> Connection {
+        let target = self.config(room, &self.token(room, player)).target;
+        let connecting = connect(&target.url, Some(&target.token), &target.trust, Limits::default());
+        self.runtime.block_on(connecting).expect("it is let in")
+    }
+
+    /// The names of the players in a room.
+    fn names(&self, room: &str) -> Option<Vec<String>> {
+        Some(self.report(room)?.players.into_iter().map(|player| player.name).collect())
     }
 
     fn report(&self, room: &str) -> Option<RoomReport> {
@@ -217,6 +229,26 @@ fn the_same_player_again_replaces_itself_and_keeps_its_number() {
     assert_eq!(relay.report("arena").expect("there is one").players.len(), 1);
 }
 
+/// A player that closes with this code is gone, and nothing else has happened.
+fn is_gone_after_closing_with(code: CloseCode) {
+    let relay = Relay::start(|_| {}, None);
+    let _bob = relay.player("arena", "bob");
+    let ada = relay.connection("arena", "ada");
+    until("she is there", || relay.names("arena").expect("there is one") == ["bob", "ada"]);
+    ada.close(code);
+    until("she is gone, and the room is not", || relay.names("arena").expect("there is one") == ["bob"]);
+}
+
+#[test]
+fn a_player_that_calls_itself_replaced_is_gone() {
+    is_gone_after_closing_with(CloseCode::Replaced);
+}
+
+#[test]
+fn a_player_that_calls_the_relay_broken_does_not_end_the_room() {
+    is_gone_after_closing_with(CloseCode::Internal);
+}
+
 #[test]
 fn players_come_back_by_themselves_when_the_relay_does() {
     let kept = std::env::temp_dir().join(format!("evenkeel-relay-{}.pem", std::process::id()));
@@ -265,15 +297,9 @@ fn a_vector_beyond_the_rooms_limits_is_rejected_and_counted() {
 #[test]
 fn a_client_of_another_version_is_told_so() {
     let relay = Relay::start(|_| {}, None);
-    let config = relay.config("arena", &relay.token("arena", "ada"));
-    let closed = relay.runtime.block_on(async {
-        let target = config.target;
-        let limits = Limits::default();
-        let connection =
-            connect(&target.url, Some(&target.token), &target.trust, limits).await.expect("let in");
-        connection.send_datagram(vec![200, 1, 2, 3].into()).expect("it is sent");
-        connection.closed().await
-    });
+    let connection = relay.connection("arena", "ada");
+    connection.send_datagram(vec![200, 1, 2, 3].into()).expect("it is sent");
+    let closed = relay.runtime.block_on(connection.closed());
     assert_eq!(closed.code(), Some(CloseCode::VersionMismatch));
     assert!(closed.to_string().contains("a message of version 200 came"), "{closed}");
 }

@@ -318,9 +318,10 @@ fn start_crank(
         })
         .on_gone(move |node, peer, closed: &Closed| {
             let mut rooms = rooms.lock().unwrap_or_else(PoisonError::into_inner);
-            match closed.code() {
-                Some(CloseCode::Replaced) => {}
-                Some(CloseCode::Internal) => rooms.failed(node),
+            // Only what this side says counts: a player closes with whatever code it likes.
+            match closed {
+                Closed::ByUs(reason) if reason.code == CloseCode::Replaced => {}
+                Closed::ByUs(reason) if reason.code == CloseCode::Internal => rooms.failed(node),
                 _ => rooms.went(node, peer),
             }
         });
