@@ -229,6 +229,27 @@ fn the_same_player_again_replaces_itself_and_keeps_its_number() {
     assert_eq!(relay.report("arena").expect("there is one").players.len(), 1);
 }
 
+#[test]
+fn a_second_connection_without_a_stream_does_not_hide_the_first() {
+    let relay = Relay::start(|_| {}, None);
+    let ada = relay.player("arena", "ada");
+    let target = relay.config("arena", &relay.token("arena", "ada")).target;
+    let hash = relay.server().hashes()[0].as_bytes().to_vec();
+    relay.runtime.block_on(async {
+        let client = web_transport_quinn::ClientBuilder::new().with_server_certificate_hashes(vec![hash]);
+        let url: url::Url = format!("{}?token={}", target.url, target.token).parse().expect("a URL");
+        let session = client.expect("a client").connect(url).await.expect("it is let in");
+        session.close(0, b"");
+    });
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(500) {
+        assert_eq!(relay.names("arena").expect("there is one"), ["ada"]);
+        sleep(Duration::from_millis(10));
+    }
+    drop(ada);
+    until("she is gone", || relay.names("arena").expect("there is one").is_empty());
+}
+
 /// A player that closes with this code is gone, and nothing else has happened.
 fn is_gone_after_closing_with(code: CloseCode) {
     let relay = Relay::start(|_| {}, None);
