@@ -44,6 +44,14 @@ pub enum ConnectError {
         /// Where.
         address: String,
     },
+    /// Nobody tells the certificate of a relay on this machine.
+    #[error(
+        "nobody answers at {url}, where a relay on this machine tells the hash of its certificate: is it running? If its API is elsewhere, name the hash instead (--pin)"
+    )]
+    NobodyTells {
+        /// Where it was asked for.
+        url: String,
+    },
     /// Another certificate than the pinned ones.
     #[error(
         "the certificate does not match the pinned hash: the relay showed {seen}; take the hash from the relay's operator again"
