@@ -123,11 +123,8 @@ impl Shared {
     fn check(&self, request: &Request) -> Result<(Name, Name), CloseReason> {
         let refuse = |refused: TokenRefused| CloseReason::new(CloseCode::TokenRefused, refused.to_string());
         let token = request.token().unwrap_or_default();
-        let claims = self.issuer.verify(&token, unix_seconds()).map_err(refuse)?;
-        let path = request.path().trim_matches('/');
-        if !path.is_empty() && path != claims.room.as_str() {
-            return Err(refuse(TokenRefused::OtherRoom { room: claims.room }));
-        }
+        let room = Some(request.path().trim_matches('/')).filter(|room| !room.is_empty());
+        let claims = self.issuer.verify_for(room, &token, unix_seconds()).map_err(refuse)?;
         let name = claims.player(request.query("seat").as_deref()).map_err(refuse)?;
         Ok((claims.room, name))
     }
