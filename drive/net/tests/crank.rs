@@ -277,6 +277,17 @@ async fn however_connections_come_and_go_each_join_has_one_leave() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_is_attached_to_no_machine_is_gone_at_once() {
+    let mut relay = Relay::local();
+    let watched = Watched::start();
+    let (served, client) = soon(relay.pair()).await;
+    watched.crank.attach(RELAY, AT_RELAY, served).expect("running");
+    let gone = watched.gone.recv_timeout(Duration::from_secs(5)).expect("it is told");
+    assert_eq!(gone, (RELAY, AT_RELAY, Closed::ByUs(CloseCode::RoomClosed.into())));
+    assert_eq!(soon(client.closed()).await, Closed::ByPeer(CloseCode::RoomClosed.into()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crank_without_handles_stops_and_says_so() {
     let mut relay = Relay::local();
     let crank = Crank::new().start().expect("a thread");

@@ -287,13 +287,14 @@ fn the_same_player_again_replaces_itself_and_keeps_its_number() {
     );
     drop(first);
     sleep(Duration::from_millis(50));
-    assert_eq!(relay.report("arena").expect("there is one").players.len(), 1);
+    assert_eq!(relay.names("arena").expect("there is one"), ["ada"]);
 }
 
 #[test]
 fn a_second_connection_without_a_stream_does_not_hide_the_first() {
     let relay = Relay::start(|_| {}, None);
     let ada = relay.player("arena", "ada");
+    until("she is there", || relay.names("arena").expect("there is one") == ["ada"]);
     let target = relay.config("arena", &relay.token("arena", "ada")).target;
     let hash = relay.server().hashes()[0].as_bytes().to_vec();
     relay.runtime.block_on(async {
@@ -460,6 +461,20 @@ fn a_full_room_says_so_to_those_who_have_been_there_too() {
 }
 
 #[test]
+fn a_room_whose_machine_failed_while_it_was_empty_is_made_anew() {
+    let relay = Relay::start(|_| {}, None);
+    let ada = relay.player("arena", "ada");
+    until("she is there", || relay.names("arena").expect("there is one") == ["ada"]);
+    drop(ada);
+    until("she is gone", || relay.names("arena").expect("there is one").is_empty());
+    let failed = relay.server().crank().with(NodeId(0), |_, _| panic!("as if by a bug"));
+    assert!(relay.runtime.block_on(failed).is_err());
+    assert_eq!(relay.report("arena"), None);
+    let _bob = relay.player("arena", "bob");
+    until("he is in a new one", || relay.names("arena").is_some_and(|names| names == ["bob"]));
+}
+
+#[test]
 fn an_empty_room_makes_place_for_a_new_one() {
     let relay = Relay::start(|config| config.rooms_max = 2, None);
     let (ada, bob) = (relay.player("first", "ada"), relay.player("second", "bob"));
@@ -470,7 +485,7 @@ fn an_empty_room_makes_place_for_a_new_one() {
     drop(ada);
     until("the first is empty", || relay.report("first").is_some_and(|room| room.players.is_empty()));
     let cyd = relay.player("third", "cyd");
-    assert_eq!(relay.report("third").expect("there is one").players.len(), 1);
+    until("the third is there", || relay.names("third").is_some_and(|names| names == ["cyd"]));
     assert_eq!(relay.report("first"), None);
     assert_eq!(relay.report("second").expect("there is one").players.len(), 1);
     drop((bob, cyd));
