@@ -17,7 +17,9 @@ Examples:
   evenkeel bot --connect https://127.0.0.1:7878 --token \"$(evenkeel token --room arena --name bot)\"
   evenkeel bot --connect https://127.0.0.1:7878 --count 8 --token \"$(evenkeel token --room arena --name bot --seats 8)\"
 
-Exit status: 0 if it was stopped or its time is over, 1 if the relay is gone, 2 if the relay does not want it.";
+A relay that goes away is looked for again, for as long as it takes.
+Exit status: 0 if it was stopped or its time is over, 1 if no relay answers at first or every bot was sent away later,
+2 if the relay does not let it in.";
 
 /// Arguments of `evenkeel bot`.
 #[derive(clap::Args)]
@@ -52,7 +54,7 @@ pub(crate) struct Args {
     record: Option<PathBuf>,
 }
 
-/// Plays until it is told to stop, or the relay does not want it any more.
+/// Plays until it is told to stop, or the relay has sent all bots away.
 pub(crate) fn run(args: Args) -> Result<(), Failure> {
     let trust = match &args.pin {
         Some(pin) => {
@@ -83,34 +85,74 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
         let ended = tokio::select! {
             () = network::until_stopped() => Ok(()),
             () = time => Ok(()),
-            words = unwanted(&fleet) => Err(Failure::mistake(words)),
+            words = sent_away(&fleet) => Err(Failure::failed(words)),
         };
         fleet.stop().await;
         ended
     })
 }
 
-/// Comes back when no bot is wanted any more, and meanwhile tells what becomes of their connections.
-async fn unwanted(fleet: &Fleet) -> String {
+/// Comes back when the last bot has been sent away for good, and meanwhile tells what becomes of their connections.
+async fn sent_away(fleet: &Fleet) -> String {
     let mut told = String::new();
     loop {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let statuses = fleet.statuses();
-        let over = statuses.iter().flatten().filter_map(|status| match status {
-            Status::Over(words) => Some(words),
-            _ => None,
-        });
-        let words: Vec<_> = over.collect();
-        if words.len() == statuses.len() {
-            return words.first().map_or("no bot is left".to_owned(), |words| (*words).clone());
+        if let Some(words) = last_words(&statuses) {
+            return words;
         }
-        let trouble = statuses.iter().flatten().find_map(|status| match status {
-            Status::Connecting(Some(words)) | Status::Over(words) => Some(words.clone()),
-            _ => None,
-        });
-        if let Some(trouble) = trouble.filter(|trouble| *trouble != told) {
-            eprintln!("{trouble}; trying again");
+        if let Some(trouble) = trouble(&statuses).filter(|trouble| *trouble != told) {
+            eprintln!("{trouble}");
             told = trouble;
         }
+    }
+}
+
+/// Why it is over for the first of the bots, if it is over for all of them.
+fn last_words(statuses: &[Option<Status>]) -> Option<String> {
+    let over = statuses.iter().flatten().map_while(|status| match status {
+        Status::Over(words) => Some(words),
+        _ => None,
+    });
+    let words: Vec<_> = over.collect();
+    (words.len() == statuses.len())
+        .then(|| words.first().map_or("no bot is left".to_owned(), |w| (*w).clone()))
+}
+
+/// What to tell of bots that are not connected, while others are or may be again.
+fn trouble(statuses: &[Option<Status>]) -> Option<String> {
+    let trying = statuses.iter().flatten().find_map(|status| match status {
+        Status::Connecting(Some(words)) => Some(format!("{words}; trying again")),
+        _ => None,
+    });
+    let over = || {
+        statuses.iter().flatten().find_map(|status| match status {
+            Status::Over(words) => Some(format!("{words}; the other bots go on")),
+            _ => None,
+        })
+    };
+    trying.or_else(over)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_bots_that_try_again_are_said_to() {
+        let over = || Some(Status::Over("replaced".to_owned()));
+        let trying = || Some(Status::Connecting(Some("silent".to_owned())));
+        let coming = || Some(Status::Connecting(None));
+        assert_eq!(trouble(&[over(), coming()]).as_deref(), Some("replaced; the other bots go on"));
+        assert_eq!(trouble(&[over(), trying()]).as_deref(), Some("silent; trying again"));
+        assert_eq!(trouble(&[coming(), None]), None);
+    }
+
+    #[test]
+    fn it_is_over_once_it_is_for_every_bot() {
+        let over = |words: &str| Some(Status::Over(words.to_owned()));
+        assert_eq!(last_words(&[over("first"), over("second")]).as_deref(), Some("first"));
+        assert_eq!(last_words(&[over("first"), Some(Status::Connecting(None))]), None);
+        assert_eq!(last_words(&[Some(Status::Connecting(None)), over("second")]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! `evenkeel relay`: what a server operator runs.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use evenkeel_net::relay::StartError;
@@ -89,5 +89,5 @@ pub(crate) fn recording(path: &PathBuf) -> Result<Box<dyn Write + Send>, Failure
     let file = File::create_new(path).map_err(|error| {
         Failure::mistake(format!("--record {}: {error}; choose a name that is not taken", path.display()))
     })?;
-    Ok(Box::new(BufWriter::new(file)))
+    Ok(Box::new(file))
 }

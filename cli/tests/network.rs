@@ -175,7 +175,12 @@ fn a_relay_that_is_gone_is_named_and_its_end_is_told() {
     let nobody = free_port();
     let done = bot(&folder, &format!("https://127.0.0.1:{nobody}"), "token", &[]);
     assert_eq!(done.status, Some(1), "{}", done.stderr);
-    assert!(done.stderr.contains(&format!("nobody answers at 127.0.0.1:{nobody}")), "{}", done.stderr);
+    let asked = format!("nobody answers at http://127.0.0.1:{nobody}/api/certificate");
+    assert!(done.stderr.contains(&asked) && done.stderr.contains("--pin"), "{}", done.stderr);
+    let pin = "0".repeat(64);
+    let done = bot(&folder, &format!("https://127.0.0.1:{nobody}"), "token", &["--pin", &pin]);
+    assert_eq!(done.status, Some(1), "{}", done.stderr);
+    assert!(done.stderr.contains(&format!("nobody answers at 127.0.0.1:{nobody}:")), "{}", done.stderr);
 
     let relay = Relay::start(&folder, &[]);
     let token = token(&folder, &["--name", "ada"]);
@@ -189,6 +194,30 @@ fn a_relay_that_is_gone_is_named_and_its_end_is_told() {
     let output = child.wait_with_output().expect("it ends");
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(told.contains("the relay is shutting down; trying again"), "{told}");
+}
+
+#[test]
+fn bots_in_whose_names_others_play_end_and_say_so() {
+    let folder = Folder::new("sent-away");
+    let relay = Relay::start(&folder, &[]);
+    let token = token(&folder, &["--name", "ada", "--seats", "2"]);
+    let url = relay.url();
+    let arguments = ["bot", "--connect", &url, "--token", &token, "--seconds", "20", "--count", "2"];
+    let start = |arguments: &[&str]| {
+        let child = evenkeel(&folder, arguments).stderr(Stdio::piped()).spawn().expect("the binary starts");
+        sleep(Duration::from_millis(1500));
+        child
+    };
+    let first = start(&arguments);
+    let mut second = start(&arguments);
+    let output = first.wait_with_output().expect("they end");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("replaced by a newer connection"), "{told}");
+    assert!(!told.contains("trying again"), "{told}");
+    assert_eq!(relay.stop().0, Some(0));
+    second.kill().expect("it runs");
+    let _ = second.wait();
 }
 
 #[test]

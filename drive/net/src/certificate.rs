@@ -150,25 +150,22 @@ impl Certificate {
         let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(unusable)?;
         let certificate = params.self_signed(&key).map_err(unusable)?;
         let der = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let pem = pem("CERTIFICATE", certificate.der()) + &pem("PRIVATE KEY", &key.serialize_der());
+        let pem = own_pem(certificate.der(), &key.serialize_der());
         Self::from_der(vec![certificate.der().clone()], der)
             .map(|made| Self { pem: Some(pem.into()), ..made })
             .map_err(|error| CertificateError::Unusable(error.to_string()))
     }
 
-    /// Writes a certificate of our own and its key into one file that only its owner can read.
-    ///
-    /// # Errors
-    /// What the disk says.
-    pub fn save(&self, path: &Path) -> std::io::Result<()> {
-        let Some(pem) = &self.pem else { return Ok(()) };
-        let fresh = path.with_extension("pem.new");
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        std::io::Write::write_all(&mut options.open(&fresh)?, pem.as_bytes())?;
-        std::fs::rename(&fresh, path)
+    /// The certificates of our own in a text in PEM form, each with its key behind it; none where it holds something else.
+    fn own(text: &[u8]) -> Vec<Self> {
+        let certificates = CertificateDer::pem_slice_iter(text).filter_map(Result::ok);
+        let keys = PrivatePkcs8KeyDer::pem_slice_iter(text).filter_map(Result::ok);
+        let own = |(certificate, key): (CertificateDer<'static>, PrivatePkcs8KeyDer<'static>)| {
+            let pem = own_pem(&certificate, key.secret_pkcs8_der());
+            let read = Self::from_der(vec![certificate], PrivateKeyDer::Pkcs8(key)).ok()?;
+            Some(Self { pem: Some(pem.into()), ..read })
+        };
+        certificates.zip(keys).filter_map(own).collect()
     }
 
     /// Reads a chain and its key from PEM files.
@@ -229,6 +226,11 @@ impl fmt::Debug for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Certificate({}, {:?})", self.hash, self.validity)
     }
+}
+
+/// A certificate and its key, as one file keeps them.
+fn own_pem(certificate: &[u8], key: &[u8]) -> String {
+    pem("CERTIFICATE", certificate) + &pem("PRIVATE KEY", key)
 }
 
 /// Bytes in armour.

@@ -44,8 +44,10 @@ pub type PlayerMachine = DrPeer<FollowerClock>;
 
 /// Events that wait for the game; when there are more, the newest are dropped.
 const EVENTS_MAX: usize = 8192;
-/// How long leaving may take.
+/// How long leaving may take,
 const GOODBYE_MAX: Duration = Duration::from_millis(400);
+/// and how long the end of the recording behind it.
+const STOP_MAX: Duration = Duration::from_secs(2);
 const NODE: NodeId = NodeId(0);
 /// What a recording of a player says that it is.
 pub const RECORDED: &[u8] = b"player";
@@ -121,6 +123,8 @@ pub struct Other {
 pub struct Client {
     crank: CrankHandle<PlayerMachine>,
     status: watch::Receiver<Status>,
+    /// Whom its machine plays, connected or not.
+    known: watch::Receiver<Option<PeerId>>,
     events: mpsc::Receiver<(LocalTime, DrEvent)>,
     dialling: Option<JoinHandle<Result<(), ConnectError>>>,
     /// What drives the sockets; last, so that it outlives what uses it.
@@ -149,7 +153,9 @@ impl Client {
         }
         let crank = crank.start()?;
         let (announce, mut status) = watch::channel(Status::Connecting(None));
+        let (know, known) = watch::channel(None);
         let build = move |welcome: &Welcome| {
+            know.send_replace(Some(welcome.player));
             let config = player_config(welcome, threshold, kind);
             (DrPeer::with_clock(&config, FollowerClock::new(RELAY)), config)
         };
@@ -161,7 +167,7 @@ impl Client {
             let failed = runtime.block_on(dialling).ok().and_then(Result::err);
             return Err(failed.unwrap_or(ConnectError::Broken(words)).into());
         }
-        Ok(Self { crank, status, events, dialling: Some(dialling), runtime })
+        Ok(Self { crank, status, known, events, dialling: Some(dialling), runtime })
     }
 
     /// How it stands with the connection.
@@ -187,9 +193,10 @@ impl Client {
         let _ = self.crank.command(NODE, DrCommand::ObserveAll { states });
     }
 
-    /// One of this player's entities is no more.
+    /// One of this player's entities is no more. Without a connection the others hear of it when there is one again.
     pub fn end(&mut self, entity: u32) {
-        if let Some(player) = self.player() {
+        let known = *self.known.borrow();
+        if let Some(player) = known {
             let _ = self.crank.command(NODE, DrCommand::End { entity: EntityId::of(player, entity) });
         }
     }
@@ -224,13 +231,14 @@ impl Client {
 }
 
 impl Drop for Client {
-    /// Says goodbye, if that does not take long.
+    /// Says goodbye and ends the recording, if that does not take long.
     fn drop(&mut self) {
         // Nobody listens to the old one any more, so that the dialling ends.
         self.status = watch::channel(Status::Over("left".to_owned())).1;
         if let Some(dialling) = self.dialling.take() {
             self.runtime.block_on(async {
                 let _ = tokio::time::timeout(GOODBYE_MAX, dialling).await;
+                let _ = tokio::time::timeout(STOP_MAX, self.crank.stop(Duration::ZERO)).await;
                 tokio::time::sleep(GOODBYE_MAX / 20).await;
             });
         }

@@ -58,7 +58,7 @@ pub enum CrankError {
 }
 
 type OnEvent<E> = Box<dyn FnMut(NodeId, LocalTime, <E as Endpoint>::Event) + Send>;
-type OnGone = Box<dyn FnMut(NodeId, PeerId, &Closed) + Send>;
+type OnGone = Box<dyn FnMut(NodeId, PeerId, &Closed, &Arc<PeerCounters>) + Send>;
 
 /// Whom the crank tells. Called on its thread: be quick.
 pub(crate) struct Sinks<E: Endpoint> {
@@ -110,7 +110,7 @@ where
     /// A crank that tells nobody and records nothing.
     #[must_use]
     pub fn new() -> Self {
-        let sinks = Sinks { on_event: Box::new(|_, _, _| {}), on_gone: Box::new(|_, _, _| {}) };
+        let sinks = Sinks { on_event: Box::new(|_, _, _| {}), on_gone: Box::new(|_, _, _, _| {}) };
         Self { sinks, tape: None, status: None, clock: LocalClock::start(), spins: true }
     }
 
@@ -121,9 +121,13 @@ where
         self
     }
 
-    /// Tells of peers that are gone, and why. Called on the crank's thread: be quick.
+    /// Tells of peers that are gone, and why, with the counts that [`attach`](CrankHandle::attach) returned: by them one
+    /// attachment of a peer is told from its next. Called on the crank's thread: be quick.
     #[must_use]
-    pub fn on_gone(mut self, sink: impl FnMut(NodeId, PeerId, &Closed) + Send + 'static) -> Self {
+    pub fn on_gone(
+        mut self,
+        sink: impl FnMut(NodeId, PeerId, &Closed, &Arc<PeerCounters>) + Send + 'static,
+    ) -> Self {
         self.sinks.on_gone = Box::new(sink);
         self
     }

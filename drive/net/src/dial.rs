@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use evenkeel_core::{Endpoint, Reader, Wire};
+use evenkeel_core::{Endpoint, Malformed, Reader, Wire};
 use tokio::sync::watch;
 
 use crate::crank::{Attachment, CrankHandle, NodeId};
@@ -120,9 +120,10 @@ impl<B, L> Dial<B, L> {
         let joint = if url.contains('?') { '&' } else { '?' };
         let url = seat.map_or(url.clone(), |seat| format!("{url}{joint}seat={seat}"));
         let connection = connect(&url, Some(token), trust, Limits::default()).await?;
-        let welcome: Welcome = Reader::new(connection.greeting())
-            .read()
-            .map_err(|error| ConnectError::Broken(format!("the relay's greeting cannot be read: {error}")))?;
+        let welcome: Welcome = Reader::new(connection.greeting()).read().map_err(|error| match error {
+            Malformed::Version(_) => ConnectError::OtherVersion,
+            error => ConnectError::Broken(format!("the relay's greeting cannot be read: {error}")),
+        })?;
         let over = |error: crate::CrankError| ConnectError::Broken(error.to_string());
         if *known != Some(welcome) {
             let (machine, config) = (self.build)(&welcome);
@@ -143,10 +144,10 @@ impl<B, L> Dial<B, L> {
     }
 }
 
-/// Whether the relay does not want this player any more; otherwise it is worth trying again.
+/// Whether the relay does not want this player any more, or this player the relay; otherwise it is worth trying again.
 fn is_final(closed: &Closed) -> bool {
     match closed {
-        Closed::ByUs(reason) => reason.code == CloseCode::Done,
+        Closed::ByUs(reason) => matches!(reason.code, CloseCode::Done | CloseCode::VersionMismatch),
         other => matches!(
             other.code(),
             Some(
@@ -163,7 +164,7 @@ fn is_final(closed: &Closed) -> bool {
 fn is_refused(error: &ConnectError) -> bool {
     match error {
         ConnectError::Refused(reason) => !matches!(reason.code, CloseCode::Full | CloseCode::ShuttingDown),
-        ConnectError::NotAUrl(_) => true,
+        ConnectError::NotAUrl(_) | ConnectError::OtherVersion => true,
         _ => false,
     }
 }

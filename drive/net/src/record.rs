@@ -5,7 +5,7 @@
 //! with an error that can be asked for, and the game goes on. Replay it with [`evenkeel_core::transcript::replay`], which
 //! builds one machine for each number: a machine that is added to a recorded crank needs a number that none had before.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, OnceLock};
@@ -131,8 +131,7 @@ impl Recording {
     }
 }
 
-fn append(writer: impl Write, chunks: &Receiver<Vec<u8>>, written: &AtomicU64) -> io::Result<()> {
-    let mut writer = BufWriter::new(writer);
+fn append(mut writer: impl Write, chunks: &Receiver<Vec<u8>>, written: &AtomicU64) -> io::Result<()> {
     for chunk in chunks {
         writer.write_all(&chunk)?;
         writer.flush()?;

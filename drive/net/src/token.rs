@@ -241,13 +241,13 @@ impl IssuerId {
         Ok(claims)
     }
 
-    /// As [`verify`](Self::verify), for one room.
+    /// As [`verify`](Self::verify), for the room that somebody asks for; with none, for the token's own.
     ///
     /// # Errors
     /// [`TokenRefused`] says why not.
-    pub fn verify_for(&self, room: &Name, token: &str, now: u64) -> Result<Claims, TokenRefused> {
+    pub fn verify_for(&self, room: Option<&str>, token: &str, now: u64) -> Result<Claims, TokenRefused> {
         let claims = self.verify(token, now)?;
-        if claims.room != *room {
+        if room.is_some_and(|room| room != claims.room.as_str()) {
             return Err(TokenRefused::OtherRoom { room: claims.room });
         }
         Ok(claims)

@@ -14,6 +14,7 @@
 
 mod client;
 mod connection;
+mod handshakes;
 mod limits;
 mod listener;
 mod local;

@@ -33,7 +33,7 @@ impl Watched {
         let (leaving, gone) = channel();
         let crank = Crank::new()
             .on_event(move |node, _, what| event.send((node, what)).unwrap_or_default())
-            .on_gone(move |node, peer, closed| {
+            .on_gone(move |node, peer, closed, _| {
                 leaving.send((node, peer, closed.clone())).unwrap_or_default();
             })
             .start()
@@ -274,6 +274,17 @@ async fn however_connections_come_and_go_each_join_has_one_leave() {
         joins += u32::from(is_joined);
     }
     assert_eq!((joins, here), (30, [false; 3]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_is_attached_to_no_machine_is_gone_at_once() {
+    let mut relay = Relay::local();
+    let watched = Watched::start();
+    let (served, client) = soon(relay.pair()).await;
+    watched.crank.attach(RELAY, AT_RELAY, served).expect("running");
+    let gone = watched.gone.recv_timeout(Duration::from_secs(5)).expect("it is told");
+    assert_eq!(gone, (RELAY, AT_RELAY, Closed::ByUs(CloseCode::RoomClosed.into())));
+    assert_eq!(soon(client.closed()).await, Closed::ByPeer(CloseCode::RoomClosed.into()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,13 +8,16 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use evenkeel_core::clock::{FollowerClock, ServerClock};
-use evenkeel_core::transcript::{Transcript, replay};
-use evenkeel_core::{Reader, Vec3};
-use evenkeel_dr::{DrConfig, DrPeer, DrRelay, EntityId, MotionState};
+use evenkeel_core::transcript::{Call, Record, Transcript, replay};
+use evenkeel_core::{PeerChange, PeerId, Reader, Span, Vec3, Wire};
+use evenkeel_dr::{DrCommand, DrConfig, DrPeer, DrRelay, EntityId, MotionState};
+use evenkeel_net::certificate::Certificate;
 use evenkeel_net::relay::{RoomReport, StartError};
 use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
-use evenkeel_net::transport::{BindError, CloseCode, ConnectError, Limits, connect};
-use evenkeel_net::{Client, ClientConfig, ClientError, RELAY, RelayConfig, RelayServer, Status};
+use evenkeel_net::transport::{BindError, CloseCode, ConnectError, Connection, Limits, Listener, connect};
+use evenkeel_net::{
+    Client, ClientConfig, ClientError, NodeId, RELAY, RelayConfig, RelayServer, Status, Welcome,
+};
 use tokio::runtime::Runtime;
 
 /// A relay with a runtime of its own, as a program has it.
@@ -78,6 +81,18 @@ impl Relay {
 
     fn player(&self, room: &str, player: &str) -> Client {
         Client::connect(self.config(room, &self.token(room, player))).expect("it is let in")
+    }
+
+    /// A player that does as it likes with its connection.
+    fn connection(&self, room: &str, player: &str) -> Connection {
+        let target = self.config(room, &self.token(room, player)).target;
+        let connecting = connect(&target.url, Some(&target.token), &target.trust, Limits::default());
+        self.runtime.block_on(connecting).expect("it is let in")
+    }
+
+    /// The names of the players in a room.
+    fn names(&self, room: &str) -> Option<Vec<String>> {
+        Some(self.report(room)?.players.into_iter().map(|player| player.name).collect())
     }
 
     fn report(&self, room: &str) -> Option<RoomReport> {
@@ -144,7 +159,10 @@ fn two_players_see_each_other_and_the_relay_keeps_the_books() {
 #[test]
 fn a_session_over_real_sockets_replays_to_the_byte() {
     let files: [Arc<Mutex<Vec<u8>>>; 2] = Default::default();
-    let tape = |index: usize| -> Box<dyn Write + Send> { Box::new(Tape(files[index].clone())) };
+    // The disk is slow: whoever does not wait for it misses the end.
+    let pause = Duration::from_millis(100);
+    let tape =
+        |index: usize| -> Box<dyn Write + Send> { Box::new(Tape { file: files[index].clone(), pause }) };
     let mut relay = Relay::start(|_| {}, Some(tape(0)));
     let mut config = relay.config("arena", &relay.token("arena", "ada"));
     config.record = Some(tape(1));
@@ -155,26 +173,81 @@ fn a_session_over_real_sockets_replays_to_the_byte() {
         !ada.others().is_empty() && !bob.others().is_empty()
     });
     play(&mut ada, &mut bob, 100);
+    ada.observe(&[(0, at(LAST))]);
+    drop(ada);
+    let hers = files[1].lock().expect("nobody panicked").clone();
+    drop(bob);
     relay.stop();
-    drop((ada, bob));
     let config = |bytes: &[u8]| Reader::new(bytes).read::<DrConfig>();
-    let recorded = files.map(|file| std::mem::take(&mut *file.lock().expect("nobody panicked")));
-    let open = |index: usize| Transcript::open(&recorded[index]).expect("it is a transcript");
+    let relays = files[0].lock().expect("nobody panicked").clone();
+    let open = |recorded| Transcript::open(recorded).expect("it is a transcript");
     let relayed =
-        replay(open(0), |_, bytes| Ok(DrRelay::with_clock(&config(bytes)?, ServerClock::default())));
+        replay(open(&relays), |_, bytes| Ok(DrRelay::with_clock(&config(bytes)?, ServerClock::default())));
     assert!(relayed.as_ref().is_ok_and(|done| done.calls > 100 && done.transmits > 100), "{relayed:?}");
-    let played = replay(open(1), |_, bytes| {
+    let played = replay(open(&hers), |_, bytes| {
         Ok(DrPeer::<FollowerClock>::with_clock(&config(bytes)?, FollowerClock::new(RELAY)))
     });
     assert!(played.as_ref().is_ok_and(|done| done.calls > 100 && done.transmits > 50), "{played:?}");
+    let calls = calls(&hers);
+    let is_last = |state: &MotionState| *state == at(LAST);
+    let last = calls.iter().position(
+        |call| matches!(call, Call::Command(DrCommand::ObserveAll { states }) if is_last(&states[0].1)),
+    );
+    let after = &calls[last.expect("the last thing that she said is recorded")..];
+    assert!(after.contains(&Call::Peer(PeerChange::Left { peer: RELAY })), "and so is her leaving");
 }
 
-/// Keeps what is recorded.
-struct Tape(Arc<Mutex<Vec<u8>>>);
+/// Somewhere else than before.
+const LAST: f64 = 1234.0;
+
+/// Every call of a recording.
+fn calls(recorded: &[u8]) -> Vec<Call<'_, DrCommand>> {
+    let mut transcript = Transcript::open(recorded).expect("it is a transcript");
+    let mut calls = Vec::new();
+    while let Some(record) = transcript.next_record().expect("it is whole") {
+        if let Record::Call { call, .. } = record {
+            calls.push(call);
+        }
+    }
+    calls
+}
+
+#[test]
+fn the_end_of_an_entity_is_told_to_the_machine_without_a_connection_too() {
+    let relay = Relay::start(|_| {}, None);
+    let file = Arc::default();
+    let mut config = relay.config("arena", &relay.token("arena", "ada"));
+    config.record = Some(Box::new(Tape { file: Arc::clone(&file), pause: Duration::ZERO }));
+    let mut ada = Client::connect(config).expect("she is let in");
+    let mut bob = relay.player("arena", "bob");
+    until("he sees both of hers", || {
+        ada.observe(&[(0, at(1.0)), (1, at(2.0))]);
+        bob.observe(&[(0, at(3.0))]);
+        bob.others().len() == 2
+    });
+    let number = ada.player().expect("she is in");
+    until("her connection is gone", || {
+        ada.crank().detach(NodeId(0), RELAY, CloseCode::TooSlow).expect("it runs");
+        sleep(Duration::from_millis(5));
+        ada.player().is_none()
+    });
+    ada.end(1);
+    drop(ada);
+    let recorded = file.lock().expect("nobody panicked");
+    let end = DrCommand::End { entity: EntityId::of(number, 1) };
+    assert!(calls(&recorded).contains(&Call::Command(end)));
+}
+
+/// Keeps what is recorded, after a pause.
+struct Tape {
+    file: Arc<Mutex<Vec<u8>>>,
+    pause: Duration,
+}
 
 impl Write for Tape {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("nobody panicked").extend_from_slice(bytes);
+        sleep(self.pause);
+        self.file.lock().expect("nobody panicked").extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -214,7 +287,49 @@ fn the_same_player_again_replaces_itself_and_keeps_its_number() {
     );
     drop(first);
     sleep(Duration::from_millis(50));
-    assert_eq!(relay.report("arena").expect("there is one").players.len(), 1);
+    assert_eq!(relay.names("arena").expect("there is one"), ["ada"]);
+}
+
+#[test]
+fn a_second_connection_without_a_stream_does_not_hide_the_first() {
+    let relay = Relay::start(|_| {}, None);
+    let ada = relay.player("arena", "ada");
+    until("she is there", || relay.names("arena").expect("there is one") == ["ada"]);
+    let target = relay.config("arena", &relay.token("arena", "ada")).target;
+    let hash = relay.server().hashes()[0].as_bytes().to_vec();
+    relay.runtime.block_on(async {
+        let client = web_transport_quinn::ClientBuilder::new().with_server_certificate_hashes(vec![hash]);
+        let url: url::Url = format!("{}?token={}", target.url, target.token).parse().expect("a URL");
+        let session = client.expect("a client").connect(url).await.expect("it is let in");
+        session.close(0, b"");
+    });
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(500) {
+        assert_eq!(relay.names("arena").expect("there is one"), ["ada"]);
+        sleep(Duration::from_millis(10));
+    }
+    drop(ada);
+    until("she is gone", || relay.names("arena").expect("there is one").is_empty());
+}
+
+/// A player that closes with this code is gone, and nothing else has happened.
+fn is_gone_after_closing_with(code: CloseCode) {
+    let relay = Relay::start(|_| {}, None);
+    let _bob = relay.player("arena", "bob");
+    let ada = relay.connection("arena", "ada");
+    until("she is there", || relay.names("arena").expect("there is one") == ["bob", "ada"]);
+    ada.close(code);
+    until("she is gone, and the room is not", || relay.names("arena").expect("there is one") == ["bob"]);
+}
+
+#[test]
+fn a_player_that_calls_itself_replaced_is_gone() {
+    is_gone_after_closing_with(CloseCode::Replaced);
+}
+
+#[test]
+fn a_player_that_calls_the_relay_broken_does_not_end_the_room() {
+    is_gone_after_closing_with(CloseCode::Internal);
 }
 
 #[test]
@@ -265,17 +380,68 @@ fn a_vector_beyond_the_rooms_limits_is_rejected_and_counted() {
 #[test]
 fn a_client_of_another_version_is_told_so() {
     let relay = Relay::start(|_| {}, None);
-    let config = relay.config("arena", &relay.token("arena", "ada"));
-    let closed = relay.runtime.block_on(async {
-        let target = config.target;
-        let limits = Limits::default();
-        let connection =
-            connect(&target.url, Some(&target.token), &target.trust, limits).await.expect("let in");
-        connection.send_datagram(vec![200, 1, 2, 3].into()).expect("it is sent");
-        connection.closed().await
-    });
+    let connection = relay.connection("arena", "ada");
+    connection.send_datagram(vec![200, 1, 2, 3].into()).expect("it is sent");
+    let closed = relay.runtime.block_on(connection.closed());
     assert_eq!(closed.code(), Some(CloseCode::VersionMismatch));
     assert!(closed.to_string().contains("a message of version 200 came"), "{closed}");
+}
+
+/// A relay of another version, which lets whoever comes in with these greetings, one after the other, and treats each
+/// connection like this.
+fn strange_relay(
+    runtime: &Runtime,
+    greetings: Vec<Vec<u8>>,
+    treat: impl Fn(&Connection) + Send + 'static,
+) -> ClientConfig {
+    let certificate = Certificate::self_signed(&[], unix_seconds()).expect("a certificate");
+    let _runtime = runtime.enter();
+    let address = (Ipv4Addr::LOCALHOST, 0).into();
+    let mut listener = Listener::bind(&[address], &certificate, Limits::default()).expect("bound");
+    let url = format!("https://{}", listener.local_addresses()[0]);
+    runtime.spawn(async move {
+        let mut connections = Vec::new();
+        for greeting in greetings {
+            let request = listener.accept().await.expect("somebody comes");
+            let connection = request.accept(&greeting).await.expect("it comes in");
+            treat(&connection);
+            connections.push(connection);
+        }
+        std::future::pending::<()>().await;
+    });
+    ClientConfig::pinned(&url, "token", &[certificate.hash()])
+}
+
+fn greeting() -> Vec<u8> {
+    let mut greeting = Vec::new();
+    Welcome { player: PeerId(1), tick: Span::from_millis(20) }.emit(&mut greeting);
+    greeting
+}
+
+#[test]
+fn a_relay_whose_messages_are_of_another_version_is_left_for_good() {
+    let runtime = Runtime::new().expect("a runtime");
+    let config = strange_relay(&runtime, vec![greeting(), greeting()], |connection| {
+        connection.send_reliable(vec![200, 1, 2, 3]).expect("it is sent");
+    });
+    let ada = Client::connect(config).expect("she is let in");
+    until(
+        "she gives up",
+        || matches!(ada.status(), Status::Over(words) if words.contains("of version 200 came")),
+    );
+}
+
+#[test]
+fn a_relay_that_comes_back_in_another_version_is_left_for_good() {
+    let runtime = Runtime::new().expect("a runtime");
+    let config = strange_relay(&runtime, vec![greeting(), vec![9, 9, 9]], |connection| {
+        connection.close(CloseCode::ShuttingDown);
+    });
+    let ada = Client::connect(config).expect("she is let in");
+    until(
+        "she gives up",
+        || matches!(ada.status(), Status::Over(words) if words.contains("speaks another version")),
+    );
 }
 
 #[test]
@@ -295,6 +461,20 @@ fn a_full_room_says_so_to_those_who_have_been_there_too() {
 }
 
 #[test]
+fn a_room_whose_machine_failed_while_it_was_empty_is_made_anew() {
+    let relay = Relay::start(|_| {}, None);
+    let ada = relay.player("arena", "ada");
+    until("she is there", || relay.names("arena").expect("there is one") == ["ada"]);
+    drop(ada);
+    until("she is gone", || relay.names("arena").expect("there is one").is_empty());
+    let failed = relay.server().crank().with(NodeId(0), |_, _| panic!("as if by a bug"));
+    assert!(relay.runtime.block_on(failed).is_err());
+    assert_eq!(relay.report("arena"), None);
+    let _bob = relay.player("arena", "bob");
+    until("he is in a new one", || relay.names("arena").is_some_and(|names| names == ["bob"]));
+}
+
+#[test]
 fn an_empty_room_makes_place_for_a_new_one() {
     let relay = Relay::start(|config| config.rooms_max = 2, None);
     let (ada, bob) = (relay.player("first", "ada"), relay.player("second", "bob"));
@@ -305,7 +485,7 @@ fn an_empty_room_makes_place_for_a_new_one() {
     drop(ada);
     until("the first is empty", || relay.report("first").is_some_and(|room| room.players.is_empty()));
     let cyd = relay.player("third", "cyd");
-    assert_eq!(relay.report("third").expect("there is one").players.len(), 1);
+    until("the third is there", || relay.names("third").is_some_and(|names| names == ["cyd"]));
     assert_eq!(relay.report("first"), None);
     assert_eq!(relay.report("second").expect("there is one").players.len(), 1);
     drop((bob, cyd));

@@ -140,6 +140,16 @@ async fn nobody_at_the_address_is_said_in_bounded_time() {
 }
 
 #[tokio::test]
+async fn a_relay_that_does_not_tell_its_hash_is_told_from_one_that_is_not_there() {
+    let relay = Relay::local();
+    let error = soon(connect(&relay.url(), None, &Trust::Local, relay.limits)).await.expect_err("no hash");
+    let asked = format!("http://{}/api/certificate", relay.listener.local_addresses()[0]);
+    assert_eq!(error, ConnectError::NobodyTells { url: asked.clone() });
+    let words = error.to_string();
+    assert!(words.contains(&asked) && words.contains("--pin") && !words.contains("UDP"), "{words}");
+}
+
+#[tokio::test]
 async fn both_sides_learn_why_a_connection_was_closed() {
     let mut relay = Relay::local();
     let (served, client) = soon(relay.pair()).await;

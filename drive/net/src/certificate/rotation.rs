@@ -3,7 +3,9 @@
 //! Clients learn the hashes some time before they connect (a page was loaded, a lobby was asked). So the next
 //! certificate's hash is published two days before it is served, and the former one's as long as it is valid.
 
-use std::path::PathBuf;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use super::{Certificate, CertificateError, CertificateHash};
 
@@ -19,7 +21,7 @@ pub struct Rotation {
     current: Certificate,
     next: Option<Certificate>,
     former: Option<Certificate>,
-    /// Where the current one is kept, so that whoever pinned it finds it again after a restart.
+    /// Where the current one and the next are kept, so that whoever pinned one of them finds it again after a restart.
     path: Option<PathBuf>,
 }
 
@@ -33,16 +35,19 @@ impl Rotation {
         Ok(Self { names, current, next: None, former: None, path: None })
     }
 
-    /// Goes on with the certificate that is kept in a file, if there is one that is still good for a while; else begins
-    /// with a fresh one, which is kept there. Without a disk to keep it on it goes on all the same.
+    /// Goes on with the certificates that are kept in a file, as if there had been no restart; if all of them are over, or
+    /// there are none, it begins with a fresh one, which is kept there. Without a disk to keep it on it goes on all the
+    /// same.
     ///
     /// # Errors
     /// [`CertificateError::Unusable`] if a name is none.
     pub fn resume(names: Vec<String>, path: PathBuf, now: u64) -> Result<Self, CertificateError> {
-        let kept = Certificate::from_pem_files(&path, &path, now).ok();
-        let kept = kept.filter(|kept| now + ANNOUNCED_BEFORE_SECONDS < kept.validity().not_after);
-        if let Some(current) = kept {
-            return Ok(Self { names, current, next: None, former: None, path: Some(path) });
+        let kept = fs::read(&path).map(|text| Certificate::own(&text)).unwrap_or_default();
+        let mut good = kept.into_iter().filter(|kept| now < kept.validity().not_after);
+        if let Some(current) = good.next() {
+            let mut resumed = Self { names, current, next: good.next(), former: None, path: Some(path) };
+            resumed.turn(now)?;
+            return Ok(resumed);
         }
         let fresh = Self { path: Some(path), ..Self::start(names, now)? };
         fresh.keep();
@@ -50,9 +55,10 @@ impl Rotation {
     }
 
     fn keep(&self) {
-        if let Some(path) = &self.path
-            && let Err(error) = self.current.save(path)
-        {
+        let Some(path) = &self.path else { return };
+        let kept = [Some(&self.current), self.next.as_ref()].into_iter().flatten();
+        let text: String = kept.filter_map(|kept| kept.pem.as_deref()).collect();
+        if let Err(error) = save(path, &text) {
             tracing::warn!("the certificate could not be kept in {}: {error}", path.display());
         }
     }
@@ -82,6 +88,7 @@ impl Rotation {
         let end = self.current.validity().not_after;
         if self.next.is_none() && now + ANNOUNCED_BEFORE_SECONDS >= end {
             self.next = Some(Certificate::self_signed(&self.names, now)?);
+            self.keep();
         }
         if self.former.as_ref().is_some_and(|former| former.validity().not_after <= now) {
             self.former = None;
@@ -95,4 +102,15 @@ impl Rotation {
         self.keep();
         Ok(true)
     }
+}
+
+/// Writes a file that only its owner can read, wholly or not at all.
+fn save(path: &Path, text: &str) -> io::Result<()> {
+    let fresh = path.with_extension("pem.new");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&fresh)?.write_all(text.as_bytes())?;
+    fs::rename(&fresh, path)
 }

@@ -62,6 +62,62 @@ fn a_hash_is_published_before_and_after_it_is_served() {
     assert!(!published.contains(&first));
 }
 
+/// A rotation that is kept in a fresh file, whose end takes the file along.
+struct Kept(PathBuf);
+
+impl Kept {
+    fn new(label: &str) -> Self {
+        let name = format!("evenkeel-kept-{label}-{}.pem", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    fn resume(&self, now: u64) -> Rotation {
+        Rotation::resume(Vec::new(), self.0.clone(), now).expect("made")
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn a_restart_goes_on_with_the_certificate_as_long_as_it_is_served() {
+    let kept = Kept::new("served");
+    let served = kept.resume(NOW).current().hash();
+    // The next is published four days before the end and served two days before it.
+    for day in [1, 8, 9, 10] {
+        let resumed = kept.resume(NOW + day * DAY);
+        assert_eq!(resumed.current().hash(), served, "day {day}");
+        assert_eq!(resumed.hashes().len(), 1 + usize::from(day > 8), "day {day}");
+    }
+    assert_ne!(kept.resume(NOW + 12 * DAY).current().hash(), served);
+}
+
+#[test]
+fn a_restart_keeps_the_hash_that_was_published_for_later() {
+    let kept = Kept::new("later");
+    let mut rotation = kept.resume(NOW);
+    rotation.turn(NOW + 10 * DAY).expect("made");
+    let published = rotation.hashes();
+    assert_eq!(published.len(), 2);
+    assert_eq!(kept.resume(NOW + 10 * DAY).hashes(), published);
+    // It is served in time, whether the relay ran then or not, and kept from then on.
+    for day in [12, 20] {
+        assert_eq!(kept.resume(NOW + day * DAY).current().hash(), published[1], "day {day}");
+    }
+    assert!(!kept.resume(NOW + 60 * DAY).hashes().contains(&published[1]));
+}
+
+#[test]
+fn a_file_that_holds_something_else_is_no_obstacle() {
+    let kept = Kept::new("else");
+    fs::write(&kept.0, "something else").expect("written");
+    let served = kept.resume(NOW).current().hash();
+    assert_eq!(kept.resume(NOW).current().hash(), served);
+}
+
 #[test]
 fn files_are_read_and_their_faults_named() {
     let (folder, chain, key) = pem_files("good", NOW + 90 * DAY);

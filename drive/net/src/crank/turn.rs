@@ -177,7 +177,7 @@ where
         let node = self.take_out(id)?;
         for (peer, attached) in &node.peers {
             attached.connection.close(reason.clone());
-            (self.desk.sinks.on_gone)(id, *peer, &Closed::ByUs(reason.clone()));
+            (self.desk.sinks.on_gone)(id, *peer, &Closed::ByUs(reason.clone()), &attached.counters);
         }
         Some(node.endpoint)
     }
@@ -202,7 +202,9 @@ where
     ) {
         let Attachment { connection, emulation, allowance } = attachment;
         if !self.nodes.contains_key(&id) {
-            return connection.close(CloseCode::RoomClosed);
+            connection.close(CloseCode::RoomClosed);
+            let closed = Closed::ByUs(CloseCode::RoomClosed.into());
+            return (self.desk.sinks.on_gone)(id, peer, &closed, &counters);
         }
         let Some(reader) = connection.take_reader() else {
             tracing::error!(node = id.0, peer = peer.0, "a connection was attached twice");
@@ -236,20 +238,21 @@ where
         };
         attached.connection.close(reason.clone());
         self.tell(id, self.desk.clock.now(), Told::Peer(PeerChange::Left { peer }));
-        (self.desk.sinks.on_gone)(id, peer, &Closed::ByUs(reason.clone()));
+        (self.desk.sinks.on_gone)(id, peer, &Closed::ByUs(reason.clone()), &attached.counters);
     }
 
     /// A connection ended. Nothing happens if that attachment is over already.
     fn leave(&mut self, route: Route, closed: &Closed) {
-        if attached(&mut self.nodes, route).is_none() {
+        let Some(counters) = attached(&mut self.nodes, route).map(|attached| attached.counters.clone())
+        else {
             return;
-        }
+        };
         if let Some(node) = self.nodes.get_mut(&route.node) {
             node.peers.remove(&route.peer);
         }
         let change = PeerChange::Left { peer: route.peer };
         self.tell(route.node, self.desk.clock.now(), Told::Peer(change));
-        (self.desk.sinks.on_gone)(route.node, route.peer, closed);
+        (self.desk.sinks.on_gone)(route.node, route.peer, closed, &counters);
     }
 
     /// Tells every machine that its peers left, and has their connections closed once what waits is sent.

@@ -15,13 +15,10 @@ use crate::crank::{NodeId, PeerCounters};
 use crate::token::Name;
 use crate::transport::{CloseCode, CloseReason};
 
-/// Tells one entry of a player from its next one.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Ticket(u64);
-
 /// A player that is there.
 #[derive(Debug)]
 pub(super) struct Present {
+    /// Also what tells this connection of the player from its next one.
     pub(super) counters: Arc<PeerCounters>,
     pub(super) since: Instant,
     /// Players are listed in the order of this.
@@ -33,10 +30,17 @@ pub(super) struct Present {
 struct Place {
     name: Name,
     present: Option<Present>,
-    /// Its last entry, if that has not come to an end: it is on its way in, or there.
-    entered: Option<Ticket>,
+    /// How many connections of it are on their way in. One of them may fail, and whichever is there already go, without
+    /// the others losing their place.
+    coming: usize,
     /// When it came or went last, by rank.
     touched: u64,
+}
+
+impl Place {
+    const fn is_taken(&self) -> bool {
+        self.present.is_some() || self.coming > 0
+    }
 }
 
 /// A room.
@@ -51,27 +55,26 @@ pub(super) struct Room {
 
 impl Room {
     fn is_empty(&self) -> bool {
-        self.places.values().all(|place| place.entered.is_none())
+        !self.places.values().any(Place::is_taken)
     }
 
     /// The player's number: the one it had, or the lowest that is free, or that of whoever has been gone longest.
-    fn place(&mut self, name: &Name, ticket: Ticket) -> Option<PeerId> {
+    fn place(&mut self, name: &Name, touched: u64) -> Option<PeerId> {
         let known = self.places.iter().find(|(_, place)| place.name == *name).map(|(peer, _)| *peer);
-        let taken = self.places.values().filter(|place| place.entered.is_some() && place.name != *name);
+        let taken = self.places.values().filter(|place| place.is_taken() && place.name != *name);
         if taken.count() >= self.players_max {
             return None;
         }
         let free = || (1..PLAYERS_MAX).map(PeerId).find(|peer| !self.places.contains_key(peer));
         let gone = || {
-            let gone = self.places.iter().filter(|(_, place)| place.entered.is_none());
+            let gone = self.places.iter().filter(|(_, place)| !place.is_taken());
             gone.min_by_key(|(_, place)| place.touched).map(|(peer, _)| *peer)
         };
         let peer = known.or_else(free).or_else(gone)?;
         match self.places.get_mut(&peer).filter(|place| place.name == *name) {
-            Some(place) => place.entered = Some(ticket),
+            Some(place) => place.coming += 1,
             None => {
-                let entered = Some(ticket);
-                let place = Place { name: name.clone(), present: None, entered, touched: ticket.0 };
+                let place = Place { name: name.clone(), present: None, coming: 1, touched };
                 self.places.insert(peer, place);
             }
         }
@@ -113,11 +116,11 @@ pub(super) struct Rooms {
     ranks: u64,
 }
 
-/// A player's way into its room.
+/// A player's way into its room, which ends in [`Rooms::came`] or [`Rooms::did_not_come`].
+#[derive(Debug)]
 pub(super) struct Entry {
     pub(super) node: NodeId,
     pub(super) peer: PeerId,
-    pub(super) ticket: Ticket,
     pub(super) config: DrConfig,
     /// Whether the room has just been made and is to be given a machine.
     pub(super) is_new: bool,
@@ -164,49 +167,52 @@ impl Rooms {
     pub(super) fn enter(&mut self, room: &Name, name: &Name) -> Result<Entry, CloseReason> {
         let is_new = !self.rooms.contains_key(room);
         let closed = if is_new { self.make(room)? } else { None };
-        let ticket = Ticket(self.rank());
+        let touched = self.rank();
         let entered = self.rooms.get_mut(room).expect("it was there a line ago");
-        let peer = entered.place(name, ticket).ok_or_else(|| {
+        let peer = entered.place(name, touched).ok_or_else(|| {
             CloseReason::new(CloseCode::Full, format!("the room {room} is full: try again later"))
         })?;
-        Ok(Entry { node: entered.node, peer, ticket, config: entered.config, is_new, closed })
+        Ok(Entry { node: entered.node, peer, config: entered.config, is_new, closed })
     }
 
-    fn entered(&mut self, entry: &Entry) -> Option<&mut Place> {
-        let room = self.rooms.values_mut().find(|room| room.node == entry.node)?;
-        room.places.get_mut(&entry.peer).filter(|place| place.entered == Some(entry.ticket))
+    fn place(&mut self, node: NodeId, peer: PeerId) -> Option<&mut Place> {
+        self.rooms.values_mut().find(|room| room.node == node)?.places.get_mut(&peer)
     }
 
-    /// A player has been attached, unless it has entered again meanwhile.
-    pub(super) fn came(&mut self, entry: &Entry, counters: Arc<PeerCounters>) {
+    /// A player is attached, with these counts. What it had before is replaced.
+    pub(super) fn came(&mut self, entry: Entry, counters: Arc<PeerCounters>) {
         let rank = self.rank();
-        if let Some(place) = self.entered(entry) {
+        if let Some(place) = self.place(entry.node, entry.peer) {
+            place.coming -= 1;
             // Who comes back while it is still there keeps its place in the order.
             let rank = place.present.as_ref().map_or(rank, |present| present.rank);
             place.present = Some(Present { counters, since: Instant::now(), rank });
         }
     }
 
-    /// A player did not get in after all, or went at once; unless it has entered again meanwhile.
-    pub(super) fn did_not_come(&mut self, entry: &Entry) {
+    /// A player did not get in after all.
+    pub(super) fn did_not_come(&mut self, entry: Entry) {
         let rank = self.rank();
-        if let Some(place) = self.entered(entry) {
-            (place.present, place.entered, place.touched) = (None, None, rank);
+        if let Some(place) = self.place(entry.node, entry.peer) {
+            place.coming -= 1;
+            place.touched = rank;
         }
     }
 
-    /// A player that was attached is gone, and was not replaced by its next connection.
-    pub(super) fn went(&mut self, node: NodeId, peer: PeerId) {
+    /// The attachment with these counts is over. Nothing happens if the player's next one has replaced it.
+    pub(super) fn went(&mut self, node: NodeId, peer: PeerId, counters: &Arc<PeerCounters>) {
         let rank = self.rank();
         let Some(room) = self.rooms.values_mut().find(|room| room.node == node) else { return };
         room.touched = rank;
-        // Whoever is on its way in again has a newer ticket, and is not there yet.
-        if let Some(place) = room.places.get_mut(&peer).filter(|place| place.present.is_some()) {
-            (place.present, place.entered, place.touched) = (None, None, rank);
+        let is_it = |place: &&mut Place| {
+            place.present.as_ref().is_some_and(|present| Arc::ptr_eq(&present.counters, counters))
+        };
+        if let Some(place) = room.places.get_mut(&peer).filter(is_it) {
+            (place.present, place.touched) = (None, rank);
         }
     }
 
-    /// The machine of a room failed: the next player makes the room anew.
+    /// There is no machine of a room any more: the next player makes the room anew.
     pub(super) fn failed(&mut self, node: NodeId) {
         self.rooms.retain(|_, room| room.node != node);
     }
@@ -335,3 +341,6 @@ fn mean_and_deviation(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let variance = values.map(|value| (value - mean) * (value - mean)).sum::<f64>() / count;
     (mean, variance.sqrt())
 }
+
+#[cfg(test)]
+mod tests;

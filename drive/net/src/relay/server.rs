@@ -23,7 +23,7 @@ use crate::crank::{Attachment, Crank, CrankError, CrankHandle, NodeId};
 use crate::record::{Recording, RecordingError};
 use crate::token::{IssuerId, IssuerKey, KeyFileError, Name, TokenRefused, unix_seconds};
 use crate::transport::{
-    BindError, CloseCode, CloseReason, Closed, Limits, Listener, ListenerHandle, Request,
+    BindError, CloseCode, CloseReason, Closed, Connection, Limits, Listener, ListenerHandle, Request,
 };
 use crate::welcome::Welcome;
 
@@ -123,11 +123,8 @@ impl Shared {
     fn check(&self, request: &Request) -> Result<(Name, Name), CloseReason> {
         let refuse = |refused: TokenRefused| CloseReason::new(CloseCode::TokenRefused, refused.to_string());
         let token = request.token().unwrap_or_default();
-        let claims = self.issuer.verify(&token, unix_seconds()).map_err(refuse)?;
-        let path = request.path().trim_matches('/');
-        if !path.is_empty() && path != claims.room.as_str() {
-            return Err(refuse(TokenRefused::OtherRoom { room: claims.room }));
-        }
+        let room = Some(request.path().trim_matches('/')).filter(|room| !room.is_empty());
+        let claims = self.issuer.verify_for(room, &token, unix_seconds()).map_err(refuse)?;
         let name = claims.player(request.query("seat").as_deref()).map_err(refuse)?;
         Ok((claims.room, name))
     }
@@ -148,17 +145,26 @@ impl Shared {
         let mut greeting = Vec::new();
         Welcome { player: entry.peer, tick: entry.config.tick }.emit(&mut greeting);
         let Ok(connection) = request.accept(&greeting).await else {
-            return self.rooms().did_not_come(&entry);
+            return self.rooms().did_not_come(entry);
         };
+        self.admitted.fetch_add(1, Ordering::Relaxed);
+        self.attach(entry, connection);
+    }
+
+    /// Hands a player's connection to its room's machine.
+    fn attach(&self, entry: Entry, connection: Connection) {
         let allowance = Some(self.config.allowance());
         let attachment = Attachment { connection: connection.clone(), emulation: None, allowance };
-        match self.crank.attach(entry.node, entry.peer, attachment) {
-            Ok(counters) => self.rooms().came(&entry, counters),
-            Err(_) => connection.close(CloseCode::Internal),
-        }
-        self.admitted.fetch_add(1, Ordering::Relaxed);
-        if connection.is_closed() {
-            self.rooms().did_not_come(&entry); // It went before it was noted that it came.
+        let (node, peer) = (entry.node, entry.peer);
+        // The books are held meanwhile, so that players come in them in the order in which the crank attaches them, and
+        // go only after they came.
+        let mut rooms = self.rooms();
+        match self.crank.attach(node, peer, attachment) {
+            Ok(counters) => rooms.came(entry, counters),
+            Err(_) => {
+                rooms.did_not_come(entry);
+                connection.close(CloseCode::Internal);
+            }
         }
     }
 
@@ -316,12 +322,16 @@ fn start_crank(
                 let _ = sender.send((node, peer));
             }
         })
-        .on_gone(move |node, peer, closed: &Closed| {
+        .on_gone(move |node, peer, closed: &Closed, counters| {
             let mut rooms = rooms.lock().unwrap_or_else(PoisonError::into_inner);
-            match closed.code() {
-                Some(CloseCode::Replaced) => {}
-                Some(CloseCode::Internal) => rooms.failed(node),
-                _ => rooms.went(node, peer),
+            // Only what this side says counts: a player closes with whatever code it likes.
+            match closed {
+                Closed::ByUs(reason)
+                    if matches!(reason.code, CloseCode::Internal | CloseCode::RoomClosed) =>
+                {
+                    rooms.failed(node);
+                }
+                _ => rooms.went(node, peer, counters),
             }
         });
     if let Some(writer) = record {

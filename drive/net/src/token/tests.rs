@@ -54,7 +54,9 @@ fn refusals_have_words() {
     let words = |refused: Result<Claims, TokenRefused>| refused.expect_err("refused").to_string();
     assert!(words(key.id().verify(&token, NOW + 900)).contains("expired 5 minutes ago"));
     assert!(words(IssuerKey::generate().id().verify(&token, NOW)).contains("another key"));
-    assert!(words(key.id().verify_for(&name("pit"), &token, NOW)).contains("for the room arena-1"));
+    assert!(words(key.id().verify_for(Some("pit"), &token, NOW)).contains("for the room arena-1"));
+    assert!(key.id().verify_for(Some("arena-1"), &token, NOW).is_ok());
+    assert!(key.id().verify_for(None, &token, NOW).is_ok());
     assert!(words(key.id().verify(&token, NOW - 3_600)).contains("in 60 minutes"));
     assert!(words(key.id().verify("hello", NOW)).contains("not a token"));
     assert!(words(key.id().verify(&"A".repeat(100_000), NOW)).contains("not a token"));

@@ -16,6 +16,7 @@ use super::connection::Connection;
 use super::limits::Limits;
 use super::reason::{CloseCode, CloseReason, Closed};
 use super::request::TOKEN;
+use super::stream::StreamError;
 use super::trust::{Seen, Trust};
 use super::{PREAMBLE, local, socket, stream};
 use crate::certificate::CertificateHash;
@@ -43,6 +44,14 @@ pub enum ConnectError {
         /// Where.
         address: String,
     },
+    /// Nobody tells the certificate of a relay on this machine.
+    #[error(
+        "nobody answers at {url}, where a relay on this machine tells the hash of its certificate: is it running? If its API is elsewhere, name the hash instead (--pin)"
+    )]
+    NobodyTells {
+        /// Where it was asked for.
+        url: String,
+    },
     /// Another certificate than the pinned ones.
     #[error(
         "the certificate does not match the pinned hash: the relay showed {seen}; take the hash from the relay's operator again"
@@ -57,6 +66,9 @@ pub enum ConnectError {
     /// The relay said no.
     #[error("the relay refused: {0}")]
     Refused(CloseReason),
+    /// The two sides do not understand each other.
+    #[error("the relay speaks another version: update the older side")]
+    OtherVersion,
     /// Something else.
     #[error("the connection could not be opened: {0}")]
     Broken(String),
@@ -158,10 +170,15 @@ impl Attempt {
         let session = Session::connect(connection, self.url.clone()).await.map_err(|error| broken(&error))?;
         match open(&session).await {
             Ok((writer, reader, greeting)) => Ok(Connection::new(session, writer, reader, greeting, None)),
-            Err(words) => match Closed::of(&session) {
+            Err(StreamError::Version) => {
+                let mismatch = CloseCode::VersionMismatch;
+                session.close(mismatch.number(), mismatch.words().as_bytes());
+                Err(ConnectError::OtherVersion)
+            }
+            Err(error) => match Closed::of(&session) {
                 Some(Closed::ByPeer(reason)) => Err(ConnectError::Refused(reason)),
                 Some(closed) => Err(ConnectError::Broken(closed.to_string())),
-                None => Err(ConnectError::Broken(words)),
+                None => Err(ConnectError::Broken(error.to_string())),
             },
         }
     }
@@ -198,9 +215,9 @@ impl Attempt {
 /// Opens the reliable stream and waits for the relay's answer on it, which comes only if the relay lets us in.
 async fn open(
     session: &Session,
-) -> Result<(web_transport_quinn::SendStream, web_transport_quinn::RecvStream, Vec<u8>), String> {
-    let (mut writer, mut reader) = session.open_bi().await.map_err(|error| error.to_string())?;
-    writer.write_all(&PREAMBLE).await.map_err(|error| error.to_string())?;
-    let greeting = stream::read_answer(&mut reader).await.map_err(|error| error.to_string())?;
+) -> Result<(web_transport_quinn::SendStream, web_transport_quinn::RecvStream, Vec<u8>), StreamError> {
+    let (mut writer, mut reader) = session.open_bi().await.map_err(io::Error::other)?;
+    writer.write_all(&PREAMBLE).await.map_err(io::Error::other)?;
+    let greeting = stream::read_answer(&mut reader).await?;
     Ok((writer, reader, greeting))
 }

@@ -27,6 +27,8 @@ pub struct Limits {
     /// How many clients may be in that state; others are turned away, and from half of it on have to prove their
     /// address first.
     pub handshakes_max: usize,
+    /// How many of them may come from one address (IPv6: from one /64), loopback excepted; with the same consequences.
+    pub handshakes_per_address_max: usize,
     /// How many connections there may be; others are refused with [`Full`](super::CloseCode::Full).
     pub connections_max: usize,
     /// A connection over which nothing came for so long is dead.
@@ -40,6 +42,7 @@ impl Default for Limits {
         Self {
             handshake_timeout: Duration::from_secs(5),
             handshakes_max: 256,
+            handshakes_per_address_max: 32,
             connections_max: 4_096,
             idle_timeout: Duration::from_secs(5),
             keep_alive: Duration::from_secs(1),

@@ -8,9 +8,10 @@ use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{Endpoint, EndpointConfig, Incoming, TokioRuntime, VarInt};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
+use super::handshakes::{Handshake, Handshakes};
 use super::limits::Limits;
 use super::reason::{CloseCode, CloseReason};
 use super::request::Request;
@@ -91,7 +92,7 @@ impl Listener {
         let (sender, requests) = mpsc::channel(limits.handshakes_max.max(1));
         let gate = Gate {
             limits,
-            handshakes: Arc::new(Semaphore::new(limits.handshakes_max)),
+            handshakes: Handshakes::new(limits),
             places: Arc::new(Semaphore::new(limits.connections_max)),
             requests: sender,
         };
@@ -231,7 +232,7 @@ fn server_config(certificate: &Certificate, limits: &Limits) -> Result<quinn::Se
 #[derive(Clone)]
 struct Gate {
     limits: Limits,
-    handshakes: Arc<Semaphore>,
+    handshakes: Handshakes,
     places: Arc<Semaphore>,
     requests: mpsc::Sender<Request>,
 }
@@ -244,19 +245,19 @@ impl Gate {
                 () = self.requests.closed() => None,
             };
             let Some(incoming) = incoming else { return endpoint.set_server_config(None) };
-            let is_busy = self.handshakes.available_permits() * 2 < self.limits.handshakes_max;
-            if is_busy && incoming.may_retry() {
+            let address = incoming.remote_address().ip();
+            if self.handshakes.is_busy(address) && incoming.may_retry() {
                 let _ = incoming.retry();
                 continue;
             }
-            match self.handshakes.clone().try_acquire_owned() {
-                Ok(permit) => drop(tokio::spawn(self.clone().admit(incoming, permit))),
-                Err(_) => incoming.refuse(),
+            match self.handshakes.begin(address) {
+                Some(handshake) => drop(tokio::spawn(self.clone().admit(incoming, handshake))),
+                None => incoming.refuse(),
             }
         }
     }
 
-    async fn admit(self, incoming: Incoming, handshake: OwnedSemaphorePermit) {
+    async fn admit(self, incoming: Incoming, handshake: Handshake) {
         let address = incoming.remote_address();
         let asked = async {
             let connection = incoming.await.map_err(|error| error.to_string())?;

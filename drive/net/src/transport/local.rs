@@ -13,6 +13,7 @@ use super::client::ConnectError;
 use crate::certificate::CertificateHash;
 
 const ASK_MAX: Duration = Duration::from_secs(2);
+const PATH: &str = "/api/certificate";
 const ANSWER_BYTES_MAX: u64 = 64 * 1_024;
 
 #[derive(Deserialize)]
@@ -33,8 +34,8 @@ pub(super) fn is_local(url: &Url) -> bool {
 /// The hashes that the relay at this URL publishes on loopback.
 pub(super) async fn ask(url: &Url) -> Result<Vec<CertificateHash>, ConnectError> {
     let address = format!("{}:{}", url.host_str().unwrap_or_default(), url.port().unwrap_or(443));
-    let nobody = || ConnectError::NobodyAnswers { address: address.clone() };
-    let answer = timeout(ASK_MAX, get(&address, "/api/certificate")).await.map_err(|_| nobody())?;
+    let nobody = || ConnectError::NobodyTells { url: format!("http://{address}{PATH}") };
+    let answer = timeout(ASK_MAX, get(&address, PATH)).await.map_err(|_| nobody())?;
     let answer = answer.map_err(|_| nobody())?;
     published(&answer)
         .ok_or_else(|| ConnectError::Broken(format!("what answers at http://{address} is not a relay")))

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use web_transport_quinn::{RecvStream, SendStream, Session};
 
 use super::connection::Connection;
+use super::handshakes::Handshake;
 use super::reason::{CloseCode, CloseReason, Closed};
 use super::stream::{self, StreamError};
 
@@ -36,7 +37,7 @@ pub struct Request {
     pub(super) inner: web_transport_quinn::Request,
     pub(super) timeout: Duration,
     /// It counts as half-open until it is answered.
-    pub(super) _handshake: OwnedSemaphorePermit,
+    pub(super) _handshake: Handshake,
     pub(super) place: Option<OwnedSemaphorePermit>,
 }
 
@@ -57,12 +58,6 @@ impl Request {
     #[must_use]
     pub fn token(&self) -> Option<String> {
         self.query(TOKEN)
-    }
-
-    /// The page that a browser comes from.
-    #[must_use]
-    pub fn origin(&self) -> Option<&str> {
-        self.inner.headers.get("origin").and_then(|value| value.to_str().ok())
     }
 
     /// Its address.

@@ -16,7 +16,8 @@ pub enum Trust {
     /// Certificates with one of these hashes, whoever signed them and whatever name they bear. What a relay without a
     /// domain is found by.
     Pinned(Vec<CertificateHash>),
-    /// A relay on this machine, by the hashes that it publishes there over HTTP; the system's belief for other relays.
+    /// A relay on this machine, by the hashes that it publishes there over HTTP, on the port where it also listens for
+    /// players; the system's belief for other relays.
     Local,
     /// What the system believes. The platform's verifier is used rather than a list that is built in, since an
     /// operator's own authority and a withdrawn one are known only to the system.
