@@ -275,7 +275,7 @@ fn a_client_of_another_version_is_told_so() {
         connection.closed().await
     });
     assert_eq!(closed.code(), Some(CloseCode::VersionMismatch));
-    assert!(closed.to_string().contains("a message of version 200 came"), "{closed}");
+    assert!(closed.to_string().contains("of version 200 came, and version 1 is spoken here"), "{closed}");
 }
 
 #[test]
