@@ -4,7 +4,9 @@
 #![no_main]
 
 use evenkeel_core::transcript::{Call, Record, Recorder, Transcript, replay};
-use evenkeel_dr::{DrCommand, DrConfig, DrPeer};
+use evenkeel_core::{FollowerClock, PeerId, Reader, ServerClock};
+use evenkeel_dr::{DrCommand, DrConfig, DrPeer, DrRelay};
+use evenkeel_games::{Bot, BotConfig};
 use libfuzzer_sys::fuzz_target;
 
 fn write(recorder: &mut Recorder, record: &Record<'_, DrCommand>) {
@@ -29,5 +31,16 @@ fuzz_target!(|bytes: &[u8]| {
     }
     assert!(bytes.starts_with(&recorder.take()), "it is written otherwise than it was read");
     let config = DrConfig::default();
-    let _ = replay(whole, |_, _| Ok(DrPeer::new(&config)));
+    let _ = replay(whole.clone(), |_, _| Ok(DrPeer::new(&config)));
+    // With the settings that it says, as each kind of machine.
+    let read = |bytes: &[u8]| Reader::new(bytes).read::<DrConfig>();
+    let follower = || FollowerClock::new(PeerId(0));
+    let _ =
+        replay(whole.clone(), |_, config| Ok(DrRelay::with_clock(&read(config)?, ServerClock::default())));
+    let _ = replay(whole.clone(), |_, config| {
+        Ok(DrPeer::<FollowerClock>::with_clock(&read(config)?, follower()))
+    });
+    let _ = replay(whole, |_, config| {
+        Ok(Bot::<FollowerClock>::new(&Reader::new(config).read::<BotConfig>()?, follower()))
+    });
 });

@@ -8,6 +8,7 @@
 pub mod clocks;
 pub mod feed;
 pub mod forge;
+pub mod motion;
 pub mod node;
 pub mod settings;
 pub mod wire;

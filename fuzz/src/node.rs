@@ -6,6 +6,7 @@ use evenkeel_core::{
     Rejected, ServerClock, SessionClock, SessionTime, Span, Synchronized,
 };
 use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, DrRelay, RelayCommand};
+use evenkeel_games::{Bot, BotConfig};
 
 /// Any clock.
 #[derive(Clone, Debug)]
@@ -87,19 +88,21 @@ impl SessionClock for AnyClock {
     }
 }
 
-/// A player's machine or a relay.
+/// A player's machine, a bot's or a relay.
 #[derive(Debug)]
 pub enum Node {
     /// A player's.
     Peer(Box<DrPeer<AnyClock>>),
+    /// A bot's.
+    Bot(Box<Bot<AnyClock>>),
     /// A relay.
     Relay(Box<DrRelay<AnyClock>>),
 }
 
-/// What an application says to either.
+/// What an application says to one of them.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// To a player's machine.
+    /// To a player's machine or a bot's.
     Peer(DrCommand),
     /// To a relay.
     Relay(RelayCommand),
@@ -109,6 +112,7 @@ macro_rules! each_node {
     ($self:expr, $node:ident => $call:expr) => {
         match $self {
             Node::Peer($node) => $call,
+            Node::Bot($node) => $call,
             Node::Relay($node) => $call,
         }
     };
@@ -121,6 +125,12 @@ impl Node {
         Self::Peer(Box::new(DrPeer::with_clock(config, clock)))
     }
 
+    /// A bot's machine.
+    #[must_use]
+    pub fn bot(config: &BotConfig, clock: AnyClock) -> Self {
+        Self::Bot(Box::new(Bot::new(config, clock)))
+    }
+
     /// A relay.
     #[must_use]
     pub fn relay(config: &DrConfig, clock: AnyClock) -> Self {
@@ -130,16 +140,22 @@ impl Node {
     /// The session's time as it knows it.
     #[must_use]
     pub fn session(&self, now: LocalTime) -> Option<SessionTime> {
-        each_node!(self, node => node.clock().session(now))
+        match self {
+            Self::Peer(peer) => peer.clock().session(now),
+            Self::Bot(bot) => bot.peer().clock().session(now),
+            Self::Relay(relay) => relay.clock().session(now),
+        }
     }
 
     /// The error that it has in its books for a receiver.
     #[must_use]
     pub fn accumulated(&self, receiver: PeerId, now: SessionTime) -> f64 {
-        match self {
-            Self::Peer(peer) => peer.ledger().map_or(0.0, |ledger| ledger.accumulated(receiver, now)),
-            Self::Relay(relay) => relay.ledger().accumulated(receiver, now),
-        }
+        let ledger = match self {
+            Self::Relay(relay) => return relay.ledger().accumulated(receiver, now),
+            Self::Peer(peer) => peer.ledger(),
+            Self::Bot(bot) => bot.peer().ledger(),
+        };
+        ledger.map_or(0.0, |ledger| ledger.accumulated(receiver, now))
     }
 }
 
@@ -150,6 +166,7 @@ impl Endpoint for Node {
     fn handle_command(&mut self, now: LocalTime, command: Command) {
         match (self, command) {
             (Self::Peer(peer), Command::Peer(command)) => peer.handle_command(now, command),
+            (Self::Bot(bot), Command::Peer(command)) => bot.handle_command(now, command),
             (Self::Relay(relay), Command::Relay(command)) => relay.handle_command(now, command),
             _ => unreachable!("commands are made for the node that gets them"),
         }

@@ -17,7 +17,16 @@ const STATES_MAX: usize = 4;
 pub fn config(topology: Topology, feed: &mut Feed<'_>) -> DrConfig {
     let ticks = [Span::ZERO, Span::from_millis(20), Span::from_secs(1)];
     let heartbeats = [None, Some(Span::from_millis(300)), Some(Span::from_secs(1))];
-    let tight = Limits { position_max: 50.0, speed_max: 30.0, own_names: true, ..Limits::default() };
+    let tight = Limits {
+        position_max: 50.0,
+        speed_max: 30.0,
+        vectors_per_second: 5.0,
+        births_per_second: 1.0,
+        own_names: true,
+        ..Limits::default()
+    };
+    // So few that every player soon has more.
+    let quotas = Limits { vectors_per_second: 0.5, births_per_second: 0.0, ..Limits::default() };
     DrConfig {
         topology,
         threshold: Threshold { distance: feed.pick(&[0.09, 0.0, 5.0]), time: feed.pick(&heartbeats) },
@@ -27,7 +36,7 @@ pub fn config(topology: Topology, feed: &mut Feed<'_>) -> DrConfig {
         budget: budget(feed),
         compensation: feed.pick(&[Some(Compensation::default()), None]),
         tick: feed.pick(&ticks),
-        limits: feed.pick(&[Limits::default(), tight]),
+        limits: feed.pick(&[Limits::default(), tight, quotas]),
         seed: Seed::new(u64::from(feed.byte())),
     }
 }

@@ -108,7 +108,7 @@ impl World {
 
     fn command(&mut self, node: usize, feed: &mut Feed<'_>) {
         let command = match self.nodes[node].pair[0] {
-            Node::Peer(_) => Command::Peer(command(feed)),
+            Node::Peer(_) | Node::Bot(_) => Command::Peer(command(feed)),
             Node::Relay(_) => Command::Relay(relay_command(feed)),
         };
         self.each(node, |machine, now| machine.handle_command(now, command.clone()));

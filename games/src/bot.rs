@@ -23,9 +23,12 @@ pub struct BotConfig {
     pub driver: Driver,
     /// What its way depends on.
     pub seed: Seed,
-    /// How often it looks at its tank.
+    /// How often it looks at its tank, from a millisecond to a minute.
     pub tick: Span,
 }
+
+/// Who was away for longer has stood meanwhile; so much of the way is driven at once at most.
+const PAUSE_MAX: Span = Span::from_secs(60);
 
 const DRIVERS: [Driver; 3] = [Driver::Random, Driver::Linear, Driver::Circular];
 
@@ -56,7 +59,7 @@ pub struct Bot<C> {
     entity: EntityId,
     mover: Mover,
     tick: Span,
-    /// Its first look at the tank, and its next.
+    /// When it would have begun if it had never been away, and its next look at the tank.
     looks: Option<(LocalTime, LocalTime)>,
     latest: LocalTime,
 }
@@ -70,7 +73,7 @@ impl<C: SessionClock> Bot<C> {
             peer: DrPeer::with_clock(dr, clock),
             entity: *entity,
             mover: Mover::tank(*driver, *seed),
-            tick: (*tick).max(Span::from_millis(1)),
+            tick: (*tick).clamp(Span::from_millis(1), PAUSE_MAX),
             looks: None,
             latest: LocalTime::MIN,
         }
@@ -92,9 +95,12 @@ impl<C: SessionClock> Bot<C> {
     fn look(&mut self, now: LocalTime) {
         self.latest = self.latest.max(now);
         let now = self.latest;
-        let (start, next) = *self.looks.get_or_insert((now, now));
+        let (mut start, next) = *self.looks.get_or_insert((now, now));
         if next > now {
             return;
+        }
+        if now - next > PAUSE_MAX {
+            start = now - (next - start);
         }
         let ticks = (now - start).as_nanos() / self.tick.as_nanos();
         self.looks = Some((start, start + self.tick.times(ticks + 1)));

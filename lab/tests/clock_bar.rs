@@ -1,4 +1,5 @@
-//! The bar that the session clock must clear, in the setting of its specification.
+//! The bar that the session clock must clear: at the 95th percentile it is off by at most 0.2 ms with 20 ms of jitter on
+//! one way.
 
 use evenkeel_core::clock::{Hull, OffsetEstimator};
 use evenkeel_core::{SessionTime, Span};

@@ -231,6 +231,22 @@ fn a_trace_has_all_its_tanks_or_the_one_that_was_chosen() {
 }
 
 #[test]
+fn recordings_have_a_limit_together() {
+    let receiver = |name| {
+        format!(
+            "[[receiver]]\nname = \"{name}\"\ndelay_ms = 5\njitter = {{ kind = \"trace\", file = \"long.csv\" }}\n"
+        )
+    };
+    let long = format!("t_s,delay_ms\n0,5\n{}", "\n".repeat(40 << 20));
+    let read = |text: &str| parse(text, "my.toml", |_| Ok(long.clone()));
+    read(&receiver("a")).expect("it is not too long");
+    says(
+        read(&[receiver("a"), receiver("b")].concat()),
+        "my.toml:8: receiver[1].jitter.file = \"long.csv\": the recordings of a scenario have at most",
+    );
+}
+
+#[test]
 fn numbers_out_of_range_are_named_with_the_range() {
     says(receiving("loss = 1.5"), "my.toml:5: receiver[0].loss = 1.5: a loss is a probability from 0 to 1");
     says(receiving("duplicate = nan"), "my.toml:5: receiver[0].duplicate = nan: a probability is 0 to 1");

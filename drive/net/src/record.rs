@@ -3,7 +3,7 @@
 //! The crank writes each call with its node and its `now`, and what was transmitted behind it, into a transcript of
 //! `evenkeel_core`; a thread of its own appends that to a file. If the disk fails or does not keep up, the recording ends
 //! with an error that can be asked for, and the game goes on. Replay it with [`evenkeel_core::transcript::replay`], which
-//! builds one machine for each number: a machine that is added to a recorded crank needs a number that none had before.
+//! builds a machine wherever one was added, also under a number that another had before.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};

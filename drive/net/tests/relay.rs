@@ -384,7 +384,7 @@ fn a_client_of_another_version_is_told_so() {
     connection.send_datagram(vec![200, 1, 2, 3].into()).expect("it is sent");
     let closed = relay.runtime.block_on(connection.closed());
     assert_eq!(closed.code(), Some(CloseCode::VersionMismatch));
-    assert!(closed.to_string().contains("a message of version 200 came"), "{closed}");
+    assert!(closed.to_string().contains("of version 200 came, and version 1 is spoken here"), "{closed}");
 }
 
 /// A relay of another version, which lets whoever comes in with these greetings, one after the other, and treats each

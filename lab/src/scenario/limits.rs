@@ -24,7 +24,7 @@ pub const TANKS_MAX: usize = 1_000;
 pub const BUDGET_MAX: f64 = 1_000.0;
 /// The longest scenario file, in bytes.
 pub const FILE_BYTES_MAX: u64 = 1 << 20;
-/// The longest recording, in bytes.
+/// The longest recording, and all that a scenario names together, in bytes.
 pub const TRACE_BYTES_MAX: u64 = 64 << 20;
 
 /// A list that cannot be run.

@@ -9,7 +9,7 @@ use evenkeel_games::Driver;
 
 use super::clock;
 use super::document::{Field, Section, Source};
-use super::limits::{self, DELAY_MAX_MS, DURATION_MAX_S};
+use super::limits::{self, DELAY_MAX_MS, DURATION_MAX_S, TRACE_BYTES_MAX};
 use super::motion::motion;
 use super::receiver::receiver;
 use super::{Motion, Receiver, Scenario, ScenarioClock, ScenarioError, ScenarioTopology};
@@ -34,6 +34,8 @@ const DURATION: &str = "a duration is more than 0 s and at most 86400 s";
 const TICK: &str = "a tick is 1 to 1000 ms, and not longer than the duration";
 const SEEDS: &str = "seeds are a list of 1 to 1000 whole numbers from 0 on";
 const RECEIVERS: &str = "a scenario has 1 to 1000 receivers, each under a header [[receiver]] of its own";
+const TRACES: &str =
+    "the recordings of a scenario have at most 67108864 bytes together, each as often as it is named";
 const NAMES: &str = "policy names are a list of strings";
 
 /// Reads the file that a key names; its error says why that is impossible.
@@ -52,9 +54,12 @@ pub fn parse(
     let source = Source { file: name, text };
     let document = source.document()?;
     let root = Section::root(source, &document, &KEYS)?;
+    let mut left = TRACE_BYTES_MAX;
     let mut read = |field: &Field<'_>| {
         let path = field.text("the path of a file")?;
-        read_trace(Path::new(path)).map_err(|error| field.wrong(error))
+        let text = read_trace(Path::new(path)).map_err(|error| field.wrong(error))?;
+        left = left.checked_sub(text.len() as u64).ok_or_else(|| field.wrong(TRACES))?;
+        Ok(text)
     };
     scenario(&root, &mut read)
 }

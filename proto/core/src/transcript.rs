@@ -201,7 +201,7 @@ impl<'a> Transcript<'a> {
         }
         match reader.read::<u8>()? {
             VERSION => {}
-            other => return Err(Malformed::Version(other)),
+            came => return Err(Malformed::Version { came, spoken: VERSION }),
         }
         let config = parse_slice(&mut reader)?;
         let seed = reader.read()?;

@@ -15,8 +15,13 @@ pub enum Malformed {
     #[error("unknown tag {0}")]
     UnknownTag(u8),
     /// Another version of the protocol.
-    #[error("version {0} is not spoken here")]
-    Version(u8),
+    #[error("version {came} came, and version {spoken} is spoken here")]
+    Version {
+        /// That of the bytes.
+        came: u8,
+        /// The only one that is read.
+        spoken: u8,
+    },
     /// A number outside of what the field can hold.
     #[error("a field is out of its range")]
     Field,

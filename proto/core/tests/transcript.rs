@@ -220,7 +220,7 @@ fn what_is_no_transcript_or_of_another_version_is_refused() {
     assert_eq!(Transcript::open(b"EVKX\x01").err(), Some(Malformed::Field));
     let mut newer = bytes.clone();
     newer[4] = 200;
-    assert_eq!(Transcript::open(&newer).err(), Some(Malformed::Version(200)));
+    assert_eq!(Transcript::open(&newer).err(), Some(Malformed::Version { came: 200, spoken: 2 }));
     let mut strange = bytes;
     let tag = 4 + 1 + 4 + b"as configured".len() + 8;
     strange[tag] = 99;

@@ -1,6 +1,6 @@
 //! DR vectors: where an entity was, at what session time, and how it goes on from there.
 //!
-//! Seed terms: the thesis' linear, quadratic and circular DR vectors (sections 1.2 and 2.3). One flat type serves all
+//! They are the thesis' linear, quadratic and circular DR vectors (sections 1.2 and 2.3). One flat type serves all
 //! three kinds, because every vector carries turn rate and acceleration whatever its kind: a policy at a relay then
 //! knows what one at the owner knows.
 

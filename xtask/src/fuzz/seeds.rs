@@ -1,5 +1,5 @@
 //! What a target begins with, so that it need not discover the format: the messages of `vectors/wire.json`, the
-//! settings of `docs/relay.md`, and one of each kind of the others.
+//! settings of `docs/relay.md`, the files of `scenarios/`, and one of each kind of the others.
 
 use std::fs;
 use std::path::Path;
@@ -35,6 +35,28 @@ const LOCAL: [&[u8]; 3] = [
     b"\x01\x00localhost:7878\nhttp://localhost:7878",
     b"\x01\x01[::1]:7878",
 ];
+/// A recording of tanks, and one of a delay.
+const TRACES: [&str; 2] = [
+    "t_s,tank,status,x,y,z,vx,vy,vz,turn_rate_rad_s\n\
+     0,3,1,391.42,213.1,0,14.2,20.5,0,0.8\n\
+     0.5,4,1,-10,20,0,1,-2,0,0\n\
+     0.7,3,1,397,229,0,2.7,24.9,0,0.6\n\
+     1.5,4,1,-9,18,0,1,-2,0,0\n\
+     1.6,4,0,-9,18,0,0,0,0,0\n\
+     4,4,1,50,60,0,0,0,0,0\n\
+     5,4,1,51,60,0,1,0,0,0\n",
+    "t_s,delay_ms\n0,5\n1.5,20\n60,0.25\n",
+];
+/// A scenario with all the keys that those of the folder do not have.
+const SCENARIO: &str = "topology = \"relay\"\nuplink_ms = 5\nclock = \"session\"\nwarmup_s = 1\n\
+    owner.clock = { offset_ms = -3 }\nmotion = { kind = \"circular\" }\n\
+    dr = { kind = \"circular\", placement = \"one-way-delay\" }\n\
+    [[receiver]]\nname = \"a\"\ndelay_ms = 10\njitter = { kind = \"trace\", file = \"a.csv\" }\n\
+    loss = { kind = \"gilbert-elliott\", good_mean_s = 9, bad_mean_s = 1, loss_good = 0, loss_bad = 0.5 }\n\
+    duplicate = 0.1\nreorder = { share = 0.1, extra_ms = 5 }\n\
+    rate = { bytes_per_s = 1e4, queue_bytes = 1e4 }\njoins_s = 1\nleaves_s = 9\n\
+    steps = [{ at_s = 2, delay_ms = 20 }]\ndelay_back_ms = 4\nloss_back = 0.1\n\
+    clock = { offset_ms = 5, skew_ppm = 30, steps = [{ at_s = 3, by_ms = -2 }] }\nclaims_extra_ms = 1\n";
 
 /// Puts the seeds of a target into its corpus; what it found itself in earlier runs stays there.
 pub(super) fn write(root: &Path, target: &str) -> Result<()> {
@@ -46,6 +68,8 @@ pub(super) fn write(root: &Path, target: &str) -> Result<()> {
     let seeds = match target {
         "wire" => messages(&read("vectors/wire.json")?)?,
         "config" => settings(&read("docs/relay.md")?),
+        "scenario" => scenarios(&root.join("scenarios"))?,
+        "trace" => TRACES.iter().map(|text| text.as_bytes().to_vec()).collect(),
         "token" => owned(&[TOKEN, KEYS[0], KEYS[1]]),
         "greeting" => owned(&GREETINGS),
         "certificate" => owned(&CERTIFICATES),
@@ -56,6 +80,23 @@ pub(super) fn write(root: &Path, target: &str) -> Result<()> {
         fs::write(corpus.join(format!("vector-{number:03}")), seed)?;
     }
     Ok(())
+}
+
+/// The scenarios of the folder and one with all other keys, without comments, each with the recording that it names.
+fn scenarios(folder: &Path) -> Result<Vec<Vec<u8>>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        paths.push(entry?.path());
+    }
+    paths.sort();
+    let mut seeds = vec![[SCENARIO, "\n---\n", TRACES[1]].concat().into_bytes()];
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|ext| ext == "toml")) {
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim_end());
+        let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+        seeds.push([&lines.join("\n"), "\n---\n", TRACES[0]].concat().into_bytes());
+    }
+    Ok(seeds)
 }
 
 /// The settings that the document shows, without the words beside them: all of them, and each table.
@@ -112,9 +153,11 @@ mod tests {
     }
 
     #[test]
-    fn the_documents_settings_are_short_enough_for_a_seed() {
-        let document = crate::workspace_root().join("docs/relay.md");
-        let seeds = settings(&fs::read_to_string(document).expect("it is there"));
-        assert!(seeds.len() > 1 && seeds.iter().all(|seed| seed.len() <= crate::fuzz::LEN_MAX));
+    fn the_files_of_the_project_are_short_enough_for_a_seed() {
+        let root = crate::workspace_root();
+        let document = fs::read_to_string(root.join("docs/relay.md")).expect("it is there");
+        for seeds in [settings(&document), scenarios(&root.join("scenarios")).expect("they are there")] {
+            assert!(seeds.len() > 1 && seeds.iter().all(|seed| seed.len() <= crate::fuzz::LEN_MAX));
+        }
     }
 }

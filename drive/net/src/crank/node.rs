@@ -134,9 +134,9 @@ impl<E: Endpoint> Node<E> {
             if let Err(rejected) = &taken {
                 counters.reject(rejected);
             }
-            if let Err(Rejected::Malformed(Malformed::Version(version))) = &taken {
+            if let Err(Rejected::Malformed(Malformed::Version { came, spoken })) = &taken {
                 let words = format!(
-                    "a message of version {version} came, which is not spoken here: update the older side"
+                    "a message of version {came} came, and version {spoken} is spoken here: update the older side"
                 );
                 attached.connection.close(CloseReason::new(CloseCode::VersionMismatch, words));
             }

@@ -71,7 +71,7 @@ fn crank(shared: &Shared, page: &mut Page) {
     for (index, count) in lateness.0.iter().enumerate() {
         total += count;
         let end = LATENESS_MICROS.get(index).map(|micros| *micros as f64 / 1e6);
-        // Counted at the bucket's end, so the sum is an upper bound.
+        // Counted at the bucket's end, which is more than it was; beyond the last one as 10 ms, which may be less.
         sum += *count as f64 * end.unwrap_or(0.01);
         let end = end.map_or("+Inf".to_owned(), |end| end.to_string());
         page.value("lateness_seconds_bucket", &format!("le=\"{end}\""), total as f64);

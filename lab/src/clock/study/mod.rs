@@ -1,6 +1,6 @@
 //! The session clock's study: ours and the usual filters on the same exchanges, looked at from outside.
 //!
-//! The setting is the specification's: ten probes a second, 20 ms each way, jitter on the way up only, 30 ppm of skew.
+//! The setting: ten probes a second, 20 ms each way, jitter on the way up only, 30 ppm of skew.
 //! What an error of the clock means for players is measured with the machines that serve them.
 
 mod export;
@@ -54,7 +54,7 @@ pub(crate) const STUDY: Paper = Paper {
     ],
 };
 
-const SOURCE: &str = "specification of clocks and delay";
+const SOURCE: &str = "Evenkeel: session clock";
 
 const FILTERS: [Filter; 4] = Filter::ALL;
 
@@ -70,7 +70,7 @@ impl Filter {
     }
 }
 
-/// The specification's setting with another jitter or skew.
+/// The setting with another jitter or skew.
 fn setting(jitter_ms: f64, skew_ppm: f64) -> Setting {
     let base = Span::from_millis(20);
     let jitter = Jitter::Exponential { mean: Span::from_millis_f64(jitter_ms) };

@@ -19,7 +19,7 @@ pub(super) const SKEWS_PPM: [f64; 7] = [-150.0, -100.0, -50.0, 0.0, 50.0, 100.0,
 const SETTLED: Span = Span::from_secs(30);
 const DURATION: Span = Span::from_secs(210);
 const EVERY: Span = Span::from_millis(250);
-/// The most that the specification allows ours to be off, at the 95th percentile, with 20 ms of jitter.
+/// Ours may be off by so much at most, at the 95th percentile, with 20 ms of jitter.
 const BAR_MS: f64 = 0.2;
 
 /// One curve for each filter: the 95th percentile of the error at each setting of the sweep.

@@ -1,8 +1,8 @@
 //! One exchange of a probe and its echo, and who makes an estimate of many.
 //!
-//! Spec symbols: `t0` is `sent`, `t1` is `arrived`, `t2` is `left`, `t3` is `returned`; the offset is not more than
-//! `a = t1 - t0` when the probe leaves and not less than `b = t2 - t3` when the echo returns, since nothing arrives
-//! before it was sent.
+//! Symbols, as in `docs/WIRE.md`: `t0` is `sent`, `t1` is `arrived`, `t2` is `left`, `t3` is `returned`; the offset is
+//! not more than `a = t1 - t0` when the probe leaves and not less than `b = t2 - t3` when the echo returns, since
+//! nothing arrives before it was sent.
 
 use super::band::{Band, drift};
 use super::frame::ClockFrame;

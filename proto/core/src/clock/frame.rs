@@ -3,7 +3,7 @@
 use crate::time::{LocalTime, SessionTime, Span};
 use crate::wire::{Malformed, Reader, Varint, Wire};
 
-/// One half of an exchange. Spec symbols: `t0` is `Probe::sent`, `t1` is `Echo::arrived`, `t2` is `arrived + held`, and
+/// One half of an exchange. Symbols: `t0` is `Probe::sent`, `t1` is `Echo::arrived`, `t2` is `arrived + held`, and
 /// `t3` is when the echo arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClockFrame {

@@ -14,10 +14,9 @@
 //! the gap between the hulls as a function of the slope, which is concave and piecewise linear, so the steps are exact
 //! and few. And since it is the same line for all later times, asking again at a later time costs nothing.
 //!
-//! If no line is feasible, or if a bound moved suddenly (see `sudden.rs`), a clock was stepped. The spec drops the
-//! older half then, and again until a line is feasible.
-// Deviation: all is dropped, also what was sent before the break was noticed. A half that is feasible again may still
-// hold exchanges from before the step, and its interval would not be certified.
+//! If no line is feasible, or if a bound moved suddenly (see `sudden.rs`), a clock was stepped. Then all is dropped,
+//! also what was sent before the break was noticed. To drop the older half until a line is feasible again would not do:
+//! the rest may still hold exchanges from before the step, and its interval would not be certified.
 
 use std::collections::VecDeque;
 

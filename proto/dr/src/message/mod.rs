@@ -70,7 +70,7 @@ impl Header {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         match reader.read::<u8>()? {
             VERSION => {}
-            other => return Err(Malformed::Version(other)),
+            came => return Err(Malformed::Version { came, spoken: VERSION }),
         }
         let nonce = reader.read()?;
         let stamp = match reader.read()? {

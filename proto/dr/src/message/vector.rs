@@ -22,8 +22,9 @@ pub struct VectorFrame {
     pub vector: DrVector,
 }
 
-/// The largest vector frame, for an entity below 2^14, a number below 2^21, and an age below a minute; beyond these
-/// it grows by a byte for each seven bits.
+/// The largest vector frame of an entity below 2^14, with a number below 2^21 and an age below two minutes. An entity
+/// below 2^21, as those of a relay's players are, takes a byte more, but only once its life has 2^14 vectors and then for
+/// a vector that is a second old. Beyond these it grows by a byte for each seven bits.
 pub const VECTOR_LEN_MAX: usize = 1 + 2 + 3 + 3 + 4 + STATE_LEN;
 
 /// Appends a vector frame.

@@ -91,7 +91,7 @@ fn every_refused_message_of_the_file_is_refused_for_its_reason() {
             None => panic!("{} is taken", message["name"]),
             Some(Malformed::Truncated) => "truncated",
             Some(Malformed::UnknownTag(_)) => "unknown tag",
-            Some(Malformed::Version(_)) => "version",
+            Some(Malformed::Version { .. }) => "version",
             Some(Malformed::Field) => "field",
             Some(Malformed::TrailingBytes) => "trailing bytes",
         };
