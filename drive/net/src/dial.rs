@@ -121,7 +121,7 @@ impl<B, L> Dial<B, L> {
         let url = seat.map_or(url.clone(), |seat| format!("{url}{joint}seat={seat}"));
         let connection = connect(&url, Some(token), trust, Limits::default()).await?;
         let welcome: Welcome = Reader::new(connection.greeting()).read().map_err(|error| match error {
-            Malformed::Version(_) => ConnectError::OtherVersion,
+            Malformed::Version { .. } => ConnectError::OtherVersion,
             error => ConnectError::Broken(format!("the relay's greeting cannot be read: {error}")),
         })?;
         let over = |error: crate::CrankError| ConnectError::Broken(error.to_string());

@@ -232,6 +232,11 @@ fn the_end_of_an_entity_is_told_to_the_machine_without_a_connection_too() {
         ada.player().is_none()
     });
     ada.end(1);
+    until("he sees the one that is left", || {
+        ada.observe(&[(0, at(1.0))]);
+        bob.observe(&[(0, at(3.0))]);
+        ada.player().is_some() && bob.others().len() == 1
+    });
     drop(ada);
     let recorded = file.lock().expect("nobody panicked");
     let end = DrCommand::End { entity: EntityId::of(number, 1) };

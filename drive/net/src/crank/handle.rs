@@ -79,15 +79,6 @@ where
         answer.await.map_err(|_| CrankError::Stopped)?.ok_or(CrankError::NoSuchNode)
     }
 
-    /// Takes a machine out as if its program had hung: its peers hear nothing more of it, not even a goodbye, until they
-    /// close their connections themselves. For trying out how they take it.
-    ///
-    /// # Errors
-    /// [`CrankError`] if the crank is busy or over.
-    pub fn abandon(&self, node: NodeId) -> Result<(), CrankError> {
-        self.wish(move |turn| turn.abandon(node))
-    }
-
     /// What was counted for an attached peer; `None` if it is not attached.
     ///
     /// # Errors

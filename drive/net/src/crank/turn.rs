@@ -174,23 +174,13 @@ where
 
     /// Takes a node out; its machine hears nothing more, its peers hear why.
     pub(super) fn remove(&mut self, id: NodeId, reason: &CloseReason) -> Option<E> {
-        let node = self.take_out(id)?;
+        let mut node = self.nodes.remove(&id)?;
+        node.unschedule(&mut self.desk);
         for (peer, attached) in &node.peers {
             attached.connection.close(reason.clone());
             (self.desk.sinks.on_gone)(id, *peer, &Closed::ByUs(reason.clone()), &attached.counters);
         }
         Some(node.endpoint)
-    }
-
-    /// Takes a node out without a word to anybody: its connections stay until the other side, or silence, ends them.
-    pub(super) fn abandon(&mut self, id: NodeId) {
-        drop(self.take_out(id));
-    }
-
-    fn take_out(&mut self, id: NodeId) -> Option<Node<E>> {
-        let mut node = self.nodes.remove(&id)?;
-        node.unschedule(&mut self.desk);
-        Some(node)
     }
 
     pub(super) fn attach(
