@@ -95,7 +95,7 @@ mod tests {
         let mut draws = Seed::new(1).draws();
         let now = SessionTime::from_nanos(0);
         let allowed = |times: f64, angle: f64| {
-            let (sin, cos) = angle.sin_cos();
+            let (sin, cos) = libm::sincos(angle);
             let around = |radius: f64| Vec3::xy(radius * cos, radius * sin);
             let state = MotionState {
                 position: Vec3::xy(400.0 * times, 400.0 * times * cos),
