@@ -186,6 +186,9 @@ impl History {
         while self.first() < before && self.vectors.len() > 1 {
             self.vectors.pop_front();
         }
+        if self.vectors.capacity() > 4 * self.vectors.len() {
+            self.vectors.shrink_to(2 * self.vectors.len());
+        }
         self.contiguous = self.contiguous.max(self.first());
         self.close_holes();
     }

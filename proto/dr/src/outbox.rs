@@ -83,6 +83,8 @@ pub struct Outbox {
     spare: Vec<Vec<u8>>,
 }
 
+/// Room for so many reliable messages is kept for a peer that none waits for.
+const RELIABLE_KEPT: usize = 8;
 /// Buffers that are kept.
 const SPARE_MAX: usize = 16;
 
@@ -266,6 +268,10 @@ impl Outbox {
         let queue = self.queues.get_mut(&peer)?;
         if let Some(message) = queue.reliable.pop_front() {
             *bytes = message;
+            if queue.reliable.is_empty() {
+                // Whoever comes in is told of everybody at once, and of little afterwards.
+                queue.reliable.shrink_to(RELIABLE_KEPT);
+            }
             return Some(Channel::Reliable);
         }
         if queue.next_at <= self.now {

@@ -32,6 +32,9 @@ pub(super) struct Outbox {
     written: Notify,
 }
 
+/// A queue that is empty keeps room for so many.
+const QUEUED_MESSAGES_KEPT: usize = 8;
+
 /// More waits than may.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Overflow;
@@ -86,6 +89,8 @@ impl Outbox {
                     queue.bytes -= message.len();
                     return Some(message);
                 }
+                // Whoever comes in is told of everybody at once, and of little afterwards.
+                queue.messages.shrink_to(QUEUED_MESSAGES_KEPT);
                 if queue.is_finished {
                     return None;
                 }

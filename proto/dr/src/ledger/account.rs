@@ -189,10 +189,10 @@ impl Account {
             self.arrive(history, outlook, seq, at);
             self.arrivals.pop_front();
         }
-        if self.arrivals.capacity() > 4 * self.arrivals.len().max(1) {
-            self.arrivals.shrink_to(2 * self.arrivals.len().max(2));
-        }
         self.advance(history, horizon);
+        give_back(&mut self.arrivals);
+        give_back(&mut self.in_flight);
+        give_back(&mut self.marks);
     }
 
     fn arrive(&mut self, history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) {
@@ -204,9 +204,6 @@ impl Account {
         }
         while self.marks.front().is_some_and(|(marked, _)| *marked < seq) {
             self.marks.pop_front();
-        }
-        if self.marks.capacity() > 4 * self.marks.len().max(MARKS_MIN) {
-            self.marks.shrink_to(MARKS_MIN.max(2 * self.marks.len()));
         }
     }
 
@@ -417,6 +414,13 @@ impl Account {
     #[must_use]
     pub fn settled(&self) -> Option<(f64, SessionTime)> {
         self.cursor.map(|cursor| (cursor.error, cursor.at))
+    }
+}
+
+/// Gives room back that a queue has not much use for: there are very many accounts, and each has its longest wait some day.
+fn give_back<T>(queue: &mut VecDeque<T>) {
+    if queue.capacity() > 4 * queue.len().max(1) {
+        queue.shrink_to(2 * queue.len().max(2));
     }
 }
 
