@@ -162,6 +162,7 @@ pub async fn run(bench: &Bench, load: Load, duration: Duration) -> Result<Verdic
     bench.tell(&format!("{}; the bots go in", load.words()));
     let mut squad = Squad::start(&relay, &load, 1).await?;
     squad.settle(Instant::now() + Duration::from_secs(30)).await;
+    squad.warm_up().await;
     let gathered = gather(bench, &mut relay, &mut squad, duration).await;
     drop(squad);
     let mut verdict = judge(&gathered?, &load);

@@ -183,6 +183,15 @@ impl Squad {
         true
     }
 
+    /// Everybody crashes once and comes back: whoever comes into a full room is told of everybody at once, and only the first
+    /// ones did not.
+    pub(super) async fn warm_up(&mut self) {
+        for group in 0..self.groups.len() {
+            self.kill(group);
+            self.revive(group).await;
+        }
+    }
+
     /// A group is no more.
     fn kill(&mut self, group: usize) {
         if let Some(living) = self.groups[group].living.take() {
