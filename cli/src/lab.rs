@@ -9,9 +9,8 @@ mod tables;
 
 use clap::Subcommand;
 use evenkeel_lab::claims::Claim;
-use evenkeel_lab::figure::Figure;
 use evenkeel_lab::files::WriteError;
-use evenkeel_lab::papers::{PAPERS, Setup, run_selected, select};
+use evenkeel_lab::papers::{PAPERS, Results, Setup, run_selected, select};
 
 use crate::failure::Failure;
 use crate::progress;
@@ -61,7 +60,7 @@ struct Selection {
 }
 
 impl Selection {
-    fn run(&self) -> Result<Vec<Figure>, Failure> {
+    fn run(&self) -> Result<Results, Failure> {
         let selected = select(&self.keys, PAPERS).map_err(Failure::mistake)?;
         let runs = usize::from(self.runs);
         progress::watch(|progress| run_selected(&selected, &Setup { runs, progress }))

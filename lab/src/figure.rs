@@ -43,6 +43,15 @@ pub enum Drawing {
         /// Side by side in each category.
         groups: Vec<Bars>,
     },
+    /// Marks in rows, over a common axis.
+    Dots {
+        /// What each row is called.
+        rows: Vec<String>,
+        /// One mark in each row.
+        groups: Vec<Bars>,
+        /// A value that is pointed out.
+        mark: f64,
+    },
 }
 
 /// One frame of a figure.
@@ -109,7 +118,7 @@ impl Plot {
                     })
                 })
                 .collect(),
-            Drawing::Bars { categories, groups } => groups
+            Drawing::Bars { categories, groups } | Drawing::Dots { rows: categories, groups, .. } => groups
                 .iter()
                 .flat_map(|group| {
                     group.heights.iter().zip(categories).map(move |(height, category)| {

@@ -1,11 +1,14 @@
 //! The papers' experiment in small: ratios, verdicts, and the very bits, so that a change of any of them shows.
 
+use std::path::Path;
+
 use evenkeel_core::Span;
 use evenkeel_dr::PolicyKind;
 use evenkeel_lab::batch::run_all;
 use evenkeel_lab::claims::Claim;
 use evenkeel_lab::dr::{RunFigures, run};
-use evenkeel_lab::papers::{PAPERS, Setup, run_selected, select};
+use evenkeel_lab::figure::Table;
+use evenkeel_lab::papers::{PAPERS, Results, Setup, run_selected, select};
 use evenkeel_lab::parallel::Progress;
 use evenkeel_lab::report::{Provenance, files};
 use evenkeel_lab::scenario::Scenario;
@@ -58,24 +61,50 @@ fn a_run_gives_the_same_bits_on_every_machine() {
     }
 }
 
+/// With few seeds too, every verdict is the recorded one, and every table is what it was.
 #[test]
-fn every_verdict_is_the_recorded_one_with_few_seeds_too() {
+fn figures_and_verdicts_are_the_recorded_ones() {
     let selected = select(&[], PAPERS).expect("no key is unknown");
     let progress = Progress::default();
-    let figures =
+    let results =
         run_selected(&selected, &Setup { runs: 3, progress: &progress }).expect("nobody cancels it");
     assert_eq!(progress.done(), progress.total(), "the number of runs is announced as it is");
-    let claims: Vec<&Claim> = figures.iter().flat_map(|figure| &figure.claims).collect();
-    assert!(claims.len() >= 14);
+    let claims: Vec<&Claim> = results.figures.iter().flat_map(|figure| &figure.claims).collect();
+    assert!(claims.len() >= 80, "{}", claims.len());
     for claim in claims {
         assert!(claim.is_as_expected(), "{claim:#?}");
     }
     let provenance =
         Provenance { command: "lab run".to_owned(), commit: "none".to_owned(), seeds: "1 to 3".to_owned() };
-    for (name, bytes) in files(&figures, &provenance) {
+    for (name, bytes) in files(&results, &provenance) {
         let text = String::from_utf8(bytes).expect("it is text");
         assert!(!text.contains("NaN") && !text.contains("inf,"), "{name} has a number that is none");
     }
+    compare(&golden(&results));
+}
+
+/// Every table of every figure, and the summary.
+fn golden(results: &Results) -> String {
+    let rows = |table: &Table| -> String {
+        [&table.head].into_iter().chain(&table.rows).map(|row| row.join(" | ") + "\n").collect()
+    };
+    let figures = results.figures.iter().map(|figure| format!("{}\n{}\n", figure.key, rows(&figure.table)));
+    let summary = results.summary.as_ref().expect("everything was run");
+    figures.collect::<String>() + &rows(&summary.table)
+}
+
+/// The recorded tables; `EVENKEEL_BLESS=1` records them anew.
+fn compare(tables: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/figures.txt");
+    if std::env::var_os("EVENKEEL_BLESS").is_some() {
+        std::fs::write(&path, tables).expect("the folder is ours");
+        return;
+    }
+    let recorded = std::fs::read_to_string(&path).expect("the tables are recorded");
+    for (number, (now, then)) in tables.lines().zip(recorded.lines()).enumerate() {
+        assert_eq!(now, then, "line {} of {}; EVENKEEL_BLESS=1 records it", number + 1, path.display());
+    }
+    assert_eq!(tables.lines().count(), recorded.lines().count(), "EVENKEEL_BLESS=1 records them");
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(super) struct Args {
 
 /// Does what was asked.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let figures = args.selection.run()?;
+    let figures = args.selection.run()?.figures;
     let claims: Vec<&Claim> = figures.iter().flat_map(|figure| &figure.claims).collect();
     if args.json {
         output::print_json(&json!({ "claims": claims }))?;

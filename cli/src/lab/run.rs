@@ -36,7 +36,8 @@ pub(super) struct Args {
 /// Does what was asked.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     files::check_folder(&args.out).map_err(super::refused)?;
-    let figures = args.selection.run()?;
+    let results = args.selection.run()?;
+    let figures = &results.figures;
     let Selection { keys, runs } = &args.selection;
     let keys: String = keys.iter().map(|key| format!(" {key}")).collect();
     let provenance = Provenance {
@@ -44,7 +45,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         commit: env!("EVENKEEL_COMMIT").to_owned(),
         seeds: format!("seeds 1 to {runs}"),
     };
-    files::write_all(&args.out, &report::files(&figures, &provenance)).map_err(super::refused)?;
+    files::write_all(&args.out, &report::files(&results, &provenance)).map_err(super::refused)?;
     eprintln!("report: {}", args.out.join("index.html").display());
     let verdicts = super::verdicts(figures.iter().flat_map(|figure| &figure.claims));
     if args.json {

@@ -8,5 +8,7 @@ pub mod sockets;
 pub mod truth;
 mod world;
 
+pub(crate) use world::movers;
+
 pub use clocks::{ClockFigures, Sight};
 pub use run::{ReceiverFigures, RunFigures, Sample, Sampling, run, run_unless};

@@ -98,7 +98,7 @@ pub(super) fn machine(scenario: &Scenario, policy: PolicyKind, seed: u64, topolo
 }
 
 /// The entities of a run with this seed.
-pub(super) fn movers(scenario: &Scenario, seed: u64) -> Vec<Mover> {
+pub(crate) fn movers(scenario: &Scenario, seed: u64) -> Vec<Mover> {
     match &scenario.motion {
         Motion::Driven(driver) => vec![Mover::tank(*driver, Seed::new(seed).child(MOTION))],
         Motion::Recorded(cursors) => cursors.iter().cloned().map(Mover::trace).collect(),

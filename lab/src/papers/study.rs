@@ -1,7 +1,11 @@
 //! How a figure is re-run: papers, groups of figures that share their runs, and what a group needs to run.
 
+use std::collections::BTreeSet;
+
 use evenkeel_dr::PolicyKind;
 
+use super::cells::{Cell, Cells};
+use super::summary::Summary;
 use crate::dr::{RunFigures, Sampling, run_unless};
 use crate::figure::{Curve, Figure, Point};
 use crate::parallel::{self, Cancelled, Progress};
@@ -17,6 +21,8 @@ pub struct Paper {
     pub title: &'static str,
     /// Who and where.
     pub source: &'static str,
+    /// What we read differently, and why.
+    pub readings: &'static [(&'static str, &'static str)],
     /// Its figures, in groups that share their runs.
     pub groups: &'static [Group],
 }
@@ -26,10 +32,21 @@ pub struct Paper {
 pub struct Group {
     /// Their names within the paper, with what they show.
     pub figures: &'static [(&'static str, &'static str)],
-    /// How many single runs it takes for one seed.
-    pub runs_per_seed: usize,
-    /// Runs it.
-    pub run: fn(&Setup<'_>) -> Result<Vec<Figure>, Cancelled>,
+    /// What is run for them.
+    pub(crate) work: Work,
+}
+
+/// What is run for a group, and how it becomes figures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Work {
+    /// Contenders in settings, which other groups may need too.
+    Cells { cells: fn() -> Vec<Cell>, draw: fn(&Setup<'_>, &Cells) -> Vec<Figure> },
+    /// Runs of its own.
+    Own {
+        /// How many for one seed.
+        runs_per_seed: usize,
+        run: fn(&Setup<'_>) -> Result<Vec<Figure>, Cancelled>,
+    },
 }
 
 /// What a group needs to run.
@@ -83,21 +100,42 @@ pub fn select(
     Ok(selected)
 }
 
-/// Runs what these keys name, and announces all of it first. Gives the figures that are wanted.
+/// What was measured.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Results {
+    /// The figures that were asked for.
+    pub figures: Vec<Figure>,
+    /// All policies side by side, if what it takes was run for the figures.
+    pub summary: Option<Summary>,
+}
+
+/// Runs what these keys name, and announces all of it first. What several groups need is run once.
 ///
 /// # Errors
 /// [`Cancelled`] if the work was cancelled.
 pub fn run_selected(
     selected: &[(&'static Group, Vec<String>)],
     setup: &Setup<'_>,
-) -> Result<Vec<Figure>, Cancelled> {
-    let runs: usize = selected.iter().map(|(group, _)| group.runs_per_seed * setup.runs).sum();
-    setup.progress.expect(runs);
+) -> Result<Results, Cancelled> {
+    let mut cells = BTreeSet::new();
+    let mut own = 0;
+    for (group, _) in selected {
+        match group.work {
+            Work::Cells { cells: wanted, .. } => cells.extend(wanted()),
+            Work::Own { runs_per_seed, .. } => own += runs_per_seed,
+        }
+    }
+    setup.progress.expect((cells.len() + own) * setup.runs);
+    let cells = Cells::run(&cells, setup)?;
     let mut figures = Vec::new();
     for (group, wanted) in selected {
-        figures.extend((group.run)(setup)?.into_iter().filter(|figure| wanted.contains(&figure.key)));
+        let drawn = match group.work {
+            Work::Cells { draw, .. } => draw(setup, &cells),
+            Work::Own { run, .. } => run(setup)?,
+        };
+        figures.extend(drawn.into_iter().filter(|figure| wanted.contains(&figure.key)));
     }
-    Ok(figures)
+    Ok(Results { figures, summary: Summary::of(&cells) })
 }
 
 impl Setup<'_> {

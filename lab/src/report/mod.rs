@@ -5,17 +5,24 @@ mod page;
 mod svg;
 
 use crate::figure::{Figure, Plot};
+use crate::papers::Results;
+use page::Chapter;
 
 pub use page::Provenance;
-pub use svg::draw;
+pub use svg::{Layout, draw};
 
-/// The files of the report, by name: `index.html`, and an SVG and a CSV file for each figure.
+/// The files of the report, by name: `index.html`, a page for each paper, and an SVG and a CSV file for each figure.
 #[must_use]
-pub fn files(figures: &[Figure], provenance: &Provenance) -> Vec<(String, Vec<u8>)> {
-    let mut files = vec![("index.html".to_owned(), page::index(figures, provenance).into_bytes())];
-    for figure in figures {
+pub fn files(results: &Results, provenance: &Provenance) -> Vec<(String, Vec<u8>)> {
+    let chapters = Chapter::all(&results.figures);
+    let index = page::index(results, &chapters, provenance);
+    let mut files = vec![("index.html".to_owned(), index.into_bytes())];
+    for chapter in &chapters {
+        files.push((chapter.file(), page::chapter(chapter, provenance).into_bytes()));
+    }
+    for figure in &results.figures {
         let stem = figure.file_stem();
-        files.push((format!("{stem}.svg"), draw(figure).into_bytes()));
+        files.push((format!("{stem}.svg"), draw(figure, Layout::Wide).into_bytes()));
         files.push((format!("{stem}.csv"), csv_of(figure)));
     }
     files

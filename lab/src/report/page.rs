@@ -1,10 +1,11 @@
-//! The report's page.
+//! The report's pages: an index that answers what a stranger asks, and one page for each paper.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::svg::draw;
-use crate::claims::Claim;
+use super::svg::{Layout, draw};
+use crate::claims::{Claim, Verdict};
 use crate::figure::{Figure, Table};
+use crate::papers::{PAPERS, Paper, Results, Summary};
 
 /// Where a report comes from: with these three anybody can make it again.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,35 +19,52 @@ pub struct Provenance {
 }
 
 const STYLE: &str = include_str!("style.css");
+/// The columns of a table that stands beside claims.
+const BESIDE_MAX: usize = 5;
 
-/// The page with all figures.
-pub(super) fn index(figures: &[Figure], provenance: &Provenance) -> String {
-    let claims: Vec<&Claim> = figures.iter().flat_map(|figure| &figure.claims).collect();
-    let count = |verdict: &str| claims.iter().filter(|claim| claim.verdict.to_string() == verdict).count();
+/// A paper with those of its figures that are in the report.
+pub(super) struct Chapter<'a> {
+    paper: &'a Paper,
+    figures: Vec<&'a Figure>,
+}
+
+impl<'a> Chapter<'a> {
+    /// Every paper that has figures here.
+    pub(super) fn all(figures: &'a [Figure]) -> Vec<Self> {
+        let of = |paper: &'a Paper| {
+            let prefix = format!("{}/", paper.key);
+            let figures = figures.iter().filter(|figure| figure.key.starts_with(&prefix)).collect();
+            Self { paper, figures }
+        };
+        PAPERS.iter().map(of).filter(|chapter| !chapter.figures.is_empty()).collect()
+    }
+
+    pub(super) fn file(&self) -> String {
+        format!("{}.html", self.paper.key)
+    }
+
+    fn claims(&self) -> impl Iterator<Item = (&'a Figure, &'a Claim)> + '_ {
+        self.figures.iter().flat_map(|figure| figure.claims.iter().map(move |claim| (*figure, claim)))
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        self.claims().filter(|(_, claim)| claim.verdict == verdict).count()
+    }
+}
+
+/// A whole page.
+fn page(title: &str, provenance: &Provenance, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "Evenkeel lab report" }
+                title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                header {
-                    h1 { "The papers, re-run" }
-                    p {
-                        "Every figure here was made by real protocol machines that send and receive real bytes, driven by the simulator. "
-                        "Of " (claims.len()) " claims, " (count("holds")) " hold, " (count("differs"))
-                        " hold only under a reading that is stated, and " (count("fails")) " fail."
-                    }
-                    nav aria-label="Figures" {
-                        @for figure in figures {
-                            a href=(format!("#{}", figure.file_stem())) { (figure.key) }
-                        }
-                    }
-                }
-                main { @for figure in figures { (section(figure)) } }
+                (body)
                 footer {
                     p { "Made by " code { (provenance.command) } ", " (provenance.seeds) ", commit "
                         code { (provenance.commit) } "." }
@@ -57,36 +75,187 @@ pub(super) fn index(figures: &[Figure], provenance: &Provenance) -> String {
     page.into_string() + "\n"
 }
 
-fn section(figure: &Figure) -> Markup {
-    let stem = figure.file_stem();
+/// The first page.
+pub(super) fn index(results: &Results, chapters: &[Chapter<'_>], provenance: &Provenance) -> String {
+    let count = |verdict| chapters.iter().map(|chapter| chapter.count(verdict)).sum::<usize>();
+    let [holds, differs, fails] = [Verdict::Holds, Verdict::Differs, Verdict::Fails].map(count);
+    let body = html! {
+        header {
+            h1 { "The papers, re-run" }
+            p {
+                "Every figure here was made by the protocol machines that serve players, sending and receiving real bytes, driven by a "
+                "simulator. Each thing that a paper says about its figures was measured, and has a verdict."
+            }
+            ul.tally {
+                li { b.holds { (holds) } " claims hold" }
+                li { b.differs { (differs) } " hold only under a reading that is stated" }
+                li { b.fails { (fails) } " fail" }
+            }
+        }
+        main {
+            nav.chapters aria-label="Papers" {
+                @for chapter in chapters {
+                    a href=(chapter.file()) {
+                        b { (chapter.paper.title) }
+                        span { (chapter.paper.source) }
+                        span { (chapter.figures.len()) " figures, " (chapter.claims().count()) " claims" }
+                    }
+                }
+            }
+            @if let Some(summary) = &results.summary { (summed(summary, provenance)) }
+            @if differs + fails > 0 { (errata(chapters)) }
+            (sureness(provenance))
+        }
+    };
+    page("Evenkeel lab report", provenance, &body)
+}
+
+fn summed(summary: &Summary, provenance: &Provenance) -> Markup {
     html! {
-        section id=(stem) {
-            h2 { (figure.title) }
-            p.key { (figure.key) " · " a href=(format!("{stem}.svg")) { "SVG" } " · "
-                a href=(format!("{stem}.csv")) { "CSV" } }
-            div.figure tabindex="0" { (PreEscaped(draw(figure))) }
-            p.caption { (figure.caption) }
-            div.beside {
-                div.scroll tabindex="0" { (table(&figure.table)) }
-                ul.claims { @for claim in &figure.claims { (item(claim)) } }
+        @for (question, answers) in &summary.answers {
+            section {
+                h2 { (question) }
+                @for answer in answers { p { (answer) } }
+            }
+        }
+        section {
+            h2 { "All policies, side by side" }
+            div.scroll tabindex="0" { (table(&summary.table)) }
+            p.caption {
+                (summary.caption) "; " (provenance.seeds) ". Spread: the standard deviation between the players of the error that each has "
+                "accumulated; the smaller, the fairer. Mean: of the same error. Units off: how far from where it really is exported a "
+                "player sees the tank, on average. ±: standard error over the seeds, where it is above 0.005."
             }
         }
     }
 }
 
-fn table(table: &Table) -> Markup {
+/// Where the papers err.
+fn errata(chapters: &[Chapter<'_>]) -> Markup {
+    let wrong = |chapter: &Chapter<'_>| -> Vec<(String, String, Claim)> {
+        // Our own studies are no papers.
+        let is_paper = !chapter.paper.readings.is_empty();
+        let claims = chapter.claims().filter(|(_, claim)| is_paper && claim.verdict != Verdict::Holds);
+        claims.map(|(figure, claim)| (chapter.file(), figure.file_stem(), claim.clone())).collect()
+    };
     html! {
-        table {
-            thead { tr { @for cell in &table.head { th scope="col" { (cell) } } } }
-            tbody { @for row in &table.rows { tr { @for cell in row { td { (cell) } } } } }
+        section {
+            h2 { "Where do the papers err?" }
+            p { "These were measured and are not so, or only under the reading beside them." }
+            ul.claims {
+                @for (file, stem, claim) in chapters.iter().flat_map(wrong) {
+                    li {
+                        p { (verdict(claim.verdict)) " " (claim.statement) }
+                        p.measured { (claim.measured) ". " a href=(format!("{file}#{stem}")) { (claim.source) } }
+                    }
+                }
+            }
         }
     }
+}
+
+fn sureness(provenance: &Provenance) -> Markup {
+    html! {
+        section {
+            h2 { "How sure are we?" }
+            p {
+                "Every policy was run on the same motion and the same delays, with " (provenance.seeds) "; bands and ± tell how much "
+                "seeds differ. The same command at the same commit gives the same bytes. What the papers measured by hand with one "
+                "driver we can't repeat: ratios depend on how the tank is driven, so each is also shown for recorded tanks, other laws of "
+                "jitter, other delays and more players, in the figures that are called “beyond”."
+            }
+            p { "A verdict is computed from the figures beside it. Thresholds such as “much lower: below half” are ours, and stated." }
+        }
+    }
+}
+
+/// A paper's page.
+pub(super) fn chapter(chapter: &Chapter<'_>, provenance: &Provenance) -> String {
+    let paper = chapter.paper;
+    let body = html! {
+        header {
+            p { a href="index.html" { "← The papers, re-run" } }
+            h1 { (paper.title) }
+            p { (paper.source) }
+            nav aria-label="Figures" {
+                @for figure in &chapter.figures {
+                    a href=(format!("#{}", figure.file_stem())) { (figure.key.trim_start_matches(paper.key).trim_start_matches('/')) }
+                }
+            }
+        }
+        main {
+            @for figure in &chapter.figures { (section(figure)) }
+            @if !paper.readings.is_empty() {
+                section {
+                    h2 { "What we read differently, and why" }
+                    dl {
+                        @for (what, why) in paper.readings {
+                            dt { (what) }
+                            dd { (why) }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    page(paper.title, provenance, &body)
+}
+
+fn section(figure: &Figure) -> Markup {
+    let stem = figure.file_stem();
+    // Side by side where the table is small enough, else one below the other.
+    let small = figure.table.head.len() <= BESIDE_MAX;
+    let beside = if small && !figure.claims.is_empty() { "beside" } else { "beside alone" };
+    html! {
+        section id=(stem) {
+            h2 { (figure.title) }
+            p.key { (figure.key) " · " a href=(format!("{stem}.svg")) { "SVG" } " · "
+                a href=(format!("{stem}.csv")) { "CSV" } }
+            div.figure.wide { (PreEscaped(draw(figure, Layout::Wide))) }
+            div.figure.narrow { (PreEscaped(draw(figure, Layout::Narrow))) }
+            p.caption { (figure.caption) }
+            div class=(beside) {
+                @if !figure.claims.is_empty() {
+                    ul.claims { @for claim in &figure.claims { (item(claim)) } }
+                }
+                div.scroll tabindex="0" { (table(&figure.table)) }
+            }
+        }
+    }
+}
+
+/// Columns that are words stand left, numbers right.
+fn table(table: &Table) -> Markup {
+    let is_words = |column: usize| {
+        let cells = table.rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
+        cells.clone().count() > 0
+            && cells.clone().all(|cell| !cell.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    let class = |column: usize| if column == 0 || is_words(column) { "words" } else { "number" };
+    html! {
+        table {
+            thead { tr { @for (column, cell) in table.head.iter().enumerate() { th scope="col" class=(class(column)) { (cell) } } } }
+            tbody {
+                @for row in &table.rows {
+                    tr {
+                        @for (column, (cell, head)) in row.iter().zip(&table.head).enumerate() {
+                            td class=(class(column)) data-head=(head) { (cell) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn verdict(verdict: Verdict) -> Markup {
+    html! { span class=(format!("verdict {verdict}")) { (verdict) } }
 }
 
 fn item(claim: &Claim) -> Markup {
     html! {
         li {
-            p { span class=(format!("verdict {}", claim.verdict)) { (claim.verdict) } " " (claim.statement) }
+            p { (verdict(claim.verdict)) " " (claim.statement) }
             p.measured { (claim.measured) ". " span.source { (claim.source) " · " (claim.id) } }
         }
     }

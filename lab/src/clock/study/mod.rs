@@ -15,41 +15,40 @@ use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults};
 
 use super::filters::{Averaging, Filter, LeastRoundTrip, Simpson};
 use super::run::{Look, Setting, run};
-use crate::papers::{Group, Paper};
+use crate::papers::{Group, Paper, Work};
 
 /// The study, listed beside the papers.
 pub(crate) const STUDY: Paper = Paper {
     key: "clock",
     title: "The session clock against the usual filters, by true time",
     source: "Evenkeel's own study",
+    readings: &[],
     groups: &[
         Group {
             figures: &[("jitter", "Error of the clock against jitter on one of the ways")],
-            runs_per_seed: FILTERS.len() * sweep::JITTERS_MS.len(),
-            run: sweep::jitter,
+            work: Work::Own { runs_per_seed: FILTERS.len() * sweep::JITTERS_MS.len(), run: sweep::jitter },
         },
         Group {
             figures: &[("skew", "Error of the clock against a wrong rate of it")],
-            runs_per_seed: FILTERS.len() * sweep::SKEWS_PPM.len(),
-            run: sweep::skew,
+            work: Work::Own { runs_per_seed: FILTERS.len() * sweep::SKEWS_PPM.len(), run: sweep::skew },
         },
         Group {
             figures: &[("step", "Error of the clock after a step of it")],
-            runs_per_seed: FILTERS.len(),
-            run: step::run_step,
+            work: Work::Own { runs_per_seed: FILTERS.len(), run: step::run_step },
         },
         Group {
             figures: &[(
                 "export-jitter",
                 "Error of placement by the clock against jitter on one of the ways",
             )],
-            runs_per_seed: export_jitter::RUNS_PER_SEED,
-            run: export_jitter::run_export_jitter,
+            work: Work::Own {
+                runs_per_seed: export_jitter::RUNS_PER_SEED,
+                run: export_jitter::run_export_jitter,
+            },
         },
         Group {
             figures: &[("export-step", "Error of placement after a step of a receiver's clock")],
-            runs_per_seed: FILTERS.len(),
-            run: export_step::run_export_step,
+            work: Work::Own { runs_per_seed: FILTERS.len(), run: export_step::run_export_step },
         },
     ],
 };

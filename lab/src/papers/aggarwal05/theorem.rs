@@ -47,7 +47,7 @@ pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
         },
         claims: vec![Claim {
             id: "aggarwal05/theorem4.1/1".to_owned(),
-            source: format!("{SOURCE}, 4.2"),
+            source: format!("{}, 4.2", SOURCE.words),
             statement:
                 "When a vector's schedule is computed, the accumulated errors of all receivers are equal."
                     .to_owned(),

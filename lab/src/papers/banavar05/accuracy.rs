@@ -162,7 +162,7 @@ fn table(measured: &[Measured]) -> Table {
 }
 
 fn claim(number: u32, statement: &str, measured: String, verdict: Verdict, expected: Verdict) -> Claim {
-    let (id, source) = (format!("banavar05/fig2.2/{number}"), format!("{SOURCE}, 2.3"));
+    let (id, source) = (format!("banavar05/fig2.2/{number}"), format!("{}, 2.3", SOURCE.words));
     Claim::new(id, source, statement, measured, verdict, expected)
 }
 

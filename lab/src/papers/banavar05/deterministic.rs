@@ -1,243 +1,257 @@
-//! Figures 3.19 to 3.21: the deterministic budget algorithm against the base cases, at fixed delays.
-
-use core::num::NonZeroU32;
-
-use evenkeel_core::Span;
-use evenkeel_dr::PolicyKind;
-use evenkeel_dr::fairness::frequency::Weights;
+//! Figures 3.19 to 3.27: the deterministic budget algorithm against the base cases, and both budget algorithms when delays
+//! vary.
 
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
-use crate::dr::{RunFigures, Sampling};
-use crate::figure::{Bars, Drawing, Figure, Plot, Table};
-use crate::papers::study::{Setup, curve_over_time, over_runs};
-use crate::parallel::Cancelled;
-use crate::scenario::Scenario;
-use crate::stats::{mean, population_sd};
+use crate::figure::Figure;
+use crate::papers::cells::{Cell, Cells, Contender, DETERMINISTIC_MIX, Measured, in_words, product};
+use crate::papers::elsewhere::Elsewhere;
+use crate::papers::setting::{Setting, Variation};
+use crate::papers::study::Setup;
+use crate::papers::view::{Claims, View, What, draw_all};
 
-const EVERY: Span = Span::from_secs(3);
-const THIRD: NonZeroU32 = NonZeroU32::new(3).expect("three is not zero");
-const EQUAL: f64 = 1.0 / 3.0;
-const MIX: Weights = Weights { accumulated: EQUAL, instantaneous: EQUAL, time: EQUAL };
+const BASE: Contender = Contender::Policy("base");
+const THIRD: Contender = Contender::Share;
+const COARSER: Contender = Contender::Coarser;
+const PROBABILISTIC: Contender = Contender::Policy("probabilistic-budget:pa");
+const PA: Contender = Contender::Policy("deterministic-budget");
+const PI: Contender = Contender::Policy("deterministic-budget:pi");
+const PT: Contender = Contender::Policy("deterministic-budget:pt");
+const MIX: Contender = Contender::Policy(DETERMINISTIC_MIX);
 
-/// One policy over the seeds.
-struct Measured {
-    name: &'static str,
-    runs: Vec<RunFigures>,
+const FIXED: Setting = Setting::Papers(Variation::None);
+const ALONE: &[Contender] = &[BASE, THIRD, PA, COARSER];
+const WITH_CHANCE: &[Contender] = &[BASE, THIRD, PROBABILISTIC, PA, COARSER];
+
+const fn view(
+    figure: &'static str,
+    title: &'static str,
+    what: What,
+    variation: Variation,
+    contenders: &'static [Contender],
+) -> View {
+    View { figure, title, what, setting: Setting::Papers(variation), contenders, reference: THIRD }
 }
 
-impl Measured {
-    fn std(&self) -> f64 {
-        over_runs(&self.runs, RunFigures::std_aee)
+/// The figures at fixed delays.
+const FIXED_VIEWS: [View; 3] = [
+    view(
+        "fig3.19",
+        "The deterministic budget algorithm spreads the error more evenly than either base case",
+        What::Spread,
+        Variation::None,
+        ALONE,
+    ),
+    view(
+        "fig3.20",
+        "The deterministic budget algorithm keeps the mean error near that of 1/3 base",
+        What::Mean,
+        Variation::None,
+        ALONE,
+    ),
+    view(
+        "fig3.21",
+        "Under the deterministic budget algorithm the far player gains what the near player pays",
+        What::Receivers,
+        Variation::None,
+        ALONE,
+    ),
+];
+
+/// The figures at delays that vary.
+const VARIABLE_VIEWS: [View; 6] = [
+    view(
+        "fig3.22",
+        "Both budget algorithms narrow the spread when delays vary by 100 ms",
+        What::Spread,
+        Variation::Moderate,
+        WITH_CHANCE,
+    ),
+    view("fig3.23", "And when they vary by 180 ms", What::Spread, Variation::High, WITH_CHANCE),
+    view(
+        "fig3.24",
+        "Only the deterministic one keeps the mean when delays vary by 100 ms",
+        What::Mean,
+        Variation::Moderate,
+        WITH_CHANCE,
+    ),
+    view("fig3.25", "The same when they vary by 180 ms", What::Mean, Variation::High, WITH_CHANCE),
+    view(
+        "fig3.26",
+        "Who pays for whom when delays vary by 100 ms",
+        What::Receivers,
+        Variation::Moderate,
+        WITH_CHANCE,
+    ),
+    view(
+        "fig3.27",
+        "Who pays for whom when they vary by 180 ms",
+        What::Receivers,
+        Variation::High,
+        WITH_CHANCE,
+    ),
+];
+
+const ELSEWHERE: Elsewhere = Elsewhere {
+    figure: "deterministic-elsewhere",
+    title: "The deterministic algorithm beyond the thesis, and base with as many vectors",
+    contenders: &[PA, COARSER],
+    reference: THIRD,
+};
+
+/// What figures 3.19 to 3.21 are made of.
+pub(super) fn fixed_cells() -> Vec<Cell> {
+    let views = FIXED_VIEWS.iter().flat_map(View::cells);
+    views.chain(product(&[FIXED], &[PI, PT, MIX])).chain(ELSEWHERE.cells()).collect()
+}
+
+/// What figures 3.22 to 3.27 are made of.
+pub(super) fn variable_cells() -> Vec<Cell> {
+    VARIABLE_VIEWS.iter().flat_map(View::cells).collect()
+}
+
+/// Figures 3.19 to 3.21, and the same elsewhere.
+pub(super) fn draw_fixed(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
+    draw_all(SOURCE, (setup, cells), &FIXED_VIEWS, fixed_claims, Some(&ELSEWHERE))
+}
+
+/// Figures 3.22 to 3.27.
+pub(super) fn draw_variable(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
+    draw_all(SOURCE, (setup, cells), &VARIABLE_VIEWS, variable_claims, None)
+}
+
+fn fixed_claims(view: &View, cells: &Cells) -> Vec<Claim> {
+    let of = |contender| cells.of(FIXED, contender);
+    let (base, third, pa) = (of(BASE), of(THIRD), of(PA));
+    let claims = Claims::about(SOURCE, view.figure, "3.4.2.2");
+    match view.what {
+        What::Spread => claims
+            .say(
+                "The spread under the deterministic algorithm is lower than under base and under 1/3 base.",
+                format!(
+                    "spread after 300 s: {:.0}, base {:.0}, 1/3 base {:.0} units·s",
+                    pa.spread(),
+                    base.spread(),
+                    third.spread()
+                ),
+                Verdict::of(pa.spread() < base.spread() && pa.spread() < third.spread()),
+                Verdict::Holds,
+            )
+            .say_best(&pa, &[of(PI), of(PT), of(MIX)], &third)
+            .all(),
+        What::Mean => {
+            let ratio = pa.mean_ratio(&third);
+            claims
+                .say(
+                    "The mean under the deterministic algorithm is almost the same as under 1/3 base.",
+                    format!("{ratio} of it (almost the same: within 10 %)"),
+                    Verdict::of((ratio.value - 1.0).abs() <= 0.1),
+                    Verdict::Holds,
+                )
+                .all()
+        }
+        _ => shared(claims, &pa, &third).all(),
     }
-
-    fn mean(&self) -> f64 {
-        over_runs(&self.runs, RunFigures::mean_aee)
-    }
-
-    fn receiver(&self, index: usize) -> f64 {
-        over_runs(&self.runs, |run| run.receivers[index].aee)
-    }
-
-    fn sent(&self) -> f64 {
-        over_runs(&self.runs, |run| run.sent as f64)
-    }
 }
 
-/// Runs figures 3.19 to 3.21.
-pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
-    let scenario = Scenario::papers(Span::ZERO, 0.09);
-    let deterministic = |weights| PolicyKind::DeterministicBudget { weights };
-    let policies = [
-        ("base", PolicyKind::BASE),
-        ("1/3 base", PolicyKind::Base { every: THIRD }),
-        ("deterministic (PA)", deterministic(Weights::PA)),
-        ("deterministic (PI)", deterministic(Weights::PI)),
-        ("deterministic (PT)", deterministic(Weights::PT)),
-        ("deterministic (mix)", deterministic(MIX)),
-    ];
-    let cases = policies.map(|(_, policy)| (&scenario, policy));
-    let sampling = Sampling { from: Span::ZERO, until: scenario.duration, every: EVERY };
-    let results = setup.run(&cases, Some(sampling))?;
-    let measured: Vec<Measured> =
-        policies.iter().zip(results).map(|((name, _), runs)| Measured { name, runs }).collect();
-    let caption = format!(
-        "800 / 500 / 200 ms without variation, random motion, threshold 0.09, heartbeat 1 s, 20 ms ticks, 300 s; \
-         budget 1 DR vector per trigger; {}.",
-        setup.seeds_in_words()
-    );
-    let figure = |name: &str, title: &str, plot, claims| Figure {
-        key: format!("banavar05/{name}"),
-        title: title.to_owned(),
-        caption: caption.clone(),
-        plots: vec![plot],
-        columns: 1,
-        table: table(&measured, &scenario),
-        claims,
-    };
-    Ok(vec![
-        figure(
-            "fig3.19",
-            "The deterministic budget algorithm spreads the error more evenly than either base case",
-            over_time(&measured, "spread of accumulated error (units·s)", population_sd),
-            spread_claims(&measured),
-        ),
-        figure(
-            "fig3.20",
-            "The deterministic budget algorithm keeps the mean error near that of 1/3 base",
-            over_time(&measured, "mean accumulated error (units·s)", mean),
-            mean_claims(&measured),
-        ),
-        figure(
-            "fig3.21",
-            "Under the deterministic budget algorithm the far player gains what the near player pays",
-            by_receiver(&measured, &scenario),
-            receiver_claims(&measured),
-        ),
-    ])
-}
-
-fn over_time(measured: &[Measured], label: &str, figure: impl Fn(&[f64]) -> f64) -> Plot {
-    let curves = measured[..3].iter().map(|policy| curve_over_time(policy.name, &policy.runs, &figure));
-    Plot {
-        title: String::new(),
-        x_label: "time (s)".to_owned(),
-        y_label: label.to_owned(),
-        drawing: Drawing::Curves(curves.collect()),
-    }
-}
-
-fn by_receiver(measured: &[Measured], scenario: &Scenario) -> Plot {
-    let name = |receiver: &crate::scenario::Receiver| {
-        format!("{}, {:.0} ms", receiver.name, receiver.delay().as_millis_f64())
-    };
-    let bars = |policy: &Measured| Bars {
-        name: policy.name.to_owned(),
-        heights: (0..scenario.receivers.len()).map(|index| policy.receiver(index)).collect(),
-    };
-    Plot {
-        title: String::new(),
-        x_label: "player".to_owned(),
-        y_label: "accumulated error after 300 s (units·s)".to_owned(),
-        drawing: Drawing::Bars {
-            categories: scenario.receivers.iter().map(name).collect(),
-            groups: measured[..3].iter().map(bars).collect(),
-        },
-    }
-}
-
-fn table(measured: &[Measured], scenario: &Scenario) -> Table {
-    let third = &measured[1];
-    let mut head = vec![
-        "policy".to_owned(),
-        "spread / 1/3 base".to_owned(),
-        "mean / 1/3 base".to_owned(),
-        "sent / 1/3 base".to_owned(),
-    ];
-    head.extend(scenario.receivers.iter().map(|receiver| format!("{} (units·s)", receiver.name)));
-    let row = |policy: &Measured| {
-        let mut row = vec![
-            policy.name.to_owned(),
-            format!("{:.2}", policy.std() / third.std()),
-            format!("{:.2}", policy.mean() / third.mean()),
-            format!("{:.2}", policy.sent() / third.sent()),
-        ];
-        row.extend((0..scenario.receivers.len()).map(|index| format!("{:.0}", policy.receiver(index))));
-        row
-    };
-    Table { head, rows: measured.iter().map(row).collect() }
-}
-
-fn claim(
-    figure: &str,
-    number: u32,
-    statement: &str,
-    measured: String,
-    verdict: Verdict,
-    expected: Verdict,
-) -> Claim {
-    let (id, source) = (format!("banavar05/{figure}/{number}"), format!("{SOURCE}, 3.4.2.2"));
-    Claim::new(id, source, statement, measured, verdict, expected)
-}
-
-fn spread_claims(measured: &[Measured]) -> Vec<Claim> {
-    let [base, third, pa, pi, pt, mix] = measured else { return Vec::new() };
-    let keeps_mean = |policy: &Measured| policy.mean() <= 1.1 * third.mean();
-    let others = [pi, pt, mix];
-    let best = others.iter().all(|other| pa.std() <= other.std());
-    let best_with_mean = keeps_mean(pa)
-        && others.iter().filter(|other| keeps_mean(other)).all(|other| pa.std() <= other.std());
-    vec![
-        claim(
-            "fig3.19",
-            1,
-            "The spread under the deterministic algorithm is lower than under base and under 1/3 base.",
-            format!(
-                "spread after 300 s: {:.0}, base {:.0}, 1/3 base {:.0} units·s",
-                pa.std(),
-                base.std(),
-                third.std()
-            ),
-            Verdict::of(pa.std() < base.std() && pa.std() < third.std()),
-            Verdict::Holds,
-        ),
-        claim(
-            "fig3.19",
-            2,
+impl Claims {
+    /// Of all weights, accumulated error alone is the best.
+    fn say_best(self, pa: &Measured<'_>, others: &[Measured<'_>], third: &Measured<'_>) -> Self {
+        let keeps_mean = |one: &Measured<'_>| one.mean() <= 1.1 * third.mean();
+        let best = others.iter().all(|other| pa.spread() <= other.spread());
+        let best_with_mean = keeps_mean(pa)
+            && others.iter().filter(|other| keeps_mean(other)).all(|other| pa.spread() <= other.spread());
+        let pair = |one: &Measured<'_>| {
+            format!("{:.2} / {:.2}", one.spread_ratio(third).value, one.mean_ratio(third).value)
+        };
+        self.say(
             "Of all weights, accumulated export error alone performs best.",
             format!(
-                "spread / mean relative to 1/3 base: PA {}, PI {}, PT {}, equal mix {}. PI spreads less at a much \
-                 higher mean, so it holds only among those that keep the mean within 10 % (PI with waits bounded at \
-                 four times an equal share; unbounded, as printed, it starves receivers)",
-                ratio_pair(pa, third),
-                ratio_pair(pi, third),
-                ratio_pair(pt, third),
-                ratio_pair(mix, third)
+                "spread / mean relative to 1/3 base: PA {}, PI {}, PT {}, equal mix {}. PI spreads less at a much higher \
+                 mean, so it holds only among those that keep the mean within 10 % (PI with waits bounded at four times an \
+                 equal share; unbounded, as printed, it starves receivers)",
+                pair(pa),
+                pair(&others[0]),
+                pair(&others[1]),
+                pair(&others[2])
             ),
             Verdict::read(best, best_with_mean),
             Verdict::Differs,
-        ),
-    ]
+        )
+    }
 }
 
-fn ratio_pair(policy: &Measured, third: &Measured) -> String {
-    format!("{:.2} / {:.2}", policy.std() / third.std(), policy.mean() / third.mean())
-}
-
-fn mean_claims(measured: &[Measured]) -> Vec<Claim> {
-    let [_, third, pa, ..] = measured else { return Vec::new() };
-    let ratio = pa.mean() / third.mean();
-    vec![claim(
-        "fig3.20",
-        1,
-        "The mean under the deterministic algorithm is almost the same as under 1/3 base.",
-        format!("{ratio:.3} of it (almost the same: within 10 %)"),
-        Verdict::of((ratio - 1.0).abs() <= 0.1),
-        Verdict::Holds,
-    )]
-}
-
-fn receiver_claims(measured: &[Measured]) -> Vec<Claim> {
-    let [_, third, pa, ..] = measured else { return Vec::new() };
-    let change: Vec<f64> = (0..3).map(|index| pa.receiver(index) / third.receiver(index)).collect();
-    let changes =
-        format!("far / middle / near: {:.2} / {:.2} / {:.2} of 1/3 base", change[0], change[1], change[2]);
-    vec![
-        claim(
-            "fig3.21",
-            1,
+/// Somebody gains, somebody pays, and the highest error falls.
+fn shared(claims: Claims, pa: &Measured<'_>, third: &Measured<'_>) -> Claims {
+    let change = pa.changes(third);
+    let words = format!("far / middle / near: {} of 1/3 base", in_words(&change));
+    claims
+        .say(
             "Somebody's error falls against 1/3 base and somebody's rises.",
-            changes.clone(),
-            Verdict::of(change.iter().any(|c| *c < 1.0) && change.iter().any(|c| *c > 1.0)),
+            words.clone(),
+            Verdict::of(change.iter().any(|one| *one < 1.0) && change.iter().any(|one| *one > 1.0)),
             Verdict::Holds,
-        ),
-        claim(
-            "fig3.21",
-            2,
-            "The highest error is brought down.",
-            changes,
-            Verdict::of(change[0] < 1.0),
-            Verdict::Holds,
-        ),
-    ]
+        )
+        .say("The highest error is brought down.", words, Verdict::of(change[0] < 1.0), Verdict::Holds)
+}
+
+fn variable_claims(view: &View, cells: &Cells) -> Vec<Claim> {
+    let of = |contender| cells.of(view.setting, contender);
+    let (third, chance, pa, coarser) = (of(THIRD), of(PROBABILISTIC), of(PA), of(COARSER));
+    let claims = Claims::about(SOURCE, view.figure, "3.4.3");
+    match view.what {
+        What::Spread => {
+            let (by_chance, by_schedule) = (chance.spread_ratio(&third), pa.spread_ratio(&third));
+            claims
+                .say(
+                    "The spread under the deterministic algorithm is lower than under 1/3 base.",
+                    format!("{by_schedule} of it"),
+                    Verdict::of(by_schedule.value < 1.0),
+                    Verdict::Holds,
+                )
+                .say(
+                    "The spread under the probabilistic algorithm is lower than under 1/3 base.",
+                    format!("{by_chance} of it, weighed by accumulated error"),
+                    Verdict::of(by_chance.value < 1.0),
+                    Verdict::Holds,
+                )
+                .all()
+        }
+        What::Mean => {
+            let (by_chance, by_schedule) = (chance.mean_ratio(&third), pa.mean_ratio(&third));
+            claims
+                .say(
+                    "The mean under the probabilistic algorithm is higher than under 1/3 base.",
+                    format!("{by_chance} of it"),
+                    Verdict::of(by_chance.value > 1.0),
+                    Verdict::Holds,
+                )
+                .say(
+                    "The mean under the deterministic algorithm is almost the same as under 1/3 base.",
+                    format!("{by_schedule} of it (almost the same: within 10 %)"),
+                    Verdict::of((by_schedule.value - 1.0).abs() <= 0.1),
+                    Verdict::Holds,
+                )
+                .all()
+        }
+        _ => shared(claims, &pa, &third)
+            .say(
+                "The game is fairer without being less accurate.",
+                format!(
+                    "against 1/3 base: spread {}, mean {}. Against base with a coarser threshold, which sends {} of 1/3 base's \
+                     vectors: spread {}, mean {}",
+                    pa.spread_ratio(&third),
+                    pa.mean_ratio(&third),
+                    coarser.sent_ratio(&third),
+                    pa.spread_ratio(&coarser),
+                    pa.mean_ratio(&coarser)
+                ),
+                Verdict::read(
+                    pa.spread() < coarser.spread() && pa.mean() <= 1.1 * coarser.mean(),
+                    pa.spread() < third.spread() && pa.mean() <= 1.1 * third.mean(),
+                ),
+                Verdict::Differs,
+            )
+            .all(),
+    }
 }

@@ -1,0 +1,102 @@
+//! What the papers did not try: the same policies under other laws of jitter, with today's delays, with more players,
+//! through a relay, and on recorded tanks.
+
+use super::cells::{Cell, Cells, Contender, Measured, Ratio, product};
+use super::setting::{ELSEWHERE, ELSEWHERE_WORDS, Setting, Variation};
+use super::study::Setup;
+use crate::figure::{Bars, Drawing, Figure, Plot, Table};
+
+/// Some policies in all settings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Elsewhere {
+    /// The figure's name.
+    pub(crate) figure: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) contenders: &'static [Contender],
+    pub(crate) reference: Contender,
+}
+
+/// All settings, the papers' ±100 ms first.
+fn settings() -> impl Iterator<Item = Setting> {
+    core::iter::once(Setting::Papers(Variation::Moderate)).chain(ELSEWHERE)
+}
+
+impl Elsewhere {
+    /// What must be run for it.
+    pub(crate) fn cells(&self) -> Vec<Cell> {
+        let settings: Vec<Setting> = settings().collect();
+        let mut cells = product(&settings, self.contenders);
+        cells.extend(product(&settings, &[self.reference]));
+        cells
+    }
+
+    /// The figure: one row for each setting, one mark for each policy.
+    pub(crate) fn draw(&self, paper: &str, cells: &Cells, setup: &Setup<'_>) -> Figure {
+        let marks = |ratio: fn(&Measured<'_>, &Measured<'_>) -> Ratio| {
+            let group = |contender: &Contender| {
+                let mark =
+                    |setting| ratio(&cells.of(setting, *contender), &cells.of(setting, self.reference)).value;
+                Bars { name: label(*contender), heights: settings().map(mark).collect() }
+            };
+            self.contenders.iter().map(group).collect::<Vec<_>>()
+        };
+        let reference = label(self.reference);
+        let plot = |what: &str, groups| Plot {
+            title: format!("{what}, relative to {reference}"),
+            x_label: format!("{what} / {reference}"),
+            y_label: String::new(),
+            drawing: Drawing::Dots { rows: settings().map(row_words).collect(), groups, mark: 1.0 },
+        };
+        Figure {
+            key: format!("{paper}/{}", self.figure),
+            title: self.title.to_owned(),
+            caption: format!("{ELSEWHERE_WORDS}. {}.", capital(&setup.seeds_in_words())),
+            plots: vec![
+                plot("spread", marks(|one, to| one.spread_ratio(to))),
+                plot("mean", marks(|one, to| one.mean_ratio(to))),
+            ],
+            columns: 2,
+            table: self.table(cells, &reference),
+            claims: Vec::new(),
+        }
+    }
+
+    fn table(&self, cells: &Cells, reference: &str) -> Table {
+        let mut head = vec!["setting".to_owned(), "policy".to_owned()];
+        head.extend(["spread", "mean", "sent"].map(|figure| format!("{figure} / {reference}")));
+        let mut rows = Vec::new();
+        for setting in settings() {
+            for (index, contender) in self.contenders.iter().enumerate() {
+                let (one, to) = (cells.of(setting, *contender), cells.of(setting, self.reference));
+                rows.push(vec![
+                    if index == 0 { row_words(setting) } else { String::new() },
+                    label(*contender),
+                    one.spread_ratio(&to).to_string(),
+                    one.mean_ratio(&to).to_string(),
+                    one.sent_ratio(&to).to_string(),
+                ]);
+            }
+        }
+        Table { head, rows }
+    }
+}
+
+fn row_words(setting: Setting) -> String {
+    let words = setting.words();
+    if setting.is_drawn_over_time() { format!("the papers' {words}") } else { words }
+}
+
+/// Of settings with different numbers of receivers.
+fn label(contender: Contender) -> String {
+    match contender {
+        Contender::Share => "1/m base".to_owned(),
+        other => other.label(0),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}

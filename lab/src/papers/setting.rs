@@ -1,0 +1,243 @@
+//! The settings of the experiments: the papers', and those in which their policies must do as well.
+
+use evenkeel_core::{SessionTime, Span};
+use evenkeel_dr::owner::Owner;
+use evenkeel_dr::{Budget, EntityId, Threshold};
+use evenkeel_games::{STEP, Trace};
+use evenkeel_link::Jitter;
+
+use crate::dr::movers;
+use crate::scenario::{Motion, Receiver, Scenario, ScenarioTopology};
+
+/// How much the delays vary in the papers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Variation {
+    /// Not at all.
+    None,
+    /// By up to 100 ms: the thesis calls it moderate, the paper low.
+    Moderate,
+    /// By up to 180 ms: the thesis calls it high, the paper moderate.
+    High,
+}
+
+/// Other laws of jitter, each with a standard deviation of some 58 ms, which is that of ±100 ms.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Law {
+    Normal,
+    Exponential,
+    Gamma,
+    LogNormal,
+}
+
+/// Everything about an experiment but the policy.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Setting {
+    /// The papers': 800, 500 and 200 ms, threshold 0.09.
+    Papers(Variation),
+    /// With another threshold, in hundredths, and such a budget that as many vectors are sent.
+    Threshold(u16),
+    /// With another law of jitter.
+    Law(Law),
+    /// With the delays of today: 120, 40 and 15 ms.
+    Modern,
+    /// With a relay that runs the policy.
+    Relay,
+    /// With tanks that were recorded in a real game.
+    Tanks,
+    /// With so many receivers.
+    Receivers(u16),
+}
+
+/// The settings beyond the papers', in the order in which they are listed.
+pub(crate) const ELSEWHERE: [Setting; 10] = [
+    Setting::Law(Law::Normal),
+    Setting::Law(Law::Exponential),
+    Setting::Law(Law::Gamma),
+    Setting::Law(Law::LogNormal),
+    Setting::Modern,
+    Setting::Relay,
+    Setting::Tanks,
+    Setting::Receivers(10),
+    Setting::Receivers(30),
+    Setting::Receivers(100),
+];
+
+const TANKS: &str = include_str!("../../../games/data/bzflag-tanks.csv");
+const THRESHOLD: f64 = 0.09;
+/// The delays of the farthest and of the nearest of many.
+const DELAYS_MS: (f64, f64) = (800.0, 200.0);
+
+impl Variation {
+    fn half_width(self) -> Span {
+        Span::from_millis(match self {
+            Self::None => 0,
+            Self::Moderate => 100,
+            Self::High => 180,
+        })
+    }
+}
+
+impl Law {
+    fn jitter(self) -> Jitter {
+        let sd = Span::from_millis(58);
+        match self {
+            Self::Normal => Jitter::Normal { sd },
+            Self::Exponential => Jitter::Exponential { mean: sd },
+            Self::Gamma => Jitter::Gamma { sd },
+            Self::LogNormal => Jitter::LogNormal { median: Span::from_millis(45), sigma: 0.8 },
+        }
+    }
+}
+
+impl Setting {
+    /// The scenario.
+    pub(crate) fn scenario(self) -> Scenario {
+        let moderate = Scenario::papers(Variation::Moderate.half_width(), THRESHOLD);
+        let short = Scenario { duration: self.duration(), ..moderate.clone() };
+        match self {
+            Self::Papers(variation) => Scenario::papers(variation.half_width(), THRESHOLD),
+            Self::Threshold(hundredths) => {
+                let threshold = Threshold { distance: f64::from(hundredths) / 100.0, ..short.threshold };
+                let per_trigger = triggers(&short, short.threshold) / triggers(&short, threshold);
+                let budget = Budget::new(per_trigger).unwrap_or(Budget::ONE);
+                Scenario { threshold, budget, ..short }
+            }
+            Self::Law(law) => {
+                let receivers = short.receivers.iter();
+                let receivers = receivers.map(|one| Receiver::at(&one.name, one.delay(), law.jitter()));
+                Scenario { receivers: receivers.collect(), ..short }
+            }
+            Self::Modern => {
+                let receiver = |name, millis: f64| {
+                    let jitter = Jitter::Gamma { sd: Span::from_millis_f64(millis / 10.0) };
+                    Receiver::at(name, Span::from_millis_f64(millis), jitter)
+                };
+                let receivers =
+                    vec![receiver("far", 120.0), receiver("middle", 40.0), receiver("near", 15.0)];
+                Scenario { receivers, ..short }
+            }
+            Self::Relay => {
+                let topology = ScenarioTopology::Relay { uplink: Span::from_millis(100) };
+                Scenario { topology, ..short }
+            }
+            Self::Tanks => {
+                let trace = Trace::parse(TANKS).expect("the recording is ours");
+                let tanks = trace.tanks().iter().filter_map(|number| trace.tank(*number));
+                Scenario { motion: Motion::Recorded(tanks.map(|tank| tank.cursor()).collect()), ..short }
+            }
+            Self::Receivers(count) => {
+                let jitter = Jitter::Uniform { half_width: Variation::Moderate.half_width() };
+                let receiver = |index: u16| {
+                    let part = f64::from(index) / f64::from(count - 1);
+                    let millis = DELAYS_MS.0 + part * (DELAYS_MS.1 - DELAYS_MS.0);
+                    let name = format!("{millis:.0} ms");
+                    Receiver::at(&name, Span::from_millis_f64(millis), jitter.clone())
+                };
+                Scenario { receivers: (0..count).map(receiver).collect(), ..short }
+            }
+        }
+    }
+
+    fn duration(self) -> Span {
+        Span::from_secs(match self {
+            Self::Papers(_) => 300,
+            Self::Receivers(100) => 30,
+            Self::Receivers(30) => 60,
+            _ => 100,
+        })
+    }
+
+    /// Whether figures show how it went, not only how it ended.
+    pub(crate) const fn is_drawn_over_time(self) -> bool {
+        matches!(self, Self::Papers(_))
+    }
+
+    /// What it is, in a few words.
+    pub(crate) fn words(self) -> String {
+        match self {
+            Self::Papers(Variation::None) => "fixed delays".to_owned(),
+            Self::Papers(Variation::Moderate) => "±100 ms".to_owned(),
+            Self::Papers(Variation::High) => "±180 ms".to_owned(),
+            Self::Threshold(hundredths) => format!("threshold {:.2}", f64::from(hundredths) / 100.0),
+            Self::Law(Law::Normal) => "normal jitter".to_owned(),
+            Self::Law(Law::Exponential) => "exponential jitter".to_owned(),
+            Self::Law(Law::Gamma) => "gamma jitter".to_owned(),
+            Self::Law(Law::LogNormal) => "lognormal jitter".to_owned(),
+            Self::Modern => "120 / 40 / 15 ms".to_owned(),
+            Self::Relay => "through a relay".to_owned(),
+            Self::Tanks => "recorded tanks".to_owned(),
+            Self::Receivers(count) => format!("{count} players"),
+        }
+    }
+
+    /// What it is, in full.
+    pub(crate) fn caption(self) -> String {
+        let variation = match self {
+            Self::Papers(Variation::None) => "without variation",
+            Self::Papers(Variation::High) => "each ±180 ms uniform",
+            _ => "each ±100 ms uniform",
+        };
+        format!(
+            "800 / 500 / 200 ms one way, {variation}; random motion, threshold 0.09, heartbeat 1 s, 20 ms ticks, \
+             {:.0} s; budget 1 DR vector per trigger",
+            self.duration().as_secs_f64()
+        )
+    }
+}
+
+/// How the settings beyond the papers' differ from ±100 ms.
+pub(crate) const ELSEWHERE_WORDS: &str = "\
+100 s of the papers' setting with ±100 ms, each with one thing changed: the law of jitter (normal, exponential, gamma, \
+lognormal, each with a standard deviation of about 58 ms, which is that of ±100 ms); delays of 120, 40 and 15 ms with gamma \
+jitter of a tenth; a relay 100 ms from the owner that runs the policy; four recorded tanks in place of drawn motion; 10, 30 \
+(60 s) and 100 players (30 s) between 800 and 200 ms";
+
+/// With so many seeds a threshold is found: it is one of the motion, and the number of vectors is nearly the same for all.
+const CALIBRATED_ON: u64 = 4;
+const HALVINGS: usize = 14;
+
+/// DR vectors that the owner makes with a threshold in a run, on average.
+fn triggers(scenario: &Scenario, threshold: Threshold) -> f64 {
+    let ticks = scenario.duration.as_nanos() / scenario.tick.as_nanos();
+    let mut made = 0_u64;
+    for seed in 1..=CALIBRATED_ON {
+        let mut owner = Owner::new(threshold, scenario.kind, usize::MAX);
+        let mut movers = movers(scenario, seed);
+        let mut lives = vec![None; movers.len()];
+        for tick in 0..ticks {
+            let now = scenario.tick.times(tick);
+            let step = (now.as_nanos() / STEP.as_nanos()) as u64;
+            for (index, mover) in movers.iter_mut().enumerate() {
+                let entity = EntityId(index as u32);
+                let sample = mover.at(step);
+                let life = sample.map(|sample| sample.life);
+                if lives[index] != life && lives[index].is_some() {
+                    owner.end(entity);
+                }
+                lives[index] = life;
+                let Some(sample) = sample else { continue };
+                let at = SessionTime::from_nanos(now.as_nanos());
+                made += u64::from(owner.observe(entity, &sample.state, at).is_some());
+            }
+        }
+    }
+    made as f64 / CALIBRATED_ON as f64
+}
+
+/// The scenario with so coarse a threshold that to send every vector to everybody takes as many as to send every m-th, with
+/// m receivers. The heartbeat is slower too where there are more than three of them, or it alone would take more.
+pub(crate) fn raised(scenario: &Scenario) -> Scenario {
+    let receivers = scenario.receivers.len() as f64;
+    let wanted = triggers(scenario, scenario.threshold) / receivers;
+    let time = scenario
+        .threshold
+        .time
+        .map(|time| Span::from_secs_f64(time.as_secs_f64() * (receivers / 3.0).max(1.0)));
+    let (mut low, mut high) = (scenario.threshold.distance, 1000.0 * scenario.threshold.distance);
+    for _ in 0..HALVINGS {
+        let middle = (low * high).sqrt();
+        let made = triggers(scenario, Threshold { distance: middle, time });
+        if made > wanted { low = middle } else { high = middle }
+    }
+    Scenario { threshold: Threshold { distance: (low * high).sqrt(), time }, ..scenario.clone() }
+}

@@ -1,0 +1,172 @@
+//! Figures as views of cells: the spread or the mean over time, or everybody's error at the end.
+
+use super::cells::{Cell, Cells, Contender, Measured, product};
+use super::elsewhere::Elsewhere;
+use super::setting::Setting;
+use super::study::{Setup, curve_over_time};
+use crate::claims::{Claim, Verdict};
+use crate::figure::{Bars, Drawing, Figure, Plot, Table};
+use crate::scenario::{Receiver, Scenario};
+use crate::stats::{mean, population_sd};
+
+/// What a figure shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    /// The spread between the receivers over time.
+    Spread,
+    /// Their mean over time.
+    Mean,
+    /// Mean and spread over time, side by side.
+    Both,
+    /// Everybody's error at the end.
+    Receivers,
+}
+
+/// A figure of a paper.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View {
+    /// Its number.
+    pub(crate) figure: &'static str,
+    /// A title that says what it shows.
+    pub(crate) title: &'static str,
+    pub(crate) what: What,
+    pub(crate) setting: Setting,
+    pub(crate) contenders: &'static [Contender],
+    /// Whom they are compared with in the table.
+    pub(crate) reference: Contender,
+}
+
+impl View {
+    /// What must be run for it.
+    pub(crate) fn cells(&self) -> Vec<Cell> {
+        let mut cells = product(&[self.setting], self.contenders);
+        cells.push(Cell { setting: self.setting, contender: self.reference });
+        cells
+    }
+
+    /// The figure.
+    pub(crate) fn draw(&self, paper: &str, cells: &Cells, setup: &Setup<'_>, claims: Vec<Claim>) -> Figure {
+        let measured: Vec<Measured<'_>> =
+            self.contenders.iter().map(|contender| cells.of(self.setting, *contender)).collect();
+        let scenario = cells.scenario(self.setting);
+        let (spread, error) = ("spread of accumulated error (units·s)", "mean accumulated error (units·s)");
+        let plots = match self.what {
+            What::Spread => vec![over_time(&measured, spread, population_sd)],
+            What::Mean => vec![over_time(&measured, error, mean)],
+            What::Both => {
+                vec![over_time(&measured, error, mean), over_time(&measured, spread, population_sd)]
+            }
+            What::Receivers => vec![by_receiver(&measured, scenario)],
+        };
+        let bands =
+            if self.what == What::Receivers { "" } else { " Bands: one standard deviation over the seeds." };
+        Figure {
+            key: format!("{paper}/{}", self.figure),
+            title: self.title.to_owned(),
+            caption: format!("{}; {}.{bands}", self.setting.caption(), setup.seeds_in_words()),
+            columns: plots.len(),
+            plots,
+            table: table(&measured, &cells.of(self.setting, self.reference), scenario),
+            claims,
+        }
+    }
+}
+
+/// The figures of views, with what is claimed of each, and the same elsewhere.
+pub(crate) fn draw_all(
+    source: Source,
+    (setup, cells): (&Setup<'_>, &Cells),
+    views: &[View],
+    claims: fn(&View, &Cells) -> Vec<Claim>,
+    elsewhere: Option<&Elsewhere>,
+) -> Vec<Figure> {
+    let drawn = views.iter().map(|view| view.draw(source.paper, cells, setup, claims(view, cells)));
+    drawn.chain(elsewhere.map(|elsewhere| elsewhere.draw(source.paper, cells, setup))).collect()
+}
+
+fn over_time(measured: &[Measured<'_>], label: &str, figure: impl Fn(&[f64]) -> f64) -> Plot {
+    let curves = measured.iter().map(|one| curve_over_time(&one.name, one.runs, &figure));
+    Plot {
+        title: String::new(),
+        x_label: "time (s)".to_owned(),
+        y_label: label.to_owned(),
+        drawing: Drawing::Curves(curves.collect()),
+    }
+}
+
+fn by_receiver(measured: &[Measured<'_>], scenario: &Scenario) -> Plot {
+    let name = |receiver: &Receiver| format!("{}, {:.0} ms", receiver.name, receiver.delay().as_millis_f64());
+    let bars = |one: &Measured<'_>| Bars { name: one.name.clone(), heights: one.receivers() };
+    Plot {
+        title: String::new(),
+        x_label: "player".to_owned(),
+        y_label: format!("accumulated error after {:.0} s (units·s)", scenario.duration.as_secs_f64()),
+        drawing: Drawing::Bars {
+            categories: scenario.receivers.iter().map(name).collect(),
+            groups: measured.iter().map(bars).collect(),
+        },
+    }
+}
+
+/// Spread, mean and vectors sent relative to a reference, and everybody's error.
+pub(crate) fn table(measured: &[Measured<'_>], reference: &Measured<'_>, scenario: &Scenario) -> Table {
+    let mut head = vec!["policy".to_owned()];
+    head.extend(["spread", "mean", "sent"].map(|figure| format!("{figure} / {}", reference.name)));
+    head.extend(scenario.receivers.iter().map(|receiver| format!("{} (units·s)", receiver.name)));
+    let row = |one: &Measured<'_>| {
+        let mut row = vec![
+            one.name.clone(),
+            one.spread_ratio(reference).to_string(),
+            one.mean_ratio(reference).to_string(),
+            one.sent_ratio(reference).to_string(),
+        ];
+        row.extend(one.receivers().iter().map(|error| format!("{error:.0}")));
+        row
+    };
+    Table { head, rows: measured.iter().map(row).collect() }
+}
+
+/// Where claims come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source {
+    /// The paper's key.
+    pub(crate) paper: &'static str,
+    /// Its authors and year.
+    pub(crate) words: &'static str,
+}
+
+/// The claims about one figure.
+#[derive(Debug)]
+pub(crate) struct Claims {
+    source: Source,
+    figure: &'static str,
+    place: &'static str,
+    claims: Vec<Claim>,
+}
+
+impl Claims {
+    /// None yet, about a figure, made in a section.
+    pub(crate) const fn about(source: Source, figure: &'static str, place: &'static str) -> Self {
+        Self { source, figure, place, claims: Vec::new() }
+    }
+
+    /// One more.
+    pub(crate) fn say(
+        mut self,
+        statement: &str,
+        measured: String,
+        verdict: Verdict,
+        expected: Verdict,
+    ) -> Self {
+        let Source { paper, words } = self.source;
+        let id = format!("{paper}/{}/{}", self.figure, self.claims.len() + 1);
+        let source = format!("{words}, {}", self.place);
+        self.claims.push(Claim::new(id, source, statement, measured, verdict, expected));
+        self
+    }
+
+    /// All of them.
+    pub(crate) fn all(self) -> Vec<Claim> {
+        self.claims
+    }
+}

@@ -1,0 +1,73 @@
+//! Groups of bars.
+
+use core::fmt::Write as _;
+
+use super::super::axis::Axis;
+use super::{Frame, draw_base, draw_grid, escape, place};
+use crate::figure::Bars;
+
+/// A bar's number stands above it, if there is room for four digits.
+const NUMBERED_MIN: f64 = 24.0;
+
+pub(super) fn draw(
+    svg: &mut String,
+    categories: &[String],
+    groups: &[Bars],
+    names: &[&str],
+    frame: Frame,
+    named_at_end: bool,
+) {
+    let Frame { x0, x1, y0, y1, .. } = frame;
+    let values = groups.iter().flat_map(|group| group.heights.iter().copied()).chain([0.0]);
+    let up = Axis::over(values, (y0 - y1) / 56.0, true).between(y0, y1);
+    draw_grid(svg, &up, x0, x1);
+    let slot = (x1 - x0) / categories.len().max(1) as f64;
+    let bar = 0.84 * slot / groups.len().max(1) as f64;
+    for (category, name) in categories.iter().enumerate() {
+        let start = x0 + slot * category as f64 + 0.08 * slot;
+        for (index, group) in groups.iter().enumerate() {
+            let height = group.heights.get(category).copied().unwrap_or(0.0);
+            let (x, top) = (start + bar * index as f64, up.pixel(height));
+            let _ = write!(
+                svg,
+                "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"2\" fill=\"var(--c{})\"/>",
+                x + 1.0,
+                bar - 2.0,
+                up.pixel(0.0) - top,
+                place(names, &group.name),
+            );
+            if bar >= NUMBERED_MIN {
+                let size = if bar < 32.0 { 10 } else { 12 };
+                let _ = write!(
+                    svg,
+                    "<text class=\"q\" font-size=\"{size}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{height:.0}</text>",
+                    x + 0.5 * bar,
+                    top - 5.0
+                );
+            }
+        }
+        let _ = write!(
+            svg,
+            "<text class=\"q\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            start + 0.42 * slot,
+            y0 + 16.0,
+            escape(name)
+        );
+    }
+    if named_at_end {
+        for (row, group) in groups.iter().enumerate() {
+            let at = y1 + 20.0 + 20.0 * row as f64;
+            let _ = write!(
+                svg,
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\" fill=\"var(--c{})\"/>\
+                 <text x=\"{:.1}\" y=\"{at:.1}\">{}</text>",
+                x1 + 8.0,
+                at - 10.0,
+                place(names, &group.name),
+                x1 + 26.0,
+                escape(&group.name)
+            );
+        }
+    }
+    draw_base(svg, up.pixel(0.0), x0, x1);
+}

@@ -1,0 +1,88 @@
+//! Curves with their bands.
+
+use core::fmt::Write as _;
+
+use super::super::axis::Axis;
+use super::{DASHES, Frame, NAME_HEIGHT, draw_base, draw_grid, escape, place};
+use crate::figure::Curve;
+
+pub(super) fn draw(svg: &mut String, curves: &[Curve], names: &[&str], frame: Frame, named_at_end: bool) {
+    let Frame { x0, x1, y0, y1, .. } = frame;
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let across = Axis::over(points().map(|p| p.x), (x1 - x0) / 70.0, false).between(x0, x1);
+    let values = points().map(|p| p.y + p.spread).chain([0.0]);
+    let up = Axis::over(values, (y0 - y1) / 56.0, true).between(y0, y1);
+    draw_grid(svg, &up, x0, x1);
+    for (at, label) in across.ticks() {
+        let _ = write!(
+            svg,
+            "<text class=\"q\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
+            across.pixel(at),
+            y0 + 16.0
+        );
+    }
+    for curve in curves {
+        draw_curve(svg, curve, place(names, &curve.name), &across, &up);
+    }
+    if named_at_end {
+        name_at_end(svg, curves, names, (&up, y0), x1 + 8.0);
+    }
+    draw_base(svg, up.pixel(0.0), x0, x1);
+}
+
+fn draw_curve(svg: &mut String, curve: &Curve, index: usize, across: &Axis, up: &Axis) {
+    let points = || curve.points.iter().filter(|point| point.y.is_finite());
+    if points().any(|point| point.spread > 0.0) {
+        let mut band = String::new();
+        for point in points() {
+            let _ = write!(band, "{:.1},{:.1} ", across.pixel(point.x), up.pixel(point.y + point.spread));
+        }
+        for point in points().rev() {
+            let low = (point.y - point.spread).max(0.0);
+            let _ = write!(band, "{:.1},{:.1} ", across.pixel(point.x), up.pixel(low));
+        }
+        let _ = write!(svg, "<polygon class=\"b\" fill=\"var(--c{index})\" points=\"{}\"/>", band.trim_end());
+    }
+    let mut line = String::new();
+    for point in points() {
+        let _ = write!(line, "{:.1},{:.1} ", across.pixel(point.x), up.pixel(point.y));
+    }
+    let _ = write!(
+        svg,
+        "<polyline class=\"l\" stroke=\"var(--c{index})\" stroke-dasharray=\"{}\" points=\"{}\"/>",
+        DASHES[index],
+        line.trim_end()
+    );
+}
+
+/// Names at the lines' ends, pushed apart where they would overlap, and up where they would go below the axis.
+fn name_at_end(svg: &mut String, curves: &[Curve], names: &[&str], (up, lowest): (&Axis, f64), x: f64) {
+    let mut ends: Vec<(&str, f64)> = curves
+        .iter()
+        .filter_map(|curve| curve.points.last().map(|point| (curve.name.as_str(), up.pixel(point.y))))
+        .collect();
+    ends.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut above = f64::NEG_INFINITY;
+    for (_, at) in &mut ends {
+        above = at.max(above + NAME_HEIGHT);
+        *at = above;
+    }
+    let mut below = lowest + NAME_HEIGHT;
+    for (_, at) in ends.iter_mut().rev() {
+        below = at.min(below - NAME_HEIGHT);
+        *at = below;
+    }
+    for (name, at) in ends {
+        let index = place(names, name);
+        let _ = write!(
+            svg,
+            "<line x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"var(--c{index})\" \
+             stroke-width=\"2\" stroke-dasharray=\"{}\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            x + 18.0,
+            DASHES[index],
+            x + 24.0,
+            at + 4.0,
+            escape(name)
+        );
+    }
+}

@@ -1,0 +1,74 @@
+//! Marks in rows.
+
+use core::fmt::Write as _;
+
+use super::super::axis::Axis;
+use super::{Frame, escape, place};
+use crate::figure::Bars;
+
+/// The height of a row.
+pub(super) const ROW: f64 = 24.0;
+const RADIUS: f64 = 5.0;
+
+pub(super) fn draw(
+    svg: &mut String,
+    rows: &[String],
+    groups: &[Bars],
+    (names, mark): (&[&str], f64),
+    frame: Frame,
+) {
+    let Frame { x, x0, x1, y0, y1 } = frame;
+    let values = groups.iter().flat_map(|group| group.heights.iter().copied()).chain([0.0, mark]);
+    let across = Axis::over(values, (x1 - x0) / 60.0, true).between(x0, x1);
+    for (at, label) in across.ticks() {
+        let pixel = across.pixel(at);
+        let _ = write!(
+            svg,
+            "<line class=\"g\" x1=\"{pixel:.1}\" x2=\"{pixel:.1}\" y1=\"{y1:.1}\" y2=\"{y0:.1}\"/>\
+             <text class=\"q\" x=\"{pixel:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
+            y0 + 16.0
+        );
+    }
+    let pixel = across.pixel(mark);
+    let _ = write!(
+        svg,
+        "<line x1=\"{pixel:.1}\" x2=\"{pixel:.1}\" y1=\"{y1:.1}\" y2=\"{y0:.1}\" stroke=\"var(--quiet)\"/>"
+    );
+    for (index, row) in rows.iter().enumerate() {
+        let y = y1 + ROW * (index as f64 + 0.5);
+        let _ = write!(svg, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 4.0, y + 4.0, escape(row));
+        for group in groups {
+            let Some(value) = group.heights.get(index).filter(|value| value.is_finite()) else { continue };
+            draw_mark(svg, place(names, &group.name), across.pixel(*value), y);
+        }
+    }
+}
+
+/// Told apart by shape as well as by colour.
+pub(super) fn draw_mark(svg: &mut String, index: usize, x: f64, y: f64) {
+    let r = RADIUS;
+    let _ = match index % 4 {
+        0 => write!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r}\" fill=\"var(--c{index})\"/>"),
+        1 => write!(
+            svg,
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"var(--c{index})\"/>",
+            x - r + 0.5,
+            y - r + 0.5,
+            2.0 * r - 1.0,
+            2.0 * r - 1.0
+        ),
+        2 => write!(
+            svg,
+            "<path d=\"M{x:.1} {:.1}l{:.1} {:.1}h{:.1}z\" fill=\"var(--c{index})\"/>",
+            y - r,
+            r,
+            2.0 * r - 1.0,
+            -2.0 * r
+        ),
+        _ => write!(
+            svg,
+            "<path d=\"M{x:.1} {:.1}l{r} {r}l-{r} {r}l-{r} -{r}z\" fill=\"var(--c{index})\"/>",
+            y - r
+        ),
+    };
+}

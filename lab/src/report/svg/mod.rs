@@ -1,0 +1,222 @@
+//! Figures as SVG: one file that reads in light, in dark and on paper.
+//!
+//! Lines are told apart by colour and by dash, and named at their end where there is room; otherwise in a legend.
+
+mod bars;
+mod curves;
+mod dots;
+
+use core::fmt::Write as _;
+
+use crate::figure::{Drawing, Figure, Plot};
+
+const STYLE: &str = "\
+svg{--ink:#17202a;--quiet:#5b6670;--grid:#dfe4e8;--ground:#fff;--c0:#c2410c;--c1:#0b6e99;--c2:#15803d;--c3:#6d28d9;\
+--c4:#a16207;--c5:#be185d;font:12px system-ui,sans-serif;background:var(--ground)}\
+@media(prefers-color-scheme:dark){svg{--ink:#e6eaed;--quiet:#9aa5ae;--grid:#323a41;--ground:#14191d;--c0:#fb923c;\
+--c1:#56b4dd;--c2:#4ade80;--c3:#b794f6;--c4:#eab308;--c5:#f472b6}}\
+@media print{svg{--ink:#000;--quiet:#444;--grid:#ccc;--ground:#fff;--c0:#c2410c;--c1:#0b6e99;--c2:#15803d;\
+--c3:#6d28d9;--c4:#a16207;--c5:#be185d}}\
+text{fill:var(--ink);font-variant-numeric:tabular-nums}.q{fill:var(--quiet)}.g{stroke:var(--grid)}\
+.t{font-weight:600}.l{fill:none;stroke-width:2;stroke-linejoin:round}.b{opacity:.16}";
+
+const DASHES: [&str; 6] = ["none", "7 3", "2 3", "9 3 2 3", "4 4", "1 4"];
+const COLOURS: usize = DASHES.len();
+
+/// Above the frame's drawing, with a title and without.
+const TOP: (f64, f64) = (30.0, 14.0);
+/// Below it: the axis' numbers and its name.
+const BOTTOM: f64 = 44.0;
+/// Between two names, one below the other.
+const NAME_HEIGHT: f64 = 17.0;
+/// About the width of a letter.
+const LETTER: f64 = 6.6;
+
+/// How much room there is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layout {
+    /// A page.
+    Wide,
+    /// A telephone: one frame below the other.
+    Narrow,
+}
+
+/// Where a frame is, and the room that its drawing has.
+#[derive(Clone, Copy)]
+struct Frame {
+    x: f64,
+    x0: f64,
+    x1: f64,
+    /// The bottom of the drawing.
+    y0: f64,
+    /// Its top.
+    y1: f64,
+}
+
+/// The figure as an SVG document.
+#[must_use]
+pub fn draw(figure: &Figure, layout: Layout) -> String {
+    let columns = if layout == Layout::Narrow { 1 } else { figure.columns.max(1) };
+    let named_at_end = layout == Layout::Wide && columns == 1;
+    let names = names(&figure.plots);
+    let width = match (layout, columns) {
+        (Layout::Narrow, _) => 360.0,
+        (_, 1) => 800.0,
+        (_, 2) => 480.0,
+        _ => 330.0,
+    };
+    let full_width = width * columns as f64;
+    let mut body = String::new();
+    let mut y = if named_at_end { 0.0 } else { draw_legend(&mut body, &names, full_width, has_dots(figure)) };
+    for row in figure.plots.chunks(columns) {
+        let height = row.iter().map(|plot| height(plot, layout, columns)).fold(0.0, f64::max);
+        for (column, plot) in row.iter().enumerate() {
+            let x = column as f64 * width;
+            let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64;
+            let right = if named_at_end { 34.0 + LETTER * longest } else { 16.0 };
+            let left = match &plot.drawing {
+                Drawing::Dots { rows, .. } => {
+                    14.0 + LETTER * rows.iter().map(|row| row.chars().count()).max().unwrap_or(0) as f64
+                }
+                _ => 62.0,
+            };
+            let top = if plot.title.is_empty() { TOP.1 } else { TOP.0 };
+            let frame =
+                Frame { x, x0: x + left, x1: x + width - right, y0: y + height - BOTTOM, y1: y + top };
+            draw_plot(&mut body, plot, &names, frame, named_at_end);
+        }
+        y += height;
+    }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {full_width} {y:.0}\" role=\"img\" \
+         aria-label=\"{}\"><style>{STYLE}</style>{body}</svg>\n",
+        escape(&figure.title)
+    )
+}
+
+fn has_dots(figure: &Figure) -> bool {
+    figure.plots.iter().any(|plot| matches!(plot.drawing, Drawing::Dots { .. }))
+}
+
+fn height(plot: &Plot, layout: Layout, columns: usize) -> f64 {
+    match (&plot.drawing, layout, columns) {
+        (Drawing::Dots { rows, .. }, ..) => TOP.0 + BOTTOM + dots::ROW * rows.len() as f64,
+        (_, Layout::Narrow, _) => 260.0,
+        (_, _, 1) => 380.0,
+        (_, _, 2) => 340.0,
+        _ => 230.0,
+    }
+}
+
+/// Every name in the figure, once. Its place gives its colour and dash, the same in every frame.
+fn names(plots: &[Plot]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for plot in plots {
+        let here: Vec<&str> = match &plot.drawing {
+            Drawing::Curves(curves) => curves.iter().map(|curve| curve.name.as_str()).collect(),
+            Drawing::Bars { groups, .. } | Drawing::Dots { groups, .. } => {
+                groups.iter().map(|group| group.name.as_str()).collect()
+            }
+        };
+        for name in here {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+/// The colour and dash of a name.
+fn place(names: &[&str], name: &str) -> usize {
+    names.iter().position(|known| *known == name).unwrap_or(0) % COLOURS
+}
+
+fn draw_plot(svg: &mut String, plot: &Plot, names: &[&str], frame: Frame, named_at_end: bool) {
+    let Frame { x, x0, x1, y0, y1 } = frame;
+    if !plot.title.is_empty() {
+        let _ = write!(
+            svg,
+            "<text class=\"t\" x=\"{x0:.1}\" y=\"{:.1}\">{}</text>",
+            y1 - 12.0,
+            escape(&plot.title)
+        );
+    }
+    match &plot.drawing {
+        Drawing::Curves(drawn) => curves::draw(svg, drawn, names, frame, named_at_end),
+        Drawing::Bars { categories, groups } => {
+            bars::draw(svg, categories, groups, names, frame, named_at_end)
+        }
+        Drawing::Dots { rows, groups, mark } => dots::draw(svg, rows, groups, (names, *mark), frame),
+    }
+    let _ = write!(
+        svg,
+        "<text class=\"q\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+        0.5 * (x0 + x1),
+        y0 + 36.0,
+        escape(&plot.x_label)
+    );
+    if !plot.y_label.is_empty() {
+        let _ = write!(
+            svg,
+            "<text class=\"q\" transform=\"translate({:.1} {:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+            x + 14.0,
+            0.5 * (y0 + y1),
+            escape(&plot.y_label)
+        );
+    }
+}
+
+/// Names with their lines or marks, in as many rows as it takes. Gives the height.
+fn draw_legend(svg: &mut String, names: &[&str], width: f64, marks: bool) -> f64 {
+    let (mut x, mut y) = (12.0, 16.0);
+    for (index, name) in names.iter().enumerate() {
+        let index = index % COLOURS;
+        let wide = 46.0 + LETTER * name.chars().count() as f64;
+        if x + wide > width && x > 12.0 {
+            (x, y) = (12.0, y + NAME_HEIGHT + 3.0);
+        }
+        if marks {
+            dots::draw_mark(svg, index, x + 16.0, y - 4.0);
+        } else {
+            let _ = write!(
+                svg,
+                "<line x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"var(--c{index})\" stroke-width=\"3\" \
+                 stroke-dasharray=\"{}\"/>",
+                x + 22.0,
+                y - 4.0,
+                y - 4.0,
+                DASHES[index],
+            );
+        }
+        let _ = write!(svg, "<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>", x + 28.0, escape(name));
+        x += wide;
+    }
+    y + 10.0
+}
+
+/// The vertical axis' lines and numbers.
+fn draw_grid(svg: &mut String, up: &super::axis::Axis, x0: f64, x1: f64) {
+    for (at, label) in up.ticks() {
+        let pixel = up.pixel(at);
+        let _ = write!(
+            svg,
+            "<line class=\"g\" x1=\"{x0:.1}\" x2=\"{x1:.1}\" y1=\"{pixel:.1}\" y2=\"{pixel:.1}\"/>\
+             <text class=\"q\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>",
+            x0 - 7.0,
+            pixel + 4.0
+        );
+    }
+}
+
+/// The line that values start from.
+fn draw_base(svg: &mut String, y: f64, x0: f64, x1: f64) {
+    let _ = write!(
+        svg,
+        "<line x1=\"{x0:.1}\" x2=\"{x1:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"var(--quiet)\"/>"
+    );
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
