@@ -87,22 +87,34 @@ impl<E: Endpoint> Inbox<E> {
         }
     }
 
-    /// Appends a message; `false` if there is no room for a datagram.
-    pub(super) fn push_arrived(&self, arrived: Arrived) -> bool {
+    /// Appends a reliable message.
+    pub(super) fn push_reliable(&self, arrived: Arrived) {
+        let mut queue = self.lock();
+        if !queue.is_closed {
+            queue.inputs.push_back(Input::Arrived(arrived));
+            drop(queue);
+            self.wake();
+        }
+    }
+
+    /// Appends datagrams that came together, as far as there is room. Gives how many were dropped.
+    pub(super) fn push_datagrams(&self, route: Route, at: LocalTime, datagrams: &mut Vec<Bytes>) -> u64 {
+        if datagrams.is_empty() {
+            return 0;
+        }
         let mut queue = self.lock();
         if queue.is_closed {
-            return true;
+            datagrams.clear();
+            return 0;
         }
-        if arrived.channel == Channel::Datagram {
-            if queue.datagrams >= DATAGRAMS_MAX {
-                return false;
-            }
-            queue.datagrams += 1;
-        }
-        queue.inputs.push_back(Input::Arrived(arrived));
+        let taken = datagrams.len().min(DATAGRAMS_MAX - queue.datagrams);
+        let dropped = datagrams.len() - taken;
+        queue.datagrams += taken;
+        let arrived = |bytes| Arrived { route, at, channel: Channel::Datagram, bytes, _permit: None };
+        queue.inputs.extend(datagrams.drain(..).take(taken).map(|bytes| Input::Arrived(arrived(bytes))));
         drop(queue);
         self.wake();
-        true
+        dropped as u64
     }
 
     /// There is one for each attachment, so they are bounded as these are.

@@ -12,6 +12,9 @@ use super::inbox::{Arrived, Inbox, RELIABLE_MAX, Route};
 use crate::clock::{LocalClock, duration};
 use crate::transport::{CloseCode, Closed, Connection, ReliableReader};
 
+/// Datagrams that are handed over together.
+const TOGETHER_MAX: usize = 32;
+
 /// What the readers of one attachment know.
 pub(super) struct Reading<E: Endpoint> {
     pub(super) route: Route,
@@ -42,33 +45,43 @@ where
 
     async fn read_datagrams(&self) {
         let mut bucket = self.bucket();
-        while let Ok(bytes) = self.connection.read_datagram().await {
+        let mut together = Vec::with_capacity(TOGETHER_MAX);
+        while let Ok(first) = self.connection.read_datagram().await {
             let at = self.clock.now();
-            let verdict = bucket.as_mut().map_or(Verdict::Pass, |bucket| bucket.offer(at, bytes.len()));
-            match (verdict, &mut bucket) {
-                (Verdict::Over(_), Some(bucket)) => {
-                    bucket.drop_message(bytes.len());
-                    add(&self.counters.over_allowance, 1);
-                    add(&self.totals.over_allowance, 1);
-                }
-                (Verdict::Flood, _) => {
-                    // What had come by then is read on, and is dropped.
-                    if !self.connection.is_closed() {
-                        add(&self.totals.flooding, 1);
-                    }
-                    self.connection.close(CloseCode::Flooding);
-                }
-                _ => self.push_datagram(at, bytes),
+            together.extend(self.heed(&mut bucket, at, first));
+            // One packet has several of them, and to hand them over one by one costs more than to read them.
+            for _ in 1..TOGETHER_MAX {
+                let Some(next) = self.connection.try_read_datagram() else { break };
+                together.extend(self.heed(&mut bucket, at, next));
             }
+            let dropped = self.inbox.push_datagrams(self.route, at, &mut together);
+            add(&self.counters.queue_full, dropped);
+            add(&self.totals.queue_full, dropped);
         }
     }
 
-    fn push_datagram(&self, at: LocalTime, bytes: Bytes) {
-        let arrived = Arrived { route: self.route, at, channel: Channel::Datagram, bytes, _permit: None };
-        if !self.inbox.push_arrived(arrived) {
-            add(&self.counters.queue_full, 1);
-            add(&self.totals.queue_full, 1);
+    /// The datagram, unless it is beyond the allowance.
+    fn heed(&self, bucket: &mut Option<Bucket>, at: LocalTime, bytes: Bytes) -> Option<Bytes> {
+        let bucket = match bucket {
+            None => return Some(bytes),
+            Some(bucket) => bucket,
+        };
+        match bucket.offer(at, bytes.len()) {
+            Verdict::Pass => return Some(bytes),
+            Verdict::Over(_) => {
+                bucket.drop_message(bytes.len());
+                add(&self.counters.over_allowance, 1);
+                add(&self.totals.over_allowance, 1);
+            }
+            Verdict::Flood => {
+                // What had come by then is read on, and is dropped.
+                if !self.connection.is_closed() {
+                    add(&self.totals.flooding, 1);
+                }
+                self.connection.close(CloseCode::Flooding);
+            }
         }
+        None
     }
 
     async fn read_reliable(&self, mut reader: ReliableReader) -> Closed {
@@ -88,7 +101,7 @@ where
             }
             let permit = permits.clone().acquire_owned().await.ok();
             let (route, channel) = (self.route, Channel::Reliable);
-            self.inbox.push_arrived(Arrived { route, at, channel, bytes: message.into(), _permit: permit });
+            self.inbox.push_reliable(Arrived { route, at, channel, bytes: message.into(), _permit: permit });
         }
     }
 }

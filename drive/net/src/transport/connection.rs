@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -147,6 +149,17 @@ impl Connection {
                 Err(SessionError::WebTransportError(WebTransportError::UnknownSession)) => {}
                 Err(error) => return Err(self.ended(&error)),
             }
+        }
+    }
+
+    /// A datagram that has come already.
+    #[must_use]
+    pub fn try_read_datagram(&self) -> Option<Bytes> {
+        let reading = pin!(self.0.session.read_datagram());
+        match reading.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(bytes)) => Some(bytes),
+            // None has come, or none will any more: who waits for the next one is told.
+            _ => None,
         }
     }
 
