@@ -90,8 +90,7 @@ pub(super) fn machine(scenario: &Scenario, policy: PolicyKind, seed: u64, topolo
         placement: scenario.placement,
         policy,
         budget: scenario.budget,
-        // The papers believe what receivers say.
-        compensation: None,
+        compensation: scenario.compensation,
         seed: Seed::new(seed).child(POLICY),
         ..DrConfig::default()
     }

@@ -1,7 +1,7 @@
 //! A scenario after it has been checked: nothing in here can be out of its range.
 
 use evenkeel_core::Span;
-use evenkeel_dr::{Budget, MotionKind, Placement, PolicyKind, Threshold};
+use evenkeel_dr::{Budget, Compensation, MotionKind, Placement, PolicyKind, Threshold};
 use evenkeel_games::{Cursor, Driver};
 use evenkeel_link::{ClockFaults, DelayLaw, DelayStep, Jitter, LinkFaults, Loss};
 
@@ -130,6 +130,8 @@ pub struct Scenario {
     pub kind: MotionKind,
     /// How it is placed.
     pub placement: Placement,
+    /// How far receivers are believed who say that they are far away; `None`: wholly, as in the papers.
+    pub compensation: Option<Compensation>,
     /// Who watches.
     pub receivers: Vec<Receiver>,
     /// What is compared.
@@ -157,6 +159,7 @@ impl Scenario {
             threshold: Threshold { distance, ..Threshold::default() },
             kind: MotionKind::Linear,
             placement: Placement::Global,
+            compensation: None,
             receivers: vec![receiver("far", 800), receiver("middle", 500), receiver("near", 200)],
             policies: PolicyKind::all(),
             budget: Budget::ONE,

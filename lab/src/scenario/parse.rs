@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use evenkeel_core::Span;
-use evenkeel_dr::{Budget, MotionKind, Placement, PolicyKind, Threshold};
+use evenkeel_dr::{Budget, Compensation, MotionKind, Placement, PolicyKind, Threshold};
 use evenkeel_games::Driver;
 
 use super::clock;
@@ -82,7 +82,7 @@ fn scenario(root: &Section<'_>, read: &mut ReadFile<'_>) -> Result<Scenario, Sce
         }
         None => Ok(Span::from_secs(300)),
     }?;
-    let (kind, placement) = dead_reckoning(root)?;
+    let (kind, placement, compensation) = dead_reckoning(root)?;
     let (policies, budget) = policy(root)?;
     let topology = topology(root)?;
     let clock = clock::clock(root, topology)?;
@@ -100,6 +100,7 @@ fn scenario(root: &Section<'_>, read: &mut ReadFile<'_>) -> Result<Scenario, Sce
         threshold: threshold(root)?,
         kind,
         placement,
+        compensation,
         receivers: receivers(root, duration, clock, read)?,
         policies,
         budget,
@@ -161,10 +162,12 @@ fn threshold(root: &Section<'_>) -> Result<Threshold, ScenarioError> {
     Ok(threshold)
 }
 
-fn dead_reckoning(root: &Section<'_>) -> Result<(MotionKind, Placement), ScenarioError> {
-    let (mut kind, mut placement) = (MotionKind::default(), Placement::default());
-    let Some(field) = root.field("dr") else { return Ok((kind, placement)) };
-    let section = field.section(&["kind", "placement"])?;
+fn dead_reckoning(
+    root: &Section<'_>,
+) -> Result<(MotionKind, Placement, Option<Compensation>), ScenarioError> {
+    let (mut kind, mut placement, mut compensation) = (MotionKind::default(), Placement::default(), None);
+    let Some(field) = root.field("dr") else { return Ok((kind, placement, compensation)) };
+    let section = field.section(&["kind", "placement", "compensation_max_ms"])?;
     if let Some(field) = section.field("kind") {
         let kinds = [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular];
         kind = kinds[field.word(&["linear", "quadratic", "circular"])?];
@@ -173,7 +176,12 @@ fn dead_reckoning(root: &Section<'_>) -> Result<(MotionKind, Placement), Scenari
         let placements = [Placement::Global, Placement::Local, Placement::OneWayDelay];
         placement = placements[field.word(&["global", "local", "one-way-delay"])?];
     }
-    Ok((kind, placement))
+    if let Some(field) = section.field("compensation_max_ms") {
+        let most = field.number(0.0..=DELAY_MAX_MS, "a delay that is made up for is 0 to 60000 ms")?;
+        compensation =
+            Some(Compensation { delay_max: Span::from_millis_f64(most), ..Compensation::default() });
+    }
+    Ok((kind, placement, compensation))
 }
 
 fn receivers(
