@@ -108,13 +108,14 @@ impl Plot {
     #[must_use]
     pub fn csv_rows(&self) -> Vec<Vec<String>> {
         let number = |value: f64| format!("{value}");
+        let plot = if self.title.is_empty() { &self.y_label } else { &self.title };
         match &self.drawing {
             Drawing::Curves(curves) => curves
                 .iter()
                 .flat_map(|curve| {
                     curve.points.iter().map(move |point| {
                         let Point { x, y, spread } = *point;
-                        vec![self.title.clone(), curve.name.clone(), number(x), number(y), number(spread)]
+                        vec![plot.clone(), curve.name.clone(), number(x), number(y), number(spread)]
                     })
                 })
                 .collect(),
@@ -122,8 +123,8 @@ impl Plot {
                 .iter()
                 .flat_map(|group| {
                     group.heights.iter().zip(categories).map(move |(height, category)| {
-                        let (title, name) = (self.title.clone(), group.name.clone());
-                        vec![title, name, category.clone(), number(*height), number(0.0)]
+                        let name = group.name.clone();
+                        vec![plot.clone(), name, category.clone(), number(*height), String::new()]
                     })
                 })
                 .collect(),

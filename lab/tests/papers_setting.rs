@@ -15,12 +15,12 @@ use evenkeel_lab::scenario::Scenario;
 
 /// Ratios to 1/3 base of spread, mean and vectors sent, over 300 s and 20 seeds, as docs/papers/banavar05.md has them.
 const MEASURED: [(&str, [f64; 3]); 6] = [
-    ("base", [0.856, 0.679, 3.002]),
-    ("netgames05", [0.687, 0.874, 1.615]),
-    ("netgames05-consistent", [0.001, 1.350, 1.354]),
-    ("scheduling-2", [0.732, 0.825, 3.001]),
-    ("probabilistic-budget:pi", [0.271, 1.675, 0.994]),
-    ("deterministic-budget", [0.628, 1.064, 1.000]),
+    ("base", [0.855, 0.678, 3.00]),
+    ("netgames05", [0.686, 0.873, 1.62]),
+    ("netgames05-consistent", [0.001, 1.349, 1.35]),
+    ("scheduling-2", [0.732, 0.825, 3.00]),
+    ("probabilistic-budget:pi", [0.286, 1.662, 0.99]),
+    ("deterministic-budget", [0.622, 1.065, 1.00]),
 ];
 
 fn sum(runs: &[RunFigures], policy: PolicyKind, figure: impl Fn(&RunFigures) -> f64) -> f64 {
@@ -41,7 +41,7 @@ fn a_few_seeds_come_near_to_the_documented_ratios() {
         let ratios = [ratio(RunFigures::std_aee), ratio(RunFigures::mean_aee), ratio(|run| run.sent as f64)];
         for (measured, documented) in ratios.into_iter().zip(documented) {
             assert!(
-                (measured - documented).abs() < 0.08,
+                (measured - documented).abs() < (0.1 * documented).max(0.003),
                 "{name}: {ratios:.3?}, documented {documented:.3?}"
             );
         }

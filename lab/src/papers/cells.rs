@@ -18,45 +18,62 @@ use crate::stats::mean;
 pub(crate) enum Contender {
     /// A policy by its name.
     Policy(&'static str),
-    /// With m receivers the 1/m base case: what a budget of one vector per trigger is compared with in the papers.
-    Share,
-    /// The base case with so much coarser a threshold that it sends as many vectors as the 1/m base case: what that budget
+    /// The base case with so much coarser a threshold that it sends as many vectors as 1/3 base: what a budget of a third
     /// should be compared with.
     Coarser,
 }
 
 impl Contender {
+    pub(crate) const BASE: Self = Self::Policy("base");
+    pub(crate) const THIRD: Self = Self::Policy("base-1/3");
+    pub(crate) const CHANCE: Self = Self::Policy("probabilistic-1/3");
+    pub(crate) const NETGAMES05: Self = Self::Policy("netgames05");
+    pub(crate) const CONSISTENT: Self = Self::Policy("netgames05-consistent");
+    pub(crate) const SCHEDULING_1: Self = Self::Policy("scheduling-1");
+    pub(crate) const SCHEDULING_1_ESTIMATE: Self = Self::Policy("scheduling-1-estimate");
+    pub(crate) const SCHEDULING_2: Self = Self::Policy("scheduling-2");
+    pub(crate) const SCHEDULING_2_NEWEST: Self = Self::Policy("scheduling-2-newest");
+    pub(crate) const PROBABILISTIC_PA: Self = Self::Policy("probabilistic-budget:pa");
+    pub(crate) const PROBABILISTIC_PI: Self = Self::Policy("probabilistic-budget:pi");
+    pub(crate) const PROBABILISTIC_PT: Self = Self::Policy("probabilistic-budget:pt");
+    pub(crate) const PROBABILISTIC_THIRDS: Self = Self::Policy(PROBABILISTIC_MIX);
+    pub(crate) const PROBABILISTIC_HALVES: Self = Self::Policy("probabilistic-budget:mix=0.5,0.5,0");
+    pub(crate) const PROBABILISTIC_ONE: Self = Self::Policy("probabilistic-budget:pa:pick-one");
+    pub(crate) const DETERMINISTIC_PA: Self = Self::Policy("deterministic-budget");
+    pub(crate) const DETERMINISTIC_PI: Self = Self::Policy("deterministic-budget:pi");
+    pub(crate) const DETERMINISTIC_PT: Self = Self::Policy("deterministic-budget:pt");
+    pub(crate) const DETERMINISTIC_THIRDS: Self = Self::Policy(DETERMINISTIC_MIX);
+
     /// Its name in legends and tables.
-    pub(crate) fn label(self, receivers: usize) -> String {
+    pub(crate) fn label(self) -> String {
         match self {
             Self::Policy(name) => {
                 let known = NAMES.iter().find(|(policy, _)| *policy == name);
                 known.map_or(name, |(_, label)| label).to_owned()
             }
-            Self::Share => format!("1/{receivers} base"),
             Self::Coarser => "base, coarser threshold".to_owned(),
         }
     }
 
-    fn policy(self, receivers: usize) -> PolicyKind {
+    fn policy(self) -> PolicyKind {
         let name = match self {
-            Self::Policy(name) => name.to_owned(),
-            Self::Share => format!("base-1/{receivers}"),
-            Self::Coarser => "base".to_owned(),
+            Self::Policy(name) => name,
+            Self::Coarser => "base",
         };
         name.parse().expect("the names are ours")
     }
 }
 
 /// Weights that are a third each.
-pub(crate) const PROBABILISTIC_MIX: &str =
+const PROBABILISTIC_MIX: &str =
     "probabilistic-budget:mix=0.3333333333333333,0.3333333333333333,0.3333333333333334";
 /// The same, deterministic.
-pub(crate) const DETERMINISTIC_MIX: &str =
+const DETERMINISTIC_MIX: &str =
     "deterministic-budget:mix=0.3333333333333333,0.3333333333333333,0.3333333333333334";
 
 /// What policies with settings are called in legends.
-const NAMES: [(&str, &str); 11] = [
+const NAMES: [(&str, &str); 12] = [
+    ("base-1/3", "1/3 base"),
     ("probabilistic-1/3", "1/3 probabilistic"),
     ("probabilistic-budget:pa", "probabilistic (PA)"),
     ("probabilistic-budget:pi", "probabilistic (PI)"),
@@ -90,6 +107,7 @@ const EVERY: Span = Span::from_secs(3);
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
     scenarios: BTreeMap<Setting, Scenario>,
+    coarser: BTreeMap<Setting, Scenario>,
     runs: BTreeMap<Cell, Vec<RunFigures>>,
 }
 
@@ -120,7 +138,7 @@ impl Cells {
                 Contender::Coarser => &coarser[&cell.setting],
                 _ => &scenarios[&cell.setting],
             };
-            let policy = cell.contender.policy(scenario.receivers.len());
+            let policy = cell.contender.policy();
             let sampling = cell.setting.is_drawn_over_time().then_some(Sampling {
                 from: Span::ZERO,
                 until: scenario.duration,
@@ -135,7 +153,7 @@ impl Cells {
             let (cell, _) = jobs[index];
             runs.entry(cell).or_insert_with(Vec::new).push(figures);
         }
-        Ok(Self { scenarios, runs })
+        Ok(Self { scenarios, coarser, runs })
     }
 
     /// The scenario of a setting.
@@ -145,10 +163,14 @@ impl Cells {
 
     /// A contender in a setting.
     pub(crate) fn of(&self, setting: Setting, contender: Contender) -> Measured<'_> {
-        let receivers = self.scenario(setting).receivers.len();
         let runs =
             self.runs.get(&Cell { setting, contender }).expect("a group names the cells that it draws");
-        Measured { name: contender.label(receivers), runs }
+        Measured { name: contender.label(), runs }
+    }
+
+    /// The distance of the coarser threshold in a setting.
+    pub(crate) fn coarser(&self, setting: Setting) -> f64 {
+        self.coarser.get(&setting).expect("a group names the cells that it draws").threshold.distance
     }
 
     /// Whether all of these were run.
@@ -172,8 +194,13 @@ pub(crate) struct Measured<'a> {
 }
 
 impl Measured<'_> {
+    /// A figure of each run.
+    pub(crate) fn by_run(&self, figure: impl Fn(&RunFigures) -> f64) -> Vec<f64> {
+        self.runs.iter().map(figure).collect()
+    }
+
     fn over_runs(&self, figure: impl Fn(&RunFigures) -> f64) -> f64 {
-        mean(&self.runs.iter().map(figure).collect::<Vec<_>>())
+        mean(&self.by_run(figure))
     }
 
     /// The spread between the receivers: the measure of unfairness.
@@ -263,14 +290,9 @@ impl Ratio {
 impl core::fmt::Display for Ratio {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { value, error } = self;
-        // Two digits that count, whatever the size.
-        let (decimals, least) = match value {
-            ..0.01 => (4, 5e-5),
-            ..0.1 => (3, 5e-4),
-            _ => (2, 5e-3),
-        };
+        let decimals = if *value < 0.1 { 4 } else { 3 };
         write!(f, "{value:.decimals$}")?;
-        if *error < least { Ok(()) } else { write!(f, " ± {error:.decimals$}") }
+        if *error > 0.0 { write!(f, " ± {error:.decimals$}") } else { Ok(()) }
     }
 }
 
@@ -293,6 +315,6 @@ mod tests {
         assert_eq!((ratio.value, ratio.error), (2.0, 0.0));
         let unsure = Ratio::of(&[(1.0, 1.0), (3.0, 1.0)]);
         assert_eq!((unsure.value, unsure.error), (2.0, 1.0));
-        assert_eq!(format!("{unsure}, {ratio}"), "2.00 ± 1.00, 2.00");
+        assert_eq!(format!("{unsure}, {ratio}"), "2.000 ± 1.000, 2.000");
     }
 }

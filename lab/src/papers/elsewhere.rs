@@ -36,11 +36,11 @@ impl Elsewhere {
             let group = |contender: &Contender| {
                 let mark =
                     |setting| ratio(&cells.of(setting, *contender), &cells.of(setting, self.reference)).value;
-                Bars { name: label(*contender), heights: settings().map(mark).collect() }
+                Bars { name: contender.label(), heights: settings().map(mark).collect() }
             };
             self.contenders.iter().map(group).collect::<Vec<_>>()
         };
-        let reference = label(self.reference);
+        let reference = self.reference.label();
         let plot = |what: &str, groups| Plot {
             title: format!("{what}, relative to {reference}"),
             x_label: format!("{what} / {reference}"),
@@ -66,11 +66,11 @@ impl Elsewhere {
         head.extend(["spread", "mean", "sent"].map(|figure| format!("{figure} / {reference}")));
         let mut rows = Vec::new();
         for setting in settings() {
-            for (index, contender) in self.contenders.iter().enumerate() {
+            for contender in self.contenders {
                 let (one, to) = (cells.of(setting, *contender), cells.of(setting, self.reference));
                 rows.push(vec![
-                    if index == 0 { row_words(setting) } else { String::new() },
-                    label(*contender),
+                    row_words(setting),
+                    contender.label(),
                     one.spread_ratio(&to).to_string(),
                     one.mean_ratio(&to).to_string(),
                     one.sent_ratio(&to).to_string(),
@@ -84,14 +84,6 @@ impl Elsewhere {
 fn row_words(setting: Setting) -> String {
     let words = setting.words();
     if setting.is_drawn_over_time() { format!("the papers' {words}") } else { words }
-}
-
-/// Of settings with different numbers of receivers.
-fn label(contender: Contender) -> String {
-    match contender {
-        Contender::Share => "1/m base".to_owned(),
-        other => other.label(0),
-    }
 }
 
 fn capital(text: &str) -> String {

@@ -4,6 +4,7 @@ mod aggarwal05;
 mod banavar05;
 mod cells;
 mod elsewhere;
+mod lying;
 mod setting;
 pub mod study;
 pub mod summary;
@@ -14,4 +15,4 @@ pub use study::{Group, Paper, Results, Setup, UnknownKey, run_selected, select};
 pub use summary::Summary;
 
 /// Every paper whose figures can be re-run, and the studies of our own that are made in the same way.
-pub const PAPERS: &[Paper] = &[banavar05::PAPER, aggarwal05::PAPER, crate::clock::study::STUDY];
+pub const PAPERS: &[Paper] = &[banavar05::PAPER, aggarwal05::PAPER, crate::clock::study::STUDY, lying::STUDY];

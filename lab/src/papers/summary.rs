@@ -5,23 +5,28 @@ use super::setting::{Setting, Variation};
 use crate::figure::Table;
 
 const SETTING: Setting = Setting::Papers(Variation::Moderate);
-const THIRD: Contender = Contender::Share;
 
 /// The policies, and what each does.
-const POLICIES: [(Contender, &str); 10] = [
-    (Contender::Policy("base"), "every vector to everybody at once"),
-    (THIRD, "every third vector to everybody"),
+const POLICIES: [(Contender, &str); 16] = [
+    (Contender::BASE, "every vector to everybody at once"),
+    (Contender::THIRD, "every third vector to everybody"),
     (Contender::Coarser, "fewer vectors, each to everybody at once"),
-    (Contender::Policy("netgames05"), "holds vectors back until estimates are equal"),
-    (Contender::Policy("netgames05-consistent"), "the same, with what is in flight counted to its arrival"),
-    (Contender::Policy("scheduling-1"), "holds back, and drops what is held at the next trigger"),
-    (Contender::Policy("scheduling-2"), "holds back, but only until the next trigger"),
-    (Contender::Policy("probabilistic-budget:pa"), "one vector per trigger, by chance, weighed by error"),
-    (Contender::Policy("probabilistic-budget:pi"), "the same, weighed by the error of now"),
+    (Contender::CHANCE, "each vector to each player with a chance of a third"),
+    (Contender::NETGAMES05, "holds vectors back until estimates are equal"),
+    (Contender::CONSISTENT, "the same as we repaired it: what is in flight counts to its arrival"),
+    (Contender::SCHEDULING_1, "holds back, and drops what is held at the next trigger"),
+    (Contender::SCHEDULING_1_ESTIMATE, "the same, with an estimate of the delay"),
+    (Contender::SCHEDULING_2, "holds back, but only until the next trigger"),
+    (Contender::SCHEDULING_2_NEWEST, "the same, and the newest vector is sent then"),
+    (Contender::PROBABILISTIC_PA, "one vector per trigger, by chance, weighed by accumulated error (PA)"),
+    (Contender::PROBABILISTIC_PI, "the same, weighed by the error of now (PI)"),
+    (Contender::PROBABILISTIC_PT, "the same, weighed by the time since the last one (PT)"),
+    (Contender::PROBABILISTIC_ONE, "the same by accumulated error, to exactly one player"),
     (
-        Contender::Policy("deterministic-budget"),
-        "one vector per trigger, in turns as long as the errors ask for",
+        Contender::DETERMINISTIC_PA,
+        "one vector per trigger, in turns as long as the accumulated errors ask for",
     ),
+    (Contender::DETERMINISTIC_PI, "the same, as the errors of now ask for"),
 ];
 
 /// A tank is so long, in units.
@@ -57,7 +62,8 @@ impl Summary {
     }
 }
 
-fn needed() -> Vec<Cell> {
+/// What it is made of.
+pub(crate) fn needed() -> Vec<Cell> {
     product(&[SETTING], &POLICIES.map(|(contender, _)| contender))
 }
 
@@ -71,7 +77,7 @@ struct Row<'a> {
 impl<'a> Row<'a> {
     fn new(cells: &'a Cells, contender: Contender, does: &'static str) -> Self {
         let seconds = cells.scenario(SETTING).duration.as_secs_f64();
-        Self { does, one: cells.of(SETTING, contender), third: cells.of(SETTING, THIRD), seconds }
+        Self { does, one: cells.of(SETTING, contender), third: cells.of(SETTING, Contender::THIRD), seconds }
     }
 
     fn spread(&self) -> f64 {
@@ -89,11 +95,6 @@ impl<'a> Row<'a> {
     /// How far off a player sees the tank on average, in units: far, middle, near.
     fn distances(&self) -> Vec<f64> {
         self.one.receivers().iter().map(|error| error / self.seconds).collect()
-    }
-
-    /// How a player's error differs from that under 1/3 base.
-    fn change(&self, receiver: usize) -> f64 {
-        self.one.receiver(receiver) / self.third.receiver(receiver) - 1.0
     }
 }
 
@@ -135,7 +136,8 @@ fn fairest(all: &[Row<'_>]) -> Vec<String> {
     let mut answers = Vec::new();
     if let Some(row) = least(all.iter()) {
         answers.push(format!(
-            "Of all: {}. It leaves {:.1} % of 1/3 base's spread, at {:.2} times its mean error and {:.2} times its vectors.",
+            "Of all: {}. It leaves {:.1} % of the difference between the players that there is under 1/3 base, at {:.2} times its mean \
+             error and {:.2} times its vectors.",
             row.one.name,
             100.0 * row.spread(),
             row.mean(),
@@ -163,33 +165,35 @@ fn fairest(all: &[Row<'_>]) -> Vec<String> {
 }
 
 fn costs(all: &[Row<'_>]) -> Vec<String> {
-    let Some(third) = all.iter().find(|row| row.one.name == "1/3 base") else { return Vec::new() };
-    let [far, middle, near] = third.distances()[..] else { return Vec::new() };
+    let find = |contender: Contender| all.iter().find(|row| row.one.name == contender.label());
+    let (Some(base), Some(third)) = (find(Contender::BASE), find(Contender::THIRD)) else {
+        return Vec::new();
+    };
+    let in_words = |row: &Row<'_>| {
+        row.distances().iter().map(|distance| format!("{distance:.1}")).collect::<Vec<_>>().join(", ")
+    };
     let mut answers = vec![format!(
-        "Under 1/3 base the player 800 ms away sees the tank {far:.1} units off on average, the one at 500 ms {middle:.1} and the \
-         one at 200 ms {near:.1}. (A tank is {TANK:.0} units long.) Distance leaves that, and nobody can take it away: a policy can \
-         only share it out, and choose how many vectors to spend."
+        "If every vector is sent to everybody at once (base), the players 800, 500 and 200 ms away see the tank {} units off on average; \
+         a tank is {TANK:.0} units long. That much distance leaves, and no policy can take it away. With a third of the vectors (1/3 base) \
+         it is {}.",
+        in_words(base),
+        in_words(third)
     )];
-    for name in ["deterministic (PA)", "netgames05-consistent"] {
-        let Some(row) = all.iter().find(|row| row.one.name == name) else { continue };
-        let words = |receiver: usize| {
-            let change = 100.0 * row.change(receiver);
-            if change < 0.0 { format!("gains {:.0} %", -change) } else { format!("pays {change:.0} %") }
-        };
+    for contender in [Contender::DETERMINISTIC_PA, Contender::CONSISTENT] {
+        let Some(row) = find(contender) else { continue };
         answers.push(format!(
-            "Under {name} the far player {}, the middle one {} and the near one {}, with {:.2} times the vectors.",
-            words(0),
-            words(1),
-            words(2),
+            "Under {} the three see it {} units off, with {:.1} times the vectors of 1/3 base: what the far player gains, the others pay.",
+            row.one.name,
+            in_words(row),
             row.sent()
         ));
     }
-    if let Some(coarser) = all.iter().find(|row| row.one.name.starts_with("base, coarser")) {
+    if let Some(coarser) = find(Contender::Coarser) {
         answers.push(format!(
-            "Before paying for fairness, spend vectors well: base with a coarser threshold sends {:.2} times as many as 1/3 base and \
-             has {:.2} times its mean, with {:.2} times its spread.",
+            "Before paying for fairness, spend vectors well: base with a coarser threshold sends as many vectors as 1/3 base ({:.2} times) \
+             and has {:.0} % less error on average, as unevenly shared ({:.2} times the spread).",
             coarser.sent(),
-            coarser.mean(),
+            100.0 * (1.0 - coarser.mean()),
             coarser.spread()
         ));
     }

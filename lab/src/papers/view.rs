@@ -60,10 +60,13 @@ impl View {
         };
         let bands =
             if self.what == What::Receivers { "" } else { " Bands: one standard deviation over the seeds." };
+        let coarser = self.contenders.contains(&Contender::Coarser).then(|| cells.coarser(self.setting));
+        let coarser =
+            coarser.map_or(String::new(), |distance| format!(" Coarser threshold: {distance:.2} units."));
         Figure {
             key: format!("{paper}/{}", self.figure),
             title: self.title.to_owned(),
-            caption: format!("{}; {}.{bands}", self.setting.caption(), setup.seeds_in_words()),
+            caption: format!("{}; {}.{coarser}{bands}", self.setting.caption(), setup.seeds_in_words()),
             columns: plots.len(),
             plots,
             table: table(&measured, &cells.of(self.setting, self.reference), scenario),
@@ -75,7 +78,8 @@ impl View {
 /// The figures of views, with what is claimed of each, and the same elsewhere.
 pub(crate) fn draw_all(
     source: Source,
-    (setup, cells): (&Setup<'_>, &Cells),
+    setup: &Setup<'_>,
+    cells: &Cells,
     views: &[View],
     claims: fn(&View, &Cells) -> Vec<Claim>,
     elsewhere: Option<&Elsewhere>,
@@ -148,6 +152,12 @@ impl Claims {
     /// None yet, about a figure, made in a section.
     pub(crate) const fn about(source: Source, figure: &'static str, place: &'static str) -> Self {
         Self { source, figure, place, claims: Vec::new() }
+    }
+
+    /// What follows is said there.
+    pub(crate) const fn at(mut self, place: &'static str) -> Self {
+        self.place = place;
+        self
     }
 
     /// One more.

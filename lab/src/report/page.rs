@@ -47,6 +47,11 @@ impl<'a> Chapter<'a> {
         self.figures.iter().flat_map(|figure| figure.claims.iter().map(move |claim| (*figure, claim)))
     }
 
+    /// Our own studies are none.
+    const fn is_paper(&self) -> bool {
+        !self.paper.readings.is_empty()
+    }
+
     fn count(&self, verdict: Verdict) -> usize {
         self.claims().filter(|(_, claim)| claim.verdict == verdict).count()
     }
@@ -77,7 +82,8 @@ fn page(title: &str, provenance: &Provenance, body: &Markup) -> String {
 
 /// The first page.
 pub(super) fn index(results: &Results, chapters: &[Chapter<'_>], provenance: &Provenance) -> String {
-    let count = |verdict| chapters.iter().map(|chapter| chapter.count(verdict)).sum::<usize>();
+    let papers = || chapters.iter().filter(|chapter| chapter.is_paper());
+    let count = |verdict| papers().map(|chapter| chapter.count(verdict)).sum::<usize>();
     let [holds, differs, fails] = [Verdict::Holds, Verdict::Differs, Verdict::Fails].map(count);
     let body = html! {
         header {
@@ -87,7 +93,7 @@ pub(super) fn index(results: &Results, chapters: &[Chapter<'_>], provenance: &Pr
                 "simulator. Each thing that a paper says about its figures was measured, and has a verdict."
             }
             ul.tally {
-                li { b.holds { (holds) } " claims hold" }
+                li { b.holds { (holds) } " of the papers' claims hold" }
                 li { b.differs { (differs) } " hold only under a reading that is stated" }
                 li { b.fails { (fails) } " fail" }
             }
@@ -123,8 +129,8 @@ fn summed(summary: &Summary, provenance: &Provenance) -> Markup {
             div.scroll tabindex="0" { (table(&summary.table)) }
             p.caption {
                 (summary.caption) "; " (provenance.seeds) ". Spread: the standard deviation between the players of the error that each has "
-                "accumulated; the smaller, the fairer. Mean: of the same error. Units off: how far from where it really is exported a "
-                "player sees the tank, on average. ±: standard error over the seeds, where it is above 0.005."
+                "accumulated (distance x time); the smaller, the fairer. Mean: of the same error. Units off: how far from where its owner "
+                "exports it a player sees the tank, on average. ±: one standard error over the seeds."
             }
         }
     }
@@ -133,9 +139,7 @@ fn summed(summary: &Summary, provenance: &Provenance) -> Markup {
 /// Where the papers err.
 fn errata(chapters: &[Chapter<'_>]) -> Markup {
     let wrong = |chapter: &Chapter<'_>| -> Vec<(String, String, Claim)> {
-        // Our own studies are no papers.
-        let is_paper = !chapter.paper.readings.is_empty();
-        let claims = chapter.claims().filter(|(_, claim)| is_paper && claim.verdict != Verdict::Holds);
+        let claims = chapter.claims().filter(|(_, claim)| claim.verdict != Verdict::Holds);
         claims.map(|(figure, claim)| (chapter.file(), figure.file_stem(), claim.clone())).collect()
     };
     html! {
@@ -143,7 +147,7 @@ fn errata(chapters: &[Chapter<'_>]) -> Markup {
             h2 { "Where do the papers err?" }
             p { "These were measured and are not so, or only under the reading beside them." }
             ul.claims {
-                @for (file, stem, claim) in chapters.iter().flat_map(wrong) {
+                @for (file, stem, claim) in chapters.iter().filter(|chapter| chapter.is_paper()).flat_map(wrong) {
                     li {
                         p { (verdict(claim.verdict)) " " (claim.statement) }
                         p.measured { (claim.measured) ". " a href=(format!("{file}#{stem}")) { (claim.source) } }
@@ -159,8 +163,8 @@ fn sureness(provenance: &Provenance) -> Markup {
         section {
             h2 { "How sure are we?" }
             p {
-                "Every policy was run on the same motion and the same delays, with " (provenance.seeds) "; bands and ± tell how much "
-                "seeds differ. The same command at the same commit gives the same bytes. What the papers measured by hand with one "
+                "Every policy was run on the same motion and the same delays, with " (provenance.seeds) ". Bands are one standard deviation "
+                "over the seeds, ± is one standard error of a ratio over them. The same command at the same commit gives the same bytes. What the papers measured by hand with one "
                 "driver we can't repeat: ratios depend on how the tank is driven, so each is also shown for recorded tanks, other laws of "
                 "jitter, other delays and more players, in the figures that are called “beyond”."
             }

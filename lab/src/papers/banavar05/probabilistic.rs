@@ -3,28 +3,32 @@
 
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
+use crate::dr::RunFigures;
 use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
-use crate::papers::cells::{Cell, Cells, Contender, Measured, PROBABILISTIC_MIX, in_words, product};
+use crate::papers::cells::{Cell, Cells, Contender, Measured, in_words, product};
 use crate::papers::elsewhere::Elsewhere;
 use crate::papers::setting::{Setting, Variation};
 use crate::papers::study::Setup;
 use crate::papers::view::{Claims, View, What, draw_all};
-
-const BASE: Contender = Contender::Policy("base");
-const THIRD: Contender = Contender::Share;
-const COARSER: Contender = Contender::Coarser;
-const PA: Contender = Contender::Policy("probabilistic-budget:pa");
-const PI: Contender = Contender::Policy("probabilistic-budget:pi");
-const PT: Contender = Contender::Policy("probabilistic-budget:pt");
-const MIX: Contender = Contender::Policy(PROBABILISTIC_MIX);
-const HALVES: Contender = Contender::Policy("probabilistic-budget:mix=0.5,0.5,0");
-const BY_CHANCE: Contender = Contender::Policy("probabilistic-1/3");
-const DETERMINISTIC: Contender = Contender::Policy("deterministic-budget");
+use crate::stats::{mean, population_sd};
 
 const SETTING: Setting = Setting::Papers(Variation::None);
 /// The thesis' cases 1 to 5, and what they are compared with.
-const CASES: [Contender; 5] = [PA, PI, PT, MIX, HALVES];
-const SHOWN: &[Contender] = &[THIRD, PA, PI, PT, MIX, HALVES];
+const CASES: [Contender; 5] = [
+    Contender::PROBABILISTIC_PA,
+    Contender::PROBABILISTIC_PI,
+    Contender::PROBABILISTIC_PT,
+    Contender::PROBABILISTIC_THIRDS,
+    Contender::PROBABILISTIC_HALVES,
+];
+const SHOWN: &[Contender] = &[
+    Contender::THIRD,
+    Contender::PROBABILISTIC_PA,
+    Contender::PROBABILISTIC_PI,
+    Contender::PROBABILISTIC_PT,
+    Contender::PROBABILISTIC_THIRDS,
+    Contender::PROBABILISTIC_HALVES,
+];
 
 const fn view(
     figure: &'static str,
@@ -32,7 +36,7 @@ const fn view(
     what: What,
     contenders: &'static [Contender],
 ) -> View {
-    View { figure, title, what, setting: SETTING, contenders, reference: THIRD }
+    View { figure, title, what, setting: SETTING, contenders, reference: Contender::THIRD }
 }
 
 const VIEWS: [View; 4] = [
@@ -48,15 +52,15 @@ const VIEWS: [View; 4] = [
         "fig3.18",
         "Chance alone costs everybody: as many vectors, at irregular times",
         What::Receivers,
-        &[BASE, THIRD, BY_CHANCE, COARSER],
+        &[Contender::BASE, Contender::THIRD, Contender::CHANCE, Contender::Coarser],
     ),
 ];
 
 const ELSEWHERE: Elsewhere = Elsewhere {
     figure: "probabilistic-elsewhere",
     title: "The probabilistic algorithm beyond the thesis, and base with as many vectors",
-    contenders: &[PA, PI, COARSER],
-    reference: THIRD,
+    contenders: &[Contender::PROBABILISTIC_PA, Contender::PROBABILISTIC_PI, Contender::Coarser],
+    reference: Contender::THIRD,
 };
 
 /// Thresholds in hundredths, at one and the same number of vectors sent.
@@ -70,16 +74,16 @@ pub(super) fn cells() -> Vec<Cell> {
 /// What the figure about the threshold is made of.
 pub(super) fn threshold_cells() -> Vec<Cell> {
     let settings = THRESHOLDS.map(Setting::Threshold);
-    product(&settings, &[PA, DETERMINISTIC])
+    product(&settings, &[Contender::PROBABILISTIC_PA, Contender::DETERMINISTIC_PA])
 }
 
 /// Figures 3.15 to 3.18, and the same elsewhere.
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
-    draw_all(SOURCE, (setup, cells), &VIEWS, claims, Some(&ELSEWHERE))
+    draw_all(SOURCE, setup, cells, &VIEWS, claims, Some(&ELSEWHERE))
 }
 
 fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
-    let third = cells.of(SETTING, THIRD);
+    let third = cells.of(SETTING, Contender::THIRD);
     match view.figure {
         "fig3.15" => spread_claims(cells, &third),
         "fig3.16" => mean_claims(cells, &third),
@@ -91,10 +95,10 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
 /// The thesis' names of the cases.
 fn name(contender: Contender) -> &'static str {
     match contender {
-        PA => "PA",
-        PI => "PI",
-        PT => "PT",
-        MIX => "equal mix",
+        Contender::PROBABILISTIC_PA => "PA",
+        Contender::PROBABILISTIC_PI => "PI",
+        Contender::PROBABILISTIC_PT => "PT",
+        Contender::PROBABILISTIC_THIRDS => "equal mix",
         _ => "half PA, half PI",
     }
 }
@@ -109,7 +113,14 @@ fn spread_claims(cells: &Cells, third: &Measured<'_>) -> Vec<Claim> {
     let spread = |one: &Measured<'_>| one.spread_ratio(third).value;
     let of = |case| spread(&cells.of(SETTING, case));
     let words = by_case(cells, spread);
-    let by_error = [PA, PI, HALVES, MIX].into_iter().all(|case| of(case) < 1.0);
+    let by_error = [
+        Contender::PROBABILISTIC_PA,
+        Contender::PROBABILISTIC_PI,
+        Contender::PROBABILISTIC_HALVES,
+        Contender::PROBABILISTIC_THIRDS,
+    ]
+    .into_iter()
+    .all(|case| of(case) < 1.0);
     Claims::about(SOURCE, "fig3.15", "3.4.1.4.1.1")
         .say(
             "All five cases have a lower spread than 1/3 base.",
@@ -122,7 +133,7 @@ fn spread_claims(cells: &Cells, third: &Measured<'_>) -> Vec<Claim> {
         .say(
             "The best of them weighs by instantaneous error (PI).",
             format!("spread relative to 1/3 base: {words}"),
-            Verdict::of(CASES.into_iter().all(|case| of(PI) <= of(case))),
+            Verdict::of(CASES.into_iter().all(|case| of(Contender::PROBABILISTIC_PI) <= of(case))),
             Verdict::Holds,
         )
         .all()
@@ -163,17 +174,21 @@ fn receiver_claims(cells: &Cells, third: &Measured<'_>) -> Vec<Claim> {
 }
 
 fn chance_claims(cells: &Cells, third: &Measured<'_>) -> Vec<Claim> {
-    let (chance, coarser, base) =
-        (cells.of(SETTING, BY_CHANCE), cells.of(SETTING, COARSER), cells.of(SETTING, BASE));
+    let (chance, coarser, base) = (
+        cells.of(SETTING, Contender::CHANCE),
+        cells.of(SETTING, Contender::Coarser),
+        cells.of(SETTING, Contender::BASE),
+    );
     let changes = chance.changes(third);
     let sent = chance.sent_ratio(third);
     Claims::about(SOURCE, "fig3.18", "3.4.1.5")
         .say(
             "1/3 probabilistic sends as many vectors as 1/3 base, yet every player's error is higher.",
-            format!("{sent} of its vectors; far / middle / near {} of its error", in_words(&changes)),
+            format!("{sent} of its vectors (as many: within 5 %); far / middle / near {} of its error", in_words(&changes)),
             Verdict::of((sent.value - 1.0).abs() < 0.05 && changes.iter().all(|one| *one > 1.0)),
             Verdict::Holds,
         )
+        .at("3.4.1.4")
         .say(
             "1/3 base stands for a base case with a coarser threshold.",
             format!(
@@ -193,25 +208,28 @@ fn chance_claims(cells: &Cells, third: &Measured<'_>) -> Vec<Claim> {
 /// Whether a lower threshold is better, at as many vectors.
 pub(super) fn draw_threshold(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     let at = |hundredths: u16, contender| cells.of(Setting::Threshold(hundredths), contender);
-    let curve = |contender, figure: fn(&Measured<'_>) -> f64| Curve {
-        name: Contender::label(contender, 3),
+    let curve = |contender, figure: fn(&RunFigures) -> f64| Curve {
+        name: Contender::label(contender),
         points: THRESHOLDS
             .iter()
-            .map(|hundredths| Point {
-                x: f64::from(*hundredths) / 100.0,
-                y: figure(&at(*hundredths, contender)),
-                spread: 0.0,
+            .map(|hundredths| {
+                let values = at(*hundredths, contender).by_run(figure);
+                Point { x: f64::from(*hundredths) / 100.0, y: mean(&values), spread: population_sd(&values) }
             })
             .collect(),
     };
-    let plot = |label: &str, figure: fn(&Measured<'_>) -> f64| Plot {
+    let plot = |label: &str, figure: fn(&RunFigures) -> f64| Plot {
         title: String::new(),
         x_label: "distance threshold (units)".to_owned(),
         y_label: label.to_owned(),
-        drawing: Drawing::Curves(vec![curve(PA, figure), curve(DETERMINISTIC, figure)]),
+        drawing: Drawing::Curves(vec![
+            curve(Contender::PROBABILISTIC_PA, figure),
+            curve(Contender::DETERMINISTIC_PA, figure),
+        ]),
     };
     let row = |hundredths: &u16| {
-        let (pa, deterministic) = (at(*hundredths, PA), at(*hundredths, DETERMINISTIC));
+        let (pa, deterministic) =
+            (at(*hundredths, Contender::PROBABILISTIC_PA), at(*hundredths, Contender::DETERMINISTIC_PA));
         let budget = cells.scenario(Setting::Threshold(*hundredths)).budget.per_trigger();
         let mut row = vec![format!("{:.2}", f64::from(*hundredths) / 100.0), format!("{budget:.2}")];
         for one in [pa, deterministic] {
@@ -234,12 +252,13 @@ pub(super) fn draw_threshold(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
         title: "At as many vectors, a lower threshold is not always better".to_owned(),
         caption: format!(
             "800 / 500 / 200 ms, each ±100 ms uniform, random motion, heartbeat 1 s, 100 s; budget such that as many DR \
-             vectors are sent as with threshold 0.09 and one per trigger (equation 3.5); {}.",
+             vectors are sent as with threshold 0.09 and one per trigger (equation 3.5); {}. Bands: one standard deviation over \
+             them.",
             setup.seeds_in_words()
         ),
         plots: vec![
-            plot("spread of accumulated error (units·s)", |one| one.spread()),
-            plot("mean accumulated error (units·s)", |one| one.mean()),
+            plot("spread of accumulated error (units·s)", RunFigures::std_aee),
+            plot("mean accumulated error (units·s)", RunFigures::mean_aee),
         ],
         columns: 2,
         table: Table { head: head.map(str::to_owned).to_vec(), rows: THRESHOLDS.iter().map(row).collect() },
@@ -257,8 +276,10 @@ fn threshold_claims(cells: &Cells) -> Vec<Claim> {
     let rises = |figures: &[f64]| figures.windows(2).all(|pair| pair[0] <= 1.02 * pair[1]);
     let words =
         |figures: &[f64]| figures.iter().map(|figure| format!("{figure:.0}")).collect::<Vec<_>>().join(" / ");
-    let (spread, mean) =
-        (figures(DETERMINISTIC, |one| one.spread()), figures(DETERMINISTIC, |one| one.mean()));
+    let (spread, mean) = (
+        figures(Contender::DETERMINISTIC_PA, |one| one.spread()),
+        figures(Contender::DETERMINISTIC_PA, |one| one.mean()),
+    );
     Claims::about(SOURCE, "threshold", "3.4.1.1 and 3.5")
         .say(
             "The lower the threshold, the better.",

@@ -39,15 +39,15 @@ pub(super) fn draw(
         let _ = write!(svg, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 4.0, y + 4.0, escape(row));
         for group in groups {
             let Some(value) = group.heights.get(index).filter(|value| value.is_finite()) else { continue };
-            draw_mark(svg, place(names, &group.name), across.pixel(*value), y);
+            let _ = draw_mark(svg, place(names, &group.name), across.pixel(*value), y);
         }
     }
 }
 
 /// Told apart by shape as well as by colour.
-pub(super) fn draw_mark(svg: &mut String, index: usize, x: f64, y: f64) {
+pub(super) fn draw_mark(svg: &mut String, index: usize, x: f64, y: f64) -> core::fmt::Result {
     let r = RADIUS;
-    let _ = match index % 4 {
+    match index % 4 {
         0 => write!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r}\" fill=\"var(--c{index})\"/>"),
         1 => write!(
             svg,
@@ -70,5 +70,5 @@ pub(super) fn draw_mark(svg: &mut String, index: usize, x: f64, y: f64) {
             "<path d=\"M{x:.1} {:.1}l{r} {r}l-{r} {r}l-{r} -{r}z\" fill=\"var(--c{index})\"/>",
             y - r
         ),
-    };
+    }
 }

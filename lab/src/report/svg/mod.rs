@@ -67,7 +67,8 @@ pub fn draw(figure: &Figure, layout: Layout) -> String {
     };
     let full_width = width * columns as f64;
     let mut body = String::new();
-    let mut y = if named_at_end { 0.0 } else { draw_legend(&mut body, &names, full_width, has_dots(figure)) };
+    let mut y =
+        if named_at_end { 0.0 } else { draw_legend(&mut body, &names, full_width, figure.plots.first()) };
     for row in figure.plots.chunks(columns) {
         let height = row.iter().map(|plot| height(plot, layout, columns)).fold(0.0, f64::max);
         for (column, plot) in row.iter().enumerate() {
@@ -92,10 +93,6 @@ pub fn draw(figure: &Figure, layout: Layout) -> String {
          aria-label=\"{}\"><style>{STYLE}</style>{body}</svg>\n",
         escape(&figure.title)
     )
-}
-
-fn has_dots(figure: &Figure) -> bool {
-    figure.plots.iter().any(|plot| matches!(plot.drawing, Drawing::Dots { .. }))
 }
 
 fn height(plot: &Plot, layout: Layout, columns: usize) -> f64 {
@@ -168,7 +165,7 @@ fn draw_plot(svg: &mut String, plot: &Plot, names: &[&str], frame: Frame, named_
 }
 
 /// Names with their lines or marks, in as many rows as it takes. Gives the height.
-fn draw_legend(svg: &mut String, names: &[&str], width: f64, marks: bool) -> f64 {
+fn draw_legend(svg: &mut String, names: &[&str], width: f64, plot: Option<&Plot>) -> f64 {
     let (mut x, mut y) = (12.0, 16.0);
     for (index, name) in names.iter().enumerate() {
         let index = index % COLOURS;
@@ -176,10 +173,15 @@ fn draw_legend(svg: &mut String, names: &[&str], width: f64, marks: bool) -> f64
         if x + wide > width && x > 12.0 {
             (x, y) = (12.0, y + NAME_HEIGHT + 3.0);
         }
-        if marks {
-            dots::draw_mark(svg, index, x + 16.0, y - 4.0);
-        } else {
-            let _ = write!(
+        let _ = match plot.map(|plot| &plot.drawing) {
+            Some(Drawing::Dots { .. }) => dots::draw_mark(svg, index, x + 16.0, y - 4.0),
+            Some(Drawing::Bars { .. }) => write!(
+                svg,
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\" fill=\"var(--c{index})\"/>",
+                x + 10.0,
+                y - 10.0
+            ),
+            _ => write!(
                 svg,
                 "<line x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"var(--c{index})\" stroke-width=\"3\" \
                  stroke-dasharray=\"{}\"/>",
@@ -187,8 +189,8 @@ fn draw_legend(svg: &mut String, names: &[&str], width: f64, marks: bool) -> f64
                 y - 4.0,
                 y - 4.0,
                 DASHES[index],
-            );
-        }
+            ),
+        };
         let _ = write!(svg, "<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>", x + 28.0, escape(name));
         x += wide;
     }
