@@ -22,6 +22,11 @@ pub(super) struct Args {
 
 /// Does what was asked.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let keys = PAPERS.iter().flat_map(|paper| paper.groups.iter().map(move |group| (paper, group)));
+    let keys = keys.flat_map(|(paper, group)| {
+        group.figures.iter().map(|(figure, _)| paper.key.len() + 1 + figure.len())
+    });
+    let widest = keys.max().unwrap_or(0);
     let mut text = String::new();
     let mut papers = Vec::new();
     for paper in PAPERS {
@@ -29,7 +34,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         let mut figures = Vec::new();
         for (figure, title) in paper.groups.iter().flat_map(|group| group.figures) {
             let key = format!("{}/{figure}", paper.key);
-            text += &format!("  {key:24} {title}\n");
+            text += &format!("  {key:widest$}  {title}\n");
             figures.push(json!({ "key": key, "title": title }));
         }
         text += "\n";
