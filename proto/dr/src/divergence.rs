@@ -11,10 +11,10 @@
 //! turning at w, the difference of the paths is `P + S(w1, t) V + (S(w1, t) - S(w2, t)) U + A t^2 / 2`: the small
 //! differences are kept small instead of being subtracted from large positions.
 
-use evenkeel_core::{SessionTime, Vec3};
+use evenkeel_core::{SessionTime, Span, Vec3};
 
 use crate::linear;
-use crate::vector::{DrVector, half_angle};
+use crate::vector::{DrVector, MotionKind, half_angle};
 
 /// How two paths drift apart from an instant on.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -38,6 +38,25 @@ pub fn export_error(exported: &DrVector, placed: &DrVector, from: SessionTime, t
         return 0.0;
     }
     Divergence::between(exported, placed, from).integral((to - from).as_secs_f64())
+}
+
+/// The same, roughly unless both paths are linear: for what rests on guessed delays anyway and is asked for at every
+/// turn. However long the interval, it costs little.
+pub(crate) fn export_error_roughly(
+    exported: &DrVector,
+    placed: &DrVector,
+    from: SessionTime,
+    to: SessionTime,
+) -> f64 {
+    if [exported, placed].iter().all(|vector| vector.kind == MotionKind::Linear) {
+        return export_error(exported, placed, from, to);
+    }
+    let span = (to - from).max(Span::ZERO);
+    let count = (span.as_secs_f64() / ROUGH_PANEL).ceil().clamp(1.0, ROUGH_PANELS_MAX) as i64;
+    let panel = span.part(count);
+    let middles = (0..count).map(|index| from + panel.times(index) + panel.part(2));
+    let distances = middles.map(|middle| (exported.project(middle) - placed.project(middle)).length());
+    distances.sum::<f64>() * panel.as_secs_f64()
 }
 
 impl Divergence {
@@ -66,7 +85,7 @@ impl Divergence {
     }
 
     fn turning_at(&self, t: f64) -> Vec3 {
-        let [(sin1, cos1, sinc1), (sin2, cos2, sinc2)] = self.turn_rates.map(|rate| half_angle(rate * t));
+        let [(sin1, cos1, sinc1), (sin2, cos2, sinc2)] = self.of_both_rates(|rate| half_angle(rate * t));
         let turned = self.velocity.turned(cos1 * sinc1, sin1 * sinc1);
         let swung = self.second_velocity.turned(cos1 * sinc1 - cos2 * sinc2, sin1 * sinc1 - sin2 * sinc2);
         let plane = (turned + swung) * t;
@@ -74,9 +93,15 @@ impl Divergence {
         self.position + way + self.acceleration * (0.5 * t * t)
     }
 
+    /// What is dear to compute of a turn rate: only once if both turn alike.
+    fn of_both_rates<T: Copy>(&self, compute: impl Fn(f64) -> T) -> [T; 2] {
+        let first = compute(self.turn_rates[0]);
+        [first, if self.turn_rates[0] == self.turn_rates[1] { first } else { compute(self.turn_rates[1]) }]
+    }
+
     /// The rate of change of the difference after `t` seconds.
     fn rate(&self, t: f64) -> Vec3 {
-        let [(sin1, cos1), (sin2, cos2)] = self.turn_rates.map(|rate| libm::sincos(rate * t));
+        let [(sin1, cos1), (sin2, cos2)] = self.of_both_rates(|rate| libm::sincos(rate * t));
         let turned = self.velocity.turned(cos1, sin1);
         let swung = self.second_velocity.turned(cos1 - cos2, sin1 - sin2);
         Vec3::new(turned.x + swung.x, turned.y + swung.y, self.velocity.z) + self.acceleration * t
@@ -129,9 +154,11 @@ impl Divergence {
 
     /// The integral over one panel, split where the paths come closest: there the distance has a kink or nearly one.
     fn panel(&self, from: f64, to: f64) -> f64 {
-        let closest = self.closest(from, to);
-        let scale = self.kronrod(from, to).0;
-        let tolerance = Tolerance { scale: TOLERANCE * scale, noise: 8.0 * f64::EPSILON * self.size(to) };
+        let (closest, whole) = (self.closest(from, to), self.kronrod(from, to));
+        let tolerance = Tolerance { scale: TOLERANCE * whole.0, noise: 8.0 * f64::EPSILON * self.size(to) };
+        if closest == from && tolerance.agree(whole, to - from) {
+            return whole.0;
+        }
         let mut halvings = HALVINGS_MAX;
         self.refine(from, closest, tolerance, &mut halvings)
             + self.refine(closest, to, tolerance, &mut halvings)
@@ -150,10 +177,9 @@ impl Divergence {
         if middle <= low || middle >= high {
             return 0.0;
         }
-        let (fine, coarse) = self.kronrod(low, high);
-        let enough = tolerance.scale.max(tolerance.noise * (high - low));
-        if *halvings == 0 || (fine - coarse).abs() <= enough {
-            return fine;
+        let rules = self.kronrod(low, high);
+        if *halvings == 0 || tolerance.agree(rules, high - low) {
+            return rules.0;
         }
         *halvings -= 1;
         self.refine(low, middle, tolerance, halvings) + self.refine(middle, high, tolerance, halvings)
@@ -206,10 +232,20 @@ struct Tolerance {
     noise: f64,
 }
 
+impl Tolerance {
+    /// Whether the two rules agree on a part of so many seconds.
+    fn agree(self, (fine, coarse): (f64, f64), seconds: f64) -> bool {
+        (fine - coarse).abs() <= self.scale.max(self.noise * seconds)
+    }
+}
+
 /// Longest panel of the quadrature, in seconds.
 const PANEL: f64 = 0.1;
 /// More panels than this are made longer instead: it bounds what one pair of vectors can cost.
 const PANELS_MAX: f64 = 1_000.0;
+/// The same where it is done roughly, by the midpoint rule.
+const ROUGH_PANEL: f64 = 0.05;
+const ROUGH_PANELS_MAX: f64 = 32.0;
 /// How often parts of a panel are halved before their values are taken as they are: where the distance is nothing but
 /// rounding, halving would never end.
 const HALVINGS_MAX: u32 = 96;

@@ -52,6 +52,13 @@ impl History {
         (*seq, vector)
     }
 
+    /// The n-th newest vector, if there are so many.
+    #[must_use]
+    pub fn nth_newest(&self, n: usize) -> Option<&DrVector> {
+        let place = self.vectors.len().checked_sub(n)?;
+        self.vectors.get(place).map(|(_, vector)| vector)
+    }
+
     /// Where a vector is, or would be.
     fn place(&self, seq: DrSeq) -> Result<usize, usize> {
         let guess = seq.0.wrapping_sub(self.first().0) as usize;

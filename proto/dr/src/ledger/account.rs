@@ -27,6 +27,12 @@ const AWAITED_MAX: Span = Span::from_secs(15);
 /// it were. Every estimate walks along them, so an owner whose vectors are always late must not make them many.
 pub const ARRIVALS_MAX: usize = 32;
 
+/// An estimate goes along about so many vectors at most, exported and expected ones each.
+const NEAR: usize = 64;
+
+/// And counts over so much time at most.
+const NEAR_SPAN: Span = Span::from_secs(5);
+
 /// Vectors for which the error at their generation is remembered, per account; without it the error since then is
 /// taken to be the estimated part.
 pub(super) const MARKS_MAX: usize = 256;
@@ -105,6 +111,8 @@ pub struct Account {
     in_flight: VecDeque<Flying>,
     /// The settled error at the generation of each exported vector, from the placed one on.
     marks: VecDeque<(DrSeq, f64)>,
+    /// Where estimates begin while very much is unsettled: what was expected then is not walked along again.
+    presumed: Option<Cursor>,
     /// The last estimate for "now": a policy asks for it several times in one review. Void as soon as anything changes
     /// that it was made from, or to ask would change what is decided later.
     memo: Cell<Option<Memo>>,
@@ -124,6 +132,7 @@ impl Account {
             newest_arrived: None,
             in_flight: VecDeque::new(),
             marks: VecDeque::new(),
+            presumed: None,
             memo: Cell::new(None),
         }
     }
@@ -193,6 +202,31 @@ impl Account {
         give_back(&mut self.arrivals);
         give_back(&mut self.in_flight);
         give_back(&mut self.marks);
+        self.presume(history, outlook);
+    }
+
+    /// Moves on to where estimates begin, if from the settled error on they would have far to go. Whoever never reports,
+    /// or whose vectors are always late, must not make them dear.
+    fn presume(&mut self, history: &History, outlook: &Outlook) {
+        let near = self.near(history, outlook);
+        let settled = self.cursor.or_else(|| self.first_arrival(history, outlook, near));
+        let Some(settled) = settled else { return };
+        if settled.at >= near || self.presumed.is_some_and(|presumed| presumed.at <= settled.at) {
+            self.presumed = None;
+        }
+        let start = self.presumed.unwrap_or(settled);
+        if start.at < near {
+            self.presumed = Some(self.walk(start, history, outlook, Flight::Estimated, near));
+        }
+    }
+
+    /// From here on an estimate has neither many vectors to go along nor long to count.
+    fn near(&self, history: &History, outlook: &Outlook) -> SessionTime {
+        let exported = history.nth_newest(NEAR).map(|vector| vector.generated);
+        let nth_newest = self.in_flight.len().checked_sub(NEAR);
+        let expected = nth_newest.map(|nth| self.in_flight[nth].dispatch.sent + outlook.under_way);
+        let last = exported.into_iter().chain(expected).fold(SessionTime::MIN, SessionTime::max);
+        last.max(outlook.now - NEAR_SPAN).min(outlook.now)
     }
 
     fn arrive(&mut self, history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) {
@@ -222,7 +256,7 @@ impl Account {
     }
 
     fn mark(&mut self, seq: DrSeq, cursor: &Cursor) {
-        if self.marks.len() >= MARKS_MIN && self.marks.len() == self.marks.capacity() {
+        if (MARKS_MIN..MARKS_MAX).contains(&self.marks.len()) && self.marks.len() == self.marks.capacity() {
             // There are very many accounts: before one takes more room, it drops what will not be placed any more.
             let mut marks = core::mem::take(&mut self.marks);
             marks.retain(|(marked, _)| *marked == cursor.placed || self.may_arrive(*marked));
@@ -252,7 +286,7 @@ impl Account {
         } else {
             self.marks.iter().find(|(seq, _)| *seq == cursor.placed).map_or(settled, |(_, error)| *error)
         };
-        cursor.error - then
+        (cursor.error - then).max(0.0)
     }
 
     /// The oldest exported vector that this account still needs.
@@ -286,8 +320,11 @@ impl Account {
 
     /// Settles by estimate up to a vector that is about to be given up.
     pub(crate) fn give_up(&mut self, history: &History, outlook: &Outlook, until: SessionTime) {
-        if let Some(cursor) = self.estimate(history, outlook, Flight::Estimated, until) {
+        let settled = self.cursor.or_else(|| self.first_arrival(history, outlook, until));
+        if let Some(settled) = settled {
+            let cursor = self.walk(settled, history, outlook, Flight::Estimated, until);
             self.cursor = Some(cursor);
+            self.presumed = self.presumed.filter(|presumed| presumed.at > cursor.at);
             self.arrivals.retain(|(seq, at)| *at > until && *seq > cursor.placed);
         }
         self.memo.set(None);
@@ -308,7 +345,8 @@ impl Account {
         {
             return Some(memo.cursor);
         }
-        let cursor = self.cursor.or_else(|| self.first_arrival(history, outlook, to))?;
+        let start = self.presumed.or(self.cursor);
+        let cursor = start.or_else(|| self.first_arrival(history, outlook, to))?;
         let cursor = self.walk(cursor, history, outlook, flight, to);
         if to == outlook.now {
             self.memo.set(Some(Memo { outlook: *outlook, flight, cursor }));
@@ -344,12 +382,12 @@ impl Account {
             if at > to {
                 break;
             }
-            cursor.integrate_to(history, at);
+            cursor.estimate_to(history, at);
             if let Some(vector) = placed(history, outlook, seq, at) {
                 cursor.place(seq, vector);
             }
         }
-        cursor.integrate_to(history, to);
+        cursor.estimate_to(history, to);
         cursor
     }
 
@@ -431,3 +469,6 @@ fn placed(history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) -> 
     let placement = if outlook.placement == Placement::Local { Placement::Local } else { Placement::Global };
     Some(placement.place(vector, vector.generated, at, Span::ZERO))
 }
+
+#[cfg(test)]
+mod tests;

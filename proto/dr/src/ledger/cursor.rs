@@ -2,7 +2,7 @@
 
 use evenkeel_core::SessionTime;
 
-use crate::divergence::{Divergence, export_error};
+use crate::divergence::{Divergence, export_error, export_error_roughly};
 use crate::history::History;
 use crate::vector::{DrSeq, DrVector};
 
@@ -37,6 +37,20 @@ impl Cursor {
 
     /// Counts the error up to a time, at most to the entity's end. Time never runs back.
     pub fn integrate_to(&mut self, history: &History, to: SessionTime) {
+        self.count_to(history, to, export_error);
+    }
+
+    /// The same for estimates: roughly where paths turn.
+    pub fn estimate_to(&mut self, history: &History, to: SessionTime) {
+        self.count_to(history, to, export_error_roughly);
+    }
+
+    fn count_to(
+        &mut self,
+        history: &History,
+        to: SessionTime,
+        error: fn(&DrVector, &DrVector, SessionTime, SessionTime) -> f64,
+    ) {
         let to = history.ended().map_or(to, |end| to.min(end));
         while self.at < to {
             let next = history.after(self.exported).filter(|(_, vector)| vector.generated <= to);
@@ -46,7 +60,7 @@ impl Cursor {
                 // Nearly always the receiver has the very vector that is exported, and there is nothing to integrate.
                 && !(self.placed == self.exported && *exported == self.vector)
             {
-                self.error += export_error(exported, &self.vector, self.at, until);
+                self.error += error(exported, &self.vector, self.at, until);
             }
             self.at = self.at.max(until);
             match next {
@@ -78,7 +92,7 @@ impl Cursor {
         match divergence.reaches(error - self.error, (by - self.at).as_secs_f64()) {
             Some(after) => Some(self.at + evenkeel_core::Span::from_secs_f64(after)),
             None => {
-                self.integrate_to(history, by);
+                self.estimate_to(history, by);
                 None
             }
         }

@@ -1,0 +1,87 @@
+//! What an estimate costs is bounded, and it is the same estimate.
+
+use evenkeel_core::Vec3;
+
+use super::*;
+use crate::vector::{EntityId, MotionKind, MotionState};
+
+const STEP: Span = Span::from_millis(10);
+const DELAY: Span = Span::from_millis(40);
+
+fn at(step: u32) -> SessionTime {
+    SessionTime::default() + STEP.times(i64::from(step))
+}
+
+/// A tank that turns, and changes its speed at every step.
+fn vector(step: u32) -> DrVector {
+    let t = f64::from(step) * STEP.as_secs_f64();
+    let speed = 10.0 + f64::from(step % 7);
+    let state = MotionState {
+        position: Vec3::xy(3.0 * t, f64::from(step % 5)),
+        velocity: Vec3::xy(speed, 0.0),
+        turn_rate: 0.7,
+        ..MotionState::default()
+    };
+    DrVector::generate(at(step), &state, MotionKind::Circular)
+}
+
+fn outlook(step: u32, known_until: SessionTime) -> Outlook {
+    let lost_after = Span::from_secs(1);
+    let placement = Placement::Global;
+    let now = at(step);
+    Outlook { now, under_way: DELAY, delay: DELAY, lost_after, known_until, placement, assumed: None }
+}
+
+/// A relay's account of a receiver that reports the first arrival and then nothing for so many steps.
+fn silent(steps: u32) -> (Account, History, Outlook) {
+    let life = Life { entity: EntityId(1), first: DrSeq(0) };
+    let mut account = Account::new(1, life, PeerId(1));
+    let mut history = History::new(DrSeq(0), vector(0), false);
+    let known_until = at(0) + DELAY;
+    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
+    account.arrived(DrSeq(0), 0, known_until);
+    for step in 1..=steps {
+        history.record(DrSeq(step), vector(step));
+        account.settle(&history, &outlook(step, known_until));
+        account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
+    }
+    let last = outlook(steps, known_until);
+    account.settle(&history, &last);
+    (account, history, last)
+}
+
+#[test]
+fn the_estimate_for_a_silent_receiver_does_not_begin_at_its_last_report() {
+    let (account, history, outlook) = silent(480);
+    let settled = account.first_arrival(&history, &outlook, outlook.now).expect("there was a report");
+    assert!(account.cursor.is_none(), "what was sent before its arrival may have come before it");
+    let presumed = account.presumed.expect("much is unsettled");
+    assert!(presumed.at >= outlook.now - STEP.times(NEAR as i64), "{:?}", presumed.at);
+
+    let whole = account.walk(settled, &history, &outlook, Flight::Estimated, outlook.now);
+    let near = account.estimate(&history, &outlook, Flight::Estimated, outlook.now).unwrap();
+    assert_eq!((near.at, near.placed, near.exported), (whole.at, whole.placed, whole.exported));
+    assert!((near.error - whole.error).abs() < 1e-3 * whole.error, "{} {}", near.error, whole.error);
+    assert!(whole.error > 1.0, "there is something to estimate");
+}
+
+#[test]
+fn when_the_reports_come_the_truth_counts_again() {
+    let (mut account, history, mut outlook) = silent(480);
+    for step in 1..=480 {
+        account.arrived(DrSeq(step), step, at(step) + DELAY + DELAY);
+    }
+    outlook.now += DELAY + DELAY;
+    outlook.known_until = outlook.now;
+    account.settle(&history, &outlook);
+    assert!(account.presumed.is_none());
+    let (error, until) = account.settled().unwrap();
+    let truth = (1..=480).map(|step| placed_late(step, until)).sum::<f64>();
+    assert!((error - truth).abs() < 1e-9 * truth, "{error} {truth}");
+}
+
+/// The error between one export and the next, everything arriving eight steps late.
+fn placed_late(step: u32, until: SessionTime) -> f64 {
+    let shown = vector(step.saturating_sub(8));
+    crate::export_error(&vector(step), &shown, at(step).max(at(0) + DELAY), at(step + 1).min(until))
+}
