@@ -111,8 +111,9 @@ pub struct Account {
     in_flight: VecDeque<Flying>,
     /// The settled error at the generation of each exported vector, from the placed one on.
     marks: VecDeque<(DrSeq, f64)>,
-    /// Where estimates begin while very much is unsettled: what was expected then is not walked along again.
-    presumed: Option<Cursor>,
+    /// Where estimates begin while very much is unsettled: what was expected then is not walked along again. Few accounts
+    /// ever have it.
+    presumed: Option<Box<Cursor>>,
     /// The last estimate for "now": a policy asks for it several times in one review. Void as soon as anything changes
     /// that it was made from, or to ask would change what is decided later.
     memo: Cell<Option<Memo>>,
@@ -211,12 +212,12 @@ impl Account {
         let near = self.near(history, outlook);
         let settled = self.cursor.or_else(|| self.first_arrival(history, outlook, near));
         let Some(settled) = settled else { return };
-        if settled.at >= near || self.presumed.is_some_and(|presumed| presumed.at <= settled.at) {
+        if settled.at >= near || self.presumed.as_ref().is_some_and(|presumed| presumed.at <= settled.at) {
             self.presumed = None;
         }
-        let start = self.presumed.unwrap_or(settled);
+        let start = self.presumed.as_deref().copied().unwrap_or(settled);
         if start.at < near {
-            self.presumed = Some(self.walk(start, history, outlook, Flight::Estimated, near));
+            self.presumed = Some(Box::new(self.walk(start, history, outlook, Flight::Estimated, near)));
         }
     }
 
@@ -324,7 +325,7 @@ impl Account {
         if let Some(settled) = settled {
             let cursor = self.walk(settled, history, outlook, Flight::Estimated, until);
             self.cursor = Some(cursor);
-            self.presumed = self.presumed.filter(|presumed| presumed.at > cursor.at);
+            self.presumed = self.presumed.take().filter(|presumed| presumed.at > cursor.at);
             self.arrivals.retain(|(seq, at)| *at > until && *seq > cursor.placed);
         }
         self.memo.set(None);
@@ -345,7 +346,7 @@ impl Account {
         {
             return Some(memo.cursor);
         }
-        let start = self.presumed.or(self.cursor);
+        let start = self.presumed.as_deref().copied().or(self.cursor);
         let cursor = start.or_else(|| self.first_arrival(history, outlook, to))?;
         let cursor = self.walk(cursor, history, outlook, flight, to);
         if to == outlook.now {

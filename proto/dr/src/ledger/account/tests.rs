@@ -55,7 +55,7 @@ fn the_estimate_for_a_silent_receiver_does_not_begin_at_its_last_report() {
     let (account, history, outlook) = silent(480);
     let settled = account.first_arrival(&history, &outlook, outlook.now).expect("there was a report");
     assert!(account.cursor.is_none(), "what was sent before its arrival may have come before it");
-    let presumed = account.presumed.expect("much is unsettled");
+    let presumed = account.presumed.as_ref().expect("much is unsettled");
     assert!(presumed.at >= outlook.now - STEP.times(NEAR as i64), "{:?}", presumed.at);
 
     let whole = account.walk(settled, &history, &outlook, Flight::Estimated, outlook.now);
