@@ -22,6 +22,7 @@
 //! ```
 
 pub mod batch;
+pub mod bounds;
 pub mod claims;
 pub mod clock;
 pub mod dr;

@@ -11,4 +11,4 @@ mod world;
 pub(crate) use world::movers;
 
 pub use clocks::{ClockFigures, Sight};
-pub use run::{ReceiverFigures, RunFigures, Sample, Sampling, run, run_unless};
+pub use run::{ReceiverFigures, RunFigures, Sample, Sampling, exported, run, run_unless};

@@ -10,6 +10,7 @@ use super::clocks::{ClockFigures, Clocks, Sight, sights};
 use super::node::NodeCommand;
 use super::truth::{Truth, session};
 use super::world::{DATAGRAM_MAX, Stage, movers};
+use crate::bounds::ExportedPath;
 use crate::parallel::Progress;
 use crate::scenario::Scenario;
 use crate::stats::{mean, population_sd};
@@ -146,6 +147,22 @@ pub fn run_unless(
         }
     }
     Some(RunFigures { samples, ..run.finish() })
+}
+
+/// What the owner exports in a scenario with one seed; it does not depend on who watches.
+#[must_use]
+pub fn exported(scenario: &Scenario, seed: u64) -> Vec<ExportedPath> {
+    let unwatched = Scenario { receivers: Vec::new(), ..scenario.clone() };
+    let mut run = Run::new(&unwatched, PolicyKind::BASE, seed);
+    let ticks = scenario.duration.as_nanos() / scenario.tick.as_nanos();
+    for tick in 0..=ticks {
+        let at = scenario.tick.times(tick);
+        run.advance(at);
+        if at < scenario.duration {
+            run.observe(at);
+        }
+    }
+    run.truth.into_paths()
 }
 
 /// One entity on its way.

@@ -13,6 +13,7 @@ use evenkeel_link::TrueTime;
 use evenkeel_sim::{NodeId, Observer};
 
 use super::node::DrNode;
+use crate::bounds::ExportedPath;
 
 /// Under synchronized clocks, and by a relay's clock without faults, session time is true time.
 #[must_use]
@@ -91,6 +92,8 @@ pub struct Truth {
     tolls: BTreeMap<NodeId, Toll>,
     /// DR vectors generated.
     pub triggers: u64,
+    /// Every life that was exported, in order of birth.
+    paths: Vec<(EntityId, ExportedPath)>,
 }
 
 impl Truth {
@@ -98,7 +101,20 @@ impl Truth {
     #[must_use]
     pub fn new(owner: NodeId, receivers: impl IntoIterator<Item = NodeId>) -> Self {
         let tolls = receivers.into_iter().map(|receiver| (receiver, Toll::default())).collect();
-        Self { owner, owner_clock: Reading::default(), originals: BTreeMap::new(), tolls, triggers: 0 }
+        Self {
+            owner,
+            owner_clock: Reading::default(),
+            originals: BTreeMap::new(),
+            tolls,
+            triggers: 0,
+            paths: Vec::new(),
+        }
+    }
+
+    /// Every life that was exported so far.
+    #[must_use]
+    pub fn into_paths(self) -> Vec<ExportedPath> {
+        self.paths.into_iter().map(|(_, path)| path).collect()
     }
 
     /// What a receiver has gone through up to the last time that was counted to.
@@ -165,6 +181,9 @@ impl Truth {
         if let Some(original) = self.originals.get_mut(&entity) {
             (original.exported, original.real) = (None, None);
         }
+        if let Some((_, path)) = self.paths.iter_mut().rfind(|(name, _)| *name == entity) {
+            path.ended = Some(session(now));
+        }
         for toll in self.tolls.values_mut() {
             toll.copies.remove(&entity);
         }
@@ -208,6 +227,10 @@ impl Truth {
         }
         if original.exported.is_none() {
             original.born = vector.generated;
+            self.paths.push((entity, ExportedPath { vectors: Vec::new(), ended: None }));
+        }
+        if let Some((_, path)) = self.paths.iter_mut().rfind(|(name, _)| *name == entity) {
+            path.vectors.push(vector);
         }
         original.exported = Some(self.owner_clock.shifted(vector));
     }
