@@ -43,10 +43,27 @@ fn json_is_one_document_with_every_run_and_every_floor() {
 }
 
 #[test]
+fn bounds_are_told_if_asked_for_and_no_policy_beats_them() {
+    let folder = Folder::new("bounds");
+    folder.write("small.toml", SMALL);
+    let done = folder.run(&["lab", "scenario", "small.toml", "--policy", "base-1/2", "--bounds", "--json"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let document: serde_json::Value = serde_json::from_str(&done.stdout).expect("it is JSON");
+    let bound = |key: &str| document["bounds"][0]["clairvoyant"][key].as_f64().expect("a number");
+    assert!(bound("least_mean_aee") <= bound("equal_aee") && bound("sends") > 0.0, "{}", done.stdout);
+    assert!(document["runs"][0]["mean_aee"].as_f64() > Some(bound("least_mean_aee")), "{}", done.stdout);
+    let text = folder.run(&["lab", "scenario", "small.toml", "--bounds"]).stdout;
+    assert!(text.contains("Whoever knew the future"), "{text}");
+    assert!(!folder.run(&["lab", "scenario", "small.toml"]).stdout.contains("knew the future"));
+    let sockets = ["lab", "scenario", "small.toml", "--bounds", "--runner", "sockets"];
+    folder.refuses(&sockets, "--bounds: bounds are computed for simulated runs");
+}
+
+#[test]
 fn the_tables_fit_into_100_columns_and_name_everyone() {
     let folder = Folder::new("tables");
     folder.write("small.toml", SMALL);
-    let text = folder.run(&["lab", "scenario", "small.toml"]).stdout;
+    let text = folder.run(&["lab", "scenario", "small.toml", "--bounds"]).stdout;
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     for word in ["base-1/2", "deterministic-budget", "far", "near", "mean AEE", "std AEE", "delivered"] {
         assert!(text.contains(word), "{word} is not in\n{text}");

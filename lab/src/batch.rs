@@ -5,12 +5,14 @@
 
 use std::thread;
 
-use evenkeel_dr::PolicyKind;
+use evenkeel_core::{SessionTime, Span};
+use evenkeel_dr::{Placement, PolicyKind};
 
+use crate::bounds::{Bounds, bounds};
 use crate::dr::sockets::{SocketsError, check_suited, run_on_sockets};
-use crate::dr::{RunFigures, run, run_unless};
+use crate::dr::{RunFigures, exported, run, run_unless};
 use crate::parallel::{self, Cancelled, Progress};
-use crate::scenario::Scenario;
+use crate::scenario::{Absence, Receiver, Scenario, ScenarioClock, ScenarioTopology};
 
 /// What is left if every vector is sent to everybody at once.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,6 +28,27 @@ impl Floor {
     fn of(run: &RunFigures) -> Self {
         Self { seed: run.seed, aee: run.receivers.iter().map(|receiver| receiver.aee).collect() }
     }
+}
+
+/// What nobody could beat who sent as many vectors as the budget allows, the future known.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Clairvoyant {
+    /// How many vectors: the budget's, for all of the run's triggers.
+    pub sends: f64,
+    /// The least mean accumulated export error.
+    pub least_mean_aee: f64,
+    /// The least that everybody can have alike.
+    pub equal_aee: f64,
+}
+
+/// Why there are no bounds for a scenario.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unbounded(&'static str);
+
+impl Unbounded {
+    /// Over sockets nobody knows the future.
+    pub const ON_SOCKETS: Self = Self("bounds are computed for simulated runs");
 }
 
 /// The results of a scenario.
@@ -95,4 +118,50 @@ pub fn run_all(scenario: &Scenario, progress: &Progress) -> Result<Batch, Cancel
     let floors = runs[base * seeds..(base + 1) * seeds].iter().map(Floor::of).collect();
     runs.truncate(scenario.policies.len() * seeds);
     Ok(Batch { runs, floors })
+}
+
+/// Checks that bounds can be computed for a scenario.
+///
+/// # Errors
+/// [`Unbounded`] says what is in the way.
+pub fn check_bounded(scenario: &Scenario) -> Result<(), Unbounded> {
+    let steady = |receiver: &Receiver| {
+        receiver.absence == Absence::default()
+            && receiver.forward.steps.is_empty()
+            && receiver.forward.rate.is_none()
+    };
+    if !scenario.receivers.iter().all(steady) {
+        return Err(Unbounded(
+            "bounds are for receivers who are there all the time, at delays without steps",
+        ));
+    }
+    if scenario.warmup > Span::ZERO || scenario.placement != Placement::Global {
+        return Err(Unbounded("bounds are for global placement, and for runs that count from the start"));
+    }
+    if scenario.clock != ScenarioClock::Synchronized {
+        return Err(Unbounded("bounds are for synchronized clocks"));
+    }
+    Ok(())
+}
+
+/// The clairvoyant's figures for each seed, at mean delays, without loss.
+///
+/// # Errors
+/// [`Cancelled`] if `progress` said so in time.
+pub fn clairvoyant(scenario: &Scenario, progress: &Progress) -> Result<Vec<Clairvoyant>, Cancelled> {
+    let uplink = match scenario.topology {
+        ScenarioTopology::Direct => Span::ZERO,
+        ScenarioTopology::Relay { uplink } => uplink,
+    };
+    let delays: Vec<Span> =
+        scenario.receivers.iter().map(|receiver| receiver.forward.delay.mean() + uplink).collect();
+    let until = SessionTime::default() + scenario.duration;
+    progress.expect(scenario.seeds.len());
+    parallel::map(&scenario.seeds, progress, |seed| {
+        let paths = exported(scenario, *seed);
+        let triggers: usize = paths.iter().map(|path| path.vectors.len() - 1).sum();
+        let sends = scenario.budget.per_trigger() * triggers as f64;
+        let Bounds { least_mean, equal, .. } = bounds(&paths, &delays, sends, until);
+        Some(Clairvoyant { sends, least_mean_aee: least_mean, equal_aee: equal })
+    })
 }

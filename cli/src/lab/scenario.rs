@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use evenkeel_dr::PolicyKind;
-use evenkeel_lab::batch::{Batch, run_all, run_all_on_sockets};
+use evenkeel_lab::batch::{Batch, Unbounded, check_bounded, clairvoyant, run_all, run_all_on_sockets};
 use evenkeel_lab::dr::sockets::{SocketsError, check_suited};
 use evenkeel_lab::files;
+use evenkeel_lab::parallel::Progress;
 use evenkeel_lab::scenario::{Outcome, Scenario, Summary, load};
 
 use super::tables;
@@ -18,6 +19,7 @@ Examples:
   evenkeel lab scenario my.toml --policy base-1/3 deterministic-budget --seeds 1,2,3,4,5
   evenkeel lab scenario my.toml --json | jq '.runs[] | [.policy, .seed, .std_aee]'
   evenkeel lab scenario my.toml --out results
+  evenkeel lab scenario scenarios/papers.toml --policy base-1/3 deterministic-budget --bounds
   evenkeel lab scenario scenarios/sockets.toml --runner sockets
 
 The files in scenarios/ explain every key. The same file, policies and seeds give the same bytes.";
@@ -47,6 +49,10 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = Runner::Sim)]
     runner: Runner,
 
+    /// Also compute what nobody could beat who knew the future and sent as many vectors as the budget allows.
+    #[arg(long)]
+    bounds: bool,
+
     /// Print one JSON document and nothing else on standard output.
     #[arg(long)]
     json: bool,
@@ -68,11 +74,14 @@ enum Runner {
 /// Does what was asked.
 pub(super) fn run(args: Args) -> Result<(), Failure> {
     let scenario = prepare(&args)?;
-    let batch = match args.runner {
-        Runner::Sim => progress::watch(|progress| run_all(&scenario, progress))?,
-        Runner::Sockets => on_sockets(&scenario)?,
+    let figures = |progress: &Progress| {
+        if args.bounds { clairvoyant(&scenario, progress) } else { Ok(Vec::new()) }
     };
-    let outcome = Outcome::new(&scenario, &batch);
+    let (batch, figures) = match args.runner {
+        Runner::Sim => progress::watch(|progress| Ok((run_all(&scenario, progress)?, figures(progress)?)))?,
+        Runner::Sockets => (on_sockets(&scenario)?, Vec::new()),
+    };
+    let outcome = Outcome::new(&scenario, &batch).with_clairvoyant(&figures);
     if let Some(folder) = &args.out {
         files::write_all(folder, &outcome.files()).map_err(super::refused)?;
         eprintln!("wrote runs.csv, receivers.csv and scenario.json to {}", folder.display());
@@ -105,6 +114,11 @@ fn prepare(args: &Args) -> Result<Scenario, Failure> {
     if !args.seeds.is_empty() {
         let result = scenario.replace_seeds(args.seeds.clone());
         result.map_err(|error| Failure::mistake(format!("--seeds: {error}")))?;
+    }
+    if args.bounds {
+        let simulated = args.runner == Runner::Sim;
+        let result = if simulated { check_bounded(&scenario) } else { Err(Unbounded::ON_SOCKETS) };
+        result.map_err(|error| Failure::mistake(format!("--bounds: {error}")))?;
     }
     if let Some(folder) = &args.out {
         files::check_folder(folder).map_err(super::refused)?;

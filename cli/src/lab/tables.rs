@@ -34,6 +34,7 @@ pub(super) fn scenario(file: &Path, scenario: &Scenario, summary: &Summary) -> S
     let mut text = format!("{}\n\n", heading(file, scenario));
     text += &policies(summary);
     text += "\n";
+    text += &clairvoyant(summary);
     text += &receivers(summary);
     let hidden = scenario.receivers.len().saturating_sub(RECEIVERS_SHOWN);
     if hidden > 0 {
@@ -56,6 +57,24 @@ fn heading(file: &Path, scenario: &Scenario) -> String {
         scenario.duration.as_secs_f64(),
         counted(scenario.seeds.len(), "seed"),
         scenario.budget.per_trigger()
+    )
+}
+
+/// What nobody could beat, if that was asked for.
+fn clairvoyant(summary: &Summary) -> String {
+    let Some(bounds) = &summary.clairvoyant else { return String::new() };
+    let versus = |share: Option<f64>| match (share, &summary.reference) {
+        (Some(share), Some(reference)) => format!(" ({share:.3} of {reference}'s mean)"),
+        _ => String::new(),
+    };
+    format!(
+        "Whoever knew the future (at mean delays, nothing lost) would reach with {:.0} vectors\n  \
+         a mean AEE of {:.2}{}, or\n  {:.2}{} for everybody alike\n\n",
+        bounds.sends,
+        bounds.least_mean_aee,
+        versus(bounds.least_mean_ratio),
+        bounds.equal_aee,
+        versus(bounds.equal_ratio)
     )
 }
 

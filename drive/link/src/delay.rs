@@ -73,6 +73,22 @@ impl DelayLaw {
         Self { base, jitter: Jitter::Constant }
     }
 
+    /// The mean delay, before negative ones become zero.
+    #[must_use]
+    pub fn mean(&self) -> Span {
+        let added = match &self.jitter {
+            Jitter::Constant | Jitter::Uniform { .. } | Jitter::Normal { .. } | Jitter::Gamma { .. } => {
+                Span::ZERO
+            }
+            Jitter::LogNormal { median, sigma } => {
+                nanos(median.as_nanos() as f64 * libm::exp(0.5 * sigma * sigma))
+            }
+            Jitter::Exponential { mean } => *mean,
+            Jitter::Trace(rows) => traced_mean(rows),
+        };
+        self.base + added
+    }
+
     /// Checks that the options make sense.
     ///
     /// # Errors
@@ -151,4 +167,15 @@ fn traced(rows: &[(Span, Span)], now: TrueTime) -> Span {
     let phase = Span::from_nanos(now.as_nanos().rem_euclid(period.as_nanos()));
     let begun = rows.partition_point(|(at, _)| *at <= phase);
     if begun == 0 { last } else { rows[begun - 1].1 }
+}
+
+/// Each row weighs as much as it lasts; the last one holds from the start of the period to the first row.
+fn traced_mean(rows: &[(Span, Span)]) -> Span {
+    let (period, last) = rows[rows.len() - 1];
+    if period == Span::ZERO {
+        return last;
+    }
+    let weighed = |delay: Span, lasts: Span| delay.as_nanos() as f64 * lasts.as_nanos() as f64;
+    let between: f64 = rows.windows(2).map(|pair| weighed(pair[0].1, pair[1].0 - pair[0].0)).sum();
+    nanos((between + weighed(last, rows[0].0)) / period.as_nanos() as f64)
 }

@@ -34,6 +34,8 @@ fn mean_sd(sample: &[f64]) -> (f64, f64) {
 fn assert_law(base: f64, jitter: Jitter, mean: f64, sd: f64) -> Vec<f64> {
     let sample = sample(base, jitter.clone());
     let (mean_is, sd_is) = mean_sd(&sample);
+    let stated = DelayLaw { base: ms(base), jitter: jitter.clone() }.mean().as_millis_f64();
+    assert!((stated - mean).abs() < 1e-5, "{jitter:?}: states a mean of {stated} instead of {mean}");
     // Five standard errors of the mean; the spread of the heavier tails is known to a few percent only.
     let error = 5.0 * sd / (PACKETS as f64).sqrt() + 1e-6;
     assert!((mean_is - mean).abs() <= error, "{jitter:?}: mean {mean_is} instead of {mean}");
@@ -172,4 +174,13 @@ proptest! {
         let fate = Link::new(faults, Seed::new(seed)).fate(now, 1);
         prop_assert!(matches!(fate, Fate::Once(arrival) if arrival >= now), "{:?}", fate);
     }
+}
+
+#[test]
+fn the_mean_of_a_trace_weighs_each_row_by_how_long_it_holds() {
+    let rows = vec![(ms(10.0), ms(5.0)), (ms(20.0), ms(1.0)), (ms(40.0), ms(3.0))];
+    let (is, _) = mean_sd(&sample(7.0, Jitter::Trace(rows.clone())));
+    let stated = DelayLaw { base: ms(7.0), jitter: Jitter::Trace(rows) }.mean().as_millis_f64();
+    assert!((stated - (7.0 + (50.0 + 20.0 + 30.0) / 40.0)).abs() < 1e-9, "{stated}");
+    assert!((stated - is).abs() < 1e-9, "{stated} {is}");
 }

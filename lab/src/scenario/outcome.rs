@@ -7,7 +7,7 @@ use std::error::Error;
 use serde::Serialize;
 
 use super::Scenario;
-use crate::batch::Batch;
+use crate::batch::{Batch, Clairvoyant};
 use crate::dr::{ReceiverFigures, RunFigures};
 
 /// All runs of a scenario.
@@ -75,6 +75,21 @@ pub struct FloorOutcome {
     pub seed: u64,
     /// For each receiver in the scenario's order.
     pub floor_aee: Vec<f64>,
+    /// What nobody could beat, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clairvoyant: Option<ClairvoyantOutcome>,
+}
+
+/// What somebody could do who knew the future and sent as many vectors as the budget allows, at mean delays without
+/// loss.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct ClairvoyantOutcome {
+    /// DR vectors that the budget allows.
+    pub sends: f64,
+    /// The least mean accumulated export error.
+    pub least_mean_aee: f64,
+    /// The least that everybody can have alike.
+    pub equal_aee: f64,
 }
 
 /// A row of `runs.csv`.
@@ -116,9 +131,24 @@ impl Outcome {
         let bounds = batch.floors.iter().map(|floor| FloorOutcome {
             seed: floor.seed,
             floor_aee: floor.aee.iter().copied().map(finite).collect(),
+            clairvoyant: None,
         });
         let runs = batch.runs.iter().map(|run| RunOutcome::new(scenario, run)).collect();
         Self { runs, bounds: bounds.collect() }
+    }
+
+    /// The same with the clairvoyant's figures for each seed.
+    #[must_use]
+    pub fn with_clairvoyant(mut self, figures: &[Clairvoyant]) -> Self {
+        for (bound, figures) in self.bounds.iter_mut().zip(figures) {
+            let Clairvoyant { sends, least_mean_aee, equal_aee } = *figures;
+            bound.clairvoyant = Some(ClairvoyantOutcome {
+                sends,
+                least_mean_aee: finite(least_mean_aee),
+                equal_aee: finite(equal_aee),
+            });
+        }
+        self
     }
 
     /// One JSON document, ending with a newline.

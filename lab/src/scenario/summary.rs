@@ -10,6 +10,40 @@ pub struct Summary {
     pub reference: Option<String>,
     /// In the scenario's order.
     pub policies: Vec<PolicySummary>,
+    /// What nobody could beat, if that was asked for.
+    pub clairvoyant: Option<ClairvoyantSummary>,
+}
+
+/// The clairvoyant's figures, averaged over the seeds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ClairvoyantSummary {
+    /// DR vectors that the budget allows in a run.
+    pub sends: f64,
+    /// The least mean accumulated export error.
+    pub least_mean_aee: f64,
+    /// The same as a share of the reference's.
+    pub least_mean_ratio: Option<f64>,
+    /// The least accumulated export error that everybody can have alike.
+    pub equal_aee: f64,
+    /// The same as a share of the reference's mean.
+    pub equal_ratio: Option<f64>,
+}
+
+impl ClairvoyantSummary {
+    fn new(outcome: &Outcome, reference: Option<f64>) -> Option<Self> {
+        let all: Option<Vec<_>> = outcome.bounds.iter().map(|bound| bound.clairvoyant).collect();
+        let all = all.filter(|all| !all.is_empty())?;
+        let (least_mean_aee, equal_aee) =
+            (over(&all, |figures| figures.least_mean_aee), over(&all, |figures| figures.equal_aee));
+        let share = |error: f64| reference.and_then(|reference| ratio(error, reference));
+        Some(Self {
+            sends: over(&all, |figures| figures.sends),
+            least_mean_aee,
+            least_mean_ratio: share(least_mean_aee),
+            equal_aee,
+            equal_ratio: share(equal_aee),
+        })
+    }
 }
 
 /// One policy, averaged over the seeds.
@@ -65,13 +99,15 @@ impl Summary {
             outcome.runs.chunks(seeds).map(|runs| PolicySummary::new(runs, outcome)).collect();
         let thinned = policies.iter().position(|summary| summary.policy.starts_with("base-1/"));
         let reference = thinned.or_else(|| policies.iter().position(|summary| summary.policy == "base"));
-        let Some(index) = reference else { return Self { reference: None, policies } };
+        let reference_mean = reference.map(|index| policies[index].mean_aee);
+        let clairvoyant = ClairvoyantSummary::new(outcome, reference_mean);
+        let Some(index) = reference else { return Self { reference: None, policies, clairvoyant } };
         let PolicySummary { policy, mean_aee, std_aee, .. } = policies[index].clone();
         for summary in &mut policies {
             summary.mean_ratio = ratio(summary.mean_aee, mean_aee);
             summary.std_ratio = ratio(summary.std_aee, std_aee);
         }
-        Self { reference: Some(policy), policies }
+        Self { reference: Some(policy), policies, clairvoyant }
     }
 }
 
