@@ -57,7 +57,8 @@ fn setting(seed: u64) -> Scenario {
 
 /// How often the bound could be checked, and where it was broken.
 fn judge(scenario: &Scenario, seed: u64) -> (usize, Vec<String>) {
-    let sampling = Sampling { from: Span::ZERO, until: DURATION, every: Span::from_millis(20) };
+    let sampling =
+        Sampling { from: Span::ZERO, until: DURATION, every: Span::from_millis(20), ledger: false };
     let figures = run(scenario, PolicyKind::BASE, seed, Some(sampling));
     let (mut checked, mut broken) = (0, Vec::new());
     for sample in &figures.samples {

@@ -20,6 +20,8 @@ use crate::stats::{mean, population_sd};
 pub struct ReceiverFigures {
     /// Accumulated export error, the truth.
     pub aee: f64,
+    /// The part of it that accumulated while the newest DR vector was there already: the after export error.
+    pub after_error: f64,
     /// The same integral against the real path.
     pub real_error: f64,
     /// DR vectors sent to it.
@@ -92,6 +94,10 @@ pub struct Sample {
     pub at: f64,
     /// Each receiver's accumulated export error.
     pub aee: Vec<f64>,
+    /// What the sender's ledger believes that to be, and how many DR vectors were sent to each; empty if nobody looks.
+    pub known: Vec<(f64, u64)>,
+    /// How fast the first entity really moves.
+    pub real_speed: f64,
     /// Each receiver's distance between real and placed position of the first entity.
     pub real_distance: Vec<f64>,
     /// How each receiver sees the first entity, if they have session clocks; else empty.
@@ -107,6 +113,8 @@ pub struct Sampling {
     pub until: Span,
     /// As often as this; rounded to ticks.
     pub every: Span,
+    /// Whether to look at the sender's ledger, too.
+    pub ledger: bool,
 }
 
 /// Runs a scenario under one policy with one seed.
@@ -139,7 +147,7 @@ pub fn run_unless(
             && at >= next_sample
             && at <= sampling.until
         {
-            samples.push(run.sample(at));
+            samples.push(run.sample(at, sampling.ledger));
             next_sample += sampling.every;
         }
         if at < scenario.duration {
@@ -322,14 +330,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn sample(&mut self, now: Span) -> Sample {
+    fn sample(&mut self, now: Span, ledger: bool) -> Sample {
         self.truth.count_to(at(now));
         let first = self.entities[0].entity;
         let distance = |node: NodeId| self.truth.real_distance(node, first, at(now)).unwrap_or(f64::NAN);
+        let looked_up = if ledger { self.stage.receivers.len() } else { 0 };
         let sights = self.clocks.as_ref().map(|_| sights(&self.stage, &self.truth, first, at(now)));
         Sample {
             at: now.as_secs_f64(),
             aee: self.stage.receivers.iter().map(|node| self.truth.toll(*node).aee).collect(),
+            known: (0..looked_up).map(|index| self.known(index)).collect(),
+            real_speed: self.truth.real_speed(first).unwrap_or(f64::NAN),
             real_distance: self.stage.receivers.iter().map(|node| distance(*node)).collect(),
             sights: sights.unwrap_or_default(),
         }
@@ -358,6 +369,7 @@ impl<'a> Run<'a> {
         let there = absence.leaves.unwrap_or(duration).min(duration) - absence.joins.max(warmup);
         ReceiverFigures {
             aee: toll.aee,
+            after_error: toll.after_error,
             real_error: toll.real_error,
             sent: sent.saturating_sub(sent_before),
             delivered: toll.delivered,

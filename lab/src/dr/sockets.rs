@@ -123,6 +123,7 @@ pub fn run_on_sockets(
             let ((known, sent), (known_before, sent_before)) = (after[index], before[index]);
             ReceiverFigures {
                 aee: toll.aee,
+                after_error: toll.after_error,
                 real_error: toll.real_error,
                 sent: sent - sent_before,
                 delivered: toll.delivered,

@@ -56,6 +56,8 @@ impl Reading {
 struct Original {
     /// The newest DR vector; `None` while the entity is not alive.
     exported: Option<DrVector>,
+    /// When that was made, by its owner's clock.
+    made: SessionTime,
     /// When its present life began, by its owner's clock; what arrives of an earlier one does not count.
     born: SessionTime,
     /// The piece of the real path that is being driven.
@@ -66,6 +68,8 @@ struct Original {
 #[derive(Clone, Debug, Default)]
 struct Copy {
     placed: Option<DrVector>,
+    /// When the vector that is placed was made, by its owner's clock.
+    made: SessionTime,
     counted_to: SessionTime,
     real_counted_to: SessionTime,
 }
@@ -75,6 +79,8 @@ struct Copy {
 pub struct Toll {
     /// Accumulated export error.
     pub aee: f64,
+    /// The part of it that accumulated while the newest DR vector was there already: the after export error.
+    pub after_error: f64,
     /// The same integral against the real path.
     pub real_error: f64,
     /// DR vectors that arrived, introductions not counted.
@@ -128,7 +134,7 @@ impl Truth {
         self.count_to(now);
         self.triggers = 0;
         for toll in self.tolls.values_mut() {
-            (toll.aee, toll.real_error, toll.delivered) = (0.0, 0.0, 0);
+            (toll.aee, toll.after_error, toll.real_error, toll.delivered) = (0.0, 0.0, 0.0, 0);
         }
     }
 
@@ -205,24 +211,33 @@ impl Truth {
         Some(placed.project(session(now)).distance(real.project(session(now))))
     }
 
+    /// How fast an entity really moves.
+    #[must_use]
+    pub fn real_speed(&self, entity: EntityId) -> Option<f64> {
+        Some(self.originals.get(&entity)?.real?.state.velocity.length())
+    }
+
     /// The newest vector of an entity, and whether a receiver has it already.
     #[must_use]
     pub fn newest(&self, receiver: NodeId, entity: EntityId) -> Option<(DrVector, bool)> {
-        let exported = self.originals.get(&entity)?.exported?;
-        let toll = self.tolls.get(&receiver)?;
-        let placed = toll.copies.get(&entity).and_then(|copy| copy.placed);
-        let made = exported.generated + self.owner_clock.error;
-        Some((exported, placed.is_some_and(|placed| placed.generated + toll.clock.error == made)))
+        let original = self.originals.get(&entity)?;
+        let exported = original.exported?;
+        let copy = self.tolls.get(&receiver)?.copies.get(&entity);
+        Some((exported, copy.is_some_and(|copy| copy.placed.is_some() && copy.made == original.made)))
     }
 
     fn generated(&mut self, entity: EntityId, vector: DrVector, now: SessionTime) {
         self.triggers += 1;
-        let original =
-            self.originals.entry(entity).or_insert(Original { exported: None, born: now, real: None });
+        let original = self.originals.entry(entity).or_insert(Original {
+            exported: None,
+            made: now,
+            born: now,
+            real: None,
+        });
         for toll in self.tolls.values_mut() {
             if let Some(copy) = toll.copies.get_mut(&entity) {
                 let is_shown = self.owner_clock.is_shown && toll.clock.is_shown;
-                copy.count_exported(original, is_shown, now, &mut toll.aee);
+                copy.count_exported(original, is_shown, now, &mut toll.aee, &mut toll.after_error);
             }
         }
         if original.exported.is_none() {
@@ -233,6 +248,7 @@ impl Truth {
             path.vectors.push(vector);
         }
         original.exported = Some(self.owner_clock.shifted(vector));
+        original.made = vector.generated;
     }
 
     fn arrived(
@@ -248,11 +264,12 @@ impl Truth {
         if original.exported.is_none() || generated < original.born {
             return;
         }
-        let fresh = Copy { placed: None, counted_to: now, real_counted_to: now };
+        let fresh = Copy { placed: None, made: generated, counted_to: now, real_counted_to: now };
         let copy = toll.copies.entry(entity).or_insert(fresh);
         let is_shown = self.owner_clock.is_shown && toll.clock.is_shown;
-        copy.count_exported(original, is_shown, now, &mut toll.aee);
+        copy.count_exported(original, is_shown, now, &mut toll.aee, &mut toll.after_error);
         copy.count_real(original, toll.clock, now, &mut toll.real_error);
+        copy.made = generated;
         copy.placed = Some(toll.clock.shifted(placed));
     }
 }
@@ -262,18 +279,29 @@ impl Toll {
         let is_shown = owner_clock.is_shown && self.clock.is_shown;
         for (entity, copy) in &mut self.copies {
             let Some(original) = originals.get(entity) else { continue };
-            copy.count_exported(original, is_shown, now, &mut self.aee);
+            copy.count_exported(original, is_shown, now, &mut self.aee, &mut self.after_error);
             copy.count_real(original, self.clock, now, &mut self.real_error);
         }
     }
 }
 
 impl Copy {
-    fn count_exported(&mut self, original: &Original, is_shown: bool, now: SessionTime, sum: &mut f64) {
+    fn count_exported(
+        &mut self,
+        original: &Original,
+        is_shown: bool,
+        now: SessionTime,
+        sum: &mut f64,
+        after: &mut f64,
+    ) {
         if let (Some(exported), Some(placed), true) = (&original.exported, &self.placed, is_shown)
             && exported != placed
         {
-            *sum += export_error(exported, placed, self.counted_to, now);
+            let error = export_error(exported, placed, self.counted_to, now);
+            *sum += error;
+            if self.made == original.made {
+                *after += error;
+            }
         }
         self.counted_to = now;
     }

@@ -143,6 +143,7 @@ impl Cells {
                 from: Span::ZERO,
                 until: scenario.duration,
                 every: EVERY,
+                ledger: false,
             });
             run_unless(scenario, policy, seed, sampling, setup.progress)
         })?;
@@ -275,7 +276,8 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    fn of(pairs: &[(f64, f64)]) -> Self {
+    /// Of what is measured on each seed, and what it is compared with.
+    pub(crate) fn of(pairs: &[(f64, f64)]) -> Self {
         let count = pairs.len() as f64;
         let (above, below) = pairs.iter().fold((0.0, 0.0), |(a, b), pair| (a + pair.0, b + pair.1));
         let value = above / below;
@@ -285,14 +287,18 @@ impl Ratio {
             if pairs.len() > 1 { (left / (count * (count - 1.0))).sqrt() / (below / count) } else { 0.0 };
         Self { value, error }
     }
+
+    /// With so many decimals.
+    pub(crate) fn in_words(self, decimals: usize) -> String {
+        let Self { value, error } = self;
+        let sure = if error > 0.0 { format!(" ± {error:.decimals$}") } else { String::new() };
+        format!("{value:.decimals$}{sure}")
+    }
 }
 
 impl core::fmt::Display for Ratio {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Self { value, error } = self;
-        let decimals = if *value < 0.1 { 4 } else { 3 };
-        write!(f, "{value:.decimals$}")?;
-        if *error > 0.0 { write!(f, " ± {error:.decimals$}") } else { Ok(()) }
+        f.write_str(&self.in_words(if self.value < 0.1 { 4 } else { 3 }))
     }
 }
 

@@ -55,6 +55,6 @@ pub(super) fn run_from(
     seed: u64,
     progress: &Progress,
 ) -> Option<RunFigures> {
-    let sampling = Sampling { from, until: scenario.duration, every: EVERY };
+    let sampling = Sampling { from, until: scenario.duration, every: EVERY, ledger: false };
     run_unless(scenario, PolicyKind::BASE, seed, Some(sampling), progress)
 }

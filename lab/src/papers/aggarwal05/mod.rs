@@ -25,8 +25,11 @@ pub(super) const PAPER: Paper = Paper {
             work: Work::Cells { cells: scheduling::cells, draw: scheduling::draw },
         },
         Group {
-            figures: &[("theorem4.1", "Accumulated error is equal at every scheduling instant")],
-            work: Work::Own { runs_per_seed: 1, run: theorem::run },
+            figures: &[
+                ("theorem4.1", "Accumulated error is equal at every scheduling instant"),
+                ("theorem4.1-elsewhere", "The theorem in other settings"),
+            ],
+            work: Work::Own { runs_per_seed: theorem::RUNS_PER_SEED, run: theorem::run },
         },
         Group {
             figures: &[

@@ -18,8 +18,11 @@ pub(super) const PAPER: Paper = Paper {
     readings: READINGS,
     groups: &[
         Group {
-            figures: &[("fig2.2", "Real against placed position, with local and with global clocks")],
-            work: Work::Own { runs_per_seed: 6, run: accuracy::run },
+            figures: &[
+                ("fig2.2", "Real against placed position, with local and with global clocks"),
+                ("fig2.2-elsewhere", "Local and global clocks in other settings"),
+            ],
+            work: Work::Own { runs_per_seed: accuracy::RUNS_PER_SEED, run: accuracy::run },
         },
         Group {
             figures: &[

@@ -1,0 +1,87 @@
+//! What the theorem speaks of, taken from a run at its triggers.
+//!
+//! Symbols: `A` is the error that a vector really caused at a receiver, `S` the one that was estimated when its schedule
+//! was made, `R = A - S`. Just before a trigger everything has arrived, and a receiver's accumulated error is the sum of
+//! `A`; once the next vector has been sent and while its feedback is on its way, what the sender's ledger expects is
+//! that sum plus `S`.
+
+use evenkeel_core::Span;
+use evenkeel_dr::Threshold;
+use evenkeel_link::LinkFaults;
+
+use crate::dr::{RunFigures, Sample, Sampling};
+use crate::scenario::{Motion, Scenario};
+use crate::stats::{mean, population_sd};
+
+/// Triggers are so far apart; there are no others.
+const APART: Span = Span::from_secs(4);
+/// Feedback is on its way for so long.
+const FEEDBACK: Span = Span::from_secs(2);
+const EVERY: Span = Span::from_millis(500);
+const PER_TRIGGER: usize = 8;
+/// A second after a trigger its vector has been sent to everybody, if the assumptions are met.
+const SENT: usize = 2;
+/// A second later each of them should have arrived, and no feedback has.
+const EXPECTED: usize = 4;
+
+/// The theorem's assumptions, as far as a scenario can meet them.
+pub(super) fn under_assumptions(scenario: Scenario) -> Scenario {
+    let mut receivers = scenario.receivers;
+    for receiver in &mut receivers {
+        receiver.back = LinkFaults::constant(FEEDBACK);
+    }
+    let (motion, duration) = match scenario.motion {
+        // Several tanks have triggers at several times, and who dies has others: one tank in its first life.
+        Motion::Recorded(mut cursors) => {
+            cursors.retain_mut(|tank| tank.sample(0.0).is_some());
+            cursors.truncate(1);
+            (Motion::Recorded(cursors), FIRST_LIFE)
+        }
+        motion @ Motion::Driven(_) => (motion, scenario.duration),
+    };
+    let threshold = Threshold { distance: 1e6, time: Some(APART) };
+    Scenario { threshold, receivers, motion, duration, ..scenario }
+}
+
+/// So long, and a little longer, the recorded tank lives that is there from the start.
+const FIRST_LIFE: Span = Span::from_secs(68);
+
+/// How a run is looked at. The first trigger after the introduction is at 4 s.
+pub(super) fn sampling(scenario: &Scenario) -> Sampling {
+    Sampling { from: APART, until: scenario.duration, every: EVERY, ledger: true }
+}
+
+/// The samples of each trigger, the last of which may be incomplete.
+fn by_trigger(run: &RunFigures) -> impl Iterator<Item = &[Sample]> {
+    run.samples.chunks(PER_TRIGGER)
+}
+
+/// The samples just before each trigger but the first, when everything has arrived.
+pub(super) fn instants(run: &RunFigures) -> impl Iterator<Item = &Sample> {
+    by_trigger(run).skip(1).map(|samples| &samples[0])
+}
+
+/// Whether a trigger's vector was sent to everybody, in time for its feedback to come before the next one.
+fn is_sent(samples: &[Sample]) -> bool {
+    let Some(later) = samples.get(SENT) else { return false };
+    samples[0].known.iter().zip(&later.known).all(|((_, before), (_, after))| *after == before + 1)
+}
+
+/// The sums of the theorem at the triggers up to which its assumptions are met. A vector that is dropped breaks them for
+/// good: whoever was sent it has used up its R, although the others have not come up to it.
+pub(super) fn expected(run: &RunFigures) -> impl Iterator<Item = Vec<f64>> {
+    let met = by_trigger(run).take_while(|samples| samples.len() == PER_TRIGGER && is_sent(samples));
+    met.map(|samples| samples[EXPECTED].known.iter().map(|(error, _)| *error).collect())
+}
+
+/// The spread relative to the mean.
+pub(super) fn relative_spread(errors: &[f64]) -> f64 {
+    let mean = mean(errors);
+    if mean > 0.0 { population_sd(errors) / mean } else { 0.0 }
+}
+
+/// Everybody's error less the mean.
+pub(super) fn differences(errors: &[f64]) -> Vec<f64> {
+    let mean = mean(errors);
+    errors.iter().map(|error| error - mean).collect()
+}

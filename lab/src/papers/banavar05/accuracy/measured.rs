@@ -1,0 +1,141 @@
+//! One motion under both placements: how far the copy is off, how often it is not, and when the global clock does worse.
+
+use crate::dr::{RunFigures, Sample};
+use crate::papers::cells::Ratio;
+use crate::papers::study::over_runs;
+use crate::scenario::Scenario;
+use crate::stats::mean;
+
+/// Slower than this, in units per second, a tank stands still.
+const STANDING: f64 = 1.0;
+
+/// One kind of motion under both placements.
+pub(super) struct Measured {
+    pub(super) name: &'static str,
+    /// Of both but for the placement.
+    pub(super) scenario: Scenario,
+    pub(super) local: Vec<RunFigures>,
+    pub(super) global: Vec<RunFigures>,
+}
+
+/// When the global clock's copy is the one that is farther off.
+pub(super) struct Worse {
+    /// The share of the samples at which it is.
+    pub(super) share: f64,
+    /// The share of those at which the tank has stood still within the last delay.
+    pub(super) stopped: f64,
+    /// The share of all samples at which it has.
+    pub(super) stopped_always: f64,
+}
+
+/// Mean distance over time and runs at the receiver with this index.
+pub(super) fn mean_distance(runs: &[RunFigures], receiver: usize, seconds: f64) -> f64 {
+    over_runs(runs, |run| run.receivers[receiver].real_error / seconds)
+}
+
+/// The largest distance of each run at the receiver with this index.
+fn peaks(runs: &[RunFigures], receiver: usize) -> Vec<f64> {
+    let peak = |run: &RunFigures| run.samples.iter().map(|s| s.real_distance[receiver]).fold(0.0, f64::max);
+    runs.iter().map(peak).collect()
+}
+
+impl Measured {
+    fn seconds(&self) -> f64 {
+        self.scenario.duration.as_secs_f64()
+    }
+
+    /// Mean distances with local and with global placement.
+    pub(super) fn distances(&self, receiver: usize) -> [f64; 2] {
+        [&self.local, &self.global].map(|runs| mean_distance(runs, receiver, self.seconds()))
+    }
+
+    /// A figure of local placement relative to that of global placement.
+    pub(super) fn ratio(&self, figure: impl Fn(&RunFigures) -> f64) -> Ratio {
+        let pairs = self.local.iter().zip(&self.global);
+        Ratio::of(&pairs.map(|(local, global)| (figure(local), figure(global))).collect::<Vec<_>>())
+    }
+
+    /// The distance of local placement relative to that of global placement.
+    pub(super) fn distance_ratio(&self, receiver: usize) -> Ratio {
+        self.ratio(|run| run.receivers[receiver].real_error)
+    }
+
+    /// The farthest that the local clock's copy ever was.
+    pub(super) fn local_max(&self, receiver: usize) -> f64 {
+        peaks(&self.local, receiver).into_iter().fold(0.0, f64::max)
+    }
+
+    /// The highest peak of the global error in a run, on average.
+    pub(super) fn peak(&self, receiver: usize) -> f64 {
+        mean(&peaks(&self.global, receiver))
+    }
+
+    /// Whether a distance is nothing: the exported path itself is off by up to the threshold.
+    fn is_zero(&self, distance: f64) -> bool {
+        distance <= self.scenario.threshold.distance
+    }
+
+    /// The share of the time in which the global error is zero.
+    pub(super) fn zero(&self, receiver: usize) -> f64 {
+        over_runs(&self.global, |run| {
+            let zero = run.samples.iter().filter(|sample| self.is_zero(sample.real_distance[receiver]));
+            zero.count() as f64 / run.samples.len().max(1) as f64
+        })
+    }
+
+    /// How often in a second the global error comes down to zero.
+    pub(super) fn zero_again(&self, receiver: usize) -> f64 {
+        let is_zero = |sample: &Sample| self.is_zero(sample.real_distance[receiver]);
+        over_runs(&self.global, |run| {
+            let falls = run.samples.windows(2).filter(|pair| !is_zero(&pair[0]) && is_zero(&pair[1]));
+            let seconds = run.samples.last().map_or(0.0, |last| last.at) - run.samples[0].at;
+            falls.count() as f64 / seconds
+        })
+    }
+
+    /// When the global clock's copy is farther off than the local clock's.
+    pub(super) fn global_worse(&self, receiver: usize) -> Worse {
+        let delay = self.scenario.receivers[receiver].delay().as_nanos() / self.scenario.tick.as_nanos();
+        let delay = usize::try_from(delay).expect("a delay is not negative");
+        let (mut all, mut stopped_always, mut worse, mut stopped) = (0u32, 0u32, 0u32, 0u32);
+        for (local, global) in self.local.iter().zip(&self.global) {
+            for (index, sample) in global.samples.iter().enumerate().skip(delay) {
+                let lately = &global.samples[index - delay..=index];
+                let has_stopped = lately.iter().any(|sample| sample.real_speed < STANDING);
+                let is_worse = sample.real_distance[receiver] > local.samples[index].real_distance[receiver];
+                all += 1;
+                stopped_always += u32::from(has_stopped);
+                worse += u32::from(is_worse);
+                stopped += u32::from(is_worse && has_stopped);
+            }
+        }
+        let share = |part: u32, of: u32| f64::from(part) / f64::from(of.max(1));
+        Worse {
+            share: share(worse, all),
+            stopped: share(stopped, worse),
+            stopped_always: share(stopped_always, all),
+        }
+    }
+
+    pub(super) fn triggers_per_second(&self) -> f64 {
+        over_runs(&self.global, |run| run.triggers as f64) / self.seconds()
+    }
+
+    /// Export error of all receivers after the newest vector has arrived, and before: local, then global.
+    pub(super) fn export_errors(&self) -> [(f64, f64); 2] {
+        [&self.local, &self.global].map(|runs| {
+            let after = over_runs(runs, after);
+            (over_runs(runs, all) - after, after)
+        })
+    }
+}
+
+/// The whole export error of a run.
+pub(super) fn all(run: &RunFigures) -> f64 {
+    run.receivers.iter().map(|receiver| receiver.aee).sum()
+}
+
+/// The part of it after the newest vector has arrived.
+pub(super) fn after(run: &RunFigures) -> f64 {
+    run.receivers.iter().map(|receiver| receiver.after_error).sum()
+}

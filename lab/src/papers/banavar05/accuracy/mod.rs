@@ -1,0 +1,131 @@
+//! Figure 2.2: how far a tank is shown from where it really is, with local and with global clocks.
+//!
+//! The thesis' setting: fixed delays of 100, 300 and 800 ms; linear, circular and random motion; circular motion with
+//! circular DR vectors. Beyond it: other delays, a relay, recorded tanks.
+
+mod claims;
+mod elsewhere;
+mod measured;
+
+use evenkeel_core::Span;
+use evenkeel_dr::{MotionKind, Placement, PolicyKind};
+use evenkeel_games::Driver;
+use evenkeel_link::Jitter;
+
+use self::measured::Measured;
+use crate::dr::{RunFigures, Sampling};
+use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::papers::study::Setup;
+use crate::parallel::Cancelled;
+use crate::scenario::{Motion, Receiver, Scenario};
+
+const DELAYS: [i64; 3] = [100, 300, 800];
+const MOTIONS: [(&str, Driver, MotionKind); 3] = [
+    ("linear", Driver::Linear, MotionKind::Linear),
+    ("circular", Driver::Circular, MotionKind::Circular),
+    ("random", Driver::Random, MotionKind::Linear),
+];
+const DURATION: Span = Span::from_secs(120);
+const WINDOW: Sampling =
+    Sampling { from: Span::from_secs(5), until: DURATION, every: Span::from_millis(20), ledger: false };
+/// The seconds that are shown. The thesis shows 25 to 30 of a game of its own.
+const SHOWN: core::ops::RangeInclusive<f64> = 20.0..=40.0;
+
+/// Runs for one seed: everything under both placements.
+pub(super) const RUNS_PER_SEED: usize = 2 * (MOTIONS.len() + elsewhere::SETTINGS.len());
+
+fn scenario(driver: Driver, kind: MotionKind) -> Scenario {
+    let receiver =
+        |millis| Receiver::at(&format!("{millis} ms"), Span::from_millis(millis), Jitter::Constant);
+    Scenario {
+        duration: DURATION,
+        motion: Motion::Driven(driver),
+        kind,
+        receivers: DELAYS.map(receiver).to_vec(),
+        ..Scenario::papers(Span::ZERO, 0.09)
+    }
+}
+
+/// Runs scenarios under both placements.
+fn measure(
+    setup: &Setup<'_>,
+    scenarios: Vec<(&'static str, Scenario)>,
+    sampling: Option<Sampling>,
+) -> Result<Vec<Measured>, Cancelled> {
+    let placed: Vec<Scenario> = scenarios
+        .iter()
+        .flat_map(|(_, scenario)| {
+            [Placement::Local, Placement::Global].map(|placement| Scenario { placement, ..scenario.clone() })
+        })
+        .collect();
+    let cases: Vec<_> = placed.iter().map(|scenario| (scenario, PolicyKind::BASE)).collect();
+    let mut results = setup.run(&cases, sampling)?.into_iter();
+    let both = |(name, scenario)| Measured {
+        name,
+        scenario,
+        local: results.next().unwrap_or_default(),
+        global: results.next().unwrap_or_default(),
+    };
+    Ok(scenarios.into_iter().map(both).collect())
+}
+
+/// Runs figure 2.2, and the same elsewhere.
+pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
+    let motions = MOTIONS.map(|(name, driver, kind)| (name, scenario(driver, kind)));
+    let measured = measure(setup, motions.to_vec(), Some(WINDOW))?;
+    let figure = Figure {
+        key: "banavar05/fig2.2".to_owned(),
+        title: "A copy placed by the session's clock is where its owner says; one placed on arrival trails"
+            .to_owned(),
+        caption: format!(
+            "Distance between real and placed position. Fixed one-way delays; threshold 0.09, heartbeat 1 s, 20 ms \
+             ticks; circular motion with circular DR vectors. Curves: seconds 20 to 40 of seed 1; table: {}, 120 s.",
+            setup.seeds_in_words()
+        ),
+        plots: plots(&measured),
+        columns: 3,
+        table: table(&measured),
+        claims: claims::claims(&measured),
+    };
+    Ok(vec![figure, elsewhere::figure(setup)?])
+}
+
+fn plots(measured: &[Measured]) -> Vec<Plot> {
+    let curve = |name: &str, runs: &[RunFigures], receiver: usize| {
+        let samples = runs.first().into_iter().flat_map(|run| &run.samples);
+        let shown = samples.filter(|sample| SHOWN.contains(&sample.at));
+        let points =
+            shown.map(|sample| Point { x: sample.at, y: sample.real_distance[receiver], spread: 0.0 });
+        Curve { name: name.to_owned(), points: points.collect() }
+    };
+    let mut plots = Vec::new();
+    for motion in measured {
+        for (receiver, delay) in DELAYS.iter().enumerate() {
+            let curves = vec![
+                curve("local clock", &motion.local, receiver),
+                curve("global clock", &motion.global, receiver),
+            ];
+            plots.push(Plot {
+                title: format!("{} motion, {delay} ms", motion.name),
+                x_label: "time (s)".to_owned(),
+                y_label: "distance (units)".to_owned(),
+                drawing: Drawing::Curves(curves),
+            });
+        }
+    }
+    plots
+}
+
+fn table(measured: &[Measured]) -> Table {
+    let head = ["motion", "delay (ms)", "local, mean (units)", "global, mean (units)", "local / global"];
+    let mut rows = Vec::new();
+    for motion in measured {
+        for (receiver, delay) in DELAYS.iter().enumerate() {
+            let mut row = vec![motion.name.to_owned(), delay.to_string()];
+            row.extend(motion.distances(receiver).map(|distance| format!("{distance:.3}")));
+            row.push(format!("{:.1}", motion.distance_ratio(receiver).value));
+            rows.push(row);
+        }
+    }
+    Table { head: head.map(str::to_owned).to_vec(), rows }
+}
