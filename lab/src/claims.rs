@@ -81,3 +81,16 @@ impl Claim {
         self.verdict == self.expected
     }
 }
+
+/// Claims as a table in Markdown: which, what, and what became of it.
+#[must_use]
+pub fn markdown<'a>(claims: impl IntoIterator<Item = &'a Claim>) -> String {
+    let row = |claim: &Claim| {
+        let Claim { id, source, statement, verdict, .. } = claim;
+        let (_, id) = id.split_once('/').unwrap_or(("", id));
+        let (_, place) = source.split_once(", ").unwrap_or(("", source));
+        format!("| {id} | {place} | {} | {verdict} |\n", statement.replace('|', "\\|"))
+    };
+    let rows: String = claims.into_iter().map(row).collect();
+    format!("| claim | place | what it says | verdict |\n| --- | --- | --- | --- |\n{rows}")
+}

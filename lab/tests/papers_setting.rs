@@ -5,7 +5,7 @@ use std::path::Path;
 use evenkeel_core::Span;
 use evenkeel_dr::PolicyKind;
 use evenkeel_lab::batch::run_all;
-use evenkeel_lab::claims::Claim;
+use evenkeel_lab::claims::{Claim, markdown};
 use evenkeel_lab::dr::{RunFigures, run};
 use evenkeel_lab::figure::Table;
 use evenkeel_lab::papers::{PAPERS, Results, Setup, run_selected, select};
@@ -81,6 +81,9 @@ fn figures_and_verdicts_are_the_recorded_ones() {
         assert!(!text.contains("NaN") && !text.contains("inf,"), "{name} has a number that is none");
     }
     compare(&golden(&results));
+    for paper in ["banavar05", "aggarwal05"] {
+        compare_claims(paper, &results);
+    }
 }
 
 /// Every table of every figure, and the summary.
@@ -105,6 +108,24 @@ fn compare(tables: &str) {
         assert_eq!(now, then, "line {} of {}; EVENKEEL_BLESS=1 records it", number + 1, path.display());
     }
     assert_eq!(tables.lines().count(), recorded.lines().count(), "EVENKEEL_BLESS=1 records them");
+}
+
+/// The table of claims in a paper's document; `EVENKEEL_BLESS=1` writes it anew.
+fn compare_claims(paper: &str, results: &Results) {
+    const END: &str = "<!-- end of claims -->";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../docs/papers/{paper}.md"));
+    let document = std::fs::read_to_string(&path).expect("every paper has its document");
+    let (before, rest) = document.split_once("<!-- claims: ").expect("it has a place for the claims");
+    let (command, rest) = rest.split_once("-->\n").expect("it says how the table is made");
+    let (table, after) = rest.split_once(END).expect("the table has an end");
+    let of_paper = results.figures.iter().filter(|figure| figure.key.starts_with(paper));
+    let now = markdown(of_paper.flat_map(|figure| &figure.claims));
+    if std::env::var_os("EVENKEEL_BLESS").is_some() {
+        let document = format!("{before}<!-- claims: {command}-->\n{now}{END}{after}");
+        std::fs::write(&path, document).expect("the folder is ours");
+        return;
+    }
+    assert_eq!(table, now, "{}: EVENKEEL_BLESS=1 writes the table anew", path.display());
 }
 
 #[test]

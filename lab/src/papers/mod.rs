@@ -2,9 +2,12 @@
 
 mod aggarwal05;
 mod banavar05;
+mod calibration;
 mod cells;
+mod contender;
 mod elsewhere;
 mod lying;
+mod measured;
 mod setting;
 pub mod study;
 pub mod summary;

@@ -1,12 +1,10 @@
 //! The settings of the experiments: the papers', and those in which their policies must do as well.
 
-use evenkeel_core::{SessionTime, Span};
-use evenkeel_dr::owner::{Generated, Owner};
-use evenkeel_dr::{Budget, Compensation, EntityId, Threshold};
-use evenkeel_games::{STEP, Trace};
+use evenkeel_core::Span;
+use evenkeel_dr::{Budget, Compensation, Threshold};
+use evenkeel_games::Trace;
 use evenkeel_link::Jitter;
 
-use crate::dr::movers;
 use crate::scenario::{Motion, Receiver, Scenario, ScenarioTopology};
 
 /// How much the delays vary in the papers.
@@ -34,7 +32,7 @@ pub(crate) enum Law {
 pub(crate) enum Setting {
     /// The papers': 800, 500 and 200 ms, threshold 0.09.
     Papers(Variation),
-    /// With another threshold, in hundredths, and such a budget that as many vectors are sent.
+    /// With another threshold, in hundredths, and such a budget that as many vectors are sent; that is to be found out.
     Threshold(u16),
     /// With another law of jitter.
     Law(Law),
@@ -121,9 +119,7 @@ impl Setting {
             Self::Papers(variation) => Scenario::papers(variation.half_width(), THRESHOLD),
             Self::Threshold(hundredths) => {
                 let threshold = Threshold { distance: f64::from(hundredths) / 100.0, ..short.threshold };
-                let per_trigger = triggers(&short, short.threshold) / triggers(&short, threshold);
-                let budget = Budget::new(per_trigger).unwrap_or(Budget::ONE);
-                Scenario { threshold, budget, ..short }
+                Scenario { threshold, ..short }
             }
             Self::Law(law) => {
                 let receivers = short.receivers.iter();
@@ -161,6 +157,11 @@ impl Setting {
             }
             Self::Lying(lie, belief) => lying(lie, belief, short),
         }
+    }
+
+    /// The threshold that a setting would have if it were not about thresholds.
+    pub(crate) fn usual_threshold(self) -> Threshold {
+        Threshold { distance: THRESHOLD, ..self.scenario().threshold }
     }
 
     fn duration(self) -> Span {
@@ -245,50 +246,3 @@ gamma, lognormal, each with a standard deviation of about 58 ms, which is that o
 jitter of a tenth; a relay 100 ms from the owner that runs the policy; four recorded tanks in place of drawn motion, which \
 is the same for all seeds; 10, 30 (60 s) and 100 players (30 s) between 800 and 200 ms. The budget, where there is one, is a third \
 of the players per trigger";
-
-/// With so many seeds a threshold is found: it is one of the motion, and the number of vectors is nearly the same for all.
-const CALIBRATED_ON: u64 = 4;
-const HALVINGS: usize = 14;
-
-/// DR vectors that the owner makes with a threshold in a run, on average.
-fn triggers(scenario: &Scenario, threshold: Threshold) -> f64 {
-    let ticks = scenario.duration.as_nanos() / scenario.tick.as_nanos();
-    let mut made = 0_u64;
-    for seed in 1..=CALIBRATED_ON {
-        let mut owner = Owner::new(threshold, scenario.kind, usize::MAX);
-        let mut movers = movers(scenario, seed);
-        let mut lives = vec![None; movers.len()];
-        for tick in 0..ticks {
-            let now = scenario.tick.times(tick);
-            let step = (now.as_nanos() / STEP.as_nanos()) as u64;
-            for (index, mover) in movers.iter_mut().enumerate() {
-                let entity = EntityId(index as u32);
-                let sample = mover.at(step);
-                let life = sample.map(|sample| sample.life);
-                if lives[index] != life && lives[index].is_some() {
-                    owner.end(entity);
-                }
-                lives[index] = life;
-                let Some(sample) = sample else { continue };
-                let at = SessionTime::from_nanos(now.as_nanos());
-                let generated = owner.observe(entity, &sample.state, at);
-                // An introduction is not counted as sent.
-                made += u64::from(matches!(generated, Some(Generated::Next(_))));
-            }
-        }
-    }
-    made as f64 / CALIBRATED_ON as f64
-}
-
-/// The scenario with so coarse a threshold that there are a third as many vectors.
-pub(crate) fn raised(scenario: &Scenario) -> Scenario {
-    let wanted = triggers(scenario, scenario.threshold) / 3.0;
-    let time = scenario.threshold.time;
-    let (mut low, mut high) = (scenario.threshold.distance, 1000.0 * scenario.threshold.distance);
-    for _ in 0..HALVINGS {
-        let middle = (low * high).sqrt();
-        let made = triggers(scenario, Threshold { distance: middle, time });
-        if made > wanted { low = middle } else { high = middle }
-    }
-    Scenario { threshold: Threshold { distance: (low * high).sqrt(), time }, ..scenario.clone() }
-}

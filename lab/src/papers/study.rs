@@ -125,7 +125,7 @@ pub fn run_selected(
             Work::Own { runs_per_seed, .. } => own += runs_per_seed,
         }
     }
-    setup.progress.expect((cells.len() + own) * setup.runs);
+    setup.progress.expect(Cells::jobs(&cells, setup) + own * setup.runs);
     let cells = Cells::run(&cells, setup)?;
     let mut figures = Vec::new();
     for (group, wanted) in selected {

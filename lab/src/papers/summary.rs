@@ -10,7 +10,7 @@ const SETTING: Setting = Setting::Papers(Variation::Moderate);
 const POLICIES: [(Contender, &str); 16] = [
     (Contender::BASE, "every vector to everybody at once"),
     (Contender::THIRD, "every third vector to everybody"),
-    (Contender::Coarser, "fewer vectors, each to everybody at once"),
+    (Contender::COARSER, "fewer vectors, each to everybody at once"),
     (Contender::CHANCE, "each vector to each player with a chance of a third"),
     (Contender::NETGAMES05, "holds vectors back until estimates are equal"),
     (Contender::CONSISTENT, "the same as we repaired it: what is in flight counts to its arrival"),
@@ -188,7 +188,7 @@ fn costs(all: &[Row<'_>]) -> Vec<String> {
             row.sent()
         ));
     }
-    if let Some(coarser) = find(Contender::Coarser) {
+    if let Some(coarser) = find(Contender::COARSER) {
         answers.push(format!(
             "Before paying for fairness, spend vectors well: base with a coarser threshold sends as many vectors as 1/3 base ({:.2} times) \
              and has {:.0} % less error on average, as unevenly shared ({:.2} times the spread).",

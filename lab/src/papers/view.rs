@@ -1,6 +1,6 @@
 //! Figures as views of cells: the spread or the mean over time, or everybody's error at the end.
 
-use super::cells::{Cell, Cells, Contender, Measured, product};
+use super::cells::{Cell, Cells, Contender, Measured, Ratio, product};
 use super::elsewhere::Elsewhere;
 use super::setting::Setting;
 use super::study::{Setup, curve_over_time};
@@ -34,6 +34,8 @@ pub(crate) struct View {
     pub(crate) contenders: &'static [Contender],
     /// Whom they are compared with in the table.
     pub(crate) reference: Contender,
+    /// What the paper says of it.
+    pub(crate) claims: fn(&Self, &Cells) -> Vec<Claim>,
 }
 
 impl View {
@@ -45,7 +47,7 @@ impl View {
     }
 
     /// The figure.
-    pub(crate) fn draw(&self, paper: &str, cells: &Cells, setup: &Setup<'_>, claims: Vec<Claim>) -> Figure {
+    pub(crate) fn draw(&self, paper: &str, cells: &Cells, setup: &Setup<'_>) -> Figure {
         let measured: Vec<Measured<'_>> =
             self.contenders.iter().map(|contender| cells.of(self.setting, *contender)).collect();
         let scenario = cells.scenario(self.setting);
@@ -60,9 +62,11 @@ impl View {
         };
         let bands =
             if self.what == What::Receivers { "" } else { " Bands: one standard deviation over the seeds." };
-        let coarser = self.contenders.contains(&Contender::Coarser).then(|| cells.coarser(self.setting));
-        let coarser =
-            coarser.map_or(String::new(), |distance| format!(" Coarser threshold: {distance:.2} units."));
+        let coarser = self.contenders.iter().filter_map(|one| {
+            let distance = cells.coarser(self.setting, *one)?;
+            Some(format!(" Threshold of \"{}\": {distance:.2} units.", one.label()))
+        });
+        let coarser: String = coarser.collect();
         Figure {
             key: format!("{paper}/{}", self.figure),
             title: self.title.to_owned(),
@@ -70,21 +74,20 @@ impl View {
             columns: plots.len(),
             plots,
             table: table(&measured, &cells.of(self.setting, self.reference), scenario),
-            claims,
+            claims: (self.claims)(self, cells),
         }
     }
 }
 
-/// The figures of views, with what is claimed of each, and the same elsewhere.
+/// The figures of views, and the same elsewhere.
 pub(crate) fn draw_all(
     source: Source,
     setup: &Setup<'_>,
     cells: &Cells,
     views: &[View],
-    claims: fn(&View, &Cells) -> Vec<Claim>,
     elsewhere: Option<&Elsewhere>,
 ) -> Vec<Figure> {
-    let drawn = views.iter().map(|view| view.draw(source.paper, cells, setup, claims(view, cells)));
+    let drawn = views.iter().map(|view| view.draw(source.paper, cells, setup));
     drawn.chain(elsewhere.map(|elsewhere| elsewhere.draw(source.paper, cells, setup))).collect()
 }
 
@@ -172,6 +175,16 @@ impl Claims {
         let id = format!("{paper}/{}/{}", self.figure, self.claims.len() + 1);
         let source = format!("{words}, {}", self.place);
         self.claims.push(Claim::new(id, source, statement, measured, verdict, expected));
+        self
+    }
+
+    /// The last one was judged by where these are to these bars. If chance decides that, it says so.
+    pub(crate) fn judged_by(mut self, bars: &[(Ratio, f64)]) -> Self {
+        if let Some(claim) = self.claims.last_mut()
+            && bars.iter().any(|(ratio, bar)| ratio.is_close_to(*bar))
+        {
+            claim.measured.push_str("; within a standard error of the bar: too close to call");
+        }
         self
     }
 

@@ -4,7 +4,7 @@
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
 use crate::figure::Figure;
-use crate::papers::cells::{Cell, Cells, Contender, Measured, in_words, product};
+use crate::papers::cells::{Cell, Cells, Contender, Measured, in_words, product, ratios_in_words};
 use crate::papers::elsewhere::Elsewhere;
 use crate::papers::setting::{Setting, Variation};
 use crate::papers::study::Setup;
@@ -13,13 +13,13 @@ use crate::papers::view::{Claims, View, What, draw_all};
 
 const FIXED: Setting = Setting::Papers(Variation::None);
 const ALONE: &[Contender] =
-    &[Contender::BASE, Contender::THIRD, Contender::DETERMINISTIC_PA, Contender::Coarser];
+    &[Contender::BASE, Contender::THIRD, Contender::DETERMINISTIC_PA, Contender::COARSER];
 const WITH_CHANCE: &[Contender] = &[
     Contender::BASE,
     Contender::THIRD,
     Contender::PROBABILISTIC_PA,
     Contender::DETERMINISTIC_PA,
-    Contender::Coarser,
+    Contender::COARSER,
 ];
 
 const fn view(
@@ -29,7 +29,12 @@ const fn view(
     variation: Variation,
     contenders: &'static [Contender],
 ) -> View {
-    View { figure, title, what, setting: Setting::Papers(variation), contenders, reference: Contender::THIRD }
+    let claims = match variation {
+        Variation::None => fixed_claims,
+        Variation::Moderate | Variation::High => variable_claims,
+    };
+    let setting = Setting::Papers(variation);
+    View { figure, title, what, setting, contenders, reference: Contender::THIRD, claims }
 }
 
 /// The figures at fixed delays.
@@ -94,7 +99,7 @@ const VARIABLE_VIEWS: [View; 6] = [
 const ELSEWHERE: Elsewhere = Elsewhere {
     figure: "deterministic-elsewhere",
     title: "The deterministic algorithm beyond the thesis, and base with as many vectors",
-    contenders: &[Contender::DETERMINISTIC_PA, Contender::Coarser],
+    contenders: &[Contender::DETERMINISTIC_PA, Contender::COARSER],
     reference: Contender::THIRD,
 };
 
@@ -117,12 +122,12 @@ pub(super) fn variable_cells() -> Vec<Cell> {
 
 /// Figures 3.19 to 3.21, and the same elsewhere.
 pub(super) fn draw_fixed(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
-    draw_all(SOURCE, setup, cells, &FIXED_VIEWS, fixed_claims, Some(&ELSEWHERE))
+    draw_all(SOURCE, setup, cells, &FIXED_VIEWS, Some(&ELSEWHERE))
 }
 
 /// Figures 3.22 to 3.27.
 pub(super) fn draw_variable(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
-    draw_all(SOURCE, setup, cells, &VARIABLE_VIEWS, variable_claims, None)
+    draw_all(SOURCE, setup, cells, &VARIABLE_VIEWS, None)
 }
 
 fn fixed_claims(view: &View, cells: &Cells) -> Vec<Claim> {
@@ -134,14 +139,15 @@ fn fixed_claims(view: &View, cells: &Cells) -> Vec<Claim> {
             let claims = claims.say(
                 "The spread under the deterministic algorithm is lower than under base and under 1/3 base.",
                 format!(
-                    "spread after 300 s: {:.0}, base {:.0}, 1/3 base {:.0} units·s",
+                    "spread after 300 s: {:.0} units·s, {} of base's, {} of 1/3 base's",
                     pa.spread(),
-                    base.spread(),
-                    third.spread()
+                    pa.spread_ratio(&base),
+                    pa.spread_ratio(&third)
                 ),
                 Verdict::of(pa.spread() < base.spread() && pa.spread() < third.spread()),
                 Verdict::Holds,
             );
+            let claims = claims.judged_by(&[(pa.spread_ratio(&base), 1.0), (pa.spread_ratio(&third), 1.0)]);
             let others =
                 [Contender::DETERMINISTIC_PI, Contender::DETERMINISTIC_PT, Contender::DETERMINISTIC_THIRDS];
             say_best(claims, &pa, &others.map(of), &third).all()
@@ -155,6 +161,7 @@ fn fixed_claims(view: &View, cells: &Cells) -> Vec<Claim> {
                     Verdict::of((ratio.value - 1.0).abs() <= 0.1),
                     Verdict::Holds,
                 )
+                .judged_by(&[(ratio, 0.9), (ratio, 1.1)])
                 .all()
         }
         _ => shared(claims, &pa, &third).all(),
@@ -167,9 +174,7 @@ fn say_best(claims: Claims, pa: &Measured<'_>, others: &[Measured<'_>; 3], third
     let best = others.iter().all(|other| pa.spread() <= other.spread());
     let best_with_mean = keeps_mean(pa)
         && others.iter().filter(|other| keeps_mean(other)).all(|other| pa.spread() <= other.spread());
-    let pair = |one: &Measured<'_>| {
-        format!("{:.2} / {:.2}", one.spread_ratio(third).value, one.mean_ratio(third).value)
-    };
+    let pair = |one: &Measured<'_>| ratios_in_words(&[one.spread_ratio(third), one.mean_ratio(third)]);
     let [pi, pt, thirds] = others.each_ref().map(pair);
     claims.say(
         "Of all weights, accumulated export error alone performs best.",
@@ -187,15 +192,17 @@ fn say_best(claims: Claims, pa: &Measured<'_>, others: &[Measured<'_>; 3], third
 /// Somebody gains, somebody pays, and the highest error falls.
 fn shared(claims: Claims, pa: &Measured<'_>, third: &Measured<'_>) -> Claims {
     let change = pa.changes(third);
-    let words = format!("far / middle / near: {} of 1/3 base", in_words(&change));
+    let words = format!("far / middle / near: {} of 1/3 base", ratios_in_words(&change));
+    let falls = change.iter().any(|one| one.value < 1.0);
     claims
         .say(
             "Somebody's error falls against 1/3 base and somebody's rises.",
             words.clone(),
-            Verdict::of(change.iter().any(|one| *one < 1.0) && change.iter().any(|one| *one > 1.0)),
+            Verdict::of(falls && change.iter().any(|one| one.value > 1.0)),
             Verdict::Holds,
         )
-        .say("The highest error is brought down.", words, Verdict::of(change[0] < 1.0), Verdict::Holds)
+        .say("The highest error is brought down.", words, Verdict::of(change[0].value < 1.0), Verdict::Holds)
+        .judged_by(&[(change[0], 1.0)])
 }
 
 fn variable_claims(view: &View, cells: &Cells) -> Vec<Claim> {
@@ -204,7 +211,7 @@ fn variable_claims(view: &View, cells: &Cells) -> Vec<Claim> {
         of(Contender::THIRD),
         of(Contender::PROBABILISTIC_PA),
         of(Contender::DETERMINISTIC_PA),
-        of(Contender::Coarser),
+        of(Contender::COARSER),
     );
     let claims = Claims::about(SOURCE, view.figure, "3.4.3");
     match view.what {
@@ -217,12 +224,14 @@ fn variable_claims(view: &View, cells: &Cells) -> Vec<Claim> {
                     Verdict::of(by_schedule.value < 1.0),
                     Verdict::Holds,
                 )
+                .judged_by(&[(by_schedule, 1.0)])
                 .say(
                     "The spread under the probabilistic algorithm is lower than under 1/3 base.",
                     format!("{by_chance} of it, weighed by accumulated error"),
                     Verdict::of(by_chance.value < 1.0),
                     Verdict::Holds,
                 )
+                .judged_by(&[(by_chance, 1.0)])
                 .all()
         }
         What::Mean => {
@@ -234,12 +243,14 @@ fn variable_claims(view: &View, cells: &Cells) -> Vec<Claim> {
                     Verdict::of(by_chance.value > 1.0),
                     Verdict::Holds,
                 )
+                .judged_by(&[(by_chance, 1.0)])
                 .say(
                     "The mean under the deterministic algorithm is almost the same as under 1/3 base.",
                     format!("{by_schedule} of it (almost the same: within 10 %)"),
                     Verdict::of((by_schedule.value - 1.0).abs() <= 0.1),
                     Verdict::Holds,
                 )
+                .judged_by(&[(by_schedule, 0.9), (by_schedule, 1.1)])
                 .all()
         }
         _ => variable_receivers(claims, &pa, &third, &coarser),
@@ -275,10 +286,11 @@ fn variable_receivers(
         .at("3.5")
         .say(
             "Receivers with higher errors do better than under 1/3 base.",
-            format!("far / middle / near: {} of 1/3 base", in_words(&change)),
-            Verdict::of(change[0] < 1.0),
+            format!("far / middle / near: {} of 1/3 base", ratios_in_words(&change)),
+            Verdict::of(change[0].value < 1.0),
             Verdict::Holds,
         )
+        .judged_by(&[(change[0], 1.0)])
         .say(
             "Everybody's error is pushed towards the mean.",
             format!(

@@ -4,6 +4,7 @@ mod accuracy;
 mod deterministic;
 mod probabilistic;
 mod scheduling;
+mod threshold;
 
 use super::study::{Group, Paper, Work};
 use super::view::Source;
@@ -60,7 +61,7 @@ pub(super) const PAPER: Paper = Paper {
         },
         Group {
             figures: &[("threshold", "Spread and mean against the threshold, at as many vectors")],
-            work: Work::Cells { cells: probabilistic::threshold_cells, draw: probabilistic::draw_threshold },
+            work: Work::Cells { cells: threshold::cells, draw: threshold::draw },
         },
         Group {
             figures: &[

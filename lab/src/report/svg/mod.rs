@@ -12,15 +12,15 @@ use crate::figure::{Drawing, Figure, Plot};
 
 const STYLE: &str = "\
 svg{--ink:#17202a;--quiet:#5b6670;--grid:#dfe4e8;--ground:#fff;--c0:#c2410c;--c1:#0b6e99;--c2:#15803d;--c3:#6d28d9;\
---c4:#a16207;--c5:#be185d;font:12px system-ui,sans-serif;background:var(--ground)}\
+--c4:#a16207;--c5:#be185d;--c6:#475569;font:12px system-ui,sans-serif;background:var(--ground)}\
 @media(prefers-color-scheme:dark){svg{--ink:#e6eaed;--quiet:#9aa5ae;--grid:#323a41;--ground:#14191d;--c0:#fb923c;\
---c1:#56b4dd;--c2:#4ade80;--c3:#b794f6;--c4:#eab308;--c5:#f472b6}}\
+--c1:#56b4dd;--c2:#4ade80;--c3:#b794f6;--c4:#eab308;--c5:#f472b6;--c6:#a3b1c2}}\
 @media print{svg{--ink:#000;--quiet:#444;--grid:#ccc;--ground:#fff;--c0:#c2410c;--c1:#0b6e99;--c2:#15803d;\
---c3:#6d28d9;--c4:#a16207;--c5:#be185d}}\
+--c3:#6d28d9;--c4:#a16207;--c5:#be185d;--c6:#475569}}\
 text{fill:var(--ink);font-variant-numeric:tabular-nums}.q{fill:var(--quiet)}.g{stroke:var(--grid)}\
 .t{font-weight:600}.l{fill:none;stroke-width:2;stroke-linejoin:round}.b{opacity:.16}";
 
-const DASHES: [&str; 6] = ["none", "7 3", "2 3", "9 3 2 3", "4 4", "1 4"];
+const DASHES: [&str; 7] = ["none", "7 3", "2 3", "9 3 2 3", "4 4", "1 4", "12 3"];
 const COLOURS: usize = DASHES.len();
 
 /// Above the frame's drawing, with a title and without.

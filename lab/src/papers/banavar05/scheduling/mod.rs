@@ -1,0 +1,125 @@
+//! Figures 3.2 to 3.13: the scheduling algorithms against the base case.
+
+mod first;
+mod second;
+
+use super::SOURCE;
+use crate::claims::Claim;
+use crate::figure::Figure;
+use crate::papers::cells::{Cell, Cells, Contender, product};
+use crate::papers::elsewhere::Elsewhere;
+use crate::papers::setting::{Setting, Variation};
+use crate::papers::study::Setup;
+use crate::papers::view::{View, What, draw_all};
+
+const ONE: &[Contender] = &[
+    Contender::BASE,
+    Contender::SCHEDULING_1,
+    Contender::SCHEDULING_1_ESTIMATE,
+    Contender::CONSISTENT,
+    Contender::AS_MANY_AS_SCHEDULING_1,
+];
+const TWO: &[Contender] =
+    &[Contender::BASE, Contender::SCHEDULING_1, Contender::SCHEDULING_2, Contender::SCHEDULING_2_NEWEST];
+
+const fn first(figure: &'static str, title: &'static str, what: What, variation: Variation) -> View {
+    let claims = match what {
+        What::Spread => first::spread,
+        What::Mean => first::mean,
+        _ => first::receivers,
+    };
+    view(figure, title, what, variation, ONE, claims)
+}
+
+const fn second(
+    figure: &'static str,
+    title: &'static str,
+    what: What,
+    claims: fn(&View, &Cells) -> Vec<Claim>,
+) -> View {
+    view(figure, title, what, Variation::None, TWO, claims)
+}
+
+const fn view(
+    figure: &'static str,
+    title: &'static str,
+    what: What,
+    variation: Variation,
+    contenders: &'static [Contender],
+    claims: fn(&View, &Cells) -> Vec<Claim>,
+) -> View {
+    let setting = Setting::Papers(variation);
+    View { figure, title, what, setting, contenders, reference: Contender::BASE, claims }
+}
+
+/// The figures of the first algorithm.
+const FIRST_VIEWS: [View; 9] = [
+    first(
+        "fig3.2",
+        "Scheduling #1 leaves almost no difference between the players",
+        What::Spread,
+        Variation::None,
+    ),
+    first("fig3.3", "It does so when delays vary by 100 ms", What::Spread, Variation::Moderate),
+    first("fig3.4", "And when they vary by 180 ms", What::Spread, Variation::High),
+    first("fig3.5", "Scheduling #1 makes the mean error three times as high", What::Mean, Variation::None),
+    first("fig3.6", "The same when delays vary by 100 ms", What::Mean, Variation::Moderate),
+    first("fig3.7", "The same when they vary by 180 ms", What::Mean, Variation::High),
+    first(
+        "fig3.8",
+        "Under scheduling #1 everybody is worse off than the farthest player was",
+        What::Receivers,
+        Variation::None,
+    ),
+    first("fig3.9", "Everybody's error when delays vary by 100 ms", What::Receivers, Variation::Moderate),
+    first("fig3.10", "Everybody's error when they vary by 180 ms", What::Receivers, Variation::High),
+];
+
+/// The figures of the second.
+const SECOND_VIEWS: [View; 3] = [
+    second("fig3.11", "Scheduling #2 narrows the spread a little", What::Spread, second::spread),
+    second("fig3.12", "Scheduling #2 raises the mean a little", What::Mean, second::mean),
+    second(
+        "fig3.13",
+        "Under scheduling #2 the near players pay, and the far one gains nothing",
+        What::Receivers,
+        second::receivers,
+    ),
+];
+
+const FIRST_ELSEWHERE: Elsewhere = Elsewhere {
+    figure: "scheduling-1-elsewhere",
+    title: "Scheduling #1 beyond the thesis",
+    contenders: &[Contender::SCHEDULING_1, Contender::CONSISTENT],
+    reference: Contender::BASE,
+};
+
+const SECOND_ELSEWHERE: Elsewhere = Elsewhere {
+    figure: "scheduling-2-elsewhere",
+    title: "Scheduling #2 beyond the thesis",
+    contenders: &[Contender::SCHEDULING_2],
+    reference: Contender::BASE,
+};
+
+/// What the first algorithm's figures are made of.
+pub(super) fn first_cells() -> Vec<Cell> {
+    FIRST_VIEWS.iter().flat_map(View::cells).chain(FIRST_ELSEWHERE.cells()).collect()
+}
+
+/// What the second's are made of.
+pub(super) fn second_cells() -> Vec<Cell> {
+    let views = SECOND_VIEWS.iter().flat_map(View::cells);
+    let varying =
+        product(&second::VARYING, &[Contender::BASE, Contender::SCHEDULING_1, Contender::SCHEDULING_2]);
+    views.chain(varying).chain(SECOND_ELSEWHERE.cells()).collect()
+}
+
+/// Figures 3.2 to 3.10, and the same elsewhere.
+pub(super) fn draw_first(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
+    draw_all(SOURCE, setup, cells, &FIRST_VIEWS, Some(&FIRST_ELSEWHERE))
+}
+
+/// Figures 3.11 to 3.13, and the same elsewhere.
+pub(super) fn draw_second(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
+    draw_all(SOURCE, setup, cells, &SECOND_VIEWS, Some(&SECOND_ELSEWHERE))
+}

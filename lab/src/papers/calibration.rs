@@ -1,0 +1,147 @@
+//! What must be known before the runs: the threshold with which the base case sends as many vectors as somebody else, and
+//! the budget with which another threshold does.
+
+use evenkeel_core::SessionTime;
+use evenkeel_dr::owner::{Generated, Owner};
+use evenkeel_dr::{Budget, EntityId, Threshold};
+use evenkeel_games::STEP;
+
+use super::contender::{A_THIRD, named};
+use super::setting::Setting;
+use crate::dr::{movers, run_unless};
+use crate::parallel::Progress;
+use crate::scenario::Scenario;
+
+/// With so many seeds it is found out: it is one of the motion, and the number of vectors is nearly the same for all.
+const SEEDS: u64 = 4;
+const HALVINGS: usize = 14;
+
+/// Something to find out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Search {
+    /// The setting's budget.
+    Budget(Setting),
+    /// The threshold with which base sends as many vectors there as this policy.
+    Coarser(Setting, &'static str),
+}
+
+impl Search {
+    /// Where.
+    pub(crate) const fn setting(self) -> Setting {
+        match self {
+            Self::Budget(setting) | Self::Coarser(setting, _) => setting,
+        }
+    }
+
+    /// The setting's scenario with what was found; `None` if it was cancelled.
+    pub(crate) fn find(self, scenario: &Scenario, progress: &Progress) -> Option<Scenario> {
+        match self {
+            Self::Budget(setting) => {
+                let usual = setting.usual_threshold();
+                let per_trigger =
+                    triggers(scenario, usual, progress)? / triggers(scenario, scenario.threshold, progress)?;
+                let budget = Budget::new(per_trigger).unwrap_or(Budget::ONE);
+                Some(Scenario { budget, ..scenario.clone() })
+            }
+            Self::Coarser(_, A_THIRD) => raised(scenario, 1.0 / 3.0, progress),
+            Self::Coarser(_, policy) => raised(scenario, share_sent(scenario, policy, progress)?, progress),
+        }
+    }
+}
+
+/// DR vectors that the owner makes with a threshold in a run, on average.
+fn triggers(scenario: &Scenario, threshold: Threshold, progress: &Progress) -> Option<f64> {
+    let ticks = scenario.duration.as_nanos() / scenario.tick.as_nanos();
+    let mut made = 0_u64;
+    for seed in 1..=SEEDS {
+        if progress.is_cancelled() {
+            return None;
+        }
+        let mut owner = Owner::new(threshold, scenario.kind, usize::MAX);
+        let mut movers = movers(scenario, seed);
+        let mut lives = vec![None; movers.len()];
+        for tick in 0..ticks {
+            let now = scenario.tick.times(tick);
+            let step = (now.as_nanos() / STEP.as_nanos()) as u64;
+            for (index, mover) in movers.iter_mut().enumerate() {
+                let entity = EntityId(index as u32);
+                let sample = mover.at(step);
+                let life = sample.map(|sample| sample.life);
+                if lives[index] != life && lives[index].is_some() {
+                    owner.end(entity);
+                }
+                lives[index] = life;
+                let Some(sample) = sample else { continue };
+                let at = SessionTime::from_nanos(now.as_nanos());
+                let generated = owner.observe(entity, &sample.state, at);
+                // An introduction is not counted as sent.
+                made += u64::from(matches!(generated, Some(Generated::Next(_))));
+            }
+        }
+    }
+    Some(made as f64 / SEEDS as f64)
+}
+
+/// The share of what base sends that a policy sends.
+fn share_sent(scenario: &Scenario, policy: &str, progress: &Progress) -> Option<f64> {
+    let (mut sent, mut all) = (0, 0);
+    for seed in 1..=SEEDS {
+        let run = run_unless(scenario, named(policy), seed, None, progress)?;
+        sent += run.sent;
+        all += run.triggers * scenario.receivers.len() as u64;
+    }
+    Some(sent as f64 / all as f64)
+}
+
+/// The scenario with so coarse a threshold that there is only this share of the vectors.
+fn raised(scenario: &Scenario, share: f64, progress: &Progress) -> Option<Scenario> {
+    let wanted = triggers(scenario, scenario.threshold, progress)? * share;
+    let time = scenario.threshold.time;
+    let (mut low, mut high) = (scenario.threshold.distance, 1000.0 * scenario.threshold.distance);
+    for _ in 0..HALVINGS {
+        let middle = (low * high).sqrt();
+        let made = triggers(scenario, Threshold { distance: middle, time }, progress)?;
+        if made > wanted { low = middle } else { high = middle }
+    }
+    let threshold = Threshold { distance: (low * high).sqrt(), time };
+    Some(Scenario { threshold, ..scenario.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::Span;
+
+    use super::*;
+
+    #[test]
+    fn base_is_made_to_send_as_many_as_somebody_else() {
+        let scenario = Scenario { duration: Span::from_secs(40), ..Setting::Modern.scenario() };
+        let progress = Progress::default();
+        for policy in [A_THIRD, "netgames05-consistent"] {
+            let coarser = Search::Coarser(Setting::Modern, policy)
+                .find(&scenario, &progress)
+                .expect("nobody cancels it");
+            let ratio = share_sent(&coarser, "base", &progress).zip(share_sent(&scenario, policy, &progress));
+            let made = |scenario: &Scenario| {
+                triggers(scenario, scenario.threshold, &progress).expect("nobody cancels it")
+            };
+            let (all, some) = ratio.expect("nobody cancels it");
+            let sent = all * made(&coarser) / (some * made(&scenario));
+            assert!((sent - 1.0).abs() < 0.05, "{policy}: {sent}");
+        }
+    }
+
+    #[test]
+    fn a_search_ends_when_it_is_cancelled() {
+        let setting = Setting::Threshold(5);
+        let progress = Progress::default();
+        progress.cancel();
+        for search in [
+            Search::Budget(setting),
+            Search::Coarser(setting, A_THIRD),
+            Search::Coarser(setting, "scheduling-1"),
+        ] {
+            assert!(search.find(&setting.scenario(), &progress).is_none(), "{search:?}");
+        }
+    }
+}

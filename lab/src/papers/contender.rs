@@ -1,0 +1,90 @@
+//! Who is compared: the papers' policies, and the base case with as many vectors.
+
+use evenkeel_dr::PolicyKind;
+
+/// Who is compared.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Contender {
+    /// A policy by its name.
+    Policy(&'static str),
+    /// The base case with so much coarser a threshold that it sends as many vectors as the policy of this name: what that
+    /// should be compared with.
+    Coarser(&'static str),
+}
+
+impl Contender {
+    pub(crate) const BASE: Self = Self::Policy("base");
+    pub(crate) const THIRD: Self = Self::Policy(A_THIRD);
+    pub(crate) const CHANCE: Self = Self::Policy("probabilistic-1/3");
+    pub(crate) const NETGAMES05: Self = Self::Policy("netgames05");
+    pub(crate) const CONSISTENT: Self = Self::Policy("netgames05-consistent");
+    pub(crate) const SCHEDULING_1: Self = Self::Policy("scheduling-1");
+    pub(crate) const SCHEDULING_1_ESTIMATE: Self = Self::Policy("scheduling-1-estimate");
+    pub(crate) const SCHEDULING_2: Self = Self::Policy("scheduling-2");
+    pub(crate) const SCHEDULING_2_NEWEST: Self = Self::Policy("scheduling-2-newest");
+    pub(crate) const PROBABILISTIC_PA: Self = Self::Policy("probabilistic-budget:pa");
+    pub(crate) const PROBABILISTIC_PI: Self = Self::Policy("probabilistic-budget:pi");
+    pub(crate) const PROBABILISTIC_PT: Self = Self::Policy("probabilistic-budget:pt");
+    pub(crate) const PROBABILISTIC_THIRDS: Self = Self::Policy(PROBABILISTIC_MIX);
+    pub(crate) const PROBABILISTIC_HALVES: Self = Self::Policy("probabilistic-budget:mix=0.5,0.5,0");
+    pub(crate) const PROBABILISTIC_ONE: Self = Self::Policy("probabilistic-budget:pa:pick-one");
+    pub(crate) const DETERMINISTIC_PA: Self = Self::Policy("deterministic-budget");
+    pub(crate) const DETERMINISTIC_PI: Self = Self::Policy("deterministic-budget:pi");
+    pub(crate) const DETERMINISTIC_PT: Self = Self::Policy("deterministic-budget:pt");
+    pub(crate) const DETERMINISTIC_THIRDS: Self = Self::Policy(DETERMINISTIC_MIX);
+    /// Beside 1/3 base and everything that has a budget of a third.
+    pub(crate) const COARSER: Self = Self::Coarser(A_THIRD);
+    pub(crate) const AS_MANY_AS_SCHEDULING_1: Self = Self::Coarser("scheduling-1");
+    pub(crate) const AS_MANY_AS_CONSISTENT: Self = Self::Coarser("netgames05-consistent");
+
+    /// Its name in legends and tables.
+    pub(crate) fn label(self) -> String {
+        match self {
+            Self::Policy(name) => {
+                let known = NAMES.iter().find(|(policy, _)| *policy == name);
+                known.map_or(name, |(_, label)| label).to_owned()
+            }
+            Self::Coarser(A_THIRD) => "base, coarser threshold".to_owned(),
+            Self::Coarser(policy) => format!("base, as many as {policy}"),
+        }
+    }
+
+    /// The policy.
+    pub(crate) fn policy(self) -> PolicyKind {
+        match self {
+            Self::Policy(name) => named(name),
+            Self::Coarser(_) => PolicyKind::BASE,
+        }
+    }
+}
+
+/// A policy by its name.
+pub(crate) fn named(policy: &str) -> PolicyKind {
+    policy.parse().expect("the names are ours")
+}
+
+/// Every third vector to everybody.
+pub(crate) const A_THIRD: &str = "base-1/3";
+
+/// Weights that are a third each.
+const PROBABILISTIC_MIX: &str =
+    "probabilistic-budget:mix=0.3333333333333333,0.3333333333333333,0.3333333333333334";
+/// The same, deterministic.
+const DETERMINISTIC_MIX: &str =
+    "deterministic-budget:mix=0.3333333333333333,0.3333333333333333,0.3333333333333334";
+
+/// What policies with settings are called in legends.
+const NAMES: [(&str, &str); 12] = [
+    (A_THIRD, "1/3 base"),
+    ("probabilistic-1/3", "1/3 probabilistic"),
+    ("probabilistic-budget:pa", "probabilistic (PA)"),
+    ("probabilistic-budget:pi", "probabilistic (PI)"),
+    ("probabilistic-budget:pt", "probabilistic (PT)"),
+    (PROBABILISTIC_MIX, "probabilistic (thirds)"),
+    ("probabilistic-budget:mix=0.5,0.5,0", "probabilistic (PA, PI)"),
+    ("probabilistic-budget:pa:pick-one", "probabilistic (one)"),
+    ("deterministic-budget", "deterministic (PA)"),
+    ("deterministic-budget:pi", "deterministic (PI)"),
+    ("deterministic-budget:pt", "deterministic (PT)"),
+    (DETERMINISTIC_MIX, "deterministic (thirds)"),
+];

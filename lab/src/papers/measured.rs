@@ -1,0 +1,193 @@
+//! A contender in a setting, over the seeds: its figures, how they compare with another's, and how sure that is.
+
+use crate::dr::RunFigures;
+use crate::stats::mean;
+
+/// A contender in a setting, over the seeds.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured<'a> {
+    pub(crate) name: String,
+    pub(crate) runs: &'a [RunFigures],
+}
+
+impl Measured<'_> {
+    /// A figure of each run.
+    pub(crate) fn by_run(&self, figure: impl Fn(&RunFigures) -> f64) -> Vec<f64> {
+        self.runs.iter().map(figure).collect()
+    }
+
+    fn over_runs(&self, figure: impl Fn(&RunFigures) -> f64) -> f64 {
+        mean(&self.by_run(figure))
+    }
+
+    /// The spread between the receivers: the measure of unfairness.
+    pub(crate) fn spread(&self) -> f64 {
+        self.over_runs(RunFigures::std_aee)
+    }
+
+    /// The mean over the receivers.
+    pub(crate) fn mean(&self) -> f64 {
+        self.over_runs(RunFigures::mean_aee)
+    }
+
+    /// The error of the receiver with this index.
+    pub(crate) fn receiver(&self, index: usize) -> f64 {
+        self.over_runs(|run| run.receivers[index].aee)
+    }
+
+    /// The errors of all receivers.
+    pub(crate) fn receivers(&self) -> Vec<f64> {
+        (0..self.runs[0].receivers.len()).map(|index| self.receiver(index)).collect()
+    }
+
+    /// Each receiver's error relative to what it is under another contender.
+    pub(crate) fn changes(&self, to: &Measured<'_>) -> Vec<Ratio> {
+        let receivers = 0..self.runs[0].receivers.len();
+        receivers.map(|index| self.ratio(to, |run| run.receivers[index].aee)).collect()
+    }
+
+    /// With how many of the seeds a figure is lower than another contender's.
+    pub(crate) fn lower(&self, than: &Measured<'_>, figure: fn(&RunFigures) -> f64) -> usize {
+        self.runs.iter().zip(than.runs).filter(|(ours, theirs)| figure(ours) < figure(theirs)).count()
+    }
+
+    /// How often in a minute somebody else is the receiver with the highest error, and for which share of the looks each
+    /// of them is. Only of settings that are drawn over time.
+    pub(crate) fn highest(&self) -> (f64, Vec<f64>) {
+        let mut shares = vec![0.0; self.runs[0].receivers.len()];
+        let (mut changes, mut minutes, mut looks) = (0.0, 0.0, 0.0);
+        for run in self.runs {
+            // Before anything has arrived nobody has any.
+            let there: Vec<_> =
+                run.samples.iter().filter(|sample| sample.aee.iter().all(|one| *one > 0.0)).collect();
+            let highest: Vec<usize> = there.iter().map(|sample| index_of_highest(&sample.aee)).collect();
+            changes += highest.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64;
+            minutes += there.first().zip(there.last()).map_or(0.0, |(first, last)| last.at - first.at) / 60.0;
+            looks += highest.len() as f64;
+            for index in highest {
+                shares[index] += 1.0;
+            }
+        }
+        (changes / minutes, shares.into_iter().map(|count| count / looks).collect())
+    }
+
+    /// DR vectors sent.
+    pub(crate) fn sent(&self) -> f64 {
+        self.over_runs(|run| run.sent as f64)
+    }
+
+    /// The mean error at the sample nearest to a part of the run.
+    pub(crate) fn mean_at(&self, part: f64) -> f64 {
+        self.over_runs(|run| {
+            let last = run.samples.len().saturating_sub(1);
+            run.samples.get((part * last as f64).round() as usize).map_or(0.0, |sample| mean(&sample.aee))
+        })
+    }
+
+    /// A figure relative to another contender's on the same seeds.
+    pub(crate) fn ratio(&self, to: &Measured<'_>, figure: impl Fn(&RunFigures) -> f64) -> Ratio {
+        let pairs: Vec<(f64, f64)> =
+            self.runs.iter().zip(to.runs).map(|(ours, theirs)| (figure(ours), figure(theirs))).collect();
+        Ratio::of(&pairs)
+    }
+
+    pub(crate) fn spread_ratio(&self, to: &Measured<'_>) -> Ratio {
+        self.ratio(to, RunFigures::std_aee)
+    }
+
+    pub(crate) fn mean_ratio(&self, to: &Measured<'_>) -> Ratio {
+        self.ratio(to, RunFigures::mean_aee)
+    }
+
+    pub(crate) fn sent_ratio(&self, to: &Measured<'_>) -> Ratio {
+        self.ratio(to, |run| run.sent as f64)
+    }
+}
+
+fn index_of_highest(figures: &[f64]) -> usize {
+    let numbered = figures.iter().enumerate();
+    numbered.max_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(index, _)| index)
+}
+
+/// "1.000 ± 0.001 / 2.000 ± 0.002 / 3.000 ± 0.003"
+pub(crate) fn ratios_in_words(ratios: &[Ratio]) -> String {
+    ratios.iter().map(|ratio| ratio.in_words(3)).collect::<Vec<_>>().join(" / ")
+}
+
+/// "1.00 / 2.00 / 3.00"
+pub(crate) fn in_words(figures: &[f64]) -> String {
+    figures.iter().map(|figure| format!("{figure:.2}")).collect::<Vec<_>>().join(" / ")
+}
+
+/// A ratio of means over the same seeds, and how sure it is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Ratio {
+    pub(crate) value: f64,
+    /// The standard error over the seeds; nought of a single one.
+    pub(crate) error: f64,
+}
+
+impl Ratio {
+    /// Of what is measured on each seed, and what it is compared with.
+    pub(crate) fn of(pairs: &[(f64, f64)]) -> Self {
+        let count = pairs.len() as f64;
+        let (above, below) = pairs.iter().fold((0.0, 0.0), |(a, b), pair| (a + pair.0, b + pair.1));
+        let value = above / below;
+        // What is left of each seed's figure if the ratio were the same for all of them.
+        let left: f64 = pairs.iter().map(|(a, b)| (a - value * b).powi(2)).sum();
+        let error =
+            if pairs.len() > 1 { (left / (count * (count - 1.0))).sqrt() / (below / count) } else { 0.0 };
+        Self { value, error }
+    }
+
+    /// Whether chance decides on which side of a bar it is: it is within a standard error of it.
+    pub(crate) fn is_close_to(self, bar: f64) -> bool {
+        self.error > 0.0 && (self.value - bar).abs() <= self.error
+    }
+
+    /// With so many decimals.
+    pub(crate) fn in_words(self, decimals: usize) -> String {
+        let Self { value, error } = self;
+        let sure = if error > 0.0 { format!(" ± {error:.decimals$}") } else { String::new() };
+        format!("{value:.decimals$}{sure}")
+    }
+}
+
+impl core::fmt::Display for Ratio {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&self.in_words(if self.value < 0.1 { 4 } else { 3 }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::Span;
+    use evenkeel_dr::PolicyKind;
+
+    use super::*;
+    use crate::dr::{Sampling, run};
+    use crate::scenario::Scenario;
+
+    #[test]
+    fn a_ratio_that_is_the_same_for_all_seeds_is_sure() {
+        let ratio = Ratio::of(&[(2.0, 1.0), (4.0, 2.0), (6.0, 3.0)]);
+        assert_eq!((ratio.value, ratio.error), (2.0, 0.0));
+        let unsure = Ratio::of(&[(1.0, 1.0), (3.0, 1.0)]);
+        assert_eq!((unsure.value, unsure.error), (2.0, 1.0));
+        assert_eq!(format!("{unsure}, {ratio}"), "2.000 ± 1.000, 2.000");
+        assert!(unsure.is_close_to(1.5) && !ratio.is_close_to(1.9) && !unsure.is_close_to(3.5));
+    }
+
+    #[test]
+    fn under_base_the_farthest_always_has_the_highest_error() {
+        assert_eq!(index_of_highest(&[1.0, 3.0, 2.0]), 1);
+        let scenario = Scenario { duration: Span::from_secs(30), ..Scenario::papers(Span::ZERO, 0.09) };
+        // At first the nearest has it, because its error counts from the introduction.
+        let (from, until) = (Span::from_secs(10), scenario.duration);
+        let sampling = Sampling { from, until, every: Span::from_secs(1), ledger: false };
+        let runs = [run(&scenario, PolicyKind::BASE, 1, Some(sampling))];
+        let base = Measured { name: "base".to_owned(), runs: &runs };
+        // Then, under base, the farthest has it all the time.
+        assert_eq!(base.highest(), (0.0, vec![1.0, 0.0, 0.0]));
+    }
+}
