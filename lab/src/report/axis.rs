@@ -1,13 +1,21 @@
 //! Axes with round numbers.
 
-/// A linear axis from value to pixel.
+/// An axis from value to pixel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     low: f64,
     high: f64,
     from: f64,
     to: f64,
-    step: f64,
+    steps: Steps,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Steps {
+    /// All as long as this.
+    Equal(f64),
+    /// From one power of ten to about three times it, and on to the next.
+    Ratios,
 }
 
 impl Axis {
@@ -23,7 +31,16 @@ impl Axis {
         } else {
             (low, high)
         };
-        Self { low, high, from: 0.0, to: 1.0, step }
+        Self { low, high, from: 0.0, to: 1.0, steps: Steps::Equal(step) }
+    }
+
+    /// A logarithmic axis over these values, all of which are above zero.
+    pub(super) fn of_ratios(values: impl Iterator<Item = f64>) -> Self {
+        let finite = values.filter(|value| value.is_finite());
+        let (low, high) = finite.fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), v| (l.min(v), h.max(v)));
+        let low = ratios().rev().find(|tick| *tick <= low).unwrap_or(low);
+        let high = ratios().find(|tick| *tick >= high).unwrap_or(high);
+        Self { low, high, from: 0.0, to: 1.0, steps: Steps::Ratios }
     }
 
     /// Between these pixels.
@@ -32,19 +49,32 @@ impl Axis {
     }
 
     pub(super) fn pixel(&self, value: f64) -> f64 {
-        self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
+        let part = match self.steps {
+            Steps::Equal(_) => (value - self.low) / (self.high - self.low),
+            Steps::Ratios => (value / self.low).ln() / (self.high / self.low).ln(),
+        };
+        self.from + part * (self.to - self.from)
     }
 
     /// Round values on the axis with their labels.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
-        let decimals = (-self.step.log10().floor()).max(0.0) as usize;
-        let first = (self.low / self.step - 1e-9).ceil();
-        let count = ((self.high / self.step + 1e-9).floor() - first) as i64;
+        let decimals = |step: f64| (-step.log10().floor()).max(0.0) as usize;
+        let Steps::Equal(step) = self.steps else {
+            let inside = ratios().filter(|tick| (self.low..=self.high).contains(tick));
+            return inside.map(|tick| (tick, grouped(tick, decimals(tick)))).collect();
+        };
+        let first = (self.low / step - 1e-9).ceil();
+        let count = ((self.high / step + 1e-9).floor() - first) as i64;
         (0..=count.max(0))
-            .map(|index| (first + index as f64) * self.step)
-            .map(|value| (value, grouped(value, decimals)))
+            .map(|index| (first + index as f64) * step)
+            .map(|value| (value, grouped(value, decimals(step))))
             .collect()
     }
+}
+
+/// The ticks of logarithmic axes.
+fn ratios() -> impl DoubleEndedIterator<Item = f64> {
+    (-9..=9).flat_map(|power| [1.0, 3.0].map(|times| times * 10f64.powi(power)))
 }
 
 /// 1, 2 or 5 times a power of ten, at least as large as `rough`.

@@ -9,6 +9,8 @@ use crate::figure::Bars;
 /// The height of a row.
 pub(super) const ROW: f64 = 24.0;
 const RADIUS: f64 = 5.0;
+/// If some are so many times as large as the mark, the axis is logarithmic, or the others would lie on each other.
+const WIDE: f64 = 8.0;
 
 pub(super) fn draw(
     svg: &mut String,
@@ -18,8 +20,14 @@ pub(super) fn draw(
     frame: Frame,
 ) {
     let Frame { x, x0, x1, y0, y1 } = frame;
-    let values = groups.iter().flat_map(|group| group.heights.iter().copied()).chain([0.0, mark]);
-    let across = Axis::over(values, (x1 - x0) / 60.0, true).between(x0, x1);
+    let values = || groups.iter().flat_map(|group| group.heights.iter().copied()).chain([mark]);
+    let is_wide = values().all(|value| value > 0.0) && values().any(|value| value > WIDE * mark);
+    let across = if is_wide {
+        Axis::of_ratios(values())
+    } else {
+        Axis::over(values().chain([0.0]), (x1 - x0) / 60.0, true)
+    };
+    let across = across.between(x0, x1);
     for (at, label) in across.ticks() {
         let pixel = across.pixel(at);
         let _ = write!(
