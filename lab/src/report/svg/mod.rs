@@ -57,7 +57,9 @@ struct Frame {
 #[must_use]
 pub fn draw(figure: &Figure, layout: Layout) -> String {
     let columns = if layout == Layout::Narrow { 1 } else { figure.columns.max(1) };
-    let named_at_end = layout == Layout::Wide && columns == 1;
+    // Marks in rows have no end to be named at.
+    let has_rows = figure.plots.iter().any(|plot| matches!(plot.drawing, Drawing::Dots { .. }));
+    let named_at_end = layout == Layout::Wide && columns == 1 && !has_rows;
     let names = names(&figure.plots);
     let width = match (layout, columns) {
         (Layout::Narrow, _) => 360.0,

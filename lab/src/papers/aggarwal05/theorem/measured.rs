@@ -80,8 +80,20 @@ pub(super) fn relative_spread(errors: &[f64]) -> f64 {
     if mean > 0.0 { population_sd(errors) / mean } else { 0.0 }
 }
 
-/// Everybody's error less the mean.
+/// Everybody's error less the mean; taken from the first, so that those of equal errors are exactly nought.
 pub(super) fn differences(errors: &[f64]) -> Vec<f64> {
-    let mean = mean(errors);
-    errors.iter().map(|error| error - mean).collect()
+    let to_first: Vec<f64> = errors.iter().map(|error| error - errors[0]).collect();
+    let mean = mean(&to_first);
+    to_first.into_iter().map(|difference| difference - mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_errors_differ_by_nothing() {
+        assert_eq!(differences(&[0.1 + 0.2; 3]), [0.0; 3]);
+        assert_eq!(differences(&[1.0, 2.0, 6.0]), [-2.0, -1.0, 3.0]);
+    }
 }

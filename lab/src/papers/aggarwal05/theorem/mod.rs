@@ -103,13 +103,13 @@ fn theorem(setup: &Setup<'_>, fixed: &Measured, varying: &Measured) -> Figure {
         title: "Under the theorem's assumptions nobody's error runs away: what one vector is misjudged by, the next makes up for"
             .to_owned(),
         caption: format!(
-            "Differences between each player's accumulated error and the mean of all, just before each trigger: note the units. 800 / \
+            "Differences between each player's accumulated error and the mean of all, just before each trigger. 800 / \
              500 / 200 ms, random motion, a DR vector every 4 s, feedback after 2 s; {}, of which seed 1 is drawn.",
             setup.seeds_in_words()
         ),
         plots: vec![
-            plot(fixed, "fixed delays", "10⁻¹² units·s", 1e12),
-            plot(varying, "delays ±100 ms", "units·s", 1.0),
+            plot(fixed, "fixed delays"),
+            plot(varying, "delays ±100 ms"),
         ],
         columns: 2,
         table: table(&[fixed, varying]),
@@ -117,10 +117,9 @@ fn theorem(setup: &Setup<'_>, fixed: &Measured, varying: &Measured) -> Figure {
     }
 }
 
-fn plot(one: &Measured, title: &str, unit: &str, scale: f64) -> Plot {
+fn plot(one: &Measured, title: &str) -> Plot {
     let curve = |index: usize| {
-        let point =
-            |sample: &Sample| Point { x: sample.at, y: scale * differences(&sample.aee)[index], spread: 0.0 };
+        let point = |sample: &Sample| Point { x: sample.at, y: differences(&sample.aee)[index], spread: 0.0 };
         Curve {
             name: one.scenario.receivers[index].name.clone(),
             points: one.runs.first().into_iter().flat_map(instants).map(point).collect(),
@@ -129,7 +128,7 @@ fn plot(one: &Measured, title: &str, unit: &str, scale: f64) -> Plot {
     Plot {
         title: title.to_owned(),
         x_label: "time (s)".to_owned(),
-        y_label: format!("difference from the mean ({unit})"),
+        y_label: "difference from the mean (units·s)".to_owned(),
         drawing: Drawing::Curves((0..one.scenario.receivers.len()).map(curve).collect()),
     }
 }
@@ -203,8 +202,8 @@ fn elsewhere(setup: &Setup<'_>, measured: &[Measured]) -> Figure {
         caption: format!(
             "As above, 300 s of the paper's setting and 100 s of each other: another law of jitter (a standard deviation of about 58 ms); \
              120, 40 and 15 ms with gamma jitter of a tenth; a relay 100 ms from the owner that runs the policy; a recorded tank, for the 68 \
-             s that it lives. As estimated: the largest spread of the theorem's sums; actual: the spread at the last trigger, on average. \
-             {} each.",
+             s that it lives. As estimated: the largest spread of the theorem's sums; actual: the spread at the last trigger, on average; \
+             {}.",
             setup.seeds_in_words()
         ),
         plots: vec![Plot {

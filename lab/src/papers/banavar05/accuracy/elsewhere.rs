@@ -47,7 +47,7 @@ fn plot(measured: &[Measured]) -> Plot {
         heights: measured.iter().map(|one| one.distance_ratio(receiver).value).collect(),
     };
     Plot {
-        title: "how much farther off a copy is with local clocks".to_owned(),
+        title: "distance, local / global".to_owned(),
         x_label: "distance with local / with global clocks".to_owned(),
         y_label: String::new(),
         drawing: Drawing::Dots {
