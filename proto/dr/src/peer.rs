@@ -61,11 +61,11 @@ impl<C: SessionClock> DrPeer<C> {
         };
         let outward = match config.topology {
             Topology::Direct => Outward::Direct(Box::new(Sender::new(config))),
-            Topology::Relay(relay) => Outward::Relay(Uplink::new(relay, config.threshold)),
+            Topology::Relay(relay) => Outward::Relay(Uplink::new(relay, config.threshold.sane())),
         };
         Self {
             station: Station::new(config, clock),
-            owner: Owner::new(config.threshold, config.kind, entities_max),
+            owner: Owner::new(config.threshold.sane(), config.kind, entities_max),
             outward,
             receiver: Receiver::new(config.placement),
             events: Events::default(),

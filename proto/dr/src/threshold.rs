@@ -21,6 +21,14 @@ impl Default for Threshold {
 }
 
 impl Threshold {
+    /// The same in numbers that can be told to others. An infinite distance, or one that is not a number, is larger than any
+    /// other; the sign does not count, as it never did. A time of zero is the shortest there is.
+    #[must_use]
+    pub fn sane(self) -> Self {
+        let shortest = Span::from_nanos(1);
+        Self { distance: self.distance.abs().min(f64::MAX), time: self.time.map(|time| time.max(shortest)) }
+    }
+
     /// Whether a new vector is due: the real path strayed from the exported one, or the vector grew too old.
     #[must_use]
     pub fn strayed(&self, real: &MotionState, exported: &DrVector, now: SessionTime) -> bool {

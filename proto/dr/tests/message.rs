@@ -1,15 +1,17 @@
 //! The wire format: whatever is emitted is parsed back, whatever parses is emitted back byte for byte, and no bytes at
 //! all make the parser panic.
 
-use evenkeel_core::{ClockFrame, LocalTime, Malformed, PeerId, Seed, SessionTime, Span, Vec3, Wire};
+use evenkeel_core::{
+    ClockFrame, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Seed, SessionTime, Span, Vec3, Wire,
+};
 use evenkeel_dr::message::{
     Arrival, ConfirmFrame, FEEDBACK_LEN_MAX, FEEDBACK_MAX, Frame, HEADER_LEN, Header, RUN_LEN_MAX,
     VECTOR_LEN_MAX, VERSION, VectorFrame, emit_clock, emit_feedback, emit_introduce, emit_recorded,
     emit_vector, frames,
 };
 use evenkeel_dr::{
-    Budget, Compensation, DrCommand, DrConfig, DrSeq, DrVector, EntityId, Limits, MotionKind, MotionState,
-    Placement, PolicyKind, RelayCommand, Threshold, Topology,
+    Budget, Compensation, DrCommand, DrConfig, DrPeer, DrSeq, DrVector, EntityId, Limits, MotionKind,
+    MotionState, Placement, PolicyKind, RelayCommand, Threshold, Topology,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -320,4 +322,27 @@ fn numbers_that_no_game_has_are_not_taken() {
     }
     let at = message(SessionTime::from_nanos(i64::MAX), |_| {});
     assert!(frames(&at).is_err(), "no session is that old");
+}
+
+#[test]
+fn whatever_threshold_a_game_sets_others_can_read_it() {
+    let distances = [-1.0, -0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300];
+    for (distance, nanos) in
+        distances.into_iter().flat_map(|distance| [(distance, -5), (distance, 0), (distance, 7)])
+    {
+        let threshold = Threshold { distance, time: Some(Span::from_nanos(nanos)) };
+        let mut owner = DrPeer::new(&DrConfig { threshold, ..DrConfig::default() });
+        let now = LocalTime::from_nanos(0);
+        owner.handle_peer(now, PeerChange::Joined { peer: PeerId(1), datagram_max: 1200 });
+        let state = MotionState::default();
+        owner.handle_command(now, DrCommand::Observe { entity: EntityId(1), state });
+        let mut bytes = Vec::new();
+        assert!(owner.poll_transmit(now, &mut bytes).is_some());
+        let (_, mut introduced) = frames(&bytes).expect("others can read it");
+        assert_eq!(
+            introduced.next().map(|frame| matches!(frame, Frame::Introduce(..))),
+            Some(true),
+            "{threshold:?}"
+        );
+    }
 }
