@@ -74,6 +74,13 @@ impl History {
         self.place(seq).ok().map(|place| &self.vectors[place].1)
     }
 
+    /// The number of the vector that is exported at a time, as far as is known; before the first that is kept, that one.
+    #[must_use]
+    pub fn exported_at(&self, at: SessionTime) -> DrSeq {
+        let made = self.vectors.partition_point(|(_, vector)| vector.generated <= at);
+        self.vectors[made.saturating_sub(1)].0
+    }
+
     /// The first known vector after a number.
     #[must_use]
     pub fn after(&self, seq: DrSeq) -> Option<(DrSeq, &DrVector)> {

@@ -94,6 +94,15 @@ struct Memo {
     cursor: Cursor,
 }
 
+/// Where estimates begin in place of the settled error.
+#[derive(Clone, Copy, Debug)]
+struct Presumed {
+    cursor: Cursor,
+    /// It was walked from the settled error when that was not yet here. Once it is, it is walked anew, so that reports
+    /// that are always late count, too.
+    based: SessionTime,
+}
+
 /// The account of one entity at one receiver.
 #[derive(Clone, Debug)]
 pub struct Account {
@@ -113,7 +122,7 @@ pub struct Account {
     marks: VecDeque<(DrSeq, f64)>,
     /// Where estimates begin while very much is unsettled: what was expected then is not walked along again. Few accounts
     /// ever have it.
-    presumed: Option<Box<Cursor>>,
+    presumed: Option<Box<Presumed>>,
     /// The last estimate for "now": a policy asks for it several times in one review. Void as soon as anything changes
     /// that it was made from, or to ask would change what is decided later.
     memo: Cell<Option<Memo>>,
@@ -208,17 +217,17 @@ impl Account {
 
     /// Moves on to where estimates begin, if from the settled error on they would have far to go. Whoever never reports,
     /// or whose vectors are always late, must not make them dear.
-    fn presume(&mut self, history: &History, outlook: &Outlook) {
+    pub(crate) fn presume(&mut self, history: &History, outlook: &Outlook) {
         let near = self.near(history, outlook);
         let settled = self.cursor.or_else(|| self.first_arrival(history, outlook, near));
-        let Some(settled) = settled else { return };
-        if settled.at >= near || self.presumed.as_ref().is_some_and(|presumed| presumed.at <= settled.at) {
+        let Some(settled) = settled.filter(|settled| settled.at < near) else {
             self.presumed = None;
-        }
-        let start = self.presumed.as_deref().copied().unwrap_or(settled);
-        if start.at < near {
-            self.presumed = Some(Box::new(self.walk(start, history, outlook, Flight::Estimated, near)));
-        }
+            return;
+        };
+        let before = self.presumed.as_deref().filter(|presumed| settled.at < presumed.based);
+        let (start, based) = before.map_or((settled, near), |presumed| (presumed.cursor, presumed.based));
+        let cursor = self.walk(start, history, outlook, Flight::Estimated, near, Cursor::estimate_to);
+        self.presumed = Some(Box::new(Presumed { cursor, based }));
     }
 
     /// From here on an estimate has neither many vectors to go along nor long to count.
@@ -287,6 +296,7 @@ impl Account {
         } else {
             self.marks.iter().find(|(seq, _)| *seq == cursor.placed).map_or(settled, |(_, error)| *error)
         };
+        // What is presumed may be a little below what is settled.
         (cursor.error - then).max(0.0)
     }
 
@@ -321,14 +331,24 @@ impl Account {
 
     /// Settles by estimate up to a vector that is about to be given up.
     pub(crate) fn give_up(&mut self, history: &History, outlook: &Outlook, until: SessionTime) {
-        let settled = self.cursor.or_else(|| self.first_arrival(history, outlook, until));
-        if let Some(settled) = settled {
-            let cursor = self.walk(settled, history, outlook, Flight::Estimated, until);
+        if let Some(cursor) = self.last_word(history, outlook, until) {
             self.cursor = Some(cursor);
-            self.presumed = self.presumed.take().filter(|presumed| presumed.at > cursor.at);
+            self.presumed = None;
             self.arrivals.retain(|(seq, at)| *at > until && *seq > cursor.placed);
         }
         self.memo.set(None);
+    }
+
+    /// The settled error moved on to `until` by what is reported and, beyond, expected: what goes into the books if
+    /// nothing more is waited for. Unlike an estimate it is counted exactly, and from what is settled on.
+    pub(crate) fn last_word(
+        &self,
+        history: &History,
+        outlook: &Outlook,
+        until: SessionTime,
+    ) -> Option<Cursor> {
+        let settled = self.cursor.or_else(|| self.first_arrival(history, outlook, until))?;
+        Some(self.walk(settled, history, outlook, Flight::Estimated, until, Cursor::integrate_to))
     }
 
     /// The cursor moved on to `to` by what is known and, beyond, estimated; `None` before the first arrival.
@@ -346,9 +366,9 @@ impl Account {
         {
             return Some(memo.cursor);
         }
-        let start = self.presumed.as_deref().copied().or(self.cursor);
+        let start = self.presumed.as_deref().map(|presumed| presumed.cursor).or(self.cursor);
         let cursor = start.or_else(|| self.first_arrival(history, outlook, to))?;
-        let cursor = self.walk(cursor, history, outlook, flight, to);
+        let cursor = self.walk(cursor, history, outlook, flight, to, Cursor::estimate_to);
         if to == outlook.now {
             self.memo.set(Some(Memo { outlook: *outlook, flight, cursor }));
         }
@@ -374,6 +394,7 @@ impl Account {
         outlook: &Outlook,
         flight: Flight,
         to: SessionTime,
+        count_to: fn(&mut Cursor, &History, SessionTime),
     ) -> Cursor {
         for (seq, at) in self.expected(outlook, flight) {
             if seq <= cursor.placed {
@@ -383,12 +404,12 @@ impl Account {
             if at > to {
                 break;
             }
-            cursor.estimate_to(history, at);
+            count_to(&mut cursor, history, at);
             if let Some(vector) = placed(history, outlook, seq, at) {
                 cursor.place(seq, vector);
             }
         }
-        cursor.estimate_to(history, to);
+        count_to(&mut cursor, history, to);
         cursor
     }
 

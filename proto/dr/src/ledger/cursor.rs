@@ -25,14 +25,7 @@ impl Cursor {
     /// The error of a receiver begins to count when its first vector arrives.
     #[must_use]
     pub fn open(history: &History, placed: DrSeq, vector: DrVector, at: SessionTime) -> Self {
-        let mut cursor = Self { at: SessionTime::MIN, exported: history.first(), placed, vector, error: 0.0 };
-        while let Some((seq, next)) = history.after(cursor.exported)
-            && next.generated <= at
-        {
-            cursor.exported = seq;
-        }
-        cursor.at = at;
-        cursor
+        Self { at, exported: history.exported_at(at), placed, vector, error: 0.0 }
     }
 
     /// Counts the error up to a time, at most to the entity's end. Time never runs back.

@@ -183,7 +183,7 @@ impl ErrorLedger {
             let (receiver, settled) = (account.receiver, account.settled_error());
             let waited_in_vain = account.settled().is_some_and(|(_, at)| at < end);
             let outlook = self.outlook(receiver, end);
-            let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, end);
+            let cursor = account.last_word(&track.history, &outlook, end);
             let link = self.links.get_mut(&receiver).expect("an account's receiver is here");
             link.settled += cursor.map_or(0.0, |cursor| cursor.error - settled);
             self.estimated += u64::from(waited_in_vain);

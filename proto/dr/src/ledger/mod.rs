@@ -172,13 +172,14 @@ impl ErrorLedger {
     pub(crate) fn dispatch(&mut self, slot: usize, dispatch: Dispatch, nonce: u32) {
         let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
         let link = self.links.get_mut(&account.receiver).expect("an account's receiver is here");
-        if let Some(track) = self.tracks.get(&account.life) {
-            let before = account.settled_error();
-            let estimated = account.make_room(&track.history, &link.outlook(dispatch.sent, self.placement));
-            link.settled += account.settled_error() - before;
-            self.estimated += u64::from(estimated);
-        }
+        let Some(track) = self.tracks.get(&account.life) else { return };
+        let (history, outlook) = (&track.history, link.outlook(dispatch.sent, self.placement));
+        let before = account.settled_error();
+        let estimated = account.make_room(history, &outlook);
+        link.settled += account.settled_error() - before;
+        self.estimated += u64::from(estimated);
         account.open(dispatch, nonce);
+        account.presume(history, &outlook);
     }
 
     fn close(&mut self, slot: usize) {

@@ -55,10 +55,11 @@ fn the_estimate_for_a_silent_receiver_does_not_begin_at_its_last_report() {
     let (account, history, outlook) = silent(480);
     let settled = account.first_arrival(&history, &outlook, outlook.now).expect("there was a report");
     assert!(account.cursor.is_none(), "what was sent before its arrival may have come before it");
-    let presumed = account.presumed.as_ref().expect("much is unsettled");
+    let presumed = account.presumed.as_ref().expect("much is unsettled").cursor;
     assert!(presumed.at >= outlook.now - STEP.times(NEAR as i64), "{:?}", presumed.at);
 
-    let whole = account.walk(settled, &history, &outlook, Flight::Estimated, outlook.now);
+    let whole =
+        account.walk(settled, &history, &outlook, Flight::Estimated, outlook.now, Cursor::estimate_to);
     let near = account.estimate(&history, &outlook, Flight::Estimated, outlook.now).unwrap();
     assert_eq!((near.at, near.placed, near.exported), (whole.at, whole.placed, whole.exported));
     assert!((near.error - whole.error).abs() < 1e-3 * whole.error, "{} {}", near.error, whole.error);
@@ -84,4 +85,40 @@ fn when_the_reports_come_the_truth_counts_again() {
 fn placed_late(step: u32, until: SessionTime) -> f64 {
     let shown = vector(step.saturating_sub(8));
     crate::export_error(&vector(step), &shown, at(step).max(at(0) + DELAY), at(step + 1).min(until))
+}
+
+/// How far an estimate is from one that is walked from the settled error on, and from that itself, if every eighth vector
+/// arrives and is reported so many steps later, and the others are lost.
+fn always_late(lag: u32) -> (f64, f64, f64) {
+    let life = Life { entity: EntityId(1), first: DrSeq(0) };
+    let mut account = Account::new(1, life, PeerId(1));
+    let mut history = History::new(DrSeq(0), vector(0), false);
+    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
+    account.arrived(DrSeq(0), 0, at(0) + DELAY);
+    let mut last = outlook(0, at(0) + DELAY);
+    for step in 1..=4_000 {
+        history.record(DrSeq(step), vector(step));
+        if step > lag && (step - lag).is_multiple_of(8) {
+            let seq = step - lag;
+            last.known_until = at(seq) + DELAY;
+            account.arrived(DrSeq(seq), seq, last.known_until);
+        }
+        last.now = at(step);
+        account.settle(&history, &last);
+        account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
+        history.trim(account.needs(&history));
+    }
+    let walked = account.last_word(&history, &last, last.now).expect("there were reports").error;
+    let estimated = account.estimate(&history, &last, Flight::Estimated, last.now).unwrap().error;
+    (estimated, walked, account.settled().unwrap().0)
+}
+
+#[test]
+fn reports_that_are_always_late_count_all_the_same() {
+    for lag in [20, 50, 70, 100, 300] {
+        let (estimated, walked, settled) = always_late(lag);
+        assert!((estimated - walked).abs() < 0.02 * walked, "{lag}: {estimated} {walked} {settled}");
+        assert!(estimated >= 0.99 * settled, "{lag}: {estimated} {walked} {settled}");
+        assert!(walked > settled && settled > 10.0, "{lag}: {estimated} {walked} {settled}");
+    }
 }
