@@ -19,7 +19,7 @@ pub use cursor::Cursor;
 pub use evidence::Compensation;
 use evidence::Evidence;
 pub(crate) use life::Track;
-pub use life::{ENDED_MAX, LINGER, Life};
+pub use life::{ENDED_MAX, Kinematics, LINGER, Life};
 
 use crate::history::History;
 use crate::message::Arrival;
