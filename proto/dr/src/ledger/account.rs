@@ -366,9 +366,9 @@ impl Account {
         history: &'a History,
         outlook: &Outlook,
     ) -> Option<(DrSeq, &'a DrVector)> {
-        // Without any report at all one can't tell what is lost. To send something twice is better than never.
-        let patience = outlook.lost_after.times(2);
-        let awaited = self.under_way(outlook).filter(|dispatch| outlook.now - dispatch.sent <= patience);
+        // Whether a vector is lost or its report is late can't be told. To send something twice is better than never.
+        let is_awaited = |dispatch: &Dispatch| outlook.now - dispatch.sent <= outlook.lost_after;
+        let awaited = self.under_way(outlook).filter(is_awaited);
         let flying = awaited.map(|dispatch| dispatch.seq).max();
         let newest = flying.max(self.newest_arrived)?;
         match &self.cursor {

@@ -10,8 +10,8 @@
 //!    `phi` of the difference that there would be [without us](shadow), and nobody's is above `kappa` times its own
 //!    error without us.
 //!
-//! It decides at every trigger and every tick: where the owner runs it, with each look at the entity, and by the owner's
-//! own motion; at a relay, every 20 ms and by what the newest vector says.
+//! It decides at every trigger, and in between: where the owner runs it, with each look at the entity and by the owner's
+//! own motion; at a relay, by what the newest vector says, and again when there has been no other for a second.
 
 mod control;
 mod path;
@@ -30,8 +30,11 @@ use super::{Exported, FairnessPolicy, Kinematics, Occasion, Pair, PairStates, Re
 use crate::ledger::Flight;
 use crate::vector::{DrVector, EntityId, MotionKind, MotionState};
 
-/// How often it decides at a relay, where nobody looks at the entities.
-const TICK: Span = Span::from_millis(20);
+/// How often it decides at a relay, where nobody looks at the entities, on those that are silent.
+const TICK: Span = Span::from_millis(100);
+/// A relay does not decide between two triggers unless there has been none for so long. A vector that is soon replaced is
+/// worth little, and whether it is, only the owner sees.
+const SILENCE: Span = Span::from_secs(1);
 /// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little.
 const WINDOW: f64 = 0.16;
 /// A vector holds for at most so many seconds: later, who knows.
@@ -232,6 +235,12 @@ impl Even {
         refused
     }
 
+    /// Whether it can be told, between two triggers, how long the newest vector of an entity will hold.
+    fn is_foreseeable(&self, exported: &Exported<'_>, now: SessionTime) -> bool {
+        let silent = |tracked: &Tracked| now - tracked.triggered >= SILENCE;
+        exported.observed().is_some() || self.entities.get(&exported.entity()).is_some_and(silent)
+    }
+
     /// Follows the entity into its future. Gives the seconds for which its newest vector will hold.
     fn foresee(&mut self, exported: &Exported<'_>, now: SessionTime) -> f64 {
         let until = now + self.farthest + Span::from_secs_f64(WINDOW);
@@ -304,7 +313,7 @@ impl FairnessPolicy for Even {
             if is_trigger {
                 let refused = self.decide(&exported, now, plan);
                 self.price.adapt(&self.bucket, refused, self.entities.len());
-            } else if self.bucket.has_one() {
+            } else if self.bucket.has_one() && self.is_foreseeable(&exported, now) {
                 self.decide(&exported, now, plan);
             }
         }
