@@ -298,11 +298,13 @@ impl Account {
         pending.chain(arrived).chain(exported).min().unwrap_or(history.newest().0)
     }
 
-    /// Makes room for one more dispatch. True if the error had to be settled by estimate for that.
-    pub(crate) fn make_room(&mut self, history: &History, outlook: &Outlook) -> bool {
+    /// Makes room for one more dispatch, of a vector that may have been sent before. True if the error had to be settled by estimate for that.
+    pub(crate) fn make_room(&mut self, history: &History, outlook: &Outlook, seq: DrSeq) -> bool {
         let mut estimated = false;
         while let Some(Flying { dispatch: oldest, .. }) = self.in_flight.front().copied()
-            && (self.in_flight.len() >= IN_FLIGHT_MAX || outlook.now - oldest.sent > AWAITED_MAX)
+            // If the same is sent again, its arrival will tell of this one too: only the first is reported.
+            && (self.in_flight.len() >= IN_FLIGHT_MAX
+                || outlook.now - oldest.sent > AWAITED_MAX && oldest.seq != seq)
         {
             if Some(oldest.seq) > self.newest_arrived {
                 self.give_up(history, outlook, oldest.sent + outlook.under_way);

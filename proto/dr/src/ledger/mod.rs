@@ -174,7 +174,8 @@ impl ErrorLedger {
         let link = self.links.get_mut(&account.receiver).expect("an account's receiver is here");
         if let Some(track) = self.tracks.get(&account.life) {
             let before = account.settled_error();
-            let estimated = account.make_room(&track.history, &link.outlook(dispatch.sent, self.placement));
+            let estimated =
+                account.make_room(&track.history, &link.outlook(dispatch.sent, self.placement), dispatch.seq);
             link.settled += account.settled_error() - before;
             self.estimated += u64::from(estimated);
         }

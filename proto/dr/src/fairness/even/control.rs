@@ -33,8 +33,10 @@ const ROUNDS: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     pub(super) peer: PeerId,
-    /// A.
+    /// A without what is still to come.
     error: f64,
+    /// What is to come until a message that leaves now arrives: nobody can help that any more.
+    ahead: f64,
     /// R.
     without: f64,
     /// L.
@@ -46,6 +48,13 @@ pub(super) struct Standing {
     /// exp u: 1 for the worst off, less for the others.
     pub(super) boost: f64,
     seen: SessionTime,
+}
+
+impl Standing {
+    /// A.
+    fn suffered(&self) -> f64 {
+        self.error + self.ahead
+    }
 }
 
 /// Everybody's standing.
@@ -88,6 +97,7 @@ impl Control {
         let standing = Standing {
             peer,
             error,
+            ahead: 0.0,
             without,
             target: error,
             above: 0.0,
@@ -99,9 +109,11 @@ impl Control {
         place
     }
 
-    /// The error of a receiver has grown by so much, and without us by so much.
-    pub(super) fn grow(&mut self, place: usize, error: f64, without: f64, now: SessionTime) {
+    /// The error of a receiver at one more entity has grown by so much, will have grown by so much more, and would have
+    /// grown by so much without us.
+    pub(super) fn grow(&mut self, place: usize, error: f64, ahead: f64, without: f64, now: SessionTime) {
         let standing = &mut self.standings[place];
+        standing.ahead = ahead + if standing.seen == now { standing.ahead } else { 0.0 };
         standing.error += error;
         standing.without += without;
         standing.seen = now;
@@ -129,7 +141,7 @@ impl Control {
         }
         let mut integrals = 0.0;
         for standing in self.present(now) {
-            standing.above = (standing.error - standing.target) / rate;
+            standing.above = (standing.suffered() - standing.target) / rate;
             standing.integral += INTEGRAL * standing.above.clamp(-ABOVE_MAX, ABOVE_MAX) * seconds;
             integrals += standing.integral;
         }
@@ -154,7 +166,7 @@ impl Control {
     fn aim(&mut self, now: SessionTime, count: f64, phi: f64) {
         let (mut errors, mut withouts) = (0.0, 0.0);
         for standing in self.present(now) {
-            errors += standing.error;
+            errors += standing.suffered();
             withouts += standing.without;
         }
         for standing in self.present(now) {
@@ -170,7 +182,7 @@ impl Control {
             for standing in self.present(now) {
                 let cap = kappa * standing.without + slack;
                 standing.target = standing.target.min(cap);
-                left += standing.error - standing.target;
+                left += standing.suffered() - standing.target;
                 free += f64::from(u8::from(standing.target < cap));
                 count += 1.0;
             }
@@ -203,7 +215,7 @@ mod tests {
             for (peer, (error, without)) in errors.iter().zip(withouts).enumerate() {
                 let place = control.place(PeerId(peer as u32), at(step * 100));
                 let (error, without) = if step == 0 { (0.0, 0.0) } else { (0.1 * error, 0.1 * without) };
-                control.grow(place, error, without, at(step * 100));
+                control.grow(place, error, 0.0, without, at(step * 100));
             }
             control.step(at(step * 100), &settings, 1e-6);
         }
@@ -259,7 +271,7 @@ mod tests {
         let place = control.place(PeerId(7), at(10_000));
         assert!((control.standings[place].error - 20.0).abs() < 1e-6);
         let place = control.place(PeerId(0), at(50_000));
-        control.grow(place, 0.0, 0.0, at(50_000));
+        control.grow(place, 0.0, 0.0, 0.0, at(50_000));
         control.step(at(50_000), &settings(1.0, None), 1e-6);
         assert_eq!(control.standings.len(), 1);
     }

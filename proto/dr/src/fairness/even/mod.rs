@@ -181,10 +181,10 @@ impl Even {
                 if self.control.standing(note.place, peer).is_none() {
                     note.place = self.control.place(peer, now);
                 }
-                // With all that is under way: what is on its way to somebody can't be helped, nor need it be sent again.
-                let error = pair.accumulated_at(now + delay, Flight::Estimated);
+                let error = pair.accumulated();
+                let ahead = pair.accumulated_at(now + delay, Flight::Estimated) - error;
                 let grown = error - note.error.replace(error).unwrap_or(error);
-                self.control.grow(note.place, grown, tracked.shadow.grown(delay), now);
+                self.control.grow(note.place, grown, ahead, tracked.shadow.grown(delay), now);
                 self.farthest = self.farthest.max(delay);
             }
             tracked.shadow.take();
