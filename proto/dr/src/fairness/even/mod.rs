@@ -35,8 +35,11 @@ const TICK: Span = Span::from_millis(100);
 /// A relay does not decide between two triggers unless there has been none for so long. A vector that is soon replaced is
 /// worth little, and whether it is, only the owner sees.
 const SILENCE: Span = Span::from_secs(1);
-/// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little.
-const WINDOW: f64 = 0.16;
+/// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little. The farther
+/// away the arrival, the less it says.
+const WINDOW: f64 = 0.05;
+/// So much longer for each second of the delay.
+const WINDOW_GROWTH: f64 = 0.4;
 /// A vector holds for at most so many seconds: later, who knows.
 const LIFE_MAX: f64 = 0.7;
 /// And for at least so many.
@@ -207,9 +210,11 @@ impl Even {
             }
             let place = self.notes.of(&pair).place;
             let Some(standing) = self.control.standing(place, pair.receiver()) else { continue };
-            let (boost, above) = (standing.boost, standing.above);
+            // Of whom nothing is heard, it is not known either that it is ahead: it must be sent something to tell.
+            let unheard = pair.last_sent().is_some_and(|sent| sent.seq > seq);
+            let boost = if unheard { 1.0 } else { standing.boost };
             // Who is so far ahead of the others waits for them.
-            if above < self.control.above_max - LEAD_MAX {
+            if !unheard && standing.above < self.control.above_max - LEAD_MAX {
                 continue;
             }
             let life = *life.get_or_insert_with(|| self.foresee(exported, now));
@@ -243,7 +248,7 @@ impl Even {
 
     /// Follows the entity into its future. Gives the seconds for which its newest vector will hold.
     fn foresee(&mut self, exported: &Exported<'_>, now: SessionTime) -> f64 {
-        let until = now + self.farthest + Span::from_secs_f64(WINDOW);
+        let until = now + self.farthest + window(self.farthest);
         let tracked = self.entities.get(&exported.entity());
         let (triggered, bend) =
             tracked.map_or((now, 0.0), |tracked| (tracked.triggered, tracked.bend.change()));
@@ -256,13 +261,18 @@ impl Even {
     /// By how much the receiver will be nearer to the entity with the newest vector than with what it shows otherwise: the
     /// mean over a short time from its arrival on, by Simpson's rule.
     fn gain(&self, pair: &Pair<'_>, shown: &DrVector, newest: &DrVector, now: SessionTime) -> f64 {
-        let nearer = |seconds: f64| {
-            let at = now + pair.delay() + Span::from_secs_f64(seconds);
+        let (arrival, window) = (now + pair.delay(), window(pair.delay()));
+        let nearer = |at: SessionTime| {
             let there = self.path.at(at);
             shown.project(at).distance(there) - newest.project(at).distance(there)
         };
-        (nearer(0.0) + 4.0 * nearer(0.5 * WINDOW) + nearer(WINDOW)) * (1.0 / 6.0)
+        (nearer(arrival) + 4.0 * nearer(arrival + window.part(2)) + nearer(arrival + window)) * (1.0 / 6.0)
     }
+}
+
+/// Over how much time the gain at a receiver so far away is averaged.
+fn window(delay: Span) -> Span {
+    Span::from_secs_f64(WINDOW + WINDOW_GROWTH * delay.as_secs_f64())
 }
 
 /// The distance that matters in this game, as its owner says; owners may say anything.
