@@ -67,9 +67,12 @@ fn loss_a_step_of_the_delay_and_coming_and_going_leave_everybody_alike() {
     let late = Absence { joins: Span::from_secs(100), leaves: None };
     let early = Absence { joins: Span::ZERO, leaves: Some(Span::from_secs(200)) };
     visited.receivers.extend([visitor("late", 350, late), visitor("early", 650, early)]);
-    for (name, scenario) in [("loss", lossy), ("a step", stepping), ("visitors", visited)] {
+    // What is lost shortly before the end has not been made up for by then: over many seeds it is some 0.02. And who is
+    // not there all the time has another share of the turns than the others, whatever a policy does.
+    for (name, scenario, bound) in
+        [("loss", lossy, 0.06), ("a step", stepping, 0.03), ("visitors", visited, 0.3)]
+    {
         let (spread, _) = ratios(&scenario, "even");
-        let bound = if name == "visitors" { 0.3 } else { 0.03 };
         assert!(spread < bound, "{spread:.4} with {name}");
     }
 }
