@@ -30,7 +30,7 @@ impl Floor {
     }
 }
 
-/// What nobody could beat who sent as many vectors as the budget allows, the future known.
+/// What could be had by knowing the future, with as many vectors as the budget allows, at constant mean delays.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Clairvoyant {
     /// How many vectors: the budget's, for all of the run's triggers.

@@ -294,8 +294,8 @@ fn words_that_are_not_there_come_with_those_that_are() {
         "my.toml:5: receiver[0].jitter = 5: it is a table with kind = one of none,",
     );
     says(
-        with("[policy]\nnames = [\n  \"base\",\n  \"even\",\n]"),
-        "my.toml:4: policy.names[1] = \"even\": there is no policy \"even\"; the policies are base,",
+        with("[policy]\nnames = [\n  \"base\",\n  \"evne\",\n]"),
+        "my.toml:4: policy.names[1] = \"evne\": there is no policy \"evne\"; the policies are base,",
     );
     says(
         with("policy.names = [\"base\", \"base-1/1\"]"),

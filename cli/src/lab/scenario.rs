@@ -49,7 +49,8 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = Runner::Sim)]
     runner: Runner,
 
-    /// Also compute what nobody could beat who knew the future and sent as many vectors as the budget allows.
+    /// Also compute what could be had by knowing the future, with as many vectors as the budget allows, if delays were
+    /// constant at their means.
     #[arg(long)]
     bounds: bool,
 

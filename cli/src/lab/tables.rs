@@ -60,7 +60,7 @@ fn heading(file: &Path, scenario: &Scenario) -> String {
     )
 }
 
-/// What nobody could beat, if that was asked for.
+/// What could be had by knowing the future, if that was asked for.
 fn clairvoyant(summary: &Summary) -> String {
     let Some(bounds) = &summary.clairvoyant else { return String::new() };
     let versus = |share: Option<f64>| match (share, &summary.reference) {
@@ -68,7 +68,7 @@ fn clairvoyant(summary: &Summary) -> String {
         _ => String::new(),
     };
     format!(
-        "Whoever knew the future (at mean delays, nothing lost) would reach with {:.0} vectors\n  \
+        "Whoever knew the future would reach with {:.0} vectors, at constant mean delays,\n  \
          a mean AEE of {:.2}{}, or\n  {:.2}{} for everybody alike\n\n",
         bounds.sends,
         bounds.least_mean_aee,

@@ -7,7 +7,8 @@
 //! *equal* bound the least error that all of them can have alike.
 //!
 //! Of the sends, error trade-off the lower convex hull counts, so that between two of its corners one may mix: a bound
-//! stays a bound. Held vectors and vectors made between triggers are not in it.
+//! stays a bound. Held vectors and vectors made between triggers are not in it, and it bounds nothing where delays vary:
+//! a newer vector that overtakes an older one arrives sooner than the mean.
 
 mod frontier;
 mod path;
@@ -17,7 +18,7 @@ pub use path::ExportedPath;
 
 use evenkeel_core::{SessionTime, Span};
 
-/// What nobody can beat.
+/// What nobody can beat at constant delays.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bounds {
     /// Each receiver's error if it is sent every vector.

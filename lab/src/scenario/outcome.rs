@@ -75,7 +75,7 @@ pub struct FloorOutcome {
     pub seed: u64,
     /// For each receiver in the scenario's order.
     pub floor_aee: Vec<f64>,
-    /// What nobody could beat, if that was asked for.
+    /// What could be had by knowing the future, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clairvoyant: Option<ClairvoyantOutcome>,
 }

@@ -203,7 +203,7 @@ fn receivers(
     Ok(receivers)
 }
 
-/// The policies and the budget. Without names, every policy of the papers is compared.
+/// The policies and the budget. Without names, every policy is compared.
 fn policy(root: &Section<'_>) -> Result<(Vec<PolicyKind>, Budget), ScenarioError> {
     let Some(field) = root.field("policy") else { return Ok((PolicyKind::all(), Budget::ONE)) };
     let section = field.section(&["names", "budget"])?;

@@ -10,7 +10,7 @@ pub struct Summary {
     pub reference: Option<String>,
     /// In the scenario's order.
     pub policies: Vec<PolicySummary>,
-    /// What nobody could beat, if that was asked for.
+    /// What could be had by knowing the future, if that was asked for.
     pub clairvoyant: Option<ClairvoyantSummary>,
 }
 

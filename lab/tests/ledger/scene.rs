@@ -158,6 +158,8 @@ impl Scene {
                 self.switch();
             }
         }
+        // What is sent again after minutes of silence would be no news, and what was awaited until then is estimated.
+        self.switch_to(PolicyKind::BASE);
         self.world.run_until(at(TICKS) + QUIET, &mut self.log);
     }
 
@@ -203,6 +205,10 @@ impl Scene {
     fn switch(&mut self) {
         let policies = PolicyKind::all();
         let policy = policies[self.draws.below(policies.len() as u64) as usize];
+        self.switch_to(policy);
+    }
+
+    fn switch_to(&mut self, policy: PolicyKind) {
         let budget = Budget::new(self.draws.uniform(0.5, 3.0)).expect("it is positive");
         let command = if self.options.relay {
             NodeCommand::Relay(RelayCommand::Switch { policy, budget })

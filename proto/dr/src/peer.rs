@@ -156,7 +156,12 @@ impl<C: SessionClock> DrPeer<C> {
     }
 
     fn observed(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
-        let Some(generated) = self.owner.observe(entity, state, now) else { return };
+        let Some(generated) = self.owner.observe(entity, state, now) else {
+            if let Outward::Direct(sender) = &mut self.outward {
+                sender.observe(entity, state, now, &mut self.station.outbox);
+            }
+            return;
+        };
         let (Generated::First(frame) | Generated::Next(frame)) = generated;
         self.events.push(DrEvent::Generated { entity, seq: frame.seq, vector: frame.vector });
         match (&mut self.outward, generated) {
@@ -164,6 +169,7 @@ impl<C: SessionClock> DrPeer<C> {
                 sender.introduce(None, &frame, self.owner.threshold(), now, &mut self.station.outbox);
             }
             (Outward::Direct(sender), Generated::Next(frame)) => {
+                sender.foresee(entity, state, now);
                 sender.trigger(&frame, now, &mut self.station.outbox);
             }
             (Outward::Relay(uplink), Generated::First(frame)) => {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use evenkeel_core::{PeerId, Seed, SessionTime, Span, Timers};
 
 use crate::config::{Budget, DrConfig};
-use crate::fairness::{FairnessPolicy, PolicyKind, Review, SendPlan};
+use crate::fairness::{FairnessPolicy, Occasion, PolicyKind, Review, SendPlan};
 use crate::history::Recorded;
 use crate::ledger::{Dispatch, ErrorLedger, Life};
 use crate::message::{
@@ -15,7 +15,7 @@ use crate::message::{
 };
 use crate::outbox::Outbox;
 use crate::threshold::Threshold;
-use crate::vector::{DrSeq, EntityId};
+use crate::vector::{DrSeq, EntityId, MotionState};
 
 /// A report waits this long for a vector that its confirmation can ride on.
 const CONFIRM_AFTER: Span = Span::from_millis(200);
@@ -208,12 +208,26 @@ impl Sender {
         }
     }
 
+    /// The owner looks at its entity, and made no DR vector of it.
+    pub fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime, outbox: &mut Outbox) {
+        self.ledger.observe(entity, state, now);
+        if self.policy.watches() {
+            self.review(Occasion::Observed(entity), now, outbox);
+            self.rearm();
+        }
+    }
+
+    /// The owner looks at its entity, and is about to tell of the DR vector that it made of it.
+    pub fn foresee(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
+        self.ledger.observe(entity, state, now);
+    }
+
     /// A new DR vector of a known entity. Says whether it is the newest, fills a hole, or changes nothing.
     pub fn trigger(&mut self, frame: &VectorFrame, now: SessionTime, outbox: &mut Outbox) -> Recorded {
         let recorded = self.ledger.record(frame, now);
         let present = self.ledger.present(frame.entity).is_some_and(|(life, _)| life.first == frame.first);
         if recorded == Recorded::Newest && present {
-            self.review(Some(frame.entity), now, outbox);
+            self.review(Occasion::Trigger(frame.entity), now, outbox);
             self.rearm();
         }
         recorded
@@ -235,13 +249,13 @@ impl Sender {
         self.rearm();
     }
 
-    fn review(&mut self, triggered: Option<EntityId>, now: SessionTime, outbox: &mut Outbox) {
+    fn review(&mut self, occasion: Occasion, now: SessionTime, outbox: &mut Outbox) {
         self.reviews += 1;
         let mut plan = core::mem::take(&mut self.plan);
         let seed = self.seed.child(self.reviews);
-        let review = Review::new(&self.ledger, now, triggered, self.budget.per_trigger(), seed);
+        let review = Review::new(&self.ledger, now, occasion, self.budget.per_trigger(), seed);
         self.policy.plan(&review, &mut plan);
-        if let Some(entity) = triggered {
+        if let Occasion::Trigger(entity) = occasion {
             self.ledger.flush_held(entity);
         }
         for (slot, dispatch) in plan.drain() {
@@ -353,7 +367,7 @@ impl Sender {
             self.ledger.bury_overdue(now);
         }
         if self.timers.expire(Wake::Review, now) {
-            self.review(None, now, outbox);
+            self.review(Occasion::Asked, now, outbox);
         }
         if self.timers.expire(Wake::Confirm, now) {
             while let Some((_, peer)) = self.confirms.pop_front_if(|(at, _)| *at <= now) {

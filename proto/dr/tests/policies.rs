@@ -5,6 +5,7 @@ mod net;
 
 use evenkeel_core::{LocalTime, Span};
 use evenkeel_dr::fairness::deterministic_budget::PATIENCE;
+use evenkeel_dr::fairness::even::EvenSettings;
 use evenkeel_dr::fairness::frequency::{Weights, cap};
 use evenkeel_dr::{Budget, DrCommand, DrConfig, PolicyKind, Threshold};
 use net::{Net, millis, moving};
@@ -46,15 +47,23 @@ fn every_policy_is_named_as_it_is_parsed() {
     for kind in PolicyKind::all() {
         assert_eq!(policy(&kind.to_string()), kind);
     }
-    for name in ["deterministic-budget:mix=0.5,0.25,0.25", "probabilistic-budget:pi:pick-one", "base-1/7"] {
+    for name in [
+        "deterministic-budget:mix=0.5,0.25,0.25",
+        "probabilistic-budget:pi:pick-one",
+        "base-1/7",
+        "even:phi=0.5",
+        "even:kappa=1.2",
+        "even:phi=1,kappa=1",
+    ] {
         assert_eq!(policy(name).to_string(), name);
     }
+    assert_eq!(policy("even:phi=0.5:kappa=2"), policy("even:kappa=2,phi=0.5"));
 }
 
 #[test]
 fn every_documented_name_is_a_policy_and_every_policy_is_documented() {
     for documented in PolicyKind::NAMES {
-        let name = documented.replace('K', "4");
+        let name = documented.replace("KAPPA", "1.5").replace("PHI", "0.5").replace('K', "4");
         policy(name.split('[').next().unwrap_or(&name));
         // Each choice in brackets, one after the other.
         for options in name.split('[').skip(1) {
@@ -93,6 +102,12 @@ fn an_option_that_a_policy_lacks_is_answered_with_those_it_has() {
     ] {
         let error = format!("{name}:{wrong}").parse::<PolicyKind>().expect_err("no such option").to_string();
         assert!(error.contains(name) && error.contains(wrong) && error.contains("pa, pi, pt"), "{error}");
+    }
+    for wrong in
+        ["phi", "phi=", "phi=1.1", "phi=-0.1", "phi=nan", "kappa=0.9", "kappa=inf", "kappa=", "pa", ""]
+    {
+        let error = format!("even:{wrong}").parse::<PolicyKind>().expect_err("no such option").to_string();
+        assert!(error.contains("\"even\"") && error.contains("phi=PHI"), "{error}");
     }
     let error = "base:pa".parse::<PolicyKind>().expect_err("base has no options").to_string();
     assert!(error.contains("none at all"), "{error}");
@@ -221,6 +236,14 @@ proptest! {
         ] {
             prop_assert_eq!(kind.to_string().parse::<PolicyKind>(), Ok(kind));
         }
+    }
+
+    #[test]
+    fn settings_of_even_are_named_as_they_are_parsed(
+        phi in 0.0..=1.0f64, kappa in proptest::option::of(1.0..=1000.0f64),
+    ) {
+        let kind = PolicyKind::Even(EvenSettings::new(phi, kappa).expect("they are in range"));
+        prop_assert_eq!(kind.to_string().parse::<PolicyKind>(), Ok(kind));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::FairnessPolicy;
 use super::base::{Base, Probabilistic};
 use super::consistent::Netgames05Consistent;
 use super::deterministic_budget::DeterministicBudget;
+use super::even::{Even, EvenSettings};
 use super::frequency::Weights;
 use super::netgames05::Netgames05;
 use super::probabilistic_budget::ProbabilisticBudget;
@@ -53,6 +54,8 @@ pub enum PolicyKind {
         /// What counts.
         weights: Weights,
     },
+    /// `even`.
+    Even(EvenSettings),
 }
 
 impl Default for PolicyKind {
@@ -83,11 +86,12 @@ impl PolicyKind {
                 Box::new(ProbabilisticBudget::new(weights, pick_one))
             }
             Self::DeterministicBudget { weights } => Box::new(DeterministicBudget::new(weights)),
+            Self::Even(settings) => Box::new(Even::new(settings)),
         }
     }
 
     /// The names that [`FromStr`] takes, for messages and completion.
-    pub const NAMES: [&str; 11] = [
+    pub const NAMES: [&str; 12] = [
         "base",
         "base-1/K",
         "probabilistic-1/K",
@@ -99,9 +103,10 @@ impl PolicyKind {
         "scheduling-2-newest",
         "probabilistic-budget[:pa|:pi|:pt|:mix=A1,A2,A3][:pick-one]",
         "deterministic-budget[:pa|:pi|:pt|:mix=A1,A2,A3]",
+        "even[:phi=PHI|:kappa=KAPPA|:phi=PHI,kappa=KAPPA]",
     ];
 
-    /// One of each of the papers' policies.
+    /// One of each policy: the papers', then our own.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let names = [
@@ -118,6 +123,7 @@ impl PolicyKind {
             "probabilistic-budget:pi",
             "probabilistic-budget:pt",
             "deterministic-budget",
+            "even",
         ];
         names.iter().map(|name| name.parse().expect("the names are ours")).collect()
     }
@@ -177,6 +183,7 @@ impl FromStr for PolicyKind {
                 let (weights, _) = parse_options(name, &options, false)?;
                 Ok(Self::DeterministicBudget { weights })
             }
+            "even" => parse_even(name, &options).map(Self::Even),
             _ => {
                 let every = |prefix| {
                     let digits =
@@ -218,6 +225,22 @@ fn parse_options(name: &str, options: &[&str], may_pick: bool) -> Result<(Weight
     Ok((weights, pick_one))
 }
 
+fn parse_even(name: &str, options: &[&str]) -> Result<EvenSettings, UnknownPolicy> {
+    let mut settings = EvenSettings::default();
+    for option in options.iter().flat_map(|options| options.split(',')) {
+        let number = |key| option.strip_prefix(key).and_then(|number| number.parse::<f64>().ok());
+        let phi = number("phi=").and_then(|phi| EvenSettings::new(phi, settings.kappa()));
+        let kappa = || number("kappa=").and_then(|kappa| EvenSettings::new(settings.phi(), Some(kappa)));
+        settings = phi.or_else(kappa).ok_or_else(|| UnknownPolicy::Option {
+            name: name.to_owned(),
+            option: option.to_owned(),
+            hint: "it takes phi=PHI, 0 (as without it) to 1 (all alike), and kappa=KAPPA, 1 to 1000 (how many times \
+                   what it would be without it anybody's error may be), with a comma between",
+        })?;
+    }
+    Ok(settings)
+}
+
 fn parse_mix(text: &str) -> Option<Weights> {
     let shares: Vec<f64> = text.split(',').map(|share| share.parse().ok()).collect::<Option<_>>()?;
     let [accumulated, instantaneous, time] = shares[..] else { return None };
@@ -246,7 +269,17 @@ impl fmt::Display for PolicyKind {
                 write!(f, "deterministic-budget")
             }
             Self::DeterministicBudget { weights } => write!(f, "deterministic-budget{weights}"),
+            Self::Even(settings) => write!(f, "even{settings}"),
         }
+    }
+}
+
+impl fmt::Display for EvenSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let phi = (self.phi() != Self::PHI).then(|| format!("phi={}", self.phi()));
+        let kappa = self.kappa().map(|kappa| format!("kappa={kappa}"));
+        let said: Vec<String> = phi.into_iter().chain(kappa).collect();
+        if said.is_empty() { Ok(()) } else { write!(f, ":{}", said.join(",")) }
     }
 }
 

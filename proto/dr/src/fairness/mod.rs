@@ -25,6 +25,7 @@
 pub mod base;
 pub mod consistent;
 pub mod deterministic_budget;
+pub mod even;
 pub mod frequency;
 mod kind;
 pub mod netgames05;
@@ -33,17 +34,22 @@ mod review;
 pub mod scheduling;
 
 pub use kind::{PolicyKind, UnknownPolicy};
-pub use review::{HOLD_MAX, Pair, PairStates, Review, SendPlan};
+pub use review::{Exported, HOLD_MAX, Occasion, Pair, PairStates, Review, SendPlan};
 
 use evenkeel_core::SessionTime;
 
-pub use crate::ledger::Settlement;
+pub use crate::ledger::{Kinematics, Settlement};
 
 /// Decides who is sent which DR vector and when.
 pub trait FairnessPolicy: Send {
     /// Plans the dispatches for the pairs of the review. A pair that the plan does not name is sent nothing; at a
     /// trigger, what was still held for it is dropped.
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan);
+
+    /// Whether to be asked also when an owner looked at its entity and made no vector of it.
+    fn watches(&self) -> bool {
+        false
+    }
 
     /// When to be asked again though nothing triggered; `None`: only at triggers.
     fn review_at(&self) -> Option<SessionTime> {

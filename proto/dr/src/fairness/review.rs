@@ -2,18 +2,30 @@
 
 use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
-use crate::ledger::{Account, Cursor, Dispatch, ErrorLedger, Flight, Outlook, Settlement, Track};
+use crate::ledger::{Account, Cursor, Dispatch, ErrorLedger, Flight, Kinematics, Outlook, Settlement, Track};
+use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId};
 
 /// Nothing is planned farther ahead than this.
 pub const HOLD_MAX: Span = Span::from_secs(60);
+
+/// Why a policy is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Occasion {
+    /// This entity triggered.
+    Trigger(EntityId),
+    /// The owner looked at this entity, which did not trigger; only if the policy [watches](super::FairnessPolicy::watches).
+    Observed(EntityId),
+    /// The policy had [asked to be asked](super::FairnessPolicy::review_at).
+    Asked,
+}
 
 /// The state of things at a trigger, or when the policy asked to be asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Review<'a> {
     ledger: &'a ErrorLedger,
     now: SessionTime,
-    triggered: Option<EntityId>,
+    occasion: Occasion,
     budget: f64,
     seed: Seed,
 }
@@ -22,11 +34,11 @@ impl<'a> Review<'a> {
     pub(crate) const fn new(
         ledger: &'a ErrorLedger,
         now: SessionTime,
-        triggered: Option<EntityId>,
+        occasion: Occasion,
         budget: f64,
         seed: Seed,
     ) -> Self {
-        Self { ledger, now, triggered, budget, seed }
+        Self { ledger, now, occasion, budget, seed }
     }
 
     /// The session's time.
@@ -35,10 +47,19 @@ impl<'a> Review<'a> {
         self.now
     }
 
-    /// The entity that triggered; `None` when the policy had asked to be asked.
+    /// Why the policy is asked.
+    #[must_use]
+    pub const fn occasion(&self) -> Occasion {
+        self.occasion
+    }
+
+    /// The entity that triggered, if one did.
     #[must_use]
     pub const fn triggered(&self) -> Option<EntityId> {
-        self.triggered
+        match self.occasion {
+            Occasion::Trigger(entity) => Some(entity),
+            Occasion::Observed(_) | Occasion::Asked => None,
+        }
     }
 
     /// DR vectors that may be sent per trigger, averaged over time.
@@ -47,26 +68,90 @@ impl<'a> Review<'a> {
         self.budget
     }
 
-    /// The pairs to decide on: those of the entity that triggered, or all.
-    pub fn pairs(&self) -> impl Iterator<Item = Pair<'a>> + '_ {
-        let present = self.triggered.and_then(|entity| self.ledger.present(entity));
-        let all = self.triggered.is_none().then(|| self.ledger.lives()).into_iter().flatten();
-        present
-            .into_iter()
-            .chain(all)
-            .flat_map(move |(_, track)| track.slots.iter().map(move |&slot| self.pair(track, slot)))
+    /// The entities to decide on: the one that triggered or was looked at, or all.
+    pub fn entities(&self) -> impl Iterator<Item = Exported<'a>> + '_ {
+        let present = match self.occasion {
+            Occasion::Trigger(entity) | Occasion::Observed(entity) => self.ledger.present(entity),
+            Occasion::Asked => None,
+        };
+        let all = (self.occasion == Occasion::Asked).then(|| self.all_entities()).into_iter().flatten();
+        present.into_iter().map(|(life, track)| self.exported(life.entity, track)).chain(all)
     }
 
-    fn pair(&self, track: &'a Track, slot: usize) -> Pair<'a> {
-        let account = self.ledger.account(slot);
-        let outlook = self.ledger.outlook(account.receiver, self.now);
-        Pair { slot, account, track, outlook }
+    /// Every entity that is alive, whichever it is about.
+    pub fn all_entities(&self) -> impl Iterator<Item = Exported<'a>> + '_ {
+        self.ledger.lives().map(|(life, track)| self.exported(life.entity, track))
+    }
+
+    fn exported(&self, entity: EntityId, track: &'a Track) -> Exported<'a> {
+        Exported { ledger: self.ledger, now: self.now, entity, track }
+    }
+
+    /// The pairs to decide on: those of the entity that triggered or was looked at, or all.
+    pub fn pairs(&self) -> impl Iterator<Item = Pair<'a>> + '_ {
+        self.entities().flat_map(|exported| exported.pairs())
     }
 
     /// A random number in [0, 1) for a pair, the same whenever this moment is run again.
     #[must_use]
     pub fn unit(&self, pair: &Pair<'_>) -> f64 {
         self.seed.child(u64::from(pair.receiver().0)).child(u64::from(pair.entity().0)).draws().unit()
+    }
+}
+
+/// One entity, as the sender knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Exported<'a> {
+    ledger: &'a ErrorLedger,
+    now: SessionTime,
+    entity: EntityId,
+    track: &'a Track,
+}
+
+impl<'a> Exported<'a> {
+    /// Which.
+    #[must_use]
+    pub const fn entity(&self) -> EntityId {
+        self.entity
+    }
+
+    /// Its newest vector and the number of that.
+    #[must_use]
+    pub fn newest(&self) -> (DrSeq, &'a DrVector) {
+        self.track.history.newest()
+    }
+
+    /// What triggers a new vector.
+    #[must_use]
+    pub const fn threshold(&self) -> Threshold {
+        self.track.threshold
+    }
+
+    /// When the owner's time threshold makes a new vector in any case; the end of time if it never does.
+    #[must_use]
+    pub const fn expires(&self) -> SessionTime {
+        self.track.expires
+    }
+
+    /// How its owner sees it, as of the last look; `None` at a relay, which knows no more than the newest vector.
+    #[must_use]
+    pub const fn observed(&self) -> Option<Kinematics> {
+        self.track.observed
+    }
+
+    /// How many receivers it has.
+    #[must_use]
+    pub const fn pair_count(&self) -> usize {
+        self.track.slots.len()
+    }
+
+    /// Its receivers.
+    pub fn pairs(&self) -> impl Iterator<Item = Pair<'a>> + use<'a> {
+        let Self { ledger, now, track, .. } = *self;
+        track.slots.iter().map(move |&slot| {
+            let account = ledger.account(slot);
+            Pair { slot, account, track, outlook: ledger.outlook(account.receiver, now) }
+        })
     }
 }
 
@@ -127,6 +212,13 @@ impl Pair<'_> {
     #[must_use]
     pub const fn last_sent(&self) -> Option<Dispatch> {
         self.account.last_sent
+    }
+
+    /// The newest vector that the receiver has, or will have when what is on its way and not overdue arrives; `None`:
+    /// none that is known.
+    #[must_use]
+    pub fn prospect(&self) -> Option<(DrSeq, &DrVector)> {
+        self.account.prospect(&self.track.history, &self.outlook)
     }
 
     /// The vector that waits for its time since an earlier trigger.
@@ -205,7 +297,11 @@ impl SendPlan {
 
     /// Sends a vector by its number.
     pub fn send_vector(&mut self, pair: &Pair<'_>, seq: DrSeq, at: SessionTime) {
-        self.dispatches.push((pair.slot(), Dispatch { seq, sent: at }));
+        self.dispatch(pair.slot(), seq, at);
+    }
+
+    pub(crate) fn dispatch(&mut self, slot: usize, seq: DrSeq, at: SessionTime) {
+        self.dispatches.push((slot, Dispatch { seq, sent: at }));
     }
 
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = (usize, Dispatch)> + '_ {

@@ -309,11 +309,14 @@ impl Account {
         pending.chain(arrived).chain(exported).min().unwrap_or(history.newest().0)
     }
 
-    /// Makes room for one more dispatch. True if the error had to be settled by estimate for that.
-    pub(crate) fn make_room(&mut self, history: &History, outlook: &Outlook) -> bool {
+    /// Makes room for one more dispatch, of a vector that may have been sent before. True if the error had to be settled
+    /// by estimate for that.
+    pub(crate) fn make_room(&mut self, history: &History, outlook: &Outlook, seq: DrSeq) -> bool {
         let mut estimated = false;
         while let Some(Flying { dispatch: oldest, .. }) = self.in_flight.front().copied()
-            && (self.in_flight.len() >= IN_FLIGHT_MAX || outlook.now - oldest.sent > AWAITED_MAX)
+            // If the same is sent again, its arrival will tell of this one too: only the first is reported.
+            && (self.in_flight.len() >= IN_FLIGHT_MAX
+                || outlook.now - oldest.sent > AWAITED_MAX && oldest.seq != seq)
         {
             if Some(oldest.seq) > self.newest_arrived {
                 self.give_up(history, outlook, oldest.sent + outlook.under_way);
@@ -381,6 +384,24 @@ impl Account {
         Some(Cursor::open(history, seq, placed(history, outlook, seq, at)?, at))
     }
 
+    /// The newest vector that the receiver has, or will have if what is on its way arrives.
+    pub(crate) fn prospect<'a>(
+        &'a self,
+        history: &'a History,
+        outlook: &Outlook,
+    ) -> Option<(DrSeq, &'a DrVector)> {
+        // Whether a vector is lost or its report is late can't be told. To send something twice is better than never.
+        let is_awaited = |dispatch: &Dispatch| outlook.now - dispatch.sent <= outlook.lost_after;
+        let awaited = self.under_way(outlook).filter(is_awaited);
+        let flying = awaited.map(|dispatch| dispatch.seq).max();
+        let newest = flying.max(self.newest_arrived)?;
+        match &self.cursor {
+            // The history may have given it up since.
+            Some(cursor) if cursor.placed == newest => Some((newest, &cursor.vector)),
+            _ => history.vector(newest).map(|vector| (newest, vector)),
+        }
+    }
+
     /// Whether an arrival has been reported.
     pub(crate) fn is_known(&self) -> bool {
         self.newest_arrived.is_some()
@@ -440,24 +461,28 @@ impl Account {
         cursor.reach(history, error, by)
     }
 
+    /// What was sent and is neither reported, nor overtaken, nor taken as lost.
+    fn under_way(&self, outlook: &Outlook) -> impl Iterator<Item = Dispatch> + '_ {
+        let Outlook { now, under_way, lost_after, known_until, assumed, .. } = *outlook;
+        self.dispatches()
+            .chain(assumed)
+            .filter(move |d| Some(d.seq) > self.newest_arrived)
+            // Lost is what is overdue although later arrivals have been reported. If nothing is reported, it is the
+            // reports that are late, and what is under way is taken to arrive.
+            .filter(move |d| now - d.sent <= lost_after || known_until < d.sent + under_way)
+    }
+
     /// Arrivals that are reported but not settled, then those that are expected, in order of time.
     fn expected(&self, outlook: &Outlook, flight: Flight) -> impl Iterator<Item = (DrSeq, SessionTime)> + '_ {
-        let Outlook { now, under_way, lost_after, known_until, .. } = *outlook;
+        let Outlook { under_way, known_until, .. } = *outlook;
         // What is reported is complete, so nothing else can have come before; unless it is taken to fly in no time.
         let (delay, earliest) = match flight {
             Flight::Estimated => (under_way, known_until),
             Flight::Instant => (Span::ZERO, SessionTime::MIN),
         };
         let mut reported = self.arrivals.iter().copied().peekable();
-        let mut expected = self
-            .dispatches()
-            .chain(outlook.assumed)
-            .filter(move |d| Some(d.seq) > self.newest_arrived)
-            // Lost is what is overdue although later arrivals have been reported. If nothing is reported, it is the
-            // reports that are late, and what is under way is taken to arrive.
-            .filter(move |d| now - d.sent <= lost_after || known_until < d.sent + under_way)
-            .map(move |d| (d.seq, (d.sent + delay).max(earliest)))
-            .peekable();
+        let mut expected =
+            self.under_way(outlook).map(move |d| (d.seq, (d.sent + delay).max(earliest))).peekable();
         core::iter::from_fn(move || match (reported.peek(), expected.peek()) {
             (Some((_, known)), Some((_, guessed))) if guessed < known => expected.next(),
             (Some(_), _) => reported.next(),

@@ -7,7 +7,7 @@ use super::account::Flight;
 use crate::history::{HISTORY_MAX, History, Recorded};
 use crate::message::VectorFrame;
 use crate::threshold::Threshold;
-use crate::vector::{DrSeq, EntityId};
+use crate::vector::{DrSeq, EntityId, MotionState};
 
 /// An ended life waits this long for reports before it is settled by estimate.
 pub const LINGER: Span = Span::from_secs(10);
@@ -47,7 +47,18 @@ pub(crate) struct Track {
     pub(crate) expires: SessionTime,
     /// Triggers so far, the introduction included.
     pub(crate) triggers: u64,
+    /// How its owner last saw it, where the owner keeps the books.
+    pub(crate) observed: Option<Kinematics>,
     trim_at: usize,
+}
+
+/// How an entity moves at an instant, as far as whoever runs the policy knows.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Kinematics {
+    /// When.
+    pub at: SessionTime,
+    /// How it moved then.
+    pub state: MotionState,
 }
 
 impl Track {
@@ -91,8 +102,16 @@ impl ErrorLedger {
         }
         let history = History::new(frame.seq, frame.vector, owner.is_none());
         let expires = threshold.expires(&frame.vector);
-        let track =
-            Track { history, slots: Vec::new(), owner, threshold, expires, triggers: 1, trim_at: TRIM_MIN };
+        let track = Track {
+            history,
+            slots: Vec::new(),
+            owner,
+            threshold,
+            expires,
+            triggers: 1,
+            observed: None,
+            trim_at: TRIM_MIN,
+        };
         self.tracks.insert(life, track);
         true
     }
@@ -114,6 +133,13 @@ impl ErrorLedger {
             (_, None) => self.forget_estimates(life),
         }
         recorded
+    }
+
+    /// The owner looks at its entity.
+    pub(crate) fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
+        let Some((life, _)) = self.present(entity) else { return };
+        let track = self.tracks.get_mut(&life).expect("it was there a line ago");
+        track.observed = Some(Kinematics { at: now, state: *state });
     }
 
     /// The exported path of a life goes on with this vector although some before it never came. False if it is not

@@ -19,7 +19,7 @@ pub use cursor::Cursor;
 pub use evidence::Compensation;
 use evidence::Evidence;
 pub(crate) use life::Track;
-pub use life::{ENDED_MAX, LINGER, Life};
+pub use life::{ENDED_MAX, Kinematics, LINGER, Life};
 
 use crate::history::History;
 use crate::message::Arrival;
@@ -175,7 +175,7 @@ impl ErrorLedger {
         let Some(track) = self.tracks.get(&account.life) else { return };
         let (history, outlook) = (&track.history, link.outlook(dispatch.sent, self.placement));
         let before = account.settled_error();
-        let estimated = account.make_room(history, &outlook);
+        let estimated = account.make_room(history, &outlook, dispatch.seq);
         link.settled += account.settled_error() - before;
         self.estimated += u64::from(estimated);
         account.open(dispatch, nonce);

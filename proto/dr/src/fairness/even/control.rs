@@ -1,0 +1,284 @@
+//! Fairness as control of seconds: who has suffered more than its target, and how much more a message to it is worth.
+//!
+//! Symbols: `A` accumulated error, `R` the error without us, `L` target, `s` rate of the mean error, `x = (A - L) / s` how
+//! many seconds of mean error somebody is above its target, `I` integral, `u` the logarithm of what a message to it is
+//! worth more.
+//!
+//! An imbalance in seconds has the same time constant in every game, at its beginning and after an hour; one in parts of
+//! the total would be slower the longer the game goes on. The error is an integral already, so that feedback in proportion
+//! keeps the spread bounded, and a little of the integral takes away what is left of it.
+
+use evenkeel_core::{PeerId, SessionTime, Span};
+
+use super::EvenSettings;
+
+/// How often everybody's error is looked at, in seconds.
+const EVERY: f64 = 0.1;
+/// The rate of the mean error is that of so many seconds.
+const SMOOTH: f64 = 30.0;
+/// A message is worth so much more, as a logarithm, for each second above the target: as fast as a message takes effect.
+const PROPORTIONAL: f64 = 0.25;
+/// And so much for each second of a second above it.
+const INTEGRAL: f64 = 0.01;
+/// But not more than this.
+const URGE_MAX: f64 = 6.0;
+/// Who has no entity to see is remembered for so long.
+const REMEMBERED: Span = Span::from_secs(30);
+/// The integral does not take more than so many seconds into account.
+const ABOVE_MAX: f64 = 8.0;
+/// Targets are capped in so many rounds; each caps at least one receiver more, nearly always all.
+const ROUNDS: usize = 8;
+
+/// One receiver over all entities.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    pub(super) peer: PeerId,
+    /// A without what is still to come.
+    error: f64,
+    /// What is to come until a message that leaves now arrives: nobody can help that any more.
+    ahead: f64,
+    /// R.
+    without: f64,
+    /// L.
+    target: f64,
+    /// x.
+    pub(super) above: f64,
+    /// I.
+    integral: f64,
+    /// exp u: 1 for the worst off, less for the others.
+    pub(super) boost: f64,
+    seen: SessionTime,
+}
+
+impl Standing {
+    /// A.
+    fn suffered(&self) -> f64 {
+        self.error + self.ahead
+    }
+}
+
+/// Everybody's standing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Control {
+    /// In order of peers.
+    standings: Vec<Standing>,
+    /// s, and over how many seconds it has been measured.
+    rate: f64,
+    measured: f64,
+    /// The sum of what everybody's error has grown by since the last step.
+    grown: f64,
+    at: Option<SessionTime>,
+    /// x of the worst off.
+    pub(super) above_max: f64,
+}
+
+impl Control {
+    /// Whether it is time for a step.
+    pub(super) fn is_due(&self, now: SessionTime) -> bool {
+        self.at.is_none_or(|at| (now - at).as_secs_f64() >= EVERY - 1e-9)
+    }
+
+    /// A receiver's standing at its place, if that is still right.
+    pub(super) fn standing(&self, place: usize, peer: PeerId) -> Option<&Standing> {
+        self.standings.get(place).filter(|standing| standing.peer == peer)
+    }
+
+    /// The place of a receiver. A new one starts with the mean of the others, or they would pay for its absence.
+    pub(super) fn place(&mut self, peer: PeerId, now: SessionTime) -> usize {
+        let place = match self.standings.binary_search_by_key(&peer, |standing| standing.peer) {
+            Ok(place) => return place,
+            Err(place) => place,
+        };
+        let count = self.standings.len().max(1) as f64;
+        let (errors, withouts) = self.standings.iter().fold((0.0, 0.0), |(errors, withouts), standing| {
+            (errors + standing.error, withouts + standing.without)
+        });
+        let (error, without) = (errors / count, withouts / count);
+        let standing = Standing {
+            peer,
+            error,
+            ahead: 0.0,
+            without,
+            target: error,
+            above: 0.0,
+            integral: 0.0,
+            boost: 1.0,
+            seen: now,
+        };
+        self.standings.insert(place, standing);
+        place
+    }
+
+    /// The error of a receiver at one more entity has grown by so much, will have grown by so much more, and would have
+    /// grown by so much without us.
+    pub(super) fn grow(&mut self, place: usize, error: f64, ahead: f64, without: f64, now: SessionTime) {
+        let standing = &mut self.standings[place];
+        standing.ahead = ahead + if standing.seen == now { standing.ahead } else { 0.0 };
+        standing.error += error;
+        standing.without += without;
+        standing.seen = now;
+        self.grown += error;
+    }
+
+    /// Everybody who is there has been looked at: new targets, and what follows from them. The mean error is taken to
+    /// grow by at least `rate_min`, or who stands still would make seconds of nothing.
+    pub(super) fn step(&mut self, now: SessionTime, settings: &EvenSettings, rate_min: f64) {
+        self.standings.retain(|standing| now - standing.seen <= REMEMBERED);
+        let count = self.present(now).count() as f64;
+        let grown = core::mem::take(&mut self.grown);
+        let Some(before) = self.at.replace(now) else { return };
+        let seconds = (now - before).as_secs_f64();
+        if count == 0.0 || seconds <= 0.0 {
+            return;
+        }
+        self.measured += seconds;
+        let share = (seconds / self.measured.min(SMOOTH)).min(1.0);
+        self.rate += (grown / count / seconds - self.rate) * share;
+        let rate = self.rate.max(rate_min);
+        self.aim(now, count, settings.phi());
+        if let Some(kappa) = settings.kappa() {
+            self.cap(now, kappa, 0.5 * rate);
+        }
+        let mut integrals = 0.0;
+        for standing in self.present(now) {
+            standing.above = (standing.suffered() - standing.target) / rate;
+            standing.integral += INTEGRAL * standing.above.clamp(-ABOVE_MAX, ABOVE_MAX) * seconds;
+            integrals += standing.integral;
+        }
+        let (mut above_max, mut urge_max) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        for standing in self.present(now) {
+            standing.integral -= integrals / count;
+            standing.boost = (PROPORTIONAL * standing.above + standing.integral).clamp(-URGE_MAX, URGE_MAX);
+            above_max = above_max.max(standing.above);
+            urge_max = urge_max.max(standing.boost);
+        }
+        for standing in self.present(now) {
+            standing.boost = libm::exp(standing.boost - urge_max);
+        }
+        self.above_max = above_max;
+    }
+
+    fn present(&mut self, now: SessionTime) -> impl Iterator<Item = &mut Standing> {
+        self.standings.iter_mut().filter(move |standing| standing.seen == now)
+    }
+
+    /// The targets: the mean, and as much of everybody's difference without us as is not evened out.
+    fn aim(&mut self, now: SessionTime, count: f64, phi: f64) {
+        let (mut errors, mut withouts) = (0.0, 0.0);
+        for standing in self.present(now) {
+            errors += standing.suffered();
+            withouts += standing.without;
+        }
+        for standing in self.present(now) {
+            standing.target = errors / count + (1.0 - phi) * (standing.without - withouts / count);
+        }
+    }
+
+    /// Nobody's target is more than `kappa` times what it would have without us, and `slack`; the others take over what is
+    /// left. If nobody can, all do.
+    fn cap(&mut self, now: SessionTime, kappa: f64, slack: f64) {
+        for round in 0..=ROUNDS {
+            let (mut left, mut free, mut count) = (0.0, 0.0, 0.0);
+            for standing in self.present(now) {
+                let cap = kappa * standing.without + slack;
+                standing.target = standing.target.min(cap);
+                left += standing.suffered() - standing.target;
+                free += f64::from(u8::from(standing.target < cap));
+                count += 1.0;
+            }
+            let all = free == 0.0 || round == ROUNDS;
+            let share = left / if all { count } else { free };
+            for standing in self.present(now) {
+                if all || standing.target < kappa * standing.without + slack {
+                    standing.target += share;
+                }
+            }
+            if all || left.abs() <= 1e-9 * slack {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> SessionTime {
+        SessionTime::from_nanos(0) + Span::from_millis(millis)
+    }
+
+    /// Receivers whose errors grow by these rates, and without us by those, for so many seconds.
+    fn run(settings: EvenSettings, errors: &[f64], withouts: &[f64], seconds: i64) -> Control {
+        let mut control = Control::default();
+        for step in 0..=seconds * 10 {
+            for (peer, (error, without)) in errors.iter().zip(withouts).enumerate() {
+                let place = control.place(PeerId(peer as u32), at(step * 100));
+                let (error, without) = if step == 0 { (0.0, 0.0) } else { (0.1 * error, 0.1 * without) };
+                control.grow(place, error, 0.0, without, at(step * 100));
+            }
+            control.step(at(step * 100), &settings, 1e-6);
+        }
+        control
+    }
+
+    fn settings(phi: f64, kappa: Option<f64>) -> EvenSettings {
+        EvenSettings::new(phi, kappa).expect("they are in range")
+    }
+
+    #[test]
+    fn the_worst_off_has_the_largest_boost_and_it_is_one() {
+        let control = run(settings(1.0, None), &[3.0, 2.0, 1.0], &[1.0; 3], 5);
+        let boosts: Vec<f64> = control.standings.iter().map(|standing| standing.boost).collect();
+        assert_eq!(boosts[0], 1.0);
+        assert!(boosts[0] > boosts[1] && boosts[1] > boosts[2], "{boosts:?}");
+        // Ten seconds' worth of the mean error's growth apart after five seconds at half of it.
+        assert!((control.above_max - 2.5).abs() < 0.1, "{}", control.above_max);
+    }
+
+    #[test]
+    fn targets_are_the_mean_and_a_part_of_the_difference_without_us() {
+        for (phi, expected) in [(1.0, [20.0; 3]), (0.0, [30.0, 20.0, 10.0]), (0.5, [25.0, 20.0, 15.0])] {
+            let control = run(settings(phi, None), &[2.0; 3], &[3.0, 2.0, 1.0], 10);
+            let targets: Vec<f64> = control.standings.iter().map(|standing| standing.target).collect();
+            assert!(targets.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{targets:?} for {phi}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_asked_to_lose_more_than_kappa_and_the_others_take_it_over() {
+        let control = run(settings(1.0, Some(1.2)), &[2.0; 3], &[4.0, 2.0, 0.5], 10);
+        let targets: Vec<f64> = control.standings.iter().map(|standing| standing.target).collect();
+        // 1.2 times 5 for the last, and half a second of the mean; what it does not take is shared by the others.
+        let capped = 1.2 * 5.0 + 1.0;
+        let others = (60.0 - capped) / 2.0;
+        let left = others - (1.2 * 20.0 + 1.0);
+        let expected = [others + left, others - left, capped];
+        assert!(targets.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{targets:?}, {expected:?}");
+        assert!((targets.iter().sum::<f64>() - 60.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn where_everybody_is_beyond_the_cap_all_bear_it_alike() {
+        let control = run(settings(1.0, Some(1.0)), &[2.0; 2], &[1.5, 0.5], 10);
+        let targets: Vec<f64> = control.standings.iter().map(|standing| standing.target).collect();
+        assert!((targets[0] - targets[1] - 10.0).abs() < 1e-6, "{targets:?}");
+    }
+
+    #[test]
+    fn who_joins_starts_with_the_mean_and_who_is_gone_is_forgotten() {
+        let mut control = run(settings(1.0, None), &[3.0, 1.0], &[1.0; 2], 10);
+        let place = control.place(PeerId(7), at(10_000));
+        assert!((control.standings[place].error - 20.0).abs() < 1e-6);
+        let place = control.place(PeerId(0), at(50_000));
+        control.grow(place, 0.0, 0.0, 0.0, at(50_000));
+        control.step(at(50_000), &settings(1.0, None), 1e-6);
+        assert_eq!(control.standings.len(), 1);
+    }
+
+    #[test]
+    fn who_stands_still_is_not_made_seconds_of() {
+        let control = run(settings(1.0, None), &[1e-9, 0.0], &[0.0; 2], 10);
+        assert!(control.above_max < 0.01, "{}", control.above_max);
+    }
+}

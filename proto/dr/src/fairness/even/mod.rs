@@ -1,0 +1,342 @@
+//! `even`: everybody's error alike, at the least mean that a budget allows.
+//!
+//! 1. **The gain, not the debt.** The index of a pair is the error that a message now would save at the receiver, from its
+//!    arrival on, along the [path] that the entity is expected to take.
+//! 2. **The life of a vector.** One made in mid-turn is replaced within a tenth of a second, and it is better to wait for
+//!    its successor: the gain is counted for as long as the newest vector is expected to hold.
+//! 3. **A [price], not a quota.** A message is sent when its index beats a price that moves so that the budget is spent and
+//!    never exceeded.
+//! 4. **[Control] of seconds.** A message to who has suffered more than its target counts for more. The targets even out
+//!    `phi` of the difference that there would be [without us](shadow), and nobody's is above `kappa` times its own
+//!    error without us.
+//!
+//! It decides at every trigger, and in between: where the owner runs it, with each look at the entity and by the owner's
+//! own motion; at a relay, by what the newest vector says, and again when there has been no other for a second.
+
+mod control;
+mod path;
+mod price;
+mod shadow;
+
+use std::collections::BTreeMap;
+
+use evenkeel_core::{SessionTime, Span};
+
+use self::control::Control;
+use self::path::{Bend, Path};
+use self::price::{Bucket, Price};
+use self::shadow::Shadow;
+use super::{Exported, FairnessPolicy, Kinematics, Occasion, Pair, PairStates, Review, SendPlan};
+use crate::ledger::Flight;
+use crate::vector::{DrVector, EntityId, MotionKind, MotionState};
+
+/// How often it decides at a relay, where nobody looks at the entities, on those that are silent.
+const TICK: Span = Span::from_millis(100);
+/// A relay does not decide between two triggers unless there has been none for so long. A vector that is soon replaced is
+/// worth little, and whether it is, only the owner sees.
+const SILENCE: Span = Span::from_secs(1);
+/// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little. The farther
+/// away the arrival, the less it says.
+const WINDOW: f64 = 0.05;
+/// So much longer for each second of the delay.
+const WINDOW_GROWTH: f64 = 0.4;
+/// A vector holds for at most so many seconds: later, who knows.
+const LIFE_MAX: f64 = 0.7;
+/// And for at least so many.
+const LIFE_MIN: f64 = 0.001;
+/// A first guess of the price: the threshold for so many seconds.
+const PRICE_GUESS: f64 = 0.3;
+/// Who is ahead of the worst off by more seconds is sent nothing until that has changed.
+const LEAD_MAX: f64 = 8.0;
+/// What saves less than this part of the threshold for a second is not worth a message at any price.
+const WORTH_MIN: f64 = 0.01;
+
+/// What users set, besides the budget.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct EvenSettings {
+    phi: f64,
+    kappa: Option<f64>,
+}
+
+impl Default for EvenSettings {
+    fn default() -> Self {
+        Self { phi: Self::PHI, kappa: None }
+    }
+}
+
+impl EvenSettings {
+    /// How much is evened out unless said otherwise.
+    pub const PHI: f64 = 0.985;
+    /// The largest kappa.
+    pub const KAPPA_MAX: f64 = 1000.0;
+
+    /// `phi`, 0 to 1, is the part of the spread of 1/m base that is evened out; `kappa`, 1 to [`KAPPA_MAX`](Self::KAPPA_MAX), how many
+    /// times its error under 1/m base anybody may have, if that is limited. `None` if they are out of range.
+    #[must_use]
+    pub fn new(phi: f64, kappa: Option<f64>) -> Option<Self> {
+        let is_kappa = |kappa: f64| (1.0..=Self::KAPPA_MAX).contains(&kappa);
+        ((0.0..=1.0).contains(&phi) && kappa.is_none_or(is_kappa)).then_some(Self { phi, kappa })
+    }
+
+    /// The part of the spread that is evened out.
+    #[must_use]
+    pub const fn phi(&self) -> f64 {
+        self.phi
+    }
+
+    /// How many times its error without us anybody may have.
+    #[must_use]
+    pub const fn kappa(&self) -> Option<f64> {
+        self.kappa
+    }
+}
+
+/// What is remembered of a pair.
+#[derive(Clone, Copy, Debug, Default)]
+struct Note {
+    /// Its error when it was last looked at.
+    error: Option<f64>,
+    /// The place of its receiver.
+    place: usize,
+}
+
+/// What is remembered of an entity.
+#[derive(Clone, Debug, Default)]
+struct Tracked {
+    shadow: Shadow,
+    bend: Bend,
+    /// When it triggered last.
+    triggered: SessionTime,
+    /// When it was last among those that are alive.
+    alive: SessionTime,
+}
+
+/// A message that would save something.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    /// What it is worth.
+    worth: f64,
+    slot: usize,
+    /// Whether it is for one of the worst off.
+    worst: bool,
+}
+
+/// The policy `even`.
+#[derive(Clone, Debug)]
+pub struct Even {
+    settings: EvenSettings,
+    bucket: Bucket,
+    price: Price,
+    control: Control,
+    notes: PairStates<Note>,
+    entities: BTreeMap<EntityId, Tracked>,
+    /// The delay of the farthest receiver.
+    farthest: Span,
+    review_at: Option<SessionTime>,
+    /// Filled anew for each entity.
+    path: Path,
+    candidates: Vec<Candidate>,
+}
+
+impl Even {
+    /// The policy with these settings.
+    #[must_use]
+    pub fn new(settings: EvenSettings) -> Self {
+        Self {
+            settings,
+            bucket: Bucket::default(),
+            price: Price::default(),
+            control: Control::default(),
+            notes: PairStates::default(),
+            entities: BTreeMap::new(),
+            farthest: Span::ZERO,
+            review_at: None,
+            path: Path::default(),
+            candidates: Vec::new(),
+        }
+    }
+
+    /// An entity made a vector.
+    fn on_trigger(&mut self, exported: &Exported<'_>, budget: f64, now: SessionTime) {
+        let vector = exported.newest().1;
+        let tracked = self.entities.entry(exported.entity()).or_default();
+        (tracked.triggered, tracked.alive) = (now, now);
+        let receivers = exported.pair_count().max(1) as f64;
+        tracked.shadow.trigger(vector, budget / receivers, now);
+        if exported.observed().is_none() {
+            tracked.bend.observe(vector.generated, vector.state.turn_rate);
+        }
+        self.price.guess(PRICE_GUESS * scale(exported));
+        self.bucket.pay_in(budget, self.entities.len());
+    }
+
+    /// Looks at everybody's error.
+    fn look(&mut self, review: &Review<'_>) {
+        let now = review.now();
+        let mut rate_min = 0.0;
+        self.farthest = Span::ZERO;
+        for exported in review.all_entities() {
+            rate_min += WORTH_MIN * scale(&exported);
+            let tracked = self.entities.entry(exported.entity()).or_default();
+            for pair in exported.pairs() {
+                let (peer, delay) = (pair.receiver(), pair.delay());
+                let note = self.notes.of(&pair);
+                if self.control.standing(note.place, peer).is_none() {
+                    note.place = self.control.place(peer, now);
+                }
+                let error = pair.accumulated();
+                let ahead = pair.accumulated_at(now + delay, Flight::Estimated) - error;
+                let grown = error - note.error.replace(error).unwrap_or(error);
+                self.control.grow(note.place, grown, ahead, tracked.shadow.grown(delay), now);
+                self.farthest = self.farthest.max(delay);
+            }
+            tracked.shadow.take();
+            tracked.alive = now;
+        }
+        self.entities.retain(|_, tracked| tracked.alive == now);
+        self.control.step(now, &self.settings, rate_min);
+    }
+
+    /// Sends the newest vector of an entity to whom it is worth its price. True if one of the worst off was refused it.
+    fn decide(&mut self, exported: &Exported<'_>, now: SessionTime, plan: &mut SendPlan) -> bool {
+        let (newest, vector) = exported.newest();
+        let least = WORTH_MIN * scale(exported);
+        let mut life = None;
+        self.candidates.clear();
+        for pair in exported.pairs() {
+            let Some((seq, shown)) = pair.prospect() else { continue };
+            if seq >= newest {
+                continue;
+            }
+            let place = self.notes.of(&pair).place;
+            let Some(standing) = self.control.standing(place, pair.receiver()) else { continue };
+            // Of whom nothing is heard, it is not known either that it is ahead: it must be sent something to tell.
+            let unheard = pair.last_sent().is_some_and(|sent| sent.seq > seq);
+            let boost = if unheard { 1.0 } else { standing.boost };
+            // Who is so far ahead of the others waits for them.
+            if !unheard && standing.above < self.control.above_max - LEAD_MAX {
+                continue;
+            }
+            let life = *life.get_or_insert_with(|| self.foresee(exported, now));
+            let index = self.gain(&pair, shown, vector, now) * life;
+            if index > least {
+                self.candidates.push(Candidate {
+                    worth: index * boost,
+                    slot: pair.slot(),
+                    worst: boost > 0.99,
+                });
+            }
+        }
+        self.candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.slot.cmp(&b.slot)));
+        let mut refused = false;
+        for candidate in &self.candidates {
+            if self.bucket.has_one() && candidate.worth > self.price.with(&self.bucket) {
+                self.bucket.take_one();
+                plan.dispatch(candidate.slot, newest, now);
+            } else {
+                refused |= candidate.worst;
+            }
+        }
+        refused
+    }
+
+    /// Whether it can be told, between two triggers, how long the newest vector of an entity will hold.
+    fn is_foreseeable(&self, exported: &Exported<'_>, now: SessionTime) -> bool {
+        let silent = |tracked: &Tracked| now - tracked.triggered >= SILENCE;
+        exported.observed().is_some() || self.entities.get(&exported.entity()).is_some_and(silent)
+    }
+
+    /// Follows the entity into its future. Gives the seconds for which its newest vector will hold.
+    fn foresee(&mut self, exported: &Exported<'_>, now: SessionTime) -> f64 {
+        let until = now + self.farthest + window(self.farthest);
+        let tracked = self.entities.get(&exported.entity());
+        let (triggered, bend) =
+            tracked.map_or((now, 0.0), |tracked| (tracked.triggered, tracked.bend.change()));
+        let seen = exported.observed().unwrap_or_else(|| presumed(exported, triggered, now));
+        self.path.follow(&seen, bend, until);
+        let leaves = self.path.leaves(exported.newest().1, exported.threshold().distance, now, LIFE_MAX);
+        leaves.max(LIFE_MIN)
+    }
+
+    /// By how much the receiver will be nearer to the entity with the newest vector than with what it shows otherwise: the
+    /// mean over a short time from its arrival on, by Simpson's rule.
+    fn gain(&self, pair: &Pair<'_>, shown: &DrVector, newest: &DrVector, now: SessionTime) -> f64 {
+        let (arrival, window) = (now + pair.delay(), window(pair.delay()));
+        let nearer = |at: SessionTime| {
+            let there = self.path.at(at);
+            shown.project(at).distance(there) - newest.project(at).distance(there)
+        };
+        (nearer(arrival) + 4.0 * nearer(arrival + window.part(2)) + nearer(arrival + window)) * (1.0 / 6.0)
+    }
+}
+
+/// Over how much time the gain at a receiver so far away is averaged.
+fn window(delay: Span) -> Span {
+    Span::from_secs_f64(WINDOW + WINDOW_GROWTH * delay.as_secs_f64())
+}
+
+/// The distance that matters in this game, as its owner says; owners may say anything.
+fn scale(exported: &Exported<'_>) -> f64 {
+    let distance = exported.threshold().distance;
+    if distance.is_nan() { 1.0 } else { distance.clamp(1e-9, 1e9) }
+}
+
+/// How an entity moves as far as its newest vector tells, and its owner's silence since: had it left the vector's path by
+/// more than the threshold, there would be another one.
+fn presumed(exported: &Exported<'_>, triggered: SessionTime, now: SessionTime) -> Kinematics {
+    let vector = exported.newest().1;
+    if vector.kind != MotionKind::Linear {
+        return Kinematics { at: vector.generated, state: vector.state };
+    }
+    let silent = (now - triggered).as_secs_f64().max(1e-3);
+    let (velocity, most) = (vector.velocity(now), 2.0 * scale(exported) / (silent * silent));
+    let MotionState { acceleration, turn_rate, .. } = vector.state;
+    let turn_max = most / velocity.length().max(1e-9);
+    let state = MotionState {
+        position: vector.project(now),
+        velocity,
+        acceleration: acceleration * (most / acceleration.length().max(1e-9)).min(1.0),
+        turn_rate: turn_rate.clamp(-turn_max, turn_max),
+    };
+    Kinematics { at: now, state }
+}
+
+impl FairnessPolicy for Even {
+    fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
+        let now = review.now();
+        let is_trigger = matches!(review.occasion(), Occasion::Trigger(_));
+        let mut is_watched = true;
+        for exported in review.entities() {
+            if is_trigger {
+                self.on_trigger(&exported, review.budget(), now);
+            }
+            match (exported.observed(), self.entities.get_mut(&exported.entity())) {
+                (None, _) => is_watched = false,
+                (Some(seen), Some(tracked)) => tracked.bend.observe(seen.at, seen.state.turn_rate),
+                (Some(_), None) => {}
+            }
+        }
+        if self.control.is_due(now) {
+            self.look(review);
+        }
+        for exported in review.entities() {
+            if is_trigger {
+                let refused = self.decide(&exported, now, plan);
+                self.price.adapt(&self.bucket, refused, self.entities.len());
+            } else if self.bucket.has_one() && self.is_foreseeable(&exported, now) {
+                self.decide(&exported, now, plan);
+            }
+        }
+        // Triggers must not put off the next look at the others.
+        let next = self.review_at.filter(|at| *at > now).unwrap_or(now + TICK);
+        self.review_at = (!is_watched).then_some(next);
+    }
+
+    fn watches(&self) -> bool {
+        true
+    }
+
+    fn review_at(&self) -> Option<SessionTime> {
+        self.review_at
+    }
+}

@@ -1,0 +1,187 @@
+//! Where an entity is taken to go: on from how it moves now, while its turning and its acceleration die away.
+//!
+//! Nobody turns for ever, and nobody knows for how long. A path whose turn rate and acceleration decay lies between those
+//! that go straight on and those that keep turning, and is nearer to what happens than either.
+
+use evenkeel_core::{SessionTime, Span, Vec3};
+
+use crate::ledger::Kinematics;
+use crate::vector::DrVector;
+
+/// After so many seconds a third of a turn rate is left.
+const TURN_KEPT: f64 = 3.0;
+/// After so many, of an acceleration: the top speed is near.
+const SPEED_KEPT: f64 = 1.5;
+/// After so many, of a change of the turn rate.
+const BEND_KEPT: f64 = 0.8;
+/// Over so many a change of the turn rate is averaged.
+const BEND_SMOOTH: f64 = 0.12;
+/// Seconds between two points of a path.
+const STEP: f64 = 0.025;
+/// A path has at most so many points (4 s); beyond, it goes straight on.
+const POINTS_MAX: usize = 160;
+
+/// How fast an entity's turn rate changes: what an entity begins to do is seen there first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bend {
+    seen: Option<(SessionTime, f64)>,
+    /// Radians per second, per second.
+    change: f64,
+}
+
+impl Bend {
+    /// The entity is seen turning so fast.
+    pub(super) fn observe(&mut self, at: SessionTime, turn_rate: f64) {
+        let Some((before, turned)) = self.seen.replace((at, turn_rate)) else { return };
+        let seconds = (at - before).as_secs_f64();
+        if seconds > 0.0 {
+            let change = (turn_rate - turned) / seconds;
+            self.change += (change - self.change) * (seconds / BEND_SMOOTH).min(1.0);
+        }
+    }
+
+    pub(super) const fn change(&self) -> f64 {
+        self.change
+    }
+}
+
+/// The expected future of one entity.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Path {
+    start: SessionTime,
+    points: Vec<Vec3>,
+    /// At the last point.
+    velocity: Vec3,
+}
+
+impl Path {
+    /// Follows an entity from where it was seen up to a time, its turn rate changing by `bend` per second at first.
+    pub(super) fn follow(&mut self, seen: &Kinematics, bend: f64, until: SessionTime) {
+        let kept = |seconds: f64| libm::exp(-STEP / seconds);
+        let (turn_kept, speed_kept, bend_kept) = (kept(TURN_KEPT), kept(SPEED_KEPT), kept(BEND_KEPT));
+        let (mut position, mut velocity) = (seen.state.position, seen.state.velocity);
+        // Of each step, what holds in its middle.
+        let mut turn = seen.state.turn_rate * turn_kept.sqrt();
+        let mut acceleration = seen.state.acceleration * speed_kept.sqrt();
+        let mut bend = bend * bend_kept.sqrt() * STEP;
+        self.start = seen.at;
+        self.points.clear();
+        self.points.push(position);
+        let count = ((until - seen.at).as_secs_f64() / STEP).ceil().max(1.0) as usize;
+        for _ in 0..count.min(POINTS_MAX) {
+            turn += 0.5 * bend;
+            let (sin, cos) = small_sincos(turn * STEP);
+            let next = (velocity + acceleration * STEP).turned(cos, sin);
+            position = position + (velocity + next) * (0.5 * STEP);
+            self.points.push(position);
+            acceleration = acceleration.turned(cos, sin) * speed_kept;
+            turn = (turn + 0.5 * bend) * turn_kept;
+            bend *= bend_kept;
+            velocity = next;
+        }
+        self.velocity = velocity;
+    }
+
+    /// Where it is taken to be.
+    pub(super) fn at(&self, at: SessionTime) -> Vec3 {
+        let steps = (at - self.start).as_secs_f64().max(0.0) / STEP;
+        let last = self.points.len() - 1;
+        let index = (steps as usize).min(last);
+        let (here, part) = (self.points[index], steps - index as f64);
+        match self.points.get(index + 1) {
+            Some(next) => here + (*next - here) * part,
+            None => here + self.velocity * (part * STEP),
+        }
+    }
+
+    /// Seconds until it is farther than a distance from where a vector has it, at most so many.
+    pub(super) fn leaves(&self, vector: &DrVector, distance: f64, now: SessionTime, most: f64) -> f64 {
+        let off = |seconds: f64| {
+            let at = now + Span::from_secs_f64(seconds);
+            self.at(at).distance(vector.project(at))
+        };
+        let (mut seconds, mut before) = (0.0, off(0.0));
+        while before <= distance && seconds < most {
+            let next = off(seconds + STEP);
+            if next > distance {
+                return (seconds + STEP * (distance - before) / (next - before)).min(most);
+            }
+            (seconds, before) = (seconds + STEP, next);
+        }
+        seconds.min(most)
+    }
+}
+
+/// Sine and cosine of what is nearly always a small angle.
+fn small_sincos(angle: f64) -> (f64, f64) {
+    if angle.abs() > 0.1 {
+        return libm::sincos(angle);
+    }
+    let x = angle * angle;
+    (angle * (1.0 - x * (1.0 / 6.0 - x / 120.0)), 1.0 - x * (0.5 - x * (1.0 / 24.0 - x / 720.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vector::{MotionKind, MotionState};
+
+    const START: SessionTime = SessionTime::from_nanos(5_000_000_000);
+
+    fn driving(turn_rate: f64) -> Kinematics {
+        let state = MotionState { velocity: Vec3::xy(20.0, 0.0), turn_rate, ..MotionState::default() };
+        Kinematics { at: START, state }
+    }
+
+    fn followed(seen: &Kinematics, bend: f64) -> Path {
+        let mut path = Path::default();
+        path.follow(seen, bend, START + Span::from_secs(1));
+        path
+    }
+
+    #[test]
+    fn who_drives_straight_is_taken_to_go_on_and_never_leaves_its_vector() {
+        let seen = driving(0.0);
+        let path = followed(&seen, 0.0);
+        let vector = DrVector::generate(START, &seen.state, MotionKind::Linear);
+        for millis in [0, 7, 500, 1_000, 3_000] {
+            let at = START + Span::from_millis(millis);
+            assert!(path.at(at).distance(vector.project(at)) < 1e-9, "after {millis} ms");
+        }
+        assert_eq!(path.leaves(&vector, 0.09, START, 0.7), 0.7);
+    }
+
+    #[test]
+    fn who_turns_leaves_its_vector_when_the_arc_does() {
+        let seen = driving(0.5);
+        let vector = DrVector::generate(START, &seen.state, MotionKind::Linear);
+        let leaves = followed(&seen, 0.0).leaves(&vector, 0.2, START, 0.7);
+        // An arc of 10 units/s² sideways is 0.2 off after 0.2 s; the turn has hardly died away by then.
+        assert!((leaves - 0.2).abs() < 0.01, "{leaves}");
+    }
+
+    #[test]
+    fn a_turn_that_begins_is_seen_before_there_is_one() {
+        let mut bend = Bend::default();
+        for tick in 0..20 {
+            bend.observe(START + Span::from_millis(20 * tick), 0.02 * tick as f64);
+        }
+        assert!((bend.change() - 1.0).abs() < 0.05, "{}", bend.change());
+        let seen = driving(0.0);
+        let later = START + Span::from_millis(500);
+        assert!(followed(&seen, bend.change()).at(later).y > 0.1);
+        assert!(followed(&seen, 0.0).at(later).y.abs() < 1e-9);
+    }
+
+    #[test]
+    fn small_angles_have_the_sines_of_any() {
+        for step in -100..=100 {
+            let angle = f64::from(step) * 0.001;
+            let (sin, cos) = small_sincos(angle);
+            assert!(
+                (sin - libm::sin(angle)).abs() < 1e-10 && (cos - libm::cos(angle)).abs() < 1e-10,
+                "{angle}"
+            );
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! "Without us": what receivers would suffer under a 1/m base that sends as many messages as the budget has.
+//!
+//! It is imagined, not sent. The error under it is a smooth function of the delay alone, so it is kept for a few delays
+//! and read between them: it costs the same for three receivers and for a thousand.
+
+use std::collections::VecDeque;
+
+use evenkeel_core::{SessionTime, Span};
+
+use crate::divergence::export_error;
+use crate::vector::DrVector;
+
+/// The delays for which it is kept, in milliseconds.
+const DELAYS_MS: [i64; GRID] =
+    [0, 10, 20, 40, 60, 80, 100, 130, 160, 200, 250, 300, 400, 500, 650, 800, 1000, 1300, 1600];
+const GRID: usize = 19;
+/// Vectors that are under way to the farthest; with more, the oldest counts as arrived.
+const SENT_MAX: usize = 256;
+
+/// The imagined 1/m base of one entity.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shadow {
+    exported: Option<DrVector>,
+    /// How far the errors are counted.
+    at: SessionTime,
+    /// What was sent, and when; the first has arrived everywhere.
+    sent: VecDeque<(SessionTime, DrVector)>,
+    /// What part of a sending has been saved up.
+    saved: f64,
+    /// What the errors have grown by since they were last taken.
+    grown: [f64; GRID],
+}
+
+impl Shadow {
+    /// A new vector; `share` of a message may be sent to each receiver.
+    pub(super) fn trigger(&mut self, vector: &DrVector, share: f64, now: SessionTime) {
+        if self.exported.is_none() {
+            self.at = vector.generated;
+            self.sent.push_back((SessionTime::MIN, *vector));
+        }
+        self.count_to(vector.generated);
+        self.exported = Some(*vector);
+        self.saved = (self.saved + share).min(2.0);
+        if self.saved >= 1.0 {
+            self.saved -= 1.0;
+            self.sent.push_back((now, *vector));
+        }
+        let farthest = Span::from_millis(DELAYS_MS[GRID - 1]);
+        while self.sent.len() > SENT_MAX
+            || self.sent.get(1).is_some_and(|(sent, _)| *sent + farthest <= self.at)
+        {
+            self.sent.pop_front();
+        }
+    }
+
+    fn count_to(&mut self, to: SessionTime) {
+        let Some(exported) = &self.exported else { return };
+        for (grown, millis) in self.grown.iter_mut().zip(DELAYS_MS) {
+            let arrival = |sent: SessionTime| (sent + Span::from_millis(millis)).min(to);
+            let mut at = self.at;
+            for (index, (_, placed)) in self.sent.iter().enumerate() {
+                let until = self.sent.get(index + 1).map_or(to, |(sent, _)| arrival(*sent));
+                if until > at && placed != exported {
+                    *grown += export_error(exported, placed, at, until);
+                }
+                at = at.max(until);
+            }
+        }
+        self.at = self.at.max(to);
+    }
+
+    /// By how much the error of a receiver that is so far away has grown.
+    pub(super) fn grown(&self, delay: Span) -> f64 {
+        let delay = delay.as_millis_f64();
+        let above = DELAYS_MS.iter().position(|millis| *millis as f64 > delay).unwrap_or(GRID - 1).max(1);
+        let (low, high) = (DELAYS_MS[above - 1] as f64, DELAYS_MS[above] as f64);
+        let (near, far) = (self.grown[above - 1], self.grown[above]);
+        near + (far - near) * ((delay - low) / (high - low)).max(0.0)
+    }
+
+    /// What has grown was taken.
+    pub(super) fn take(&mut self) {
+        self.grown = [0.0; GRID];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::Vec3;
+
+    use super::*;
+    use crate::vector::{MotionKind, MotionState};
+
+    fn at(millis: i64) -> SessionTime {
+        SessionTime::from_nanos(0) + Span::from_millis(millis)
+    }
+
+    /// Each vector stands still, one unit from the last.
+    fn vector(number: i64) -> DrVector {
+        let state = MotionState { position: Vec3::xy(number as f64, 0.0), ..MotionState::default() };
+        DrVector::generate(at(number * 100), &state, MotionKind::Linear)
+    }
+
+    fn run(share: f64, vectors: i64) -> Shadow {
+        let mut shadow = Shadow::default();
+        (0..=vectors).for_each(|number| shadow.trigger(&vector(number), share, at(number * 100)));
+        shadow
+    }
+
+    #[test]
+    fn whoever_gets_everything_suffers_its_delay() {
+        let shadow = run(1.0, 100);
+        // One unit for as long as each vector is under way.
+        for millis in [10, 60, 100] {
+            let grown = shadow.grown(Span::from_millis(millis));
+            let expected = 0.1 * millis as f64;
+            assert!((grown - expected).abs() < 0.01 * expected + 0.11, "{grown} at {millis} ms");
+        }
+        // Between two delays of the grid.
+        assert!((shadow.grown(Span::from_millis(50)) - 5.0).abs() < 0.2);
+    }
+
+    #[test]
+    fn one_in_three_suffers_what_is_left_out_too() {
+        // Without delay: nought, one, two units for a tenth of a second each.
+        let grown = run(1.0 / 3.0, 99).grown(Span::ZERO);
+        assert!((grown - 10.0).abs() < 0.5, "{grown}");
+    }
+
+    #[test]
+    fn it_begins_anew_when_it_is_taken() {
+        let mut shadow = run(0.5, 50);
+        assert!(shadow.grown(Span::from_millis(300)) > 0.0);
+        shadow.take();
+        assert_eq!(shadow.grown(Span::from_millis(300)), 0.0);
+    }
+
+    #[test]
+    fn what_it_remembers_is_bounded() {
+        let mut shadow = Shadow::default();
+        for number in 0..20_000 {
+            let mut vector = vector(number);
+            vector.generated = at(number);
+            shadow.trigger(&vector, 1.0, at(number));
+        }
+        assert!(shadow.sent.len() <= SENT_MAX);
+    }
+}

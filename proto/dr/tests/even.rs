@@ -1,0 +1,216 @@
+//! `even` at work: everybody's error alike, a budget that is never exceeded, and what may go wrong on the way.
+
+#[path = "support/net.rs"]
+mod net;
+
+use evenkeel_core::{Channel, Draws, Endpoint, PeerChange, PeerId, Seed, SessionTime, Span, Vec3};
+use evenkeel_dr::{Budget, DrConfig, DrEvent, MotionState, Threshold};
+use net::{Net, Sent, millis};
+use proptest::prelude::*;
+
+const TICK: Span = Span::from_millis(20);
+/// What a bucket holds: so many triggers' worth of the budget for each entity, and no less than that.
+const BUCKET_TRIGGERS: f64 = 30.0;
+const BUCKET_MIN: f64 = 4.0;
+
+/// A tank that now and then turns.
+struct Tank {
+    draws: Draws,
+    state: MotionState,
+    heading: f64,
+    wish: f64,
+    left: u32,
+}
+
+impl Tank {
+    fn new(seed: u64) -> Self {
+        let draws = Seed::new(seed).draws();
+        Self { draws, state: MotionState::default(), heading: 0.0, wish: 0.0, left: 0 }
+    }
+
+    fn drive(&mut self) -> MotionState {
+        let seconds = TICK.as_secs_f64();
+        if self.left == 0 {
+            self.left = 15 + self.draws.below(100) as u32;
+            self.wish = [0.0, 0.0, 0.7, -0.7][self.draws.below(4) as usize];
+        }
+        self.left -= 1;
+        let turn = self.state.turn_rate;
+        self.state.turn_rate = turn + (self.wish - turn).clamp(-seconds, seconds);
+        self.heading += self.state.turn_rate * seconds;
+        let (sin, cos) = libm::sincos(self.heading);
+        self.state.velocity = Vec3::xy(20.0 * cos, 20.0 * sin);
+        self.state.position = self.state.position + self.state.velocity * seconds;
+        self.state
+    }
+}
+
+fn config(policy: &str, budget: f64) -> DrConfig {
+    DrConfig {
+        threshold: Threshold { distance: 0.3, ..Threshold::default() },
+        policy: policy.parse().unwrap_or_else(|error| panic!("{error}")),
+        budget: Budget::new(budget).expect("finite and not negative"),
+        compensation: None,
+        ..DrConfig::default()
+    }
+}
+
+fn drive(net: &mut Net, tanks: &mut [Tank], ticks: usize) {
+    for _ in 0..ticks {
+        for (entity, tank) in tanks.iter_mut().enumerate() {
+            net.observe(entity as u32, tank.drive());
+        }
+        net.run_for(TICK);
+    }
+}
+
+/// What each receiver's error is as far as the sender knows.
+fn errors(net: &Net) -> Vec<f64> {
+    let ledger = net.peers[0].ledger().expect("an owner that sends by itself keeps the books");
+    let now = SessionTime::from_nanos(net.now.as_nanos());
+    (1..net.peers.len()).map(|receiver| ledger.accumulated(PeerId(receiver as u32), now)).collect()
+}
+
+fn spread(errors: &[f64]) -> f64 {
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    (errors.iter().map(|error| (error - mean) * (error - mean)).sum::<f64>() / errors.len() as f64).sqrt()
+}
+
+fn sent(net: &Net) -> usize {
+    net.sent.iter().map(|sent| sent.vectors().len()).sum()
+}
+
+/// DR vectors that the owner made, each entity's first not counted.
+fn triggers(net: &Net, entities: usize) -> usize {
+    let made = |event: &DrEvent| matches!(event, DrEvent::Generated { .. });
+    net.events.iter().filter(|(_, peer, event)| *peer == 0 && made(event)).count() - entities
+}
+
+/// Two minutes of one tank at three receivers.
+fn after_two_minutes(policy: &str, loss: f64) -> Vec<f64> {
+    let delays = [millis(400), millis(200), millis(60)];
+    let mut draws = Seed::new(3).draws();
+    let fate = move |sent: &Sent| {
+        let lost = draws.chance(loss) && sent.channel == Channel::Datagram;
+        if lost { Vec::new() } else { vec![delays[sent.from.max(sent.to) - 1]] }
+    };
+    let mut net = Net::new(&config(policy, 1.0), 3, fate);
+    drive(&mut net, &mut [Tank::new(5)], 6_000);
+    errors(&net)
+}
+
+#[test]
+fn everybody_has_the_same_error_and_the_mean_is_no_worse_for_it() {
+    let (base, even) = (after_two_minutes("base-1/3", 0.0), after_two_minutes("even", 0.0));
+    assert!(spread(&even) < 0.04 * spread(&base), "{even:?} instead of {base:?}");
+    assert!(even.iter().sum::<f64>() < 1.05 * base.iter().sum::<f64>(), "{even:?} instead of {base:?}");
+}
+
+#[test]
+fn loss_both_ways_changes_little() {
+    let (base, even) = (after_two_minutes("base-1/3", 0.1), after_two_minutes("even", 0.1));
+    assert!(spread(&even) < 0.1 * spread(&base), "{even:?} instead of {base:?}");
+}
+
+#[test]
+fn phi_dials_how_much_of_the_spread_is_left() {
+    let base = spread(&after_two_minutes("base-1/3", 0.0));
+    for (policy, left) in [("even:phi=0.8", 0.2), ("even:phi=0.5", 0.5), ("even:phi=0.2", 0.8)] {
+        let spread = spread(&after_two_minutes(policy, 0.0)) / base;
+        assert!((spread - left).abs() < 0.06, "{policy} leaves {spread}");
+    }
+}
+
+#[test]
+fn with_kappa_nobody_is_much_worse_off_than_without_it() {
+    let (base, even) = (after_two_minutes("base-1/3", 0.0), after_two_minutes("even:kappa=1", 0.0));
+    for (even, base) in even.iter().zip(&base) {
+        assert!(*even < 1.05 * base, "{even} instead of {base}");
+    }
+}
+
+#[test]
+fn what_was_lost_is_sent_again_though_nothing_triggers() {
+    let mut config = config("even", 1.0);
+    config.threshold.time = None;
+    // Once the turn is over, the first vector after it gets lost.
+    let mut lost = 0;
+    let fate = move |sent: &Sent| {
+        let straight = sent.vectors().iter().any(|vector| vector.vector.state.velocity.x == 0.0);
+        lost += usize::from(straight);
+        if straight && lost == 1 { Vec::new() } else { vec![millis(50)] }
+    };
+    let mut net = Net::new(&config, 1, fate);
+    let mut state = MotionState { velocity: Vec3::xy(10.0, 0.0), ..MotionState::default() };
+    for tick in 0..500 {
+        if tick == 250 {
+            state.velocity = Vec3::xy(0.0, 10.0);
+        }
+        state.position = state.position + state.velocity * TICK.as_secs_f64();
+        net.observe(0, state);
+        net.run_for(TICK);
+    }
+    let shown = net.peers[1].position(net.now, PeerId(0), evenkeel_dr::EntityId(0)).expect("it is shown");
+    assert!(shown.distance(state.position) < 1.0, "{shown:?} instead of {:?}", state.position);
+    let sent = net.vectors_to(1);
+    assert!(sent.len() <= 4, "{} vectors for one turn", sent.len());
+}
+
+#[test]
+fn a_receiver_that_joins_late_is_neither_starved_nor_fed() {
+    let delays = [millis(300), millis(100), millis(200)];
+    let mut net = Net::star(&config("even", 1.0), &delays);
+    let third = PeerId(3);
+    net.peers[0].handle_peer(net.now, PeerChange::Left { peer: third });
+    let mut tanks = [Tank::new(8)];
+    drive(&mut net, &mut tanks, 2_000);
+    net.peers[0].handle_peer(net.now, PeerChange::Joined { peer: third, datagram_max: 1200 });
+    let before = errors(&net);
+    drive(&mut net, &mut tanks, 4_000);
+    let grown: Vec<f64> = errors(&net).iter().zip(&before).map(|(after, before)| after - before).collect();
+    let mean = grown.iter().sum::<f64>() / 3.0;
+    assert!(grown.iter().all(|grown| (grown / mean - 1.0).abs() < 0.1), "{grown:?}");
+}
+
+#[test]
+fn entities_of_one_sender_share_one_price() {
+    let mut net = Net::star(&config("even", 1.0), &[millis(300), millis(150), millis(50)]);
+    let mut tanks: Vec<Tank> = (20..24).map(Tank::new).collect();
+    drive(&mut net, &mut tanks, 3_000);
+    let errors = errors(&net);
+    let mean = errors.iter().sum::<f64>() / 3.0;
+    assert!(spread(&errors) < 0.02 * mean, "{errors:?}");
+    let (sent, triggers) = (sent(&net) as f64, triggers(&net, 4) as f64);
+    assert!(sent > 0.9 * triggers, "{sent} sent for {triggers} triggers");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever becomes of what was sent.
+    #[test]
+    fn no_more_is_sent_than_the_budget_and_what_a_bucket_holds(
+        budget in prop_oneof![0.01..0.5f64, 0.5..2.0f64, 2.0..8.0f64],
+        delays in proptest::collection::vec(0..600_i64, 1..6),
+        entities in 1..4_usize,
+        loss in prop_oneof![Just(0.0), 0.0..0.5f64],
+        settings in prop_oneof![Just("even"), Just("even:phi=0.3"), Just("even:phi=1,kappa=1")],
+        seed in any::<u64>(),
+    ) {
+        let mut draws = Seed::new(seed).draws();
+        let spans: Vec<Span> = delays.iter().map(|delay| millis(*delay)).collect();
+        let fate = move |sent: &Sent| {
+            let jitter = millis(draws.below(80) as i64);
+            let lost = draws.chance(loss) && sent.channel == Channel::Datagram;
+            if lost { Vec::new() } else { vec![spans[sent.from.max(sent.to) - 1] + jitter] }
+        };
+        let mut net = Net::new(&config(settings, budget), delays.len(), fate);
+        let mut tanks: Vec<Tank> = (0..entities as u64).map(|tank| Tank::new(seed ^ tank)).collect();
+        let bucket = (BUCKET_TRIGGERS * budget * entities as f64).max(BUCKET_MIN);
+        for _ in 0..4 {
+            drive(&mut net, &mut tanks, 100);
+            let (sent, triggers) = (sent(&net) as f64, triggers(&net, entities) as f64);
+            prop_assert!(sent <= budget * triggers + bucket, "{sent} sent for {triggers} triggers");
+        }
+    }
+}
