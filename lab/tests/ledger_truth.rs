@@ -1,6 +1,7 @@
 //! The ledger against the truth: whatever the network does, the error that the sender calls settled is the integral of
 //! the distance between the exported path and what the receiver really placed, and once all reports are in, it is
-//! settled as far as anybody can know.
+//! settled as far as anybody can know. Unless the ledger itself says that the truth could not be waited for: if the
+//! owner's way to a relay loses every copy of a vector, say, which one session in ten thousand comes to.
 
 #[path = "ledger/log.rs"]
 mod log;
@@ -37,6 +38,8 @@ fn known_at_least(scene: &Scene, entity: EntityId, receiver: NodeId, relay: bool
 fn check(options: Options) -> Result<(), TestCaseError> {
     let mut scene = Scene::new(options);
     scene.play();
+    let ledger = scene.world.node(scene.sender).ledger().expect("the sender keeps the books");
+    let waited = ledger.estimated() == 0;
     for &receiver in &scene.receivers {
         for entity in scene.entities() {
             let pair = (entity, receiver);
@@ -51,6 +54,7 @@ fn check(options: Options) -> Result<(), TestCaseError> {
             };
             let truth = scene.log.error(receiver, entity, until);
             let allowed = TOLERANCE * truth.max(1.0);
+            prop_assume!(waited || (error - truth).abs() <= allowed);
             prop_assert!(
                 (error - truth).abs() <= allowed,
                 "{pair:?}: settled {error} up to {until:?}, but the truth is {truth}"
@@ -70,7 +74,13 @@ fn sessions(relay: bool, lives: bool) -> impl Strategy<Value = Options> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 600,
+        // Where the truth could not be waited for; see above.
+        max_global_rejects: 2,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn what_an_owner_calls_settled_is_the_truth(options in sessions(false, false)) {
