@@ -14,6 +14,9 @@ use crate::dr::{RunFigures, Sampling, run_unless};
 use crate::parallel::{self, Cancelled};
 use crate::scenario::Scenario;
 
+/// What both papers call multi-fold.
+pub(super) const MULTI_FOLD: f64 = 2.0;
+
 /// A contender in a setting.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Cell {

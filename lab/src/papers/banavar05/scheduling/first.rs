@@ -2,7 +2,7 @@
 
 use crate::claims::{Claim, Verdict};
 use crate::papers::banavar05::SOURCE;
-use crate::papers::cells::{Cells, Contender, Measured, ratios_in_words};
+use crate::papers::cells::{Cells, Contender, MULTI_FOLD, Measured, ratios_in_words};
 use crate::papers::setting::{Setting, Variation};
 use crate::papers::view::{Claims, View};
 
@@ -33,10 +33,10 @@ pub(super) fn mean(view: &View, cells: &Cells) -> Vec<Claim> {
         .say(
             "The mean error under scheduling #1 increases multi-fold against base.",
             format!("{printed} times base's, {estimated} with the delay estimate (multi-fold: at least 2)"),
-            Verdict::of(printed.value >= 2.0),
+            Verdict::of(printed.value >= MULTI_FOLD),
             Verdict::Holds,
         )
-        .judged_by(&[(printed, 2.0)]);
+        .judged_by(&[(printed, MULTI_FOLD)]);
     if view.setting != Setting::Papers(Variation::None) {
         return claims.all();
     }
