@@ -7,10 +7,11 @@ use crate::figure::Table;
 const SETTING: Setting = Setting::Papers(Variation::Moderate);
 
 /// The policies, and what each does.
-const POLICIES: [(Contender, &str); 16] = [
+const POLICIES: [(Contender, &str); 17] = [
     (Contender::BASE, "every vector to everybody at once"),
     (Contender::THIRD, "every third vector to everybody"),
     (Contender::COARSER, "fewer vectors, each to everybody at once"),
+    (Contender::AS_MANY_AS_CONSISTENT, "the same, with as many vectors as netgames05-consistent"),
     (Contender::CHANCE, "each vector to each player with a chance of a third"),
     (Contender::NETGAMES05, "holds vectors back until estimates are equal"),
     (Contender::CONSISTENT, "the same as we repaired it: what is in flight counts to its arrival"),
@@ -174,18 +175,24 @@ fn costs(all: &[Row<'_>]) -> Vec<String> {
     };
     let mut answers = vec![format!(
         "If every vector is sent to everybody at once (base), the players 800, 500 and 200 ms away see the tank {} units off on average; \
-         a tank is {TANK:.0} units long. That much distance leaves, and no policy can take it away. With a third of the vectors (1/3 base) \
-         it is {}.",
+         a tank is {TANK:.0} units long. That is what distance leaves of these vectors. With a third of them (1/3 base) it is {}.",
         in_words(base),
         in_words(third)
     )];
-    for contender in [Contender::DETERMINISTIC_PA, Contender::CONSISTENT] {
-        let Some(row) = find(contender) else { continue };
+    let compared = [
+        (Contender::DETERMINISTIC_PA, Contender::COARSER),
+        (Contender::CONSISTENT, Contender::AS_MANY_AS_CONSISTENT),
+    ];
+    for (contender, as_many) in compared {
+        let (Some(row), Some(unfair)) = (find(contender), find(as_many)) else { continue };
         answers.push(format!(
-            "Under {} the three see it {} units off, with {:.1} times the vectors of 1/3 base: what the far player gains, the others pay.",
+            "Under {} the three see it {} units off. Base with a threshold so coarse that it sends as many vectors has {}: against that \
+             fairness costs {:.0} % more error on average, and {}.",
             row.one.name,
             in_words(row),
-            row.sent()
+            in_words(unfair),
+            100.0 * (row.mean() / unfair.mean() - 1.0),
+            who_pays(row, unfair)
         ));
     }
     if let Some(coarser) = find(Contender::COARSER) {
@@ -198,4 +205,21 @@ fn costs(all: &[Row<'_>]) -> Vec<String> {
         ));
     }
     answers
+}
+
+/// What each player has of it, in words.
+fn who_pays(row: &Row<'_>, unfair: &Row<'_>) -> String {
+    let mut words = Vec::new();
+    for (player, (with, without)) in ["the far player", "the middle one", "the near one"]
+        .iter()
+        .zip(row.distances().iter().zip(unfair.distances()))
+    {
+        let change = 100.0 * (with / without - 1.0);
+        words.push(match change {
+            change if change < -0.5 => format!("{player} sees it {:.0} % better", -change),
+            change if change > 0.5 => format!("{player} {change:.0} % worse"),
+            _ => format!("{player} as before"),
+        });
+    }
+    words.join(", ")
 }
