@@ -1,13 +1,13 @@
 //! `even`: everybody's error alike, at the least mean that a budget allows.
 //!
 //! 1. **The gain, not the debt.** The index of a pair is the error that a message now would save at the receiver, from its
-//!    arrival on, along the [path] that the entity is expected to take.
+//!    arrival on, along the path (`path.rs`) that the entity is expected to take.
 //! 2. **The life of a vector.** One made in mid-turn is replaced within a tenth of a second, and it is better to wait for
 //!    its successor: the gain is counted for as long as the newest vector is expected to hold.
-//! 3. **A [price], not a quota.** A message is sent when its index beats a price that moves so that the budget is spent and
+//! 3. **A price, not a quota** (`price.rs`). A message is sent when its index beats a price that moves so that the budget is spent and
 //!    never exceeded.
-//! 4. **[Control] of seconds.** A message to who has suffered more than its target counts for more. The targets even out
-//!    `phi` of the difference that there would be [without us](shadow), and nobody's is above `kappa` times its own
+//! 4. **Control of seconds** (`control.rs`). A message to who has suffered more than its target counts for more. The targets even out
+//!    `phi` of the difference that there would be without us (`shadow.rs`), and nobody's is above `kappa` times its own
 //!    error without us.
 //!
 //! It decides at every trigger, and in between: where the owner runs it, with each look at the entity and by the owner's
