@@ -5,6 +5,8 @@
 //! Up to the horizon the error is settled (the papers' CEE). Beyond
 //! it the error is estimated from the sending times and the delay estimate (EEE).
 
+mod estimate;
+
 use std::cell::Cell;
 use std::collections::VecDeque;
 
@@ -26,12 +28,6 @@ const AWAITED_MAX: Span = Span::from_secs(15);
 /// Reported arrivals that wait for the exported path to become known, per account; when full, the oldest settles as if
 /// it were. Every estimate walks along them, so an owner whose vectors are always late must not make them many.
 pub const ARRIVALS_MAX: usize = 32;
-
-/// An estimate goes along about so many vectors at most, exported and expected ones each.
-const NEAR: usize = 64;
-
-/// And counts over so much time at most.
-const NEAR_SPAN: Span = Span::from_secs(5);
 
 /// Vectors for which the error at their generation is remembered, per account; without it the error since then is
 /// taken to be the estimated part.
@@ -215,30 +211,6 @@ impl Account {
         self.presume(history, outlook);
     }
 
-    /// Moves on to where estimates begin, if from the settled error on they would have far to go. Whoever never reports,
-    /// or whose vectors are always late, must not make them dear.
-    pub(crate) fn presume(&mut self, history: &History, outlook: &Outlook) {
-        let near = self.near(history, outlook);
-        let settled = self.cursor.or_else(|| self.first_arrival(history, outlook, near));
-        let Some(settled) = settled.filter(|settled| settled.at < near) else {
-            self.presumed = None;
-            return;
-        };
-        let before = self.presumed.as_deref().filter(|presumed| settled.at < presumed.based);
-        let (start, based) = before.map_or((settled, near), |presumed| (presumed.cursor, presumed.based));
-        let cursor = self.walk(start, history, outlook, Flight::Estimated, near, Cursor::estimate_to);
-        self.presumed = Some(Box::new(Presumed { cursor, based }));
-    }
-
-    /// From here on an estimate has neither many vectors to go along nor long to count.
-    fn near(&self, history: &History, outlook: &Outlook) -> SessionTime {
-        let exported = history.nth_newest(NEAR).map(|vector| vector.generated);
-        let nth_newest = self.in_flight.len().checked_sub(NEAR);
-        let expected = nth_newest.map(|nth| self.in_flight[nth].dispatch.sent + outlook.under_way);
-        let last = exported.into_iter().chain(expected).fold(SessionTime::MIN, SessionTime::max);
-        last.max(outlook.now - NEAR_SPAN).min(outlook.now)
-    }
-
     fn arrive(&mut self, history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) {
         let Some(vector) = placed(history, outlook, seq, at) else { return };
         self.advance(history, at);
@@ -284,22 +256,6 @@ impl Account {
         pending.chain(self.arrivals.iter().map(|(seq, _)| *seq)).any(|pending| pending == seq)
     }
 
-    /// The error since the generation of the vector that is in use at a time.
-    pub(crate) fn since_generation(&self, history: &History, outlook: &Outlook, now: SessionTime) -> f64 {
-        let Some(cursor) = self.estimate(history, outlook, Flight::Estimated, now) else { return 0.0 };
-        let generated =
-            history.vector(cursor.placed).map_or(cursor.vector.generated, |vector| vector.generated);
-        let (settled, at) = self.settled().unwrap_or((0.0, now));
-        let then = if generated >= at {
-            self.estimate(history, outlook, Flight::Estimated, generated)
-                .map_or(settled, |cursor| cursor.error)
-        } else {
-            self.marks.iter().find(|(seq, _)| *seq == cursor.placed).map_or(settled, |(_, error)| *error)
-        };
-        // What is presumed may be a little below what is settled.
-        (cursor.error - then).max(0.0)
-    }
-
     /// The oldest exported vector that this account still needs.
     pub(crate) fn needs(&self, history: &History) -> DrSeq {
         let pending = self.dispatches().chain(self.held).map(|dispatch| dispatch.seq);
@@ -342,152 +298,9 @@ impl Account {
         self.memo.set(None);
     }
 
-    /// The settled error moved on to `until` by what is reported and, beyond, expected: what goes into the books if
-    /// nothing more is waited for. Unlike an estimate it is counted exactly, and from what is settled on.
-    pub(crate) fn last_word(
-        &self,
-        history: &History,
-        outlook: &Outlook,
-        until: SessionTime,
-    ) -> Option<Cursor> {
-        let settled = self.cursor.or_else(|| self.first_arrival(history, outlook, until))?;
-        Some(self.walk(settled, history, outlook, Flight::Estimated, until, Cursor::integrate_to))
-    }
-
-    /// The cursor moved on to `to` by what is known and, beyond, estimated; `None` before the first arrival.
-    pub(crate) fn estimate(
-        &self,
-        history: &History,
-        outlook: &Outlook,
-        flight: Flight,
-        to: SessionTime,
-    ) -> Option<Cursor> {
-        // For other times than "now" it is of no use: a sum that is added up in other steps has other last bits, and
-        // would tell whether somebody had asked before.
-        if let Some(memo) = self.memo.get()
-            && (memo.outlook, memo.flight, to) == (*outlook, flight, outlook.now)
-        {
-            return Some(memo.cursor);
-        }
-        let start = self.presumed.as_deref().map(|presumed| presumed.cursor).or(self.cursor);
-        let cursor = start.or_else(|| self.first_arrival(history, outlook, to))?;
-        let cursor = self.walk(cursor, history, outlook, flight, to, Cursor::estimate_to);
-        if to == outlook.now {
-            self.memo.set(Some(Memo { outlook: *outlook, flight, cursor }));
-        }
-        Some(cursor)
-    }
-
-    /// The cursor at the first arrival, if that is reported but not settled yet.
-    fn first_arrival(&self, history: &History, outlook: &Outlook, to: SessionTime) -> Option<Cursor> {
-        let &(seq, at) = self.arrivals.front().filter(|(_, at)| *at <= to)?;
-        Some(Cursor::open(history, seq, placed(history, outlook, seq, at)?, at))
-    }
-
-    /// The newest vector that the receiver has, or will have if what is on its way arrives.
-    pub(crate) fn prospect<'a>(
-        &'a self,
-        history: &'a History,
-        outlook: &Outlook,
-    ) -> Option<(DrSeq, &'a DrVector)> {
-        // Whether a vector is lost or its report is late can't be told. To send something twice is better than never.
-        let is_awaited = |dispatch: &Dispatch| outlook.now - dispatch.sent <= outlook.lost_after;
-        let awaited = self.under_way(outlook).filter(is_awaited);
-        let flying = awaited.map(|dispatch| dispatch.seq).max();
-        let newest = flying.max(self.newest_arrived)?;
-        match &self.cursor {
-            // The history may have given it up since.
-            Some(cursor) if cursor.placed == newest => Some((newest, &cursor.vector)),
-            _ => history.vector(newest).map(|vector| (newest, vector)),
-        }
-    }
-
     /// Whether an arrival has been reported.
     pub(crate) fn is_known(&self) -> bool {
         self.newest_arrived.is_some()
-    }
-
-    /// Moves a cursor on by what has been reported and, beyond, by what is expected.
-    fn walk(
-        &self,
-        mut cursor: Cursor,
-        history: &History,
-        outlook: &Outlook,
-        flight: Flight,
-        to: SessionTime,
-        count_to: fn(&mut Cursor, &History, SessionTime),
-    ) -> Cursor {
-        for (seq, at) in self.expected(outlook, flight) {
-            if seq <= cursor.placed {
-                continue;
-            }
-            let at = at.max(cursor.at);
-            if at > to {
-                break;
-            }
-            count_to(&mut cursor, history, at);
-            if let Some(vector) = placed(history, outlook, seq, at) {
-                cursor.place(seq, vector);
-            }
-        }
-        count_to(&mut cursor, history, to);
-        cursor
-    }
-
-    /// The earliest time, from now on and up to `by`, at which the error reaches `error`.
-    pub(crate) fn reaches(
-        &self,
-        history: &History,
-        outlook: &Outlook,
-        flight: Flight,
-        error: f64,
-        by: SessionTime,
-    ) -> Option<SessionTime> {
-        let mut cursor = self.estimate(history, outlook, flight, outlook.now)?;
-        for (seq, at) in self.expected(outlook, flight) {
-            if at <= outlook.now {
-                continue;
-            }
-            if at >= by {
-                break;
-            }
-            if let Some(time) = cursor.reach(history, error, at) {
-                return Some(time);
-            }
-            if let Some(vector) = placed(history, outlook, seq, at) {
-                cursor.place(seq, vector);
-            }
-        }
-        cursor.reach(history, error, by)
-    }
-
-    /// What was sent and is neither reported, nor overtaken, nor taken as lost.
-    fn under_way(&self, outlook: &Outlook) -> impl Iterator<Item = Dispatch> + '_ {
-        let Outlook { now, under_way, lost_after, known_until, assumed, .. } = *outlook;
-        self.dispatches()
-            .chain(assumed)
-            .filter(move |d| Some(d.seq) > self.newest_arrived)
-            // Lost is what is overdue although later arrivals have been reported. If nothing is reported, it is the
-            // reports that are late, and what is under way is taken to arrive.
-            .filter(move |d| now - d.sent <= lost_after || known_until < d.sent + under_way)
-    }
-
-    /// Arrivals that are reported but not settled, then those that are expected, in order of time.
-    fn expected(&self, outlook: &Outlook, flight: Flight) -> impl Iterator<Item = (DrSeq, SessionTime)> + '_ {
-        let Outlook { under_way, known_until, .. } = *outlook;
-        // What is reported is complete, so nothing else can have come before; unless it is taken to fly in no time.
-        let (delay, earliest) = match flight {
-            Flight::Estimated => (under_way, known_until),
-            Flight::Instant => (Span::ZERO, SessionTime::MIN),
-        };
-        let mut reported = self.arrivals.iter().copied().peekable();
-        let mut expected =
-            self.under_way(outlook).map(move |d| (d.seq, (d.sent + delay).max(earliest))).peekable();
-        core::iter::from_fn(move || match (reported.peek(), expected.peek()) {
-            (Some((_, known)), Some((_, guessed))) if guessed < known => expected.next(),
-            (Some(_), _) => reported.next(),
-            (None, _) => expected.next(),
-        })
     }
 
     /// The error that is settled; 0 before the first arrival.

@@ -4,11 +4,11 @@
 //!    arrival on, along the path (`path.rs`) that the entity is expected to take.
 //! 2. **The life of a vector.** One made in mid-turn is replaced within a tenth of a second, and it is better to wait for
 //!    its successor: the gain is counted for as long as the newest vector is expected to hold.
-//! 3. **A price, not a quota** (`price.rs`). A message is sent when its index beats a price that moves so that the budget is spent and
-//!    never exceeded.
-//! 4. **Control of seconds** (`control.rs`). A message to who has suffered more than its target counts for more. The targets even out
-//!    `phi` of the difference that there would be without us (`shadow.rs`), and nobody's is above `kappa` times its own
-//!    error without us.
+//! 3. **A price, not a quota** (`price.rs`). A message is sent when its index beats a price that moves so that the budget
+//!    is spent and never exceeded.
+//! 4. **Control of seconds** (`control.rs`). A message to who has suffered more than its target counts for more. The
+//!    targets even out `phi` of the difference that there would be without us (`shadow.rs`), and nobody's is above `kappa`
+//!    times its own error without us.
 //!
 //! It decides at every trigger, and in between: where the owner runs it, with each look at the entity and by the owner's
 //! own motion; at a relay, by what the newest vector says, and again when there has been no other for a second.

@@ -2,6 +2,7 @@
 
 use evenkeel_core::Vec3;
 
+use super::estimate::NEAR;
 use super::*;
 use crate::vector::{EntityId, MotionKind, MotionState};
 
