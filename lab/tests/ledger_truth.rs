@@ -1,7 +1,8 @@
 //! The ledger against the truth: whatever the network does, the error that the sender calls settled is the integral of
 //! the distance between the exported path and what the receiver really placed, and once all reports are in, it is
 //! settled as far as anybody can know. Unless the ledger itself says that the truth could not be waited for: if the
-//! owner's way to a relay loses every copy of a vector, say, which one session in ten thousand comes to.
+//! last reports are lost again and again, and a vector that reaches the relay only then is sent on, the ones before it
+//! have been awaited for longer than the ledger does. One session in some ten thousand comes to that.
 
 #[path = "ledger/log.rs"]
 mod log;
