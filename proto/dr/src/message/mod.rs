@@ -37,7 +37,6 @@ pub const CLOCK_LEN_MAX: usize = 1 + 1 + 8 + 8 + 10;
 const LINEAR: u8 = 0;
 const QUADRATIC: u8 = 1;
 const CIRCULAR: u8 = 2;
-const VECTOR: u8 = 0x10;
 const INTRODUCE: u8 = 0x14;
 const FEEDBACK: u8 = 0x20;
 const CONFIRM: u8 = 0x21;
@@ -45,6 +44,8 @@ const CONFIRM_HOLE: u8 = 0x22;
 const RECORDED: u8 = 0x30;
 const ENDED: u8 = 0x31;
 const CLOCK: u8 = 0x40;
+/// This and what is above: the kind in two bits, then five of the vector's place in its life.
+const VECTOR: u8 = 0x80;
 
 /// What every message begins with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -250,7 +251,8 @@ fn parse_frame<'a>(header: &Header, reader: &mut Reader<'a>) -> Result<Frame<'a>
             last: DrSeq(parse_u32(reader)?),
             at: parse_before(stamp, reader)?,
         },
-        _ => vector::parse(tag, stamp, reader)?,
+        INTRODUCE => vector::parse_introduce(stamp, reader)?,
+        _ => Frame::Vector(vector::parse(tag, stamp, reader)?),
     })
 }
 

@@ -22,58 +22,61 @@ pub struct VectorFrame {
     pub vector: DrVector,
 }
 
-/// The largest vector frame of an entity below 2^14, with a number below 2^21 and an age below two minutes. An entity
-/// below 2^21, as those of a relay's players are, takes a byte more, but only once its life has 2^14 vectors and then for
-/// a vector that is a second old. Beyond these it grows by a byte for each seven bits.
-pub const VECTOR_LEN_MAX: usize = 1 + 2 + 3 + 3 + 4 + STATE_LEN;
+/// The largest vector frame of an entity below 2^21 that is at most two minutes old, in a life that began below 2^21 and
+/// has at most 2^19 vectors, or below 2^14 and 2^26, or below 2^28 and 2^12. Beyond these it grows by a byte for each seven
+/// bits.
+pub const VECTOR_LEN_MAX: usize = 1 + 3 + 3 + 2 + 4 + STATE_LEN;
+
+/// How much of a vector's place in its life the tag holds.
+const LIFE_BITS: u32 = 5;
 
 /// Appends a vector frame.
 #[inline]
 pub fn emit_vector(frame: &VectorFrame, stamp: SessionTime, bytes: &mut Vec<u8>) {
-    bytes.push(VECTOR + kind_tag(frame.vector.kind));
-    emit_body(frame, stamp, bytes);
-}
-
-/// Appends an introduce frame.
-pub fn emit_introduce(frame: &VectorFrame, threshold: &Threshold, stamp: SessionTime, bytes: &mut Vec<u8>) {
-    bytes.push(INTRODUCE + kind_tag(frame.vector.kind));
-    emit_body(frame, stamp, bytes);
-    threshold.distance.emit(bytes);
-    emit_span(threshold.time.unwrap_or(Span::ZERO), bytes);
-}
-
-fn emit_body(frame: &VectorFrame, stamp: SessionTime, bytes: &mut Vec<u8>) {
+    let life = frame.seq.0 - frame.first.0;
+    bytes.push(VECTOR | kind_tag(frame.vector.kind) << LIFE_BITS | (life & ((1 << LIFE_BITS) - 1)) as u8);
     emit_u32(frame.entity.0, bytes);
-    emit_u32(frame.seq.0, bytes);
-    emit_u32(frame.seq.0 - frame.first.0, bytes);
+    emit_u32(frame.first.0, bytes);
+    emit_u32(life >> LIFE_BITS, bytes);
     Varint::signed(micros(stamp) - micros(frame.vector.generated)).emit(bytes);
     emit_state(&frame.vector.state, bytes);
 }
 
-pub(super) fn parse<'a>(
-    tag: u8,
-    stamp: SessionTime,
-    reader: &mut Reader<'_>,
-) -> Result<Frame<'a>, Malformed> {
-    let (base, introduce) = if tag >= INTRODUCE { (INTRODUCE, true) } else { (VECTOR, false) };
-    let kind = tag.checked_sub(base).and_then(parse_kind).ok_or(Malformed::UnknownTag(tag))?;
-    let (entity, seq) = (EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?));
-    let first = DrSeq(seq.0.checked_sub(parse_u32(reader)?).ok_or(Malformed::Field)?);
+/// Appends an introduce frame.
+pub fn emit_introduce(frame: &VectorFrame, threshold: &Threshold, stamp: SessionTime, bytes: &mut Vec<u8>) {
+    bytes.push(INTRODUCE);
+    threshold.distance.emit(bytes);
+    emit_span(threshold.time.unwrap_or(Span::ZERO), bytes);
+    emit_vector(frame, stamp, bytes);
+}
+
+#[inline]
+pub(super) fn parse(tag: u8, stamp: SessionTime, reader: &mut Reader<'_>) -> Result<VectorFrame, Malformed> {
+    let kind = tag.checked_sub(VECTOR).and_then(|tag| parse_kind(tag >> LIFE_BITS));
+    let kind = kind.ok_or(Malformed::UnknownTag(tag))?;
+    let (entity, first) = (EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?));
+    let life = u64::from(parse_u32(reader)?) << LIFE_BITS | u64::from(tag) & ((1 << LIFE_BITS) - 1);
+    let seq = u32::try_from(u64::from(first.0) + life).ok().filter(|seq| *seq < u32::MAX);
+    let seq = DrSeq(seq.ok_or(Malformed::Field)?);
     let generated =
         micros(stamp).checked_sub(reader.read::<Varint>()?.to_signed()).ok_or(Malformed::Field)?;
     let vector = DrVector { generated: from_micros(generated), state: parse_state(reader)?, kind };
-    if !vector.is_sane() || seq.0 == u32::MAX {
+    if !vector.is_sane() {
         return Err(Malformed::Field);
     }
-    let frame = VectorFrame { entity, first, seq, sent: stamp, vector };
-    if !introduce {
-        return Ok(Frame::Vector(frame));
-    }
+    Ok(VectorFrame { entity, first, seq, sent: stamp, vector })
+}
+
+pub(super) fn parse_introduce<'a>(
+    stamp: SessionTime,
+    reader: &mut Reader<'_>,
+) -> Result<Frame<'a>, Malformed> {
     let distance = reader.read::<f64>()?;
     let time = Some(parse_span(reader)?).filter(|time| *time > Span::ZERO);
     // A negative zero would come back as it is, but no threshold is one.
     if !(distance.is_finite() && distance.is_sign_positive()) {
         return Err(Malformed::Field);
     }
-    Ok(Frame::Introduce(frame, Threshold { distance, time }))
+    let tag = reader.read()?;
+    Ok(Frame::Introduce(parse(tag, stamp, reader)?, Threshold { distance, time }))
 }
