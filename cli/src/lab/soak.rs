@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Subcommand;
+use evenkeel_dr::fairness::PolicyKind;
 use evenkeel_lab::soak::load::Load;
 use evenkeel_lab::soak::{Bench, SoakError, Verdict, hostile, load, saturate};
 use serde_json::json;
@@ -72,6 +73,10 @@ struct RelayArgs {
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=256))]
     rooms: u16,
 
+    /// The policy of the rooms.
+    #[arg(long, value_name = "P", default_value_t)]
+    policy: PolicyKind,
+
     /// Afterwards, fill a room until the relay's deadlines are late or it needs a whole core.
     #[arg(long)]
     saturate: bool,
@@ -106,6 +111,10 @@ struct HostileArgs {
     /// In how much time. The attackers run on the relay's cores: too little time is an attack on the machine.
     #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(10..=1_000_000))]
     seconds: u64,
+
+    /// The policy of the room.
+    #[arg(long, value_name = "P", default_value_t)]
+    policy: PolicyKind,
 
     /// How long the honest players play before, in harmless company, for comparison.
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(10..=100_000))]
@@ -145,8 +154,8 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
 
 async fn relay(bench: &Bench, args: &RelayArgs) -> Result<(), Failure> {
     let loads = [
-        (Load::new(1, usize::from(args.bots)), args.minutes),
-        (Load::new(usize::from(args.rooms), 16), args.rooms_minutes.unwrap_or(args.minutes)),
+        (Load::new(1, usize::from(args.bots), args.policy), args.minutes),
+        (Load::new(usize::from(args.rooms), 16, args.policy), args.rooms_minutes.unwrap_or(args.minutes)),
     ];
     let mut verdicts = Vec::new();
     for (load, minutes) in loads {
@@ -158,7 +167,7 @@ async fn relay(bench: &Bench, args: &RelayArgs) -> Result<(), Failure> {
     let mut steps = Vec::new();
     if args.saturate {
         let each = Duration::from_secs(args.saturate_seconds);
-        steps = saturate::run(bench, each).await.map_err(failed)?;
+        steps = saturate::run(bench, each, args.policy).await.map_err(failed)?;
     }
     if args.json {
         output::print_json(&json!({ "verdicts": verdicts, "saturation": steps }))?;
@@ -170,6 +179,7 @@ async fn relay(bench: &Bench, args: &RelayArgs) -> Result<(), Failure> {
 
 async fn attack(bench: &Bench, args: &HostileArgs) -> Result<(), Failure> {
     let plan = hostile::Plan {
+        policy: args.policy,
         messages: (args.millions * 1e6) as u64,
         duration: Duration::from_secs(args.seconds),
         control: Duration::from_secs(args.control_seconds),

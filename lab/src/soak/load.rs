@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use evenkeel_core::Seed;
-use serde::Serialize;
+use evenkeel_dr::fairness::PolicyKind;
+use serde::{Serialize, Serializer};
 
 use super::child::RelayChild;
 use super::judge::{judge, megabytes};
@@ -31,24 +32,32 @@ pub struct Load {
     pub bots: usize,
     /// The rooms' tick, in milliseconds.
     pub tick_ms: f64,
+    /// The policy of the rooms.
+    #[serde(serialize_with = "named")]
+    pub policy: PolicyKind,
     /// DR vectors per trigger.
     pub budget: f64,
     /// How far a bot's tank may stray before it gets a new DR vector, in units; it drives up to 25 of them in a second.
     pub threshold: f64,
 }
 
+fn named<S: Serializer>(policy: &PolicyKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(policy)
+}
+
 impl Load {
     /// A load with a tick of 50 ms, a threshold of half a unit, and a budget that lets each trigger reach a quarter of the
     /// other players.
     #[must_use]
-    pub fn new(rooms: usize, bots: usize) -> Self {
-        Self { rooms, bots, tick_ms: 50.0, budget: ((bots as f64 - 1.0) / 4.0).max(1.0), threshold: 0.5 }
+    pub fn new(rooms: usize, bots: usize, policy: PolicyKind) -> Self {
+        let budget = ((bots as f64 - 1.0) / 4.0).max(1.0);
+        Self { rooms, bots, tick_ms: 50.0, policy, budget, threshold: 0.5 }
     }
 
     pub(super) fn config(&self) -> String {
-        let Self { rooms, bots, tick_ms, budget, .. } = self;
+        let Self { rooms, bots, tick_ms, policy, budget, .. } = self;
         format!(
-            "rooms_max = {rooms}\n[room]\npolicy = \"deterministic-budget\"\nbudget = {budget:.1}\n\
+            "rooms_max = {rooms}\n[room]\npolicy = \"{policy}\"\nbudget = {budget:.1}\n\
              tick_ms = {tick_ms:.1}\nplayers_max = {bots}\n"
         )
     }
@@ -56,10 +65,10 @@ impl Load {
     /// It, in words.
     #[must_use]
     pub fn words(&self) -> String {
-        let Self { rooms, bots, tick_ms, budget, threshold } = self;
+        let Self { rooms, bots, tick_ms, policy, budget, threshold } = self;
         let rooms = if *rooms == 1 { "one room".to_owned() } else { format!("{rooms} rooms of {bots}") };
         format!(
-            "{} bots in {rooms}, deterministic-budget with {budget} vectors per trigger, tick {tick_ms} ms, \
+            "{} bots in {rooms}, {policy} with {budget} vectors per trigger, tick {tick_ms} ms, \
              threshold {threshold} units",
             self.rooms * self.bots
         )

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use evenkeel_dr::fairness::PolicyKind;
 use serde::Serialize;
 
 use super::child::RelayChild;
@@ -50,20 +51,19 @@ impl Step {
 ///
 /// # Errors
 /// [`SoakError`] if it can't be measured at all.
-pub async fn run(bench: &Bench, each: Duration) -> Result<Vec<Step>, SoakError> {
+pub async fn run(bench: &Bench, each: Duration, policy: PolicyKind) -> Result<Vec<Step>, SoakError> {
     let mut steps: Vec<Step> = Vec::new();
     for bots in SIZES {
         if bench.is_stopped() || steps.last().is_some_and(Step::is_too_much) {
             break;
         }
         bench.tell(&format!("{bots} bots in one room"));
-        steps.push(step(bench, bots, each).await?);
+        steps.push(step(bench, Load::new(1, bots, policy), each).await?);
     }
     Ok(steps)
 }
 
-async fn step(bench: &Bench, bots: usize, each: Duration) -> Result<Step, SoakError> {
-    let load = Load::new(1, bots);
+async fn step(bench: &Bench, load: Load, each: Duration) -> Result<Step, SoakError> {
     let relay = RelayChild::start(bench, &load.config()).await?;
     let squad = Squad::start(&relay, &load, 1).await?;
     squad.settle(Instant::now() + SETTLE).await;
@@ -76,7 +76,7 @@ async fn step(bench: &Bench, bots: usize, each: Duration) -> Result<Step, SoakEr
     let rate = |name: &str| last.metrics.since(&first.metrics, name) / seconds;
     let cpu = first.usage.zip(last.usage).map_or(f64::NAN, |(a, b)| (b.cpu - a.cpu).as_secs_f64());
     Ok(Step {
-        bots,
+        bots: load.bots,
         on_time_1ms: last.metrics.on_time(&first.metrics, 1),
         on_time_2ms: last.metrics.on_time(&first.metrics, 2),
         on_time_5ms: last.metrics.on_time(&first.metrics, 5),

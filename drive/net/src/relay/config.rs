@@ -142,7 +142,7 @@ impl Default for RoomConfig {
     fn default() -> Self {
         let limits = Limits::default();
         Self {
-            policy: "deterministic-budget".to_owned(),
+            policy: PolicyKind::default().to_string(),
             budget: 1.0,
             tick_ms: 20.0,
             players_max: 256,

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use evenkeel_dr::fairness::PolicyKind;
 use evenkeel_dr::limits::PLAYERS_MAX;
 use evenkeel_net::Target;
 use serde::Serialize;
@@ -38,9 +39,7 @@ const STANDARD_ERRORS: f64 = 3.0;
 const WARM_UP_SHARE: f64 = 0.2;
 const ROOM: &str = "arena";
 /// The limits of speed and position are far above what the honest players need.
-const CONFIG: &str = "\
-[room]
-policy = \"deterministic-budget\"
+const LIMITS: &str = "\
 budget = 64.0
 tick_ms = 20.0
 players_max = 64
@@ -51,6 +50,8 @@ speed_max = 1000.0
 /// How hard the attack is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Plan {
+    /// Who decides in the room.
+    pub policy: PolicyKind,
     /// How many datagrams and messages in all.
     pub messages: u64,
     /// In how much time.
@@ -58,6 +59,13 @@ pub struct Plan {
     /// How long the honest players play before, in the company of members that do no harm: among others, vectors wait for
     /// their tick, which is no attack's doing.
     pub control: Duration,
+}
+
+impl Plan {
+    /// The settings of the relay.
+    fn config(&self) -> String {
+        format!("[room]\npolicy = \"{}\"\n{LIMITS}", self.policy)
+    }
 }
 
 macro_rules! kinds {
@@ -180,7 +188,7 @@ impl Attack {
 /// [`SoakError`] if it can't be measured at all.
 pub async fn run(bench: &Bench, plan: Plan) -> Result<Outcome, SoakError> {
     bench.tell("the honest players in good company");
-    let relay = RelayChild::start(bench, CONFIG).await?;
+    let relay = RelayChild::start(bench, &plan.config()).await?;
     let honest = Honest::start(&relay).await?;
     let harmless = Attack::new(&relay, plan, true);
     let mut company = members::company(&harmless);
@@ -189,7 +197,7 @@ pub async fn run(bench: &Bench, plan: Plan) -> Result<Outcome, SoakError> {
     company.shutdown().await;
     honest.stop().await;
     drop(relay);
-    let mut relay = RelayChild::start(bench, CONFIG).await?;
+    let mut relay = RelayChild::start(bench, &plan.config()).await?;
     let honest = Honest::start(&relay).await?;
     let attack = Attack::new(&relay, plan, false);
     let (began, own) = (Instant::now(), usage(std::process::id()));
@@ -211,9 +219,10 @@ pub async fn run(bench: &Bench, plan: Plan) -> Result<Outcome, SoakError> {
     let own = format!("{:.1} % of a core", 100.0 * own);
     verdict.figures.push(("what attackers and honest players used themselves".to_owned(), own));
     verdict.title = format!(
-        "{} datagrams and messages of attackers in {:.0} s, beside two honest players; policy deterministic-budget, tick 20 ms",
+        "{} datagrams and messages of attackers in {:.0} s, beside two honest players; policy {}, tick 20 ms",
         attack.total(),
-        samples.last().map_or(0.0, |sample| sample.at.as_secs_f64())
+        samples.last().map_or(0.0, |sample| sample.at.as_secs_f64()),
+        plan.policy
     );
     verdict.stopped_early = bench.is_stopped();
     Ok(Outcome { verdict, attacks })

@@ -60,7 +60,7 @@ pub enum PolicyKind {
 
 impl Default for PolicyKind {
     fn default() -> Self {
-        Self::DeterministicBudget { weights: Weights::PA }
+        Self::Even(EvenSettings::default())
     }
 }
 
