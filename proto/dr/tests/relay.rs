@@ -146,6 +146,37 @@ fn a_player_whose_program_started_anew_is_seen_again_at_once() {
     assert!((seen.x - room.now.as_nanos() as f64 / 1e9).abs() < 0.5, "{seen:?} at {:?}", room.now);
 }
 
+/// The mean distance between where an owner's entity is and where two others see it, over two minutes in which a fourth
+/// player's entity stands still or jumps about.
+fn error_beside(jumps: bool) -> f64 {
+    let mut room = Room::new(4);
+    (1..=4).for_each(|peer| room.join(peer));
+    let (mut sum, mut position) = (0.0, Vec3::ZERO);
+    for step in 0..1_200i32 {
+        room.now += Span::from_millis(100);
+        let velocity = if step / 15 % 2 == 0 { Vec3::xy(5.0, 3.0) } else { Vec3::xy(5.0, -3.0) };
+        position = position + velocity * 0.1;
+        let state = MotionState { position, velocity, ..MotionState::default() };
+        room.peers[0].observe(room.now, EntityId(7), state);
+        let far = if jumps { f64::from(step % 7) * 1_000.0 } else { 0.0 };
+        let state = MotionState { position: Vec3::xy(far, 0.0), ..MotionState::default() };
+        room.peers[3].observe(room.now, EntityId(9), state);
+        room.relay.handle_timeout(room.now);
+        room.settle();
+        sum += [2, 3]
+            .map(|peer| room.sees(peer, 7).map_or(0.0, |seen| seen.distance(position)))
+            .iter()
+            .sum::<f64>();
+    }
+    sum / 2_400.0
+}
+
+#[test]
+fn an_owner_that_jumps_about_does_not_spend_what_the_others_triggers_pay_for() {
+    let (calm, wild) = (error_beside(false), error_beside(true));
+    assert!(calm > 0.0 && wild <= 1.05 * calm, "{wild} instead of {calm}");
+}
+
 #[test]
 fn nobody_moves_ends_or_takes_over_somebody_elses_entity() {
     let mut room = Room::new(3);

@@ -115,6 +115,12 @@ impl<'a> Exported<'a> {
         self.entity
     }
 
+    /// Whose it is; `None`: the sender's own.
+    #[must_use]
+    pub const fn owner(&self) -> Option<PeerId> {
+        self.track.owner
+    }
+
     /// Its newest vector and the number of that.
     #[must_use]
     pub fn newest(&self) -> (DrSeq, &'a DrVector) {

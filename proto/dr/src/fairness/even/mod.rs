@@ -20,7 +20,7 @@ mod shadow;
 
 use std::collections::BTreeMap;
 
-use evenkeel_core::{SessionTime, Span};
+use evenkeel_core::{PeerId, SessionTime, Span};
 
 use self::control::Control;
 use self::path::{Bend, Path};
@@ -50,6 +50,9 @@ const PRICE_GUESS: f64 = 0.3;
 const LEAD_MAX: f64 = 8.0;
 /// What saves less than this part of the threshold for a second is not worth a message at any price.
 const WORTH_MIN: f64 = 0.01;
+
+/// What an owner without entities has saved up is forgotten after so long.
+const FORGOTTEN: Span = Span::from_secs(30);
 
 /// What users set, besides the budget.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -121,41 +124,33 @@ struct Candidate {
     worst: bool,
 }
 
-/// The policy `even`.
-#[derive(Clone, Debug)]
-pub struct Even {
-    settings: EvenSettings,
-    bucket: Bucket,
-    price: Price,
-    control: Control,
+/// What all decisions use.
+#[derive(Clone, Debug, Default)]
+struct Desk {
     notes: PairStates<Note>,
-    entities: BTreeMap<EntityId, Tracked>,
-    /// The delay of the farthest receiver.
-    farthest: Span,
-    review_at: Option<SessionTime>,
     /// Filled anew for each entity.
     path: Path,
     candidates: Vec<Candidate>,
 }
 
-impl Even {
-    /// The policy with these settings.
-    #[must_use]
-    pub fn new(settings: EvenSettings) -> Self {
-        Self {
-            settings,
-            bucket: Bucket::default(),
-            price: Price::default(),
-            control: Control::default(),
-            notes: PairStates::default(),
-            entities: BTreeMap::new(),
-            farthest: Span::ZERO,
-            review_at: None,
-            path: Path::default(),
-            candidates: Vec::new(),
-        }
-    }
+/// What the entities of one owner share: their triggers pay for them and for nobody else's.
+///
+/// A relay decides for many owners. One that drives wildly, or lies, cannot spend what the others have saved up, nor move
+/// what they take for fair. Where everybody's error is alike for each owner, so it is in sum.
+#[derive(Clone, Debug, Default)]
+struct Share {
+    bucket: Bucket,
+    price: Price,
+    control: Control,
+    entities: BTreeMap<EntityId, Tracked>,
+    /// The delay of the farthest receiver.
+    farthest: Span,
+    /// When everybody's error was last looked at, and the least by which the mean of it is then taken to grow.
+    looked: Option<SessionTime>,
+    rate_min: f64,
+}
 
+impl Share {
     /// An entity made a vector.
     fn on_trigger(&mut self, exported: &Exported<'_>, budget: f64, now: SessionTime) {
         let vector = exported.newest().1;
@@ -170,45 +165,54 @@ impl Even {
         self.bucket.pay_in(budget, self.entities.len());
     }
 
-    /// Looks at everybody's error.
-    fn look(&mut self, review: &Review<'_>) {
-        let now = review.now();
-        let mut rate_min = 0.0;
-        self.farthest = Span::ZERO;
-        for exported in review.all_entities() {
-            rate_min += WORTH_MIN * scale(&exported);
-            let tracked = self.entities.entry(exported.entity()).or_default();
-            for pair in exported.pairs() {
-                let (peer, delay) = (pair.receiver(), pair.delay());
-                let note = self.notes.of(&pair);
-                if self.control.standing(note.place, peer).is_none() {
-                    note.place = self.control.place(peer, now);
-                }
-                let error = pair.accumulated();
-                let ahead = pair.accumulated_at(now + delay, Flight::Estimated) - error;
-                let grown = error - note.error.replace(error).unwrap_or(error);
-                self.control.grow(note.place, grown, ahead, tracked.shadow.grown(delay), now);
-                self.farthest = self.farthest.max(delay);
-            }
-            tracked.shadow.take();
-            tracked.alive = now;
+    /// Looks at the errors of an entity's receivers; all entities that are alive are looked at in turn.
+    fn look(&mut self, exported: &Exported<'_>, notes: &mut PairStates<Note>, now: SessionTime) {
+        if self.looked.replace(now) != Some(now) {
+            (self.farthest, self.rate_min) = (Span::ZERO, 0.0);
         }
+        self.rate_min += WORTH_MIN * scale(exported);
+        let tracked = self.entities.entry(exported.entity()).or_default();
+        for pair in exported.pairs() {
+            let (peer, delay) = (pair.receiver(), pair.delay());
+            let note = notes.of(&pair);
+            if self.control.standing(note.place, peer).is_none() {
+                note.place = self.control.place(peer, now);
+            }
+            let error = pair.accumulated();
+            let ahead = pair.accumulated_at(now + delay, Flight::Estimated) - error;
+            let grown = error - note.error.replace(error).unwrap_or(error);
+            self.control.grow(note.place, grown, ahead, tracked.shadow.grown(delay), now);
+            self.farthest = self.farthest.max(delay);
+        }
+        tracked.shadow.take();
+        tracked.alive = now;
+    }
+
+    /// All entities have been looked at.
+    fn conclude(&mut self, settings: &EvenSettings, now: SessionTime) {
         self.entities.retain(|_, tracked| tracked.alive == now);
-        self.control.step(now, &self.settings, rate_min);
+        self.control.step(now, settings, self.rate_min);
     }
 
     /// Sends the newest vector of an entity to whom it is worth its price. True if one of the worst off was refused it.
-    fn decide(&mut self, exported: &Exported<'_>, now: SessionTime, plan: &mut SendPlan) -> bool {
+    fn decide(
+        &mut self,
+        exported: &Exported<'_>,
+        desk: &mut Desk,
+        now: SessionTime,
+        plan: &mut SendPlan,
+    ) -> bool {
         let (newest, vector) = exported.newest();
         let least = WORTH_MIN * scale(exported);
+        let Desk { notes, path, candidates } = desk;
         let mut life = None;
-        self.candidates.clear();
+        candidates.clear();
         for pair in exported.pairs() {
             let Some((seq, shown)) = pair.prospect() else { continue };
             if seq >= newest {
                 continue;
             }
-            let place = self.notes.of(&pair).place;
+            let place = notes.of(&pair).place;
             let Some(standing) = self.control.standing(place, pair.receiver()) else { continue };
             // Of whom nothing is heard, it is not known either that it is ahead: it must be sent something to tell.
             let unheard = pair.last_sent().is_some_and(|sent| sent.seq > seq);
@@ -217,19 +221,16 @@ impl Even {
             if !unheard && standing.above < self.control.above_max - LEAD_MAX {
                 continue;
             }
-            let life = *life.get_or_insert_with(|| self.foresee(exported, now));
-            let index = self.gain(&pair, shown, vector, now) * life;
+            let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
+            let index = gain(path, &pair, shown, vector, now) * life;
             if index > least {
-                self.candidates.push(Candidate {
-                    worth: index * boost,
-                    slot: pair.slot(),
-                    worst: boost > 0.99,
-                });
+                let worst = boost > 0.99;
+                candidates.push(Candidate { worth: index * boost, slot: pair.slot(), worst });
             }
         }
-        self.candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.slot.cmp(&b.slot)));
+        candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.slot.cmp(&b.slot)));
         let mut refused = false;
-        for candidate in &self.candidates {
+        for candidate in candidates {
             if self.bucket.has_one() && candidate.worth > self.price.with(&self.bucket) {
                 self.bucket.take_one();
                 plan.dispatch(candidate.slot, newest, now);
@@ -247,27 +248,69 @@ impl Even {
     }
 
     /// Follows the entity into its future. Gives the seconds for which its newest vector will hold.
-    fn foresee(&mut self, exported: &Exported<'_>, now: SessionTime) -> f64 {
+    fn foresee(&self, exported: &Exported<'_>, path: &mut Path, now: SessionTime) -> f64 {
         let until = now + self.farthest + window(self.farthest);
         let tracked = self.entities.get(&exported.entity());
         let (triggered, bend) =
             tracked.map_or((now, 0.0), |tracked| (tracked.triggered, tracked.bend.change()));
         let seen = exported.observed().unwrap_or_else(|| presumed(exported, triggered, now));
-        self.path.follow(&seen, bend, until);
-        let leaves = self.path.leaves(exported.newest().1, exported.threshold().distance, now, LIFE_MAX);
+        path.follow(&seen, bend, until);
+        let leaves = path.leaves(exported.newest().1, exported.threshold().distance, now, LIFE_MAX);
         leaves.max(LIFE_MIN)
     }
+}
 
-    /// By how much the receiver will be nearer to the entity with the newest vector than with what it shows otherwise: the
-    /// mean over a short time from its arrival on, by Simpson's rule.
-    fn gain(&self, pair: &Pair<'_>, shown: &DrVector, newest: &DrVector, now: SessionTime) -> f64 {
-        let (arrival, window) = (now + pair.delay(), window(pair.delay()));
-        let nearer = |at: SessionTime| {
-            let there = self.path.at(at);
-            shown.project(at).distance(there) - newest.project(at).distance(there)
-        };
-        (nearer(arrival) + 4.0 * nearer(arrival + window.part(2)) + nearer(arrival + window)) * (1.0 / 6.0)
+/// The policy `even`.
+#[derive(Clone, Debug)]
+pub struct Even {
+    settings: EvenSettings,
+    shares: BTreeMap<Option<PeerId>, Share>,
+    desk: Desk,
+    review_at: Option<SessionTime>,
+}
+
+impl Even {
+    /// The policy with these settings.
+    #[must_use]
+    pub fn new(settings: EvenSettings) -> Self {
+        Self { settings, shares: BTreeMap::new(), desk: Desk::default(), review_at: None }
     }
+
+    /// Looks at everybody's error, if it is time: with the entities of one owner, or of all.
+    fn look(&mut self, review: &Review<'_>, of: Option<Option<PeerId>>) {
+        let now = review.now();
+        let Self { settings, shares, desk, .. } = self;
+        if of.is_some_and(|owner| shares.get(&owner).is_none_or(|share| !share.control.is_due(now))) {
+            return;
+        }
+        let is_asked = |owner| of.is_none_or(|one| one == owner);
+        for exported in review.all_entities().filter(|exported| is_asked(exported.owner())) {
+            let share = shares.entry(exported.owner()).or_default();
+            if share.control.is_due(now) {
+                share.look(&exported, &mut desk.notes, now);
+            }
+        }
+        match of {
+            Some(owner) => shares.get_mut(&owner).into_iter().for_each(|share| share.conclude(settings, now)),
+            None => shares.retain(|_, share| {
+                if share.looked == Some(now) {
+                    share.conclude(settings, now);
+                }
+                share.looked.is_none_or(|at| now - at < FORGOTTEN)
+            }),
+        }
+    }
+}
+
+/// By how much the receiver will be nearer to the entity with the newest vector than with what it shows otherwise: the mean
+/// over a short time from its arrival on, by Simpson's rule.
+fn gain(path: &Path, pair: &Pair<'_>, shown: &DrVector, newest: &DrVector, now: SessionTime) -> f64 {
+    let (arrival, window) = (now + pair.delay(), window(pair.delay()));
+    let nearer = |at: SessionTime| {
+        let there = path.at(at);
+        shown.project(at).distance(there) - newest.project(at).distance(there)
+    };
+    (nearer(arrival) + 4.0 * nearer(arrival + window.part(2)) + nearer(arrival + window)) * (1.0 / 6.0)
 }
 
 /// Over how much time the gain at a receiver so far away is averaged.
@@ -305,26 +348,27 @@ impl FairnessPolicy for Even {
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
         let now = review.now();
         let is_trigger = matches!(review.occasion(), Occasion::Trigger(_));
-        let mut is_watched = true;
+        let (mut is_watched, mut one) = (true, None);
         for exported in review.entities() {
+            let share = self.shares.entry(exported.owner()).or_default();
+            one = Some(exported.owner());
             if is_trigger {
-                self.on_trigger(&exported, review.budget(), now);
+                share.on_trigger(&exported, review.budget(), now);
             }
-            match (exported.observed(), self.entities.get_mut(&exported.entity())) {
+            match (exported.observed(), share.entities.get_mut(&exported.entity())) {
                 (None, _) => is_watched = false,
                 (Some(seen), Some(tracked)) => tracked.bend.observe(seen.at, seen.state.turn_rate),
                 (Some(_), None) => {}
             }
         }
-        if self.control.is_due(now) {
-            self.look(review);
-        }
+        self.look(review, one.filter(|_| review.occasion() != Occasion::Asked));
         for exported in review.entities() {
+            let Some(share) = self.shares.get_mut(&exported.owner()) else { continue };
             if is_trigger {
-                let refused = self.decide(&exported, now, plan);
-                self.price.adapt(&self.bucket, refused, self.entities.len());
-            } else if self.bucket.has_one() && self.is_foreseeable(&exported, now) {
-                self.decide(&exported, now, plan);
+                let refused = share.decide(&exported, &mut self.desk, now, plan);
+                share.price.adapt(&share.bucket, refused, share.entities.len());
+            } else if share.bucket.has_one() && share.is_foreseeable(&exported, now) {
+                share.decide(&exported, &mut self.desk, now, plan);
             }
         }
         // Triggers must not put off the next look at the others.
