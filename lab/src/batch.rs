@@ -160,7 +160,7 @@ pub fn clairvoyant(scenario: &Scenario, progress: &Progress) -> Result<Vec<Clair
     parallel::map(&scenario.seeds, progress, |seed| {
         let paths = exported(scenario, *seed);
         let triggers: usize = paths.iter().map(|path| path.vectors.len() - 1).sum();
-        let sends = scenario.budget.per_trigger() * triggers as f64;
+        let sends = scenario.budget.per_trigger(delays.len()) * triggers as f64;
         let Bounds { least_mean, equal, .. } = bounds(&paths, &delays, sends, until);
         Some(Clairvoyant { sends, least_mean_aee: least_mean, equal_aee: equal })
     })

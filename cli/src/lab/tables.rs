@@ -56,7 +56,7 @@ fn heading(file: &Path, scenario: &Scenario) -> String {
         counted(scenario.receivers.len(), "receiver"),
         scenario.duration.as_secs_f64(),
         counted(scenario.seeds.len(), "seed"),
-        scenario.budget.per_trigger()
+        scenario.budget
     )
 }
 

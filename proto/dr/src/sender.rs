@@ -253,7 +253,13 @@ impl Sender {
         self.reviews += 1;
         let mut plan = core::mem::take(&mut self.plan);
         let seed = self.seed.child(self.reviews);
-        let review = Review::new(&self.ledger, now, occasion, self.budget.per_trigger(), seed);
+        let triggered = match occasion {
+            Occasion::Trigger(entity) | Occasion::Observed(entity) => self.ledger.present(entity),
+            Occasion::Asked => None,
+        };
+        let receivers = triggered.map_or(self.books.len(), |(_, track)| track.slots.len());
+        let budget = self.budget.per_trigger(receivers);
+        let review = Review::new(&self.ledger, now, occasion, budget, seed);
         self.policy.plan(&review, &mut plan);
         if let Occasion::Trigger(entity) = occasion {
             self.ledger.flush_held(entity);

@@ -227,7 +227,12 @@ proptest! {
     #[test]
     fn commands_come_back(entity: u32, state in state(), budget in 0.0..100.0f64, which in 0..4) {
         let entity = EntityId(entity);
-        let budget = Budget::new(budget).expect("it is positive");
+        let budget = match entity.0 % 2 {
+            0 => Budget::new(budget),
+            _ => Budget::of_receivers(budget / 100.0),
+        };
+        let budget = budget.expect("it is positive");
+        prop_assert_eq!(budget.to_string().parse::<Budget>().map(|read| read.per_trigger(7).round()), Ok(budget.per_trigger(7).round()));
         let policy = PolicyKind::all()[entity.0 as usize % PolicyKind::all().len()];
         let command = match which {
             0 => DrCommand::Observe { entity, state },

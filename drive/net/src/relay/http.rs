@@ -18,6 +18,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+use super::config::budget;
 use super::metrics;
 use super::server::Shared;
 use crate::token::Name;
@@ -115,12 +116,12 @@ async fn room(State(shared): State<Arc<Shared>>, Path(room): Path<String>) -> Re
 #[serde(deny_unknown_fields)]
 struct Switch {
     policy: String,
-    #[serde(default = "one")]
-    budget: f64,
+    #[serde(default = "all", deserialize_with = "budget")]
+    budget: Budget,
 }
 
-const fn one() -> f64 {
-    1.0
+const fn all() -> Budget {
+    Budget::ALL
 }
 
 async fn switch(
@@ -141,9 +142,6 @@ async fn switch(
     let policy: PolicyKind = match policy.parse() {
         Ok(policy) => policy,
         Err(error) => return refuse(StatusCode::BAD_REQUEST, &format!("{error}")),
-    };
-    let Some(budget) = Budget::new(budget) else {
-        return refuse(StatusCode::BAD_REQUEST, "a budget is a number of DR vectors per trigger");
     };
     let Ok(name) = Name::new(&room) else { return no_such_room(&room) };
     match shared.switch(&name, policy, budget) {

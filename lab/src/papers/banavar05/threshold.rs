@@ -44,7 +44,8 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     let row = |hundredths: &u16| {
         let (pa, deterministic) =
             (at(*hundredths, Contender::PROBABILISTIC_PA), at(*hundredths, Contender::DETERMINISTIC_PA));
-        let budget = cells.scenario(Setting::Threshold(*hundredths)).budget.per_trigger();
+        let scenario = cells.scenario(Setting::Threshold(*hundredths));
+        let budget = scenario.budget.per_trigger(scenario.receivers.len());
         let mut row = vec![format!("{:.2}", f64::from(*hundredths) / 100.0), format!("{budget:.2}")];
         for one in [pa, deterministic] {
             row.extend([one.spread(), one.mean(), one.sent()].map(|figure| format!("{figure:.0}")));
