@@ -85,6 +85,11 @@ impl Room {
         self.places.iter().filter_map(|(peer, place)| Some((*peer, &place.name, place.present.as_ref()?)))
     }
 
+    /// A player who is here, by name.
+    pub(super) fn player(&self, name: &str) -> Option<PeerId> {
+        self.present().find(|(_, present, _)| present.as_str() == name).map(|(peer, ..)| peer)
+    }
+
     /// Players in joining order, as the ledger is to be asked about them.
     pub(super) fn roll(&self) -> Vec<(PeerId, PlayerReport)> {
         let mut present: Vec<_> = self.present().collect();

@@ -68,9 +68,12 @@ pub mod netgames05;
 pub mod probabilistic_budget;
 mod review;
 pub mod scheduling;
+mod weight;
 
 pub use kind::{OwnPolicy, PolicyKind, UnknownPolicy};
 pub use review::{Exported, HOLD_MAX, Occasion, Pair, PairStates, Review, SendPlan};
+pub use weight::PairWeight;
+pub(crate) use weight::PairWeights;
 
 use evenkeel_core::SessionTime;
 

@@ -2,6 +2,7 @@
 
 use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
+use super::PairWeights;
 use crate::ledger::{Account, Cursor, Dispatch, ErrorLedger, Flight, Kinematics, Outlook, Settlement, Track};
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId};
@@ -24,6 +25,7 @@ pub enum Occasion {
 #[derive(Clone, Copy, Debug)]
 pub struct Review<'a> {
     ledger: &'a ErrorLedger,
+    weights: &'a PairWeights,
     now: SessionTime,
     occasion: Occasion,
     budget: f64,
@@ -33,12 +35,13 @@ pub struct Review<'a> {
 impl<'a> Review<'a> {
     pub(crate) const fn new(
         ledger: &'a ErrorLedger,
+        weights: &'a PairWeights,
         now: SessionTime,
         occasion: Occasion,
         budget: f64,
         seed: Seed,
     ) -> Self {
-        Self { ledger, now, occasion, budget, seed }
+        Self { ledger, weights, now, occasion, budget, seed }
     }
 
     /// The session's time.
@@ -84,7 +87,7 @@ impl<'a> Review<'a> {
     }
 
     fn exported(&self, entity: EntityId, track: &'a Track) -> Exported<'a> {
-        Exported { ledger: self.ledger, now: self.now, entity, track }
+        Exported { ledger: self.ledger, weights: self.weights, now: self.now, entity, track }
     }
 
     /// The pairs to decide on: those of the entity that triggered or was looked at, or all.
@@ -103,6 +106,7 @@ impl<'a> Review<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Exported<'a> {
     ledger: &'a ErrorLedger,
+    weights: &'a PairWeights,
     now: SessionTime,
     entity: EntityId,
     track: &'a Track,
@@ -153,10 +157,10 @@ impl<'a> Exported<'a> {
 
     /// Its receivers.
     pub fn pairs(&self) -> impl Iterator<Item = Pair<'a>> + use<'a> {
-        let Self { ledger, now, track, .. } = *self;
+        let Self { ledger, weights, now, track, .. } = *self;
         track.slots.iter().map(move |&slot| {
             let account = ledger.account(slot);
-            Pair { slot, account, track, outlook: ledger.outlook(account.receiver, now) }
+            Pair { slot, account, track, weights, outlook: ledger.outlook(account.receiver, now) }
         })
     }
 }
@@ -167,6 +171,7 @@ pub struct Pair<'a> {
     slot: usize,
     account: &'a Account,
     track: &'a Track,
+    weights: &'a PairWeights,
     outlook: Outlook,
 }
 
@@ -244,6 +249,12 @@ impl Pair<'_> {
     #[must_use]
     pub const fn delay(&self) -> Span {
         self.outlook.delay
+    }
+
+    /// How much its error counts, as the game says; 1 if it does not.
+    #[must_use]
+    pub fn weight(&self) -> f64 {
+        self.weights.of(self.entity(), self.receiver())
     }
 
     /// Whether an arrival has been reported, so that there is an error to speak of.

@@ -181,7 +181,8 @@ impl Share {
             let error = pair.accumulated();
             let ahead = pair.accumulated_at(now + delay, Flight::Estimated) - error;
             let grown = error - note.error.replace(error).unwrap_or(error);
-            self.control.grow(note.place, grown, ahead, tracked.shadow.grown(delay), now);
+            let (weight, without) = (pair.weight(), tracked.shadow.grown(delay));
+            self.control.grow(note.place, weight * grown, weight * ahead, weight * without, now);
             self.farthest = self.farthest.max(delay);
         }
         tracked.shadow.take();
@@ -222,7 +223,7 @@ impl Share {
                 continue;
             }
             let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
-            let index = gain(path, &pair, shown, vector, now) * life;
+            let index = gain(path, &pair, shown, vector, now) * life * pair.weight();
             if index > least {
                 let worst = boost > 0.99;
                 candidates.push(Candidate { worth: index * boost, slot: pair.slot(), worst });
