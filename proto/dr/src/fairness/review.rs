@@ -81,6 +81,12 @@ impl<'a> Review<'a> {
         present.into_iter().map(|(life, track)| self.exported(life.entity, track)).chain(all)
     }
 
+    /// An entity, if it is alive.
+    #[must_use]
+    pub fn entity(&self, entity: EntityId) -> Option<Exported<'a>> {
+        self.ledger.present(entity).map(|(life, track)| self.exported(life.entity, track))
+    }
+
     /// Every entity that is alive, whichever it is about.
     pub fn all_entities(&self) -> impl Iterator<Item = Exported<'a>> + '_ {
         self.ledger.lives().map(|(life, track)| self.exported(life.entity, track))
