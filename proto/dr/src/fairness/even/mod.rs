@@ -297,7 +297,7 @@ impl Even {
         }
         if exported.observed().is_none() && !share.has_turns {
             share.has_turns = true;
-            turns.insert((now + TICK, exported.owner()));
+            turns.insert((now + first_turn(exported.owner()), exported.owner()));
         }
     }
 
@@ -334,6 +334,14 @@ impl Even {
         let missed = (now - at).as_nanos() / TICK.as_nanos();
         turns.insert((at + TICK.times(missed + 1), owner));
     }
+}
+
+/// After how much time an owner has its first turn. Owners that begin together, as those do whose games tick together, must
+/// not go on together: consecutive numbers are spread over the time between two turns.
+fn first_turn(owner: Option<PeerId>) -> Span {
+    const GOLDEN: u32 = 0x9e37_79b9;
+    let spread = owner.map_or(0, |owner| owner.0.wrapping_mul(GOLDEN));
+    Span::from_nanos((TICK.as_nanos() * (i64::from(spread >> 16) + 1)) >> 16)
 }
 
 /// By how much the receiver will be nearer to the entity with the newest vector than with what it shows otherwise: the mean
