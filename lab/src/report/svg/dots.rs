@@ -9,23 +9,34 @@ use crate::figure::Bars;
 /// The height of a row.
 pub(super) const ROW: f64 = 24.0;
 const RADIUS: f64 = 5.0;
-/// If some are so many times as large as the mark, the axis is logarithmic, or the others would lie on each other.
+/// If some are so many times as large as others, or as the mark, the axis is logarithmic, or the others would lie on each
+/// other.
 const WIDE: f64 = 8.0;
+const WIDE_WITHOUT_MARK: f64 = 100.0;
+
+/// Whether these are drawn on a logarithmic axis.
+pub(super) fn is_logarithmic(groups: &[Bars], mark: Option<f64>) -> bool {
+    let (low, high) = values(groups, mark)
+        .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
+    low > 0.0 && mark.map_or(high > WIDE_WITHOUT_MARK * low, |mark| high > WIDE * mark)
+}
+
+fn values(groups: &[Bars], mark: Option<f64>) -> impl Iterator<Item = f64> {
+    groups.iter().flat_map(|group| &group.heights).copied().chain(mark).filter(|value| value.is_finite())
+}
 
 pub(super) fn draw(
     svg: &mut String,
     rows: &[String],
     groups: &[Bars],
-    (names, mark): (&[&str], f64),
+    (names, mark): (&[&str], Option<f64>),
     frame: Frame,
 ) {
     let Frame { x, x0, x1, y0, y1 } = frame;
-    let values = || groups.iter().flat_map(|group| group.heights.iter().copied()).chain([mark]);
-    let is_wide = values().all(|value| value > 0.0) && values().any(|value| value > WIDE * mark);
-    let across = if is_wide {
-        Axis::of_ratios(values())
+    let across = if is_logarithmic(groups, mark) {
+        Axis::of_ratios(values(groups, mark))
     } else {
-        Axis::over(values().chain([0.0]), (x1 - x0) / 60.0, true)
+        Axis::over(values(groups, mark).chain([0.0]), (x1 - x0) / 60.0, true)
     };
     let across = across.between(x0, x1);
     for (at, label) in across.ticks() {
@@ -37,11 +48,12 @@ pub(super) fn draw(
             y0 + 16.0
         );
     }
-    let pixel = across.pixel(mark);
-    let _ = write!(
-        svg,
-        "<line x1=\"{pixel:.1}\" x2=\"{pixel:.1}\" y1=\"{y1:.1}\" y2=\"{y0:.1}\" stroke=\"var(--quiet)\"/>"
-    );
+    if let Some(pixel) = mark.map(|mark| across.pixel(mark)) {
+        let _ = write!(
+            svg,
+            "<line x1=\"{pixel:.1}\" x2=\"{pixel:.1}\" y1=\"{y1:.1}\" y2=\"{y0:.1}\" stroke=\"var(--quiet)\"/>"
+        );
+    }
     for (index, row) in rows.iter().enumerate() {
         let y = y1 + ROW * (index as f64 + 0.5);
         let _ = write!(svg, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 4.0, y + 4.0, escape(row));

@@ -148,9 +148,12 @@ fn draw_plot(svg: &mut String, plot: &Plot, names: &[&str], frame: Frame, named_
         }
         Drawing::Dots { rows, groups, mark } => dots::draw(svg, rows, groups, (names, *mark), frame),
     }
+    let is_logarithmic = matches!(&plot.drawing,
+        Drawing::Dots { groups, mark, .. } if dots::is_logarithmic(groups, *mark));
+    let scale = if is_logarithmic { " (logarithmic)" } else { "" };
     let _ = write!(
         svg,
-        "<text class=\"q\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+        "<text class=\"q\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}{scale}</text>",
         0.5 * (x0 + x1),
         y0 + 36.0,
         escape(&plot.x_label)

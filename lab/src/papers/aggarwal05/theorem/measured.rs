@@ -67,11 +67,27 @@ fn is_sent(samples: &[Sample]) -> bool {
     samples[0].known.iter().zip(&later.known).all(|((_, before), (_, after))| *after == before + 1)
 }
 
-/// The sums of the theorem at the triggers up to which its assumptions are met. A vector that is dropped breaks them for
-/// good: whoever was sent it has used up its R, although the others have not come up to it.
-pub(super) fn expected(run: &RunFigures) -> impl Iterator<Item = Vec<f64>> {
-    let met = by_trigger(run).take_while(|samples| samples.len() == PER_TRIGGER && is_sent(samples));
-    met.map(|samples| samples[EXPECTED].known.iter().map(|(error, _)| *error).collect())
+/// The theorem's sums at a trigger whose vector was sent to everybody in time.
+pub(super) struct Sums {
+    /// Their spread relative to their mean.
+    pub(super) spread: f64,
+    /// Whether an earlier vector was not sent in time, so that the theorem's assumptions are not met any more.
+    pub(super) is_after_miss: bool,
+}
+
+/// The theorem's sums at every trigger whose vector was sent to everybody in time. One that was not breaks the theorem's
+/// assumptions for good: whoever was sent it has used up its R, although the others have not come up to it.
+pub(super) fn sums(run: &RunFigures) -> impl Iterator<Item = Sums> {
+    let whole = by_trigger(run).filter(|samples| samples.len() == PER_TRIGGER);
+    let mut is_after_miss = false;
+    whole.filter_map(move |samples| {
+        if !is_sent(samples) {
+            is_after_miss = true;
+            return None;
+        }
+        let sums: Vec<f64> = samples[EXPECTED].known.iter().map(|(error, _)| *error).collect();
+        Some(Sums { spread: relative_spread(&sums), is_after_miss })
+    })
 }
 
 /// The spread relative to the mean.
