@@ -12,8 +12,10 @@ pub(crate) const NEGLIGIBLE: f64 = 0.10;
 pub(crate) const CLOSE_TO_ZERO: f64 = 0.05;
 /// "A few": more than none, and less than this share.
 pub(crate) const A_FEW: f64 = 0.15;
-/// "Most", "when", "is what raises it", and how much of the triggers a theorem must be about: more than this share.
+/// "Most", "when", "is what raises it": more than this share.
 pub(crate) const MOST: f64 = 0.5;
+/// What a theorem says must be so at this share of the triggers.
+pub(crate) const NEARLY_ALL: f64 = 0.9;
 /// "Grows": the last third is so many times the first, or more.
 pub(crate) const GROWS: f64 = 1.2;
 /// "Continually", "flip-flop": so often in a minute.
@@ -47,11 +49,12 @@ pub fn table() -> Vec<(&'static str, String)> {
         ("negligible", format!("at most {} of what it is beside", percent(NEGLIGIBLE))),
         ("close to zero, none", format!("less than {} of what it is compared with", percent(CLOSE_TO_ZERO))),
         ("equal (theorem 4.1)", format!("the spread is at most {EQUAL:.0e} of the mean: rounding")),
+        ("a theorem holds", format!("at more than {} of the triggers", percent(NEARLY_ALL))),
         ("a few", format!("more than none, less than {}", percent(A_FEW))),
         ("most; when; is what causes it", format!("more than {}", percent(MOST))),
         ("grows", format!("the last third of a run adds at least {GROWS:.1} times what the first adds")),
-        ("continually, flip-flop", format!("{CONTINUALLY:.0} times a minute, looked at every 3 s")),
-        ("quite often", format!("{QUITE_OFTEN:.0} time a second")),
+        ("continually, flip-flop", format!("more than {CONTINUALLY:.0} times a minute, looked at every 3 s")),
+        ("quite often", format!("more than {QUITE_OFTEN:.0} time a second")),
         (
             "zero global error",
             "within the threshold, by which the exported path itself may be off".to_owned(),

@@ -18,8 +18,10 @@ enum Steps {
     Ratios,
 }
 
-/// Over so many powers of ten each has two ticks.
+/// Over more powers of ten than this they are called that, and only so many of them are.
 const POWERS_MAX: f64 = 4.0;
+/// A label takes so many pixels.
+const LABEL: f64 = 44.0;
 
 impl Axis {
     /// An axis over these values, extended to round numbers if `round`, with about `ticks` ticks.
@@ -27,7 +29,9 @@ impl Axis {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
-        let high = if high - low > f64::EPSILON * high.abs() { high } else { low + 1.0 };
+        // All the same: that value is in the middle.
+        let is_range = high - low > f64::EPSILON * high.abs();
+        let (low, high) = if is_range { (low, high) } else { (low - 1.0, high + 1.0) };
         let step = round_step((high - low) / ticks);
         let (low, high) = if round {
             ((low / step).floor() * step, (high / step - 1e-9).ceil() * step)
@@ -59,16 +63,22 @@ impl Axis {
         self.from + part * (self.to - self.from)
     }
 
-    /// Round ratios; over many powers of ten only some of these.
+    /// Round ratios, as many as there is room for.
     fn ratio_ticks(&self) -> Vec<(f64, String)> {
         let inside = |tick: &f64| (self.low * (1.0 - 1e-9)..=self.high * (1.0 + 1e-9)).contains(tick);
         let powers = (self.high / self.low).log10();
-        if powers <= POWERS_MAX {
+        let room = (self.to - self.from).abs() / LABEL;
+        if powers <= POWERS_MAX && 2.0 * powers <= room {
             return ratios().filter(inside).map(|tick| (tick, grouped(tick, decimals(tick)))).collect();
         }
-        let apart = (powers / POWERS_MAX).ceil() as i32;
-        let named = (-12..=12).filter(|power| power % apart == 0).map(|power| (10f64.powi(power), power));
-        named.filter(|(tick, _)| inside(tick)).map(|(tick, power)| (tick, power_of_ten(power))).collect()
+        let apart = (powers / room.min(POWERS_MAX)).ceil().max(1.0) as i32;
+        let label = |power: i32| {
+            let tick = 10f64.powi(power);
+            if powers <= POWERS_MAX { grouped(tick, decimals(tick)) } else { power_of_ten(power) }
+        };
+        let named =
+            (-15..=15).filter(|power| power % apart == 0).map(|power| (10f64.powi(power), label(power)));
+        named.filter(|(tick, _)| inside(tick)).collect()
     }
 
     /// Round values on the axis with their labels.
@@ -98,7 +108,7 @@ fn power_of_ten(power: i32) -> String {
 
 /// The ticks of logarithmic axes.
 fn ratios() -> impl DoubleEndedIterator<Item = f64> {
-    (-12..=12).flat_map(|power| [1.0, 3.0].map(|times| times * 10f64.powi(power)))
+    (-15..=15).flat_map(|power| [1.0, 3.0].map(|times| times * 10f64.powi(power)))
 }
 
 /// 1, 2 or 5 times a power of ten, at least as large as `rough`.
@@ -139,9 +149,10 @@ mod tests {
     #[test]
     fn a_logarithmic_axis_has_few_ticks_however_long_it_is() {
         let short = Axis::of_ratios([0.4, 25.0].into_iter());
-        assert_eq!(labels(&short), ["0.3", "1", "3", "10", "30"]);
-        let long = Axis::of_ratios([2e-8, 50.0].into_iter());
+        assert_eq!(labels(&short.between(0.0, 400.0)), ["0.3", "1", "3", "10", "30"]);
+        assert_eq!(labels(&short.between(0.0, 100.0)), ["1", "10"]);
+        let long = Axis::of_ratios([2e-8, 50.0].into_iter()).between(0.0, 400.0);
         assert_eq!(labels(&long), ["10⁻⁶", "10⁻³", "10⁰"]);
-        assert!((long.pixel(1e-8) - 0.0).abs() < 1e-12 && long.pixel(100.0) > 0.99);
+        assert!(long.pixel(1e-8).abs() < 1e-9 && (long.pixel(100.0) - 400.0).abs() < 1e-9);
     }
 }

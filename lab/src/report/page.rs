@@ -19,7 +19,7 @@ pub struct Provenance {
 }
 
 const STYLE: &str = include_str!("style.css");
-/// The columns of a table that stands beside claims.
+/// The columns of a table that stands beside claims, and the claims; more of them stand in two columns.
 const BESIDE_MAX: usize = 5;
 
 /// A paper with those of its figures that are in the report.
@@ -258,9 +258,10 @@ pub(super) fn chapter(chapter: &Chapter<'_>, provenance: &Provenance) -> String 
 
 fn section(figure: &Figure) -> Markup {
     let stem = figure.file_stem();
-    // Side by side where the table is small enough, else one below the other.
-    let small = figure.table.head.len() <= BESIDE_MAX;
-    let beside = if small && !figure.claims.is_empty() { "beside" } else { "beside alone" };
+    // Side by side where both are small enough, else one below the other.
+    let small = figure.table.head.len() <= BESIDE_MAX && (1..=BESIDE_MAX).contains(&figure.claims.len());
+    let beside = if small { "beside" } else { "beside alone" };
+    let list = if figure.claims.len() > BESIDE_MAX { "claims many" } else { "claims" };
     html! {
         section id=(stem) {
             h2 { (figure.title) }
@@ -271,7 +272,7 @@ fn section(figure: &Figure) -> Markup {
             p.caption { (figure.caption) }
             div class=(beside) {
                 @if !figure.claims.is_empty() {
-                    ul.claims { @for claim in &figure.claims { (item(claim)) } }
+                    ul class=(list) { @for claim in &figure.claims { (item(claim)) } }
                 }
                 div.scroll tabindex="0" { (table(&figure.table)) }
             }

@@ -9,16 +9,16 @@ use crate::figure::Bars;
 /// The height of a row.
 pub(super) const ROW: f64 = 24.0;
 const RADIUS: f64 = 5.0;
-/// If some are so many times as large as others, or as the mark, the axis is logarithmic, or the others would lie on each
+/// If some are so many times as large as the mark, or as others, the axis is logarithmic: the others would lie on each
 /// other.
-const WIDE: f64 = 8.0;
-const WIDE_WITHOUT_MARK: f64 = 100.0;
+const ABOVE_MARK: f64 = 8.0;
+const APART: f64 = 100.0;
 
 /// Whether these are drawn on a logarithmic axis.
 pub(super) fn is_logarithmic(groups: &[Bars], mark: Option<f64>) -> bool {
     let (low, high) = values(groups, mark)
         .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
-    low > 0.0 && mark.map_or(high > WIDE_WITHOUT_MARK * low, |mark| high > WIDE * mark)
+    low > 0.0 && (high > APART * low || mark.is_some_and(|mark| high > ABOVE_MARK * mark))
 }
 
 fn values(groups: &[Bars], mark: Option<f64>) -> impl Iterator<Item = f64> {
