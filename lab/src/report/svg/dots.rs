@@ -9,16 +9,24 @@ use crate::figure::Bars;
 /// The height of a row.
 pub(super) const ROW: f64 = 24.0;
 const RADIUS: f64 = 5.0;
-/// If some are so many times as large as the mark, or as others, the axis is logarithmic: the others would lie on each
-/// other.
+/// If some are so many times as large as the mark, or as most of a group, the axis is logarithmic: the others would lie on
+/// each other.
 const ABOVE_MARK: f64 = 8.0;
-const APART: f64 = 100.0;
+const ABOVE_GROUP: f64 = 20.0;
 
 /// Whether these are drawn on a logarithmic axis.
 pub(super) fn is_logarithmic(groups: &[Bars], mark: Option<f64>) -> bool {
     let (low, high) = values(groups, mark)
         .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
-    low > 0.0 && (high > APART * low || mark.is_some_and(|mark| high > ABOVE_MARK * mark))
+    let is_small = |group: &Bars| median(values(core::slice::from_ref(group), None)) < high / ABOVE_GROUP;
+    let is_large = mark.is_some_and(|mark| high > ABOVE_MARK * mark);
+    low > 0.0 && (is_large || groups.iter().any(is_small))
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::INFINITY)
 }
 
 fn values(groups: &[Bars], mark: Option<f64>) -> impl Iterator<Item = f64> {
@@ -90,5 +98,23 @@ pub(super) fn draw_mark(svg: &mut String, index: usize, x: f64, y: f64) -> core:
             "<path d=\"M{x:.1} {:.1}l{r} {r}l-{r} {r}l-{r} -{r}z\" fill=\"var(--c{index})\"/>",
             y - r
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(heights: &[f64]) -> Bars {
+        Bars { name: "a policy".to_owned(), heights: heights.to_vec() }
+    }
+
+    #[test]
+    fn an_axis_is_logarithmic_only_if_marks_would_lie_on_each_other() {
+        let near = group(&[0.8, 0.9, 1.1]);
+        assert!(!is_logarithmic(core::slice::from_ref(&near), Some(1.0)));
+        assert!(!is_logarithmic(&[near.clone(), group(&[0.002, 0.9, 1.0])], Some(1.0)), "one is apart");
+        assert!(is_logarithmic(&[near.clone(), group(&[1.0, 2.0, 9.0])], Some(1.0)), "some are far above");
+        assert!(is_logarithmic(&[near, group(&[0.002, 0.01, f64::NAN])], Some(1.0)), "a group is small");
     }
 }

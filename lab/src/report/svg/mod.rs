@@ -35,6 +35,9 @@ const LETTER: f64 = 6.6;
 /// Right of a frame that has nothing there.
 const MARGIN: f64 = 16.0;
 
+/// Bold letters are so many times as wide.
+const BOLD: f64 = 1.2;
+
 /// About the width of a text.
 fn width_of(text: &str) -> f64 {
     LETTER * text.chars().count() as f64
@@ -145,7 +148,7 @@ fn draw_plot(svg: &mut String, plot: &Plot, names: &[&str], frame: Frame, named_
         let _ = write!(
             svg,
             "<text class=\"t\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            x0.min(x1 + MARGIN - width_of(&plot.title)).max(x + 4.0),
+            x0.min(x1 + MARGIN - BOLD * width_of(&plot.title)).max(x + 4.0),
             y1 - 12.0,
             escape(&plot.title)
         );
