@@ -141,7 +141,8 @@ pub fn check_bounded(scenario: &Scenario) -> Result<(), Unbounded> {
     if scenario.clock != ScenarioClock::Synchronized {
         return unbounded("bounds are for synchronized clocks");
     }
-    let (receivers, budget) = (scenario.receivers.len(), scenario.budget.per_trigger());
+    let receivers = scenario.receivers.len();
+    let budget = scenario.budget.per_trigger(receivers);
     let least = receivers as f64 / SHOWN_MAX as f64;
     if budget < least {
         return Err(Unbounded(Cow::Owned(format!(
