@@ -74,8 +74,7 @@ fn figures_and_verdicts_are_the_recorded_ones() {
     for claim in claims {
         assert!(claim.is_as_expected(), "{claim:#?}");
     }
-    let provenance =
-        Provenance { command: "lab run".to_owned(), commit: "none".to_owned(), seeds: "1 to 3".to_owned() };
+    let provenance = Provenance { command: "lab run".to_owned(), commit: "none".to_owned(), runs: 3 };
     for (name, bytes) in files(&results, &provenance) {
         let text = String::from_utf8(bytes).expect("it is text");
         assert!(!text.contains("NaN") && !text.contains("inf,"), "{name} has a number that is none");
