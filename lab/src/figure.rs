@@ -89,6 +89,8 @@ pub enum Drawing {
         clouds: Vec<Cloud>,
         /// Lines across.
         levels: Vec<Level>,
+        /// What is farther to the right stands at the edge, with its number.
+        x_max: f64,
     },
 }
 
@@ -157,7 +159,7 @@ impl Plot {
                     })
                 })
                 .collect(),
-            Drawing::Points { clouds, levels } => {
+            Drawing::Points { clouds, levels, .. } => {
                 let points = clouds.iter().flat_map(|cloud| {
                     cloud.points.iter().map(move |point| {
                         let name = format!("{}: {}", cloud.name, point.name);

@@ -57,8 +57,8 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
         ),
         caption: format!(
             "Players evenly between 10 and 400 ms, gamma jitter of a tenth; random motion, threshold 0.09, heartbeat 1 s, 300 s; budget a third \
-             of the players per trigger; {}. The farthest's floor: its error if it is sent every vector at once; equal error can't be \
-             lower.",
+             of the players per trigger; {}. The farthest's floor: its error if it is sent every \
+             vector at once; who does not know the future can hardly give everybody less.",
             seeds(setup)
         ),
         plots: vec![

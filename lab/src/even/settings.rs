@@ -13,6 +13,7 @@ use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
 use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio};
 use crate::papers::setting::Setting;
+use crate::papers::view::Claims;
 use crate::scenario::{Motion, Scenario};
 
 const PAPERS: [Case; 3] = [Case::Papers(9), Case::Papers(30), Case::Papers(100)];
@@ -48,10 +49,11 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
         caption: format!(
             "Delays ±100 ms uniform at 800/500/200 ms and for the tanks, gamma jitter of a tenth at 120/40/15 ms; budget 1 DR vector per trigger, heartbeat 1 s, \
              300 s; random motion, or four recorded tanks, whose motion is the same for all seeds; {}. {BOUNDS_WORDS} Base, as many as even: with so \
-             coarse a threshold that it sends as many vectors.",
+             coarse a threshold that it sends as many vectors, and without a heartbeat where that alone would send more; it can only be compared by \
+             the error against the real path.",
             seeds(setup)
         ),
-        plots: vec![spreads(cells), means(cells)],
+        plots: plots(cells),
         columns: 2,
         table: table(cells),
         claims: claims(cells),
@@ -84,21 +86,29 @@ fn marks(cells: &Cells, contender: Contender, ratio: fn(&Measured<'_>, &Measured
     Bars { name: contender.label(), heights: all().map(mark).collect() }
 }
 
-fn spreads(cells: &Cells) -> Plot {
-    let of = |contender| marks(cells, contender, |one, to| one.spread_ratio(to));
-    dots("spread", SPREAD_MAX, CONTENDERS[..3].iter().map(|contender| of(*contender)).collect())
+/// Even and the deterministic budget; against the real path also base with as many vectors.
+fn compared(cells: &Cells, contenders: usize, ratio: fn(&Measured<'_>, &Measured<'_>) -> Ratio) -> Vec<Bars> {
+    CONTENDERS[..contenders].iter().map(|contender| marks(cells, *contender, ratio)).collect()
 }
 
-fn means(cells: &Cells) -> Plot {
-    let of = |contender| marks(cells, contender, |one, to| one.mean_ratio(to));
-    let mut groups: Vec<Bars> = CONTENDERS[..3].iter().map(|contender| of(*contender)).collect();
+fn plots(cells: &Cells) -> Vec<Plot> {
+    let mut means = compared(cells, 2, |one, to| one.mean_ratio(to));
     let bounds: [(&str, fn(&Bounds) -> f64); 3] =
         [(EQUAL, equal), (LEAST_MEAN, least_mean), (FARTHEST, farthest_floor)];
-    groups.extend(bounds.map(|(name, bound)| Bars {
+    means.extend(bounds.map(|(name, bound)| Bars {
         name: name.to_owned(),
         heights: all().map(|case| bound_over(cells, case, Contender::THIRD, bound).value).collect(),
     }));
-    dots("mean", 1.0, groups)
+    vec![
+        dots("spread", SPREAD_MAX, compared(cells, 2, |one, to| one.spread_ratio(to))),
+        dots("mean", 1.0, means),
+        dots(
+            "spread, against the real path",
+            SPREAD_MAX,
+            compared(cells, 3, |one, to| one.real_ratios(to)[0]),
+        ),
+        dots("mean, against the real path", 1.0, compared(cells, 3, |one, to| one.real_ratios(to)[1])),
+    ]
 }
 
 fn table(cells: &Cells) -> Table {
@@ -108,10 +118,11 @@ fn table(cells: &Cells) -> Table {
         "mean / 1/3 base",
         "vectors / budget",
         "mean / equal bound",
-        "base, as many: spread",
+        "deterministic: spread / 1/3 base",
+        "mean / 1/3 base",
+        "real path, even / base, as many: spread",
         "mean",
-        "deterministic: spread",
-        "mean",
+        "vectors",
     ];
     let row = |case: Case| {
         let third = of(cells, case, Contender::THIRD);
@@ -119,15 +130,17 @@ fn table(cells: &Cells) -> Table {
         let scenario = cells.scenario(Setting::Even(case));
         let spent = even.by_run(|run| run.sent as f64).into_iter();
         let spent: Vec<_> = spent.zip(even.by_run(|run| budgeted(scenario, run))).collect();
+        let [real_spread, real_mean] = even.real_ratios(&base);
         let ratios = [
             even.spread_ratio(&third),
             even.mean_ratio(&third),
             Ratio::of(&spent),
             over_equal(cells, case),
-            base.spread_ratio(&third),
-            base.mean_ratio(&third),
             deterministic.spread_ratio(&third),
             deterministic.mean_ratio(&third),
+            real_spread,
+            real_mean,
+            even.sent_ratio(&base),
         ];
         [case.words()].into_iter().chain(ratios.map(|ratio| ratio.to_string())).collect()
     };
@@ -157,7 +170,7 @@ fn claims(cells: &Cells) -> Vec<Claim> {
             &[PAPERS.as_slice(), &BROADBAND].concat(),
             Verdict::Holds,
         ),
-        ("on the recorded tanks", &TANKS.to_vec(), Verdict::Holds),
+        ("on the recorded tanks", &TANKS.to_vec(), Verdict::Fails),
     ] {
         let (words, ratios) = listed(cases, |case| spread(cells, case), percent);
         claims = claims
@@ -170,7 +183,7 @@ fn claims(cells: &Cells) -> Vec<Claim> {
             .judged_by(&ratios.iter().map(|ratio| (*ratio, SPREAD_MAX)).collect::<Vec<_>>());
     }
     claims = within_budget(claims, cells);
-    for ((case, bar), expected) in PAPERS.into_iter().zip(OVER_MAX).zip([Verdict::Holds; 3]) {
+    for ((case, bar), expected) in PAPERS.into_iter().zip(OVER_MAX).zip([Verdict::Fails; 3]) {
         let over = over_equal(cells, case);
         claims = claims
             .say(
@@ -187,28 +200,47 @@ fn claims(cells: &Cells) -> Vec<Claim> {
             )
             .judged_by(&[(over, bar)]);
     }
-    let below = |case| {
+    against_base(claims, cells).all()
+}
+
+/// Base with so coarse a threshold that it sends as many exports another path; by the papers' error it is not judged by how
+/// far that is from the real one.
+fn against_base(claims: Claims, cells: &Cells) -> Claims {
+    let ratios = |case| {
         let (even, base) = (of(cells, case, Contender::EVEN), of(cells, case, Contender::AS_MANY_AS_EVEN));
-        [even.spread_ratio(&base), even.mean_ratio(&base)]
+        let export = [even.spread_ratio(&base), even.mean_ratio(&base)];
+        (export, even.real_ratios(&base), even.sent_ratio(&base))
     };
-    let bars: Vec<(Ratio, f64)> = BROADBAND.into_iter().flat_map(below).map(|ratio| (ratio, 1.0)).collect();
     let words = BROADBAND.map(|case| {
-        let [spread, mean] = below(case);
-        format!("{}: spread {} and mean {mean} of it", case.words(), percent(spread))
+        let ([spread, mean], [real_spread, real_mean], sent) = ratios(case);
+        format!(
+            "{}: spread {} and mean {real_mean} of base's against the real path, {} and {mean} by the export error, with {sent} of its vectors",
+            case.words(),
+            percent(real_spread),
+            percent(spread)
+        )
     });
+    let are_below = |ratios: &[Ratio; 2]| ratios.iter().all(|ratio| ratio.value < 1.0);
+    let export = BROADBAND.into_iter().all(|case| are_below(&ratios(case).0));
+    let real = BROADBAND.into_iter().all(|case| are_below(&ratios(case).1));
+    let bars: Vec<(Ratio, f64)> =
+        BROADBAND.into_iter().flat_map(|case| ratios(case).1).map(|ratio| (ratio, 1.0)).collect();
     claims
         .say(
             "At the delays of today, spread and mean are below those of base with as many vectors.",
-            words.join("; "),
-            Verdict::of(bars.iter().all(|(ratio, bar)| ratio.value < *bar)),
-            Verdict::Holds,
+            format!(
+                "{}. The coarser threshold that makes base send as many moves its exported path away from the real one, which the export error \
+                 does not count: so read as the error against the real path",
+                words.join("; ")
+            ),
+            Verdict::read(export, real),
+            Verdict::Differs,
         )
         .judged_by(&bars)
-        .all()
 }
 
 /// Never more than the budget allows and what was saved up.
-fn within_budget(claims: crate::papers::view::Claims, cells: &Cells) -> crate::papers::view::Claims {
+fn within_budget(claims: Claims, cells: &Cells) -> Claims {
     let (mut runs, mut over, mut most) = (0, 0, 0.0_f64);
     for case in all() {
         let scenario = cells.scenario(Setting::Even(case));
@@ -225,7 +257,9 @@ fn within_budget(claims: crate::papers::view::Claims, cells: &Cells) -> crate::p
     }
     claims.say(
         "Never is more sent than the budget for all triggers and what can be saved up for a turn.",
-        format!("in {over} of {runs} runs; the most is {most:.3} of the budget for all triggers"),
+        format!(
+            "more in {over} of {runs} runs; the most is {most:.3} times the budget for all triggers alone"
+        ),
         Verdict::of(over == 0),
         Verdict::Holds,
     )

@@ -247,8 +247,7 @@ fn section(figure: &Figure) -> Markup {
 fn table(table: &Table) -> Markup {
     let is_words = |column: usize| {
         let cells = table.rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
-        cells.clone().count() > 0
-            && cells.clone().all(|cell| !cell.starts_with(|first: char| first.is_ascii_digit()))
+        cells.clone().any(|cell| cell.starts_with(char::is_alphabetic))
     };
     let class = |column: usize| if column == 0 || is_words(column) { "words" } else { "number" };
     html! {

@@ -150,7 +150,9 @@ fn draw_plot(svg: &mut String, plot: &Plot, names: &[&str], frame: Frame, named_
         Drawing::Bars { categories, groups } => {
             bars::draw(svg, categories, groups, names, frame, named_at_end)
         }
-        Drawing::Points { clouds, levels } => points::draw(svg, clouds, levels, names, frame),
+        Drawing::Points { clouds, levels, x_max } => {
+            points::draw(svg, clouds, (levels, *x_max), names, frame);
+        }
         Drawing::Dots { rows, groups, mark } => dots::draw(svg, rows, groups, (names, *mark), frame),
     }
     let _ = write!(

@@ -12,6 +12,9 @@ const SIZE: f64 = 11.0;
 const LETTER: f64 = 5.7;
 /// A mark takes so much room to each side.
 const MARK: f64 = 6.0;
+/// A name that finds no room goes so much farther away, at most so often.
+const STEP: f64 = 4.0;
+const AWAY_MAX: u32 = 40;
 
 /// Some room: left, top, right, bottom.
 #[derive(Clone, Copy)]
@@ -23,10 +26,16 @@ impl Room {
     }
 }
 
-pub(super) fn draw(svg: &mut String, clouds: &[Cloud], levels: &[Level], names: &[&str], frame: Frame) {
+pub(super) fn draw(
+    svg: &mut String,
+    clouds: &[Cloud],
+    (levels, x_max): (&[Level], f64),
+    names: &[&str],
+    frame: Frame,
+) {
     let Frame { x0, x1, y0, y1, .. } = frame;
     let points = || clouds.iter().flat_map(|cloud| &cloud.points);
-    let across = Axis::over(points().map(|point| point.x).chain([0.0]), (x1 - x0) / 60.0, true);
+    let across = Axis::over(points().map(|point| point.x.min(x_max)).chain([0.0]), (x1 - x0) / 60.0, true);
     let across = across.between(x0, x1);
     let heights = points().map(|point| point.y).chain(levels.iter().map(|level| level.y));
     let up = Axis::of_close_ratios(heights).between(y0, y1);
@@ -45,7 +54,7 @@ pub(super) fn draw(svg: &mut String, clouds: &[Cloud], levels: &[Level], names: 
         draw_level(svg, level, up.pixel(level.y), frame, &mut taken);
     }
     let pixels = |cloud: &Cloud| -> Vec<(f64, f64)> {
-        cloud.points.iter().map(|point| (across.pixel(point.x), up.pixel(point.y))).collect()
+        cloud.points.iter().map(|point| (across.pixel(point.x.min(x_max)), up.pixel(point.y))).collect()
     };
     for cloud in clouds {
         let index = place(names, &cloud.name);
@@ -53,17 +62,31 @@ pub(super) fn draw(svg: &mut String, clouds: &[Cloud], levels: &[Level], names: 
             let line: String = pixels(cloud).iter().map(|(x, y)| format!("{x:.1},{y:.1} ")).collect();
             let line = line.trim_end();
             let _ = write!(svg, "<polyline class=\"l\" stroke=\"var(--c{index})\" points=\"{line}\"/>");
+            taken.extend(pixels(cloud).windows(2).flat_map(|ends| along(ends[0], ends[1])));
         }
-        for (x, y) in pixels(cloud) {
-            let _ = draw_mark(svg, index, x, y);
-            taken.push(Room(x - MARK, y - MARK, x + MARK, y + MARK));
-        }
+        taken.extend(pixels(cloud).into_iter().map(|(x, y)| Room(x - MARK, y - MARK, x + MARK, y + MARK)));
     }
     for cloud in clouds {
         for (point, (x, y)) in cloud.points.iter().zip(pixels(cloud)) {
-            draw_name(svg, &point.name, x, y, frame, &mut taken);
+            let far = if point.x > x_max { format!(" ({:.1} →)", point.x) } else { String::new() };
+            draw_name(svg, &format!("{}{far}", point.name), (x, y), frame, &mut taken);
         }
     }
+    for cloud in clouds {
+        for (x, y) in pixels(cloud) {
+            let _ = draw_mark(svg, place(names, &cloud.name), x, y);
+        }
+    }
+}
+
+/// The room that a line takes, in pieces.
+fn along(from: (f64, f64), to: (f64, f64)) -> impl Iterator<Item = Room> {
+    const PIECES: u32 = 12;
+    (0..=PIECES).map(move |piece| {
+        let part = f64::from(piece) / f64::from(PIECES);
+        let (x, y) = (from.0 + part * (to.0 - from.0), from.1 + part * (to.1 - from.1));
+        Room(x - 3.0, y - 2.0, x + 3.0, y + 2.0)
+    })
 }
 
 /// A line across, named above its right end.
@@ -84,17 +107,10 @@ fn draw_level(svg: &mut String, level: &Level, y: f64, frame: Frame, taken: &mut
     );
 }
 
-/// The name beside its mark, where there is room.
-fn draw_name(svg: &mut String, name: &str, x: f64, y: f64, frame: Frame, taken: &mut Vec<Room>) {
-    if name.is_empty() {
-        return;
-    }
+/// The name beside its mark, where there is room; where it has to go away from it, a line leads there.
+fn draw_name(svg: &mut String, name: &str, (x, y): (f64, f64), frame: Frame, taken: &mut Vec<Room>) {
     let wide = LETTER * name.chars().count() as f64;
     let room = |left: f64, base: f64| Room(left, base - SIZE, left + wide, base + 2.0);
-    let shifts = [0.0, -11.0, 11.0, -22.0, 22.0, -33.0, 33.0, -44.0, 44.0, -55.0, 55.0, -66.0, 66.0];
-    let beside = shifts.iter().flat_map(|shift| {
-        [(x + 9.0, y + 4.0 + shift), (x - 9.0 - wide, y + 4.0 + shift), (x - 0.5 * wide, y + 4.0 + shift)]
-    });
     let inside = |Room(left, top, right, bottom): Room| {
         left > frame.x0 + 2.0 && right < frame.x1 && top > frame.y1 && bottom < frame.y0
     };
@@ -102,14 +118,22 @@ fn draw_name(svg: &mut String, name: &str, x: f64, y: f64, frame: Frame, taken: 
         let room = room(*left, *base);
         inside(room) && !taken.iter().any(|other| other.meets(room))
     };
-    let (left, base) = beside.clone().find(free).unwrap_or((x + 9.0, y + 4.0));
+    let places = (0..AWAY_MAX).flat_map(|away| {
+        let away = STEP * f64::from(away);
+        [-away, away].into_iter().flat_map(move |down| {
+            let base = y + 4.0 + down;
+            [x + 9.0, x - 9.0 - wide, x - 0.5 * wide, x + 9.0 + away].map(|left| (left, base))
+        })
+    });
+    let (left, base) = places.into_iter().find(free).unwrap_or((x + 9.0, y + 4.0));
     taken.push(room(left, base));
-    // Where the name had to go away from its mark, a line leads to it.
     let middle = base - 4.0;
-    if (middle - y).abs() > 12.0 {
-        let end = if left > x { left - 1.0 } else { (left + wide + 1.0).min(x) };
-        let _ =
-            write!(svg, "<line class=\"g\" x1=\"{x:.1}\" x2=\"{end:.1}\" y1=\"{y:.1}\" y2=\"{middle:.1}\"/>");
+    if (middle - y).abs() > 1.4 * SIZE || left > x + 12.0 {
+        let end = x.clamp(left, left + wide);
+        let _ = write!(
+            svg,
+            "<line x1=\"{x:.1}\" x2=\"{end:.1}\" y1=\"{y:.1}\" y2=\"{middle:.1}\" stroke=\"var(--quiet)\" stroke-width=\".6\"/>"
+        );
     }
     let _ = write!(svg, "<text font-size=\"{SIZE}\" x=\"{left:.1}\" y=\"{base:.1}\">{}</text>", escape(name));
 }
