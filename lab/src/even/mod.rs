@@ -29,7 +29,7 @@ use crate::papers::{Group, Paper, Setup, Work, seeds_in_words};
 /// The first seed of the study.
 pub(crate) const FIRST_SEED: u64 = 201;
 /// Those on which the policy was tuned.
-const TUNED_ON: &str = "1 to 40";
+pub(crate) const TUNED_ON: &str = "1 to 40";
 
 const SOURCE: Source = Source { paper: "even", words: "Evenkeel: our own policy" };
 

@@ -177,7 +177,8 @@ fn table(cells: &Cells, error: Error) -> Table {
         let figures = CASES.map(|case| {
             let (one, third) = (of(cells, case, contender), of(cells, case, Contender::THIRD));
             let [spread, mean] = error.ratios(&one, &third);
-            format!("{spread}, {mean}; {:.2}", one.sent_ratio(&third).value)
+            let sent = one.sent_ratio(&third).value;
+            format!("{}, {}; {sent:.1}", spread.in_words(3), mean.in_words(3))
         });
         [contender.label()].into_iter().chain(figures).collect()
     };

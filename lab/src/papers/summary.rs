@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::cells::{Cell, Cells, Contender, Measured, product};
 use super::setting::{Setting, Variation};
+use crate::even::TUNED_ON;
 use crate::figure::Table;
 
 const SETTING: Setting = Setting::Papers(Variation::Moderate);
@@ -58,7 +59,10 @@ impl Summary {
         cells.has(&needed()).then(|| {
             let all: Vec<Row<'_>> = POLICIES.iter().map(|(one, does)| Row::new(cells, *one, does)).collect();
             Self {
-                caption: SETTING.caption(),
+                caption: format!(
+                    "{}; even was tuned on seeds {TUNED_ON}, and its own study has others",
+                    SETTING.caption()
+                ),
                 table: table(&all),
                 answers: vec![
                     ("Which policy is the fairest?", fairest(&all)),

@@ -9,7 +9,7 @@ use crate::figure::{Cloud, Level};
 
 const SIZE: f64 = 11.0;
 /// About the width of a letter of that size.
-const LETTER: f64 = 5.7;
+const LETTER: f64 = 6.1;
 /// A mark takes so much room to each side.
 const MARK: f64 = 6.0;
 /// A name that finds no room goes so much farther away, at most so often.
