@@ -1,10 +1,6 @@
 //! What a budget buys: from a sixth of what base sends to all of it.
 
-use super::{
-    BOUNDS_WORDS, Case, EQUAL, FARTHEST, LEAST_MEAN, each, equal, farthest_floor, key, least_mean, of,
-};
-use super::{over_bound, percent, seeds};
-use crate::bounds::Bounds;
+use super::{BOUNDS, BOUNDS_WORDS, Bound, Case, each, equal, key, of, over_bound, percent, seeds};
 use crate::dr::RunFigures;
 use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
 use crate::papers::Setup;
@@ -51,7 +47,7 @@ fn curves(cells: &Cells, figure: fn(&RunFigures) -> f64) -> Vec<Curve> {
     curves
 }
 
-fn bound(cells: &Cells, name: &str, runs: usize, bound: fn(&Bounds) -> f64) -> Curve {
+fn bound(cells: &Cells, name: &str, runs: usize, bound: Bound) -> Curve {
     let points = BUDGETS.iter().map(|(budget, _)| {
         let bounds = cells.bounds(Setting::Even(Case::Budget(*budget)));
         point(*budget, &bounds.map(bound).take(runs).collect::<Vec<_>>())
@@ -61,9 +57,7 @@ fn bound(cells: &Cells, name: &str, runs: usize, bound: fn(&Bounds) -> f64) -> C
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     let mut means = curves(cells, RunFigures::mean_aee);
-    let bounds: [(&str, fn(&Bounds) -> f64); 3] =
-        [(EQUAL, equal), (LEAST_MEAN, least_mean), (FARTHEST, farthest_floor)];
-    means.extend(bounds.map(|(name, figure)| bound(cells, name, setup.runs, figure)));
+    means.extend(BOUNDS.map(|(name, figure)| bound(cells, name, setup.runs, figure)));
     let plot = |label: &str, curves| Plot {
         title: String::new(),
         x_label: "budget (DR vectors per trigger)".to_owned(),

@@ -135,7 +135,7 @@ fn of(cells: &Cells, case: Case, contender: Contender) -> Measured<'_> {
 }
 
 /// The mean error of somebody, relative to what could be had by knowing the future.
-fn over_bound(cells: &Cells, case: Case, contender: Contender, bound: fn(&Bounds) -> f64) -> Ratio {
+fn over_bound(cells: &Cells, case: Case, contender: Contender, bound: Bound) -> Ratio {
     let bounds = cells.bounds(Setting::Even(case)).map(bound);
     Ratio::of(
         &of(cells, case, contender).by_run(RunFigures::mean_aee).into_iter().zip(bounds).collect::<Vec<_>>(),
@@ -143,7 +143,7 @@ fn over_bound(cells: &Cells, case: Case, contender: Contender, bound: fn(&Bounds
 }
 
 /// What could be had by knowing the future, relative to the mean error of somebody.
-fn bound_over(cells: &Cells, case: Case, contender: Contender, bound: fn(&Bounds) -> f64) -> Ratio {
+fn bound_over(cells: &Cells, case: Case, contender: Contender, bound: Bound) -> Ratio {
     let bounds = cells.bounds(Setting::Even(case)).map(bound);
     Ratio::of(&bounds.zip(of(cells, case, contender).by_run(RunFigures::mean_aee)).collect::<Vec<_>>())
 }
@@ -167,6 +167,12 @@ fn farthest_floor(bounds: &Bounds) -> f64 {
 const EQUAL: &str = "knowing the future, equal";
 const LEAST_MEAN: &str = "knowing the future, least mean";
 const FARTHEST: &str = "sent everything, the farthest";
+
+/// A figure of what could be had by knowing the future.
+type Bound = fn(&Bounds) -> f64;
+
+/// All of them, by name.
+const BOUNDS: [(&str, Bound); 3] = [(EQUAL, equal), (LEAST_MEAN, least_mean), (FARTHEST, farthest_floor)];
 
 /// How bounds are computed, for captions.
 const BOUNDS_WORDS: &str = "Bounds: what could be had by knowing the future with as many vectors as the budget allows, by dynamic \

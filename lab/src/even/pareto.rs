@@ -2,10 +2,9 @@
 
 use super::dial::DIAL;
 use super::{
-    BOUNDS_WORDS, Case, EQUAL, FARTHEST, LEAST_MEAN, bound_over, each, equal, farthest_floor, key,
-    least_mean, of, percent, seeds,
+    BOUNDS, BOUNDS_WORDS, Bound, Case, EQUAL, FARTHEST, LEAST_MEAN, bound_over, each, equal, farthest_floor,
+    key, least_mean, of, percent, seeds,
 };
-use crate::bounds::Bounds;
 use crate::figure::{Cloud, Drawing, Figure, Level, NamedPoint, Plot, Table};
 use crate::papers::Setup;
 use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio};
@@ -182,7 +181,7 @@ fn table(cells: &Cells, error: Error) -> Table {
         });
         [contender.label()].into_iter().chain(figures).collect()
     };
-    let bound = |(name, bound): (&str, fn(&Bounds) -> f64)| {
+    let bound = |(name, bound): (&str, Bound)| {
         let figures = CASES.map(|case| {
             let spread = if name == EQUAL { "0, " } else { "" };
             format!("{spread}{}", bound_over(cells, case, Contender::THIRD, bound))
@@ -192,9 +191,7 @@ fn table(cells: &Cells, error: Error) -> Table {
     let mut rows: Vec<Vec<String>> =
         error.others().chain(DIAL.map(|(_, contender)| contender)).map(policy).collect();
     if error == Error::Export {
-        let bounds: [(&str, fn(&Bounds) -> f64); 3] =
-            [(EQUAL, equal), (LEAST_MEAN, least_mean), (FARTHEST, farthest_floor)];
-        rows.extend(bounds.map(bound));
+        rows.extend(BOUNDS.map(bound));
     }
     Table { head: ["policy".to_owned()].into_iter().chain(head).collect(), rows }
 }

@@ -3,10 +3,8 @@
 use evenkeel_dr::fairness::even::EvenSettings;
 
 use super::{
-    BOUNDS_WORDS, Case, EQUAL, FARTHEST, LEAST_MEAN, bound_over, each, equal, farthest_floor, key, least_mean,
+    BOUNDS, BOUNDS_WORDS, Case, bound_over, each, equal, key, least_mean, of, over_bound, percent, seeds,
 };
-use super::{of, over_bound, percent, seeds};
-use crate::bounds::Bounds;
 use crate::claims::{Claim, Verdict};
 use crate::dr::RunFigures;
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
@@ -93,9 +91,7 @@ fn compared(cells: &Cells, contenders: usize, ratio: fn(&Measured<'_>, &Measured
 
 fn plots(cells: &Cells) -> Vec<Plot> {
     let mut means = compared(cells, 2, |one, to| one.mean_ratio(to));
-    let bounds: [(&str, fn(&Bounds) -> f64); 3] =
-        [(EQUAL, equal), (LEAST_MEAN, least_mean), (FARTHEST, farthest_floor)];
-    means.extend(bounds.map(|(name, bound)| Bars {
+    means.extend(BOUNDS.map(|(name, bound)| Bars {
         name: name.to_owned(),
         heights: all().map(|case| bound_over(cells, case, Contender::THIRD, bound).value).collect(),
     }));
