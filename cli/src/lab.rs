@@ -19,6 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel lab list
   evenkeel lab run banavar05 --out results
+  evenkeel lab run even
   evenkeel lab claims
   evenkeel lab scenario scenarios/papers.toml
   evenkeel lab scenario scenarios/relay.toml --policy base-1/4 deterministic-budget --seeds 1,2,3
@@ -50,11 +51,11 @@ enum Command {
 /// Which figures, and with how many seeds.
 #[derive(clap::Args)]
 struct Selection {
-    /// A paper or a figure, as `evenkeel lab list` names it; everything without one.
+    /// A paper or a figure, as `evenkeel lab list` names it; without one, everything that does not take minutes.
     #[arg(value_name = "KEY")]
     keys: Vec<String>,
 
-    /// Seeds for each.
+    /// Seeds for each, from 1 on; for `even`, from 201 on.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     runs: u16,
 }

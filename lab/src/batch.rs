@@ -158,6 +158,16 @@ pub fn check_bounded(scenario: &Scenario) -> Result<(), Unbounded> {
 /// # Errors
 /// [`Cancelled`] if `progress` said so in time.
 pub fn clairvoyant(scenario: &Scenario, progress: &Progress) -> Result<Vec<Clairvoyant>, Cancelled> {
+    progress.expect(scenario.seeds.len());
+    parallel::map(&scenario.seeds, progress, |seed| {
+        let (sends, Bounds { least_mean, equal, .. }) = bounds_with_budget(scenario, *seed);
+        Some(Clairvoyant { sends, least_mean_aee: least_mean, equal_aee: equal })
+    })
+}
+
+/// The bounds of a scenario with one seed, at mean delays, without loss, and how many vectors its budget allows.
+#[must_use]
+pub fn bounds_with_budget(scenario: &Scenario, seed: u64) -> (f64, Bounds) {
     let uplink = match scenario.topology {
         ScenarioTopology::Direct => Span::ZERO,
         ScenarioTopology::Relay { uplink } => uplink,
@@ -165,12 +175,8 @@ pub fn clairvoyant(scenario: &Scenario, progress: &Progress) -> Result<Vec<Clair
     let delays: Vec<Span> =
         scenario.receivers.iter().map(|receiver| receiver.forward.delay.mean() + uplink).collect();
     let until = SessionTime::default() + scenario.duration;
-    progress.expect(scenario.seeds.len());
-    parallel::map(&scenario.seeds, progress, |seed| {
-        let paths = exported(scenario, *seed);
-        let triggers: usize = paths.iter().map(|path| path.vectors.len() - 1).sum();
-        let sends = scenario.budget.per_trigger(delays.len()) * triggers as f64;
-        let Bounds { least_mean, equal, .. } = bounds(&paths, &delays, sends, until);
-        Some(Clairvoyant { sends, least_mean_aee: least_mean, equal_aee: equal })
-    })
+    let paths = exported(scenario, seed);
+    let triggers: usize = paths.iter().map(|path| path.vectors.len() - 1).sum();
+    let sends = scenario.budget.per_trigger(delays.len()) * triggers as f64;
+    (sends, bounds(&paths, &delays, sends, until))
 }

@@ -31,6 +31,37 @@ pub struct Bars {
     pub heights: Vec<f64>,
 }
 
+/// Points that belong together.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cloud {
+    /// What the legend says.
+    pub name: String,
+    /// The points.
+    pub points: Vec<NamedPoint>,
+    /// They are joined by a line.
+    pub is_joined: bool,
+}
+
+/// A point with a name.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NamedPoint {
+    /// What stands beside it; nothing if it is empty.
+    pub name: String,
+    /// Where.
+    pub x: f64,
+    /// Where.
+    pub y: f64,
+}
+
+/// A line across a frame.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Level {
+    /// What stands beside it.
+    pub name: String,
+    /// How high it is.
+    pub y: f64,
+}
+
 /// What is drawn in one frame.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Drawing {
@@ -51,6 +82,15 @@ pub enum Drawing {
         groups: Vec<Bars>,
         /// A value that is pointed out, if any.
         mark: Option<f64>,
+    },
+    /// Named points over two axes, the upright one logarithmic.
+    Points {
+        /// The points.
+        clouds: Vec<Cloud>,
+        /// Lines across.
+        levels: Vec<Level>,
+        /// What is farther to the right stands at the edge, with its number.
+        x_max: f64,
     },
 }
 
@@ -119,6 +159,18 @@ impl Plot {
                     })
                 })
                 .collect(),
+            Drawing::Points { clouds, levels, .. } => {
+                let points = clouds.iter().flat_map(|cloud| {
+                    cloud.points.iter().map(move |point| {
+                        let name = format!("{}: {}", cloud.name, point.name);
+                        vec![plot.clone(), name, number(point.x), number(point.y), String::new()]
+                    })
+                });
+                let levels = levels.iter().map(|level| {
+                    vec![plot.clone(), level.name.clone(), String::new(), number(level.y), String::new()]
+                });
+                points.chain(levels).collect()
+            }
             Drawing::Bars { categories, groups } | Drawing::Dots { rows: categories, groups, .. } => groups
                 .iter()
                 .flat_map(|group| {

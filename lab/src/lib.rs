@@ -4,6 +4,7 @@
 //! - [`dr`]: one run: a world from a scenario, and the simulator's own truth beside the sender's ledger.
 //! - [`clock`]: one run of a session clock beside the true time.
 //! - [`papers`]: figure by figure, with the [`claims`] that the papers make and what became of them.
+//! - `even`: our own policy, beside what could be had by knowing the future ([`bounds`]).
 //! - [`report`]: one folder that opens offline in a browser.
 //! - [`fleet`]: bots over real sockets; [`soak`]: a relay under load and under attack, for as long as one likes.
 //!
@@ -26,6 +27,7 @@ pub mod bounds;
 pub mod claims;
 pub mod clock;
 pub mod dr;
+pub(crate) mod even;
 pub mod figure;
 pub mod files;
 pub mod fleet;

@@ -11,6 +11,7 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel lab claims
   evenkeel lab claims banavar05 --json
+  evenkeel lab claims even
 
 Verdicts: holds; fails (measured and not so); differs (holds only under a reading that is stated).
 

@@ -30,7 +30,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let mut text = String::new();
     let mut papers = Vec::new();
     for paper in PAPERS {
-        text += &format!("{}  {}\n           {}\n", paper.key, paper.title, paper.source);
+        let long = if paper.is_long { " (takes minutes: only run if it is named)" } else { "" };
+        text += &format!("{}  {}\n           {}{long}\n", paper.key, paper.title, paper.source);
         let mut figures = Vec::new();
         for (figure, title) in paper.groups.iter().flat_map(|group| group.figures) {
             let key = format!("{}/{figure}", paper.key);
@@ -45,6 +46,6 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.json {
         return output::print_json(&json!({ "papers": papers }));
     }
-    text += "Run one with `evenkeel lab run KEY`, all with `evenkeel lab run`.\n";
+    text += "Run one with `evenkeel lab run KEY`, all that do not take minutes with `evenkeel lab run`.\n";
     output::print(&text)
 }

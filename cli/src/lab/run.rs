@@ -13,6 +13,7 @@ use crate::output;
 const EXAMPLES: &str = "\
 Examples:
   evenkeel lab run
+  evenkeel lab run even
   evenkeel lab run banavar05/fig3.19 --runs 5 --out results
 
 The report is DIR/index.html; each figure is also there as SVG and as CSV.";
@@ -43,7 +44,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let provenance = Provenance {
         command: format!("evenkeel lab run{keys} --runs {runs}"),
         commit: env!("EVENKEEL_COMMIT").to_owned(),
-        seeds: format!("seeds 1 to {runs}"),
+        runs: usize::from(*runs),
     };
     files::write_all(&args.out, &report::files(&results, &provenance)).map_err(super::refused)?;
     eprintln!("report: {}", args.out.join("index.html").display());

@@ -93,11 +93,14 @@ fn share_sent(scenario: &Scenario, policy: &str, progress: &Progress) -> Option<
     Some(sent as f64 / all as f64)
 }
 
-/// The scenario with so coarse a threshold that there is only this share of the vectors.
+/// The scenario with so coarse a threshold that there is only this share of the vectors; without a heartbeat if that alone
+/// makes more.
 fn raised(scenario: &Scenario, share: f64, progress: &Progress) -> Option<Scenario> {
     let wanted = triggers(scenario, scenario.threshold, progress)? * share;
-    let time = scenario.threshold.time;
     let (mut low, mut high) = (scenario.threshold.distance, 1000.0 * scenario.threshold.distance);
+    let coarsest = Threshold { distance: high, ..scenario.threshold };
+    let beats = triggers(scenario, coarsest, progress)?;
+    let time = scenario.threshold.time.filter(|_| beats <= wanted);
     for _ in 0..HALVINGS {
         let middle = (low * high).sqrt();
         let made = triggers(scenario, Threshold { distance: middle, time }, progress)?;

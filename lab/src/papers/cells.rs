@@ -10,6 +10,8 @@ pub(crate) use super::contender::Contender;
 pub(crate) use super::measured::{Measured, Ratio, in_words, mean_at, ratios_in_words};
 use super::setting::Setting;
 use super::study::Setup;
+use crate::batch::bounds_with_budget;
+use crate::bounds::Bounds;
 use crate::dr::{RunFigures, Sampling, run_unless};
 use crate::parallel::{self, Cancelled};
 use crate::scenario::Scenario;
@@ -27,9 +29,6 @@ pub(crate) fn product(settings: &[Setting], contenders: &[Contender]) -> Vec<Cel
     cells.map(|(setting, contender)| Cell { setting, contender }).collect()
 }
 
-/// How often a run is looked at that is drawn over time.
-const EVERY: Span = Span::from_secs(3);
-
 /// What must be found out before these can be run.
 fn searches(cells: &BTreeSet<Cell>) -> BTreeSet<Search> {
     let budgets = cells.iter().filter(|cell| matches!(cell.setting, Setting::Threshold(_)));
@@ -40,18 +39,48 @@ fn searches(cells: &BTreeSet<Cell>) -> BTreeSet<Search> {
     budgets.map(|cell| Search::Budget(cell.setting)).chain(coarser).collect()
 }
 
+/// One thing to compute with one seed.
+#[derive(Clone, Copy, Debug)]
+enum Job {
+    Run(Cell, u64),
+    Bounds(Setting, u64),
+}
+
+/// What became of a job.
+enum Done {
+    Run(RunFigures),
+    Bounds(Bounds),
+}
+
+impl Job {
+    /// Every cell, and the bounds of every setting that has some, with every seed.
+    fn all(cells: &BTreeSet<Cell>, setup: &Setup<'_>) -> Vec<Self> {
+        let seeds = |setting: Setting| setup.seeds_from(setting.first_seed());
+        let runs = cells.iter().flat_map(|cell| seeds(cell.setting).map(|seed| Self::Run(*cell, seed)));
+        let settings: BTreeSet<Setting> = cells.iter().map(|cell| cell.setting).collect();
+        let bounded = settings.into_iter().filter(|setting| setting.is_bounded());
+        // At mean delays nothing but the motion is drawn.
+        let drawn = |setting: Setting| if setting.is_recorded() { 1 } else { setup.runs };
+        let bounds = bounded.flat_map(|setting| {
+            seeds(setting).take(drawn(setting)).map(move |seed| Self::Bounds(setting, seed))
+        });
+        runs.chain(bounds).collect()
+    }
+}
+
 /// Cells that were run.
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
     scenarios: BTreeMap<Setting, Scenario>,
     coarser: BTreeMap<(Setting, &'static str), Scenario>,
     runs: BTreeMap<Cell, Vec<RunFigures>>,
+    bounds: BTreeMap<Setting, Vec<Bounds>>,
 }
 
 impl Cells {
     /// How many jobs it is to run these.
     pub(crate) fn jobs(cells: &BTreeSet<Cell>, setup: &Setup<'_>) -> usize {
-        cells.len() * setup.runs + searches(cells).len()
+        Job::all(cells, setup).len() + searches(cells).len()
     }
 
     /// Runs every cell once with every seed. The jobs must have been announced.
@@ -73,33 +102,37 @@ impl Cells {
                 Search::Coarser(setting, policy) => coarser.insert((setting, policy), scenario),
             };
         }
-        let cells: Vec<Cell> = cells.iter().copied().collect();
-        let jobs: Vec<(Cell, u64)> =
-            cells.iter().flat_map(|cell| setup.seeds().map(move |seed| (*cell, seed))).collect();
+        let jobs = Job::all(cells, setup);
         let order = interleaved(jobs.len());
-        let results = parallel::map(&order, setup.progress, |index| {
-            let (cell, seed) = jobs[*index];
-            let scenario = match cell.contender {
-                Contender::Coarser(policy) => &coarser[&(cell.setting, policy)],
-                Contender::Policy(_) => &scenarios[&cell.setting],
-            };
-            let policy = cell.contender.policy();
-            let sampling = cell.setting.is_drawn_over_time().then_some(Sampling {
-                from: Span::ZERO,
-                until: scenario.duration,
-                every: EVERY,
-                ledger: false,
-            });
-            run_unless(scenario, policy, seed, sampling, setup.progress)
+        let done = parallel::map(&order, setup.progress, |index| match jobs[*index] {
+            Job::Bounds(setting, seed) => {
+                Some(Done::Bounds(bounds_with_budget(&scenarios[&setting], seed).1))
+            }
+            Job::Run(cell, seed) => {
+                let scenario = match cell.contender {
+                    Contender::Coarser(policy) => &coarser[&(cell.setting, policy)],
+                    Contender::Policy(_) => &scenarios[&cell.setting],
+                };
+                let until = scenario.duration;
+                let looks = cell.setting.looked_at_every();
+                let sampling = looks.map(|every| Sampling { from: Span::ZERO, until, every, ledger: false });
+                let policy = cell.contender.policy();
+                run_unless(scenario, policy, seed, sampling, setup.progress).map(Done::Run)
+            }
         })?;
-        let mut by_job: Vec<(usize, RunFigures)> = order.into_iter().zip(results).collect();
+        let mut by_job: Vec<(usize, Done)> = order.into_iter().zip(done).collect();
         by_job.sort_by_key(|(index, _)| *index);
-        let mut runs = BTreeMap::new();
-        for (index, figures) in by_job {
-            let (cell, _) = jobs[index];
-            runs.entry(cell).or_insert_with(Vec::new).push(figures);
+        let (mut runs, mut bounds) = (BTreeMap::new(), BTreeMap::new());
+        for (index, done) in by_job {
+            match (jobs[index], done) {
+                (Job::Run(cell, _), Done::Run(run)) => runs.entry(cell).or_insert_with(Vec::new).push(run),
+                (Job::Bounds(setting, _), Done::Bounds(found)) => {
+                    bounds.entry(setting).or_insert_with(Vec::new).push(found);
+                }
+                (job, _) => unreachable!("{job:?} gives what it is for"),
+            }
         }
-        Ok(Self { scenarios, coarser, runs })
+        Ok(Self { scenarios, coarser, runs, bounds })
     }
 
     /// The scenario of a setting.
@@ -112,6 +145,11 @@ impl Cells {
         let runs =
             self.runs.get(&Cell { setting, contender }).expect("a group names the cells that it draws");
         Measured { name: contender.label(), runs }
+    }
+
+    /// What could be had in a setting by knowing the future, for each seed; with its budget, at mean delays, without loss.
+    pub(crate) fn bounds(&self, setting: Setting) -> impl Iterator<Item = &Bounds> {
+        self.bounds.get(&setting).expect("the setting is one that is bounded").iter().cycle()
     }
 
     /// The distance of a contender's threshold in a setting, if it is a coarser one.

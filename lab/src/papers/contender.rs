@@ -1,4 +1,4 @@
-//! Who is compared: the papers' policies, and the base case with as many vectors.
+//! Who is compared: the papers' policies, ours, and the base case with as many vectors.
 
 use evenkeel_dr::PolicyKind;
 
@@ -32,8 +32,10 @@ impl Contender {
     pub(crate) const DETERMINISTIC_PI: Self = Self::Policy("deterministic-budget:pi");
     pub(crate) const DETERMINISTIC_PT: Self = Self::Policy("deterministic-budget:pt");
     pub(crate) const DETERMINISTIC_THIRDS: Self = Self::Policy(DETERMINISTIC_MIX);
+    pub(crate) const EVEN: Self = Self::Policy("even");
     /// Beside 1/3 base and everything that has a budget of a third.
     pub(crate) const COARSER: Self = Self::Coarser(A_THIRD);
+    pub(crate) const AS_MANY_AS_EVEN: Self = Self::Coarser("even");
     pub(crate) const AS_MANY_AS_SCHEDULING_1: Self = Self::Coarser("scheduling-1");
     pub(crate) const AS_MANY_AS_CONSISTENT: Self = Self::Coarser("netgames05-consistent");
 

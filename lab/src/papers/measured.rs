@@ -99,6 +99,11 @@ impl Measured<'_> {
         self.ratio(to, RunFigures::mean_aee)
     }
 
+    /// The same of the errors against the real path: what exports another path can only be compared by these.
+    pub(crate) fn real_ratios(&self, to: &Measured<'_>) -> [Ratio; 2] {
+        [self.ratio(to, RunFigures::std_real_error), self.ratio(to, RunFigures::mean_real_error)]
+    }
+
     pub(crate) fn sent_ratio(&self, to: &Measured<'_>) -> Ratio {
         self.ratio(to, |run| run.sent as f64)
     }

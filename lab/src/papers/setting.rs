@@ -5,6 +5,7 @@ use evenkeel_dr::{Budget, Compensation, Threshold};
 use evenkeel_games::Trace;
 use evenkeel_link::Jitter;
 
+use crate::even::{self, Case};
 use crate::scenario::{Motion, Receiver, Scenario, ScenarioTopology};
 
 /// How much the delays vary in the papers.
@@ -46,6 +47,8 @@ pub(crate) enum Setting {
     Receivers(u16),
     /// With a liar among them.
     Lying(Lie, Belief),
+    /// One of those in which our own policy is measured.
+    Even(Case),
 }
 
 /// What the nearest of four says of itself.
@@ -88,6 +91,8 @@ pub(crate) const ELSEWHERE_OF_THREE: &[Setting] = ELSEWHERE.split_at(8).0;
 
 const TANKS: &str = include_str!("../../../games/data/bzflag-tanks.csv");
 const THRESHOLD: f64 = 0.09;
+/// How often a run is looked at that is drawn over time.
+const EVERY: Span = Span::from_secs(3);
 /// The delays of the farthest and of the nearest of many.
 const DELAYS_MS: (f64, f64) = (800.0, 200.0);
 
@@ -159,6 +164,7 @@ impl Setting {
                 Scenario { receivers: (0..count).map(receiver).collect(), budget, ..short }
             }
             Self::Lying(lie, belief) => lying(lie, belief, short),
+            Self::Even(case) => case.scenario(),
         }
     }
 
@@ -181,6 +187,35 @@ impl Setting {
         matches!(self, Self::Papers(_))
     }
 
+    /// How often it is looked at on its way, if it is.
+    pub(crate) fn looked_at_every(self) -> Option<Span> {
+        match self {
+            Self::Even(case) => case.looked_at_every(),
+            _ => self.is_drawn_over_time().then_some(EVERY),
+        }
+    }
+
+    /// Whether it is found out what could be had there by knowing the future.
+    pub(crate) const fn is_bounded(self) -> bool {
+        match self {
+            Self::Even(case) => case.is_bounded(),
+            _ => false,
+        }
+    }
+
+    /// Whether the motion is the same with every seed.
+    pub(crate) const fn is_recorded(self) -> bool {
+        matches!(self, Self::Tanks | Self::Even(Case::Tanks(_)))
+    }
+
+    /// The first of its seeds.
+    pub(crate) const fn first_seed(self) -> u64 {
+        match self {
+            Self::Even(_) => even::FIRST_SEED,
+            _ => 1,
+        }
+    }
+
     /// What it is, in a few words.
     pub(crate) fn words(self) -> String {
         match self {
@@ -197,6 +232,7 @@ impl Setting {
             Self::Tanks => "recorded tanks".to_owned(),
             Self::Receivers(count) => format!("{count} players"),
             Self::Lying(..) => "a liar among four".to_owned(),
+            Self::Even(case) => case.words(),
         }
     }
 
@@ -233,7 +269,7 @@ fn lying(lie: Lie, belief: Belief, short: Scenario) -> Scenario {
 }
 
 /// A budget with which as many vectors are sent as under 1/3 base.
-fn a_third(receivers: usize) -> Budget {
+pub(crate) fn a_third(receivers: usize) -> Budget {
     Budget::new(receivers as f64 / 3.0).unwrap_or(Budget::ONE)
 }
 

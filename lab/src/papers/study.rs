@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use evenkeel_dr::PolicyKind;
 
 use super::cells::{Cell, Cells};
-use super::summary::Summary;
+use super::summary::{self, Summary};
 use crate::dr::{RunFigures, Sampling, run_unless};
 use crate::figure::{Curve, Figure, Point};
 use crate::parallel::{self, Cancelled, Progress};
@@ -23,6 +23,10 @@ pub struct Paper {
     pub source: &'static str,
     /// What we read differently, and why.
     pub readings: &'static [(&'static str, &'static str)],
+    /// The first of its seeds.
+    pub first_seed: u64,
+    /// It takes minutes, and is only run if it is named.
+    pub is_long: bool,
     /// Its figures, in groups that share their runs.
     pub groups: &'static [Group],
 }
@@ -52,7 +56,7 @@ pub(crate) enum Work {
 /// What a group needs to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// Seeds 1 to this.
+    /// How many seeds.
     pub runs: usize,
     /// How far it is.
     pub progress: &'a Progress,
@@ -66,7 +70,8 @@ pub struct UnknownKey {
     known: String,
 }
 
-/// The groups that these keys name, each once, with the figures that are wanted of it; without a key, all.
+/// The groups that these keys name, each once, with the figures that are wanted of it; without a key, all that do not take
+/// long.
 ///
 /// # Errors
 /// [`UnknownKey`] if a key names nothing.
@@ -88,7 +93,7 @@ pub fn select(
     }
     let mut selected = Vec::new();
     for paper in papers {
-        let whole = keys.is_empty() || keys.iter().any(|key| key == paper.key);
+        let whole = keys.is_empty() && !paper.is_long || keys.iter().any(|key| key == paper.key);
         for group in paper.groups {
             let wanted: Vec<String> =
                 names(paper, group).into_iter().filter(|name| whole || keys.contains(name)).collect();
@@ -125,6 +130,7 @@ pub fn run_selected(
             Work::Own { runs_per_seed, .. } => own += runs_per_seed,
         }
     }
+    summary::complete(&mut cells);
     setup.progress.expect(Cells::jobs(&cells, setup) + own * setup.runs);
     let cells = Cells::run(&cells, setup)?;
     let mut figures = Vec::new();
@@ -141,16 +147,18 @@ pub fn run_selected(
 impl Setup<'_> {
     /// The seeds of each run.
     pub fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
-        1..=self.runs as u64
+        self.seeds_from(1)
     }
 
-    /// "20 runs", for captions.
+    /// As many seeds, from this one on.
+    pub(crate) fn seeds_from(&self, first: u64) -> impl Iterator<Item = u64> + use<> {
+        first..first + self.runs as u64
+    }
+
+    /// "seeds 1 to 20", for captions.
     #[must_use]
     pub fn seeds_in_words(&self) -> String {
-        match self.runs {
-            1 => "seed 1".to_owned(),
-            runs => format!("seeds 1 to {runs}"),
-        }
+        seeds_in_words(1, self.runs)
     }
 
     /// Runs every case with every seed; the result is by case, then by seed.
@@ -168,6 +176,15 @@ impl Setup<'_> {
             run_unless(scenario, *policy, *seed, sampling, self.progress)
         })?;
         Ok(results.chunks(self.runs).map(<[RunFigures]>::to_vec).collect())
+    }
+}
+
+/// "seeds 1 to 20": so many from the first on.
+#[must_use]
+pub fn seeds_in_words(first: u64, runs: usize) -> String {
+    match runs {
+        1 => format!("seed {first}"),
+        _ => format!("seeds {first} to {}", first + runs as u64 - 1),
     }
 }
 

@@ -16,6 +16,8 @@ enum Steps {
     Equal(f64),
     /// From one power of ten to about three times it, and on to the next.
     Ratios,
+    /// Finer than that, for values that differ a few times over.
+    CloseRatios,
 }
 
 /// Over more powers of ten than this they are called that, and only so many of them are.
@@ -50,6 +52,15 @@ impl Axis {
         Self { low, high, from: 0.0, to: 1.0, steps: Steps::Ratios }
     }
 
+    /// A logarithmic axis over these values, all of which are above zero and not far from each other; a little wider than
+    /// they ask for.
+    pub(super) fn of_close_ratios(values: impl Iterator<Item = f64>) -> Self {
+        let finite = values.filter(|value| value.is_finite());
+        let (low, high) = finite.fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), v| (l.min(v), h.max(v)));
+        let (low, high) = if low > high { (0.5, 2.0) } else { (low / 1.08, high * 1.08) };
+        Self { low, high, from: 0.0, to: 1.0, steps: Steps::CloseRatios }
+    }
+
     /// Between these pixels.
     pub(super) const fn between(self, from: f64, to: f64) -> Self {
         Self { from, to, ..self }
@@ -58,7 +69,7 @@ impl Axis {
     pub(super) fn pixel(&self, value: f64) -> f64 {
         let part = match self.steps {
             Steps::Equal(_) => (value - self.low) / (self.high - self.low),
-            Steps::Ratios => (value / self.low).ln() / (self.high / self.low).ln(),
+            Steps::Ratios | Steps::CloseRatios => (value / self.low).ln() / (self.high / self.low).ln(),
         };
         self.from + part * (self.to - self.from)
     }
@@ -83,7 +94,14 @@ impl Axis {
 
     /// Round values on the axis with their labels.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
-        let Steps::Equal(step) = self.steps else { return self.ratio_ticks() };
+        let step = match self.steps {
+            Steps::Equal(step) => step,
+            Steps::Ratios => return self.ratio_ticks(),
+            Steps::CloseRatios => {
+                let inside = |tick: &f64| (self.low..=self.high).contains(tick);
+                return close_ratios().filter(inside).map(|tick| (tick, format!("{tick}"))).collect();
+            }
+        };
         let first = (self.low / step - 1e-9).ceil();
         let count = ((self.high / step + 1e-9).floor() - first) as i64;
         (0..=count.max(0))
@@ -109,6 +127,11 @@ fn power_of_ten(power: i32) -> String {
 /// The ticks of logarithmic axes.
 fn ratios() -> impl DoubleEndedIterator<Item = f64> {
     (-15..=15).flat_map(|power| [1.0, 3.0].map(|times| times * 10f64.powi(power)))
+}
+
+/// The ticks of those that are finer.
+fn close_ratios() -> impl Iterator<Item = f64> {
+    [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0].into_iter()
 }
 
 /// 1, 2 or 5 times a power of ten, at least as large as `rough`.

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::svg::{Layout, draw};
 use crate::claims::{Claim, Verdict};
 use crate::figure::{Figure, Table};
-use crate::papers::{PAPERS, Paper, Results, Summary, bars};
+use crate::papers::{PAPERS, Paper, Results, Summary, bars, seeds_in_words};
 
 /// Where a report comes from: with these three anybody can make it again.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,8 +14,8 @@ pub struct Provenance {
     pub command: String,
     /// Which commit the program was built from.
     pub commit: String,
-    /// Which seeds.
-    pub seeds: String,
+    /// How many seeds.
+    pub runs: usize,
 }
 
 const STYLE: &str = include_str!("style.css");
@@ -57,8 +57,8 @@ impl<'a> Chapter<'a> {
     }
 }
 
-/// A whole page.
-fn page(title: &str, provenance: &Provenance, body: &Markup) -> String {
+/// A whole page, of runs with these seeds.
+fn page(title: &str, provenance: &Provenance, seeds: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -71,7 +71,7 @@ fn page(title: &str, provenance: &Provenance, body: &Markup) -> String {
             body {
                 (body)
                 footer {
-                    p { "Made by " code { (provenance.command) } ", " (provenance.seeds) ", commit "
+                    p { "Made by " code { (provenance.command) } ", " (seeds) ", commit "
                         code { (provenance.commit) } "." }
                 }
             }
@@ -83,6 +83,7 @@ fn page(title: &str, provenance: &Provenance, body: &Markup) -> String {
 /// The first page.
 pub(super) fn index(results: &Results, chapters: &[Chapter<'_>], provenance: &Provenance) -> String {
     let papers = || chapters.iter().filter(|chapter| chapter.is_paper());
+    let seeds = seeds(chapters, provenance);
     let count =
         |verdict| papers().map(|chapter| chapter.count(|claim| claim.verdict == verdict)).sum::<usize>();
     let [holds, differs, fails] = [Verdict::Holds, Verdict::Differs, Verdict::Fails].map(count);
@@ -94,11 +95,13 @@ pub(super) fn index(results: &Results, chapters: &[Chapter<'_>], provenance: &Pr
                 "Every figure here was made by the protocol machines that serve players, sending and receiving real bytes, driven by a "
                 "simulator. Each thing that a paper says about its figures was measured, and has a verdict."
             }
-            ul.tally {
-                li { b.holds { (holds) } " of the papers' claims hold" }
-                li { b.differs { (differs) } " hold only under a reading that is stated" }
-                li { b.fails { (fails) } " fail" }
-                @if close > 0 { li { b { (close) } " of all these are too close to call" } }
+            @if papers().next().is_some() {
+                ul.tally {
+                    li { b.holds { (holds) } " of the papers' claims hold" }
+                    li { b.differs { (differs) } " hold only under a reading that is stated" }
+                    li { b.fails { (fails) } " fail" }
+                    @if close > 0 { li { b { (close) } " of all these are too close to call" } }
+                }
             }
         }
         main {
@@ -113,10 +116,10 @@ pub(super) fn index(results: &Results, chapters: &[Chapter<'_>], provenance: &Pr
             }
             @if let Some(summary) = &results.summary { (summed(summary, provenance)) }
             @if differs + fails > 0 { (errata(chapters)) }
-            (sureness(provenance))
+            (sureness(&seeds))
         }
     };
-    page("Evenkeel lab report", provenance, &body)
+    page("Evenkeel lab report", provenance, &seeds, &body)
 }
 
 fn summed(summary: &Summary, provenance: &Provenance) -> Markup {
@@ -131,7 +134,7 @@ fn summed(summary: &Summary, provenance: &Provenance) -> Markup {
             h2 { "All policies, side by side" }
             div.scroll tabindex="0" { (table(&summary.table)) }
             p.caption {
-                (summary.caption) "; " (provenance.seeds) ". Spread: the standard deviation between the players of the error that each has "
+                (summary.caption) "; " (seeds_in_words(1, provenance.runs)) ". Spread: the standard deviation between the players of the error that each has "
                 "accumulated (distance x time); the smaller, the fairer. Mean: of the same error. Units off: how far from where its owner "
                 "exports it a player sees the tank, on average. ±: one standard error over the seeds."
             }
@@ -191,12 +194,24 @@ fn told_once(places: &[(String, String, &Claim)]) -> Vec<Markup> {
     known.into_iter().map(|(verdict, is_close)| judged(verdict, is_close)).collect()
 }
 
-fn sureness(provenance: &Provenance) -> Markup {
+/// The seeds of all chapters, in words.
+fn seeds(chapters: &[Chapter<'_>], provenance: &Provenance) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for chapter in chapters {
+        let seeds = seeds_in_words(chapter.paper.first_seed, provenance.runs);
+        if !all.contains(&seeds) {
+            all.push(seeds);
+        }
+    }
+    all.join(" or ")
+}
+
+fn sureness(seeds: &str) -> Markup {
     html! {
         section {
             h2 { "How sure are we?" }
             p {
-                "Every policy was run on the same motion and the same delays, with " (provenance.seeds) ". Bands are one standard deviation "
+                "Every policy was run on the same motion and the same delays, with " (seeds) ". Bands are one standard deviation "
                 "over the seeds, ± is one standard error of a ratio over them. The same command at the same commit gives the same bytes. What the papers measured by hand with one "
                 "driver we can't repeat: ratios depend on how the tank is driven, so each is also shown for recorded tanks, other laws of "
                 "jitter, other delays and more players, in the figures that are called “beyond”."
@@ -253,7 +268,7 @@ pub(super) fn chapter(chapter: &Chapter<'_>, provenance: &Provenance) -> String 
             }
         }
     };
-    page(paper.title, provenance, &body)
+    page(paper.title, provenance, &seeds_in_words(paper.first_seed, provenance.runs), &body)
 }
 
 fn section(figure: &Figure) -> Markup {
@@ -284,8 +299,7 @@ fn section(figure: &Figure) -> Markup {
 fn table(table: &Table) -> Markup {
     let is_words = |column: usize| {
         let cells = table.rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
-        cells.clone().count() > 0
-            && cells.clone().all(|cell| !cell.starts_with(|first: char| first.is_ascii_digit()))
+        cells.clone().any(|cell| cell.starts_with(char::is_alphabetic))
     };
     let class = |column: usize| if column == 0 || is_words(column) { "words" } else { "number" };
     html! {

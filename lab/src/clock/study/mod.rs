@@ -23,6 +23,8 @@ pub(crate) const STUDY: Paper = Paper {
     title: "The session clock against the usual filters, by true time",
     source: "Evenkeel's own study",
     readings: &[],
+    first_seed: 1,
+    is_long: false,
     groups: &[
         Group {
             figures: &[("jitter", "Error of the clock against jitter on one of the ways")],

@@ -16,6 +16,8 @@ pub(super) const PAPER: Paper = Paper {
     title: "Fairness in dead-reckoning based distributed multi-player games",
     source: "S. Aggarwal, H. Banavar, S. Mukherjee, S. Rangarajan, NetGames 2005",
     readings: READINGS,
+    first_seed: 1,
+    is_long: false,
     groups: &[
         Group {
             figures: &[

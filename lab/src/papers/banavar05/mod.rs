@@ -17,6 +17,8 @@ pub(super) const PAPER: Paper = Paper {
     title: "Fairness and accuracy in dead-reckoning based distributed multi-player games",
     source: "H. Banavar, master's thesis, Florida State University, 2005",
     readings: READINGS,
+    first_seed: 1,
+    is_long: false,
     groups: &[
         Group {
             figures: &[

@@ -5,6 +5,7 @@
 mod bars;
 mod curves;
 mod dots;
+mod points;
 
 use core::fmt::Write as _;
 
@@ -69,7 +70,8 @@ struct Frame {
 pub fn draw(figure: &Figure, layout: Layout) -> String {
     let columns = if layout == Layout::Narrow { 1 } else { figure.columns.max(1) };
     // Marks in rows have no end to be named at.
-    let has_rows = figure.plots.iter().any(|plot| matches!(plot.drawing, Drawing::Dots { .. }));
+    let has_rows =
+        figure.plots.iter().any(|plot| matches!(plot.drawing, Drawing::Dots { .. } | Drawing::Points { .. }));
     let named_at_end = layout == Layout::Wide && columns == 1 && !has_rows;
     let names = names(&figure.plots);
     let width = match (layout, columns) {
@@ -111,6 +113,7 @@ pub fn draw(figure: &Figure, layout: Layout) -> String {
 fn height(plot: &Plot, layout: Layout, columns: usize) -> f64 {
     match (&plot.drawing, layout, columns) {
         (Drawing::Dots { rows, .. }, ..) => TOP.0 + BOTTOM + dots::ROW * rows.len() as f64,
+        (Drawing::Points { .. }, ..) => 440.0,
         (_, Layout::Narrow, _) => 310.0,
         (_, _, 1) => 380.0,
         (_, _, 2) => 340.0,
@@ -127,6 +130,7 @@ fn names(plots: &[Plot]) -> Vec<&str> {
             Drawing::Bars { groups, .. } | Drawing::Dots { groups, .. } => {
                 groups.iter().map(|group| group.name.as_str()).collect()
             }
+            Drawing::Points { clouds, .. } => clouds.iter().map(|cloud| cloud.name.as_str()).collect(),
         };
         for name in here {
             if !names.contains(&name) {
@@ -157,6 +161,9 @@ fn draw_plot(svg: &mut String, plot: &Plot, names: &[&str], frame: Frame, named_
         Drawing::Curves(drawn) => curves::draw(svg, drawn, names, frame, named_at_end),
         Drawing::Bars { categories, groups } => {
             bars::draw(svg, categories, groups, names, frame, named_at_end)
+        }
+        Drawing::Points { clouds, levels, x_max } => {
+            points::draw(svg, clouds, (levels, *x_max), names, frame);
         }
         Drawing::Dots { rows, groups, mark } => dots::draw(svg, rows, groups, (names, *mark), frame),
     }
@@ -194,7 +201,9 @@ fn draw_legend(svg: &mut String, names: &[&str], width: f64, plot: Option<&Plot>
             (x, y) = (12.0, y + NAME_HEIGHT + 3.0);
         }
         let _ = match plot.map(|plot| &plot.drawing) {
-            Some(Drawing::Dots { .. }) => dots::draw_mark(svg, index, x + 16.0, y - 4.0),
+            Some(Drawing::Dots { .. } | Drawing::Points { .. }) => {
+                dots::draw_mark(svg, index, x + 16.0, y - 4.0)
+            }
             Some(Drawing::Bars { .. }) => write!(
                 svg,
                 "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\" fill=\"var(--c{index})\"/>",

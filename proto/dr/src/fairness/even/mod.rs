@@ -81,6 +81,13 @@ impl EvenSettings {
         ((0.0..=1.0).contains(&phi) && kappa.is_none_or(is_kappa)).then_some(Self { phi, kappa })
     }
 
+    /// How many messages can be saved up for a turn, with this budget per trigger and so many entities: never more than that
+    /// is sent beyond the budget.
+    #[must_use]
+    pub fn saved_max(budget: f64, entities: usize) -> f64 {
+        price::capacity(budget, entities)
+    }
+
     /// The part of the spread that is evened out.
     #[must_use]
     pub const fn phi(&self) -> f64 {

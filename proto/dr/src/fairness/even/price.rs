@@ -20,6 +20,11 @@ const REFUSED_MIN: f64 = 0.05;
 /// The triggers over which it is remembered that somebody was refused.
 const REFUSALS: f64 = 30.0;
 
+/// How many messages can be saved up.
+pub(super) fn capacity(budget: f64, entities: usize) -> f64 {
+    (BUCKET_TRIGGERS * budget * entities as f64).max(CAPACITY_MIN)
+}
+
 /// Messages that may be sent: so much is added with each trigger, and only so much can be saved.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bucket {
@@ -31,7 +36,7 @@ impl Bucket {
     /// A trigger pays in its part of the budget, one of so many entities'.
     pub(super) fn pay_in(&mut self, budget: f64, entities: usize) {
         let first = self.capacity == 0.0;
-        self.capacity = (BUCKET_TRIGGERS * budget * entities as f64).max(CAPACITY_MIN);
+        self.capacity = capacity(budget, entities);
         let tokens = if first { 0.5 * self.capacity } else { self.tokens + budget };
         self.tokens = tokens.min(self.capacity);
     }

@@ -1,0 +1,151 @@
+//! The settings in which our own policy is measured.
+
+use evenkeel_core::Span;
+use evenkeel_dr::Budget;
+use evenkeel_link::{DelayStep, Jitter, TrueTime};
+
+use crate::papers::setting::{Belief, Lie, Setting, a_third};
+use crate::scenario::{Absence, Receiver, Scenario, ScenarioTopology};
+
+/// One of the settings. Thresholds are in hundredths of a unit; unless said otherwise it is the papers' setting with
+/// ±100 ms and a threshold of 0.3.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Case {
+    /// The papers' delays, with a threshold.
+    Papers(u16),
+    /// The same through a relay that runs the policy.
+    Relay(u16),
+    /// The delays of today, with a threshold.
+    Broadband(u16),
+    /// Tanks that were recorded in a real game, with a threshold.
+    Tanks(u16),
+    /// A budget, in hundredths of a DR vector per trigger.
+    Budget(u16),
+    /// So many players between 10 and 400 ms, threshold 0.09.
+    Receivers(u16),
+    /// This percentage of the packets is lost each way, with a threshold.
+    Loss(u16, u16),
+    /// The near player's delay steps up.
+    Step,
+    /// A player comes, and another one leaves.
+    Visitors,
+    /// Twenty minutes, threshold 0.09.
+    Long,
+    /// A liar among four.
+    Lying(Lie, Belief),
+}
+
+/// When the near player's delay steps up, and to what.
+pub(super) const STEP_AT: Span = Span::from_secs(100);
+const STEP_TO: Span = Span::from_millis(600);
+/// When a player comes, and when another one leaves.
+pub(super) const COMES_AT: Span = Span::from_secs(100);
+pub(super) const LEAVES_AT: Span = Span::from_secs(200);
+/// The delays of the nearest and of the farthest of many, in milliseconds.
+const MANY_MS: (f64, f64) = (10.0, 400.0);
+const JITTER: Span = Span::from_millis(100);
+
+/// A threshold that is told in hundredths.
+pub(super) fn distance(hundredths: u16) -> f64 {
+    f64::from(hundredths) / 100.0
+}
+
+impl Case {
+    /// The scenario.
+    pub(crate) fn scenario(self) -> Scenario {
+        let papers = Scenario::papers(JITTER, self.threshold());
+        match self {
+            Self::Papers(_) => papers,
+            Self::Relay(_) => Scenario { topology: ScenarioTopology::Relay { uplink: Span::ZERO }, ..papers },
+            Self::Broadband(_) => like(Setting::Modern, &papers),
+            Self::Tanks(_) => like(Setting::Tanks, &papers),
+            Self::Budget(hundredths) => {
+                let budget = Budget::new(distance(hundredths)).unwrap_or(Budget::ONE);
+                Scenario { budget, ..papers }
+            }
+            Self::Receivers(count) => {
+                let receiver = |index: u16| {
+                    let part = f64::from(index) / f64::from(count - 1);
+                    let millis = MANY_MS.0 + part * (MANY_MS.1 - MANY_MS.0);
+                    let jitter = Jitter::Gamma { sd: Span::from_millis_f64(millis / 10.0) };
+                    Receiver::at(&format!("{millis:.0} ms"), Span::from_millis_f64(millis), jitter)
+                };
+                let budget = a_third(usize::from(count));
+                Scenario { receivers: (0..count).map(receiver).collect(), budget, ..papers }
+            }
+            Self::Loss(percent, _) => {
+                let losing = |receiver: Receiver| receiver.losing(distance(percent));
+                Scenario { receivers: papers.receivers.into_iter().map(losing).collect(), ..papers }
+            }
+            Self::Step => {
+                let mut receivers = papers.receivers;
+                let step = DelayStep { at: TrueTime::default() + STEP_AT, delay: STEP_TO };
+                receivers[2] = receivers[2].clone().stepping(vec![step]);
+                Scenario { receivers, ..papers }
+            }
+            Self::Visitors => {
+                let visitor = |name, millis, joins, leaves| {
+                    let jitter = Jitter::Uniform { half_width: JITTER };
+                    let absence = Absence { joins, leaves };
+                    Receiver { absence, ..Receiver::at(name, Span::from_millis(millis), jitter) }
+                };
+                let mut receivers = papers.receivers;
+                receivers.push(visitor("comes", 350, COMES_AT, None));
+                receivers.push(visitor("leaves", 650, Span::ZERO, Some(LEAVES_AT)));
+                Scenario { budget: a_third(receivers.len()), receivers, ..papers }
+            }
+            Self::Long => Scenario { duration: Span::from_secs(1200), ..papers },
+            Self::Lying(lie, belief) => like(Setting::Lying(lie, belief), &papers),
+        }
+    }
+
+    fn threshold(self) -> f64 {
+        match self {
+            Self::Papers(hundredths)
+            | Self::Relay(hundredths)
+            | Self::Broadband(hundredths)
+            | Self::Loss(_, hundredths)
+            | Self::Tanks(hundredths) => distance(hundredths),
+            Self::Receivers(_) | Self::Long | Self::Lying(..) => 0.09,
+            Self::Budget(_) | Self::Step | Self::Visitors => 0.3,
+        }
+    }
+
+    /// How often it is looked at on its way, if it is.
+    pub(crate) const fn looked_at_every(self) -> Option<Span> {
+        match self {
+            Self::Papers(_) | Self::Step | Self::Visitors => Some(Span::from_secs(1)),
+            Self::Long => Some(Span::from_secs(10)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is found out what could be had there by knowing the future.
+    pub(crate) const fn is_bounded(self) -> bool {
+        matches!(self, Self::Papers(_) | Self::Broadband(_) | Self::Tanks(_) | Self::Budget(_))
+    }
+
+    /// What it is, in a few words.
+    pub(crate) fn words(self) -> String {
+        let at = |what: &str, hundredths| format!("{what}, threshold {}", distance(hundredths));
+        match self {
+            Self::Papers(hundredths) => at("800/500/200 ms", hundredths),
+            Self::Relay(hundredths) => at("relay", hundredths),
+            Self::Broadband(hundredths) => at("120/40/15 ms", hundredths),
+            Self::Tanks(hundredths) => at("recorded tanks", hundredths),
+            Self::Budget(hundredths) => format!("budget {}", distance(hundredths)),
+            Self::Receivers(count) => format!("{count} players"),
+            Self::Loss(percent, hundredths) => at(&format!("{percent} % loss"), hundredths),
+            Self::Step => "a delay that steps up".to_owned(),
+            Self::Visitors => "coming and going".to_owned(),
+            Self::Long => "20 minutes".to_owned(),
+            Self::Lying(..) => "a liar among four".to_owned(),
+        }
+    }
+}
+
+/// Another study's setting, for as long and with the threshold of this one.
+fn like(setting: Setting, papers: &Scenario) -> Scenario {
+    let Scenario { duration, threshold, .. } = *papers;
+    Scenario { duration, threshold, ..setting.scenario() }
+}

@@ -1,0 +1,187 @@
+//! What users set: how much of the spread is evened out, and what anybody may have to pay for it.
+
+use super::{Case, each, key, of, seeds};
+use crate::claims::{Claim, Verdict};
+use crate::figure::{Bars, Curve, Drawing, Figure, Plot, Point, Table};
+use crate::papers::Setup;
+use crate::papers::cells::{Cell, Cells, Contender, Ratio, in_words};
+use crate::papers::judged::Test;
+
+const CASES: [Case; 5] =
+    [Case::Papers(9), Case::Papers(30), Case::Papers(100), Case::Broadband(9), Case::Broadband(100)];
+
+/// Parts of the spread that are evened out.
+pub(super) const DIAL: [(f64, Contender); 6] = [
+    (0.0, Contender::Policy("even:phi=0")),
+    (0.2, Contender::Policy("even:phi=0.2")),
+    (0.4, Contender::Policy("even:phi=0.4")),
+    (0.6, Contender::Policy("even:phi=0.6")),
+    (0.8, Contender::Policy("even:phi=0.8")),
+    (0.985, Contender::EVEN),
+];
+
+/// Caps on what anybody pays, and none.
+const CAPS: [(&str, Contender); 5] = [
+    ("1", Contender::Policy("even:phi=1,kappa=1")),
+    ("1.1", Contender::Policy("even:phi=1,kappa=1.1")),
+    ("1.25", Contender::Policy("even:phi=1,kappa=1.25")),
+    ("1.5", Contender::Policy("even:phi=1,kappa=1.5")),
+    ("none", Contender::Policy("even:phi=1")),
+];
+
+/// How exact the dial is to be, and how much more than the cap anybody may pay.
+const EXACT: f64 = 0.03;
+const ABOVE_CAP: f64 = 1.05;
+
+pub(super) fn cells() -> Vec<Cell> {
+    let contenders = DIAL.iter().map(|(_, one)| *one).chain(CAPS.iter().map(|(_, one)| *one));
+    each(&CASES, &contenders.chain([Contender::THIRD]).collect::<Vec<_>>())
+}
+
+pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
+    vec![draw_dial(setup, cells), draw_cap(setup, cells)]
+}
+
+fn spread(cells: &Cells, case: Case, contender: Contender) -> Ratio {
+    of(cells, case, contender).spread_ratio(&of(cells, case, Contender::THIRD))
+}
+
+fn mean(cells: &Cells, case: Case, contender: Contender) -> Ratio {
+    of(cells, case, contender).mean_ratio(&of(cells, case, Contender::THIRD))
+}
+
+/// What is left of the spread, beyond what the dial says.
+fn miss(cells: &Cells, case: Case, (phi, contender): (f64, Contender)) -> f64 {
+    (spread(cells, case, contender).value - (1.0 - phi)).abs()
+}
+
+fn worst_miss(cells: &Cells) -> f64 {
+    let all = CASES.iter().flat_map(|case| DIAL.iter().map(|set| miss(cells, *case, *set)));
+    all.fold(0.0, f64::max)
+}
+
+fn draw_dial(setup: &Setup<'_>, cells: &Cells) -> Figure {
+    let curve = |case: Case, ratio: fn(&Cells, Case, Contender) -> Ratio| Curve {
+        name: case.words(),
+        points: DIAL
+            .iter()
+            .map(|(phi, contender)| Point { x: *phi, y: ratio(cells, case, *contender).value, spread: 0.0 })
+            .collect(),
+    };
+    let plot = |what: &str, ratio| Plot {
+        title: what.to_owned(),
+        x_label: "phi".to_owned(),
+        y_label: format!("{what} / 1/3 base"),
+        drawing: Drawing::Curves(CASES.iter().map(|case| curve(*case, ratio)).collect()),
+    };
+    let worst = worst_miss(cells);
+    let row = |case: &Case| {
+        let ratios = DIAL.iter().map(|(_, one)| {
+            format!("{:.3}, {:.2}", spread(cells, *case, *one).value, mean(cells, *case, *one).value)
+        });
+        [case.words()].into_iter().chain(ratios).collect()
+    };
+    let head = DIAL.iter().map(|(phi, _)| format!("phi {phi}: spread, mean"));
+    Figure {
+        key: key("phi"),
+        title: format!(
+            "phi says which part of the spread is evened out, to within {worst:.3} in all settings"
+        ),
+        caption: format!(
+            "What is left is to be 1 - phi of 1/3 base's spread. Delays ±100 ms uniform at 800/500/200 ms, gamma jitter of a tenth at \
+             120/40/15 ms; random motion, budget 1 per trigger, heartbeat 1 s, 300 s; {}.",
+            seeds(setup)
+        ),
+        plots: vec![plot("spread", spread), plot("mean", mean)],
+        columns: 2,
+        table: Table {
+            head: ["setting".to_owned()].into_iter().chain(head).collect(),
+            rows: CASES.iter().map(row).collect(),
+        },
+        claims: super::claims("phi")
+            .say(
+                "phi dials the spread within 0.03 of 1/3 base's.",
+                format!(
+                    "off by at most {worst:.3} with phi of {}",
+                    DIAL.map(|(phi, _)| phi.to_string()).join(" / ")
+                ),
+                Test::fact(worst <= EXACT),
+                Verdict::Holds,
+            )
+            .all(),
+    }
+}
+
+/// Everybody's error relative to 1/3 base.
+fn changes(cells: &Cells, case: Case, contender: Contender) -> Vec<Ratio> {
+    of(cells, case, contender).changes(&of(cells, case, Contender::THIRD))
+}
+
+fn draw_cap(setup: &Setup<'_>, cells: &Cells) -> Figure {
+    let shown = [Case::Papers(9), Case::Papers(100)];
+    let plot = |case: Case| {
+        let marks = |(player, name): (usize, &str)| Bars {
+            name: name.to_owned(),
+            heights: CAPS.iter().map(|(_, one)| changes(cells, case, *one)[player].value).collect(),
+        };
+        Plot {
+            title: case.words(),
+            x_label: "a player's error / under 1/3 base".to_owned(),
+            y_label: String::new(),
+            drawing: Drawing::Dots {
+                rows: CAPS.iter().map(|(kappa, _)| format!("kappa {kappa}")).collect(),
+                groups: ["far", "middle", "near"].into_iter().enumerate().map(marks).collect(),
+                mark: Some(1.0),
+            },
+        }
+    };
+    let row = |case: &Case| {
+        let figures = CAPS.iter().map(|(_, one)| {
+            let (players, spread) = (changes(cells, *case, *one), spread(cells, *case, *one));
+            format!("{}; {}", in_words(&players, 2), spread.in_words(2))
+        });
+        [case.words()].into_iter().chain(figures).collect()
+    };
+    let head = CAPS.iter().map(|(kappa, _)| format!("kappa {kappa}: far / middle / near; spread"));
+    let (near, far) = (CAPS[4].1, CAPS[0].1);
+    let pays = |contender| changes(cells, shown[0], contender)[2].value;
+    Figure {
+        key: key("kappa"),
+        title: format!(
+            "Without a cap the near player has {:.1} times its error under 1/3 base at threshold 0.09; with kappa = 1 it has {:.2} times",
+            pays(near),
+            pays(far)
+        ),
+        caption: format!(
+            "Each player's error, and the spread, relative to 1/3 base, with phi = 1 and caps on how much worse off anybody may be. The \
+             papers' delays, each ±100 ms uniform, and 120/40/15 ms with gamma jitter of a tenth; random motion, budget 1 per trigger, \
+             heartbeat 1 s, 300 s; {}.",
+            seeds(setup)
+        ),
+        plots: shown.iter().map(|case| plot(*case)).collect(),
+        columns: 2,
+        table: Table {
+            head: ["setting".to_owned()].into_iter().chain(head).collect(),
+            rows: CASES.iter().map(row).collect(),
+        },
+        claims: cap_claims(cells),
+    }
+}
+
+fn cap_claims(cells: &Cells) -> Vec<Claim> {
+    let worst = |case: &Case| {
+        let all = changes(cells, *case, CAPS[0].1).into_iter();
+        all.max_by(|a, b| a.value.total_cmp(&b.value)).expect("there are players")
+    };
+    let worst: Vec<Ratio> = CASES.iter().map(worst).collect();
+    let words: Vec<String> =
+        CASES.iter().zip(&worst).map(|(case, ratio)| format!("{}: {ratio}", case.words())).collect();
+    super::claims("kappa")
+        .say(
+            "With kappa = 1 nobody is worse off than under 1/m base by more than 5 %.",
+            format!("the error of who is worst off, relative to that: {}", words.join("; ")),
+            Test::all(worst.iter().map(|ratio| Test::below(*ratio, ABOVE_CAP))),
+            Verdict::Holds,
+        )
+        .all()
+}

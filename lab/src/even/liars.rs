@@ -1,0 +1,131 @@
+//! The price of lying under every policy, ours among them: what a near player gains who claims to be far away, and what the
+//! others lose.
+
+use super::{Case, key, of, percent, seeds};
+use crate::claims::{Claim, Verdict};
+use crate::figure::Figure;
+use crate::papers::Setup;
+use crate::papers::cells::{Cell, Cells, Contender, Ratio};
+use crate::papers::judged::Test;
+use crate::papers::liars::Liars;
+use crate::papers::setting::{Belief, LIAR, Lie, Setting};
+
+const CAPPED: Contender = Contender::Policy("even:kappa=1.2");
+const KAPPA: f64 = 1.2;
+/// How much more than kappa allows anybody may have.
+const ABOVE_CAP: f64 = 1.05;
+/// What an honest far player keeps of what it is helped by.
+const KEPT_MIN: f64 = 0.9;
+/// Who is 150 ms away.
+const FAR: usize = 0;
+
+const LIARS: Liars =
+    Liars { setting: |lie, belief| Setting::Even(Case::Lying(lie, belief)), policies: &POLICIES };
+
+const POLICIES: [Contender; 10] = [
+    Contender::EVEN,
+    CAPPED,
+    Contender::BASE,
+    Contender::THIRD,
+    Contender::NETGAMES05,
+    Contender::CONSISTENT,
+    Contender::SCHEDULING_1_ESTIMATE,
+    Contender::SCHEDULING_2,
+    Contender::PROBABILISTIC_PA,
+    Contender::DETERMINISTIC_PA,
+];
+
+pub(super) fn cells() -> Vec<Cell> {
+    LIARS.cells()
+}
+
+pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
+    let figure = |name: &str, title, lie, claims| {
+        let runs = format!("300 s, {}", seeds(setup));
+        LIARS.draw(cells, lie, (key(name), title, &runs), claims)
+    };
+    let price = |lie| LIARS.price(cells, lie, Belief::Bounded, Contender::EVEN);
+    let (stamps, holds) = (price(Lie::Stamps), price(Lie::StampsAndHolds));
+    let title = |does: &str, liar: Ratio, others: Ratio| {
+        format!(
+            "{does}: under even it has {:.2} times its error, the others {:.2} times theirs",
+            liar.value, others.value
+        )
+    };
+    vec![
+        figure(
+            "stamps",
+            title("Who states wrong times and no more", stamps.liar, stamps.others),
+            Lie::Stamps,
+            stamps_claims(cells),
+        ),
+        figure(
+            "holds",
+            title(
+                "Who holds its acknowledgments back as well is taken for a far player",
+                holds.liar,
+                holds.others,
+            ),
+            Lie::StampsAndHolds,
+            holds_claims(cells),
+        ),
+    ]
+}
+
+/// What the far player is helped by, with the bound relative to without it, if all are honest.
+fn kept(cells: &Cells) -> Ratio {
+    let helped = |belief| -> Vec<f64> {
+        let case = Case::Lying(Lie::None, belief);
+        let [with, without] = [Contender::EVEN, Contender::THIRD]
+            .map(|contender| of(cells, case, contender).by_run(|run| run.receivers[FAR].aee));
+        without.into_iter().zip(with).map(|(without, with)| without - with).collect()
+    };
+    Ratio::of(&helped(Belief::Bounded).into_iter().zip(helped(Belief::Blind)).collect::<Vec<_>>())
+}
+
+fn stamps_claims(cells: &Cells) -> Vec<Claim> {
+    let price = LIARS.price(cells, Lie::Stamps, Belief::Bounded, Contender::EVEN);
+    let kept = kept(cells);
+    let case = |belief| Case::Lying(Lie::None, belief);
+    let far = of(cells, case(Belief::Bounded), Contender::EVEN)
+        .ratio(&of(cells, case(Belief::Blind), Contender::EVEN), |run| run.receivers[FAR].aee);
+    super::claims("stamps")
+        .say(
+            "Bounded, a near player that only states times 300 ms too late gains at most 10 %, and the others lose at most 5 %.",
+            format!("it has {} of its error, the others {} of theirs", price.liar, price.others),
+            price.is_small(),
+            Verdict::Fails,
+        )
+        .say(
+            "Bounded, an honest far player keeps at least 90 % of its compensation.",
+            format!(
+                "{} of what even takes off its error under 1/3 base if it is believed blindly; its error is {far} of that then",
+                percent(kept)
+            ),
+            Test::above(kept, KEPT_MIN),
+            Verdict::Holds,
+        )
+        .all()
+}
+
+fn holds_claims(cells: &Cells) -> Vec<Claim> {
+    let price = |contender| LIARS.price(cells, Lie::StampsAndHolds, Belief::Bounded, contender);
+    let (even, capped) = (price(Contender::EVEN), price(CAPPED));
+    let case = Case::Lying(Lie::StampsAndHolds, Belief::Bounded);
+    let changes = of(cells, case, CAPPED).changes(&of(cells, case, Contender::THIRD));
+    let honest = changes.into_iter().enumerate().filter(|(player, _)| *player != LIAR);
+    let worst = honest.map(|(_, change)| change).max_by(|a, b| a.value.total_cmp(&b.value));
+    let worst = worst.expect("there are others");
+    super::claims("holds")
+        .say(
+            "What a liar that also holds its answers back can cost anybody is bounded by kappa.",
+            format!(
+                "with kappa = 1.2 the honest player who is worst off has {worst} times its error under 1/3 base (bounded: at most 5 % above \
+                 kappa). The price: the liar has {} of its error and the others {} of theirs; with kappa = 1.2 it is {} and {}",
+                even.liar, even.others, capped.liar, capped.others
+            ),
+            Test::below(worst, KAPPA * ABOVE_CAP),
+            Verdict::Holds,
+        )
+        .all()
+}

@@ -1,0 +1,197 @@
+//! Spread against mean, all policies in one picture: who is left and below of somebody is better than that one.
+
+use super::dial::DIAL;
+use super::{
+    BOUNDS, BOUNDS_WORDS, Bound, Case, EQUAL, FARTHEST, LEAST_MEAN, bound_over, each, equal, farthest_floor,
+    key, least_mean, of, percent, seeds,
+};
+use crate::figure::{Cloud, Drawing, Figure, Level, NamedPoint, Plot, Table};
+use crate::papers::Setup;
+use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio};
+
+const CASES: [Case; 4] = [Case::Papers(9), Case::Papers(100), Case::Broadband(9), Case::Broadband(100)];
+
+/// Everybody but ours, on the same exported path.
+pub(super) const OTHERS: [Contender; 15] = [
+    Contender::BASE,
+    Contender::THIRD,
+    Contender::CHANCE,
+    Contender::NETGAMES05,
+    Contender::CONSISTENT,
+    Contender::SCHEDULING_1,
+    Contender::SCHEDULING_1_ESTIMATE,
+    Contender::SCHEDULING_2,
+    Contender::SCHEDULING_2_NEWEST,
+    Contender::PROBABILISTIC_PA,
+    Contender::PROBABILISTIC_PI,
+    Contender::PROBABILISTIC_PT,
+    Contender::PROBABILISTIC_ONE,
+    Contender::DETERMINISTIC_PA,
+    Contender::DETERMINISTIC_PI,
+];
+
+/// Who sends at most so many times 1/3 base's vectors sends as many.
+const AS_MANY: f64 = 1.05;
+
+/// Who has a spread of more than so many times 1/3 base's stands at the edge.
+const X_MAX: f64 = 1.5;
+
+/// Which error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Error {
+    /// Between exported and placed path, as in the papers.
+    Export,
+    /// Between real and placed path.
+    Real,
+}
+
+impl Error {
+    /// Spread and mean, relative to another's.
+    fn ratios(self, one: &Measured<'_>, to: &Measured<'_>) -> [Ratio; 2] {
+        match self {
+            Self::Export => [one.spread_ratio(to), one.mean_ratio(to)],
+            Self::Real => one.real_ratios(to),
+        }
+    }
+
+    /// Who can be compared by it, without ours.
+    fn others(self) -> impl Iterator<Item = Contender> {
+        OTHERS.into_iter().chain((self == Self::Real).then_some(Contender::AS_MANY_AS_EVEN))
+    }
+}
+
+pub(super) fn cells() -> Vec<Cell> {
+    let all = Error::Real.others().chain(DIAL.map(|(_, contender)| contender));
+    each(&CASES, &all.collect::<Vec<_>>())
+}
+
+pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
+    let setting = format!(
+        "both relative to 1/3 base, which sends as many vectors as the budget of 1 per trigger allows. Left and low is better. Delays ±100 ms \
+         uniform at 800/500/200 ms, gamma jitter of a tenth at 120/40/15 ms; random motion, heartbeat 1 s, 300 s; {}.",
+        seeds(setup)
+    );
+    let figure = |name: &str, title, caption, error| Figure {
+        key: key(name),
+        title,
+        caption,
+        plots: CASES.iter().map(|case| plot(cells, *case, error)).collect(),
+        columns: 2,
+        table: table(cells, error),
+        claims: Vec::new(),
+    };
+    vec![
+        figure(
+            "pareto",
+            title(cells),
+            format!(
+                "Spread: the standard deviation between the players of the error that each has accumulated; mean: of the same errors; {setting} \
+                 {BOUNDS_WORDS}"
+            ),
+            Error::Export,
+        ),
+        figure(
+            "pareto-real",
+            real_title(cells),
+            format!(
+                "The error is that against the real path. Only by it can base with so coarse a threshold that it sends as many vectors as even be compared \
+                 with the others: what it exports is another path, farther from the real one (and it has no heartbeat where that alone would send more). Spread and mean {setting}"
+            ),
+            Error::Real,
+        ),
+    ]
+}
+
+/// What the first one shows.
+fn title(cells: &Cells) -> String {
+    let case = CASES[0];
+    let third = of(cells, case, Contender::THIRD);
+    let even = of(cells, case, Contender::EVEN).spread_ratio(&third);
+    let others = OTHERS.iter().map(|one| of(cells, case, *one));
+    let frugal = others.filter(|one| one.sent_ratio(&third).value <= AS_MANY);
+    let next = frugal.min_by(|a, b| a.spread().total_cmp(&b.spread()));
+    let next = next.map_or(String::new(), |next| {
+        let left = percent(next.spread_ratio(&third));
+        format!("; the next best with as many vectors, {}, leaves {left}", next.name)
+    });
+    format!(
+        "In the papers' setting even leaves {} of the difference between the players{next}",
+        percent(even)
+    )
+}
+
+/// What the second one shows.
+fn real_title(cells: &Cells) -> String {
+    let [near, far] = [CASES[2], CASES[0]].map(|case| {
+        let base = of(cells, case, Contender::AS_MANY_AS_EVEN);
+        let [spread, mean] = of(cells, case, Contender::EVEN).real_ratios(&base);
+        format!("{} of the spread and {:.2} times the mean", percent(spread), mean.value)
+    });
+    format!(
+        "Of base with as many vectors, even has {near} at the delays of today, {far} at the papers' (threshold 0.09)"
+    )
+}
+
+fn plot(cells: &Cells, case: Case, error: Error) -> Plot {
+    let third = of(cells, case, Contender::THIRD);
+    let point = |one: &Measured<'_>, name: String| {
+        let [x, y] = error.ratios(one, &third).map(|ratio| ratio.value);
+        NamedPoint { name, x, y }
+    };
+    let cloud = |name: &str, wanted: &dyn Fn(f64) -> bool| {
+        let others = error.others().map(|one| of(cells, case, one));
+        let wanted = others.filter(|one| wanted(one.sent_ratio(&third).value));
+        let points = wanted.map(|one| point(&one, one.name.clone())).collect();
+        Cloud { name: name.to_owned(), points, is_joined: false }
+    };
+    let dial = DIAL.map(|(phi, contender)| {
+        let name = if contender == Contender::EVEN { "even".to_owned() } else { format!("{phi}") };
+        point(&of(cells, case, contender), name)
+    });
+    let mut clouds = vec![
+        Cloud { name: "even, by phi".to_owned(), points: dial.to_vec(), is_joined: true },
+        cloud("as many vectors as 1/3 base", &|sent| sent <= AS_MANY),
+        cloud("more vectors", &|sent| sent > AS_MANY),
+    ];
+    let mut levels = Vec::new();
+    if error == Error::Export {
+        let bound = |bound| bound_over(cells, case, Contender::THIRD, bound).value;
+        let clairvoyant = NamedPoint { name: "equal".to_owned(), x: 0.0, y: bound(equal) };
+        clouds.push(Cloud { name: EQUAL.to_owned(), points: vec![clairvoyant], is_joined: false });
+        let level = |name: &str, y| Level { name: name.to_owned(), y };
+        levels = vec![level(LEAST_MEAN, bound(least_mean)), level(FARTHEST, bound(farthest_floor))];
+    }
+    Plot {
+        title: case.words(),
+        x_label: "spread / 1/3 base".to_owned(),
+        y_label: "mean / 1/3 base".to_owned(),
+        drawing: Drawing::Points { clouds, levels, x_max: X_MAX },
+    }
+}
+
+/// Of each policy in each setting: spread, mean, and vectors sent.
+fn table(cells: &Cells, error: Error) -> Table {
+    let head = CASES.map(|case| format!("{}: spread, mean / 1/3 base; sent", case.words()));
+    let policy = |contender: Contender| {
+        let figures = CASES.map(|case| {
+            let (one, third) = (of(cells, case, contender), of(cells, case, Contender::THIRD));
+            let [spread, mean] = error.ratios(&one, &third);
+            let sent = one.sent_ratio(&third).value;
+            format!("{}, {}; {sent:.1}", spread.in_words(3), mean.in_words(3))
+        });
+        [contender.label()].into_iter().chain(figures).collect()
+    };
+    let bound = |(name, bound): (&str, Bound)| {
+        let figures = CASES.map(|case| {
+            let spread = if name == EQUAL { "0, " } else { "" };
+            format!("{spread}{}", bound_over(cells, case, Contender::THIRD, bound))
+        });
+        [name.to_owned()].into_iter().chain(figures).collect()
+    };
+    let mut rows: Vec<Vec<String>> =
+        error.others().chain(DIAL.map(|(_, contender)| contender)).map(policy).collect();
+    if error == Error::Export {
+        rows.extend(BOUNDS.map(bound));
+    }
+    Table { head: ["policy".to_owned()].into_iter().chain(head).collect(), rows }
+}

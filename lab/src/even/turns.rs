@@ -1,0 +1,150 @@
+//! What changes in the middle of a run: a delay that steps up, somebody who comes, somebody who leaves.
+
+use super::case::{COMES_AT, LEAVES_AT, STEP_AT};
+use super::windows::growths;
+use super::{Case, each, key, of, percent, seeds};
+use crate::claims::Verdict;
+use crate::dr::RunFigures;
+use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::papers::Setup;
+use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio};
+use crate::papers::judged::Test;
+use crate::papers::setting::Setting;
+use crate::stats::{mean, population_sd};
+
+const CONTENDERS: [Contender; 3] = [Contender::EVEN, Contender::DETERMINISTIC_PA, Contender::THIRD];
+/// What is drawn is the error of so many seconds; the runs are looked at once a second.
+const WINDOW: usize = 20;
+const SPREAD_MAX: f64 = 0.03;
+
+pub(super) fn cells() -> Vec<Cell> {
+    each(&[Case::Step, Case::Visitors], &CONTENDERS)
+}
+
+pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
+    vec![draw_step(setup, cells), draw_visitors(setup, cells)]
+}
+
+/// How far off each player sees the tank, over the last seconds, while it is there.
+fn players(cells: &Cells, case: Case, contender: Contender) -> Plot {
+    let one = of(cells, case, contender);
+    let runs: Vec<Vec<(f64, Vec<f64>)>> = one.runs.iter().map(|run| growths(run, WINDOW).collect()).collect();
+    let receivers = &cells.scenario(Setting::Even(case)).receivers;
+    let curve = |(player, receiver): (usize, &crate::scenario::Receiver)| {
+        let there = |at: f64| {
+            let from = receiver.absence.joins.as_secs_f64() + WINDOW as f64;
+            at >= from && receiver.absence.leaves.is_none_or(|leaves| at <= leaves.as_secs_f64())
+        };
+        let looks = (0..runs[0].len()).filter(|look| there(runs[0][*look].0));
+        let point = |look: usize| {
+            let off: Vec<f64> = runs.iter().map(|run| run[look].1[player] / WINDOW as f64).collect();
+            Point { x: runs[0][look].0, y: mean(&off), spread: 0.0 }
+        };
+        Curve { name: receiver.name.clone(), points: looks.map(point).collect() }
+    };
+    Plot {
+        title: one.name,
+        x_label: "time (s)".to_owned(),
+        y_label: format!("units off, last {WINDOW} s"),
+        drawing: Drawing::Curves(receivers.iter().enumerate().map(curve).collect()),
+    }
+}
+
+/// The spread of what everybody's error grows by between two looks.
+fn spread_between(run: &RunFigures, from: usize, until: usize) -> f64 {
+    let grown: Vec<f64> =
+        run.samples[until].aee.iter().zip(&run.samples[from].aee).map(|(now, before)| now - before).collect();
+    population_sd(&grown)
+}
+
+/// A row for each contender: the spread of each stretch of time, relative to 1/3 base's.
+fn table(
+    cells: &Cells,
+    case: Case,
+    stretches: &[(usize, usize)],
+    last: fn(&Measured<'_>, &Measured<'_>) -> Ratio,
+) -> Table {
+    let third = of(cells, case, Contender::THIRD);
+    let row = |contender: &Contender| {
+        let one = of(cells, case, *contender);
+        let spreads = stretches
+            .iter()
+            .map(|(from, until)| one.ratio(&third, |run| spread_between(run, *from, *until)).to_string());
+        let all = [last(&one, &third).to_string(), one.mean_ratio(&third).to_string()];
+        [one.name.clone()].into_iter().chain(spreads).chain(all).collect()
+    };
+    let head = stretches.iter().map(|(from, until)| format!("spread from {from} to {until} s / 1/3 base"));
+    let all = ["spread, whole run / 1/3 base", "mean, whole run / 1/3 base"].map(str::to_owned);
+    Table {
+        head: ["policy".to_owned()].into_iter().chain(head).chain(all).collect(),
+        rows: CONTENDERS.iter().map(row).collect(),
+    }
+}
+
+fn draw_step(setup: &Setup<'_>, cells: &Cells) -> Figure {
+    let [even, third] = [Contender::EVEN, Contender::THIRD].map(|one| of(cells, Case::Step, one));
+    let spread = even.spread_ratio(&third);
+    let at = STEP_AT.as_secs_f64() as usize;
+    Figure {
+        key: key("step"),
+        title: format!(
+            "When the near player's way becomes three times as long, even still leaves {} of 1/3 base's spread",
+            percent(spread)
+        ),
+        caption: format!(
+            "The near player's delay steps from 200 to 600 ms after {at} s, both ways; the others are at 800 and 500 ms, all ±100 ms uniform. How far \
+             off each sees the tank, averaged over the last {WINDOW} s and the seeds. Random motion, threshold 0.3, heartbeat 1 s, budget 1 per trigger; {}.",
+            seeds(setup)
+        ),
+        plots: vec![
+            players(cells, Case::Step, Contender::THIRD),
+            players(cells, Case::Step, Contender::EVEN),
+        ],
+        columns: 2,
+        table: table(cells, Case::Step, &[(0, at), (at, at + 30), (at + 30, 300)], |one, to| {
+            one.spread_ratio(to)
+        }),
+        claims: super::claims("step")
+            .say(
+                "A step of a delay leaves at most 3 % of 1/3 base's spread at the end.",
+                percent(spread),
+                Test::below(spread, SPREAD_MAX),
+                Verdict::Holds,
+            )
+            .all(),
+    }
+}
+
+fn draw_visitors(setup: &Setup<'_>, cells: &Cells) -> Figure {
+    let [even, third] = [Contender::EVEN, Contender::THIRD].map(|one| of(cells, Case::Visitors, one));
+    let (comes, leaves) = (COMES_AT.as_secs_f64() as usize, LEAVES_AT.as_secs_f64() as usize);
+    let together = even.ratio(&third, |run| spread_between(run, comes, leaves));
+    Figure {
+        key: key("joins"),
+        title: format!(
+            "While a newcomer and a player who is about to leave are both there, even leaves {} of 1/3 base's spread among the five",
+            percent(together)
+        ),
+        caption: format!(
+            "Three players stay, at 800, 500 and 200 ms; one at 350 ms comes after {comes} s, one at 650 ms leaves after {leaves} s; all ±100 ms uniform. How far \
+             off each sees the tank, averaged over the last {WINDOW} s and the seeds. Over the whole run, who is not there all the time counts \
+             with its error per second, and has had another share of the turns than the others, whatever a policy does. Random motion, threshold \
+             0.3, heartbeat 1 s, budget a third of the players per trigger; {}.",
+            seeds(setup)
+        ),
+        plots: vec![
+            players(cells, Case::Visitors, Contender::THIRD),
+            players(cells, Case::Visitors, Contender::EVEN),
+        ],
+        columns: 2,
+        table: table(cells, Case::Visitors, &[(comes, leaves)], |one, to| one.spread_ratio(to)),
+        claims: super::claims("joins")
+            .say(
+                "While all five are there, at most 3 % of 1/3 base's spread is left of what each suffers in that time.",
+                percent(together),
+                Test::below(together, SPREAD_MAX),
+                Verdict::Holds,
+            )
+            .all(),
+    }
+}
