@@ -37,6 +37,7 @@ pub const CLOCK_LEN_MAX: usize = 1 + 1 + 8 + 8 + 10;
 const LINEAR: u8 = 0;
 const QUADRATIC: u8 = 1;
 const CIRCULAR: u8 = 2;
+const DAMPED: u8 = 3;
 const VECTOR: u8 = 0x10;
 const INTRODUCE: u8 = 0x14;
 const FEEDBACK: u8 = 0x20;
@@ -156,6 +157,7 @@ const fn kind_tag(kind: MotionKind) -> u8 {
         MotionKind::Linear => LINEAR,
         MotionKind::Quadratic => QUADRATIC,
         MotionKind::Circular => CIRCULAR,
+        MotionKind::Damped => DAMPED,
     }
 }
 
@@ -164,6 +166,7 @@ const fn parse_kind(tag: u8) -> Option<MotionKind> {
         LINEAR => Some(MotionKind::Linear),
         QUADRATIC => Some(MotionKind::Quadratic),
         CIRCULAR => Some(MotionKind::Circular),
+        DAMPED => Some(MotionKind::Damped),
         _ => None,
     }
 }

@@ -85,8 +85,7 @@ fn tags() -> Vec<Refused> {
     vec![
         tag("tag 0x00", 0x00),
         tag("tag 0x0f", 0x0f),
-        tag("tag 0x13: a fourth kind of motion", 0x13),
-        tag("tag 0x17: an introduction of a fourth kind of motion", 0x17),
+        tag("tag 0x18: an introduction of a fifth kind of motion", 0x18),
         tag("tag 0x1f", 0x1f),
         tag("tag 0x23", 0x23),
         tag("tag 0x32", 0x32),

@@ -199,7 +199,7 @@ impl Even {
 
     /// Sends the newest vector of an entity to whom it is worth its price. True if one of the worst off was refused it.
     fn decide(&mut self, exported: &Exported<'_>, now: SessionTime, plan: &mut SendPlan) -> bool {
-        let (newest, vector) = exported.newest();
+        let (newest, _) = exported.newest();
         let least = WORTH_MIN * scale(exported);
         let mut life = None;
         self.candidates.clear();
@@ -218,7 +218,7 @@ impl Even {
                 continue;
             }
             let life = *life.get_or_insert_with(|| self.foresee(exported, now));
-            let index = self.gain(&pair, shown, vector, now) * life;
+            let index = self.gain(&pair, &shown, &pair.offered(), now) * life;
             if index > least {
                 self.candidates.push(Candidate {
                     worth: index * boost,
