@@ -162,9 +162,7 @@ fn threshold(root: &Section<'_>) -> Result<Threshold, ScenarioError> {
     Ok(threshold)
 }
 
-fn dead_reckoning(
-    root: &Section<'_>,
-) -> Result<(Content, Placement, Option<Compensation>), ScenarioError> {
+fn dead_reckoning(root: &Section<'_>) -> Result<(Content, Placement, Option<Compensation>), ScenarioError> {
     let (mut kind, mut placement, mut compensation) = (Content::default(), Placement::default(), None);
     let Some(field) = root.field("dr") else { return Ok((kind, placement, compensation)) };
     let section = field.section(&["kind", "placement", "compensation_max_ms"])?;

@@ -69,9 +69,9 @@ impl Owner {
                 Some(Generated::First(frame))
             }
             None => None,
-            Some(export) => export.observe(state, vector, threshold, now).then(|| {
-                Generated::Next(export.frame(entity, now))
-            }),
+            Some(export) => export
+                .observe(state, vector, threshold, now)
+                .then(|| Generated::Next(export.frame(entity, now))),
         }
     }
 
@@ -109,7 +109,13 @@ impl Owner {
 
 impl Export {
     /// The owner looks at it; this vector is the next one if one is due. True if it is.
-    fn observe(&mut self, state: &MotionState, next: DrVector, threshold: Threshold, now: SessionTime) -> bool {
+    fn observe(
+        &mut self,
+        state: &MotionState,
+        next: DrVector,
+        threshold: Threshold,
+        now: SessionTime,
+    ) -> bool {
         if let Some(rivals) = &mut self.rivals {
             rivals.look(state, now);
         }

@@ -4,9 +4,12 @@
 //! path is averaged, and the recent past stands for the near future. It takes the same room whatever happens, and time
 //! for a few projections at each look.
 //!
-//! Two use it. The owner (`owner.rs`) lets the kinds compete: each makes vectors when the real path leaves it by the
-//! threshold, and what is exported is the kind with the least error over all distances. Whoever runs the policy
-//! (`tailor.rs`) shows the vectors that were made in each way, and sends each receiver the kind that is best at its distance.
+//! Two use it. The owner (`owner.rs`) lets the kinds compete ([`Rivals`]): each makes vectors when the real path leaves it
+//! by the threshold, and what is exported is the kind with the least error over all distances. Whoever runs the policy
+//! (`tailor.rs`) shows the vectors that were made in each way, and sends each receiver the kind that is best at its
+//! distance. The two differ: the exported kind must follow the entity for now and make vectors often enough to be worth
+//! a choice, the shown one must be right after a long way. In the papers' setting most is gained by exporting turns and
+//! showing damped ones.
 
 use std::collections::VecDeque;
 
@@ -33,6 +36,9 @@ const MARGIN: f64 = 0.1;
 const LEAST: f64 = 0.01;
 /// What the number of vectors counts for, beside the errors at all distances.
 const VECTORS_WEIGHT: f64 = 0.5;
+/// Of the vectors that a rival makes, receivers are imagined to be sent one in so many, as by a budget: a kind that makes few
+/// of them leaves little to send.
+const SENT_ONE_IN: u8 = 3;
 
 /// A vector that was made, of the kinds that are set.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +52,8 @@ struct Made {
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     shown: Option<DrVector>,
+    /// Vectors that were left out since.
+    left_out: u8,
     error: f64,
 }
 
@@ -54,6 +62,8 @@ struct Trial {
 pub(crate) struct Replay {
     /// Differences of error below this do not count.
     least: f64,
+    /// One vector in so many is sent.
+    one_in: u8,
     under_way: VecDeque<Made>,
     /// How many vectors there were before the first that is under way.
     gone: u64,
@@ -65,9 +75,11 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    pub(crate) fn new(threshold: Threshold) -> Self {
+    /// Receivers that are sent one vector in so many.
+    pub(crate) fn new(threshold: Threshold, one_in: u8) -> Self {
         Self {
-            least: LEAST * threshold.distance.min(f64::MAX),
+            least: LEAST * threshold.distance,
+            one_in,
             under_way: VecDeque::with_capacity(UNDER_WAY_MAX),
             gone: 0,
             next: [0; DISTANCES],
@@ -95,8 +107,14 @@ impl Replay {
     fn arrive(&mut self, distance: usize) {
         let made = self.under_way[(self.next[distance] - self.gone) as usize];
         for (kind, trials) in MotionKind::ALL.into_iter().zip(&mut self.trials) {
-            if made.kinds[kind as usize] {
-                trials[distance].shown = Some(DrVector::generate(made.at, &made.state, kind));
+            let trial = &mut trials[distance];
+            if !made.kinds[kind as usize] {
+                continue;
+            }
+            trial.left_out += 1;
+            if trial.left_out >= self.one_in || trial.shown.is_none() {
+                trial.shown = Some(DrVector::generate(made.at, &made.state, kind));
+                trial.left_out = 0;
             }
         }
         self.next[distance] += 1;
@@ -140,7 +158,8 @@ impl Replay {
     /// The cost of a kind over all distances, each in parts of the best there.
     fn cost(&self, kind: MotionKind) -> f64 {
         let relative = |distance| {
-            let best = MotionKind::ALL.map(|kind| self.error(kind, distance)).into_iter().fold(f64::MAX, f64::min);
+            let best =
+                MotionKind::ALL.map(|kind| self.error(kind, distance)).into_iter().fold(f64::MAX, f64::min);
             self.error(kind, distance) / best.max(f64::MIN_POSITIVE)
         };
         (0..DISTANCES).map(relative).sum()
@@ -150,7 +169,8 @@ impl Replay {
         if self.seconds < SECONDS_MIN {
             return now;
         }
-        let better = |best: (f64, MotionKind), kind| if cost(kind) < best.0 { (cost(kind), kind) } else { best };
+        let better =
+            |best: (f64, MotionKind), kind| if cost(kind) < best.0 { (cost(kind), kind) } else { best };
         let (least, best) = MotionKind::ALL.into_iter().fold((cost(now), now), better);
         if least < (1.0 - MARGIN) * cost(now) { best } else { now }
     }
@@ -169,7 +189,7 @@ pub(crate) struct Rivals {
 
 impl Rivals {
     pub(crate) fn new(threshold: Threshold, state: &MotionState, now: SessionTime) -> Self {
-        let mut replay = Replay::new(threshold);
+        let mut replay = Replay::new(threshold, SENT_ONE_IN);
         replay.make(state, [true; KINDS], now);
         let exported = MotionKind::ALL.map(|kind| DrVector::generate(now, state, kind));
         Self { threshold, replay, exported, rates: [0.0; KINDS], looked: now }
@@ -228,7 +248,7 @@ mod tests {
 
     #[test]
     fn errors_are_those_of_vectors_that_are_as_old_as_the_way_is_long() {
-        let mut replay = Replay::new(Threshold::default());
+        let mut replay = Replay::new(Threshold::default(), 1);
         for step in 0..200 {
             replay.make(&turning(20 * step), [true; KINDS], at(20 * step));
             replay.look(turning(20 * step).position, at(20 * step));
@@ -237,7 +257,8 @@ mod tests {
             let age = 1e-3 * (millis as f64 / 20.0).ceil() * 20.0;
             let straight = turning(0).position + turning(0).velocity * age;
             let expected = straight.distance(turning((1e3 * age) as i64).position);
-            let [linear, _, circular, damped] = MotionKind::ALL.map(|kind| replay.error(kind, distance) - replay.least);
+            let [linear, _, circular, damped] =
+                MotionKind::ALL.map(|kind| replay.error(kind, distance) - replay.least);
             // It begins with nothing shown.
             let shown = 1.0 - age / 4.0;
             assert!((linear / (expected * shown) - 1.0).abs() < 0.03, "{linear}, {expected} at {millis} ms");
@@ -247,7 +268,7 @@ mod tests {
 
     #[test]
     fn it_takes_the_same_room_whatever_happens() {
-        let mut replay = Replay::new(Threshold::default());
+        let mut replay = Replay::new(Threshold::default(), 1);
         let room = replay.under_way.capacity();
         for step in 0..10_000 {
             replay.make(&turning(step), [true; KINDS], at(step));

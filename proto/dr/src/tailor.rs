@@ -25,7 +25,7 @@ pub(crate) struct Tailor {
 impl Tailor {
     /// An entity begins, or begins anew.
     pub(crate) fn introduce(&mut self, frame: &VectorFrame, threshold: Threshold) {
-        self.replays.insert(frame.entity, Replay::new(threshold));
+        self.replays.insert(frame.entity, Replay::new(threshold, 1));
         self.make(frame.entity, &frame.vector);
     }
 

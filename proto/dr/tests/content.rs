@@ -244,7 +244,8 @@ fn the_books_know_as_which_kind_a_vector_was_sent() {
     for receiver in [1, 2] {
         let ledger = net.peers[0].ledger().expect("the owner keeps the books");
         let peer = evenkeel_core::PeerId(receiver as u32);
-        let (settled, until) = ledger.pair(TANK, peer).and_then(|pair| pair.settled()).expect("it is settled");
+        let (settled, until) =
+            ledger.pair(TANK, peer).and_then(|pair| pair.settled()).expect("it is settled");
         assert!((settled - truth(&net, receiver, until)).abs() < 1e-6 * settled, "receiver {receiver}");
     }
 }

@@ -35,14 +35,16 @@ fn curved() -> impl Strategy<Value = Divergence> {
     let rate = || prop_oneof![Just(0.0), -0.8..0.8f64, -3.0..3.0f64];
     let accelerations = [vector(-1.0..1.3), vector(-1.0..1.3), vector(-1.0..1.3)];
     (vector(-3.0..1.0), vector(-2.0..1.5), vector(0.0..1.5), accelerations, rate(), rate()).prop_map(
-        |(position, velocity, second_velocity, [acceleration, fading, second_fading], first, second)| Divergence {
-            position,
-            velocity,
-            second_velocity,
-            acceleration,
-            fading,
-            second_fading,
-            turn_rates: [first, second],
+        |(position, velocity, second_velocity, [acceleration, fading, second_fading], first, second)| {
+            Divergence {
+                position,
+                velocity,
+                second_velocity,
+                acceleration,
+                fading,
+                second_fading,
+                turn_rates: [first, second],
+            }
         },
     )
 }

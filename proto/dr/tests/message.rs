@@ -10,8 +10,8 @@ use evenkeel_dr::message::{
     emit_vector, frames,
 };
 use evenkeel_dr::{
-    Budget, Compensation, Content, DrCommand, DrConfig, DrPeer, DrSeq, DrVector, EntityId, Limits, MotionKind,
-    MotionState, Placement, PolicyKind, RelayCommand, Threshold, Topology,
+    Budget, Compensation, Content, DrCommand, DrConfig, DrPeer, DrSeq, DrVector, EntityId, Limits,
+    MotionKind, MotionState, Placement, PolicyKind, RelayCommand, Threshold, Topology,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -336,7 +336,8 @@ impl Account {
     fn placed(&self, history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) -> Option<DrVector> {
         let vector = self.as_sent(seq, history.vector(seq)?);
         // A receiver that places by its own delay estimate is taken to estimate well: the sender can't know its figure.
-        let placement = if outlook.placement == Placement::Local { Placement::Local } else { Placement::Global };
+        let placement =
+            if outlook.placement == Placement::Local { Placement::Local } else { Placement::Global };
         Some(placement.place(&vector, vector.generated, at, Span::ZERO))
     }
 

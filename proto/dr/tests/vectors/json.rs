@@ -138,7 +138,11 @@ impl From<&MotionState> for StateJson {
 
 impl From<&DrVector> for MotionJson {
     fn from(vector: &DrVector) -> Self {
-        Self { kind: vector.kind.name(), generated: nanos(vector.generated), state: StateJson::from(&vector.state) }
+        Self {
+            kind: vector.kind.name(),
+            generated: nanos(vector.generated),
+            state: StateJson::from(&vector.state),
+        }
     }
 }
 
