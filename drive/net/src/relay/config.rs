@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use evenkeel_core::{Seed, Span};
-use evenkeel_dr::{Budget, Compensation, DrConfig, Limits, PolicyKind};
+use evenkeel_dr::{Budget, Compensation, Content, DrConfig, Limits, PolicyKind};
 use serde::Deserialize;
 
 use crate::crank::Allowance;
@@ -14,6 +14,9 @@ use crate::welcome::TICK_MAX;
 
 /// The port that a relay listens on if it is not told otherwise.
 pub const PORT: u16 = 7878;
+
+/// As which kind of motion a room's vectors are passed on.
+const KINDS: [&str; 2] = ["as-sent", "auto"];
 
 /// What is wrong with a configuration.
 #[derive(Debug, thiserror::Error)]
@@ -118,6 +121,8 @@ pub struct RoomConfig {
     pub policy: String,
     /// DR vectors per trigger, for the policies that have a budget.
     pub budget: f64,
+    /// As which kind of motion vectors are passed on: `as-sent`, or `auto`, the one that serves best at each player's distance.
+    pub kind: String,
     /// At most one datagram each way per player in this time.
     pub tick_ms: f64,
     /// Players that may be in it.
@@ -144,6 +149,7 @@ impl Default for RoomConfig {
         Self {
             policy: "deterministic-budget".to_owned(),
             budget: 1.0,
+            kind: KINDS[0].to_owned(),
             tick_ms: 20.0,
             players_max: 256,
             compensation_max_ms: 500.0,
@@ -165,6 +171,7 @@ impl RoomConfig {
         DrConfig {
             policy: self.policy.parse().unwrap_or_default(),
             budget: Budget::new(self.budget).unwrap_or(Budget::ONE),
+            kind: if self.kind == KINDS[1] { Content::Auto } else { Content::default() },
             compensation: Some(Compensation {
                 delay_max: span(self.compensation_max_ms),
                 ..Compensation::default()
@@ -190,6 +197,9 @@ impl RoomConfig {
         }
         if Budget::new(self.budget).is_none() {
             return Err(("budget", format!("{} is not a number of vectors per trigger", self.budget)));
+        }
+        if !KINDS.contains(&self.kind.as_str()) {
+            return Err(("kind", format!("\"{}\" is not one of {}", self.kind, KINDS.join(", "))));
         }
         let range = |key, value: f64, low: f64, high: f64| {
             let fits = (low..=high).contains(&value);
@@ -351,6 +361,7 @@ mod tests {
         refused("connections_max = 0", "my.toml: connections_max: 0 is not between 1 and");
         refused("messages_per_second = 0", "messages_per_second: 0");
         refused("[room]\nspeed_max = -1.0", "room.speed_max: -1 is not between 0 and");
+        refused("[room]\nkind = \"damped\"", "room.kind: \"damped\" is not one of as-sent, auto");
         refused("[rooms.\"a room\"]", "rooms.a room: a name has");
         refused("issuer = \"me\"", "issuer: this is not an issuer");
         refused("[room]\nfairness = 1", "line 2: unknown field `fairness`");
