@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use evenkeel_core::{Seed, ServerClock};
-use evenkeel_dr::{DrConfig, MotionKind, Threshold, Topology};
+use evenkeel_dr::{Content, DrConfig, Threshold, Topology};
 use evenkeel_fuzz::feed::Feed;
 use evenkeel_fuzz::node::{AnyClock, Node};
 use evenkeel_fuzz::wire::check_wire;
@@ -39,7 +39,7 @@ fn check_messages(bytes: &[u8]) {
 /// A relay of ours, and a player that was welcomed so.
 fn play(welcome: &Welcome, feed: &mut Feed<'_>) {
     let relay = DrConfig { topology: Topology::Relay(RELAY), ..DrConfig::default() };
-    let player = player_config(welcome, Threshold::default(), MotionKind::Linear);
+    let player = player_config(welcome, Threshold::default(), Content::default());
     let player = DrConfig { seed: Seed::new(0), ..player };
     let build = |node| match node {
         0 => Node::relay(&relay, AnyClock::Server(ServerClock::default())),

@@ -73,7 +73,7 @@ impl Overheard<'_> {
     fn vector(&self, entity: EntityId, stamp: SessionTime, feed: &mut Feed<'_>) -> VectorFrame {
         let seq = feed.small();
         let first = seq.saturating_sub(feed.small());
-        let kind = feed.pick(&[MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular]);
+        let kind = feed.pick(&MotionKind::ALL);
         let vector = DrVector { generated: self.time(feed), state: state(feed), kind };
         VectorFrame { entity, first: DrSeq(first), seq: DrSeq(seq), sent: stamp, vector: vector.quantized() }
     }

@@ -2,7 +2,7 @@
 
 use evenkeel_core::{PeerId, Seed, Span};
 use evenkeel_dr::{
-    Budget, Compensation, DrCommand, DrConfig, EntityId, Limits, MotionKind, MotionState, PairWeight, Placement,
+    Budget, Compensation, Content, DrCommand, DrConfig, EntityId, Limits, MotionState, PairWeight, Placement,
     PolicyKind, RelayCommand, Threshold, Topology,
 };
 
@@ -30,7 +30,7 @@ pub fn config(topology: Topology, feed: &mut Feed<'_>) -> DrConfig {
     DrConfig {
         topology,
         threshold: Threshold { distance: feed.pick(&[0.09, 0.0, 5.0]), time: feed.pick(&heartbeats) },
-        kind: feed.pick(&[MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular]),
+        kind: feed.pick(&Content::ALL),
         placement: feed.pick(&[Placement::Global, Placement::Local, Placement::OneWayDelay]),
         policy: policy(feed),
         budget: budget(feed),

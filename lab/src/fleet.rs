@@ -2,7 +2,7 @@
 
 use evenkeel_core::clock::FollowerClock;
 use evenkeel_core::{LocalTime, Seed, SessionClock, Span};
-use evenkeel_dr::{DrEvent, EntityId, MotionKind, Threshold};
+use evenkeel_dr::{Content, DrEvent, EntityId, Threshold};
 use evenkeel_games::{Bot, BotConfig, Driver};
 use evenkeel_net::client::player_config;
 use evenkeel_net::transport::ConnectError;
@@ -41,7 +41,7 @@ pub struct FleetConfig {
     /// How often they look at their tanks.
     pub tick: Span,
     /// How their tanks are dead-reckoned.
-    pub kind: MotionKind,
+    pub kind: Content,
     /// Links to emulate.
     pub links: Links,
     /// The clock that they run by.
@@ -62,7 +62,7 @@ impl FleetConfig {
             seed: Seed::new(1),
             threshold: Threshold::default(),
             tick: Span::from_millis(20),
-            kind: MotionKind::Linear,
+            kind: Content::default(),
             links: std::sync::Arc::new(|_| None),
             clock: LocalClock::start(),
             relaxed: false,

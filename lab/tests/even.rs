@@ -1,7 +1,7 @@
 //! `even` where it is measured: in both topologies, with loss, steps, joins and leaves, and by its settings.
 
 use evenkeel_core::Span;
-use evenkeel_dr::PolicyKind;
+use evenkeel_dr::{Content, PolicyKind};
 use evenkeel_lab::dr::{RunFigures, run};
 use evenkeel_lab::scenario::{Absence, Receiver, Scenario, ScenarioTopology};
 use evenkeel_link::{DelayStep, Jitter, TrueTime};
@@ -38,6 +38,20 @@ fn everybody_is_alike_at_each_threshold() {
     for (distance, mean_max) in [(0.09, 1.45), (0.3, 1.2), (1.0, 1.0)] {
         let (spread, mean) = ratios(&papers(300, distance), "even");
         assert!(spread < 0.02 && mean < mean_max, "{spread:.4}, {mean:.3} at {distance}");
+    }
+}
+
+#[test]
+fn better_content_pays_for_evenness() {
+    for (distance, mean_max) in [(0.09, 0.85), (1.0, 0.66)] {
+        let linear = papers(300, distance);
+        let auto = Scenario { kind: Content::Auto, ..linear.clone() };
+        let (base, straight, ours) = (runs(&linear, "base-1/3"), runs(&linear, "even"), runs(&auto, "even"));
+        let mean = |runs: &[RunFigures]| sum(runs, RunFigures::mean_real_error);
+        let spread = sum(&ours, RunFigures::std_real_error) / sum(&base, RunFigures::std_real_error);
+        let (against_base, against_even) = (mean(&ours) / mean(&base), mean(&ours) / mean(&straight));
+        assert!(spread < 0.03 && against_base < mean_max, "{spread:.4}, {against_base:.3} at {distance}");
+        assert!(against_even < 0.8, "{against_even:.3} at {distance}");
     }
 }
 

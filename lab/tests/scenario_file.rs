@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use evenkeel_core::Span;
-use evenkeel_dr::{MotionKind, Placement, PolicyKind};
+use evenkeel_dr::{Content, Placement, PolicyKind};
 use evenkeel_lab::batch::run_all;
 use evenkeel_lab::clock::Filter;
 use evenkeel_lab::parallel::Progress;
@@ -53,7 +53,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(scenario.clock, ScenarioClock::Synchronized);
     assert!(matches!(scenario.motion, Motion::Driven(evenkeel_games::Driver::Random)));
     assert_eq!(scenario.threshold, evenkeel_dr::Threshold::default());
-    assert_eq!((scenario.kind, scenario.placement), (MotionKind::Linear, Placement::Global));
+    assert_eq!((scenario.kind, scenario.placement), (Content::default(), Placement::Global));
     assert_eq!(scenario.policies, PolicyKind::all());
     assert_eq!(scenario.budget, evenkeel_dr::Budget::ONE);
     let receiver = &scenario.receivers[0];

@@ -25,7 +25,7 @@ use std::time::Duration;
 use evenkeel_core::clock::FollowerClock;
 use evenkeel_core::{LocalTime, PeerId, Seed, SessionClock, Span, Vec3};
 use evenkeel_dr::{
-    DrCommand, DrConfig, DrEvent, DrPeer, EntityId, MotionKind, MotionState, Threshold, Topology,
+    Content, DrCommand, DrConfig, DrEvent, DrPeer, EntityId, MotionState, Threshold, Topology,
 };
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -59,7 +59,7 @@ pub struct ClientConfig {
     /// How far and for how long an entity's exported path may differ from its real one.
     pub threshold: Threshold,
     /// How entities are dead-reckoned.
-    pub kind: MotionKind,
+    pub kind: Content,
     /// Links to emulate on each connection: for trying out how it feels from afar.
     pub emulation: Option<Box<dyn Fn() -> Emulation + Send + Sync>>,
     /// Records every call to it.
@@ -78,7 +78,7 @@ impl ClientConfig {
         Self {
             target,
             threshold: Threshold::default(),
-            kind: MotionKind::Linear,
+            kind: Content::default(),
             emulation: None,
             record: None,
             clock: LocalClock::start(),
@@ -253,7 +253,7 @@ impl std::fmt::Debug for Client {
 
 /// The settings of a player's machine in the room that welcomed it.
 #[must_use]
-pub fn player_config(welcome: &Welcome, threshold: Threshold, kind: MotionKind) -> DrConfig {
+pub fn player_config(welcome: &Welcome, threshold: Threshold, kind: Content) -> DrConfig {
     DrConfig {
         topology: Topology::Relay(RELAY),
         threshold,

@@ -1,7 +1,7 @@
 //! A scenario after it has been checked: nothing in here can be out of its range.
 
 use evenkeel_core::Span;
-use evenkeel_dr::{Budget, Compensation, MotionKind, Placement, PolicyKind, Threshold};
+use evenkeel_dr::{Budget, Compensation, Content, Placement, PolicyKind, Threshold};
 use evenkeel_games::{Cursor, Driver};
 use evenkeel_link::{ClockFaults, DelayLaw, DelayStep, Jitter, LinkFaults, Loss};
 
@@ -127,7 +127,7 @@ pub struct Scenario {
     /// When a DR vector is made.
     pub threshold: Threshold,
     /// How it is projected.
-    pub kind: MotionKind,
+    pub kind: Content,
     /// How it is placed.
     pub placement: Placement,
     /// How far receivers are believed who say that they are far away; `None`: wholly, as in the papers.
@@ -157,7 +157,7 @@ impl Scenario {
             owner_clock: ClockFaults::default(),
             motion: Motion::Driven(Driver::Random),
             threshold: Threshold { distance, ..Threshold::default() },
-            kind: MotionKind::Linear,
+            kind: Content::default(),
             placement: Placement::Global,
             compensation: None,
             receivers: vec![receiver("far", 800), receiver("middle", 500), receiver("near", 200)],

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use evenkeel_core::Span;
-use evenkeel_dr::{Budget, Compensation, MotionKind, Placement, PolicyKind, Threshold};
+use evenkeel_dr::{Budget, Compensation, Content, Placement, PolicyKind, Threshold};
 use evenkeel_games::Driver;
 
 use super::clock;
@@ -162,15 +162,12 @@ fn threshold(root: &Section<'_>) -> Result<Threshold, ScenarioError> {
     Ok(threshold)
 }
 
-fn dead_reckoning(
-    root: &Section<'_>,
-) -> Result<(MotionKind, Placement, Option<Compensation>), ScenarioError> {
-    let (mut kind, mut placement, mut compensation) = (MotionKind::default(), Placement::default(), None);
+fn dead_reckoning(root: &Section<'_>) -> Result<(Content, Placement, Option<Compensation>), ScenarioError> {
+    let (mut kind, mut placement, mut compensation) = (Content::default(), Placement::default(), None);
     let Some(field) = root.field("dr") else { return Ok((kind, placement, compensation)) };
     let section = field.section(&["kind", "placement", "compensation_max_ms"])?;
     if let Some(field) = section.field("kind") {
-        let kinds = [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular];
-        kind = kinds[field.word(&["linear", "quadratic", "circular"])?];
+        kind = Content::ALL[field.word(&Content::ALL.map(Content::name))?];
     }
     if let Some(field) = section.field("placement") {
         let placements = [Placement::Global, Placement::Local, Placement::OneWayDelay];

@@ -2,7 +2,7 @@
 
 use evenkeel_core::{Draws, PeerId, Seed, Span, Vec3};
 use evenkeel_dr::{
-    Budget, DrCommand, DrConfig, DrPeer, DrRelay, EntityId, MotionKind, MotionState, Placement, PolicyKind,
+    Budget, Content, DrCommand, DrConfig, DrPeer, DrRelay, EntityId, MotionState, Placement, PolicyKind,
     RelayCommand, Threshold, Topology,
 };
 use evenkeel_lab::dr::node::{DrNode, NodeCommand};
@@ -112,7 +112,7 @@ impl Scene {
     pub(crate) fn new(options: Options) -> Self {
         let mut draws = Seed::new(options.seed).child(1).draws();
         let mut world = World::new(Seed::new(options.seed).child(2));
-        let kind = [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular][draws.below(3) as usize];
+        let kind = Content::ALL[draws.below(5) as usize];
         let config = DrConfig {
             topology: if options.relay { Topology::Relay(PeerId(1)) } else { Topology::Direct },
             threshold: Threshold {

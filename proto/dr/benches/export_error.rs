@@ -61,8 +61,23 @@ fn arcs_by_quadrature(bencher: Bencher<'_, '_>) {
             position: *p,
             velocity: *v,
             second_velocity: Vec3::xy(20.0, 0.0),
-            acceleration: Vec3::ZERO,
             turn_rates: [0.7, 0.0],
+            ..Divergence::default()
+        };
+        divergence.integral(*h)
+    });
+}
+
+#[divan::bench]
+fn damped_by_quadrature(bencher: Bencher<'_, '_>) {
+    each(bencher, |(p, v, h)| {
+        let divergence = Divergence {
+            position: *p,
+            velocity: *v,
+            second_velocity: Vec3::xy(20.0, 0.0),
+            fading: Vec3::xy(12.0, 5.0),
+            turn_rates: [0.7, 0.0],
+            ..Divergence::default()
         };
         divergence.integral(*h)
     });

@@ -6,12 +6,12 @@ use core::str::FromStr;
 use evenkeel_core::{Key, Malformed, PeerId, Reader, Seed, Span, Wire};
 
 use crate::command::{emit_policy, parse_policy};
+use crate::content::Content;
 use crate::fairness::PolicyKind;
 use crate::ledger::Compensation;
 use crate::limits::Limits;
 use crate::placement::Placement;
 use crate::threshold::Threshold;
-use crate::vector::MotionKind;
 
 /// Who runs the policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -120,8 +120,9 @@ pub struct DrConfig {
     pub topology: Topology,
     /// When this peer's entities get a new DR vector.
     pub threshold: Threshold,
-    /// How their DR vectors are projected.
-    pub kind: MotionKind,
+    /// How their DR vectors are projected. At a relay `Auto` means that it sends each receiver the kind that serves best at
+    /// its distance, and any other that vectors go on as they came.
+    pub kind: Content,
     /// How this peer places others' vectors, and expects others to place its own.
     pub placement: Placement,
     /// Who is sent what, and when (at the relay in the relay topology).
@@ -153,7 +154,7 @@ impl Default for DrConfig {
         Self {
             topology: Topology::Direct,
             threshold: Threshold::default(),
-            kind: MotionKind::Linear,
+            kind: Content::default(),
             placement: Placement::Global,
             policy: PolicyKind::default(),
             budget: Budget::ALL,
@@ -175,7 +176,7 @@ impl Wire for DrConfig {
         emit_option(relay.map(|relay| i64::from(relay.0)), bytes);
         self.threshold.distance.emit(bytes);
         emit_option(self.threshold.time.map(Span::as_nanos), bytes);
-        bytes.push(KINDS.iter().position(|kind| *kind == self.kind).unwrap_or_default() as u8);
+        bytes.push(Content::ALL.iter().position(|kind| *kind == self.kind).unwrap_or_default() as u8);
         bytes.push(PLACEMENTS.iter().position(|way| *way == self.placement).unwrap_or_default() as u8);
         emit_policy(self.policy, bytes);
         self.budget.emit(bytes);
@@ -196,7 +197,7 @@ impl Wire for DrConfig {
         let relay = parse_option(reader)?.map(u32::try_from).transpose().map_err(|_| Malformed::Field)?;
         let distance = reader.read()?;
         let time = parse_option(reader)?.map(Span::from_nanos);
-        let kind = *KINDS.get(usize::from(reader.read::<u8>()?)).ok_or(Malformed::Field)?;
+        let kind = *Content::ALL.get(usize::from(reader.read::<u8>()?)).ok_or(Malformed::Field)?;
         let placement = *PLACEMENTS.get(usize::from(reader.read::<u8>()?)).ok_or(Malformed::Field)?;
         let (policy, budget) = (parse_policy(reader)?, reader.read()?);
         let compensation = match (parse_option(reader)?, parse_option(reader)?) {
@@ -234,7 +235,6 @@ impl Wire for DrConfig {
     }
 }
 
-const KINDS: [MotionKind; 3] = [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular];
 const PLACEMENTS: [Placement; 3] = [Placement::Global, Placement::Local, Placement::OneWayDelay];
 
 fn emit_option(value: Option<i64>, bytes: &mut Vec<u8>) {

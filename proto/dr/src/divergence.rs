@@ -1,7 +1,7 @@
 //! Export error between DR vectors of any kind.
 //!
 //! A [`Divergence`] is how two paths drift apart from an instant on. Two linear paths have the closed form of
-//! [`linear`]; arcs and parabolas are integrated by adaptive Gauss-Kronrod quadrature to 1e-9.
+//! [`linear`]; arcs, parabolas and damped paths are integrated by adaptive Gauss-Kronrod quadrature to 1e-9.
 //!
 //! Deviation: the thesis integrates the chord of an arc, which overstates a fresh divergence by half. Here the arc
 //! itself is integrated.
@@ -9,15 +9,18 @@
 //! Symbols: `P`, `V` differences of position and velocity at the start; `U` the second path's velocity; `A` the
 //! difference of accelerations; `w1`, `w2` the turn rates. With S(w, t) the way that a unit velocity goes in t while
 //! turning at w, the difference of the paths is `P + S(w1, t) V + (S(w1, t) - S(w2, t)) U + A t^2 / 2`: the small
-//! differences are kept small instead of being subtracted from large positions.
+//! differences are kept small instead of being subtracted from large positions. Where accelerations die away, `F` is
+//! the difference of what is left of them at the start, `G` the second's, and K(w, t) the way that a unit of it adds
+//! ([`fading`]): then there is `K(w1, t) F + (K(w1, t) - K(w2, t)) G` more.
 
 use evenkeel_core::{SessionTime, Span, Vec3};
 
+use crate::fading::{self, Fading};
 use crate::linear;
 use crate::vector::{DrVector, MotionKind, half_angle};
 
 /// How two paths drift apart from an instant on.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Divergence {
     /// P: difference of positions at the start.
     pub position: Vec3,
@@ -25,8 +28,12 @@ pub struct Divergence {
     pub velocity: Vec3,
     /// U: velocity of the second path at the start; matters only if one of them turns.
     pub second_velocity: Vec3,
-    /// A: difference of accelerations.
+    /// A: difference of constant accelerations.
     pub acceleration: Vec3,
+    /// F: difference of accelerations that die away.
+    pub fading: Vec3,
+    /// G: that of the second path; matters only if one of them turns.
+    pub second_fading: Vec3,
     /// Turn rates of the first and the second path.
     pub turn_rates: [f64; 2],
 }
@@ -63,34 +70,59 @@ impl Divergence {
     /// How the paths of two vectors drift apart from a session time on.
     #[must_use]
     pub fn between(first: &DrVector, second: &DrVector, from: SessionTime) -> Self {
-        let second_velocity = second.velocity(from);
+        let (second_velocity, second_fading) = (second.velocity(from), second.fading(from));
         Self {
             position: first.project(from) - second.project(from),
             velocity: first.velocity(from) - second_velocity,
             second_velocity,
             acceleration: first.acceleration() - second.acceleration(),
+            fading: first.fading(from) - second_fading,
+            second_fading,
             turn_rates: [first.turn_rate(), second.turn_rate()],
         }
     }
 
     fn is_linear(&self) -> bool {
-        self.turn_rates == [0.0; 2] && self.acceleration == Vec3::ZERO
+        self.turn_rates == [0.0; 2] && self.acceleration == Vec3::ZERO && self.fading == Vec3::ZERO
+    }
+
+    /// Whether an acceleration that dies away draws the paths apart.
+    fn is_fading(&self) -> bool {
+        self.fading != Vec3::ZERO
+            || self.turn_rates[0] != self.turn_rates[1] && self.second_fading != Vec3::ZERO
+    }
+
+    /// What fading accelerations make of the difference; `made` is what a unit of one makes at a turn rate.
+    fn faded(&self, made: [Fading; 2]) -> Vec3 {
+        made[0].of(self.fading) + made[0].less(made[1]).of(self.second_fading)
     }
 
     /// The difference of the positions after `t` seconds.
     #[must_use]
     pub fn at(&self, t: f64) -> Vec3 {
         let bent = self.position + self.velocity * t + self.acceleration * (0.5 * t * t);
-        if self.turn_rates == [0.0; 2] { bent } else { self.turning_at(t) }
+        if self.turn_rates != [0.0; 2] {
+            self.turning_at(t)
+        } else if self.is_fading() {
+            bent + fading::way(0.0, t).of(self.fading)
+        } else {
+            bent
+        }
     }
 
     fn turning_at(&self, t: f64) -> Vec3 {
-        let [(sin1, cos1, sinc1), (sin2, cos2, sinc2)] = self.of_both_rates(|rate| half_angle(rate * t));
+        let halves = self.of_both_rates(|rate| (rate, half_angle(rate * t)));
+        let [(_, (sin1, cos1, sinc1)), (_, (sin2, cos2, sinc2))] = halves;
         let turned = self.velocity.turned(cos1 * sinc1, sin1 * sinc1);
         let swung = self.second_velocity.turned(cos1 * sinc1 - cos2 * sinc2, sin1 * sinc1 - sin2 * sinc2);
         let plane = (turned + swung) * t;
         let way = Vec3::new(plane.x, plane.y, self.velocity.z * t);
-        self.position + way + self.acceleration * (0.5 * t * t)
+        let bent = self.position + way + self.acceleration * (0.5 * t * t);
+        if self.is_fading() {
+            bent + self.faded(halves.map(|(rate, half)| fading::way_by(half, rate, t)))
+        } else {
+            bent
+        }
     }
 
     /// What is dear to compute of a turn rate: only once if both turn alike.
@@ -104,7 +136,12 @@ impl Divergence {
         let [(sin1, cos1), (sin2, cos2)] = self.of_both_rates(|rate| libm::sincos(rate * t));
         let turned = self.velocity.turned(cos1, sin1);
         let swung = self.second_velocity.turned(cos1 - cos2, sin1 - sin2);
-        Vec3::new(turned.x + swung.x, turned.y + swung.y, self.velocity.z) + self.acceleration * t
+        let bent = Vec3::new(turned.x + swung.x, turned.y + swung.y, self.velocity.z) + self.acceleration * t;
+        if self.is_fading() {
+            bent + self.faded(self.of_both_rates(|rate| fading::velocity(rate, t)))
+        } else {
+            bent
+        }
     }
 
     /// The distance after `t` seconds.
@@ -166,9 +203,11 @@ impl Divergence {
 
     /// The size of the numbers that the distance after `t` seconds is computed from.
     fn size(&self, t: f64) -> f64 {
-        let swung =
-            if self.turn_rates[0] == self.turn_rates[1] { 0.0 } else { self.second_velocity.length() };
-        self.position.length() + (self.velocity.length() + swung + 0.5 * t * self.acceleration.length()) * t
+        let alike = self.turn_rates[0] == self.turn_rates[1];
+        let [swung, swept] = [self.second_velocity, self.second_fading]
+            .map(|second| if alike { 0.0 } else { second.length() });
+        let bent = self.acceleration.length() + self.fading.length() + swept;
+        self.position.length() + (self.velocity.length() + swung + 0.5 * t * bent) * t
     }
 
     /// The integral over a part of a panel, halved until the two rules agree.

@@ -30,7 +30,9 @@
 pub mod arrivals;
 pub mod command;
 pub mod config;
+pub mod content;
 pub mod divergence;
+pub mod fading;
 pub mod fairness;
 pub mod history;
 mod intake;
@@ -46,14 +48,17 @@ pub mod quantize;
 mod quota;
 pub mod receiver;
 pub mod relay;
+mod replay;
 pub mod sender;
 mod station;
+mod tailor;
 pub mod threshold;
 pub mod uplink;
 pub mod vector;
 
 pub use command::{DrCommand, DrEvent, RelayCommand};
 pub use config::{BadBudget, Budget, DrConfig, Topology};
+pub use content::Content;
 pub use divergence::{Divergence, export_error};
 pub use fairness::{FairnessPolicy, PairWeight, PolicyKind};
 pub use ledger::Compensation;

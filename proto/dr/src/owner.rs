@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use evenkeel_core::SessionTime;
 
+use crate::content::Content;
 use crate::message::VectorFrame;
+use crate::replay::Rivals;
 use crate::threshold::Threshold;
-use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
+use crate::vector::{DrSeq, DrVector, EntityId, MotionState};
 
 /// The entities that a peer owns.
 #[derive(Clone, Debug)]
 pub struct Owner {
     threshold: Threshold,
-    kind: MotionKind,
+    content: Content,
     /// More are not exported.
     entities_max: usize,
     exports: BTreeMap<EntityId, Export>,
@@ -22,11 +24,13 @@ pub struct Owner {
 }
 
 /// One life of an entity.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Export {
     first: DrSeq,
     seq: DrSeq,
     vector: DrVector,
+    /// What each kind would have cost lately, if the best is to be found.
+    rivals: Option<Box<Rivals>>,
 }
 
 /// A DR vector that the owner just made.
@@ -41,33 +45,33 @@ pub enum Generated {
 impl Owner {
     /// An owner without entities, that will export at most so many.
     #[must_use]
-    pub const fn new(threshold: Threshold, kind: MotionKind, entities_max: usize) -> Self {
-        Self { threshold, kind, entities_max, exports: BTreeMap::new(), first_seq: DrSeq(0) }
+    pub const fn new(threshold: Threshold, content: Content, entities_max: usize) -> Self {
+        Self { threshold, content, entities_max, exports: BTreeMap::new(), first_seq: DrSeq(0) }
     }
 
     /// The owner looks at its entity. Makes a DR vector if it is new or has strayed. A state that is not finite, or
     /// of a size that no game has, is passed over.
     pub fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) -> Option<Generated> {
-        let exact = DrVector::generate(now, state, self.kind);
+        let exact = DrVector::generate(now, state, self.content.first());
         let vector = exact.quantized();
         if !exact.is_sane() || !vector.is_sane() {
             return None;
         }
         let threshold = self.threshold;
+        let compete = self.content == Content::Auto;
         let room = self.exports.len() < self.entities_max;
         match self.exports.get_mut(&entity) {
             None if room => {
-                let export = Export { first: self.first_seq, seq: self.first_seq, vector };
+                let rivals = compete.then(|| Box::new(Rivals::new(threshold, state, now)));
+                let export = Export { first: self.first_seq, seq: self.first_seq, vector, rivals };
+                let frame = export.frame(entity, now);
                 self.exports.insert(entity, export);
-                Some(Generated::First(export.frame(entity, now)))
+                Some(Generated::First(frame))
             }
-            Some(export)
-                if now > export.vector.generated && threshold.strayed(state, &export.vector, now) =>
-            {
-                *export = Export { first: export.first, seq: export.seq.next(), vector };
-                Some(Generated::Next(export.frame(entity, now)))
-            }
-            _ => None,
+            None => None,
+            Some(export) => export
+                .observe(state, vector, threshold, now)
+                .then(|| Generated::Next(export.frame(entity, now))),
         }
     }
 
@@ -104,8 +108,27 @@ impl Owner {
 }
 
 impl Export {
+    /// The owner looks at it; this vector is the next one if one is due. True if it is.
+    fn observe(
+        &mut self,
+        state: &MotionState,
+        next: DrVector,
+        threshold: Threshold,
+        now: SessionTime,
+    ) -> bool {
+        if let Some(rivals) = &mut self.rivals {
+            rivals.look(state, now);
+        }
+        if now <= self.vector.generated || !threshold.strayed(state, &self.vector, now) {
+            return false;
+        }
+        let kind = self.rivals.as_ref().map_or(next.kind, |rivals| rivals.best(self.vector.kind));
+        (self.seq, self.vector) = (self.seq.next(), DrVector { kind, ..next });
+        true
+    }
+
     fn frame(&self, entity: EntityId, now: SessionTime) -> VectorFrame {
-        let Self { first, seq, vector } = *self;
+        let Self { first, seq, vector, .. } = *self;
         VectorFrame { entity, first, seq, sent: now, vector }
     }
 }

@@ -8,7 +8,8 @@ use crate::vector::DrVector;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Placement {
     /// The accuracy model: count from the generation time, by the session's clock. After arrival, exported and placed
-    /// path are the same.
+    /// path are the same; unless the receiver is sent another kind of motion than is exported
+    /// ([`Content::Auto`](crate::Content::Auto)).
     #[default]
     Global,
     /// What games do without it: start at the received position at the arrival time. The copy trails for ever by

@@ -162,7 +162,9 @@ impl DrVector {
         let place = diagonal * (per_axis(position, POSITION_BITS) + power(EXPONENT_MIN));
         let pace = diagonal * (per_axis(velocity, RATE_BITS) + power(EXPONENT_MIN));
         let change = diagonal * (per_axis(acceleration, RATE_BITS) + power(EXPONENT_MIN));
-        let bend = change + turn_rate.abs() * pace + 0.5 * TURN_RATE_UNIT * (speed + pace);
+        let bend = change
+            + turn_rate.abs() * pace
+            + 0.5 * TURN_RATE_UNIT * (speed + pace + acceleration.length() * seconds);
         // Moving back by less than a microsecond goes straight, where the way may bend.
         let back = 1e-6 * (acceleration.length() + speed * turn_rate.abs()) * (1e-6 + seconds);
         place + pace * seconds + 0.5 * bend * seconds * seconds + back

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use evenkeel_core::{PeerId, Seed, SessionTime, Span, Timers};
 
 use crate::config::{Budget, DrConfig};
+use crate::content::Content;
 use crate::fairness::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyKind, Review, SendPlan};
 use crate::history::Recorded;
 use crate::ledger::{Dispatch, ErrorLedger, Life};
@@ -14,6 +15,7 @@ use crate::message::{
     Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, emit_confirm, emit_ended, emit_introduce, emit_vector,
 };
 use crate::outbox::Outbox;
+use crate::tailor::Tailor;
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, EntityId, MotionState};
 
@@ -79,6 +81,8 @@ pub struct Sender {
     seed: Seed,
     weights: PairWeights,
     plan: SendPlan,
+    /// If each receiver is sent the kind that is best for it.
+    tailor: Option<Tailor>,
     due: BinaryHeap<Reverse<Due>>,
     books: BTreeMap<PeerId, Books>,
     /// Reports to confirm, in order of time; void if that has happened by then.
@@ -99,6 +103,7 @@ impl Sender {
             seed: config.seed,
             weights: PairWeights::default(),
             plan: SendPlan::default(),
+            tailor: (config.kind == Content::Auto).then(Tailor::default),
             due: BinaryHeap::new(),
             books: BTreeMap::new(),
             confirms: VecDeque::new(),
@@ -199,6 +204,9 @@ impl Sender {
                 }
             }
         }
+        if let Some(tailor) = &mut self.tailor {
+            tailor.introduce(frame, threshold);
+        }
         let receivers: Vec<_> = self.books.keys().copied().filter(|peer| Some(*peer) != owner).collect();
         for receiver in receivers {
             self.introduce_to(life, receiver, now, outbox);
@@ -209,8 +217,9 @@ impl Sender {
     fn introduce_to(&mut self, life: Life, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
         let Some(track) = self.ledger.track(life) else { return };
         let threshold = track.threshold;
-        let Some(frame) = self.ledger.frame(life, track.history.newest().0, now) else { return };
+        let Some(mut frame) = self.ledger.frame(life, track.history.newest().0, now) else { return };
         let slot = self.ledger.open_pair(life, receiver, now);
+        frame.vector = self.ledger.account(slot).as_sent(frame.seq, &frame.vector);
         let nonce =
             outbox.reliable(receiver, |stamp, bytes| emit_introduce(&frame, &threshold, stamp, bytes));
         if let Some(nonce) = nonce {
@@ -220,7 +229,7 @@ impl Sender {
 
     /// The owner looks at its entity, and made no DR vector of it.
     pub fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime, outbox: &mut Outbox) {
-        self.ledger.observe(entity, state, now);
+        self.foresee(entity, state, now);
         if self.policy.watches() {
             self.review(Occasion::Observed(entity), now, outbox);
             self.rearm();
@@ -230,6 +239,9 @@ impl Sender {
     /// The owner looks at its entity, and is about to tell of the DR vector that it made of it.
     pub fn foresee(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
         self.ledger.observe(entity, state, now);
+        if let Some(tailor) = &mut self.tailor {
+            tailor.look(entity, state, now);
+        }
     }
 
     /// A new DR vector of a known entity. Says whether it is the newest, fills a hole, or changes nothing.
@@ -237,6 +249,11 @@ impl Sender {
         let recorded = self.ledger.record(frame, now);
         let present = self.ledger.present(frame.entity).is_some_and(|(life, _)| life.first == frame.first);
         if recorded == Recorded::Newest && present {
+            if let Some(tailor) = &mut self.tailor {
+                tailor.make(frame.entity, &frame.vector);
+                let best = |delay, kind| tailor.kind(frame.entity, delay, kind);
+                self.ledger.tailor(frame, now, best);
+            }
             self.review(Occasion::Trigger(frame.entity), now, outbox);
             self.rearm();
         }
@@ -257,6 +274,9 @@ impl Sender {
         }
         self.ledger.end(entity, last, at);
         self.weights.forget_entity(entity);
+        if let Some(tailor) = &mut self.tailor {
+            tailor.end(entity);
+        }
         self.rearm();
     }
 
@@ -306,7 +326,8 @@ impl Sender {
     fn transmit(&mut self, slot: usize, seq: DrSeq, now: SessionTime, outbox: &mut Outbox) {
         let account = self.ledger.account(slot);
         let (life, receiver) = (account.life, account.receiver);
-        let Some(frame) = self.ledger.frame(life, seq, now) else { return };
+        let Some(mut frame) = self.ledger.frame(life, seq, now) else { return };
+        frame.vector = account.as_sent(seq, &frame.vector);
         self.confirm(receiver, now, outbox);
         let nonce = outbox.datagram(receiver, |stamp, bytes| emit_vector(&frame, stamp, bytes));
         let Some(nonce) = nonce else { return }; // It could never be sent.

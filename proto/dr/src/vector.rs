@@ -1,10 +1,12 @@
 //! DR vectors: where an entity was, at what session time, and how it goes on from there.
 //!
-//! They are the thesis' linear, quadratic and circular DR vectors (sections 1.2 and 2.3). One flat type serves all
-//! three kinds, because every vector carries turn rate and acceleration whatever its kind: a policy at a relay then
-//! knows what one at the owner knows.
+//! They are the thesis' linear, quadratic and circular DR vectors (sections 1.2 and 2.3), and damped ones. One flat type
+//! serves all four kinds, because every vector carries turn rate and acceleration whatever its kind: a policy at a relay
+//! then knows what one at the owner knows.
 
 use evenkeel_core::{SessionTime, Vec3};
+
+use crate::fading;
 
 /// An entity, unique among those of its owner (in the relay topology, in its room).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -57,6 +59,25 @@ pub enum MotionKind {
     Quadratic,
     /// At constant speed and turn rate: on a circle of radius speed / turn rate.
     Circular,
+    /// At constant turn rate, while the acceleration turns along and dies away with a time constant of
+    /// [`DAMPING`](crate::fading::DAMPING) seconds. Without an acceleration it is circular.
+    Damped,
+}
+
+impl MotionKind {
+    /// Every kind, in the order of their tags on the wire.
+    pub const ALL: [Self; 4] = [Self::Linear, Self::Quadratic, Self::Circular, Self::Damped];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Quadratic => "quadratic",
+            Self::Circular => "circular",
+            Self::Damped => "damped",
+        }
+    }
 }
 
 /// No coordinate of a position, velocity or acceleration may be larger.
@@ -84,7 +105,7 @@ impl DrVector {
         Self { generated: now, state: *state, kind }
     }
 
-    /// The acceleration that its kind projects with.
+    /// The constant acceleration that its kind projects with.
     #[must_use]
     pub fn acceleration(&self) -> Vec3 {
         if self.kind == MotionKind::Quadratic { self.state.velocity_derivative() } else { Vec3::ZERO }
@@ -93,7 +114,18 @@ impl DrVector {
     /// The turn rate that its kind projects with.
     #[must_use]
     pub fn turn_rate(&self) -> f64 {
-        if self.kind == MotionKind::Circular { self.state.turn_rate } else { 0.0 }
+        let turns = matches!(self.kind, MotionKind::Circular | MotionKind::Damped);
+        if turns { self.state.turn_rate } else { 0.0 }
+    }
+
+    /// What is left at a session time of the acceleration that its kind lets die away.
+    #[must_use]
+    pub fn fading(&self, at: SessionTime) -> Vec3 {
+        let MotionState { acceleration, turn_rate, .. } = self.state;
+        if self.kind != MotionKind::Damped || acceleration == Vec3::ZERO {
+            return Vec3::ZERO;
+        }
+        fading::left(turn_rate, (at - self.generated).as_secs_f64()).of(acceleration)
     }
 
     /// The position at a session time, by this vector. Owner and receivers call this very function with the same
@@ -102,11 +134,15 @@ impl DrVector {
     #[must_use]
     pub fn project(&self, at: SessionTime) -> Vec3 {
         let t = (at - self.generated).as_secs_f64();
-        let MotionState { position, velocity, turn_rate, .. } = self.state;
+        let MotionState { position, velocity, acceleration, turn_rate } = self.state;
         match self.kind {
             MotionKind::Linear => position + velocity * t,
             MotionKind::Quadratic => position + velocity * t + self.acceleration() * (0.5 * t * t),
             MotionKind::Circular => position + arc(velocity, turn_rate, t),
+            MotionKind::Damped => {
+                let added = fading::way(turn_rate, t).of(acceleration);
+                position + arc(velocity, turn_rate, t) + added
+            }
         }
     }
 
@@ -115,13 +151,17 @@ impl DrVector {
     #[must_use]
     pub fn velocity(&self, at: SessionTime) -> Vec3 {
         let seconds = || (at - self.generated).as_secs_f64();
-        let MotionState { velocity, turn_rate, .. } = self.state;
+        let MotionState { velocity, acceleration, turn_rate, .. } = self.state;
         match self.kind {
             MotionKind::Linear => velocity,
             MotionKind::Quadratic => velocity + self.acceleration() * seconds(),
-            MotionKind::Circular => {
+            MotionKind::Circular | MotionKind::Damped => {
                 let (sin, cos) = libm::sincos(turn_rate * seconds());
-                velocity.turned(cos, sin)
+                let turned = velocity.turned(cos, sin);
+                if self.kind == MotionKind::Circular {
+                    return turned;
+                }
+                turned + fading::velocity(turn_rate, seconds()).of(acceleration)
             }
         }
     }

@@ -72,9 +72,9 @@ fn wind(step: i64, space: bool) -> MotionState {
 
 #[test]
 fn after_arrival_exported_and_placed_position_are_equal_to_the_bit() {
-    for kind in [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular] {
+    for kind in MotionKind::ALL {
         for space in [false, true] {
-            let config = DrConfig { kind, ..config() };
+            let config = DrConfig { kind: kind.into(), ..config() };
             let mut net = Net::star(&config, &[Span::from_nanos(137_123_457)]);
             let mut compared = 0;
             for step in 0..300 {
@@ -97,8 +97,8 @@ fn after_arrival_exported_and_placed_position_are_equal_to_the_bit() {
 
 #[test]
 fn the_error_after_arrival_is_exactly_zero() {
-    for kind in [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular] {
-        let mut net = Net::star(&DrConfig { kind, ..config() }, &[millis(300)]);
+    for kind in MotionKind::ALL {
+        let mut net = Net::star(&DrConfig { kind: kind.into(), ..config() }, &[millis(300)]);
         for step in 0..200 {
             net.observe(TANK.0, wind(step, true));
             net.run_for(millis(10));

@@ -3,7 +3,7 @@
 use evenkeel_core::contract::check;
 use evenkeel_core::{Channel, Draws, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, Span, Vec3};
 use evenkeel_dr::{
-    Budget, DrCommand, DrConfig, DrEvent, DrPeer, DrRelay, EntityId, MotionKind, MotionState, PairWeight,
+    Budget, Content, DrCommand, DrConfig, DrEvent, DrPeer, DrRelay, EntityId, MotionState, PairWeight,
     PolicyKind, RelayCommand, Threshold, Topology,
 };
 
@@ -123,7 +123,7 @@ fn config(topology: Topology, seed: u64) -> DrConfig {
     DrConfig {
         topology,
         threshold: Threshold { distance: 0.5, time: draws.chance(0.5).then_some(Span::from_millis(300)) },
-        kind: [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular][draws.below(3) as usize],
+        kind: Content::ALL[draws.below(5) as usize],
         policy: policy(&mut draws),
         tick: if draws.chance(0.5) { Span::from_millis(20) } else { Span::ZERO },
         seed: Seed::new(seed),

@@ -8,6 +8,7 @@ mod quadrature;
 
 use dd::Dd;
 use evenkeel_core::{SessionTime, Span, Vec3};
+use evenkeel_dr::fading::DAMPING;
 use evenkeel_dr::vector::TURN_RATE_MAX;
 use evenkeel_dr::{Divergence, DrVector, MotionKind, MotionState, export_error, linear};
 use proptest::prelude::*;
@@ -27,19 +28,45 @@ fn way(rate: f64, t: Dd) -> [Dd; 2] {
     way
 }
 
+/// The way that a unit acceleration along x adds in `t` while it turns at `rate` and dies away, by its power series: in the
+/// derivative of n-th order there is the difference of (iw)^n and (iw - 1/τ)^n, times τ.
+fn faded(rate: f64, t: Dd) -> [Dd; 2] {
+    let (turn, fall) = (Dd::from(rate) * t, -t / Dd::from(DAMPING));
+    // Powers of both, divided by (n + 1)!.
+    let (mut kept, mut lost) = ([t, Dd::ZERO], [t, Dd::ZERO]);
+    let mut way = [Dd::ZERO; 2];
+    for n in 0..80 {
+        way = [way[0] + kept[0] - lost[0], way[1] + kept[1] - lost[1]];
+        // Where the rest is nothing, it is left out: this is most of the time that the tests take.
+        if lost.iter().all(|term| term.to_f64().abs() < 1e-34 * t.to_f64()) {
+            break;
+        }
+        let factor = Dd::from(n as f64 + 2.0);
+        kept = [-kept[1] * turn / factor, kept[0] * turn / factor];
+        lost = [(lost[0] * fall - lost[1] * turn) / factor, (lost[1] * fall + lost[0] * turn) / factor];
+    }
+    way.map(|axis| axis * Dd::from(DAMPING))
+}
+
 /// The distance after `t`: one path's way less the other's, subtracted with digits to spare.
 fn distance(divergence: &Divergence, t: Dd) -> Dd {
-    let Divergence { position: p, velocity: v, second_velocity: u, acceleration: a, turn_rates } =
+    let Divergence { position: p, velocity: v, second_velocity: u, acceleration: a, turn_rates, .. } =
         *divergence;
+    let (f, g) = (divergence.fading, divergence.second_fading);
     let [first, second] = turn_rates.map(|rate| way(rate, t));
+    let faded = |rate: f64, of: Vec3| if of == Vec3::ZERO { [Dd::ZERO; 2] } else { faded(rate, t) };
+    let (first_faded, second_faded) = (faded(turn_rates[0], f + g), faded(turn_rates[1], g));
     let square = t * t * Dd::from(0.5);
     let (vx, vy) = (Dd::from(v.x) + Dd::from(u.x), Dd::from(v.y) + Dd::from(u.y));
     let (ux, uy) = (Dd::from(u.x), Dd::from(u.y));
     let turned = |[along, aside]: [Dd; 2], x: Dd, y: Dd| [x * along - y * aside, x * aside + y * along];
     let ([x1, y1], [x2, y2]) = (turned(first, vx, vy), turned(second, ux, uy));
-    let x = Dd::from(p.x) + x1 - x2 + Dd::from(a.x) * square;
-    let y = Dd::from(p.y) + y1 - y2 + Dd::from(a.y) * square;
-    let z = Dd::from(p.z) + Dd::from(v.z) * t + Dd::from(a.z) * square;
+    let (fx, fy) = (Dd::from(f.x) + Dd::from(g.x), Dd::from(f.y) + Dd::from(g.y));
+    let ([fx1, fy1], [fx2, fy2]) =
+        (turned(first_faded, fx, fy), turned(second_faded, Dd::from(g.x), Dd::from(g.y)));
+    let x = Dd::from(p.x) + x1 - x2 + fx1 - fx2 + Dd::from(a.x) * square;
+    let y = Dd::from(p.y) + y1 - y2 + fy1 - fy2 + Dd::from(a.y) * square;
+    let z = Dd::from(p.z) + Dd::from(v.z) * t + Dd::from(a.z) * square + Dd::from(f.z) * faded(0.0, f)[0];
     (x * x + y * y + z * z).sqrt()
 }
 
@@ -106,7 +133,7 @@ fn state() -> impl Strategy<Value = MotionState> {
 }
 
 fn kind() -> impl Strategy<Value = MotionKind> {
-    prop_oneof![Just(MotionKind::Linear), Just(MotionKind::Quadratic), Just(MotionKind::Circular)]
+    proptest::sample::select(&MotionKind::ALL[..])
 }
 
 fn path() -> impl Strategy<Value = DrVector> {
@@ -161,6 +188,20 @@ proptest! {
     }
 
     #[test]
+    fn damped_paths_that_fork_agree_with_quadrature(
+        start in state(), thrust in vector(20.0), rate in turn_rate(), same_rate: bool, h in interval(),
+    ) {
+        prop_assume!(thrust.length() > 1e-3);
+        let other = MotionState {
+            acceleration: start.acceleration + thrust,
+            turn_rate: if same_rate { start.turn_rate } else { rate },
+            ..start
+        };
+        let [first, second] = [start, other].map(|s| DrVector::generate(START, &s, MotionKind::Damped));
+        check(&Rule::new(), &Divergence::between(&first, &second, START), h)?;
+    }
+
+    #[test]
     fn tops_that_spin_as_fast_as_is_sane_agree_with_quadrature(
         first in state(), second in state(), spin in -1.0..1.0f64, h in magnitude(-4.0..-1.0),
     ) {
@@ -197,9 +238,8 @@ fn a_near_miss_of_parabolas_agrees_with_quadrature() {
     let divergence = Divergence {
         position: Vec3::new(-0.8965213692637194, -0.3435137009249291, -0.3972661762324969),
         velocity: Vec3::new(35.255459625404015, 13.395884448713417, 15.621635387000413),
-        second_velocity: Vec3::ZERO,
         acceleration: Vec3::new(17.828375358763, 15.75148782272191, 7.899723400471387),
-        turn_rates: [0.0; 2],
+        ..Divergence::default()
     };
     check(&Rule::new(), &divergence, 2.7526088533364183e-2).expect("it agrees");
 }
@@ -212,7 +252,7 @@ fn a_vector_has_no_error_against_itself() {
         acceleration: Vec3::xy(2.0, 1.0),
         turn_rate: 0.7,
     };
-    for kind in [MotionKind::Linear, MotionKind::Quadratic, MotionKind::Circular] {
+    for kind in MotionKind::ALL {
         let vector = DrVector::generate(START, &state, kind);
         assert_eq!(export_error(&vector, &vector, START, START + Span::from_secs(2)), 0.0, "{kind:?}");
     }

@@ -28,19 +28,23 @@ fn vector(orders: core::ops::Range<f64>) -> impl Strategy<Value = Vec3> {
 }
 
 fn straight(position: Vec3, velocity: Vec3) -> Divergence {
-    let acceleration = Vec3::ZERO;
-    Divergence { position, velocity, second_velocity: Vec3::ZERO, acceleration, turn_rates: [0.0; 2] }
+    Divergence { position, velocity, ..Divergence::default() }
 }
 
 fn curved() -> impl Strategy<Value = Divergence> {
     let rate = || prop_oneof![Just(0.0), -0.8..0.8f64, -3.0..3.0f64];
-    (vector(-3.0..1.0), vector(-2.0..1.5), vector(0.0..1.5), vector(-1.0..1.3), rate(), rate()).prop_map(
-        |(position, velocity, second_velocity, acceleration, first, second)| Divergence {
-            position,
-            velocity,
-            second_velocity,
-            acceleration,
-            turn_rates: [first, second],
+    let accelerations = [vector(-1.0..1.3), vector(-1.0..1.3), vector(-1.0..1.3)];
+    (vector(-3.0..1.0), vector(-2.0..1.5), vector(0.0..1.5), accelerations, rate(), rate()).prop_map(
+        |(position, velocity, second_velocity, [acceleration, fading, second_fading], first, second)| {
+            Divergence {
+                position,
+                velocity,
+                second_velocity,
+                acceleration,
+                fading,
+                second_fading,
+                turn_rates: [first, second],
+            }
         },
     )
 }

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use evenkeel_core::{Seed, Span};
-use evenkeel_dr::{Budget, Compensation, DrConfig, Limits, PolicyKind};
+use evenkeel_dr::{Budget, Compensation, Content, DrConfig, Limits, PolicyKind};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
@@ -15,6 +15,9 @@ use crate::welcome::TICK_MAX;
 
 /// The port that a relay listens on if it is not told otherwise.
 pub const PORT: u16 = 7878;
+
+/// As which kind of motion a room's vectors are passed on.
+const KINDS: [&str; 2] = ["as-sent", "auto"];
 
 /// What is wrong with a configuration.
 #[derive(Debug, thiserror::Error)]
@@ -120,6 +123,8 @@ pub struct RoomConfig {
     /// For the policies that have one: DR vectors per trigger, or a part of the receivers.
     #[serde(deserialize_with = "budget")]
     pub budget: Budget,
+    /// As which kind of motion vectors are passed on: `as-sent`, or `auto`, the one that serves best at each player's distance.
+    pub kind: String,
     /// At most one datagram each way per player in this time.
     pub tick_ms: f64,
     /// Players that may be in it.
@@ -163,6 +168,7 @@ impl Default for RoomConfig {
         Self {
             policy: PolicyKind::default().to_string(),
             budget: Budget::ALL,
+            kind: KINDS[0].to_owned(),
             tick_ms: 20.0,
             players_max: 256,
             compensation_max_ms: 500.0,
@@ -184,6 +190,7 @@ impl RoomConfig {
         DrConfig {
             policy: self.policy.parse().unwrap_or_default(),
             budget: self.budget,
+            kind: if self.kind == KINDS[1] { Content::Auto } else { Content::default() },
             compensation: Some(Compensation {
                 delay_max: span(self.compensation_max_ms),
                 ..Compensation::default()
@@ -206,6 +213,9 @@ impl RoomConfig {
     fn check(&self) -> Result<(), (&'static str, String)> {
         if let Err(error) = self.policy.parse::<PolicyKind>() {
             return Err(("policy", error.to_string()));
+        }
+        if !KINDS.contains(&self.kind.as_str()) {
+            return Err(("kind", format!("\"{}\" is not one of {}", self.kind, KINDS.join(", "))));
         }
         let range = |key, value: f64, low: f64, high: f64| {
             let fits = (low..=high).contains(&value);
@@ -371,6 +381,7 @@ mod tests {
         refused("[room]\nspeed_max = -1.0", "room.speed_max: -1 is not between 0 and");
         refused("[room]\nbudget = -1", "\"-1\" is no budget");
         refused("[room]\nbudget = \"120%\"", "\"120%\" is no budget");
+        refused("[room]\nkind = \"damped\"", "room.kind: \"damped\" is not one of as-sent, auto");
         refused("[rooms.\"a room\"]", "rooms.a room: a name has");
         refused("issuer = \"me\"", "issuer: this is not an issuer");
         refused("[room]\nfairness = 1", "line 2: unknown field `fairness`");

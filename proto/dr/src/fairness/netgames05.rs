@@ -50,18 +50,19 @@ impl State {
     fn catch_up(&mut self, pair: &Pair<'_>, now: SessionTime) -> DrVector {
         let last_sent = pair.last_sent().map(|sent| sent.seq);
         let late = core::mem::take(&mut self.late);
-        let introduced = || last_sent.and_then(|seq| pair.vector(seq)).unwrap_or(pair.newest().1);
-        let shown = *self.shown.get_or_insert_with(|| *introduced());
+        let introduced = || last_sent.and_then(|seq| pair.vector(seq)).unwrap_or(*pair.newest().1);
+        let shown = *self.shown.get_or_insert_with(introduced);
         match self.planned.take() {
             // It was sent: R is used up, and what has come in since is the new one.
             Some(planned) if last_sent == Some(planned.seq) => {
                 self.relative = late;
-                self.shown = Some(planned.vector);
+                let shown = pair.vector(planned.seq).unwrap_or(planned.vector);
+                self.shown = Some(shown);
                 if self.pending.len() == PENDING_MAX {
                     self.pending.pop_front();
                 }
                 self.pending.push_back(planned);
-                planned.vector
+                shown
             }
             // It was never sent: its error counts up to this trigger.
             Some(planned) => {

@@ -219,10 +219,17 @@ impl Pair<'_> {
         self.track.expires.min(self.outlook.now + HOLD_MAX)
     }
 
-    /// A vector of the entity by its number, while it is kept.
+    /// A vector of the entity by its number, as this receiver is sent it, while it is kept.
     #[must_use]
-    pub fn vector(&self, seq: DrSeq) -> Option<&DrVector> {
-        self.track.history.vector(seq)
+    pub fn vector(&self, seq: DrSeq) -> Option<DrVector> {
+        self.track.history.vector(seq).map(|vector| self.account.as_sent(seq, vector))
+    }
+
+    /// The newest vector as this receiver would be sent it.
+    #[must_use]
+    pub fn offered(&self) -> DrVector {
+        let (newest, vector) = self.newest();
+        self.account.as_sent(newest, vector)
     }
 
     /// The vector that was last sent, introductions included.
@@ -234,7 +241,7 @@ impl Pair<'_> {
     /// The newest vector that the receiver has, or will have when what is on its way and not overdue arrives; `None`:
     /// none that is known.
     #[must_use]
-    pub fn prospect(&self) -> Option<(DrSeq, &DrVector)> {
+    pub fn prospect(&self) -> Option<(DrSeq, DrVector)> {
         self.account.prospect(&self.track.history, &self.outlook)
     }
 

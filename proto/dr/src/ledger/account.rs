@@ -16,7 +16,7 @@ use super::cursor::Cursor;
 use super::life::Life;
 use crate::history::History;
 use crate::placement::Placement;
-use crate::vector::{DrSeq, DrVector};
+use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// Dispatches whose fate is unknown, per account; when full, the error up to the oldest one's estimated arrival is settled
 /// by estimate.
@@ -99,6 +99,15 @@ struct Presumed {
     based: SessionTime,
 }
 
+/// As which kinds of motion a receiver is sent vectors; `None`: as they were exported.
+#[derive(Clone, Copy, Default, Debug)]
+struct Cut {
+    before: Option<MotionKind>,
+    /// From this number on.
+    from: DrSeq,
+    after: Option<MotionKind>,
+}
+
 /// The account of one entity at one receiver.
 #[derive(Clone, Debug)]
 pub struct Account {
@@ -110,6 +119,8 @@ pub struct Account {
     pub(crate) last_sent: Option<Dispatch>,
     /// What the receiver is taken to have suffered before this account was opened, when receivers are compared.
     pub(crate) head_start: f64,
+    /// As which kinds it is sent vectors.
+    cut: Cut,
     cursor: Option<Cursor>,
     arrivals: VecDeque<(DrSeq, SessionTime)>,
     newest_arrived: Option<DrSeq>,
@@ -133,6 +144,7 @@ impl Account {
             held: None,
             last_sent: None,
             head_start: 0.0,
+            cut: Cut::default(),
             cursor: None,
             arrivals: VecDeque::new(),
             newest_arrived: None,
@@ -141,6 +153,28 @@ impl Account {
             presumed: None,
             memo: Cell::new(None),
         }
+    }
+
+    /// A vector as the receiver is sent it.
+    pub(crate) fn as_sent(&self, seq: DrSeq, vector: &DrVector) -> DrVector {
+        let Cut { before, from, after } = self.cut;
+        let kind = if seq < from { before } else { after };
+        DrVector { kind: kind.unwrap_or(vector.kind), ..*vector }
+    }
+
+    /// From this vector on, which has not been sent yet, the receiver is sent such a kind; unless it is still unknown what
+    /// has become of vectors from before the last change.
+    pub(crate) fn tailor(&mut self, seq: DrSeq, kind: MotionKind) {
+        let Cut { before, from, after } = self.cut;
+        let sent = self.last_sent.map(|dispatch| dispatch.seq);
+        let pending = self.dispatches().filter(|d| Some(d.seq) > self.newest_arrived).map(|d| d.seq);
+        let settled = pending.chain(self.arrivals.iter().map(|(seq, _)| *seq)).all(|seq| seq >= from);
+        if after == Some(kind) || !settled || sent >= Some(seq) {
+            return;
+        }
+        // What was never sent in the last kind does not need to be remembered in it.
+        let before = if sent < Some(from) { before } else { after };
+        self.cut = Cut { before, from: seq, after: Some(kind) };
     }
 
     /// A vector leaves for the receiver.
@@ -212,7 +246,7 @@ impl Account {
     }
 
     fn arrive(&mut self, history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) {
-        let Some(vector) = placed(history, outlook, seq, at) else { return };
+        let Some(vector) = self.placed(history, outlook, seq, at) else { return };
         self.advance(history, at);
         match &mut self.cursor {
             Some(cursor) => cursor.place(seq, vector),
@@ -298,6 +332,15 @@ impl Account {
         self.memo.set(None);
     }
 
+    /// The vector as the receiver placed it when it arrived.
+    fn placed(&self, history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) -> Option<DrVector> {
+        let vector = self.as_sent(seq, history.vector(seq)?);
+        // A receiver that places by its own delay estimate is taken to estimate well: the sender can't know its figure.
+        let placement =
+            if outlook.placement == Placement::Local { Placement::Local } else { Placement::Global };
+        Some(placement.place(&vector, vector.generated, at, Span::ZERO))
+    }
+
     /// Whether an arrival has been reported.
     pub(crate) fn is_known(&self) -> bool {
         self.newest_arrived.is_some()
@@ -320,14 +363,6 @@ fn give_back<T>(queue: &mut VecDeque<T>) {
     if queue.capacity() > 4 * queue.len().max(1) {
         queue.shrink_to(2 * queue.len().max(2));
     }
-}
-
-/// The vector as the receiver placed it when it arrived.
-fn placed(history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) -> Option<DrVector> {
-    let vector = history.vector(seq)?;
-    // A receiver that places by its own delay estimate is taken to estimate well: the sender can't know its figure.
-    let placement = if outlook.placement == Placement::Local { Placement::Local } else { Placement::Global };
-    Some(placement.place(vector, vector.generated, at, Span::ZERO))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::account::Flight;
 use crate::history::{HISTORY_MAX, History, Recorded};
 use crate::message::VectorFrame;
 use crate::threshold::Threshold;
-use crate::vector::{DrSeq, EntityId, MotionState};
+use crate::vector::{DrSeq, EntityId, MotionKind, MotionState};
 
 /// An ended life waits this long for reports before it is settled by estimate.
 pub const LINGER: Span = Span::from_secs(10);
@@ -140,6 +140,26 @@ impl ErrorLedger {
         let Some((life, _)) = self.present(entity) else { return };
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
         track.observed = Some(Kinematics { at: now, state: *state });
+    }
+
+    /// Each receiver is sent the new vector of a life as the kind that is best for somebody so far away, who has such a kind
+    /// now.
+    pub(crate) fn tailor(
+        &mut self,
+        frame: &VectorFrame,
+        now: SessionTime,
+        best: impl Fn(Span, MotionKind) -> MotionKind,
+    ) {
+        let life = Life { entity: frame.entity, first: frame.first };
+        let Some(track) = self.tracks.get(&life) else { return };
+        let age = now - frame.vector.generated;
+        for &slot in &track.slots {
+            let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
+            let link = self.links.get(&account.receiver).expect("an account's receiver is here");
+            let delay = age + link.evidence.claimed().mean();
+            let kind = account.as_sent(frame.seq, &frame.vector).kind;
+            account.tailor(frame.seq, best(delay, kind));
+        }
     }
 
     /// The exported path of a life goes on with this vector although some before it never came. False if it is not

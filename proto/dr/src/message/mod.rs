@@ -37,6 +37,7 @@ pub const CLOCK_LEN_MAX: usize = 1 + 1 + 8 + 8 + 10;
 const LINEAR: u8 = 0;
 const QUADRATIC: u8 = 1;
 const CIRCULAR: u8 = 2;
+const DAMPED: u8 = 3;
 const INTRODUCE: u8 = 0x14;
 const FEEDBACK: u8 = 0x20;
 const CONFIRM: u8 = 0x21;
@@ -157,6 +158,7 @@ const fn kind_tag(kind: MotionKind) -> u8 {
         MotionKind::Linear => LINEAR,
         MotionKind::Quadratic => QUADRATIC,
         MotionKind::Circular => CIRCULAR,
+        MotionKind::Damped => DAMPED,
     }
 }
 
@@ -165,6 +167,7 @@ const fn parse_kind(tag: u8) -> Option<MotionKind> {
         LINEAR => Some(MotionKind::Linear),
         QUADRATIC => Some(MotionKind::Quadratic),
         CIRCULAR => Some(MotionKind::Circular),
+        DAMPED => Some(MotionKind::Damped),
         _ => None,
     }
 }

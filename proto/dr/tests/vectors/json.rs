@@ -2,7 +2,7 @@
 
 use evenkeel_core::{ClockFrame, SessionTime, Vec3};
 use evenkeel_dr::message::{Arrival, Frame, Header, VectorFrame};
-use evenkeel_dr::{DrVector, MotionKind, MotionState};
+use evenkeel_dr::{DrVector, MotionState};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -138,12 +138,11 @@ impl From<&MotionState> for StateJson {
 
 impl From<&DrVector> for MotionJson {
     fn from(vector: &DrVector) -> Self {
-        let kind = match vector.kind {
-            MotionKind::Linear => "linear",
-            MotionKind::Quadratic => "quadratic",
-            MotionKind::Circular => "circular",
-        };
-        Self { kind, generated: nanos(vector.generated), state: StateJson::from(&vector.state) }
+        Self {
+            kind: vector.kind.name(),
+            generated: nanos(vector.generated),
+            state: StateJson::from(&vector.state),
+        }
     }
 }
 

@@ -123,6 +123,7 @@ fn vectors() -> Vec<Message> {
         one("vector: linear", Frame::Vector(usual(MotionKind::Linear))),
         one("vector: quadratic", Frame::Vector(usual(MotionKind::Quadratic))),
         one("vector: circular", Frame::Vector(usual(MotionKind::Circular))),
+        one("vector: damped", Frame::Vector(usual(MotionKind::Damped))),
         one("vector: at rest at the origin", Frame::Vector(linear(MotionState::default()))),
         one("vector: the smallest number", Frame::Vector(one_number(1.0 / 18_446_744_073_709_551_616.0))),
         one("vector: rounded up to one bit more", Frame::Vector(one_number(-8_388_607.75))),

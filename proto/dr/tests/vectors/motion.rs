@@ -69,12 +69,14 @@ fn quantized(name: &'static str, generated: SessionTime, state: MotionState) -> 
 }
 
 pub(crate) fn file() -> MotionFile {
-    use MotionKind::{Circular, Linear, Quadratic};
+    use MotionKind::{Circular, Damped, Linear, Quadratic};
     let tank = state([104.53, -37.21, 0.0], [8.1, -3.7, 0.0], [0.5, 1.3, 0.0], -0.75);
     let flyer = state([1.5, 2.5, 300.0], [40.0, -9.0, 6.5], [0.1, -0.2, -9.81], 0.3);
     let straight = MotionState { turn_rate: 0.0, ..tank };
     let barely = MotionState { turn_rate: 1.0 / 65_536.0, ..tank };
     let spinning = MotionState { turn_rate: 100.0, ..tank };
+    let starting = MotionState { velocity: Vec3::ZERO, ..tank };
+    let coasting = MotionState { acceleration: Vec3::ZERO, ..tank };
     let on_time = SessionTime::from_nanos(5_000_000);
     MotionFile {
         paths: vec![
@@ -88,6 +90,13 @@ pub(crate) fn file() -> MotionFile {
             path("circular without turning", Circular, straight),
             path("circular, turning as little as can be", Circular, barely),
             path("circular, turning as much as can be", Circular, spinning),
+            path("a tank, damped", Damped, tank),
+            path("a flyer, damped", Damped, flyer),
+            path("damped without turning", Damped, straight),
+            path("damped, turning as little as can be", Damped, barely),
+            path("damped, turning as much as can be", Damped, spinning),
+            path("damped from rest", Damped, starting),
+            path("damped without acceleration: circular", Damped, coasting),
         ],
         quantized: vec![
             quantized("nothing", on_time, MotionState::default()),

@@ -92,8 +92,6 @@ fn tags() -> Vec<Refused> {
         tag("tag 0x32", 0x32),
         tag("tag 0x41", 0x41),
         tag("tag 0x7f", 0x7f),
-        tag("tag 0xe0: a fourth kind of motion", 0xe0),
-        tag("tag 0xff: a fourth kind of motion", 0xff),
         refused(
             "a clock frame that is neither probe nor echo",
             UNKNOWN_TAG,

@@ -41,7 +41,7 @@ fn scenario(driver: Driver, kind: MotionKind) -> Scenario {
     Scenario {
         duration: DURATION,
         motion: Motion::Driven(driver),
-        kind,
+        kind: kind.into(),
         receivers: DELAYS.map(receiver).to_vec(),
         ..Scenario::papers(Span::ZERO, 0.09)
     }

@@ -212,7 +212,7 @@ impl Share {
         now: SessionTime,
         plan: &mut SendPlan,
     ) -> bool {
-        let (newest, vector) = exported.newest();
+        let (newest, _) = exported.newest();
         let least = WORTH_MIN * scale(exported);
         let Desk { notes, path, candidates, .. } = desk;
         let mut life = None;
@@ -232,7 +232,7 @@ impl Share {
                 continue;
             }
             let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
-            let index = gain(path, &pair, shown, vector, now) * life * pair.weight();
+            let index = gain(path, &pair, &shown, &pair.offered(), now) * life * pair.weight();
             if index > least {
                 let worst = boost > 0.99;
                 candidates.push(Candidate { worth: index * boost, slot: pair.slot(), worst });

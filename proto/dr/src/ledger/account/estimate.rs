@@ -2,7 +2,7 @@
 
 use evenkeel_core::{SessionTime, Span};
 
-use super::{Account, Dispatch, Flight, Memo, Outlook, Presumed, placed};
+use super::{Account, Dispatch, Flight, Memo, Outlook, Presumed};
 use crate::history::History;
 use crate::ledger::cursor::Cursor;
 use crate::vector::{DrSeq, DrVector};
@@ -98,15 +98,11 @@ impl Account {
         to: SessionTime,
     ) -> Option<Cursor> {
         let &(seq, at) = self.arrivals.front().filter(|(_, at)| *at <= to)?;
-        Some(Cursor::open(history, seq, placed(history, outlook, seq, at)?, at))
+        Some(Cursor::open(history, seq, self.placed(history, outlook, seq, at)?, at))
     }
 
     /// The newest vector that the receiver has, or will have if what is on its way arrives.
-    pub(crate) fn prospect<'a>(
-        &'a self,
-        history: &'a History,
-        outlook: &Outlook,
-    ) -> Option<(DrSeq, &'a DrVector)> {
+    pub(crate) fn prospect(&self, history: &History, outlook: &Outlook) -> Option<(DrSeq, DrVector)> {
         // Whether a vector is lost or its report is late can't be told. To send something twice is better than never.
         let is_awaited = |dispatch: &Dispatch| outlook.now - dispatch.sent <= outlook.lost_after;
         let awaited = self.under_way(outlook).filter(is_awaited);
@@ -114,8 +110,8 @@ impl Account {
         let newest = flying.max(self.newest_arrived)?;
         match &self.cursor {
             // The history may have given it up since.
-            Some(cursor) if cursor.placed == newest => Some((newest, &cursor.vector)),
-            _ => history.vector(newest).map(|vector| (newest, vector)),
+            Some(cursor) if cursor.placed == newest => Some((newest, cursor.vector)),
+            _ => history.vector(newest).map(|vector| (newest, self.as_sent(newest, vector))),
         }
     }
 
@@ -138,7 +134,7 @@ impl Account {
                 break;
             }
             count_to(&mut cursor, history, at);
-            if let Some(vector) = placed(history, outlook, seq, at) {
+            if let Some(vector) = self.placed(history, outlook, seq, at) {
                 cursor.place(seq, vector);
             }
         }
@@ -166,7 +162,7 @@ impl Account {
             if let Some(time) = cursor.reach(history, error, at) {
                 return Some(time);
             }
-            if let Some(vector) = placed(history, outlook, seq, at) {
+            if let Some(vector) = self.placed(history, outlook, seq, at) {
                 cursor.place(seq, vector);
             }
         }
