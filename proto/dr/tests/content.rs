@@ -63,7 +63,7 @@ proptest! {
     ) {
         let at = START + Span::from_nanos(nanos);
         let seconds = Span::from_nanos(nanos).as_secs_f64();
-        let steps = (seconds.abs() * (10.0 + state.turn_rate.abs()) * 60.0) as u32 + 20;
+        let steps = (seconds.abs() * (10.0 + state.turn_rate.abs()) * 150.0) as u32 + 20;
         let (position, velocity) = driven(&state, seconds, steps);
         let vector = damped(&state);
         let off = vector.project(at).distance(position);
