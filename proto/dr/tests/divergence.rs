@@ -99,8 +99,9 @@ fn check(rule: &Rule, divergence: &Divergence, h: f64) -> Result<(), TestCaseErr
     let kinks = closest(divergence, h);
     let truth = rule.integrate(|t| distance(divergence, t), Dd::from(h), &kinks).to_f64();
     let ours = divergence.integral(h);
+    // Paths that fork are apart by less than numbers can tell for the first microsecond.
     prop_assert!(
-        (ours - truth).abs() <= TOLERANCE * truth,
+        (ours - truth).abs() <= TOLERANCE * truth + 1e-28,
         "{divergence:?} over {h:e}: {ours:e}, but it is {truth:e}, off by {:e}",
         (ours - truth) / truth
     );

@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use super::super::axis::Axis;
-use super::{Frame, escape, place};
+use super::{Frame, draw_columns, escape, place};
 use crate::figure::Bars;
 
 /// The height of a row.
@@ -47,15 +47,7 @@ pub(super) fn draw(
         Axis::over(values(groups, mark).chain([0.0]), (x1 - x0) / 60.0, true)
     };
     let across = across.between(x0, x1);
-    for (at, label) in across.ticks() {
-        let pixel = across.pixel(at);
-        let _ = write!(
-            svg,
-            "<line class=\"g\" x1=\"{pixel:.1}\" x2=\"{pixel:.1}\" y1=\"{y1:.1}\" y2=\"{y0:.1}\"/>\
-             <text class=\"q\" x=\"{pixel:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
-            y0 + 16.0
-        );
-    }
+    draw_columns(svg, &across, y0, y1);
     if let Some(pixel) = mark.map(|mark| across.pixel(mark)) {
         let _ = write!(
             svg,

@@ -240,6 +240,19 @@ fn draw_grid(svg: &mut String, up: &super::axis::Axis, x0: f64, x1: f64) {
     }
 }
 
+/// The horizontal axis' lines and numbers.
+fn draw_columns(svg: &mut String, across: &super::axis::Axis, y0: f64, y1: f64) {
+    for (at, label) in across.ticks() {
+        let pixel = across.pixel(at);
+        let _ = write!(
+            svg,
+            "<line class=\"g\" x1=\"{pixel:.1}\" x2=\"{pixel:.1}\" y1=\"{y1:.1}\" y2=\"{y0:.1}\"/>\
+             <text class=\"q\" x=\"{pixel:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
+            y0 + 16.0
+        );
+    }
+}
+
 /// The line that values start from.
 fn draw_base(svg: &mut String, y: f64, x0: f64, x1: f64) {
     let _ = write!(

@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 
 use super::super::axis::Axis;
 use super::dots::draw_mark;
-use super::{Frame, draw_grid, escape, place};
+use super::{Frame, draw_columns, draw_grid, escape, place};
 use crate::figure::{Cloud, Level};
 
 const SIZE: f64 = 11.0;
@@ -40,15 +40,7 @@ pub(super) fn draw(
     let heights = points().map(|point| point.y).chain(levels.iter().map(|level| level.y));
     let up = Axis::of_close_ratios(heights).between(y0, y1);
     draw_grid(svg, &up, x0, x1);
-    for (at, label) in across.ticks() {
-        let pixel = across.pixel(at);
-        let _ = write!(
-            svg,
-            "<line class=\"g\" x1=\"{pixel:.1}\" x2=\"{pixel:.1}\" y1=\"{y1:.1}\" y2=\"{y0:.1}\"/>\
-             <text class=\"q\" x=\"{pixel:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
-            y0 + 16.0
-        );
-    }
+    draw_columns(svg, &across, y0, y1);
     let mut taken = Vec::new();
     for level in levels {
         draw_level(svg, level, up.pixel(level.y), frame, &mut taken);
