@@ -16,6 +16,7 @@
 mod control;
 mod path;
 mod price;
+mod reach;
 mod shadow;
 
 use std::collections::BTreeMap;
@@ -25,9 +26,10 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 use self::control::Control;
 use self::path::{Bend, Path};
 use self::price::{Bucket, Price};
+use self::reach::{Asked, Known, Older, Reach};
 use self::shadow::Shadow;
 use super::{Exported, FairnessPolicy, Kinematics, Occasion, Pair, PairStates, Review, SendPlan};
-use crate::ledger::Flight;
+use crate::ledger::{Resume, Shows};
 use crate::vector::{DrVector, EntityId, MotionKind, MotionState};
 
 /// How often it decides at a relay, where nobody looks at the entities, on those that are silent.
@@ -50,6 +52,9 @@ const PRICE_GUESS: f64 = 0.3;
 const LEAD_MAX: f64 = 8.0;
 /// What saves less than this part of the threshold for a second is not worth a message at any price.
 const WORTH_MIN: f64 = 0.01;
+
+/// Whose messages are worth more than this part of the most is among the worst off.
+const WORST: f64 = 0.99;
 
 /// What an owner without entities has saved up is forgotten after so long.
 const FORGOTTEN: Span = Span::from_secs(30);
@@ -95,12 +100,20 @@ impl EvenSettings {
 }
 
 /// What is remembered of a pair.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Note {
-    /// Its error when it was last looked at.
-    error: Option<f64>,
+    /// Its error when it was last looked at; not a number: it never was.
+    error: f64,
     /// The place of its receiver.
-    place: usize,
+    place: u32,
+    /// Where that look got to.
+    resume: Resume,
+}
+
+impl Default for Note {
+    fn default() -> Self {
+        Self { error: f64::NAN, place: 0, resume: Resume::default() }
+    }
 }
 
 /// What is remembered of an entity.
@@ -128,6 +141,8 @@ struct Candidate {
 #[derive(Clone, Debug, Default)]
 struct Desk {
     notes: PairStates<Note>,
+    /// Filled anew for each owner and instant.
+    reach: Reach,
     /// Filled anew for each entity.
     path: Path,
     candidates: Vec<Candidate>,
@@ -178,9 +193,10 @@ impl Share {
             if self.control.standing(note.place, peer).is_none() {
                 note.place = self.control.place(peer, now);
             }
-            let error = pair.accumulated();
-            let ahead = pair.accumulated_at(now + delay, Flight::Estimated) - error;
-            let grown = error - note.error.replace(error).unwrap_or(error);
+            let (error, later) = pair.accumulated_until(now + delay, &mut note.resume);
+            let ahead = later - error;
+            let before = core::mem::replace(&mut note.error, error);
+            let grown = if before.is_nan() { 0.0 } else { error - before };
             self.control.grow(note.place, grown, ahead, tracked.shadow.grown(delay), now);
             self.farthest = self.farthest.max(delay);
         }
@@ -194,20 +210,41 @@ impl Share {
         self.control.step(now, settings, self.rate_min);
     }
 
-    /// Sends the newest vector of an entity to whom it is worth its price. True if one of the worst off was refused it.
+    /// Sends the newest vector of an entity to whom it is worth its price. True if one of the worst off was refused it, where
+    /// refusals are noted.
     fn decide(
         &mut self,
+        review: &Review<'_>,
         exported: &Exported<'_>,
         desk: &mut Desk,
-        now: SessionTime,
+        notes_refusals: bool,
         plan: &mut SendPlan,
     ) -> bool {
+        let now = review.now();
         let (newest, vector) = exported.newest();
         let least = WORTH_MIN * scale(exported);
-        let Desk { notes, path, candidates } = desk;
-        let mut life = None;
+        let asked = Asked { price: self.price.with(&self.bucket), least, notes_refusals };
+        let Desk { notes, reach, path, candidates } = desk;
+        reach.update(review, exported.owner(), &self.control);
+        let (mut older, mut life, mut lives) = (Older::new(), None, 1.0 / LIFE_MAX);
         candidates.clear();
-        for pair in exported.pairs() {
+        for glance in exported.glances() {
+            let row = reach.row(glance.link);
+            let mut apart = None;
+            match glance.shows(newest, now, row.lost_after) {
+                Shows::Newest => continue,
+                Shows::Older(seq) => {
+                    let find = || reach.find(exported, seq, now, &asked, 1.0 / LIFE_MAX);
+                    match older.known(seq, newest, find) {
+                        Known::Idle => continue,
+                        Known::Apart(known) if row.rules_out(known, &asked, lives) => continue,
+                        Known::Apart(known) => apart = Some(*known),
+                        Known::Unasked | Known::Unclear => {}
+                    }
+                }
+                Shows::Unclear => {}
+            }
+            let pair = exported.pair(glance);
             let Some((seq, shown)) = pair.prospect() else { continue };
             if seq >= newest {
                 continue;
@@ -222,9 +259,13 @@ impl Share {
                 continue;
             }
             let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
+            lives = 1.0 / life;
+            if apart.is_some_and(|apart| row.rules_out(&apart, &asked, lives)) {
+                continue;
+            }
             let index = gain(path, &pair, shown, vector, now) * life;
             if index > least {
-                let worst = boost > 0.99;
+                let worst = boost > WORST;
                 candidates.push(Candidate { worth: index * boost, slot: pair.slot(), worst });
             }
         }
@@ -365,10 +406,10 @@ impl FairnessPolicy for Even {
         for exported in review.entities() {
             let Some(share) = self.shares.get_mut(&exported.owner()) else { continue };
             if is_trigger {
-                let refused = share.decide(&exported, &mut self.desk, now, plan);
+                let refused = share.decide(review, &exported, &mut self.desk, true, plan);
                 share.price.adapt(&share.bucket, refused, share.entities.len());
             } else if share.bucket.has_one() && share.is_foreseeable(&exported, now) {
-                share.decide(&exported, &mut self.desk, now, plan);
+                share.decide(review, &exported, &mut self.desk, false, plan);
             }
         }
         // Triggers must not put off the next look at the others.
@@ -378,6 +419,10 @@ impl FairnessPolicy for Even {
 
     fn watches(&self) -> bool {
         true
+    }
+
+    fn asks_instantaneous(&self) -> bool {
+        false
     }
 
     fn review_at(&self) -> Option<SessionTime> {
