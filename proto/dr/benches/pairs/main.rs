@@ -67,6 +67,6 @@ fn report() {
     println!("  {:8.1} ns per pair and tick", plain::nanos_per_tick(200, RECEIVERS, 1.0));
     println!("bytes per pair, all that the owner holds included:");
     for in_flight in [0, 5, 10, 20] {
-        println!("  {:8.1} with {in_flight} in flight", bytes::per_pair(200, RECEIVERS, in_flight));
+        println!("  {:8.1} with {in_flight} in flight", bytes::per_pair(ENTITIES, RECEIVERS, in_flight));
     }
 }
