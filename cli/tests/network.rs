@@ -130,13 +130,24 @@ fn bots_play_are_reported_and_the_recordings_replay() {
         .collect();
     assert!(names.len() >= 10, "{names:?}");
     assert!(relay.ask("GET /api/rooms/elsewhere").starts_with("HTTP/1.1 404"));
-    let switch = "POST /api/rooms/arena/policy\r\nContent-Type: application/json\r\nContent-Length: 21\r\n";
-    let allowed = relay.ask(&format!("{switch}\r\n{{\"policy\":\"base-1/3\"}}"));
-    assert!(allowed.starts_with("HTTP/1.1 200"), "{allowed}");
-    let foreign =
-        relay.ask(&format!("{switch}Origin: http://evil.example\r\n\r\n{{\"policy\":\"base-1/2\"}}"));
-    assert!(foreign.starts_with("HTTP/1.1 403"), "{foreign}");
-    assert!(relay.ask("GET /api/rooms/arena").contains("\"policy\":\"base-1/3\""));
+    let post = |what: &str, body: &str, header: &str| {
+        let kind = format!("Content-Type: application/json\r\nContent-Length: {}\r\n{header}", body.len());
+        relay.ask(&format!("POST /api/rooms/arena/{what}\r\n{kind}\r\n{body}"))
+    };
+    let expect = |answer: &str, status: &str| {
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+    };
+    let weight = |player: &str, weight: &str| {
+        post("weight", &format!("{{\"entity\":1,\"player\":\"{player}\",\"weight\":{weight}}}"), "")
+    };
+    expect(&weight("bot-2", "0.5"), "200");
+    expect(&weight("nobody", "0.5"), "404");
+    expect(&weight("bot-2", "-1"), "400");
+    expect(&post("policy", "{\"policy\":\"base-1/3\",\"budget\":\"140%\"}", ""), "4");
+    expect(&post("policy", "{\"policy\":\"base-1/3\",\"budget\":\"40%\"}", ""), "200");
+    let foreign = post("policy", "{\"policy\":\"base-1/2\"}", "Origin: http://evil.example\r\n");
+    expect(&foreign, "403");
+    assert!(relay.ask("GET /api/rooms/arena").contains("\"policy\":\"base-1/3\",\"budget\":\"40%\""));
     assert!(bots.wait().expect("they end").success());
     assert_eq!(relay.stop().0, Some(0));
     for file in ["relay.evkt", "bots.evkt"] {

@@ -1,8 +1,8 @@
 //! Configurations and commands as a game or an operator has them, chosen by the fuzzer.
 
-use evenkeel_core::{Seed, Span};
+use evenkeel_core::{PeerId, Seed, Span};
 use evenkeel_dr::{
-    Budget, Compensation, DrCommand, DrConfig, EntityId, Limits, MotionKind, MotionState, Placement,
+    Budget, Compensation, DrCommand, DrConfig, EntityId, Limits, MotionKind, MotionState, PairWeight, Placement,
     PolicyKind, RelayCommand, Threshold, Topology,
 };
 
@@ -46,6 +46,7 @@ pub fn command(feed: &mut Feed<'_>) -> DrCommand {
     match feed.byte() {
         0..16 => DrCommand::End { entity: entity(feed) },
         16..24 => DrCommand::Switch { policy: policy(feed), budget: budget(feed) },
+        48..52 => DrCommand::Weigh { entity: entity(feed), receiver: receiver(feed), weight: weight(feed) },
         24..48 => {
             let count = feed.below(STATES_MAX + 1);
             DrCommand::ObserveAll { states: (0..count).map(|_| (entity(feed), state(feed))).collect() }
@@ -56,7 +57,20 @@ pub fn command(feed: &mut Feed<'_>) -> DrCommand {
 
 /// What an operator says.
 pub fn relay_command(feed: &mut Feed<'_>) -> RelayCommand {
-    RelayCommand::Switch { policy: policy(feed), budget: budget(feed) }
+    match feed.byte() {
+        0..64 => {
+            RelayCommand::Weigh { entity: entity(feed), receiver: receiver(feed), weight: weight(feed) }
+        }
+        _ => RelayCommand::Switch { policy: policy(feed), budget: budget(feed) },
+    }
+}
+
+fn receiver(feed: &mut Feed<'_>) -> PeerId {
+    PeerId(u32::from(feed.byte() % 8))
+}
+
+fn weight(feed: &mut Feed<'_>) -> PairWeight {
+    PairWeight::new(feed.pick(&[0.0, 0.5, 1.0, 1000.0])).expect("these are in range")
 }
 
 /// A state of motion: mostly a few bytes long, so that there is room for many.
@@ -77,5 +91,8 @@ fn policy(feed: &mut Feed<'_>) -> PolicyKind {
 }
 
 fn budget(feed: &mut Feed<'_>) -> Budget {
-    Budget::new(feed.pick(&[1.0, 0.0, 0.5, 3.0, 1e9])).expect("these are finite and not negative")
+    match feed.byte() % 2 {
+        0 => Budget::new(feed.pick(&[1.0, 0.0, 0.5, 3.0, 1e9])).expect("these are finite and not negative"),
+        _ => Budget::of_receivers(feed.pick(&[1.0, 0.0, 0.4])).expect("these are parts"),
+    }
 }

@@ -3,12 +3,13 @@
 //! A run is a pure function of scenario, policy and seed, so threads only decide when a result is there and never what
 //! it is: results are put in order after the last one.
 
+use std::borrow::Cow;
 use std::thread;
 
 use evenkeel_core::{SessionTime, Span};
 use evenkeel_dr::{Placement, PolicyKind};
 
-use crate::bounds::{Bounds, bounds};
+use crate::bounds::{Bounds, SHOWN_MAX, bounds};
 use crate::dr::sockets::{SocketsError, check_suited, run_on_sockets};
 use crate::dr::{RunFigures, exported, run, run_unless};
 use crate::parallel::{self, Cancelled, Progress};
@@ -42,13 +43,13 @@ pub struct Clairvoyant {
 }
 
 /// Why there are no bounds for a scenario.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Unbounded(&'static str);
+pub struct Unbounded(Cow<'static, str>);
 
 impl Unbounded {
     /// Over sockets nobody knows the future.
-    pub const ON_SOCKETS: Self = Self("bounds are computed for simulated runs");
+    pub const ON_SOCKETS: Self = Self(Cow::Borrowed("bounds are computed for simulated runs"));
 }
 
 /// The results of a scenario.
@@ -130,16 +131,24 @@ pub fn check_bounded(scenario: &Scenario) -> Result<(), Unbounded> {
             && receiver.forward.steps.is_empty()
             && receiver.forward.rate.is_none()
     };
+    let unbounded = |why: &'static str| Err(Unbounded(Cow::Borrowed(why)));
     if !scenario.receivers.iter().all(steady) {
-        return Err(Unbounded(
-            "bounds are for receivers who are there all the time, at delays without steps",
-        ));
+        return unbounded("bounds are for receivers who are there all the time, at delays without steps");
     }
     if scenario.warmup > Span::ZERO || scenario.placement != Placement::Global {
-        return Err(Unbounded("bounds are for global placement, and for runs that count from the start"));
+        return unbounded("bounds are for global placement, and for runs that count from the start");
     }
     if scenario.clock != ScenarioClock::Synchronized {
-        return Err(Unbounded("bounds are for synchronized clocks"));
+        return unbounded("bounds are for synchronized clocks");
+    }
+    let receivers = scenario.receivers.len();
+    let budget = scenario.budget.per_trigger(receivers);
+    let least = receivers as f64 / SHOWN_MAX as f64;
+    if budget < least {
+        return Err(Unbounded(Cow::Owned(format!(
+            "bounds are for a budget with which everybody is sent at least one vector of {SHOWN_MAX}: with {receivers} receivers at \
+             least {least:.3} per trigger, and it is {budget}"
+        ))));
     }
     Ok(())
 }
@@ -160,7 +169,7 @@ pub fn clairvoyant(scenario: &Scenario, progress: &Progress) -> Result<Vec<Clair
     parallel::map(&scenario.seeds, progress, |seed| {
         let paths = exported(scenario, *seed);
         let triggers: usize = paths.iter().map(|path| path.vectors.len() - 1).sum();
-        let sends = scenario.budget.per_trigger() * triggers as f64;
+        let sends = scenario.budget.per_trigger(delays.len()) * triggers as f64;
         let Bounds { least_mean, equal, .. } = bounds(&paths, &delays, sends, until);
         Some(Clairvoyant { sends, least_mean_aee: least_mean, equal_aee: equal })
     })

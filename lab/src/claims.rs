@@ -60,6 +60,8 @@ pub struct Claim {
     pub verdict: Verdict,
     /// What became of it when it was last recorded.
     pub expected: Verdict,
+    /// Chance decides it: the figures are less than two standard errors from where the verdict would be another one.
+    pub is_close: bool,
 }
 
 impl Claim {
@@ -72,7 +74,7 @@ impl Claim {
         verdict: Verdict,
         expected: Verdict,
     ) -> Self {
-        Self { id, source, statement: statement.to_owned(), measured, verdict, expected }
+        Self { id, source, statement: statement.to_owned(), measured, verdict, expected, is_close: false }
     }
 
     /// Whether the verdict is the recorded one.

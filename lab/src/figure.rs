@@ -27,7 +27,7 @@ pub struct Point {
 pub struct Bars {
     /// What the legend says.
     pub name: String,
-    /// One bar for each category.
+    /// One bar for each category; not a number where there is none.
     pub heights: Vec<f64>,
 }
 
@@ -49,8 +49,8 @@ pub enum Drawing {
         rows: Vec<String>,
         /// One mark in each row.
         groups: Vec<Bars>,
-        /// A value that is pointed out.
-        mark: f64,
+        /// A value that is pointed out, if any.
+        mark: Option<f64>,
     },
 }
 
@@ -107,7 +107,7 @@ impl Plot {
     /// The plot as rows of comma-separated values, with a head.
     #[must_use]
     pub fn csv_rows(&self) -> Vec<Vec<String>> {
-        let number = |value: f64| format!("{value}");
+        let number = |value: f64| if value.is_finite() { format!("{value}") } else { String::new() };
         let plot = if self.title.is_empty() { &self.y_label } else { &self.title };
         match &self.drawing {
             Drawing::Curves(curves) => curves

@@ -1,8 +1,9 @@
 //! The bounds against the simulator, and against trying everything.
 
 use evenkeel_core::{SessionTime, Span, Vec3};
-use evenkeel_dr::{DrVector, MotionKind, MotionState, PolicyKind, export_error};
-use evenkeel_lab::bounds::{ExportedPath, Frontier, bounds};
+use evenkeel_dr::{Budget, DrVector, MotionKind, MotionState, PolicyKind, export_error};
+use evenkeel_lab::batch::check_bounded;
+use evenkeel_lab::bounds::{ExportedPath, Frontier, SHOWN_MAX, bounds};
 use evenkeel_lab::dr::{exported, run};
 use evenkeel_lab::scenario::Scenario;
 use proptest::prelude::*;
@@ -38,6 +39,36 @@ fn no_policy_of_the_papers_beats_the_least_mean_at_constant_delays() {
         assert!(figures.mean_aee() >= bounds.least_mean, "{policy}: {} {bounds:?}", figures.mean_aee());
         assert!(bounds.equal >= bounds.least_mean, "{bounds:?}");
     }
+}
+
+/// So many vectors, a tenth of a second apart, each with another direction.
+fn long_path(vectors: usize) -> ExportedPath {
+    let step = Span::from_millis(100);
+    let vector = |index: usize| {
+        let state = MotionState { velocity: Vec3::xy(1.0, (index % 7) as f64), ..MotionState::default() };
+        DrVector::generate(SessionTime::default() + step.times(index as i64), &state, MotionKind::Linear)
+    };
+    ExportedPath { vectors: (0..vectors).map(vector).collect(), ended: None }
+}
+
+#[test]
+fn at_least_one_vector_of_so_many_is_sent() {
+    let until = SessionTime::default() + Span::from_secs(100);
+    let fewest = |vectors| {
+        let mut frontier = Frontier::new(&[long_path(vectors)], Span::ZERO, until);
+        frontier.sends_for(f64::INFINITY)
+    };
+    assert_eq!([fewest(SHOWN_MAX), fewest(SHOWN_MAX + 1)], [0.0, 1.0]);
+    assert_eq!([fewest(2 * SHOWN_MAX), fewest(2 * SHOWN_MAX + 1)], [1.0, 2.0]);
+}
+
+#[test]
+fn a_budget_with_which_somebody_is_sent_fewer_has_no_bounds() {
+    let least = 3.0 / SHOWN_MAX as f64;
+    let with = |budget: f64| Scenario { budget: Budget::new(budget).unwrap(), ..papers(0.09, 60) };
+    assert!(check_bounded(&with(least)).is_ok());
+    let error = check_bounded(&with(0.99 * least)).expect_err("it is too little");
+    assert!(error.to_string().contains("at least 0.012 per trigger"), "{error}");
 }
 
 /// Vectors of a tank that turns at random, and at random times.

@@ -26,7 +26,7 @@ fn sum(runs: &[RunFigures], figure: impl Fn(&RunFigures) -> f64) -> f64 {
 fn ratios(scenario: &Scenario, policy: &str) -> (f64, f64) {
     let (base, ours) = (runs(scenario, "base-1/3"), runs(scenario, policy));
     for run in &ours {
-        let allowed = scenario.budget.per_trigger() * (run.triggers as f64 + 15.0);
+        let allowed = scenario.budget.per_trigger(scenario.receivers.len()) * (run.triggers as f64 + 15.0);
         assert!(run.sent as f64 <= allowed, "{} sent for {} triggers", run.sent, run.triggers);
     }
     let ratio = |figure: fn(&RunFigures) -> f64| sum(&ours, figure) / sum(&base, figure);

@@ -56,7 +56,7 @@ fn heading(file: &Path, scenario: &Scenario) -> String {
         counted(scenario.receivers.len(), "receiver"),
         scenario.duration.as_secs_f64(),
         counted(scenario.seeds.len(), "seed"),
-        scenario.budget.per_trigger()
+        scenario.budget
     )
 }
 
@@ -160,16 +160,21 @@ pub(super) fn claims(claims: &[&Claim]) -> String {
     let mut text: String = claims.iter().map(|claim| told(claim)).collect();
     let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let [holds, differs, fails] = [Verdict::Holds, Verdict::Differs, Verdict::Fails].map(count);
-    text += &format!("\n{} claims: {holds} hold, {differs} differ, {fails} fail\n", claims.len());
+    let close = claims.iter().filter(|claim| claim.is_close).count();
+    text += &format!(
+        "\n{} claims: {holds} hold, {differs} differ, {fails} fail; {close} of them are too close to call\n",
+        claims.len()
+    );
     text
 }
 
 fn told(claim: &Claim) -> String {
     let recorded =
         if claim.is_as_expected() { String::new() } else { format!(" (recorded: {})", claim.expected) };
+    let close = if claim.is_close { " (too close to call)" } else { "" };
     let (verdict, indent) = (claim.verdict.to_string(), " ".repeat(9));
     format!(
-        "{verdict:9}{}{recorded}\n{}\n{}\n",
+        "{verdict:9}{}{close}{recorded}\n{}\n{}\n",
         claim.id,
         folded(&claim.statement, &indent),
         folded(&format!("measured: {}", claim.measured), &indent)

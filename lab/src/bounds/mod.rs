@@ -14,7 +14,7 @@ mod frontier;
 mod path;
 
 pub use frontier::{Frontier, Point};
-pub use path::ExportedPath;
+pub use path::{ExportedPath, SHOWN_MAX};
 
 use evenkeel_core::{SessionTime, Span};
 

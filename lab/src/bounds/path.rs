@@ -3,9 +3,9 @@
 use evenkeel_core::{SessionTime, Span};
 use evenkeel_dr::{DrVector, export_error};
 
-/// No vector is shown for longer than until the so-manieth after it arrives. It keeps the costs in memory bounded; with
-/// a few vectors sent of every ten, nobody comes near.
-const SHOWN_MAX: usize = 256;
+/// No vector is shown for longer than until the so-manieth after it arrives: at least one of so many is sent. It keeps the
+/// costs in memory bounded; with a few vectors sent of every ten, nobody comes near.
+pub const SHOWN_MAX: usize = 256;
 
 /// One life of an entity: its DR vectors in order.
 #[derive(Clone, PartialEq, Debug)]
@@ -36,7 +36,7 @@ impl Costs {
             let mut exported = index;
             let (mut at, mut error) = (arrival(index), 0.0);
             let mut row = Vec::new();
-            let last = path.vectors.len().min(index + SHOWN_MAX + 1);
+            let last = path.vectors.len().min(index + SHOWN_MAX);
             for next in index + 1..=last {
                 let to = arrival(next);
                 while at < to {

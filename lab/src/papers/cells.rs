@@ -7,15 +7,12 @@ use evenkeel_core::Span;
 
 use super::calibration::Search;
 pub(crate) use super::contender::Contender;
-pub(crate) use super::measured::{Measured, Ratio, in_words, ratios_in_words};
+pub(crate) use super::measured::{Measured, Ratio, in_words, mean_at, ratios_in_words};
 use super::setting::Setting;
 use super::study::Setup;
 use crate::dr::{RunFigures, Sampling, run_unless};
 use crate::parallel::{self, Cancelled};
 use crate::scenario::Scenario;
-
-/// What both papers call multi-fold.
-pub(super) const MULTI_FOLD: f64 = 2.0;
 
 /// A contender in a setting.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

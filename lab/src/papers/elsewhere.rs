@@ -45,7 +45,7 @@ impl Elsewhere {
             title: format!("{what}, relative to {reference}"),
             x_label: format!("{what} / {reference}"),
             y_label: String::new(),
-            drawing: Drawing::Dots { rows: settings().map(row_words).collect(), groups, mark: 1.0 },
+            drawing: Drawing::Dots { rows: settings().map(row_words).collect(), groups, mark: Some(1.0) },
         };
         Figure {
             key: format!("{paper}/{}", self.figure),

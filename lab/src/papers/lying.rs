@@ -1,11 +1,14 @@
 //! The price of lying: what a near player gains who claims to be far away, and what the others lose, under every policy;
 //! believed blindly, as in the papers, and as far as the sender's own measurements go.
 
-use super::cells::{Cell, Cells, Contender, Measured, product};
+use super::bars::SAME;
+use super::cells::{Cell, Cells, Contender, Ratio, product};
+use super::judged::Test;
 use super::setting::{Belief, LIAR, Lie, Setting};
 use super::study::{Group, Paper, Setup, Work};
 use super::view::{Claims, Source};
 use crate::claims::{Claim, Verdict};
+use crate::dr::RunFigures;
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 
 const SOURCE: Source = Source { paper: "lying", words: "Evenkeel: who may lie" };
@@ -48,18 +51,25 @@ fn cells() -> Vec<Cell> {
 
 /// What a lie does to the errors of the liar and of the others, relative to the truth.
 struct Price {
-    liar: f64,
-    others: f64,
+    liar: Ratio,
+    others: Ratio,
 }
 
-fn others(one: &Measured<'_>) -> f64 {
-    one.receivers().iter().enumerate().filter(|(index, _)| *index != LIAR).map(|(_, error)| error).sum()
+impl Price {
+    /// Neither gains the liar much, nor do the others lose much.
+    fn is_small(&self) -> Test {
+        Test::above(self.liar, 1.0 - GAIN_MAX).and(Test::below(self.others, 1.0 + LOSS_MAX))
+    }
+}
+
+fn others(run: &RunFigures) -> f64 {
+    run.receivers.iter().enumerate().filter(|(index, _)| *index != LIAR).map(|(_, one)| one.aee).sum()
 }
 
 fn price(cells: &Cells, lie: Lie, belief: Belief, policy: Contender) -> Price {
     let honest = cells.of(Setting::Lying(Lie::None, belief), policy);
     let lying = cells.of(Setting::Lying(lie, belief), policy);
-    Price { liar: lying.receiver(LIAR) / honest.receiver(LIAR), others: others(&lying) / others(&honest) }
+    Price { liar: lying.ratio(&honest, |run| run.receivers[LIAR].aee), others: lying.ratio(&honest, others) }
 }
 
 fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
@@ -97,9 +107,9 @@ fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
 }
 
 fn plot(cells: &Cells, lie: Lie, belief: Belief) -> Plot {
-    let marks = |name: &str, part: fn(&Price) -> f64| Bars {
+    let marks = |name: &str, part: fn(&Price) -> Ratio| Bars {
         name: name.to_owned(),
-        heights: POLICIES.iter().map(|policy| part(&price(cells, lie, belief, *policy))).collect(),
+        heights: POLICIES.iter().map(|policy| part(&price(cells, lie, belief, *policy)).value).collect(),
     };
     Plot {
         title: match belief {
@@ -112,7 +122,7 @@ fn plot(cells: &Cells, lie: Lie, belief: Belief) -> Plot {
         drawing: Drawing::Dots {
             rows: POLICIES.iter().map(|policy| policy.label()).collect(),
             groups: vec![marks("the liar", |price| price.liar), marks("the others", |price| price.others)],
-            mark: 1.0,
+            mark: Some(1.0),
         },
     }
 }
@@ -123,7 +133,7 @@ fn table(cells: &Cells, lie: Lie) -> Table {
         let mut row = vec![policy.label()];
         for belief in [Belief::Blind, Belief::Bounded] {
             let Price { liar, others } = price(cells, lie, belief, *policy);
-            row.extend([format!("{liar:.2}"), format!("{others:.2}")]);
+            row.extend([liar, others].map(|ratio| ratio.in_words(2)));
         }
         row
     };
@@ -131,25 +141,23 @@ fn table(cells: &Cells, lie: Lie) -> Table {
 }
 
 /// One figure of every policy, in words.
-fn in_words(figure: impl Fn(Contender) -> f64) -> String {
-    let words = POLICIES.map(|policy| format!("{} {:.2}", policy.label(), figure(policy)));
+fn in_words(figure: impl Fn(Contender) -> Ratio) -> String {
+    let words = POLICIES.map(|policy| format!("{} {}", policy.label(), figure(policy).in_words(2)));
     words.join(", ")
 }
 
 fn stamps_claims(cells: &Cells) -> Vec<Claim> {
     let of = |belief, policy| price(cells, Lie::Stamps, belief, policy);
-    let small = |price: &Price| price.liar >= 1.0 - GAIN_MAX && price.others <= 1.0 + LOSS_MAX;
-    let believed = |policy| small(&of(Belief::Blind, policy));
-    let bounded = |policy| small(&of(Belief::Bounded, policy));
+    let is_small = |belief| Test::all(POLICIES.map(|policy| of(belief, policy).is_small()));
     let far = |policy: Contender| {
-        let honest = |belief| cells.of(Setting::Lying(Lie::None, belief), policy).receiver(0);
-        honest(Belief::Bounded) / honest(Belief::Blind)
+        let honest = |belief| cells.of(Setting::Lying(Lie::None, belief), policy);
+        honest(Belief::Bounded).to_receiver(0, &honest(Belief::Blind), 0)
     };
     Claims::about(SOURCE, "stamps", "claims")
         .say(
             "Believed blindly, a lie pays under some policy.",
             format!("the liar's error: {}", in_words(|policy| of(Belief::Blind, policy).liar)),
-            Verdict::of(!POLICIES.into_iter().all(believed)),
+            !is_small(Belief::Blind),
             Verdict::Holds,
         )
         .say(
@@ -160,13 +168,17 @@ fn stamps_claims(cells: &Cells) -> Vec<Claim> {
                 in_words(|policy| of(Belief::Bounded, policy).liar),
                 in_words(|policy| of(Belief::Bounded, policy).others)
             ),
-            Verdict::of(POLICIES.into_iter().all(bounded)),
+            is_small(Belief::Bounded),
             Verdict::Fails,
         )
         .say(
             "The bound takes little from an honest far player.",
-            format!("the 150 ms player's error, bounded / blindly: {} (little: at most 1.10)", in_words(far)),
-            Verdict::of(POLICIES.into_iter().all(|policy| far(policy) <= 1.1)),
+            format!(
+                "the 150 ms player's error, bounded / blindly: {} (little: at most {:.0} % more)",
+                in_words(far),
+                100.0 * SAME
+            ),
+            Test::all(POLICIES.map(|policy| Test::below(far(policy), 1.0 + SAME))),
             Verdict::Holds,
         )
         .all()
@@ -174,12 +186,12 @@ fn stamps_claims(cells: &Cells) -> Vec<Claim> {
 
 fn holds_claims(cells: &Cells) -> Vec<Claim> {
     let of = |policy| price(cells, Lie::StampsAndHolds, Belief::Bounded, policy);
-    let gains = |policy| of(policy).liar < 1.0 - GAIN_MAX;
+    let gains = |policy| Test::below(of(policy).liar, 1.0 - GAIN_MAX);
     Claims::about(SOURCE, "holds", "claims")
         .say(
             "Who holds its acknowledgments back can't be told from a far player, and gains in spite of the bound.",
             format!("the liar's error, bounded: {}", in_words(|policy| of(policy).liar)),
-            Verdict::of(POLICIES.into_iter().any(gains)),
+            Test::any(POLICIES.map(gains)),
             Verdict::Holds,
         )
         .all()

@@ -53,22 +53,23 @@ impl Measured<'_> {
 
     /// How often in a minute somebody else is the receiver with the highest error, and for which share of the looks each
     /// of them is. Only of settings that are drawn over time.
-    pub(crate) fn highest(&self) -> (f64, Vec<f64>) {
+    pub(crate) fn highest(&self) -> (Ratio, Vec<f64>) {
         let mut shares = vec![0.0; self.runs[0].receivers.len()];
-        let (mut changes, mut minutes, mut looks) = (0.0, 0.0, 0.0);
+        let (mut often, mut looks) = (Vec::new(), 0.0);
         for run in self.runs {
             // Before anything has arrived nobody has any.
             let there: Vec<_> =
                 run.samples.iter().filter(|sample| sample.aee.iter().all(|one| *one > 0.0)).collect();
             let highest: Vec<usize> = there.iter().map(|sample| index_of_highest(&sample.aee)).collect();
-            changes += highest.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64;
-            minutes += there.first().zip(there.last()).map_or(0.0, |(first, last)| last.at - first.at) / 60.0;
+            let changes = highest.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64;
+            let seconds = there.first().zip(there.last()).map_or(0.0, |(first, last)| last.at - first.at);
+            often.push((changes, seconds / 60.0));
             looks += highest.len() as f64;
             for index in highest {
                 shares[index] += 1.0;
             }
         }
-        (changes / minutes, shares.into_iter().map(|count| count / looks).collect())
+        (Ratio::of(&often), shares.into_iter().map(|count| count / looks).collect())
     }
 
     /// DR vectors sent.
@@ -76,12 +77,11 @@ impl Measured<'_> {
         self.over_runs(|run| run.sent as f64)
     }
 
-    /// The mean error at the sample nearest to a part of the run.
-    pub(crate) fn mean_at(&self, part: f64) -> f64 {
-        self.over_runs(|run| {
-            let last = run.samples.len().saturating_sub(1);
-            run.samples.get((part * last as f64).round() as usize).map_or(0.0, |sample| mean(&sample.aee))
-        })
+    /// One receiver's error relative to that of one under another contender.
+    pub(crate) fn to_receiver(&self, receiver: usize, to: &Measured<'_>, other: usize) -> Ratio {
+        let pairs = self.runs.iter().zip(to.runs);
+        let errors = pairs.map(|(ours, theirs)| (ours.receivers[receiver].aee, theirs.receivers[other].aee));
+        Ratio::of(&errors.collect::<Vec<_>>())
     }
 
     /// A figure relative to another contender's on the same seeds.
@@ -104,6 +104,12 @@ impl Measured<'_> {
     }
 }
 
+/// The mean error of a run at the sample nearest to a part of it.
+pub(crate) fn mean_at(run: &RunFigures, part: f64) -> f64 {
+    let last = run.samples.len().saturating_sub(1);
+    run.samples.get((part * last as f64).round() as usize).map_or(0.0, |sample| mean(&sample.aee))
+}
+
 fn index_of_highest(figures: &[f64]) -> usize {
     let numbered = figures.iter().enumerate();
     numbered.max_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(index, _)| index)
@@ -111,16 +117,16 @@ fn index_of_highest(figures: &[f64]) -> usize {
 
 /// "1.000 ± 0.001 / 2.000 ± 0.002 / 3.000 ± 0.003"
 pub(crate) fn ratios_in_words(ratios: &[Ratio]) -> String {
-    ratios.iter().map(|ratio| ratio.in_words(3)).collect::<Vec<_>>().join(" / ")
+    in_words(ratios, 3)
 }
 
-/// "1.00 / 2.00 / 3.00"
-pub(crate) fn in_words(figures: &[f64]) -> String {
-    figures.iter().map(|figure| format!("{figure:.2}")).collect::<Vec<_>>().join(" / ")
+/// The same with so many decimals.
+pub(crate) fn in_words(ratios: &[Ratio], decimals: usize) -> String {
+    ratios.iter().map(|ratio| ratio.in_words(decimals)).collect::<Vec<_>>().join(" / ")
 }
 
 /// A ratio of means over the same seeds, and how sure it is.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Ratio {
     pub(crate) value: f64,
     /// The standard error over the seeds; nought of a single one.
@@ -135,14 +141,49 @@ impl Ratio {
         let value = above / below;
         // What is left of each seed's figure if the ratio were the same for all of them.
         let left: f64 = pairs.iter().map(|(a, b)| (a - value * b).powi(2)).sum();
-        let error =
-            if pairs.len() > 1 { (left / (count * (count - 1.0))).sqrt() / (below / count) } else { 0.0 };
+        let error = if pairs.len() > 1 {
+            (left / (count * (count - 1.0))).sqrt() / (below / count).abs()
+        } else {
+            0.0
+        };
         Self { value, error }
     }
 
-    /// Whether chance decides on which side of a bar it is: it is within a standard error of it.
+    /// The mean of what is measured on each seed.
+    pub(crate) fn mean(values: &[f64]) -> Self {
+        Self::of(&values.iter().map(|value| (*value, 1.0)).collect::<Vec<_>>())
+    }
+
+    /// Relative to another one, as if they varied independently.
+    pub(crate) fn over(self, other: Self) -> Self {
+        let value = self.value / other.value;
+        let error = (self.error / other.value).hypot(value * other.error / other.value);
+        Self { value, error }
+    }
+
+    /// The difference to another one, as if they varied independently.
+    pub(crate) fn less(self, other: Self) -> Self {
+        Self { value: self.value - other.value, error: self.error.hypot(other.error) }
+    }
+
+    /// Without its sign.
+    pub(crate) const fn magnitude(self) -> Self {
+        Self { value: self.value.abs(), error: self.error.abs() }
+    }
+
+    /// So much more of it.
+    pub(crate) fn plus(self, more: f64) -> Self {
+        Self { value: self.value + more, ..self }
+    }
+
+    /// So many times as much.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Self { value: self.value * factor, error: self.error * factor.abs() }
+    }
+
+    /// Whether chance decides on which side of a bar it is: it is within two standard errors of it.
     pub(crate) fn is_close_to(self, bar: f64) -> bool {
-        self.error > 0.0 && (self.value - bar).abs() <= self.error
+        self.error > 0.0 && (self.value - bar).abs() <= 2.0 * self.error
     }
 
     /// With so many decimals.
@@ -175,7 +216,9 @@ mod tests {
         let unsure = Ratio::of(&[(1.0, 1.0), (3.0, 1.0)]);
         assert_eq!((unsure.value, unsure.error), (2.0, 1.0));
         assert_eq!(format!("{unsure}, {ratio}"), "2.000 ± 1.000, 2.000");
-        assert!(unsure.is_close_to(1.5) && !ratio.is_close_to(1.9) && !unsure.is_close_to(3.5));
+        assert!(unsure.is_close_to(0.5) && !ratio.is_close_to(1.9) && !unsure.is_close_to(4.5));
+        let (half, quarter) = (unsure.over(ratio), unsure.over(Ratio::mean(&[8.0, 8.0])));
+        assert_eq!((half.value, half.error, quarter.value, quarter.error), (1.0, 0.5, 0.25, 0.125));
     }
 
     #[test]
@@ -188,6 +231,6 @@ mod tests {
         let runs = [run(&scenario, PolicyKind::BASE, 1, Some(sampling))];
         let base = Measured { name: "base".to_owned(), runs: &runs };
         // Then, under base, the farthest has it all the time.
-        assert_eq!(base.highest(), (0.0, vec![1.0, 0.0, 0.0]));
+        assert_eq!(base.highest(), (Ratio { value: 0.0, error: 0.0 }, vec![1.0, 0.0, 0.0]));
     }
 }

@@ -2,10 +2,12 @@
 
 mod aggarwal05;
 mod banavar05;
+pub mod bars;
 mod calibration;
 mod cells;
 mod contender;
 mod elsewhere;
+mod judged;
 mod lying;
 mod measured;
 mod setting;

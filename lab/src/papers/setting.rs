@@ -83,6 +83,9 @@ pub(crate) const ELSEWHERE: [Setting; 11] = [
     Setting::Receivers(100),
 ];
 
+/// Those of them with the papers' three players.
+pub(crate) const ELSEWHERE_OF_THREE: &[Setting] = ELSEWHERE.split_at(8).0;
+
 const TANKS: &str = include_str!("../../../games/data/bzflag-tanks.csv");
 const THRESHOLD: f64 = 0.09;
 /// The delays of the farthest and of the nearest of many.

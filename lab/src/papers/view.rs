@@ -1,8 +1,9 @@
 //! Figures as views of cells: the spread or the mean over time, or everybody's error at the end.
 
-use super::cells::{Cell, Cells, Contender, Measured, Ratio, product};
+use super::cells::{Cell, Cells, Contender, Measured, product};
 use super::elsewhere::Elsewhere;
-use super::setting::Setting;
+use super::judged::Judged;
+use super::setting::{Setting, Variation};
 use super::study::{Setup, curve_over_time};
 use crate::claims::{Claim, Verdict};
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
@@ -39,6 +40,18 @@ pub(crate) struct View {
 }
 
 impl View {
+    /// A figure in the papers' setting, beside a reference.
+    pub(crate) const fn papers(
+        (figure, title): (&'static str, &'static str),
+        what: What,
+        variation: Variation,
+        contenders: &'static [Contender],
+        reference: Contender,
+        claims: fn(&Self, &Cells) -> Vec<Claim>,
+    ) -> Self {
+        Self { figure, title, what, setting: Setting::Papers(variation), contenders, reference, claims }
+    }
+
     /// What must be run for it.
     pub(crate) fn cells(&self) -> Vec<Cell> {
         let mut cells = product(&[self.setting], self.contenders);
@@ -168,23 +181,15 @@ impl Claims {
         mut self,
         statement: &str,
         measured: String,
-        verdict: Verdict,
+        judged: impl Into<Judged>,
         expected: Verdict,
     ) -> Self {
         let Source { paper, words } = self.source;
         let id = format!("{paper}/{}/{}", self.figure, self.claims.len() + 1);
         let source = format!("{words}, {}", self.place);
-        self.claims.push(Claim::new(id, source, statement, measured, verdict, expected));
-        self
-    }
-
-    /// The last one was judged by where these are to these bars. If chance decides that, it says so.
-    pub(crate) fn judged_by(mut self, bars: &[(Ratio, f64)]) -> Self {
-        if let Some(claim) = self.claims.last_mut()
-            && bars.iter().any(|(ratio, bar)| ratio.is_close_to(*bar))
-        {
-            claim.measured.push_str("; within a standard error of the bar: too close to call");
-        }
+        let Judged { verdict, is_close } = judged.into();
+        let claim = Claim::new(id, source, statement, measured, verdict, expected);
+        self.claims.push(Claim { is_close, ..claim });
         self
     }
 

@@ -18,13 +18,20 @@ enum Steps {
     Ratios,
 }
 
+/// Over more powers of ten than this they are called that, and only so many of them are.
+const POWERS_MAX: f64 = 4.0;
+/// A label takes so many pixels.
+const LABEL: f64 = 44.0;
+
 impl Axis {
     /// An axis over these values, extended to round numbers if `round`, with about `ticks` ticks.
     pub(super) fn over(values: impl Iterator<Item = f64>, ticks: f64, round: bool) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
-        let high = if high - low > f64::EPSILON * high.abs() { high } else { low + 1.0 };
+        // All the same: that value is in the middle.
+        let is_range = high - low > f64::EPSILON * high.abs();
+        let (low, high) = if is_range { (low, high) } else { (low - 1.0, high + 1.0) };
         let step = round_step((high - low) / ticks);
         let (low, high) = if round {
             ((low / step).floor() * step, (high / step - 1e-9).ceil() * step)
@@ -56,13 +63,27 @@ impl Axis {
         self.from + part * (self.to - self.from)
     }
 
+    /// Round ratios, as many as there is room for.
+    fn ratio_ticks(&self) -> Vec<(f64, String)> {
+        let inside = |tick: &f64| (self.low * (1.0 - 1e-9)..=self.high * (1.0 + 1e-9)).contains(tick);
+        let powers = (self.high / self.low).log10();
+        let room = (self.to - self.from).abs() / LABEL;
+        if powers <= POWERS_MAX && 2.0 * powers <= room {
+            return ratios().filter(inside).map(|tick| (tick, grouped(tick, decimals(tick)))).collect();
+        }
+        let apart = (powers / room.min(POWERS_MAX)).ceil().max(1.0) as i32;
+        let label = |power: i32| {
+            let tick = 10f64.powi(power);
+            if powers <= POWERS_MAX { grouped(tick, decimals(tick)) } else { power_of_ten(power) }
+        };
+        let named =
+            (-15..=15).filter(|power| power % apart == 0).map(|power| (10f64.powi(power), label(power)));
+        named.filter(|(tick, _)| inside(tick)).collect()
+    }
+
     /// Round values on the axis with their labels.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
-        let decimals = |step: f64| (-step.log10().floor()).max(0.0) as usize;
-        let Steps::Equal(step) = self.steps else {
-            let inside = ratios().filter(|tick| (self.low..=self.high).contains(tick));
-            return inside.map(|tick| (tick, grouped(tick, decimals(tick)))).collect();
-        };
+        let Steps::Equal(step) = self.steps else { return self.ratio_ticks() };
         let first = (self.low / step - 1e-9).ceil();
         let count = ((self.high / step + 1e-9).floor() - first) as i64;
         (0..=count.max(0))
@@ -72,9 +93,22 @@ impl Axis {
     }
 }
 
+/// As many as it takes for a step of this size.
+fn decimals(step: f64) -> usize {
+    (-step.log10().floor()).max(0.0) as usize
+}
+
+/// "10⁻⁹"
+fn power_of_ten(power: i32) -> String {
+    let digits = power.abs().to_string().chars().filter_map(|digit| digit.to_digit(10)).collect::<Vec<_>>();
+    let raised =
+        digits.into_iter().map(|digit| ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize]);
+    format!("10{}{}", if power < 0 { "⁻" } else { "" }, raised.collect::<String>())
+}
+
 /// The ticks of logarithmic axes.
 fn ratios() -> impl DoubleEndedIterator<Item = f64> {
-    (-9..=9).flat_map(|power| [1.0, 3.0].map(|times| times * 10f64.powi(power)))
+    (-15..=15).flat_map(|power| [1.0, 3.0].map(|times| times * 10f64.powi(power)))
 }
 
 /// 1, 2 or 5 times a power of ten, at least as large as `rough`.
@@ -102,4 +136,23 @@ fn grouped(value: f64, decimals: usize) -> String {
         out.push_str(fraction);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis) -> Vec<String> {
+        axis.ticks().into_iter().map(|(_, label)| label).collect()
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_few_ticks_however_long_it_is() {
+        let short = Axis::of_ratios([0.4, 25.0].into_iter());
+        assert_eq!(labels(&short.between(0.0, 400.0)), ["0.3", "1", "3", "10", "30"]);
+        assert_eq!(labels(&short.between(0.0, 100.0)), ["1", "10"]);
+        let long = Axis::of_ratios([2e-8, 50.0].into_iter()).between(0.0, 400.0);
+        assert_eq!(labels(&long), ["10⁻⁶", "10⁻³", "10⁰"]);
+        assert!(long.pixel(1e-8).abs() < 1e-9 && (long.pixel(100.0) - 400.0).abs() < 1e-9);
+    }
 }

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::svg::{Layout, draw};
 use crate::claims::{Claim, Verdict};
 use crate::figure::{Figure, Table};
-use crate::papers::{PAPERS, Paper, Results, Summary};
+use crate::papers::{PAPERS, Paper, Results, Summary, bars};
 
 /// Where a report comes from: with these three anybody can make it again.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,7 +19,7 @@ pub struct Provenance {
 }
 
 const STYLE: &str = include_str!("style.css");
-/// The columns of a table that stands beside claims.
+/// The columns of a table that stands beside claims, and the claims; more of them stand in two columns.
 const BESIDE_MAX: usize = 5;
 
 /// A paper with those of its figures that are in the report.
@@ -52,8 +52,8 @@ impl<'a> Chapter<'a> {
         !self.paper.readings.is_empty()
     }
 
-    fn count(&self, verdict: Verdict) -> usize {
-        self.claims().filter(|(_, claim)| claim.verdict == verdict).count()
+    fn count(&self, counts: impl Fn(&Claim) -> bool) -> usize {
+        self.claims().filter(|(_, claim)| counts(claim)).count()
     }
 }
 
@@ -83,8 +83,10 @@ fn page(title: &str, provenance: &Provenance, body: &Markup) -> String {
 /// The first page.
 pub(super) fn index(results: &Results, chapters: &[Chapter<'_>], provenance: &Provenance) -> String {
     let papers = || chapters.iter().filter(|chapter| chapter.is_paper());
-    let count = |verdict| papers().map(|chapter| chapter.count(verdict)).sum::<usize>();
+    let count =
+        |verdict| papers().map(|chapter| chapter.count(|claim| claim.verdict == verdict)).sum::<usize>();
     let [holds, differs, fails] = [Verdict::Holds, Verdict::Differs, Verdict::Fails].map(count);
+    let close = papers().map(|chapter| chapter.count(|claim| claim.is_close)).sum::<usize>();
     let body = html! {
         header {
             h1 { "The papers, re-run" }
@@ -96,6 +98,7 @@ pub(super) fn index(results: &Results, chapters: &[Chapter<'_>], provenance: &Pr
                 li { b.holds { (holds) } " of the papers' claims hold" }
                 li { b.differs { (differs) } " hold only under a reading that is stated" }
                 li { b.fails { (fails) } " fail" }
+                @if close > 0 { li { b { (close) } " of all these are too close to call" } }
             }
         }
         main {
@@ -136,26 +139,56 @@ fn summed(summary: &Summary, provenance: &Provenance) -> Markup {
     }
 }
 
+/// Something that is said of one figure or of several, and where it was measured: page, figure, claim.
+struct Erratum<'a> {
+    statement: &'a str,
+    places: Vec<(String, String, &'a Claim)>,
+}
+
+/// What does not hold, each statement once.
+fn wrong<'a>(chapters: &'a [Chapter<'a>]) -> Vec<Erratum<'a>> {
+    let mut errata: Vec<Erratum<'a>> = Vec::new();
+    for chapter in chapters.iter().filter(|chapter| chapter.is_paper()) {
+        for (figure, claim) in chapter.claims().filter(|(_, claim)| claim.verdict != Verdict::Holds) {
+            let place = (chapter.file(), figure.file_stem(), claim);
+            match errata.iter_mut().find(|one| one.statement == claim.statement) {
+                Some(known) => known.places.push(place),
+                None => errata.push(Erratum { statement: &claim.statement, places: vec![place] }),
+            }
+        }
+    }
+    errata
+}
+
 /// Where the papers err.
 fn errata(chapters: &[Chapter<'_>]) -> Markup {
-    let wrong = |chapter: &Chapter<'_>| -> Vec<(String, String, Claim)> {
-        let claims = chapter.claims().filter(|(_, claim)| claim.verdict != Verdict::Holds);
-        claims.map(|(figure, claim)| (chapter.file(), figure.file_stem(), claim.clone())).collect()
-    };
     html! {
         section {
             h2 { "Where do the papers err?" }
             p { "These were measured and are not so, or only under the reading beside them." }
             ul.claims {
-                @for (file, stem, claim) in chapters.iter().filter(|chapter| chapter.is_paper()).flat_map(wrong) {
+                @for erratum in wrong(chapters) {
                     li {
-                        p { (verdict(claim.verdict)) " " (claim.statement) }
-                        p.measured { (claim.measured) ". " a href=(format!("{file}#{stem}")) { (claim.source) } }
+                        p { @for verdict in told_once(&erratum.places) { (verdict) " " } (erratum.statement) }
+                        @for (file, stem, claim) in &erratum.places {
+                            p.measured { (told(claim)) " " a href=(format!("{file}#{stem}")) { (claim.source) " · " (claim.id) } }
+                        }
                     }
                 }
             }
         }
     }
+}
+
+/// The verdicts of a statement, each once.
+fn told_once(places: &[(String, String, &Claim)]) -> Vec<Markup> {
+    let mut known: Vec<(Verdict, bool)> = Vec::new();
+    for (_, _, claim) in places {
+        if !known.contains(&(claim.verdict, claim.is_close)) {
+            known.push((claim.verdict, claim.is_close));
+        }
+    }
+    known.into_iter().map(|(verdict, is_close)| judged(verdict, is_close)).collect()
 }
 
 fn sureness(provenance: &Provenance) -> Markup {
@@ -168,8 +201,25 @@ fn sureness(provenance: &Provenance) -> Markup {
                 "driver we can't repeat: ratios depend on how the tank is driven, so each is also shown for recorded tanks, other laws of "
                 "jitter, other delays and more players, in the figures that are called “beyond”."
             }
-            p { "A verdict is computed from the figures beside it. Thresholds such as “much lower: below half” are ours, and stated." }
+            p {
+                "A verdict is computed from the figures beside it. If they are less than two standard errors from where it would be another "
+                "one, it says “too close to call”: chance decides it, and other seeds may turn it."
+            }
         }
+        section id="words" {
+            h2 { "What do words such as “much” mean here?" }
+            p { "The papers say “much lower” or “the same” without a number. These are the numbers that we judge by, the same for every claim." }
+            (table(&words()))
+        }
+    }
+}
+
+/// What words mean in numbers.
+fn words() -> Table {
+    let rows = bars::table().into_iter().map(|(said, means)| vec![said.to_owned(), means]);
+    Table {
+        head: ["what a paper says", "what it means here"].map(str::to_owned).to_vec(),
+        rows: rows.collect(),
     }
 }
 
@@ -181,6 +231,7 @@ pub(super) fn chapter(chapter: &Chapter<'_>, provenance: &Provenance) -> String 
             p { a href="index.html" { "← The papers, re-run" } }
             h1 { (paper.title) }
             p { (paper.source) }
+            p { a href="index.html#words" { "What words such as “much” mean here" } }
             nav aria-label="Figures" {
                 @for figure in &chapter.figures {
                     a href=(format!("#{}", figure.file_stem())) { (figure.key.trim_start_matches(paper.key).trim_start_matches('/')) }
@@ -207,9 +258,10 @@ pub(super) fn chapter(chapter: &Chapter<'_>, provenance: &Provenance) -> String 
 
 fn section(figure: &Figure) -> Markup {
     let stem = figure.file_stem();
-    // Side by side where the table is small enough, else one below the other.
-    let small = figure.table.head.len() <= BESIDE_MAX;
-    let beside = if small && !figure.claims.is_empty() { "beside" } else { "beside alone" };
+    // Side by side where both are small enough, else one below the other.
+    let small = figure.table.head.len() <= BESIDE_MAX && (1..=BESIDE_MAX).contains(&figure.claims.len());
+    let beside = if small { "beside" } else { "beside alone" };
+    let list = if figure.claims.len() > BESIDE_MAX { "claims many" } else { "claims" };
     html! {
         section id=(stem) {
             h2 { (figure.title) }
@@ -220,7 +272,7 @@ fn section(figure: &Figure) -> Markup {
             p.caption { (figure.caption) }
             div class=(beside) {
                 @if !figure.claims.is_empty() {
-                    ul.claims { @for claim in &figure.claims { (item(claim)) } }
+                    ul class=(list) { @for claim in &figure.claims { (item(claim)) } }
                 }
                 div.scroll tabindex="0" { (table(&figure.table)) }
             }
@@ -252,15 +304,23 @@ fn table(table: &Table) -> Markup {
     }
 }
 
-fn verdict(verdict: Verdict) -> Markup {
-    html! { span class=(format!("verdict {verdict}")) { (verdict) } }
+fn judged(verdict: Verdict, is_close: bool) -> Markup {
+    html! {
+        span class=(format!("verdict {verdict}")) { (verdict) }
+        @if is_close { " " span.verdict.close { "too close to call" } }
+    }
+}
+
+/// What was measured, as a sentence.
+fn told(claim: &Claim) -> String {
+    format!("{}.", claim.measured)
 }
 
 fn item(claim: &Claim) -> Markup {
     html! {
         li {
-            p { (verdict(claim.verdict)) " " (claim.statement) }
-            p.measured { (claim.measured) ". " span.source { (claim.source) " · " (claim.id) } }
+            p { (judged(claim.verdict, claim.is_close)) " " (claim.statement) }
+            p.measured { (told(claim)) " " span.source { (claim.source) " · " (claim.id) } }
         }
     }
 }

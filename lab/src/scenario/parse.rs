@@ -203,13 +203,21 @@ fn receivers(
     Ok(receivers)
 }
 
+fn read_budget(field: &Field<'_>) -> Result<Budget, ScenarioError> {
+    let what = "a budget is more than 0 and at most 1000 DR vectors per trigger, or a part of the receivers, as \"40%\"";
+    let part = field.text(what).ok().map(str::parse::<Budget>);
+    let budget = match part {
+        Some(budget) => budget.ok().filter(|budget| budget.per_trigger(1) > 0.0),
+        None => Budget::new(field.number(f64::MIN_POSITIVE..=limits::BUDGET_MAX, what)?),
+    };
+    budget.filter(|budget| budget.per_trigger(1) <= limits::BUDGET_MAX).ok_or_else(|| field.wrong(what))
+}
+
 /// The policies and the budget. Without names, every policy is compared.
 fn policy(root: &Section<'_>) -> Result<(Vec<PolicyKind>, Budget), ScenarioError> {
     let Some(field) = root.field("policy") else { return Ok((PolicyKind::all(), Budget::ONE)) };
     let section = field.section(&["names", "budget"])?;
-    let what = "a budget is more than 0 and at most 1000 DR vectors per trigger";
-    let budget = section.number("budget", 1.0, f64::MIN_POSITIVE..=limits::BUDGET_MAX, what)?;
-    let budget = Budget::new(budget).expect("it is finite and positive");
+    let budget = section.field("budget").map_or(Ok(Budget::ONE), |field| read_budget(&field))?;
     let Some(field) = section.field("names") else { return Ok((PolicyKind::all(), budget)) };
     let mut policies = Vec::new();
     for entry in field.entries(NAMES)? {

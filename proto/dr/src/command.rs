@@ -3,7 +3,7 @@
 use evenkeel_core::{ClockEvent, Malformed, PeerId, Reader, SessionTime, Varint, Wire};
 
 use crate::config::Budget;
-use crate::fairness::PolicyKind;
+use crate::fairness::{PairWeight, PolicyKind};
 use crate::vector::{DrSeq, DrVector, EntityId, MotionState};
 
 /// What the game tells its peer.
@@ -32,6 +32,16 @@ pub enum DrCommand {
         policy: PolicyKind,
         /// For the policies that have one.
         budget: Budget,
+    },
+    /// The error of one of this peer's entities at a receiver counts so much from now on. For a relay's policy the relay
+    /// must be told.
+    Weigh {
+        /// Which entity.
+        entity: EntityId,
+        /// At whom.
+        receiver: PeerId,
+        /// How much.
+        weight: PairWeight,
     },
 }
 
@@ -89,12 +99,22 @@ pub enum RelayCommand {
         /// For the policies that have one.
         budget: Budget,
     },
+    /// The error of an entity at a receiver counts so much from now on.
+    Weigh {
+        /// Which entity.
+        entity: EntityId,
+        /// At whom.
+        receiver: PeerId,
+        /// How much.
+        weight: PairWeight,
+    },
 }
 
 const OBSERVE: u8 = 0;
 const END: u8 = 1;
 const SWITCH: u8 = 2;
 const OBSERVE_ALL: u8 = 3;
+const WEIGH: u8 = 4;
 
 impl Wire for DrCommand {
     fn emit(&self, bytes: &mut Vec<u8>) {
@@ -121,6 +141,7 @@ impl Wire for DrCommand {
                 budget.emit(bytes);
                 emit_policy(*policy, bytes);
             }
+            Self::Weigh { entity, receiver, weight } => emit_weigh(*entity, *receiver, *weight, bytes),
         }
     }
 
@@ -138,6 +159,10 @@ impl Wire for DrCommand {
                 let budget = reader.read()?;
                 Self::Switch { budget, policy: parse_policy(reader)? }
             }
+            WEIGH => {
+                let (entity, receiver, weight) = parse_weigh(reader)?;
+                Self::Weigh { entity, receiver, weight }
+            }
             other => return Err(Malformed::UnknownTag(other)),
         })
     }
@@ -145,15 +170,40 @@ impl Wire for DrCommand {
 
 impl Wire for RelayCommand {
     fn emit(&self, bytes: &mut Vec<u8>) {
-        let Self::Switch { policy, budget } = self;
-        budget.emit(bytes);
-        emit_policy(*policy, bytes);
+        match self {
+            Self::Switch { policy, budget } => {
+                bytes.push(SWITCH);
+                budget.emit(bytes);
+                emit_policy(*policy, bytes);
+            }
+            Self::Weigh { entity, receiver, weight } => emit_weigh(*entity, *receiver, *weight, bytes),
+        }
     }
 
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let budget = reader.read()?;
-        Ok(Self::Switch { budget, policy: parse_policy(reader)? })
+        Ok(match reader.read::<u8>()? {
+            SWITCH => {
+                let budget = reader.read()?;
+                Self::Switch { budget, policy: parse_policy(reader)? }
+            }
+            WEIGH => {
+                let (entity, receiver, weight) = parse_weigh(reader)?;
+                Self::Weigh { entity, receiver, weight }
+            }
+            other => return Err(Malformed::UnknownTag(other)),
+        })
     }
+}
+
+fn emit_weigh(entity: EntityId, receiver: PeerId, weight: PairWeight, bytes: &mut Vec<u8>) {
+    bytes.push(WEIGH);
+    entity.0.emit(bytes);
+    receiver.0.emit(bytes);
+    weight.emit(bytes);
+}
+
+fn parse_weigh(reader: &mut Reader<'_>) -> Result<(EntityId, PeerId, PairWeight), Malformed> {
+    Ok((EntityId(reader.read()?), PeerId(reader.read()?), reader.read()?))
 }
 
 /// A state of motion to the last bit: a transcript must feed the machine what the game did.

@@ -1,5 +1,8 @@
 //! How a dead-reckoning session is set up.
 
+use core::fmt;
+use core::str::FromStr;
+
 use evenkeel_core::{Key, Malformed, PeerId, Reader, Seed, Span, Wire};
 
 use crate::command::{emit_policy, parse_policy};
@@ -21,33 +24,92 @@ pub enum Topology {
 }
 
 /// DR vectors that may be sent per trigger, averaged over time, by the policies that have a budget.
+///
+/// As text it is a number of vectors, `1.5`, or a part of the receivers, `40%`.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Budget(f64);
+pub struct Budget(Per);
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Per {
+    /// So many vectors.
+    Trigger(f64),
+    /// So many for each receiver.
+    Receiver(f64),
+}
 
 impl Budget {
     /// One vector per trigger.
-    pub const ONE: Self = Self(1.0);
+    pub const ONE: Self = Self(Per::Trigger(1.0));
+    /// One vector per trigger and receiver: enough to send everything to everybody.
+    pub const ALL: Self = Self(Per::Receiver(1.0));
 
     /// So many vectors per trigger; `None` unless that is a finite number and not negative.
     #[must_use]
     pub fn new(per_trigger: f64) -> Option<Self> {
-        (per_trigger.is_finite() && per_trigger >= 0.0).then_some(Self(per_trigger))
+        (per_trigger.is_finite() && per_trigger >= 0.0).then_some(Self(Per::Trigger(per_trigger)))
     }
 
-    /// Vectors per trigger.
+    /// So many vectors per trigger and receiver; `None` unless that is between 0 and 1.
     #[must_use]
-    pub const fn per_trigger(self) -> f64 {
-        self.0
+    pub fn of_receivers(part: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&part).then_some(Self(Per::Receiver(part)))
+    }
+
+    /// Vectors per trigger of an entity with so many receivers.
+    #[must_use]
+    pub const fn per_trigger(self, receivers: usize) -> f64 {
+        match self.0 {
+            Per::Trigger(vectors) => vectors,
+            Per::Receiver(part) => part * receivers as f64,
+        }
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Per::Trigger(vectors) => write!(f, "{vectors}"),
+            Per::Receiver(part) => write!(f, "{}%", 100.0 * part),
+        }
+    }
+}
+
+/// Not a budget.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "\"{0}\" is no budget; one is a number of DR vectors per trigger, as 1.5, or a part of the receivers, as 40%"
+)]
+pub struct BadBudget(String);
+
+impl FromStr for Budget {
+    type Err = BadBudget;
+
+    fn from_str(text: &str) -> Result<Self, BadBudget> {
+        let budget = match text.strip_suffix('%') {
+            Some(part) => part.parse().ok().and_then(|part: f64| Self::of_receivers(part / 100.0)),
+            None => text.parse().ok().and_then(Self::new),
+        };
+        budget.ok_or_else(|| BadBudget(text.to_owned()))
     }
 }
 
 impl Wire for Budget {
     fn emit(&self, bytes: &mut Vec<u8>) {
-        self.0.emit(bytes);
+        let (which, number) = match self.0 {
+            Per::Trigger(vectors) => (0, vectors),
+            Per::Receiver(part) => (1, part),
+        };
+        bytes.push(which);
+        number.emit(bytes);
     }
 
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
-        Self::new(reader.read()?).ok_or(Malformed::Field)
+        match reader.read::<u8>()? {
+            0 => Self::new(reader.read()?),
+            1 => Self::of_receivers(reader.read()?),
+            _ => None,
+        }
+        .ok_or(Malformed::Field)
     }
 }
 
@@ -94,7 +156,7 @@ impl Default for DrConfig {
             kind: MotionKind::Linear,
             placement: Placement::Global,
             policy: PolicyKind::default(),
-            budget: Budget::ONE,
+            budget: Budget::ALL,
             compensation: Some(Compensation::default()),
             tick: Span::ZERO,
             limits: Limits::default(),

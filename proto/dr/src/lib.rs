@@ -53,9 +53,9 @@ pub mod uplink;
 pub mod vector;
 
 pub use command::{DrCommand, DrEvent, RelayCommand};
-pub use config::{Budget, DrConfig, Topology};
+pub use config::{BadBudget, Budget, DrConfig, Topology};
 pub use divergence::{Divergence, export_error};
-pub use fairness::{FairnessPolicy, PolicyKind};
+pub use fairness::{FairnessPolicy, PairWeight, PolicyKind};
 pub use ledger::Compensation;
 pub use limits::Limits;
 pub use peer::DrPeer;

@@ -276,7 +276,10 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
                 }
             }
             (DrCommand::Switch { policy, budget }, Outward::Direct(sender)) => sender.switch(policy, budget),
-            (DrCommand::Switch { .. }, Outward::Relay(_)) => {}
+            (DrCommand::Weigh { entity, receiver, weight }, Outward::Direct(sender)) => {
+                sender.weigh(entity, receiver, weight);
+            }
+            (DrCommand::Switch { .. } | DrCommand::Weigh { .. }, Outward::Relay(_)) => {}
         }
     }
 

@@ -228,8 +228,10 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
     type Event = DrEvent;
 
     fn handle_command(&mut self, _now: LocalTime, command: RelayCommand) {
-        let RelayCommand::Switch { policy, budget } = command;
-        self.sender.switch(policy, budget);
+        match command {
+            RelayCommand::Switch { policy, budget } => self.sender.switch(policy, budget),
+            RelayCommand::Weigh { entity, receiver, weight } => self.sender.weigh(entity, receiver, weight),
+        }
     }
 
     fn handle_message(

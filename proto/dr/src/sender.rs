@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use evenkeel_core::{PeerId, Seed, SessionTime, Span, Timers};
 
 use crate::config::{Budget, DrConfig};
-use crate::fairness::{FairnessPolicy, Occasion, PolicyKind, Review, SendPlan};
+use crate::fairness::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyKind, Review, SendPlan};
 use crate::history::Recorded;
 use crate::ledger::{Dispatch, ErrorLedger, Life};
 use crate::message::{
@@ -77,6 +77,7 @@ pub struct Sender {
     policy: Box<dyn FairnessPolicy>,
     budget: Budget,
     seed: Seed,
+    weights: PairWeights,
     plan: SendPlan,
     due: BinaryHeap<Reverse<Due>>,
     books: BTreeMap<PeerId, Books>,
@@ -101,6 +102,7 @@ impl Sender {
             kind: config.policy,
             budget: config.budget,
             seed: config.seed,
+            weights: PairWeights::default(),
             plan: SendPlan::default(),
             due: BinaryHeap::new(),
             books: BTreeMap::new(),
@@ -129,6 +131,13 @@ impl Sender {
             self.ledger.flush_held(entity);
         }
         self.rearm();
+    }
+
+    /// The error of an entity at a receiver counts so much, until one of them goes. Nothing if one of them is not here.
+    pub fn weigh(&mut self, entity: EntityId, receiver: PeerId, weight: PairWeight) {
+        if self.ledger.present(entity).is_some() && self.books.contains_key(&receiver) {
+            self.weights.set(entity, receiver, weight);
+        }
     }
 
     /// A receiver comes: it gets each entity's newest vector.
@@ -162,6 +171,7 @@ impl Sender {
     pub fn leave(&mut self, receiver: PeerId) {
         self.ledger.leave(receiver);
         self.books.remove(&receiver);
+        self.weights.forget_receiver(receiver);
     }
 
     /// A new entity, or one whose exported path goes on after a hole: everybody gets its first vector reliably. False
@@ -253,6 +263,7 @@ impl Sender {
             outbox.reliable(receiver, |stamp, bytes| emit_ended(entity, last, at, stamp, bytes));
         }
         self.ledger.end(entity, last, at);
+        self.weights.forget_entity(entity);
         self.rearm();
     }
 
@@ -260,7 +271,13 @@ impl Sender {
         self.reviews += 1;
         let mut plan = core::mem::take(&mut self.plan);
         let seed = self.seed.child(self.reviews);
-        let review = Review::new(&self.ledger, now, occasion, self.budget.per_trigger(), seed);
+        let triggered = match occasion {
+            Occasion::Trigger(entity) | Occasion::Observed(entity) => self.ledger.present(entity),
+            Occasion::Asked => None,
+        };
+        let receivers = triggered.map_or(self.books.len(), |(_, track)| track.glances.len());
+        let budget = self.budget.per_trigger(receivers);
+        let review = Review::new(&self.ledger, &self.weights, now, occasion, budget, seed);
         self.policy.plan(&review, &mut plan);
         if let Occasion::Trigger(entity) = occasion
             && self.holds

@@ -3,8 +3,8 @@
 use evenkeel_core::contract::check;
 use evenkeel_core::{Channel, Draws, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, Span, Vec3};
 use evenkeel_dr::{
-    Budget, DrCommand, DrConfig, DrEvent, DrPeer, DrRelay, EntityId, MotionKind, MotionState, PolicyKind,
-    RelayCommand, Threshold, Topology,
+    Budget, DrCommand, DrConfig, DrEvent, DrPeer, DrRelay, EntityId, MotionKind, MotionState, PairWeight,
+    PolicyKind, RelayCommand, Threshold, Topology,
 };
 
 const STEPS: usize = 2_500;
@@ -105,6 +105,11 @@ fn peer_command(node: usize, draws: &mut Draws) -> DrCommand {
     let entity = EntityId(3 * node as u32 + draws.below(4) as u32);
     match draws.below(30) {
         0 => DrCommand::End { entity },
+        3 => DrCommand::Weigh {
+            entity,
+            receiver: PeerId(draws.below(5) as u32),
+            weight: PairWeight::new(draws.uniform(0.0, 2.0)).expect("it is in range"),
+        },
         1 => DrCommand::Switch { policy: policy(draws), budget: budget(draws) },
         2 => DrCommand::ObserveAll {
             states: (0..3).map(|next| (EntityId(entity.0 + next), state(draws))).collect(),

@@ -4,7 +4,7 @@
 mod net;
 
 use evenkeel_core::{Channel, Draws, Endpoint, PeerChange, PeerId, Seed, SessionTime, Span, Vec3};
-use evenkeel_dr::{Budget, DrConfig, DrEvent, MotionState, Threshold};
+use evenkeel_dr::{Budget, DrCommand, DrConfig, DrEvent, EntityId, MotionState, PairWeight, Threshold};
 use net::{Net, Sent, millis};
 use proptest::prelude::*;
 
@@ -182,6 +182,33 @@ fn entities_of_one_sender_share_one_price() {
     assert!(spread(&errors) < 0.02 * mean, "{errors:?}");
     let (sent, triggers) = (sent(&net) as f64, triggers(&net, 4) as f64);
     assert!(sent > 0.9 * triggers, "{sent} sent for {triggers} triggers");
+}
+
+#[test]
+fn what_a_game_says_matters_more_is_seen_more_truly() {
+    let run = |weight: f64| {
+        let mut net = Net::star(&config("even", 1.0), &[millis(100); 2]);
+        let mut tanks = [Tank::new(31), Tank::new(32)];
+        drive(&mut net, &mut tanks, 1);
+        for (entity, receiver) in [(0, 1), (1, 2)] {
+            let (entity, receiver) = (EntityId(entity), PeerId(receiver));
+            let weight = PairWeight::new(weight).expect("it is in range");
+            net.command(DrCommand::Weigh { entity, receiver, weight });
+        }
+        drive(&mut net, &mut tanks, 3_000);
+        // Vectors of each entity that each receiver was sent.
+        let mut sent = [[0.0; 2]; 2];
+        for message in &net.sent {
+            for vector in message.vectors() {
+                sent[vector.entity.0 as usize][message.to - 1] += 1.0;
+            }
+        }
+        (sent[0][0] + sent[1][1]) / (sent[0][1] + sent[1][0])
+    };
+    let (alike, more, none) = (run(1.0), run(4.0), run(0.0));
+    assert!((0.9..1.1).contains(&alike), "{alike}");
+    assert!(more > 1.5, "{more}");
+    assert!(none < 0.05, "{none}");
 }
 
 proptest! {

@@ -11,7 +11,7 @@ use evenkeel_dr::message::{
 };
 use evenkeel_dr::{
     Budget, Compensation, DrCommand, DrConfig, DrPeer, DrSeq, DrVector, EntityId, Limits, MotionKind,
-    MotionState, Placement, PolicyKind, RelayCommand, Threshold, Topology,
+    MotionState, PairWeight, Placement, PolicyKind, RelayCommand, Threshold, Topology,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -225,21 +225,31 @@ proptest! {
     }
 
     #[test]
-    fn commands_come_back(entity: u32, state in state(), budget in 0.0..100.0f64, which in 0..4) {
+    fn commands_come_back(entity: u32, state in state(), budget in 0.0..100.0f64, which in 0..5) {
         let entity = EntityId(entity);
-        let budget = Budget::new(budget).expect("it is positive");
+        let budget = match entity.0 % 2 {
+            0 => Budget::new(budget),
+            _ => Budget::of_receivers(budget / 100.0),
+        };
+        let budget = budget.expect("it is positive");
+        prop_assert_eq!(budget.to_string().parse::<Budget>().map(|read| read.per_trigger(7).round()), Ok(budget.per_trigger(7).round()));
         let policy = PolicyKind::all()[entity.0 as usize % PolicyKind::all().len()];
+        let weight = PairWeight::new(f64::from(which)).expect("it is in range");
         let command = match which {
             0 => DrCommand::Observe { entity, state },
             3 => DrCommand::ObserveAll { states: vec![(entity, state); 3] },
             1 => DrCommand::End { entity },
+            4 => DrCommand::Weigh { entity, receiver: PeerId(7), weight },
             _ => DrCommand::Switch { policy, budget },
         };
         let mut bytes = Vec::new();
         command.emit(&mut bytes);
         prop_assert_eq!(DrCommand::parse(&mut evenkeel_core::Reader::new(&bytes)), Ok(command));
         bytes.clear();
-        let command = RelayCommand::Switch { policy, budget };
+        let command = match which {
+            4 => RelayCommand::Weigh { entity, receiver: PeerId(7), weight },
+            _ => RelayCommand::Switch { policy, budget },
+        };
         command.emit(&mut bytes);
         prop_assert_eq!(RelayCommand::parse(&mut evenkeel_core::Reader::new(&bytes)), Ok(command));
     }

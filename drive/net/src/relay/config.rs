@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use evenkeel_core::{Seed, Span};
 use evenkeel_dr::{Budget, Compensation, DrConfig, Limits, PolicyKind};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::crank::Allowance;
 use crate::token::{IssuerId, Name};
@@ -116,8 +117,9 @@ impl Default for RelayConfig {
 pub struct RoomConfig {
     /// The fairness policy, by its name in the lab.
     pub policy: String,
-    /// DR vectors per trigger, for the policies that have a budget.
-    pub budget: f64,
+    /// For the policies that have one: DR vectors per trigger, or a part of the receivers.
+    #[serde(deserialize_with = "budget")]
+    pub budget: Budget,
     /// At most one datagram each way per player in this time.
     pub tick_ms: f64,
     /// Players that may be in it.
@@ -138,12 +140,29 @@ pub struct RoomConfig {
     pub births_per_second: f64,
 }
 
+/// Reads a budget: a number, or a text with a number or a part in per cent.
+pub(super) fn budget<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Budget, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Said {
+        Whole(i64),
+        Number(f64),
+        Text(String),
+    }
+    let text = match Said::deserialize(deserializer)? {
+        Said::Whole(number) => number.to_string(),
+        Said::Number(number) => number.to_string(),
+        Said::Text(text) => text,
+    };
+    text.parse().map_err(D::Error::custom)
+}
+
 impl Default for RoomConfig {
     fn default() -> Self {
         let limits = Limits::default();
         Self {
             policy: PolicyKind::default().to_string(),
-            budget: 1.0,
+            budget: Budget::ALL,
             tick_ms: 20.0,
             players_max: 256,
             compensation_max_ms: 500.0,
@@ -164,7 +183,7 @@ impl RoomConfig {
         let span = |millis: f64| Span::from_secs_f64(millis / 1e3);
         DrConfig {
             policy: self.policy.parse().unwrap_or_default(),
-            budget: Budget::new(self.budget).unwrap_or(Budget::ONE),
+            budget: self.budget,
             compensation: Some(Compensation {
                 delay_max: span(self.compensation_max_ms),
                 ..Compensation::default()
@@ -187,9 +206,6 @@ impl RoomConfig {
     fn check(&self) -> Result<(), (&'static str, String)> {
         if let Err(error) = self.policy.parse::<PolicyKind>() {
             return Err(("policy", error.to_string()));
-        }
-        if Budget::new(self.budget).is_none() {
-            return Err(("budget", format!("{} is not a number of vectors per trigger", self.budget)));
         }
         let range = |key, value: f64, low: f64, high: f64| {
             let fits = (low..=high).contains(&value);
@@ -327,12 +343,14 @@ mod tests {
 
     #[test]
     fn a_room_is_as_all_rooms_where_it_does_not_say_otherwise() {
-        let config = read("[room]\nspeed_max = 30.0\nbudget = 2.0\n[rooms.arena]\nbudget = 3.0\n")
+        let config = read("[room]\nspeed_max = 30.0\nbudget = 2.5\n[rooms.arena]\nbudget = \"40%\"\n[rooms.b]\nbudget = 3\n")
             .expect("it is right");
+        let budget = |text: &str| text.parse::<Budget>().expect("it is one");
         let arena = config.room(&Name::new("arena").expect("a name")).expect("it is listed");
-        assert_eq!((arena.speed_max, arena.budget, arena.tick_ms), (30.0, 3.0, 20.0));
+        assert_eq!((arena.speed_max, arena.budget, arena.tick_ms), (30.0, budget("40%"), 20.0));
         let other = config.room(&Name::new("other").expect("a name")).expect("rooms are open");
-        assert_eq!((other.speed_max, other.budget), (30.0, 2.0));
+        assert_eq!((other.speed_max, other.budget), (30.0, budget("2.5")));
+        assert_eq!(config.rooms["b"].budget, budget("3"));
     }
 
     #[test]
@@ -351,6 +369,8 @@ mod tests {
         refused("connections_max = 0", "my.toml: connections_max: 0 is not between 1 and");
         refused("messages_per_second = 0", "messages_per_second: 0");
         refused("[room]\nspeed_max = -1.0", "room.speed_max: -1 is not between 0 and");
+        refused("[room]\nbudget = -1", "\"-1\" is no budget");
+        refused("[room]\nbudget = \"120%\"", "\"120%\" is no budget");
         refused("[rooms.\"a room\"]", "rooms.a room: a name has");
         refused("issuer = \"me\"", "issuer: this is not an issuer");
         refused("[room]\nfairness = 1", "line 2: unknown field `fairness`");

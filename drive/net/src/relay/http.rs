@@ -7,17 +7,19 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::extract::rejection::JsonRejection;
 use axum::extract::{ConnectInfo, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use evenkeel_dr::{Budget, PolicyKind};
+use evenkeel_dr::{Budget, EntityId, PairWeight, PolicyKind};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+use super::config::budget;
 use super::metrics;
 use super::server::Shared;
 use crate::token::Name;
@@ -64,6 +66,7 @@ pub(super) fn serve(sockets: Vec<TcpListener>, shared: &Arc<Shared>) -> Vec<Join
         .route("/api/rooms", get(rooms))
         .route("/api/rooms/{room}", get(room))
         .route("/api/rooms/{room}/policy", post(switch))
+        .route("/api/rooms/{room}/weight", post(weigh))
         .with_state(shared.clone());
     let answer = |socket| {
         let service = router.clone().into_make_service_with_connect_info::<SocketAddr>();
@@ -115,12 +118,26 @@ async fn room(State(shared): State<Arc<Shared>>, Path(room): Path<String>) -> Re
 #[serde(deny_unknown_fields)]
 struct Switch {
     policy: String,
-    #[serde(default = "one")]
-    budget: f64,
+    #[serde(default = "all", deserialize_with = "budget")]
+    budget: Budget,
 }
 
-const fn one() -> f64 {
-    1.0
+const fn all() -> Budget {
+    Budget::ALL
+}
+
+/// What a request that may change something asks for; otherwise the refusal.
+fn asked<T>(
+    from: SocketAddr,
+    headers: &HeaderMap,
+    body: Result<Json<T>, JsonRejection>,
+) -> Result<T, Box<Response>> {
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    may_change(from, text(header::HOST).unwrap_or_default(), text(header::ORIGIN))
+        .map_err(|words| Box::new(refuse(StatusCode::FORBIDDEN, words)))?;
+    let Json(asked) =
+        body.map_err(|rejection| Box::new(refuse(StatusCode::BAD_REQUEST, &rejection.body_text())))?;
+    Ok(asked)
 }
 
 async fn switch(
@@ -128,28 +145,54 @@ async fn switch(
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     Path(room): Path<String>,
-    body: Result<Json<Switch>, axum::extract::rejection::JsonRejection>,
+    body: Result<Json<Switch>, JsonRejection>,
 ) -> Response {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    if let Err(words) = may_change(from, text(header::HOST).unwrap_or_default(), text(header::ORIGIN)) {
-        return refuse(StatusCode::FORBIDDEN, words);
-    }
-    let Json(Switch { policy, budget }) = match body {
-        Ok(body) => body,
-        Err(rejection) => return refuse(StatusCode::BAD_REQUEST, &rejection.body_text()),
+    let Switch { policy, budget } = match asked(from, &headers, body) {
+        Ok(asked) => asked,
+        Err(refusal) => return *refusal,
     };
     let policy: PolicyKind = match policy.parse() {
         Ok(policy) => policy,
         Err(error) => return refuse(StatusCode::BAD_REQUEST, &format!("{error}")),
-    };
-    let Some(budget) = Budget::new(budget) else {
-        return refuse(StatusCode::BAD_REQUEST, "a budget is a number of DR vectors per trigger");
     };
     let Ok(name) = Name::new(&room) else { return no_such_room(&room) };
     match shared.switch(&name, policy, budget) {
         Ok(true) => Json(json!({ "policy": policy.to_string() })).into_response(),
         Ok(false) => no_such_room(&room),
         Err(error) => refuse(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Weigh {
+    entity: u32,
+    player: String,
+    weight: f64,
+}
+
+async fn weigh(
+    State(shared): State<Arc<Shared>>,
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+    Path(room): Path<String>,
+    body: Result<Json<Weigh>, JsonRejection>,
+) -> Response {
+    let Weigh { entity, player, weight } = match asked(from, &headers, body) {
+        Ok(asked) => asked,
+        Err(refusal) => return *refusal,
+    };
+    let Some(weight) = PairWeight::new(weight) else {
+        return refuse(StatusCode::BAD_REQUEST, "a weight is between 0 and 1000; 1 is as much as any other");
+    };
+    let Ok(name) = Name::new(&room) else { return no_such_room(&room) };
+    match shared.weigh(&name, EntityId(entity), &player, weight) {
+        Some(Ok(true)) => Json(json!({ "weight": weight.get() })).into_response(),
+        Some(Ok(false)) => {
+            refuse(StatusCode::NOT_FOUND, &format!("there is no player {player} in the room {room}"))
+        }
+        None => no_such_room(&room),
+        Some(Err(error)) => refuse(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     }
 }
 

@@ -85,6 +85,11 @@ impl Room {
         self.places.iter().filter_map(|(peer, place)| Some((*peer, &place.name, place.present.as_ref()?)))
     }
 
+    /// A player who is here, by name.
+    pub(super) fn player(&self, name: &str) -> Option<PeerId> {
+        self.present().find(|(_, present, _)| present.as_str() == name).map(|(peer, ..)| peer)
+    }
+
     /// Players in joining order, as the ledger is to be asked about them.
     pub(super) fn roll(&self) -> Vec<(PeerId, PlayerReport)> {
         let mut present: Vec<_> = self.present().collect();
@@ -238,8 +243,8 @@ impl Rooms {
 pub struct RoomReport {
     /// The policy in force.
     pub policy: String,
-    /// Its budget, in DR vectors per trigger.
-    pub budget: f64,
+    /// Its budget: DR vectors per trigger, or a part of the receivers in per cent.
+    pub budget: String,
     /// The mean of the players' accumulated export errors since each joined.
     pub mean_aee: f64,
     /// Their standard deviation: the measure of unfairness. It compares players that joined at about the same time.
@@ -319,7 +324,7 @@ impl RoomReport {
         let sent_per_s = players.iter().map(|player| per_second(player.sent as f64, player)).sum();
         Self {
             policy: config.policy.to_string(),
-            budget: config.budget.per_trigger(),
+            budget: config.budget.to_string(),
             mean_aee,
             std_aee,
             mean_aee_per_s,

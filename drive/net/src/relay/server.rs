@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use evenkeel_core::clock::ServerClock;
 use evenkeel_core::{PeerId, Seed, Wire};
-use evenkeel_dr::{Budget, DrEvent, DrRelay, PolicyKind, RelayCommand};
+use evenkeel_dr::{Budget, DrEvent, DrRelay, EntityId, PairWeight, PolicyKind, RelayCommand};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -107,6 +107,21 @@ impl Shared {
         self.crank.command(node, RelayCommand::Switch { policy, budget })?;
         rooms.switched(name, policy, budget);
         Ok(true)
+    }
+
+    /// Says how much the error of an entity at a player counts; false if there is no such player, `None` if no room.
+    pub(super) fn weigh(
+        &self,
+        name: &Name,
+        entity: EntityId,
+        player: &str,
+        weight: PairWeight,
+    ) -> Option<Result<bool, CrankError>> {
+        let rooms = self.rooms();
+        let room = rooms.get(name)?;
+        let Some(receiver) = room.player(player) else { return Some(Ok(false)) };
+        let command = RelayCommand::Weigh { entity, receiver, weight };
+        Some(self.crank.command(room.node, command).map(|()| true))
     }
 
     /// Somebody asks to be let in.

@@ -62,6 +62,16 @@ const READINGS: &[(&str, &str)] = &[
         "It is printed with 1/(2b) for b/2; we use a form that also holds where that one divides by zero.",
     ),
     (
+        "\"The requirement that the error of the worst case players\" is not increased against the base case (6)",
+        "That is what the budget algorithms are asked to do, not what was measured, so it has no verdict. Base sends three times as \
+         much; figures 5 and 6 tell the farthest player's error beside base's and 1/3 base's.",
+    ),
+    (
+        "What happens if a vector is not sent to everybody in time (4.6)",
+        "The theorem does not cover it, and the rules of 4.6 do not restore it: who was sent the vector has used up its R although the \
+         others have not come up to it. We keep the rules as printed, and judge what comes after apart.",
+    ),
+    (
         "One receiver is picked at each trigger (5.1)",
         "That is probabilistic-budget:pick-one; the thesis draws for each receiver independently. Both are run.",
     ),

@@ -6,8 +6,10 @@
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
 use crate::figure::Figure;
-use crate::papers::cells::{Cell, Cells, Contender, MULTI_FOLD, Measured, in_words, ratios_in_words};
+use crate::papers::bars::{CONTINUALLY, MOST, MUCH, SAME};
+use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio, ratios_in_words};
 use crate::papers::elsewhere::Elsewhere;
+use crate::papers::judged::{Judged, Test};
 use crate::papers::setting::{Setting, Variation};
 use crate::papers::study::Setup;
 use crate::papers::view::{Claims, View, What, draw_all};
@@ -44,12 +46,9 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     draw_all(SOURCE, setup, cells, &[VIEW], Some(&ELSEWHERE))
 }
 
-/// Who has the highest error flips if it changes so often in a minute.
-const FLIPS: f64 = 2.0;
-
 /// The other players' errors relative to the farthest's.
-fn to_farthest(one: &Measured<'_>) -> Vec<f64> {
-    one.receivers().iter().skip(1).map(|error| error / one.receiver(0)).collect()
+fn to_farthest(one: &Measured<'_>) -> Vec<Ratio> {
+    (1..one.receivers().len()).map(|receiver| one.to_receiver(receiver, one, 0)).collect()
 }
 
 fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
@@ -67,43 +66,41 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
                 "{spread} of base as printed; {spread_consistent} if what is in flight is counted at its estimated arrival (much lower: \
                  below half)"
             ),
-            Verdict::read(spread.value < 0.5, spread_consistent.value < 0.5),
+            Judged::read(Test::below(spread, 1.0 / MUCH), Test::below(spread_consistent, 1.0 / MUCH)),
             Verdict::Differs,
         )
-        .judged_by(&[(spread, 0.5), (spread_consistent, 0.5)])
         .say(
             "The mean increases multi-fold with scheduling.",
             format!(
                 "{mean} of base as printed; {mean_consistent} in the consistent form, which alone evens the error out (multi-fold: at \
-                 least 2). Base with a coarser threshold, which sends {} as many vectors as that, has {} of base's mean and {} of its spread",
+                 least {MUCH}). Base with a coarser threshold, which sends {} as many vectors as that, has {} of base's mean and {} of its spread",
                 as_many.sent_ratio(&consistent),
                 as_many.mean_ratio(&base),
                 as_many.spread_ratio(&base)
             ),
-            Verdict::read(mean.value >= MULTI_FOLD, mean_consistent.value >= MULTI_FOLD),
+            Judged::read(Test::above(mean, MUCH), Test::above(mean_consistent, MUCH)),
             Verdict::Fails,
         )
-        .judged_by(&[(mean, MULTI_FOLD), (mean_consistent, MULTI_FOLD)])
         .say(
             "Scheduling pushes every receiver's error higher.",
             format!("far / middle / near: {} of base's", ratios_in_words(&changes)),
-            Verdict::of(changes.iter().all(|one| one.value > 1.0)),
+            Test::all(changes.iter().map(|one| Test::above(*one, 1.0))),
             Verdict::Holds,
-        )
-        .judged_by(&changes.iter().map(|one| (*one, 1.0)).collect::<Vec<_>>());
+        );
+    let is_near = |one: &Measured<'_>| {
+        Test::all(to_farthest(one).into_iter().map(|ratio| Test::above(ratio, 1.0 - SAME)))
+    };
     say_flip_flop(claims, view, cells)
         .at("1")
         .say(
             "Scheduling pushes everybody's error towards that of the farthest player.",
             format!(
-                "middle and near: {} of the farthest's as printed, {} in the consistent form (towards it: at least 0.9)",
-                in_words(&to_farthest(&printed)),
-                in_words(&to_farthest(&consistent))
+                "middle and near: {} of the farthest's as printed, {} in the consistent form (towards it: at least {})",
+                ratios_in_words(&to_farthest(&printed)),
+                ratios_in_words(&to_farthest(&consistent)),
+                1.0 - SAME
             ),
-            Verdict::read(
-                to_farthest(&printed).iter().all(|one| *one >= 0.9),
-                to_farthest(&consistent).iter().all(|one| *one >= 0.9),
-            ),
+            Judged::read(is_near(&printed), is_near(&consistent)),
             Verdict::Differs,
         )
         .all()
@@ -112,42 +109,42 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
 /// What is said of the flip-flop: a vector that comes late makes its receiver the one with the highest error, and the
 /// others are pushed up to it. At fixed delays none comes late.
 fn say_flip_flop(claims: Claims, view: &View, cells: &Cells) -> Claims {
-    let of = |contender| cells.of(view.setting, contender);
-    let (base, printed, consistent) =
-        (of(Contender::BASE), of(Contender::NETGAMES05), of(Contender::CONSISTENT));
-    let mean =
-        |setting, contender| cells.of(setting, contender).mean_ratio(&cells.of(setting, Contender::BASE));
-    let fixed = [Contender::NETGAMES05, Contender::CONSISTENT]
-        .map(|contender| mean(Setting::Papers(Variation::None), contender));
-    let varying =
-        [Contender::NETGAMES05, Contender::CONSISTENT].map(|contender| mean(view.setting, contender));
-    let left = [0, 1].map(|form| (fixed[form].value - 1.0) / (varying[form].value - 1.0));
+    let forms = [Contender::NETGAMES05, Contender::CONSISTENT];
+    let means = |setting| {
+        let base = cells.of(setting, Contender::BASE);
+        forms.map(|form| cells.of(setting, form).mean_ratio(&base))
+    };
+    let (fixed, varying) = (means(Setting::Papers(Variation::None)), means(view.setting));
+    // Of the rise above base, the part that is there at fixed delays.
+    let left = [0, 1].map(|form| fixed[form].plus(-1.0).over(varying[form].plus(-1.0)));
+    let flips = [Contender::NETGAMES05, Contender::CONSISTENT, Contender::BASE]
+        .map(|contender| cells.of(view.setting, contender).highest().0);
     claims
         .say(
             "The flip-flop is what raises everybody's error.",
             format!(
                 "at fixed delays, where no vector comes late, the mean is {} of base's as printed and {} in the consistent form, with \
-                 ±100 ms {} and {}: {:.0} % and {:.0} % of the rise are there without it (it is what raises it: less than half). The rise is \
+                 ±100 ms {} and {}: {} % and {} % of the rise are there without it (it is what raises it: less than half is). The rise is \
                  the price of distance",
                 fixed[0],
                 fixed[1],
                 varying[0],
                 varying[1],
-                100.0 * left[0],
-                100.0 * left[1]
+                left[0].times(100.0).in_words(0),
+                left[1].times(100.0).in_words(0)
             ),
-            Verdict::of(left.iter().all(|share| *share < 0.5)),
+            Test::all(left.map(|share| Test::below(share, MOST))),
             Verdict::Fails,
         )
         .say(
             "By the same flip-flop somebody else comes to have the highest error.",
             format!(
-                "looked at every 3 s, {:.1} times a minute as printed, {:.1} in the consistent form, {:.1} under base (it flips: twice a minute)",
-                printed.highest().0,
-                consistent.highest().0,
-                base.highest().0
+                "looked at every 3 s, {} times a minute as printed, {} in the consistent form, {} under base (it flips: twice a minute)",
+                flips[0].in_words(1),
+                flips[1].in_words(1),
+                flips[2].in_words(1)
             ),
-            Verdict::read(printed.highest().0 >= FLIPS, consistent.highest().0 >= FLIPS),
+            Judged::read(Test::above(flips[0], CONTINUALLY), Test::above(flips[1], CONTINUALLY)),
             Verdict::Differs,
         )
 }

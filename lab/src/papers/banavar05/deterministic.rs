@@ -4,8 +4,10 @@
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
 use crate::figure::Figure;
-use crate::papers::cells::{Cell, Cells, Contender, Measured, in_words, product, ratios_in_words};
+use crate::papers::bars::SAME;
+use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio, product, ratios_in_words};
 use crate::papers::elsewhere::Elsewhere;
+use crate::papers::judged::{Judged, Test};
 use crate::papers::setting::{Setting, Variation};
 use crate::papers::study::Setup;
 use crate::papers::summary;
@@ -33,8 +35,7 @@ const fn view(
         Variation::None => fixed_claims,
         Variation::Moderate | Variation::High => variable_claims,
     };
-    let setting = Setting::Papers(variation);
-    View { figure, title, what, setting, contenders, reference: Contender::THIRD, claims }
+    View::papers((figure, title), what, variation, contenders, Contender::THIRD, claims)
 }
 
 /// The figures at fixed delays.
@@ -136,55 +137,55 @@ fn fixed_claims(view: &View, cells: &Cells) -> Vec<Claim> {
     let claims = Claims::about(SOURCE, view.figure, "3.4.2.2");
     match view.what {
         What::Spread => {
+            let (to_base, to_third) = (pa.spread_ratio(&base), pa.spread_ratio(&third));
             let claims = claims.say(
                 "The spread under the deterministic algorithm is lower than under base and under 1/3 base.",
                 format!(
-                    "spread after 300 s: {:.0} units·s, {} of base's, {} of 1/3 base's",
-                    pa.spread(),
-                    pa.spread_ratio(&base),
-                    pa.spread_ratio(&third)
+                    "spread after 300 s: {:.0} units·s, {to_base} of base's, {to_third} of 1/3 base's",
+                    pa.spread()
                 ),
-                Verdict::of(pa.spread() < base.spread() && pa.spread() < third.spread()),
+                Test::below(to_base, 1.0).and(Test::below(to_third, 1.0)),
                 Verdict::Holds,
             );
-            let claims = claims.judged_by(&[(pa.spread_ratio(&base), 1.0), (pa.spread_ratio(&third), 1.0)]);
             let others =
                 [Contender::DETERMINISTIC_PI, Contender::DETERMINISTIC_PT, Contender::DETERMINISTIC_THIRDS];
             say_best(claims, &pa, &others.map(of), &third).all()
         }
-        What::Mean => {
-            let ratio = pa.mean_ratio(&third);
-            claims
-                .say(
-                    "The mean under the deterministic algorithm is almost the same as under 1/3 base.",
-                    format!("{ratio} of it (almost the same: within 10 %)"),
-                    Verdict::of((ratio.value - 1.0).abs() <= 0.1),
-                    Verdict::Holds,
-                )
-                .judged_by(&[(ratio, 0.9), (ratio, 1.1)])
-                .all()
-        }
+        What::Mean => say_same_mean(claims, pa.mean_ratio(&third)).all(),
         _ => shared(claims, &pa, &third).all(),
     }
 }
 
+/// The deterministic algorithm keeps 1/3 base's mean.
+fn say_same_mean(claims: Claims, ratio: Ratio) -> Claims {
+    claims.say(
+        "The mean under the deterministic algorithm is almost the same as under 1/3 base.",
+        format!("{ratio} of it (almost the same: within {:.0} %)", 100.0 * SAME),
+        Test::same(ratio, SAME),
+        Verdict::Holds,
+    )
+}
+
 /// Of all weights, accumulated error alone is the best.
 fn say_best(claims: Claims, pa: &Measured<'_>, others: &[Measured<'_>; 3], third: &Measured<'_>) -> Claims {
-    let keeps_mean = |one: &Measured<'_>| one.mean() <= 1.1 * third.mean();
-    let best = others.iter().all(|other| pa.spread() <= other.spread());
-    let best_with_mean = keeps_mean(pa)
-        && others.iter().filter(|other| keeps_mean(other)).all(|other| pa.spread() <= other.spread());
+    let keeps_mean = |one: &Measured<'_>| Test::below(one.mean_ratio(third), 1.0 + SAME);
+    let is_better = |other: &Measured<'_>| Test::below(pa.spread_ratio(other), 1.0);
+    let best = Test::all(others.iter().map(is_better));
+    // Better than each other, or that one does not keep the mean.
+    let best_with_mean =
+        Test::all(others.iter().map(|other| Test::any([is_better(other), !keeps_mean(other)])));
     let pair = |one: &Measured<'_>| ratios_in_words(&[one.spread_ratio(third), one.mean_ratio(third)]);
     let [pi, pt, thirds] = others.each_ref().map(pair);
     claims.say(
         "Of all weights, accumulated export error alone performs best.",
         format!(
             "spread / mean relative to 1/3 base: PA {}, PI {pi}, PT {pt}, equal mix {thirds}. PI spreads less at a much higher mean, \
-             so it holds only among those that keep the mean within 10 % (PI with waits bounded at four times an equal share; \
+             so it holds only among those that keep the mean within {:.0} % (PI with waits bounded at four times an equal share; \
              unbounded, as printed, it starves receivers)",
-            pair(pa)
+            pair(pa),
+            100.0 * SAME
         ),
-        Verdict::read(best, best_with_mean),
+        Judged::read(best, keeps_mean(pa).and(best_with_mean)),
         Verdict::Differs,
     )
 }
@@ -193,16 +194,16 @@ fn say_best(claims: Claims, pa: &Measured<'_>, others: &[Measured<'_>; 3], third
 fn shared(claims: Claims, pa: &Measured<'_>, third: &Measured<'_>) -> Claims {
     let change = pa.changes(third);
     let words = format!("far / middle / near: {} of 1/3 base", ratios_in_words(&change));
-    let falls = change.iter().any(|one| one.value < 1.0);
+    let falls = Test::any(change.iter().map(|one| Test::below(*one, 1.0)));
+    let rises = Test::any(change.iter().map(|one| Test::above(*one, 1.0)));
     claims
         .say(
             "Somebody's error falls against 1/3 base and somebody's rises.",
             words.clone(),
-            Verdict::of(falls && change.iter().any(|one| one.value > 1.0)),
+            falls.and(rises),
             Verdict::Holds,
         )
-        .say("The highest error is brought down.", words, Verdict::of(change[0].value < 1.0), Verdict::Holds)
-        .judged_by(&[(change[0], 1.0)])
+        .say("The highest error is brought down.", words, Test::below(change[0], 1.0), Verdict::Holds)
 }
 
 fn variable_claims(view: &View, cells: &Cells) -> Vec<Claim> {
@@ -221,37 +222,26 @@ fn variable_claims(view: &View, cells: &Cells) -> Vec<Claim> {
                 .say(
                     "The spread under the deterministic algorithm is lower than under 1/3 base.",
                     format!("{by_schedule} of it"),
-                    Verdict::of(by_schedule.value < 1.0),
+                    Test::below(by_schedule, 1.0),
                     Verdict::Holds,
                 )
-                .judged_by(&[(by_schedule, 1.0)])
                 .say(
                     "The spread under the probabilistic algorithm is lower than under 1/3 base.",
                     format!("{by_chance} of it, weighed by accumulated error"),
-                    Verdict::of(by_chance.value < 1.0),
+                    Test::below(by_chance, 1.0),
                     Verdict::Holds,
                 )
-                .judged_by(&[(by_chance, 1.0)])
                 .all()
         }
         What::Mean => {
-            let (by_chance, by_schedule) = (chance.mean_ratio(&third), pa.mean_ratio(&third));
-            claims
-                .say(
-                    "The mean under the probabilistic algorithm is higher than under 1/3 base.",
-                    format!("{by_chance} of it"),
-                    Verdict::of(by_chance.value > 1.0),
-                    Verdict::Holds,
-                )
-                .judged_by(&[(by_chance, 1.0)])
-                .say(
-                    "The mean under the deterministic algorithm is almost the same as under 1/3 base.",
-                    format!("{by_schedule} of it (almost the same: within 10 %)"),
-                    Verdict::of((by_schedule.value - 1.0).abs() <= 0.1),
-                    Verdict::Holds,
-                )
-                .judged_by(&[(by_schedule, 0.9), (by_schedule, 1.1)])
-                .all()
+            let by_chance = chance.mean_ratio(&third);
+            let claims = claims.say(
+                "The mean under the probabilistic algorithm is higher than under 1/3 base.",
+                format!("{by_chance} of it"),
+                Test::above(by_chance, 1.0),
+                Verdict::Holds,
+            );
+            say_same_mean(claims, pa.mean_ratio(&third)).all()
         }
         _ => variable_receivers(claims, &pa, &third, &coarser),
     }
@@ -264,40 +254,39 @@ fn variable_receivers(
     coarser: &Measured<'_>,
 ) -> Vec<Claim> {
     let change = pa.changes(third);
-    let off = |one: &Measured<'_>| -> Vec<f64> {
-        one.receivers().iter().map(|error| (error - one.mean()).abs()).collect()
-    };
-    let nearer: Vec<f64> = off(pa).iter().zip(off(third)).map(|(after, before)| after / before).collect();
+    let (spread, mean) = (pa.spread_ratio(third), pa.mean_ratio(third));
+    // How far a player's error is from the mean, relative to how far it is under 1/3 base.
+    let nearer: Vec<Ratio> = (0..change.len())
+        .map(|receiver| pa.ratio(third, |run| run.receivers[receiver].aee - run.mean_aee()).magnitude())
+        .collect();
     claims
         .say(
             "Fairness is higher at the same mean, as compared to 1/3 base.",
             format!(
-                "spread {}, mean {} of 1/3 base's (the same: within 10 %). Of base with a coarser threshold, which sends {} of 1/3 base's \
-                 vectors: spread {}, mean {}",
-                pa.spread_ratio(third),
-                pa.mean_ratio(third),
+                "spread {spread}, mean {mean} of 1/3 base's (the same: within {:.0} %). Of base with a coarser threshold, which sends {} of \
+                 1/3 base's vectors: spread {}, mean {}",
+                100.0 * SAME,
                 coarser.sent_ratio(third),
                 pa.spread_ratio(coarser),
                 pa.mean_ratio(coarser)
             ),
-            Verdict::of(pa.spread() < third.spread() && (pa.mean() / third.mean() - 1.0).abs() <= 0.1),
+            Test::below(spread, 1.0).and(Test::same(mean, SAME)),
             Verdict::Holds,
         )
         .at("3.5")
         .say(
             "Receivers with higher errors do better than under 1/3 base.",
             format!("far / middle / near: {} of 1/3 base", ratios_in_words(&change)),
-            Verdict::of(change[0].value < 1.0),
+            Test::below(change[0], 1.0),
             Verdict::Holds,
         )
-        .judged_by(&[(change[0], 1.0)])
         .say(
             "Everybody's error is pushed towards the mean.",
             format!(
                 "far / middle / near: {} of the distance from the mean under 1/3 base",
-                in_words(&nearer)
+                ratios_in_words(&nearer)
             ),
-            Verdict::of(nearer.iter().all(|one| *one < 1.0)),
+            Test::all(nearer.iter().map(|one| Test::below(*one, 1.0))),
             Verdict::Holds,
         )
         .all()

@@ -3,8 +3,10 @@
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
 use crate::figure::Figure;
+use crate::papers::bars::SAME;
 use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio, ratios_in_words};
 use crate::papers::elsewhere::Elsewhere;
+use crate::papers::judged::{Judged, Test};
 use crate::papers::setting::{Setting, Variation};
 use crate::papers::study::Setup;
 use crate::papers::view::{Claims, View, What, draw_all};
@@ -35,7 +37,7 @@ const fn view(
     contenders: &'static [Contender],
     claims: fn(&View, &Cells) -> Vec<Claim>,
 ) -> View {
-    View { figure, title, what, setting: SETTING, contenders, reference: Contender::THIRD, claims }
+    View::papers((figure, title), what, Variation::None, contenders, Contender::THIRD, claims)
 }
 
 const VIEWS: [View; 4] = [
@@ -99,53 +101,41 @@ fn by_case(cells: &Cells, figure: impl Fn(&Measured<'_>) -> Ratio) -> String {
 
 fn spread_claims(view: &View, cells: &Cells) -> Vec<Claim> {
     let third = cells.of(SETTING, Contender::THIRD);
-    let ratio = |case| cells.of(SETTING, case).spread_ratio(&third);
-    let of = |case| ratio(case).value;
+    let is_lower = |case| Test::below(cells.of(SETTING, case).spread_ratio(&third), 1.0);
     let words = by_case(cells, |one| one.spread_ratio(&third));
     let best = cells.of(SETTING, Contender::PROBABILISTIC_PI);
     let others = CASES.into_iter().filter(|case| *case != Contender::PROBABILISTIC_PI);
-    let to_best: Vec<_> = others.map(|case| (cells.of(SETTING, case).spread_ratio(&best), 1.0)).collect();
-    let by_error = [
-        Contender::PROBABILISTIC_PA,
-        Contender::PROBABILISTIC_PI,
-        Contender::PROBABILISTIC_HALVES,
-        Contender::PROBABILISTIC_THIRDS,
-    ]
-    .into_iter()
-    .all(|case| of(case) < 1.0);
+    let is_best = others.map(|case| Test::above(cells.of(SETTING, case).spread_ratio(&best), 1.0));
+    let by_error = CASES.into_iter().filter(|case| *case != Contender::PROBABILISTIC_PT);
     Claims::about(SOURCE, view.figure, "3.4.1.4.1.1")
         .say(
             "All five cases have a lower spread than 1/3 base.",
             format!(
                 "spread relative to 1/3 base: {words}. Those that look at the error have; time alone has not"
             ),
-            Verdict::read(CASES.into_iter().all(|case| of(case) < 1.0), by_error),
+            Judged::read(Test::all(CASES.map(is_lower)), Test::all(by_error.map(is_lower))),
             Verdict::Differs,
         )
-        .judged_by(&CASES.map(|case| (ratio(case), 1.0)))
         .say(
             "The best of them weighs by instantaneous error (PI).",
             format!("spread relative to 1/3 base: {words}"),
-            Verdict::of(CASES.into_iter().all(|case| of(Contender::PROBABILISTIC_PI) <= of(case))),
+            Test::all(is_best),
             Verdict::Holds,
         )
-        .judged_by(&to_best)
         .all()
 }
 
 fn mean_claims(view: &View, cells: &Cells) -> Vec<Claim> {
     let third = cells.of(SETTING, Contender::THIRD);
-    let mean = |case| cells.of(SETTING, case).mean_ratio(&third);
     let words = by_case(cells, |one| one.mean_ratio(&third));
     let coarser = cells.of(SETTING, Contender::COARSER).mean_ratio(&third);
     Claims::about(SOURCE, view.figure, "3.4.1.4.1.2")
         .say(
             "All five cases have a higher mean than 1/3 base.",
             format!("mean relative to 1/3 base: {words}; base with a coarser threshold {coarser}"),
-            Verdict::of(CASES.into_iter().all(|case| mean(case).value > 1.0)),
+            Test::all(CASES.map(|case| Test::above(cells.of(SETTING, case).mean_ratio(&third), 1.0))),
             Verdict::Holds,
         )
-        .judged_by(&CASES.map(|case| (mean(case), 1.0)))
         .all()
 }
 
@@ -156,23 +146,20 @@ fn receiver_claims(view: &View, cells: &Cells) -> Vec<Claim> {
     let words: Vec<_> =
         named.map(|(case, change)| format!("{} {}", name(*case), ratios_in_words(change))).collect();
     let words = format!("far / middle / near relative to 1/3 base: {}", words.join(", "));
-    let farthest = changes.each_ref().map(|change| (change[0], 1.0));
-    let everybody: Vec<_> = changes.iter().flatten().map(|change| (*change, 1.0)).collect();
+    let is_higher = |change: &Ratio| Test::above(*change, 1.0);
     Claims::about(SOURCE, view.figure, "3.4.1.4.1.3")
         .say(
             "In all five cases every player's error is higher than under 1/3 base.",
             words.clone(),
-            Verdict::of(everybody.iter().all(|(change, bar)| change.value > *bar)),
+            Test::all(changes.iter().flatten().map(is_higher)),
             Verdict::Holds,
         )
-        .judged_by(&everybody)
         .say(
             "No probabilistic algorithm brings the highest error down.",
             format!("{words} (the farthest player's)"),
-            Verdict::of(farthest.iter().all(|(change, bar)| change.value >= *bar)),
+            Test::all(changes.iter().map(|change| is_higher(&change[0]))),
             Verdict::Holds,
         )
-        .judged_by(&farthest)
         .all()
 }
 
@@ -182,28 +169,31 @@ fn chance_claims(view: &View, cells: &Cells) -> Vec<Claim> {
             .map(|contender| cells.of(SETTING, contender));
     let changes = chance.changes(&third);
     let sent = chance.sent_ratio(&third);
+    // It stands for the coarser base, so it is measured by that.
+    let stands = third.mean_ratio(&coarser);
+    let within = 100.0 * SAME;
     Claims::about(SOURCE, view.figure, "3.4.1.5")
         .say(
             "1/3 probabilistic sends as many vectors as 1/3 base, yet every player's error is higher.",
-            format!("{sent} of its vectors (as many: within 5 %); far / middle / near {} of its error", ratios_in_words(&changes)),
-            Verdict::of((sent.value - 1.0).abs() < 0.05 && changes.iter().all(|one| one.value > 1.0)),
+            format!(
+                "{sent} of its vectors (as many: within {within:.0} %); far / middle / near {} of its error",
+                ratios_in_words(&changes)
+            ),
+            Test::same(sent, SAME).and(Test::all(changes.iter().map(|one| Test::above(*one, 1.0)))),
             Verdict::Holds,
         )
-        .judged_by(&changes.iter().map(|one| (*one, 1.0)).collect::<Vec<_>>())
         .at("3.4.1.4")
         .say(
             "1/3 base stands for a base case with a coarser threshold.",
             format!(
-                "base with a coarser threshold sends {} as many and has {} of its mean and {} of its spread; base itself, \
-                 with three times as many, has {} of the mean (stands for it: the mean within 5 %)",
-                coarser.sent_ratio(&third),
-                coarser.mean_ratio(&third),
-                coarser.spread_ratio(&third),
+                "it has {stands} of the mean and {} of the spread of base with a coarser threshold, and sends {} as many vectors; base \
+                 itself, with three times as many, has {} of 1/3 base's mean (stands for it: the mean within {within:.0} %)",
+                third.spread_ratio(&coarser),
+                third.sent_ratio(&coarser),
                 base.mean_ratio(&third)
             ),
-            Verdict::of((coarser.mean() / third.mean() - 1.0).abs() <= 0.05),
+            Test::same(stands, SAME),
             Verdict::Fails,
         )
-        .judged_by(&[(coarser.mean_ratio(&third), 0.95), (coarser.mean_ratio(&third), 1.05)])
         .all()
 }

@@ -6,8 +6,10 @@ use super::super::axis::Axis;
 use super::{Frame, draw_base, draw_grid, escape, place};
 use crate::figure::Bars;
 
-/// A bar's number stands above it, if there is room for four digits.
-const NUMBERED_MIN: f64 = 24.0;
+/// A bar's number stands above it: upright where there is room for four digits, else turned.
+const UPRIGHT_MIN: f64 = 24.0;
+/// So high is a number that is turned.
+const TURNED: f64 = 34.0;
 
 pub(super) fn draw(
     svg: &mut String,
@@ -18,11 +20,13 @@ pub(super) fn draw(
     named_at_end: bool,
 ) {
     let Frame { x0, x1, y0, y1, .. } = frame;
-    let values = groups.iter().flat_map(|group| group.heights.iter().copied()).chain([0.0]);
-    let up = Axis::over(values, (y0 - y1) / 56.0, true).between(y0, y1);
-    draw_grid(svg, &up, x0, x1);
     let slot = (x1 - x0) / categories.len().max(1) as f64;
     let bar = 0.84 * slot / groups.len().max(1) as f64;
+    let is_turned = bar < UPRIGHT_MIN;
+    let room = if is_turned { 1.0 + TURNED / (y0 - y1) } else { 1.0 };
+    let values = groups.iter().flat_map(|group| group.heights.iter().map(|height| room * height));
+    let up = Axis::over(values.chain([0.0]), (y0 - y1) / 56.0, true).between(y0, y1);
+    draw_grid(svg, &up, x0, x1);
     for (category, name) in categories.iter().enumerate() {
         let start = x0 + slot * category as f64 + 0.08 * slot;
         for (index, group) in groups.iter().enumerate() {
@@ -36,15 +40,22 @@ pub(super) fn draw(
                 up.pixel(0.0) - top,
                 place(names, &group.name),
             );
-            if bar >= NUMBERED_MIN {
-                let size = if bar < 32.0 { 10 } else { 12 };
-                let _ = write!(
+            let size = if bar < 32.0 { 10 } else { 12 };
+            let middle = x + 0.5 * bar;
+            let _ = if is_turned {
+                write!(
                     svg,
-                    "<text class=\"q\" font-size=\"{size}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{height:.0}</text>",
-                    x + 0.5 * bar,
+                    "<text class=\"q\" font-size=\"{size}\" transform=\"translate({:.1} {:.1}) rotate(-90)\">{height:.0}</text>",
+                    middle + 3.5,
+                    top - 4.0
+                )
+            } else {
+                write!(
+                    svg,
+                    "<text class=\"q\" font-size=\"{size}\" x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{height:.0}</text>",
                     top - 5.0
-                );
-            }
+                )
+            };
         }
         let _ = write!(
             svg,

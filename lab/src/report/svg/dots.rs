@@ -9,23 +9,42 @@ use crate::figure::Bars;
 /// The height of a row.
 pub(super) const ROW: f64 = 24.0;
 const RADIUS: f64 = 5.0;
-/// If some are so many times as large as the mark, the axis is logarithmic, or the others would lie on each other.
-const WIDE: f64 = 8.0;
+/// If some are so many times as large as the mark, or as most of a group, the axis is logarithmic: the others would lie on
+/// each other.
+const ABOVE_MARK: f64 = 8.0;
+const ABOVE_GROUP: f64 = 20.0;
+
+/// Whether these are drawn on a logarithmic axis.
+pub(super) fn is_logarithmic(groups: &[Bars], mark: Option<f64>) -> bool {
+    let (low, high) = values(groups, mark)
+        .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
+    let is_small = |group: &Bars| median(values(core::slice::from_ref(group), None)) < high / ABOVE_GROUP;
+    let is_large = mark.is_some_and(|mark| high > ABOVE_MARK * mark);
+    low > 0.0 && (is_large || groups.iter().any(is_small))
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::INFINITY)
+}
+
+fn values(groups: &[Bars], mark: Option<f64>) -> impl Iterator<Item = f64> {
+    groups.iter().flat_map(|group| &group.heights).copied().chain(mark).filter(|value| value.is_finite())
+}
 
 pub(super) fn draw(
     svg: &mut String,
     rows: &[String],
     groups: &[Bars],
-    (names, mark): (&[&str], f64),
+    (names, mark): (&[&str], Option<f64>),
     frame: Frame,
 ) {
     let Frame { x, x0, x1, y0, y1 } = frame;
-    let values = || groups.iter().flat_map(|group| group.heights.iter().copied()).chain([mark]);
-    let is_wide = values().all(|value| value > 0.0) && values().any(|value| value > WIDE * mark);
-    let across = if is_wide {
-        Axis::of_ratios(values())
+    let across = if is_logarithmic(groups, mark) {
+        Axis::of_ratios(values(groups, mark))
     } else {
-        Axis::over(values().chain([0.0]), (x1 - x0) / 60.0, true)
+        Axis::over(values(groups, mark).chain([0.0]), (x1 - x0) / 60.0, true)
     };
     let across = across.between(x0, x1);
     for (at, label) in across.ticks() {
@@ -37,11 +56,12 @@ pub(super) fn draw(
             y0 + 16.0
         );
     }
-    let pixel = across.pixel(mark);
-    let _ = write!(
-        svg,
-        "<line x1=\"{pixel:.1}\" x2=\"{pixel:.1}\" y1=\"{y1:.1}\" y2=\"{y0:.1}\" stroke=\"var(--quiet)\"/>"
-    );
+    if let Some(pixel) = mark.map(|mark| across.pixel(mark)) {
+        let _ = write!(
+            svg,
+            "<line x1=\"{pixel:.1}\" x2=\"{pixel:.1}\" y1=\"{y1:.1}\" y2=\"{y0:.1}\" stroke=\"var(--quiet)\"/>"
+        );
+    }
     for (index, row) in rows.iter().enumerate() {
         let y = y1 + ROW * (index as f64 + 0.5);
         let _ = write!(svg, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 4.0, y + 4.0, escape(row));
@@ -78,5 +98,23 @@ pub(super) fn draw_mark(svg: &mut String, index: usize, x: f64, y: f64) -> core:
             "<path d=\"M{x:.1} {:.1}l{r} {r}l-{r} {r}l-{r} -{r}z\" fill=\"var(--c{index})\"/>",
             y - r
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(heights: &[f64]) -> Bars {
+        Bars { name: "a policy".to_owned(), heights: heights.to_vec() }
+    }
+
+    #[test]
+    fn an_axis_is_logarithmic_only_if_marks_would_lie_on_each_other() {
+        let near = group(&[0.8, 0.9, 1.1]);
+        assert!(!is_logarithmic(core::slice::from_ref(&near), Some(1.0)));
+        assert!(!is_logarithmic(&[near.clone(), group(&[0.002, 0.9, 1.0])], Some(1.0)), "one is apart");
+        assert!(is_logarithmic(&[near.clone(), group(&[1.0, 2.0, 9.0])], Some(1.0)), "some are far above");
+        assert!(is_logarithmic(&[near, group(&[0.002, 0.01, f64::NAN])], Some(1.0)), "a group is small");
     }
 }

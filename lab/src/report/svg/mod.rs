@@ -32,6 +32,17 @@ const NAME_HEIGHT: f64 = 17.0;
 /// About the width of a letter.
 const LETTER: f64 = 6.6;
 
+/// Right of a frame that has nothing there.
+const MARGIN: f64 = 16.0;
+
+/// Bold letters are so many times as wide.
+const BOLD: f64 = 1.2;
+
+/// About the width of a text.
+fn width_of(text: &str) -> f64 {
+    LETTER * text.chars().count() as f64
+}
+
 /// How much room there is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
@@ -76,7 +87,7 @@ pub fn draw(figure: &Figure, layout: Layout) -> String {
         for (column, plot) in row.iter().enumerate() {
             let x = column as f64 * width;
             let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64;
-            let right = if named_at_end { 34.0 + LETTER * longest } else { 16.0 };
+            let right = if named_at_end { 34.0 + LETTER * longest } else { MARGIN };
             let left = match &plot.drawing {
                 Drawing::Dots { rows, .. } => {
                     14.0 + LETTER * rows.iter().map(|row| row.chars().count()).max().unwrap_or(0) as f64
@@ -100,7 +111,7 @@ pub fn draw(figure: &Figure, layout: Layout) -> String {
 fn height(plot: &Plot, layout: Layout, columns: usize) -> f64 {
     match (&plot.drawing, layout, columns) {
         (Drawing::Dots { rows, .. }, ..) => TOP.0 + BOTTOM + dots::ROW * rows.len() as f64,
-        (_, Layout::Narrow, _) => 260.0,
+        (_, Layout::Narrow, _) => 310.0,
         (_, _, 1) => 380.0,
         (_, _, 2) => 340.0,
         _ => 230.0,
@@ -136,7 +147,8 @@ fn draw_plot(svg: &mut String, plot: &Plot, names: &[&str], frame: Frame, named_
     if !plot.title.is_empty() {
         let _ = write!(
             svg,
-            "<text class=\"t\" x=\"{x0:.1}\" y=\"{:.1}\">{}</text>",
+            "<text class=\"t\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            x0.min(x1 + MARGIN - BOLD * width_of(&plot.title)).max(x + 4.0),
             y1 - 12.0,
             escape(&plot.title)
         );
@@ -148,12 +160,18 @@ fn draw_plot(svg: &mut String, plot: &Plot, names: &[&str], frame: Frame, named_
         }
         Drawing::Dots { rows, groups, mark } => dots::draw(svg, rows, groups, (names, *mark), frame),
     }
+    let is_logarithmic = matches!(&plot.drawing,
+        Drawing::Dots { groups, mark, .. } if dots::is_logarithmic(groups, *mark));
+    let scale = if is_logarithmic { " (logarithmic)" } else { "" };
+    let label = format!("{}{scale}", plot.x_label);
+    // In the middle of the axis, or as near to it as there is room.
+    let middle = (0.5 * (x0 + x1)).min(x1 + MARGIN - 0.5 * width_of(&label));
     let _ = write!(
         svg,
         "<text class=\"q\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-        0.5 * (x0 + x1),
+        middle.max(x + 4.0 + 0.5 * width_of(&label)),
         y0 + 36.0,
-        escape(&plot.x_label)
+        escape(&label)
     );
     if !plot.y_label.is_empty() {
         let _ = write!(
@@ -171,7 +189,7 @@ fn draw_legend(svg: &mut String, names: &[&str], width: f64, plot: Option<&Plot>
     let (mut x, mut y) = (12.0, 16.0);
     for (index, name) in names.iter().enumerate() {
         let index = index % COLOURS;
-        let wide = 46.0 + LETTER * name.chars().count() as f64;
+        let wide = 46.0 + width_of(name);
         if x + wide > width && x > 12.0 {
             (x, y) = (12.0, y + NAME_HEIGHT + 3.0);
         }

@@ -277,7 +277,7 @@ mod tests {
                 ..PlayerReport::default()
             }],
             policy: "base".to_owned(),
-            budget: 1.0,
+            budget: "1".to_owned(),
             mean_aee: 0.0,
             std_aee: 0.0,
             mean_aee_per_s: 0.0,

@@ -56,6 +56,30 @@ pub enum PolicyKind {
     },
     /// `even`.
     Even(EvenSettings),
+    /// One of your own.
+    Own(OwnPolicy),
+}
+
+/// A policy that is not of this crate, by a name that none of ours has.
+///
+/// It goes wherever a [`PolicyKind`] goes: into a peer, a relay, a scenario of the lab. Only its name is written into
+/// recordings, and a program that reads one does not know it.
+#[derive(Clone, Copy)]
+pub struct OwnPolicy {
+    name: &'static str,
+    build: fn() -> Box<dyn FairnessPolicy>,
+}
+
+impl PartialEq for OwnPolicy {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for OwnPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.name)
+    }
 }
 
 impl Default for PolicyKind {
@@ -67,6 +91,12 @@ impl Default for PolicyKind {
 impl PolicyKind {
     /// The papers' base case: every vector to everybody at once.
     pub const BASE: Self = Self::Base { every: NonZeroU32::MIN };
+
+    /// A policy of your own; `build` makes a fresh one.
+    #[must_use]
+    pub const fn own(name: &'static str, build: fn() -> Box<dyn FairnessPolicy>) -> Self {
+        Self::Own(OwnPolicy { name, build })
+    }
 
     /// A fresh policy of this kind.
     #[must_use]
@@ -87,6 +117,7 @@ impl PolicyKind {
             }
             Self::DeterministicBudget { weights } => Box::new(DeterministicBudget::new(weights)),
             Self::Even(settings) => Box::new(Even::new(settings)),
+            Self::Own(own) => (own.build)(),
         }
     }
 
@@ -270,6 +301,7 @@ impl fmt::Display for PolicyKind {
             }
             Self::DeterministicBudget { weights } => write!(f, "deterministic-budget{weights}"),
             Self::Even(settings) => write!(f, "even{settings}"),
+            Self::Own(own) => write!(f, "{}", own.name),
         }
     }
 }

@@ -4,23 +4,59 @@
 //! fills a [`SendPlan`]; the [`Sender`](crate::sender::Sender) sends, holds and keeps the books. A policy sees no
 //! bytes, no clock and no global randomness.
 //!
-//! One's own policy takes a few lines:
+//! # Your own
+//!
+//! A policy of your own goes wherever one of ours goes. This one sends each vector to the receiver that will have suffered
+//! most by the time it arrives, and every fifth to everybody, so that nobody is forgotten:
 //!
 //! ```
+//! use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Span, Vec3};
 //! use evenkeel_dr::fairness::{FairnessPolicy, Review, SendPlan};
+//! use evenkeel_dr::ledger::Flight;
+//! use evenkeel_dr::{DrConfig, DrPeer, EntityId, MotionState, PolicyKind};
 //!
-//! /// Sends each vector only to the receiver with the largest accumulated error.
 //! struct WorstFirst;
 //!
 //! impl FairnessPolicy for WorstFirst {
 //!     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
-//!         let worst = review.pairs().max_by(|a, b| a.accumulated().total_cmp(&b.accumulated()));
-//!         if let Some(pair) = worst {
-//!             plan.send(&pair, review.now());
+//!         // The pairs of the entity that triggered: it, at each of its receivers.
+//!         let suffered = |pair: &evenkeel_dr::fairness::Pair<'_>| {
+//!             pair.accumulated_at(review.now() + pair.delay(), Flight::Estimated)
+//!         };
+//!         let worst = review.pairs().max_by(|a, b| suffered(a).total_cmp(&suffered(b)));
+//!         for pair in review.pairs() {
+//!             let is_worst = worst.is_some_and(|worst| worst.receiver() == pair.receiver());
+//!             if is_worst || pair.trigger() % 5 == 0 {
+//!                 plan.send(&pair, review.now());
+//!             }
 //!         }
 //!     }
 //! }
+//!
+//! // An owner with two receivers, driven by hand; a game's driver does this with sockets, the lab in its simulator.
+//! let policy = PolicyKind::own("worst-first", || Box::new(WorstFirst));
+//! let mut owner = DrPeer::new(&DrConfig { policy, ..DrConfig::default() });
+//! let mut now = LocalTime::default();
+//! for peer in [PeerId(1), PeerId(2)] {
+//!     owner.handle_peer(now, PeerChange::Joined { peer, datagram_max: 1200 });
+//! }
+//! let (mut position, mut datagrams, mut bytes) = (Vec3::ZERO, 0, Vec::new());
+//! for tick in 0..500 {
+//!     now += Span::from_millis(20);
+//!     let velocity = if tick / 25 % 2 == 0 { Vec3::xy(10.0, 0.0) } else { Vec3::xy(0.0, 10.0) };
+//!     position = position + velocity * 0.02;
+//!     owner.observe(now, EntityId(7), MotionState { position, velocity, ..MotionState::default() });
+//!     while let Some((_, channel)) = owner.poll_transmit(now, &mut bytes) {
+//!         datagrams += usize::from(channel == Channel::Datagram);
+//!     }
+//! }
+//! assert!(datagrams > 10);
 //! ```
+//!
+//! What a policy can know is in [`Review`], [`Exported`] and [`Pair`]; its own notes on each pair it keeps in
+//! [`PairStates`]. [`FairnessPolicy::on_settled`] tells what became of what was sent, [`FairnessPolicy::review_at`] asks to
+//! be asked between triggers, and [`FairnessPolicy::watches`] at every look of an owner. The policies of this module are
+//! examples: `base.rs` has thirty lines, [`even`] uses everything.
 
 pub mod base;
 pub mod consistent;
@@ -32,9 +68,12 @@ pub mod netgames05;
 pub mod probabilistic_budget;
 mod review;
 pub mod scheduling;
+mod weight;
 
-pub use kind::{PolicyKind, UnknownPolicy};
+pub use kind::{OwnPolicy, PolicyKind, UnknownPolicy};
 pub use review::{Exported, HOLD_MAX, Occasion, Pair, PairStates, Review, SendPlan};
+pub use weight::PairWeight;
+pub(crate) use weight::PairWeights;
 
 use evenkeel_core::SessionTime;
 

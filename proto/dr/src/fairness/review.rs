@@ -2,6 +2,7 @@
 
 use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
+use super::PairWeights;
 use crate::ledger::{
     Account, Cursor, Dispatch, ErrorLedger, Flight, Glance, Kinematics, Link, Outlook, Resume, Settlement,
     Track,
@@ -28,6 +29,7 @@ pub enum Occasion {
 #[derive(Clone, Copy, Debug)]
 pub struct Review<'a> {
     ledger: &'a ErrorLedger,
+    weights: &'a PairWeights,
     now: SessionTime,
     occasion: Occasion,
     budget: f64,
@@ -37,12 +39,13 @@ pub struct Review<'a> {
 impl<'a> Review<'a> {
     pub(crate) const fn new(
         ledger: &'a ErrorLedger,
+        weights: &'a PairWeights,
         now: SessionTime,
         occasion: Occasion,
         budget: f64,
         seed: Seed,
     ) -> Self {
-        Self { ledger, now, occasion, budget, seed }
+        Self { ledger, weights, now, occasion, budget, seed }
     }
 
     /// The session's time.
@@ -82,13 +85,19 @@ impl<'a> Review<'a> {
         present.into_iter().map(|(life, track)| self.exported(life.entity, track)).chain(all)
     }
 
+    /// An entity, if it is alive.
+    #[must_use]
+    pub fn entity(&self, entity: EntityId) -> Option<Exported<'a>> {
+        self.ledger.present(entity).map(|(life, track)| self.exported(life.entity, track))
+    }
+
     /// Every entity that is alive, whichever it is about.
     pub fn all_entities(&self) -> impl Iterator<Item = Exported<'a>> + '_ {
         self.ledger.lives().map(|(life, track)| self.exported(life.entity, track))
     }
 
     fn exported(&self, entity: EntityId, track: &'a Track) -> Exported<'a> {
-        Exported { ledger: self.ledger, now: self.now, entity, track }
+        Exported { ledger: self.ledger, weights: self.weights, now: self.now, entity, track }
     }
 
     /// How often anything has changed of what is known of receivers.
@@ -119,6 +128,7 @@ impl<'a> Review<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Exported<'a> {
     ledger: &'a ErrorLedger,
+    weights: &'a PairWeights,
     now: SessionTime,
     entity: EntityId,
     track: &'a Track,
@@ -172,12 +182,17 @@ impl<'a> Exported<'a> {
         &self.track.glances
     }
 
+    /// The largest weight of its pairs, or 1 if that is more.
+    pub(crate) fn weight_max(&self) -> f64 {
+        self.weights.most(self.entity)
+    }
+
     /// One of them.
     pub(crate) fn pair(&self, glance: &Glance) -> Pair<'a> {
-        let Self { ledger, now, track, .. } = *self;
+        let Self { ledger, weights, now, track, .. } = *self;
         let slot = glance.slot as usize;
         let account = ledger.account(slot);
-        Pair { slot, account, track, outlook: ledger.outlook(account, now) }
+        Pair { slot, account, track, weights, outlook: ledger.outlook(account, now) }
     }
 
     /// A vector as every receiver shows it that has it; `None` if it is given up, or each receiver shows it in its own way.
@@ -199,6 +214,7 @@ pub struct Pair<'a> {
     slot: usize,
     account: &'a Account,
     track: &'a Track,
+    weights: &'a PairWeights,
     outlook: Outlook,
 }
 
@@ -276,6 +292,12 @@ impl Pair<'_> {
     #[must_use]
     pub const fn delay(&self) -> Span {
         self.outlook.delay
+    }
+
+    /// How much its error counts, as the game says; 1 if it does not.
+    #[must_use]
+    pub fn weight(&self) -> f64 {
+        self.weights.of(self.entity(), self.receiver())
     }
 
     /// Whether an arrival has been reported, so that there is an error to speak of.

@@ -51,27 +51,64 @@ pub(super) fn sampling(scenario: &Scenario) -> Sampling {
     Sampling { from: APART, until: scenario.duration, every: EVERY, ledger: true }
 }
 
-/// The samples of each trigger, the last of which may be incomplete.
-fn by_trigger(run: &RunFigures) -> impl Iterator<Item = &[Sample]> {
-    run.samples.chunks(PER_TRIGGER)
-}
-
 /// The samples just before each trigger but the first, when everything has arrived.
 pub(super) fn instants(run: &RunFigures) -> impl Iterator<Item = &Sample> {
-    by_trigger(run).skip(1).map(|samples| &samples[0])
+    run.samples.chunks(PER_TRIGGER).skip(1).map(|samples| &samples[0])
 }
 
-/// Whether a trigger's vector was sent to everybody, in time for its feedback to come before the next one.
-fn is_sent(samples: &[Sample]) -> bool {
-    let Some(later) = samples.get(SENT) else { return false };
-    samples[0].known.iter().zip(&later.known).all(|((_, before), (_, after))| *after == before + 1)
+/// Whether between two looks everybody was sent one vector.
+fn is_sent(before: &Sample, after: &Sample) -> bool {
+    before.known.iter().zip(&after.known).all(|((_, before), (_, after))| *after == before + 1)
 }
 
-/// The sums of the theorem at the triggers up to which its assumptions are met. A vector that is dropped breaks them for
+/// The theorem's sums at a trigger.
+pub(super) struct Sums {
+    /// Their spread relative to their mean.
+    pub(super) spread: f64,
+    /// Whether an earlier vector was flushed.
+    pub(super) is_after_flush: bool,
+}
+
+/// What became of the vector of a trigger.
+pub(super) enum Trigger {
+    /// It was sent to everybody within a second, after one whose feedback had come: the assumptions are met but for
+    /// what was flushed before.
+    Sent(Sums),
+    /// It was sent to everybody, but it or the one before it so late that feedback may have been missing.
+    Late,
+    /// The next one was made before it was sent to everybody.
+    Flushed,
+}
+
+/// What became of every trigger's vector, with the theorem's sums. A vector that is flushed breaks the assumptions for
 /// good: whoever was sent it has used up its R, although the others have not come up to it.
-pub(super) fn expected(run: &RunFigures) -> impl Iterator<Item = Vec<f64>> {
-    let met = by_trigger(run).take_while(|samples| samples.len() == PER_TRIGGER && is_sent(samples));
-    met.map(|samples| samples[EXPECTED].known.iter().map(|(error, _)| *error).collect())
+pub(super) fn triggers(run: &RunFigures) -> impl Iterator<Item = Trigger> {
+    let chunks: Vec<&[Sample]> = run.samples.chunks(PER_TRIGGER).collect();
+    let (mut is_after_flush, mut was_late) = (false, false);
+    let pairs: Vec<_> = chunks.windows(2).map(|pair| (pair[0], &pair[1][0])).collect();
+    pairs.into_iter().map(move |(samples, next)| {
+        let is_late = !is_sent(&samples[0], &samples[SENT]);
+        let feedback_is_late = core::mem::replace(&mut was_late, is_late);
+        if !is_sent(&samples[0], next) {
+            is_after_flush = true;
+            return Trigger::Flushed;
+        }
+        if is_late || feedback_is_late {
+            return Trigger::Late;
+        }
+        let sums: Vec<f64> = samples[EXPECTED].known.iter().map(|(error, _)| *error).collect();
+        Trigger::Sent(Sums { spread: relative_spread(&sums), is_after_flush })
+    })
+}
+
+/// The theorem's sums where they can be told.
+pub(super) fn sums(run: &RunFigures) -> impl Iterator<Item = Sums> {
+    triggers(run).filter_map(|trigger| if let Trigger::Sent(sums) = trigger { Some(sums) } else { None })
+}
+
+/// How many vectors were flushed.
+pub(super) fn flushed(run: &RunFigures) -> usize {
+    triggers(run).filter(|trigger| matches!(trigger, Trigger::Flushed)).count()
 }
 
 /// The spread relative to the mean.

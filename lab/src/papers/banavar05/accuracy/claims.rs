@@ -5,22 +5,23 @@ use evenkeel_games::{LENGTH, WIDTH};
 use super::measured::{Measured, after, all};
 use crate::claims::{Claim, Verdict};
 use crate::papers::banavar05::SOURCE;
+use crate::papers::bars::{A_FEW, CLOSE_TO_ZERO, MOST, MUCH, QUITE_OFTEN};
 use crate::papers::cells::{Ratio, in_words};
+use crate::papers::judged::{Judged, Test};
 use crate::papers::view::Claims;
 
 const RECEIVERS: [usize; 3] = [0, 1, 2];
-/// "Much smaller" and "significantly reduced": at most half.
-const MUCH: f64 = 2.0;
 
-/// The claims of figure 2.2.
-pub(super) fn claims(measured: &[Measured]) -> Vec<Claim> {
+/// The claims of figure 2.2: of what is drawn, and of the same with the clocks that players have.
+pub(super) fn claims(measured: &[Measured], by_session_clocks: &[Measured]) -> Vec<Claim> {
     let [linear, circular, random] = measured else { return Vec::new() };
     let claims = Claims::about(SOURCE, "fig2.2", "2.3");
     let claims = say_smaller(claims, measured, linear);
     let claims = say_random(claims, measured, random);
     let claims = say_rates(claims, linear, circular, random);
     let claims = say_peaks(claims, linear, circular, random);
-    say_before_and_after(claims, measured).all()
+    let claims = say_after(claims, measured, by_session_clocks);
+    say_before(claims, measured).all()
 }
 
 /// A figure at 100, 300 and 800 ms of each motion, in words.
@@ -32,13 +33,24 @@ fn by_motion(measured: &[Measured], figure: impl Fn(&Measured, usize) -> String)
     measured.iter().map(words).collect::<Vec<_>>().join("; ")
 }
 
+/// What each run gives at one receiver, relative to the next farther one: below 1 if it rises with the delay.
+fn rises(by_receiver: impl Fn(usize) -> Vec<f64>) -> Test {
+    let steps = RECEIVERS.windows(2).map(|pair| {
+        let pairs = by_receiver(pair[0]).into_iter().zip(by_receiver(pair[1]));
+        Test::below(Ratio::of(&pairs.collect::<Vec<_>>()), 1.0)
+    });
+    Test::all(steps)
+}
+
 fn say_smaller(claims: Claims, measured: &[Measured], linear: &Measured) -> Claims {
     let ratio = |motion: &Measured, receiver| motion.distance_ratio(receiver);
-    let is_smaller = |motion: &Measured| RECEIVERS.iter().all(|one| ratio(motion, *one).value >= MUCH);
+    let is_smaller =
+        |motion: &Measured| Test::all(RECEIVERS.map(|receiver| Test::above(ratio(motion, receiver), MUCH)));
     let local_max = linear.local_max(1);
     // The thesis speaks of two tank units; a tank is 6.0 long and 2.8 wide.
     let (lengths, widths) = (local_max / LENGTH, local_max / WIDTH);
-    let global_share = 1.0 / ratio(linear, 1).value;
+    let global_share = Ratio { value: 1.0, error: 0.0 }.over(ratio(linear, 1));
+    let is_close = Test::below(global_share, CLOSE_TO_ZERO);
     claims
         .say(
             "In all cases the global error is much smaller than the local error.",
@@ -46,40 +58,46 @@ fn say_smaller(claims: Claims, measured: &[Measured], linear: &Measured) -> Clai
                 "mean local / global at 100 / 300 / 800 ms: {} (much smaller: at most half)",
                 by_motion(measured, |motion, receiver| ratio(motion, receiver).in_words(1))
             ),
-            Verdict::of(measured.iter().all(is_smaller)),
+            Test::all(measured.iter().map(is_smaller)),
             Verdict::Holds,
         )
         .say(
             "At 300 ms in linear motion the local error reaches two tank units, the global one is close to zero.",
             format!(
-                "local at most {local_max:.2} units: {lengths:.2} tank lengths or {widths:.2} widths; global {:.1} % of \
-                 local on average. Top speed x 300 ms is 7.5 units, so it holds only if a tank unit is its width (close to zero: below 5 %)",
-                100.0 * global_share
+                "local at most {local_max:.2} units: {lengths:.2} tank lengths or {widths:.2} widths; global {} % of \
+                 local on average. Top speed x 300 ms is 7.5 units, so it holds only if a tank unit is its width (close to zero: below {:.0} %)",
+                global_share.times(100.0).in_words(1),
+                100.0 * CLOSE_TO_ZERO
             ),
-            Verdict::read(lengths >= 2.0 && global_share < 0.05, widths >= 2.0 && global_share < 0.05),
+            Judged::read(
+                Test::fact(lengths >= 2.0).and(is_close),
+                Test::fact(widths >= 2.0).and(is_close),
+            ),
             Verdict::Differs,
         )
 }
 
 fn say_random(claims: Claims, measured: &[Measured], random: &Measured) -> Claims {
     let worse = random.global_worse(1);
-    let error = |motion: &Measured, receiver| motion.distances(receiver)[1];
-    let grows =
-        |motion: &Measured| error(motion, 0) < error(motion, 1) && error(motion, 1) < error(motion, 2);
     claims
         .say(
             "In random motion there are a few instances in which the global error is the larger one.",
-            format!("at 300 ms in {:.1} % of the samples (a few: above 0, below 15 %)", 100.0 * worse.share),
-            Verdict::of(worse.share > 0.0 && worse.share < 0.15),
+            format!(
+                "at 300 ms in {} % of the samples (a few: above 0, below {:.0} %)",
+                worse.share.times(100.0).in_words(1),
+                100.0 * A_FEW
+            ),
+            Test::above(worse.share, 0.0).and(Test::below(worse.share, A_FEW)),
             Verdict::Holds,
         )
         .say(
             "As the delay increases, so does the global error.",
             format!(
                 "mean global error at 100 / 300 / 800 ms, in units: {}",
-                by_motion(measured, |motion, receiver| format!("{:.2}", error(motion, receiver)))
+                by_motion(measured, |motion, receiver| Ratio::mean(&motion.global_errors(receiver))
+                    .in_words(2))
             ),
-            Verdict::of(measured.iter().all(grows)),
+            Test::all(measured.iter().map(|motion| rises(|receiver| motion.global_errors(receiver)))),
             Verdict::Holds,
         )
 }
@@ -88,124 +106,142 @@ fn say_rates(claims: Claims, linear: &Measured, circular: &Measured, random: &Me
     let rates = [linear, circular, random].map(Measured::triggers_per_second);
     let worse = random.global_worse(1);
     let again = random.zero_again(0);
+    let percent = |share: Ratio, decimals| share.times(100.0).in_words(decimals);
     claims
         .say(
             "Linear and circular motion make few DR vectors, random motion many.",
             format!(
-                "DR vectors per second: linear {:.2}, circular {:.2}, random {:.2} (many: more than twice as many)",
-                rates[0], rates[1], rates[2]
+                "DR vectors per second: linear / circular / random {} (many: more than {MUCH} times as many)",
+                in_words(&rates, 2)
             ),
-            Verdict::of(rates[2] > 2.0 * rates[0].max(rates[1])),
+            Test::all([0, 1].map(|few| Test::above(rates[2].over(rates[few]), MUCH))),
             Verdict::Holds,
         )
         .say(
             "In random motion the global error comes down to zero quite often when the delay is low.",
             format!(
-                "at 100 ms {again:.2} times a second; it is zero for {:.1} % of the time, at 300 and 800 ms for {:.1} and {:.1} % (zero: \
+                "at 100 ms {} times a second; it is zero for {} % of the time, at 300 and 800 ms for {} and {} % (zero: \
                  within the threshold; quite often: once a second)",
-                100.0 * random.zero(0),
-                100.0 * random.zero(1),
-                100.0 * random.zero(2)
+                again.in_words(2),
+                percent(random.zero(0), 1),
+                percent(random.zero(1), 1),
+                percent(random.zero(2), 1)
             ),
-            Verdict::of(again >= 1.0),
+            Test::above(again, QUITE_OFTEN),
             Verdict::Holds,
         )
         .say(
             "The global error is the larger one when a moving tank stops.",
             format!(
-                "at 300 ms the tank has stood within the last 300 ms at {:.0} % of the samples at which it is the larger one, and at {:.0} % of all \
+                "at 300 ms the tank has stood within the last 300 ms at {} % of the samples at which it is the larger one, and at {} % of all \
                  samples (when: at more than half; to turn back is to stand, too)",
-                100.0 * worse.stopped,
-                100.0 * worse.stopped_always
+                percent(worse.stopped, 0),
+                percent(worse.stopped_always, 0)
             ),
-            Verdict::of(worse.stopped > 0.5 && worse.stopped > worse.stopped_always),
+            Test::above(worse.stopped, MOST).and(Test::above(worse.stopped.over(worse.stopped_always), 1.0)),
             Verdict::Holds,
         )
 }
 
 fn say_peaks(claims: Claims, linear: &Measured, circular: &Measured, random: &Measured) -> Claims {
-    let zero = |motion: &Measured| RECEIVERS.map(|receiver| 100.0 * motion.zero(receiver));
-    let peaks = |motion: &Measured| RECEIVERS.map(|receiver| motion.peak(receiver));
-    let zero_in_words = |motion: &Measured| zero(motion).map(|share| format!("{share:.0}")).join(" / ");
-    let mostly_zero = |motion: &Measured| zero(motion).iter().all(|share| *share > 50.0);
-    let rises = |motion: &Measured| peaks(motion).windows(2).all(|pair| pair[0] < pair[1]);
+    let zero = |motion: &Measured| RECEIVERS.map(|receiver| motion.zero(receiver).times(100.0));
+    let peaks = |motion: &Measured| RECEIVERS.map(|receiver| Ratio::mean(&motion.peaks(receiver)));
+    let mostly_zero =
+        |motion: &Measured| Test::all(zero(motion).map(|share| Test::above(share, 100.0 * MOST)));
+    let peaks_rise = |motion: &Measured| rises(|receiver| motion.peaks(receiver));
     claims
         .say(
             "In linear motion the global error is zero most of the time.",
             format!(
                 "at 100 / 300 / 800 ms for {} % of the time (zero: within the threshold, by which the exported path itself may be off)",
-                zero_in_words(linear)
+                in_words(&zero(linear), 0)
             ),
-            Verdict::of(mostly_zero(linear)),
+            mostly_zero(linear),
             Verdict::Holds,
         )
         .say(
             "As the delay increases, so do the peaks of the global error in linear motion.",
             format!(
                 "the highest of a run, on average, at 100 / 300 / 800 ms: {} units",
-                in_words(&peaks(linear))
+                in_words(&peaks(linear), 2)
             ),
-            Verdict::of(rises(linear)),
+            peaks_rise(linear),
             Verdict::Holds,
         )
         .say(
             "Circular motion is like linear motion, with circular vectors.",
             format!(
                 "zero for {} % of the time, peaks of {} units; random motion: {} %, {} units (like: mostly zero, with peaks that rise)",
-                zero_in_words(circular),
-                in_words(&peaks(circular)),
-                zero_in_words(random),
-                in_words(&peaks(random))
+                in_words(&zero(circular), 0),
+                in_words(&peaks(circular), 2),
+                in_words(&zero(random), 0),
+                in_words(&peaks(random), 2)
             ),
-            Verdict::of(mostly_zero(circular) && rises(circular)),
+            mostly_zero(circular).and(peaks_rise(circular)),
             Verdict::Holds,
         )
 }
 
-fn say_before_and_after(claims: Claims, measured: &[Measured]) -> Claims {
-    let parts = |which: usize, part: fn((f64, f64)) -> f64| {
-        let words = measured.iter().map(|motion| format!("{:.1}", part(motion.export_errors()[which])));
-        words.collect::<Vec<_>>().join(" / ")
-    };
-    let (before, behind) = (|(before, _): (f64, f64)| before, |(_, after): (f64, f64)| after);
+/// A figure of each motion, in words.
+fn each(measured: &[Measured], figure: impl Fn(&Measured) -> String) -> String {
+    measured.iter().map(figure).collect::<Vec<_>>().join(" / ")
+}
+
+fn say_after(claims: Claims, measured: &[Measured], by_session_clocks: &[Measured]) -> Claims {
+    let of = |which: usize| move |motion: &Measured| format!("{:.1}", motion.export_errors()[which].1);
+    let exact = measured.iter().all(|motion| motion.export_errors()[1].1 == 0.0);
+    let exact_by_session = by_session_clocks.iter().all(|motion| motion.export_errors()[1].1 == 0.0);
+    // What is left of it, of what there is with local clocks.
+    let left: Vec<Ratio> = by_session_clocks.iter().map(Measured::after_left).collect();
+    claims.at("2.1, 2.2 and 2.4").say(
+        "With synchronized clocks there is no export error after a vector has arrived.",
+        format!(
+            "after export error in 120 s, linear / circular / random, all receivers: {} units·s if clocks agree exactly, by construction: \
+             the same vector at the same time is at the same place. With the session clocks that players have (wrong by up to an hour and 60 \
+             ppm, 20 ms of jitter on the way up) {} units·s; that is {} of what local clocks leave, {} (none: less than {:.0} %)",
+            each(measured, of(1)),
+            each(by_session_clocks, of(1)),
+            left.iter().map(|one| format!("{} %", one.times(100.0).in_words(2))).collect::<Vec<_>>().join(" / "),
+            each(by_session_clocks, of(0)),
+            100.0 * CLOSE_TO_ZERO
+        ),
+        Judged::read(
+            Test::fact(exact_by_session),
+            Test::all(left.iter().map(|one| Test::below(*one, CLOSE_TO_ZERO))).and(Test::fact(exact)),
+        ),
+        Verdict::Differs,
+    )
+}
+
+fn say_before(claims: Claims, measured: &[Measured]) -> Claims {
     let reduced = |ratio: fn(&Measured) -> Ratio| {
-        let words: Vec<_> = measured.iter().map(|motion| ratio(motion).in_words(1)).collect();
-        (words.join(" / "), measured.iter().all(|motion| ratio(motion).value >= MUCH))
+        (
+            each(measured, |motion| ratio(motion).in_words(1)),
+            Test::all(measured.iter().map(|motion| Test::above(ratio(motion), MUCH))),
+        )
     };
     let (whole, whole_is_reduced) = reduced(|motion| motion.ratio(all));
     let (early, early_is_reduced) = reduced(|motion| motion.ratio(|run| all(run) - after(run)));
-    let exact = measured.iter().all(|motion| motion.export_errors()[1].1 == 0.0);
     let unavoidable = measured.iter().all(|motion| motion.export_errors()[1].0 > 0.0);
     claims
-        .at("2.1, 2.2 and 2.4")
-        .say(
-            "With synchronized clocks there is no export error after a vector has arrived.",
-            format!(
-                "after export error in 120 s, linear / circular / random, all receivers: {} units·s; with local clocks {}",
-                parts(1, behind),
-                parts(0, behind)
-            ),
-            Verdict::of(exact),
-            Verdict::Holds,
-        )
         .at("2.2")
         .say(
             "Before it arrives there is, with synchronized clocks too; in all the export error is significantly reduced.",
             format!(
                 "before export error, linear / circular / random: {} units·s; the whole with local clocks is {whole} times that with \
-                 global ones (significantly: at least twice)",
-                parts(1, before)
+                 global ones (significantly: at least {MUCH} times)",
+                each(measured, |motion| format!("{:.1}", motion.export_errors()[1].0))
             ),
-            Verdict::of(unavoidable && whole_is_reduced),
+            Test::fact(unavoidable).and(whole_is_reduced),
             Verdict::Holds,
         )
         .at("3.1")
         .say(
             "The export error before a vector arrives is significantly reduced, too.",
             format!(
-                "with local clocks it is {early} times that with global ones, linear / circular / random (significantly: at least twice)"
+                "with local clocks it is {early} times that with global ones, linear / circular / random (significantly: at least {MUCH} times)"
             ),
-            Verdict::of(early_is_reduced),
+            early_is_reduced,
             Verdict::Holds,
         )
 }

@@ -53,7 +53,7 @@ fn plot(measured: &[Measured]) -> Plot {
         drawing: Drawing::Dots {
             rows: measured.iter().map(|one| one.name.to_owned()).collect(),
             groups: ["far", "middle", "near"].into_iter().enumerate().map(marks).collect(),
-            mark: 1.0,
+            mark: Some(1.0),
         },
     }
 }

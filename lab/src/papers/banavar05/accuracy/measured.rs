@@ -4,7 +4,6 @@ use crate::dr::{RunFigures, Sample};
 use crate::papers::cells::Ratio;
 use crate::papers::study::over_runs;
 use crate::scenario::Scenario;
-use crate::stats::mean;
 
 /// Slower than this, in units per second, a tank stands still.
 const STANDING: f64 = 1.0;
@@ -21,11 +20,11 @@ pub(super) struct Measured {
 /// When the global clock's copy is the one that is farther off.
 pub(super) struct Worse {
     /// The share of the samples at which it is.
-    pub(super) share: f64,
+    pub(super) share: Ratio,
     /// The share of those at which the tank has stood still within the last delay.
-    pub(super) stopped: f64,
+    pub(super) stopped: Ratio,
     /// The share of all samples at which it has.
-    pub(super) stopped_always: f64,
+    pub(super) stopped_always: Ratio,
 }
 
 /// Mean distance over time and runs at the receiver with this index.
@@ -65,9 +64,15 @@ impl Measured {
         peaks(&self.local, receiver).into_iter().fold(0.0, f64::max)
     }
 
-    /// The highest peak of the global error in a run, on average.
-    pub(super) fn peak(&self, receiver: usize) -> f64 {
-        mean(&peaks(&self.global, receiver))
+    /// The highest peak of the global error in each run.
+    pub(super) fn peaks(&self, receiver: usize) -> Vec<f64> {
+        peaks(&self.global, receiver)
+    }
+
+    /// The mean global error of each run.
+    pub(super) fn global_errors(&self, receiver: usize) -> Vec<f64> {
+        let errors = self.global.iter().map(|run| run.receivers[receiver].real_error);
+        errors.map(|error| error / self.seconds()).collect()
     }
 
     /// Whether a distance is nothing: the exported path itself is off by up to the threshold.
@@ -76,49 +81,57 @@ impl Measured {
     }
 
     /// The share of the time in which the global error is zero.
-    pub(super) fn zero(&self, receiver: usize) -> f64 {
-        over_runs(&self.global, |run| {
+    pub(super) fn zero(&self, receiver: usize) -> Ratio {
+        let pair = |run: &RunFigures| {
             let zero = run.samples.iter().filter(|sample| self.is_zero(sample.real_distance[receiver]));
-            zero.count() as f64 / run.samples.len().max(1) as f64
-        })
+            (zero.count() as f64, run.samples.len().max(1) as f64)
+        };
+        Ratio::of(&self.global.iter().map(pair).collect::<Vec<_>>())
     }
 
     /// How often in a second the global error comes down to zero.
-    pub(super) fn zero_again(&self, receiver: usize) -> f64 {
+    pub(super) fn zero_again(&self, receiver: usize) -> Ratio {
         let is_zero = |sample: &Sample| self.is_zero(sample.real_distance[receiver]);
-        over_runs(&self.global, |run| {
+        let pair = |run: &RunFigures| {
             let falls = run.samples.windows(2).filter(|pair| !is_zero(&pair[0]) && is_zero(&pair[1]));
             let seconds = run.samples.last().map_or(0.0, |last| last.at) - run.samples[0].at;
-            falls.count() as f64 / seconds
-        })
+            (falls.count() as f64, seconds)
+        };
+        Ratio::of(&self.global.iter().map(pair).collect::<Vec<_>>())
     }
 
     /// When the global clock's copy is farther off than the local clock's.
     pub(super) fn global_worse(&self, receiver: usize) -> Worse {
         let delay = self.scenario.receivers[receiver].delay().as_nanos() / self.scenario.tick.as_nanos();
         let delay = usize::try_from(delay).expect("a delay is not negative");
-        let (mut all, mut stopped_always, mut worse, mut stopped) = (0u32, 0u32, 0u32, 0u32);
-        for (local, global) in self.local.iter().zip(&self.global) {
+        // Of each run: all samples, those at which it is worse, those after a stop, and those that are both.
+        let counts = |(local, global): (&RunFigures, &RunFigures)| {
+            let mut counts = [0.0; 4];
             for (index, sample) in global.samples.iter().enumerate().skip(delay) {
                 let lately = &global.samples[index - delay..=index];
                 let has_stopped = lately.iter().any(|sample| sample.real_speed < STANDING);
                 let is_worse = sample.real_distance[receiver] > local.samples[index].real_distance[receiver];
-                all += 1;
-                stopped_always += u32::from(has_stopped);
-                worse += u32::from(is_worse);
-                stopped += u32::from(is_worse && has_stopped);
+                let here = [true, is_worse, has_stopped, is_worse && has_stopped];
+                counts.iter_mut().zip(here).for_each(|(count, is)| *count += f64::from(u8::from(is)));
             }
-        }
-        let share = |part: u32, of: u32| f64::from(part) / f64::from(of.max(1));
-        Worse {
-            share: share(worse, all),
-            stopped: share(stopped, worse),
-            stopped_always: share(stopped_always, all),
-        }
+            counts
+        };
+        let runs: Vec<[f64; 4]> = self.local.iter().zip(&self.global).map(counts).collect();
+        let share = |part: usize, of: usize| {
+            Ratio::of(&runs.iter().map(|counts| (counts[part], counts[of])).collect::<Vec<_>>())
+        };
+        Worse { share: share(1, 0), stopped: share(3, 1), stopped_always: share(2, 0) }
     }
 
-    pub(super) fn triggers_per_second(&self) -> f64 {
-        over_runs(&self.global, |run| run.triggers as f64) / self.seconds()
+    pub(super) fn triggers_per_second(&self) -> Ratio {
+        let rate = |run: &RunFigures| run.triggers as f64 / self.seconds();
+        Ratio::mean(&self.global.iter().map(rate).collect::<Vec<_>>())
+    }
+
+    /// The export error after arrival with global clocks, relative to that with local ones.
+    pub(super) fn after_left(&self) -> Ratio {
+        let pairs = self.global.iter().zip(&self.local);
+        Ratio::of(&pairs.map(|(global, local)| (after(global), after(local))).collect::<Vec<_>>())
     }
 
     /// Export error of all receivers after the newest vector has arrived, and before: local, then global.

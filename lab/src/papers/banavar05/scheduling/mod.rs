@@ -8,7 +8,7 @@ use crate::claims::Claim;
 use crate::figure::Figure;
 use crate::papers::cells::{Cell, Cells, Contender, product};
 use crate::papers::elsewhere::Elsewhere;
-use crate::papers::setting::{Setting, Variation};
+use crate::papers::setting::Variation;
 use crate::papers::study::Setup;
 use crate::papers::view::{View, What, draw_all};
 
@@ -28,7 +28,7 @@ const fn first(figure: &'static str, title: &'static str, what: What, variation:
         What::Mean => first::mean,
         _ => first::receivers,
     };
-    view(figure, title, what, variation, ONE, claims)
+    View::papers((figure, title), what, variation, ONE, Contender::BASE, claims)
 }
 
 const fn second(
@@ -37,19 +37,7 @@ const fn second(
     what: What,
     claims: fn(&View, &Cells) -> Vec<Claim>,
 ) -> View {
-    view(figure, title, what, Variation::None, TWO, claims)
-}
-
-const fn view(
-    figure: &'static str,
-    title: &'static str,
-    what: What,
-    variation: Variation,
-    contenders: &'static [Contender],
-    claims: fn(&View, &Cells) -> Vec<Claim>,
-) -> View {
-    let setting = Setting::Papers(variation);
-    View { figure, title, what, setting, contenders, reference: Contender::BASE, claims }
+    View::papers((figure, title), what, Variation::None, TWO, Contender::BASE, claims)
 }
 
 /// The figures of the first algorithm.

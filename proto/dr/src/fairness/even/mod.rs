@@ -19,7 +19,7 @@ mod price;
 mod reach;
 mod shadow;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
@@ -32,7 +32,7 @@ use super::{Exported, FairnessPolicy, Kinematics, Occasion, Pair, PairStates, Re
 use crate::ledger::{Resume, Shows};
 use crate::vector::{DrVector, EntityId, MotionKind, MotionState};
 
-/// How often it decides at a relay, where nobody looks at the entities, on those that are silent.
+/// How often an owner has its turn at a relay, where nobody looks at the entities.
 const TICK: Span = Span::from_millis(100);
 /// A relay does not decide between two triggers unless there has been none for so long. A vector that is soon replaced is
 /// worth little, and whether it is, only the owner sees.
@@ -123,8 +123,6 @@ struct Tracked {
     bend: Bend,
     /// When it triggered last.
     triggered: SessionTime,
-    /// When it was last among those that are alive.
-    alive: SessionTime,
 }
 
 /// A message that would save something.
@@ -146,6 +144,8 @@ struct Desk {
     /// Filled anew for each entity.
     path: Path,
     candidates: Vec<Candidate>,
+    /// Entities of which nothing has been heard.
+    silent: Vec<EntityId>,
 }
 
 /// What the entities of one owner share: their triggers pay for them and for nobody else's.
@@ -160,9 +160,10 @@ struct Share {
     entities: BTreeMap<EntityId, Tracked>,
     /// The delay of the farthest receiver.
     farthest: Span,
-    /// When everybody's error was last looked at, and the least by which the mean of it is then taken to grow.
-    looked: Option<SessionTime>,
-    rate_min: f64,
+    /// When it last had an entity.
+    alive: SessionTime,
+    /// Whether it has turns, because nobody looks at its entities.
+    has_turns: bool,
 }
 
 impl Share {
@@ -170,7 +171,7 @@ impl Share {
     fn on_trigger(&mut self, exported: &Exported<'_>, budget: f64, now: SessionTime) {
         let vector = exported.newest().1;
         let tracked = self.entities.entry(exported.entity()).or_default();
-        (tracked.triggered, tracked.alive) = (now, now);
+        tracked.triggered = now;
         let receivers = exported.pair_count().max(1) as f64;
         tracked.shadow.trigger(vector, budget / receivers, now);
         if exported.observed().is_none() {
@@ -180,34 +181,36 @@ impl Share {
         self.bucket.pay_in(budget, self.entities.len());
     }
 
-    /// Looks at the errors of an entity's receivers; all entities that are alive are looked at in turn.
-    fn look(&mut self, exported: &Exported<'_>, notes: &mut PairStates<Note>, now: SessionTime) {
-        if self.looked.replace(now) != Some(now) {
-            (self.farthest, self.rate_min) = (Span::ZERO, 0.0);
-        }
-        self.rate_min += WORTH_MIN * scale(exported);
-        let tracked = self.entities.entry(exported.entity()).or_default();
-        for pair in exported.pairs() {
-            let (peer, delay) = (pair.receiver(), pair.delay());
-            let note = notes.of(&pair);
-            if self.control.standing(note.place, peer).is_none() {
-                note.place = self.control.place(peer, now);
+    /// Looks at everybody's error with all of the owner's entities.
+    fn look(&mut self, review: &Review<'_>, notes: &mut PairStates<Note>, settings: &EvenSettings) {
+        let now = review.now();
+        let (mut rate_min, mut farthest) = (0.0, Span::ZERO);
+        let control = &mut self.control;
+        self.entities.retain(|entity, tracked| {
+            let Some(exported) = review.entity(*entity) else { return false };
+            rate_min += WORTH_MIN * scale(&exported);
+            for pair in exported.pairs() {
+                let (peer, delay) = (pair.receiver(), pair.delay());
+                let note = notes.of(&pair);
+                if control.standing(note.place, peer).is_none() {
+                    note.place = control.place(peer, now);
+                }
+                let (error, later) = pair.accumulated_until(now + delay, &mut note.resume);
+                let ahead = later - error;
+                let before = core::mem::replace(&mut note.error, error);
+                let grown = if before.is_nan() { 0.0 } else { error - before };
+                let (weight, without) = (pair.weight(), tracked.shadow.grown(delay));
+                control.grow(note.place, weight * grown, weight * ahead, weight * without, now);
+                farthest = farthest.max(delay);
             }
-            let (error, later) = pair.accumulated_until(now + delay, &mut note.resume);
-            let ahead = later - error;
-            let before = core::mem::replace(&mut note.error, error);
-            let grown = if before.is_nan() { 0.0 } else { error - before };
-            self.control.grow(note.place, grown, ahead, tracked.shadow.grown(delay), now);
-            self.farthest = self.farthest.max(delay);
+            tracked.shadow.take();
+            true
+        });
+        control.step(now, settings, rate_min);
+        self.farthest = farthest;
+        if !self.entities.is_empty() {
+            self.alive = now;
         }
-        tracked.shadow.take();
-        tracked.alive = now;
-    }
-
-    /// All entities have been looked at.
-    fn conclude(&mut self, settings: &EvenSettings, now: SessionTime) {
-        self.entities.retain(|_, tracked| tracked.alive == now);
-        self.control.step(now, settings, self.rate_min);
     }
 
     /// Sends the newest vector of an entity to whom it is worth its price. True if one of the worst off was refused it, where
@@ -223,10 +226,12 @@ impl Share {
         let now = review.now();
         let (newest, vector) = exported.newest();
         let least = WORTH_MIN * scale(exported);
+        let weight = exported.weight_max();
         let asked = Asked { price: self.price.with(&self.bucket), least, notes_refusals };
-        let Desk { notes, reach, path, candidates } = desk;
+        let Desk { notes, reach, path, candidates, .. } = desk;
         reach.update(review, exported.owner(), &self.control);
-        let (mut older, mut life, mut lives) = (Older::new(), None, 1.0 / LIFE_MAX);
+        let shortest = 1.0 / (LIFE_MAX * weight);
+        let (mut older, mut life, mut lives) = (Older::new(), None, shortest);
         candidates.clear();
         for glance in exported.glances() {
             let row = reach.row(glance.link);
@@ -234,7 +239,7 @@ impl Share {
             match glance.shows(newest, now, row.lost_after) {
                 Shows::Newest => continue,
                 Shows::Older(seq) => {
-                    let find = || reach.find(exported, seq, now, &asked, 1.0 / LIFE_MAX);
+                    let find = || reach.find(exported, seq, now, &asked, shortest);
                     match older.known(seq, newest, find) {
                         Known::Idle => continue,
                         Known::Apart(known) if row.rules_out(known, &asked, lives) => continue,
@@ -259,11 +264,11 @@ impl Share {
                 continue;
             }
             let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
-            lives = 1.0 / life;
+            lives = 1.0 / (life * weight);
             if apart.is_some_and(|apart| row.rules_out(&apart, &asked, lives)) {
                 continue;
             }
-            let index = gain(path, &pair, shown, vector, now) * life;
+            let index = gain(path, &pair, shown, vector, now) * life * pair.weight();
             if index > least {
                 let worst = boost > WORST;
                 candidates.push(Candidate { worth: index * boost, slot: pair.slot(), worst });
@@ -280,12 +285,6 @@ impl Share {
             }
         }
         refused
-    }
-
-    /// Whether it can be told, between two triggers, how long the newest vector of an entity will hold.
-    fn is_foreseeable(&self, exported: &Exported<'_>, now: SessionTime) -> bool {
-        let silent = |tracked: &Tracked| now - tracked.triggered >= SILENCE;
-        exported.observed().is_some() || self.entities.get(&exported.entity()).is_some_and(silent)
     }
 
     /// Follows the entity into its future. Gives the seconds for which its newest vector will hold.
@@ -306,41 +305,86 @@ impl Share {
 pub struct Even {
     settings: EvenSettings,
     shares: BTreeMap<Option<PeerId>, Share>,
+    /// Whose turn it is, and when. Where there are many owners, they are looked at one after the other.
+    turns: BTreeSet<(SessionTime, Option<PeerId>)>,
     desk: Desk,
-    review_at: Option<SessionTime>,
 }
 
 impl Even {
     /// The policy with these settings.
     #[must_use]
     pub fn new(settings: EvenSettings) -> Self {
-        Self { settings, shares: BTreeMap::new(), desk: Desk::default(), review_at: None }
+        Self { settings, shares: BTreeMap::new(), turns: BTreeSet::new(), desk: Desk::default() }
     }
 
-    /// Looks at everybody's error, if it is time: with the entities of one owner, or of all.
-    fn look(&mut self, review: &Review<'_>, of: Option<Option<PeerId>>) {
-        let now = review.now();
-        let Self { settings, shares, desk, .. } = self;
-        if of.is_some_and(|owner| shares.get(&owner).is_none_or(|share| !share.control.is_due(now))) {
-            return;
+    /// The entity triggered, or its owner looked at it.
+    fn attend(&mut self, review: &Review<'_>, exported: &Exported<'_>, plan: &mut SendPlan) {
+        let (now, is_trigger) = (review.now(), review.triggered().is_some());
+        let Self { settings, shares, turns, desk } = self;
+        let share = shares.entry(exported.owner()).or_default();
+        if is_trigger {
+            share.on_trigger(exported, review.budget(), now);
         }
-        let is_asked = |owner| of.is_none_or(|one| one == owner);
-        for exported in review.all_entities().filter(|exported| is_asked(exported.owner())) {
-            let share = shares.entry(exported.owner()).or_default();
-            if share.control.is_due(now) {
-                share.look(&exported, &mut desk.notes, now);
-            }
+        if let (Some(seen), Some(tracked)) = (exported.observed(), share.entities.get_mut(&exported.entity()))
+        {
+            tracked.bend.observe(seen.at, seen.state.turn_rate);
         }
-        match of {
-            Some(owner) => shares.get_mut(&owner).into_iter().for_each(|share| share.conclude(settings, now)),
-            None => shares.retain(|_, share| {
-                if share.looked == Some(now) {
-                    share.conclude(settings, now);
-                }
-                share.looked.is_none_or(|at| now - at < FORGOTTEN)
-            }),
+        if share.control.is_due(now) {
+            share.look(review, &mut desk.notes, settings);
+        }
+        if is_trigger {
+            let refused = share.decide(review, exported, desk, true, plan);
+            share.price.adapt(&share.bucket, refused, share.entities.len());
+        } else if share.bucket.has_one() {
+            share.decide(review, exported, desk, false, plan);
+        }
+        if exported.observed().is_none() && !share.has_turns {
+            share.has_turns = true;
+            turns.insert((now + first_turn(exported.owner()), exported.owner()));
         }
     }
+
+    /// It is an owner's turn: somebody must look at its entities.
+    fn take_turn(
+        &mut self,
+        review: &Review<'_>,
+        at: SessionTime,
+        owner: Option<PeerId>,
+        plan: &mut SendPlan,
+    ) {
+        let now = review.now();
+        let Self { settings, shares, turns, desk } = self;
+        let Some(share) = shares.get_mut(&owner) else { return };
+        share.look(review, &mut desk.notes, settings);
+        let mut silent = core::mem::take(&mut desk.silent);
+        let is_silent = |tracked: &Tracked| now - tracked.triggered >= SILENCE;
+        silent.extend(
+            share.entities.iter().filter(|(_, tracked)| is_silent(tracked)).map(|(entity, _)| *entity),
+        );
+        for entity in silent.drain(..) {
+            if share.bucket.has_one()
+                && let Some(exported) = review.entity(entity)
+            {
+                share.decide(review, &exported, desk, false, plan);
+            }
+        }
+        desk.silent = silent;
+        if now - share.alive > FORGOTTEN {
+            shares.remove(&owner);
+            return;
+        }
+        // However late it is: who has its turn together once must not have it together for ever.
+        let missed = (now - at).as_nanos() / TICK.as_nanos();
+        turns.insert((at + TICK.times(missed + 1), owner));
+    }
+}
+
+/// After how much time an owner has its first turn. Owners that begin together, as those do whose games tick together, must
+/// not go on together: consecutive numbers are spread over the time between two turns.
+fn first_turn(owner: Option<PeerId>) -> Span {
+    const GOLDEN: u32 = 0x9e37_79b9;
+    let spread = owner.map_or(0, |owner| owner.0.wrapping_mul(GOLDEN));
+    Span::from_nanos((TICK.as_nanos() * (i64::from(spread >> 16) + 1)) >> 16)
 }
 
 /// By how much the receiver will be nearer to the entity with the newest vector than with what it shows otherwise: the mean
@@ -387,34 +431,18 @@ fn presumed(exported: &Exported<'_>, triggered: SessionTime, now: SessionTime) -
 
 impl FairnessPolicy for Even {
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
-        let now = review.now();
-        let is_trigger = matches!(review.occasion(), Occasion::Trigger(_));
-        let (mut is_watched, mut one) = (true, None);
-        for exported in review.entities() {
-            let share = self.shares.entry(exported.owner()).or_default();
-            one = Some(exported.owner());
-            if is_trigger {
-                share.on_trigger(&exported, review.budget(), now);
+        if let Occasion::Trigger(entity) | Occasion::Observed(entity) = review.occasion() {
+            if let Some(exported) = review.entity(entity) {
+                self.attend(review, &exported, plan);
             }
-            match (exported.observed(), share.entities.get_mut(&exported.entity())) {
-                (None, _) => is_watched = false,
-                (Some(seen), Some(tracked)) => tracked.bend.observe(seen.at, seen.state.turn_rate),
-                (Some(_), None) => {}
-            }
+            return;
         }
-        self.look(review, one.filter(|_| review.occasion() != Occasion::Asked));
-        for exported in review.entities() {
-            let Some(share) = self.shares.get_mut(&exported.owner()) else { continue };
-            if is_trigger {
-                let refused = share.decide(review, &exported, &mut self.desk, true, plan);
-                share.price.adapt(&share.bucket, refused, share.entities.len());
-            } else if share.bucket.has_one() && share.is_foreseeable(&exported, now) {
-                share.decide(review, &exported, &mut self.desk, false, plan);
-            }
+        while let Some(&(at, owner)) = self.turns.first()
+            && at <= review.now()
+        {
+            self.turns.pop_first();
+            self.take_turn(review, at, owner, plan);
         }
-        // Triggers must not put off the next look at the others.
-        let next = self.review_at.filter(|at| *at > now).unwrap_or(now + TICK);
-        self.review_at = (!is_watched).then_some(next);
     }
 
     fn watches(&self) -> bool {
@@ -426,6 +454,6 @@ impl FairnessPolicy for Even {
     }
 
     fn review_at(&self) -> Option<SessionTime> {
-        self.review_at
+        self.turns.first().map(|(at, _)| *at)
     }
 }

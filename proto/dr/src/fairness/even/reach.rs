@@ -85,7 +85,7 @@ impl Row {
         Self { lost_after: Span::ZERO, from: 0.0, to: 0.0, rarity: f64::INFINITY, worst: false };
 
     /// Whether nothing can come of sending the newest vector to this receiver, which shows one so far apart from it. `lives` is
-    /// one over the seconds that the newest will hold.
+    /// one over the seconds that the newest will hold, times its weight.
     #[inline]
     pub(super) fn rules_out(&self, apart: &Apart, asked: &Asked, lives: f64) -> bool {
         let noted = asked.notes_refusals && self.worst;
@@ -153,7 +153,8 @@ impl Older {
 }
 
 impl Reach {
-    /// How far a vector of an entity is apart from its newest. `lives` is one over the most seconds that that will hold.
+    /// How far a vector of an entity is apart from its newest. `lives` is one over the most seconds that that will hold,
+    /// times the largest weight.
     pub(super) fn find(
         &self,
         exported: &Exported<'_>,
