@@ -6,6 +6,7 @@
 mod cargo;
 mod files;
 mod fuzz;
+mod instructions;
 mod layers;
 mod metadata;
 mod tidy;
@@ -32,13 +33,18 @@ enum Outcome {
 }
 
 /// The checks, in the order in which `test` runs them.
-const TASKS: [Task; 7] = [
+const TASKS: [Task; 8] = [
     Task { name: "fmt", about: "check the formatting (`fmt --write` repairs it)", run: cargo::fmt_check },
     Task { name: "clippy", about: "lint every target; a warning is an error", run: cargo::clippy },
     Task { name: "unit", about: "run unit, integration and doc tests", run: cargo::unit },
     Task { name: "doc", about: "build the documentation; a warning is an error", run: cargo::doc },
     Task { name: "layers", about: "check who imports whom", run: layers::run },
     Task { name: "tidy", about: "check sizes, white space, leftovers and links", run: tidy::run },
+    Task {
+        name: "instructions",
+        about: "count what the hot path costs, with valgrind",
+        run: instructions::run,
+    },
     Task { name: "deny", about: "check licences, bans and sources with cargo-deny", run: cargo::deny },
 ];
 
@@ -131,15 +137,15 @@ fn seconds(span: Duration) -> String {
 
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask <task>\n\n");
-    text.push_str("  test     everything below, in this order\n");
+    text.push_str("  test         everything below, in this order\n");
     for task in &TASKS {
-        text.push_str(&format!("  {:<8} {}\n", task.name, task.about));
+        text.push_str(&format!("  {:<12} {}\n", task.name, task.about));
     }
     text.push_str(&format!("  fuzz {}  run fuzz targets, each for a minute\n", fuzz::USAGE));
     text.push_str(
-        "  soak     build the release and run `evenkeel lab soak`, with what follows as arguments\n",
+        "  soak         build the release and run `evenkeel lab soak`, with what follows as arguments\n",
     );
-    text.push_str("  help     this text\n");
+    text.push_str("  help         this text\n");
     text
 }
 
@@ -159,7 +165,7 @@ mod tests {
     #[test]
     fn a_skipped_step_does_not_count_as_passed() {
         let took = Duration::from_millis(1_500);
-        assert_eq!(summary(&[], took), "xtask: 7 of 7 steps passed in 1.5 s");
-        assert_eq!(summary(&["deny"], took), "xtask: 6 of 7 steps passed in 1.5 s; skipped: deny");
+        assert_eq!(summary(&[], took), "xtask: 8 of 8 steps passed in 1.5 s");
+        assert_eq!(summary(&["deny"], took), "xtask: 7 of 8 steps passed in 1.5 s; skipped: deny");
     }
 }

@@ -1,9 +1,11 @@
 //! What happens next.
 //!
-//! A binary heap of small `Copy` entries, ordered by time and then by insertion, so that things of the same
-//! instant happen in the order in which they were caused. Whatever is big stays outside and the entry holds
-//! its index. The interface is narrow on purpose: a calendar queue or a ladder could take the heap's place
-//! without anybody noticing.
+//! Small `Copy` entries, ordered by time and then by insertion, so that things of the same instant happen in the order in
+//! which they were caused. Whatever is big stays outside and the entry holds its index.
+//!
+//! While few wait, they are in a binary heap. When many do, most of them are in a calendar: a ring of buckets of a
+//! millisecond each, which are not in order inside. Only the bucket whose time has come is made a heap, and a small one; what lies
+//! beyond the ring waits in a heap of its own. So an event costs about the same however many others wait.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -11,11 +13,35 @@ use std::collections::binary_heap::PeekMut;
 
 use evenkeel_link::TrueTime;
 
+/// A bucket is 2 to this many nanoseconds long: a millisecond.
+const WIDTH: u32 = 20;
+/// The ring is a second long: more than nearly everything takes.
+const BUCKETS: usize = 1024;
+/// With more than this a calendar is begun, with fewer than that it is given up.
+const MANY: usize = 512;
+const FEW: usize = 64;
+
 /// A queue of events by time; those of the same time come in the order of their insertion.
 #[derive(Debug)]
 pub(crate) struct EventQueue<T> {
-    heap: BinaryHeap<Entry<T>>,
+    /// What happens in the bucket whose time has come, or before it; all, while there is no calendar.
+    near: BinaryHeap<Entry<T>>,
+    calendar: Option<Box<Calendar<T>>>,
     inserted: u64,
+}
+
+/// What happens later.
+#[derive(Debug)]
+struct Calendar<T> {
+    /// The number of the bucket whose time has come.
+    present: i64,
+    /// Those after it, each at its number modulo their number.
+    ring: Vec<Vec<Entry<T>>>,
+    /// A bit for each bucket of the ring that holds something.
+    filled: [u64; BUCKETS / 64],
+    waiting: usize,
+    /// Beyond the ring.
+    far: BinaryHeap<Entry<T>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +52,10 @@ struct Entry<T> {
 }
 
 impl<T> Entry<T> {
+    const fn bucket(&self) -> i64 {
+        self.at.as_nanos() >> WIDTH
+    }
+
     /// Both parts of the order as one number, which compares without a branch.
     fn key(&self) -> u128 {
         let at = self.at.as_nanos() as u64 ^ (1 << 63);
@@ -56,23 +86,128 @@ impl<T> Ord for Entry<T> {
 
 impl<T: Copy> EventQueue<T> {
     pub(crate) const fn new() -> Self {
-        Self { heap: BinaryHeap::new(), inserted: 0 }
+        Self { near: BinaryHeap::new(), calendar: None, inserted: 0 }
     }
 
     pub(crate) fn push(&mut self, at: TrueTime, event: T) {
-        self.heap.push(Entry { at, number: self.inserted, event });
+        let entry = Entry { at, number: self.inserted, event };
         self.inserted += 1;
+        match &mut self.calendar {
+            Some(calendar) if entry.bucket() > calendar.present => calendar.push(entry),
+            Some(_) => self.near.push(entry),
+            None => {
+                self.near.push(entry);
+                if self.near.len() > MANY {
+                    self.begin_calendar();
+                }
+            }
+        }
     }
 
     /// Takes the next event if it happens no later than `until`.
     pub(crate) fn pop_until(&mut self, until: TrueTime) -> Option<(TrueTime, T)> {
-        let next = self.heap.peek_mut()?;
+        if self.near.is_empty() {
+            self.calendar.as_mut()?.open_next(&mut self.near);
+        }
+        let next = self.near.peek_mut()?;
         if next.at > until {
             return None;
         }
         let Entry { at, event, .. } = PeekMut::pop(next);
+        if self.calendar.as_ref().is_some_and(|calendar| calendar.len() + self.near.len() < FEW) {
+            self.give_up_calendar();
+        }
         Some((at, event))
     }
+
+    #[cold]
+    fn begin_calendar(&mut self) {
+        let Some(first) = self.near.peek() else { return };
+        let mut calendar = Box::new(Calendar {
+            present: first.bucket(),
+            ring: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            filled: [0; BUCKETS / 64],
+            waiting: 0,
+            far: BinaryHeap::new(),
+        });
+        for entry in core::mem::take(&mut self.near) {
+            if entry.bucket() > calendar.present {
+                calendar.push(entry);
+            } else {
+                self.near.push(entry);
+            }
+        }
+        self.calendar = Some(calendar);
+    }
+
+    #[cold]
+    fn give_up_calendar(&mut self) {
+        let Some(mut calendar) = self.calendar.take() else { return };
+        self.near.extend(calendar.ring.iter_mut().flat_map(|bucket| bucket.drain(..)));
+        self.near.append(&mut calendar.far);
+    }
+}
+
+impl<T: Copy> Calendar<T> {
+    fn len(&self) -> usize {
+        self.waiting + self.far.len()
+    }
+
+    /// Takes an entry of a bucket after the present one.
+    fn push(&mut self, entry: Entry<T>) {
+        let bucket = entry.bucket();
+        // At most one ring ahead, or two buckets would have one place.
+        if bucket - self.present >= BUCKETS as i64 {
+            self.far.push(entry);
+            return;
+        }
+        let place = place(bucket);
+        self.filled[place / 64] |= 1 << (place % 64);
+        self.ring[place].push(entry);
+        self.waiting += 1;
+    }
+
+    /// The next bucket that holds something becomes the present one; `near`, which is empty, takes what is in it.
+    fn open_next(&mut self, near: &mut BinaryHeap<Entry<T>>) {
+        if self.waiting == 0 {
+            let Some(first) = self.far.peek() else { return };
+            self.present = first.bucket() - 1;
+            self.draw_near();
+        }
+        let place = self.next_filled();
+        self.present += (place + BUCKETS - self::place(self.present)) as i64 & (BUCKETS as i64 - 1);
+        self.filled[place / 64] &= !(1 << (place % 64));
+        let bucket = core::mem::replace(&mut self.ring[place], core::mem::take(near).into_vec());
+        self.waiting -= bucket.len();
+        *near = BinaryHeap::from(bucket);
+        self.draw_near();
+    }
+
+    /// What lay beyond the ring and does no longer.
+    fn draw_near(&mut self) {
+        while let Some(first) = self.far.peek()
+            && first.bucket() - self.present < BUCKETS as i64
+        {
+            let entry = self.far.pop().expect("there is a first");
+            self.push(entry);
+        }
+    }
+
+    /// The place of the first bucket after the present one that holds something. There is one.
+    fn next_filled(&self) -> usize {
+        let start = place(self.present + 1);
+        let behind = self.filled[start / 64] & (u64::MAX << (start % 64));
+        if behind != 0 {
+            return start / 64 * 64 + behind.trailing_zeros() as usize;
+        }
+        let words = (1..=BUCKETS / 64).map(|step| (start / 64 + step) % (BUCKETS / 64));
+        let word = words.into_iter().find(|word| self.filled[*word] != 0).expect("a bucket holds something");
+        word * 64 + self.filled[word].trailing_zeros() as usize
+    }
+}
+
+const fn place(bucket: i64) -> usize {
+    bucket as usize & (BUCKETS - 1)
 }
 
 #[cfg(test)]
@@ -92,6 +227,49 @@ mod tests {
             queue.push(TrueTime::from_nanos(at), event as u32);
         }
         assert_eq!(drained(&mut queue), [(-3, 1), (-3, 5), (0, 3), (5, 0), (5, 2), (5, 4)]);
+    }
+
+    /// The same pushes and pops as a heap alone: near, far, at one instant, before what was popped last, few and many.
+    #[test]
+    fn it_has_the_order_of_a_plain_heap_however_many_wait() {
+        let mut random = 1u64;
+        let mut draw = |below: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % below
+        };
+        let (mut queue, mut heap, mut now) = (EventQueue::new(), BinaryHeap::new(), 0i64);
+        let mut number = 0u64;
+        for round in 0..6 {
+            for _ in 0..20_000 {
+                // It fills up for a while, and empties for a while.
+                if draw(100) < if round % 2 == 0 { 60 } else { 38 } {
+                    let ahead = match draw(10) {
+                        0 => 0,
+                        1 => -(draw(3_000_000) as i64),
+                        2 => draw(5_000_000_000) as i64,
+                        3 => (draw(5) << WIDTH) as i64,
+                        _ => draw(800_000_000) as i64,
+                    };
+                    let at = TrueTime::from_nanos(now + ahead);
+                    queue.push(at, number as u32);
+                    heap.push(Entry { at, number, event: number as u32 });
+                    number += 1;
+                } else {
+                    let until = TrueTime::from_nanos(now + draw(20_000_000) as i64);
+                    let expected = heap.peek().filter(|entry| entry.at <= until).copied();
+                    assert_eq!(queue.pop_until(until), expected.map(|entry| (entry.at, entry.event)));
+                    if expected.is_some() {
+                        heap.pop();
+                    } else {
+                        now = until.as_nanos();
+                    }
+                }
+            }
+        }
+        while let Some(Entry { at, event, .. }) = heap.pop() {
+            assert_eq!(queue.pop_until(TrueTime::MAX), Some((at, event)));
+        }
+        assert_eq!(queue.pop_until(TrueTime::MAX), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use evenkeel_core::{Seed, Vec3};
 use evenkeel_dr::Divergence;
+use evenkeel_dr::linear::bulk::Pieces;
 use evenkeel_dr::linear::{integral, inverse};
 
 fn main() {
@@ -42,6 +43,36 @@ fn each(bencher: Bencher<'_, '_>, work: impl Fn(&(Vec3, Vec3, f64)) -> f64 + Syn
 #[divan::bench]
 fn linear_closed_form(bencher: Bencher<'_, '_>) {
     each(bencher, |(p, v, h)| integral(*p, *v, *h));
+}
+
+fn in_bulk(bencher: Bencher<'_, '_>, integrate: fn(&Pieces, &mut Vec<f64>)) {
+    let (mut pieces, mut errors) = (Pieces::default(), Vec::new());
+    inputs().iter().for_each(|(p, v, h)| pieces.push(*p, *v, *h));
+    bencher.counter(ItemsCount::new(COUNT)).bench_local(|| {
+        integrate(black_box(&pieces), &mut errors);
+        errors.last().copied()
+    });
+}
+
+/// As far apart and for as long as paths are when many receivers are looked at: a few units a second, and a fifth of one.
+#[divan::bench]
+fn linear_in_bulk_as_looked_at(bencher: Bencher<'_, '_>) {
+    let (mut pieces, mut errors) = (Pieces::default(), Vec::new());
+    inputs().iter().for_each(|(p, v, h)| pieces.push(*p, *v * 0.2, *h * 0.25));
+    bencher.counter(ItemsCount::new(COUNT)).bench_local(|| {
+        black_box(&pieces).integrate(&mut errors);
+        errors.last().copied()
+    });
+}
+
+#[divan::bench]
+fn linear_in_bulk(bencher: Bencher<'_, '_>) {
+    in_bulk(bencher, Pieces::integrate);
+}
+
+#[divan::bench]
+fn linear_in_bulk_on_any_processor(bencher: Bencher<'_, '_>) {
+    in_bulk(bencher, Pieces::integrate_plainly);
 }
 
 #[divan::bench]

@@ -4,8 +4,6 @@
 //! exported path is then known exactly only up to the last vector before the hole, and even without a hole only up to
 //! the newest vector, because the owner may have made another since.
 
-use std::collections::VecDeque;
-
 use evenkeel_core::SessionTime;
 
 use crate::vector::{DrSeq, DrVector};
@@ -31,7 +29,7 @@ pub enum Recorded {
 /// likes.
 #[derive(Clone, Debug)]
 pub struct History {
-    vectors: VecDeque<(DrSeq, DrVector)>,
+    vectors: Vec<(DrSeq, DrVector)>,
     contiguous: DrSeq,
     complete: bool,
     /// When it ended, and with which vector.
@@ -42,13 +40,13 @@ impl History {
     /// A path that begins with this vector. `complete`: kept by the owner itself, so that nothing can be missing.
     #[must_use]
     pub fn new(seq: DrSeq, vector: DrVector, complete: bool) -> Self {
-        Self { vectors: VecDeque::from([(seq, vector)]), contiguous: seq, complete, ended: None }
+        Self { vectors: vec![(seq, vector)], contiguous: seq, complete, ended: None }
     }
 
     /// The newest vector and its number.
     #[must_use]
     pub fn newest(&self) -> (DrSeq, &DrVector) {
-        let (seq, vector) = self.vectors.back().expect("a history is never empty");
+        let (seq, vector) = self.vectors.last().expect("a history is never empty");
         (*seq, vector)
     }
 
@@ -88,10 +86,26 @@ impl History {
         self.vectors.get(next).map(|(seq, vector)| (*seq, vector))
     }
 
+    /// When the newest vector was generated that comes after a number and not later than a time; `None` if none does.
+    #[must_use]
+    pub fn last_until(&self, seq: DrSeq, to: SessionTime) -> Option<SessionTime> {
+        let after = self.vectors.iter().rev().take_while(|(known, _)| *known > seq);
+        after.map(|(_, vector)| vector.generated).find(|generated| *generated <= to)
+    }
+
+    /// The vector with a number, if it is known and still kept, and the known ones after it.
+    #[must_use]
+    pub fn from(&self, seq: DrSeq) -> (Option<&DrVector>, &[(DrSeq, DrVector)]) {
+        match self.place(seq) {
+            Ok(place) => (Some(&self.vectors[place].1), &self.vectors[place + 1..]),
+            Err(next) => (None, &self.vectors[next..]),
+        }
+    }
+
     /// The number of the oldest vector that is kept.
     #[must_use]
     pub fn first(&self) -> DrSeq {
-        self.vectors.front().expect("a history is never empty").0
+        self.vectors.first().expect("a history is never empty").0
     }
 
     /// Every vector up to this number is known, or was before it was given up.
@@ -123,7 +137,7 @@ impl History {
             if vector.generated <= newest_vector.generated || missing >= HOLE_MAX {
                 return Recorded::Ignored;
             }
-            self.vectors.push_back((seq, vector));
+            self.vectors.push((seq, vector));
             self.close_holes();
             return Recorded::Newest;
         }
@@ -197,9 +211,8 @@ impl History {
 
     /// Gives up every vector before a number that is not the newest.
     pub fn trim(&mut self, before: DrSeq) {
-        while self.first() < before && self.vectors.len() > 1 {
-            self.vectors.pop_front();
-        }
+        let old = self.vectors.partition_point(|(seq, _)| *seq < before);
+        self.vectors.drain(..old.min(self.vectors.len() - 1));
         if self.vectors.capacity() > 4 * self.vectors.len() {
             self.vectors.shrink_to(2 * self.vectors.len());
         }

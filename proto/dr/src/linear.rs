@@ -14,6 +14,8 @@
 //!
 //! is a sum of terms that are never negative, with no division by |V| and no branch for collinear paths.
 
+pub mod bulk;
+
 use evenkeel_core::Vec3;
 
 /// The integral of `|p + v t|` over [0, `h`] seconds, in units x seconds; `h` below zero counts as zero.

@@ -89,15 +89,20 @@ pub struct Sender {
     confirms: VecDeque<(SessionTime, PeerId)>,
     timers: Timers<SessionTime, 4>,
     reviews: u64,
+    /// Whether anything was ever held: most policies never do, and to see that of every pair would be dear.
+    holds: bool,
 }
 
 impl Sender {
     /// A sender with the policy, the receivers' placement and the compensation of this configuration.
     #[must_use]
     pub fn new(config: &DrConfig) -> Self {
+        let policy = config.policy.build();
+        let mut ledger = ErrorLedger::new(config.placement, config.compensation);
+        ledger.keep_marks(policy.asks_instantaneous());
         Self {
-            ledger: ErrorLedger::new(config.placement, config.compensation),
-            policy: config.policy.build(),
+            ledger,
+            policy,
             kind: config.policy,
             budget: config.budget,
             seed: config.seed,
@@ -109,6 +114,7 @@ impl Sender {
             confirms: VecDeque::new(),
             timers: Timers::default(),
             reviews: 0,
+            holds: false,
         }
     }
 
@@ -123,6 +129,7 @@ impl Sender {
         self.kind = kind;
         self.budget = budget;
         self.policy = kind.build();
+        self.ledger.keep_marks(self.policy.asks_instantaneous());
         self.due.clear();
         let entities: Vec<EntityId> = self.ledger.lives().map(|(life, _)| life.entity).collect();
         for entity in entities {
@@ -268,7 +275,7 @@ impl Sender {
     /// An entity ends for everybody; `last` is the number of its last vector as far as its owner says.
     pub fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime, outbox: &mut Outbox) {
         let Some((_, track)) = self.ledger.present(entity) else { return };
-        for &slot in &track.slots {
+        for slot in track.slots() {
             let receiver = self.ledger.account(slot).receiver;
             outbox.reliable(receiver, |stamp, bytes| emit_ended(entity, last, at, stamp, bytes));
         }
@@ -288,11 +295,13 @@ impl Sender {
             Occasion::Trigger(entity) | Occasion::Observed(entity) => self.ledger.present(entity),
             Occasion::Asked => None,
         };
-        let receivers = triggered.map_or(self.books.len(), |(_, track)| track.slots.len());
+        let receivers = triggered.map_or(self.books.len(), |(_, track)| track.glances.len());
         let budget = self.budget.per_trigger(receivers);
         let review = Review::new(&self.ledger, &self.weights, now, occasion, budget, seed);
         self.policy.plan(&review, &mut plan);
-        if let Occasion::Trigger(entity) = occasion {
+        if let Occasion::Trigger(entity) = occasion
+            && self.holds
+        {
             self.ledger.flush_held(entity);
         }
         for (slot, dispatch) in plan.drain() {
@@ -308,6 +317,7 @@ impl Sender {
     fn hold(&mut self, slot: usize, dispatch: Dispatch) {
         let account = self.ledger.account_mut(slot);
         account.held = Some(dispatch);
+        self.holds = true;
         if dispatch.sent == SessionTime::MAX {
             return; // Held until the next trigger, whenever that is.
         }

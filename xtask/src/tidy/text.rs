@@ -20,6 +20,12 @@ const LEFTOVERS: [(&str, &str); 6] = [
     (concat!("#[", "ignore"), "a test runs always or is not there"),
 ];
 
+/// The only files that may allow themselves what the compiler can't check: the vector kernels, and a benchmark's allocator.
+const UNSAFE: [&str; 2] = ["proto/dr/src/linear/bulk.rs", "proto/dr/benches/pairs/bytes.rs"];
+
+/// What such a file says.
+const ALLOWS_UNSAFE: &str = concat!("allow(", "unsafe_code)");
+
 /// Tabs, white space at the end of lines, and the end of the file.
 pub(super) fn check_space(path: &Path, content: &str, findings: &mut Vec<Finding>) {
     let mut last = 0;
@@ -51,6 +57,10 @@ pub(super) fn check_rust(path: &Path, content: &str, findings: &mut Vec<Finding>
         findings.push(Finding::new(path, 1, "the file does not open with `//!`: say what it is and why"));
     }
     for (line, text) in numbered(content) {
+        if text.contains(ALLOWS_UNSAFE) && UNSAFE.iter().all(|allowed| path != Path::new(allowed)) {
+            let what = format!("allows unsafe code, which only {} may", UNSAFE.join(" and "));
+            findings.push(Finding::new(path, line, what));
+        }
         for (word, advice) in LEFTOVERS {
             if text.contains(word) {
                 findings.push(Finding::new(path, line, format!("holds `{word}`: {advice}")));
@@ -134,6 +144,13 @@ mod tests {
         for path in ["proto/dr/src/ledger/tests.rs", "lab/src/tests/soak.rs", "docs/parse.rs"] {
             assert_eq!(rust(path, "fn main() {}\n"), NOTHING, "{path}");
         }
+    }
+
+    #[test]
+    fn unsafe_code_is_allowed_in_few_files() {
+        let content = format!("//!\n#![{ALLOWS_UNSAFE}]\n");
+        assert_eq!(rust(UNSAFE[0], &content), NOTHING);
+        assert_eq!(rust("proto/dr/src/linear.rs", &content).len(), 1);
     }
 
     #[test]

@@ -90,6 +90,11 @@ pub trait FairnessPolicy: Send {
         false
     }
 
+    /// Whether it asks for [`Pair::instantaneous`]. If not, what that needs is not remembered, and there may be very many pairs.
+    fn asks_instantaneous(&self) -> bool {
+        true
+    }
+
     /// When to be asked again though nothing triggered; `None`: only at triggers.
     fn review_at(&self) -> Option<SessionTime> {
         None

@@ -3,7 +3,10 @@
 use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
 use super::PairWeights;
-use crate::ledger::{Account, Cursor, Dispatch, ErrorLedger, Flight, Kinematics, Outlook, Settlement, Track};
+use crate::ledger::{
+    Account, Cursor, Dispatch, ErrorLedger, Flight, Glance, Kinematics, Link, Outlook, Resume, Settlement,
+    Track,
+};
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId};
 
@@ -96,6 +99,18 @@ impl<'a> Review<'a> {
         Exported { ledger: self.ledger, weights: self.weights, now: self.now, entity, track }
     }
 
+    /// How often anything has changed of what is known of receivers.
+    pub(crate) const fn changes(&self) -> u64 {
+        self.ledger.changes()
+    }
+
+    /// The receivers by their places, with what is known of each now; `None` where nobody is.
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = Option<(PeerId, Outlook)>> + '_ {
+        let (now, placement) = (self.now, self.ledger.placement());
+        let known = move |link: &Link| (link.peer(), link.outlook(now, placement));
+        self.ledger.links().iter().map(move |link| link.as_ref().map(known))
+    }
+
     /// The pairs to decide on: those of the entity that triggered or was looked at, or all.
     pub fn pairs(&self) -> impl Iterator<Item = Pair<'a>> + '_ {
         self.entities().flat_map(|exported| exported.pairs())
@@ -158,16 +173,36 @@ impl<'a> Exported<'a> {
     /// How many receivers it has.
     #[must_use]
     pub const fn pair_count(&self) -> usize {
-        self.track.slots.len()
+        self.track.glances.len()
+    }
+
+    /// Its receivers at a glance.
+    pub(crate) fn glances(&self) -> &'a [Glance] {
+        &self.track.glances
+    }
+
+    /// The largest weight of its pairs, or 1 if that is more.
+    pub(crate) fn weight_max(&self) -> f64 {
+        self.weights.most(self.entity)
+    }
+
+    /// One of them.
+    pub(crate) fn pair(&self, glance: &Glance) -> Pair<'a> {
+        let Self { ledger, weights, now, track, .. } = *self;
+        let slot = glance.slot as usize;
+        let account = ledger.account(slot);
+        Pair { slot, account, track, weights, outlook: ledger.outlook(account, now) }
+    }
+
+    /// A vector as every receiver shows it that has it; `None` if it is given up, or each receiver shows it in its own way.
+    pub(crate) fn shown(&self, seq: DrSeq) -> Option<&'a DrVector> {
+        self.track.history.vector(seq).filter(|_| self.ledger.shows_alike())
     }
 
     /// Its receivers.
     pub fn pairs(&self) -> impl Iterator<Item = Pair<'a>> + use<'a> {
-        let Self { ledger, weights, now, track, .. } = *self;
-        track.slots.iter().map(move |&slot| {
-            let account = ledger.account(slot);
-            Pair { slot, account, track, weights, outlook: ledger.outlook(account.receiver, now) }
-        })
+        let exported = *self;
+        self.track.glances.iter().map(move |glance| exported.pair(glance))
     }
 }
 
@@ -291,6 +326,15 @@ impl Pair<'_> {
         self.account.head_start + self.cursor(at, flight).map_or(0.0, |cursor| cursor.error)
     }
 
+    /// The accumulated export error now, and at a later time if nothing is sent until then. `resume` is kept from one look at
+    /// this pair to the next.
+    #[must_use]
+    pub(crate) fn accumulated_until(&self, later: SessionTime, resume: &mut Resume) -> (f64, f64) {
+        let errors = self.account.estimates(&self.track.history, &self.outlook, later, resume);
+        let (now, later) = errors.unwrap_or((0.0, 0.0));
+        (self.account.head_start + now, self.account.head_start + later)
+    }
+
     /// The earliest time from now on, up to `by`, at which the accumulated error reaches `error` if nothing is sent.
     #[must_use]
     pub fn reaches(&self, error: f64, by: SessionTime, flight: Flight) -> Option<SessionTime> {
@@ -358,6 +402,10 @@ impl<T: Default> PairStates<T> {
 
     fn at(&mut self, slot: usize, id: u64) -> &mut T {
         if self.states.len() <= slot {
+            if self.states.capacity() <= slot {
+                // There are very many of them: room for twice as many would be too much.
+                self.states.reserve_exact(16 + slot + slot / 8 - self.states.len());
+            }
             self.states.resize_with(slot + 1, Default::default);
         }
         let state = &mut self.states[slot];

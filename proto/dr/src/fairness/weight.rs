@@ -60,6 +60,15 @@ impl PairWeights {
         self.set.get(&(entity, receiver)).map_or(1.0, |weight| weight.0)
     }
 
+    /// The largest of an entity, or 1 if that is more.
+    pub(crate) fn most(&self, entity: EntityId) -> f64 {
+        if self.set.is_empty() {
+            return 1.0;
+        }
+        let of_entity = self.set.range((entity, PeerId(0))..=(entity, PeerId(u32::MAX)));
+        of_entity.map(|(_, weight)| weight.0).fold(1.0, f64::max)
+    }
+
     pub(crate) fn set(&mut self, entity: EntityId, receiver: PeerId, weight: PairWeight) {
         if weight == PairWeight::ONE {
             self.set.remove(&(entity, receiver));

@@ -6,13 +6,16 @@
 //! it the error is estimated from the sending times and the delay estimate (EEE).
 
 mod estimate;
+mod waiting;
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
+use self::waiting::Waiting;
 use super::cursor::Cursor;
+use super::glance::Glance;
 use super::life::Life;
 use crate::history::History;
 use crate::placement::Placement;
@@ -21,6 +24,8 @@ use crate::vector::{DrSeq, DrVector, MotionKind};
 /// Dispatches whose fate is unknown, per account; when full, the error up to the oldest one's estimated arrival is settled
 /// by estimate.
 pub const IN_FLIGHT_MAX: usize = 512;
+/// Room is made for so many at a time.
+const IN_FLIGHT_STEP: usize = 5;
 /// The fate of a dispatch is awaited for so long; then the error is settled by estimate. Whoever never acknowledges
 /// anything costs its sender this much memory, and no more.
 const AWAITED_MAX: Span = Span::from_secs(15);
@@ -45,12 +50,30 @@ pub struct Dispatch {
     pub seq: DrSeq,
 }
 
-/// A dispatch whose fate is unknown.
+/// A dispatch whose fate is unknown. There are very many: 16 bytes each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Flying {
-    dispatch: Dispatch,
+    sent: SessionTime,
+    seq: DrSeq,
     /// The nonce of its message.
     nonce: u32,
+}
+
+impl Flying {
+    const fn dispatch(&self) -> Dispatch {
+        Dispatch { sent: self.sent, seq: self.seq }
+    }
+}
+
+/// Where a look at an account can go on from, in place of the settled error: nothing was taken to have arrived since that, and
+/// nothing has been heard, so that only what was exported has to be followed.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct Resume {
+    /// Of the account; 0: from nowhere.
+    changes: u32,
+    exported: DrSeq,
+    at: SessionTime,
+    error: f64,
 }
 
 /// An acknowledgment that did not come from having received.
@@ -85,6 +108,8 @@ pub(crate) struct Outlook {
 /// An estimate for "now", and what it was made under.
 #[derive(Clone, Copy, Debug)]
 struct Memo {
+    /// The newest vector of the exported path.
+    newest: DrSeq,
     outlook: Outlook,
     flight: Flight,
     cursor: Cursor,
@@ -115,6 +140,12 @@ pub struct Account {
     pub(crate) id: u64,
     pub(crate) life: Life,
     pub(crate) receiver: PeerId,
+    /// The place of the receiver among the sender's.
+    pub(super) link: u32,
+    /// The place of the pair among its entity's.
+    pub(super) place: u32,
+    /// How often anything has changed of what is settled; never 0.
+    changes: u32,
     pub(crate) held: Option<Dispatch>,
     pub(crate) last_sent: Option<Dispatch>,
     /// What the receiver is taken to have suffered before this account was opened, when receivers are compared.
@@ -122,17 +153,19 @@ pub struct Account {
     /// As which kinds it is sent vectors.
     cut: Cut,
     cursor: Option<Cursor>,
-    arrivals: VecDeque<(DrSeq, SessionTime)>,
+    arrivals: Waiting,
     newest_arrived: Option<DrSeq>,
     in_flight: VecDeque<Flying>,
-    /// The settled error at the generation of each exported vector, from the placed one on.
-    marks: VecDeque<(DrSeq, f64)>,
+    /// Whether what was sent last is older than something that was sent before and may be on its way.
+    disordered: bool,
+    /// The settled error at the generation of each exported vector, from the placed one on. Only some policies ask for it.
+    marks: Option<Box<VecDeque<(DrSeq, f64)>>>,
     /// Where estimates begin while very much is unsettled: what was expected then is not walked along again. Few accounts
     /// ever have it.
     presumed: Option<Box<Presumed>>,
     /// The last estimate for "now": a policy asks for it several times in one review. Void as soon as anything changes
     /// that it was made from, or to ask would change what is decided later.
-    memo: Cell<Option<Memo>>,
+    memo: RefCell<Option<Box<Memo>>>,
 }
 
 impl Account {
@@ -141,17 +174,21 @@ impl Account {
             id,
             life,
             receiver,
+            link: 0,
+            place: 0,
+            changes: 1,
             held: None,
             last_sent: None,
             head_start: 0.0,
             cut: Cut::default(),
             cursor: None,
-            arrivals: VecDeque::new(),
+            arrivals: Waiting::default(),
             newest_arrived: None,
             in_flight: VecDeque::new(),
-            marks: VecDeque::new(),
+            disordered: false,
+            marks: None,
             presumed: None,
-            memo: Cell::new(None),
+            memo: RefCell::new(None),
         }
     }
 
@@ -168,27 +205,52 @@ impl Account {
         let Cut { before, from, after } = self.cut;
         let sent = self.last_sent.map(|dispatch| dispatch.seq);
         let pending = self.dispatches().filter(|d| Some(d.seq) > self.newest_arrived).map(|d| d.seq);
-        let settled = pending.chain(self.arrivals.iter().map(|(seq, _)| *seq)).all(|seq| seq >= from);
+        let settled = pending.chain(self.arrivals.iter().map(|(seq, _)| seq)).all(|seq| seq >= from);
         if after == Some(kind) || !settled || sent >= Some(seq) {
             return;
         }
         // What was never sent in the last kind does not need to be remembered in it.
         let before = if sent < Some(from) { before } else { after };
         self.cut = Cut { before, from: seq, after: Some(kind) };
+        self.change();
+    }
+
+    /// What was estimated is void.
+    fn change(&mut self) {
+        *self.memo.get_mut() = None;
+        self.changes = self.changes.wrapping_add(1).max(1);
+    }
+
+    /// Whether the settled error at the generation of each vector is remembered from now on.
+    pub(super) fn keep_marks(&mut self, kept: bool) {
+        self.marks = self.marks.take().filter(|_| kept).or_else(|| kept.then(Box::default));
     }
 
     /// A vector leaves for the receiver.
     pub(crate) fn open(&mut self, dispatch: Dispatch, nonce: u32) {
-        self.memo.set(None);
-        self.in_flight.push_back(Flying { dispatch, nonce });
+        *self.memo.get_mut() = None;
+        let later = self.last_sent.is_some_and(|last| last.seq > dispatch.seq);
+        self.disordered = !self.in_flight.is_empty() && (self.disordered || later);
+        let Dispatch { sent, seq } = dispatch;
+        if self.in_flight.len() == self.in_flight.capacity() {
+            self.in_flight.reserve_exact(IN_FLIGHT_STEP);
+        }
+        self.in_flight.push_back(Flying { sent, seq, nonce });
         self.last_sent = Some(dispatch);
+    }
+
+    /// Notes what there is to see at a glance.
+    pub(super) fn show(&self, glance: &mut Glance) {
+        *glance = Glance::unclear(glance.link, glance.slot);
+        if let (Some(arrived), Some(last), false) = (self.newest_arrived, self.last_sent, self.disordered) {
+            glance.set(arrived, last.seq, last.sent);
+        }
     }
 
     /// The receiver reports an arrival. Gives the dispatch back if it is still known.
     pub(crate) fn arrived(&mut self, seq: DrSeq, nonce: u32, at: SessionTime) -> Option<Dispatch> {
-        let index =
-            self.in_flight.iter().position(|flying| (flying.dispatch.seq, flying.nonce) == (seq, nonce));
-        let dispatch = index.and_then(|index| self.in_flight.remove(index)).map(|flying| flying.dispatch);
+        let index = self.in_flight.iter().position(|flying| (flying.seq, flying.nonce) == (seq, nonce));
+        let dispatch = index.and_then(|index| self.in_flight.remove(index)).map(|flying| flying.dispatch());
         if dispatch.is_some() && Some(seq) > self.newest_arrived {
             self.newest_arrived = Some(seq);
             self.arrivals.push_back((seq, at));
@@ -202,9 +264,9 @@ impl Account {
     /// It was sent, but not with this nonce.
     pub(crate) fn sent_with(&self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
         let mut known = None;
-        for flying in self.in_flight.iter().filter(|flying| flying.dispatch.seq == seq) {
+        for flying in self.in_flight.iter().filter(|flying| flying.seq == seq) {
             if flying.nonce == nonce {
-                return Ok(Some(flying.dispatch.sent));
+                return Ok(Some(flying.sent));
             }
             known = Some(Forged);
         }
@@ -212,7 +274,7 @@ impl Account {
     }
 
     fn dispatches(&self) -> impl Iterator<Item = Dispatch> + '_ {
-        self.in_flight.iter().map(|flying| flying.dispatch)
+        self.in_flight.iter().map(Flying::dispatch)
     }
 
     /// When the fate of what has been sent is first unknown; `None`: all of it is known.
@@ -222,16 +284,16 @@ impl Account {
 
     /// Settles the error as far as both paths are known.
     pub(crate) fn settle(&mut self, history: &History, outlook: &Outlook) {
-        self.memo.set(None);
+        self.change();
         // What was overtaken and has not come for long is lost: it can't matter, and no sample is to be had of it.
-        while let Some(Flying { dispatch: oldest, .. }) = self.in_flight.front()
+        while let Some(oldest) = self.in_flight.front()
             && Some(oldest.seq) <= self.newest_arrived
             && outlook.now - oldest.sent > outlook.lost_after
         {
             self.in_flight.pop_front();
         }
         let horizon = history.exact_until().min(self.first_unknown().unwrap_or(outlook.now));
-        while let Some(&(seq, at)) = self.arrivals.front()
+        while let Some((seq, at)) = self.arrivals.front()
             && (at <= horizon || self.arrivals.len() > ARRIVALS_MAX)
         {
             // It is still among them while the settled error moves on to it: its mark is kept.
@@ -239,9 +301,10 @@ impl Account {
             self.arrivals.pop_front();
         }
         self.advance(history, horizon);
-        give_back(&mut self.arrivals);
         give_back(&mut self.in_flight);
-        give_back(&mut self.marks);
+        if let Some(marks) = &mut self.marks {
+            give_back(marks);
+        }
         self.presume(history, outlook);
     }
 
@@ -252,8 +315,8 @@ impl Account {
             Some(cursor) => cursor.place(seq, vector),
             None => self.cursor = Some(Cursor::open(history, seq, vector, at)),
         }
-        while self.marks.front().is_some_and(|(marked, _)| *marked < seq) {
-            self.marks.pop_front();
+        if let Some(marks) = &mut self.marks {
+            while marks.pop_front_if(|(marked, _)| *marked < seq).is_some() {}
         }
     }
 
@@ -272,29 +335,29 @@ impl Account {
     }
 
     fn mark(&mut self, seq: DrSeq, cursor: &Cursor) {
-        if (MARKS_MIN..MARKS_MAX).contains(&self.marks.len()) && self.marks.len() == self.marks.capacity() {
+        let Some(mut marks) = self.marks.take() else { return };
+        if (MARKS_MIN..MARKS_MAX).contains(&marks.len()) && marks.len() == marks.capacity() {
             // There are very many accounts: before one takes more room, it drops what will not be placed any more.
-            let mut marks = core::mem::take(&mut self.marks);
             marks.retain(|(marked, _)| *marked == cursor.placed || self.may_arrive(*marked));
-            self.marks = marks;
         }
-        if self.marks.len() == MARKS_MAX {
-            self.marks.pop_front();
+        if marks.len() == MARKS_MAX {
+            marks.pop_front();
         }
-        self.marks.push_back((seq, cursor.error));
+        marks.push_back((seq, cursor.error));
+        self.marks = Some(marks);
     }
 
     /// Whether the arrival of a vector that is not the newest is still to be settled.
     fn may_arrive(&self, seq: DrSeq) -> bool {
         let pending = self.dispatches().chain(self.held).map(|dispatch| dispatch.seq);
-        pending.chain(self.arrivals.iter().map(|(seq, _)| *seq)).any(|pending| pending == seq)
+        pending.chain(self.arrivals.iter().map(|(seq, _)| seq)).any(|pending| pending == seq)
     }
 
     /// The oldest exported vector that this account still needs.
     pub(crate) fn needs(&self, history: &History) -> DrSeq {
         let pending = self.dispatches().chain(self.held).map(|dispatch| dispatch.seq);
         let pending = pending.filter(|seq| Some(*seq) > self.newest_arrived);
-        let arrived = self.arrivals.iter().map(|(seq, _)| *seq);
+        let arrived = self.arrivals.iter().map(|(seq, _)| seq);
         let exported = self.cursor.map(|cursor| cursor.exported);
         pending.chain(arrived).chain(exported).min().unwrap_or(history.newest().0)
     }
@@ -303,7 +366,7 @@ impl Account {
     /// by estimate for that.
     pub(crate) fn make_room(&mut self, history: &History, outlook: &Outlook, seq: DrSeq) -> bool {
         let mut estimated = false;
-        while let Some(Flying { dispatch: oldest, .. }) = self.in_flight.front().copied()
+        while let Some(oldest) = self.in_flight.front().copied()
             // If the same is sent again, its arrival will tell of this one too: only the first is reported.
             && (self.in_flight.len() >= IN_FLIGHT_MAX
                 || outlook.now - oldest.sent > AWAITED_MAX && oldest.seq != seq)
@@ -317,19 +380,14 @@ impl Account {
         estimated
     }
 
-    /// The exported path has changed: what was estimated along it is void.
-    pub(crate) fn forget_estimate(&mut self) {
-        self.memo.set(None);
-    }
-
     /// Settles by estimate up to a vector that is about to be given up.
     pub(crate) fn give_up(&mut self, history: &History, outlook: &Outlook, until: SessionTime) {
         if let Some(cursor) = self.last_word(history, outlook, until) {
             self.cursor = Some(cursor);
             self.presumed = None;
-            self.arrivals.retain(|(seq, at)| *at > until && *seq > cursor.placed);
+            self.arrivals.retain(|(seq, at)| at > until && seq > cursor.placed);
         }
-        self.memo.set(None);
+        self.change();
     }
 
     /// The vector as the receiver placed it when it arrived.
@@ -360,7 +418,7 @@ impl Account {
 
 /// Gives room back that a queue has not much use for: there are very many accounts, and each has its longest wait some day.
 fn give_back<T>(queue: &mut VecDeque<T>) {
-    if queue.capacity() > 4 * queue.len().max(1) {
+    if queue.capacity() > 4 * queue.len().max(2) {
         queue.shrink_to(2 * queue.len().max(2));
     }
 }

@@ -4,7 +4,8 @@ use evenkeel_core::SessionTime;
 
 use crate::divergence::{Divergence, export_error, export_error_roughly};
 use crate::history::History;
-use crate::vector::{DrSeq, DrVector};
+use crate::linear;
+use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// A point on the exported path with what a receiver shows there and the error it has gathered up to there.
 #[derive(Clone, Copy, Debug)]
@@ -45,21 +46,34 @@ impl Cursor {
         error: fn(&DrVector, &DrVector, SessionTime, SessionTime) -> f64,
     ) {
         let to = history.ended().map_or(to, |end| to.min(end));
+        if self.at >= to {
+            return;
+        }
+        let (mut exported, later) = history.from(self.exported);
+        let mut later = later.iter();
         while self.at < to {
-            let next = history.after(self.exported).filter(|(_, vector)| vector.generated <= to);
+            let next = later.next().filter(|(_, vector)| vector.generated <= to);
             let until = next.map_or(to, |(_, vector)| vector.generated);
-            if let Some(exported) = history.vector(self.exported)
+            if let Some(exported) = exported
                 && until > self.at
                 // Nearly always the receiver has the very vector that is exported, and there is nothing to integrate.
                 && !(self.placed == self.exported && *exported == self.vector)
             {
-                self.error += error(exported, &self.vector, self.at, until);
+                self.error += linear_error(exported, &self.vector, self.at, until)
+                    .unwrap_or_else(|| error(exported, &self.vector, self.at, until));
             }
             self.at = self.at.max(until);
             match next {
-                Some((seq, _)) => self.exported = seq,
+                Some((seq, vector)) => (self.exported, exported) = (*seq, Some(vector)),
                 None => break,
             }
+        }
+    }
+
+    /// Estimates the error up to the last vector that was exported before a time, or at it.
+    pub fn estimate_exported(&mut self, history: &History, to: SessionTime) {
+        if let Some(last) = history.last_until(self.exported, to) {
+            self.estimate_to(history, last);
         }
     }
 
@@ -90,4 +104,15 @@ impl Cursor {
             }
         }
     }
+}
+
+/// What every way of counting gives for two linear vectors, without going through the general case.
+#[inline]
+fn linear_error(exported: &DrVector, placed: &DrVector, from: SessionTime, to: SessionTime) -> Option<f64> {
+    let linear = exported.kind == MotionKind::Linear && placed.kind == MotionKind::Linear;
+    linear.then(|| {
+        let position = exported.project(from) - placed.project(from);
+        let velocity = exported.state.velocity - placed.state.velocity;
+        linear::integral(position, velocity, (to - from).as_secs_f64())
+    })
 }

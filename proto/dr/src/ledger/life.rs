@@ -4,6 +4,7 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::ErrorLedger;
 use super::account::Flight;
+use super::glance::Glance;
 use crate::history::{HISTORY_MAX, History, Recorded};
 use crate::message::VectorFrame;
 use crate::threshold::Threshold;
@@ -37,8 +38,10 @@ pub struct Life {
 #[derive(Clone, Debug)]
 pub(crate) struct Track {
     pub(crate) history: History,
-    /// Slots of the accounts, in order of opening.
-    pub(crate) slots: Vec<usize>,
+    /// Its pairs, in order of opening.
+    pub(crate) glances: Vec<Glance>,
+    /// By the place of the receiver, one more than the place of the pair among them; 0: there is none.
+    places: Vec<u32>,
     /// Whom it belongs to, at a relay.
     pub(crate) owner: Option<PeerId>,
     /// What triggers a new vector, as the owner states it.
@@ -64,6 +67,42 @@ pub struct Kinematics {
 impl Track {
     fn is_live(&self) -> bool {
         self.history.ended().is_none()
+    }
+
+    /// The slots of its accounts.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = usize> + '_ {
+        self.glances.iter().map(|glance| glance.slot as usize)
+    }
+
+    /// The place of the pair with a receiver.
+    pub(super) fn place(&self, link: u32) -> Option<usize> {
+        (self.places.get(link as usize).copied()? as usize).checked_sub(1)
+    }
+
+    /// The slot of the account of a receiver.
+    pub(super) fn slot(&self, link: u32) -> Option<usize> {
+        self.place(link).map(|place| self.glances[place].slot as usize)
+    }
+
+    /// One more pair; gives its place.
+    pub(super) fn push(&mut self, link: u32, slot: usize) -> usize {
+        let slot = u32::try_from(slot).expect("fewer than 2^32 accounts");
+        self.glances.push(Glance::unclear(link, slot));
+        if self.places.len() <= link as usize {
+            self.places.resize(link as usize + 1, 0);
+        }
+        self.places[link as usize] = self.glances.len() as u32;
+        self.glances.len() - 1
+    }
+
+    /// One pair less; gives the slot of its account. Those after it move up.
+    pub(super) fn remove(&mut self, place: usize) -> usize {
+        let Glance { link, slot, .. } = self.glances.remove(place);
+        self.places[link as usize] = 0;
+        for (place, glance) in self.glances.iter().enumerate().skip(place) {
+            self.places[glance.link as usize] = 1 + place as u32;
+        }
+        slot as usize
     }
 }
 
@@ -104,7 +143,8 @@ impl ErrorLedger {
         let expires = threshold.expires(&frame.vector);
         let track = Track {
             history,
-            slots: Vec::new(),
+            glances: Vec::new(),
+            places: Vec::new(),
             owner,
             threshold,
             expires,
@@ -126,11 +166,9 @@ impl ErrorLedger {
             track.triggers += 1;
             track.expires = track.threshold.expires(&frame.vector);
         }
-        match (recorded, track.owner) {
-            (Recorded::Ignored, _) => {}
-            // At a relay every vector makes more of the exported path certain.
-            (_, Some(_)) => self.settle_life(life, now),
-            (_, None) => self.forget_estimates(life),
+        // At a relay every vector makes more of the exported path certain.
+        if recorded != Recorded::Ignored && track.owner.is_some() {
+            self.settle_life(life, now);
         }
         recorded
     }
@@ -153,10 +191,10 @@ impl ErrorLedger {
         let life = Life { entity: frame.entity, first: frame.first };
         let Some(track) = self.tracks.get(&life) else { return };
         let age = now - frame.vector.generated;
-        for &slot in &track.slots {
-            let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
-            let link = self.links.get(&account.receiver).expect("an account's receiver is here");
-            let delay = age + link.evidence.claimed().mean();
+        self.is_tailored = true;
+        for glance in &track.glances {
+            let account = self.accounts[glance.slot as usize].as_mut().expect("a slot in use has an account");
+            let delay = age + self.links.at(glance.link).evidence.claimed().mean();
             let kind = account.as_sent(frame.seq, &frame.vector).kind;
             account.tailor(frame.seq, best(delay, kind));
         }
@@ -175,17 +213,7 @@ impl ErrorLedger {
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
         (track.threshold, track.expires) = (threshold, threshold.expires(&frame.vector));
         track.triggers += 1;
-        let restarted = track.history.restart(frame.seq, frame.vector);
-        self.forget_estimates(life);
-        restarted
-    }
-
-    /// The exported path of a life has changed: what was estimated along it is void.
-    fn forget_estimates(&mut self, life: Life) {
-        let Some(track) = self.tracks.get(&life) else { return };
-        for &slot in &track.slots {
-            self.accounts[slot].as_mut().expect("a slot in use has an account").forget_estimate();
-        }
+        track.history.restart(frame.seq, frame.vector)
     }
 
     /// A life ends with the vector `last`. Its accounts wait for the last reports.
@@ -193,7 +221,7 @@ impl ErrorLedger {
         let Some((life, _)) = self.present(entity) else { return };
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
         track.history.end(last, at);
-        for &slot in &track.slots {
+        for slot in track.slots() {
             self.accounts[slot].as_mut().expect("a slot in use has an account").held = None;
         }
         self.settle_life(life, at);
@@ -224,14 +252,13 @@ impl ErrorLedger {
     fn bury(&mut self, life: Life) {
         let Some(track) = self.tracks.remove(&life) else { return };
         let end = track.history.ended().unwrap_or(SessionTime::MAX);
-        for slot in track.slots {
+        for slot in track.slots() {
             let account = self.account(slot);
-            let (receiver, settled) = (account.receiver, account.settled_error());
+            let (link, settled) = (account.link, account.settled_error());
             let waited_in_vain = account.settled().is_some_and(|(_, at)| at < end);
-            let outlook = self.outlook(receiver, end);
+            let outlook = self.outlook(account, end);
             let cursor = account.last_word(&track.history, &outlook, end);
-            let link = self.links.get_mut(&receiver).expect("an account's receiver is here");
-            link.settled += cursor.map_or(0.0, |cursor| cursor.error - settled);
+            self.links.at_mut(link).settled += cursor.map_or(0.0, |cursor| cursor.error - settled);
             self.estimated += u64::from(waited_in_vain);
             self.close(slot);
         }
@@ -240,9 +267,9 @@ impl ErrorLedger {
     /// Settles every account of a life as far as is known.
     fn settle_life(&mut self, life: Life, now: SessionTime) {
         let Some(track) = self.tracks.get(&life) else { return };
-        for &slot in &track.slots {
+        for slot in track.slots() {
             let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
-            let link = self.links.get_mut(&account.receiver).expect("an account's receiver is here");
+            let link = self.links.at_mut(account.link);
             link.settle(account, &track.history, now, self.placement);
         }
     }
@@ -256,7 +283,7 @@ impl ErrorLedger {
         self.settle_life(life, now);
         self.give_up_old(life, now);
         let track = &self.tracks[&life];
-        let needed = track.slots.iter().map(|&slot| self.account(slot).needs(&track.history)).min();
+        let needed = track.slots().map(|slot| self.account(slot).needs(&track.history)).min();
         let needed = needed.unwrap_or(track.history.newest().0).min(track.history.contiguous());
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
         track.history.trim(needed);
@@ -281,9 +308,9 @@ impl ErrorLedger {
     /// Settles by estimate what is not settled up to a time.
     fn give_up(&mut self, life: Life, until: SessionTime, now: SessionTime) {
         let Some(track) = self.tracks.get(&life) else { return };
-        for &slot in &track.slots {
+        for slot in track.slots() {
             let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
-            let link = self.links.get_mut(&account.receiver).expect("an account's receiver is here");
+            let link = self.links.at_mut(account.link);
             if account.settled().is_some_and(|(_, at)| at < until) {
                 let before = account.settled_error();
                 account.give_up(&track.history, &link.outlook(now, self.placement), until);
@@ -299,19 +326,19 @@ impl ErrorLedger {
         let before = self.tracks.range(..life).next_back().filter(|(last, _)| last.entity == life.entity);
         let suffered = |track: &Track, slot: usize| {
             let account = self.account(slot);
-            let outlook = self.outlook(account.receiver, now);
+            let outlook = self.outlook(account, now);
             let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
             Some(account.head_start + cursor.error)
         };
         if let Some((last, track)) = before
-            && let Some(slot) = self.slots.get(&(*last, receiver))
+            && let Some(slot) = self.links.place(receiver).and_then(|link| self.slot(*last, link))
         {
-            return suffered(track, *slot).unwrap_or(self.account(*slot).head_start);
+            return suffered(track, slot).unwrap_or(self.account(slot).head_start);
         }
         let Some(track) = self.tracks.get(&life) else { return 0.0 };
-        let step = track.slots.len().div_ceil(ASKED_MAX).max(1);
-        let asked = track.slots.iter().step_by(step);
-        let all: Vec<f64> = asked.filter_map(|&slot| suffered(track, slot)).collect();
+        let step = track.glances.len().div_ceil(ASKED_MAX).max(1);
+        let asked = track.slots().step_by(step);
+        let all: Vec<f64> = asked.filter_map(|slot| suffered(track, slot)).collect();
         if all.is_empty() { 0.0 } else { all.iter().sum::<f64>() / all.len() as f64 }
     }
 
@@ -339,7 +366,7 @@ impl ErrorLedger {
     /// What was held for an entity is dropped.
     pub(crate) fn flush_held(&mut self, entity: EntityId) {
         let Some((life, _)) = self.present(entity) else { return };
-        for &slot in &self.tracks[&life].slots {
+        for slot in self.tracks[&life].slots() {
             self.accounts[slot].as_mut().expect("a slot in use has an account").held = None;
         }
     }

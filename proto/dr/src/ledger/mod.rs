@@ -6,54 +6,28 @@
 mod account;
 mod cursor;
 mod evidence;
+mod glance;
 mod life;
+mod link;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use account::Forged;
-pub(crate) use account::Outlook;
 pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
+pub(crate) use account::{Outlook, Resume};
 pub use cursor::Cursor;
 pub use evidence::Compensation;
-use evidence::Evidence;
+pub(crate) use glance::{Glance, Shows};
 pub(crate) use life::Track;
 pub use life::{ENDED_MAX, Kinematics, LINGER, Life};
+pub(crate) use link::Link;
+use link::Links;
 
-use crate::history::History;
 use crate::message::Arrival;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, EntityId};
-
-/// What the sender knows of one receiver.
-#[derive(Clone, Debug)]
-struct Link {
-    evidence: Evidence,
-    /// Every arrival up to here has been reported.
-    known_until: SessionTime,
-    /// Settled error over all lives, those that are over included.
-    settled: f64,
-    /// DR vectors sent, introductions not counted.
-    sent: u64,
-    /// Reports that could not be true: of arrivals before the sending or after now, or without the nonce.
-    clamped: u64,
-}
-
-impl Link {
-    /// Settles an account of this receiver as far as is known.
-    fn settle(&mut self, account: &mut Account, history: &History, now: SessionTime, placement: Placement) {
-        let before = account.settled_error();
-        account.settle(history, &self.outlook(now, placement));
-        self.settled += account.settled_error() - before;
-    }
-
-    fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {
-        let (under_way, delay) = (self.evidence.claimed().mean(), self.evidence.delay());
-        let lost_after = self.evidence.lost_after();
-        Outlook { now, under_way, delay, lost_after, known_until: self.known_until, placement, assumed: None }
-    }
-}
 
 /// A report of an arrival as it went into the books.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -82,13 +56,18 @@ pub struct ErrorLedger {
     tracks: BTreeMap<Life, Track>,
     /// The ended ones, in the order of their end.
     ended: VecDeque<Life>,
-    links: BTreeMap<PeerId, Link>,
+    links: Links,
     accounts: Vec<Option<Account>>,
-    slots: BTreeMap<(Life, PeerId), usize>,
     free: Vec<usize>,
     opened: u64,
     sent: u64,
     estimated: u64,
+    /// How often anything has changed of what is known of receivers.
+    changes: u64,
+    /// Whether the policy asks what the error was when a vector was generated.
+    keeps_marks: bool,
+    /// Whether receivers may be sent the same vector as different kinds.
+    is_tailored: bool,
 }
 
 impl ErrorLedger {
@@ -106,63 +85,95 @@ impl ErrorLedger {
         self.accounts[slot].as_mut().expect("a slot in use has an account")
     }
 
-    pub(crate) fn outlook(&self, receiver: PeerId, now: SessionTime) -> Outlook {
-        self.links.get(&receiver).expect("an account's receiver is here").outlook(now, self.placement)
+    /// Whether what the error was when each vector was generated is remembered from now on.
+    pub(crate) fn keep_marks(&mut self, kept: bool) {
+        self.keeps_marks = kept;
+        self.accounts.iter_mut().flatten().for_each(|account| account.keep_marks(kept));
+    }
+
+    /// What an estimate of an account needs to know.
+    pub(crate) fn outlook(&self, account: &Account, now: SessionTime) -> Outlook {
+        self.links.at(account.link).outlook(now, self.placement)
+    }
+
+    /// All receivers by their places.
+    pub(crate) fn links(&self) -> &[Option<Link>] {
+        self.links.rows()
+    }
+
+    pub(crate) const fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether every receiver that has a vector shows the same.
+    pub(crate) fn shows_alike(&self) -> bool {
+        self.placement != Placement::Local && !self.is_tailored
+    }
+
+    pub(crate) const fn placement(&self) -> Placement {
+        self.placement
     }
 
     /// A receiver comes.
     pub(crate) fn join(&mut self, receiver: PeerId) {
-        self.links.entry(receiver).or_insert(Link {
-            evidence: Evidence::default(),
-            known_until: SessionTime::MIN,
-            settled: 0.0,
-            sent: 0,
-            clamped: 0,
-        });
+        self.changes += 1;
+        self.links.join(receiver);
     }
 
     /// A receiver goes; its accounts are closed.
     pub(crate) fn leave(&mut self, receiver: PeerId) {
-        if self.links.remove(&receiver).is_none() {
-            return;
-        }
-        let lives: Vec<Life> = self.tracks.keys().copied().collect();
-        for life in lives {
-            if let Some(slot) = self.slots.get(&(life, receiver)).copied() {
-                self.tracks.get_mut(&life).expect("a life of the list").slots.retain(|s| *s != slot);
-                self.close(slot);
+        self.changes += 1;
+        let Some(link) = self.links.leave(receiver) else { return };
+        for track in self.tracks.values_mut() {
+            let Some(place) = track.place(link) else { continue };
+            let slot = track.remove(place);
+            for (place, slot) in track.slots().enumerate().skip(place) {
+                self.accounts[slot].as_mut().expect("a slot in use has an account").place = place as u32;
             }
+            self.accounts[slot] = None;
+            self.free.push(slot);
         }
     }
 
     /// Opens the account of a life at a receiver; gives its slot.
     pub(crate) fn open_pair(&mut self, life: Life, receiver: PeerId, now: SessionTime) -> usize {
-        if let Some(slot) = self.slots.get(&(life, receiver)) {
-            return *slot;
+        let link = self.links.place(receiver).expect("a pair's receiver is here");
+        if let Some(slot) = self.slot(life, link) {
+            return slot;
         }
         self.opened += 1;
         let mut account = Account::new(self.opened, life, receiver);
         account.head_start = self.head_start(life, receiver, now);
         let slot = self.free.pop().unwrap_or_else(|| {
+            if self.accounts.len() == self.accounts.capacity() {
+                // There are very many of them: room for twice as many would be too much.
+                self.accounts.reserve_exact(16 + self.accounts.len() / 8);
+            }
             self.accounts.push(None);
             self.accounts.len() - 1
         });
+        let track = self.tracks.get_mut(&life).expect("a pair's entity is exported");
+        (account.link, account.place) = (link, track.push(link, slot) as u32);
+        account.keep_marks(self.keeps_marks);
         self.accounts[slot] = Some(account);
-        self.slots.insert((life, receiver), slot);
-        self.tracks.get_mut(&life).expect("a pair's entity is exported").slots.push(slot);
         slot
+    }
+
+    /// The slot of a life's account at the receiver at a place.
+    fn slot(&self, life: Life, link: u32) -> Option<usize> {
+        self.tracks.get(&life)?.slot(link)
     }
 
     /// The part of a receiver's accumulated export error that is settled: the truth, as of about a round trip ago. Unlike
     /// [`accumulated`](Self::accumulated) it is at hand.
     #[must_use]
     pub fn settled(&self, receiver: PeerId) -> Option<f64> {
-        self.links.get(&receiver).map(|link| link.settled)
+        self.links.get(receiver).map(|link| link.settled)
     }
 
     /// A DR vector, no introduction, was sent.
     pub(crate) fn count_sent(&mut self, receiver: PeerId) {
-        if let Some(link) = self.links.get_mut(&receiver) {
+        if let Some(link) = self.links.get_mut(receiver) {
             link.sent += 1;
             self.sent += 1;
         }
@@ -171,8 +182,8 @@ impl ErrorLedger {
     /// A vector leaves for a receiver, in a message with this nonce.
     pub(crate) fn dispatch(&mut self, slot: usize, dispatch: Dispatch, nonce: u32) {
         let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
-        let link = self.links.get_mut(&account.receiver).expect("an account's receiver is here");
-        let Some(track) = self.tracks.get(&account.life) else { return };
+        let link = self.links.at_mut(account.link);
+        let Some(track) = self.tracks.get_mut(&account.life) else { return };
         let (history, outlook) = (&track.history, link.outlook(dispatch.sent, self.placement));
         let before = account.settled_error();
         let estimated = account.make_room(history, &outlook, dispatch.seq);
@@ -180,13 +191,12 @@ impl ErrorLedger {
         self.estimated += u64::from(estimated);
         account.open(dispatch, nonce);
         account.presume(history, &outlook);
+        account.show(&mut track.glances[account.place as usize]);
     }
 
     fn close(&mut self, slot: usize) {
-        if let Some(account) = self.accounts[slot].take() {
-            self.slots.remove(&(account.life, account.receiver));
-            self.free.push(slot);
-        }
+        self.accounts[slot] = None;
+        self.free.push(slot);
     }
 
     /// A receiver reports an arrival. Times that can't be true are moved to the nearest that can.
@@ -197,10 +207,13 @@ impl ErrorLedger {
         now: SessionTime,
     ) -> Option<Settlement> {
         let Arrival { entity, seq, at, nonce } = arrival;
+        let place = self.links.place(receiver)?;
+        self.changes += 1;
         let life = self.life_of(entity, seq);
-        let link = self.links.get_mut(&receiver)?;
+        let link = self.links.at_mut(place);
         let mut arrived = at.min(now).max(link.known_until);
-        let slot = life.and_then(|life| self.slots.get(&(life, receiver)).copied());
+        let mut track = life.and_then(|life| self.tracks.get_mut(&life));
+        let slot = track.as_ref().and_then(|track| track.slot(place));
         let account = slot.and_then(|slot| self.accounts[slot].as_mut());
         match account.as_ref().map_or(Ok(None), |account| account.sent_with(seq, nonce)) {
             Ok(None) => {}
@@ -212,13 +225,13 @@ impl ErrorLedger {
         }
         link.clamped += u64::from((arrived - at).abs() > link.evidence.tolerance());
         link.known_until = arrived;
-        let (slot, account) = (slot?, account?);
+        let (slot, account, track) = (slot?, account?, track.as_mut()?);
         let dispatch = account.arrived(seq, nonce, arrived);
         if let Some(dispatch) = dispatch {
             link.evidence.sample(dispatch.sent, arrived, now, self.compensation);
         }
-        let history = &self.tracks.get(&account.life)?.history;
-        link.settle(account, history, now, self.placement);
+        account.show(&mut track.glances[account.place as usize]);
+        link.settle(account, &track.history, now, self.placement);
         let account = account.id;
         dispatch.map(|Dispatch { sent, .. }| Settlement {
             entity,
@@ -235,13 +248,14 @@ impl ErrorLedger {
     #[must_use]
     pub fn pair(&self, entity: EntityId, receiver: PeerId) -> Option<&Account> {
         let life = self.life_of(entity, DrSeq(u32::MAX))?;
-        self.slots.get(&(life, receiver)).map(|slot| self.account(*slot))
+        let slot = self.slot(life, self.links.place(receiver)?)?;
+        Some(self.account(slot))
     }
 
     /// The accumulated export error of a receiver at `now`, as far as the sender knows: settled and estimated.
     #[must_use]
     pub fn accumulated(&self, receiver: PeerId, now: SessionTime) -> f64 {
-        let Some(link) = self.links.get(&receiver) else { return 0.0 };
+        let Some(link) = self.links.get(receiver) else { return 0.0 };
         let outlook = link.outlook(now, self.placement);
         let accounts = self.accounts.iter().flatten().filter(|account| account.receiver == receiver);
         let estimated: f64 = accounts
@@ -256,10 +270,12 @@ impl ErrorLedger {
 
     /// Reports of a receiver are lost for good: what they would have said up to a time is estimated.
     pub(crate) fn give_up_reports(&mut self, receiver: PeerId, until: SessionTime, now: SessionTime) {
-        let Some(link) = self.links.get_mut(&receiver) else { return };
-        for (life, track) in &self.tracks {
-            let slot = self.slots.get(&(*life, receiver)).copied();
-            let Some(account) = slot.and_then(|slot| self.accounts[slot].as_mut()) else { continue };
+        let Some(place) = self.links.place(receiver) else { return };
+        let link = self.links.at_mut(place);
+        for track in self.tracks.values() {
+            let Some(account) = track.slot(place).and_then(|slot| self.accounts[slot].as_mut()) else {
+                continue;
+            };
             let before = account.settled_error();
             account.give_up(&track.history, &link.outlook(now, self.placement), until.min(now));
             link.settled += account.settled_error() - before;
@@ -275,20 +291,20 @@ impl ErrorLedger {
     /// DR vectors sent to a receiver, introductions not counted.
     #[must_use]
     pub fn sent_to(&self, receiver: PeerId) -> u64 {
-        self.links.get(&receiver).map_or(0, |link| link.sent)
+        self.links.get(receiver).map_or(0, |link| link.sent)
     }
 
     /// What a receiver reported that could not be true, and how often the delay that it claims was cut.
     #[must_use]
     pub fn clamped(&self, receiver: PeerId) -> u64 {
-        self.links.get(&receiver).map_or(0, |link| link.clamped + link.evidence.clamped)
+        self.links.get(receiver).map_or(0, |link| link.clamped + link.evidence.clamped)
     }
 
     /// The delay of a receiver: what a policy compensates, and what the receiver's reports claim on average. `None` before
     /// the first report.
     #[must_use]
     pub fn delay(&self, receiver: PeerId) -> Option<(Span, Span)> {
-        let evidence = &self.links.get(&receiver)?.evidence;
+        let evidence = &self.links.get(receiver)?.evidence;
         let claimed = evidence.claimed();
         (claimed.samples() > 0).then(|| (evidence.delay(), claimed.mean()))
     }
@@ -296,7 +312,7 @@ impl ErrorLedger {
     /// The least round trip to a receiver that this side measured lately, acknowledgments' waiting included.
     #[must_use]
     pub fn least_round_trip(&self, receiver: PeerId) -> Option<Span> {
-        let least = self.links.get(&receiver)?.evidence.least_round_trip();
+        let least = self.links.get(receiver)?.evidence.least_round_trip();
         (least < Span::MAX).then_some(least)
     }
 
@@ -311,7 +327,7 @@ impl ErrorLedger {
     }
 
     pub(crate) fn pair_count(&self) -> usize {
-        self.slots.len()
+        self.accounts.len() - self.free.len()
     }
 
     pub(crate) fn is_held(&self, slot: usize, account: u64, dispatch: Dispatch) -> bool {

@@ -70,6 +70,8 @@ pub(super) struct Control {
     at: Option<SessionTime>,
     /// x of the worst off.
     pub(super) above_max: f64,
+    /// How often anything of it has changed.
+    changes: u64,
 }
 
 impl Control {
@@ -79,14 +81,25 @@ impl Control {
     }
 
     /// A receiver's standing at its place, if that is still right.
-    pub(super) fn standing(&self, place: usize, peer: PeerId) -> Option<&Standing> {
-        self.standings.get(place).filter(|standing| standing.peer == peer)
+    pub(super) fn standing(&self, place: u32, peer: PeerId) -> Option<&Standing> {
+        self.standings.get(place as usize).filter(|standing| standing.peer == peer)
+    }
+
+    /// How often anything has changed that follows from standings.
+    pub(super) const fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// A receiver's standing, wherever its place is.
+    pub(super) fn find(&self, peer: PeerId) -> Option<&Standing> {
+        let place = self.standings.binary_search_by_key(&peer, |standing| standing.peer).ok()?;
+        self.standings.get(place)
     }
 
     /// The place of a receiver. A new one starts with the mean of the others, or they would pay for its absence.
-    pub(super) fn place(&mut self, peer: PeerId, now: SessionTime) -> usize {
+    pub(super) fn place(&mut self, peer: PeerId, now: SessionTime) -> u32 {
         let place = match self.standings.binary_search_by_key(&peer, |standing| standing.peer) {
-            Ok(place) => return place,
+            Ok(place) => return place as u32,
             Err(place) => place,
         };
         let count = self.standings.len().max(1) as f64;
@@ -106,13 +119,14 @@ impl Control {
             seen: now,
         };
         self.standings.insert(place, standing);
-        place
+        self.changes += 1;
+        place as u32
     }
 
     /// The error of a receiver at one more entity has grown by so much, will have grown by so much more, and would have
     /// grown by so much without us.
-    pub(super) fn grow(&mut self, place: usize, error: f64, ahead: f64, without: f64, now: SessionTime) {
-        let standing = &mut self.standings[place];
+    pub(super) fn grow(&mut self, place: u32, error: f64, ahead: f64, without: f64, now: SessionTime) {
+        let standing = &mut self.standings[place as usize];
         standing.ahead = ahead + if standing.seen == now { standing.ahead } else { 0.0 };
         standing.error += error;
         standing.without += without;
@@ -123,6 +137,7 @@ impl Control {
     /// Everybody who is there has been looked at: new targets, and what follows from them. The mean error is taken to
     /// grow by at least `rate_min`, or who stands still would make seconds of nothing.
     pub(super) fn step(&mut self, now: SessionTime, settings: &EvenSettings, rate_min: f64) {
+        self.changes += 1;
         self.standings.retain(|standing| now - standing.seen <= REMEMBERED);
         let count = self.present(now).count() as f64;
         let grown = core::mem::take(&mut self.grown);
@@ -269,7 +284,7 @@ mod tests {
     fn who_joins_starts_with_the_mean_and_who_is_gone_is_forgotten() {
         let mut control = run(settings(1.0, None), &[3.0, 1.0], &[1.0; 2], 10);
         let place = control.place(PeerId(7), at(10_000));
-        assert!((control.standings[place].error - 20.0).abs() < 1e-6);
+        assert!((control.standings[place as usize].error - 20.0).abs() < 1e-6);
         let place = control.place(PeerId(0), at(50_000));
         control.grow(place, 0.0, 0.0, 0.0, at(50_000));
         control.step(at(50_000), &settings(1.0, None), 1e-6);

@@ -16,6 +16,7 @@
 mod control;
 mod path;
 mod price;
+mod reach;
 mod shadow;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,9 +26,10 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 use self::control::Control;
 use self::path::{Bend, Path};
 use self::price::{Bucket, Price};
+use self::reach::{Asked, Known, Older, Reach};
 use self::shadow::Shadow;
 use super::{Exported, FairnessPolicy, Kinematics, Occasion, Pair, PairStates, Review, SendPlan};
-use crate::ledger::Flight;
+use crate::ledger::{Resume, Shows};
 use crate::vector::{DrVector, EntityId, MotionKind, MotionState};
 
 /// How often an owner has its turn at a relay, where nobody looks at the entities.
@@ -50,6 +52,9 @@ const PRICE_GUESS: f64 = 0.3;
 const LEAD_MAX: f64 = 8.0;
 /// What saves less than this part of the threshold for a second is not worth a message at any price.
 const WORTH_MIN: f64 = 0.01;
+
+/// Whose messages are worth more than this part of the most is among the worst off.
+const WORST: f64 = 0.99;
 
 /// What an owner without entities has saved up is forgotten after so long.
 const FORGOTTEN: Span = Span::from_secs(30);
@@ -102,12 +107,20 @@ impl EvenSettings {
 }
 
 /// What is remembered of a pair.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Note {
-    /// Its error when it was last looked at.
-    error: Option<f64>,
+    /// Its error when it was last looked at; not a number: it never was.
+    error: f64,
     /// The place of its receiver.
-    place: usize,
+    place: u32,
+    /// Where that look got to.
+    resume: Resume,
+}
+
+impl Default for Note {
+    fn default() -> Self {
+        Self { error: f64::NAN, place: 0, resume: Resume::default() }
+    }
 }
 
 /// What is remembered of an entity.
@@ -133,6 +146,8 @@ struct Candidate {
 #[derive(Clone, Debug, Default)]
 struct Desk {
     notes: PairStates<Note>,
+    /// Filled anew for each owner and instant.
+    reach: Reach,
     /// Filled anew for each entity.
     path: Path,
     candidates: Vec<Candidate>,
@@ -187,9 +202,10 @@ impl Share {
                 if control.standing(note.place, peer).is_none() {
                     note.place = control.place(peer, now);
                 }
-                let error = pair.accumulated();
-                let ahead = pair.accumulated_at(now + delay, Flight::Estimated) - error;
-                let grown = error - note.error.replace(error).unwrap_or(error);
+                let (error, later) = pair.accumulated_until(now + delay, &mut note.resume);
+                let ahead = later - error;
+                let before = core::mem::replace(&mut note.error, error);
+                let grown = if before.is_nan() { 0.0 } else { error - before };
                 let (weight, without) = (pair.weight(), tracked.shadow.grown(delay));
                 control.grow(note.place, weight * grown, weight * ahead, weight * without, now);
                 farthest = farthest.max(delay);
@@ -204,20 +220,43 @@ impl Share {
         }
     }
 
-    /// Sends the newest vector of an entity to whom it is worth its price. True if one of the worst off was refused it.
+    /// Sends the newest vector of an entity to whom it is worth its price. True if one of the worst off was refused it, where
+    /// refusals are noted.
     fn decide(
         &mut self,
+        review: &Review<'_>,
         exported: &Exported<'_>,
         desk: &mut Desk,
-        now: SessionTime,
+        notes_refusals: bool,
         plan: &mut SendPlan,
     ) -> bool {
+        let now = review.now();
         let (newest, _) = exported.newest();
         let least = WORTH_MIN * scale(exported);
-        let Desk { notes, path, candidates, .. } = desk;
-        let mut life = None;
+        let weight = exported.weight_max();
+        let asked = Asked { price: self.price.with(&self.bucket), least, notes_refusals };
+        let Desk { notes, reach, path, candidates, .. } = desk;
+        reach.update(review, exported.owner(), &self.control);
+        let shortest = 1.0 / (LIFE_MAX * weight);
+        let (mut older, mut life, mut lives) = (Older::new(), None, shortest);
         candidates.clear();
-        for pair in exported.pairs() {
+        for glance in exported.glances() {
+            let row = reach.row(glance.link);
+            let mut apart = None;
+            match glance.shows(newest, now, row.lost_after) {
+                Shows::Newest => continue,
+                Shows::Older(seq) => {
+                    let find = || reach.find(exported, seq, now, &asked, shortest);
+                    match older.known(seq, newest, find) {
+                        Known::Idle => continue,
+                        Known::Apart(known) if row.rules_out(known, &asked, lives) => continue,
+                        Known::Apart(known) => apart = Some(*known),
+                        Known::Unasked | Known::Unclear => {}
+                    }
+                }
+                Shows::Unclear => {}
+            }
+            let pair = exported.pair(glance);
             let Some((seq, shown)) = pair.prospect() else { continue };
             if seq >= newest {
                 continue;
@@ -232,9 +271,13 @@ impl Share {
                 continue;
             }
             let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
+            lives = 1.0 / (life * weight);
+            if apart.is_some_and(|apart| row.rules_out(&apart, &asked, lives)) {
+                continue;
+            }
             let index = gain(path, &pair, &shown, &pair.offered(), now) * life * pair.weight();
             if index > least {
-                let worst = boost > 0.99;
+                let worst = boost > WORST;
                 candidates.push(Candidate { worth: index * boost, slot: pair.slot(), worst });
             }
         }
@@ -297,10 +340,10 @@ impl Even {
             share.look(review, &mut desk.notes, settings);
         }
         if is_trigger {
-            let refused = share.decide(exported, desk, now, plan);
+            let refused = share.decide(review, exported, desk, true, plan);
             share.price.adapt(&share.bucket, refused, share.entities.len());
         } else if share.bucket.has_one() {
-            share.decide(exported, desk, now, plan);
+            share.decide(review, exported, desk, false, plan);
         }
         if exported.observed().is_none() && !share.has_turns {
             share.has_turns = true;
@@ -329,7 +372,7 @@ impl Even {
             if share.bucket.has_one()
                 && let Some(exported) = review.entity(entity)
             {
-                share.decide(&exported, desk, now, plan);
+                share.decide(review, &exported, desk, false, plan);
             }
         }
         desk.silent = silent;
@@ -411,6 +454,10 @@ impl FairnessPolicy for Even {
 
     fn watches(&self) -> bool {
         true
+    }
+
+    fn asks_instantaneous(&self) -> bool {
+        false
     }
 
     fn review_at(&self) -> Option<SessionTime> {

@@ -2,7 +2,7 @@
 
 use evenkeel_core::{SessionTime, Span};
 
-use super::{Account, Dispatch, Flight, Memo, Outlook, Presumed};
+use super::{Account, Dispatch, Flight, Memo, Outlook, Presumed, Resume};
 use crate::history::History;
 use crate::ledger::cursor::Cursor;
 use crate::vector::{DrSeq, DrVector};
@@ -33,7 +33,7 @@ impl Account {
     pub(super) fn near(&self, history: &History, outlook: &Outlook) -> SessionTime {
         let exported = history.nth_newest(NEAR).map(|vector| vector.generated);
         let nth_newest = self.in_flight.len().checked_sub(NEAR);
-        let expected = nth_newest.map(|nth| self.in_flight[nth].dispatch.sent + outlook.under_way);
+        let expected = nth_newest.map(|nth| self.in_flight[nth].sent + outlook.under_way);
         let last = exported.into_iter().chain(expected).fold(SessionTime::MIN, SessionTime::max);
         last.max(outlook.now - NEAR_SPAN).min(outlook.now)
     }
@@ -48,7 +48,8 @@ impl Account {
             self.estimate(history, outlook, Flight::Estimated, generated)
                 .map_or(settled, |cursor| cursor.error)
         } else {
-            self.marks.iter().find(|(seq, _)| *seq == cursor.placed).map_or(settled, |(_, error)| *error)
+            let mut marks = self.marks.iter().flat_map(|marks| marks.iter());
+            marks.find(|(seq, _)| *seq == cursor.placed).map_or(settled, |(_, error)| *error)
         };
         // What is presumed may be a little below what is settled.
         (cursor.error - then).max(0.0)
@@ -76,8 +77,9 @@ impl Account {
     ) -> Option<Cursor> {
         // For other times than "now" it is of no use: a sum that is added up in other steps has other last bits, and
         // would tell whether somebody had asked before.
-        if let Some(memo) = self.memo.get()
-            && (memo.outlook, memo.flight, to) == (*outlook, flight, outlook.now)
+        let newest = history.newest().0;
+        if let Some(memo) = self.memo.borrow().as_deref()
+            && (memo.newest, memo.outlook, memo.flight, to) == (newest, *outlook, flight, outlook.now)
         {
             return Some(memo.cursor);
         }
@@ -85,9 +87,63 @@ impl Account {
         let cursor = start.or_else(|| self.first_arrival(history, outlook, to))?;
         let cursor = self.walk(cursor, history, outlook, flight, to, Cursor::estimate_to);
         if to == outlook.now {
-            self.memo.set(Some(Memo { outlook: *outlook, flight, cursor }));
+            *self.memo.borrow_mut() = Some(Box::new(Memo { newest, outlook: *outlook, flight, cursor }));
         }
         Some(cursor)
+    }
+
+    /// The errors of two estimates, for now and for a later time, in one walk: up to the last thing that happens before now,
+    /// both are the same.
+    pub(crate) fn estimates(
+        &self,
+        history: &History,
+        outlook: &Outlook,
+        later: SessionTime,
+        resume: &mut Resume,
+    ) -> Option<(f64, f64)> {
+        let now = outlook.now;
+        if let Some(settled) = &self.cursor
+            && self.arrivals.is_empty()
+            && self.presumed.is_none()
+            && self.under_way(outlook).next().is_none_or(|first| outlook.arrival(&first) > now)
+        {
+            return Some(self.resumed(settled, history, outlook, later, resume));
+        }
+        *resume = Resume::default();
+        let start = self.presumed.as_deref().map(|presumed| presumed.cursor).or(self.cursor);
+        let mut cursor = start.or_else(|| self.first_arrival(history, outlook, now))?;
+        let mut expected = self.expected(outlook, Flight::Estimated).peekable();
+        while let Some((seq, at)) = expected.next_if(|(_, at)| *at <= now) {
+            self.expect(&mut cursor, history, outlook, seq, at, Cursor::estimate_to);
+        }
+        cursor.estimate_exported(history, now);
+        Some(self.two_ends(cursor, history, outlook, later, expected))
+    }
+
+    /// The same where nothing is taken to have arrived since what is settled: from where the last look got to.
+    fn resumed(
+        &self,
+        settled: &Cursor,
+        history: &History,
+        outlook: &Outlook,
+        later: SessionTime,
+        resume: &mut Resume,
+    ) -> (f64, f64) {
+        if resume.changes != self.changes {
+            let Cursor { at, exported, error, .. } = *settled;
+            *resume = Resume { changes: self.changes, exported, at, error };
+        }
+        let (newest, vector) = history.newest();
+        if settled.placed == newest && resume.exported == newest && settled.vector == *vector {
+            return (resume.error, resume.error);
+        }
+        // At the vector that was exported last, and not at now: what is added up from there on is added up as ever.
+        let Resume { exported, at, error, .. } = *resume;
+        let mut cursor = Cursor { at, exported, error, ..*settled };
+        cursor.estimate_exported(history, outlook.now);
+        (resume.exported, resume.at, resume.error) = (cursor.exported, cursor.at, cursor.error);
+        let expected = self.under_way(outlook).map(|dispatch| (dispatch.seq, outlook.arrival(&dispatch)));
+        self.two_ends(cursor, history, outlook, later, expected)
     }
 
     /// The cursor at the first arrival, if that is reported but not settled yet.
@@ -97,7 +153,7 @@ impl Account {
         outlook: &Outlook,
         to: SessionTime,
     ) -> Option<Cursor> {
-        let &(seq, at) = self.arrivals.front().filter(|(_, at)| *at <= to)?;
+        let (seq, at) = self.arrivals.front().filter(|(_, at)| *at <= to)?;
         Some(Cursor::open(history, seq, self.placed(history, outlook, seq, at)?, at))
     }
 
@@ -126,17 +182,10 @@ impl Account {
         count_to: fn(&mut Cursor, &History, SessionTime),
     ) -> Cursor {
         for (seq, at) in self.expected(outlook, flight) {
-            if seq <= cursor.placed {
-                continue;
-            }
-            let at = at.max(cursor.at);
-            if at > to {
+            if seq > cursor.placed && at.max(cursor.at) > to {
                 break;
             }
-            count_to(&mut cursor, history, at);
-            if let Some(vector) = self.placed(history, outlook, seq, at) {
-                cursor.place(seq, vector);
-            }
+            self.expect(&mut cursor, history, outlook, seq, at, count_to);
         }
         count_to(&mut cursor, history, to);
         cursor
@@ -192,7 +241,7 @@ impl Account {
             Flight::Estimated => (under_way, known_until),
             Flight::Instant => (Span::ZERO, SessionTime::MIN),
         };
-        let mut reported = self.arrivals.iter().copied().peekable();
+        let mut reported = self.arrivals.iter().peekable();
         let mut expected =
             self.under_way(outlook).map(move |d| (d.seq, (d.sent + delay).max(earliest))).peekable();
         core::iter::from_fn(move || match (reported.peek(), expected.peek()) {
@@ -200,5 +249,50 @@ impl Account {
             (Some(_), _) => reported.next(),
             (None, _) => expected.next(),
         })
+    }
+
+    /// The errors now and at a later time, from the last vector that is exported before now on.
+    fn two_ends(
+        &self,
+        mut cursor: Cursor,
+        history: &History,
+        outlook: &Outlook,
+        later: SessionTime,
+        expected: impl Iterator<Item = (DrSeq, SessionTime)>,
+    ) -> (f64, f64) {
+        let mut present = cursor;
+        present.estimate_to(history, outlook.now);
+        for (seq, at) in expected.take_while(|(_, at)| *at <= later) {
+            self.expect(&mut cursor, history, outlook, seq, at, Cursor::estimate_to);
+        }
+        cursor.estimate_to(history, later);
+        (present.error, cursor.error)
+    }
+
+    /// Moves a cursor on to an expected arrival, unless that changes nothing.
+    fn expect(
+        &self,
+        cursor: &mut Cursor,
+        history: &History,
+        outlook: &Outlook,
+        seq: DrSeq,
+        at: SessionTime,
+        count_to: fn(&mut Cursor, &History, SessionTime),
+    ) {
+        if seq <= cursor.placed {
+            return;
+        }
+        let at = at.max(cursor.at);
+        count_to(cursor, history, at);
+        if let Some(vector) = self.placed(history, outlook, seq, at) {
+            cursor.place(seq, vector);
+        }
+    }
+}
+
+impl Outlook {
+    /// When what was sent is expected to arrive, or to have arrived. What is reported is complete, so it can't have come before.
+    fn arrival(&self, dispatch: &Dispatch) -> SessionTime {
+        (dispatch.sent + self.under_way).max(self.known_until)
     }
 }

@@ -1,0 +1,57 @@
+//! Bytes that an owner holds for each pair, counted by the allocator.
+
+// An allocator that counts has to be one.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use evenkeel_core::Vec3;
+use evenkeel_dr::{DrCommand, EntityId, MotionState};
+
+use crate::room::{Room, budget, even};
+
+struct Counting;
+
+static HELD: AtomicI64 = AtomicI64::new(0);
+
+// SAFETY: the system's allocator does the work; what it is asked for is counted, and nothing else is done.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.fetch_add(layout.size() as i64, Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size() as i64, Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Everybody has been introduced and has said so; then so many vectors go to everybody, and nothing is heard of them.
+/// `even` decides in the end, so that what it remembers of each pair is there.
+pub(crate) fn per_pair(entities: usize, receivers: usize, in_flight: usize) -> f64 {
+    let before = HELD.load(Ordering::Relaxed);
+    let mut room = Room::new(entities, receivers, "base".parse().expect("a policy of ours"), 1.0);
+    let still = |entity: u32, place: usize| {
+        let state = MotionState { position: Vec3::xy(10.0 * place as f64, 0.0), ..MotionState::default() };
+        (EntityId(entity), state)
+    };
+    let all = |place: usize| (0..entities as u32).map(|entity| still(entity, place)).collect::<Vec<_>>();
+    (0..45).for_each(|_| room.step_with(all(0)));
+    room.is_delivering = false;
+    (0..in_flight).for_each(|place| room.step_with(all(1 + place)));
+    let mut owner = room.into_owner();
+    let policy = DrCommand::Switch { policy: even(), budget: budget(receivers) };
+    let now = evenkeel_core::LocalTime::from_nanos(0) + crate::room::TICK.times(46 + in_flight as i64);
+    evenkeel_core::Endpoint::handle_command(&mut owner, now, policy);
+    crate::room::look_at_all(&mut owner, now, all(in_flight));
+    let held = HELD.load(Ordering::Relaxed) - before;
+    drop(owner);
+    held as f64 / (entities * receivers) as f64
+}

@@ -1,0 +1,72 @@
+//! What a pair (one entity at one receiver) costs under `even`: time for each pair and tick, time for each acknowledgment
+//! that is settled, and bytes.
+//!
+//! `cargo bench -p evenkeel-dr --bench pairs`. With the arguments `count ticks` or `count acknowledgments` it runs a
+//! smaller room and prints how many of them were measured: `cargo xtask instructions` runs that under valgrind.
+
+// A benchmark reads the clock and prints.
+#![allow(clippy::disallowed_types, clippy::disallowed_macros, missing_docs)]
+
+mod bytes;
+mod plain;
+mod room;
+
+use std::time::Duration;
+
+use room::{Figures, Room, even};
+
+const ENTITIES: usize = 1_000;
+const RECEIVERS: usize = 100;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["count", "ticks"] => println!("{}", counted(|room, figures| pairs(room) * figures.ticks)),
+        ["count", "acknowledgments"] => println!("{}", counted(|_, figures| figures.settled)),
+        ["count", ..] => panic!("count ticks, or count acknowledgments"),
+        _ => report(),
+    }
+}
+
+/// A smaller room, when everybody has been introduced: instructions are counted of it.
+fn counted(units: impl Fn(&(usize, usize), &Figures) -> u64) -> u64 {
+    let size = (200, RECEIVERS);
+    let mut room = Room::new(size.0, size.1, even(), 1.0);
+    (0..100).for_each(|_| room.step());
+    units(&size, &room.measure(50))
+}
+
+fn pairs(room: &(usize, usize)) -> u64 {
+    (room.0 * room.1) as u64
+}
+
+fn each(took: Duration, count: u64) -> f64 {
+    took.as_nanos() as f64 / count.max(1) as f64
+}
+
+fn report() {
+    for distance in [1.0, 0.09] {
+        let mut room = Room::new(ENTITIES, RECEIVERS, even(), distance);
+        (0..250).for_each(|_| room.step());
+        let figures = room.measure(250);
+        let ticks = pairs(&(ENTITIES, RECEIVERS)) * figures.ticks;
+        let seconds = figures.ticks as f64 / 50.0;
+        println!("{ENTITIES} entities x {RECEIVERS} receivers, 50 Hz, even, threshold {distance}:");
+        println!(
+            "  {:.1} triggers per entity and second, {:.0} vectors per second",
+            figures.triggers as f64 / seconds / ENTITIES as f64,
+            figures.settled as f64 / seconds
+        );
+        println!("  {:8.1} ns per pair and tick", each(figures.looking, ticks));
+        println!("  {:8.1} ns per vector to hand over what is sent", each(figures.sending, figures.settled));
+        println!("  {:8.1} ns per acknowledgment settled", each(figures.settling, figures.settled));
+        let busy = figures.looking + figures.sending + figures.settling;
+        println!("  {:8.1} % of a core, all of it", 100.0 * busy.as_secs_f64() / seconds);
+    }
+    println!("the same in the most straightforward way:");
+    println!("  {:8.1} ns per pair and tick", plain::nanos_per_tick(200, RECEIVERS, 1.0));
+    println!("bytes per pair, all that the owner holds included:");
+    for in_flight in [0, 5, 10, 20] {
+        println!("  {:8.1} with {in_flight} in flight", bytes::per_pair(ENTITIES, RECEIVERS, in_flight));
+    }
+}

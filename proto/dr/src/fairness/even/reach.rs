@@ -1,0 +1,247 @@
+//! Which pairs a message can't be worth its price at, told without a root.
+//!
+//! A message brings a receiver nearer to the entity by no more than the newest vector is away from what it shows. Between two linear
+//! vectors that distance is largest at an end of the time over which the gain is averaged. So two points tell of nearly
+//! every pair that there is nothing to decide, and the path that the entity is expected to take is not even asked for.
+
+use evenkeel_core::{PeerId, SessionTime, Span, Vec3};
+
+use super::control::Control;
+use super::{LEAD_MAX, WORST, window};
+use crate::fairness::{Exported, Review};
+use crate::vector::{DrSeq, DrVector, MotionKind};
+
+/// Bounds and what they bound are rounded differently; this much is left for it.
+const MARGIN: f64 = 1e-6;
+
+/// One receiver, as every entity of the sender needs it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub(super) lost_after: Span,
+    /// Seconds until what is sent now arrives, and until the end of the time that counts.
+    from: f64,
+    to: f64,
+    /// One over what a message to it is worth more; infinite if it is not to be sent any.
+    rarity: f64,
+    /// Whether it is one of the worst off.
+    worst: bool,
+}
+
+/// What a message must save.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// To be worth its price.
+    pub(super) price: f64,
+    /// To be worth anything.
+    pub(super) least: f64,
+    /// Whether it is noted that one of the worst off is refused it.
+    pub(super) notes_refusals: bool,
+}
+
+/// All receivers by their places.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reach {
+    rows: Vec<Row>,
+    /// Seconds until the end of the time that counts for the farthest.
+    farthest: f64,
+    /// For whom and when they were made, and what of.
+    made: Option<(Option<PeerId>, SessionTime, u64, u64)>,
+}
+
+impl Reach {
+    /// Sees to it that the rows are those of an owner and of now.
+    pub(super) fn update(&mut self, review: &Review<'_>, owner: Option<PeerId>, control: &Control) {
+        let key = Some((owner, review.now(), review.changes(), control.changes()));
+        if self.made == key {
+            return;
+        }
+        self.made = key;
+        self.rows.clear();
+        self.rows.extend(review.receivers().map(|receiver| {
+            let Some((peer, outlook)) = receiver else { return Row::NOBODY };
+            let end = outlook.delay + window(outlook.delay);
+            let standing = control.find(peer);
+            let boost = standing.map_or(1.0, |standing| standing.boost);
+            let ahead = standing.is_some_and(|standing| standing.above < control.above_max - LEAD_MAX);
+            Row {
+                lost_after: outlook.lost_after,
+                from: outlook.delay.as_secs_f64(),
+                to: end.as_secs_f64(),
+                rarity: if ahead { f64::INFINITY } else { 1.0 / boost },
+                worst: boost > WORST,
+            }
+        }));
+        self.farthest = self.rows.iter().map(|row| row.to).fold(0.0, f64::max);
+    }
+
+    #[inline]
+    pub(super) fn row(&self, place: u32) -> &Row {
+        &self.rows[place as usize]
+    }
+}
+
+impl Row {
+    const NOBODY: Self =
+        Self { lost_after: Span::ZERO, from: 0.0, to: 0.0, rarity: f64::INFINITY, worst: false };
+
+    /// Whether nothing can come of sending the newest vector to this receiver, which shows one so far apart from it. `lives` is
+    /// one over the seconds that the newest will hold, times its weight.
+    #[inline]
+    pub(super) fn rules_out(&self, apart: &Apart, asked: &Asked, lives: f64) -> bool {
+        let noted = asked.notes_refusals && self.worst;
+        let index = if noted { asked.least } else { asked.least.max(asked.price * self.rarity) };
+        let (from, to) = (apart.at(self.from), apart.at(self.to));
+        // An index that is not a number is beyond every bound.
+        let distance = (1.0 - MARGIN) * index * lives;
+        distance >= apart.distance_min && from.max(to) <= distance * distance
+    }
+}
+
+/// How far a vector is from the newest one, from now on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Apart {
+    position: Vec3,
+    velocity: Vec3,
+    /// Shorter distances may be nothing but rounding.
+    distance_min: f64,
+}
+
+impl Apart {
+    /// The square of the distance after so many seconds.
+    #[inline]
+    fn at(&self, seconds: f64) -> f64 {
+        (self.position + self.velocity * seconds).length_squared()
+    }
+}
+
+/// What is known of a vector before the newest one.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Known {
+    /// It has not been asked for.
+    Unasked,
+    /// It can't be told at a glance.
+    Unclear,
+    /// Nothing can come of sending the newest to anybody who shows it.
+    Idle,
+    /// It is so far apart.
+    Apart(Apart),
+}
+
+/// So many vectors before the newest are remembered.
+const NEAR: usize = 16;
+
+/// The vectors before an entity's newest one, as far as they have been asked for.
+#[derive(Debug)]
+pub(super) struct Older {
+    known: [Known; NEAR],
+}
+
+impl Older {
+    pub(super) const fn new() -> Self {
+        Self { known: [Known::Unasked; NEAR] }
+    }
+
+    /// How far a vector is apart from the newest.
+    #[inline]
+    pub(super) fn known(&mut self, seq: DrSeq, newest: DrSeq, find: impl FnOnce() -> Known) -> &Known {
+        let Some(known) = self.known.get_mut((newest.0 - seq.0) as usize) else { return &Known::Unclear };
+        if matches!(known, Known::Unasked) {
+            *known = find();
+        }
+        known
+    }
+}
+
+impl Reach {
+    /// How far a vector of an entity is apart from its newest. `lives` is one over the most seconds that that will hold,
+    /// times the largest weight.
+    pub(super) fn find(
+        &self,
+        exported: &Exported<'_>,
+        seq: DrSeq,
+        now: SessionTime,
+        asked: &Asked,
+        lives: f64,
+    ) -> Known {
+        let Some(apart) = exported.shown(seq).and_then(|shown| apart(shown, exported.newest().1, now)) else {
+            return Known::Unclear;
+        };
+        // Nobody's message is worth more than that of the worst off, and nobody's gain is counted longer than the farthest's.
+        let most = Row { lost_after: Span::ZERO, from: 0.0, to: self.farthest, rarity: 1.0, worst: true };
+        if most.rules_out(&apart, asked, lives) { Known::Idle } else { Known::Apart(apart) }
+    }
+}
+
+fn apart(shown: &DrVector, newest: &DrVector, now: SessionTime) -> Option<Apart> {
+    if [shown, newest].iter().any(|vector| vector.kind != MotionKind::Linear) {
+        return None;
+    }
+    let (position, velocity) = (newest.project(now), newest.state.velocity);
+    let size = |v: Vec3| v.x.abs() + v.y.abs() + v.z.abs();
+    Some(Apart {
+        position: shown.project(now) - position,
+        velocity: shown.state.velocity - velocity,
+        distance_min: MARGIN * (size(position) + 8.0 * size(velocity)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::Seed;
+
+    use super::*;
+    use crate::vector::MotionState;
+
+    #[test]
+    fn nothing_that_is_ruled_out_could_be_worth_its_price() {
+        let mut draws = Seed::new(5).draws();
+        let now = SessionTime::from_nanos(7_000_000_000);
+        let mut ruled_out = 0;
+        for _ in 0..20_000 {
+            let mut vector = |age: i64| {
+                let mut xy = |most: f64| Vec3::xy(draws.uniform(-most, most), draws.uniform(-most, most));
+                let state = MotionState { position: xy(3.0), velocity: xy(4.0), ..MotionState::default() };
+                DrVector { generated: now - Span::from_millis(age), state, kind: MotionKind::Linear }
+            };
+            let (shown, newest) = (vector(500), vector(20));
+            let delay = Span::from_secs_f64(draws.uniform(0.0, 0.8));
+            let (boost, life) = (draws.uniform(0.01, 1.0), draws.uniform(0.01, 0.7));
+            let row = Row {
+                lost_after: Span::ZERO,
+                from: delay.as_secs_f64(),
+                to: (delay + window(delay)).as_secs_f64(),
+                rarity: 1.0 / boost,
+                worst: false,
+            };
+            let asked = Asked { price: draws.uniform(0.0, 2.0), least: 0.01, notes_refusals: false };
+            let apart = apart(&shown, &newest, now).expect("both are linear");
+            if !row.rules_out(&apart, &asked, 1.0 / life) {
+                continue;
+            }
+            ruled_out += 1;
+            // The entity may go anywhere; it gains most who is on the newest vector's very path.
+            for stray in [0.0, 0.1, 5.0] {
+                let nearer = |part: f64| {
+                    let at = now + Span::from_secs_f64(row.from + part * (row.to - row.from));
+                    let there = newest.project(at) + Vec3::xy(stray, -stray);
+                    shown.project(at).distance(there) - newest.project(at).distance(there)
+                };
+                let gain = (nearer(0.0) + 4.0 * nearer(0.5) + nearer(1.0)) / 6.0;
+                assert!(
+                    gain * life <= asked.least || gain * life * boost <= asked.price,
+                    "{row:?} {asked:?}"
+                );
+            }
+        }
+        assert!((2_000..18_000).contains(&ruled_out), "{ruled_out}");
+    }
+
+    #[test]
+    fn a_glance_that_is_not_clear_rules_nothing_out() {
+        let vector =
+            |kind| DrVector { generated: SessionTime::default(), state: MotionState::default(), kind };
+        let (linear, circular) = (vector(MotionKind::Linear), vector(MotionKind::Circular));
+        assert!(apart(&linear, &circular, SessionTime::default()).is_none());
+        assert!(apart(&linear, &linear, SessionTime::default()).is_some());
+    }
+}

@@ -1,0 +1,196 @@
+//! Many integrals between linear paths at once, coordinate by coordinate, so that a processor computes several side by side.
+//!
+//! There is one kernel. It is compiled twice: for any processor, and for those with AVX2, which is found out when the program
+//! runs. Every lane does the operations of [`integral`] in their order, and none of them is fused: the bytes are the same.
+
+// To call what is compiled for AVX2 is the one thing here that the compiler can't check.
+#![allow(unsafe_code)]
+
+use evenkeel_core::Vec3;
+
+use super::{SERIES_RANGE, integral, series};
+
+/// As many go side by side.
+const LANES: usize = 8;
+type Lanes = [f64; LANES];
+
+/// Differences of positions and velocities at the beginning of intervals, and the lengths of these in seconds.
+#[derive(Clone, Debug, Default)]
+pub struct Pieces {
+    positions: [Vec<f64>; 3],
+    velocities: [Vec<f64>; 3],
+    lengths: Vec<f64>,
+}
+
+impl Pieces {
+    /// No pieces; the room for them is kept.
+    pub fn clear(&mut self) {
+        for lane in self.positions.iter_mut().chain(&mut self.velocities).chain([&mut self.lengths]) {
+            lane.clear();
+        }
+    }
+
+    /// One more.
+    pub fn push(&mut self, position: Vec3, velocity: Vec3, length: f64) {
+        let lanes = self.positions.iter_mut().chain(&mut self.velocities).chain([&mut self.lengths]);
+        let Vec3 { x, y, z } = position;
+        let Vec3 { x: u, y: v, z: w } = velocity;
+        lanes.zip([x, y, z, u, v, w, length]).for_each(|(lane, number)| lane.push(number));
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// The [`integral`] of each, in their order, in place of what is in `errors`.
+    pub fn integrate(&self, errors: &mut Vec<f64>) {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2.
+            return unsafe { integrate_wide(self, errors) };
+        }
+        self.integrate_plainly(errors);
+    }
+
+    /// The same by what every processor has.
+    pub fn integrate_plainly(&self, errors: &mut Vec<f64>) {
+        integrate(self, errors);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn integrate_wide(pieces: &Pieces, errors: &mut Vec<f64>) {
+    integrate(pieces, errors);
+}
+
+#[inline(always)]
+fn integrate(pieces: &Pieces, errors: &mut Vec<f64>) {
+    errors.clear();
+    errors.resize(pieces.len(), 0.0);
+    let [x, y, z] = pieces.positions.each_ref().map(|lane| lane.as_chunks().0);
+    let [u, v, w] = pieces.velocities.each_ref().map(|lane| lane.as_chunks().0);
+    let h = pieces.lengths.as_chunks().0;
+    let (places, _) = errors.as_chunks_mut();
+    for (i, place) in places.iter_mut().enumerate() {
+        *place = side_by_side([&x[i], &y[i], &z[i]], [&u[i], &v[i], &w[i]], &h[i]);
+    }
+    let whole = pieces.len() / LANES * LANES;
+    for (index, error) in errors.iter_mut().enumerate().skip(whole) {
+        let at = |lanes: &[Vec<f64>; 3]| Vec3::new(lanes[0][index], lanes[1][index], lanes[2][index]);
+        *error = integral(at(&pieces.positions), at(&pieces.velocities), pieces.lengths[index]);
+    }
+}
+
+/// What [`integral`] does, for several. Loops without branches are what a compiler makes vector instructions of.
+#[inline(always)]
+fn side_by_side([x, y, z]: [&Lanes; 3], [u, v, w]: [&Lanes; 3], h: &Lanes) -> Lanes {
+    let [mut r, mut inverse, mut middle, mut c, mut rest] = [[0.0; LANES]; 5];
+    for i in 0..LANES {
+        let (p, v) = (Vec3::new(x[i], y[i], z[i]), Vec3::new(u[i], v[i], w[i]));
+        let p1 = p + v * h[i];
+        middle[i] = ((p + p1) * 0.5).length_squared();
+        r[i] = p.length() + p1.length();
+        inverse[i] = 1.0 / r[i].max(f64::MIN_POSITIVE);
+        let squared = h[i] * h[i];
+        c[i] = p.cross(v).length_squared() * squared * inverse[i] * inverse[i];
+        rest[i] = (v.length_squared() * squared * inverse[i] * inverse[i]).min(1.0 - f64::EPSILON / 2.0);
+    }
+    let g = g(rest);
+    let mut errors = [0.0; LANES];
+    for i in 0..LANES {
+        let error = 0.5 * h[i] * (0.5 * r[i] + 2.0 * (middle[i] + c[i] * g[i]) * inverse[i]);
+        errors[i] = if h[i] <= 0.0 { 0.0 } else { error };
+    }
+    errors
+}
+
+/// What [`super::g`] does. A lane that needs fewer rounds than another keeps what it has.
+#[inline(always)]
+fn g(mut x: Lanes) -> Lanes {
+    let (mut sums, mut factors) = ([0.0; LANES], [1.0; LANES]);
+    while x.iter().fold(false, |any, x| any | (*x > SERIES_RANGE)) {
+        let mut inverse = [0.0; LANES];
+        for i in 0..LANES {
+            inverse[i] = 1.0 / (1.0 + (1.0 - x[i]).sqrt());
+        }
+        for i in 0..LANES {
+            let squared = inverse[i] * inverse[i];
+            let more = if x[i] > SERIES_RANGE { u64::MAX } else { 0 };
+            sums[i] = either(more, sums[i] + factors[i] * squared, sums[i]);
+            factors[i] = either(more, factors[i] * (2.0 * inverse[i] * squared), factors[i]);
+            x[i] = either(more, x[i] * squared, x[i]);
+        }
+    }
+    let mut g = [0.0; LANES];
+    for i in 0..LANES {
+        g[i] = sums[i] + factors[i] * series(x[i]);
+    }
+    g
+}
+
+/// One of two numbers, without a branch.
+#[inline(always)]
+fn either(first: u64, one: f64, other: f64) -> f64 {
+    f64::from_bits((one.to_bits() & first) | (other.to_bits() & !first))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Ordinary numbers, and those that arithmetic has its troubles with.
+    fn number() -> impl Strategy<Value = f64> {
+        const SPECIAL: [f64; 12] = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            1e-308,
+            5e-324,
+            1e9,
+            -1e9,
+            f64::MAX,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+        ];
+        prop_oneof![4 => -30.0..30.0, 1 => -1e-9..1e-9, 1 => prop::sample::select(&SPECIAL[..])]
+    }
+
+    fn piece() -> impl Strategy<Value = (Vec3, Vec3, f64)> {
+        let vector = || [number(), number(), number()].prop_map(|[x, y, z]| Vec3::new(x, y, z));
+        let collinear = (vector(), -40.0..40.0).prop_map(|(p, k)| (p, p * k));
+        let any = (vector(), vector());
+        (prop_oneof![3 => any, 1 => collinear], prop_oneof![4 => 0.0..2.0, 1 => number()])
+            .prop_map(|((p, v), h)| (p, v, h))
+    }
+
+    proptest! {
+        #[test]
+        fn the_bytes_are_those_of_one_at_a_time(all in prop::collection::vec(piece(), 0..40)) {
+            let (mut pieces, mut wide, mut plain) = (Pieces::default(), Vec::new(), vec![7.0]);
+            all.iter().for_each(|(p, v, h)| pieces.push(*p, *v, *h));
+            pieces.integrate(&mut wide);
+            pieces.integrate_plainly(&mut plain);
+            prop_assert_eq!((wide.len(), plain.len()), (all.len(), all.len()));
+            for (index, (p, v, h)) in all.iter().enumerate() {
+                let one = integral(*p, *v, *h);
+                // Of what is not a number, the sign and the rest are nobody's promise.
+                let bits = |error: f64| if error.is_nan() { f64::NAN.to_bits() } else { error.to_bits() };
+                prop_assert_eq!(bits(wide[index]), bits(one), "{:?} {:?} {}", p, v, h);
+                prop_assert_eq!(bits(plain[index]), bits(one), "{:?} {:?} {}", p, v, h);
+            }
+        }
+    }
+}

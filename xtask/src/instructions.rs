@@ -1,0 +1,150 @@
+//! What the hot path costs in instructions, counted by valgrind: unlike times they are the same on a busy machine, so that a check
+//! can hold them to a number.
+//!
+//! The benchmark `pairs` of `proto/dr` runs a room of real machines; the instructions inside one of its functions are counted
+//! and divided by what the function was called for.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::Outcome;
+use crate::cargo;
+
+/// What is counted, and how many instructions it may take.
+struct Gate {
+    /// What the benchmark calls it.
+    what: &'static str,
+    /// The function that it is done in.
+    function: &'static str,
+    /// Of which so many instructions at most.
+    each: &'static str,
+    max: f64,
+}
+
+/// A little above what is counted: another compiler may take a few more.
+const GATES: [Gate; 2] = [
+    Gate { what: "ticks", function: "look_at_all", each: "pair and tick", max: 300.0 },
+    Gate {
+        what: "acknowledgments",
+        function: "take_acknowledgment",
+        each: "acknowledgment settled",
+        max: 4_600.0,
+    },
+];
+
+pub(crate) fn run(root: &Path) -> Result<Outcome> {
+    if !is_installed() && !install() {
+        println!("valgrind is not installed: skipped (to install it: `apt-get install valgrind`)");
+        return Ok(Outcome::Skipped);
+    }
+    #[cfg(target_arch = "x86_64")]
+    let has_kernels = std::arch::is_x86_feature_detected!("avx2");
+    #[cfg(not(target_arch = "x86_64"))]
+    let has_kernels = false;
+    if !has_kernels {
+        println!("this processor has no AVX2, which the numbers are for: skipped");
+        return Ok(Outcome::Skipped);
+    }
+    let bench = build(root)?;
+    for gate in &GATES {
+        let each = count(root, &bench, gate)?;
+        println!("{each:.1} instructions per {}, at most {}", gate.each, gate.max);
+        if each > gate.max {
+            bail!(
+                "{each:.1} instructions per {}, but at most {} are allowed: make it cheaper, or raise the \
+                 number in xtask/src/instructions.rs and say why",
+                gate.each,
+                gate.max
+            );
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+fn is_installed() -> bool {
+    let mut version = Command::new("valgrind");
+    version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    version.status().is_ok_and(|status| status.success())
+}
+
+/// Only on a machine of a CI, which nobody else uses.
+fn install() -> bool {
+    if env::var_os("CI").is_none() {
+        return false;
+    }
+    let installs = |program: &str, arguments: &[&str]| {
+        let mut install = Command::new(program);
+        install.args(arguments).args(["install", "--yes", "valgrind"]).stdin(Stdio::null());
+        install.status().is_ok_and(|status| status.success())
+    };
+    (installs("apt-get", &[]) || installs("sudo", &["-n", "apt-get"])) && is_installed()
+}
+
+/// Builds the benchmark; gives its executable.
+fn build(root: &Path) -> Result<PathBuf> {
+    let mut build = cargo::command(root);
+    build.args(["build", "--release", "--locked", "--package", "evenkeel-dr", "--bench", "pairs"]);
+    let output = build.arg("--message-format=json").stderr(Stdio::inherit()).output();
+    let output = output.context("cannot start cargo")?;
+    if !output.status.success() {
+        bail!("the benchmark does not build: `cargo build --release -p evenkeel-dr --bench pairs` says why");
+    }
+    executable(&String::from_utf8_lossy(&output.stdout)).context("cargo names no executable of the benchmark")
+}
+
+/// The last executable that cargo's messages name.
+fn executable(messages: &str) -> Option<PathBuf> {
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).last()
+}
+
+/// Instructions for each of what a gate is about.
+fn count(root: &Path, bench: &Path, gate: &Gate) -> Result<f64> {
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    valgrind.arg(format!("--toggle-collect=*{}*", gate.function));
+    valgrind.arg(bench).args(["count", gate.what]).current_dir(root);
+    let output = valgrind.output().context("cannot start valgrind")?;
+    if !output.status.success() {
+        bail!("valgrind failed ({}):\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+    }
+    let counted = collected(&String::from_utf8_lossy(&output.stderr));
+    let units = String::from_utf8_lossy(&output.stdout).trim().parse::<f64>().ok();
+    match (counted, units) {
+        (Some(counted), Some(units)) if counted > 0.0 && units > 0.0 => Ok(counted / units),
+        _ => bail!("nothing was counted in `{}`: is it still the benchmark's function?", gate.function),
+    }
+}
+
+/// What valgrind says that it collected: a line such as `==4711== Collected : 603354489`.
+fn collected(report: &str) -> Option<f64> {
+    let mut lines = report.lines().filter_map(|line| line.split_once("Collected :"));
+    lines.next().and_then(|(_, number)| number.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_executable_is_the_last_that_cargo_names() {
+        let messages = concat!(
+            "{\"reason\":\"compiler-artifact\",\"executable\":null}\n",
+            "{\"reason\":\"compiler-artifact\",\"executable\":\"/a/pairs-1\"}\n",
+            "{\"reason\":\"build-finished\",\"success\":true}\n"
+        );
+        assert_eq!(executable(messages), Some(PathBuf::from("/a/pairs-1")));
+        assert_eq!(executable("not a message\n"), None);
+    }
+
+    #[test]
+    fn what_was_collected_is_read_from_the_report() {
+        let report = "==7== Events    : Ir\n==7== Collected : 603354489\n==7== \n";
+        assert_eq!(collected(report), Some(603_354_489.0));
+        assert_eq!(collected("==7== Events    : Ir\n"), None);
+    }
+}
