@@ -94,7 +94,7 @@ fn stamps_claims(cells: &Cells) -> Vec<Claim> {
             "Bounded, a near player that only states times 300 ms too late gains at most 10 %, and the others lose at most 5 %.",
             format!("it has {} of its error, the others {} of theirs", price.liar, price.others),
             price.is_small(),
-            Verdict::Fails,
+            Verdict::Holds,
         )
         .say(
             "Bounded, an honest far player keeps at least 90 % of its compensation.",

@@ -86,8 +86,9 @@ fn stamps_claims(cells: &Cells) -> Vec<Claim> {
         .say(
             "Bounded, to state wrong times gains at most 10 % and costs the others at most 5 %.",
             format!(
-                "the liar's error: {}; the others': {}. A time after its acknowledgment came is cut to that, with and without the \
-                 bound: so this lie is worth the liar's own way back, here 30 ms, and the policies that make errors equal pay for that",
+                "the liar's error: {}; the others': {}. A time after its acknowledgment came is cut to that; with the \
+                 bound, to a quarter of the least round trip before: so this lie is worth half of the liar's own way back, here 15 of \
+                 30 ms, and the policies that make errors equal pay for that",
                 LIARS.in_words(|policy| of(Belief::Bounded, policy).liar),
                 LIARS.in_words(|policy| of(Belief::Bounded, policy).others)
             ),

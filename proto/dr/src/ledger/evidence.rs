@@ -3,8 +3,9 @@
 //! A policy compensates delay, so a receiver that claims to be farther than it is would be served better at everybody
 //! else's cost. What is compensated is therefore a lower bound: never above the least round trip that the sender itself
 //! has measured lately (nonces make that one honest: an acknowledgment can be late, never early), never above a configured
-//! limit, and growing slowly. The books themselves believe what could be true: whoever holds its acknowledgments back and
-//! claims that its vectors came as late has a larger error there, for as long as it does.
+//! limit, and growing slowly. The books themselves believe what could be true, and that an acknowledgment travels for at
+//! least a quarter of the least round trip: whoever only claims that its vectors came later than they did has little to
+//! win. Whoever also holds its acknowledgments back has a larger error there, for as long as it does.
 
 use evenkeel_core::{DelayEstimate, SessionTime, Span};
 
@@ -13,6 +14,9 @@ const WINDOW: Span = Span::from_secs(15);
 
 /// What is compensated at once, before it has grown.
 const START_MAX: Span = Span::from_millis(50);
+
+/// An acknowledgment takes at least one of so many parts of the least round trip.
+const RETURN_PARTS: i64 = 4;
 
 /// How much of a claimed delay is compensated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +98,11 @@ impl Evidence {
     /// The least round trip lately.
     pub(super) fn least_round_trip(&self) -> Span {
         self.least[0].min(self.least[1])
+    }
+
+    /// What an acknowledgment travels for at least. Ways may differ, but not by more than three to one for long.
+    pub(super) fn return_min(&self) -> Span {
+        if self.round_trip.samples() == 0 { Span::ZERO } else { self.least_round_trip().part(RETURN_PARTS) }
     }
 
     /// The delay to compensate.

@@ -211,7 +211,8 @@ impl ErrorLedger {
         self.changes += 1;
         let life = self.life_of(entity, seq);
         let link = self.links.at_mut(place);
-        let mut arrived = at.min(now).max(link.known_until);
+        let least = self.compensation.map_or(Span::ZERO, |_| link.evidence.return_min());
+        let mut arrived = at.min(now - least).max(link.known_until);
         let mut track = life.and_then(|life| self.tracks.get_mut(&life));
         let slot = track.as_ref().and_then(|track| track.slot(place));
         let account = slot.and_then(|slot| self.accounts[slot].as_mut());
