@@ -159,6 +159,7 @@ pub struct Account {
     /// Whether what was sent last is older than something that was sent before and may be on its way.
     disordered: bool,
     /// The settled error at the generation of each exported vector, from the placed one on. Only some policies ask for it.
+    #[allow(clippy::box_collection)]
     marks: Option<Box<VecDeque<(DrSeq, f64)>>>,
     /// Where estimates begin while very much is unsettled: what was expected then is not walked along again. Few accounts
     /// ever have it.

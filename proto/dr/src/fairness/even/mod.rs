@@ -330,6 +330,11 @@ impl Even {
         let Self { settings, shares, turns, desk } = self;
         let share = shares.entry(exported.owner()).or_default();
         if is_trigger {
+            if share.entities.is_empty() {
+                // What can be saved up depends on how many there are, and most have not triggered yet.
+                let alike = review.all_entities().filter(|other| other.owner() == exported.owner());
+                share.entities.extend(alike.map(|other| (other.entity(), Tracked::default())));
+            }
             share.on_trigger(exported, review.budget(), now);
         }
         if let (Some(seen), Some(tracked)) = (exported.observed(), share.entities.get_mut(&exported.entity()))

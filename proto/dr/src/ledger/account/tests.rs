@@ -123,3 +123,43 @@ fn reports_that_are_always_late_count_all_the_same() {
         assert!(walked > settled && settled > 10.0, "{lag}: {estimated} {walked} {settled}");
     }
 }
+
+/// Every seventh vector is sent, and its arrival is reported eight steps later.
+#[test]
+fn a_look_that_goes_on_has_the_bits_of_one_that_begins_anew() {
+    let life = Life { entity: EntityId(1), first: DrSeq(0) };
+    let mut account = Account::new(1, life, PeerId(1));
+    let mut history = History::new(DrSeq(0), vector(0), true);
+    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
+    account.arrived(DrSeq(0), 0, at(0) + DELAY);
+    let mut known_until = at(0) + DELAY;
+    let (mut resume, mut went_on) = (Resume::default(), 0);
+    for step in 5..=2_000 {
+        if step % 3 == 0 {
+            history.record(DrSeq(step), vector(step));
+        }
+        let outlook = outlook(step, known_until);
+        if step % 21 == 8 && step > 8 {
+            known_until = at(step - 8) + DELAY;
+            account.arrived(DrSeq(step - 8), step - 8, known_until);
+            account.settle(&history, &outlook);
+        }
+        if step % 21 == 0 {
+            account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
+        }
+        let outlook = Outlook { known_until, ..outlook };
+        if account.cursor.is_none() {
+            account.settle(&history, &outlook);
+        }
+        let later = outlook.now + DELAY;
+        let before = resume;
+        let looked = account.estimates(&history, &outlook, later, &mut resume).expect("it has a vector");
+        let anew = [outlook.now, later].map(|to| {
+            let cursor = account.estimate(&history, &outlook, Flight::Estimated, to);
+            cursor.expect("it has a vector").error.to_bits()
+        });
+        assert_eq!([looked.0.to_bits(), looked.1.to_bits()], anew, "at step {step}");
+        went_on += u32::from(before != Resume::default() && resume != Resume::default());
+    }
+    assert!(went_on > 500, "{went_on}");
+}

@@ -14,6 +14,8 @@ type Arrived = (DrSeq, SessionTime);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
     first: Option<Arrived>,
+    /// Boxed: there are very many accounts, and few have any.
+    #[allow(clippy::box_collection)]
     more: Option<Box<VecDeque<Arrived>>>,
 }
 
