@@ -1,7 +1,7 @@
 //! The settings in which our own policy is measured.
 
 use evenkeel_core::Span;
-use evenkeel_dr::Budget;
+use evenkeel_dr::{Budget, Content};
 use evenkeel_link::{DelayStep, Jitter, TrueTime};
 
 use crate::papers::setting::{Belief, Lie, Setting, a_third};
@@ -33,6 +33,8 @@ pub(crate) enum Case {
     Long,
     /// A liar among four.
     Lying(Lie, Belief),
+    /// What vectors say, with a threshold.
+    Content(Content, u16),
 }
 
 /// When the near player's delay steps up, and to what.
@@ -96,6 +98,7 @@ impl Case {
             }
             Self::Long => Scenario { duration: Span::from_secs(1200), ..papers },
             Self::Lying(lie, belief) => like(Setting::Lying(lie, belief), &papers),
+            Self::Content(kind, _) => Scenario { kind, ..papers },
         }
     }
 
@@ -105,6 +108,7 @@ impl Case {
             | Self::Relay(hundredths)
             | Self::Broadband(hundredths)
             | Self::Loss(_, hundredths)
+            | Self::Content(_, hundredths)
             | Self::Tanks(hundredths) => distance(hundredths),
             Self::Receivers(_) | Self::Long | Self::Lying(..) => 0.09,
             Self::Budget(_) | Self::Step | Self::Visitors => 0.3,
@@ -140,6 +144,7 @@ impl Case {
             Self::Visitors => "coming and going".to_owned(),
             Self::Long => "20 minutes".to_owned(),
             Self::Lying(..) => "a liar among four".to_owned(),
+            Self::Content(kind, hundredths) => at(&format!("{kind:?}"), hundredths),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod budget;
 mod case;
+mod content;
 mod dial;
 mod length;
 mod liars;
@@ -89,6 +90,10 @@ pub(crate) const STUDY: Paper = Paper {
         Group {
             figures: &[("windows", "The spread of the error within windows of time")],
             work: Work::Cells { cells: windows::cells, draw: windows::draw },
+        },
+        Group {
+            figures: &[("content", "What vectors say: kinds of motion, and the best of them")],
+            work: Work::Cells { cells: content::cells, draw: content::draw },
         },
         Group {
             figures: &[("relay", "A relay that decides, against the owner itself")],

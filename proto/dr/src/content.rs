@@ -3,7 +3,7 @@
 use crate::vector::MotionKind;
 
 /// How an owner's DR vectors are to be projected.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Content {
     /// All in one way.
     Kind(MotionKind),

@@ -50,7 +50,7 @@ impl MotionState {
 }
 
 /// How a DR vector is projected.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum MotionKind {
     /// At constant velocity.
     #[default]
