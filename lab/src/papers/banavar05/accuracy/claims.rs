@@ -198,7 +198,7 @@ fn say_after(claims: Claims, measured: &[Measured], by_session_clocks: &[Measure
         format!(
             "after export error in 120 s, linear / circular / random, all receivers: {} units·s if clocks agree exactly, by construction: \
              the same vector at the same time is at the same place. With the session clocks that players have (wrong by up to an hour and 60 \
-             ppm, 20 ms of jitter on the way up) {} units·s; that is {} of what local clocks leave, {} (none: less than {:.0} %)",
+             ppm, 20 ms of jitter on the way up) {} units·s in 60 s; that is {} of what local clocks leave, {} (none: less than {:.0} %)",
             each(measured, of(1)),
             each(by_session_clocks, of(1)),
             left.iter().map(|one| format!("{} %", one.times(100.0).in_words(2))).collect::<Vec<_>>().join(" / "),

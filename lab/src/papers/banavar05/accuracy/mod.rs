@@ -60,6 +60,7 @@ fn by_session_clocks(scenario: Scenario) -> Scenario {
     }
     Scenario {
         receivers,
+        duration: Span::from_secs(60),
         topology: ScenarioTopology::Relay { uplink: Span::from_millis(20) },
         clock: ScenarioClock::Session(Filter::Hull),
         owner_clock: off(3, -30.0),
