@@ -58,9 +58,7 @@ pub fn command(feed: &mut Feed<'_>) -> DrCommand {
 /// What an operator says.
 pub fn relay_command(feed: &mut Feed<'_>) -> RelayCommand {
     match feed.byte() {
-        0..64 => {
-            RelayCommand::Weigh { entity: entity(feed), receiver: receiver(feed), weight: weight(feed) }
-        }
+        0..64 => RelayCommand::Weigh { entity: entity(feed), receiver: receiver(feed), weight: weight(feed) },
         _ => RelayCommand::Switch { policy: policy(feed), budget: budget(feed) },
     }
 }

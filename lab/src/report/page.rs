@@ -309,7 +309,7 @@ fn table(table: &Table) -> Markup {
                 @for row in &table.rows {
                     tr {
                         @for (column, (cell, head)) in row.iter().zip(&table.head).enumerate() {
-                            td class=(class(column)) data-head=(head) { (cell) }
+                            td class=(class(column)) data-head=(head) { (cell.replace(" ± ", "\u{a0}±\u{a0}")) }
                         }
                     }
                 }
