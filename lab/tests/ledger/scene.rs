@@ -123,6 +123,8 @@ impl Scene {
             placement: if draws.chance(0.3) { Placement::Local } else { Placement::Global },
             policy: options.policy,
             seed: Seed::new(options.seed).child(3),
+            // With a bound the books do not believe that a way is more than three times as long as the way back.
+            compensation: None,
             ..DrConfig::default()
         };
         let peer = || DrNode::Peer(Box::new(DrPeer::new(&config)));

@@ -43,10 +43,10 @@ impl Budget {
     /// One vector per trigger and receiver: enough to send everything to everybody.
     pub const ALL: Self = Self(Per::Receiver(1.0));
 
-    /// So many vectors per trigger; `None` unless that is a finite number and not negative.
+    /// So many vectors per trigger; `None` unless that is between 0 and a thousand million.
     #[must_use]
     pub fn new(per_trigger: f64) -> Option<Self> {
-        (per_trigger.is_finite() && per_trigger >= 0.0).then_some(Self(Per::Trigger(per_trigger)))
+        (0.0..=1e9).contains(&per_trigger).then_some(Self(Per::Trigger(per_trigger)))
     }
 
     /// So many vectors per trigger and receiver; `None` unless that is between 0 and 1.

@@ -79,6 +79,8 @@ pub struct Sender {
     policy: Box<dyn FairnessPolicy>,
     budget: Budget,
     seed: Seed,
+    /// Another policy has taken over and was not asked yet.
+    is_new: bool,
     weights: PairWeights,
     plan: SendPlan,
     /// If each receiver is sent the kind that is best for it.
@@ -106,6 +108,7 @@ impl Sender {
             kind: config.policy,
             budget: config.budget,
             seed: config.seed,
+            is_new: false,
             weights: PairWeights::default(),
             plan: SendPlan::default(),
             tailor: (config.kind == Content::Auto).then(Tailor::default),
@@ -129,6 +132,7 @@ impl Sender {
         self.kind = kind;
         self.budget = budget;
         self.policy = kind.build();
+        self.is_new = true;
         self.ledger.keep_marks(self.policy.asks_instantaneous());
         self.due.clear();
         let entities: Vec<EntityId> = self.ledger.lives().map(|(life, _)| life.entity).collect();
@@ -289,6 +293,7 @@ impl Sender {
 
     fn review(&mut self, occasion: Occasion, now: SessionTime, outbox: &mut Outbox) {
         self.reviews += 1;
+        self.is_new = false;
         let mut plan = core::mem::take(&mut self.plan);
         let seed = self.seed.child(self.reviews);
         let triggered = match occasion {
@@ -431,7 +436,9 @@ impl Sender {
     fn rearm(&mut self) {
         self.timers.set(Wake::Held, self.due.peek().map(|Reverse(due)| due.dispatch.sent));
         self.timers.set(Wake::Burial, self.ledger.next_burial());
-        self.timers.set(Wake::Review, self.policy.review_at());
+        // There may be entities that never trigger again.
+        let at_once = (self.is_new && self.policy.watches()).then_some(SessionTime::MIN);
+        self.timers.set(Wake::Review, at_once.or_else(|| self.policy.review_at()));
         self.timers.set(Wake::Confirm, self.confirms.front().map(|(at, _)| *at));
     }
 

@@ -3,8 +3,8 @@
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, SessionTime, Span, Vec3};
 use evenkeel_dr::message::{Frame, Header, VectorFrame, emit_ended, emit_introduce, emit_vector, frames};
 use evenkeel_dr::{
-    DrCommand, DrConfig, DrPeer, DrRelay, DrSeq, DrVector, EntityId, MotionKind, MotionState, Threshold,
-    Topology,
+    Budget, DrCommand, DrConfig, DrPeer, DrRelay, DrSeq, DrVector, EntityId, MotionKind, MotionState,
+    RelayCommand, Threshold, Topology,
 };
 
 const RELAY: PeerId = PeerId(0);
@@ -175,6 +175,50 @@ fn error_beside(jumps: bool) -> f64 {
 fn an_owner_that_jumps_about_does_not_spend_what_the_others_triggers_pay_for() {
     let (calm, wild) = (error_beside(false), error_beside(true));
     assert!(calm > 0.0 && wild <= 1.05 * calm, "{wild} instead of {calm}");
+}
+
+/// A room without heartbeats in which an entity drives, under this policy at first, and then stands still.
+fn parked(first: &str, then: &str, budget: f64) -> Vec<f64> {
+    let threshold = Threshold { distance: 0.09, time: None };
+    let budget = Budget::new(budget).expect("it is one");
+    let policy = |name: &str| name.parse().expect("it is a policy");
+    let config = DrConfig { threshold, policy: policy(first), budget, ..config() };
+    let mut room = Room::new(4);
+    room.relay = DrRelay::new(&config);
+    room.peers = (0..4).map(|_| DrPeer::new(&config)).collect();
+    (1..=4).for_each(|peer| room.join(peer));
+    let mut position = Vec3::ZERO;
+    for step in 0..1_500i32 {
+        room.now += Span::from_millis(100);
+        let velocity = match step {
+            200.. => Vec3::ZERO,
+            _ if step / 7 % 2 == 0 => Vec3::xy(5.0, 3.0),
+            _ => Vec3::xy(5.0, -3.0),
+        };
+        position = position + velocity * 0.1;
+        let state = MotionState { position, velocity, ..MotionState::default() };
+        room.peers[0].observe(room.now, EntityId(7), state);
+        if step == 250 && first != then {
+            room.relay.handle_command(room.now, RelayCommand::Switch { policy: policy(then), budget });
+        }
+        room.relay.handle_timeout(room.now);
+        room.settle();
+    }
+    [2, 3, 4].map(|peer| room.sees(peer, 7).map_or(f64::INFINITY, |seen| seen.distance(position))).to_vec()
+}
+
+#[test]
+fn who_parks_is_seen_where_it_stands_however_little_may_be_sent() {
+    for budget in [0.05, 0.3, 1.0] {
+        let errors = parked("even", "even", budget);
+        assert!(errors.iter().all(|error| *error < 0.2), "{errors:?} with {budget}");
+    }
+}
+
+#[test]
+fn another_policy_finds_who_has_parked_before() {
+    let errors = parked("base-1/100", "even", 1.0);
+    assert!(errors.iter().all(|error| *error < 0.2), "{errors:?}");
 }
 
 #[test]

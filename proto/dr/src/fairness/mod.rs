@@ -85,7 +85,8 @@ pub trait FairnessPolicy: Send {
     /// trigger, what was still held for it is dropped.
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan);
 
-    /// Whether to be asked also when an owner looked at its entity and made no vector of it.
+    /// Whether to be asked also when an owner looked at its entity and made no vector of it, and at once when it takes over
+    /// from another policy.
     fn watches(&self) -> bool {
         false
     }

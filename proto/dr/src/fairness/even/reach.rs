@@ -7,7 +7,7 @@
 use evenkeel_core::{PeerId, SessionTime, Span, Vec3};
 
 use super::control::Control;
-use super::{LEAD_MAX, WORST, window};
+use super::share::{LEAD_MAX, WORST, window};
 use crate::fairness::{Exported, Review};
 use crate::vector::{DrSeq, DrVector, MotionKind};
 

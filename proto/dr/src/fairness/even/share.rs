@@ -1,0 +1,302 @@
+//! What the entities of one owner share: a bucket, a price, and everybody's standing.
+
+use std::collections::BTreeMap;
+
+use evenkeel_core::{PeerId, SessionTime, Span};
+
+use super::EvenSettings;
+use super::control::Control;
+use super::path::{Bend, Path};
+use super::price::{Bucket, Price};
+use super::reach::{Asked, Known, Older, Reach};
+use super::shadow::Shadow;
+use crate::fairness::{Exported, Kinematics, Pair, PairStates, Review, SendPlan};
+use crate::ledger::{Resume, Shows};
+use crate::vector::{DrVector, EntityId, MotionKind, MotionState};
+
+/// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little. The farther
+/// away the arrival, the less it says.
+const WINDOW: f64 = 0.05;
+/// So much longer for each second of the delay.
+const WINDOW_GROWTH: f64 = 0.4;
+/// A vector holds for at most so many seconds: later, who knows.
+const LIFE_MAX: f64 = 0.7;
+/// And for at least so many.
+const LIFE_MIN: f64 = 0.001;
+/// A first guess of the price: the threshold for so many seconds.
+const PRICE_GUESS: f64 = 0.3;
+/// Who is ahead of the worst off by more seconds is sent nothing until that has changed.
+pub(super) const LEAD_MAX: f64 = 8.0;
+/// What saves less than this part of the threshold for a second is not worth a message at any price.
+const WORTH_MIN: f64 = 0.01;
+/// Whose messages are worth more than this part of the most is among the worst off.
+pub(super) const WORST: f64 = 0.99;
+/// An entity that makes no vectors for so long pays all the same, if nothing is left to send its last one with: whoever lacks
+/// that would see it go astray for ever. With a heartbeat no entity is as silent.
+const PAID_SILENCE: Span = Span::from_secs(2);
+
+/// What is remembered of a pair.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Note {
+    /// Its error when it was last looked at; not a number: it never was.
+    error: f64,
+    /// The place of its receiver.
+    place: u32,
+    /// Where that look got to.
+    resume: Resume,
+}
+
+impl Default for Note {
+    fn default() -> Self {
+        Self { error: f64::NAN, place: 0, resume: Resume::default() }
+    }
+}
+
+/// What is remembered of an entity.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tracked {
+    pub(super) shadow: Shadow,
+    pub(super) bend: Bend,
+    /// When it triggered last.
+    pub(super) triggered: SessionTime,
+    /// When it last paid for its silence.
+    paid: SessionTime,
+}
+
+/// A message that would save something.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    /// What it is worth.
+    worth: f64,
+    slot: usize,
+    /// Whether it is for one of the worst off.
+    worst: bool,
+}
+
+/// What all decisions use.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Desk {
+    pub(super) notes: PairStates<Note>,
+    /// Filled anew for each owner and instant.
+    reach: Reach,
+    /// Filled anew for each entity.
+    path: Path,
+    candidates: Vec<Candidate>,
+    /// Entities of which nothing has been heard.
+    pub(super) silent: Vec<EntityId>,
+}
+
+/// What the entities of one owner share: their triggers pay for them and for nobody else's.
+///
+/// A relay decides for many owners. One that drives wildly, or lies, cannot spend what the others have saved up, nor move
+/// what they take for fair. Where everybody's error is alike for each owner, so it is in sum.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Share {
+    pub(super) bucket: Bucket,
+    pub(super) price: Price,
+    pub(super) control: Control,
+    pub(super) entities: BTreeMap<EntityId, Tracked>,
+    /// The delay of the farthest receiver.
+    farthest: Span,
+    /// When it last had an entity.
+    pub(super) alive: SessionTime,
+    /// Whether it has turns, because nobody looks at its entities.
+    pub(super) has_turns: bool,
+}
+
+impl Share {
+    /// An entity made a vector.
+    pub(super) fn on_trigger(&mut self, exported: &Exported<'_>, budget: f64, now: SessionTime) {
+        let vector = exported.newest().1;
+        let tracked = self.entities.entry(exported.entity()).or_default();
+        tracked.triggered = now;
+        let receivers = exported.pair_count().max(1) as f64;
+        tracked.shadow.trigger(vector, budget / receivers, now);
+        if exported.observed().is_none() {
+            tracked.bend.observe(vector.generated, vector.state.turn_rate);
+        }
+        self.price.guess(PRICE_GUESS * scale(exported));
+        if exported.pair_count() > 0 {
+            self.bucket.pay_in(budget, self.entities.len());
+        }
+    }
+
+    /// An entity made no vector, and may have to pay for that.
+    pub(super) fn pay_for_silence(&mut self, entity: EntityId, budget: f64, now: SessionTime) {
+        if !self.bucket.has_one()
+            && let Some(tracked) = self.entities.get_mut(&entity)
+            && now - tracked.triggered.max(tracked.paid) >= PAID_SILENCE
+        {
+            tracked.paid = now;
+            self.bucket.pay_in(budget, self.entities.len());
+        }
+    }
+
+    /// Looks at everybody's error with all entities of the owner.
+    pub(super) fn look(
+        &mut self,
+        review: &Review<'_>,
+        owner: Option<PeerId>,
+        notes: &mut PairStates<Note>,
+        settings: &EvenSettings,
+    ) {
+        let now = review.now();
+        let (mut rate_min, mut farthest) = (0.0, Span::ZERO);
+        let control = &mut self.control;
+        self.entities.retain(|entity, tracked| {
+            // Its name may be somebody else's by now.
+            let exported = review.entity(*entity).filter(|exported| exported.owner() == owner);
+            let Some(exported) = exported else { return false };
+            rate_min += WORTH_MIN * scale(&exported);
+            for pair in exported.pairs() {
+                let (peer, delay) = (pair.receiver(), pair.delay());
+                let note = notes.of(&pair);
+                if control.standing(note.place, peer).is_none() {
+                    note.place = control.place(peer, now);
+                }
+                let (error, later) = pair.accumulated_until(now + delay, &mut note.resume);
+                let ahead = later - error;
+                let before = core::mem::replace(&mut note.error, error);
+                let grown = if before.is_nan() { 0.0 } else { error - before };
+                let (weight, without) = (pair.weight(), tracked.shadow.grown(delay));
+                control.grow(note.place, weight * grown, weight * ahead, weight * without, now);
+                farthest = farthest.max(delay);
+            }
+            tracked.shadow.take();
+            true
+        });
+        control.step(now, settings, rate_min);
+        self.farthest = farthest;
+        if !self.entities.is_empty() {
+            self.alive = now;
+        }
+    }
+
+    /// Sends the newest vector of an entity to whom it is worth its price. True if one of the worst off was refused it, where
+    /// refusals are noted.
+    pub(super) fn decide(
+        &mut self,
+        review: &Review<'_>,
+        exported: &Exported<'_>,
+        desk: &mut Desk,
+        notes_refusals: bool,
+        plan: &mut SendPlan,
+    ) -> bool {
+        let now = review.now();
+        let (newest, _) = exported.newest();
+        let least = WORTH_MIN * scale(exported);
+        let weight = exported.weight_max();
+        let asked = Asked { price: self.price.with(&self.bucket), least, notes_refusals };
+        let Desk { notes, reach, path, candidates, .. } = desk;
+        reach.update(review, exported.owner(), &self.control);
+        let shortest = 1.0 / (LIFE_MAX * weight);
+        let (mut older, mut life, mut lives) = (Older::new(), None, shortest);
+        candidates.clear();
+        for glance in exported.glances() {
+            let row = reach.row(glance.link);
+            let mut apart = None;
+            match glance.shows(newest, now, row.lost_after) {
+                Shows::Newest => continue,
+                Shows::Older(seq) => {
+                    let find = || reach.find(exported, seq, now, &asked, shortest);
+                    match older.known(seq, newest, find) {
+                        Known::Idle => continue,
+                        Known::Apart(known) if row.rules_out(known, &asked, lives) => continue,
+                        Known::Apart(known) => apart = Some(*known),
+                        Known::Unasked | Known::Unclear => {}
+                    }
+                }
+                Shows::Unclear => {}
+            }
+            let pair = exported.pair(glance);
+            let Some((seq, shown)) = pair.prospect() else { continue };
+            if seq >= newest {
+                continue;
+            }
+            let place = notes.of(&pair).place;
+            let Some(standing) = self.control.standing(place, pair.receiver()) else { continue };
+            // Of whom nothing is heard, it is not known either that it is ahead: it must be sent something to tell.
+            let unheard = pair.last_sent().is_some_and(|sent| sent.seq > seq);
+            let boost = if unheard { 1.0 } else { standing.boost };
+            // Who is so far ahead of the others waits for them.
+            if !unheard && standing.above < self.control.above_max - LEAD_MAX {
+                continue;
+            }
+            let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
+            lives = 1.0 / (life * weight);
+            if apart.is_some_and(|apart| row.rules_out(&apart, &asked, lives)) {
+                continue;
+            }
+            let index = gain(path, &pair, &shown, &pair.offered(), now) * life * pair.weight();
+            if index > least {
+                let worst = boost > WORST;
+                candidates.push(Candidate { worth: index * boost, slot: pair.slot(), worst });
+            }
+        }
+        candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.slot.cmp(&b.slot)));
+        let mut refused = false;
+        for candidate in candidates {
+            if self.bucket.has_one() && candidate.worth > self.price.with(&self.bucket) {
+                self.bucket.take_one();
+                plan.dispatch(candidate.slot, newest, now);
+            } else {
+                refused |= candidate.worst;
+            }
+        }
+        refused
+    }
+
+    /// Follows the entity into its future. Gives the seconds for which its newest vector will hold.
+    fn foresee(&self, exported: &Exported<'_>, path: &mut Path, now: SessionTime) -> f64 {
+        let until = now + self.farthest + window(self.farthest);
+        let tracked = self.entities.get(&exported.entity());
+        let (triggered, bend) =
+            tracked.map_or((now, 0.0), |tracked| (tracked.triggered, tracked.bend.change()));
+        let seen = exported.observed().unwrap_or_else(|| presumed(exported, triggered, now));
+        path.follow(&seen, bend, until);
+        let leaves = path.leaves(exported.newest().1, exported.threshold().distance, now, LIFE_MAX);
+        leaves.max(LIFE_MIN)
+    }
+}
+
+/// By how much the receiver will be nearer to the entity with the newest vector than with what it shows otherwise: the mean
+/// over a short time from its arrival on, by Simpson's rule.
+fn gain(path: &Path, pair: &Pair<'_>, shown: &DrVector, newest: &DrVector, now: SessionTime) -> f64 {
+    let (arrival, window) = (now + pair.delay(), window(pair.delay()));
+    let nearer = |at: SessionTime| {
+        let there = path.at(at);
+        shown.project(at).distance(there) - newest.project(at).distance(there)
+    };
+    (nearer(arrival) + 4.0 * nearer(arrival + window.part(2)) + nearer(arrival + window)) * (1.0 / 6.0)
+}
+
+/// Over how much time the gain at a receiver so far away is averaged.
+pub(super) fn window(delay: Span) -> Span {
+    Span::from_secs_f64(WINDOW + WINDOW_GROWTH * delay.as_secs_f64())
+}
+
+/// The distance that matters in this game, as its owner says; owners may say anything.
+fn scale(exported: &Exported<'_>) -> f64 {
+    let distance = exported.threshold().distance;
+    if distance.is_nan() { 1.0 } else { distance.clamp(1e-9, 1e9) }
+}
+
+/// How an entity moves as far as its newest vector tells, and its owner's silence since: had it left the vector's path by
+/// more than the threshold, there would be another one.
+fn presumed(exported: &Exported<'_>, triggered: SessionTime, now: SessionTime) -> Kinematics {
+    let vector = exported.newest().1;
+    if vector.kind != MotionKind::Linear {
+        return Kinematics { at: vector.generated, state: vector.state };
+    }
+    let silent = (now - triggered).as_secs_f64().max(1e-3);
+    let (velocity, most) = (vector.velocity(now), 2.0 * scale(exported) / (silent * silent));
+    let MotionState { acceleration, turn_rate, .. } = vector.state;
+    let turn_max = most / velocity.length().max(1e-9);
+    let state = MotionState {
+        position: vector.project(now),
+        velocity,
+        acceleration: acceleration * (most / acceleration.length().max(1e-9)).min(1.0),
+        turn_rate: turn_rate.clamp(-turn_max, turn_max),
+    };
+    Kinematics { at: now, state }
+}
