@@ -74,7 +74,7 @@ struct RelayArgs {
     rooms: u16,
 
     /// The policy of the rooms.
-    #[arg(long, value_name = "P", default_value_t)]
+    #[arg(long, value_name = "P", default_value = "deterministic-budget")]
     policy: PolicyKind,
 
     /// Afterwards, fill a room until the relay's deadlines are late or it needs a whole core.
@@ -113,7 +113,7 @@ struct HostileArgs {
     seconds: u64,
 
     /// The policy of the room.
-    #[arg(long, value_name = "P", default_value_t)]
+    #[arg(long, value_name = "P", default_value = "deterministic-budget")]
     policy: PolicyKind,
 
     /// How long the honest players play before, in harmless company, for comparison.

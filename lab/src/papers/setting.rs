@@ -283,5 +283,7 @@ pub(crate) const ELSEWHERE_WORDS: &str = "\
 gamma, lognormal, each with a standard deviation of about 58 ms, which is that of ±100 ms; exponential and lognormal add some \
 60 ms to the mean delay); delays of 120, 40 and 15 ms with gamma \
 jitter of a tenth; a relay 100 ms from the owner that runs the policy; four recorded tanks in place of drawn motion, which \
-is the same for all seeds; 10, 30 (60 s) and 100 players (30 s) between 800 and 200 ms. The budget, where there is one, is a third \
-of the players per trigger";
+is the same for all seeds; 10, 30 (60 s) and 100 players (30 s) between 800 and 200 ms. The first two rows are those of the figures \
+above, 300 s. Mind the lengths: relative to base's, a spread that does not grow is three times as small after 300 s as after 100 s. The \
+budget, where there is one, is a third of the players per trigger, but for probabilistic (one), which sends one vector however \
+many there are";

@@ -19,8 +19,10 @@ pub struct Provenance {
 }
 
 const STYLE: &str = include_str!("style.css");
-/// The columns of a table that stands beside claims, and the claims; more of them stand in two columns.
+/// The claims that stand beside a table; more of them stand in two columns.
 const BESIDE_MAX: usize = 5;
+/// The columns of a table that has room beside claims.
+const COLUMNS_MAX: usize = 4;
 
 /// A paper with those of its figures that are in the report.
 pub(super) struct Chapter<'a> {
@@ -274,7 +276,7 @@ pub(super) fn chapter(chapter: &Chapter<'_>, provenance: &Provenance) -> String 
 fn section(figure: &Figure) -> Markup {
     let stem = figure.file_stem();
     // Side by side where both are small enough, else one below the other.
-    let small = figure.table.head.len() <= BESIDE_MAX && (1..=BESIDE_MAX).contains(&figure.claims.len());
+    let small = figure.table.head.len() <= COLUMNS_MAX && (1..=BESIDE_MAX).contains(&figure.claims.len());
     let beside = if small { "beside" } else { "beside alone" };
     let list = if figure.claims.len() > BESIDE_MAX { "claims many" } else { "claims" };
     html! {

@@ -13,6 +13,9 @@ use crate::crank::Allowance;
 use crate::token::{IssuerId, Name};
 use crate::welcome::TICK_MAX;
 
+/// The policy of a room that is not told otherwise. Under it, members who lie about what reached them cost the others little.
+const POLICY: &str = "deterministic-budget";
+
 /// The port that a relay listens on if it is not told otherwise.
 pub const PORT: u16 = 7878;
 
@@ -166,8 +169,8 @@ impl Default for RoomConfig {
     fn default() -> Self {
         let limits = Limits::default();
         Self {
-            policy: PolicyKind::default().to_string(),
-            budget: Budget::ALL,
+            policy: POLICY.to_owned(),
+            budget: Budget::ONE,
             kind: KINDS[0].to_owned(),
             tick_ms: 20.0,
             players_max: 256,
