@@ -63,8 +63,8 @@ impl EvenSettings {
         ((0.0..=1.0).contains(&phi) && kappa.is_none_or(is_kappa)).then_some(Self { phi, kappa })
     }
 
-    /// How many messages can be saved up for a turn, with this budget per trigger and so many entities: never more than that
-    /// is sent beyond the budget.
+    /// How many messages an owner can save up for a turn, with this budget per trigger and so many entities: its entities are
+    /// sent no more than that beyond the budget for all triggers, as long as each triggers every two seconds.
     #[must_use]
     pub fn saved_max(budget: f64, entities: usize) -> f64 {
         price::capacity(budget, entities)
