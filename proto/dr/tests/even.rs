@@ -172,6 +172,50 @@ fn a_receiver_that_joins_late_is_neither_starved_nor_fed() {
     assert!(grown.iter().all(|grown| (grown / mean - 1.0).abs() < 0.1), "{grown:?}");
 }
 
+/// By how much the last of nine receivers' error grows in two minutes, after the others have stopped to answer.
+fn beside_a_crowd(answers: bool) -> f64 {
+    let silent_from = millis(10_000).as_nanos();
+    let fate = move |sent: &Sent| {
+        let is_lost = !answers && (1..9).contains(&sent.from) && sent.at.as_nanos() > silent_from;
+        if is_lost { Vec::new() } else { vec![millis(100)] }
+    };
+    let mut net = Net::new(&config("even", 3.0), 9, fate);
+    let mut tanks = [Tank::new(12)];
+    drive(&mut net, &mut tanks, 600);
+    let before = errors(&net)[8];
+    drive(&mut net, &mut tanks, 6_000);
+    errors(&net)[8] - before
+}
+
+#[test]
+fn nobody_waits_for_a_crowd_that_does_not_answer() {
+    let (alone, together) = (beside_a_crowd(false), beside_a_crowd(true));
+    assert!(alone < 1.1 * together, "{alone} instead of {together}");
+}
+
+#[test]
+fn who_did_not_answer_for_a_while_is_served_as_before_and_the_others_do_not_pay_for_it() {
+    let outage = millis(20_000).as_nanos()..millis(30_000).as_nanos();
+    let fate = move |sent: &Sent| {
+        // Nothing reaches it, and nothing comes from it.
+        let is_lost = sent.from.max(sent.to) == 1 && outage.contains(&sent.at.as_nanos());
+        if is_lost { Vec::new() } else { vec![millis(100)] }
+    };
+    let mut net = Net::new(&config("even", 1.0), 3, fate);
+    let mut tanks = [Tank::new(13)];
+    drive(&mut net, &mut tanks, 900);
+    let mut grown = [0.0; 3].to_vec();
+    let mut before = errors(&net);
+    for period in [800, 2_000] {
+        drive(&mut net, &mut tanks, period);
+        let after = errors(&net);
+        grown = after.iter().zip(&before).map(|(after, before)| after - before).collect();
+        before = after;
+    }
+    let mean = grown.iter().sum::<f64>() / 3.0;
+    assert!(grown.iter().all(|grown| (grown / mean - 1.0).abs() < 0.15), "{grown:?}");
+}
+
 #[test]
 fn entities_of_one_sender_share_one_price() {
     let mut net = Net::star(&config("even", 1.0), &[millis(300), millis(150), millis(50)]);

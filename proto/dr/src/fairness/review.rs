@@ -299,6 +299,19 @@ impl Pair<'_> {
         self.outlook.delay
     }
 
+    /// Whether what the receiver reports is believed. If it is silent, or reports what can't be true, others had better not wait
+    /// for it, however bad its error seems to be.
+    #[must_use]
+    pub const fn is_credible(&self) -> bool {
+        self.outlook.is_credible
+    }
+
+    /// Whether the receiver claims to be farther away than [the delay](Self::delay) that is made up for.
+    #[must_use]
+    pub const fn is_cut(&self) -> bool {
+        self.outlook.is_cut
+    }
+
     /// How much its error counts, as the game says; 1 if it does not.
     #[must_use]
     pub fn weight(&self) -> f64 {

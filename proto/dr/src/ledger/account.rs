@@ -103,6 +103,10 @@ pub(crate) struct Outlook {
     pub(crate) placement: Placement,
     /// A vector that is about to be sent: counted as if it were.
     pub(crate) assumed: Option<Dispatch>,
+    /// Whether what the receiver reports is believed.
+    pub(crate) is_credible: bool,
+    /// Whether it claims to be farther away than a policy makes up for.
+    pub(crate) is_cut: bool,
 }
 
 /// An estimate for "now", and what it was made under.

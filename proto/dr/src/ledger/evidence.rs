@@ -12,6 +12,9 @@ use evenkeel_core::{DelayEstimate, SessionTime, Span};
 /// The least round trip is that of this long, and at most of twice as long.
 const WINDOW: Span = Span::from_secs(15);
 
+/// A claim is within what is compensated if it is no more than this above it.
+const CUT_TOLERANCE: Span = Span::from_millis(50);
+
 /// What is compensated at once, before it has grown.
 const START_MAX: Span = Span::from_millis(50);
 
@@ -45,6 +48,8 @@ pub(super) struct Evidence {
     /// What is compensated, since when.
     compensated: Span,
     at: SessionTime,
+    /// Whether more is claimed than is compensated.
+    is_cut: bool,
     /// How often a claim was cut.
     pub(super) clamped: u64,
 }
@@ -58,6 +63,7 @@ impl Default for Evidence {
             window_ends: SessionTime::MIN,
             compensated: Span::ZERO,
             at: SessionTime::MIN,
+            is_cut: false,
             clamped: 0,
         }
     }
@@ -92,6 +98,7 @@ impl Evidence {
         self.at = now;
         // An honest estimate sways with the jitter, and may be ahead of a bound that follows slowly.
         let tolerance = self.claimed.deviation().times(4) + self.tolerance();
+        self.is_cut = claimed > self.compensated + tolerance.min(CUT_TOLERANCE);
         self.clamped += u64::from(claimed > self.compensated + tolerance);
     }
 
@@ -108,6 +115,11 @@ impl Evidence {
     /// The delay to compensate.
     pub(super) const fn delay(&self) -> Span {
         self.compensated
+    }
+
+    /// Whether the receiver claims to be farther away than is compensated.
+    pub(super) const fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// The delay as the receiver's reports have it.

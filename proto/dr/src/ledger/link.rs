@@ -2,12 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_core::{PeerId, SessionTime};
+use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::account::{Account, Outlook};
 use super::evidence::Evidence;
 use crate::history::History;
 use crate::placement::Placement;
+
+/// Who has been sent so many vectors and has reported none, for so long, is silent.
+const SILENT: (u32, Span) = (4, Span::from_secs(2));
+/// Who was silent, or has not told the truth, is doubted for so much longer: what it reports first may be of that time.
+const PROBATION: Span = Span::from_secs(1);
+/// Whether reports are true is remembered of about so many of them.
+const REMEMBERED: f64 = 16.0;
+/// If a smaller part of them is, none is believed.
+const TRUE_MIN: f64 = 0.5;
 
 /// What the sender knows of one receiver.
 #[derive(Clone, Debug)]
@@ -22,9 +31,57 @@ pub(crate) struct Link {
     pub(super) sent: u64,
     /// Reports that could not be true: of arrivals before the sending or after now, or without the nonce.
     pub(super) clamped: u64,
+    /// What part of its reports could be true, lately.
+    truth: f64,
+    /// How many vectors it has been sent without reporting any, and since when.
+    unanswered: (u32, SessionTime),
+    /// It is doubted at least until then.
+    doubted: SessionTime,
 }
 
 impl Link {
+    fn new(peer: PeerId) -> Self {
+        Self {
+            peer,
+            evidence: Evidence::default(),
+            known_until: SessionTime::MIN,
+            settled: 0.0,
+            sent: 0,
+            clamped: 0,
+            truth: 1.0,
+            unanswered: (0, SessionTime::MIN),
+            doubted: SessionTime::MIN,
+        }
+    }
+
+    /// A vector leaves for it.
+    pub(super) fn ask(&mut self, now: SessionTime) {
+        let (count, since) = self.unanswered;
+        self.unanswered = (count.saturating_add(1), if count == 0 { now } else { since });
+    }
+
+    /// It reports an arrival; whether that could be true.
+    pub(super) fn hear(&mut self, is_true: bool, now: SessionTime) {
+        self.clamped += u64::from(!is_true);
+        self.truth += (f64::from(u8::from(is_true)) - self.truth) / REMEMBERED;
+        if self.truth < TRUE_MIN || self.is_silent(now) {
+            self.doubted = now + PROBATION;
+        }
+        if is_true {
+            self.unanswered.0 = 0;
+        }
+    }
+
+    fn is_silent(&self, now: SessionTime) -> bool {
+        let (count, since) = self.unanswered;
+        count >= SILENT.0 && now - since > SILENT.1 + self.evidence.claimed().mean().times(2)
+    }
+
+    /// Whether its reports tell how it fares: it is not silent, and what it reports can be true.
+    pub(crate) fn is_credible(&self, now: SessionTime) -> bool {
+        now >= self.doubted && !self.is_silent(now)
+    }
+
     /// Who.
     pub(crate) const fn peer(&self) -> PeerId {
         self.peer
@@ -44,9 +101,17 @@ impl Link {
     }
 
     pub(crate) fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {
-        let (under_way, delay) = (self.evidence.claimed().mean(), self.evidence.delay());
-        let lost_after = self.evidence.lost_after();
-        Outlook { now, under_way, delay, lost_after, known_until: self.known_until, placement, assumed: None }
+        Outlook {
+            now,
+            under_way: self.evidence.claimed().mean(),
+            delay: self.evidence.delay(),
+            lost_after: self.evidence.lost_after(),
+            known_until: self.known_until,
+            placement,
+            assumed: None,
+            is_credible: self.is_credible(now),
+            is_cut: self.evidence.is_cut(),
+        }
     }
 }
 
@@ -88,9 +153,7 @@ impl Links {
             self.rows.push(None);
             u32::try_from(self.rows.len() - 1).expect("fewer than 2^32 receivers")
         });
-        let evidence = Evidence::default();
-        let link = Link { peer, evidence, known_until: SessionTime::MIN, settled: 0.0, sent: 0, clamped: 0 };
-        self.rows[place as usize] = Some(link);
+        self.rows[place as usize] = Some(Link::new(peer));
         self.places.insert(peer, place);
     }
 
@@ -105,5 +168,44 @@ impl Links {
     /// Every place, with who is there.
     pub(super) fn rows(&self) -> &[Option<Link>] {
         &self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> SessionTime {
+        SessionTime::from_nanos(0) + Span::from_millis(millis)
+    }
+
+    #[test]
+    fn who_is_sent_much_and_reports_nothing_is_doubted_until_a_while_after_it_answers() {
+        let mut link = Link::new(PeerId(1));
+        (0..3).for_each(|n| link.ask(at(n)));
+        assert!(link.is_credible(at(60_000)), "three may be lost");
+        link.ask(at(60_000));
+        assert!(!link.is_credible(at(60_001)));
+        link.hear(true, at(61_000));
+        assert!(!link.is_credible(at(61_500)));
+        assert!(link.is_credible(at(62_000)));
+        (0..9).for_each(|n| link.ask(at(62_000 + n)));
+        assert!(link.is_credible(at(64_000)), "they may be under way");
+        assert!(!link.is_credible(at(64_001)));
+    }
+
+    #[test]
+    fn whose_reports_are_mostly_untrue_is_doubted() {
+        let tell = |one_in: i64, lies: i64| {
+            let mut link = Link::new(PeerId(1));
+            (0..200).for_each(|n| link.hear(n % one_in >= lies, at(n * 10)));
+            link
+        };
+        assert!(tell(8, 2).is_credible(at(2_000)));
+        let mut liar = tell(8, 6);
+        assert!(!liar.is_credible(at(2_000)));
+        assert_eq!(liar.clamped, 150);
+        (0..40).for_each(|n| liar.hear(true, at(2_000 + n * 10)));
+        assert!(liar.is_credible(at(4_000)));
     }
 }

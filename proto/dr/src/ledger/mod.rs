@@ -189,6 +189,7 @@ impl ErrorLedger {
         let estimated = account.make_room(history, &outlook, dispatch.seq);
         link.settled += account.settled_error() - before;
         self.estimated += u64::from(estimated);
+        link.ask(dispatch.sent);
         account.open(dispatch, nonce);
         account.presume(history, &outlook);
         account.show(&mut track.glances[account.place as usize]);
@@ -216,15 +217,18 @@ impl ErrorLedger {
         let mut track = life.and_then(|life| self.tracks.get_mut(&life));
         let slot = track.as_ref().and_then(|track| track.slot(place));
         let account = slot.and_then(|slot| self.accounts[slot].as_mut());
-        match account.as_ref().map_or(Ok(None), |account| account.sent_with(seq, nonce)) {
-            Ok(None) => {}
-            Ok(Some(sent)) => arrived = arrived.max(sent.min(now)),
+        let sent = match account.as_ref().map_or(Ok(None), |account| account.sent_with(seq, nonce)) {
+            Ok(sent) => sent,
             Err(Forged) => {
-                link.clamped += 1;
+                link.hear(false, now);
                 return None;
             }
+        };
+        arrived = sent.map_or(arrived, |sent| arrived.max(sent.min(now)));
+        let is_true = (arrived - at).abs() <= link.evidence.tolerance();
+        if sent.is_some() || !is_true {
+            link.hear(is_true, now);
         }
-        link.clamped += u64::from((arrived - at).abs() > link.evidence.tolerance());
         link.known_until = arrived;
         let (slot, account, track) = (slot?, account?, track.as_mut()?);
         let dispatch = account.arrived(seq, nonce, arrived);

@@ -26,6 +26,8 @@ const URGE_MAX: f64 = 6.0;
 const REMEMBERED: Span = Span::from_secs(30);
 /// The integral does not take more than so many seconds into account.
 const ABOVE_MAX: f64 = 8.0;
+/// Who claims too much may have suffered so many seconds' worth of the mean error less than it would have without us.
+const SAVED_MAX: f64 = 8.0;
 /// Targets are capped in so many rounds; each caps at least one receiver more, nearly always all.
 const ROUNDS: usize = 8;
 
@@ -48,9 +50,37 @@ pub(super) struct Standing {
     /// exp u: 1 for the worst off, less for the others.
     pub(super) boost: f64,
     seen: SessionTime,
+    /// Whether what it reports is believed. If not, it is held to what the others have, but moves nothing of that.
+    counts: bool,
+    /// By how much more its error has grown than would count, if its claims are not wholly believed; never above 0.
+    excess: f64,
+}
+
+/// What became of a receiver with an entity.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Growth {
+    /// What its error has grown by.
+    pub(super) error: f64,
+    /// What it will have grown by when something sent now arrives.
+    pub(super) ahead: f64,
+    /// What it would have grown by without us.
+    pub(super) without: f64,
+    /// How much that counts.
+    pub(super) weight: f64,
+    /// Whether the receiver claims to be farther away than is believed.
+    pub(super) is_cut: bool,
 }
 
 impl Standing {
+    /// What of an error counts if its claims are not wholly believed: no more than it would have without us, as far away as it
+    /// is believed to be. It may save up that much.
+    fn allow(&mut self, error: f64, without: f64, saved_max: f64) -> f64 {
+        self.excess += error - without;
+        let over = self.excess.max(0.0);
+        self.excess = (self.excess - over).max(-saved_max);
+        error - over
+    }
+
     /// A.
     fn suffered(&self) -> f64 {
         self.error + self.ahead
@@ -72,12 +102,19 @@ pub(super) struct Control {
     pub(super) above_max: f64,
     /// How often anything of it has changed.
     changes: u64,
+    /// The mean of A.
+    mean: f64,
 }
 
 impl Control {
     /// Whether it is time for a step.
     pub(super) fn is_due(&self, now: SessionTime) -> bool {
-        self.at.is_none_or(|at| (now - at).as_secs_f64() >= EVERY - 1e-9)
+        self.at.is_none() || self.since(now) >= EVERY - 1e-9
+    }
+
+    /// Seconds since the last step.
+    pub(super) fn since(&self, now: SessionTime) -> f64 {
+        self.at.map_or(0.0, |at| (now - at).as_secs_f64())
     }
 
     /// A receiver's standing at its place, if that is still right.
@@ -102,11 +139,13 @@ impl Control {
             Ok(place) => return place as u32,
             Err(place) => place,
         };
-        let count = self.standings.len().max(1) as f64;
-        let (errors, withouts) = self.standings.iter().fold((0.0, 0.0), |(errors, withouts), standing| {
-            (errors + standing.error, withouts + standing.without)
-        });
-        let (error, without) = (errors / count, withouts / count);
+        let (mut errors, mut withouts, mut count) = (0.0, 0.0, 0.0_f64);
+        for standing in self.standings.iter().filter(|standing| standing.counts) {
+            errors += standing.error;
+            withouts += standing.without;
+            count += 1.0;
+        }
+        let (error, without) = (errors / count.max(1.0), withouts / count.max(1.0));
         let standing = Standing {
             peer,
             error,
@@ -117,21 +156,39 @@ impl Control {
             integral: 0.0,
             boost: 1.0,
             seen: now,
+            counts: true,
+            excess: 0.0,
         };
         self.standings.insert(place, standing);
         self.changes += 1;
         place as u32
     }
 
-    /// The error of a receiver at one more entity has grown by so much, will have grown by so much more, and would have
-    /// grown by so much without us.
-    pub(super) fn grow(&mut self, place: u32, error: f64, ahead: f64, without: f64, now: SessionTime) {
+    /// What became of a receiver with one more entity.
+    pub(super) fn grow(&mut self, place: u32, growth: &Growth, now: SessionTime) {
         let standing = &mut self.standings[place as usize];
+        let Growth { error, ahead, without, weight, is_cut } = *growth;
+        let (mut error, mut ahead, without) = (weight * error, weight * ahead, weight * without);
+        if is_cut {
+            (error, ahead) = (standing.allow(error, without, SAVED_MAX * self.rate), 0.0);
+        }
         standing.ahead = ahead + if standing.seen == now { standing.ahead } else { 0.0 };
         standing.error += error;
         standing.without += without;
         standing.seen = now;
-        self.grown += error;
+        if standing.counts {
+            self.grown += error;
+        }
+    }
+
+    /// Whether what a receiver reports is believed. Nobody pays for what it may have suffered while it was not.
+    pub(super) fn believe(&mut self, place: u32, is_credible: bool) {
+        let standing = &mut self.standings[place as usize];
+        if is_credible && !standing.counts {
+            standing.error = standing.error.min(self.mean);
+            standing.integral = 0.0;
+        }
+        standing.counts = is_credible;
     }
 
     /// Everybody who is there has been looked at: new targets, and what follows from them. The mean error is taken to
@@ -139,7 +196,11 @@ impl Control {
     pub(super) fn step(&mut self, now: SessionTime, settings: &EvenSettings, rate_min: f64) {
         self.changes += 1;
         self.standings.retain(|standing| now - standing.seen <= REMEMBERED);
-        let count = self.present(now).count() as f64;
+        if !self.present(now).any(|standing| standing.counts) {
+            // Nobody is believed more than others.
+            self.present(now).for_each(|standing| standing.counts = true);
+        }
+        let count = self.counted(now).count() as f64;
         let grown = core::mem::take(&mut self.grown);
         let Some(before) = self.at.replace(now) else { return };
         let seconds = (now - before).as_secs_f64();
@@ -158,17 +219,19 @@ impl Control {
         for standing in self.present(now) {
             standing.above = (standing.suffered() - standing.target) / rate;
             standing.integral += INTEGRAL * standing.above.clamp(-ABOVE_MAX, ABOVE_MAX) * seconds;
-            integrals += standing.integral;
+            integrals += if standing.counts { standing.integral } else { 0.0 };
         }
         let (mut above_max, mut urge_max) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         for standing in self.present(now) {
             standing.integral -= integrals / count;
             standing.boost = (PROPORTIONAL * standing.above + standing.integral).clamp(-URGE_MAX, URGE_MAX);
-            above_max = above_max.max(standing.above);
-            urge_max = urge_max.max(standing.boost);
+            if standing.counts {
+                above_max = above_max.max(standing.above);
+                urge_max = urge_max.max(standing.boost);
+            }
         }
         for standing in self.present(now) {
-            standing.boost = libm::exp(standing.boost - urge_max);
+            standing.boost = libm::exp((standing.boost - urge_max).min(0.0));
         }
         self.above_max = above_max;
     }
@@ -177,13 +240,19 @@ impl Control {
         self.standings.iter_mut().filter(move |standing| standing.seen == now)
     }
 
+    /// Those who are believed.
+    fn counted(&mut self, now: SessionTime) -> impl Iterator<Item = &mut Standing> {
+        self.present(now).filter(|standing| standing.counts)
+    }
+
     /// The targets: the mean, and as much of everybody's difference without us as is not evened out.
     fn aim(&mut self, now: SessionTime, count: f64, phi: f64) {
         let (mut errors, mut withouts) = (0.0, 0.0);
-        for standing in self.present(now) {
+        for standing in self.counted(now) {
             errors += standing.suffered();
             withouts += standing.without;
         }
+        self.mean = errors / count;
         for standing in self.present(now) {
             standing.target = errors / count + (1.0 - phi) * (standing.without - withouts / count);
         }
@@ -194,7 +263,7 @@ impl Control {
     fn cap(&mut self, now: SessionTime, kappa: f64, slack: f64) {
         for round in 0..=ROUNDS {
             let (mut left, mut free, mut count) = (0.0, 0.0, 0.0);
-            for standing in self.present(now) {
+            for standing in self.counted(now) {
                 let cap = kappa * standing.without + slack;
                 standing.target = standing.target.min(cap);
                 left += standing.suffered() - standing.target;
@@ -203,7 +272,7 @@ impl Control {
             }
             let all = free == 0.0 || round == ROUNDS;
             let share = left / if all { count } else { free };
-            for standing in self.present(now) {
+            for standing in self.counted(now) {
                 if all || standing.target < kappa * standing.without + slack {
                     standing.target += share;
                 }
@@ -223,6 +292,10 @@ mod tests {
         SessionTime::from_nanos(0) + Span::from_millis(millis)
     }
 
+    fn growth(error: f64, without: f64) -> Growth {
+        Growth { error, ahead: 0.0, without, weight: 1.0, is_cut: false }
+    }
+
     /// Receivers whose errors grow by these rates, and without us by those, for so many seconds.
     fn run(settings: EvenSettings, errors: &[f64], withouts: &[f64], seconds: i64) -> Control {
         let mut control = Control::default();
@@ -230,7 +303,7 @@ mod tests {
             for (peer, (error, without)) in errors.iter().zip(withouts).enumerate() {
                 let place = control.place(PeerId(peer as u32), at(step * 100));
                 let (error, without) = if step == 0 { (0.0, 0.0) } else { (0.1 * error, 0.1 * without) };
-                control.grow(place, error, 0.0, without, at(step * 100));
+                control.grow(place, &growth(error, without), at(step * 100));
             }
             control.step(at(step * 100), &settings, 1e-6);
         }
@@ -286,9 +359,61 @@ mod tests {
         let place = control.place(PeerId(7), at(10_000));
         assert!((control.standings[place as usize].error - 20.0).abs() < 1e-6);
         let place = control.place(PeerId(0), at(50_000));
-        control.grow(place, 0.0, 0.0, 0.0, at(50_000));
+        control.grow(place, &growth(0.0, 0.0), at(50_000));
         control.step(at(50_000), &settings(1.0, None), 1e-6);
         assert_eq!(control.standings.len(), 1);
+    }
+
+    #[test]
+    fn who_is_not_believed_moves_nobody_and_comes_back_with_the_mean() {
+        let settings = settings(1.0, None);
+        let mut control = Control::default();
+        let mut step = |control: &mut Control, step: i64, is_credible: bool| {
+            for (peer, error) in [50.0, 1.0, 1.0].into_iter().enumerate() {
+                let place = control.place(PeerId(peer as u32), at(step * 100));
+                control.believe(place, peer > 0 || is_credible);
+                control.grow(place, &growth(0.1 * error, 0.0), at(step * 100));
+            }
+            control.step(at(step * 100), &settings, 1e-6);
+        };
+        (0..100).for_each(|at| step(&mut control, at, false));
+        let targets: Vec<f64> = control.standings.iter().map(|standing| standing.target).collect();
+        assert!(targets.iter().all(|target| (target - 10.0).abs() < 0.1), "{targets:?}");
+        let boosts: Vec<f64> = control.standings.iter().map(|standing| standing.boost).collect();
+        assert!(boosts.iter().all(|boost| *boost > 0.9) && control.above_max < 0.1, "{boosts:?}");
+        step(&mut control, 100, true);
+        assert!((control.standings[0].error - 15.0).abs() < 0.2, "{}", control.standings[0].error);
+    }
+
+    #[test]
+    fn who_claims_too_much_counts_for_no_more_than_it_would_have_without_us() {
+        let mut control = Control::default();
+        for step in 0..=100 {
+            for (peer, error) in [50.0, 0.5, 1.0].into_iter().enumerate() {
+                let place = control.place(PeerId(peer as u32), at(step * 100));
+                let growth = Growth { is_cut: peer < 2, ..growth(0.1 * error, 0.2) };
+                control.grow(place, &growth, at(step * 100));
+            }
+            control.step(at(step * 100), &settings(1.0, None), 1e-6);
+        }
+        let errors: Vec<f64> = control.standings.iter().map(|standing| standing.error).collect();
+        assert!((errors[0] - 20.2).abs() < 1e-6, "{errors:?}");
+        assert!(errors[1] < 6.0 && errors[2] > 9.0, "{errors:?}");
+    }
+
+    #[test]
+    fn where_nobody_is_believed_all_are_compared() {
+        let settings = settings(1.0, None);
+        let mut control = Control::default();
+        for step in 0..=50 {
+            for (peer, error) in [3.0, 1.0].into_iter().enumerate() {
+                let place = control.place(PeerId(peer as u32), at(step * 100));
+                control.believe(place, false);
+                control.grow(place, &growth(0.1 * error, 0.0), at(step * 100));
+            }
+            control.step(at(step * 100), &settings, 1e-6);
+        }
+        assert!(control.standings[0].boost > control.standings[1].boost);
     }
 
     #[test]

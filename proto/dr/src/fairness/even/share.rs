@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::EvenSettings;
-use super::control::Control;
+use super::control::{Control, Growth};
 use super::path::{Bend, Path};
 use super::price::{Bucket, Price};
 use super::reach::{Asked, Known, Older, Reach};
 use super::shadow::Shadow;
 use crate::fairness::{Exported, Kinematics, Pair, PairStates, Review, SendPlan};
 use crate::ledger::{Resume, Shows};
-use crate::vector::{DrVector, EntityId, MotionKind, MotionState};
+use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 
 /// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little. The farther
 /// away the arrival, the less it says.
@@ -34,6 +34,9 @@ pub(super) const WORST: f64 = 0.99;
 /// An entity that makes no vectors for so long pays all the same, if nothing is left to send its last one with: whoever lacks
 /// that would see it go astray for ever. With a heartbeat no entity is as silent.
 const PAID_SILENCE: Span = Span::from_secs(2);
+
+/// What a receiver that is not believed was sent is taken to be there; after so long it is sent again.
+const TRIED_AGAIN: Span = Span::from_secs(2);
 
 /// What is remembered of a pair.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +74,8 @@ struct Candidate {
     slot: usize,
     /// Whether it is for one of the worst off.
     worst: bool,
+    /// Whether it has been sent before, and is sent again to see whether its receiver answers now. Nobody goes short for that.
+    tried: bool,
 }
 
 /// What all decisions use.
@@ -143,6 +148,7 @@ impl Share {
         let now = review.now();
         let (mut rate_min, mut farthest) = (0.0, Span::ZERO);
         let control = &mut self.control;
+        let seconds = control.since(now);
         self.entities.retain(|entity, tracked| {
             // Its name may be somebody else's by now.
             let exported = review.entity(*entity).filter(|exported| exported.owner() == owner);
@@ -154,12 +160,18 @@ impl Share {
                 if control.standing(note.place, peer).is_none() {
                     note.place = control.place(peer, now);
                 }
-                let (error, later) = pair.accumulated_until(now + delay, &mut note.resume);
-                let ahead = later - error;
-                let before = core::mem::replace(&mut note.error, error);
-                let grown = if before.is_nan() { 0.0 } else { error - before };
-                let (weight, without) = (pair.weight(), tracked.shadow.grown(delay));
-                control.grow(note.place, weight * grown, weight * ahead, weight * without, now);
+                control.believe(note.place, pair.is_credible());
+                let (grown, ahead) = if pair.is_credible() {
+                    let (error, later) = pair.accumulated_until(now + delay, &mut note.resume);
+                    let before = core::mem::replace(&mut note.error, error);
+                    (if before.is_nan() { 0.0 } else { error - before }, later - error)
+                } else {
+                    (doubted(&pair, note, now) * seconds, 0.0)
+                };
+                let (weight, is_cut) = (pair.weight(), pair.is_cut());
+                let growth =
+                    Growth { error: grown, ahead, without: tracked.shadow.grown(delay), weight, is_cut };
+                control.grow(note.place, &growth, now);
                 farthest = farthest.max(delay);
             }
             tracked.shadow.take();
@@ -209,14 +221,17 @@ impl Share {
                 Shows::Unclear => {}
             }
             let pair = exported.pair(glance);
-            let Some((seq, shown)) = pair.prospect() else { continue };
-            if seq >= newest {
+            let shows = if pair.is_credible() { pair.prospect() } else { presumed_shown(&pair) };
+            let Some((seq, shown)) = shows.filter(|(seq, _)| *seq < newest) else {
+                if !pair.is_credible() && pair.last_sent().is_some_and(|sent| now - sent.sent > TRIED_AGAIN) {
+                    candidates.push(Candidate { worth: 0.0, slot: pair.slot(), worst: false, tried: true });
+                }
                 continue;
-            }
+            };
             let place = notes.of(&pair).place;
             let Some(standing) = self.control.standing(place, pair.receiver()) else { continue };
             // Of whom nothing is heard, it is not known either that it is ahead: it must be sent something to tell.
-            let unheard = pair.last_sent().is_some_and(|sent| sent.seq > seq);
+            let unheard = pair.is_credible() && pair.last_sent().is_some_and(|sent| sent.seq > seq);
             let boost = if unheard { 1.0 } else { standing.boost };
             // Who is so far ahead of the others waits for them.
             if !unheard && standing.above < self.control.above_max - LEAD_MAX {
@@ -229,14 +244,16 @@ impl Share {
             }
             let index = gain(path, &pair, &shown, &pair.offered(), now) * life * pair.weight();
             if index > least {
-                let worst = boost > WORST;
-                candidates.push(Candidate { worth: index * boost, slot: pair.slot(), worst });
+                let worst = boost > WORST && pair.is_credible();
+                candidates.push(Candidate { worth: index * boost, slot: pair.slot(), worst, tried: false });
             }
         }
         candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.slot.cmp(&b.slot)));
         let mut refused = false;
         for candidate in candidates {
-            if self.bucket.has_one() && candidate.worth > self.price.with(&self.bucket) {
+            let is_worth = candidate.worth > self.price.with(&self.bucket)
+                || candidate.tried && self.bucket.lack() <= 0.0;
+            if self.bucket.has_one() && is_worth {
                 self.bucket.take_one();
                 plan.dispatch(candidate.slot, newest, now);
             } else {
@@ -257,6 +274,19 @@ impl Share {
         let leaves = path.leaves(exported.newest().1, exported.threshold().distance, now, LIFE_MAX);
         leaves.max(LIFE_MIN)
     }
+}
+
+/// How far off the entity a receiver is that is not believed, if it has what it was sent: so it can't win anything by its reports,
+/// nor by having none.
+fn doubted(pair: &Pair<'_>, note: &mut Note, now: SessionTime) -> f64 {
+    *note = Note { place: note.place, ..Note::default() };
+    presumed_shown(pair).map_or(0.0, |(_, shown)| shown.project(now).distance(pair.newest().1.project(now)))
+}
+
+/// What a receiver shows if everything that it was sent has arrived; `None` if that is not kept any more.
+fn presumed_shown(pair: &Pair<'_>) -> Option<(DrSeq, DrVector)> {
+    let sent = pair.last_sent().and_then(|sent| Some((sent.seq, pair.vector(sent.seq)?)));
+    sent.or_else(|| pair.prospect())
 }
 
 /// By how much the receiver will be nearer to the entity with the newest vector than with what it shows otherwise: the mean

@@ -30,7 +30,17 @@ fn outlook(step: u32, known_until: SessionTime) -> Outlook {
     let lost_after = Span::from_secs(1);
     let placement = Placement::Global;
     let now = at(step);
-    Outlook { now, under_way: DELAY, delay: DELAY, lost_after, known_until, placement, assumed: None }
+    Outlook {
+        now,
+        under_way: DELAY,
+        delay: DELAY,
+        lost_after,
+        known_until,
+        placement,
+        assumed: None,
+        is_credible: true,
+        is_cut: false,
+    }
 }
 
 /// A relay's account of a receiver that reports the first arrival and then nothing for so many steps.
