@@ -10,7 +10,7 @@ use crate::history::History;
 use crate::placement::Placement;
 
 /// Who has been sent so many vectors and has reported none, for so long, is silent.
-const SILENT: (u32, Span) = (4, Span::from_secs(2));
+const SILENT: (u32, Span) = (4, Span::from_secs(1));
 /// Who was silent, or has not told the truth, is doubted for so much longer: what it reports first may be of that time.
 const PROBATION: Span = Span::from_secs(1);
 /// Whether reports are true is remembered of about so many of them.
@@ -190,8 +190,8 @@ mod tests {
         assert!(!link.is_credible(at(61_500)));
         assert!(link.is_credible(at(62_000)));
         (0..9).for_each(|n| link.ask(at(62_000 + n)));
-        assert!(link.is_credible(at(64_000)), "they may be under way");
-        assert!(!link.is_credible(at(64_001)));
+        assert!(link.is_credible(at(63_000)), "they may be under way");
+        assert!(!link.is_credible(at(63_001)));
     }
 
     #[test]

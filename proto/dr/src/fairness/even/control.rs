@@ -50,8 +50,6 @@ pub(super) struct Standing {
     /// exp u: 1 for the worst off, less for the others.
     pub(super) boost: f64,
     seen: SessionTime,
-    /// Whether what it reports is believed. If not, it is held to what the others have, but moves nothing of that.
-    counts: bool,
     /// By how much more its error has grown than would count, if its claims are not wholly believed; never above 0.
     excess: f64,
 }
@@ -102,8 +100,6 @@ pub(super) struct Control {
     pub(super) above_max: f64,
     /// How often anything of it has changed.
     changes: u64,
-    /// The mean of A.
-    mean: f64,
 }
 
 impl Control {
@@ -139,13 +135,11 @@ impl Control {
             Ok(place) => return place as u32,
             Err(place) => place,
         };
-        let (mut errors, mut withouts, mut count) = (0.0, 0.0, 0.0_f64);
-        for standing in self.standings.iter().filter(|standing| standing.counts) {
-            errors += standing.error;
-            withouts += standing.without;
-            count += 1.0;
-        }
-        let (error, without) = (errors / count.max(1.0), withouts / count.max(1.0));
+        let count = self.standings.len().max(1) as f64;
+        let (errors, withouts) = self.standings.iter().fold((0.0, 0.0), |(errors, withouts), standing| {
+            (errors + standing.error, withouts + standing.without)
+        });
+        let (error, without) = (errors / count, withouts / count);
         let standing = Standing {
             peer,
             error,
@@ -156,7 +150,6 @@ impl Control {
             integral: 0.0,
             boost: 1.0,
             seen: now,
-            counts: true,
             excess: 0.0,
         };
         self.standings.insert(place, standing);
@@ -176,19 +169,7 @@ impl Control {
         standing.error += error;
         standing.without += without;
         standing.seen = now;
-        if standing.counts {
-            self.grown += error;
-        }
-    }
-
-    /// Whether what a receiver reports is believed. Nobody pays for what it may have suffered while it was not.
-    pub(super) fn believe(&mut self, place: u32, is_credible: bool) {
-        let standing = &mut self.standings[place as usize];
-        if is_credible && !standing.counts {
-            standing.error = standing.error.min(self.mean);
-            standing.integral = 0.0;
-        }
-        standing.counts = is_credible;
+        self.grown += error;
     }
 
     /// Everybody who is there has been looked at: new targets, and what follows from them. The mean error is taken to
@@ -196,11 +177,7 @@ impl Control {
     pub(super) fn step(&mut self, now: SessionTime, settings: &EvenSettings, rate_min: f64) {
         self.changes += 1;
         self.standings.retain(|standing| now - standing.seen <= REMEMBERED);
-        if !self.present(now).any(|standing| standing.counts) {
-            // Nobody is believed more than others.
-            self.present(now).for_each(|standing| standing.counts = true);
-        }
-        let count = self.counted(now).count() as f64;
+        let count = self.present(now).count() as f64;
         let grown = core::mem::take(&mut self.grown);
         let Some(before) = self.at.replace(now) else { return };
         let seconds = (now - before).as_secs_f64();
@@ -219,19 +196,17 @@ impl Control {
         for standing in self.present(now) {
             standing.above = (standing.suffered() - standing.target) / rate;
             standing.integral += INTEGRAL * standing.above.clamp(-ABOVE_MAX, ABOVE_MAX) * seconds;
-            integrals += if standing.counts { standing.integral } else { 0.0 };
+            integrals += standing.integral;
         }
         let (mut above_max, mut urge_max) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         for standing in self.present(now) {
             standing.integral -= integrals / count;
             standing.boost = (PROPORTIONAL * standing.above + standing.integral).clamp(-URGE_MAX, URGE_MAX);
-            if standing.counts {
-                above_max = above_max.max(standing.above);
-                urge_max = urge_max.max(standing.boost);
-            }
+            above_max = above_max.max(standing.above);
+            urge_max = urge_max.max(standing.boost);
         }
         for standing in self.present(now) {
-            standing.boost = libm::exp((standing.boost - urge_max).min(0.0));
+            standing.boost = libm::exp(standing.boost - urge_max);
         }
         self.above_max = above_max;
     }
@@ -240,19 +215,13 @@ impl Control {
         self.standings.iter_mut().filter(move |standing| standing.seen == now)
     }
 
-    /// Those who are believed.
-    fn counted(&mut self, now: SessionTime) -> impl Iterator<Item = &mut Standing> {
-        self.present(now).filter(|standing| standing.counts)
-    }
-
     /// The targets: the mean, and as much of everybody's difference without us as is not evened out.
     fn aim(&mut self, now: SessionTime, count: f64, phi: f64) {
         let (mut errors, mut withouts) = (0.0, 0.0);
-        for standing in self.counted(now) {
+        for standing in self.present(now) {
             errors += standing.suffered();
             withouts += standing.without;
         }
-        self.mean = errors / count;
         for standing in self.present(now) {
             standing.target = errors / count + (1.0 - phi) * (standing.without - withouts / count);
         }
@@ -263,7 +232,7 @@ impl Control {
     fn cap(&mut self, now: SessionTime, kappa: f64, slack: f64) {
         for round in 0..=ROUNDS {
             let (mut left, mut free, mut count) = (0.0, 0.0, 0.0);
-            for standing in self.counted(now) {
+            for standing in self.present(now) {
                 let cap = kappa * standing.without + slack;
                 standing.target = standing.target.min(cap);
                 left += standing.suffered() - standing.target;
@@ -272,7 +241,7 @@ impl Control {
             }
             let all = free == 0.0 || round == ROUNDS;
             let share = left / if all { count } else { free };
-            for standing in self.counted(now) {
+            for standing in self.present(now) {
                 if all || standing.target < kappa * standing.without + slack {
                     standing.target += share;
                 }
@@ -365,27 +334,6 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_believed_moves_nobody_and_comes_back_with_the_mean() {
-        let settings = settings(1.0, None);
-        let mut control = Control::default();
-        let mut step = |control: &mut Control, step: i64, is_credible: bool| {
-            for (peer, error) in [50.0, 1.0, 1.0].into_iter().enumerate() {
-                let place = control.place(PeerId(peer as u32), at(step * 100));
-                control.believe(place, peer > 0 || is_credible);
-                control.grow(place, &growth(0.1 * error, 0.0), at(step * 100));
-            }
-            control.step(at(step * 100), &settings, 1e-6);
-        };
-        (0..100).for_each(|at| step(&mut control, at, false));
-        let targets: Vec<f64> = control.standings.iter().map(|standing| standing.target).collect();
-        assert!(targets.iter().all(|target| (target - 10.0).abs() < 0.1), "{targets:?}");
-        let boosts: Vec<f64> = control.standings.iter().map(|standing| standing.boost).collect();
-        assert!(boosts.iter().all(|boost| *boost > 0.9) && control.above_max < 0.1, "{boosts:?}");
-        step(&mut control, 100, true);
-        assert!((control.standings[0].error - 15.0).abs() < 0.2, "{}", control.standings[0].error);
-    }
-
-    #[test]
     fn who_claims_too_much_counts_for_no_more_than_it_would_have_without_us() {
         let mut control = Control::default();
         for step in 0..=100 {
@@ -399,21 +347,6 @@ mod tests {
         let errors: Vec<f64> = control.standings.iter().map(|standing| standing.error).collect();
         assert!((errors[0] - 20.2).abs() < 1e-6, "{errors:?}");
         assert!(errors[1] < 6.0 && errors[2] > 9.0, "{errors:?}");
-    }
-
-    #[test]
-    fn where_nobody_is_believed_all_are_compared() {
-        let settings = settings(1.0, None);
-        let mut control = Control::default();
-        for step in 0..=50 {
-            for (peer, error) in [3.0, 1.0].into_iter().enumerate() {
-                let place = control.place(PeerId(peer as u32), at(step * 100));
-                control.believe(place, false);
-                control.grow(place, &growth(0.1 * error, 0.0), at(step * 100));
-            }
-            control.step(at(step * 100), &settings, 1e-6);
-        }
-        assert!(control.standings[0].boost > control.standings[1].boost);
     }
 
     #[test]

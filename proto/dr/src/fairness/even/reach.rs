@@ -68,7 +68,7 @@ impl Reach {
                 from: outlook.delay.as_secs_f64(),
                 to: end.as_secs_f64(),
                 rarity: if ahead { f64::INFINITY } else { 1.0 / boost },
-                worst: boost > WORST && outlook.is_credible,
+                worst: boost > WORST,
             }
         }));
         self.farthest = self.rows.iter().map(|row| row.to).fold(0.0, f64::max);

@@ -11,7 +11,7 @@ use super::price::{Bucket, Price};
 use super::reach::{Asked, Known, Older, Reach};
 use super::shadow::Shadow;
 use crate::fairness::{Exported, Kinematics, Pair, PairStates, Review, SendPlan};
-use crate::ledger::{Resume, Shows};
+use crate::ledger::{Dispatch, Resume, Shows};
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 
 /// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little. The farther
@@ -160,7 +160,6 @@ impl Share {
                 if control.standing(note.place, peer).is_none() {
                     note.place = control.place(peer, now);
                 }
-                control.believe(note.place, pair.is_credible());
                 let (grown, ahead) = if pair.is_credible() {
                     let (error, later) = pair.accumulated_until(now + delay, &mut note.resume);
                     let before = core::mem::replace(&mut note.error, error);
@@ -223,8 +222,11 @@ impl Share {
             let pair = exported.pair(glance);
             let shows = if pair.is_credible() { pair.prospect() } else { presumed_shown(&pair) };
             let Some((seq, shown)) = shows.filter(|(seq, _)| *seq < newest) else {
-                if !pair.is_credible() && pair.last_sent().is_some_and(|sent| now - sent.sent > TRIED_AGAIN) {
-                    candidates.push(Candidate { worth: 0.0, slot: pair.slot(), worst: false, tried: true });
+                let is_old = |sent: Dispatch| now - sent.sent > TRIED_AGAIN;
+                if !pair.is_credible() && pair.last_sent().is_some_and(is_old) {
+                    // If even what was sent last is forgotten, it can't be told what it lacks.
+                    let worth = if shows.is_none() { f64::INFINITY } else { 0.0 };
+                    candidates.push(Candidate { worth, slot: pair.slot(), worst: false, tried: true });
                 }
                 continue;
             };
@@ -244,7 +246,7 @@ impl Share {
             }
             let index = gain(path, &pair, &shown, &pair.offered(), now) * life * pair.weight();
             if index > least {
-                let worst = boost > WORST && pair.is_credible();
+                let worst = boost > WORST;
                 candidates.push(Candidate { worth: index * boost, slot: pair.slot(), worst, tried: false });
             }
         }
