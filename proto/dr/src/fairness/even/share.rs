@@ -160,7 +160,7 @@ impl Share {
                 if control.standing(note.place, peer).is_none() {
                     note.place = control.place(peer, now);
                 }
-                let (grown, ahead) = if pair.is_credible() {
+                let (grown, ahead) = if is_believed(&pair) {
                     let (error, later) = pair.accumulated_until(now + delay, &mut note.resume);
                     let before = core::mem::replace(&mut note.error, error);
                     (if before.is_nan() { 0.0 } else { error - before }, later - error)
@@ -220,10 +220,10 @@ impl Share {
                 Shows::Unclear => {}
             }
             let pair = exported.pair(glance);
-            let shows = if pair.is_credible() { pair.prospect() } else { presumed_shown(&pair) };
+            let shows = if is_believed(&pair) { pair.prospect() } else { presumed_shown(&pair) };
             let Some((seq, shown)) = shows.filter(|(seq, _)| *seq < newest) else {
                 let is_old = |sent: Dispatch| now - sent.sent > TRIED_AGAIN;
-                if !pair.is_credible() && pair.last_sent().is_some_and(is_old) {
+                if !is_believed(&pair) && pair.last_sent().is_some_and(is_old) {
                     // If even what was sent last is forgotten, it can't be told what it lacks.
                     let worth = if shows.is_none() { f64::INFINITY } else { 0.0 };
                     candidates.push(Candidate { worth, slot: pair.slot(), worst: false, tried: true });
@@ -233,7 +233,7 @@ impl Share {
             let place = notes.of(&pair).place;
             let Some(standing) = self.control.standing(place, pair.receiver()) else { continue };
             // Of whom nothing is heard, it is not known either that it is ahead: it must be sent something to tell.
-            let unheard = pair.is_credible() && pair.last_sent().is_some_and(|sent| sent.seq > seq);
+            let unheard = is_believed(&pair) && pair.last_sent().is_some_and(|sent| sent.seq > seq);
             let boost = if unheard { 1.0 } else { standing.boost };
             // Who is so far ahead of the others waits for them.
             if !unheard && standing.above < self.control.above_max - LEAD_MAX {
@@ -276,6 +276,11 @@ impl Share {
         let leaves = path.leaves(exported.newest().1, exported.threshold().distance, now, LIFE_MAX);
         leaves.max(LIFE_MIN)
     }
+}
+
+/// Whether the books tell how a receiver fares with an entity: it has reported to have it, and its reports are believed.
+fn is_believed(pair: &Pair<'_>) -> bool {
+    pair.is_known() && pair.is_credible()
 }
 
 /// How far off the entity a receiver is that is not believed, if it has what it was sent: so it can't win anything by its reports,
