@@ -50,6 +50,16 @@ impl<T: Copy + Ord, const N: usize> Timers<T, N> {
     #[inline]
     #[must_use]
     pub fn next(&self) -> Option<T> {
-        self.deadlines.iter().flatten().min().copied()
+        self.deadlines.iter().copied().fold(None, earlier)
+    }
+}
+
+/// The earlier of two deadlines, each of which may not be set.
+#[inline]
+#[must_use]
+pub fn earlier<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
