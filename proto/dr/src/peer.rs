@@ -301,7 +301,7 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
             return Err(Rejected::UnknownPeer);
         }
         let mut has_clock = false;
-        let mut frames = Frames::unchecked(bytes)?;
+        let mut frames = Frames::unchecked(bytes);
         frames.check(|frame| {
             has_clock |= matches!(frame, Frame::Clock(_));
             if self.expects(from, channel, frame) { Ok(()) } else { Err(Rejected::Unexpected) }

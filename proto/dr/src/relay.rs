@@ -245,7 +245,7 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
             return Err(Rejected::UnknownPeer);
         }
         let now = self.station.session(at).ok_or(Rejected::NoSessionTime)?;
-        let mut frames = Frames::unchecked(bytes)?;
+        let mut frames = Frames::unchecked(bytes);
         frames.check(|frame| self.expects(from, channel, frame, now))?;
         self.session(at);
         frames.each(|frame| self.apply(from, frame, now));

@@ -1,9 +1,9 @@
 //! Acknowledgments on the wire: runs of arrivals that came with one message share its nonce and its time.
 
-use evenkeel_core::{Malformed, Reader, SessionTime, Varint, Wire};
+use evenkeel_core::{Malformed, Reader, SessionTime, Span, Varint, Wire};
 
 use super::{FEEDBACK, emit_before, emit_u32, parse_before, parse_u32};
-use crate::vector::{DrSeq, EntityId};
+use crate::vector::{DrSeq, EntityId, is_sane_time};
 
 /// An arrival as its receiver reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,6 +80,11 @@ impl Run {
     fn parse(stamp: SessionTime, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         Ok(Self { nonce: reader.read()?, at: parse_before(stamp, reader)?, left: reader.read()? })
     }
+
+    /// Whether another one is of the same message.
+    fn goes_on(self, other: Self) -> bool {
+        (self.nonce, self.at) == (other.nonce, other.at)
+    }
 }
 
 /// The arrivals of a feedback frame, in order.
@@ -131,6 +136,7 @@ pub fn emit_feedback<'a>(
     bytes.push(0);
     let (mut run, mut length) = (None, count);
     arrivals.take(FEEDBACK_MAX).for_each(|arrival| {
+        bytes[count] += 1;
         let &Arrival { entity, seq, at, nonce } = arrival;
         if run.replace((nonce, at)) != Some((nonce, at)) {
             nonce.emit(bytes);
@@ -141,7 +147,6 @@ pub fn emit_feedback<'a>(
         emit_u32(entity.0, bytes);
         emit_u32(seq.0, bytes);
         bytes[length] += 1;
-        bytes[count] += 1;
     });
 }
 
@@ -149,20 +154,76 @@ pub(super) fn parse<'a>(stamp: SessionTime, reader: &mut Reader<'a>) -> Result<F
     let (oldest, ahead) = (reader.read::<Varint>()?.0, reader.read::<Varint>()?.0);
     let first = oldest.checked_add(ahead).filter(|first| *first <= u64::MAX / 2).ok_or(Malformed::Field)?;
     let count = reader.read::<u8>()?;
-    let all = reader.clone();
-    let (mut left, mut last, mut before_last) = (count, None, (0, 0));
+    let are_plain_sane = is_sane_time(stamp + PLAIN_MAX) && is_sane_time(stamp - PLAIN_MAX);
+    let (mut rest, mut last_run) = (reader.clone(), reader.clone());
+    let (mut left, mut last_count, mut last_plain) = (count, 0, None);
     while left > 0 {
-        before_last = (count - left, all.remaining() - reader.remaining());
-        let Run { nonce, at, left: length } = Run::parse(stamp, reader)?;
+        let run = rest.clone();
+        let plain = PlainRun::look(&rest).filter(|_| are_plain_sane);
+        let length = match plain {
+            Some((_, len)) => rest.take(len).map(|_| 1)?,
+            None => check_run(stamp, left, &mut rest)?,
+        };
         // Runs are as long as they can be: two in a row with one nonce and one time would be one.
-        if !(1..=left).contains(&length) || last.replace((nonce, at)) == Some((nonce, at)) {
+        let goes_on = match (last_plain, plain) {
+            (Some((last, _)), Some((plain, _))) => last == plain,
+            _ if left == count => false,
+            _ => Run::parse(stamp, &mut last_run)?.goes_on(Run::parse(stamp, &mut run.clone())?),
+        };
+        if goes_on {
             return Err(Malformed::Field);
         }
-        left -= length;
-        for _ in 0..length {
-            parse_name(reader)?;
-        }
+        (left, last_count, last_run, last_plain) = (left - length, length, run, plain);
     }
-    let runs = all.clone().take(all.remaining() - reader.remaining())?;
+    let before_last = (count - last_count, reader.remaining() - last_run.remaining());
+    let runs = reader.take(reader.remaining() - rest.remaining())?;
     Ok(FeedbackFrame { oldest, first, stamp, count, runs, before_last })
+}
+
+/// Checks a run of at most so many arrivals; gives their number.
+fn check_run(stamp: SessionTime, left: u8, reader: &mut Reader<'_>) -> Result<u8, Malformed> {
+    let Run { left: length, .. } = Run::parse(stamp, reader)?;
+    if !(1..=left).contains(&length) {
+        return Err(Malformed::Field);
+    }
+    for _ in 0..length {
+        parse_name(reader)?;
+    }
+    Ok(length)
+}
+
+/// What most runs are: one arrival, of an entity and a vector whose numbers take one and at most two bytes, at a time that takes
+/// at most seven. Each acknowledgment repeats many of them, and they are checked as a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct PlainRun {
+    nonce: u32,
+    /// The bytes of its time.
+    before: u64,
+}
+
+/// No time of at most seven bytes is further from its stamp.
+const PLAIN_MAX: Span = Span::from_nanos(1 << 48);
+
+impl PlainRun {
+    /// The run that comes next, if it is such, and its length in bytes.
+    #[inline]
+    fn look(reader: &Reader<'_>) -> Option<(Self, usize)> {
+        let word = reader.clone().take_array().map(|bytes| u128::from_le_bytes(*bytes)).ok()?;
+        let before = (word >> 32) as u64;
+        // The bytes up to the first whose top bit is not set; that one must say something.
+        let ends = !before & 0x0080_8080_8080_8080;
+        let before = before & (ends ^ ends.checked_sub(1)?);
+        let len = ends.trailing_zeros() as usize / 8 + 1;
+        if len > 1 && before >> (8 * (len - 1)) == 0 {
+            return None;
+        }
+        // Then the number of its arrivals, the entity's and the vector's.
+        let rest = (word >> (32 + 8 * len)) as u32;
+        let seq_len = match rest.to_le_bytes() {
+            [1, ..0x80, ..0x80, _] => 1,
+            [1, ..0x80, 0x80..=0xff, 1..0x80] => 2,
+            _ => return None,
+        };
+        Some((Self { nonce: word as u32, before }, 4 + len + 2 + seq_len))
+    }
 }

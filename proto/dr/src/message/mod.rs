@@ -256,22 +256,23 @@ fn parse_frame<'a>(
         return Ok(());
     }
     let stamp = header.stamp.ok_or(Malformed::Field)?;
-    *place = Some(match tag {
-        FEEDBACK => Frame::Feedback(feedback::parse(stamp, reader)?),
-        CONFIRM | CONFIRM_HOLE => Frame::Confirm(parse_confirm(tag == CONFIRM_HOLE, stamp, reader)?),
-        RECORDED => Frame::Recorded {
-            entity: EntityId(parse_u32(reader)?),
-            contiguous: DrSeq(parse_u32(reader)?),
-            newest: DrSeq(parse_u32(reader)?),
-        },
-        ENDED => Frame::Ended {
-            entity: EntityId(parse_u32(reader)?),
-            last: DrSeq(parse_u32(reader)?),
-            at: parse_before(stamp, reader)?,
-        },
-        INTRODUCE => vector::parse_introduce(stamp, reader)?,
-        _ => Frame::Vector(vector::parse(tag, stamp, reader)?),
-    });
+    // Each kind is put there by itself: to put there whichever it is would copy as much as the largest takes.
+    match tag {
+        FEEDBACK => *place = Some(Frame::Feedback(feedback::parse(stamp, reader)?)),
+        CONFIRM | CONFIRM_HOLE => {
+            *place = Some(Frame::Confirm(parse_confirm(tag == CONFIRM_HOLE, stamp, reader)?));
+        }
+        RECORDED => {
+            let (entity, contiguous) = (EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?));
+            *place = Some(Frame::Recorded { entity, contiguous, newest: DrSeq(parse_u32(reader)?) });
+        }
+        ENDED => {
+            let (entity, last) = (EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?));
+            *place = Some(Frame::Ended { entity, last, at: parse_before(stamp, reader)? });
+        }
+        INTRODUCE => *place = Some(vector::parse_introduce(stamp, reader)?),
+        _ => *place = Some(Frame::Vector(vector::parse(tag, stamp, reader)?)),
+    }
     Ok(())
 }
 
@@ -280,7 +281,7 @@ fn parse_frame<'a>(
 /// # Errors
 /// [`Malformed`] if any of it is not of this format.
 pub fn frames(bytes: &[u8]) -> Result<(Header, Frames<'_>), Malformed> {
-    let mut frames = Frames::unchecked(bytes)?;
+    let mut frames = Frames::unchecked(bytes);
     frames.check(|_| Ok::<_, Malformed>(()))?;
     Ok((frames.header, frames))
 }
@@ -299,15 +300,14 @@ pub struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// Reads the header of a message; to be [checked](Self::check) before anything else is read.
+    /// Those of a message that is to be [checked](Self::check) before anything of it is read.
     #[inline]
-    pub(crate) fn unchecked(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        let mut rest = Reader::new(bytes);
-        let header = Header::parse(&mut rest)?;
-        Ok(Self { header, read: [const { None }; READ_MAX], taken: 0, rest })
+    pub(crate) fn unchecked(bytes: &'a [u8]) -> Self {
+        let header = Header { nonce: 0, stamp: None };
+        Self { header, read: core::array::from_fn(|_| None), taken: 0, rest: Reader::new(bytes) }
     }
 
-    /// Checks the whole message, and that every frame of it is welcome.
+    /// Checks the whole message, and that every frame of it is welcome. Once.
     ///
     /// # Errors
     /// Why the first frame that is not welcome, or not of this format, is not.
@@ -316,6 +316,7 @@ impl<'a> Frames<'a> {
         &mut self,
         mut welcome: impl FnMut(&Frame<'a>) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.header = Header::parse(&mut self.rest)?;
         for place in &mut self.read {
             if self.rest.is_empty() {
                 return Ok(());
@@ -335,20 +336,13 @@ impl<'a> Frames<'a> {
         self.header
     }
 
-    fn next_of_rest(&mut self) -> Option<Frame<'a>> {
-        let mut frame = None;
-        if !self.rest.is_empty() {
-            parse_frame(&self.header, &mut self.rest, &mut frame).ok()?;
-        }
-        frame
-    }
-
     /// All frames in their order. Cheaper than to iterate: they stay where they are.
     #[inline]
     pub(crate) fn each(&mut self, mut on_frame: impl FnMut(&Frame<'a>)) {
         self.read.iter().flatten().for_each(&mut on_frame);
-        while let Some(frame) = self.next_of_rest() {
-            on_frame(&frame);
+        let mut place = None;
+        while !self.rest.is_empty() && parse_frame(&self.header, &mut self.rest, &mut place).is_ok() {
+            place.iter().for_each(&mut on_frame);
         }
     }
 }
@@ -361,6 +355,10 @@ impl<'a> Iterator for Frames<'a> {
             self.taken += 1;
             return place.take();
         }
-        self.next_of_rest()
+        let mut frame = None;
+        if !self.rest.is_empty() {
+            parse_frame(&self.header, &mut self.rest, &mut frame).ok()?;
+        }
+        frame
     }
 }
