@@ -39,6 +39,6 @@ pub use endpoint::{Channel, Endpoint, Rejected};
 pub use keyed::Key;
 pub use peer::{PeerChange, PeerId};
 pub use time::{LocalTime, SessionTime, Span};
-pub use timers::Timers;
+pub use timers::{Deadline, Timers, earlier};
 pub use vec3::Vec3;
 pub use wire::{Malformed, Reader, Varint, Wire};

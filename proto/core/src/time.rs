@@ -155,6 +155,10 @@ macro_rules! point_in_time {
             }
         }
 
+        impl $crate::timers::Deadline for $name {
+            const NEVER: Self = Self::MAX;
+        }
+
         impl core::ops::Add<$crate::time::Span> for $name {
             type Output = Self;
             #[inline]

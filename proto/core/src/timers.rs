@@ -17,31 +17,38 @@
 //! assert_eq!(timers.next(), Some(at(20)));
 //! ```
 
+/// A kind of time that deadlines are in.
+pub trait Deadline: Copy + Ord {
+    /// The latest time there is, which never comes.
+    const NEVER: Self;
+}
+
 /// One deadline for each of `N` named timers, in one kind of time.
 #[derive(Clone, Debug)]
 pub struct Timers<T, const N: usize> {
-    deadlines: [Option<T>; N],
+    deadlines: [T; N],
 }
 
-impl<T: Copy, const N: usize> Default for Timers<T, N> {
+impl<T: Deadline, const N: usize> Default for Timers<T, N> {
     fn default() -> Self {
-        Self { deadlines: [None; N] }
+        Self { deadlines: [T::NEVER; N] }
     }
 }
 
-impl<T: Copy + Ord, const N: usize> Timers<T, N> {
+impl<T: Deadline, const N: usize> Timers<T, N> {
     /// Sets or clears a timer.
     #[inline]
     pub fn set(&mut self, timer: impl Into<usize>, deadline: Option<T>) {
-        self.deadlines[timer.into()] = deadline;
+        self.deadlines[timer.into()] = deadline.unwrap_or(T::NEVER);
     }
 
     /// Whether the timer is due; if so, clears it.
+    #[inline]
     pub fn expire(&mut self, timer: impl Into<usize>, now: T) -> bool {
         let deadline = &mut self.deadlines[timer.into()];
-        let due = deadline.is_some_and(|at| at <= now);
+        let due = *deadline <= now && *deadline < T::NEVER;
         if due {
-            *deadline = None;
+            *deadline = T::NEVER;
         }
         due
     }
@@ -50,6 +57,17 @@ impl<T: Copy + Ord, const N: usize> Timers<T, N> {
     #[inline]
     #[must_use]
     pub fn next(&self) -> Option<T> {
-        self.deadlines.iter().flatten().min().copied()
+        let next = self.deadlines.iter().fold(T::NEVER, |next, at| next.min(*at));
+        (next < T::NEVER).then_some(next)
+    }
+}
+
+/// The earlier of two deadlines, each of which may not be set.
+#[inline]
+#[must_use]
+pub fn earlier<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }

@@ -80,6 +80,17 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
+    /// The next `LEN` bytes.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`] if fewer are left.
+    #[inline]
+    pub fn take_array<const LEN: usize>(&mut self) -> Result<&'a [u8; LEN], Malformed> {
+        let (head, tail) = self.bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
+        self.bytes = tail;
+        Ok(head)
+    }
+
     /// A value of a wire type.
     ///
     /// # Errors
@@ -108,9 +119,7 @@ macro_rules! wire_number {
             }
             #[inline]
             fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
-                let (head, tail) = reader.bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
-                reader.bytes = tail;
-                Ok(Self::from_le_bytes(*head))
+                reader.take_array().map(|bytes| Self::from_le_bytes(*bytes))
             }
         }
     )*};
@@ -139,25 +148,55 @@ impl Varint {
     }
 }
 
-impl Wire for Varint {
+/// The top bits of eight bytes.
+const TOPS: u64 = 0x8080_8080_8080_8080;
+
+/// 56 bits as eight bytes of seven.
+#[inline]
+const fn spread(mut x: u64) -> u64 {
+    x = (x & 0x0000_0000_0fff_ffff) | (x & 0x00ff_ffff_f000_0000) << 4;
+    x = (x & 0x0000_3fff_0000_3fff) | (x & 0x0fff_c000_0fff_c000) << 2;
+    (x & 0x007f_007f_007f_007f) | (x & 0x3f80_3f80_3f80_3f80) << 1
+}
+
+/// Eight bytes of seven bits as 56 bits.
+#[inline]
+const fn gather(mut x: u64) -> u64 {
+    x = (x & 0x007f_007f_007f_007f) | (x & 0x7f00_7f00_7f00_7f00) >> 1;
+    x = (x & 0x0000_3fff_0000_3fff) | (x & 0x3fff_0000_3fff_0000) >> 2;
+    (x & 0x0000_0000_0fff_ffff) | (x & 0x0fff_ffff_0000_0000) >> 4
+}
+
+impl Varint {
+    /// The same as to read it as any other, but fast if it has three bytes or more.
+    ///
+    /// # Errors
+    /// [`Malformed`] if it ends too early, is too large, or could be shorter.
     #[inline]
-    fn emit(&self, bytes: &mut Vec<u8>) {
-        let mut rest = self.0;
-        while rest >= 0x80 {
-            bytes.push(rest as u8 | 0x80);
-            rest >>= 7;
+    pub fn parse_long(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let word = reader.bytes.first_chunk().map_or(u64::MAX, |word| u64::from_le_bytes(*word));
+        let ends = !word & TOPS;
+        if ends == 0 {
+            return Self::parse_bytes(reader);
         }
-        bytes.push(rest as u8);
+        // The bytes up to the first whose top bit is not set; that one must say something.
+        let digits = word & (ends ^ (ends - 1)) & !TOPS;
+        let len = ends.trailing_zeros() as usize / 8 + 1;
+        if len > 1 && digits >> (8 * (len - 1)) == 0 {
+            return Err(Malformed::Field);
+        }
+        reader.bytes = &reader.bytes[len..];
+        Ok(Self(gather(digits)))
     }
 
-    #[inline]
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
-        if let Some((&byte, tail)) = reader.bytes.split_first()
-            && byte < 0x80
-        {
-            reader.bytes = tail;
-            return Ok(Self(u64::from(byte)));
-        }
+    /// Not in line: most numbers are short.
+    #[inline(never)]
+    fn parse_rest(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Self::parse_long(reader)
+    }
+
+    #[cold]
+    fn parse_bytes(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = reader.read::<u8>()?;
@@ -171,6 +210,57 @@ impl Wire for Varint {
             }
         }
         Err(Malformed::Field)
+    }
+
+    /// The same as to write it as any other, but fast if it has three bytes or more.
+    #[inline]
+    pub fn emit_long(self, bytes: &mut Vec<u8>) {
+        if self.0 < 1 << 56 {
+            let len = (self.0 | 1).ilog2() as usize / 7 + 1;
+            let more = TOPS & ((1 << (8 * (len - 1))) - 1);
+            let end = bytes.len() + len;
+            bytes.extend_from_slice(&(spread(self.0) | more).to_le_bytes());
+            bytes.truncate(end);
+        } else {
+            self.emit_bytes(bytes);
+        }
+    }
+
+    #[inline(never)]
+    fn emit_rest(self, bytes: &mut Vec<u8>) {
+        self.emit_long(bytes);
+    }
+
+    #[cold]
+    fn emit_bytes(self, bytes: &mut Vec<u8>) {
+        let mut rest = self.0;
+        while rest >= 0x80 {
+            bytes.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        bytes.push(rest as u8);
+    }
+}
+
+impl Wire for Varint {
+    #[inline]
+    fn emit(&self, bytes: &mut Vec<u8>) {
+        match self.0 {
+            0..0x80 => bytes.push(self.0 as u8),
+            0x80..0x4000 => bytes.extend_from_slice(&[self.0 as u8 | 0x80, (self.0 >> 7) as u8]),
+            _ => self.emit_rest(bytes),
+        }
+    }
+
+    #[inline]
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (value, tail) = match reader.bytes {
+            [byte @ ..0x80, tail @ ..] => (u64::from(*byte), tail),
+            [low, high @ 1..0x80, tail @ ..] => (u64::from(low & 0x7f) | u64::from(*high) << 7, tail),
+            _ => return Self::parse_rest(reader),
+        };
+        reader.bytes = tail;
+        Ok(Self(value))
     }
 }
 

@@ -92,11 +92,21 @@ fn numbers_are_written_with_the_lowest_byte_first() {
 }
 
 proptest! {
+    /// Of every length, with something or nothing behind it.
     #[test]
-    fn varints_come_back_in_their_only_form(value: u64, signed: i64) {
+    fn varints_come_back_in_their_only_form(value: u64, fewer in 0u32..64, behind in 0usize..10, signed: i64) {
+        let value = value >> fewer;
         let mut bytes = Vec::new();
         Varint(value).emit(&mut bytes);
-        prop_assert_eq!(Reader::new(&bytes).read(), Ok(Varint(value)));
+        prop_assert_eq!(&bytes, &seven_by_seven(value));
+        bytes.resize(bytes.len() + behind, 0x80);
+        let mut reader = Reader::new(&bytes);
+        prop_assert_eq!((reader.read(), reader.remaining()), (Ok(Varint(value)), behind));
+        let mut reader = Reader::new(&bytes);
+        prop_assert_eq!((Varint::parse_long(&mut reader), reader.remaining()), (Ok(Varint(value)), behind));
+        bytes.clear();
+        Varint(value).emit_long(&mut bytes);
+        prop_assert_eq!(&bytes, &seven_by_seven(value));
         prop_assert_eq!(Varint::signed(signed).to_signed(), signed);
     }
 
@@ -109,6 +119,27 @@ proptest! {
             prop_assert_eq!(&bytes[..bytes.len() - reader.remaining()], &again[..]);
         }
     }
+
+    /// A last byte of nothing makes a longer form of the same number.
+    #[test]
+    fn a_varint_that_could_be_shorter_is_refused(value: u64, fewer in 1u32..64, behind in 0usize..10) {
+        let mut bytes = seven_by_seven(value >> fewer);
+        *bytes.last_mut().expect("there is a byte") |= 0x80;
+        bytes.push(0);
+        bytes.resize(bytes.len() + behind, 7);
+        prop_assert_eq!(Reader::new(&bytes).read::<Varint>(), Err(Malformed::Field));
+        prop_assert_eq!(Varint::parse_long(&mut Reader::new(&bytes)), Err(Malformed::Field));
+    }
+}
+
+fn seven_by_seven(mut rest: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while rest >= 0x80 {
+        bytes.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    bytes.push(rest as u8);
+    bytes
 }
 
 #[test]

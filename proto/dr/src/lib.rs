@@ -43,6 +43,7 @@ pub mod message;
 pub mod outbox;
 pub mod owner;
 pub mod peer;
+mod peers;
 pub mod placement;
 pub mod quantize;
 mod quota;

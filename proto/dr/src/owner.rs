@@ -8,7 +8,7 @@ use crate::content::Content;
 use crate::message::VectorFrame;
 use crate::replay::Rivals;
 use crate::threshold::Threshold;
-use crate::vector::{DrSeq, DrVector, EntityId, MotionState};
+use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState, is_sane_time};
 
 /// The entities that a peer owns.
 #[derive(Clone, Debug)]
@@ -52,27 +52,23 @@ impl Owner {
     /// The owner looks at its entity. Makes a DR vector if it is new or has strayed. A state that is not finite, or
     /// of a size that no game has, is passed over.
     pub fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) -> Option<Generated> {
-        let exact = DrVector::generate(now, state, self.content.first());
-        let vector = exact.quantized();
-        if !exact.is_sane() || !vector.is_sane() {
+        if !(state.is_sane() && is_sane_time(now)) {
             return None;
         }
-        let threshold = self.threshold;
-        let compete = self.content == Content::Auto;
-        let room = self.exports.len() < self.entities_max;
-        match self.exports.get_mut(&entity) {
-            None if room => {
-                let rivals = compete.then(|| Box::new(Rivals::new(threshold, state, now)));
-                let export = Export { first: self.first_seq, seq: self.first_seq, vector, rivals };
-                let frame = export.frame(entity, now);
-                self.exports.insert(entity, export);
-                Some(Generated::First(frame))
-            }
-            None => None,
-            Some(export) => export
-                .observe(state, vector, threshold, now)
-                .then(|| Generated::Next(export.frame(entity, now))),
+        let (threshold, kind) = (self.threshold, self.content.first());
+        if let Some(export) = self.exports.get_mut(&entity) {
+            let is_new = export.observe(state, kind, threshold, now);
+            return is_new.then(|| Generated::Next(export.frame(entity, now)));
         }
+        if self.exports.len() == self.entities_max {
+            return None;
+        }
+        let vector = DrVector::generate(now, state, kind).travelling()?;
+        let rivals = (self.content == Content::Auto).then(|| Box::new(Rivals::new(threshold, state, now)));
+        let export = Export { first: self.first_seq, seq: self.first_seq, vector, rivals };
+        let frame = export.frame(entity, now);
+        self.exports.insert(entity, export);
+        Some(Generated::First(frame))
     }
 
     /// The entity ceases to be. Gives the number of its last vector, if there was an entity of that name.
@@ -108,11 +104,11 @@ impl Owner {
 }
 
 impl Export {
-    /// The owner looks at it; this vector is the next one if one is due. True if it is.
+    /// The owner looks at it. True if a new vector is due, which is of this kind unless another is better.
     fn observe(
         &mut self,
         state: &MotionState,
-        next: DrVector,
+        kind: MotionKind,
         threshold: Threshold,
         now: SessionTime,
     ) -> bool {
@@ -122,7 +118,9 @@ impl Export {
         if now <= self.vector.generated || !threshold.strayed(state, &self.vector, now) {
             return false;
         }
-        let kind = self.rivals.as_ref().map_or(next.kind, |rivals| rivals.best(self.vector.kind));
+        // Looks are many and vectors few: only now it is quantized.
+        let Some(next) = DrVector::generate(now, state, kind).travelling() else { return false };
+        let kind = self.rivals.as_ref().map_or(kind, |rivals| rivals.best(self.vector.kind));
         (self.seq, self.vector) = (self.seq.next(), DrVector { kind, ..next });
         true
     }

@@ -3,14 +3,15 @@
 use std::collections::VecDeque;
 
 use evenkeel_core::{
-    Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Synchronized, Vec3,
+    Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Synchronized,
+    Vec3, earlier,
 };
 
 use crate::command::{DrCommand, DrEvent};
 use crate::config::{DrConfig, Topology};
 use crate::intake::OWNER_ENTITIES_MAX;
 use crate::ledger::ErrorLedger;
-use crate::message::{Frame, Frames, Header, frames, frames_if};
+use crate::message::{Frame, Frames, frames};
 use crate::owner::{Generated, Owner};
 use crate::receiver::{Events, Receiver};
 use crate::sender::{ENTITIES_MAX, Sender};
@@ -133,15 +134,22 @@ impl<C: SessionClock> DrPeer<C> {
             self.owner.start_over(); // Another session: what was exported in the last one means nothing in it.
         }
         self.worked = now;
+        if !(self.waiting.is_empty() && self.early.is_empty()) {
+            self.catch_up(now);
+        }
+        Some(now)
+    }
+
+    #[cold]
+    fn catch_up(&mut self, now: SessionTime) {
         for peer in core::mem::take(&mut self.waiting) {
             self.welcome(peer, now);
         }
         while let Some((from, message)) = self.early.pop_front() {
-            if let Ok((header, frames)) = frames(&message) {
-                self.apply_all(from, header, frames, now);
+            if let Ok((_, mut frames)) = frames(&message) {
+                self.apply_all(from, &mut frames, now);
             }
         }
-        Some(now)
     }
 
     /// A peer learns of our entities.
@@ -214,10 +222,9 @@ impl<C: SessionClock> DrPeer<C> {
     }
 
     /// Takes the frames of a message that has been checked.
-    fn apply_all(&mut self, from: PeerId, header: Header, frames: Frames<'_>, now: SessionTime) {
-        for frame in frames {
-            self.apply(from, header.nonce, &frame, now);
-        }
+    fn apply_all(&mut self, from: PeerId, frames: &mut Frames<'_>, now: SessionTime) {
+        let nonce = frames.header().nonce;
+        frames.each(|frame| self.apply(from, nonce, frame, now));
         if self.receiver.owes(from) {
             self.station.outbox.want(from);
         }
@@ -294,21 +301,22 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
             return Err(Rejected::UnknownPeer);
         }
         let mut has_clock = false;
-        let (header, frames) = frames_if(bytes, |frame| {
+        let mut frames = Frames::unchecked(bytes);
+        frames.check(|frame| {
             has_clock |= matches!(frame, Frame::Clock(_));
             if self.expects(from, channel, frame) { Ok(()) } else { Err(Rejected::Unexpected) }
         })?;
         // The clock first: it may fix the time by which the rest is read.
         if has_clock {
             self.station.set_now(at);
-            for frame in frames.clone() {
+            frames.clone().each(|frame| {
                 if let Frame::Clock(frame) = frame {
-                    self.station.on_clock_frame(from, &frame);
+                    self.station.on_clock_frame(from, frame);
                 }
-            }
+            });
         }
         match (self.session(at), channel) {
-            (Some(now), _) => self.apply_all(from, header, frames, now),
+            (Some(now), _) => self.apply_all(from, &mut frames, now),
             (None, Channel::Reliable) if self.early_bytes(from) + bytes.len() <= EARLY_BYTES_MAX => {
                 self.early.push_back((from, bytes.to_vec()));
             }
@@ -370,6 +378,6 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
             Outward::Direct(sender) => sender.next_timeout(),
             Outward::Relay(uplink) => uplink.next_timeout(),
         };
-        self.station.next_timeout([outward, self.receiver.next_timeout()].into_iter().flatten().min())
+        self.station.next_timeout(earlier(outward, self.receiver.next_timeout()))
     }
 }

@@ -17,7 +17,11 @@ use evenkeel_core::{Malformed, Reader, SessionTime, Vec3};
 use crate::vector::{DrVector, MotionState};
 
 /// The size of a state of motion on the wire.
-pub const STATE_LEN: usize = (9 + 1) + (6 + 1) + (6 + 1) + 3;
+pub const STATE_LEN: usize = TURN_RATE_AT + 3;
+/// Where its parts begin: the position is the first.
+const VELOCITY_AT: usize = 9 + 1;
+const ACCELERATION_AT: usize = VELOCITY_AT + 6 + 1;
+const TURN_RATE_AT: usize = ACCELERATION_AT + 6 + 1;
 
 const MICRO: i64 = 1_000;
 /// Numbers below 2^-64 of a unit are nought.
@@ -53,40 +57,54 @@ struct Shared {
 }
 
 impl Shared {
+    #[inline]
     fn of(v: Vec3, bits: u32) -> Self {
-        let axes = [v.x, v.y, v.z];
-        let largest = axes.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+        let largest = v.x.abs().max(v.y.abs()).max(v.z.abs());
         // What is not sane ends up as some number: nobody sends it.
         let finest = exponent(largest.max(f64::MIN_POSITIVE)) - (bits as i32 - 2);
         let finest = finest.clamp(EXPONENT_MIN, EXPONENT_MAX - 1);
-        let at = |e: i32| Self { numbers: axes.map(|x| nearest(x * power(-e))), exponent: e };
+        let at = |e: i32| {
+            let unit = power(-e);
+            Self { numbers: [nearest(v.x * unit), nearest(v.y * unit), nearest(v.z * unit)], exponent: e }
+        };
         let fine = at(finest);
         // The largest may have been rounded up to one bit more.
-        if fine.numbers.iter().any(|m| m.unsigned_abs() >> (bits - 1) != 0) { at(finest + 1) } else { fine }
-    }
-
-    fn vec3(&self) -> Vec3 {
-        let [x, y, z] = self.numbers.map(|m| f64::from(m) * power(self.exponent));
-        Vec3::new(x, y, z)
-    }
-
-    fn emit(&self, bits: u32, bytes: &mut Vec<u8>) {
-        bytes.push(self.exponent as i8 as u8);
-        for number in self.numbers {
-            bytes.extend_from_slice(&number.to_le_bytes()[..bits as usize / 8]);
-        }
+        if fine.largest() >> (bits - 1) != 0 { at(finest + 1) } else { fine }
     }
 
     #[inline]
-    fn parse(bits: u32, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+    fn largest(&self) -> u32 {
+        let [x, y, z] = self.numbers;
+        x.unsigned_abs().max(y.unsigned_abs()).max(z.unsigned_abs())
+    }
+
+    #[inline]
+    fn vec3(&self) -> Vec3 {
+        let ([x, y, z], unit) = (self.numbers, power(self.exponent));
+        Vec3::new(f64::from(x) * unit, f64::from(y) * unit, f64::from(z) * unit)
+    }
+
+    /// Writes an exponent and three numbers.
+    #[inline]
+    fn emit(&self, bits: u32, bytes: &mut [u8]) {
+        bytes[0] = self.exponent as i8 as u8;
+        let [x, y, z] = self.numbers.map(i32::to_le_bytes);
         let len = bits as usize / 8;
-        let bytes = reader.take(1 + 3 * len)?;
+        bytes[1..][..len].copy_from_slice(&x[..len]);
+        bytes[1 + len..][..len].copy_from_slice(&y[..len]);
+        bytes[1 + 2 * len..][..len].copy_from_slice(&z[..len]);
+    }
+
+    #[inline]
+    fn parse(bits: u32, bytes: &[u8]) -> Result<Self, Malformed> {
+        let len = bits as usize / 8;
         let exponent = i32::from(bytes[0] as i8);
-        let numbers = [0, 1, 2].map(|axis| whole(bits, &bytes[1 + axis * len..][..len]));
-        let largest = numbers.iter().map(|m| m.unsigned_abs()).max().unwrap_or(0);
+        let axis = |place: usize| whole(bits, &bytes[1 + place * len..][..len]);
+        let shared = Self { numbers: [axis(0), axis(1), axis(2)], exponent };
+        let largest = shared.largest();
         let is_finest = exponent == EXPONENT_MIN || largest >> (bits - 2) != 0;
         let in_range = (EXPONENT_MIN..=EXPONENT_MAX).contains(&exponent) && largest >> (bits - 1) == 0;
-        if is_finest && in_range { Ok(Self { numbers, exponent }) } else { Err(Malformed::Field) }
+        if is_finest && in_range { Ok(shared) } else { Err(Malformed::Field) }
     }
 }
 
@@ -103,10 +121,13 @@ fn turn_rate(rate: f64) -> i32 {
 
 /// Appends a state of motion, quantized; one that is quantized already comes back as it is.
 pub fn emit_state(state: &MotionState, bytes: &mut Vec<u8>) {
-    Shared::of(state.position, POSITION_BITS).emit(POSITION_BITS, bytes);
-    Shared::of(state.velocity, RATE_BITS).emit(RATE_BITS, bytes);
-    Shared::of(state.acceleration, RATE_BITS).emit(RATE_BITS, bytes);
-    bytes.extend_from_slice(&turn_rate(state.turn_rate).to_le_bytes()[..TURN_RATE_BITS as usize / 8]);
+    let mut all = [0; STATE_LEN];
+    Shared::of(state.position, POSITION_BITS).emit(POSITION_BITS, &mut all[..VELOCITY_AT]);
+    Shared::of(state.velocity, RATE_BITS).emit(RATE_BITS, &mut all[VELOCITY_AT..ACCELERATION_AT]);
+    Shared::of(state.acceleration, RATE_BITS).emit(RATE_BITS, &mut all[ACCELERATION_AT..TURN_RATE_AT]);
+    let turn_rate = turn_rate(state.turn_rate).to_le_bytes();
+    all[TURN_RATE_AT..].copy_from_slice(&turn_rate[..STATE_LEN - TURN_RATE_AT]);
+    bytes.extend_from_slice(&all);
 }
 
 /// Reads a state of motion.
@@ -114,12 +135,12 @@ pub fn emit_state(state: &MotionState, bytes: &mut Vec<u8>) {
 /// # Errors
 /// [`Malformed`] if the bytes end early or a number is not in its only form.
 pub fn parse_state(reader: &mut Reader<'_>) -> Result<MotionState, Malformed> {
+    let bytes: &[u8; STATE_LEN] = reader.take_array()?;
     Ok(MotionState {
-        position: Shared::parse(POSITION_BITS, reader)?.vec3(),
-        velocity: Shared::parse(RATE_BITS, reader)?.vec3(),
-        acceleration: Shared::parse(RATE_BITS, reader)?.vec3(),
-        turn_rate: f64::from(whole(TURN_RATE_BITS, reader.take(TURN_RATE_BITS as usize / 8)?))
-            * TURN_RATE_UNIT,
+        position: Shared::parse(POSITION_BITS, &bytes[..VELOCITY_AT])?.vec3(),
+        velocity: Shared::parse(RATE_BITS, &bytes[VELOCITY_AT..ACCELERATION_AT])?.vec3(),
+        acceleration: Shared::parse(RATE_BITS, &bytes[ACCELERATION_AT..TURN_RATE_AT])?.vec3(),
+        turn_rate: f64::from(whole(TURN_RATE_BITS, &bytes[TURN_RATE_AT..])) * TURN_RATE_UNIT,
     })
 }
 
@@ -149,6 +170,11 @@ impl DrVector {
             turn_rate: f64::from(turn_rate(rate)) * TURN_RATE_UNIT,
         };
         Self { generated, state, kind: self.kind }
+    }
+
+    /// The vector as it can travel, unless rounding makes it larger than any may be.
+    pub(crate) fn travelling(&self) -> Option<Self> {
+        Some(self.quantized()).filter(Self::is_sane)
     }
 
     /// How far the quantized vector's path may be from this one's, a time after the generation.

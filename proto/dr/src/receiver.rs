@@ -8,6 +8,7 @@ use crate::arrivals::{ArrivalLog, Run};
 use crate::command::DrEvent;
 use crate::message::{Arrival, ConfirmFrame, VectorFrame};
 use crate::outbox::Outbox;
+use crate::peers::Peers;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, DrVector, EntityId};
 
@@ -46,7 +47,7 @@ impl Source {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     placement: Placement,
-    sources: BTreeMap<PeerId, Source>,
+    sources: Peers<Source>,
     /// Nothing is due to be repeated before this.
     repeat_wake: SessionTime,
     ignored: u64,
@@ -56,7 +57,7 @@ impl Receiver {
     /// A receiver that places in this way.
     #[must_use]
     pub const fn new(placement: Placement) -> Self {
-        Self { placement, sources: BTreeMap::new(), repeat_wake: SessionTime::MAX, ignored: 0 }
+        Self { placement, sources: Peers::new(), repeat_wake: SessionTime::MAX, ignored: 0 }
     }
 
     /// A sender comes, or comes back with a new log.
@@ -66,7 +67,7 @@ impl Receiver {
 
     /// A sender goes, and its entities with it.
     pub fn leave(&mut self, peer: PeerId, events: &mut Events) {
-        for entity in self.sources.remove(&peer).into_iter().flat_map(|source| source.copies.into_keys()) {
+        for entity in self.sources.remove(peer).into_iter().flat_map(|source| source.copies.into_keys()) {
             events.push(DrEvent::Ended { from: peer, entity });
         }
     }
@@ -81,7 +82,7 @@ impl Receiver {
         now: SessionTime,
         events: &mut Events,
     ) {
-        let Some(source) = self.sources.get_mut(&from) else { return };
+        let Some(source) = self.sources.get_mut(from) else { return };
         let VectorFrame { entity, first, seq, sent, ref vector, .. } = *frame;
         let placed = self.placement.place(vector, sent, now, source.log.one_way());
         let room = source.copies.len() < COPIES_MAX;
@@ -121,7 +122,7 @@ impl Receiver {
 
     /// An entity is no more.
     pub fn on_ended(&mut self, from: PeerId, entity: EntityId, events: &mut Events) {
-        if self.sources.get_mut(&from).is_some_and(|source| source.copies.remove(&entity).is_some()) {
+        if self.sources.get_mut(from).is_some_and(|source| source.copies.remove(&entity).is_some()) {
             events.push(DrEvent::Ended { from, entity });
         }
     }
@@ -134,7 +135,7 @@ impl Receiver {
         now: SessionTime,
         outbox: &mut Outbox,
     ) {
-        let Some(source) = self.sources.get_mut(&from) else { return };
+        let Some(source) = self.sources.get_mut(from) else { return };
         if source.log.confirm(confirm, now) {
             let runs = source.log.repair(outbox.frames_max(from));
             source.report(from, runs, outbox);
@@ -144,12 +145,12 @@ impl Receiver {
     /// Whether something has arrived from a sender that is not acknowledged yet.
     #[must_use]
     pub fn owes(&self, to: PeerId) -> bool {
-        self.sources.get(&to).is_some_and(|source| source.noted)
+        self.sources.get(to).is_some_and(|source| source.noted)
     }
 
     /// Acknowledges what has arrived since the last time, if anything has.
     pub fn acknowledge(&mut self, to: PeerId, outbox: &mut Outbox) {
-        if let Some(source) = self.sources.get_mut(&to)
+        if let Some(source) = self.sources.get_mut(to)
             && core::mem::take(&mut source.noted)
         {
             let runs = source.log.acknowledge(outbox.frames_max(to));
@@ -162,10 +163,10 @@ impl Receiver {
         if self.repeat_wake > now {
             return;
         }
-        for (peer, source) in &mut self.sources {
+        for (peer, source) in self.sources.iter_mut() {
             if source.log.repeat_at().is_some_and(|at| at <= now) {
-                let runs = source.log.repeat(now, outbox.frames_max(*peer));
-                source.report(*peer, runs, outbox);
+                let runs = source.log.repeat(now, outbox.frames_max(peer));
+                source.report(peer, runs, outbox);
             }
         }
         let next = self.sources.values().filter_map(|source| source.log.repeat_at()).min();
@@ -187,13 +188,13 @@ impl Receiver {
     /// The vector by which a copy is placed.
     #[must_use]
     pub fn placed(&self, from: PeerId, entity: EntityId) -> Option<&DrVector> {
-        Some(&self.sources.get(&from)?.copies.get(&entity)?.placed)
+        Some(&self.sources.get(from)?.copies.get(&entity)?.placed)
     }
 
     /// Every copy, with whom it came from, and where it is at a session time.
     pub fn copies(&self, at: SessionTime) -> impl Iterator<Item = (PeerId, EntityId, Vec3)> + '_ {
         self.sources.iter().flat_map(move |(peer, source)| {
-            source.copies.iter().map(move |(entity, copy)| (*peer, *entity, copy.placed.project(at)))
+            source.copies.iter().map(move |(entity, copy)| (peer, *entity, copy.placed.project(at)))
         })
     }
 

@@ -12,7 +12,7 @@ use crate::history::Recorded;
 use crate::intake::{Intake, Numbering, OWNER_ENTITIES_MAX};
 use crate::ledger::{ErrorLedger, Life};
 use crate::limits::Limits;
-use crate::message::{Frame, VectorFrame, emit_recorded, frames_if};
+use crate::message::{Frame, Frames, VectorFrame, emit_recorded};
 use crate::quota::Quotas;
 use crate::sender::{ENTITIES_MAX, Sender};
 use crate::station::Station;
@@ -245,11 +245,10 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
             return Err(Rejected::UnknownPeer);
         }
         let now = self.station.session(at).ok_or(Rejected::NoSessionTime)?;
-        let (_, frames) = frames_if(bytes, |frame| self.expects(from, channel, frame, now))?;
+        let mut frames = Frames::unchecked(bytes);
+        frames.check(|frame| self.expects(from, channel, frame, now))?;
         self.session(at);
-        for frame in frames {
-            self.apply(from, &frame, now);
-        }
+        frames.each(|frame| self.apply(from, frame, now));
         Ok(())
     }
 

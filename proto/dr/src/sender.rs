@@ -382,7 +382,7 @@ impl Sender {
             (books.next, books.gap, books.gap_at) = (feedback.oldest, true, now);
             self.ledger.note_estimated();
         }
-        for (number, arrival) in feedback.arrivals() {
+        for (number, arrival) in feedback.arrivals_from(books.next) {
             if number == books.next {
                 books.settle(from, arrival, now, &mut self.ledger, &mut *self.policy);
             } else if number > books.next && books.early.len() < EARLY_MAX {

@@ -1,6 +1,6 @@
 //! What every machine of dead reckoning stands on: a clock, and what is ready to leave.
 
-use evenkeel_core::{Channel, ClockFrame, LocalTime, PeerChange, PeerId, SessionClock, SessionTime};
+use evenkeel_core::{Channel, ClockFrame, LocalTime, PeerChange, PeerId, SessionClock, SessionTime, earlier};
 
 use crate::config::DrConfig;
 use crate::message::emit_clock;
@@ -81,6 +81,6 @@ impl<C: SessionClock> Station<C> {
     /// When to wake: for the machine, for the clock, or for the end of a tick.
     pub(crate) fn next_timeout(&self, machine: Option<SessionTime>) -> Option<LocalTime> {
         let machine = machine.and_then(|at| self.clock.local(at));
-        [machine, self.clock.poll_timeout(), self.outbox.next_timeout()].into_iter().flatten().min()
+        earlier(earlier(machine, self.clock.poll_timeout()), self.outbox.next_timeout())
     }
 }

@@ -47,6 +47,15 @@ impl MotionState {
         let Vec3 { x, y, .. } = self.velocity;
         self.acceleration + Vec3::xy(-y, x) * self.turn_rate
     }
+
+    /// Whether every number is finite and of a size that no arithmetic of ours overflows with.
+    #[must_use]
+    pub fn is_sane(&self) -> bool {
+        self.position.within(MAGNITUDE_MAX)
+            && self.velocity.within(MAGNITUDE_MAX)
+            && self.acceleration.within(MAGNITUDE_MAX)
+            && self.turn_rate.abs() <= TURN_RATE_MAX
+    }
 }
 
 /// How a DR vector is projected.
@@ -166,15 +175,10 @@ impl DrVector {
         }
     }
 
-    /// Whether every number is finite and of a size that no arithmetic of ours overflows with.
+    /// Whether its state is sane, and its time too.
     #[must_use]
     pub fn is_sane(&self) -> bool {
-        let MotionState { position, velocity, acceleration, turn_rate } = self.state;
-        position.within(MAGNITUDE_MAX)
-            && velocity.within(MAGNITUDE_MAX)
-            && acceleration.within(MAGNITUDE_MAX)
-            && turn_rate.abs() <= TURN_RATE_MAX
-            && is_sane_time(self.generated)
+        self.state.is_sane() && is_sane_time(self.generated)
     }
 }
 

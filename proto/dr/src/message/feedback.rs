@@ -1,9 +1,9 @@
 //! Acknowledgments on the wire: runs of arrivals that came with one message share its nonce and its time.
 
-use evenkeel_core::{Malformed, Reader, SessionTime, Varint, Wire};
+use evenkeel_core::{Malformed, Reader, SessionTime, Span, Varint, Wire};
 
 use super::{FEEDBACK, emit_before, emit_u32, parse_before, parse_u32};
-use crate::vector::{DrSeq, EntityId};
+use crate::vector::{DrSeq, EntityId, is_sane_time};
 
 /// An arrival as its receiver reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,27 +36,55 @@ pub struct FeedbackFrame<'a> {
     pub stamp: SessionTime,
     count: u8,
     runs: &'a [u8],
+    /// How many arrivals come before the last run, and in how many bytes.
+    before_last: (u8, usize),
 }
 
 impl<'a> FeedbackFrame<'a> {
     /// The arrivals, each with its number.
     #[must_use]
     pub fn arrivals(&self) -> Arrivals<'a> {
+        self.arrivals_after(0, 0)
+    }
+
+    /// The arrivals, without some of those whose number is below `next`: mostly the last run alone is new.
+    #[must_use]
+    pub fn arrivals_from(&self, next: u64) -> Arrivals<'a> {
+        let (count, len) = self.before_last;
+        if next < self.first + u64::from(count) { self.arrivals() } else { self.arrivals_after(count, len) }
+    }
+
+    #[inline]
+    fn arrivals_after(&self, count: u8, len: usize) -> Arrivals<'a> {
         Arrivals {
-            reader: Reader::new(self.runs),
+            reader: Reader::new(&self.runs[len..]),
             stamp: self.stamp,
-            number: self.first,
-            left: self.count,
-            run: None,
+            number: self.first + u64::from(count),
+            left: self.count - count,
+            run: Run { nonce: 0, at: self.stamp, left: 0 },
         }
     }
 }
 
+/// Arrivals that came with one message.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     nonce: u32,
     at: SessionTime,
     left: u8,
+}
+
+impl Run {
+    /// Reads what comes before a run's arrivals.
+    #[inline]
+    fn parse(stamp: SessionTime, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Self { nonce: reader.read()?, at: parse_before(stamp, reader)?, left: reader.read()? })
+    }
+
+    /// Whether another one is of the same message.
+    fn goes_on(self, other: Self) -> bool {
+        (self.nonce, self.at) == (other.nonce, other.at)
+    }
 }
 
 /// The arrivals of a feedback frame, in order.
@@ -66,42 +94,30 @@ pub struct Arrivals<'a> {
     stamp: SessionTime,
     number: u64,
     left: u8,
-    run: Option<Run>,
-}
-
-impl Arrivals<'_> {
-    fn parse(&mut self) -> Result<Arrival, Malformed> {
-        let mut run = match self.run {
-            Some(run) => run,
-            None => {
-                let nonce = self.reader.read()?;
-                let at = parse_before(self.stamp, &mut self.reader)?;
-                Run { nonce, at, left: self.reader.read()? }
-            }
-        };
-        // Runs are as long as they can be: two in a row with one nonce and one time would be one.
-        run.left = run.left.checked_sub(1).ok_or(Malformed::Field)?;
-        let (entity, seq) = (EntityId(parse_u32(&mut self.reader)?), DrSeq(parse_u32(&mut self.reader)?));
-        self.run = Some(run).filter(|run| run.left > 0);
-        self.left -= 1;
-        self.number += 1;
-        if self.left == 0 && self.run.is_some() {
-            return Err(Malformed::Field);
-        }
-        Ok(Arrival { entity, seq, at: run.at, nonce: run.nonce })
-    }
+    run: Run,
 }
 
 impl Iterator for Arrivals<'_> {
     type Item = (u64, Arrival);
 
+    #[inline]
     fn next(&mut self) -> Option<(u64, Arrival)> {
-        if self.left == 0 {
-            return None;
+        self.left = self.left.checked_sub(1)?;
+        if self.run.left == 0 {
+            self.run = Run::parse(self.stamp, &mut self.reader).ok()?;
         }
+        self.run.left -= 1;
+        let (entity, seq) = parse_name(&mut self.reader).ok()?;
         let number = self.number;
-        self.parse().ok().map(|arrival| (number, arrival))
+        self.number += 1;
+        Some((number, Arrival { entity, seq, at: self.run.at, nonce: self.run.nonce }))
     }
+}
+
+/// Which vector an arrival is of.
+#[inline]
+fn parse_name(reader: &mut Reader<'_>) -> Result<(EntityId, DrSeq), Malformed> {
+    Ok((EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?)))
 }
 
 /// Appends a feedback frame with at most [`FEEDBACK_MAX`] arrivals, the first of which has the number `first`.
@@ -109,43 +125,105 @@ pub fn emit_feedback<'a>(
     oldest: u64,
     first: u64,
     stamp: SessionTime,
-    arrivals: impl Iterator<Item = &'a Arrival> + Clone,
+    arrivals: impl Iterator<Item = &'a Arrival>,
     bytes: &mut Vec<u8>,
 ) {
-    let mut arrivals = arrivals.take(FEEDBACK_MAX);
     bytes.push(FEEDBACK);
     Varint(oldest).emit(bytes);
     Varint(first - oldest).emit(bytes);
-    bytes.push(arrivals.clone().count() as u8);
-    let mut next = arrivals.next();
-    while let Some(Arrival { at, nonce, .. }) = next.copied() {
-        nonce.emit(bytes);
-        emit_before(at, stamp, bytes);
-        let length = bytes.len();
-        bytes.push(0);
-        while let Some(arrival) = next.filter(|arrival| (arrival.at, arrival.nonce) == (at, nonce)) {
-            emit_u32(arrival.entity.0, bytes);
-            emit_u32(arrival.seq.0, bytes);
-            bytes[length] += 1;
-            next = arrivals.next();
+    // How many follow, and how many of each run, is written when it is known.
+    let count = bytes.len();
+    bytes.push(0);
+    let (mut run, mut length) = (None, count);
+    arrivals.take(FEEDBACK_MAX).for_each(|arrival| {
+        bytes[count] += 1;
+        let &Arrival { entity, seq, at, nonce } = arrival;
+        if run.replace((nonce, at)) != Some((nonce, at)) {
+            nonce.emit(bytes);
+            emit_before(at, stamp, bytes);
+            length = bytes.len();
+            bytes.push(0);
         }
-    }
+        emit_u32(entity.0, bytes);
+        emit_u32(seq.0, bytes);
+        bytes[length] += 1;
+    });
 }
 
 pub(super) fn parse<'a>(stamp: SessionTime, reader: &mut Reader<'a>) -> Result<FeedbackFrame<'a>, Malformed> {
     let (oldest, ahead) = (reader.read::<Varint>()?.0, reader.read::<Varint>()?.0);
     let first = oldest.checked_add(ahead).filter(|first| *first <= u64::MAX / 2).ok_or(Malformed::Field)?;
     let count = reader.read::<u8>()?;
-    let all = reader.clone();
-    let mut arrivals = Arrivals { reader: reader.clone(), stamp, number: first, left: count, run: None };
-    let mut last_run = None;
-    while arrivals.left > 0 {
-        let starts = arrivals.run.is_none();
-        let arrival = arrivals.parse()?;
-        if starts && last_run.replace((arrival.nonce, arrival.at)) == Some((arrival.nonce, arrival.at)) {
+    let are_plain_sane = is_sane_time(stamp + PLAIN_MAX) && is_sane_time(stamp - PLAIN_MAX);
+    let (mut rest, mut last_run) = (reader.clone(), reader.clone());
+    let (mut left, mut last_count, mut last_plain) = (count, 0, None);
+    while left > 0 {
+        let run = rest.clone();
+        let plain = PlainRun::look(&rest).filter(|_| are_plain_sane);
+        let length = match plain {
+            Some((_, len)) => rest.take(len).map(|_| 1)?,
+            None => check_run(stamp, left, &mut rest)?,
+        };
+        // Runs are as long as they can be: two in a row with one nonce and one time would be one.
+        let goes_on = match (last_plain, plain) {
+            (Some((last, _)), Some((plain, _))) => last == plain,
+            _ if left == count => false,
+            _ => Run::parse(stamp, &mut last_run)?.goes_on(Run::parse(stamp, &mut run.clone())?),
+        };
+        if goes_on {
             return Err(Malformed::Field);
         }
+        (left, last_count, last_run, last_plain) = (left - length, length, run, plain);
     }
-    let runs = reader.take(all.remaining() - arrivals.reader.remaining())?;
-    Ok(FeedbackFrame { oldest, first, stamp, count, runs })
+    let before_last = (count - last_count, reader.remaining() - last_run.remaining());
+    let runs = reader.take(reader.remaining() - rest.remaining())?;
+    Ok(FeedbackFrame { oldest, first, stamp, count, runs, before_last })
+}
+
+/// Checks a run of at most so many arrivals; gives their number.
+fn check_run(stamp: SessionTime, left: u8, reader: &mut Reader<'_>) -> Result<u8, Malformed> {
+    let Run { left: length, .. } = Run::parse(stamp, reader)?;
+    if !(1..=left).contains(&length) {
+        return Err(Malformed::Field);
+    }
+    for _ in 0..length {
+        parse_name(reader)?;
+    }
+    Ok(length)
+}
+
+/// What most runs are: one arrival, of an entity and a vector whose numbers take one and at most two bytes, at a time that takes
+/// at most seven. Each acknowledgment repeats many of them, and they are checked as a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct PlainRun {
+    nonce: u32,
+    /// The bytes of its time.
+    before: u64,
+}
+
+/// No time of at most seven bytes is further from its stamp.
+const PLAIN_MAX: Span = Span::from_nanos(1 << 48);
+
+impl PlainRun {
+    /// The run that comes next, if it is such, and its length in bytes.
+    #[inline]
+    fn look(reader: &Reader<'_>) -> Option<(Self, usize)> {
+        let word = reader.clone().take_array().map(|bytes| u128::from_le_bytes(*bytes)).ok()?;
+        let before = (word >> 32) as u64;
+        // The bytes up to the first whose top bit is not set; that one must say something.
+        let ends = !before & 0x0080_8080_8080_8080;
+        let before = before & (ends ^ ends.checked_sub(1)?);
+        let len = ends.trailing_zeros() as usize / 8 + 1;
+        if len > 1 && before >> (8 * (len - 1)) == 0 {
+            return None;
+        }
+        // Then the number of its arrivals, the entity's and the vector's.
+        let rest = (word >> (32 + 8 * len)) as u32;
+        let seq_len = match rest.to_le_bytes() {
+            [1, ..0x80, ..0x80, _] => 1,
+            [1, ..0x80, 0x80..=0xff, 1..0x80] => 2,
+            _ => return None,
+        };
+        Some((Self { nonce: word as u32, before }, 4 + len + 2 + seq_len))
+    }
 }

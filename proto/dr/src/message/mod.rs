@@ -64,9 +64,11 @@ const NO_STAMP: i64 = i64::MIN;
 impl Header {
     /// Appends the header.
     pub fn emit(&self, bytes: &mut Vec<u8>) {
-        bytes.push(VERSION);
-        self.nonce.emit(bytes);
-        self.stamp.map_or(NO_STAMP, SessionTime::as_nanos).emit(bytes);
+        let mut all = [VERSION; HEADER_LEN];
+        let stamp = self.stamp.map_or(NO_STAMP, SessionTime::as_nanos);
+        all[1..5].copy_from_slice(&self.nonce.to_le_bytes());
+        all[5..].copy_from_slice(&stamp.to_le_bytes());
+        bytes.extend_from_slice(&all);
     }
 
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
@@ -173,28 +175,35 @@ const fn parse_kind(tag: u8) -> Option<MotionKind> {
 }
 
 /// A time as its distance before the stamp.
+#[inline]
 fn emit_before(at: SessionTime, stamp: SessionTime, bytes: &mut Vec<u8>) {
-    Varint::signed((stamp - at).as_nanos()).emit(bytes);
+    Varint::signed((stamp - at).as_nanos()).emit_long(bytes);
 }
 
+#[inline]
 fn parse_before(stamp: SessionTime, reader: &mut Reader<'_>) -> Result<SessionTime, Malformed> {
-    let nanos = stamp.as_nanos().checked_sub(reader.read::<Varint>()?.to_signed()).ok_or(Malformed::Field)?;
+    let nanos =
+        stamp.as_nanos().checked_sub(Varint::parse_long(reader)?.to_signed()).ok_or(Malformed::Field)?;
     sane(SessionTime::from_nanos(nanos))
 }
 
+#[inline]
 fn emit_u32(value: u32, bytes: &mut Vec<u8>) {
     Varint(u64::from(value)).emit(bytes);
 }
 
+#[inline]
 fn parse_u32(reader: &mut Reader<'_>) -> Result<u32, Malformed> {
     u32::try_from(reader.read::<Varint>()?.0).map_err(|_| Malformed::Field)
 }
 
 /// A span of time that is not negative.
+#[inline]
 fn parse_span(reader: &mut Reader<'_>) -> Result<Span, Malformed> {
     i64::try_from(reader.read::<Varint>()?.0).map(Span::from_nanos).map_err(|_| Malformed::Field)
 }
 
+#[inline]
 fn emit_span(span: Span, bytes: &mut Vec<u8>) {
     Varint(span.as_nanos().max(0) as u64).emit(bytes);
 }
@@ -234,29 +243,37 @@ pub fn emit_clock(frame: &ClockFrame, bytes: &mut Vec<u8>) {
     frame.emit(bytes);
 }
 
+/// Reads a frame into its place.
 #[inline]
-fn parse_frame<'a>(header: &Header, reader: &mut Reader<'a>) -> Result<Frame<'a>, Malformed> {
+fn parse_frame<'a>(
+    header: &Header,
+    reader: &mut Reader<'a>,
+    place: &mut Option<Frame<'a>>,
+) -> Result<(), Malformed> {
     let tag = reader.read::<u8>()?;
     if tag == CLOCK {
-        return Ok(Frame::Clock(reader.read()?));
+        *place = Some(Frame::Clock(reader.read()?));
+        return Ok(());
     }
     let stamp = header.stamp.ok_or(Malformed::Field)?;
-    Ok(match tag {
-        FEEDBACK => Frame::Feedback(feedback::parse(stamp, reader)?),
-        CONFIRM | CONFIRM_HOLE => Frame::Confirm(parse_confirm(tag == CONFIRM_HOLE, stamp, reader)?),
-        RECORDED => Frame::Recorded {
-            entity: EntityId(parse_u32(reader)?),
-            contiguous: DrSeq(parse_u32(reader)?),
-            newest: DrSeq(parse_u32(reader)?),
-        },
-        ENDED => Frame::Ended {
-            entity: EntityId(parse_u32(reader)?),
-            last: DrSeq(parse_u32(reader)?),
-            at: parse_before(stamp, reader)?,
-        },
-        INTRODUCE => vector::parse_introduce(stamp, reader)?,
-        _ => Frame::Vector(vector::parse(tag, stamp, reader)?),
-    })
+    // Each kind is put there by itself: to put there whichever it is would copy as much as the largest takes.
+    match tag {
+        FEEDBACK => *place = Some(Frame::Feedback(feedback::parse(stamp, reader)?)),
+        CONFIRM | CONFIRM_HOLE => {
+            *place = Some(Frame::Confirm(parse_confirm(tag == CONFIRM_HOLE, stamp, reader)?));
+        }
+        RECORDED => {
+            let (entity, contiguous) = (EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?));
+            *place = Some(Frame::Recorded { entity, contiguous, newest: DrSeq(parse_u32(reader)?) });
+        }
+        ENDED => {
+            let (entity, last) = (EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?));
+            *place = Some(Frame::Ended { entity, last, at: parse_before(stamp, reader)? });
+        }
+        INTRODUCE => *place = Some(vector::parse_introduce(stamp, reader)?),
+        _ => *place = Some(Frame::Vector(vector::parse(tag, stamp, reader)?)),
+    }
+    Ok(())
 }
 
 /// Checks a whole message; then gives its header and its frames.
@@ -264,40 +281,84 @@ fn parse_frame<'a>(header: &Header, reader: &mut Reader<'a>) -> Result<Frame<'a>
 /// # Errors
 /// [`Malformed`] if any of it is not of this format.
 pub fn frames(bytes: &[u8]) -> Result<(Header, Frames<'_>), Malformed> {
-    frames_if(bytes, |_| Ok(()))
+    let mut frames = Frames::unchecked(bytes);
+    frames.check(|_| Ok::<_, Malformed>(()))?;
+    Ok((frames.header, frames))
 }
 
-/// Checks a whole message, and that every frame of it is welcome; then gives its header and its frames.
-///
-/// # Errors
-/// Why the first frame that is not welcome, or not of this format, is not.
-pub fn frames_if<'a, E: From<Malformed>>(
-    bytes: &'a [u8],
-    mut welcome: impl FnMut(&Frame<'a>) -> Result<(), E>,
-) -> Result<(Header, Frames<'a>), E> {
-    let mut reader = Reader::new(bytes);
-    let header = Header::parse(&mut reader)?;
-    let frames = Frames { header, reader: reader.clone() };
-    while !reader.is_empty() {
-        welcome(&parse_frame(&header, &mut reader)?)?;
-    }
-    Ok((header, frames))
-}
+/// Most messages have no more frames than this.
+const READ_MAX: usize = 2;
 
 /// The frames of a message that has been checked.
 #[derive(Clone, Debug)]
 pub struct Frames<'a> {
     header: Header,
-    reader: Reader<'a>,
+    /// The first ones, which are not read twice.
+    read: [Option<Frame<'a>>; READ_MAX],
+    taken: usize,
+    rest: Reader<'a>,
+}
+
+impl<'a> Frames<'a> {
+    /// Those of a message that is to be [checked](Self::check) before anything of it is read.
+    #[inline]
+    pub(crate) fn unchecked(bytes: &'a [u8]) -> Self {
+        let header = Header { nonce: 0, stamp: None };
+        Self { header, read: core::array::from_fn(|_| None), taken: 0, rest: Reader::new(bytes) }
+    }
+
+    /// Checks the whole message, and that every frame of it is welcome. Once.
+    ///
+    /// # Errors
+    /// Why the first frame that is not welcome, or not of this format, is not.
+    #[inline]
+    pub(crate) fn check<E: From<Malformed>>(
+        &mut self,
+        mut welcome: impl FnMut(&Frame<'a>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.header = Header::parse(&mut self.rest)?;
+        for place in &mut self.read {
+            if self.rest.is_empty() {
+                return Ok(());
+            }
+            parse_frame(&self.header, &mut self.rest, place)?;
+            place.as_ref().map_or(Ok(()), &mut welcome)?;
+        }
+        let (mut reader, mut place) = (self.rest.clone(), None);
+        while !reader.is_empty() {
+            parse_frame(&self.header, &mut reader, &mut place)?;
+            place.as_ref().map_or(Ok(()), &mut welcome)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) const fn header(&self) -> Header {
+        self.header
+    }
+
+    /// All frames in their order. Cheaper than to iterate: they stay where they are.
+    #[inline]
+    pub(crate) fn each(&mut self, mut on_frame: impl FnMut(&Frame<'a>)) {
+        self.read.iter().flatten().for_each(&mut on_frame);
+        let mut place = None;
+        while !self.rest.is_empty() && parse_frame(&self.header, &mut self.rest, &mut place).is_ok() {
+            place.iter().for_each(&mut on_frame);
+        }
+    }
 }
 
 impl<'a> Iterator for Frames<'a> {
     type Item = Frame<'a>;
 
     fn next(&mut self) -> Option<Frame<'a>> {
-        if self.reader.is_empty() {
-            return None;
+        if let Some(place) = self.read.get_mut(self.taken) {
+            self.taken += 1;
+            return place.take();
         }
-        parse_frame(&self.header, &mut self.reader).ok()
+        let mut frame = None;
+        if !self.rest.is_empty() {
+            parse_frame(&self.header, &mut self.rest, &mut frame).ok()?;
+        }
+        frame
     }
 }
