@@ -102,6 +102,12 @@ impl History {
         }
     }
 
+    /// All that is kept, if nothing is missing.
+    pub(crate) fn gapless(&self) -> Option<&[(DrSeq, DrVector)]> {
+        let missing = (self.newest().0.0 - self.first().0) as usize >= self.vectors.len();
+        (!missing).then_some(&self.vectors)
+    }
+
     /// The number of the oldest vector that is kept.
     #[must_use]
     pub fn first(&self) -> DrSeq {

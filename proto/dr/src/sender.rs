@@ -134,6 +134,7 @@ impl Sender {
         self.policy = kind.build();
         self.is_new = true;
         self.ledger.keep_marks(self.policy.asks_instantaneous());
+        self.ledger.forget_looks();
         self.due.clear();
         let entities: Vec<EntityId> = self.ledger.lives().map(|(life, _)| life.entity).collect();
         for entity in entities {

@@ -1,14 +1,16 @@
 //! What a policy sees, and what it answers.
 
+use std::cell::Cell;
+
 use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
 use super::PairWeights;
 use crate::ledger::{
-    Account, Cursor, Dispatch, ErrorLedger, Flight, Glance, Kinematics, Link, Outlook, Resume, Settlement,
+    Account, Cursor, Dispatch, ErrorLedger, Flight, Glance, Kinematics, Link, Look, Outlook, Settlement,
     Track,
 };
 use crate::threshold::Threshold;
-use crate::vector::{DrSeq, DrVector, EntityId};
+use crate::vector::{DrSeq, DrVector, EntityId, MotionKind};
 
 /// Nothing is planned farther ahead than this.
 pub const HOLD_MAX: Span = Span::from_secs(60);
@@ -170,6 +172,12 @@ impl<'a> Exported<'a> {
         self.track.observed
     }
 
+    /// The session's time.
+    #[cfg(test)]
+    pub(crate) const fn now(&self) -> SessionTime {
+        self.now
+    }
+
     /// How many receivers it has.
     #[must_use]
     pub const fn pair_count(&self) -> usize {
@@ -179,6 +187,25 @@ impl<'a> Exported<'a> {
     /// Its receivers at a glance.
     pub(crate) fn glances(&self) -> &'a [Glance] {
         &self.track.glances
+    }
+
+    /// The same receivers as the looks at their errors see them.
+    pub(crate) fn looks(&self) -> &'a [Cell<Look>] {
+        &self.track.looks
+    }
+
+    /// Its exported path, if every receiver that has a vector of it shows the same, and all of it is linear, without a hole, and
+    /// known up to now.
+    pub(crate) fn linear_path(&self) -> Option<&'a [(DrSeq, DrVector)]> {
+        let path = self.track.history.gapless().filter(|_| self.ledger.shows_alike())?;
+        let known = path.last().is_some_and(|(_, newest)| newest.generated <= self.now);
+        let linear = path.iter().all(|(_, vector)| vector.kind == MotionKind::Linear);
+        (known && linear).then_some(path)
+    }
+
+    /// How much the error at a receiver counts.
+    pub(crate) fn weight(&self, receiver: PeerId) -> f64 {
+        self.weights.of(self.entity, receiver)
     }
 
     /// The largest weight of its pairs, or 1 if that is more.
@@ -339,13 +366,25 @@ impl Pair<'_> {
         self.account.head_start + self.cursor(at, flight).map_or(0.0, |cursor| cursor.error)
     }
 
-    /// The accumulated export error now, and at a later time if nothing is sent until then. `resume` is kept from one look at
-    /// this pair to the next.
+    /// The accumulated export error now, and at a later time if nothing is sent until then.
     #[must_use]
-    pub(crate) fn accumulated_until(&self, later: SessionTime, resume: &mut Resume) -> (f64, f64) {
-        let errors = self.account.estimates(&self.track.history, &self.outlook, later, resume);
+    pub(crate) fn accumulated_until(&self, later: SessionTime) -> (f64, f64) {
+        let errors = self.account.estimates(&self.track.history, &self.outlook, later);
         let (now, later) = errors.unwrap_or((0.0, 0.0));
         (self.account.head_start + now, self.account.head_start + later)
+    }
+
+    /// What the error is settled at, and what it was taken to be before it was counted.
+    pub(crate) const fn settled(&self) -> Option<(&Cursor, f64)> {
+        match self.account.settled_cursor() {
+            Some(cursor) => Some((cursor, self.account.head_start)),
+            None => None,
+        }
+    }
+
+    /// What is on its way, or lost, in order of sending.
+    pub(crate) fn dispatches(&self) -> impl Iterator<Item = Dispatch> + '_ {
+        self.account.dispatches()
     }
 
     /// The earliest time from now on, up to `by`, at which the accumulated error reaches `error` if nothing is sent.

@@ -15,7 +15,7 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 
 use self::waiting::Waiting;
 use super::cursor::Cursor;
-use super::glance::Glance;
+use super::glance::{Glance, Look, Pending};
 use super::life::Life;
 use crate::history::History;
 use crate::placement::Placement;
@@ -67,9 +67,9 @@ impl Flying {
 
 /// Where a look at an account can go on from, in place of the settled error: nothing was taken to have arrived since that, and
 /// nothing has been heard, so that only what was exported has to be followed.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(crate) struct Resume {
-    /// Of the account; 0: from nowhere.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Resume {
+    /// Of the account.
     changes: u32,
     exported: DrSeq,
     at: SessionTime,
@@ -171,6 +171,8 @@ pub struct Account {
     /// The last estimate for "now": a policy asks for it several times in one review. Void as soon as anything changes
     /// that it was made from, or to ask would change what is decided later.
     memo: RefCell<Option<Box<Memo>>>,
+    /// Where the last look got to, if this account had to be asked for it.
+    resume: RefCell<Option<Box<Resume>>>,
 }
 
 impl Account {
@@ -194,6 +196,7 @@ impl Account {
             marks: None,
             presumed: None,
             memo: RefCell::new(None),
+            resume: RefCell::new(None),
         }
     }
 
@@ -245,11 +248,23 @@ impl Account {
     }
 
     /// Notes what there is to see at a glance.
-    pub(super) fn show(&self, glance: &mut Glance) {
+    pub(super) fn show(&self, glance: &mut Glance, look: &mut Look) {
         *glance = Glance::unclear(glance.link, glance.slot);
+        look.pending = Pending::Unclear;
         if let (Some(arrived), Some(last), false) = (self.newest_arrived, self.last_sent, self.disordered) {
             glance.set(arrived, last.seq, last.sent);
+            let shows = self.cursor.as_ref().is_some_and(|cursor| cursor.placed == arrived);
+            if shows && self.arrivals.is_empty() && self.presumed.is_none() {
+                let mut pending = self.in_flight.iter().filter(|flying| flying.seq > arrived);
+                look.pending = match (pending.next(), pending.next()) {
+                    (None, _) => Pending::Nothing,
+                    (Some(one), None) if one.dispatch() == last => Pending::Last,
+                    _ => Pending::Several,
+                };
+                return;
+            }
         }
+        look.sum = 0;
     }
 
     /// The receiver reports an arrival. Gives the dispatch back if it is still known.
@@ -278,7 +293,8 @@ impl Account {
         known.map_or(Ok(None), Err)
     }
 
-    fn dispatches(&self) -> impl Iterator<Item = Dispatch> + '_ {
+    /// What was sent and is not known to have arrived or to be lost.
+    pub(crate) fn dispatches(&self) -> impl Iterator<Item = Dispatch> + '_ {
         self.in_flight.iter().map(Flying::dispatch)
     }
 
@@ -407,6 +423,11 @@ impl Account {
     /// Whether an arrival has been reported.
     pub(crate) fn is_known(&self) -> bool {
         self.newest_arrived.is_some()
+    }
+
+    /// Where the error is settled.
+    pub(crate) const fn settled_cursor(&self) -> Option<&Cursor> {
+        self.cursor.as_ref()
     }
 
     /// The error that is settled; 0 before the first arrival.

@@ -1,5 +1,6 @@
 //! What tells of a pair whether it lacks the newest vector, nearly always. At each tick every pair is asked this, and most have
-//! nothing to gain: so it is kept apart from the accounts, one after the other for all receivers of an entity.
+//! nothing to gain: so it is kept apart from the accounts, one after the other for all receivers of an entity. So is what a look
+//! at everybody's error needs.
 
 use evenkeel_core::{SessionTime, Span};
 
@@ -13,10 +14,10 @@ pub(crate) struct Glance {
     /// The place of its account.
     pub(crate) slot: u32,
     /// The newest vector that is reported to have arrived.
-    arrived: DrSeq,
+    pub(crate) arrived: DrSeq,
     /// The vector that was sent last, and when.
-    last: DrSeq,
-    sent: SessionTime,
+    pub(crate) last: DrSeq,
+    pub(crate) sent: SessionTime,
 }
 
 /// Which vector a receiver shows, or will show when what is on its way arrives.
@@ -54,4 +55,35 @@ impl Glance {
         };
         if seq >= newest { Shows::Newest } else { Shows::Older(seq) }
     }
+}
+
+/// A pair as the looks at its error see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// Its error at the last look; not a number: there was none.
+    pub(crate) error: f64,
+    /// What its error is above the sum of everybody who shows the same vector.
+    pub(crate) base: f64,
+    /// Above which sum; 0: above none.
+    pub(crate) sum: u32,
+    /// What is on its way.
+    pub(crate) pending: Pending,
+}
+
+/// What of an account tells more than what has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pending {
+    /// Only the account knows.
+    Unclear,
+    /// Nothing.
+    Nothing,
+    /// What was sent last.
+    Last,
+    /// Several vectors, or one that was sent before.
+    Several,
+}
+
+impl Look {
+    /// There was no look yet.
+    pub(super) const NONE: Self = Self { error: f64::NAN, base: 0.0, sum: 0, pending: Pending::Unclear };
 }

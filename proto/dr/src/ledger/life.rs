@@ -1,10 +1,12 @@
 //! The lives of entities in the ledger: their exported paths from introduction to end, and until the last report.
 
+use std::cell::Cell;
+
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::ErrorLedger;
-use super::account::Flight;
-use super::glance::Glance;
+use super::account::{Account, Flight};
+use super::glance::{Glance, Look};
 use crate::history::{HISTORY_MAX, History, Recorded};
 use crate::message::VectorFrame;
 use crate::threshold::Threshold;
@@ -40,6 +42,8 @@ pub(crate) struct Track {
     pub(crate) history: History,
     /// Its pairs, in order of opening.
     pub(crate) glances: Vec<Glance>,
+    /// In the same order.
+    pub(crate) looks: Vec<Cell<Look>>,
     /// By the place of the receiver, one more than the place of the pair among them; 0: there is none.
     places: Vec<u32>,
     /// Whom it belongs to, at a relay.
@@ -69,6 +73,12 @@ impl Track {
         self.history.ended().is_none()
     }
 
+    /// Notes what is to be seen of an account without asking it.
+    pub(super) fn show(&mut self, account: &Account) {
+        let place = account.place as usize;
+        account.show(&mut self.glances[place], self.looks[place].get_mut());
+    }
+
     /// The slots of its accounts.
     pub(crate) fn slots(&self) -> impl Iterator<Item = usize> + '_ {
         self.glances.iter().map(|glance| glance.slot as usize)
@@ -88,6 +98,7 @@ impl Track {
     pub(super) fn push(&mut self, link: u32, slot: usize) -> usize {
         let slot = u32::try_from(slot).expect("fewer than 2^32 accounts");
         self.glances.push(Glance::unclear(link, slot));
+        self.looks.push(Cell::new(Look::NONE));
         if self.places.len() <= link as usize {
             self.places.resize(link as usize + 1, 0);
         }
@@ -98,6 +109,7 @@ impl Track {
     /// One pair less; gives the slot of its account. Those after it move up.
     pub(super) fn remove(&mut self, place: usize) -> usize {
         let Glance { link, slot, .. } = self.glances.remove(place);
+        self.looks.remove(place);
         self.places[link as usize] = 0;
         for (place, glance) in self.glances.iter().enumerate().skip(place) {
             self.places[glance.link as usize] = 1 + place as u32;
@@ -144,6 +156,7 @@ impl ErrorLedger {
         let track = Track {
             history,
             glances: Vec::new(),
+            looks: Vec::new(),
             places: Vec::new(),
             owner,
             threshold,
@@ -266,11 +279,13 @@ impl ErrorLedger {
 
     /// Settles every account of a life as far as is known.
     fn settle_life(&mut self, life: Life, now: SessionTime) {
-        let Some(track) = self.tracks.get(&life) else { return };
-        for slot in track.slots() {
+        let Some(track) = self.tracks.get_mut(&life) else { return };
+        for place in 0..track.glances.len() {
+            let slot = track.glances[place].slot as usize;
             let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
             let link = self.links.at_mut(account.link);
             link.settle(account, &track.history, now, self.placement);
+            track.show(account);
         }
     }
 
@@ -307,8 +322,9 @@ impl ErrorLedger {
 
     /// Settles by estimate what is not settled up to a time.
     fn give_up(&mut self, life: Life, until: SessionTime, now: SessionTime) {
-        let Some(track) = self.tracks.get(&life) else { return };
-        for slot in track.slots() {
+        let Some(track) = self.tracks.get_mut(&life) else { return };
+        for place in 0..track.glances.len() {
+            let slot = track.glances[place].slot as usize;
             let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
             let link = self.links.at_mut(account.link);
             if account.settled().is_some_and(|(_, at)| at < until) {
@@ -316,6 +332,7 @@ impl ErrorLedger {
                 account.give_up(&track.history, &link.outlook(now, self.placement), until);
                 link.settled += account.settled_error() - before;
                 self.estimated += 1;
+                track.show(account);
             }
         }
     }

@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, VecDeque};
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use account::Forged;
+pub(crate) use account::Outlook;
 pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
-pub(crate) use account::{Outlook, Resume};
 pub use cursor::Cursor;
 pub use evidence::Compensation;
-pub(crate) use glance::{Glance, Shows};
+pub(crate) use glance::{Glance, Look, Pending, Shows};
 pub(crate) use life::Track;
 pub use life::{ENDED_MAX, Kinematics, LINGER, Life};
 pub(crate) use link::Link;
@@ -192,7 +192,7 @@ impl ErrorLedger {
         link.ask(dispatch.sent);
         account.open(dispatch, nonce);
         account.presume(history, &outlook);
-        account.show(&mut track.glances[account.place as usize]);
+        track.show(account);
     }
 
     fn close(&mut self, slot: usize) {
@@ -235,8 +235,8 @@ impl ErrorLedger {
         if let Some(dispatch) = dispatch {
             link.evidence.sample(dispatch.sent, arrived, now, self.compensation);
         }
-        account.show(&mut track.glances[account.place as usize]);
         link.settle(account, &track.history, now, self.placement);
+        track.show(account);
         let account = account.id;
         dispatch.map(|Dispatch { sent, .. }| Settlement {
             entity,
@@ -277,13 +277,22 @@ impl ErrorLedger {
     pub(crate) fn give_up_reports(&mut self, receiver: PeerId, until: SessionTime, now: SessionTime) {
         let Some(place) = self.links.place(receiver) else { return };
         let link = self.links.at_mut(place);
-        for track in self.tracks.values() {
+        for track in self.tracks.values_mut() {
             let Some(account) = track.slot(place).and_then(|slot| self.accounts[slot].as_mut()) else {
                 continue;
             };
             let before = account.settled_error();
             account.give_up(&track.history, &link.outlook(now, self.placement), until.min(now));
             link.settled += account.settled_error() - before;
+            track.show(account);
+        }
+    }
+
+    /// What the looks of a policy saw is forgotten.
+    pub(crate) fn forget_looks(&mut self) {
+        for look in self.tracks.values_mut().flat_map(|track| &mut track.looks) {
+            let look = look.get_mut();
+            *look = Look { pending: look.pending, ..Look::NONE };
         }
     }
 

@@ -1,56 +1,71 @@
 //! Many integrals between linear paths at once, coordinate by coordinate, so that a processor computes several side by side.
 //!
 //! There is one kernel. It is compiled twice: for any processor, and for those with AVX2, which is found out when the program
-//! runs. Every lane does the operations of [`integral`] in their order, and none of them is fused: the bytes are the same.
+//! runs. Every lane does the operations of [`integral`](super::integral) in their order, and none of them is fused: the bytes are the same.
 
 // To call what is compiled for AVX2 is the one thing here that the compiler can't check.
 #![allow(unsafe_code)]
 
 use evenkeel_core::Vec3;
 
-use super::{SERIES_RANGE, integral, series};
+use super::{SERIES_RANGE, series};
 
 /// As many go side by side.
 const LANES: usize = 8;
 type Lanes = [f64; LANES];
 
+/// Coordinates of a position, those of a velocity, and a length, of several pieces.
+type Chunk = [Lanes; 7];
+
 /// Differences of positions and velocities at the beginning of intervals, and the lengths of these in seconds.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
-    positions: [Vec<f64>; 3],
-    velocities: [Vec<f64>; 3],
-    lengths: Vec<f64>,
+    chunks: Vec<Chunk>,
+    len: usize,
 }
 
 impl Pieces {
     /// No pieces; the room for them is kept.
     pub fn clear(&mut self) {
-        for lane in self.positions.iter_mut().chain(&mut self.velocities).chain([&mut self.lengths]) {
-            lane.clear();
-        }
+        self.chunks.clear();
+        self.len = 0;
+    }
+
+    /// No more than the first so many.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+        self.chunks.truncate(self.len.div_ceil(LANES));
     }
 
     /// One more.
+    #[inline]
     pub fn push(&mut self, position: Vec3, velocity: Vec3, length: f64) {
-        let lanes = self.positions.iter_mut().chain(&mut self.velocities).chain([&mut self.lengths]);
+        let lane = self.len % LANES;
+        if lane == 0 {
+            self.chunks.push([[0.0; LANES]; 7]);
+        }
+        self.len += 1;
+        let Some(chunk) = self.chunks.last_mut() else { return };
         let Vec3 { x, y, z } = position;
         let Vec3 { x: u, y: v, z: w } = velocity;
-        lanes.zip([x, y, z, u, v, w, length]).for_each(|(lane, number)| lane.push(number));
+        for (lanes, number) in chunk.iter_mut().zip([x, y, z, u, v, w, length]) {
+            lanes[lane] = number;
+        }
     }
 
     /// How many there are.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.lengths.len()
+        self.len
     }
 
     /// Whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.lengths.is_empty()
+        self.len == 0
     }
 
-    /// The [`integral`] of each, in their order, in place of what is in `errors`.
+    /// The [`integral`](super::integral) of each, in their order, in place of what is in `errors`.
     pub fn integrate(&self, errors: &mut Vec<f64>) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
@@ -75,22 +90,15 @@ fn integrate_wide(pieces: &Pieces, errors: &mut Vec<f64>) {
 #[inline(always)]
 fn integrate(pieces: &Pieces, errors: &mut Vec<f64>) {
     errors.clear();
-    errors.resize(pieces.len(), 0.0);
-    let [x, y, z] = pieces.positions.each_ref().map(|lane| lane.as_chunks().0);
-    let [u, v, w] = pieces.velocities.each_ref().map(|lane| lane.as_chunks().0);
-    let h = pieces.lengths.as_chunks().0;
+    errors.resize(pieces.chunks.len() * LANES, 0.0);
     let (places, _) = errors.as_chunks_mut();
-    for (i, place) in places.iter_mut().enumerate() {
-        *place = side_by_side([&x[i], &y[i], &z[i]], [&u[i], &v[i], &w[i]], &h[i]);
+    for (place, [x, y, z, u, v, w, h]) in places.iter_mut().zip(&pieces.chunks) {
+        *place = side_by_side([x, y, z], [u, v, w], h);
     }
-    let whole = pieces.len() / LANES * LANES;
-    for (index, error) in errors.iter_mut().enumerate().skip(whole) {
-        let at = |lanes: &[Vec<f64>; 3]| Vec3::new(lanes[0][index], lanes[1][index], lanes[2][index]);
-        *error = integral(at(&pieces.positions), at(&pieces.velocities), pieces.lengths[index]);
-    }
+    errors.truncate(pieces.len);
 }
 
-/// What [`integral`] does, for several. Loops without branches are what a compiler makes vector instructions of.
+/// What [`integral`](super::integral) does, for several. Loops without branches are what a compiler makes vector instructions of.
 #[inline(always)]
 fn side_by_side([x, y, z]: [&Lanes; 3], [u, v, w]: [&Lanes; 3], h: &Lanes) -> Lanes {
     let [mut r, mut inverse, mut middle, mut c, mut rest] = [[0.0; LANES]; 5];
@@ -148,6 +156,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::linear::integral;
 
     /// Ordinary numbers, and those that arithmetic has its troubles with.
     fn number() -> impl Strategy<Value = f64> {

@@ -113,20 +113,19 @@ impl Control {
         self.at.map_or(0.0, |at| (now - at).as_secs_f64())
     }
 
-    /// A receiver's standing at its place, if that is still right.
-    pub(super) fn standing(&self, place: u32, peer: PeerId) -> Option<&Standing> {
-        self.standings.get(place as usize).filter(|standing| standing.peer == peer)
-    }
-
     /// How often anything has changed that follows from standings.
     pub(super) const fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// A receiver's standing, wherever its place is.
+    /// A receiver's standing.
     pub(super) fn find(&self, peer: PeerId) -> Option<&Standing> {
-        let place = self.standings.binary_search_by_key(&peer, |standing| standing.peer).ok()?;
-        self.standings.get(place)
+        self.standings.get(self.place_of(peer)? as usize)
+    }
+
+    /// The place of a receiver that has one.
+    pub(super) fn place_of(&self, peer: PeerId) -> Option<u32> {
+        self.standings.binary_search_by_key(&peer, |standing| standing.peer).ok().map(|place| place as u32)
     }
 
     /// The place of a receiver. A new one starts with the mean of the others, or they would pay for its absence.

@@ -14,11 +14,13 @@
 //! own motion; at a relay, by what the newest vector says, and again when there has been no other for a second.
 
 mod control;
+mod look;
 mod path;
 mod price;
 mod reach;
 mod shadow;
 mod share;
+mod sums;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -125,7 +127,7 @@ impl Even {
             tracked.bend.observe(seen.at, seen.state.turn_rate);
         }
         if share.control.is_due(now) {
-            share.look(review, exported.owner(), &mut desk.notes, settings);
+            share.look(review, exported.owner(), &mut desk.watch, settings);
         }
         if is_trigger {
             let refused = share.decide(review, exported, desk, true, plan);
@@ -169,7 +171,7 @@ impl Even {
         let now = review.now();
         let Self { settings, shares, turns, desk, .. } = self;
         let Some(share) = shares.get_mut(&owner) else { return };
-        share.look(review, owner, &mut desk.notes, settings);
+        share.look(review, owner, &mut desk.watch, settings);
         let mut silent = core::mem::take(&mut desk.silent);
         let is_silent = |tracked: &Tracked| now - tracked.triggered >= SILENCE;
         silent.extend(

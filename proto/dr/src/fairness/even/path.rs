@@ -6,7 +6,7 @@
 use evenkeel_core::{SessionTime, Span, Vec3};
 
 use crate::ledger::Kinematics;
-use crate::vector::DrVector;
+use crate::vector::{DrVector, MotionKind};
 
 /// After so many seconds a third of a turn rate is left.
 const TURN_KEPT: f64 = 3.0;
@@ -84,7 +84,18 @@ impl Path {
 
     /// Where it is taken to be.
     pub(super) fn at(&self, at: SessionTime) -> Vec3 {
-        let steps = (at - self.start).as_secs_f64().max(0.0) / STEP;
+        self.after((at - self.start).as_secs_f64())
+    }
+
+    /// How many seconds after it was seen a time is.
+    pub(super) fn age(&self, at: SessionTime) -> f64 {
+        (at - self.start).as_secs_f64()
+    }
+
+    /// Where it is taken to be so many seconds after it was seen.
+    #[inline]
+    pub(super) fn after(&self, seconds: f64) -> Vec3 {
+        let steps = seconds.max(0.0) / STEP;
         let last = self.points.len() - 1;
         let index = (steps as usize).min(last);
         let (here, part) = (self.points[index], steps - index as f64);
@@ -96,9 +107,15 @@ impl Path {
 
     /// Seconds until it is farther than a distance from where a vector has it, at most so many.
     pub(super) fn leaves(&self, vector: &DrVector, distance: f64, now: SessionTime, most: f64) -> f64 {
+        let (age, straight) = (self.age(now), vector.kind == MotionKind::Linear);
+        let (position, velocity) = (vector.project(now), vector.state.velocity);
         let off = |seconds: f64| {
-            let at = now + Span::from_secs_f64(seconds);
-            self.at(at).distance(vector.project(at))
+            let there = if straight {
+                position + velocity * seconds
+            } else {
+                vector.project(now + Span::from_secs_f64(seconds))
+            };
+            self.after(age + seconds).distance(there)
         };
         let (mut seconds, mut before) = (0.0, off(0.0));
         while before <= distance && seconds < most {
@@ -124,7 +141,7 @@ fn small_sincos(angle: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::{MotionKind, MotionState};
+    use crate::vector::MotionState;
 
     const START: SessionTime = SessionTime::from_nanos(5_000_000_000);
 

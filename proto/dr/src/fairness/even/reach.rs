@@ -7,6 +7,7 @@
 use evenkeel_core::{PeerId, SessionTime, Span, Vec3};
 
 use super::control::Control;
+use super::path::Path;
 use super::share::{LEAD_MAX, WORST, window};
 use crate::fairness::{Exported, Review};
 use crate::vector::{DrSeq, DrVector, MotionKind};
@@ -17,14 +18,19 @@ const MARGIN: f64 = 1e-6;
 /// One receiver, as every entity of the sender needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
+    pub(super) peer: PeerId,
     pub(super) lost_after: Span,
     /// Seconds until what is sent now arrives, and until the end of the time that counts.
     from: f64,
     to: f64,
-    /// One over what a message to it is worth more; infinite if it is not to be sent any.
+    /// What a message to it is worth more: 1 for the worst off, less for the others.
+    pub(super) boost: f64,
+    /// One over that; infinite if it is not to be sent any.
     rarity: f64,
     /// Whether it is one of the worst off.
-    worst: bool,
+    pub(super) worst: bool,
+    /// Whether it may be sent anything: it has been looked at, and is not too far ahead of the others.
+    pub(super) is_served: bool,
 }
 
 /// What a message must save.
@@ -64,11 +70,14 @@ impl Reach {
             let boost = standing.map_or(1.0, |standing| standing.boost);
             let ahead = standing.is_some_and(|standing| standing.above < control.above_max - LEAD_MAX);
             Row {
+                peer,
                 lost_after: outlook.lost_after,
                 from: outlook.delay.as_secs_f64(),
                 to: end.as_secs_f64(),
+                boost,
                 rarity: if ahead { f64::INFINITY } else { 1.0 / boost },
                 worst: boost > WORST,
+                is_served: standing.is_some() && !ahead,
             }
         }));
         self.farthest = self.rows.iter().map(|row| row.to).fold(0.0, f64::max);
@@ -81,8 +90,16 @@ impl Reach {
 }
 
 impl Row {
-    const NOBODY: Self =
-        Self { lost_after: Span::ZERO, from: 0.0, to: 0.0, rarity: f64::INFINITY, worst: false };
+    const NOBODY: Self = Self {
+        peer: PeerId(0),
+        lost_after: Span::ZERO,
+        from: 0.0,
+        to: 0.0,
+        boost: 0.0,
+        rarity: f64::INFINITY,
+        worst: false,
+        is_served: false,
+    };
 
     /// Whether nothing can come of sending the newest vector to this receiver, which shows one so far apart from it. `lives` is
     /// one over the seconds that the newest will hold, times its weight.
@@ -102,6 +119,8 @@ impl Row {
 pub(super) struct Apart {
     position: Vec3,
     velocity: Vec3,
+    /// Where the newest one is, and goes.
+    newest: (Vec3, Vec3),
     /// Shorter distances may be nothing but rounding.
     distance_min: f64,
 }
@@ -112,6 +131,19 @@ impl Apart {
     fn at(&self, seconds: f64) -> f64 {
         (self.position + self.velocity * seconds).length_squared()
     }
+}
+
+/// By how much a receiver that shows such a vector will be nearer to the entity with the newest one: the mean over a short
+/// time from its arrival on, by Simpson's rule.
+#[inline]
+pub(super) fn gain(path: &Path, age: f64, apart: &Apart, row: &Row) -> f64 {
+    let nearer = |seconds: f64| {
+        let (position, velocity) = apart.newest;
+        let off = position + velocity * seconds - path.after(age + seconds);
+        (off + (apart.position + apart.velocity * seconds)).length() - off.length()
+    };
+    let middle = 0.5 * (row.from + row.to);
+    (nearer(row.from) + 4.0 * nearer(middle) + nearer(row.to)) * (1.0 / 6.0)
 }
 
 /// What is known of a vector before the newest one.
@@ -167,7 +199,7 @@ impl Reach {
             return Known::Unclear;
         };
         // Nobody's message is worth more than that of the worst off, and nobody's gain is counted longer than the farthest's.
-        let most = Row { lost_after: Span::ZERO, from: 0.0, to: self.farthest, rarity: 1.0, worst: true };
+        let most = Row { to: self.farthest, rarity: 1.0, worst: true, ..Row::NOBODY };
         if most.rules_out(&apart, asked, lives) { Known::Idle } else { Known::Apart(apart) }
     }
 }
@@ -179,6 +211,7 @@ fn apart(shown: &DrVector, newest: &DrVector, now: SessionTime) -> Option<Apart>
     let (position, velocity) = (newest.project(now), newest.state.velocity);
     let size = |v: Vec3| v.x.abs() + v.y.abs() + v.z.abs();
     Some(Apart {
+        newest: (position, velocity),
         position: shown.project(now) - position,
         velocity: shown.state.velocity - velocity,
         distance_min: MARGIN * (size(position) + 8.0 * size(velocity)),
@@ -207,11 +240,10 @@ mod tests {
             let delay = Span::from_secs_f64(draws.uniform(0.0, 0.8));
             let (boost, life) = (draws.uniform(0.01, 1.0), draws.uniform(0.01, 0.7));
             let row = Row {
-                lost_after: Span::ZERO,
                 from: delay.as_secs_f64(),
                 to: (delay + window(delay)).as_secs_f64(),
                 rarity: 1.0 / boost,
-                worst: false,
+                ..Row::NOBODY
             };
             let asked = Asked { price: draws.uniform(0.0, 2.0), least: 0.01, notes_refusals: false };
             let apart = apart(&shown, &newest, now).expect("both are linear");

@@ -31,6 +31,13 @@ pub(super) struct Shadow {
     grown: [f64; GRID],
 }
 
+/// A delay between two of the grid: the place of the second, and how far it is on the way there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Between {
+    above: usize,
+    part: f64,
+}
+
 impl Shadow {
     /// A new vector; `share` of a message may be sent to each receiver.
     pub(super) fn trigger(&mut self, vector: &DrVector, share: f64, now: SessionTime) {
@@ -69,13 +76,19 @@ impl Shadow {
         self.at = self.at.max(to);
     }
 
-    /// By how much the error of a receiver that is so far away has grown.
-    pub(super) fn grown(&self, delay: Span) -> f64 {
+    /// Where the error of a receiver that is so far away is read.
+    pub(super) fn between(delay: Span) -> Between {
         let delay = delay.as_millis_f64();
         let above = DELAYS_MS.iter().position(|millis| *millis as f64 > delay).unwrap_or(GRID - 1).max(1);
         let (low, high) = (DELAYS_MS[above - 1] as f64, DELAYS_MS[above] as f64);
+        Between { above, part: ((delay - low) / (high - low)).max(0.0) }
+    }
+
+    /// By how much the error of a receiver that is read there has grown.
+    #[inline]
+    pub(super) fn grown(&self, &Between { above, part }: &Between) -> f64 {
         let (near, far) = (self.grown[above - 1], self.grown[above]);
-        near + (far - near) * ((delay - low) / (high - low)).max(0.0)
+        near + (far - near) * part
     }
 
     /// What has grown was taken.
@@ -107,32 +120,36 @@ mod tests {
         shadow
     }
 
+    fn grown(shadow: &Shadow, millis: i64) -> f64 {
+        shadow.grown(&Shadow::between(Span::from_millis(millis)))
+    }
+
     #[test]
     fn whoever_gets_everything_suffers_its_delay() {
         let shadow = run(1.0, 100);
         // One unit for as long as each vector is under way.
         for millis in [10, 60, 100] {
-            let grown = shadow.grown(Span::from_millis(millis));
+            let grown = grown(&shadow, millis);
             let expected = 0.1 * millis as f64;
             assert!((grown - expected).abs() < 0.01 * expected + 0.11, "{grown} at {millis} ms");
         }
         // Between two delays of the grid.
-        assert!((shadow.grown(Span::from_millis(50)) - 5.0).abs() < 0.2);
+        assert!((grown(&shadow, 50) - 5.0).abs() < 0.2);
     }
 
     #[test]
     fn one_in_three_suffers_what_is_left_out_too() {
         // Without delay: nought, one, two units for a tenth of a second each.
-        let grown = run(1.0 / 3.0, 99).grown(Span::ZERO);
+        let grown = grown(&run(1.0 / 3.0, 99), 0);
         assert!((grown - 10.0).abs() < 0.5, "{grown}");
     }
 
     #[test]
     fn it_begins_anew_when_it_is_taken() {
         let mut shadow = run(0.5, 50);
-        assert!(shadow.grown(Span::from_millis(300)) > 0.0);
+        assert!(grown(&shadow, 300) > 0.0);
         shadow.take();
-        assert_eq!(shadow.grown(Span::from_millis(300)), 0.0);
+        assert_eq!(grown(&shadow, 300), 0.0);
     }
 
     #[test]

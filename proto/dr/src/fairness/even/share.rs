@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::EvenSettings;
-use super::control::{Control, Growth};
+use super::control::Control;
+use super::look::Watch;
 use super::path::{Bend, Path};
 use super::price::{Bucket, Price};
-use super::reach::{Asked, Known, Older, Reach};
+use super::reach::{self, Asked, Known, Older, Reach};
 use super::shadow::Shadow;
-use crate::fairness::{Exported, Kinematics, Pair, PairStates, Review, SendPlan};
-use crate::ledger::{Dispatch, Resume, Shows};
+use super::sums::Sums;
+use crate::fairness::{Exported, Kinematics, Pair, Review, SendPlan};
+use crate::ledger::{Dispatch, Shows};
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 
 /// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little. The farther
@@ -38,28 +40,12 @@ const PAID_SILENCE: Span = Span::from_secs(2);
 /// What a receiver that is not believed was sent is taken to be there; after so long it is sent again.
 const TRIED_AGAIN: Span = Span::from_secs(2);
 
-/// What is remembered of a pair.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Note {
-    /// Its error when it was last looked at; not a number: it never was.
-    error: f64,
-    /// The place of its receiver.
-    place: u32,
-    /// Where that look got to.
-    resume: Resume,
-}
-
-impl Default for Note {
-    fn default() -> Self {
-        Self { error: f64::NAN, place: 0, resume: Resume::default() }
-    }
-}
-
 /// What is remembered of an entity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracked {
     pub(super) shadow: Shadow,
     pub(super) bend: Bend,
+    sums: Sums,
     /// When it triggered last.
     pub(super) triggered: SessionTime,
     /// When it last paid for its silence.
@@ -81,7 +67,7 @@ struct Candidate {
 /// What all decisions use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Desk {
-    pub(super) notes: PairStates<Note>,
+    pub(super) watch: Watch,
     /// Filled anew for each owner and instant.
     reach: Reach,
     /// Filled anew for each entity.
@@ -142,42 +128,23 @@ impl Share {
         &mut self,
         review: &Review<'_>,
         owner: Option<PeerId>,
-        notes: &mut PairStates<Note>,
+        watch: &mut Watch,
         settings: &EvenSettings,
     ) {
         let now = review.now();
-        let (mut rate_min, mut farthest) = (0.0, Span::ZERO);
-        let control = &mut self.control;
-        let seconds = control.since(now);
+        let (mut rate_min, control) = (0.0, &mut self.control);
+        watch.begin(review, control);
         self.entities.retain(|entity, tracked| {
             // Its name may be somebody else's by now.
             let exported = review.entity(*entity).filter(|exported| exported.owner() == owner);
             let Some(exported) = exported else { return false };
             rate_min += WORTH_MIN * scale(&exported);
-            for pair in exported.pairs() {
-                let (peer, delay) = (pair.receiver(), pair.delay());
-                let note = notes.of(&pair);
-                if control.standing(note.place, peer).is_none() {
-                    note.place = control.place(peer, now);
-                }
-                let (grown, ahead) = if is_believed(&pair) {
-                    let (error, later) = pair.accumulated_until(now + delay, &mut note.resume);
-                    let before = core::mem::replace(&mut note.error, error);
-                    (if before.is_nan() { 0.0 } else { error - before }, later - error)
-                } else {
-                    (doubted(&pair, note, now) * seconds, 0.0)
-                };
-                let (weight, is_cut) = (pair.weight(), pair.is_cut());
-                let growth =
-                    Growth { error: grown, ahead, without: tracked.shadow.grown(delay), weight, is_cut };
-                control.grow(note.place, &growth, now);
-                farthest = farthest.max(delay);
-            }
+            watch.look_at(&exported, &mut tracked.sums, &tracked.shadow, control, now);
             tracked.shadow.take();
             true
         });
         control.step(now, settings, rate_min);
-        self.farthest = farthest;
+        self.farthest = watch.farthest;
         if !self.entities.is_empty() {
             self.alive = now;
         }
@@ -198,14 +165,13 @@ impl Share {
         let least = WORTH_MIN * scale(exported);
         let weight = exported.weight_max();
         let asked = Asked { price: self.price.with(&self.bucket), least, notes_refusals };
-        let Desk { notes, reach, path, candidates, .. } = desk;
+        let Desk { reach, path, candidates, .. } = desk;
         reach.update(review, exported.owner(), &self.control);
         let shortest = 1.0 / (LIFE_MAX * weight);
         let (mut older, mut life, mut lives) = (Older::new(), None, shortest);
         candidates.clear();
-        for glance in exported.glances() {
+        for (glance, look) in exported.glances().iter().zip(exported.looks()) {
             let row = reach.row(glance.link);
-            let mut apart = None;
             match glance.shows(newest, now, row.lost_after) {
                 Shows::Newest => continue,
                 Shows::Older(seq) => {
@@ -213,7 +179,23 @@ impl Share {
                     match older.known(seq, newest, find) {
                         Known::Idle => continue,
                         Known::Apart(known) if row.rules_out(known, &asked, lives) => continue,
-                        Known::Apart(known) => apart = Some(*known),
+                        Known::Apart(known) => {
+                            if !row.is_served || look.get().error.is_nan() {
+                                continue;
+                            }
+                            let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
+                            lives = 1.0 / (life * weight);
+                            if row.rules_out(known, &asked, lives) {
+                                continue;
+                            }
+                            let gain = reach::gain(path, path.age(now), known, row);
+                            let index = gain * life * exported.weight(row.peer);
+                            if index > least {
+                                let (worth, slot) = (index * row.boost, glance.slot as usize);
+                                candidates.push(Candidate { worth, slot, worst: row.worst, tried: false });
+                            }
+                            continue;
+                        }
                         Known::Unasked | Known::Unclear => {}
                     }
                 }
@@ -230,8 +212,8 @@ impl Share {
                 }
                 continue;
             };
-            let place = notes.of(&pair).place;
-            let Some(standing) = self.control.standing(place, pair.receiver()) else { continue };
+            let standing = self.control.find(pair.receiver()).filter(|_| !look.get().error.is_nan());
+            let Some(standing) = standing else { continue };
             // Of whom nothing is heard, it is not known either that it is ahead: it must be sent something to tell.
             let unheard = is_believed(&pair) && pair.last_sent().is_some_and(|sent| sent.seq > seq);
             let boost = if unheard { 1.0 } else { standing.boost };
@@ -241,15 +223,23 @@ impl Share {
             }
             let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
             lives = 1.0 / (life * weight);
-            if apart.is_some_and(|apart| row.rules_out(&apart, &asked, lives)) {
-                continue;
-            }
             let index = gain(path, &pair, &shown, &pair.offered(), now) * life * pair.weight();
             if index > least {
                 let worst = boost > WORST;
                 candidates.push(Candidate { worth: index * boost, slot: pair.slot(), worst, tried: false });
             }
         }
+        self.sell(candidates, newest, now, plan)
+    }
+
+    /// Sends a vector to those to whom it is worth most, as long as it is worth its price. True if one of the worst off was refused it.
+    fn sell(
+        &mut self,
+        candidates: &mut [Candidate],
+        newest: DrSeq,
+        now: SessionTime,
+        plan: &mut SendPlan,
+    ) -> bool {
         candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.slot.cmp(&b.slot)));
         let mut refused = false;
         for candidate in candidates {
@@ -279,19 +269,12 @@ impl Share {
 }
 
 /// Whether the books tell how a receiver fares with an entity: it has reported to have it, and its reports are believed.
-fn is_believed(pair: &Pair<'_>) -> bool {
+pub(super) fn is_believed(pair: &Pair<'_>) -> bool {
     pair.is_known() && pair.is_credible()
 }
 
-/// How far off the entity a receiver is that is not believed, if it has what it was sent: so it can't win anything by its reports,
-/// nor by having none.
-fn doubted(pair: &Pair<'_>, note: &mut Note, now: SessionTime) -> f64 {
-    *note = Note { place: note.place, ..Note::default() };
-    presumed_shown(pair).map_or(0.0, |(_, shown)| shown.project(now).distance(pair.newest().1.project(now)))
-}
-
 /// What a receiver shows if everything that it was sent has arrived; `None` if that is not kept any more.
-fn presumed_shown(pair: &Pair<'_>) -> Option<(DrSeq, DrVector)> {
+pub(super) fn presumed_shown(pair: &Pair<'_>) -> Option<(DrSeq, DrVector)> {
     let sent = pair.last_sent().and_then(|sent| Some((sent.seq, pair.vector(sent.seq)?)));
     sent.or_else(|| pair.prospect())
 }

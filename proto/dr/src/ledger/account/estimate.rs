@@ -99,7 +99,6 @@ impl Account {
         history: &History,
         outlook: &Outlook,
         later: SessionTime,
-        resume: &mut Resume,
     ) -> Option<(f64, f64)> {
         let now = outlook.now;
         if let Some(settled) = &self.cursor
@@ -107,9 +106,9 @@ impl Account {
             && self.presumed.is_none()
             && self.under_way(outlook).next().is_none_or(|first| outlook.arrival(&first) > now)
         {
-            return Some(self.resumed(settled, history, outlook, later, resume));
+            return Some(self.resumed(settled, history, outlook, later));
         }
-        *resume = Resume::default();
+        *self.resume.borrow_mut() = None;
         let start = self.presumed.as_deref().map(|presumed| presumed.cursor).or(self.cursor);
         let mut cursor = start.or_else(|| self.first_arrival(history, outlook, now))?;
         let mut expected = self.expected(outlook, Flight::Estimated).peekable();
@@ -127,18 +126,18 @@ impl Account {
         history: &History,
         outlook: &Outlook,
         later: SessionTime,
-        resume: &mut Resume,
     ) -> (f64, f64) {
-        if resume.changes != self.changes {
-            let Cursor { at, exported, error, .. } = *settled;
-            *resume = Resume { changes: self.changes, exported, at, error };
+        let (changes, mut kept) = (self.changes, self.resume.borrow_mut());
+        let resume = kept.get_or_insert_with(|| Box::new(Resume { changes, ..Resume::at(settled) }));
+        if resume.changes != changes {
+            **resume = Resume { changes, ..Resume::at(settled) };
         }
         let (newest, vector) = history.newest();
         if settled.placed == newest && resume.exported == newest && settled.vector == *vector {
             return (resume.error, resume.error);
         }
         // At the vector that was exported last, and not at now: what is added up from there on is added up as ever.
-        let Resume { exported, at, error, .. } = *resume;
+        let Resume { exported, at, error, .. } = **resume;
         let mut cursor = Cursor { at, exported, error, ..*settled };
         cursor.estimate_exported(history, outlook.now);
         (resume.exported, resume.at, resume.error) = (cursor.exported, cursor.at, cursor.error);
@@ -287,6 +286,13 @@ impl Account {
         if let Some(vector) = self.placed(history, outlook, seq, at) {
             cursor.place(seq, vector);
         }
+    }
+}
+
+impl Resume {
+    const fn at(settled: &Cursor) -> Self {
+        let Cursor { at, exported, error, .. } = *settled;
+        Self { changes: 0, exported, at, error }
     }
 }
 

@@ -1,0 +1,231 @@
+//! What everybody gathers who shows the same vector of an entity, summed up once for all of them.
+//!
+//! Between two arrivals the error of a receiver grows by the distance between the exported path and the vector that it shows,
+//! whoever it is. So the sum is kept for each vector that anybody shows, up to the generation of each vector that was exported since; what
+//! is left is one piece from there on. An error is then a sum and what the receiver's is above it, which does not change
+//! before the next arrival.
+
+use evenkeel_core::{SessionTime, Vec3};
+
+use crate::linear::{self, bulk::Pieces};
+use crate::vector::{DrSeq, DrVector};
+
+/// Sums are kept of so many vectors at most, and along paths of so many vectors; beyond, accounts are asked.
+const SUMS_MAX: usize = 32;
+pub(super) const PATH_MAX: usize = 128;
+
+/// The places of sums of so many vectors before the newest are at hand.
+const NEAR: usize = 32;
+
+/// The exported path of an entity, without holes.
+pub(super) type Exports<'a> = &'a [(DrSeq, DrVector)];
+
+/// What is gathered by showing one vector.
+#[derive(Clone, Debug)]
+struct Sum {
+    seq: DrSeq,
+    /// Never used again.
+    id: u32,
+    vector: DrVector,
+    /// The number of the first exported vector up to which it is summed up.
+    first: DrSeq,
+    /// Up to the generation of that, and of each after it.
+    sums: Vec<f64>,
+    /// Whether anybody showed it at this look.
+    is_used: bool,
+    /// Up to now, and what the newest vector is away from it now: position and velocity.
+    now: f64,
+    apart: (Vec3, Vec3),
+}
+
+/// The sums of one entity.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums {
+    all: Vec<Sum>,
+    opened: u32,
+    /// By how many vectors before the newest: one more than the place of the sum; 0: there is none.
+    near: [u8; NEAR],
+}
+
+/// The end of a stretch before now: in the time of which exported vector, by its place, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    place: usize,
+    at: SessionTime,
+}
+
+impl End {
+    /// A time that is not before the first exported vector.
+    pub(super) fn new(path: Exports<'_>, at: SessionTime) -> Option<Self> {
+        path.iter().rposition(|(_, vector)| vector.generated <= at).map(|place| Self { place, at })
+    }
+}
+
+impl Sums {
+    /// A look begins. What nobody showed at the last one is forgotten.
+    pub(super) fn begin(&mut self, path: Exports<'_>, now: SessionTime) {
+        let (first, newest) = (path[0].0, path[path.len() - 1].0);
+        self.all.retain_mut(|sum| sum.is_used && sum.trim(first));
+        self.near = [0; NEAR];
+        for (place, sum) in self.all.iter_mut().enumerate() {
+            sum.is_used = false;
+            sum.go_on(path, now);
+            note(&mut self.near, newest, sum.seq, place);
+        }
+    }
+
+    /// Nothing is known any more.
+    pub(super) fn clear(&mut self) {
+        self.all.clear();
+    }
+
+    /// The place of the sum of a vector, which is asked for if there is no sum yet.
+    #[inline]
+    pub(super) fn find(
+        &mut self,
+        path: Exports<'_>,
+        now: SessionTime,
+        seq: DrSeq,
+        vector: impl FnOnce() -> Option<DrVector>,
+    ) -> Option<usize> {
+        let newest = path[path.len() - 1].0;
+        let near = self.near.get(newest.0.wrapping_sub(seq.0) as usize).copied();
+        let place = match near {
+            Some(0) => None,
+            Some(place) => Some(usize::from(place) - 1),
+            None => self.all.iter().position(|sum| sum.seq == seq),
+        };
+        let place = match place {
+            Some(place) => place,
+            None => self.open(path, now, seq, vector()?)?,
+        };
+        self.all[place].is_used = true;
+        Some(place)
+    }
+
+    fn open(&mut self, path: Exports<'_>, now: SessionTime, seq: DrSeq, vector: DrVector) -> Option<usize> {
+        if self.all.len() >= SUMS_MAX {
+            return None;
+        }
+        self.opened += 1;
+        let first = path.partition_point(|(_, exported)| exported.generated < vector.generated);
+        let first = path[first.min(path.len() - 1)].0;
+        let apart = (Vec3::ZERO, Vec3::ZERO);
+        let sums = vec![0.0];
+        let mut sum = Sum { seq, id: self.opened, vector, first, sums, is_used: true, now: 0.0, apart };
+        sum.go_on(path, now);
+        self.all.push(sum);
+        let place = self.all.len() - 1;
+        note(&mut self.near, path[path.len() - 1].0, seq, place);
+        Some(place)
+    }
+
+    /// What tells a sum from others.
+    #[inline]
+    pub(super) fn id(&self, place: usize) -> u32 {
+        self.all[place].id
+    }
+
+    /// The sum up to now.
+    #[inline]
+    pub(super) fn now(&self, place: usize) -> f64 {
+        self.all[place].now
+    }
+
+    /// The sum up to a time before now.
+    pub(super) fn until(&self, path: Exports<'_>, place: usize, end: End) -> Option<f64> {
+        let sum = &self.all[place];
+        let before = sum.before(path, end)?;
+        let rest = sum.rest(path, end).map(|(position, velocity, h)| linear::integral(position, velocity, h));
+        Some(before + rest.unwrap_or(0.0))
+    }
+
+    /// The same but for a piece, which is added to the pieces if there is one; and whether it is.
+    #[inline]
+    pub(super) fn until_piece(
+        &self,
+        path: Exports<'_>,
+        place: usize,
+        end: End,
+        pieces: &mut Pieces,
+    ) -> Option<(f64, bool)> {
+        let sum = &self.all[place];
+        let before = sum.before(path, end)?;
+        let rest = sum.rest(path, end);
+        if let Some((position, velocity, h)) = rest {
+            pieces.push(position, velocity, h);
+        }
+        Some((before, rest.is_some()))
+    }
+
+    /// The piece from some seconds after now on, for so many seconds.
+    #[inline]
+    pub(super) fn ahead(&self, place: usize, from: f64, seconds: f64, pieces: &mut Pieces) {
+        let (position, velocity) = self.all[place].apart;
+        pieces.push(position + velocity * from, velocity, seconds);
+    }
+}
+
+fn note(near: &mut [u8; NEAR], newest: DrSeq, seq: DrSeq, place: usize) {
+    if let Some(near) = near.get_mut(newest.0.wrapping_sub(seq.0) as usize) {
+        *near = place as u8 + 1;
+    }
+}
+
+impl Sum {
+    /// Forgets what was before an exported vector; false if it did not get there.
+    fn trim(&mut self, first: DrSeq) -> bool {
+        let old = first.0.saturating_sub(self.first.0) as usize;
+        if old > self.sums.len() / 2 {
+            self.sums.drain(..old.min(self.sums.len()));
+            self.first = first;
+        }
+        !self.sums.is_empty()
+    }
+
+    /// Sums up to the newest vector of a path, and to now.
+    fn go_on(&mut self, path: Exports<'_>, now: SessionTime) {
+        let mut place = (self.first.0 + self.sums.len() as u32 - 1 - path[0].0.0) as usize;
+        let mut sum = self.sums[self.sums.len() - 1];
+        while let Some((_, next)) = path.get(place + 1) {
+            sum += self.piece(&path[place], next.generated);
+            self.sums.push(sum);
+            place += 1;
+        }
+        let newest = &path[place];
+        self.now = sum + self.piece(newest, now);
+        self.apart = self.apart(&newest.1, now);
+    }
+
+    fn apart(&self, exported: &DrVector, at: SessionTime) -> (Vec3, Vec3) {
+        let position = exported.project(at) - self.vector.project(at);
+        (position, exported.state.velocity - self.vector.state.velocity)
+    }
+
+    /// From the generation of an exported vector on.
+    fn piece(&self, (seq, exported): &(DrSeq, DrVector), until: SessionTime) -> f64 {
+        if *seq == self.seq {
+            return 0.0;
+        }
+        let (position, velocity) = self.apart(exported, exported.generated);
+        linear::integral(position, velocity, (until - exported.generated).as_secs_f64())
+    }
+
+    /// The sum up to the last exported vector before an end; `None` if that is forgotten.
+    #[inline]
+    fn before(&self, path: Exports<'_>, end: End) -> Option<f64> {
+        let seq = path[end.place].0;
+        self.sums.get(seq.0.wrapping_sub(self.first.0) as usize).copied()
+    }
+
+    /// The piece from there on.
+    #[inline]
+    fn rest(&self, path: Exports<'_>, end: End) -> Option<(Vec3, Vec3, f64)> {
+        let (seq, exported) = &path[end.place];
+        let h = (end.at - exported.generated).as_secs_f64();
+        (*seq != self.seq && h > 0.0).then(|| {
+            let (position, velocity) = self.apart(exported, exported.generated);
+            (position, velocity, h)
+        })
+    }
+}
