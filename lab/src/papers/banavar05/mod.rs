@@ -25,7 +25,7 @@ pub(super) const PAPER: Paper = Paper {
                 ("fig2.2", "Real against placed position, with local and with global clocks"),
                 ("fig2.2-elsewhere", "Local and global clocks in other settings"),
             ],
-            work: Work::Own { runs_per_seed: accuracy::RUNS_PER_SEED, run: accuracy::run },
+            work: Work::Own { jobs: accuracy::jobs, run: accuracy::run },
         },
         Group {
             figures: &[

@@ -30,21 +30,22 @@ pub(super) fn under_assumptions(scenario: Scenario) -> Scenario {
     for receiver in &mut receivers {
         receiver.back = LinkFaults::constant(FEEDBACK);
     }
-    let (motion, duration) = match scenario.motion {
+    let motion = match scenario.motion {
         // Several tanks have triggers at several times, and who dies has others: one tank in its first life.
         Motion::Recorded(mut cursors) => {
             cursors.retain_mut(|tank| tank.sample(0.0).is_some());
             cursors.truncate(1);
-            (Motion::Recorded(cursors), FIRST_LIFE)
+            Motion::Recorded(cursors)
         }
-        motion @ Motion::Driven(_) => (motion, scenario.duration),
+        motion @ Motion::Driven(_) => motion,
     };
     let threshold = Threshold { distance: 1e6, time: Some(APART) };
-    Scenario { threshold, receivers, motion, duration, ..scenario }
+    Scenario { threshold, receivers, motion, ..scenario }
 }
 
-/// So long, and a little longer, the recorded tank lives that is there from the start.
-const FIRST_LIFE: Span = Span::from_secs(68);
+/// So long, and a little longer, the recorded tank lives that is there from the start: that long is every row beyond the
+/// paper.
+pub(super) const FIRST_LIFE: Span = Span::from_secs(68);
 
 /// How a run is looked at. The first trigger after the introduction is at 4 s.
 pub(super) fn sampling(scenario: &Scenario) -> Sampling {
