@@ -301,5 +301,5 @@ is the same for all seeds; 10, 30 and 100 players between 800 and 200 ms";
 /// The seeds of the settings beyond the papers', in words.
 pub(crate) fn elsewhere_seeds(setup: &Setup<'_>) -> String {
     let (all, few) = (setup.seeds_in_words(), setup.with_few_seeds().seeds_in_words());
-    if all == few { all } else { format!("{all}, with 10 players and more {few}") }
+    if all == few { all } else { format!("{all} (with 10, 30 and 100 players {few} only)") }
 }

@@ -115,6 +115,11 @@ const READINGS: &[(&str, &str)] = &[
          as many and is the honest baseline; both are shown.",
     ),
     (
+        "The hit rate (2.3.1)",
+        "It was told by players. Here it is computed: a shot at where the tank is seen, which arrives at once, hits if the tank's middle is \
+         within half its width of there.",
+    ),
+    (
         "Motion",
         "Driven by hand there, by seeded drivers here, and by tanks recorded in the same game. Ratios depend on it.",
     ),

@@ -24,6 +24,9 @@ const SENT: usize = 2;
 /// A second later each of them should have arrived, and no feedback has.
 const EXPECTED: usize = 4;
 
+/// What is sent later than three seconds after its trigger may arrive after the next vector is made.
+const OVERTAKEN: usize = 6;
+
 /// The theorem's assumptions, as far as a scenario can meet them.
 pub(super) fn under_assumptions(scenario: Scenario) -> Scenario {
     let mut receivers = scenario.receivers;
@@ -66,7 +69,7 @@ fn is_sent(before: &Sample, after: &Sample) -> bool {
 pub(super) struct Sums {
     /// Their spread relative to their mean.
     pub(super) spread: f64,
-    /// Whether an earlier vector was flushed.
+    /// Whether an earlier vector was flushed, or all but flushed: the next one may have overtaken it.
     pub(super) is_after_flush: bool,
 }
 
@@ -82,7 +85,7 @@ pub(super) enum Trigger {
 }
 
 /// What became of every trigger's vector, with the theorem's sums. A vector that is flushed breaks the assumptions for
-/// good: whoever was sent it has used up its R, although the others have not come up to it.
+/// good: whoever was sent it has used up its R, although the others have not come up to it. So does one that is overtaken.
 pub(super) fn triggers(run: &RunFigures) -> impl Iterator<Item = Trigger> {
     let chunks: Vec<&[Sample]> = run.samples.chunks(PER_TRIGGER).collect();
     let (mut is_after_flush, mut was_late) = (false, false);
@@ -90,8 +93,8 @@ pub(super) fn triggers(run: &RunFigures) -> impl Iterator<Item = Trigger> {
     pairs.into_iter().map(move |(samples, next)| {
         let is_late = !is_sent(&samples[0], &samples[SENT]);
         let feedback_is_late = core::mem::replace(&mut was_late, is_late);
+        is_after_flush |= !is_sent(&samples[0], &samples[OVERTAKEN]);
         if !is_sent(&samples[0], next) {
-            is_after_flush = true;
             return Trigger::Flushed;
         }
         if is_late || feedback_is_late {

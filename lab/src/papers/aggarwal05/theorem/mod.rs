@@ -136,7 +136,8 @@ fn theorem(setup: &Setup<'_>, fixed: &Measured, varying: &Measured) -> Figure {
         caption: format!(
             "Differences between each player's accumulated error and the mean of all, just before each trigger. 800 / \
              500 / 200 ms, random motion, a DR vector every 4 s, feedback after 2 s; {}, of which seed 1 is drawn. A \
-             vector is flushed if the next one is made before it was sent to everybody (4.6).",
+             vector is flushed if the next one is made before it was sent to everybody (4.6); what comes after one that is sent in the last \
+             second before that is counted as after a flush, because the next vector may overtake it.",
             setup.seeds_in_words()
         ),
         plots: vec![
@@ -171,7 +172,7 @@ fn table(measured: &[&Measured]) -> Table {
         "triggers",
         "actual: worst spread / mean",
         "at the end: spread / mean",
-        "under base",
+        "the same under base",
         "up to the first flush: triggers",
         "worst sum / mean",
         "after it: triggers",
@@ -310,7 +311,7 @@ fn beyond(setup: &Setup<'_>, measured: &[Measured]) -> Figure {
                     marks("sums, up to the first flush", |one| one.as_estimated()[0].worst()),
                     marks("sums, after it", |one| one.as_estimated()[1].mean()),
                     marks("actual errors, at the end", |one| Some(at_last(&one.runs).value)),
-                    marks("the same under base", |one| Some(at_last(&one.base).value)),
+                    marks("the same under base, at the end", |one| Some(at_last(&one.base).value)),
                 ],
                 mark: None,
             },

@@ -3,8 +3,8 @@
 
 use evenkeel_dr::PolicyKind;
 
-use super::measure;
 use super::measured::Measured;
+use super::{Case, measure};
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 use crate::papers::calibration::Search;
 use crate::papers::cells::Contender;
@@ -12,7 +12,6 @@ use crate::papers::contender::A_THIRD;
 use crate::papers::setting::{ELSEWHERE, ELSEWHERE_WORDS, Setting, Variation, elsewhere_seeds};
 use crate::papers::study::Setup;
 use crate::parallel::Cancelled;
-use crate::scenario::Scenario;
 
 /// Where vectors are spared.
 const SPARING: Setting = Setting::Short(Variation::Moderate);
@@ -26,12 +25,16 @@ pub(super) fn jobs(setup: &Setup<'_>) -> usize {
 }
 
 /// The rows with fewer vectors, and the coarser threshold.
-fn spared(setup: &Setup<'_>) -> Option<(Vec<(String, Scenario, PolicyKind)>, f64)> {
+fn spared(setup: &Setup<'_>) -> Option<(Vec<Case>, f64)> {
     let scenario = SPARING.scenario();
     let coarser = Search::Coarser(SPARING, A_THIRD).find(&scenario, setup.progress)?;
     let distance = coarser.threshold.distance;
     let scenarios = [scenario, coarser].into_iter().zip(SPARED);
-    let rows = scenarios.map(|(scenario, contender)| (contender.label(), scenario, contender.policy()));
+    let rows = scenarios.map(|(scenario, contender)| Case {
+        name: contender.label(),
+        scenario,
+        policy: contender.policy(),
+    });
     Some((rows.collect(), distance))
 }
 
@@ -47,11 +50,8 @@ pub(super) fn figure(setup: &Setup<'_>) -> Result<Figure, Cancelled> {
     let mut measured = Vec::new();
     for setting in ELSEWHERE {
         let setup = Setup { runs: setting.runs(setup.runs), ..*setup };
-        measured.extend(measure(
-            &setup,
-            vec![(setting.words(), setting.scenario(), PolicyKind::BASE)],
-            None,
-        )?);
+        let case = Case { name: setting.words(), scenario: setting.scenario(), policy: PolicyKind::BASE };
+        measured.extend(measure(&setup, vec![case], None)?);
     }
     measured.extend(measure(setup, fewer, None)?);
     Ok(Figure {

@@ -70,37 +70,47 @@ fn by_session_clocks(scenario: Scenario) -> Scenario {
     }
 }
 
-/// Runs scenarios under both placements, everybody being sent what this policy sends.
+/// What is run under both placements.
+struct Case {
+    name: String,
+    scenario: Scenario,
+    /// Who is sent what.
+    policy: PolicyKind,
+}
+
+/// Runs cases under both placements.
 fn measure(
     setup: &Setup<'_>,
-    scenarios: Vec<(String, Scenario, PolicyKind)>,
+    cases: Vec<Case>,
     sampling: Option<Sampling>,
 ) -> Result<Vec<Measured>, Cancelled> {
-    let placed: Vec<(Scenario, PolicyKind)> = scenarios
+    let placed: Vec<(Scenario, PolicyKind)> = cases
         .iter()
-        .flat_map(|(_, scenario, policy)| {
+        .flat_map(|case| {
             [Placement::Local, Placement::Global]
-                .map(|placement| (Scenario { placement, ..scenario.clone() }, *policy))
+                .map(|placement| (Scenario { placement, ..case.scenario.clone() }, case.policy))
         })
         .collect();
-    let cases: Vec<_> = placed.iter().map(|(scenario, policy)| (scenario, *policy)).collect();
-    let mut results = setup.run(&cases, sampling)?.into_iter();
-    let both = |(name, scenario, _)| Measured {
+    let runs: Vec<_> = placed.iter().map(|(scenario, policy)| (scenario, *policy)).collect();
+    let mut results = setup.run(&runs, sampling)?.into_iter();
+    let both = |Case { name, scenario, .. }| Measured {
         name,
         scenario,
         local: results.next().unwrap_or_default(),
         global: results.next().unwrap_or_default(),
     };
-    Ok(scenarios.into_iter().map(both).collect())
+    Ok(cases.into_iter().map(both).collect())
 }
 
 /// Runs figure 2.2, and the same elsewhere.
 pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     let motions = |change: fn(Scenario) -> Scenario| {
-        let motion = |(name, driver, kind): (&str, Driver, MotionKind)| {
-            (name.to_owned(), change(scenario(driver, kind)), PolicyKind::BASE)
+        let case = |(name, driver, kind): (&str, Driver, MotionKind)| Case {
+            name: name.to_owned(),
+            scenario: change(scenario(driver, kind)),
+            policy: PolicyKind::BASE,
         };
-        MOTIONS.map(motion).to_vec()
+        MOTIONS.into_iter().map(case).collect()
     };
     let measured = measure(setup, motions(|scenario| scenario), Some(WINDOW))?;
     let by_session_clocks = measure(setup, motions(by_session_clocks), None)?;
