@@ -1,8 +1,9 @@
 //! What the papers' words mean in numbers: one bar for each word, the same for all claims of all papers.
 
-/// "Much", "many", "far", "significantly", "multi-fold": so many times as much, or as little.
+/// "Much", "many", "far", "significantly", "considerably", "multi-fold": so many times as much, or as little.
 pub(crate) const MUCH: f64 = 2.0;
-/// "The same", "almost the same", "as well", "as many", "as accurate", "stands for", "towards": within this share.
+/// "The same", "almost the same", "comparable", "as well", "as many", "as accurate", "stands for", "towards": within this
+/// share.
 pub(crate) const SAME: f64 = 0.10;
 /// "A little higher": by at most this share.
 pub(crate) const A_LITTLE: f64 = 0.25;
@@ -37,14 +38,14 @@ pub fn table() -> Vec<(&'static str, String)> {
                 .to_owned(),
         ),
         (
-            "much, many, far, significantly, multi-fold",
+            "much, many, far, significantly, considerably, multi-fold",
             format!("at least {MUCH:.0} times as much, or at most {} of it", percent(1.0 / MUCH)),
         ),
         ("moderately", format!("higher, but less than {MUCH:.0} times as high")),
         ("a little", format!("higher, by at most {}", percent(A_LITTLE))),
         (
-            "the same, almost the same, as well, as many, as accurate, stands for, towards",
-            format!("within {}", percent(SAME)),
+            "the same, almost the same, comparable, as well, as many, as accurate, stands for, towards",
+            format!("within {} of what it is measured by", percent(SAME)),
         ),
         ("negligible", format!("at most {} of what it is beside", percent(NEGLIGIBLE))),
         ("close to zero, none", format!("less than {} of what it is compared with", percent(CLOSE_TO_ZERO))),

@@ -14,6 +14,8 @@ use crate::scenario::Scenario;
 
 /// With so many seeds it is found out: it is one of the motion, and the number of vectors is nearly the same for all.
 const SEEDS: u64 = 4;
+/// With so many it is found out what share many players are sent.
+const SEEDS_OF_MANY: u64 = 1;
 const HALVINGS: usize = 14;
 
 /// Something to find out.
@@ -44,7 +46,10 @@ impl Search {
                 Some(Scenario { budget, ..scenario.clone() })
             }
             Self::Coarser(_, A_THIRD) => raised(scenario, 1.0 / 3.0, progress),
-            Self::Coarser(_, policy) => raised(scenario, share_sent(scenario, policy, progress)?, progress),
+            Self::Coarser(setting, policy) => {
+                let seeds = if matches!(setting, Setting::Receivers(_)) { SEEDS_OF_MANY } else { SEEDS };
+                raised(scenario, share_sent(scenario, policy, seeds, progress)?, progress)
+            }
         }
     }
 }
@@ -83,9 +88,9 @@ fn triggers(scenario: &Scenario, threshold: Threshold, progress: &Progress) -> O
 }
 
 /// The share of what base sends that a policy sends.
-fn share_sent(scenario: &Scenario, policy: &str, progress: &Progress) -> Option<f64> {
+fn share_sent(scenario: &Scenario, policy: &str, seeds: u64, progress: &Progress) -> Option<f64> {
     let (mut sent, mut all) = (0, 0);
-    for seed in 1..=SEEDS {
+    for seed in 1..=seeds {
         let run = run_unless(scenario, named(policy), seed, None, progress)?;
         sent += run.sent;
         all += run.triggers * scenario.receivers.len() as u64;
@@ -124,7 +129,8 @@ mod tests {
             let coarser = Search::Coarser(Setting::Modern, policy)
                 .find(&scenario, &progress)
                 .expect("nobody cancels it");
-            let ratio = share_sent(&coarser, "base", &progress).zip(share_sent(&scenario, policy, &progress));
+            let share = |scenario: &Scenario, policy| share_sent(scenario, policy, SEEDS, &progress);
+            let ratio = share(&coarser, "base").zip(share(&scenario, policy));
             let made = |scenario: &Scenario| {
                 triggers(scenario, scenario.threshold, &progress).expect("nobody cancels it")
             };

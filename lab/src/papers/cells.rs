@@ -55,7 +55,7 @@ enum Done {
 impl Job {
     /// Every cell, and the bounds of every setting that has some, with every seed.
     fn all(cells: &BTreeSet<Cell>, setup: &Setup<'_>) -> Vec<Self> {
-        let seeds = |setting: Setting| setup.seeds_from(setting.first_seed());
+        let seeds = |setting: Setting| setup.seeds_from(setting.first_seed()).take(setting.runs(setup.runs));
         let runs = cells.iter().flat_map(|cell| seeds(cell.setting).map(|seed| Self::Run(*cell, seed)));
         let settings: BTreeSet<Setting> = cells.iter().map(|cell| cell.setting).collect();
         let bounded = settings.into_iter().filter(|setting| setting.is_bounded());

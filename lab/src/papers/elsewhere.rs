@@ -2,7 +2,7 @@
 //! through a relay, and on recorded tanks.
 
 use super::cells::{Cell, Cells, Contender, Measured, Ratio, product};
-use super::setting::{ELSEWHERE, ELSEWHERE_WORDS, Setting, Variation};
+use super::setting::{ELSEWHERE, ELSEWHERE_WORDS, elsewhere_seeds};
 use super::study::Setup;
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 
@@ -14,19 +14,15 @@ pub(crate) struct Elsewhere {
     pub(crate) title: &'static str,
     pub(crate) contenders: &'static [Contender],
     pub(crate) reference: Contender,
-}
-
-/// All settings, the papers' ±100 ms first.
-fn settings() -> impl Iterator<Item = Setting> {
-    core::iter::once(Setting::Papers(Variation::Moderate)).chain(ELSEWHERE)
+    /// What the caption says besides, as a sentence.
+    pub(crate) note: &'static str,
 }
 
 impl Elsewhere {
     /// What must be run for it.
     pub(crate) fn cells(&self) -> Vec<Cell> {
-        let settings: Vec<Setting> = settings().collect();
-        let mut cells = product(&settings, self.contenders);
-        cells.extend(product(&settings, &[self.reference]));
+        let mut cells = product(&ELSEWHERE, self.contenders);
+        cells.extend(product(&ELSEWHERE, &[self.reference]));
         cells
     }
 
@@ -36,7 +32,7 @@ impl Elsewhere {
             let group = |contender: &Contender| {
                 let mark =
                     |setting| ratio(&cells.of(setting, *contender), &cells.of(setting, self.reference)).value;
-                Bars { name: contender.label(), heights: settings().map(mark).collect() }
+                Bars { name: contender.label(), heights: ELSEWHERE.map(mark).to_vec() }
             };
             self.contenders.iter().map(group).collect::<Vec<_>>()
         };
@@ -45,12 +41,21 @@ impl Elsewhere {
             title: format!("{what}, relative to {reference}"),
             x_label: format!("{what} / {reference}"),
             y_label: String::new(),
-            drawing: Drawing::Dots { rows: settings().map(row_words).collect(), groups, mark: Some(1.0) },
+            drawing: Drawing::Dots {
+                rows: ELSEWHERE.map(|setting| setting.words()).to_vec(),
+                groups,
+                mark: Some(1.0),
+            },
         };
         Figure {
             key: format!("{paper}/{}", self.figure),
             title: self.title.to_owned(),
-            caption: format!("{ELSEWHERE_WORDS}. {}.", capital(&setup.seeds_in_words())),
+            caption: format!(
+                "{ELSEWHERE_WORDS}. Every row: {:.0} s, {}. {}",
+                cells.scenario(ELSEWHERE[0]).duration.as_secs_f64(),
+                elsewhere_seeds(setup),
+                self.note
+            ),
             plots: vec![
                 plot("spread", marks(|one, to| one.spread_ratio(to))),
                 plot("mean", marks(|one, to| one.mean_ratio(to))),
@@ -65,11 +70,11 @@ impl Elsewhere {
         let mut head = vec!["setting".to_owned(), "policy".to_owned()];
         head.extend(["spread", "mean", "sent"].map(|figure| format!("{figure} / {reference}")));
         let mut rows = Vec::new();
-        for setting in settings() {
+        for setting in ELSEWHERE {
             for contender in self.contenders {
                 let (one, to) = (cells.of(setting, *contender), cells.of(setting, self.reference));
                 rows.push(vec![
-                    row_words(setting),
+                    setting.words(),
                     contender.label(),
                     one.spread_ratio(&to).to_string(),
                     one.mean_ratio(&to).to_string(),
@@ -79,16 +84,4 @@ impl Elsewhere {
         }
         Table { head, rows }
     }
-}
-
-fn row_words(setting: Setting) -> String {
-    let words = setting.words();
-    if setting.is_drawn_over_time() { format!("the papers' {words}") } else { words }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }

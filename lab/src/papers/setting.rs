@@ -5,6 +5,7 @@ use evenkeel_dr::{Budget, Compensation, Threshold};
 use evenkeel_games::Trace;
 use evenkeel_link::Jitter;
 
+use super::study::{Setup, few};
 use crate::even::{self, Case};
 use crate::scenario::{Motion, Receiver, Scenario, ScenarioTopology};
 
@@ -33,6 +34,8 @@ pub(crate) enum Law {
 pub(crate) enum Setting {
     /// The papers': 800, 500 and 200 ms, threshold 0.09.
     Papers(Variation),
+    /// The same, as long as those beyond the papers.
+    Short(Variation),
     /// With another threshold, in hundredths, and such a budget that as many vectors are sent; that is to be found out.
     Threshold(u16),
     /// With another law of jitter.
@@ -71,9 +74,10 @@ pub(crate) enum Belief {
     Bounded,
 }
 
-/// The settings beyond the papers', in the order in which they are listed.
-pub(crate) const ELSEWHERE: [Setting; 11] = [
-    Setting::Papers(Variation::None),
+/// The settings beyond the papers', in the order in which they are listed, after what they are to be compared with.
+pub(crate) const ELSEWHERE: [Setting; 12] = [
+    Setting::Short(Variation::Moderate),
+    Setting::Short(Variation::None),
     Setting::Law(Law::Normal),
     Setting::Law(Law::Exponential),
     Setting::Law(Law::Gamma),
@@ -85,9 +89,6 @@ pub(crate) const ELSEWHERE: [Setting; 11] = [
     Setting::Receivers(30),
     Setting::Receivers(100),
 ];
-
-/// Those of them with the papers' three players.
-pub(crate) const ELSEWHERE_OF_THREE: &[Setting] = ELSEWHERE.split_at(8).0;
 
 const TANKS: &str = include_str!("../../../games/data/bzflag-tanks.csv");
 const THRESHOLD: f64 = 0.09;
@@ -124,7 +125,10 @@ impl Setting {
         let moderate = Scenario::papers(Variation::Moderate.half_width(), THRESHOLD);
         let short = Scenario { duration: self.duration(), ..moderate.clone() };
         match self {
-            Self::Papers(variation) => Scenario::papers(variation.half_width(), THRESHOLD),
+            Self::Papers(variation) | Self::Short(variation) => {
+                let duration = self.duration();
+                Scenario { duration, ..Scenario::papers(variation.half_width(), THRESHOLD) }
+            }
             Self::Threshold(hundredths) => {
                 let threshold = Threshold { distance: f64::from(hundredths) / 100.0, ..short.threshold };
                 Scenario { threshold, ..short }
@@ -176,10 +180,18 @@ impl Setting {
     fn duration(self) -> Span {
         Span::from_secs(match self {
             Self::Papers(_) => 300,
-            Self::Receivers(100) => 30,
-            Self::Receivers(30) => 60,
-            _ => 100,
+            Self::Threshold(_) | Self::Lying(..) => 100,
+            // All that are listed side by side are of one length.
+            _ => 60,
         })
+    }
+
+    /// With how many of so many seeds it is run: many players take long, and vary little.
+    pub(crate) const fn runs(self, runs: usize) -> usize {
+        match self {
+            Self::Receivers(_) => few(runs),
+            _ => runs,
+        }
     }
 
     /// Whether figures show how it went, not only how it ended.
@@ -222,6 +234,7 @@ impl Setting {
             Self::Papers(Variation::None) => "fixed delays".to_owned(),
             Self::Papers(Variation::Moderate) => "±100 ms".to_owned(),
             Self::Papers(Variation::High) => "±180 ms".to_owned(),
+            Self::Short(variation) => format!("the papers' {}", Self::Papers(variation).words()),
             Self::Threshold(hundredths) => format!("threshold {:.2}", f64::from(hundredths) / 100.0),
             Self::Law(Law::Normal) => "normal jitter".to_owned(),
             Self::Law(Law::Exponential) => "exponential jitter".to_owned(),
@@ -279,11 +292,14 @@ const LIE: Span = Span::from_millis(300);
 
 /// How the settings beyond the papers' differ from ±100 ms.
 pub(crate) const ELSEWHERE_WORDS: &str = "\
-100 s of the papers' setting with ±100 ms, each with one thing changed: no jitter, or another law of it (normal, exponential, \
+The papers' setting with ±100 ms, each time with one thing changed: no jitter, or another law of it (normal, exponential, \
 gamma, lognormal, each with a standard deviation of about 58 ms, which is that of ±100 ms; exponential and lognormal add some \
 60 ms to the mean delay); delays of 120, 40 and 15 ms with gamma \
-jitter of a tenth; a relay 100 ms from the owner that runs the policy; four recorded tanks in place of drawn motion, which \
-is the same for all seeds; 10, 30 (60 s) and 100 players (30 s) between 800 and 200 ms. The first two rows are those of the figures \
-above, 300 s. Mind the lengths: relative to base's, a spread that does not grow is three times as small after 300 s as after 100 s. The \
-budget, where there is one, is a third of the players per trigger, but for probabilistic (one), which sends one vector however \
-many there are";
+jitter of a tenth; a relay 100 ms from the owner that runs the policy; recorded tanks in place of drawn motion, which \
+is the same for all seeds; 10, 30 and 100 players between 800 and 200 ms";
+
+/// The seeds of the settings beyond the papers', in words.
+pub(crate) fn elsewhere_seeds(setup: &Setup<'_>) -> String {
+    let (all, few) = (setup.seeds_in_words(), setup.with_few_seeds().seeds_in_words());
+    if all == few { all } else { format!("{all} (with 10, 30 and 100 players {few} only)") }
+}

@@ -47,8 +47,8 @@ pub(crate) enum Work {
     Cells { cells: fn() -> Vec<Cell>, draw: fn(&Setup<'_>, &Cells) -> Vec<Figure> },
     /// Runs of its own.
     Own {
-        /// How many for one seed.
-        runs_per_seed: usize,
+        /// How many there are.
+        jobs: fn(&Setup<'_>) -> usize,
         run: fn(&Setup<'_>) -> Result<Vec<Figure>, Cancelled>,
     },
 }
@@ -127,11 +127,11 @@ pub fn run_selected(
     for (group, _) in selected {
         match group.work {
             Work::Cells { cells: wanted, .. } => cells.extend(wanted()),
-            Work::Own { runs_per_seed, .. } => own += runs_per_seed,
+            Work::Own { jobs, .. } => own += jobs(setup),
         }
     }
     summary::complete(&mut cells);
-    setup.progress.expect(Cells::jobs(&cells, setup) + own * setup.runs);
+    setup.progress.expect(Cells::jobs(&cells, setup) + own);
     let cells = Cells::run(&cells, setup)?;
     let mut figures = Vec::new();
     for (group, wanted) in selected {
@@ -145,6 +145,12 @@ pub fn run_selected(
 }
 
 impl Setup<'_> {
+    /// The same with a quarter of the seeds, for runs that are dear or vary little.
+    #[must_use]
+    pub(crate) const fn with_few_seeds(&self) -> Self {
+        Self { runs: few(self.runs), progress: self.progress }
+    }
+
     /// The seeds of each run.
     pub fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
         self.seeds_from(1)
@@ -177,6 +183,11 @@ impl Setup<'_> {
         })?;
         Ok(results.chunks(self.runs).map(<[RunFigures]>::to_vec).collect())
     }
+}
+
+/// A quarter of so many seeds.
+pub(crate) const fn few(runs: usize) -> usize {
+    runs.div_ceil(4)
 }
 
 /// "seeds 1 to 20": so many from the first on.

@@ -6,8 +6,14 @@ use super::cells::{Cell, Cells, Contender, Measured, product};
 use super::setting::{Setting, Variation};
 use crate::even::TUNED_ON;
 use crate::figure::Table;
+use crate::stats::mean;
 
 const SETTING: Setting = Setting::Papers(Variation::Moderate);
+/// With delays as many players have today, another advice may be the right one.
+const TODAY: Setting = Setting::Modern;
+/// Those that send as many vectors as 1/3 base, and that one first.
+const FRUGAL: [Contender; 4] =
+    [Contender::THIRD, Contender::COARSER, Contender::DETERMINISTIC_PA, Contender::EVEN];
 
 /// The policies, and what each does.
 const POLICIES: [(Contender, &str); 18] = [
@@ -37,6 +43,8 @@ const POLICIES: [(Contender, &str); 18] = [
     ),
 ];
 
+/// The papers' receivers, in their order.
+const PLAYERS: [&str; 3] = ["the far player", "the middle one", "the near one"];
 /// A tank is so long, in units.
 const TANK: f64 = evenkeel_games::LENGTH;
 /// Who sends at most so many times 1/3 base's vectors sends as many.
@@ -67,6 +75,7 @@ impl Summary {
                 answers: vec![
                     ("Which policy is the fairest?", fairest(&all)),
                     ("What does fairness cost, and whom?", costs(&all)),
+                    ("And with delays of today?", today(cells)),
                 ],
             }
         })
@@ -75,7 +84,9 @@ impl Summary {
 
 /// What it is made of.
 pub(crate) fn needed() -> Vec<Cell> {
-    product(&[SETTING], &POLICIES.map(|(contender, _)| contender))
+    let mut cells = product(&[SETTING], &POLICIES.map(|(contender, _)| contender));
+    cells.extend(product(&[TODAY], &FRUGAL));
+    cells
 }
 
 /// Ours is in no paper. If all others are run, it is, too.
@@ -181,7 +192,19 @@ fn fairest(all: &[Row<'_>]) -> Vec<String> {
             row.mean()
         ));
     }
+    answers.push("What each policy does stands in the table below.".to_owned());
     answers
+}
+
+/// Distances of the far, the middle and the near player, in words.
+fn in_words(distances: &[f64]) -> String {
+    distances.iter().map(|distance| format!("{distance:.1}")).collect::<Vec<_>>().join(", ")
+}
+
+/// "12 % less" or "3 % more".
+fn less_or_more(ratio: f64) -> String {
+    let percent = 100.0 * (ratio - 1.0);
+    if percent < 0.0 { format!("{:.0} % less", -percent) } else { format!("{percent:.0} % more") }
 }
 
 fn costs(all: &[Row<'_>]) -> Vec<String> {
@@ -189,17 +212,15 @@ fn costs(all: &[Row<'_>]) -> Vec<String> {
     let (Some(base), Some(third)) = (find(Contender::BASE), find(Contender::THIRD)) else {
         return Vec::new();
     };
-    let in_words = |row: &Row<'_>| {
-        row.distances().iter().map(|distance| format!("{distance:.1}")).collect::<Vec<_>>().join(", ")
-    };
     let mut answers = vec![format!(
         "If every vector is sent to everybody at once (base), the players 800, 500 and 200 ms away see the tank {} units off on average; \
          a tank is {TANK:.0} units long. That is what distance leaves of these vectors. With a third of them (1/3 base) it is {}.",
-        in_words(base),
-        in_words(third)
+        in_words(&base.distances()),
+        in_words(&third.distances())
     )];
     let compared = [
         (Contender::DETERMINISTIC_PA, Contender::COARSER),
+        (Contender::EVEN, Contender::COARSER),
         (Contender::CONSISTENT, Contender::AS_MANY_AS_CONSISTENT),
     ];
     for (contender, as_many) in compared {
@@ -208,37 +229,99 @@ fn costs(all: &[Row<'_>]) -> Vec<String> {
             "Under {} the three see it {} units off. Base with a threshold so coarse that it sends as many vectors has {}: against that \
              fairness costs {:.0} % more error on average, and {}.",
             row.one.name,
-            in_words(row),
-            in_words(unfair),
+            in_words(&row.distances()),
+            in_words(&unfair.distances()),
             100.0 * (row.mean() / unfair.mean() - 1.0),
-            who_pays(row, unfair)
+            who_pays(&row.distances(), &unfair.distances())
         ));
     }
     if let Some(coarser) = find(Contender::COARSER) {
+        let [_, real] = coarser.one.real_ratios(&third.one);
         answers.push(format!(
             "Before paying for fairness, spend vectors well: base with a coarser threshold sends as many vectors as 1/3 base ({:.2} times) \
-             and has {:.0} % less error on average, as unevenly shared ({:.2} times the spread).",
+             and has {} error on average, as unevenly shared ({:.2} times the spread). All this is measured to the path that the owner \
+             exports; to the tank itself, which a coarser threshold follows less closely, it has {}.",
             coarser.sent(),
-            100.0 * (1.0 - coarser.mean()),
-            coarser.spread()
+            less_or_more(coarser.mean()),
+            coarser.spread(),
+            less_or_more(real.value)
         ));
     }
     answers
 }
 
 /// What each player has of it, in words.
-fn who_pays(row: &Row<'_>, unfair: &Row<'_>) -> String {
+fn who_pays(with: &[f64], without: &[f64]) -> String {
     let mut words = Vec::new();
-    for (player, (with, without)) in ["the far player", "the middle one", "the near one"]
-        .iter()
-        .zip(row.distances().iter().zip(unfair.distances()))
-    {
+    for (player, (with, without)) in PLAYERS.iter().zip(with.iter().zip(without)) {
         let change = 100.0 * (with / without - 1.0);
         words.push(match change {
             change if change < -0.5 => format!("{player} sees it {:.0} % better", -change),
+            change if change > 100.0 => format!("{player} {:.1} times as far off", with / without),
             change if change > 0.5 => format!("{player} {change:.0} % worse"),
             _ => format!("{player} as before"),
         });
     }
     words.join(", ")
+}
+
+/// How far from where the tank really is it is seen on average: far, middle, near.
+fn real_distances(cells: &Cells, setting: Setting, contender: Contender) -> Vec<f64> {
+    let seconds = cells.scenario(setting).duration.as_secs_f64();
+    let one = cells.of(setting, contender);
+    let distance = |index: usize| mean(&one.by_run(|run| run.receivers[index].real_error / seconds));
+    (0..one.runs[0].receivers.len()).map(distance).collect()
+}
+
+/// Of those that send as many vectors, who is the least off from the tank itself on average, and by how much.
+fn nearest(cells: &Cells, setting: Setting) -> (String, f64) {
+    let off = FRUGAL.map(|one| (one.label(), mean(&real_distances(cells, setting, one))));
+    off.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).expect("there are some")
+}
+
+/// Whether the advice is another one there: what a coarser threshold gains, who is better off than with it, and who comes
+/// nearest to the tank.
+fn today(cells: &Cells) -> Vec<String> {
+    let coarser = |setting| {
+        let [coarser, third] = [Contender::COARSER, Contender::THIRD].map(|one| cells.of(setting, one));
+        let [export, real] = [coarser.mean_ratio(&third), coarser.real_ratios(&third)[1]];
+        format!("{} error, {} to the tank itself", less_or_more(export.value), less_or_more(real.value))
+    };
+    let hundredths = |distances: &[f64]| {
+        distances.iter().map(|distance| format!("{distance:.2}")).collect::<Vec<_>>().join(", ")
+    };
+    let unfair = real_distances(cells, TODAY, Contender::COARSER);
+    let fair = [Contender::DETERMINISTIC_PA, Contender::EVEN].map(|contender| {
+        let distances = real_distances(cells, TODAY, contender);
+        let pairs = PLAYERS.iter().zip(distances.iter().zip(&unfair));
+        let better: Vec<&str> =
+            pairs.filter(|(_, (with, without))| with < without).map(|(player, _)| *player).collect();
+        let better = if better.is_empty() { "nobody".to_owned() } else { better.join(" and ") };
+        let label = contender.label();
+        format!(
+            "under {label} {} ({better} is better off than under the coarser base)",
+            hundredths(&distances)
+        )
+    });
+    let (there, off_there) = nearest(cells, TODAY);
+    let (here, off_here) = nearest(cells, SETTING);
+    let advice = if there == here { "the same as" } else { "another one than" };
+    vec![
+        format!(
+            "With delays of 120, 40 and 15 ms base with a coarser threshold ({:.2} units) has {} than 1/3 base with as many vectors; in the \
+             papers' setting it is {}.",
+            cells.coarser(TODAY, Contender::COARSER).unwrap_or_default(),
+            coarser(TODAY),
+            coarser(SETTING)
+        ),
+        format!(
+            "To the tank itself far, middle and near are off by {} units under the coarser base, {}.",
+            hundredths(&unfair),
+            fair.join(", ")
+        ),
+        format!(
+            "So the advice is {advice} in the papers' setting: of those that send as many vectors {there} comes nearest to the tank, {off_there:.2} \
+             units off on average; there it is {here}, {off_here:.2} units off."
+        ),
+    ]
 }

@@ -22,16 +22,19 @@ pub fn files(results: &Results, provenance: &Provenance) -> Vec<(String, Vec<u8>
     }
     for figure in &results.figures {
         let stem = figure.file_stem();
-        files.push((format!("{stem}.svg"), draw(figure, Layout::Wide).into_bytes()));
-        files.push((format!("{stem}.csv"), csv_of(figure)));
+        files.push((format!("{stem}.svg"), svg::file(figure, &provenance.note(figure)).into_bytes()));
+        files.push((format!("{stem}.csv"), csv_of(figure, &provenance.commit)));
     }
     files
 }
 
-fn csv_of(figure: &Figure) -> Vec<u8> {
+/// The points of a figure. The commit is a column, so that who reads the file need not know of comments in it.
+fn csv_of(figure: &Figure, commit: &str) -> Vec<u8> {
+    const HEAD: [&str; 6] = ["plot", "series", "x", "y", "sd_over_runs", "commit"];
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let head = ["plot", "series", "x", "y", "sd_over_runs"].map(str::to_owned).to_vec();
-    for row in [head].into_iter().chain(figure.plots.iter().flat_map(Plot::csv_rows)) {
+    writer.write_record(HEAD).expect("writing to memory does not fail");
+    for mut row in figure.plots.iter().flat_map(Plot::csv_rows) {
+        row.push(commit.to_owned());
         writer.write_record(&row).expect("writing to memory does not fail");
     }
     writer.into_inner().expect("writing to memory does not fail")

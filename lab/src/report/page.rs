@@ -12,10 +12,17 @@ use crate::papers::{PAPERS, Paper, Results, Summary, bars, seeds_in_words};
 pub struct Provenance {
     /// What was typed.
     pub command: String,
-    /// Which commit the program was built from.
+    /// Which commit the program was built from: its short hash, with a `+` if files were changed since.
     pub commit: String,
     /// How many seeds.
     pub runs: usize,
+}
+
+impl Provenance {
+    /// For the foot of a figure that stands alone.
+    pub(super) fn note(&self, figure: &Figure) -> String {
+        format!("{} · {} · commit {}", figure.key, self.command, self.commit)
+    }
 }
 
 const STYLE: &str = include_str!("style.css");
@@ -138,7 +145,7 @@ fn summed(summary: &Summary, provenance: &Provenance) -> Markup {
             p.caption {
                 (summary.caption) "; " (seeds_in_words(1, provenance.runs)) ". Spread: the standard deviation between the players of the error that each has "
                 "accumulated (distance x time); the smaller, the fairer. Mean: of the same error. Units off: how far from where its owner "
-                "exports it a player sees the tank, on average. ±: one standard error over the seeds."
+                "exports it a player sees the tank, on average. ±: one standard error over the seeds. Commit " code { (provenance.commit) } "."
             }
         }
     }
@@ -148,6 +155,13 @@ fn summed(summary: &Summary, provenance: &Provenance) -> Markup {
 struct Erratum<'a> {
     statement: &'a str,
     places: Vec<(String, String, &'a Claim)>,
+}
+
+impl Erratum<'_> {
+    /// It is not so, in one of its places at least.
+    fn fails(&self) -> bool {
+        self.places.iter().any(|(_, _, claim)| claim.verdict == Verdict::Fails)
+    }
 }
 
 /// What does not hold, each statement once.
@@ -167,12 +181,36 @@ fn wrong<'a>(chapters: &'a [Chapter<'a>]) -> Vec<Erratum<'a>> {
 
 /// Where the papers err.
 fn errata(chapters: &[Chapter<'_>]) -> Markup {
+    let (fails, differs): (Vec<_>, Vec<_>) = wrong(chapters).into_iter().partition(Erratum::fails);
     html! {
         section {
             h2 { "Where do the papers err?" }
-            p { "These were measured and are not so, or only under the reading beside them." }
+            @if !fails.is_empty() {
+                p { "In short, " (fails.len()) " of the things they say were measured and are not so:" }
+                ul.short {
+                    @for erratum in &fails {
+                        li { (erratum.statement) " " @if let Some((file, stem, claim)) = erratum.places.first() {
+                            a href=(format!("{file}#{stem}")) { (claim.id) }
+                        } }
+                    }
+                }
+            }
+            @if !differs.is_empty() {
+                p { (differs.len()) " more are so only under a reading, which is stated with what was measured." }
+            }
+            (details("Not so", &fails))
+            (details("So only under a reading", &differs))
+        }
+    }
+}
+
+/// Every statement with what was measured.
+fn details(title: &str, errata: &[Erratum<'_>]) -> Markup {
+    html! {
+        @if !errata.is_empty() {
+            h3 { (title) }
             ul.claims {
-                @for erratum in wrong(chapters) {
+                @for erratum in errata {
                     li {
                         p { @for verdict in told_once(&erratum.places) { (verdict) " " } (erratum.statement) }
                         @for (file, stem, claim) in &erratum.places {
@@ -256,7 +294,7 @@ pub(super) fn chapter(chapter: &Chapter<'_>, provenance: &Provenance) -> String 
             }
         }
         main {
-            @for figure in &chapter.figures { (section(figure)) }
+            @for figure in &chapter.figures { (section(figure, provenance)) }
             @if !paper.readings.is_empty() {
                 section {
                     h2 { "What we read differently, and why" }
@@ -273,7 +311,7 @@ pub(super) fn chapter(chapter: &Chapter<'_>, provenance: &Provenance) -> String 
     page(paper.title, provenance, &seeds_in_words(paper.first_seed, provenance.runs), &body)
 }
 
-fn section(figure: &Figure) -> Markup {
+fn section(figure: &Figure, provenance: &Provenance) -> Markup {
     let stem = figure.file_stem();
     // Side by side where both are small enough, else one below the other.
     let small = figure.table.head.len() <= COLUMNS_MAX && (1..=BESIDE_MAX).contains(&figure.claims.len());
@@ -286,7 +324,7 @@ fn section(figure: &Figure) -> Markup {
                 a href=(format!("{stem}.csv")) { "CSV" } }
             div.figure.wide { (PreEscaped(draw(figure, Layout::Wide))) }
             div.figure.narrow { (PreEscaped(draw(figure, Layout::Narrow))) }
-            p.caption { (figure.caption) }
+            p.caption { (figure.caption) " Commit " code { (provenance.commit) } "." }
             div class=(beside) {
                 @if !figure.claims.is_empty() {
                     ul class=(list) { @for claim in &figure.claims { (item(claim)) } }

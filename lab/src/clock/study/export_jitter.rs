@@ -20,8 +20,11 @@ const ROUNDING: f64 = 1e-6;
 /// The jitter at which filters are compared in words.
 const COMPARED_MS: f64 = 20.0;
 
-/// Single runs for one seed: each filter at each jitter, and clocks that agree, to which jitter means nothing.
-pub(super) const RUNS_PER_SEED: usize = FILTERS.len() * JITTERS_MS.len() + 1;
+/// Single runs: each filter at each jitter, and clocks that agree, to which jitter means nothing; with a few seeds, because
+/// each gives thousands of looks.
+pub(super) fn jobs(setup: &Setup<'_>) -> usize {
+    (FILTERS.len() * JITTERS_MS.len() + 1) * setup.with_few_seeds().runs
+}
 
 /// What one run gives.
 #[derive(Clone, Copy, Default)]
@@ -193,6 +196,7 @@ impl Sweep {
 
 /// The figure.
 pub(super) fn run_export_jitter(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
+    let setup = &setup.with_few_seeds();
     let sweep = Sweep::run(setup)?;
     Ok(vec![Figure {
         key: "clock/export-jitter".to_owned(),

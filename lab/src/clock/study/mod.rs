@@ -28,29 +28,32 @@ pub(crate) const STUDY: Paper = Paper {
     groups: &[
         Group {
             figures: &[("jitter", "Error of the clock against jitter on one of the ways")],
-            work: Work::Own { runs_per_seed: FILTERS.len() * sweep::JITTERS_MS.len(), run: sweep::jitter },
+            work: Work::Own {
+                jobs: |setup| FILTERS.len() * sweep::JITTERS_MS.len() * setup.runs,
+                run: sweep::jitter,
+            },
         },
         Group {
             figures: &[("skew", "Error of the clock against a wrong rate of it")],
-            work: Work::Own { runs_per_seed: FILTERS.len() * sweep::SKEWS_PPM.len(), run: sweep::skew },
+            work: Work::Own {
+                jobs: |setup| FILTERS.len() * sweep::SKEWS_PPM.len() * setup.runs,
+                run: sweep::skew,
+            },
         },
         Group {
             figures: &[("step", "Error of the clock after a step of it")],
-            work: Work::Own { runs_per_seed: FILTERS.len(), run: step::run_step },
+            work: Work::Own { jobs: |setup| FILTERS.len() * setup.runs, run: step::run_step },
         },
         Group {
             figures: &[(
                 "export-jitter",
                 "Error of placement by the clock against jitter on one of the ways",
             )],
-            work: Work::Own {
-                runs_per_seed: export_jitter::RUNS_PER_SEED,
-                run: export_jitter::run_export_jitter,
-            },
+            work: Work::Own { jobs: export_jitter::jobs, run: export_jitter::run_export_jitter },
         },
         Group {
             figures: &[("export-step", "Error of placement after a step of a receiver's clock")],
-            work: Work::Own { runs_per_seed: FILTERS.len(), run: export_step::run_export_step },
+            work: Work::Own { jobs: |setup| FILTERS.len() * setup.runs, run: export_step::run_export_step },
         },
     ],
 };

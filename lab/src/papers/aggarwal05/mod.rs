@@ -31,7 +31,7 @@ pub(super) const PAPER: Paper = Paper {
                 ("theorem4.1", "Accumulated error is equal at every scheduling instant"),
                 ("theorem4.1-elsewhere", "The theorem in other settings"),
             ],
-            work: Work::Own { runs_per_seed: theorem::RUNS_PER_SEED, run: theorem::run },
+            work: Work::Own { jobs: theorem::jobs, run: theorem::run },
         },
         Group {
             figures: &[

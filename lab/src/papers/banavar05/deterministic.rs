@@ -4,7 +4,7 @@
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
 use crate::figure::Figure;
-use crate::papers::bars::SAME;
+use crate::papers::bars::{MUCH, SAME};
 use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio, product, ratios_in_words};
 use crate::papers::elsewhere::Elsewhere;
 use crate::papers::judged::{Judged, Test};
@@ -102,6 +102,7 @@ const ELSEWHERE: Elsewhere = Elsewhere {
     title: "The deterministic algorithm beyond the thesis, and base with as many vectors",
     contenders: &[Contender::DETERMINISTIC_PA, Contender::COARSER],
     reference: Contender::THIRD,
+    note: "The budget is a third of the players at each trigger.",
 };
 
 /// What figures 3.19 to 3.21 are made of.
@@ -149,11 +150,25 @@ fn fixed_claims(view: &View, cells: &Cells) -> Vec<Claim> {
             );
             let others =
                 [Contender::DETERMINISTIC_PI, Contender::DETERMINISTIC_PT, Contender::DETERMINISTIC_THIRDS];
-            say_best(claims, &pa, &others.map(of), &third).all()
+            let claims = say_best(claims, &pa, &others.map(of), &third);
+            say_considerably(claims, to_base, to_third, pa.spread_ratio(&of(Contender::COARSER))).all()
         }
         What::Mean => say_same_mean(claims, pa.mean_ratio(&third)).all(),
         _ => shared(claims, &pa, &third).all(),
     }
+}
+
+/// What the abstract says of the game with the deterministic algorithm in it.
+fn say_considerably(claims: Claims, to_base: Ratio, to_third: Ratio, to_coarser: Ratio) -> Claims {
+    claims.at("abstract").say(
+        "The deterministic algorithm is considerably fairer than the base case.",
+        format!(
+            "spread {to_base} of base's, {to_third} of 1/3 base's and {to_coarser} of that of base with a coarser threshold (considerably: at \
+             most half)"
+        ),
+        Judged::read(Test::below(to_base, 1.0 / MUCH), Test::below(to_third, 1.0 / MUCH)),
+        Verdict::Fails,
+    )
 }
 
 /// The deterministic algorithm keeps 1/3 base's mean.

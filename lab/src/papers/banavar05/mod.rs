@@ -25,7 +25,7 @@ pub(super) const PAPER: Paper = Paper {
                 ("fig2.2", "Real against placed position, with local and with global clocks"),
                 ("fig2.2-elsewhere", "Local and global clocks in other settings"),
             ],
-            work: Work::Own { runs_per_seed: accuracy::RUNS_PER_SEED, run: accuracy::run },
+            work: Work::Own { jobs: accuracy::jobs, run: accuracy::run },
         },
         Group {
             figures: &[
@@ -113,6 +113,11 @@ const READINGS: &[(&str, &str)] = &[
         "1/3 base as the baseline",
         "It leaves out two vectors of three although the threshold says that they are needed. Base with a coarser threshold sends \
          as many and is the honest baseline; both are shown.",
+    ),
+    (
+        "The hit rate (2.3.1)",
+        "It was told by players. Here it is computed: a shot at where the tank is seen, which arrives at once, hits if the tank's middle is \
+         within half its width of there.",
     ),
     (
         "Motion",

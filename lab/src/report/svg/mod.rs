@@ -68,6 +68,32 @@ struct Frame {
 /// The figure as an SVG document.
 #[must_use]
 pub fn draw(figure: &Figure, layout: Layout) -> String {
+    let (body, width, height) = drawn(figure, layout);
+    document(figure, &body, width, height)
+}
+
+/// The figure as a file of its own, with its caption for those who do not see it, and a note at the foot.
+pub(super) fn file(figure: &Figure, note: &str) -> String {
+    let (body, width, height) = drawn(figure, Layout::Wide);
+    let foot = format!(
+        "<desc>{}</desc>{body}<text class=\"q\" x=\"12\" y=\"{:.0}\">{}</text>",
+        escape(&figure.caption),
+        height + 12.0,
+        escape(note)
+    );
+    document(figure, &foot, width, height + 22.0)
+}
+
+fn document(figure: &Figure, body: &str, width: f64, height: f64) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height:.0}\" role=\"img\" \
+         aria-label=\"{}\"><style>{STYLE}</style>{body}</svg>\n",
+        escape(&figure.title)
+    )
+}
+
+/// What is drawn, and its width and height.
+fn drawn(figure: &Figure, layout: Layout) -> (String, f64, f64) {
     let columns = if layout == Layout::Narrow { 1 } else { figure.columns.max(1) };
     // Marks in rows have no end to be named at.
     let has_rows =
@@ -103,11 +129,7 @@ pub fn draw(figure: &Figure, layout: Layout) -> String {
         }
         y += height;
     }
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {full_width} {y:.0}\" role=\"img\" \
-         aria-label=\"{}\"><style>{STYLE}</style>{body}</svg>\n",
-        escape(&figure.title)
-    )
+    (body, full_width, y)
 }
 
 fn height(plot: &Plot, layout: Layout, columns: usize) -> f64 {

@@ -10,10 +10,11 @@
 
 mod measured;
 
+use evenkeel_core::Span;
 use evenkeel_dr::PolicyKind;
 
 use self::measured::{
-    Sums, differences, flushed, instants, relative_spread, sampling, sums, under_assumptions,
+    FIRST_LIFE, Sums, differences, flushed, instants, relative_spread, sampling, sums, under_assumptions,
 };
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
@@ -22,33 +23,48 @@ use crate::figure::{Bars, Curve, Drawing, Figure, Plot, Point, Table};
 use crate::papers::bars::{EQUAL, GROWS, NEARLY_ALL};
 use crate::papers::cells::Ratio;
 use crate::papers::judged::{Judged, Test};
-use crate::papers::setting::{ELSEWHERE_OF_THREE, Setting, Variation};
+use crate::papers::setting::{ELSEWHERE, ELSEWHERE_WORDS, Setting, Variation, elsewhere_seeds};
 use crate::papers::study::Setup;
 use crate::papers::view::Claims;
 use crate::parallel::Cancelled;
 use crate::scenario::Scenario;
 use crate::stats::{mean, population_sd};
 
-/// The two that are drawn, and those beyond the paper.
-fn settings() -> impl Iterator<Item = Setting> {
-    let varying = Setting::Papers(Variation::Moderate);
-    let others = ELSEWHERE_OF_THREE.iter().copied();
-    [FIXED, varying].into_iter().chain(others.filter(|setting| *setting != FIXED))
+const DRAWN: [Setting; 2] = [Setting::Papers(Variation::None), Setting::Papers(Variation::Moderate)];
+
+/// Single runs: those that are drawn, and those beyond the paper, each under base as well.
+pub(super) fn jobs(setup: &Setup<'_>) -> usize {
+    let elsewhere = ELSEWHERE.map(|setting| setting.runs(setup.runs)).into_iter().sum::<usize>();
+    2 * (DRAWN.len() * setup.runs + elsewhere)
 }
-
-const FIXED: Setting = Setting::Papers(Variation::None);
-
-/// Runs for one seed: fixed delays are among the others.
-pub(super) const RUNS_PER_SEED: usize = ELSEWHERE_OF_THREE.len() + 1;
 
 /// One setting, over the seeds.
 struct Measured {
     setting: Setting,
     scenario: Scenario,
     runs: Vec<RunFigures>,
+    /// The same vectors, to everybody at once.
+    base: Vec<RunFigures>,
+}
+
+/// The relative spread at the last trigger, on average.
+fn at_last(runs: &[RunFigures]) -> Ratio {
+    let last = |run: &RunFigures| instants(run).last().map_or(0.0, |sample| relative_spread(&sample.aee));
+    Ratio::mean(&runs.iter().map(last).collect::<Vec<_>>())
 }
 
 impl Measured {
+    /// With these seeds, for so long if it is said.
+    fn run(setting: Setting, duration: Option<Span>, setup: &Setup<'_>) -> Result<Self, Cancelled> {
+        let setup = Setup { runs: setting.runs(setup.runs), ..*setup };
+        let scenario = under_assumptions(setting.scenario());
+        let scenario = Scenario { duration: duration.unwrap_or(scenario.duration), ..scenario };
+        let cases = [PolicyKind::Netgames05, PolicyKind::BASE].map(|policy| (&scenario, policy));
+        let mut runs = setup.run(&cases, Some(sampling(&scenario)))?;
+        let base = runs.pop().unwrap_or_default();
+        Ok(Self { setting, runs: runs.pop().unwrap_or_default(), base, scenario })
+    }
+
     fn instants(&self) -> usize {
         self.runs.iter().map(|run| instants(run).count()).sum()
     }
@@ -83,12 +99,6 @@ impl Measured {
         };
         self.runs.iter().map(part).collect()
     }
-
-    /// The relative spread at the last trigger, on average.
-    fn at_last(&self) -> Ratio {
-        let last = |run: &RunFigures| instants(run).last().map_or(0.0, |sample| relative_spread(&sample.aee));
-        Ratio::mean(&self.runs.iter().map(last).collect::<Vec<_>>())
-    }
 }
 
 /// Relative spreads of the theorem's sums at some triggers.
@@ -111,14 +121,11 @@ impl Estimated {
 
 /// Runs the theorem, and the same elsewhere.
 pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
-    let mut measured = Vec::new();
-    for setting in settings() {
-        let scenario = under_assumptions(setting.scenario());
-        let looks = sampling(&scenario);
-        let runs = setup.run(&[(&scenario, PolicyKind::Netgames05)], Some(looks))?.swap_remove(0);
-        measured.push(Measured { setting, scenario, runs });
-    }
-    Ok(vec![theorem(setup, &measured[0], &measured[1]), elsewhere(setup, &measured)])
+    let [fixed, varying] = DRAWN.map(|setting| Measured::run(setting, None, setup));
+    let (fixed, varying) = (fixed?, varying?);
+    let elsewhere: Result<Vec<_>, _> =
+        ELSEWHERE.into_iter().map(|setting| Measured::run(setting, Some(FIRST_LIFE), setup)).collect();
+    Ok(vec![theorem(setup, &fixed, &varying), beyond(setup, &elsewhere?)])
 }
 
 fn theorem(setup: &Setup<'_>, fixed: &Measured, varying: &Measured) -> Figure {
@@ -129,7 +136,8 @@ fn theorem(setup: &Setup<'_>, fixed: &Measured, varying: &Measured) -> Figure {
         caption: format!(
             "Differences between each player's accumulated error and the mean of all, just before each trigger. 800 / \
              500 / 200 ms, random motion, a DR vector every 4 s, feedback after 2 s; {}, of which seed 1 is drawn. A \
-             vector is flushed if the next one is made before it was sent to everybody (4.6).",
+             vector is flushed if the next one is made before it was sent to everybody (4.6); what comes after one that is sent in the last \
+             second before that is counted as after a flush, because the next vector may overtake it.",
             setup.seeds_in_words()
         ),
         plots: vec![
@@ -164,6 +172,7 @@ fn table(measured: &[&Measured]) -> Table {
         "triggers",
         "actual: worst spread / mean",
         "at the end: spread / mean",
+        "the same under base",
         "up to the first flush: triggers",
         "worst sum / mean",
         "after it: triggers",
@@ -177,7 +186,8 @@ fn table(measured: &[&Measured]) -> Table {
             one.setting.words(),
             one.instants().to_string(),
             format!("{:.1e}", one.worst()),
-            format!("{:.1e}", one.at_last().value),
+            format!("{:.1e}", at_last(&one.runs).value),
+            format!("{:.1e}", at_last(&one.base).value),
             up_to.triggers().to_string(),
             or_none(up_to.worst()),
             after.triggers().to_string(),
@@ -210,7 +220,7 @@ fn claims(fixed: &Measured, varying: &Measured) -> Vec<Claim> {
                 first.in_words(2),
                 last.in_words(2),
                 growth.in_words(2),
-                varying.at_last().times(100.0).in_words(1)
+                at_last(&varying.runs).times(100.0).in_words(1)
             ),
             Judged::read(Test::fact(varying.worst() <= EQUAL), Test::below(growth, GROWS)),
             Verdict::Differs,
@@ -270,7 +280,7 @@ fn say_sums(claims: Claims, varying: &Measured) -> Claims {
         )
 }
 
-fn elsewhere(setup: &Setup<'_>, measured: &[Measured]) -> Figure {
+fn beyond(setup: &Setup<'_>, measured: &[Measured]) -> Figure {
     // Of nothing there is no mark.
     let marks = |name: &str, figure: fn(&Measured) -> Option<f64>| Bars {
         name: name.to_owned(),
@@ -284,12 +294,12 @@ fn elsewhere(setup: &Setup<'_>, measured: &[Measured]) -> Figure {
         title: "The theorem beyond the paper: the sums are equal until a vector is flushed, and not after it"
             .to_owned(),
         caption: format!(
-            "As above, 300 s of the paper's setting and 100 s of each other: another law of jitter (a standard deviation of about 58 ms); \
-             120, 40 and 15 ms with gamma jitter of a tenth; a relay 100 ms from the owner that runs the policy; a recorded tank, for the 68 \
-             s that it lives. Sums: the theorem's, the largest spread up to the first vector that is flushed, and the \
-             spread after it, on average; actual errors: the spread at the last trigger, on average. What is exactly equal is drawn at \
-             the last bit of a number; {}.",
-            setup.seeds_in_words()
+            "As above, a DR vector every 4 s. {ELSEWHERE_WORDS}. There is one recorded tank; it lives for {:.0} s, and every row is as long. \
+             Sums: the theorem's, the largest spread up to the first vector that is flushed, and the \
+             spread after it, on average; actual errors: the spread at the last trigger, on average, and the same under base, which sends \
+             the same vectors to everybody at once, so as many or a few more. What is exactly equal is drawn at the last bit of a number; {}.",
+            FIRST_LIFE.as_secs_f64(),
+            elsewhere_seeds(setup)
         ),
         plots: vec![Plot {
             title: "spread between the players".to_owned(),
@@ -300,7 +310,8 @@ fn elsewhere(setup: &Setup<'_>, measured: &[Measured]) -> Figure {
                 groups: vec![
                     marks("sums, up to the first flush", |one| one.as_estimated()[0].worst()),
                     marks("sums, after it", |one| one.as_estimated()[1].mean()),
-                    marks("actual errors, at the end", |one| Some(one.at_last().value)),
+                    marks("actual errors, at the end", |one| Some(at_last(&one.runs).value)),
+                    marks("the same under base, at the end", |one| Some(at_last(&one.base).value)),
                 ],
                 mark: None,
             },

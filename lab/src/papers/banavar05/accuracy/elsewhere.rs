@@ -1,38 +1,69 @@
-//! Local and global clocks beyond the thesis: delays that vary, today's delays, a relay, and recorded tanks.
+//! Local and global clocks beyond the thesis: other jitter, today's delays, a relay, recorded tanks, more players, and fewer
+//! vectors: every third one, or as many with a coarser threshold.
 
-use super::measure;
+use evenkeel_dr::PolicyKind;
+
 use super::measured::Measured;
+use super::{Case, measure};
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
-use crate::papers::setting::{Setting, Variation};
+use crate::papers::calibration::Search;
+use crate::papers::cells::Contender;
+use crate::papers::contender::A_THIRD;
+use crate::papers::setting::{ELSEWHERE, ELSEWHERE_WORDS, Setting, Variation, elsewhere_seeds};
 use crate::papers::study::Setup;
 use crate::parallel::Cancelled;
-use crate::scenario::Scenario;
 
-/// Where, in words.
-pub(super) const SETTINGS: [(&str, Setting); 5] = [
-    ("fixed delays", Setting::Papers(Variation::None)),
-    ("±100 ms", Setting::Papers(Variation::Moderate)),
-    ("120 / 40 / 15 ms", Setting::Modern),
-    ("through a relay", Setting::Relay),
-    ("recorded tanks", Setting::Tanks),
-];
+/// Where vectors are spared.
+const SPARING: Setting = Setting::Short(Variation::Moderate);
+/// How.
+const SPARED: [Contender; 2] = [Contender::THIRD, Contender::COARSER];
 
-/// The figure: one row for each setting, one mark for each receiver.
-pub(super) fn figure(setup: &Setup<'_>) -> Result<Figure, Cancelled> {
-    let scenarios = SETTINGS.map(|(name, setting)| {
-        // As long as the others, so that a unit of distance is the same everywhere.
-        let duration = Setting::Modern.scenario().duration;
-        (name, Scenario { duration, ..setting.scenario() })
+/// Single runs: every row under both placements.
+pub(super) fn jobs(setup: &Setup<'_>) -> usize {
+    let rows = ELSEWHERE.map(|setting| setting.runs(setup.runs)).into_iter().sum::<usize>();
+    2 * (rows + SPARED.len() * setup.runs)
+}
+
+/// The rows with fewer vectors, and the coarser threshold.
+fn spared(setup: &Setup<'_>) -> Option<(Vec<Case>, f64)> {
+    let scenario = SPARING.scenario();
+    let coarser = Search::Coarser(SPARING, A_THIRD).find(&scenario, setup.progress)?;
+    let distance = coarser.threshold.distance;
+    let scenarios = [scenario, coarser].into_iter().zip(SPARED);
+    let rows = scenarios.map(|(scenario, contender)| Case {
+        name: contender.label(),
+        scenario,
+        policy: contender.policy(),
     });
-    let measured = measure(setup, scenarios.to_vec(), None)?;
+    Some((rows.collect(), distance))
+}
+
+/// The farthest player, the one in the middle, and the nearest.
+fn shown(one: &Measured) -> [usize; 3] {
+    let last = one.scenario.receivers.len() - 1;
+    [0, last / 2, last]
+}
+
+/// The figure: one row for each setting, one mark for each receiver that is shown.
+pub(super) fn figure(setup: &Setup<'_>) -> Result<Figure, Cancelled> {
+    let (fewer, coarser) = spared(setup).ok_or_else(|| setup.progress.cancelled())?;
+    let mut measured = Vec::new();
+    for setting in ELSEWHERE {
+        let setup = Setup { runs: setting.runs(setup.runs), ..*setup };
+        let case = Case { name: setting.words(), scenario: setting.scenario(), policy: PolicyKind::BASE };
+        measured.extend(measure(&setup, vec![case], None)?);
+    }
+    measured.extend(measure(setup, fewer, None)?);
     Ok(Figure {
         key: "banavar05/fig2.2-elsewhere".to_owned(),
         title: "Local clocks trail wherever there is a delay, today's included".to_owned(),
         caption: format!(
-            "Distance between real and placed position, relative to that with global clocks. Random motion and 800 / 500 / 200 ms, \
-             where nothing else is said; today's delays with gamma jitter of a tenth; the relay 100 ms from the owner; four recorded \
-             tanks, whose distances are summed. Threshold 0.09, heartbeat 1 s, 100 s, {}.",
-            setup.seeds_in_words()
+            "Distance between real and placed position, relative to that with global clocks. {ELSEWHERE_WORDS}; last, ±100 ms with every \
+             third vector, and base with so coarse a threshold ({coarser:.2} units) that it sends as many. Far, middle, near: of many \
+             players the farthest, the one in the middle and the nearest. Distances to recorded tanks are summed over four of them. \
+             Every row: {:.0} s, {}.",
+            SPARING.scenario().duration.as_secs_f64(),
+            elsewhere_seeds(setup)
         ),
         plots: vec![plot(&measured)],
         columns: 1,
@@ -42,16 +73,16 @@ pub(super) fn figure(setup: &Setup<'_>) -> Result<Figure, Cancelled> {
 }
 
 fn plot(measured: &[Measured]) -> Plot {
-    let marks = |(receiver, name): (usize, &str)| Bars {
+    let marks = |(place, name): (usize, &str)| Bars {
         name: name.to_owned(),
-        heights: measured.iter().map(|one| one.distance_ratio(receiver).value).collect(),
+        heights: measured.iter().map(|one| one.distance_ratio(shown(one)[place]).value).collect(),
     };
     Plot {
         title: "distance, local / global".to_owned(),
         x_label: "distance with local / with global clocks".to_owned(),
         y_label: String::new(),
         drawing: Drawing::Dots {
-            rows: measured.iter().map(|one| one.name.to_owned()).collect(),
+            rows: measured.iter().map(|one| one.name.clone()).collect(),
             groups: ["far", "middle", "near"].into_iter().enumerate().map(marks).collect(),
             mark: Some(1.0),
         },
@@ -62,8 +93,8 @@ fn table(measured: &[Measured]) -> Table {
     let head = ["setting", "player", "local, mean (units)", "global, mean (units)", "local / global"];
     let mut rows = Vec::new();
     for one in measured {
-        for (index, receiver) in one.scenario.receivers.iter().enumerate() {
-            let mut row = vec![one.name.to_owned(), receiver.name.clone()];
+        for index in shown(one) {
+            let mut row = vec![one.name.clone(), one.scenario.receivers[index].name.clone()];
             row.extend(one.distances(index).map(|distance| format!("{distance:.3}")));
             row.push(one.distance_ratio(index).to_string());
             rows.push(row);

@@ -1,5 +1,7 @@
 //! One motion under both placements: how far the copy is off, how often it is not, and when the global clock does worse.
 
+use evenkeel_games::WIDTH;
+
 use crate::dr::{RunFigures, Sample};
 use crate::papers::cells::Ratio;
 use crate::papers::study::over_runs;
@@ -10,7 +12,7 @@ const STANDING: f64 = 1.0;
 
 /// One kind of motion under both placements.
 pub(super) struct Measured {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     /// Of both but for the placement.
     pub(super) scenario: Scenario,
     pub(super) local: Vec<RunFigures>,
@@ -36,6 +38,12 @@ pub(super) fn mean_distance(runs: &[RunFigures], receiver: usize, seconds: f64) 
 fn peaks(runs: &[RunFigures], receiver: usize) -> Vec<f64> {
     let peak = |run: &RunFigures| run.samples.iter().map(|s| s.real_distance[receiver]).fold(0.0, f64::max);
     runs.iter().map(peak).collect()
+}
+
+/// Samples at which a shot would hit, and all.
+fn hits(run: &RunFigures, receiver: usize) -> (f64, f64) {
+    let hit = run.samples.iter().filter(|sample| sample.real_distance[receiver] <= 0.5 * WIDTH);
+    (hit.count() as f64, run.samples.len().max(1) as f64)
 }
 
 impl Measured {
@@ -87,6 +95,25 @@ impl Measured {
             (zero.count() as f64, run.samples.len().max(1) as f64)
         };
         Ratio::of(&self.global.iter().map(pair).collect::<Vec<_>>())
+    }
+
+    /// The share of shots that hit, with local and with global placement: each is aimed at where the tank is seen, arrives at
+    /// once, and hits if the tank's middle is within half its width of there.
+    pub(super) fn hits(&self, receiver: usize) -> [Ratio; 2] {
+        [&self.local, &self.global]
+            .map(|runs| Ratio::of(&runs.iter().map(|run| hits(run, receiver)).collect::<Vec<_>>()))
+    }
+
+    /// The share of shots that hit with global placement, relative to that with local placement.
+    pub(super) fn hits_gained(&self, receiver: usize) -> Ratio {
+        let pairs = self.global.iter().zip(&self.local);
+        let pairs = pairs.map(|(global, local)| (hits(global, receiver).0, hits(local, receiver).0));
+        Ratio::of(&pairs.collect::<Vec<_>>())
+    }
+
+    /// The mean local error of each run.
+    pub(super) fn local_errors(&self, receiver: usize) -> Vec<f64> {
+        self.local.iter().map(|run| run.receivers[receiver].real_error / self.seconds()).collect()
     }
 
     /// How often in a second the global error comes down to zero.

@@ -1,7 +1,7 @@
 //! Figure 2.2: how far a tank is shown from where it really is, with local and with global clocks.
 //!
 //! The thesis' setting: fixed delays of 100, 300 and 800 ms; linear, circular and random motion; circular motion with
-//! circular DR vectors. Beyond it: other delays, a relay, recorded tanks.
+//! circular DR vectors. Beyond it: other delays and jitter, a relay, recorded tanks, more players, and fewer vectors.
 
 mod claims;
 mod elsewhere;
@@ -32,8 +32,10 @@ const WINDOW: Sampling =
 /// The seconds that are shown. The thesis shows 25 to 30 of a game of its own.
 const SHOWN: core::ops::RangeInclusive<f64> = 20.0..=40.0;
 
-/// Runs for one seed: everything under both placements.
-pub(super) const RUNS_PER_SEED: usize = 2 * (2 * MOTIONS.len() + elsewhere::SETTINGS.len());
+/// Single runs: every motion with either clock under both placements, and the same elsewhere.
+pub(super) fn jobs(setup: &Setup<'_>) -> usize {
+    2 * 2 * MOTIONS.len() * setup.runs + elsewhere::jobs(setup)
+}
 
 fn scenario(driver: Driver, kind: MotionKind) -> Scenario {
     let receiver =
@@ -68,35 +70,50 @@ fn by_session_clocks(scenario: Scenario) -> Scenario {
     }
 }
 
-/// Runs scenarios under both placements.
+/// What is run under both placements.
+struct Case {
+    name: String,
+    scenario: Scenario,
+    /// Who is sent what.
+    policy: PolicyKind,
+}
+
+/// Runs cases under both placements.
 fn measure(
     setup: &Setup<'_>,
-    scenarios: Vec<(&'static str, Scenario)>,
+    cases: Vec<Case>,
     sampling: Option<Sampling>,
 ) -> Result<Vec<Measured>, Cancelled> {
-    let placed: Vec<Scenario> = scenarios
+    let placed: Vec<(Scenario, PolicyKind)> = cases
         .iter()
-        .flat_map(|(_, scenario)| {
-            [Placement::Local, Placement::Global].map(|placement| Scenario { placement, ..scenario.clone() })
+        .flat_map(|case| {
+            [Placement::Local, Placement::Global]
+                .map(|placement| (Scenario { placement, ..case.scenario.clone() }, case.policy))
         })
         .collect();
-    let cases: Vec<_> = placed.iter().map(|scenario| (scenario, PolicyKind::BASE)).collect();
-    let mut results = setup.run(&cases, sampling)?.into_iter();
-    let both = |(name, scenario)| Measured {
+    let runs: Vec<_> = placed.iter().map(|(scenario, policy)| (scenario, *policy)).collect();
+    let mut results = setup.run(&runs, sampling)?.into_iter();
+    let both = |Case { name, scenario, .. }| Measured {
         name,
         scenario,
         local: results.next().unwrap_or_default(),
         global: results.next().unwrap_or_default(),
     };
-    Ok(scenarios.into_iter().map(both).collect())
+    Ok(cases.into_iter().map(both).collect())
 }
 
 /// Runs figure 2.2, and the same elsewhere.
 pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
-    let motions = MOTIONS.map(|(name, driver, kind)| (name, scenario(driver, kind)));
-    let measured = measure(setup, motions.to_vec(), Some(WINDOW))?;
-    let by_session_clocks = motions.map(|(name, scenario)| (name, by_session_clocks(scenario)));
-    let by_session_clocks = measure(setup, by_session_clocks.to_vec(), None)?;
+    let motions = |change: fn(Scenario) -> Scenario| {
+        let case = |(name, driver, kind): (&str, Driver, MotionKind)| Case {
+            name: name.to_owned(),
+            scenario: change(scenario(driver, kind)),
+            policy: PolicyKind::BASE,
+        };
+        MOTIONS.into_iter().map(case).collect()
+    };
+    let measured = measure(setup, motions(|scenario| scenario), Some(WINDOW))?;
+    let by_session_clocks = measure(setup, motions(by_session_clocks), None)?;
     let figure = Figure {
         key: "banavar05/fig2.2".to_owned(),
         title: "A copy placed by the session's clock is where its owner says; one placed on arrival trails"
@@ -145,7 +162,7 @@ fn table(measured: &[Measured]) -> Table {
     let mut rows = Vec::new();
     for motion in measured {
         for (receiver, delay) in DELAYS.iter().enumerate() {
-            let mut row = vec![motion.name.to_owned(), delay.to_string()];
+            let mut row = vec![motion.name.clone(), delay.to_string()];
             row.extend(motion.distances(receiver).map(|distance| format!("{distance:.3}")));
             row.push(format!("{:.1}", motion.distance_ratio(receiver).value));
             rows.push(row);

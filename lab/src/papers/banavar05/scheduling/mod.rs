@@ -78,8 +78,9 @@ const SECOND_VIEWS: [View; 3] = [
 const FIRST_ELSEWHERE: Elsewhere = Elsewhere {
     figure: "scheduling-1-elsewhere",
     title: "Scheduling #1 beyond the thesis",
-    contenders: &[Contender::SCHEDULING_1, Contender::CONSISTENT],
+    contenders: &[Contender::SCHEDULING_1, Contender::CONSISTENT, Contender::AS_MANY_AS_SCHEDULING_1],
     reference: Contender::BASE,
+    note: "",
 };
 
 const SECOND_ELSEWHERE: Elsewhere = Elsewhere {
@@ -87,6 +88,7 @@ const SECOND_ELSEWHERE: Elsewhere = Elsewhere {
     title: "Scheduling #2 beyond the thesis",
     contenders: &[Contender::SCHEDULING_2],
     reference: Contender::BASE,
+    note: "Scheduling #2 sends as many vectors as base, so that base with as many vectors is base itself.",
 };
 
 /// What the first algorithm's figures are made of.

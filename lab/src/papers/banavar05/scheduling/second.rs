@@ -1,9 +1,10 @@
 //! What is said of scheduling #2.
 
+use super::first::{gap_ratio, rate};
 use crate::claims::{Claim, Verdict};
 use crate::papers::banavar05::SOURCE;
-use crate::papers::bars::{MUCH, NEGLIGIBLE, SAME};
-use crate::papers::cells::{Cells, Contender, ratios_in_words};
+use crate::papers::bars::{GROWS, MUCH, NEGLIGIBLE, SAME};
+use crate::papers::cells::{Cells, Contender, Measured, ratios_in_words};
 use crate::papers::judged::{Judged, Test};
 use crate::papers::setting::{Setting, Variation};
 use crate::papers::view::{Claims, View};
@@ -42,7 +43,7 @@ pub(super) fn mean(view: &View, cells: &Cells) -> Vec<Claim> {
     let (base, first, second) =
         (of(Contender::BASE), of(Contender::SCHEDULING_1), of(Contender::SCHEDULING_2));
     let mean = second.mean_ratio(&base);
-    Claims::about(SOURCE, view.figure, "3.3.4.2")
+    let claims = Claims::about(SOURCE, view.figure, "3.3.4.2")
         .say(
             "Scheduling #2 increases the mean moderately.",
             format!("{mean} of base's (moderate: above 1, below {MUCH})"),
@@ -54,8 +55,45 @@ pub(super) fn mean(view: &View, cells: &Cells) -> Vec<Claim> {
             format!("{mean} of base's, under #1 {}", first.mean_ratio(&base)),
             Test::below(second.mean_ratio(&first), 1.0),
             Verdict::Holds,
+        );
+    say_overcomes(claims, &base, &first, &second).all()
+}
+
+/// What is said of #1's drawbacks, which #2 shall not have.
+fn say_overcomes(claims: Claims, base: &Measured<'_>, first: &Measured<'_>, second: &Measured<'_>) -> Claims {
+    let rates = [first, second].map(|one| rate(one).over(rate(base)));
+    let is_bounded = [first, second].map(|one| gap_ratio((one, 1.0), (one, 0.5), base));
+    let gap = gap_ratio((second, 1.0), (first, 1.0), base);
+    let flips = [first, second].map(|one| one.highest().0);
+    claims
+        .at("3.3.4.3 and 5.2")
+        .say(
+            "Scheduling #2 overcomes the unbounded rate at which the error builds up under #1.",
+            format!(
+                "what the last third of the run adds relative to the first, against base: {} under #1, {} under #2, so neither rate grows \
+                 (grows: {GROWS} times). The gap to base does under both: at the end it is {} and {} times that of half of the run. But it is \
+                 much smaller under #2, {gap} of #1's (much: at most half)",
+                rates[0].in_words(2),
+                rates[1].in_words(2),
+                is_bounded[0].in_words(2),
+                is_bounded[1].in_words(2)
+            ),
+            Judged::read(
+                Test::above(rates[0], GROWS).and(Test::below(rates[1], GROWS)),
+                Test::below(gap, 1.0 / MUCH),
+            ),
+            Verdict::Differs,
         )
-        .all()
+        .say(
+            "Scheduling #2 alleviates the hysteresis of #1.",
+            format!(
+                "looked at every 3 s, somebody else comes to have the highest error {} times a minute under #1, {} under #2",
+                flips[0].in_words(1),
+                flips[1].in_words(1)
+            ),
+            Test::below(flips[1].less(flips[0]), 0.0),
+            Verdict::Holds,
+        )
 }
 
 pub(super) fn receivers(view: &View, cells: &Cells) -> Vec<Claim> {
