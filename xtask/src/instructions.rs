@@ -1,8 +1,8 @@
 //! What the hot path costs in instructions, counted by valgrind: unlike times they are the same on a busy machine, so that a check
 //! can hold them to a number.
 //!
-//! The benchmark `pairs` of `proto/dr` runs a room of real machines; the instructions inside one of its functions are counted
-//! and divided by what the function was called for.
+//! Benchmarks run real machines: `pairs` of `proto/dr` in a room, `machines` of `drive/sim` in the simulator. The instructions
+//! inside one of their functions are counted and divided by what the function was called for.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,8 @@ use crate::cargo;
 
 /// What is counted, and how many instructions it may take.
 struct Gate {
+    /// The benchmark, and the package that it belongs to.
+    bench: (&'static str, &'static str),
     /// What the benchmark calls it.
     what: &'static str,
     /// The function that it is done in.
@@ -26,13 +28,34 @@ struct Gate {
 }
 
 /// A little above what is counted: another compiler may take a few more.
-const GATES: [Gate; 2] = [
-    Gate { what: "ticks", function: "look_at_all", each: "pair and tick", max: 480.0 },
+const GATES: [Gate; 4] = [
     Gate {
+        bench: ("pairs", "evenkeel-dr"),
+        what: "ticks",
+        function: "look_at_all",
+        each: "pair and tick",
+        max: 480.0,
+    },
+    Gate {
+        bench: ("pairs", "evenkeel-dr"),
         what: "acknowledgments",
         function: "take_acknowledgment",
         each: "acknowledgment settled",
         max: 4_800.0,
+    },
+    Gate {
+        bench: ("machines", "evenkeel-sim"),
+        what: "3",
+        function: "let_time_pass",
+        each: "event of the simulator with 3 receivers",
+        max: 2_600.0,
+    },
+    Gate {
+        bench: ("machines", "evenkeel-sim"),
+        what: "100",
+        function: "let_time_pass",
+        each: "event of the simulator with 100 receivers",
+        max: 4_050.0,
     },
 ];
 
@@ -49,8 +72,8 @@ pub(crate) fn run(root: &Path) -> Result<Outcome> {
         println!("this processor has no AVX2, which the numbers are for: skipped");
         return Ok(Outcome::Skipped);
     }
-    let bench = build(root)?;
     for gate in &GATES {
+        let bench = build(root, gate.bench)?;
         let each = count(root, &bench, gate)?;
         println!("{each:.1} instructions per {}, at most {}", gate.each, gate.max);
         if each > gate.max {
@@ -84,14 +107,14 @@ fn install() -> bool {
     (installs("apt-get", &[]) || installs("sudo", &["-n", "apt-get"])) && is_installed()
 }
 
-/// Builds the benchmark; gives its executable.
-fn build(root: &Path) -> Result<PathBuf> {
+/// Builds a benchmark; gives its executable.
+fn build(root: &Path, (bench, package): (&str, &str)) -> Result<PathBuf> {
     let mut build = cargo::command(root);
-    build.args(["build", "--release", "--locked", "--package", "evenkeel-dr", "--bench", "pairs"]);
+    build.args(["build", "--release", "--locked", "--package", package, "--bench", bench]);
     let output = build.arg("--message-format=json").stderr(Stdio::inherit()).output();
     let output = output.context("cannot start cargo")?;
     if !output.status.success() {
-        bail!("the benchmark does not build: `cargo build --release -p evenkeel-dr --bench pairs` says why");
+        bail!("the benchmark does not build: `cargo build --release -p {package} --bench {bench}` says why");
     }
     executable(&String::from_utf8_lossy(&output.stdout)).context("cargo names no executable of the benchmark")
 }

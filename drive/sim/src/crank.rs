@@ -8,7 +8,7 @@ use evenkeel_link::TrueTime;
 
 use crate::network::Happening;
 use crate::node::{NodeId, Wake};
-use crate::observer::Observer;
+use crate::observer::{Observer, Unheard};
 use crate::world::World;
 
 /// More messages than this from one call count as endless.
@@ -80,8 +80,21 @@ impl<E: Endpoint> World<E> {
         self.settle(id, local, observer);
     }
 
-    /// What the law asks for after each call: drain, then note the timeout.
     fn settle(&mut self, id: NodeId, local: LocalTime, observer: &mut impl Observer<E>) {
+        self.drain(id, local, |_, at, event| observer.on_event(at, id, event));
+    }
+
+    pub(crate) fn settle_unheard(&mut self, id: NodeId, local: LocalTime) {
+        self.drain(id, local, |unheard, at, event| unheard.keep(at, id, event));
+    }
+
+    /// What the law asks for after each call: drain, then note the timeout.
+    fn drain(
+        &mut self,
+        id: NodeId,
+        local: LocalTime,
+        mut tell: impl FnMut(&mut Unheard<E::Event>, TrueTime, E::Event),
+    ) {
         let endpoint = &mut self.nodes[id.0 as usize].endpoint;
         let mut transmits = 0;
         while let Some((to, channel)) = endpoint.poll_transmit(local, &mut self.outgoing) {
@@ -93,15 +106,9 @@ impl<E: Endpoint> World<E> {
             self.network.transmit(self.now, id, to, channel, &mut self.outgoing);
         }
         while let Some(event) = endpoint.poll_event() {
-            observer.on_event(self.now, id, event);
+            tell(&mut self.unheard, self.now, event);
         }
         self.reschedule(id);
-    }
-
-    pub(crate) fn settle_unheard(&mut self, id: NodeId, local: LocalTime) {
-        let mut unheard = std::mem::take(&mut self.unheard);
-        self.settle(id, local, &mut unheard);
-        self.unheard = unheard;
     }
 
     pub(crate) fn reschedule(&mut self, id: NodeId) {

@@ -38,10 +38,8 @@ impl<T> Unheard<T> {
             observer.on_event(at, node, event);
         }
     }
-}
 
-impl<E: Endpoint> Observer<E> for Unheard<E::Event> {
-    fn on_event(&mut self, at: TrueTime, node: NodeId, event: E::Event) {
+    pub(crate) fn keep(&mut self, at: TrueTime, node: NodeId, event: T) {
         self.0.push((at, node, event));
     }
 }

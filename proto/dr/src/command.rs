@@ -137,11 +137,11 @@ impl Wire for DrCommand {
                 entity.0.emit(bytes);
             }
             Self::Switch { policy, budget } => {
-                bytes.push(SWITCH);
-                budget.emit(bytes);
-                emit_policy(*policy, bytes);
+                RelayCommand::Switch { policy: *policy, budget: *budget }.emit(bytes);
             }
-            Self::Weigh { entity, receiver, weight } => emit_weigh(*entity, *receiver, *weight, bytes),
+            Self::Weigh { entity, receiver, weight } => {
+                RelayCommand::Weigh { entity: *entity, receiver: *receiver, weight: *weight }.emit(bytes);
+            }
         }
     }
 
@@ -155,16 +155,27 @@ impl Wire for DrCommand {
                 Self::ObserveAll { states }
             }
             END => Self::End { entity: EntityId(reader.read()?) },
+            tag => match RelayCommand::parse_after(tag, reader)? {
+                RelayCommand::Switch { policy, budget } => Self::Switch { policy, budget },
+                RelayCommand::Weigh { entity, receiver, weight } => Self::Weigh { entity, receiver, weight },
+            },
+        })
+    }
+}
+
+impl RelayCommand {
+    fn parse_after(tag: u8, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        match tag {
             SWITCH => {
                 let budget = reader.read()?;
-                Self::Switch { budget, policy: parse_policy(reader)? }
+                Ok(Self::Switch { budget, policy: parse_policy(reader)? })
             }
             WEIGH => {
-                let (entity, receiver, weight) = parse_weigh(reader)?;
-                Self::Weigh { entity, receiver, weight }
+                let (entity, receiver) = (EntityId(reader.read()?), PeerId(reader.read()?));
+                Ok(Self::Weigh { entity, receiver, weight: reader.read()? })
             }
-            other => return Err(Malformed::UnknownTag(other)),
-        })
+            other => Err(Malformed::UnknownTag(other)),
+        }
     }
 }
 
@@ -176,34 +187,19 @@ impl Wire for RelayCommand {
                 budget.emit(bytes);
                 emit_policy(*policy, bytes);
             }
-            Self::Weigh { entity, receiver, weight } => emit_weigh(*entity, *receiver, *weight, bytes),
+            Self::Weigh { entity, receiver, weight } => {
+                bytes.push(WEIGH);
+                entity.0.emit(bytes);
+                receiver.0.emit(bytes);
+                weight.emit(bytes);
+            }
         }
     }
 
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
-        Ok(match reader.read::<u8>()? {
-            SWITCH => {
-                let budget = reader.read()?;
-                Self::Switch { budget, policy: parse_policy(reader)? }
-            }
-            WEIGH => {
-                let (entity, receiver, weight) = parse_weigh(reader)?;
-                Self::Weigh { entity, receiver, weight }
-            }
-            other => return Err(Malformed::UnknownTag(other)),
-        })
+        let tag = reader.read()?;
+        Self::parse_after(tag, reader)
     }
-}
-
-fn emit_weigh(entity: EntityId, receiver: PeerId, weight: PairWeight, bytes: &mut Vec<u8>) {
-    bytes.push(WEIGH);
-    entity.0.emit(bytes);
-    receiver.0.emit(bytes);
-    weight.emit(bytes);
-}
-
-fn parse_weigh(reader: &mut Reader<'_>) -> Result<(EntityId, PeerId, PairWeight), Malformed> {
-    Ok((EntityId(reader.read()?), PeerId(reader.read()?), reader.read()?))
 }
 
 /// A state of motion to the last bit: a transcript must feed the machine what the game did.

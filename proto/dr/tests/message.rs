@@ -182,7 +182,38 @@ proptest! {
         prop_assert!(bytes.len() - HEADER_LEN <= FEEDBACK_LEN_MAX + RUN_LEN_MAX * arrivals.len());
         let Frame::Feedback(feedback) = only(&bytes) else { panic!("it is feedback") };
         prop_assert_eq!((feedback.oldest, feedback.first, feedback.stamp), (oldest, first, stamp));
-        prop_assert!(feedback.arrivals().eq((first..).zip(arrivals)));
+        prop_assert!(feedback.arrivals().eq((first..).zip(arrivals.iter().copied())));
+        for next in first..=first + arrivals.len() as u64 {
+            let new = feedback.arrivals_from(next).skip_while(|(number, _)| *number < next);
+            prop_assert!(new.eq((first..).zip(arrivals.iter().copied()).skip((next - first) as usize)));
+        }
+    }
+
+    /// Most runs are short enough to be read at once; here some are and some are not.
+    #[test]
+    fn arrivals_of_one_message_are_one_run(
+        names in vec((prop_oneof![0..0x80u32, any::<u32>()], prop_oneof![0..0x4000u32, any::<u32>()]), 1..6),
+        before in prop_oneof![Just(0i64), 0..1i64 << 40, 0..1i64 << 55], split in 1..6usize, behind in 0..20usize,
+    ) {
+        let stamp = SessionTime::from_nanos(1 << 58);
+        let at = stamp - Span::from_nanos(before);
+        let arrival = |&(entity, seq): &(u32, u32)| Arrival { entity: EntityId(entity), seq: DrSeq(seq), at, nonce: 7 };
+        let arrivals: Vec<Arrival> = names.iter().map(arrival).collect();
+        let mut bytes = message(stamp, |bytes| emit_feedback(0, 0, stamp, arrivals.iter(), bytes));
+        let probe = ClockFrame::Probe { sent: LocalTime::from_nanos(0) };
+        (0..behind / 10).for_each(|_| emit_clock(&probe, &mut bytes));
+        prop_assert!(frames(&bytes).is_ok());
+        // The same as two frames, and their runs as one frame.
+        let (head, tail) = arrivals.split_at(split.min(arrivals.len()));
+        let [head, tail] = [head, tail].map(|part| {
+            let mut bytes = Vec::new();
+            emit_feedback(0, 0, stamp, part.iter(), &mut bytes);
+            bytes
+        });
+        let mut two = message(stamp, |bytes| bytes.extend(head));
+        two[HEADER_LEN + 3] = arrivals.len() as u8;
+        two.extend(&tail[4..]);
+        prop_assert_eq!(frames(&two).is_ok(), tail.len() == 4, "two runs in a row are one");
     }
 
     #[test]

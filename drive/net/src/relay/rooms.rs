@@ -342,8 +342,9 @@ impl RoomReport {
 /// The mean and the population's standard deviation; noughts of nothing.
 fn mean_and_deviation(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let count = values.clone().count().max(1) as f64;
-    let mean = values.clone().sum::<f64>() / count;
-    let variance = values.map(|value| (value - mean) * (value - mean)).sum::<f64>() / count;
+    // From 0.0 on: the sum of nothing would be -0.0.
+    let mean = values.clone().fold(0.0, |sum, value| sum + value) / count;
+    let variance = values.fold(0.0, |sum, value| sum + (value - mean) * (value - mean)) / count;
     (mean, variance.sqrt())
 }
 

@@ -208,7 +208,8 @@ impl PlainRun {
     /// The run that comes next, if it is such, and its length in bytes.
     #[inline]
     fn look(reader: &Reader<'_>) -> Option<(Self, usize)> {
-        let word = reader.clone().take_array().map(|bytes| u128::from_le_bytes(*bytes)).ok()?;
+        let word =
+            reader.clone().take_array().map_or_else(|_| padded(reader), |bytes| u128::from_le_bytes(*bytes));
         let before = (word >> 32) as u64;
         // The bytes up to the first whose top bit is not set; that one must say something.
         let ends = !before & 0x0080_8080_8080_8080;
@@ -226,4 +227,10 @@ impl PlainRun {
         };
         Some((Self { nonce: word as u32, before }, 4 + len + 2 + seq_len))
     }
+}
+
+/// What is left, as far as the end, and noughts behind it.
+fn padded(reader: &Reader<'_>) -> u128 {
+    let rest = reader.clone().take(reader.remaining()).unwrap_or_default();
+    rest.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte))
 }
