@@ -193,6 +193,7 @@ impl Account {
         if kept || self.rare.is_some() {
             let marks = &mut self.rare().marks;
             *marks = marks.take().filter(|_| kept).or_else(|| kept.then(VecDeque::default));
+            self.tidy();
         }
     }
 

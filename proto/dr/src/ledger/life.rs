@@ -223,7 +223,7 @@ impl ErrorLedger {
             return false;
         }
         self.give_up(life, frame.vector.generated, now);
-        self.part_from(life, frame.seq);
+        self.keep_shown(life, frame.seq);
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
         (track.threshold, track.expires) = (threshold, threshold.expires(&frame.vector));
         track.triggers += 1;
@@ -315,19 +315,20 @@ impl ErrorLedger {
 
     /// Gives up the vectors of a life before a number.
     fn trim(&mut self, life: Life, before: DrSeq) {
-        self.part_from(life, before);
+        self.keep_shown(life, before);
         if let Some(track) = self.tracks.get_mut(&life) {
             track.history.trim(before);
         }
     }
 
-    /// The vectors of a life before a number are about to be given up: who shows one keeps it.
-    fn part_from(&mut self, life: Life, before: DrSeq) {
-        let Some(track) = self.tracks.get(&life) else { return };
-        for slot in track.slots() {
-            let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
-            account.part_from(&track.history, before);
-        }
+    /// The vectors of a life before a number are about to be given up: those that somebody shows are kept.
+    fn keep_shown(&mut self, life: Life, before: DrSeq) {
+        let Some(track) = self.tracks.get_mut(&life) else { return };
+        let shown = track.slots().filter_map(|slot| self.accounts[slot].as_ref()?.shows());
+        let mut shown: Vec<DrSeq> = shown.filter(|seq| *seq < before).collect();
+        shown.sort_unstable();
+        shown.dedup();
+        track.history.keep_shown(&shown);
     }
 
     /// What somebody still needs after so long, or waits behind a vector that never came, is settled by estimate.

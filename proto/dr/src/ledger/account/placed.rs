@@ -11,7 +11,7 @@ use crate::ledger::cursor::Cursor;
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// As which kinds of motion a receiver is sent vectors; `None`: as they were exported.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub(super) struct Cut {
     before: Option<MotionKind>,
     /// From this number on.
@@ -46,7 +46,14 @@ pub(super) struct Rare {
     /// The settled error at the generation of each exported vector, from the placed one on. Only some policies ask for it.
     pub(super) marks: Option<VecDeque<(DrSeq, f64)>>,
     /// Where estimates begin while very much is unsettled: what was expected then is not walked along again.
-    presumed: Option<Presumed>,
+    presumed: Option<Box<Presumed>>,
+}
+
+impl Rare {
+    fn is_bare(&self) -> bool {
+        let Self { held, cut, marks, presumed } = self;
+        held.is_none() && *cut == Cut::default() && marks.is_none() && presumed.is_none()
+    }
 }
 
 impl Account {
@@ -54,17 +61,23 @@ impl Account {
         self.rare.get_or_insert_default()
     }
 
+    /// Gives the room back if nothing is in it.
+    pub(super) fn tidy(&mut self) {
+        self.rare.take_if(|rare| rare.is_bare());
+    }
+
     pub(super) fn cut(&self) -> Cut {
         self.rare.as_ref().map_or_else(Cut::default, |rare| rare.cut)
     }
 
     pub(super) fn presumed(&self) -> Option<&Presumed> {
-        self.rare.as_ref()?.presumed.as_ref()
+        self.rare.as_ref()?.presumed.as_deref()
     }
 
     pub(super) fn set_presumed(&mut self, presumed: Option<Presumed>) {
         if presumed.is_some() || self.rare.is_some() {
-            self.rare().presumed = presumed;
+            self.rare().presumed = presumed.map(Box::new);
+            self.tidy();
         }
     }
 
@@ -77,6 +90,7 @@ impl Account {
     pub(crate) fn hold(&mut self, dispatch: Option<Dispatch>) {
         if dispatch.is_some() || self.rare.is_some() {
             self.rare().held = dispatch;
+            self.tidy();
         }
     }
 
@@ -90,14 +104,14 @@ impl Account {
     pub(super) fn shown(&self, history: &History, placed: DrSeq) -> DrVector {
         match &self.own {
             Some(own) => **own,
-            // It can't be missing: it is kept here before the history gives it up.
-            None => history.vector(placed).map_or(*history.newest().1, |vector| self.as_sent(placed, vector)),
+            // It can't be missing: the history is told who shows what before it gives anything up.
+            None => history.shown(placed).map_or(*history.newest().1, |vector| self.as_sent(placed, vector)),
         }
     }
 
     pub(super) fn set_cursor(&mut self, cursor: &Cursor, history: &History) {
         self.settled = Some(Settled::new(cursor));
-        let shared = history.vector(cursor.placed).map(|vector| self.as_sent(cursor.placed, vector));
+        let shared = history.shown(cursor.placed).map(|vector| self.as_sent(cursor.placed, vector));
         match &mut self.own {
             _ if shared == Some(cursor.vector) => self.own = None,
             Some(own) => **own = cursor.vector,
@@ -105,13 +119,9 @@ impl Account {
         }
     }
 
-    /// The history is about to give up everything before a number.
-    pub(crate) fn part_from(&mut self, history: &History, before: DrSeq) {
-        if let Some(Settled { placed, .. }) = self.settled
-            && placed < before
-        {
-            self.keep_own(history, placed);
-        }
+    /// The number of the vector that is placed, if it is one of the history.
+    pub(crate) fn shows(&self) -> Option<DrSeq> {
+        self.settled.filter(|_| self.own.is_none()).map(|settled| settled.placed)
     }
 
     /// Keeps the vector that is placed.

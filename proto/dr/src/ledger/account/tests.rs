@@ -107,9 +107,8 @@ fn always_late(lag: u32) -> (f64, f64, f64) {
         last.now = at(step);
         account.settle(&history, &last);
         account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
-        let needed = account.needs(&history);
-        account.part_from(&history, needed);
-        history.trim(needed);
+        history.keep_shown(&account.shows().into_iter().collect::<Vec<_>>());
+        history.trim(account.needs(&history));
     }
     let walked = account.last_word(&history, &last, last.now).expect("there were reports").error;
     let estimated = account.estimate(&history, &last, Flight::Estimated, last.now).unwrap().error;
