@@ -223,7 +223,7 @@ impl<'a> Exported<'a> {
 
     /// A vector as every receiver shows it that has it; `None` if it is given up, or each receiver shows it in its own way.
     pub(crate) fn shown(&self, seq: DrSeq) -> Option<&'a DrVector> {
-        self.track.history.vector(seq).filter(|_| self.ledger.shows_alike())
+        self.track.history.shown(seq).filter(|_| self.ledger.shows_alike())
     }
 
     /// Its receivers.
