@@ -34,14 +34,14 @@ const GATES: [Gate; 4] = [
         what: "ticks",
         function: "look_at_all",
         each: "pair and tick",
-        max: 480.0,
+        max: 290.0,
     },
     Gate {
         bench: ("pairs", "evenkeel-dr"),
         what: "acknowledgments",
         function: "take_acknowledgment",
         each: "acknowledgment settled",
-        max: 4_800.0,
+        max: 4_700.0,
     },
     Gate {
         bench: ("machines", "evenkeel-sim"),

@@ -30,6 +30,8 @@ pub enum Recorded {
 #[derive(Clone, Debug)]
 pub struct History {
     vectors: Vec<(DrSeq, DrVector)>,
+    /// Older ones that somebody still shows.
+    shown: Vec<(DrSeq, DrVector)>,
     contiguous: DrSeq,
     complete: bool,
     /// When it ended, and with which vector.
@@ -40,7 +42,7 @@ impl History {
     /// A path that begins with this vector. `complete`: kept by the owner itself, so that nothing can be missing.
     #[must_use]
     pub fn new(seq: DrSeq, vector: DrVector, complete: bool) -> Self {
-        Self { vectors: vec![(seq, vector)], contiguous: seq, complete, ended: None }
+        Self { vectors: vec![(seq, vector)], shown: Vec::new(), contiguous: seq, complete, ended: None }
     }
 
     /// The newest vector and its number.
@@ -70,6 +72,18 @@ impl History {
     #[must_use]
     pub fn vector(&self, seq: DrSeq) -> Option<&DrVector> {
         self.place(seq).ok().map(|place| &self.vectors[place].1)
+    }
+
+    /// A vector that somebody shows, whether it is still part of the path or not.
+    #[must_use]
+    pub fn shown(&self, seq: DrSeq) -> Option<&DrVector> {
+        let older = || self.shown.binary_search_by_key(&seq, |(known, _)| *known).ok();
+        self.vector(seq).or_else(|| older().map(|place| &self.shown[place].1))
+    }
+
+    /// These vectors, in order, are shown by somebody: whatever else is given up, they can be had. Others can't any more.
+    pub fn keep_shown(&mut self, shown: &[DrSeq]) {
+        self.shown = shown.iter().filter_map(|seq| self.shown(*seq).map(|vector| (*seq, *vector))).collect();
     }
 
     /// The number of the vector that is exported at a time, as far as is known; before the first that is kept, that one.
@@ -173,7 +187,8 @@ impl History {
         if seq <= newest || vector.generated <= newest_vector.generated {
             return false;
         }
-        *self = Self { ended: self.ended, ..Self::new(seq, vector, self.complete) };
+        let shown = core::mem::take(&mut self.shown);
+        *self = Self { ended: self.ended, shown, ..Self::new(seq, vector, self.complete) };
         true
     }
 

@@ -322,7 +322,7 @@ impl Sender {
 
     fn hold(&mut self, slot: usize, dispatch: Dispatch) {
         let account = self.ledger.account_mut(slot);
-        account.held = Some(dispatch);
+        account.hold(Some(dispatch));
         self.holds = true;
         if dispatch.sent == SessionTime::MAX {
             return; // Held until the next trigger, whenever that is.
@@ -348,7 +348,7 @@ impl Sender {
         let nonce = outbox.datagram(receiver, |stamp, bytes| emit_vector(&frame, stamp, bytes));
         let Some(nonce) = nonce else { return }; // It could never be sent.
         self.ledger.dispatch(slot, Dispatch { seq, sent: now }, nonce);
-        self.ledger.count_sent(receiver);
+        self.ledger.count_sent(slot);
     }
 
     fn confirm(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
@@ -412,7 +412,7 @@ impl Sender {
             {
                 self.due.pop();
                 if self.is_current(&due) {
-                    self.ledger.account_mut(due.slot).held = None;
+                    self.ledger.account_mut(due.slot).hold(None);
                     self.transmit(due.slot, due.dispatch.seq, now, outbox);
                 }
             }

@@ -223,7 +223,7 @@ impl<'a> Exported<'a> {
 
     /// A vector as every receiver shows it that has it; `None` if it is given up, or each receiver shows it in its own way.
     pub(crate) fn shown(&self, seq: DrSeq) -> Option<&'a DrVector> {
-        self.track.history.vector(seq).filter(|_| self.ledger.shows_alike())
+        self.track.history.shown(seq).filter(|_| self.ledger.shows_alike())
     }
 
     /// Its receivers.
@@ -309,8 +309,8 @@ impl Pair<'_> {
 
     /// The vector that waits for its time since an earlier trigger.
     #[must_use]
-    pub const fn held(&self) -> Option<Dispatch> {
-        self.account.held
+    pub fn held(&self) -> Option<Dispatch> {
+        self.account.held()
     }
 
     /// The same pair as it will be once a vector has been sent now: what comes next can be planned on top of it.
@@ -375,11 +375,8 @@ impl Pair<'_> {
     }
 
     /// What the error is settled at, and what it was taken to be before it was counted.
-    pub(crate) const fn settled(&self) -> Option<(&Cursor, f64)> {
-        match self.account.settled_cursor() {
-            Some(cursor) => Some((cursor, self.account.head_start)),
-            None => None,
-        }
+    pub(crate) fn settled(&self) -> Option<(Cursor, f64)> {
+        self.account.cursor(&self.track.history).map(|cursor| (cursor, self.account.head_start))
     }
 
     /// What is on its way, or lost, in order of sending.

@@ -6,20 +6,23 @@
 //! it the error is estimated from the sending times and the delay estimate (EEE).
 
 mod estimate;
+mod kept;
+mod placed;
 mod waiting;
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
+use self::kept::Kept;
+use self::placed::{Rare, Settled};
 use self::waiting::Waiting;
 use super::cursor::Cursor;
 use super::glance::{Glance, Look, Pending};
 use super::life::Life;
 use crate::history::History;
 use crate::placement::Placement;
-use crate::vector::{DrSeq, DrVector, MotionKind};
+use crate::vector::{DrSeq, DrVector};
 
 /// Dispatches whose fate is unknown, per account; when full, the error up to the oldest one's estimated arrival is settled
 /// by estimate.
@@ -128,15 +131,6 @@ struct Presumed {
     based: SessionTime,
 }
 
-/// As which kinds of motion a receiver is sent vectors; `None`: as they were exported.
-#[derive(Clone, Copy, Default, Debug)]
-struct Cut {
-    before: Option<MotionKind>,
-    /// From this number on.
-    from: DrSeq,
-    after: Option<MotionKind>,
-}
-
 /// The account of one entity at one receiver.
 #[derive(Clone, Debug)]
 pub struct Account {
@@ -150,29 +144,23 @@ pub struct Account {
     pub(super) place: u32,
     /// How often anything has changed of what is settled; never 0.
     changes: u32,
-    pub(crate) held: Option<Dispatch>,
     pub(crate) last_sent: Option<Dispatch>,
     /// What the receiver is taken to have suffered before this account was opened, when receivers are compared.
     pub(crate) head_start: f64,
-    /// As which kinds it is sent vectors.
-    cut: Cut,
-    cursor: Option<Cursor>,
+    settled: Option<Settled>,
     arrivals: Waiting,
     newest_arrived: Option<DrSeq>,
     in_flight: VecDeque<Flying>,
     /// Whether what was sent last is older than something that was sent before and may be on its way.
     disordered: bool,
-    /// The settled error at the generation of each exported vector, from the placed one on. Only some policies ask for it.
-    #[allow(clippy::box_collection)]
-    marks: Option<Box<VecDeque<(DrSeq, f64)>>>,
-    /// Where estimates begin while very much is unsettled: what was expected then is not walked along again. Few accounts
-    /// ever have it.
-    presumed: Option<Box<Presumed>>,
+    rare: Option<Box<Rare>>,
+    /// The vector that is placed, if it is not the one in the history.
+    own: Option<Box<DrVector>>,
     /// The last estimate for "now": a policy asks for it several times in one review. Void as soon as anything changes
     /// that it was made from, or to ask would change what is decided later.
-    memo: RefCell<Option<Box<Memo>>>,
+    memo: Kept<Memo>,
     /// Where the last look got to, if this account had to be asked for it.
-    resume: RefCell<Option<Box<Resume>>>,
+    resume: Kept<Resume>,
 }
 
 impl Account {
@@ -184,59 +172,38 @@ impl Account {
             link: 0,
             place: 0,
             changes: 1,
-            held: None,
             last_sent: None,
             head_start: 0.0,
-            cut: Cut::default(),
-            cursor: None,
+            settled: None,
             arrivals: Waiting::default(),
             newest_arrived: None,
             in_flight: VecDeque::new(),
             disordered: false,
-            marks: None,
-            presumed: None,
-            memo: RefCell::new(None),
-            resume: RefCell::new(None),
+            rare: None,
+            own: None,
+            memo: Kept::default(),
+            resume: Kept::default(),
         }
-    }
-
-    /// A vector as the receiver is sent it.
-    pub(crate) fn as_sent(&self, seq: DrSeq, vector: &DrVector) -> DrVector {
-        let Cut { before, from, after } = self.cut;
-        let kind = if seq < from { before } else { after };
-        DrVector { kind: kind.unwrap_or(vector.kind), ..*vector }
-    }
-
-    /// From this vector on, which has not been sent yet, the receiver is sent such a kind; unless it is still unknown what
-    /// has become of vectors from before the last change.
-    pub(crate) fn tailor(&mut self, seq: DrSeq, kind: MotionKind) {
-        let Cut { before, from, after } = self.cut;
-        let sent = self.last_sent.map(|dispatch| dispatch.seq);
-        let pending = self.dispatches().filter(|d| Some(d.seq) > self.newest_arrived).map(|d| d.seq);
-        let settled = pending.chain(self.arrivals.iter().map(|(seq, _)| seq)).all(|seq| seq >= from);
-        if after == Some(kind) || !settled || sent >= Some(seq) {
-            return;
-        }
-        // What was never sent in the last kind does not need to be remembered in it.
-        let before = if sent < Some(from) { before } else { after };
-        self.cut = Cut { before, from: seq, after: Some(kind) };
-        self.change();
     }
 
     /// What was estimated is void.
     fn change(&mut self) {
-        *self.memo.get_mut() = None;
+        self.memo.clear();
         self.changes = self.changes.wrapping_add(1).max(1);
     }
 
     /// Whether the settled error at the generation of each vector is remembered from now on.
     pub(super) fn keep_marks(&mut self, kept: bool) {
-        self.marks = self.marks.take().filter(|_| kept).or_else(|| kept.then(Box::default));
+        if kept || self.rare.is_some() {
+            let marks = &mut self.rare().marks;
+            *marks = marks.take().filter(|_| kept).or_else(|| kept.then(VecDeque::default));
+            self.tidy();
+        }
     }
 
     /// A vector leaves for the receiver.
     pub(crate) fn open(&mut self, dispatch: Dispatch, nonce: u32) {
-        *self.memo.get_mut() = None;
+        self.memo.clear();
         let later = self.last_sent.is_some_and(|last| last.seq > dispatch.seq);
         self.disordered = !self.in_flight.is_empty() && (self.disordered || later);
         let Dispatch { sent, seq } = dispatch;
@@ -253,8 +220,8 @@ impl Account {
         look.pending = Pending::Unclear;
         if let (Some(arrived), Some(last), false) = (self.newest_arrived, self.last_sent, self.disordered) {
             glance.set(arrived, last.seq, last.sent);
-            let shows = self.cursor.as_ref().is_some_and(|cursor| cursor.placed == arrived);
-            if shows && self.arrivals.is_empty() && self.presumed.is_none() {
+            let shows = self.settled.is_some_and(|settled| settled.placed == arrived);
+            if shows && self.arrivals.is_empty() && self.presumed().is_none() {
                 let mut pending = self.in_flight.iter().filter(|flying| flying.seq > arrived);
                 look.pending = match (pending.next(), pending.next()) {
                     (None, _) => Pending::Nothing,
@@ -321,9 +288,12 @@ impl Account {
             self.arrive(history, outlook, seq, at);
             self.arrivals.pop_front();
         }
-        self.advance(history, horizon);
+        if let Some(mut cursor) = self.cursor(history) {
+            self.advance(&mut cursor, history, horizon);
+            self.settled = Some(Settled::new(&cursor));
+        }
         give_back(&mut self.in_flight);
-        if let Some(marks) = &mut self.marks {
+        if let Some(marks) = self.marks_mut() {
             give_back(marks);
         }
         self.presume(history, outlook);
@@ -331,32 +301,36 @@ impl Account {
 
     fn arrive(&mut self, history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) {
         let Some(vector) = self.placed(history, outlook, seq, at) else { return };
-        self.advance(history, at);
-        match &mut self.cursor {
-            Some(cursor) => cursor.place(seq, vector),
-            None => self.cursor = Some(Cursor::open(history, seq, vector, at)),
-        }
-        if let Some(marks) = &mut self.marks {
+        let cursor = match self.cursor(history) {
+            Some(mut cursor) => {
+                self.advance(&mut cursor, history, at);
+                cursor.place(seq, vector);
+                cursor
+            }
+            None => Cursor::open(history, seq, vector, at),
+        };
+        self.set_cursor(&cursor, history);
+        if let Some(marks) = self.marks_mut() {
             while marks.pop_front_if(|(marked, _)| *marked < seq).is_some() {}
         }
     }
 
     /// Moves the settled error on, noting what it was when each vector was generated.
-    fn advance(&mut self, history: &History, to: SessionTime) {
-        let Some(mut cursor) = self.cursor else { return };
-        while let Some((seq, vector)) = history.after(cursor.exported)
-            && vector.generated <= to
-        {
-            cursor.integrate_to(history, vector.generated);
-            cursor.exported = seq;
-            self.mark(seq, &cursor);
+    fn advance(&mut self, cursor: &mut Cursor, history: &History, to: SessionTime) {
+        if self.rare.as_ref().is_some_and(|rare| rare.marks.is_some()) {
+            while let Some((seq, vector)) = history.after(cursor.exported)
+                && vector.generated <= to
+            {
+                cursor.integrate_to(history, vector.generated);
+                cursor.exported = seq;
+                self.mark(seq, cursor);
+            }
         }
         cursor.integrate_to(history, to);
-        self.cursor = Some(cursor);
     }
 
     fn mark(&mut self, seq: DrSeq, cursor: &Cursor) {
-        let Some(mut marks) = self.marks.take() else { return };
+        let Some(mut marks) = self.rare.as_mut().and_then(|rare| rare.marks.take()) else { return };
         if (MARKS_MIN..MARKS_MAX).contains(&marks.len()) && marks.len() == marks.capacity() {
             // There are very many accounts: before one takes more room, it drops what will not be placed any more.
             marks.retain(|(marked, _)| *marked == cursor.placed || self.may_arrive(*marked));
@@ -365,21 +339,21 @@ impl Account {
             marks.pop_front();
         }
         marks.push_back((seq, cursor.error));
-        self.marks = Some(marks);
+        self.rare().marks = Some(marks);
     }
 
     /// Whether the arrival of a vector that is not the newest is still to be settled.
     fn may_arrive(&self, seq: DrSeq) -> bool {
-        let pending = self.dispatches().chain(self.held).map(|dispatch| dispatch.seq);
+        let pending = self.dispatches().chain(self.held()).map(|dispatch| dispatch.seq);
         pending.chain(self.arrivals.iter().map(|(seq, _)| seq)).any(|pending| pending == seq)
     }
 
     /// The oldest exported vector that this account still needs.
     pub(crate) fn needs(&self, history: &History) -> DrSeq {
-        let pending = self.dispatches().chain(self.held).map(|dispatch| dispatch.seq);
+        let pending = self.dispatches().chain(self.held()).map(|dispatch| dispatch.seq);
         let pending = pending.filter(|seq| Some(*seq) > self.newest_arrived);
         let arrived = self.arrivals.iter().map(|(seq, _)| seq);
-        let exported = self.cursor.map(|cursor| cursor.exported);
+        let exported = self.settled.map(|settled| settled.exported);
         pending.chain(arrived).chain(exported).min().unwrap_or(history.newest().0)
     }
 
@@ -404,8 +378,8 @@ impl Account {
     /// Settles by estimate up to a vector that is about to be given up.
     pub(crate) fn give_up(&mut self, history: &History, outlook: &Outlook, until: SessionTime) {
         if let Some(cursor) = self.last_word(history, outlook, until) {
-            self.cursor = Some(cursor);
-            self.presumed = None;
+            self.set_cursor(&cursor, history);
+            self.set_presumed(None);
             self.arrivals.retain(|(seq, at)| at > until && seq > cursor.placed);
         }
         self.change();
@@ -425,20 +399,15 @@ impl Account {
         self.newest_arrived.is_some()
     }
 
-    /// Where the error is settled.
-    pub(crate) const fn settled_cursor(&self) -> Option<&Cursor> {
-        self.cursor.as_ref()
-    }
-
     /// The error that is settled; 0 before the first arrival.
     pub(crate) fn settled_error(&self) -> f64 {
-        self.cursor.map_or(0.0, |cursor| cursor.error)
+        self.settled.map_or(0.0, |settled| settled.error)
     }
 
     /// The error that is settled, and up to when. Exact for receivers that place globally or locally.
     #[must_use]
     pub fn settled(&self) -> Option<(f64, SessionTime)> {
-        self.cursor.map(|cursor| (cursor.error, cursor.at))
+        self.settled.map(|settled| (settled.error, settled.at))
     }
 }
 

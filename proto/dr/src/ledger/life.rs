@@ -209,7 +209,7 @@ impl ErrorLedger {
             let account = self.accounts[glance.slot as usize].as_mut().expect("a slot in use has an account");
             let delay = age + self.links.at(glance.link).evidence.claimed().mean();
             let kind = account.as_sent(frame.seq, &frame.vector).kind;
-            account.tailor(frame.seq, best(delay, kind));
+            account.tailor(&track.history, frame.seq, best(delay, kind));
         }
     }
 
@@ -223,6 +223,7 @@ impl ErrorLedger {
             return false;
         }
         self.give_up(life, frame.vector.generated, now);
+        self.keep_shown(life, frame.seq);
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
         (track.threshold, track.expires) = (threshold, threshold.expires(&frame.vector));
         track.triggers += 1;
@@ -235,7 +236,7 @@ impl ErrorLedger {
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
         track.history.end(last, at);
         for slot in track.slots() {
-            self.accounts[slot].as_mut().expect("a slot in use has an account").held = None;
+            self.accounts[slot].as_mut().expect("a slot in use has an account").hold(None);
         }
         self.settle_life(life, at);
         self.ended.push_back(life);
@@ -300,16 +301,34 @@ impl ErrorLedger {
         let track = &self.tracks[&life];
         let needed = track.slots().map(|slot| self.account(slot).needs(&track.history)).min();
         let needed = needed.unwrap_or(track.history.newest().0).min(track.history.contiguous());
-        let track = self.tracks.get_mut(&life).expect("it was there a line ago");
-        track.history.trim(needed);
+        self.trim(life, needed);
+        let track = &self.tracks[&life];
         if track.history.len() >= HISTORY_MAX {
             let half = track.history.middle();
             let until = track.history.after(half).map_or(now, |(_, vector)| vector.generated);
             self.give_up(life, until, now);
-            self.tracks.get_mut(&life).expect("it was there a line ago").history.trim(half);
+            self.trim(life, half);
         }
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
         track.trim_at = (2 * track.history.len()).clamp(TRIM_MIN, HISTORY_MAX);
+    }
+
+    /// Gives up the vectors of a life before a number.
+    fn trim(&mut self, life: Life, before: DrSeq) {
+        self.keep_shown(life, before);
+        if let Some(track) = self.tracks.get_mut(&life) {
+            track.history.trim(before);
+        }
+    }
+
+    /// The vectors of a life before a number are about to be given up: those that somebody shows are kept.
+    fn keep_shown(&mut self, life: Life, before: DrSeq) {
+        let Some(track) = self.tracks.get_mut(&life) else { return };
+        let shown = track.slots().filter_map(|slot| self.accounts[slot].as_ref()?.shows());
+        let mut shown: Vec<DrSeq> = shown.filter(|seq| *seq < before).collect();
+        shown.sort_unstable();
+        shown.dedup();
+        track.history.keep_shown(&shown);
     }
 
     /// What somebody still needs after so long, or waits behind a vector that never came, is settled by estimate.
@@ -317,7 +336,7 @@ impl ErrorLedger {
         let Some(track) = self.tracks.get_mut(&life) else { return };
         let Some((seq, until)) = track.history.newest_before(now - KEPT_MAX) else { return };
         self.give_up(life, until, now);
-        self.tracks.get_mut(&life).expect("it was there a line ago").history.trim(seq);
+        self.trim(life, seq);
     }
 
     /// Settles by estimate what is not settled up to a time.
@@ -369,7 +388,7 @@ impl ErrorLedger {
         self.give_up(life, frame.vector.generated, now);
         let track = self.tracks.get_mut(&life).expect("it was there a line ago");
         track.history.record(frame.seq, frame.vector);
-        track.history.trim(frame.seq);
+        self.trim(life, frame.seq);
         self.estimated += 1;
         self.settle_life(life, now);
     }
@@ -384,7 +403,7 @@ impl ErrorLedger {
     pub(crate) fn flush_held(&mut self, entity: EntityId) {
         let Some((life, _)) = self.present(entity) else { return };
         for slot in self.tracks[&life].slots() {
-            self.accounts[slot].as_mut().expect("a slot in use has an account").held = None;
+            self.accounts[slot].as_mut().expect("a slot in use has an account").hold(None);
         }
     }
 

@@ -132,10 +132,6 @@ impl Links {
         self.place(peer).map(|place| self.at(place))
     }
 
-    pub(super) fn get_mut(&mut self, peer: PeerId) -> Option<&mut Link> {
-        self.place(peer).map(|place| self.at_mut(place))
-    }
-
     pub(super) fn at(&self, place: u32) -> &Link {
         self.rows[place as usize].as_ref().expect("an account's receiver is here")
     }

@@ -172,11 +172,10 @@ impl ErrorLedger {
     }
 
     /// A DR vector, no introduction, was sent.
-    pub(crate) fn count_sent(&mut self, receiver: PeerId) {
-        if let Some(link) = self.links.get_mut(receiver) {
-            link.sent += 1;
-            self.sent += 1;
-        }
+    pub(crate) fn count_sent(&mut self, slot: usize) {
+        let link = self.account(slot).link;
+        self.links.at_mut(link).sent += 1;
+        self.sent += 1;
     }
 
     /// A vector leaves for a receiver, in a message with this nonce.
@@ -210,11 +209,12 @@ impl ErrorLedger {
         let Arrival { entity, seq, at, nonce } = arrival;
         let place = self.links.place(receiver)?;
         self.changes += 1;
-        let life = self.life_of(entity, seq);
+        let up_to = Life { entity, first: seq };
+        let last = self.tracks.range_mut(..=up_to).next_back();
+        let mut track = last.filter(|(life, _)| life.entity == entity).map(|(_, track)| track);
         let link = self.links.at_mut(place);
         let least = self.compensation.map_or(Span::ZERO, |_| link.evidence.return_min());
         let mut arrived = at.min(now - least).max(link.known_until);
-        let mut track = life.and_then(|life| self.tracks.get_mut(&life));
         let slot = track.as_ref().and_then(|track| track.slot(place));
         let account = slot.and_then(|slot| self.accounts[slot].as_mut());
         let sent = match account.as_ref().map_or(Ok(None), |account| account.sent_with(seq, nonce)) {
@@ -346,6 +346,6 @@ impl ErrorLedger {
 
     pub(crate) fn is_held(&self, slot: usize, account: u64, dispatch: Dispatch) -> bool {
         let current = self.accounts.get(slot).and_then(Option::as_ref).filter(|a| a.id == account);
-        current.is_some_and(|a| a.held == Some(dispatch))
+        current.is_some_and(|a| a.held() == Some(dispatch))
     }
 }

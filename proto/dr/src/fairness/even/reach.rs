@@ -160,7 +160,7 @@ pub(super) enum Known {
 }
 
 /// So many vectors before the newest are remembered.
-const NEAR: usize = 16;
+const NEAR: usize = 64;
 
 /// The vectors before an entity's newest one, as far as they have been asked for.
 #[derive(Debug)]

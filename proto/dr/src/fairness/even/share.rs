@@ -174,13 +174,14 @@ impl Share {
             let row = reach.row(glance.link);
             match glance.shows(newest, now, row.lost_after) {
                 Shows::Newest => continue,
+                Shows::Older(_) if !row.is_served => continue,
                 Shows::Older(seq) => {
                     let find = || reach.find(exported, seq, now, &asked, shortest);
                     match older.known(seq, newest, find) {
                         Known::Idle => continue,
                         Known::Apart(known) if row.rules_out(known, &asked, lives) => continue,
                         Known::Apart(known) => {
-                            if !row.is_served || look.get().error.is_nan() {
+                            if look.get().error.is_nan() {
                                 continue;
                             }
                             let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));

@@ -18,15 +18,17 @@ impl Account {
     /// or whose vectors are always late, must not make them dear.
     pub(crate) fn presume(&mut self, history: &History, outlook: &Outlook) {
         let near = self.near(history, outlook);
-        let settled = self.cursor.or_else(|| self.first_arrival(history, outlook, near));
+        if self.settled.is_some_and(|settled| settled.at >= near) {
+            return self.set_presumed(None);
+        }
+        let settled = self.cursor(history).or_else(|| self.first_arrival(history, outlook, near));
         let Some(settled) = settled.filter(|settled| settled.at < near) else {
-            self.presumed = None;
-            return;
+            return self.set_presumed(None);
         };
-        let before = self.presumed.as_deref().filter(|presumed| settled.at < presumed.based);
+        let before = self.presumed().filter(|presumed| settled.at < presumed.based);
         let (start, based) = before.map_or((settled, near), |presumed| (presumed.cursor, presumed.based));
         let cursor = self.walk(start, history, outlook, Flight::Estimated, near, Cursor::estimate_to);
-        self.presumed = Some(Box::new(Presumed { cursor, based }));
+        self.set_presumed(Some(Presumed { cursor, based }));
     }
 
     /// From here on an estimate has neither many vectors to go along nor long to count.
@@ -48,7 +50,8 @@ impl Account {
             self.estimate(history, outlook, Flight::Estimated, generated)
                 .map_or(settled, |cursor| cursor.error)
         } else {
-            let mut marks = self.marks.iter().flat_map(|marks| marks.iter());
+            let marks = self.rare.as_ref().and_then(|rare| rare.marks.as_ref());
+            let mut marks = marks.into_iter().flatten();
             marks.find(|(seq, _)| *seq == cursor.placed).map_or(settled, |(_, error)| *error)
         };
         // What is presumed may be a little below what is settled.
@@ -63,7 +66,7 @@ impl Account {
         outlook: &Outlook,
         until: SessionTime,
     ) -> Option<Cursor> {
-        let settled = self.cursor.or_else(|| self.first_arrival(history, outlook, until))?;
+        let settled = self.cursor(history).or_else(|| self.first_arrival(history, outlook, until))?;
         Some(self.walk(settled, history, outlook, Flight::Estimated, until, Cursor::integrate_to))
     }
 
@@ -78,16 +81,16 @@ impl Account {
         // For other times than "now" it is of no use: a sum that is added up in other steps has other last bits, and
         // would tell whether somebody had asked before.
         let newest = history.newest().0;
-        if let Some(memo) = self.memo.borrow().as_deref()
+        if let Some(memo) = self.memo.get()
             && (memo.newest, memo.outlook, memo.flight, to) == (newest, *outlook, flight, outlook.now)
         {
             return Some(memo.cursor);
         }
-        let start = self.presumed.as_deref().map(|presumed| presumed.cursor).or(self.cursor);
+        let start = self.presumed().map(|presumed| presumed.cursor).or_else(|| self.cursor(history));
         let cursor = start.or_else(|| self.first_arrival(history, outlook, to))?;
         let cursor = self.walk(cursor, history, outlook, flight, to, Cursor::estimate_to);
         if to == outlook.now {
-            *self.memo.borrow_mut() = Some(Box::new(Memo { newest, outlook: *outlook, flight, cursor }));
+            self.memo.set(Memo { newest, outlook: *outlook, flight, cursor });
         }
         Some(cursor)
     }
@@ -101,15 +104,15 @@ impl Account {
         later: SessionTime,
     ) -> Option<(f64, f64)> {
         let now = outlook.now;
-        if let Some(settled) = &self.cursor
-            && self.arrivals.is_empty()
-            && self.presumed.is_none()
+        if self.arrivals.is_empty()
+            && self.presumed().is_none()
+            && let Some(settled) = &self.cursor(history)
             && self.under_way(outlook).next().is_none_or(|first| outlook.arrival(&first) > now)
         {
             return Some(self.resumed(settled, history, outlook, later));
         }
-        *self.resume.borrow_mut() = None;
-        let start = self.presumed.as_deref().map(|presumed| presumed.cursor).or(self.cursor);
+        self.resume.clear();
+        let start = self.presumed().map(|presumed| presumed.cursor).or_else(|| self.cursor(history));
         let mut cursor = start.or_else(|| self.first_arrival(history, outlook, now))?;
         let mut expected = self.expected(outlook, Flight::Estimated).peekable();
         while let Some((seq, at)) = expected.next_if(|(_, at)| *at <= now) {
@@ -127,20 +130,19 @@ impl Account {
         outlook: &Outlook,
         later: SessionTime,
     ) -> (f64, f64) {
-        let (changes, mut kept) = (self.changes, self.resume.borrow_mut());
-        let resume = kept.get_or_insert_with(|| Box::new(Resume { changes, ..Resume::at(settled) }));
-        if resume.changes != changes {
-            **resume = Resume { changes, ..Resume::at(settled) };
-        }
+        let changes = self.changes;
+        let resume = self.resume.get().filter(|resume| resume.changes == changes);
+        let mut resume = resume.unwrap_or_else(|| Resume { changes, ..Resume::at(settled) });
         let (newest, vector) = history.newest();
         if settled.placed == newest && resume.exported == newest && settled.vector == *vector {
             return (resume.error, resume.error);
         }
         // At the vector that was exported last, and not at now: what is added up from there on is added up as ever.
-        let Resume { exported, at, error, .. } = **resume;
+        let Resume { exported, at, error, .. } = resume;
         let mut cursor = Cursor { at, exported, error, ..*settled };
         cursor.estimate_exported(history, outlook.now);
         (resume.exported, resume.at, resume.error) = (cursor.exported, cursor.at, cursor.error);
+        self.resume.set(resume);
         let expected = self.under_way(outlook).map(|dispatch| (dispatch.seq, outlook.arrival(&dispatch)));
         self.two_ends(cursor, history, outlook, later, expected)
     }
@@ -163,9 +165,8 @@ impl Account {
         let awaited = self.under_way(outlook).filter(is_awaited);
         let flying = awaited.map(|dispatch| dispatch.seq).max();
         let newest = flying.max(self.newest_arrived)?;
-        match &self.cursor {
-            // The history may have given it up since.
-            Some(cursor) if cursor.placed == newest => Some((newest, cursor.vector)),
+        match self.settled {
+            Some(settled) if settled.placed == newest => Some((newest, self.shown(history, newest))),
             _ => history.vector(newest).map(|vector| (newest, self.as_sent(newest, vector))),
         }
     }

@@ -65,8 +65,8 @@ fn silent(steps: u32) -> (Account, History, Outlook) {
 fn the_estimate_for_a_silent_receiver_does_not_begin_at_its_last_report() {
     let (account, history, outlook) = silent(480);
     let settled = account.first_arrival(&history, &outlook, outlook.now).expect("there was a report");
-    assert!(account.cursor.is_none(), "what was sent before its arrival may have come before it");
-    let presumed = account.presumed.as_ref().expect("much is unsettled").cursor;
+    assert!(account.settled.is_none(), "what was sent before its arrival may have come before it");
+    let presumed = account.presumed().expect("much is unsettled").cursor;
     assert!(presumed.at >= outlook.now - STEP.times(NEAR as i64), "{:?}", presumed.at);
 
     let whole =
@@ -86,7 +86,7 @@ fn when_the_reports_come_the_truth_counts_again() {
     outlook.now += DELAY + DELAY;
     outlook.known_until = outlook.now;
     account.settle(&history, &outlook);
-    assert!(account.presumed.is_none());
+    assert!(account.presumed().is_none());
     let (error, until) = account.settled().unwrap();
     let truth = (1..=480).map(|step| placed_late(step, until)).sum::<f64>();
     assert!((error - truth).abs() < 1e-9 * truth, "{error} {truth}");
@@ -117,6 +117,7 @@ fn always_late(lag: u32) -> (f64, f64, f64) {
         last.now = at(step);
         account.settle(&history, &last);
         account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
+        history.keep_shown(&account.shows().into_iter().collect::<Vec<_>>());
         history.trim(account.needs(&history));
     }
     let walked = account.last_word(&history, &last, last.now).expect("there were reports").error;
@@ -158,18 +159,18 @@ fn a_look_that_goes_on_has_the_bits_of_one_that_begins_anew() {
             account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
         }
         let outlook = Outlook { known_until, ..outlook };
-        if account.cursor.is_none() {
+        if account.settled.is_none() {
             account.settle(&history, &outlook);
         }
         let later = outlook.now + DELAY;
-        let before = account.resume.borrow().is_some();
+        let before = account.resume.get().is_some();
         let looked = account.estimates(&history, &outlook, later).expect("it has a vector");
         let anew = [outlook.now, later].map(|to| {
             let cursor = account.estimate(&history, &outlook, Flight::Estimated, to);
             cursor.expect("it has a vector").error.to_bits()
         });
         assert_eq!([looked.0.to_bits(), looked.1.to_bits()], anew, "at step {step}");
-        went_on += u32::from(before && account.resume.borrow().is_some());
+        went_on += u32::from(before && account.resume.get().is_some());
     }
     assert!(went_on > 500, "{went_on}");
 }

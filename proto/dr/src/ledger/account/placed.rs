@@ -1,0 +1,163 @@
+//! What a receiver shows, and what few accounts have. There are very many accounts: a vector that many receivers show is in the
+//! history and nowhere else, and what is rare takes no room.
+
+use std::collections::VecDeque;
+
+use evenkeel_core::SessionTime;
+
+use super::{Account, Dispatch, Presumed};
+use crate::history::History;
+use crate::ledger::cursor::Cursor;
+use crate::vector::{DrSeq, DrVector, MotionKind};
+
+/// As which kinds of motion a receiver is sent vectors; `None`: as they were exported.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub(super) struct Cut {
+    before: Option<MotionKind>,
+    /// From this number on.
+    from: DrSeq,
+    after: Option<MotionKind>,
+}
+
+/// Up to where the error is settled. The vector that is placed is not in it: many receivers have the same.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settled {
+    pub(crate) at: SessionTime,
+    pub(crate) error: f64,
+    /// The number of the vector that is exported at that time.
+    pub(crate) exported: DrSeq,
+    /// The number of the vector that the receiver places.
+    pub(crate) placed: DrSeq,
+}
+
+impl Settled {
+    pub(super) const fn new(cursor: &Cursor) -> Self {
+        let Cursor { at, error, exported, placed, .. } = *cursor;
+        Self { at, error, exported, placed }
+    }
+}
+
+/// What few accounts have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rare {
+    held: Option<Dispatch>,
+    /// As which kinds it is sent vectors.
+    cut: Cut,
+    /// The settled error at the generation of each exported vector, from the placed one on. Only some policies ask for it.
+    pub(super) marks: Option<VecDeque<(DrSeq, f64)>>,
+    /// Where estimates begin while very much is unsettled: what was expected then is not walked along again.
+    presumed: Option<Box<Presumed>>,
+}
+
+impl Rare {
+    fn is_bare(&self) -> bool {
+        let Self { held, cut, marks, presumed } = self;
+        held.is_none() && *cut == Cut::default() && marks.is_none() && presumed.is_none()
+    }
+}
+
+impl Account {
+    pub(super) fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Gives the room back if nothing is in it.
+    pub(super) fn tidy(&mut self) {
+        self.rare.take_if(|rare| rare.is_bare());
+    }
+
+    pub(super) fn cut(&self) -> Cut {
+        self.rare.as_ref().map_or_else(Cut::default, |rare| rare.cut)
+    }
+
+    pub(super) fn presumed(&self) -> Option<&Presumed> {
+        self.rare.as_ref()?.presumed.as_deref()
+    }
+
+    pub(super) fn set_presumed(&mut self, presumed: Option<Presumed>) {
+        if presumed.is_some() || self.rare.is_some() {
+            self.rare().presumed = presumed.map(Box::new);
+            self.tidy();
+        }
+    }
+
+    /// The vector that waits for its time.
+    pub(crate) fn held(&self) -> Option<Dispatch> {
+        self.rare.as_ref()?.held
+    }
+
+    /// Another one waits, or none.
+    pub(crate) fn hold(&mut self, dispatch: Option<Dispatch>) {
+        if dispatch.is_some() || self.rare.is_some() {
+            self.rare().held = dispatch;
+            self.tidy();
+        }
+    }
+
+    /// Where the error is settled, with the vector that is placed there.
+    pub(crate) fn cursor(&self, history: &History) -> Option<Cursor> {
+        let Settled { at, error, exported, placed } = self.settled?;
+        Some(Cursor { at, exported, placed, vector: self.shown(history, placed), error })
+    }
+
+    /// The vector that is placed.
+    pub(super) fn shown(&self, history: &History, placed: DrSeq) -> DrVector {
+        match &self.own {
+            Some(own) => **own,
+            // It can't be missing: the history is told who shows what before it gives anything up.
+            None => history.shown(placed).map_or(*history.newest().1, |vector| self.as_sent(placed, vector)),
+        }
+    }
+
+    pub(super) fn set_cursor(&mut self, cursor: &Cursor, history: &History) {
+        self.settled = Some(Settled::new(cursor));
+        let shared = history.shown(cursor.placed).map(|vector| self.as_sent(cursor.placed, vector));
+        match &mut self.own {
+            _ if shared == Some(cursor.vector) => self.own = None,
+            Some(own) => **own = cursor.vector,
+            None => self.own = Some(Box::new(cursor.vector)),
+        }
+    }
+
+    /// The number of the vector that is placed, if it is one of the history.
+    pub(crate) fn shows(&self) -> Option<DrSeq> {
+        self.settled.filter(|_| self.own.is_none()).map(|settled| settled.placed)
+    }
+
+    /// Keeps the vector that is placed.
+    fn keep_own(&mut self, history: &History, placed: DrSeq) {
+        if self.own.is_none() {
+            self.own = Some(Box::new(self.shown(history, placed)));
+        }
+    }
+
+    pub(super) fn marks_mut(&mut self) -> Option<&mut VecDeque<(DrSeq, f64)>> {
+        self.rare.as_mut()?.marks.as_mut()
+    }
+
+    /// A vector as the receiver is sent it.
+    pub(crate) fn as_sent(&self, seq: DrSeq, vector: &DrVector) -> DrVector {
+        let Cut { before, from, after } = self.cut();
+        let kind = if seq < from { before } else { after };
+        DrVector { kind: kind.unwrap_or(vector.kind), ..*vector }
+    }
+
+    /// From this vector on, which has not been sent yet, the receiver is sent such a kind; unless it is still unknown what
+    /// has become of vectors from before the last change.
+    pub(crate) fn tailor(&mut self, history: &History, seq: DrSeq, kind: MotionKind) {
+        let Cut { before, from, after } = self.cut();
+        let sent = self.last_sent.map(|dispatch| dispatch.seq);
+        let pending = self.dispatches().filter(|d| Some(d.seq) > self.newest_arrived).map(|d| d.seq);
+        let settled = pending.chain(self.arrivals.iter().map(|(seq, _)| seq)).all(|seq| seq >= from);
+        if after == Some(kind) || !settled || sent >= Some(seq) {
+            return;
+        }
+        // What was never sent in the last kind does not need to be remembered in it.
+        let before = if sent < Some(from) { before } else { after };
+        if let Some(Settled { placed, .. }) = self.settled {
+            self.keep_own(history, placed);
+        }
+        self.rare().cut = Cut { before, from: seq, after: Some(kind) };
+        self.change();
+    }
+}
