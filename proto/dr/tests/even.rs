@@ -182,7 +182,7 @@ fn beside_a_crowd(answers: bool, budget: f64) -> (f64, f64) {
     };
     let mut net = Net::new(&config("even", budget), 9, fate);
     let mut tanks = [Tank::new(12)];
-    drive(&mut net, &mut tanks, 2_000);
+    drive(&mut net, &mut tanks, 4_000);
     let (before, mut off) = (errors(&net)[8], 0.0);
     for _ in 0..120 {
         drive(&mut net, &mut tanks, 50);

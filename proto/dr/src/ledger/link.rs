@@ -9,8 +9,10 @@ use super::evidence::Evidence;
 use crate::history::History;
 use crate::placement::Placement;
 
-/// Who has been sent so many vectors and has reported none, for so long, is silent.
-const SILENT: (u32, Span) = (4, Span::from_secs(1));
+/// Who has been sent so many vectors and has reported none, though that would have had so much more time than usual, is silent.
+const SILENT: (u32, Span) = (4, Span::from_secs(8));
+/// What is usual if it has never reported anything.
+const USUAL: Span = Span::from_secs(2);
 /// Who was silent, or has not told the truth, is doubted for so much longer: what it reports first may be of that time.
 const PROBATION: Span = Span::from_secs(1);
 /// Whether reports are true is remembered of about so many of them.
@@ -74,7 +76,11 @@ impl Link {
 
     fn is_silent(&self, now: SessionTime) -> bool {
         let (count, since) = self.unanswered;
-        count >= SILENT.0 && now - since > SILENT.1 + self.evidence.claimed().mean().times(2)
+        if count < SILENT.0 {
+            return false;
+        }
+        let lost_after = self.evidence.lost_after();
+        now - since > SILENT.1 + if lost_after < Span::MAX { lost_after } else { USUAL }
     }
 
     /// Whether its reports tell how it fares: it is not silent, and what it reports can be true.
@@ -186,8 +192,8 @@ mod tests {
         assert!(!link.is_credible(at(61_500)));
         assert!(link.is_credible(at(62_000)));
         (0..9).for_each(|n| link.ask(at(62_000 + n)));
-        assert!(link.is_credible(at(63_000)), "they may be under way");
-        assert!(!link.is_credible(at(63_001)));
+        assert!(link.is_credible(at(72_000)), "they may be under way");
+        assert!(!link.is_credible(at(72_001)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::control::{Control, Growth};
 use super::shadow::{Between, Shadow};
-use super::share::{is_believed, presumed_shown};
+use super::share::presumed_shown;
 use super::sums::{End, Exports, PATH_MAX, Sums};
 use crate::fairness::{Exported, Pair, Review};
 use crate::ledger::{Dispatch, Glance, Look, Pending};
@@ -139,7 +139,7 @@ impl Watch {
                 tally.uses.truncate(uses);
                 tally.pieces.truncate(pieces);
                 let pair = exported.pair(glance);
-                if !is_believed(&pair) {
+                if !pair.is_credible() {
                     return Entry { error: UNKNOWN, ahead: off(&pair, now) * self.seconds, uses: 0 };
                 }
                 let (error, later) = pair.accumulated_until(seat.later);
@@ -339,7 +339,7 @@ mod tests {
     ) {
         let pair = exported.pair(glance);
         if error == UNKNOWN {
-            assert!(!is_believed(&pair));
+            assert!(!pair.is_credible());
             return;
         }
         let (now, later) = pair.accumulated_until(exported.now() + pair.delay());

@@ -219,7 +219,7 @@ impl Share {
             let unheard = is_believed(&pair) && pair.last_sent().is_some_and(|sent| sent.seq > seq);
             let boost = if unheard { 1.0 } else { standing.boost };
             // Who is so far ahead of the others waits for them.
-            if !unheard && standing.above < self.control.above_max - LEAD_MAX {
+            if !unheard && pair.is_known() && standing.above < self.control.above_max - LEAD_MAX {
                 continue;
             }
             let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
@@ -270,7 +270,7 @@ impl Share {
 }
 
 /// Whether the books tell how a receiver fares with an entity: it has reported to have it, and its reports are believed.
-pub(super) fn is_believed(pair: &Pair<'_>) -> bool {
+fn is_believed(pair: &Pair<'_>) -> bool {
     pair.is_known() && pair.is_credible()
 }
 
