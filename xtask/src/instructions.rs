@@ -41,21 +41,21 @@ const GATES: [Gate; 4] = [
         what: "acknowledgments",
         function: "take_acknowledgment",
         each: "acknowledgment settled",
-        max: 4_700.0,
+        max: 3_900.0,
     },
     Gate {
         bench: ("machines", "evenkeel-sim"),
         what: "3",
         function: "let_time_pass",
         each: "event of the simulator with 3 receivers",
-        max: 2_600.0,
+        max: 2_800.0,
     },
     Gate {
         bench: ("machines", "evenkeel-sim"),
         what: "100",
         function: "let_time_pass",
         each: "event of the simulator with 100 receivers",
-        max: 4_050.0,
+        max: 4_400.0,
     },
 ];
 
