@@ -12,7 +12,7 @@ use evenkeel_core::{DelayEstimate, SessionTime, Span};
 /// The least round trip is that of this long, and at most of twice as long.
 const WINDOW: Span = Span::from_secs(15);
 
-/// A claim is within what is compensated if it is no more than this above it.
+/// What claims may be above what is compensated, for all that times are uncertain, is never more than this.
 const CUT_TOLERANCE: Span = Span::from_millis(50);
 
 /// What is compensated at once, before it has grown.

@@ -324,6 +324,8 @@ impl ErrorLedger {
     /// The vectors of a life before a number are about to be given up: those that somebody shows are kept.
     fn keep_shown(&mut self, life: Life, before: DrSeq) {
         let Some(track) = self.tracks.get_mut(&life) else { return };
+        // What was given up before can't be had again.
+        let before = before.max(track.history.first());
         let shown = track.slots().filter_map(|slot| self.accounts[slot].as_ref()?.shows());
         let mut shown: Vec<DrSeq> = shown.filter(|seq| *seq < before).collect();
         shown.sort_unstable();
@@ -413,5 +415,45 @@ impl ErrorLedger {
         let vector = *track.history.vector(seq)?;
         let Life { entity, first } = life;
         Some(VectorFrame { entity, first, seq, sent, vector })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::Vec3;
+
+    use super::*;
+    use crate::ledger::Dispatch;
+    use crate::message::Arrival;
+    use crate::placement::Placement;
+    use crate::vector::DrVector;
+
+    #[test]
+    fn what_somebody_shows_is_kept_however_long_it_is_not_sent_anything_else() {
+        let (receiver, entity) = (PeerId(1), EntityId(0));
+        let at = |second: u32| SessionTime::from_nanos(0) + Span::from_secs(i64::from(second));
+        let frame = |seq: u32| {
+            let position = Vec3::xy(f64::from(seq % 7), 0.0);
+            let state = MotionState { position, ..MotionState::default() };
+            let vector = DrVector::generate(at(seq), &state, MotionKind::Linear);
+            VectorFrame { entity, first: DrSeq(0), seq: DrSeq(seq), sent: at(seq), vector }
+        };
+        let mut ledger = ErrorLedger::new(Placement::Global, None);
+        ledger.join(receiver);
+        ledger.introduce(None, &frame(0), Threshold::default());
+        let slot = ledger.open_pair(Life { entity, first: DrSeq(0) }, receiver, at(0));
+        ledger.dispatch(slot, Dispatch { seq: DrSeq(0), sent: at(0) }, 7);
+        let arrival = Arrival { entity, seq: DrSeq(0), at: at(0), nonce: 7 };
+        ledger.arrived(receiver, arrival, at(0)).expect("it was sent");
+        for second in 1..200 {
+            ledger.record(&frame(second), at(second));
+            if second == 1 {
+                // It gets lost.
+                ledger.dispatch(slot, Dispatch { seq: DrSeq(1), sent: at(1) }, 8);
+            }
+            let (account, track) = (ledger.account(slot), &ledger.tracks[&Life { entity, first: DrSeq(0) }]);
+            let shown = account.shows().expect("an arrival was reported");
+            assert!(track.history.shown(shown).is_some(), "{shown:?} after {second} s");
+        }
     }
 }

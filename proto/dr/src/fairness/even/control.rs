@@ -162,7 +162,7 @@ impl Control {
         let Growth { error, ahead, without, weight, is_cut } = *growth;
         let (mut error, mut ahead, without) = (weight * error, weight * ahead, weight * without);
         if is_cut {
-            (error, ahead) = (standing.allow(error, without, SAVED_MAX * self.rate), 0.0);
+            (error, ahead) = (standing.allow(error, without, SAVED_MAX * self.rate.max(0.0)), 0.0);
         }
         standing.ahead = ahead + if standing.seen == now { standing.ahead } else { 0.0 };
         standing.error += error;

@@ -171,8 +171,8 @@ impl Watch {
     }
 }
 
-/// How far off the entity a receiver is that is not believed, if it has what it was sent: so it can't win anything by its reports,
-/// nor by having none.
+/// How far off the entity a receiver is that is not believed, if it has what it was sent: so it can't win anything by untrue
+/// reports, nor by having none.
 fn off(pair: &Pair<'_>, now: SessionTime) -> f64 {
     presumed_shown(pair).map_or(0.0, |(_, shown)| shown.project(now).distance(pair.newest().1.project(now)))
 }

@@ -13,7 +13,7 @@ use super::reach::{self, Asked, Known, Older, Reach};
 use super::shadow::Shadow;
 use super::sums::Sums;
 use crate::fairness::{Exported, Kinematics, Pair, Review, SendPlan};
-use crate::ledger::{Dispatch, Shows};
+use crate::ledger::Shows;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 
 /// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little. The farther
@@ -38,7 +38,7 @@ pub(super) const WORST: f64 = 0.99;
 const PAID_SILENCE: Span = Span::from_secs(2);
 
 /// What a receiver that is not believed was sent is taken to be there; after so long it is sent again.
-const TRIED_AGAIN: Span = Span::from_secs(2);
+const TRIED_AGAIN: Span = Span::from_secs(5);
 
 /// What is remembered of an entity.
 #[derive(Clone, Debug, Default)]
@@ -60,8 +60,14 @@ struct Candidate {
     slot: usize,
     /// Whether it is for one of the worst off.
     worst: bool,
-    /// Whether it has been sent before, and is sent again to see whether its receiver answers now. Nobody goes short for that.
+    /// Whether it is to see whether its receiver answers now: then it is sent whatever it is worth, if the bucket is half full.
     tried: bool,
+}
+
+impl Candidate {
+    fn trial(pair: &Pair<'_>, worth: f64) -> Self {
+        Self { worth, slot: pair.slot(), worst: false, tried: true }
+    }
 }
 
 /// What all decisions use.
@@ -205,12 +211,9 @@ impl Share {
             let pair = exported.pair(glance);
             let shows = if is_believed(&pair) { pair.prospect() } else { presumed_shown(&pair) };
             let Some((seq, shown)) = shows.filter(|(seq, _)| *seq < newest) else {
-                let is_old = |sent: Dispatch| now - sent.sent > TRIED_AGAIN;
-                if !is_believed(&pair) && pair.last_sent().is_some_and(is_old) {
-                    // If even what was sent last is forgotten, it can't be told what it lacks.
-                    let worth = if shows.is_none() { f64::INFINITY } else { 0.0 };
-                    candidates.push(Candidate { worth, slot: pair.slot(), worst: false, tried: true });
-                }
+                // If even what was sent last is forgotten, it can't be told what it lacks.
+                let worth = if shows.is_none() { f64::INFINITY } else { 0.0 };
+                candidates.extend(is_tried(&pair, now).then(|| Candidate::trial(&pair, worth)));
                 continue;
             };
             let standing = self.control.find(pair.receiver()).filter(|_| !look.get().error.is_nan());
@@ -228,6 +231,8 @@ impl Share {
             if index > least {
                 let worst = boost > WORST;
                 candidates.push(Candidate { worth: index * boost, slot: pair.slot(), worst, tried: false });
+            } else if is_tried(&pair, now) {
+                candidates.push(Candidate::trial(&pair, 0.0));
             }
         }
         self.sell(candidates, newest, now, plan)
@@ -274,7 +279,12 @@ fn is_believed(pair: &Pair<'_>) -> bool {
     pair.is_known() && pair.is_credible()
 }
 
-/// What a receiver shows if everything that it was sent has arrived; `None` if that is not kept any more.
+/// Whether a receiver that is not believed was sent something so long ago that it is tried again.
+fn is_tried(pair: &Pair<'_>, now: SessionTime) -> bool {
+    !is_believed(pair) && pair.last_sent().is_some_and(|sent| now - sent.sent > TRIED_AGAIN)
+}
+
+/// What a receiver shows if everything that it was sent has arrived; if that is not kept any more, what it reported, if anything.
 pub(super) fn presumed_shown(pair: &Pair<'_>) -> Option<(DrSeq, DrVector)> {
     let sent = pair.last_sent().and_then(|sent| Some((sent.seq, pair.vector(sent.seq)?)));
     sent.or_else(|| pair.prospect())

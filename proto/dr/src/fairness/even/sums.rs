@@ -45,6 +45,8 @@ pub(super) struct Sums {
     opened: u32,
     /// By how many vectors before the newest: one more than the place of the sum; 0: there is none.
     near: [u8; NEAR],
+    /// The newest exported vector at the last look, and when it was made.
+    reached: Option<(DrSeq, SessionTime)>,
 }
 
 /// The end of a stretch before now: in the time of which exported vector, by its place, and when.
@@ -64,7 +66,17 @@ impl End {
 impl Sums {
     /// A look begins. What nobody showed at the last one is forgotten.
     pub(super) fn begin(&mut self, path: Exports<'_>, now: SessionTime) {
-        let (first, newest) = (path[0].0, path[path.len() - 1].0);
+        let (first, (newest, vector)) = (path[0].0, &path[path.len() - 1]);
+        let (newest, made) = (*newest, vector.generated);
+        // An entity of the same name may have begun anew, with numbers that were used before.
+        let goes_on = |(seq, made): (DrSeq, SessionTime)| {
+            let same = path.get(seq.0.wrapping_sub(first.0) as usize);
+            seq < first || same.is_some_and(|(_, vector)| vector.generated == made)
+        };
+        if !self.reached.is_none_or(goes_on) {
+            self.all.clear();
+        }
+        self.reached = Some((newest, made));
         self.all.retain_mut(|sum| sum.is_used && sum.trim(first));
         self.near = [0; NEAR];
         for (place, sum) in self.all.iter_mut().enumerate() {
@@ -227,5 +239,38 @@ impl Sum {
             let (position, velocity) = self.apart(exported, exported.generated);
             (position, velocity, h)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::Span;
+
+    use super::*;
+    use crate::vector::{MotionKind, MotionState};
+
+    fn path(from: i64, count: u32) -> Vec<(DrSeq, DrVector)> {
+        let at = |number: u32| SessionTime::from_nanos(0) + Span::from_millis(from + 100 * i64::from(number));
+        let state = |number: u32| MotionState {
+            position: Vec3::xy(f64::from(number) + from as f64, 0.0),
+            ..MotionState::default()
+        };
+        let vector = |number| DrVector::generate(at(number), &state(number), MotionKind::Linear);
+        (0..count).map(|number| (DrSeq(number), vector(number))).collect()
+    }
+
+    #[test]
+    fn an_entity_that_begins_anew_with_numbers_that_were_used_is_summed_up_anew() {
+        let now = SessionTime::from_nanos(0) + Span::from_secs(60);
+        for count in [1, 3, 5, 6, 20] {
+            let (before, anew) = (path(0, 5), path(10_000, count));
+            let mut sums = Sums::default();
+            sums.begin(&before, now);
+            sums.find(&before, now, DrSeq(1), || Some(before[1].1)).expect("there is room");
+            sums.begin(&before, now);
+            assert_eq!(sums.all.len(), 1, "what is shown is kept");
+            sums.begin(&anew, now);
+            assert!(sums.all.is_empty(), "{count}");
+        }
     }
 }
