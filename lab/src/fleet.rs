@@ -26,11 +26,11 @@ pub type Links = std::sync::Arc<dyn Fn(usize) -> Option<Emulation> + Send + Sync
 /// Who drives where.
 #[derive(Clone)]
 pub struct FleetConfig {
-    /// Where to and as whom; with several bots each takes a seat of the token.
-    pub target: Target,
-    /// How many.
+    /// Where to and as whom, for each room; with several bots each takes a seat of the token.
+    pub targets: Vec<Target>,
+    /// How many for each room.
     pub count: usize,
-    /// The seat of the first, if the token has several.
+    /// The seat of the first in each, if the token has several.
     pub first_seat: u16,
     /// How they drive.
     pub driver: Driver,
@@ -55,7 +55,7 @@ impl FleetConfig {
     #[must_use]
     pub fn new(target: Target, count: usize) -> Self {
         Self {
-            target,
+            targets: vec![target],
             count,
             first_seat: 1,
             driver: Driver::Random,
@@ -69,8 +69,22 @@ impl FleetConfig {
         }
     }
 
+    /// How many in all.
+    fn bots(&self) -> usize {
+        self.targets.len() * self.count
+    }
+
+    /// The room of a bot.
+    fn room(&self, bot: usize) -> usize {
+        bot / self.count
+    }
+
     fn seat(&self, bot: usize) -> u16 {
-        self.first_seat + bot as u16
+        self.first_seat + (bot % self.count) as u16
+    }
+
+    fn seed(&self, bot: usize) -> Seed {
+        self.seed.child((self.room(bot) as u64) << 16 | (u64::from(self.seat(bot)) - 1))
     }
 
     fn bot(&self, index: usize, welcome: &Welcome) -> (BotMachine, BotConfig) {
@@ -78,7 +92,7 @@ impl FleetConfig {
             dr: player_config(welcome, self.threshold, self.kind),
             entity: EntityId::of(welcome.player, 0),
             driver: self.driver,
-            seed: self.seed.child(u64::from(self.seat(index)) - 1),
+            seed: self.seed(index),
             tick: self.tick,
         };
         (Bot::new(&config, FollowerClock::new(RELAY)), config)
@@ -117,9 +131,9 @@ impl Fleet {
             crank = crank.record(recording);
         }
         let crank = crank.start().map_err(|error| ConnectError::Broken(error.to_string()))?;
-        let members = (0..config.count).map(|_| None).collect();
+        let members = (0..config.bots()).map(|_| None).collect();
         let mut fleet = Self { config, crank, members };
-        fleet.send(0..fleet.config.count).await?;
+        fleet.send(0..fleet.config.bots()).await?;
         Ok(fleet)
     }
 
@@ -154,8 +168,8 @@ impl Fleet {
     fn dial(&self, bot: usize) -> Member {
         let (announce, status) = watch::channel(Status::Connecting(None));
         let (config, links) = (self.config.clone(), self.config.links.clone());
-        let mut target = config.target.clone();
-        if config.count > 1 || config.first_seat > 1 {
+        let mut target = config.targets[config.room(bot)].clone();
+        if config.bots() > 1 || config.first_seat > 1 {
             target.seat = Some(config.seat(bot));
         }
         let dial = Dial {

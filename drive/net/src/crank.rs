@@ -14,6 +14,7 @@ mod inbox;
 mod node;
 mod reading;
 mod sleep;
+mod slice;
 mod turn;
 
 pub use allowance::Allowance;
@@ -139,7 +140,8 @@ where
         self
     }
 
-    /// Does not spin at the end of a sleep: for machines whose deadlines may be a little late, on cores that others need.
+    /// Serves what comes and what is due a hundred times a second, all of it together: for machines that may be a little
+    /// late, on cores that others need.
     #[must_use]
     pub const fn relaxed(mut self) -> Self {
         self.spins = false;

@@ -1,11 +1,13 @@
 //! The bots of a soak: as many in each room, who crash and come back, and who must see each other.
+//!
+//! They run on a few machines, with some bots of every room on each: what crashes is a machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use evenkeel_core::{Draws, Seed, SessionClock};
 use evenkeel_dr::Threshold;
-use evenkeel_net::{NodeId, RELAY, Status};
+use evenkeel_net::{NodeId, RELAY, Status, Target};
 use tokio::runtime::Runtime;
 
 use super::SoakError;
@@ -18,20 +20,21 @@ const RETURN_MAX: Duration = Duration::from_secs(10);
 /// Whoever crashed stays away for up to this long: some come back before the relay has missed them, and some after.
 const AWAY_MAX: Duration = Duration::from_secs(7);
 const POLL: Duration = Duration::from_millis(10);
-/// The bots of a room crash in parts of it: of a large room a tenth, of a small one half.
-const LARGE: usize = 100;
+/// There are at least so many machines, if a room has as many bots.
+const GROUPS_MIN: usize = 10;
 
 /// The bots of all rooms, in groups of those who crash together.
 pub(super) struct Squad {
     groups: Vec<Group>,
+    rooms: usize,
+    /// Bots in each room.
     bots: usize,
     /// Datagrams that reached bots that have crashed since.
     datagrams_past: u64,
 }
 
-/// Bots of a room that live and die together.
+/// Bots that live and die together: as many of each room.
 struct Group {
-    room: usize,
     config: FleetConfig,
     living: Option<Living>,
 }
@@ -132,45 +135,41 @@ impl Squad {
     pub(super) async fn start(relay: &RelayChild, load: &Load, seed: u64) -> Result<Self, SoakError> {
         let Load { rooms, bots, threshold, .. } = *load;
         let threshold = Threshold { distance: threshold, ..Threshold::default() };
-        let count = bots.div_ceil(if bots >= LARGE { 10 } else { 2 });
-        let mut squad = Self { groups: Vec::new(), bots, datagrams_past: 0 };
-        for room in 0..rooms {
+        let target = |room| {
             let name = room_name(room);
-            let target = relay.target(&name, relay.token(&name, "bot", bots as u16));
-            let seed = Seed::new(seed).child(room as u64);
-            for first in (0..bots).step_by(count) {
-                let count = count.min(bots - first);
-                let config = FleetConfig {
-                    first_seat: first as u16 + 1,
-                    seed,
-                    threshold,
-                    relaxed: true,
-                    ..FleetConfig::new(target.clone(), count)
-                };
-                let living = Some(Living::start(config.clone()).await?);
-                squad.groups.push(Group { room, config, living });
-            }
+            relay.target(&name, relay.token(&name, "bot", bots as u16))
+        };
+        let targets: Vec<Target> = (0..rooms).map(target).collect();
+        let count = (bots / GROUPS_MIN).max(1);
+        let mut squad = Self { groups: Vec::new(), rooms, bots, datagrams_past: 0 };
+        for first in (0..bots).step_by(count) {
+            let config = FleetConfig {
+                targets: targets.clone(),
+                count: count.min(bots - first),
+                first_seat: first as u16 + 1,
+                seed: Seed::new(seed),
+                threshold,
+                relaxed: true,
+                ..FleetConfig::new(targets[0].clone(), 1)
+            };
+            let living = Some(Living::start(config.clone()).await?);
+            squad.groups.push(Group { config, living });
         }
         Ok(squad)
     }
 
     /// Every bot of a room that lives: its group, its number there, and its seat.
     fn members(&self, room: usize) -> impl Iterator<Item = (&Living, usize, u16)> {
-        let groups = self.groups.iter().filter(move |group| group.room == room);
-        groups.filter_map(|group| group.living.as_ref().map(|living| (living, &group.config))).flat_map(
-            |(living, config)| {
-                (0..config.count).map(move |bot| (living, bot, config.first_seat + bot as u16))
-            },
-        )
-    }
-
-    fn rooms(&self) -> usize {
-        self.groups.last().map_or(0, |group| group.room + 1)
+        let living = self.groups.iter().filter_map(|group| Some((group.living.as_ref()?, &group.config)));
+        living.flat_map(move |(living, config)| {
+            let (count, first) = (config.count, config.first_seat);
+            (0..count).map(move |bot| (living, room * count + bot, first + bot as u16))
+        })
     }
 
     /// Waits until everybody sees everybody.
     pub(super) async fn settle(&self, by: Instant) -> bool {
-        for room in 0..self.rooms() {
+        for room in 0..self.rooms {
             for (living, bot, _) in self.members(room) {
                 while !living.is_back(bot, self.bots - 1).await {
                     if Instant::now() > by {
@@ -199,24 +198,17 @@ impl Squad {
         }
     }
 
-    /// Kills a share of all bots, each time others, at most one group of a room; sends them in again after a while, and
-    /// waits until each sees all others of its room. Gives how long that took for each, in seconds; those that were not
-    /// back in time have taken for ever.
+    /// Kills a share of all bots, one machine after the other and each time others; sends each in again after a while, and
+    /// waits until its bots see all others of their rooms. Gives how long that took for each, in seconds; those that were
+    /// not back in time have taken for ever.
     pub(super) async fn churn(&mut self, share: f64, draws: &mut Draws) -> Vec<f64> {
         let count = ((self.groups.len() as f64 * share).round() as usize).max(1);
         let mut left: Vec<usize> = (0..self.groups.len()).collect();
-        let mut dead: Vec<(Duration, usize)> = Vec::new();
-        while dead.len() < count && !left.is_empty() {
-            let chosen = left[draws.below(left.len() as u64) as usize];
-            left.retain(|group| self.groups[*group].room != self.groups[chosen].room);
-            dead.push((AWAY_MAX.mul_f64(draws.unit()), chosen));
-            self.kill(chosen);
-        }
-        dead.sort_unstable();
-        let start = Instant::now();
         let mut took = Vec::new();
-        for (away, group) in dead {
-            tokio::time::sleep_until((start + away).into()).await;
+        for _ in 0..count.min(left.len()) {
+            let group = left.swap_remove(draws.below(left.len() as u64) as usize);
+            self.kill(group);
+            tokio::time::sleep(AWAY_MAX.mul_f64(draws.unit())).await;
             took.extend(self.revive(group).await);
         }
         took
@@ -224,12 +216,12 @@ impl Squad {
 
     /// Sends a group in again. Gives how long each of its bots took to be back, in seconds.
     async fn revive(&mut self, group: usize) -> Vec<f64> {
-        let (start, others) = (Instant::now(), self.bots - 1);
-        let Group { config, living, .. } = &mut self.groups[group];
+        let (start, others, rooms) = (Instant::now(), self.bots - 1, self.rooms);
+        let Group { config, living } = &mut self.groups[group];
         while living.is_none() && start.elapsed() < RETURN_MAX {
             *living = Living::start(config.clone()).await.ok();
         }
-        let mut took = vec![f64::INFINITY; config.count];
+        let mut took = vec![f64::INFINITY; config.count * rooms];
         let Some(living) = living else { return took };
         while start.elapsed() < RETURN_MAX && took.iter().any(|took| took.is_infinite()) {
             for (bot, took) in took.iter_mut().enumerate().filter(|(_, took)| took.is_infinite()) {
@@ -245,7 +237,7 @@ impl Squad {
     /// Looks whether everybody sees exactly the others, and whether every reliable message has arrived.
     pub(super) async fn look(&self, relay: &RelayChild) -> Result<Sighting, SoakError> {
         let mut sighting = Sighting::default();
-        for room in 0..self.rooms() {
+        for room in 0..self.rooms {
             let number = |(living, bot, _): (&Living, usize, u16)| match living.fleet.status(bot) {
                 Some(Status::Connected(welcome)) => Some(welcome.player.0),
                 _ => None,
@@ -268,8 +260,11 @@ impl Squad {
             }
         }
         // Whoever should be there and is not sees nobody.
-        let missing =
-            self.groups.iter().filter(|group| group.living.is_none()).map(|group| group.config.count);
+        let missing = self
+            .groups
+            .iter()
+            .filter(|group| group.living.is_none())
+            .map(|group| group.config.count * self.rooms);
         (0..missing.sum()).for_each(|_| sighting.note(false, None, None));
         Ok(sighting)
     }

@@ -5,8 +5,11 @@
 //! what is seen: it jumps up to a late wake-up and falls slowly. Its bounds are the slack with a usual wake-up (80 us),
 //! and what a core may be spent for (200 us; later wake-ups than that are another thread's turn, which no margin
 //! foresees). A deadline that is farther away is slept for, so an idle crank costs nothing. And a crank with thousands of
-//! deadlines a second may not spin all the time, on cores that the sockets' tasks need: it has a quarter of the time for
-//! it, and when that is used up its deadlines are as late as the system makes them.
+//! deadlines a second may not spin all the time, on cores that the sockets' tasks need: it has a sixteenth of the time
+//! for it, and when that is used up its deadlines are as late as the system makes them.
+//!
+//! The crank of machines that need not be on time wakes a hundred times a second, for all that came or was due until then:
+//! a crowd of bots costs less so.
 //!
 //! Parking a thread is all that this needs of the system. The benchmark `lateness` holds it against a bare thread that
 //! waits for a timerfd: half as late or less on a quiet machine up to the 99th percentile, equal there on a busy one.
@@ -23,9 +26,12 @@ const MARGIN_MAX: Duration = Duration::from_micros(200);
 /// The part of the distance to a smaller margin that is given up with each wake-up.
 const FALL: u32 = 16;
 /// One part in so many of the time may be spent spinning,
-const SPIN_PART: u32 = 4;
+const SPIN_PART: u32 = 16;
 /// and so much of that can be saved up.
 const CREDIT_MAX: Duration = Duration::from_millis(20);
+
+/// Who need not be on time sleeps for so long, whatever comes or is due until then.
+const RELAXED: Duration = Duration::from_millis(10);
 
 /// How one thread sleeps.
 #[derive(Debug)]
@@ -75,6 +81,9 @@ impl Sleeper {
             }
             return;
         };
+        if !self.spins {
+            return thread::sleep(RELAXED);
+        }
         let margin = self.affordable_margin();
         loop {
             let left = duration(deadline - clock.now());
@@ -136,6 +145,13 @@ mod tests {
         let credit = sleeper.credit;
         sleeper.spin(&clock, clock.now() + Span::from_millis(2), || false);
         assert!(sleeper.credit < credit);
+    }
+
+    #[test]
+    fn who_need_not_be_on_time_wakes_now_and_then_for_all() {
+        let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new(false));
+        sleeper.sleep(&clock, Some(clock.now()), || true);
+        assert!(clock.now().as_nanos() >= RELAXED.as_nanos() as i64, "nothing wakes it earlier");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::inbox::{Arrived, Inbox, Input, Route};
 use super::node::{Attached, Desk, Held, Node, Told};
 use super::reading::Reading;
 use super::sleep::Sleeper;
+use super::slice::ask_for_short_turns;
 use super::{Attachment, NodeId};
 use crate::emulate::Way;
 use crate::transport::{CloseCode, CloseReason, Closed, Connection};
@@ -43,7 +44,7 @@ pub(super) struct Turn<E: Endpoint> {
     pub(super) inbox: Arc<Inbox<E>>,
     pub(super) attachments: u64,
     pub(super) stop: Option<Stop<E>>,
-    /// Whether it spins at the end of a sleep.
+    /// Whether it takes care to be on time.
     pub(super) spins: bool,
 }
 
@@ -55,6 +56,9 @@ where
     /// Turns until it is told to stop.
     pub(super) fn run(mut self) {
         let _closing = Closing(self.inbox.clone());
+        if self.spins && !ask_for_short_turns() {
+            tracing::debug!("the crank's thread has turns of the usual length");
+        }
         let (mut inputs, mut sleeper) = (VecDeque::new(), Sleeper::new(self.spins));
         while self.stop.is_none() {
             self.inbox.drain(&mut inputs);
