@@ -9,8 +9,13 @@ use super::evidence::Evidence;
 use crate::history::History;
 use crate::placement::Placement;
 
-/// Who has been sent so many vectors and has reported none, though that would have had so much more time than usual, is silent.
+/// Whoever has been sent so many vectors and has reported none, or too few, though that would have had so much more time
+/// than usual, is silent.
 const SILENT: (u32, Span) = (4, Span::from_secs(8));
+/// Too few are less than this part of those that it was sent in about so many seconds. A line that loses more is no line to
+/// play over; whoever hides that much may say that it has one.
+const ANSWERED_MIN: f64 = 0.5;
+const ANSWERS_REMEMBERED: f64 = 8.0;
 /// What is usual if it has never reported anything.
 const USUAL: Span = Span::from_secs(2);
 /// Who was silent, or has not told the truth, is doubted for so much longer: what it reports first may be of that time.
@@ -19,6 +24,68 @@ const PROBATION: Span = Span::from_secs(1);
 const REMEMBERED: f64 = 16.0;
 /// If a smaller part of them is, none is believed.
 const TRUE_MIN: f64 = 0.5;
+
+/// How many vectors a receiver has been sent since something has been wrong with it, and since when that has been so.
+#[derive(Clone, Copy, Debug)]
+struct Lack(u32, SessionTime);
+
+impl Lack {
+    const NONE: Self = Self(0, SessionTime::MIN);
+
+    fn grow(&mut self, now: SessionTime) {
+        let Self(count, since) = *self;
+        *self = Self(count.saturating_add(1), if count == 0 { now } else { since });
+    }
+
+    fn lasts(&self, now: SessionTime, usual: Span) -> bool {
+        self.0 >= SILENT.0 && now - self.1 > SILENT.1 + usual
+    }
+}
+
+/// What a receiver has been sent lately, and how much of it it has reported.
+#[derive(Clone, Debug)]
+struct Answers {
+    asked: f64,
+    answered: f64,
+    at: SessionTime,
+    /// It has reported nothing,
+    none: Lack,
+    /// or too little.
+    few: Lack,
+}
+
+impl Answers {
+    const NONE: Self =
+        Self { asked: 0.0, answered: 0.0, at: SessionTime::MIN, none: Lack::NONE, few: Lack::NONE };
+
+    fn fade(&mut self, now: SessionTime) {
+        let past = (now - self.at).as_secs_f64().max(0.0);
+        let left = ANSWERS_REMEMBERED / (ANSWERS_REMEMBERED + past);
+        (self.asked, self.answered, self.at) = (self.asked * left, self.answered * left, now.max(self.at));
+    }
+
+    fn are_few(&self) -> bool {
+        self.answered < ANSWERED_MIN * self.asked
+    }
+
+    fn ask(&mut self, now: SessionTime) {
+        self.fade(now);
+        self.asked += 1.0;
+        self.none.grow(now);
+        if self.are_few() {
+            self.few.grow(now);
+        }
+    }
+
+    fn hear(&mut self, now: SessionTime) {
+        self.fade(now);
+        self.answered = (self.answered + 1.0).min(self.asked);
+        self.none = Lack::NONE;
+        if !self.are_few() {
+            self.few = Lack::NONE;
+        }
+    }
+}
 
 /// What the sender knows of one receiver.
 #[derive(Clone, Debug)]
@@ -35,8 +102,7 @@ pub(crate) struct Link {
     pub(super) clamped: u64,
     /// What part of its reports could be true, lately.
     truth: f64,
-    /// How many vectors it has been sent without reporting any, and since when.
-    unanswered: (u32, SessionTime),
+    answers: Answers,
     /// It is doubted at least until then.
     doubted: SessionTime,
 }
@@ -51,15 +117,14 @@ impl Link {
             sent: 0,
             clamped: 0,
             truth: 1.0,
-            unanswered: (0, SessionTime::MIN),
+            answers: Answers::NONE,
             doubted: SessionTime::MIN,
         }
     }
 
     /// A vector leaves for it.
     pub(super) fn ask(&mut self, now: SessionTime) {
-        let (count, since) = self.unanswered;
-        self.unanswered = (count.saturating_add(1), if count == 0 { now } else { since });
+        self.answers.ask(now);
     }
 
     /// It reports an arrival; whether that could be true.
@@ -70,17 +135,14 @@ impl Link {
             self.doubted = now + PROBATION;
         }
         if is_true {
-            self.unanswered.0 = 0;
+            self.answers.hear(now);
         }
     }
 
     fn is_silent(&self, now: SessionTime) -> bool {
-        let (count, since) = self.unanswered;
-        if count < SILENT.0 {
-            return false;
-        }
         let lost_after = self.evidence.lost_after();
-        now - since > SILENT.1 + if lost_after < Span::MAX { lost_after } else { USUAL }
+        let usual = if lost_after < Span::MAX { lost_after } else { USUAL };
+        self.answers.none.lasts(now, usual) || self.answers.few.lasts(now, usual)
     }
 
     /// Whether its reports tell how it fares: it is not silent, and what it reports can be true.
@@ -193,7 +255,35 @@ mod tests {
         assert!(link.is_credible(at(62_000)));
         (0..9).for_each(|n| link.ask(at(62_000 + n)));
         assert!(link.is_credible(at(72_000)), "they may be under way");
-        assert!(!link.is_credible(at(72_001)));
+        assert!(!link.is_credible(at(72_010)));
+    }
+
+    /// Someone who is sent a vector every so many milliseconds, and reports it 400 ms later if it is one of these.
+    fn play(millis: i64, reports: impl Fn(i64) -> bool) -> (Link, SessionTime) {
+        let mut link = Link::new(PeerId(1));
+        for now in 0..60_000 {
+            if now % millis == 0 {
+                link.ask(at(now));
+            }
+            let sent = now - 400;
+            if sent >= 0 && sent % millis == 0 && reports(sent / millis) {
+                link.hear(true, at(now));
+            }
+        }
+        (link, at(60_000))
+    }
+
+    #[test]
+    fn who_reports_now_and_then_is_doubted_and_who_loses_much_is_not() {
+        for millis in [20, 100, 1_000] {
+            let (link, now) = play(millis, |number| number % 10 == 0);
+            assert!(!link.is_credible(now), "one in ten, one each {millis} ms");
+            let (link, now) = play(millis, |number| number % 10 < 7);
+            assert!(link.is_credible(now), "seven in ten, one each {millis} ms");
+        }
+        // It comes back after it has hidden nearly everything for a while.
+        let (link, now) = play(100, |number| number > 400 || number % 10 == 0);
+        assert!(link.is_credible(now));
     }
 
     #[test]
