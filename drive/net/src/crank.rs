@@ -14,7 +14,6 @@ mod inbox;
 mod node;
 mod reading;
 mod sleep;
-mod slice;
 mod turn;
 
 pub use allowance::Allowance;

@@ -17,7 +17,6 @@ use super::inbox::{Arrived, Inbox, Input, Route};
 use super::node::{Attached, Desk, Held, Node, Told};
 use super::reading::Reading;
 use super::sleep::Sleeper;
-use super::slice::ask_for_short_turns;
 use super::{Attachment, NodeId};
 use crate::emulate::Way;
 use crate::transport::{CloseCode, CloseReason, Closed, Connection};
@@ -56,9 +55,6 @@ where
     /// Turns until it is told to stop.
     pub(super) fn run(mut self) {
         let _closing = Closing(self.inbox.clone());
-        if self.spins && !ask_for_short_turns() {
-            tracing::debug!("the crank's thread has turns of the usual length");
-        }
         let (mut inputs, mut sleeper) = (VecDeque::new(), Sleeper::new(self.spins));
         while self.stop.is_none() {
             self.inbox.drain(&mut inputs);
