@@ -36,7 +36,7 @@ pub(super) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Load: 200 bots in one room, then 512 in 32 rooms; every minute a tenth of them crashes and comes back.
+    /// Load: 200 bots in one room, then 512 in 32 rooms; every minute about a tenth of them crashes and comes back.
     Relay(RelayArgs),
     /// Attack: strangers and members send nonsense, lies and floods, beside two honest players.
     Hostile(HostileArgs),

@@ -13,7 +13,7 @@ use super::proc::Usage;
 use super::squad::{Sighting, Squad};
 use super::{Bench, SoakError, Verdict};
 
-/// The part of the bots that crashes at a time,
+/// The part of the bots that crashes at a time, rounded to whole machines of them,
 const CRASHED_SHARE: f64 = 0.1;
 /// and how often at most.
 const CRASH_PERIOD_MAX: Duration = Duration::from_secs(60);
