@@ -72,6 +72,9 @@ fn announce(server: &RelayServer) {
     for address in server.http_addresses() {
         eprintln!("API:      http://{address}");
     }
+    for address in server.https_addresses() {
+        eprintln!("pages:    https://{address}");
+    }
     if let Some(hash) = server.hashes().first() {
         eprintln!("certificate (its own, valid for less than 14 days), SHA-256:  {hash}");
     }

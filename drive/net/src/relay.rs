@@ -6,10 +6,11 @@
 mod config;
 mod http;
 mod metrics;
+mod pages;
 mod rooms;
 mod server;
 
-pub use config::{CertificateConfig, ConfigError, PORT, RelayConfig, RoomConfig};
+pub use config::{CertificateConfig, ConfigError, PORT, PagesConfig, RelayConfig, RoomConfig};
 pub use http::HttpError;
 #[doc(hidden)]
 pub use http::may_change;

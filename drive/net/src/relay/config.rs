@@ -63,6 +63,17 @@ pub struct CertificateConfig {
     pub key: PathBuf,
 }
 
+/// Pages for browsers.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PagesConfig {
+    /// The folder whose files they are; relative to the configuration's folder.
+    pub folder: PathBuf,
+    /// Where they are served over HTTPS (TCP), with the real certificate. Beside the API they are served anyway.
+    #[serde(default)]
+    pub https: Vec<SocketAddr>,
+}
+
 /// A relay's settings.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -80,6 +91,8 @@ pub struct RelayConfig {
     /// Where a certificate of the relay's own is kept, so that whoever pinned it finds it again after a restart. Beside
     /// the file if the settings come from one; a relay without a file keeps none unless it is told to.
     pub keep_certificate: Option<PathBuf>,
+    /// Pages for browsers, if there are any.
+    pub pages: Option<PagesConfig>,
     /// Rooms that there may be.
     pub rooms_max: usize,
     /// Connections that there may be.
@@ -106,6 +119,7 @@ impl Default for RelayConfig {
             token_key: PathBuf::from("evenkeel.key"),
             certificate: None,
             keep_certificate: None,
+            pages: None,
             rooms_max: 64,
             connections_max: 4096,
             open: true,
@@ -254,6 +268,9 @@ impl RelayConfig {
             certificate.chain = folder.join(&certificate.chain);
             certificate.key = folder.join(&certificate.key);
         }
+        if let Some(pages) = &mut config.pages {
+            pages.folder = folder.join(&pages.folder);
+        }
         Ok(config)
     }
 
@@ -306,6 +323,10 @@ impl RelayConfig {
         range("connections_max", self.connections_max, 1, 1_000_000)?;
         range("messages_per_second", self.messages_per_second as usize, 1, 1_000_000)?;
         range("bytes_per_second", self.bytes_per_second as usize, 1_000, u32::MAX as usize)?;
+        if self.certificate.is_none() && self.pages.as_ref().is_some_and(|pages| !pages.https.is_empty()) {
+            let words = "browsers open pages over HTTPS with a real certificate only: add a [certificate]";
+            return Err(wrong("pages.https".to_owned(), words.to_owned()));
+        }
         if let Some(issuer) = &self.issuer {
             IssuerId::parse(issuer).map_err(|error| wrong("issuer".to_owned(), error.to_string()))?;
         }
@@ -386,6 +407,7 @@ mod tests {
         refused("[room]\nbudget = \"120%\"", "\"120%\" is no budget");
         refused("[room]\nkind = \"damped\"", "room.kind: \"damped\" is not one of as-sent, auto");
         refused("[rooms.\"a room\"]", "rooms.a room: a name has");
+        refused("[pages]\nfolder = \"www\"\nhttps = [\"[::]:443\"]", "pages.https: browsers open pages");
         refused("issuer = \"me\"", "issuer: this is not an issuer");
         refused("[room]\nfairness = 1", "line 2: unknown field `fairness`");
         let closed = read("open = false\n[rooms.arena]").expect("it is right");

@@ -11,11 +11,13 @@ use std::time::Duration;
 use evenkeel_core::clock::ServerClock;
 use evenkeel_core::{PeerId, Seed, Wire};
 use evenkeel_dr::{Budget, DrEvent, DrRelay, EntityId, PairWeight, PolicyKind, RelayCommand};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::config::RelayConfig;
 use super::http::{self, HttpError};
+use super::pages::{self, Shown};
 use super::rooms::{Entry, RoomReport, Rooms};
 use super::{ConfigError, RoomMachine};
 use crate::certificate::{Certificate, CertificateError, CertificateHash, Rotation};
@@ -75,6 +77,8 @@ pub(super) struct Shared {
     issuer: IssuerId,
     listener: ListenerHandle,
     serving: Mutex<Serving>,
+    /// What pages are served with, if they are.
+    shown: Option<Arc<Shown>>,
     /// Players that were let in, and not.
     pub(super) admitted: AtomicU64,
     pub(super) refused: AtomicU64,
@@ -207,6 +211,7 @@ impl Shared {
                 let read = Certificate::from_pem_files(&files.chain, &files.key, now)?;
                 if read.hash() != served.hash() {
                     self.listener.serve(&read)?;
+                    self.shown.iter().for_each(|shown| shown.set(&read));
                     **served = read;
                 }
             }
@@ -221,6 +226,7 @@ pub struct RelayServer {
     shared: Arc<Shared>,
     tasks: Vec<JoinHandle<()>>,
     http: Vec<SocketAddr>,
+    https: Vec<SocketAddr>,
 }
 
 impl RelayServer {
@@ -233,6 +239,9 @@ impl RelayServer {
         record: Option<Box<dyn Write + Send>>,
     ) -> Result<Self, StartError> {
         config.check(Path::new("the relay's settings"))?;
+        if let Some(pages) = &config.pages {
+            pages::check(&pages.folder)?;
+        }
         let issuer = issuer(&config)?;
         let serving = serving(&config)?;
         let limits = Limits { connections_max: config.connections_max, ..Limits::default() };
@@ -242,21 +251,37 @@ impl RelayServer {
         };
         let port = listener.local_addresses().first().map_or(0, SocketAddr::port);
         let sockets = http::bind(&config.http_addresses(port)).await?;
-        let http = sockets.iter().filter_map(|socket| socket.local_addr().ok()).collect();
+        let of =
+            |sockets: &[TcpListener]| sockets.iter().filter_map(|socket| socket.local_addr().ok()).collect();
+        let page_sockets = match &config.pages {
+            Some(pages) => http::bind(&pages.https).await?,
+            None => Vec::new(),
+        };
+        let (http, https) = (of(&sockets), of(&page_sockets));
         let seed = Seed::new(crate::random());
         let rooms = Arc::new(Mutex::new(Rooms::new(config.clone(), seed)));
         let (crank, stalled) = start_crank(rooms.clone(), record)?;
+        let pages = config.pages.as_ref().map(|pages| pages::router(&pages.folder));
+        let shown = match &serving {
+            Serving::Files(certificate) => Some(Shown::new(certificate)),
+            Serving::Own(_) => None,
+        };
         let shared = Arc::new(Shared {
             config,
             crank,
             rooms,
             issuer,
             listener: listener.handle(),
+            shown: shown.clone(),
             serving: Mutex::new(serving),
             admitted: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         });
-        let mut tasks = http::serve(sockets, &shared);
+        let mut tasks = http::serve(sockets, &shared, pages.as_ref());
+        if let Some((pages, shown)) = pages.zip(shown) {
+            let unusable = |error: rustls::Error| CertificateError::Unusable(error.to_string());
+            tasks.extend(pages::serve(page_sockets, shown, &pages).map_err(unusable)?);
+        }
         let admitting = shared.clone();
         tasks.push(tokio::spawn(async move {
             while let Some(request) = listener.accept().await {
@@ -265,7 +290,7 @@ impl RelayServer {
         }));
         tasks.push(tokio::spawn(let_stalled_go(shared.clone(), stalled)));
         tasks.push(tokio::spawn(look_after_certificates(shared.clone())));
-        Ok(Self { shared, tasks, http })
+        Ok(Self { shared, tasks, http, https })
     }
 
     /// Where it listens for players.
@@ -278,6 +303,12 @@ impl RelayServer {
     #[must_use]
     pub fn http_addresses(&self) -> &[SocketAddr] {
         &self.http
+    }
+
+    /// Where it serves pages over HTTPS.
+    #[must_use]
+    pub fn https_addresses(&self) -> &[SocketAddr] {
+        &self.https
     }
 
     /// The hashes that clients may pin; none if the certificate is a real one.
