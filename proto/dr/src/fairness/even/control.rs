@@ -26,7 +26,8 @@ const URGE_MAX: f64 = 6.0;
 const REMEMBERED: Span = Span::from_secs(30);
 /// The integral does not take more than so many seconds into account.
 const ABOVE_MAX: f64 = 8.0;
-/// Who claims too much may have suffered so many seconds' worth of the mean error less than it would have without us.
+/// Who claims too much may have suffered so many seconds' worth of the mean error less than it would have without us. And
+/// who has a cap may have suffered so many seconds' worth of it less: what was saved up long ago does not count.
 const SAVED_MAX: f64 = 8.0;
 /// Targets are capped in so many rounds; each caps at least one receiver more, nearly always all.
 const ROUNDS: usize = 8;
@@ -50,6 +51,12 @@ pub(super) struct Standing {
     /// exp u: 1 for the worst off, less for the others.
     pub(super) boost: f64,
     seen: SessionTime,
+    /// A and R at the last step, and the rate of R.
+    before: (f64, f64),
+    without_rate: f64,
+    /// By how much less its error has grown of late than its cap, and how many seconds of the cap that is: not below 0.
+    saved: f64,
+    spare: f64,
     /// By how much more its error has grown than would count, if its claims are not wholly believed; never above 0.
     excess: f64,
 }
@@ -82,6 +89,17 @@ impl Standing {
     /// A.
     fn suffered(&self) -> f64 {
         self.error + self.ahead
+    }
+
+    /// What it may still lose after so many seconds more, the last `share` of which counts in its rate. Whoever has saved nothing up
+    /// may not lose anything, however much worse off somebody else seems to be: that one may be far away, or lie.
+    fn save(&mut self, kappa: f64, seconds: f64, share: f64, rate_min: f64) {
+        let (error, without) = (self.suffered() - self.before.0, self.without - self.before.1);
+        self.before = (self.suffered(), self.without);
+        self.without_rate += (without / seconds - self.without_rate) * share;
+        let cap = kappa * self.without_rate.max(rate_min);
+        self.saved = (self.saved + kappa * without - error).clamp(-SAVED_MAX * cap, SAVED_MAX * cap);
+        self.spare = (self.saved / cap).max(0.0);
     }
 }
 
@@ -139,6 +157,7 @@ impl Control {
             (errors + standing.error, withouts + standing.without)
         });
         let (error, without) = (errors / count, withouts / count);
+        let rates: f64 = self.standings.iter().map(|standing| standing.without_rate).sum();
         let standing = Standing {
             peer,
             error,
@@ -149,6 +168,10 @@ impl Control {
             integral: 0.0,
             boost: 1.0,
             seen: now,
+            before: (error, without),
+            without_rate: rates / count,
+            saved: 0.0,
+            spare: f64::INFINITY,
             excess: 0.0,
         };
         self.standings.insert(place, standing);
@@ -190,6 +213,7 @@ impl Control {
         self.aim(now, count, settings.phi());
         if let Some(kappa) = settings.kappa() {
             self.cap(now, kappa, 0.5 * rate);
+            self.present(now).for_each(|standing| standing.save(kappa, seconds, share, rate_min));
         }
         let mut integrals = 0.0;
         for standing in self.present(now) {
@@ -205,7 +229,9 @@ impl Control {
             urge_max = urge_max.max(standing.boost);
         }
         for standing in self.present(now) {
-            standing.boost = libm::exp(standing.boost - urge_max);
+            let urge = standing.boost.max(urge_max - PROPORTIONAL * standing.spare);
+            standing.above = standing.above.max(above_max - standing.spare);
+            standing.boost = libm::exp(urge - urge_max);
         }
         self.above_max = above_max;
     }
@@ -346,6 +372,22 @@ mod tests {
         let errors: Vec<f64> = control.standings.iter().map(|standing| standing.error).collect();
         assert!((errors[0] - 20.2).abs() < 1e-6, "{errors:?}");
         assert!(errors[1] < 6.0 && errors[2] > 9.0, "{errors:?}");
+    }
+
+    #[test]
+    fn who_has_what_its_cap_allows_loses_nothing_more_however_badly_another_fares() {
+        // One suffers, or says so, fifty times what it would without us.
+        let fares = |kappa: Option<f64>, near: f64| {
+            let control = run(settings(1.0, kappa), &[50.0, near, 1.0], &[1.0, 0.5, 1.0], 60);
+            let [worst, near] = [0, 1].map(|place| control.standings[place]);
+            (near.boost, worst.above - near.above)
+        };
+        let (boost, behind) = fares(None, 0.6);
+        assert!(boost < 0.01 && behind > 20.0, "{boost} {behind}");
+        assert_eq!(fares(Some(1.2), 0.62), (1.0, 0.0));
+        // Who has saved something up loses that, and no more than was saved up of late.
+        let (boost, behind) = fares(Some(1.2), 0.3);
+        assert!(boost < 0.2 && (behind - SAVED_MAX).abs() < 1e-6, "{boost} {behind}");
     }
 
     #[test]
