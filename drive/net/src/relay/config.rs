@@ -14,7 +14,7 @@ use crate::token::{IssuerId, Name};
 use crate::welcome::TICK_MAX;
 
 /// The policy of a room that is not told otherwise. Under it, members who lie about what reached them cost the others little.
-const POLICY: &str = "deterministic-budget";
+const POLICY: &str = "even:kappa=2";
 
 /// The port that a relay listens on if it is not told otherwise.
 pub const PORT: u16 = 7878;

@@ -53,7 +53,7 @@ impl Default for EvenSettings {
 
 impl EvenSettings {
     /// How much is evened out unless said otherwise.
-    pub const PHI: f64 = 0.985;
+    pub const PHI: f64 = 0.995;
     /// The largest kappa.
     pub const KAPPA_MAX: f64 = 1000.0;
 
