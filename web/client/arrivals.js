@@ -20,7 +20,10 @@ const REPAIR_MAX = 1024;
 /** Before the first round trip is known, unconfirmed arrivals are repeated after this time. */
 const REPEAT_FIRST = 1e9;
 
-/** What the relay says of its books, in numbers of this machine. @typedef {{ next: number, stamp: number, held: number, hole: boolean }} Confirm */
+/**
+ * What the relay says of its books, in numbers of this machine.
+ * @typedef {{ next: number, stamp: number, held: number, hole: boolean }} Confirm
+ */
 
 /** The arrivals from the relay. */
 export class ArrivalLog {

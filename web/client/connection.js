@@ -33,7 +33,10 @@ const TICK_MAX = 1_000_000_000n;
  * @property {Uint8Array[]} hashes SHA-256 of certificates that are trusted besides those that the browser trusts
  */
 
-/** What the relay says first: who this player is, and the room's tick in nanoseconds. @typedef {{ player: number, tick: number }} Greeting */
+/**
+ * What the relay says first: who this player is, and the room's tick in nanoseconds.
+ * @typedef {{ player: number, tick: number }} Greeting
+ */
 
 /**
  * @typedef {object} Handlers

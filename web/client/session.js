@@ -29,7 +29,10 @@ import { Closed, DONE, OTHER_VERSION, TOO_SLOW } from "./reason.js";
  * @property {number | null} code why the relay closed the connection, if it did: see docs/WIRE.md
  */
 
-/** The own clock: what it shows in nanoseconds, whole, and how far a reading may be off. @typedef {{ now: () => number, grain: number }} LocalClock */
+/**
+ * The own clock: what it shows in nanoseconds, whole, and how far a reading may be off.
+ * @typedef {{ now: () => number, grain: number }} LocalClock
+ */
 
 /** The pause before the first new attempt, in milliseconds; it doubles with each, up to the second. */
 const PAUSE_FIRST = 50;
@@ -52,6 +55,8 @@ export class Session {
   #connection = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
+  /** When the connection began. */
+  #since = Infinity;
   #isLeft = false;
   /** Ends the pause between two attempts. */
   #hurry = () => {};
@@ -71,13 +76,13 @@ export class Session {
   async run() {
     let pause = PAUSE_FIRST;
     for (;;) {
-      const since = this.#clock.now();
+      this.#since = Infinity;
       const closed = this.#isLeft ? Closed.byUs(DONE) : await this.#connectOnce();
       if (this.#isLeft) return this.#say("over", "this player left", DONE);
       // Who was never let in is told why at once.
       if (closed.isFinal || this.machine === null) return this.#say("over", closed.message, closed.code);
       this.#say("lost", closed.message, closed.code);
-      if (this.#clock.now() - since > LASTING) pause = PAUSE_FIRST;
+      if (this.#clock.now() - this.#since > LASTING) pause = PAUSE_FIRST;
       await new Promise((resolve) => {
         this.#hurry = () => resolve(undefined);
         setTimeout(resolve, pause);
@@ -148,6 +153,7 @@ export class Session {
     // That the last connection's time was lost is no news.
     while (machine.clock.pollEvent() !== undefined);
     this.#connection = connection;
+    this.#since = this.#clock.now();
     connection.run({
       onDatagram: (bytes) => this.#handle(connection, "datagram", bytes),
       onMessage: (bytes) => this.#handle(connection, "reliable", bytes),

@@ -1,7 +1,7 @@
 /** Own entities, their way to the relay, and the datagrams that they share. */
 
 import { DATAGRAMS_MAX, Outbox, RELIABLE_MAX } from "../client/outbox.js";
-import { ENTITIES_MAX } from "../client/own.js";
+import { ENTITIES_MAX, THRESHOLD } from "../client/own.js";
 import { UNRECORDED_MAX } from "../client/uplink.js";
 import { assert, equal, near, test } from "./check.js";
 import { DATAGRAM_MAX, moving, MS, PLAYER, REST, Room, TICK } from "./relay.js";
@@ -216,7 +216,7 @@ function outboxTests() {
     for (let local = 0; local < 60; local++) room.observe(local, REST);
     room.run(room.now + 3 * TICK);
     room.sent = [];
-    for (let local = 0; local < 60; local++) room.machine.observe(room.now, local, moving(1, 0), { distance: 0, heartbeat: 1e9, kind: "linear" });
+    for (let local = 0; local < 60; local++) room.machine.observe(room.now, local, moving(1, 0), THRESHOLD);
     room.run(room.now + TICK);
     equal(room.frames("vector").length, 60);
     for (const { bytes } of room.sent) assert(bytes <= DATAGRAM_MAX, `${bytes} bytes`);
