@@ -138,7 +138,8 @@ export class Connection {
     // However it ends, that is told by whoever waits for it, and nobody else need hear of it.
     transport.closed.catch(() => {});
     try {
-      return new Connection(transport, await within(OPENING_MAX, opening(transport)));
+      const refusal = transport.ready.then(async () => Promise.reject(await closing(transport)));
+      return new Connection(transport, await within(OPENING_MAX, Promise.race([opening(transport), refusal])));
     } catch (error) {
       const closed = error instanceof Closed ? error : await why(transport, error);
       end(transport, closed);

@@ -1,27 +1,30 @@
 /** The few lines that tests need. They run in a page, and wherever else there are modules. */
 
-/** @type {{ name: string, body: () => void }[]} */
+/** @type {{ name: string, body: () => void | Promise<void> }[]} */
 const tests = [];
 
 /**
  * Names a behaviour and how it is seen.
  * @param {string} name a sentence
- * @param {() => void} body throws if it is not so
+ * @param {() => void | Promise<void>} body throws if it is not so
  */
 export function test(name, body) {
   tests.push({ name, body });
 }
 
-/** Runs all tests that were named. @returns {{ name: string, failure: string | null }[]} */
-export function runAll() {
-  return tests.map(({ name, body }) => {
+/** Runs all tests that were named, one after the other. */
+export async function runAll() {
+  /** @type {{ name: string, failure: string | null }[]} */
+  const results = [];
+  for (const { name, body } of tests) {
     try {
-      body();
-      return { name, failure: null };
+      await body();
+      results.push({ name, failure: null });
     } catch (error) {
-      return { name, failure: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+      results.push({ name, failure: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     }
-  });
+  }
+  return results;
 }
 
 /**

@@ -1,32 +1,11 @@
 /** Runs all tests and writes a plain summary into the document. */
 
-import { parseGreeting } from "../client/connection.js";
-import { Closed } from "../client/reason.js";
-import { assert, equal, runAll, test, unhex } from "./check.js";
+import { assert, runAll, test } from "./check.js";
 import { clockTests } from "./clock.js";
 import { owningTests } from "./owning.js";
 import { receivingTests } from "./receiving.js";
+import { transportTests } from "./transport.js";
 import { motionTests, wireTests } from "./vectors.js";
-
-function transportTests() {
-  test("a greeting says who the player is, and nothing else is taken for one", () => {
-    equal(parseGreeting(unhex("010380dac409")), { player: 3, tick: 20_000_000 });
-    const why = (/** @type {string} */ hex) => {
-      try {
-        return parseGreeting(unhex(hex)).player;
-      } catch (error) {
-        return error instanceof Closed ? error.code : error;
-      }
-    };
-    equal(["", "02", "0100", "010001", "01800801", "01038194ebdc03"].map(why), [8, 4, 8, 8, 8, 8]);
-  });
-
-  test("close codes have words, and say whether to try again", () => {
-    const final = Array.from({ length: 20 }, (_, code) => code).filter((code) => Closed.byRelay(code, "").isFinal);
-    equal(final, [1, 3, 4, 6, 10, 11]);
-    equal(Closed.byRelay(3, "it expired").message, "the relay closed the connection: it expired");
-  });
-}
 
 /** @param {(path: string) => Promise<string>} load reads a file of the repository */
 export async function run(load) {
@@ -41,7 +20,7 @@ export async function run(load) {
     assert(guide.includes("```html\n" + example + "```\n"), "docs/browser.md has another one than web/example/index.html");
     assert(example.split("\n").length <= 61, "it has more than 60 lines");
   });
-  const results = runAll();
+  const results = await runAll();
   const failed = results.filter(({ failure }) => failure !== null);
   const lines = failed.map(({ name, failure }) => `FAILED: ${name}\n${failure}`);
   const verdict = failed.length === 0 ? "passed" : "failed";
