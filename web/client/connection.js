@@ -31,7 +31,7 @@ const TICK_MAX = 1_000_000_000n;
  * @property {string} url
  * @property {string} token
  * @property {number | null} seat
- * @property {Uint8Array[]} hashes SHA-256 of certificates that are trusted besides those that the browser trusts
+ * @property {BufferSource[]} hashes SHA-256 of certificates that are trusted besides those that the browser trusts
  */
 
 /**

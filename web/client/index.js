@@ -358,11 +358,11 @@ function readThreshold({ distance = THRESHOLD.distance, heartbeat = THRESHOLD.he
 
 /**
  * @param {string | Uint8Array} hash
- * @returns {Uint8Array}
+ * @returns {BufferSource}
  */
 function readHash(hash) {
   const digits = typeof hash === "string" ? (hash.replaceAll(":", "").match(/../g) ?? []) : null;
   const bytes = digits === null ? /** @type {Uint8Array} */ (hash) : Uint8Array.from(digits, (pair) => parseInt(pair, 16));
   if (bytes.length !== 32) throw new RangeError(`a hash of a certificate has 32 bytes, or 64 digits; here are ${bytes.length} bytes`);
-  return bytes;
+  return new Uint8Array(bytes);
 }

@@ -20,8 +20,11 @@
   const WORDLESS = /^(checkbox|radio|range|color|file|hidden|image)$/;
   const UNREAD = /^(script|style|noscript|template|title|desc|option)$/i;
 
-  /** @param {number} width @param {number} height */
-  const canvasOf = (width, height) => new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  /** A canvas to read from. @param {number} width @param {number} height */
+  function canvasOf(width, height) {
+    const context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+    return /** @type {OffscreenCanvasRenderingContext2D} */ (context);
+  }
 
   const pixel = canvasOf(1, 1);
   /** @type {Map<string, Colour>} */

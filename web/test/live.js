@@ -47,6 +47,7 @@ async function until(isSo) {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
+/** @returns {Promise<Record<string, any>>} */
 async function play() {
   const [driver, watcher] = [enter(driverSeat), enter(watcherSeat)];
   const summary = /** @type {Record<string, any>} */ ({ verdict: "failed", driver: driver.states, watcher: watcher.states });
