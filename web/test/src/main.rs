@@ -54,10 +54,12 @@ fn run(words: &[String]) -> Result<()> {
     if chosen.is_empty() {
         bail!("no test has `{}` in its name", names.join(" "));
     }
+    // It is started in other folders.
+    let evenkeel = Path::new(evenkeel).canonicalize().with_context(|| format!("there is no {evenkeel}"))?;
     let root = repository();
     let server = Server::start(&root)?;
     let chromium = Chromium::start()?;
-    let place = Place { evenkeel: Path::new(evenkeel), root: &root, server: &server, chromium: &chromium };
+    let place = Place { evenkeel: &evenkeel, root: &root, server: &server, chromium: &chromium };
     let mut failed = 0;
     for test in &chosen {
         let started = Instant::now();
