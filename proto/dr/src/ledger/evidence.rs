@@ -138,6 +138,6 @@ impl Evidence {
         if self.round_trip.samples() == 0 {
             return Span::MAX;
         }
-        self.round_trip.mean() + self.round_trip.deviation().times(6) + Span::from_millis(60)
+        self.round_trip.mean() + self.round_trip.deviation().times(5).part(2) + Span::from_millis(20)
     }
 }
