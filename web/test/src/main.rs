@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask browser` builds what is needed and runs all of them; `cargo xtask browser NAME` those whose names hold NAME.
 //!
-//! Each test has a [`Stage`](stage::Stage) of its own: fresh browser contexts, relays that end with it, a scratch folder. Whatever it is
+//! Each test has a [`Stage`] of its own: fresh browser contexts, relays that end with it, a scratch folder. Whatever it is
 //! about, at its end nothing may have been written to a console as a warning or an error, and no request may have been for
 //! another machine. Tests wait for conditions, with limits that a busy machine does not reach.
 

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use crate::cdp::Cdp;
 
 /// Whatever is waited for is there by then, however busy the machine is.
-const WAIT_MAX: Duration = Duration::from_secs(60);
-const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(60);
+pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Keys that are no characters: name, and code of old.
 const KEYS: [(&str, u32); 7] = [

@@ -20,6 +20,9 @@ const BOTS_PLAY: &str = "900";
 /// The room that everybody is in.
 pub(crate) const ROOM: &str = "arena";
 
+/// Runs a program until standard input ends, which it does with this program, even if that is killed.
+const WHILE_WATCHED: &str = "\"$@\" </dev/null & child=$!; cat >/dev/null; kill -KILL $child; wait $child";
+
 /// A program that ends with its owner, at the latest.
 pub(crate) struct Program {
     child: Child,
@@ -31,20 +34,19 @@ impl Program {
     pub(crate) fn start(evenkeel: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
         let log = folder.join(format!("{}.log", arguments[0]));
         let file = OpenOptions::new().create(true).append(true).open(&log)?;
-        let mut command = Command::new(evenkeel);
-        command.args(arguments).current_dir(folder).stdin(Stdio::null());
-        command.stdout(file.try_clone()?).stderr(file);
-        let child = command.spawn().with_context(|| format!("cannot start {}", evenkeel.display()))?;
+        let mut command = Command::new("sh");
+        command.args(["-c", WHILE_WATCHED, "sh"]).arg(evenkeel).args(arguments).current_dir(folder);
+        command.stdin(Stdio::piped()).stdout(file.try_clone()?).stderr(file);
+        let child = command.spawn().context("cannot start a shell")?;
         Ok(Self { child, log })
     }
 
     /// Waits until it answers at an address.
-    pub(crate) fn answers(&mut self, address: SocketAddr) -> Result<()> {
+    pub(crate) fn answers(&self, address: SocketAddr) -> Result<()> {
         let deadline = Instant::now() + START_MAX;
         let question = format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
         while let Err(error) = http::ask(address, &question) {
-            let is_over = self.child.try_wait()?.is_some();
-            if is_over || Instant::now() > deadline {
+            if Instant::now() > deadline {
                 bail!("{}: {error:#}\n{}", address, fs::read_to_string(&self.log).unwrap_or_default());
             }
             thread::sleep(Duration::from_millis(20));
@@ -54,7 +56,7 @@ impl Program {
 
     /// Ends it at once, as a crash would.
     pub(crate) fn kill(&mut self) {
-        let _ = self.child.kill();
+        drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
 }
@@ -87,7 +89,7 @@ impl<'a> Relay<'a> {
     }
 
     fn begin(evenkeel: &Path, folder: &Path, address: SocketAddr) -> Result<Program> {
-        let mut program = Program::start(evenkeel, folder, &["relay", "--config", "relay.toml"])?;
+        let program = Program::start(evenkeel, folder, &["relay", "--config", "relay.toml"])?;
         program.answers(address)?;
         Ok(program)
     }

@@ -5,12 +5,15 @@ use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::thread;
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
+use serde_json::json;
 
 use crate::cdp::Cdp;
 use crate::chromium::Chromium;
-use crate::page::Page;
+use crate::page::{LOOK_INTERVAL, Page, WAIT_MAX};
 use crate::relay::Relay;
 use crate::serve::Server;
 use crate::witness::Witness;
@@ -72,6 +75,22 @@ impl<'a> Stage<'a> {
     /// Opens a file of the repository.
     pub(crate) fn open_file(&self, path: &str) -> Result<Rc<Page<'a>>> {
         self.open(&self.place.server.url(path))
+    }
+
+    /// Waits until something is there that is not on a page, and gives it. `what` says in words what is waited for.
+    pub(crate) fn wait<T>(&self, what: &str, mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+        let deadline = Instant::now() + WAIT_MAX;
+        loop {
+            if let Some(found) = look()? {
+                return Ok(found);
+            }
+            if Instant::now() > deadline {
+                bail!("waited {WAIT_MAX:?} in vain: {what}");
+            }
+            thread::sleep(LOOK_INTERVAL);
+            // What has happened meanwhile is noted.
+            self.cdp().call(None, "Browser.getVersion", json!({}))?;
+        }
     }
 
     /// Starts a relay.

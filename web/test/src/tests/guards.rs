@@ -1,9 +1,6 @@
 //! Whether the tests would notice: a page that does everything that no page may do.
 
-use std::thread;
-use std::time::{Duration, Instant};
-
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 
 use crate::Test;
 use crate::accessible;
@@ -18,26 +15,17 @@ pub(super) const TESTS: &[Test] = &[
 const COMPLAINTS: [&str; 3] = ["a warning of the page", "an error of the worker", "thrown by the page"];
 const STRAYS: [&str; 2] = ["http://elsewhere.invalid/page", "http://elsewhere.invalid/worker"];
 
-const SEEN_MAX: Duration = Duration::from_secs(60);
-
 fn sees_mischief(stage: &Stage<'_>) -> Result<()> {
     let page = stage.open_file("web/test/guards.html")?;
-    let deadline = Instant::now() + SEEN_MAX;
-    let missed = || {
-        stage.cdp().witness(|witness| {
-            let complaints = witness.complaints.join("\n");
-            let strays: Vec<&str> = witness.strays().collect();
-            let words = COMPLAINTS.into_iter().filter(|words| !complaints.contains(words));
-            words.chain(STRAYS.into_iter().filter(|url| !strays.contains(url))).collect::<Vec<_>>()
-        })
-    };
-    while !missed().is_empty() {
-        if Instant::now() > deadline {
-            bail!("not seen: {:?}", missed());
-        }
-        thread::sleep(Duration::from_millis(20));
+    stage.wait("everything that the page and its worker do is seen", || {
         page.eval("0")?;
-    }
+        let is_seen = stage.cdp().witness(|witness| {
+            let (complaints, strays) = (witness.complaints.join("\n"), witness.strays().collect::<Vec<_>>());
+            COMPLAINTS.iter().all(|words| complaints.contains(words))
+                && STRAYS.iter().all(|url| strays.contains(url))
+        });
+        Ok(is_seen.then_some(()))
+    })?;
     let witness = stage.cdp().take_witness();
     ensure!(
         !witness.complaints.iter().any(|words| words.contains("nothing to say")),
