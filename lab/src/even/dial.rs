@@ -1,5 +1,7 @@
 //! What users set: how much of the spread is evened out, and what anybody may have to pay for it.
 
+use evenkeel_dr::fairness::even::EvenSettings;
+
 use super::{Case, each, key, of, seeds};
 use crate::claims::{Claim, Verdict};
 use crate::figure::{Bars, Curve, Drawing, Figure, Plot, Point, Table};
@@ -17,7 +19,7 @@ pub(super) const DIAL: [(f64, Contender); 6] = [
     (0.4, Contender::Policy("even:phi=0.4")),
     (0.6, Contender::Policy("even:phi=0.6")),
     (0.8, Contender::Policy("even:phi=0.8")),
-    (0.985, Contender::EVEN),
+    (EvenSettings::PHI, Contender::EVEN),
 ];
 
 /// Caps on what anybody pays, and none.

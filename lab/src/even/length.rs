@@ -1,5 +1,7 @@
 //! Twenty minutes: whether the spread grows with time.
 
+use evenkeel_dr::fairness::even::EvenSettings;
+
 use super::{Case, each, key, of, seeds};
 use crate::claims::Verdict;
 use crate::figure::{Drawing, Figure, Plot, Table};
@@ -67,8 +69,9 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
         ),
         caption: format!(
             "800 / 500 / 200 ms, each ±100 ms uniform; random motion, threshold 0.09, heartbeat 1 s, budget 1 per trigger; {}. By default \
-             (phi = 0.985) a little of what there is under 1/3 base is left, and grows with it. Bands: one standard deviation over the seeds.",
-            seeds(setup)
+             (phi = {}) a little of what there is under 1/3 base is left, and grows with it. Bands: one standard deviation over the seeds.",
+            seeds(setup),
+            EvenSettings::PHI
         ),
         plots: vec![plot("all", &all), plot("even", &all[..2])],
         columns: 2,

@@ -13,7 +13,8 @@ use crate::crank::Allowance;
 use crate::token::{IssuerId, Name};
 use crate::welcome::TICK_MAX;
 
-/// The policy of a room that is not told otherwise. Under it, members who lie about what reached them cost the others little.
+/// The policy of a room that is not told otherwise. Members who are far away, or pretend to be, cost the others no more than
+/// its kappa says.
 const POLICY: &str = "even:kappa=2";
 
 /// The port that a relay listens on if it is not told otherwise.
