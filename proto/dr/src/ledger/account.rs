@@ -289,50 +289,50 @@ impl Account {
             self.in_flight.pop_front();
         }
         let horizon = history.exact_until().min(self.first_unknown().unwrap_or(outlook.now));
-        if !self.settle_plain(history, outlook, reported, horizon) {
+        if self.rare.is_some() || outlook.placement == Placement::Local {
             reported.into_iter().for_each(|arrived| self.arrivals.push_back(arrived));
             self.settle_waiting(history, outlook, horizon);
+        } else {
+            self.settle_plain(history, reported, horizon);
         }
         self.presume(history, outlook);
     }
 
-    /// Settles what is nearly always to be settled: the receiver shows what is exported, and nothing waits but what has just been
-    /// reported. False if it is not so.
-    fn settle_plain(
-        &mut self,
-        history: &History,
-        outlook: &Outlook,
-        reported: Option<Arrived>,
-        horizon: SessionTime,
-    ) -> bool {
-        if self.rare.is_some()
-            || outlook.placement == Placement::Local
-            || !self.arrivals.is_empty()
-            || reported.is_some_and(|(_, at)| at > horizon)
-        {
-            return false;
-        }
+    /// Settles what waits and what has just been reported, up to a horizon, where the receiver shows vectors as they are exported
+    /// and nothing is remembered along the way: so it is nearly always, and what others have settled is of use.
+    fn settle_plain(&mut self, history: &History, mut reported: Option<Arrived>, horizon: SessionTime) {
         let mut settled = self.settled;
-        let mut shown = if self.is_settled { history.shown(settled.placed) } else { None };
-        if let Some((seq, at)) = reported {
-            let Some(vector) = history.vector(seq) else { return false };
-            match shown {
-                Some(shown) => settled.integrate_to(history, shown, at),
-                None if self.is_settled => return false,
-                None => settled = Settled::open(history, seq, at),
+        // It can't be missing: the history is told who shows what before it gives anything up.
+        let shown = |placed| history.shown(placed).unwrap_or(history.newest().1);
+        let mut placed = self.is_settled.then(|| shown(settled.placed));
+        while let Some((seq, at)) = self.arrivals.front().or(reported) {
+            let waiting = self.arrivals.len();
+            if at > horizon && waiting + usize::from(reported.is_some()) <= ARRIVALS_MAX {
+                break;
             }
-            if shown.is_none() || seq > settled.placed {
-                (settled.placed, shown) = (seq, Some(vector));
+            if let Some(vector) = history.vector(seq) {
+                match placed {
+                    Some(placed) => settled.integrate_to(history, placed, at),
+                    None => settled = Settled::open(history, seq, at),
+                }
+                if placed.is_none() || seq > settled.placed {
+                    (settled.placed, placed) = (seq, Some(vector));
+                }
+            }
+            if waiting > 0 {
+                self.arrivals.pop_front();
+            } else {
+                reported = None;
             }
         }
-        if let Some(shown) = shown {
-            settled.integrate_to(history, shown, horizon);
+        reported.into_iter().for_each(|arrived| self.arrivals.push_back(arrived));
+        if let Some(placed) = placed {
+            settled.integrate_to(history, placed, horizon);
             self.set_point(settled);
         }
-        shown.is_some() || !self.is_settled
     }
 
-    /// Settles what waits, up to a horizon.
+    /// Settles what waits, up to a horizon, whatever the receiver shows and whatever is remembered.
     fn settle_waiting(&mut self, history: &History, outlook: &Outlook, horizon: SessionTime) {
         while let Some((seq, at)) = self.arrivals.front()
             && (at <= horizon || self.arrivals.len() > ARRIVALS_MAX)

@@ -165,8 +165,12 @@ impl Settled {
 #[inline]
 fn linear_error(exported: &DrVector, placed: &DrVector, from: SessionTime, to: SessionTime) -> Option<f64> {
     let linear = exported.kind == MotionKind::Linear && placed.kind == MotionKind::Linear;
+    // As `DrVector::project` has it, in line.
+    let project = |vector: &DrVector| {
+        vector.state.position + vector.state.velocity * (from - vector.generated).as_secs_f64()
+    };
     linear.then(|| {
-        let position = exported.project(from) - placed.project(from);
+        let position = project(exported) - project(placed);
         let velocity = exported.state.velocity - placed.state.velocity;
         linear::integral(position, velocity, (to - from).as_secs_f64())
     })

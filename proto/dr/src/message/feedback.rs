@@ -183,9 +183,26 @@ fn check_run(stamp: SessionTime, left: u8, reader: &mut Reader<'_>) -> Result<(u
         return Err(Malformed::Field);
     }
     for _ in 0..length {
-        parse_name(reader)?;
+        check_name(reader)?;
     }
     Ok((length, nonce))
+}
+
+/// Checks which vector an arrival is of. Nearly always the two numbers take at most two bytes each.
+#[inline]
+fn check_name(reader: &mut Reader<'_>) -> Result<(), Malformed> {
+    let len = reader.clone().take_array().ok().and_then(|bytes| name_len(*bytes));
+    match len {
+        Some(len) => reader.take(len).map(|_| ()),
+        None => parse_name(reader).map(|_| ()),
+    }
+}
+
+/// How many bytes two numbers take that begin with these, if none takes more than two.
+#[inline]
+fn name_len([a, b, c, d]: [u8; 4]) -> Option<usize> {
+    let seq = if a < 0x80 { short_len(b, c) } else { short_len(c, d) };
+    Some(short_len(a, b)? + seq?)
 }
 
 /// No time of at most seven bytes is further from its stamp.
@@ -207,10 +224,8 @@ fn plain_run(reader: &Reader<'_>) -> Option<(u32, usize)> {
         return None;
     }
     // Then the number of its arrivals, the entity's and the vector's.
-    let [1, entity @ .., _, _, _] = ((word >> (32 + 8 * len)) as u64).to_le_bytes() else { return None };
-    let [a, b, c, d] = entity;
-    let (entity_len, seq) = (short_len(a, b)?, if a < 0x80 { (b, c) } else { (c, d) });
-    Some((word as u32, 4 + len + 1 + entity_len + short_len(seq.0, seq.1)?))
+    let [1, name @ .., _, _, _] = ((word >> (32 + 8 * len)) as u64).to_le_bytes() else { return None };
+    Some((word as u32, 4 + len + 1 + name_len(name)?))
 }
 
 /// How many bytes a number takes that begins with these, if that is not more than two.
