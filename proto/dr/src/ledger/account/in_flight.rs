@@ -76,10 +76,11 @@ impl Block {
     }
 
     fn remove(&mut self, place: usize) {
-        let len = self.len();
-        self.later.copy_within(place + 1..len, place);
-        self.nonces.copy_within(place + 1..len, place);
-        self.ahead.copy_within(place + 1..len, place);
+        for next in place + 1..self.len() {
+            self.later[next - 1] = self.later[next];
+            self.nonces[next - 1] = self.nonces[next];
+            self.ahead[next - 1] = self.ahead[next];
+        }
         self.len -= 1;
     }
 
@@ -155,7 +156,11 @@ impl InFlight {
         let mut blocks = self;
         loop {
             let block = blocks.0.as_mut()?;
-            if let Some(place) = (0..block.len()).find(|place| is_it(block, *place)) {
+            let mut place = 0;
+            while place < block.len() && !is_it(block, place) {
+                place += 1;
+            }
+            if place < block.len() {
                 let flying = block.at(place);
                 block.remove(place);
                 if block.len == 0 {
