@@ -15,6 +15,7 @@ use crate::message::{
     Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, emit_confirm, emit_ended, emit_introduce, emit_vector,
 };
 use crate::outbox::Outbox;
+use crate::peers::Peers;
 use crate::tailor::Tailor;
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, EntityId, MotionState};
@@ -45,10 +46,10 @@ struct Books {
 }
 
 impl Books {
-    /// The next report goes into the ledger.
+    /// The next report goes into the ledger; `link` is the place there of whom it comes from.
     fn settle(
         &mut self,
-        from: PeerId,
+        (from, link): (PeerId, u32),
         arrival: Arrival,
         now: SessionTime,
         ledger: &mut ErrorLedger,
@@ -58,7 +59,7 @@ impl Books {
         if core::mem::take(&mut self.gap) {
             ledger.give_up_reports(from, arrival.at, now);
         }
-        if let Some(settled) = ledger.arrived(from, arrival, now) {
+        if let Some(settled) = ledger.arrived(link, arrival, now) {
             policy.on_settled(&settled);
         }
     }
@@ -69,7 +70,7 @@ impl Books {
 struct Due {
     dispatch: Dispatch,
     slot: usize,
-    account: u64,
+    account: u32,
 }
 
 /// Ledger, policy, held vectors.
@@ -86,7 +87,7 @@ pub struct Sender {
     /// If each receiver is sent the kind that is best for it.
     tailor: Option<Tailor>,
     due: BinaryHeap<Reverse<Due>>,
-    books: BTreeMap<PeerId, Books>,
+    books: Peers<Books>,
     /// Reports to confirm, in order of time; void if that has happened by then.
     confirms: VecDeque<(SessionTime, PeerId)>,
     timers: Timers<SessionTime, 4>,
@@ -113,7 +114,7 @@ impl Sender {
             plan: SendPlan::default(),
             tailor: (config.kind == Content::Auto).then(Tailor::default),
             due: BinaryHeap::new(),
-            books: BTreeMap::new(),
+            books: Peers::new(),
             confirms: VecDeque::new(),
             timers: Timers::default(),
             reviews: 0,
@@ -145,7 +146,7 @@ impl Sender {
 
     /// The error of an entity at a receiver counts so much, until one of them goes. Nothing if one of them is not here.
     pub fn weigh(&mut self, entity: EntityId, receiver: PeerId, weight: PairWeight) {
-        if self.ledger.present(entity).is_some() && self.books.contains_key(&receiver) {
+        if self.ledger.present(entity).is_some() && self.books.contains(receiver) {
             self.weights.set(entity, receiver, weight);
         }
     }
@@ -180,7 +181,7 @@ impl Sender {
     /// A receiver goes.
     pub fn leave(&mut self, receiver: PeerId) {
         self.ledger.leave(receiver);
-        self.books.remove(&receiver);
+        self.books.remove(receiver);
         self.weights.forget_receiver(receiver);
     }
 
@@ -219,7 +220,7 @@ impl Sender {
         if let Some(tailor) = &mut self.tailor {
             tailor.introduce(frame, threshold);
         }
-        let receivers: Vec<_> = self.books.keys().copied().filter(|peer| Some(*peer) != owner).collect();
+        let receivers: Vec<_> = self.books.ids().filter(|peer| Some(*peer) != owner).collect();
         for receiver in receivers {
             self.introduce_to(life, receiver, now, outbox);
         }
@@ -281,7 +282,7 @@ impl Sender {
     pub fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime, outbox: &mut Outbox) {
         let Some((_, track)) = self.ledger.present(entity) else { return };
         for slot in track.slots() {
-            let receiver = self.ledger.account(slot).receiver;
+            let (_, receiver) = self.ledger.names(slot);
             outbox.reliable(receiver, |stamp, bytes| emit_ended(entity, last, at, stamp, bytes));
         }
         self.ledger.end(entity, last, at);
@@ -340,10 +341,9 @@ impl Sender {
     }
 
     fn transmit(&mut self, slot: usize, seq: DrSeq, now: SessionTime, outbox: &mut Outbox) {
-        let account = self.ledger.account(slot);
-        let (life, receiver) = (account.life, account.receiver);
+        let (life, receiver) = self.ledger.names(slot);
         let Some(mut frame) = self.ledger.frame(life, seq, now) else { return };
-        frame.vector = account.as_sent(seq, &frame.vector);
+        frame.vector = self.ledger.account(slot).as_sent(seq, &frame.vector);
         self.confirm(receiver, now, outbox);
         let nonce = outbox.datagram(receiver, |stamp, bytes| emit_vector(&frame, stamp, bytes));
         let Some(nonce) = nonce else { return }; // It could never be sent.
@@ -352,7 +352,7 @@ impl Sender {
     }
 
     fn confirm(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
-        let Some(books) = self.books.get_mut(&receiver) else { return };
+        let Some(books) = self.books.get_mut(receiver) else { return };
         if books.confirm_at.take().is_some() {
             let Books { next, stamp, heard, ref early, .. } = *books;
             let frame = ConfirmFrame { next, stamp, held: now - heard, hole: !early.is_empty() };
@@ -368,7 +368,8 @@ impl Sender {
         now: SessionTime,
         outbox: &mut Outbox,
     ) {
-        let Some(books) = self.books.get_mut(&from) else { return };
+        let Some(books) = self.books.get_mut(from) else { return };
+        let Some(link) = self.ledger.link(from) else { return };
         if feedback.oldest > books.next && now - books.gap_at < GAP_AFTER {
             return; // It will be said again.
         }
@@ -385,7 +386,7 @@ impl Sender {
         }
         for (number, arrival) in feedback.arrivals_from(books.next) {
             if number == books.next {
-                books.settle(from, arrival, now, &mut self.ledger, &mut *self.policy);
+                books.settle((from, link), arrival, now, &mut self.ledger, &mut *self.policy);
             } else if number > books.next && books.early.len() < EARLY_MAX {
                 books.early.insert(number, arrival);
             }
@@ -395,7 +396,7 @@ impl Sender {
         {
             let (number, arrival) = entry.remove_entry();
             if number == books.next {
-                books.settle(from, arrival, now, &mut self.ledger, &mut *self.policy);
+                books.settle((from, link), arrival, now, &mut self.ledger, &mut *self.policy);
             }
         }
         if whole && !books.early.is_empty() {
@@ -425,7 +426,7 @@ impl Sender {
         }
         if self.timers.expire(Wake::Confirm, now) {
             while let Some((_, peer)) = self.confirms.pop_front_if(|(at, _)| *at <= now) {
-                if self.books.get(&peer).is_some_and(|books| books.confirm_at.is_some_and(|at| at <= now)) {
+                if self.books.get(peer).is_some_and(|books| books.confirm_at.is_some_and(|at| at <= now)) {
                     self.confirm(peer, now, outbox);
                 }
             }

@@ -218,7 +218,8 @@ impl<'a> Exported<'a> {
         let Self { ledger, weights, now, track, .. } = *self;
         let slot = glance.slot as usize;
         let account = ledger.account(slot);
-        Pair { slot, account, track, weights, outlook: ledger.outlook(account, now) }
+        let (receiver, outlook) = ledger.outlook(account, now);
+        Pair { slot, account, receiver, track, weights, outlook }
     }
 
     /// A vector as every receiver shows it that has it; `None` if it is given up, or each receiver shows it in its own way.
@@ -238,6 +239,7 @@ impl<'a> Exported<'a> {
 pub struct Pair<'a> {
     slot: usize,
     account: &'a Account,
+    receiver: PeerId,
     track: &'a Track,
     weights: &'a PairWeights,
     outlook: Outlook,
@@ -247,13 +249,13 @@ impl Pair<'_> {
     /// The entity.
     #[must_use]
     pub const fn entity(&self) -> EntityId {
-        self.account.life.entity
+        self.track.life.entity
     }
 
     /// The receiver.
     #[must_use]
     pub const fn receiver(&self) -> PeerId {
-        self.account.receiver
+        self.receiver
     }
 
     /// The number of this trigger of the entity; its introduction was number 0.
@@ -297,7 +299,7 @@ impl Pair<'_> {
     /// The vector that was last sent, introductions included.
     #[must_use]
     pub const fn last_sent(&self) -> Option<Dispatch> {
-        self.account.last_sent
+        self.account.last_sent()
     }
 
     /// The newest vector that the receiver has, or will have when what is on its way and not overdue arrives; `None`:
@@ -435,7 +437,7 @@ impl SendPlan {
 /// A policy's own notes on each pair; a new pair starts with the default.
 #[derive(Clone, Debug, Default)]
 pub struct PairStates<T> {
-    states: Vec<(u64, T)>,
+    states: Vec<(u32, T)>,
 }
 
 impl<T: Default> PairStates<T> {
@@ -449,7 +451,7 @@ impl<T: Default> PairStates<T> {
         self.at(settlement.slot, settlement.account)
     }
 
-    fn at(&mut self, slot: usize, id: u64) -> &mut T {
+    fn at(&mut self, slot: usize, id: u32) -> &mut T {
         if self.states.len() <= slot {
             if self.states.capacity() <= slot {
                 // There are very many of them: room for twice as many would be too much.
