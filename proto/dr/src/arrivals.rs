@@ -1,8 +1,8 @@
 //! A receiver's log of arrivals: numbered, repeated until the sender has confirmed them, so that a lost
 //! acknowledgment costs time, never truth.
 //!
-//! Each acknowledgment also repeats what the three before it said, so that as many in a row may be lost at no cost. If
-//! more are, the sender sees the hole and says so, and gets everything from there on again.
+//! Each acknowledgment also repeats the last arrivals, so that some in a row may be lost at no cost. If
+//! more are, the sender sees the hole and says so, and gets everything from there on again; and for a while more are repeated.
 
 use std::collections::VecDeque;
 
@@ -13,10 +13,13 @@ use crate::message::{Arrival, ConfirmFrame, FEEDBACK_LEN_MAX, FEEDBACK_MAX, RUN_
 /// Unconfirmed arrivals that are kept; when there are more, the oldest is dropped. Its truth is then lost to the sender,
 /// which sees the gap and counts it.
 pub const LOG_MAX: usize = 16_384;
-/// Acknowledgments whose arrivals each one repeats.
+/// Each arrival is told in so many acknowledgments, if it is not confirmed before.
 const REPEATED: usize = 3;
-/// Arrivals that each acknowledgment repeats at least.
-const RECENT: u64 = 8;
+/// Arrivals that each acknowledgment holds at least.
+const RECENT: u64 = 4;
+/// And where one more has been lost than that makes up for, for so many arrivals.
+const RECENT_WARY: u64 = 8;
+const WARY: u64 = 256;
 /// Arrivals that are sent again at one go when the sender misses some.
 const REPAIR_MAX: u64 = 1024;
 /// Before the first round trip is known, unconfirmed arrivals are repeated after this time.
@@ -37,6 +40,8 @@ pub struct ArrivalLog {
     log: VecDeque<Arrival>,
     /// Up to where the last acknowledgments reached, the earliest first.
     reached: [u64; REPEATED],
+    /// The sender has missed some: more are repeated up to this number.
+    wary_until: u64,
     /// Up to where a hole has been repaired, and since when.
     repaired: Option<(u64, SessionTime)>,
     round_trip: DelayEstimate,
@@ -72,7 +77,8 @@ impl ArrivalLog {
     /// What to acknowledge now: everything since the last acknowledgment, and what the ones before it said.
     pub fn acknowledge(&mut self, bytes_max: usize) -> impl Iterator<Item = Run> + use<> {
         let next = self.next();
-        let from = self.reached[0].min(next.saturating_sub(RECENT)).max(self.oldest);
+        let recent = if next < self.wary_until { RECENT_WARY } else { RECENT };
+        let from = self.reached[0].min(next.saturating_sub(recent)).max(self.oldest);
         self.reached.rotate_left(1);
         self.reached[REPEATED - 1] = next;
         runs(from, next, bytes_max)
@@ -120,6 +126,9 @@ impl ArrivalLog {
         let wait = self.repeat_after();
         if confirmed > 0 {
             self.repeat_at = Some(now + wait);
+        }
+        if confirm.hole {
+            self.wary_until = self.next() + WARY;
         }
         // A repair goes on from where it had come to, and starts over only when it should have had its effect.
         if self.repaired.is_none_or(|(reached, since)| reached <= self.oldest || now - since >= wait) {

@@ -13,20 +13,24 @@ use crate::fairness::{Exported, Review};
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// Bounds and what they bound are rounded differently; this much is left for it.
-const MARGIN: f64 = 1e-6;
+pub(super) const MARGIN: f64 = 1e-6;
 
 /// One receiver, as every entity of the sender needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) peer: PeerId,
     pub(super) lost_after: Span,
+    /// What was sent before this and is not reported may be lost.
+    pub(super) overdue: SessionTime,
     /// Seconds until what is sent now arrives, and until the end of the time that counts.
     from: f64,
-    to: f64,
+    pub(super) to: f64,
     /// What a message to it is worth more: 1 for the worst off, less for the others.
     pub(super) boost: f64,
     /// One over that; infinite if it is not to be sent any.
     rarity: f64,
+    /// The same for whoever is served, infinite for others; and where refusals are noted, 0 for the worst off.
+    pub(super) rarities: [f64; 2],
     /// Whether it is one of the worst off.
     pub(super) worst: bool,
     /// Whether it may be sent anything: it has been looked at, and is not too far ahead of the others.
@@ -69,18 +73,29 @@ impl Reach {
             let standing = control.find(peer);
             let boost = standing.map_or(1.0, |standing| standing.boost);
             let ahead = standing.is_some_and(|standing| standing.above < control.above_max - LEAD_MAX);
+            let (worst, is_served) = (boost > WORST, standing.is_some() && !ahead);
+            let rarity = if is_served { 1.0 / boost } else { f64::INFINITY };
+            let lost_after = outlook.lost_after;
             Row {
                 peer,
-                lost_after: outlook.lost_after,
+                lost_after,
+                // Before anything is known of it, whatever is not reported may be.
+                overdue: if lost_after < Span::MAX { review.now() - lost_after } else { SessionTime::MAX },
                 from: outlook.delay.as_secs_f64(),
                 to: end.as_secs_f64(),
                 boost,
                 rarity: if ahead { f64::INFINITY } else { 1.0 / boost },
-                worst: boost > WORST,
-                is_served: standing.is_some() && !ahead,
+                rarities: [rarity, if is_served && worst { 0.0 } else { rarity }],
+                worst,
+                is_served,
             }
         }));
         self.farthest = self.rows.iter().map(|row| row.to).fold(0.0, f64::max);
+    }
+
+    /// Seconds until the end of the time that counts for the farthest.
+    pub(super) const fn farthest(&self) -> f64 {
+        self.farthest
     }
 
     #[inline]
@@ -93,10 +108,12 @@ impl Row {
     const NOBODY: Self = Self {
         peer: PeerId(0),
         lost_after: Span::ZERO,
+        overdue: SessionTime::MAX,
         from: 0.0,
         to: 0.0,
         boost: 0.0,
         rarity: f64::INFINITY,
+        rarities: [f64::INFINITY; 2],
         worst: false,
         is_served: false,
     };
@@ -149,39 +166,12 @@ pub(super) fn gain(path: &Path, age: f64, apart: &Apart, row: &Row) -> f64 {
 /// What is known of a vector before the newest one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known {
-    /// It has not been asked for.
-    Unasked,
     /// It can't be told at a glance.
     Unclear,
     /// Nothing can come of sending the newest to anybody who shows it.
     Idle,
     /// It is so far apart.
     Apart(Apart),
-}
-
-/// So many vectors before the newest are remembered.
-const NEAR: usize = 64;
-
-/// The vectors before an entity's newest one, as far as they have been asked for.
-#[derive(Debug)]
-pub(super) struct Older {
-    known: [Known; NEAR],
-}
-
-impl Older {
-    pub(super) const fn new() -> Self {
-        Self { known: [Known::Unasked; NEAR] }
-    }
-
-    /// How far a vector is apart from the newest.
-    #[inline]
-    pub(super) fn known(&mut self, seq: DrSeq, newest: DrSeq, find: impl FnOnce() -> Known) -> &Known {
-        let Some(known) = self.known.get_mut((newest.0 - seq.0) as usize) else { return &Known::Unclear };
-        if matches!(known, Known::Unasked) {
-            *known = find();
-        }
-        known
-    }
 }
 
 impl Reach {
@@ -209,13 +199,18 @@ fn apart(shown: &DrVector, newest: &DrVector, now: SessionTime) -> Option<Apart>
         return None;
     }
     let (position, velocity) = (newest.project(now), newest.state.velocity);
-    let size = |v: Vec3| v.x.abs() + v.y.abs() + v.z.abs();
     Some(Apart {
         newest: (position, velocity),
         position: shown.project(now) - position,
         velocity: shown.state.velocity - velocity,
-        distance_min: MARGIN * (size(position) + 8.0 * size(velocity)),
+        distance_min: distance_min(position, velocity),
     })
+}
+
+/// Between paths that are there, and go so fast, shorter distances may be nothing but rounding.
+pub(super) fn distance_min(position: Vec3, velocity: Vec3) -> f64 {
+    let size = |v: Vec3| v.x.abs() + v.y.abs() + v.z.abs();
+    MARGIN * (size(position) + 8.0 * size(velocity))
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use super::control::Control;
 use super::look::Watch;
 use super::path::{Bend, Path};
 use super::price::{Bucket, Price};
-use super::reach::{self, Asked, Known, Older, Reach};
+use super::reach::{self, Asked, Known, Reach};
 use super::shadow::Shadow;
+use super::sieve::{Chords, Sieve};
 use super::sums::Sums;
 use crate::fairness::{Exported, Kinematics, Pair, Review, SendPlan};
 use crate::ledger::Shows;
@@ -46,10 +47,23 @@ pub(super) struct Tracked {
     pub(super) shadow: Shadow,
     pub(super) bend: Bend,
     sums: Sums,
+    chords: Chords,
     /// When it triggered last.
     pub(super) triggered: SessionTime,
     /// When it last paid for its silence.
     paid: SessionTime,
+}
+
+impl Tracked {
+    /// Follows the entity into its future, as far as concerns who is that far away. Gives the seconds for which its newest vector
+    /// will hold.
+    fn foresee(&self, exported: &Exported<'_>, farthest: Span, path: &mut Path, now: SessionTime) -> f64 {
+        let until = now + farthest + window(farthest);
+        let seen = exported.observed().unwrap_or_else(|| presumed(exported, self.triggered, now));
+        path.follow(&seen, self.bend.change(), until);
+        let leaves = path.leaves(exported.newest().1, exported.threshold().distance, now, LIFE_MAX);
+        leaves.max(LIFE_MIN)
+    }
 }
 
 /// A message that would save something.
@@ -77,6 +91,7 @@ pub(super) struct Desk {
     /// Filled anew for each owner and instant.
     reach: Reach,
     /// Filled anew for each entity.
+    sieve: Sieve,
     path: Path,
     candidates: Vec<Candidate>,
     /// Entities of which nothing has been heard.
@@ -149,6 +164,7 @@ impl Share {
             tracked.shadow.take();
             true
         });
+        watch.settle(control, now);
         control.step(now, settings, rate_min);
         self.farthest = watch.farthest;
         if !self.entities.is_empty() {
@@ -171,31 +187,41 @@ impl Share {
         let least = WORTH_MIN * scale(exported);
         let weight = exported.weight_max();
         let asked = Asked { price: self.price.with(&self.bucket), least, notes_refusals };
-        let Desk { reach, path, candidates, .. } = desk;
+        let Desk { reach, sieve, path, candidates, .. } = desk;
         reach.update(review, exported.owner(), &self.control);
-        let shortest = 1.0 / (LIFE_MAX * weight);
-        let (mut older, mut life, mut lives) = (Older::new(), None, shortest);
+        let mut lives = 1.0 / (LIFE_MAX * weight);
+        let (mut life, mut floor, shortest) = (None, asked.floor(lives), lives);
+        let mut unknown = None;
+        let tracked = match self.entities.get_mut(&exported.entity()) {
+            Some(tracked) => tracked,
+            None => unknown.insert(Tracked { triggered: now, ..Tracked::default() }),
+        };
+        sieve.begin(&mut tracked.chords, exported, reach, least, shortest, now);
         candidates.clear();
         for (glance, look) in exported.glances().iter().zip(exported.looks()) {
             let row = reach.row(glance.link);
+            if sieve.rules_out(glance, row, floor, notes_refusals) {
+                continue;
+            }
             match glance.shows(newest, now, row.lost_after) {
                 Shows::Newest => continue,
                 Shows::Older(_) if !row.is_served => continue,
                 Shows::Older(seq) => {
                     let find = || reach.find(exported, seq, now, &asked, shortest);
-                    match older.known(seq, newest, find) {
+                    match sieve.known(&mut tracked.chords, exported, seq, find) {
                         Known::Idle => continue,
-                        Known::Apart(known) if row.rules_out(known, &asked, lives) => continue,
+                        Known::Apart(known) if row.rules_out(&known, &asked, lives) => continue,
                         Known::Apart(known) => {
                             if look.get().error.is_nan() {
                                 continue;
                             }
-                            let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
+                            let life = *life.get_or_insert_with(|| tracked.foresee(exported, self.farthest, path, now));
                             lives = 1.0 / (life * weight);
-                            if row.rules_out(known, &asked, lives) {
+                            floor = asked.floor(lives);
+                            if row.rules_out(&known, &asked, lives) {
                                 continue;
                             }
-                            let gain = reach::gain(path, path.age(now), known, row);
+                            let gain = reach::gain(path, path.age(now), &known, row);
                             let index = gain * life * exported.weight(row.peer);
                             if index > least {
                                 let (worth, slot) = (index * row.boost, glance.slot as usize);
@@ -203,7 +229,7 @@ impl Share {
                             }
                             continue;
                         }
-                        Known::Unasked | Known::Unclear => {}
+                        Known::Unclear => {}
                     }
                 }
                 Shows::Unclear => {}
@@ -225,7 +251,7 @@ impl Share {
             if !unheard && pair.is_known() && standing.above < self.control.above_max - LEAD_MAX {
                 continue;
             }
-            let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
+            let life = *life.get_or_insert_with(|| tracked.foresee(exported, self.farthest, path, now));
             lives = 1.0 / (life * weight);
             let index = gain(path, &pair, &shown, &pair.offered(), now) * life * pair.weight();
             if index > least {
@@ -235,42 +261,31 @@ impl Share {
                 candidates.push(Candidate::trial(&pair, 0.0));
             }
         }
-        self.sell(candidates, newest, now, plan)
+        self.sell(candidates, asked.price, newest, now, plan)
     }
 
-    /// Sends a vector to those to whom it is worth most, as long as it is worth its price. True if one of the worst off was refused it.
+    /// Sends a vector to those to whom it is worth most, as long as it is worth its price, which rises with each. True if one of the worst off was refused it.
     fn sell(
         &mut self,
         candidates: &mut [Candidate],
+        price: f64,
         newest: DrSeq,
         now: SessionTime,
         plan: &mut SendPlan,
     ) -> bool {
         candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.slot.cmp(&b.slot)));
-        let mut refused = false;
+        let (mut refused, mut price) = (false, price);
         for candidate in candidates {
-            let is_worth = candidate.worth > self.price.with(&self.bucket)
-                || candidate.tried && self.bucket.lack() <= 0.0;
+            let is_worth = candidate.worth > price || candidate.tried && self.bucket.lack() <= 0.0;
             if self.bucket.has_one() && is_worth {
                 self.bucket.take_one();
+                price = self.price.with(&self.bucket);
                 plan.dispatch(candidate.slot, newest, now);
             } else {
                 refused |= candidate.worst;
             }
         }
         refused
-    }
-
-    /// Follows the entity into its future. Gives the seconds for which its newest vector will hold.
-    fn foresee(&self, exported: &Exported<'_>, path: &mut Path, now: SessionTime) -> f64 {
-        let until = now + self.farthest + window(self.farthest);
-        let tracked = self.entities.get(&exported.entity());
-        let (triggered, bend) =
-            tracked.map_or((now, 0.0), |tracked| (tracked.triggered, tracked.bend.change()));
-        let seen = exported.observed().unwrap_or_else(|| presumed(exported, triggered, now));
-        path.follow(&seen, bend, until);
-        let leaves = path.leaves(exported.newest().1, exported.threshold().distance, now, LIFE_MAX);
-        leaves.max(LIFE_MIN)
     }
 }
 
