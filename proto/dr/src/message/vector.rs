@@ -139,8 +139,12 @@ mod tests {
             turn_rate: 0.3,
         };
         let at = |micros: i64| from_micros(1_000_000 + micros);
-        for (entity, first, seq) in [(0, 0, 0), (7, 3, 40), (1 << 20, 1 << 13, 1 << 25), (u32::MAX, 5, u32::MAX - 1)] {
-            for (kind, age) in [(MotionKind::Linear, 0), (MotionKind::Circular, 63), (MotionKind::Damped, 90_000_000)] {
+        for (entity, first, seq) in
+            [(0, 0, 0), (7, 3, 40), (1 << 20, 1 << 13, 1 << 25), (u32::MAX, 5, u32::MAX - 1)]
+        {
+            for (kind, age) in
+                [(MotionKind::Linear, 0), (MotionKind::Circular, 63), (MotionKind::Damped, 90_000_000)]
+            {
                 let vector = DrVector { generated: at(0), state, kind }.quantized();
                 let (entity, first, seq) = (EntityId(entity), DrSeq(first), DrSeq(seq));
                 let frame = VectorFrame { entity, first, seq, sent: at(age), vector };

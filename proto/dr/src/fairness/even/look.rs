@@ -85,9 +85,11 @@ impl Watch {
     /// What was gathered goes to everybody's standing; so it does when a look ends.
     pub(super) fn settle(&mut self, control: &mut Control, now: SessionTime) {
         for seat in self.seats.iter_mut().flatten() {
-            if let (Some(Gathered { error, ahead, without }), Some(place)) = (seat.gathered.take(), seat.place) {
+            if let (Some(Gathered { error, ahead, without }), Some(place)) =
+                (seat.gathered.take(), seat.place)
+            {
                 self.farthest = self.farthest.max(seat.delay);
-                control.grow(place, &Growth { error, ahead, without, weight: 1.0, is_cut: false }, now);
+                control.grow(place, &Growth { error, ahead, without, weight: 1.0, is_cut: seat.is_cut }, now);
             }
         }
     }
@@ -150,7 +152,7 @@ impl Watch {
             let Some(seat) = &mut self.seats[glance.link as usize] else { continue };
             let (error, ahead) = (self.tally.grown[place], self.tally.ahead[place]);
             let (weight, without) = (exported.weight(seat.peer), shadow.grown(&seat.between));
-            if !self.is_direct && !seat.is_cut && seat.place.is_some() {
+            if !self.is_direct && seat.place.is_some() {
                 let gathered = seat.gathered.get_or_insert_default();
                 gathered.error += weight * error;
                 gathered.ahead += weight * ahead;

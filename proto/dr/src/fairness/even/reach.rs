@@ -20,21 +20,28 @@ pub(super) const MARGIN: f64 = 1e-6;
 pub(super) struct Row {
     pub(super) peer: PeerId,
     pub(super) lost_after: Span,
-    /// What was sent before this and is not reported may be lost.
-    pub(super) overdue: SessionTime,
     /// Seconds until what is sent now arrives, and until the end of the time that counts.
     from: f64,
-    pub(super) to: f64,
+    to: f64,
     /// What a message to it is worth more: 1 for the worst off, less for the others.
     pub(super) boost: f64,
     /// One over that; infinite if it is not to be sent any.
     rarity: f64,
-    /// The same for whoever is served, infinite for others; and where refusals are noted, 0 for the worst off.
-    pub(super) rarities: [f64; 2],
     /// Whether it is one of the worst off.
     pub(super) worst: bool,
     /// Whether it may be sent anything: it has been looked at, and is not too far ahead of the others.
     pub(super) is_served: bool,
+}
+
+/// What is asked of one receiver at every entity and tick.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ask {
+    /// Seconds until the end of the time that counts.
+    pub(super) to: f64,
+    /// One over what a message to it is worth more; infinite if it is not to be sent any.
+    pub(super) rarity: f64,
+    /// What was sent before this and is not reported may be lost.
+    pub(super) overdue: SessionTime,
 }
 
 /// What a message must save.
@@ -52,6 +59,8 @@ pub(super) struct Asked {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reach {
     rows: Vec<Row>,
+    /// The same in short; and where refusals are noted, which are those of the worst off.
+    asks: [Vec<Ask>; 2],
     /// Seconds until the end of the time that counts for the farthest.
     farthest: f64,
     /// For whom and when they were made, and what of.
@@ -75,27 +84,32 @@ impl Reach {
             let ahead = standing.is_some_and(|standing| standing.above < control.above_max - LEAD_MAX);
             let (worst, is_served) = (boost > WORST, standing.is_some() && !ahead);
             let rarity = if is_served { 1.0 / boost } else { f64::INFINITY };
-            let lost_after = outlook.lost_after;
             Row {
                 peer,
-                lost_after,
-                // Before anything is known of it, whatever is not reported may be.
-                overdue: if lost_after < Span::MAX { review.now() - lost_after } else { SessionTime::MAX },
+                lost_after: outlook.lost_after,
                 from: outlook.delay.as_secs_f64(),
                 to: end.as_secs_f64(),
                 boost,
-                rarity: if ahead { f64::INFINITY } else { 1.0 / boost },
-                rarities: [rarity, if is_served && worst { 0.0 } else { rarity }],
+                rarity,
                 worst,
                 is_served,
             }
         }));
         self.farthest = self.rows.iter().map(|row| row.to).fold(0.0, f64::max);
+        for (notes_refusals, asks) in [false, true].into_iter().zip(&mut self.asks) {
+            asks.clear();
+            asks.extend(self.rows.iter().map(|row| row.ask(notes_refusals, review.now())));
+        }
     }
 
     /// Seconds until the end of the time that counts for the farthest.
     pub(super) const fn farthest(&self) -> f64 {
         self.farthest
+    }
+
+    /// What is asked of all receivers, by their places.
+    pub(super) fn asks(&self, notes_refusals: bool) -> &[Ask] {
+        &self.asks[usize::from(notes_refusals)]
     }
 
     #[inline]
@@ -108,15 +122,20 @@ impl Row {
     const NOBODY: Self = Self {
         peer: PeerId(0),
         lost_after: Span::ZERO,
-        overdue: SessionTime::MAX,
         from: 0.0,
         to: 0.0,
         boost: 0.0,
         rarity: f64::INFINITY,
-        rarities: [f64::INFINITY; 2],
         worst: false,
         is_served: false,
     };
+
+    fn ask(&self, notes_refusals: bool, now: SessionTime) -> Ask {
+        // Before anything is known of it, whatever is not reported may be lost.
+        let overdue = if self.lost_after < Span::MAX { now - self.lost_after } else { SessionTime::MAX };
+        let is_noted = notes_refusals && self.worst && self.is_served;
+        Ask { to: self.to, rarity: if is_noted { 0.0 } else { self.rarity }, overdue }
+    }
 
     /// Whether nothing can come of sending the newest vector to this receiver, which shows one so far apart from it. `lives` is
     /// one over the seconds that the newest will hold, times its weight.

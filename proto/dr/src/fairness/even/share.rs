@@ -190,19 +190,20 @@ impl Share {
         let Desk { reach, sieve, path, candidates, .. } = desk;
         reach.update(review, exported.owner(), &self.control);
         let mut lives = 1.0 / (LIFE_MAX * weight);
-        let (mut life, mut floor, shortest) = (None, asked.floor(lives), lives);
+        let (mut life, shortest) = (None, lives);
         let mut unknown = None;
         let tracked = match self.entities.get_mut(&exported.entity()) {
             Some(tracked) => tracked,
             None => unknown.insert(Tracked { triggered: now, ..Tracked::default() }),
         };
-        sieve.begin(&mut tracked.chords, exported, reach, least, shortest, now);
+        sieve.begin(&mut tracked.chords, exported, reach, &asked, shortest, now);
         candidates.clear();
-        for (glance, look) in exported.glances().iter().zip(exported.looks()) {
-            let row = reach.row(glance.link);
-            if sieve.rules_out(glance, row, floor, notes_refusals) {
+        let (asks, looks) = (reach.asks(notes_refusals), exported.looks());
+        for (place, glance) in exported.glances().iter().enumerate() {
+            if sieve.rules_out(glance, &asks[glance.link as usize]) {
                 continue;
             }
+            let (row, look) = (reach.row(glance.link), &looks[place]);
             match glance.shows(newest, now, row.lost_after) {
                 Shows::Newest => continue,
                 Shows::Older(_) if !row.is_served => continue,
@@ -215,17 +216,21 @@ impl Share {
                             if look.get().error.is_nan() {
                                 continue;
                             }
-                            let life = *life.get_or_insert_with(|| tracked.foresee(exported, self.farthest, path, now));
-                            lives = 1.0 / (life * weight);
-                            floor = asked.floor(lives);
+                            let life = *life.get_or_insert_with(|| {
+                                let life = tracked.foresee(exported, self.farthest, path, now);
+                                lives = 1.0 / (life * weight);
+                                sieve.raise(&asked, lives);
+                                life
+                            });
                             if row.rules_out(&known, &asked, lives) {
                                 continue;
                             }
                             let gain = reach::gain(path, path.age(now), &known, row);
                             let index = gain * life * exported.weight(row.peer);
-                            if index > least {
-                                let (worth, slot) = (index * row.boost, glance.slot as usize);
-                                candidates.push(Candidate { worth, slot, worst: row.worst, tried: false });
+                            let (worth, worst) = (index * row.boost, row.worst);
+                            if index > least && (worth > asked.price || notes_refusals && worst) {
+                                let slot = glance.slot as usize;
+                                candidates.push(Candidate { worth, slot, worst, tried: false });
                             }
                             continue;
                         }
@@ -251,8 +256,11 @@ impl Share {
             if !unheard && pair.is_known() && standing.above < self.control.above_max - LEAD_MAX {
                 continue;
             }
-            let life = *life.get_or_insert_with(|| tracked.foresee(exported, self.farthest, path, now));
-            lives = 1.0 / (life * weight);
+            let life = *life.get_or_insert_with(|| {
+                let life = tracked.foresee(exported, self.farthest, path, now);
+                lives = 1.0 / (life * weight);
+                life
+            });
             let index = gain(path, &pair, &shown, &pair.offered(), now) * life * pair.weight();
             if index > least {
                 let worst = boost > WORST;

@@ -6,7 +6,7 @@
 
 use evenkeel_core::SessionTime;
 
-use super::reach::{Asked, Known, MARGIN, Reach, Row, distance_min};
+use super::reach::{Ask, Asked, Known, MARGIN, Reach, distance_min};
 use crate::fairness::Exported;
 use crate::ledger::Glance;
 use crate::vector::{DrSeq, DrVector, MotionKind};
@@ -86,8 +86,10 @@ impl Chords {
 /// What is known of the vectors before an entity's newest one, now.
 #[derive(Clone, Debug)]
 pub(super) struct Sieve {
-    /// By how many vectors before the newest; the last is for all that are older.
+    /// By how many vectors before the newest; the last is for all that are older. In parts of the floor: what a message to the
+    /// worst off must bring it nearer by, to be worth its price.
     bounds: [Bound; NEAR + 1],
+    floor: f64,
     known: Vec<(DrSeq, Known)>,
     newest: DrSeq,
     /// Seconds since the chords begin.
@@ -103,6 +105,7 @@ impl Default for Sieve {
     fn default() -> Self {
         Self {
             bounds: [Bound::NONE; NEAR + 1],
+            floor: 1.0,
             known: Vec::new(),
             newest: DrSeq(0),
             since: 0.0,
@@ -120,7 +123,7 @@ impl Sieve {
         chords: &mut Chords,
         exported: &Exported<'_>,
         reach: &Reach,
-        least: f64,
+        asked: &Asked,
         lives: f64,
         now: SessionTime,
     ) {
@@ -129,7 +132,7 @@ impl Sieve {
         (self.newest, self.farthest) = (newest, reach.farthest());
         self.since = (now - chords.from).as_secs_f64();
         self.distance_min = distance_min(vector.project(now), vector.state.velocity);
-        self.idle = (1.0 - MARGIN) * least * lives;
+        (self.floor, self.idle) = (asked.floor(lives), (1.0 - MARGIN) * asked.least * lives);
         self.known.clear();
         self.bounds = [Bound::NONE; NEAR + 1];
         self.bounds[0] = Bound::IDLE;
@@ -144,19 +147,27 @@ impl Sieve {
         if bound.after(self.farthest) <= self.idle {
             bound = Bound::IDLE;
         }
+        let unit = 1.0 / self.floor;
+        bound = Bound { first: bound.first * unit, growth: bound.growth * unit };
         if let Some(place) = self.bounds[..NEAR].get_mut(self.newest.0.wrapping_sub(chord.seq.0) as usize) {
             *place = bound;
         }
     }
 
-    /// Whether nothing can come of sending the newest vector to a receiver. `floor` is what a message to the worst off must
-    /// bring it nearer by, to be worth its price.
+    /// It is known better how long the newest vector will hold.
+    pub(super) fn raise(&mut self, asked: &Asked, lives: f64) {
+        let before = core::mem::replace(&mut self.floor, asked.floor(lives));
+        let part = before / self.floor;
+        for bound in &mut self.bounds {
+            *bound = Bound { first: bound.first * part, growth: bound.growth * part };
+        }
+    }
+
+    /// Whether nothing can come of sending the newest vector to a receiver.
     #[inline]
-    pub(super) fn rules_out(&self, glance: &Glance, row: &Row, floor: f64, notes_refusals: bool) -> bool {
+    pub(super) fn rules_out(&self, glance: &Glance, ask: &Ask) -> bool {
         let age = self.newest.0.saturating_sub(glance.expected().0) as usize;
-        let bound = &self.bounds[age.min(NEAR)];
-        let asked = row.rarities[usize::from(notes_refusals)] * floor;
-        bound.after(row.to) <= asked && !glance.is_overdue(row.overdue)
+        self.bounds[age.min(NEAR)].after(ask.to) <= ask.rarity && !glance.is_overdue(ask.overdue)
     }
 
     /// How far a vector of an entity is apart from its newest.
@@ -188,7 +199,7 @@ impl Sieve {
 
 impl Asked {
     /// What a message to the worst off must bring it nearer by, to be worth its price.
-    pub(super) fn floor(&self, lives: f64) -> f64 {
+    fn floor(&self, lives: f64) -> f64 {
         (1.0 - MARGIN) * self.price * lives
     }
 }
@@ -234,7 +245,8 @@ mod tests {
 
     #[test]
     fn chords_go_with_the_newest_vector_and_with_who_is_farther_away() {
-        let vector = |kind| DrVector { generated: SessionTime::default(), state: MotionState::default(), kind };
+        let vector =
+            |kind| DrVector { generated: SessionTime::default(), state: MotionState::default(), kind };
         let (linear, circular) = (vector(MotionKind::Linear), vector(MotionKind::Circular));
         let mut chords = Chords::default();
         let (now, key) = (SessionTime::from_nanos(5), |seq| (DrSeq(seq), SessionTime::default()));

@@ -11,7 +11,7 @@ use evenkeel_core::{SessionTime, Vec3};
 
 use crate::ledger::Look;
 use crate::linear::{self, bulk::Pieces};
-use crate::vector::{DrSeq, DrVector};
+use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// Sums are kept of so many vectors at most, and along paths of so many vectors; beyond, accounts are asked.
 const SUMS_MAX: usize = 32;
@@ -199,8 +199,7 @@ impl Sums {
         let apart = (Vec3::ZERO, Vec3::ZERO);
         let sums = vec![0.0];
         let (id, mark) = (self.opened, self.marks);
-        let mut sum =
-            Sum { seq, id, mark, vector, first, sums, is_used: true, before: 0.0, now: 0.0, apart };
+        let mut sum = Sum { seq, id, mark, vector, first, sums, is_used: true, before: 0.0, now: 0.0, apart };
         sum.go_on(path, now);
         self.all.push(sum);
         let place = self.all.len() - 1;
@@ -254,6 +253,16 @@ impl Sums {
     }
 }
 
+/// What [`DrVector::project`] gives, in line for the usual kind.
+#[inline]
+fn there(vector: &DrVector, at: SessionTime) -> Vec3 {
+    if vector.kind == MotionKind::Linear {
+        vector.state.position + vector.state.velocity * (at - vector.generated).as_secs_f64()
+    } else {
+        vector.project(at)
+    }
+}
+
 fn note(near: &mut [u8; NEAR], newest: DrSeq, seq: DrSeq, place: usize) {
     if let Some(near) = near.get_mut(newest.0.wrapping_sub(seq.0) as usize) {
         *near = place as u8 + 1;
@@ -296,8 +305,9 @@ impl Sum {
         self.apart = self.apart(&newest.1, now);
     }
 
+    #[inline]
     fn apart(&self, exported: &DrVector, at: SessionTime) -> (Vec3, Vec3) {
-        let position = exported.project(at) - self.vector.project(at);
+        let position = there(exported, at) - there(&self.vector, at);
         (position, exported.state.velocity - self.vector.state.velocity)
     }
 
@@ -334,7 +344,7 @@ mod tests {
     use evenkeel_core::Span;
 
     use super::*;
-    use crate::vector::{MotionKind, MotionState};
+    use crate::vector::MotionState;
 
     fn path(from: i64, count: u32) -> Vec<(DrSeq, DrVector)> {
         let at = |number: u32| SessionTime::from_nanos(0) + Span::from_millis(from + 100 * i64::from(number));
