@@ -156,3 +156,35 @@ fn runs(from: u64, to: u64, bytes_max: usize) -> impl Iterator<Item = Run> {
     let size = room.clamp(1, FEEDBACK_MAX);
     (from..to).step_by(size).map(move |first| Run { first, count: size.min((to - first) as usize) })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vector::{DrSeq, EntityId};
+
+    /// One arrival, which is acknowledged at once; gives how many the acknowledgment holds.
+    fn arrive(log: &mut ArrivalLog, number: u32) -> usize {
+        let at = SessionTime::from_nanos(i64::from(number));
+        log.note(Arrival { entity: EntityId(0), seq: DrSeq(number), at, nonce: number });
+        log.acknowledge(1200).map(|run| run.count).sum()
+    }
+
+    #[test]
+    fn acknowledgments_hold_more_for_a_while_after_the_sender_missed_some() {
+        let mut log = ArrivalLog::default();
+        let held: Vec<usize> = (0..20).map(|number| arrive(&mut log, number)).collect();
+        assert_eq!(held[..4], [1, 2, 3, 4]);
+        assert!(held[4..].iter().all(|count| *count == RECENT as usize), "{held:?}");
+        let confirm = |next, hole| {
+            let (stamp, held) = (SessionTime::from_nanos(0), Span::ZERO);
+            ConfirmFrame { next, stamp, held, hole }
+        };
+        assert!(log.confirm(&confirm(10, true), SessionTime::from_nanos(30)));
+        let mut wary = (20..20 + WARY as u32 - 1).map(|number| arrive(&mut log, number));
+        assert!(wary.all(|count| count == RECENT_WARY as usize));
+        assert_eq!(arrive(&mut log, 20 + WARY as u32), RECENT as usize);
+        let newest = log.next();
+        assert!(!log.confirm(&confirm(newest - 1, false), SessionTime::from_nanos(300)));
+        assert_eq!(arrive(&mut log, 300), 2, "what is confirmed is not said again");
+    }
+}

@@ -154,10 +154,14 @@ impl Sieve {
         }
     }
 
-    /// It is known better how long the newest vector will hold.
+    /// It may be known better by now how long the newest vector will hold.
+    #[inline]
     pub(super) fn raise(&mut self, asked: &Asked, lives: f64) {
-        let before = core::mem::replace(&mut self.floor, asked.floor(lives));
-        let part = before / self.floor;
+        let floor = asked.floor(lives);
+        if floor == self.floor {
+            return;
+        }
+        let part = core::mem::replace(&mut self.floor, floor) / floor;
         for bound in &mut self.bounds {
             *bound = Bound { first: bound.first * part, growth: bound.growth * part };
         }
