@@ -34,7 +34,7 @@ const GATES: [Gate; 4] = [
         what: "ticks",
         function: "look_at_all",
         each: "pair and tick",
-        max: 290.0,
+        max: 240.0,
     },
     Gate {
         bench: ("pairs", "evenkeel-dr"),
@@ -48,14 +48,14 @@ const GATES: [Gate; 4] = [
         what: "3",
         function: "let_time_pass",
         each: "event of the simulator with 3 receivers",
-        max: 2_800.0,
+        max: 2_480.0,
     },
     Gate {
         bench: ("machines", "evenkeel-sim"),
         what: "100",
         function: "let_time_pass",
         each: "event of the simulator with 100 receivers",
-        max: 4_400.0,
+        max: 3_630.0,
     },
 ];
 

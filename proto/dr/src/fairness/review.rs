@@ -6,8 +6,8 @@ use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
 use super::PairWeights;
 use crate::ledger::{
-    Account, Cursor, Dispatch, ErrorLedger, Flight, Glance, Kinematics, Link, Look, Outlook, Settlement,
-    Track,
+    Account, Cursor, Dispatch, ErrorLedger, Flight, Glance, Kinematics, Life, Link, Look, Outlook,
+    Settlement, Track,
 };
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind};
@@ -33,6 +33,8 @@ pub struct Review<'a> {
     weights: &'a PairWeights,
     now: SessionTime,
     occasion: Occasion,
+    /// What it is about, if that is one entity.
+    present: Option<(Life, &'a Track)>,
     budget: f64,
     seed: Seed,
 }
@@ -43,10 +45,11 @@ impl<'a> Review<'a> {
         weights: &'a PairWeights,
         now: SessionTime,
         occasion: Occasion,
+        present: Option<(Life, &'a Track)>,
         budget: f64,
         seed: Seed,
     ) -> Self {
-        Self { ledger, weights, now, occasion, budget, seed }
+        Self { ledger, weights, now, occasion, present, budget, seed }
     }
 
     /// The session's time.
@@ -78,18 +81,16 @@ impl<'a> Review<'a> {
 
     /// The entities to decide on: the one that triggered or was looked at, or all.
     pub fn entities(&self) -> impl Iterator<Item = Exported<'a>> + '_ {
-        let present = match self.occasion {
-            Occasion::Trigger(entity) | Occasion::Observed(entity) => self.ledger.present(entity),
-            Occasion::Asked => None,
-        };
         let all = (self.occasion == Occasion::Asked).then(|| self.all_entities()).into_iter().flatten();
-        present.into_iter().map(|(life, track)| self.exported(life.entity, track)).chain(all)
+        self.present.into_iter().map(|(life, track)| self.exported(life.entity, track)).chain(all)
     }
 
     /// An entity, if it is alive.
     #[must_use]
     pub fn entity(&self, entity: EntityId) -> Option<Exported<'a>> {
-        self.ledger.present(entity).map(|(life, track)| self.exported(life.entity, track))
+        let present = self.present.filter(|(life, _)| life.entity == entity);
+        let present = present.or_else(|| self.ledger.present(entity));
+        present.map(|(life, track)| self.exported(life.entity, track))
     }
 
     /// Every entity that is alive, whichever it is about.
@@ -152,6 +153,12 @@ impl<'a> Exported<'a> {
     #[must_use]
     pub fn newest(&self) -> (DrSeq, &'a DrVector) {
         self.track.history.newest()
+    }
+
+    /// The number of its last trigger; its introduction was number 0.
+    #[must_use]
+    pub const fn trigger(&self) -> u64 {
+        self.track.triggers - 1
     }
 
     /// What triggers a new vector.
@@ -418,6 +425,12 @@ impl SendPlan {
     /// Sends the newest vector to a receiver at a time; now or earlier means at once.
     pub fn send(&mut self, pair: &Pair<'_>, at: SessionTime) {
         self.send_vector(pair, pair.newest().0, at);
+    }
+
+    /// Sends the newest vector of an entity to all of its receivers at a time.
+    pub fn send_to_all(&mut self, exported: &Exported<'_>, at: SessionTime) {
+        let (newest, _) = exported.newest();
+        exported.glances().iter().for_each(|glance| self.dispatch(glance.slot as usize, newest, at));
     }
 
     /// Sends a vector by its number.

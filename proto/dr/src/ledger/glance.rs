@@ -55,17 +55,31 @@ impl Glance {
         };
         if seq >= newest { Shows::Newest } else { Shows::Older(seq) }
     }
+
+    /// What the receiver shows, unless what was sent last got lost.
+    #[inline]
+    pub(crate) fn expected(&self) -> DrSeq {
+        self.arrived.max(self.last)
+    }
+
+    /// Whether what was sent last was sent before a time and is not reported.
+    #[inline]
+    pub(crate) fn is_overdue(&self, before: SessionTime) -> bool {
+        self.arrived < self.last && self.sent < before
+    }
 }
 
 /// A pair as the looks at its error see it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
-    /// Its error at the last look; not a number: there was none.
+    /// Its error at the last look, unless that is told by a sum; not a number: there was no look.
     pub(crate) error: f64,
     /// What its error is above the sum of everybody who shows the same vector.
     pub(crate) base: f64,
     /// Above which sum; 0: above none.
     pub(crate) sum: u32,
+    /// By which sum its error at the last look is told: that was `base` above it. 0: by none.
+    pub(crate) told: u16,
     /// What is on its way.
     pub(crate) pending: Pending,
 }
@@ -85,5 +99,6 @@ pub(crate) enum Pending {
 
 impl Look {
     /// There was no look yet.
-    pub(super) const NONE: Self = Self { error: f64::NAN, base: 0.0, sum: 0, pending: Pending::Unclear };
+    pub(super) const NONE: Self =
+        Self { error: f64::NAN, base: 0.0, sum: 0, told: 0, pending: Pending::Unclear };
 }

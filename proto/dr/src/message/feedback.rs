@@ -132,13 +132,17 @@ pub fn emit_feedback<'a>(
     Varint(oldest).emit(bytes);
     Varint(first - oldest).emit(bytes);
     // How many follow, and how many of each run, is written when it is known.
-    let count = bytes.len();
+    let (place, mut count) = (bytes.len(), 0);
     bytes.push(0);
-    let (mut run, mut length) = (None, count);
+    let (mut run, mut length) = (None, place);
     arrivals.take(FEEDBACK_MAX).for_each(|arrival| {
-        bytes[count] += 1;
+        count += 1;
         let &Arrival { entity, seq, at, nonce } = arrival;
         if run.replace((nonce, at)) != Some((nonce, at)) {
+            if let Some(plain) = emit_plain_run(arrival, stamp, bytes) {
+                length = plain;
+                return;
+            }
             nonce.emit(bytes);
             emit_before(at, stamp, bytes);
             length = bytes.len();
@@ -148,6 +152,24 @@ pub fn emit_feedback<'a>(
         emit_u32(seq.0, bytes);
         bytes[length] += 1;
     });
+    bytes[place] = count;
+}
+
+/// Writes a run of one arrival as a word, if it is a [plain](PlainRun) one. Gives the place of its number of arrivals.
+#[inline]
+fn emit_plain_run(arrival: &Arrival, stamp: SessionTime, bytes: &mut Vec<u8>) -> Option<usize> {
+    let &Arrival { entity: EntityId(entity), seq: DrSeq(seq), at, nonce } = arrival;
+    let (before, len) = Varint::signed((stamp - at).as_nanos()).word()?;
+    let name = match (entity, seq) {
+        (..0x80, ..0x80) => 1 | entity << 8 | seq << 16,
+        (..0x80, ..0x4000) => 1 | entity << 8 | (seq & 0x7f | 0x80) << 16 | (seq >> 7) << 24,
+        _ => return None,
+    };
+    let word = u128::from(nonce) | u128::from(before) << 32 | u128::from(name) << (32 + 8 * len);
+    let place = bytes.len() + 4 + len;
+    bytes.extend_from_slice(&word.to_le_bytes());
+    bytes.truncate(place + if seq < 0x80 { 3 } else { 4 });
+    Some(place)
 }
 
 pub(super) fn parse<'a>(stamp: SessionTime, reader: &mut Reader<'a>) -> Result<FeedbackFrame<'a>, Malformed> {
