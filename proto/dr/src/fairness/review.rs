@@ -7,7 +7,7 @@ use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 use super::PairWeights;
 use crate::ledger::{
     Account, Cursor, Dispatch, ErrorLedger, Flight, Glance, Kinematics, Life, Link, Look, Outlook,
-    Settlement, Track,
+    Prospects, Settlement, Track,
 };
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind};
@@ -196,6 +196,17 @@ impl<'a> Exported<'a> {
         &self.track.glances
     }
 
+    /// What its receivers are expected to show, by their places.
+    pub(crate) fn prospects(&self) -> &'a Prospects {
+        &self.track.prospects
+    }
+
+    /// The pair with the receiver at a place.
+    pub(crate) fn at(&self, link: u32) -> Option<(&'a Glance, &'a Cell<Look>)> {
+        let place = self.track.place(link)?;
+        Some((&self.track.glances[place], &self.track.looks[place]))
+    }
+
     /// The same receivers as the looks at their errors see them.
     pub(crate) fn looks(&self) -> &'a [Cell<Look>] {
         &self.track.looks
@@ -213,6 +224,11 @@ impl<'a> Exported<'a> {
     /// How much the error at a receiver counts.
     pub(crate) fn weight(&self, receiver: PeerId) -> f64 {
         self.weights.of(self.entity, receiver)
+    }
+
+    /// Whether every error counts as much as any other.
+    pub(crate) fn is_unweighted(&self) -> bool {
+        self.weights.is_empty()
     }
 
     /// The largest weight of its pairs, or 1 if that is more.

@@ -20,7 +20,7 @@ use self::in_flight::{Flying, InFlight};
 use self::placed::Rare;
 use self::waiting::{Arrived, Waiting};
 use super::cursor::{Cursor, Settled};
-use super::glance::{Glance, Look, Pending};
+use super::glance::{Look, Pending, Prospects};
 use crate::history::History;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, DrVector};
@@ -217,14 +217,15 @@ impl Account {
         (self.last, self.last_at, self.is_sent) = (seq, sent, true);
     }
 
-    /// Notes what there is to see at a glance.
-    pub(super) fn show(&self, glance: &mut Glance, look: &mut Look) {
-        *glance = Glance::unclear(glance.link, glance.slot);
+    /// Notes for a look what is on its way. Gives what the receiver is expected to show, and when that was sent if it is not reported.
+    pub(super) fn show(&self, look: &mut Look) -> (DrSeq, SessionTime) {
+        let mut prospect = Prospects::UNCLEAR;
         look.pending = Pending::Unclear;
         if let (Some(arrived), Some(last), false) =
             (self.newest_arrived(), self.last_sent(), self.is_disordered)
         {
-            glance.set(arrived, last.seq, last.sent);
+            let is_reported = arrived >= last.seq;
+            prospect = if is_reported { (arrived, SessionTime::MAX) } else { (last.seq, last.sent) };
             let shows = self.is_settled && self.settled.placed == arrived;
             if shows && self.arrivals.is_empty() && self.presumed().is_none() {
                 let mut pending = self.in_flight.iter().filter(|flying| flying.seq > arrived);
@@ -233,10 +234,11 @@ impl Account {
                     (Some(one), None) if one.dispatch() == last => Pending::Last,
                     _ => Pending::Several,
                 };
-                return;
+                return prospect;
             }
         }
         look.sum = 0;
+        prospect
     }
 
     /// The receiver reports an arrival. Gives the dispatch back if it is still known.

@@ -2,10 +2,9 @@
 
 use evenkeel_core::SessionTime;
 
-use crate::divergence::{Divergence, export_error, export_error_roughly};
+use crate::divergence::{Divergence, export_error, export_error_roughly, linear_error};
 use crate::history::History;
-use crate::linear;
-use crate::vector::{DrSeq, DrVector, MotionKind};
+use crate::vector::{DrSeq, DrVector};
 
 /// A point on the exported path with what a receiver shows there and the error it has gathered up to there.
 #[derive(Clone, Copy, Debug)]
@@ -159,19 +158,4 @@ impl Settled {
             }
         }
     }
-}
-
-/// What every way of counting gives for two linear vectors, without going through the general case.
-#[inline]
-fn linear_error(exported: &DrVector, placed: &DrVector, from: SessionTime, to: SessionTime) -> Option<f64> {
-    let linear = exported.kind == MotionKind::Linear && placed.kind == MotionKind::Linear;
-    // As `DrVector::project` has it, in line.
-    let project = |vector: &DrVector| {
-        vector.state.position + vector.state.velocity * (from - vector.generated).as_secs_f64()
-    };
-    linear.then(|| {
-        let position = project(exported) - project(placed);
-        let velocity = exported.state.velocity - placed.state.velocity;
-        linear::integral(position, velocity, (to - from).as_secs_f64())
-    })
 }

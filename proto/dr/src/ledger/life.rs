@@ -5,7 +5,7 @@ use std::cell::Cell;
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::account::{Account, Flight};
-use super::glance::{Glance, Look};
+use super::glance::{Glance, Look, Prospects};
 use super::{ErrorLedger, push};
 use crate::history::{HISTORY_MAX, History, Recorded};
 use crate::message::VectorFrame;
@@ -44,7 +44,9 @@ pub(crate) struct Track {
     pub(crate) history: History,
     /// Its pairs, in order of opening.
     pub(crate) glances: Vec<Glance>,
-    /// In the same order.
+    /// What their receivers are expected to show.
+    pub(crate) prospects: Prospects,
+    /// In the order of the pairs.
     pub(crate) looks: Vec<Cell<Look>>,
     /// By the place of the receiver, one more than the place of the pair among them; 0: there is none.
     places: Vec<u32>,
@@ -78,7 +80,9 @@ impl Track {
     /// Notes what is to be seen of an account without asking it.
     pub(super) fn show(&mut self, account: &Account) {
         if let Some(place) = self.place(account.link) {
-            account.show(&mut self.glances[place], self.looks[place].get_mut());
+            let prospect = account.show(self.looks[place].get_mut());
+            self.glances[place].arrived = account.newest_arrived().unwrap_or_default();
+            self.prospects.set(account.link, prospect);
         }
     }
 
@@ -88,7 +92,7 @@ impl Track {
     }
 
     /// The place of the pair with a receiver.
-    pub(super) fn place(&self, link: u32) -> Option<usize> {
+    pub(crate) fn place(&self, link: u32) -> Option<usize> {
         (self.places.get(link as usize).copied()? as usize).checked_sub(1)
     }
 
@@ -100,7 +104,8 @@ impl Track {
     /// One more pair.
     pub(super) fn push(&mut self, link: u32, slot: usize) {
         let slot = u32::try_from(slot).expect("fewer than 2^32 accounts");
-        push(&mut self.glances, Glance::unclear(link, slot));
+        push(&mut self.glances, Glance { link, slot, arrived: DrSeq(0) });
+        self.prospects.set(link, Prospects::UNCLEAR);
         push(&mut self.looks, Cell::new(Look::NONE));
         while self.places.len() <= link as usize {
             push(&mut self.places, 0);
@@ -112,6 +117,7 @@ impl Track {
     pub(super) fn remove(&mut self, place: usize) -> usize {
         let Glance { link, slot, .. } = self.glances.remove(place);
         self.looks.remove(place);
+        self.prospects.set(link, Prospects::NOBODY);
         self.places[link as usize] = 0;
         for (place, glance) in self.glances.iter().enumerate().skip(place) {
             self.places[glance.link as usize] = 1 + place as u32;
@@ -158,6 +164,7 @@ impl ErrorLedger {
             life,
             history,
             glances: Vec::new(),
+            prospects: Prospects::default(),
             looks: Vec::new(),
             places: Vec::new(),
             owner,

@@ -20,7 +20,7 @@ pub(crate) use account::Outlook;
 pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
 pub use cursor::Cursor;
 pub use evidence::Compensation;
-pub(crate) use glance::{Glance, Look, Pending, Shows};
+pub(crate) use glance::{Glance, Look, Pending, Prospects, Shows};
 pub(crate) use life::Track;
 pub use life::{ENDED_MAX, Kinematics, LINGER, Life};
 pub(crate) use link::Link;
@@ -180,7 +180,7 @@ impl ErrorLedger {
         let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
         let link = self.links.at_mut(account.link);
         let track = &mut self.tracks[account.track];
-        let (history, outlook) = (&track.history, link.outlook(dispatch.sent, self.placement));
+        let (history, outlook) = (&track.history, link.outlook_of_books(dispatch.sent, self.placement));
         let before = account.settled_error();
         let estimated = account.make_room(history, &outlook, dispatch.seq);
         link.settled += account.settled_error() - before;
@@ -229,7 +229,7 @@ impl ErrorLedger {
         if let Some(dispatch) = dispatch {
             link.evidence.sample(dispatch.sent, arrived, now, self.compensation);
         }
-        let (outlook, before) = (link.outlook(now, self.placement), account.settled_error());
+        let (outlook, before) = (link.outlook_of_books(now, self.placement), account.settled_error());
         account.settle_with(&track.history, &outlook, dispatch.map(|_| (seq, arrived)));
         link.settled += account.settled_error() - before;
         track.show(account);

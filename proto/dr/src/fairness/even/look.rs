@@ -14,6 +14,7 @@ use super::share::presumed_shown;
 use super::sums::{PATH_MAX, Sums};
 use super::tally::{Entry, Single, Tally, UNKNOWN};
 use crate::fairness::{Exported, Pair, Review};
+use crate::ledger::Glance;
 
 /// One receiver, as every entity needs it.
 #[derive(Clone, Copy, Debug)]
@@ -22,35 +23,50 @@ pub(super) struct Seat {
     /// Its place among those who stand, once it has one.
     place: Option<u32>,
     delay: Span,
-    /// What is sent now arrives then, and after so many seconds.
+    /// What is sent now arrives then.
     pub(super) later: SessionTime,
-    pub(super) seconds: f64,
     pub(super) under_way: Span,
     pub(super) lost_after: Span,
     pub(super) known_until: SessionTime,
     between: Between,
     is_credible: bool,
     is_cut: bool,
-    /// What became of it with all entities; `None` if it has not been looked at.
-    gathered: Option<Gathered>,
 }
 
-/// What became of a receiver with all entities, as much as each counts.
-#[derive(Clone, Copy, Debug, Default)]
+/// What became of the receivers with all entities, as much as each counts, in columns, by their places.
+#[derive(Clone, Debug, Default)]
 struct Gathered {
-    error: f64,
-    ahead: f64,
-    without: f64,
+    errors: Vec<f64>,
+    aheads: Vec<f64>,
+    withouts: Vec<f64>,
+    /// Whether they have been looked at.
+    seen: Vec<bool>,
+}
+
+impl Gathered {
+    fn begin(&mut self, links: usize) {
+        for column in [&mut self.errors, &mut self.aheads, &mut self.withouts] {
+            column.clear();
+            column.resize(links, 0.0);
+        }
+        self.seen.clear();
+        self.seen.resize(links, false);
+    }
 }
 
 /// What a look needs; the room for it is kept.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     seats: Vec<Option<Seat>>,
+    /// Seconds until what is sent now arrives, by the places of the receivers.
+    away: Vec<f64>,
     tally: Tally,
+    gathered: Gathered,
     /// Seconds since the last look.
     seconds: f64,
-    /// Whether somebody had no place: then everybody's error grows pair by pair, because who comes starts with the mean.
+    /// Whether everybody has a place.
+    is_placed: bool,
+    /// Whether somebody had none: then everybody's error grows pair by pair, because who comes starts with the mean.
     is_direct: bool,
     /// The delay of the farthest who sees anything.
     pub(super) farthest: Span,
@@ -69,26 +85,32 @@ impl Watch {
                 place: control.place_of(peer),
                 delay: outlook.delay,
                 later: outlook.now + outlook.delay,
-                seconds: outlook.delay.as_secs_f64(),
                 under_way: outlook.under_way,
                 lost_after: outlook.lost_after,
                 known_until: outlook.known_until,
                 between: Shadow::between(outlook.delay),
                 is_credible: outlook.is_credible,
                 is_cut: outlook.is_cut,
-                gathered: None,
             })
         }));
+        self.away.clear();
+        let away = |seat: &Option<Seat>| seat.as_ref().map_or(0.0, |seat| seat.delay.as_secs_f64());
+        self.away.extend(self.seats.iter().map(away));
+        self.gathered.begin(self.seats.len());
+        self.is_placed = self.seats.iter().flatten().all(|seat| seat.place.is_some());
         self.is_direct = false;
     }
 
     /// What was gathered goes to everybody's standing; so it does when a look ends.
     pub(super) fn settle(&mut self, control: &mut Control, now: SessionTime) {
-        for seat in self.seats.iter_mut().flatten() {
-            if let (Some(Gathered { error, ahead, without }), Some(place)) =
-                (seat.gathered.take(), seat.place)
+        let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
+        for (link, seat) in self.seats.iter().enumerate() {
+            if let Some(seat) = seat
+                && let Some(place) = seat.place
+                && core::mem::take(&mut seen[link])
             {
                 self.farthest = self.farthest.max(seat.delay);
+                let (error, ahead, without) = (errors[link], aheads[link], withouts[link]);
                 control.grow(place, &Growth { error, ahead, without, weight: 1.0, is_cut: seat.is_cut }, now);
             }
         }
@@ -117,19 +139,19 @@ impl Watch {
         control: &mut Control,
         now: SessionTime,
     ) {
-        let (glances, looks) = (exported.glances(), exported.looks());
+        let (glances, looks, newest) = (exported.glances(), exported.looks(), exported.newest().0);
         let path = exported.linear_path().filter(|path| path.len() <= PATH_MAX);
         match path {
             Some(path) => sums.begin(path, looks, now),
             None => sums.clear(looks),
         }
-        self.tally.begin(sums, glances.len());
+        self.tally.begin(sums, newest, self.seats.len());
         for (place, (glance, look)) in glances.iter().zip(looks).enumerate() {
             let Some(seat) = &self.seats[glance.link as usize] else { continue };
-            let path = path.filter(|_| seat.is_credible);
-            if path.is_some_and(|path| self.tally.share(path, sums, place, glance, look)) {
+            if seat.is_credible && self.tally.share(newest, sums, glance, look) {
                 continue;
             }
+            let path = path.filter(|_| seat.is_credible);
             let (before, tally) = (sums.last(&look.get()), &mut self.tally);
             let (uses, pieces) = (tally.uses.len(), tally.pieces.len());
             let summed = path.and_then(|path| tally.sum_up(path, sums, exported, glance, look, seat, now));
@@ -143,20 +165,51 @@ impl Watch {
                 let (error, later) = pair.accumulated_until(seat.later);
                 Entry { error, ahead: later - error, uses: 0 }
             });
-            tally.singles.push(Single { place, before, entry });
+            tally.singles.push(Single { place, link: glance.link, before, entry });
         }
-        self.tally.count(sums, glances, looks, &self.seats);
+        self.tally.count(sums, looks, &self.away);
         #[cfg(test)]
         tests::check(exported, sums, &self.tally.ahead, path.is_some());
-        for (place, glance) in glances.iter().enumerate() {
-            let Some(seat) = &mut self.seats[glance.link as usize] else { continue };
-            let (error, ahead) = (self.tally.grown[place], self.tally.ahead[place]);
+        if self.is_placed && exported.is_unweighted() {
+            self.gather(glances, shadow);
+        } else {
+            self.gather_each(exported, shadow, control, now);
+        }
+    }
+
+    /// Adds what was found of an entity to what is known of everybody, side by side.
+    fn gather(&mut self, glances: &[Glance], shadow: &Shadow) {
+        let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
+        errors.iter_mut().zip(&self.tally.grown).for_each(|(error, grown)| *error += grown);
+        aheads.iter_mut().zip(&self.tally.ahead).for_each(|(all, ahead)| *all += ahead);
+        for glance in glances {
+            seen[glance.link as usize] = true;
+        }
+        if shadow.has_grown() {
+            for link in glances.iter().map(|glance| glance.link as usize) {
+                withouts[link] += self.seats[link].as_ref().map_or(0.0, |seat| shadow.grown(&seat.between));
+            }
+        }
+    }
+
+    /// The same where somebody has no place yet, or some errors count more than others.
+    fn gather_each(
+        &mut self,
+        exported: &Exported<'_>,
+        shadow: &Shadow,
+        control: &mut Control,
+        now: SessionTime,
+    ) {
+        for link in exported.glances().iter().map(|glance| glance.link as usize) {
+            let Some(seat) = &self.seats[link] else { continue };
+            let (error, ahead) = (self.tally.grown[link], self.tally.ahead[link]);
             let (weight, without) = (exported.weight(seat.peer), shadow.grown(&seat.between));
             if !self.is_direct && seat.place.is_some() {
-                let gathered = seat.gathered.get_or_insert_default();
-                gathered.error += weight * error;
-                gathered.ahead += weight * ahead;
-                gathered.without += weight * without;
+                let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
+                errors[link] += weight * error;
+                aheads[link] += weight * ahead;
+                withouts[link] += weight * without;
+                seen[link] = true;
                 continue;
             }
             self.farthest = self.farthest.max(seat.delay);
@@ -164,7 +217,7 @@ impl Watch {
             if seat.place.is_none() && !core::mem::replace(&mut self.is_direct, true) {
                 self.settle(control, now);
             }
-            if let Some(place) = self.place(glance.link, control, now) {
+            if let Some(place) = self.place(link as u32, control, now) {
                 control.grow(place, &growth, now);
             }
         }
@@ -195,8 +248,8 @@ mod tests {
 
     /// What is seen of each pair is what its account says, but for rounding: generation times are told in microseconds.
     pub(super) fn check(exported: &Exported<'_>, sums: &Sums, ahead: &[f64], has_path: bool) {
-        for ((glance, look), ahead) in exported.glances().iter().zip(exported.looks()).zip(ahead) {
-            let (pair, look) = (exported.pair(glance), look.get());
+        for (glance, look) in exported.glances().iter().zip(exported.looks()) {
+            let (pair, look, ahead) = (exported.pair(glance), look.get(), ahead[glance.link as usize]);
             let error = if look.told == 0 { look.error } else { look.base + sums.told(look.told) };
             if error == UNKNOWN {
                 assert!(!pair.is_credible());

@@ -33,15 +33,45 @@ pub(super) struct Row {
     pub(super) is_served: bool,
 }
 
-/// What is asked of one receiver at every entity and tick.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ask {
-    /// Seconds until the end of the time that counts.
-    pub(super) to: f64,
-    /// One over what a message to it is worth more; infinite if it is not to be sent any.
-    pub(super) rarity: f64,
+/// What is asked of all receivers at every entity and tick, in columns, by their places.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asks {
+    /// Seconds until the end of the time that counts, rounded up.
+    pub(super) to: Vec<f32>,
+    /// One over what a message to it is worth more, rounded down; infinite if it is not to be sent any.
+    pub(super) rarity: Vec<f32>,
     /// What was sent before this and is not reported may be lost.
-    pub(super) overdue: SessionTime,
+    pub(super) overdue: Vec<SessionTime>,
+}
+
+impl Asks {
+    fn clear(&mut self) {
+        self.to.clear();
+        self.rarity.clear();
+        self.overdue.clear();
+    }
+
+    fn push(&mut self, row: &Row, notes_refusals: bool, now: SessionTime) {
+        // Before anything is known of it, whatever is not reported may be lost.
+        let overdue = if row.lost_after < Span::MAX { now - row.lost_after } else { SessionTime::MAX };
+        let is_noted = notes_refusals && row.worst && row.is_served;
+        self.to.push(above(row.to));
+        self.rarity.push(if is_noted { 0.0 } else { below(row.rarity) });
+        self.overdue.push(overdue);
+    }
+}
+
+/// What rounding takes away, to half as many digits and in a few steps, is less than this.
+const COARSE: f64 = 1e-6;
+
+/// A number that is not below one that is nought or more; what is not a number stays so.
+pub(super) fn above(number: f64) -> f32 {
+    (number * (1.0 + COARSE)) as f32 + f32::MIN_POSITIVE
+}
+
+/// A number that is not above one that is nought or more.
+fn below(number: f64) -> f32 {
+    (number * (1.0 - COARSE)) as f32
 }
 
 /// What a message must save.
@@ -60,7 +90,7 @@ pub(super) struct Asked {
 pub(super) struct Reach {
     rows: Vec<Row>,
     /// The same in short; and where refusals are noted, which are those of the worst off.
-    asks: [Vec<Ask>; 2],
+    asks: [Asks; 2],
     /// Seconds until the end of the time that counts for the farthest.
     farthest: f64,
     /// For whom and when they were made, and what of.
@@ -98,7 +128,7 @@ impl Reach {
         self.farthest = self.rows.iter().map(|row| row.to).fold(0.0, f64::max);
         for (notes_refusals, asks) in [false, true].into_iter().zip(&mut self.asks) {
             asks.clear();
-            asks.extend(self.rows.iter().map(|row| row.ask(notes_refusals, review.now())));
+            self.rows.iter().for_each(|row| asks.push(row, notes_refusals, review.now()));
         }
     }
 
@@ -107,8 +137,8 @@ impl Reach {
         self.farthest
     }
 
-    /// What is asked of all receivers, by their places.
-    pub(super) fn asks(&self, notes_refusals: bool) -> &[Ask] {
+    /// What is asked of all receivers.
+    pub(super) fn asks(&self, notes_refusals: bool) -> &Asks {
         &self.asks[usize::from(notes_refusals)]
     }
 
@@ -129,13 +159,6 @@ impl Row {
         worst: false,
         is_served: false,
     };
-
-    fn ask(&self, notes_refusals: bool, now: SessionTime) -> Ask {
-        // Before anything is known of it, whatever is not reported may be lost.
-        let overdue = if self.lost_after < Span::MAX { now - self.lost_after } else { SessionTime::MAX };
-        let is_noted = notes_refusals && self.worst && self.is_served;
-        Ask { to: self.to, rarity: if is_noted { 0.0 } else { self.rarity }, overdue }
-    }
 
     /// Whether nothing can come of sending the newest vector to this receiver, which shows one so far apart from it. `lives` is
     /// one over the seconds that the newest will hold, times its weight.

@@ -11,7 +11,7 @@ use super::path::{Bend, Path};
 use super::price::{Bucket, Price};
 use super::reach::{self, Apart, Asked, Known, Reach, Row};
 use super::shadow::Shadow;
-use super::sieve::{Chords, Sieve};
+use super::sieve::{Chords, LANES, Sieve};
 use super::sums::Sums;
 use crate::fairness::{Exported, Kinematics, Pair, Review, SendPlan};
 use crate::ledger::{Glance, Shows};
@@ -192,33 +192,19 @@ impl Share {
             Some(tracked) => tracked,
             None => unknown.insert(Tracked { triggered: now, ..Tracked::default() }),
         };
-        let shortest = 1.0 / (LIFE_MAX * weight);
-        sieve.begin(&mut tracked.chords, exported, reach, &asked, shortest, now);
-        let farthest = self.farthest;
-        let mut deal =
-            Deal { exported, tracked, path, farthest, asked, weight, now, life: None, lives: shortest };
+        let (farthest, lives) = (self.farthest, shortest(weight));
+        sieve.begin(&mut tracked.chords, exported, reach, &asked, lives, now);
+        let mut deal = Deal { exported, tracked, path, farthest, asked, weight, now, life: None, lives };
         candidates.clear();
-        let (asks, looks) = (reach.asks(notes_refusals), exported.looks());
-        for (place, glance) in exported.glances().iter().enumerate() {
-            if sieve.rules_out(glance, &asks[glance.link as usize]) {
-                continue;
+        let (asks, prospects) = (reach.asks(notes_refusals), exported.prospects());
+        for from in (0..prospects.seqs.len()).step_by(LANES) {
+            let mut left = sieve.sift(prospects, asks, from);
+            while left != 0 {
+                let link = from as u32 + left.trailing_zeros();
+                left &= left - 1;
+                candidates.extend(deal.consider(link, reach, sieve, &self.control));
+                sieve.raise(&asked, deal.lives);
             }
-            let (row, is_looked_at) = (reach.row(glance.link), !looks[place].get().error.is_nan());
-            let known = match glance.shows(newest, now, row.lost_after) {
-                Shows::Newest => continue,
-                Shows::Older(_) if !row.is_served => continue,
-                Shows::Older(seq) => sieve.known(&mut deal.tracked.chords, exported, seq, || {
-                    reach.find(exported, seq, now, &asked, shortest)
-                }),
-                Shows::Unclear => Known::Unclear,
-            };
-            candidates.extend(match known {
-                Known::Idle => None,
-                Known::Apart(apart) if !is_looked_at || row.rules_out(&apart, &asked, deal.lives) => None,
-                Known::Apart(apart) => deal.weigh(&apart, row, glance),
-                Known::Unclear => deal.weigh_closely(&exported.pair(glance), is_looked_at, &self.control),
-            });
-            sieve.raise(&asked, deal.lives);
         }
         self.sell(candidates, asked.price, newest, now, plan)
     }
@@ -274,6 +260,27 @@ impl Deal<'_> {
         })
     }
 
+    /// A message to a receiver, if it is worth sending or noting.
+    fn consider(&mut self, link: u32, reach: &Reach, sieve: &mut Sieve, control: &Control) -> Option<Candidate> {
+        let (exported, asked, now) = (self.exported, &self.asked, self.now);
+        let (glance, look) = exported.at(link)?;
+        let (row, is_looked_at) = (reach.row(link), !look.get().error.is_nan());
+        let known = match exported.prospects().shows(link, exported.newest().0, now, row.lost_after) {
+            Shows::Newest => return None,
+            Shows::Older(_) if !row.is_served => return None,
+            Shows::Older(seq) => sieve.known(&mut self.tracked.chords, exported, seq, || {
+                reach.find(exported, seq, now, asked, shortest(self.weight))
+            }),
+            Shows::Unclear => Known::Unclear,
+        };
+        match known {
+            Known::Idle => None,
+            Known::Apart(apart) if !is_looked_at || row.rules_out(&apart, asked, self.lives) => None,
+            Known::Apart(apart) => self.weigh(&apart, row, glance),
+            Known::Unclear => self.weigh_closely(&exported.pair(glance), is_looked_at, control),
+        }
+    }
+
     /// A message to a receiver that shows a linear vector so far apart from the newest, if it is worth sending or noting.
     fn weigh(&mut self, apart: &Apart, row: &Row, glance: &Glance) -> Option<Candidate> {
         let life = self.life();
@@ -312,6 +319,11 @@ impl Deal<'_> {
         }
         is_tried(pair, now).then(|| Candidate::trial(pair, 0.0))
     }
+}
+
+/// One over the most seconds that a vector will hold, times the largest weight of its pairs.
+fn shortest(weight: f64) -> f64 {
+    1.0 / (LIFE_MAX * weight)
 }
 
 /// Whether the books tell how a receiver fares with an entity: it has reported to have it, and its reports are believed.

@@ -6,9 +6,10 @@
 
 use evenkeel_core::SessionTime;
 
-use super::reach::{Ask, Asked, Known, MARGIN, Reach, distance_min};
+use super::reach::{Asked, Asks, Known, MARGIN, Reach, above, distance_min};
 use crate::fairness::Exported;
-use crate::ledger::Glance;
+use crate::ledger::Prospects;
+use crate::linear::bulk::widely;
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// Chords are drawn for so many seconds.
@@ -43,6 +44,23 @@ impl Bound {
     #[inline]
     fn after(&self, seconds: f64) -> f64 {
         self.first + self.growth * seconds
+    }
+}
+
+/// So many receivers are asked at once.
+pub(super) const LANES: usize = 16;
+
+/// The same of one vector, rounded up to half as many digits.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    seq: DrSeq,
+    first: f32,
+    growth: f32,
+}
+
+impl Line {
+    fn new(seq: DrSeq, Bound { first, growth }: Bound) -> Self {
+        Self { seq, first: above(first), growth: above(growth) }
     }
 }
 
@@ -86,9 +104,11 @@ impl Chords {
 /// What is known of the vectors before an entity's newest one, now.
 #[derive(Clone, Debug)]
 pub(super) struct Sieve {
-    /// By how many vectors before the newest; the last is for all that are older. In parts of the floor: what a message to the
+    /// By how many vectors before the newest. In parts of the floor: what a message to the
     /// worst off must bring it nearer by, to be worth its price.
-    bounds: [Bound; NEAR + 1],
+    bounds: [Bound; NEAR],
+    /// Those of vectors that somebody shows.
+    lines: Vec<Line>,
     floor: f64,
     known: Vec<(DrSeq, Known)>,
     newest: DrSeq,
@@ -104,7 +124,8 @@ pub(super) struct Sieve {
 impl Default for Sieve {
     fn default() -> Self {
         Self {
-            bounds: [Bound::NONE; NEAR + 1],
+            bounds: [Bound::NONE; NEAR],
+            lines: Vec::new(),
             floor: 1.0,
             known: Vec::new(),
             newest: DrSeq(0),
@@ -134,8 +155,8 @@ impl Sieve {
         self.distance_min = distance_min(vector.project(now), vector.state.velocity);
         (self.floor, self.idle) = (asked.floor(lives), (1.0 - MARGIN) * asked.least * lives);
         self.known.clear();
-        self.bounds = [Bound::NONE; NEAR + 1];
-        self.bounds[0] = Bound::IDLE;
+        self.bounds = [Bound::NONE; NEAR];
+        self.lines.clear();
         for chord in &chords.all {
             self.note(chord);
         }
@@ -149,8 +170,9 @@ impl Sieve {
         }
         let unit = 1.0 / self.floor;
         bound = Bound { first: bound.first * unit, growth: bound.growth * unit };
-        if let Some(place) = self.bounds[..NEAR].get_mut(self.newest.0.wrapping_sub(chord.seq.0) as usize) {
+        if let Some(place) = self.bounds.get_mut(self.newest.0.wrapping_sub(chord.seq.0) as usize) {
             *place = bound;
+            self.lines.push(Line::new(chord.seq, bound));
         }
     }
 
@@ -165,13 +187,19 @@ impl Sieve {
         for bound in &mut self.bounds {
             *bound = Bound { first: bound.first * part, growth: bound.growth * part };
         }
+        for line in &mut self.lines {
+            *line = Line::new(line.seq, self.bounds[(self.newest.0 - line.seq.0) as usize]);
+        }
     }
 
-    /// Whether nothing can come of sending the newest vector to a receiver.
+    /// Which receivers from a place on something may come of sending the newest vector to, a bit for each.
     #[inline]
-    pub(super) fn rules_out(&self, glance: &Glance, ask: &Ask) -> bool {
-        let age = self.newest.0.saturating_sub(glance.expected().0) as usize;
-        self.bounds[age.min(NEAR)].after(ask.to) <= ask.rarity && !glance.is_overdue(ask.overdue)
+    pub(super) fn sift(&self, prospects: &Prospects, asks: &Asks, from: usize) -> u32 {
+        let seqs = column(&prospects.seqs, from, Prospects::NOBODY.0);
+        let sent = column(&prospects.sent, from, Prospects::NOBODY.1);
+        let (to, rarity) = (column(&asks.to, from, 0.0), column(&asks.rarity, from, f32::INFINITY));
+        let overdue = column(&asks.overdue, from, SessionTime::MIN);
+        widely(|| left(self.newest, &self.lines, (&seqs, &sent), (&to, &rarity, &overdue)))
     }
 
     /// How far a vector of an entity is apart from its newest.
@@ -199,6 +227,48 @@ impl Sieve {
         self.known.push((seq, known));
         known
     }
+}
+
+/// A few numbers of a column from a place on; beyond its end there is nobody.
+#[inline(always)]
+fn column<T: Copy>(all: &[T], from: usize, nobody: T) -> [T; LANES] {
+    let rest = all.get(from..).unwrap_or_default();
+    if let Some(full) = rest.first_chunk() {
+        return *full;
+    }
+    let mut some = [nobody; LANES];
+    some[..rest.len()].copy_from_slice(rest);
+    some
+}
+
+/// Who is left of some receivers: whom nothing is known of, who may be too far from the newest vector, and whose reports are overdue.
+/// Loops without branches are what a compiler makes vector instructions of.
+#[inline(always)]
+fn left(
+    newest: DrSeq,
+    lines: &[Line],
+    (seqs, sent): (&[DrSeq; LANES], &[SessionTime; LANES]),
+    (to, rarity, overdue): (&[f32; LANES], &[f32; LANES], &[SessionTime; LANES]),
+) -> u32 {
+    let (mut first, mut growth) = ([f32::NAN; LANES], [0.0; LANES]);
+    for i in 0..LANES {
+        first[i] = if seqs[i] >= newest { f32::NEG_INFINITY } else { f32::NAN };
+    }
+    for line in lines {
+        for i in 0..LANES {
+            let is_it = seqs[i] == line.seq;
+            first[i] = if is_it { line.first } else { first[i] };
+            growth[i] = if is_it { line.growth } else { growth[i] };
+        }
+    }
+    let (mut near, mut late) = (0, 0);
+    for i in 0..LANES {
+        near |= u32::from(first[i] + growth[i] * to[i] <= rarity[i]) << i;
+    }
+    for i in 0..LANES {
+        late |= u32::from(sent[i] < overdue[i]) << i;
+    }
+    (!near | late) & ((1 << LANES) - 1)
 }
 
 impl Asked {

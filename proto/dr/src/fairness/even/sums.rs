@@ -18,7 +18,7 @@ const SUMS_MAX: usize = 32;
 pub(super) const PATH_MAX: usize = 128;
 
 /// The places of sums of so many vectors before the newest are at hand.
-const NEAR: usize = 32;
+pub(super) const NEAR: usize = 32;
 
 /// The exported path of an entity, without holes.
 pub(super) type Exports<'a> = &'a [(DrSeq, DrVector)];
@@ -42,6 +42,16 @@ struct Sum {
     before: f64,
     now: f64,
     apart: (Vec3, Vec3),
+}
+
+/// What those share who show one vector: its sum, by its id and its mark, and what that has grown by since the last look.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Card {
+    /// 0: there is none.
+    pub(super) id: u32,
+    pub(super) mark: u16,
+    pub(super) place: u16,
+    pub(super) grown: f64,
 }
 
 /// The sums of one entity.
@@ -104,33 +114,21 @@ impl Sums {
         self.all.drain(..).for_each(|sum| sum.leave(looks));
     }
 
-    /// The place of the sum of a vector, if it is the one with this id.
-    #[inline]
-    pub(super) fn find_same(&mut self, newest: DrSeq, seq: DrSeq, id: u32) -> Option<usize> {
-        let near = *self.near.get(newest.0.wrapping_sub(seq.0) as usize)?;
-        let place = usize::from(near).wrapping_sub(1);
-        let sum = self.all.get_mut(place).filter(|sum| sum.id == id)?;
-        sum.is_used = true;
-        Some(place)
+    /// Lays out what those share who show one of the vectors before the newest.
+    pub(super) fn deal(&self, newest: DrSeq, cards: &mut [Card; NEAR]) {
+        *cards = [Card::default(); NEAR];
+        for (place, sum) in self.all.iter().enumerate() {
+            if let Some(card) = cards.get_mut(newest.0.wrapping_sub(sum.seq.0) as usize) {
+                *card = Card { id: sum.id, mark: sum.mark, place: place as u16, grown: sum.now - sum.before };
+            }
+        }
     }
 
-    /// What tells a sum from the others that there are.
-    #[inline]
-    pub(super) fn mark(&self, place: usize) -> u16 {
-        self.all[place].mark
-    }
-
-    /// What a sum has grown by since the last look.
-    #[inline]
-    pub(super) fn grown(&self, place: usize) -> f64 {
-        let sum = &self.all[place];
-        sum.now - sum.before
-    }
-
-    /// Whether it is the sum of that vector.
-    #[inline]
-    pub(super) fn is_of(&self, place: usize, seq: DrSeq) -> bool {
-        self.all[place].seq == seq
+    /// Somebody shows the vectors of these sums, a bit for each place.
+    pub(super) fn note_used(&mut self, places: u32) {
+        for (place, sum) in self.all.iter_mut().enumerate() {
+            sum.is_used |= places >> place & 1 == 1;
+        }
     }
 
     /// How far the newest vector is away from that of a sum, now: position and velocity.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use evenkeel_core::SessionTime;
 
 use super::look::Seat;
-use super::sums::{End, Exports, Sums};
+use super::sums::{Card, End, Exports, NEAR, Sums};
 use crate::fairness::Exported;
 use crate::ledger::{Dispatch, Glance, Look, Pending};
 use crate::linear::bulk::{Pieces, integrate_alike};
@@ -28,10 +28,11 @@ pub(super) struct Entry {
     pub(super) uses: u16,
 }
 
-/// A pair that has to be asked by itself: its place, and its error at the last look.
+/// A pair that has to be asked by itself: its place, that of its receiver, and its error at the last look.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Single {
     pub(super) place: usize,
+    pub(super) link: u32,
     pub(super) before: f64,
     pub(super) entry: Entry,
 }
@@ -42,10 +43,14 @@ pub(super) const UNKNOWN: f64 = f64::INFINITY;
 /// What is gathered for one entity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    /// What the error of each pair has grown by, and what is to come.
+    /// What the error of each pair has grown by, and what is to come, by the places of the receivers.
     pub(super) grown: Vec<f64>,
     pub(super) ahead: Vec<f64>,
-    /// By the place of their sum: the pairs whose errors grow as it does, if anything is to come.
+    /// By how many vectors before the newest: what those share who show it.
+    cards: [Card; NEAR],
+    /// The sums that are shared, a bit for each place.
+    shared: u32,
+    /// By the place of their sum: the receivers whose errors grow as it does, if anything is to come.
     alike: Vec<Vec<u32>>,
     /// The other pairs.
     pub(super) singles: Vec<Single>,
@@ -56,15 +61,17 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Of an entity with so many pairs nothing is known yet.
-    pub(super) fn begin(&mut self, sums: &Sums, pairs: usize) {
+    /// Of an entity nothing is known yet. There are places for so many receivers.
+    pub(super) fn begin(&mut self, sums: &Sums, newest: DrSeq, links: usize) {
+        sums.deal(newest, &mut self.cards);
+        self.shared = 0;
         self.pieces.clear();
         self.uses.clear();
         self.singles.clear();
         self.grown.clear();
-        self.grown.resize(pairs, 0.0);
+        self.grown.resize(links, 0.0);
         self.ahead.clear();
-        self.ahead.resize(pairs, 0.0);
+        self.ahead.resize(links, 0.0);
         if self.alike.len() < sums.len() {
             self.alike.resize(sums.len(), Vec::new());
         }
@@ -75,55 +82,52 @@ impl Tally {
     #[inline]
     pub(super) fn share(
         &mut self,
-        path: Exports<'_>,
-        sums: &mut Sums,
-        place: usize,
+        newest: DrSeq,
+        sums: &Sums,
         glance: &Glance,
         cell: &Cell<Look>,
     ) -> bool {
-        let (look, newest) = (cell.get(), path[path.len() - 1].0);
+        let (look, age) = (cell.get(), newest.0.wrapping_sub(glance.arrived.0) as usize);
+        let Some(card) = self.cards.get(age).filter(|card| card.id == look.sum && look.sum > 0) else {
+            return false;
+        };
         if look.pending != Pending::Nothing {
             return false;
         }
-        let Some(sum) = sums.find_same(newest, glance.arrived, look.sum) else { return false };
-        self.grown[place] = if look.told == sums.mark(sum) {
-            sums.grown(sum)
+        let sum = usize::from(card.place);
+        self.shared |= 1 << sum;
+        self.grown[glance.link as usize] = if look.told == card.mark {
+            card.grown
         } else {
             let (before, error) = (sums.last(&look), look.base + sums.now(sum));
-            cell.set(Look { error, told: sums.mark(sum), ..look });
+            cell.set(Look { error, told: card.mark, ..look });
             grown(before, error)
         };
-        if !sums.is_of(sum, newest) {
-            self.alike[sum].push(place as u32);
+        if age > 0 {
+            self.alike[sum].push(glance.link);
         }
         true
     }
 
     /// Counts what is left to be integrated.
-    pub(super) fn count(
-        &mut self,
-        sums: &Sums,
-        glances: &[Glance],
-        looks: &[Cell<Look>],
-        seats: &[Option<Seat>],
-    ) {
+    pub(super) fn count(&mut self, sums: &mut Sums, looks: &[Cell<Look>], seconds: &[f64]) {
+        sums.note_used(self.shared);
         for (sum, alike) in self.alike.iter_mut().enumerate().filter(|(_, alike)| !alike.is_empty()) {
             let (position, velocity) = sums.apart(sum);
-            let seat = |place: &u32| seats[glances[*place as usize].link as usize].as_ref();
             self.lengths.clear();
-            self.lengths.extend(alike.iter().map(|place| seat(place).map_or(0.0, |seat| seat.seconds)));
+            self.lengths.extend(alike.iter().map(|link| seconds[*link as usize]));
             integrate_alike(position, velocity, &mut self.lengths, &mut self.integrals);
-            for (place, integral) in alike.drain(..).zip(&self.integrals) {
-                self.ahead[place as usize] = *integral;
+            for (link, integral) in alike.drain(..).zip(&self.integrals) {
+                self.ahead[link as usize] = *integral;
             }
         }
         self.pieces.integrate(&mut self.integrals);
         let mut start = 0;
-        for Single { place, before, entry } in &self.singles {
+        for Single { place, link, before, entry } in &self.singles {
             let (error, ahead) = self.entry(entry, &mut start);
-            let cell = &looks[*place];
+            let (cell, link) = (&looks[*place], *link as usize);
             cell.set(Look { error, told: 0, ..cell.get() });
-            (self.grown[*place], self.ahead[*place]) =
+            (self.grown[link], self.ahead[link]) =
                 if error == UNKNOWN { (ahead, 0.0) } else { (grown(*before, error), ahead) };
         }
     }
@@ -172,7 +176,8 @@ impl Tally {
         match pending {
             Pending::Unclear | Pending::Nothing => {}
             Pending::Last => {
-                let last = Dispatch { seq: glance.last, sent: glance.sent };
+                let (seq, sent) = exported.prospects().of(glance.link);
+                let last = Dispatch { seq, sent };
                 self.expect(&mut way, path, sums, seat, last, now)?;
             }
             Pending::Several => {

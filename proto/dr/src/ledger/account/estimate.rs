@@ -17,10 +17,12 @@ impl Account {
     /// Moves on to where estimates begin, if from the settled error on they would have far to go. Whoever never reports,
     /// or whose vectors are always late, must not make them dear.
     pub(crate) fn presume(&mut self, history: &History, outlook: &Outlook) {
-        let near = self.near(history, outlook);
-        if self.is_settled && self.settled.at >= near {
+        // Nearly always it is settled up to now, or nearly so.
+        let is_near = |near| self.is_settled && self.settled.at >= near;
+        if is_near(outlook.now) || is_near(self.near(history, outlook)) {
             return self.set_presumed(None);
         }
+        let near = self.near(history, outlook);
         let settled = self.cursor(history).or_else(|| self.first_arrival(history, outlook, near));
         let Some(settled) = settled.filter(|settled| settled.at < near) else {
             return self.set_presumed(None);
