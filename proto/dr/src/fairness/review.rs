@@ -6,8 +6,8 @@ use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
 use super::PairWeights;
 use crate::ledger::{
-    Account, Cursor, Dispatch, ErrorLedger, Flight, Glance, Kinematics, Life, Link, Look, Outlook,
-    Prospects, Settlement, Track,
+    Account, Cursor, Dispatch, ErrorLedger, Flight, Glance, Kinematics, Life, Link, Look, Outlook, Prospects,
+    Settlement, Track,
 };
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind};

@@ -67,7 +67,12 @@ impl Pieces {
 
     /// The [`integral`](super::integral) of each, in their order, in place of what is in `errors`.
     pub fn integrate(&self, errors: &mut Vec<f64>) {
-        widely(|| integrate(self, errors));
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2.
+            return unsafe { integrate_wide(self, errors) };
+        }
+        self.integrate_plainly(errors);
     }
 
     /// The same by what every processor has.
@@ -76,21 +81,10 @@ impl Pieces {
     }
 }
 
-/// Runs a kernel as it was compiled for this processor. Whatever is in line in it is compiled twice.
-#[inline]
-pub(crate) fn widely<R>(kernel: impl FnOnce() -> R) -> R {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
-        return unsafe { with_avx2(kernel) };
-    }
-    kernel()
-}
-
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn with_avx2<R>(kernel: impl FnOnce() -> R) -> R {
-    kernel()
+fn integrate_wide(pieces: &Pieces, errors: &mut Vec<f64>) {
+    integrate(pieces, errors);
 }
 
 #[inline(always)]
@@ -107,7 +101,12 @@ fn integrate(pieces: &Pieces, errors: &mut Vec<f64>) {
 /// The [`integral`](super::integral) over each of some lengths, of one and the same difference of positions and velocities, in
 /// place of what is in `errors`. Noughts may be added to the lengths.
 pub fn integrate_alike(position: Vec3, velocity: Vec3, lengths: &mut Vec<f64>, errors: &mut Vec<f64>) {
-    widely(|| alike(position, velocity, lengths, errors));
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { integrate_alike_wide(position, velocity, lengths, errors) };
+    }
+    integrate_alike_plainly(position, velocity, lengths, errors);
 }
 
 /// The same by what every processor has.
@@ -117,6 +116,12 @@ pub fn integrate_alike_plainly(
     lengths: &mut Vec<f64>,
     errors: &mut Vec<f64>,
 ) {
+    alike(position, velocity, lengths, errors);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn integrate_alike_wide(position: Vec3, velocity: Vec3, lengths: &mut Vec<f64>, errors: &mut Vec<f64>) {
     alike(position, velocity, lengths, errors);
 }
 

@@ -10,6 +10,8 @@ use super::control::Control;
 use super::path::Path;
 use super::share::{LEAD_MAX, WORST, window};
 use crate::fairness::{Exported, Review};
+use crate::ledger::Prospects;
+use crate::linear::sift::Columns;
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// Bounds and what they bound are rounded differently; this much is left for it.
@@ -37,14 +39,19 @@ pub(super) struct Row {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asks {
     /// Seconds until the end of the time that counts, rounded up.
-    pub(super) to: Vec<f32>,
+    to: Vec<f32>,
     /// One over what a message to it is worth more, rounded down; infinite if it is not to be sent any.
-    pub(super) rarity: Vec<f32>,
+    rarity: Vec<f32>,
     /// What was sent before this and is not reported may be lost.
-    pub(super) overdue: Vec<SessionTime>,
+    overdue: Vec<SessionTime>,
 }
 
 impl Asks {
+    /// The same with what the receivers of an entity are expected to show.
+    pub(super) fn of<'a>(&'a self, Prospects { seqs, sent }: &'a Prospects) -> Columns<'a> {
+        Columns { seqs, sent, to: &self.to, most: &self.rarity, overdue: &self.overdue }
+    }
+
     fn clear(&mut self) {
         self.to.clear();
         self.rarity.clear();

@@ -11,10 +11,11 @@ use super::path::{Bend, Path};
 use super::price::{Bucket, Price};
 use super::reach::{self, Apart, Asked, Known, Reach, Row};
 use super::shadow::Shadow;
-use super::sieve::{Chords, LANES, Sieve};
+use super::sieve::{Chords, Sieve};
 use super::sums::Sums;
 use crate::fairness::{Exported, Kinematics, Pair, Review, SendPlan};
 use crate::ledger::{Glance, Shows};
+use crate::linear::sift::LANES;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 
 /// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little. The farther
@@ -196,14 +197,17 @@ impl Share {
         sieve.begin(&mut tracked.chords, exported, reach, &asked, lives, now);
         let mut deal = Deal { exported, tracked, path, farthest, asked, weight, now, life: None, lives };
         candidates.clear();
-        let (asks, prospects) = (reach.asks(notes_refusals), exported.prospects());
-        for from in (0..prospects.seqs.len()).step_by(LANES) {
-            let mut left = sieve.sift(prospects, asks, from);
+        let columns = reach.asks(notes_refusals).of(exported.prospects());
+        for from in (0..columns.seqs.len()).step_by(LANES) {
+            let mut left = sieve.sift(&columns, from);
             while left != 0 {
                 let link = from as u32 + left.trailing_zeros();
                 left &= left - 1;
+                let lines = sieve.len();
                 candidates.extend(deal.consider(link, reach, sieve, &self.control));
-                sieve.raise(&asked, deal.lives);
+                if left != 0 && (sieve.raise(&asked, deal.lives) || sieve.len() > lines) {
+                    left &= sieve.sift(&columns, from);
+                }
             }
         }
         self.sell(candidates, asked.price, newest, now, plan)
@@ -261,7 +265,13 @@ impl Deal<'_> {
     }
 
     /// A message to a receiver, if it is worth sending or noting.
-    fn consider(&mut self, link: u32, reach: &Reach, sieve: &mut Sieve, control: &Control) -> Option<Candidate> {
+    fn consider(
+        &mut self,
+        link: u32,
+        reach: &Reach,
+        sieve: &mut Sieve,
+        control: &Control,
+    ) -> Option<Candidate> {
         let (exported, asked, now) = (self.exported, &self.asked, self.now);
         let (glance, look) = exported.at(link)?;
         let (row, is_looked_at) = (reach.row(link), !look.get().error.is_nan());

@@ -6,10 +6,9 @@
 
 use evenkeel_core::SessionTime;
 
-use super::reach::{Asked, Asks, Known, MARGIN, Reach, above, distance_min};
+use super::reach::{Asked, Known, MARGIN, Reach, above, distance_min};
 use crate::fairness::Exported;
-use crate::ledger::Prospects;
-use crate::linear::bulk::widely;
+use crate::linear::sift::{Columns, Lines};
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// Chords are drawn for so many seconds.
@@ -36,31 +35,12 @@ struct Bound {
 }
 
 impl Bound {
-    /// Nothing is known: what is not a number rules nothing out.
-    const NONE: Self = Self { first: f64::NAN, growth: 0.0 };
     /// Nothing can come of it.
     const IDLE: Self = Self { first: f64::NEG_INFINITY, growth: 0.0 };
 
     #[inline]
     fn after(&self, seconds: f64) -> f64 {
         self.first + self.growth * seconds
-    }
-}
-
-/// So many receivers are asked at once.
-pub(super) const LANES: usize = 16;
-
-/// The same of one vector, rounded up to half as many digits.
-#[derive(Clone, Copy, Debug)]
-struct Line {
-    seq: DrSeq,
-    first: f32,
-    growth: f32,
-}
-
-impl Line {
-    fn new(seq: DrSeq, Bound { first, growth }: Bound) -> Self {
-        Self { seq, first: above(first), growth: above(growth) }
     }
 }
 
@@ -104,11 +84,11 @@ impl Chords {
 /// What is known of the vectors before an entity's newest one, now.
 #[derive(Clone, Debug)]
 pub(super) struct Sieve {
-    /// By how many vectors before the newest. In parts of the floor: what a message to the
-    /// worst off must bring it nearer by, to be worth its price.
-    bounds: [Bound; NEAR],
-    /// Those of vectors that somebody shows.
-    lines: Vec<Line>,
+    /// Of vectors that somebody shows. In parts of the floor: what a message to the worst off must bring it nearer by, to be worth
+    /// its price.
+    bounds: Vec<(DrSeq, Bound)>,
+    /// The same by how many vectors before the newest.
+    lines: Lines<NEAR>,
     floor: f64,
     known: Vec<(DrSeq, Known)>,
     newest: DrSeq,
@@ -124,8 +104,8 @@ pub(super) struct Sieve {
 impl Default for Sieve {
     fn default() -> Self {
         Self {
-            bounds: [Bound::NONE; NEAR],
-            lines: Vec::new(),
+            bounds: Vec::new(),
+            lines: Lines::default(),
             floor: 1.0,
             known: Vec::new(),
             newest: DrSeq(0),
@@ -155,8 +135,9 @@ impl Sieve {
         self.distance_min = distance_min(vector.project(now), vector.state.velocity);
         (self.floor, self.idle) = (asked.floor(lives), (1.0 - MARGIN) * asked.least * lives);
         self.known.clear();
-        self.bounds = [Bound::NONE; NEAR];
+        self.bounds.clear();
         self.lines.clear();
+        self.lines.set(0, f32::NEG_INFINITY, 0.0);
         for chord in &chords.all {
             self.note(chord);
         }
@@ -170,36 +151,40 @@ impl Sieve {
         }
         let unit = 1.0 / self.floor;
         bound = Bound { first: bound.first * unit, growth: bound.growth * unit };
-        if let Some(place) = self.bounds.get_mut(self.newest.0.wrapping_sub(chord.seq.0) as usize) {
-            *place = bound;
-            self.lines.push(Line::new(chord.seq, bound));
-        }
+        self.bounds.push((chord.seq, bound));
+        self.draw(chord.seq, bound);
     }
 
-    /// It may be known better by now how long the newest vector will hold.
+    fn draw(&mut self, seq: DrSeq, Bound { first, growth }: Bound) {
+        self.lines.set(self.newest.0.wrapping_sub(seq.0) as usize, above(first), above(growth));
+    }
+
+    /// It may be known better by now how long the newest vector will hold. True if so.
     #[inline]
-    pub(super) fn raise(&mut self, asked: &Asked, lives: f64) {
+    pub(super) fn raise(&mut self, asked: &Asked, lives: f64) -> bool {
         let floor = asked.floor(lives);
         if floor == self.floor {
-            return;
+            return false;
         }
         let part = core::mem::replace(&mut self.floor, floor) / floor;
-        for bound in &mut self.bounds {
+        for place in 0..self.bounds.len() {
+            let (seq, bound) = &mut self.bounds[place];
             *bound = Bound { first: bound.first * part, growth: bound.growth * part };
+            let (seq, bound) = (*seq, *bound);
+            self.draw(seq, bound);
         }
-        for line in &mut self.lines {
-            *line = Line::new(line.seq, self.bounds[(self.newest.0 - line.seq.0) as usize]);
-        }
+        true
+    }
+
+    /// Of how many vectors it is known how far they are apart from the newest.
+    pub(super) const fn len(&self) -> usize {
+        self.bounds.len()
     }
 
     /// Which receivers from a place on something may come of sending the newest vector to, a bit for each.
     #[inline]
-    pub(super) fn sift(&self, prospects: &Prospects, asks: &Asks, from: usize) -> u32 {
-        let seqs = column(&prospects.seqs, from, Prospects::NOBODY.0);
-        let sent = column(&prospects.sent, from, Prospects::NOBODY.1);
-        let (to, rarity) = (column(&asks.to, from, 0.0), column(&asks.rarity, from, f32::INFINITY));
-        let overdue = column(&asks.overdue, from, SessionTime::MIN);
-        widely(|| left(self.newest, &self.lines, (&seqs, &sent), (&to, &rarity, &overdue)))
+    pub(super) fn sift(&self, columns: &Columns<'_>, from: usize) -> u32 {
+        self.lines.left(self.newest, columns, from)
     }
 
     /// How far a vector of an entity is apart from its newest.
@@ -217,7 +202,7 @@ impl Sieve {
         if let Some((_, known)) = self.known.iter().find(|(known, _)| *known == seq) {
             return *known;
         }
-        if self.bounds[age].first.is_nan()
+        if self.bounds.iter().all(|(known, _)| *known != seq)
             && let Some(shown) = exported.shown(seq)
             && let Some(chord) = chords.draw(seq, shown, exported.newest().1)
         {
@@ -227,48 +212,6 @@ impl Sieve {
         self.known.push((seq, known));
         known
     }
-}
-
-/// A few numbers of a column from a place on; beyond its end there is nobody.
-#[inline(always)]
-fn column<T: Copy>(all: &[T], from: usize, nobody: T) -> [T; LANES] {
-    let rest = all.get(from..).unwrap_or_default();
-    if let Some(full) = rest.first_chunk() {
-        return *full;
-    }
-    let mut some = [nobody; LANES];
-    some[..rest.len()].copy_from_slice(rest);
-    some
-}
-
-/// Who is left of some receivers: whom nothing is known of, who may be too far from the newest vector, and whose reports are overdue.
-/// Loops without branches are what a compiler makes vector instructions of.
-#[inline(always)]
-fn left(
-    newest: DrSeq,
-    lines: &[Line],
-    (seqs, sent): (&[DrSeq; LANES], &[SessionTime; LANES]),
-    (to, rarity, overdue): (&[f32; LANES], &[f32; LANES], &[SessionTime; LANES]),
-) -> u32 {
-    let (mut first, mut growth) = ([f32::NAN; LANES], [0.0; LANES]);
-    for i in 0..LANES {
-        first[i] = if seqs[i] >= newest { f32::NEG_INFINITY } else { f32::NAN };
-    }
-    for line in lines {
-        for i in 0..LANES {
-            let is_it = seqs[i] == line.seq;
-            first[i] = if is_it { line.first } else { first[i] };
-            growth[i] = if is_it { line.growth } else { growth[i] };
-        }
-    }
-    let (mut near, mut late) = (0, 0);
-    for i in 0..LANES {
-        near |= u32::from(first[i] + growth[i] * to[i] <= rarity[i]) << i;
-    }
-    for i in 0..LANES {
-        late |= u32::from(sent[i] < overdue[i]) << i;
-    }
-    (!near | late) & ((1 << LANES) - 1)
 }
 
 impl Asked {

@@ -80,13 +80,7 @@ impl Tally {
     /// Takes the growth of a pair's error from the sum of what it shows, if it showed that at the last look and nothing is on
     /// its way. False if not.
     #[inline]
-    pub(super) fn share(
-        &mut self,
-        newest: DrSeq,
-        sums: &Sums,
-        glance: &Glance,
-        cell: &Cell<Look>,
-    ) -> bool {
+    pub(super) fn share(&mut self, newest: DrSeq, sums: &Sums, glance: &Glance, cell: &Cell<Look>) -> bool {
         let (look, age) = (cell.get(), newest.0.wrapping_sub(glance.arrived.0) as usize);
         let Some(card) = self.cards.get(age).filter(|card| card.id == look.sum && look.sum > 0) else {
             return false;
