@@ -190,10 +190,10 @@ mod tests {
             let newest = DrSeq(if round % 7 == 0 { 3 } else { 1_000 });
             let mut lines = Lines::<64>::default();
             lines.set(0, f32::NEG_INFINITY, 0.0);
-            for _ in 0..draws.below(12) {
+            for _ in 0..draws.below(90) {
                 let first = [f32::NEG_INFINITY, f32::INFINITY, draws.uniform(0.0, 2.0) as f32];
                 let first = first[draws.below(3) as usize];
-                lines.set(draws.below(80) as usize, first, draws.uniform(0.0, 2.0) as f32);
+                lines.set(draws.below(30 + round % 50) as usize, first, draws.uniform(0.0, 2.0) as f32);
             }
             let len = 1 + draws.below(50) as usize;
             let mut column =
@@ -206,14 +206,14 @@ mod tests {
                 age => DrSeq(newest.0.saturating_sub(3 * age as u32).saturating_add(8)),
             };
             let seqs: Vec<DrSeq> = (0..len).map(&mut seq).collect();
-            let mut times = |first: SessionTime| {
+            let mut times = |first: SessionTime, most: u64| {
                 let mut time = |_| match draws.below(8) {
                     0 => first,
-                    _ => start + Span::from_nanos(draws.below(1_000) as i64),
+                    _ => start + Span::from_nanos(draws.below(most) as i64),
                 };
                 (0..len).map(&mut time).collect::<Vec<_>>()
             };
-            let (sent, overdue) = (times(SessionTime::MAX), times(SessionTime::MIN));
+            let (sent, overdue) = (times(SessionTime::MAX, 1_000), times(SessionTime::MIN, 400));
             let columns = Columns { seqs: &seqs, sent: &sent, to: &to, most: &most, overdue: &overdue };
             for from in (0..len).step_by(LANES) {
                 let left = lines.left_plainly(newest, &columns, from);
