@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use evenkeel_core::{SessionTime, Span};
 
 use self::asked::Asked;
+pub(super) use self::in_flight::Spare;
 use self::in_flight::{Flying, InFlight};
 use self::placed::Rare;
 use self::waiting::{Arrived, Waiting};
@@ -208,12 +209,12 @@ impl Account {
     }
 
     /// A vector leaves for the receiver.
-    pub(crate) fn open(&mut self, dispatch: Dispatch, nonce: u32) {
+    pub(crate) fn open(&mut self, dispatch: Dispatch, nonce: u32, spare: &mut Spare) {
         self.asked.forget_estimate();
         let Dispatch { sent, seq } = dispatch;
         let later = self.is_sent && self.last > seq;
         self.is_disordered = !self.in_flight.is_empty() && (self.is_disordered || later);
-        self.in_flight.push_back(Flying { sent, seq, nonce });
+        self.in_flight.push_back(Flying { sent, seq, nonce }, spare);
         (self.last, self.last_at, self.is_sent) = (seq, sent, true);
     }
 
@@ -242,8 +243,8 @@ impl Account {
     }
 
     /// The receiver reports an arrival. Gives the dispatch back if it is still known.
-    pub(super) fn take(&mut self, seq: DrSeq, nonce: u32) -> Option<Dispatch> {
-        self.in_flight.take(seq, nonce).map(|flying| flying.dispatch())
+    pub(super) fn take(&mut self, seq: DrSeq, nonce: u32, spare: &mut Spare) -> Option<Dispatch> {
+        self.in_flight.take(seq, nonce, spare).map(|flying| flying.dispatch())
     }
 
     /// When a vector whose fate is unknown was sent, if it was in a message with this nonce.

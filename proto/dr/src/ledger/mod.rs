@@ -15,9 +15,9 @@ use std::collections::VecDeque;
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
-use account::Forged;
 pub(crate) use account::Outlook;
 pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
+use account::{Forged, Spare};
 pub use cursor::Cursor;
 pub use evidence::Compensation;
 pub(crate) use glance::{Glance, Look, Pending, Prospects, Shows};
@@ -61,6 +61,7 @@ pub struct ErrorLedger {
     links: Links,
     accounts: Vec<Option<Account>>,
     free: Vec<usize>,
+    spare: Spare,
     opened: u32,
     sent: u64,
     estimated: u64,
@@ -186,7 +187,7 @@ impl ErrorLedger {
         link.settled += account.settled_error() - before;
         self.estimated += u64::from(estimated);
         link.ask(dispatch.sent);
-        account.open(dispatch, nonce);
+        account.open(dispatch, nonce, &mut self.spare);
         account.presume(history, &outlook);
         track.show(account);
     }
@@ -225,7 +226,7 @@ impl ErrorLedger {
         }
         link.known_until = arrived;
         let (slot, account, track) = (slot?, account?, track.as_mut()?);
-        let dispatch = sent.and_then(|_| account.take(seq, nonce));
+        let dispatch = sent.and_then(|_| account.take(seq, nonce, &mut self.spare));
         if let Some(dispatch) = dispatch {
             link.evidence.sample(dispatch.sent, arrived, now, self.compensation);
         }

@@ -17,12 +17,15 @@ impl Account {
     /// Moves on to where estimates begin, if from the settled error on they would have far to go. Whoever never reports,
     /// or whose vectors are always late, must not make them dear.
     pub(crate) fn presume(&mut self, history: &History, outlook: &Outlook) {
-        // Nearly always it is settled up to now, or nearly so.
-        let is_near = |near| self.is_settled && self.settled.at >= near;
-        if is_near(outlook.now) || is_near(self.near(history, outlook)) {
-            return self.set_presumed(None);
+        // Nearly always little is unsettled, and nothing is presumed.
+        let is_short = history.len() < NEAR && self.in_flight.is_short() && self.rare.is_none();
+        if is_short && self.is_settled && self.settled.at >= outlook.now - NEAR_SPAN {
+            return;
         }
         let near = self.near(history, outlook);
+        if self.is_settled && self.settled.at >= near {
+            return self.set_presumed(None);
+        }
         let settled = self.cursor(history).or_else(|| self.first_arrival(history, outlook, near));
         let Some(settled) = settled.filter(|settled| settled.at < near) else {
             return self.set_presumed(None);

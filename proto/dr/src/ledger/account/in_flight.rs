@@ -26,7 +26,7 @@ impl Flying {
 
 /// A few dispatches in a row, of which the first `len` are. Never empty.
 #[derive(Clone, Debug)]
-struct Block {
+pub(crate) struct Block {
     /// What the others' times and numbers are differences from.
     sent: SessionTime,
     seq: DrSeq,
@@ -97,6 +97,31 @@ impl Block {
     }
 }
 
+/// Blocks to fill again: to ask the allocator for one at each dispatch would be dear.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spare(Vec<Box<Block>>);
+
+/// So many are kept.
+const SPARE_MAX: usize = 256;
+
+impl Spare {
+    fn block(&mut self, flying: Flying) -> Box<Block> {
+        match self.0.pop() {
+            Some(mut block) => {
+                *block = Block::new(flying);
+                block
+            }
+            None => Box::new(Block::new(flying)),
+        }
+    }
+
+    fn keep(&mut self, block: Box<Block>) {
+        if self.0.len() < SPARE_MAX {
+            self.0.push(block);
+        }
+    }
+}
+
 /// Dispatches in the order of their sending.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InFlight(Option<Box<Block>>);
@@ -104,6 +129,11 @@ pub(super) struct InFlight(Option<Box<Block>>);
 impl InFlight {
     pub(super) const fn is_empty(&self) -> bool {
         self.0.is_none()
+    }
+
+    /// Whether there are no more than one block holds.
+    pub(super) fn is_short(&self) -> bool {
+        self.0.as_ref().is_none_or(|block| block.next.is_empty())
     }
 
     pub(super) fn len(&self) -> usize {
@@ -131,7 +161,7 @@ impl InFlight {
         })
     }
 
-    pub(super) fn push_back(&mut self, flying: Flying) {
+    pub(super) fn push_back(&mut self, flying: Flying, spare: &mut Spare) {
         let mut blocks = &mut self.0;
         while let Some(block) = blocks {
             if block.next.is_empty() && block.push(flying) {
@@ -139,20 +169,25 @@ impl InFlight {
             }
             blocks = &mut block.next.0;
         }
-        *blocks = Some(Box::new(Block::new(flying)));
+        *blocks = Some(spare.block(flying));
     }
 
     pub(super) fn pop_front(&mut self) {
-        self.remove_first(|_, _| true);
+        self.remove_first(|_, _| true, drop);
     }
 
     /// Takes the dispatch of a vector out that was in the message with this nonce.
-    pub(super) fn take(&mut self, seq: DrSeq, nonce: u32) -> Option<Flying> {
-        self.remove_first(|block, place| block.nonces[place] == nonce && block.seq_at(place) == seq)
+    pub(super) fn take(&mut self, seq: DrSeq, nonce: u32, spare: &mut Spare) -> Option<Flying> {
+        let is_it = |block: &Block, place: usize| block.nonces[place] == nonce && block.seq_at(place) == seq;
+        self.remove_first(is_it, |block| spare.keep(block))
     }
 
     #[inline]
-    fn remove_first(&mut self, is_it: impl Fn(&Block, usize) -> bool) -> Option<Flying> {
+    fn remove_first(
+        &mut self,
+        is_it: impl Fn(&Block, usize) -> bool,
+        keep: impl FnOnce(Box<Block>),
+    ) -> Option<Flying> {
         let mut blocks = self;
         loop {
             let block = blocks.0.as_mut()?;
@@ -164,7 +199,8 @@ impl InFlight {
                 let flying = block.at(place);
                 block.remove(place);
                 if block.len == 0 {
-                    blocks.0 = core::mem::take(&mut block.next.0);
+                    let next = block.next.0.take();
+                    core::mem::replace(&mut blocks.0, next).map(keep);
                 } else {
                     block.absorb_next();
                 }
@@ -186,7 +222,7 @@ mod tests {
     #[test]
     fn it_is_a_queue_whatever_is_sent_and_taken_out() {
         let mut draws = Seed::new(1).draws();
-        let (mut in_flight, mut queue) = (InFlight::default(), VecDeque::new());
+        let (mut in_flight, mut queue, mut spare) = (InFlight::default(), VecDeque::new(), Spare::default());
         let mut now = SessionTime::from_nanos(0);
         for step in 0..30_000_u32 {
             now += Span::from_nanos(if draws.chance(0.01) { 5_000_000_000 } else { 20_000_000 });
@@ -194,7 +230,7 @@ mod tests {
             match draws.below(8) {
                 0..4 if queue.len() < 40 => {
                     let flying = Flying { sent: now, seq: DrSeq(seq), nonce: step % 7 };
-                    in_flight.push_back(flying);
+                    in_flight.push_back(flying, &mut spare);
                     queue.push_back(flying);
                 }
                 4 => {
@@ -204,9 +240,10 @@ mod tests {
                 5..8 if !queue.is_empty() => {
                     let Flying { seq, nonce, .. } = queue[draws.below(queue.len() as u64) as usize];
                     let place = queue.iter().position(|other| (other.seq, other.nonce) == (seq, nonce));
-                    assert_eq!(in_flight.take(seq, nonce), place.and_then(|place| queue.remove(place)));
+                    let taken = in_flight.take(seq, nonce, &mut spare);
+                    assert_eq!(taken, place.and_then(|place| queue.remove(place)));
                 }
-                _ => assert_eq!(in_flight.take(DrSeq(step + 9), 7), None),
+                _ => assert_eq!(in_flight.take(DrSeq(step + 9), 7, &mut spare), None),
             }
             assert!(in_flight.iter().eq(queue.iter().copied()));
             assert_eq!((in_flight.len(), in_flight.front()), (queue.len(), queue.front().copied()));

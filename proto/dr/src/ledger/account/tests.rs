@@ -16,7 +16,7 @@ fn at(step: u32) -> SessionTime {
 impl Account {
     /// An arrival is reported, which waits to be settled.
     fn arrived(&mut self, seq: DrSeq, nonce: u32, at: SessionTime) {
-        if self.take(seq, nonce).is_some() && self.is_news(seq) {
+        if self.take(seq, nonce, &mut Spare::default()).is_some() && self.is_news(seq) {
             (self.newest, self.is_arrived) = (seq, true);
             self.arrivals.push_back((seq, at));
         }
@@ -58,12 +58,12 @@ fn silent(steps: u32) -> (Account, History, Outlook) {
     let mut account = Account::new(1, 0, 0);
     let mut history = History::new(DrSeq(0), vector(0), false);
     let known_until = at(0) + DELAY;
-    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
+    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0, &mut Spare::default());
     account.arrived(DrSeq(0), 0, known_until);
     for step in 1..=steps {
         history.record(DrSeq(step), vector(step));
         account.settle(&history, &outlook(step, known_until));
-        account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
+        account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step, &mut Spare::default());
     }
     let last = outlook(steps, known_until);
     account.settle(&history, &last);
@@ -112,7 +112,7 @@ fn placed_late(step: u32, until: SessionTime) -> f64 {
 fn always_late(lag: u32) -> (f64, f64, f64) {
     let mut account = Account::new(1, 0, 0);
     let mut history = History::new(DrSeq(0), vector(0), false);
-    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
+    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0, &mut Spare::default());
     account.arrived(DrSeq(0), 0, at(0) + DELAY);
     let mut last = outlook(0, at(0) + DELAY);
     for step in 1..=4_000 {
@@ -124,7 +124,7 @@ fn always_late(lag: u32) -> (f64, f64, f64) {
         }
         last.now = at(step);
         account.settle(&history, &last);
-        account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
+        account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step, &mut Spare::default());
         history.keep_shown(&account.shows().into_iter().collect::<Vec<_>>());
         history.trim(account.needs(&history));
     }
@@ -148,7 +148,7 @@ fn reports_that_are_always_late_count_all_the_same() {
 fn a_look_that_goes_on_has_the_bits_of_one_that_begins_anew() {
     let mut account = Account::new(1, 0, 0);
     let mut history = History::new(DrSeq(0), vector(0), true);
-    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
+    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0, &mut Spare::default());
     account.arrived(DrSeq(0), 0, at(0) + DELAY);
     let mut known_until = at(0) + DELAY;
     let mut went_on = 0;
@@ -163,7 +163,7 @@ fn a_look_that_goes_on_has_the_bits_of_one_that_begins_anew() {
             account.settle(&history, &outlook);
         }
         if step % 21 == 0 {
-            account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
+            account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step, &mut Spare::default());
         }
         let outlook = Outlook { known_until, ..outlook };
         if account.settled().is_none() {
