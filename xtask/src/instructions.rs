@@ -41,7 +41,7 @@ const GATES: [Gate; 4] = [
         what: "acknowledgments",
         function: "take_acknowledgment",
         each: "acknowledgment settled",
-        max: 2_450.0,
+        max: 2_400.0,
     },
     Gate {
         bench: ("machines", "evenkeel-sim"),
