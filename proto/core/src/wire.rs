@@ -212,18 +212,25 @@ impl Varint {
         Err(Malformed::Field)
     }
 
+    /// Its bytes as a little-endian word, and how many they are, if that is at most eight.
+    #[must_use]
+    #[inline]
+    pub const fn word(self) -> Option<(u64, usize)> {
+        if self.0 >= 1 << 56 {
+            return None;
+        }
+        let len = (self.0 | 1).ilog2() as usize / 7 + 1;
+        let more = TOPS & ((1 << (8 * (len - 1))) - 1);
+        Some((spread(self.0) | more, len))
+    }
+
     /// The same as to write it as any other, but fast if it has three bytes or more.
     #[inline]
     pub fn emit_long(self, bytes: &mut Vec<u8>) {
-        if self.0 < 1 << 56 {
-            let len = (self.0 | 1).ilog2() as usize / 7 + 1;
-            let more = TOPS & ((1 << (8 * (len - 1))) - 1);
-            let end = bytes.len() + len;
-            bytes.extend_from_slice(&(spread(self.0) | more).to_le_bytes());
-            bytes.truncate(end);
-        } else {
-            self.emit_bytes(bytes);
-        }
+        let Some((word, len)) = self.word() else { return self.emit_bytes(bytes) };
+        let end = bytes.len() + len;
+        bytes.extend_from_slice(&word.to_le_bytes());
+        bytes.truncate(end);
     }
 
     #[inline(never)]

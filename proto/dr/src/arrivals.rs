@@ -1,8 +1,8 @@
 //! A receiver's log of arrivals: numbered, repeated until the sender has confirmed them, so that a lost
 //! acknowledgment costs time, never truth.
 //!
-//! Each acknowledgment also repeats what the three before it said, so that as many in a row may be lost at no cost. If
-//! more are, the sender sees the hole and says so, and gets everything from there on again.
+//! Each acknowledgment also repeats the last arrivals, so that some in a row may be lost at no cost. If
+//! more are, the sender sees the hole and says so, and gets everything from there on again; and for a while more are repeated.
 
 use std::collections::VecDeque;
 
@@ -13,10 +13,13 @@ use crate::message::{Arrival, ConfirmFrame, FEEDBACK_LEN_MAX, FEEDBACK_MAX, RUN_
 /// Unconfirmed arrivals that are kept; when there are more, the oldest is dropped. Its truth is then lost to the sender,
 /// which sees the gap and counts it.
 pub const LOG_MAX: usize = 16_384;
-/// Acknowledgments whose arrivals each one repeats.
+/// Each arrival is told in so many acknowledgments, if it is not confirmed before.
 const REPEATED: usize = 3;
-/// Arrivals that each acknowledgment repeats at least.
-const RECENT: u64 = 8;
+/// Arrivals that each acknowledgment holds at least.
+const RECENT: u64 = 4;
+/// And where one more has been lost than that makes up for, for so many arrivals.
+const RECENT_WARY: u64 = 8;
+const WARY: u64 = 256;
 /// Arrivals that are sent again at one go when the sender misses some.
 const REPAIR_MAX: u64 = 1024;
 /// Before the first round trip is known, unconfirmed arrivals are repeated after this time.
@@ -37,6 +40,8 @@ pub struct ArrivalLog {
     log: VecDeque<Arrival>,
     /// Up to where the last acknowledgments reached, the earliest first.
     reached: [u64; REPEATED],
+    /// The sender has missed some: more are repeated up to this number.
+    wary_until: u64,
     /// Up to where a hole has been repaired, and since when.
     repaired: Option<(u64, SessionTime)>,
     round_trip: DelayEstimate,
@@ -72,7 +77,8 @@ impl ArrivalLog {
     /// What to acknowledge now: everything since the last acknowledgment, and what the ones before it said.
     pub fn acknowledge(&mut self, bytes_max: usize) -> impl Iterator<Item = Run> + use<> {
         let next = self.next();
-        let from = self.reached[0].min(next.saturating_sub(RECENT)).max(self.oldest);
+        let recent = if next < self.wary_until { RECENT_WARY } else { RECENT };
+        let from = self.reached[0].min(next.saturating_sub(recent)).max(self.oldest);
         self.reached.rotate_left(1);
         self.reached[REPEATED - 1] = next;
         runs(from, next, bytes_max)
@@ -121,6 +127,9 @@ impl ArrivalLog {
         if confirmed > 0 {
             self.repeat_at = Some(now + wait);
         }
+        if confirm.hole {
+            self.wary_until = self.next() + WARY;
+        }
         // A repair goes on from where it had come to, and starts over only when it should have had its effect.
         if self.repaired.is_none_or(|(reached, since)| reached <= self.oldest || now - since >= wait) {
             self.repaired = Some((self.oldest, now));
@@ -146,4 +155,36 @@ fn runs(from: u64, to: u64, bytes_max: usize) -> impl Iterator<Item = Run> {
     let room = bytes_max.saturating_sub(FEEDBACK_LEN_MAX) / RUN_LEN_MAX;
     let size = room.clamp(1, FEEDBACK_MAX);
     (from..to).step_by(size).map(move |first| Run { first, count: size.min((to - first) as usize) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vector::{DrSeq, EntityId};
+
+    /// One arrival, which is acknowledged at once; gives how many the acknowledgment holds.
+    fn arrive(log: &mut ArrivalLog, number: u32) -> usize {
+        let at = SessionTime::from_nanos(i64::from(number));
+        log.note(Arrival { entity: EntityId(0), seq: DrSeq(number), at, nonce: number });
+        log.acknowledge(1200).map(|run| run.count).sum()
+    }
+
+    #[test]
+    fn acknowledgments_hold_more_for_a_while_after_the_sender_missed_some() {
+        let mut log = ArrivalLog::default();
+        let held: Vec<usize> = (0..20).map(|number| arrive(&mut log, number)).collect();
+        assert_eq!(held[..4], [1, 2, 3, 4]);
+        assert!(held[4..].iter().all(|count| *count == RECENT as usize), "{held:?}");
+        let confirm = |next, hole| {
+            let (stamp, held) = (SessionTime::from_nanos(0), Span::ZERO);
+            ConfirmFrame { next, stamp, held, hole }
+        };
+        assert!(log.confirm(&confirm(10, true), SessionTime::from_nanos(30)));
+        let mut wary = (20..20 + WARY as u32 - 1).map(|number| arrive(&mut log, number));
+        assert!(wary.all(|count| count == RECENT_WARY as usize));
+        assert_eq!(arrive(&mut log, 20 + WARY as u32), RECENT as usize);
+        let newest = log.next();
+        assert!(!log.confirm(&confirm(newest - 1, false), SessionTime::from_nanos(300)));
+        assert_eq!(arrive(&mut log, 300), 2, "what is confirmed is not said again");
+    }
 }

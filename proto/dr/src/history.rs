@@ -4,6 +4,8 @@
 //! exported path is then known exactly only up to the last vector before the hole, and even without a hole only up to
 //! the newest vector, because the owner may have made another since.
 
+use core::cell::Cell;
+
 use evenkeel_core::SessionTime;
 
 use crate::vector::{DrSeq, DrVector};
@@ -13,6 +15,16 @@ pub const HISTORY_MAX: usize = 2048;
 
 /// Vectors that may be missing before one that is taken; beyond that, its owner must introduce the entity anew.
 pub const HOLE_MAX: usize = 256;
+
+/// The errors from one exported vector to the next are kept for those who show one of so many vectors before it.
+const PIECES: usize = 4;
+
+/// The error from an exported vector to the next, by how much older the vector is that is shown. Not a number: nobody asked yet.
+type Pieces = [Cell<f64>; PIECES];
+
+const fn no_pieces() -> Pieces {
+    [const { Cell::new(f64::NAN) }; PIECES]
+}
 
 /// What became of a vector that was offered to the history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +42,8 @@ pub enum Recorded {
 #[derive(Clone, Debug)]
 pub struct History {
     vectors: Vec<(DrSeq, DrVector)>,
+    /// Of each of them.
+    pieces: Vec<Pieces>,
     /// Older ones that somebody still shows.
     shown: Vec<(DrSeq, DrVector)>,
     contiguous: DrSeq,
@@ -42,7 +56,8 @@ impl History {
     /// A path that begins with this vector. `complete`: kept by the owner itself, so that nothing can be missing.
     #[must_use]
     pub fn new(seq: DrSeq, vector: DrVector, complete: bool) -> Self {
-        Self { vectors: vec![(seq, vector)], shown: Vec::new(), contiguous: seq, complete, ended: None }
+        let (vectors, pieces) = (vec![(seq, vector)], vec![no_pieces()]);
+        Self { vectors, pieces, shown: Vec::new(), contiguous: seq, complete, ended: None }
     }
 
     /// The newest vector and its number.
@@ -60,7 +75,8 @@ impl History {
     }
 
     /// Where a vector is, or would be.
-    fn place(&self, seq: DrSeq) -> Result<usize, usize> {
+    #[inline]
+    pub(crate) fn place(&self, seq: DrSeq) -> Result<usize, usize> {
         let guess = seq.0.wrapping_sub(self.first().0) as usize;
         if self.vectors.get(guess).is_some_and(|(known, _)| *known == seq) {
             return Ok(guess); // Nothing is missing before it.
@@ -116,6 +132,23 @@ impl History {
         }
     }
 
+    /// All that is kept.
+    pub(crate) fn path(&self) -> &[(DrSeq, DrVector)] {
+        &self.vectors
+    }
+
+    /// The error from the exported vector at a place to the next, while one is shown that is so much older: counted only for the first
+    /// who asks.
+    #[inline]
+    pub(crate) fn piece(&self, place: usize, older: u32, count: impl FnOnce() -> f64) -> f64 {
+        let kept = (older as usize).checked_sub(1).and_then(|older| self.pieces[place].get(older));
+        let Some(kept) = kept else { return count() };
+        if kept.get().is_nan() {
+            kept.set(count());
+        }
+        kept.get()
+    }
+
     /// All that is kept, if nothing is missing.
     pub(crate) fn gapless(&self) -> Option<&[(DrSeq, DrVector)]> {
         let missing = (self.newest().0.0 - self.first().0) as usize >= self.vectors.len();
@@ -158,6 +191,7 @@ impl History {
                 return Recorded::Ignored;
             }
             self.vectors.push((seq, vector));
+            self.pieces.push(no_pieces());
             self.close_holes();
             return Recorded::Newest;
         }
@@ -171,6 +205,8 @@ impl History {
             return Recorded::Ignored;
         }
         self.vectors.insert(place, (seq, vector));
+        self.pieces[place - 1] = no_pieces();
+        self.pieces.insert(place, no_pieces());
         self.close_holes();
         Recorded::Filled
     }
@@ -233,9 +269,12 @@ impl History {
     /// Gives up every vector before a number that is not the newest.
     pub fn trim(&mut self, before: DrSeq) {
         let old = self.vectors.partition_point(|(seq, _)| *seq < before);
-        self.vectors.drain(..old.min(self.vectors.len() - 1));
+        let old = old.min(self.vectors.len() - 1);
+        self.vectors.drain(..old);
+        self.pieces.drain(..old);
         if self.vectors.capacity() > 4 * self.vectors.len() {
             self.vectors.shrink_to(2 * self.vectors.len());
+            self.pieces.shrink_to(2 * self.vectors.len());
         }
         self.contiguous = self.contiguous.max(self.first());
         self.close_holes();

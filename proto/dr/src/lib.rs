@@ -28,6 +28,7 @@
 //! ```
 
 pub mod arrivals;
+mod books;
 pub mod command;
 pub mod config;
 pub mod content;

@@ -15,6 +15,7 @@
 //! is a sum of terms that are never negative, with no division by |V| and no branch for collinear paths.
 
 pub mod bulk;
+pub(crate) mod sift;
 
 use evenkeel_core::Vec3;
 

@@ -67,6 +67,10 @@ impl<T> Peers<T> {
         self.ids.len()
     }
 
+    pub(crate) fn ids(&self) -> impl Iterator<Item = PeerId> + '_ {
+        self.ids.iter().copied()
+    }
+
     pub(crate) fn values(&self) -> impl Iterator<Item = &T> + '_ {
         self.values.iter()
     }

@@ -2,22 +2,25 @@
 //! implementation of ledger, policies and held vectors for both.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
 use evenkeel_core::{PeerId, Seed, SessionTime, Span, Timers};
 
+use crate::books::Books;
 use crate::config::{Budget, DrConfig};
 use crate::content::Content;
 use crate::fairness::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyKind, Review, SendPlan};
 use crate::history::Recorded;
 use crate::ledger::{Dispatch, ErrorLedger, Life};
 use crate::message::{
-    Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, emit_confirm, emit_ended, emit_introduce, emit_vector,
+    ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended, emit_introduce,
+    emit_vector,
 };
 use crate::outbox::Outbox;
+use crate::peers::Peers;
 use crate::tailor::Tailor;
 use crate::threshold::Threshold;
-use crate::vector::{DrSeq, EntityId, MotionState};
+use crate::vector::{DrSeq, DrVector, EntityId, MotionState};
 
 /// A report waits this long for a vector that its confirmation can ride on.
 const CONFIRM_AFTER: Span = Span::from_millis(200);
@@ -29,47 +32,26 @@ pub const EARLY_MAX: usize = 4096;
 /// Entities that one sender exports; more are not taken.
 pub const ENTITIES_MAX: usize = 4096;
 
-/// How far the reports of one receiver have been read.
-#[derive(Clone, Debug)]
-struct Books {
-    next: u64,
-    /// Arrivals behind a hole, by number.
-    early: BTreeMap<u64, Arrival>,
-    stamp: SessionTime,
-    heard: SessionTime,
-    confirm_at: Option<SessionTime>,
-    /// Reports before the next one are lost for good.
-    gap: bool,
-    /// When that was last so.
-    gap_at: SessionTime,
-}
-
-impl Books {
-    /// The next report goes into the ledger.
-    fn settle(
-        &mut self,
-        from: PeerId,
-        arrival: Arrival,
-        now: SessionTime,
-        ledger: &mut ErrorLedger,
-        policy: &mut dyn FairnessPolicy,
-    ) {
-        self.next += 1;
-        if core::mem::take(&mut self.gap) {
-            ledger.give_up_reports(from, arrival.at, now);
-        }
-        if let Some(settled) = ledger.arrived(from, arrival, now) {
-            policy.on_settled(&settled);
-        }
-    }
-}
-
 /// A vector that waits for its time; void if the account has another one by then.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Due {
     dispatch: Dispatch,
     slot: usize,
-    account: u64,
+    account: u32,
+}
+
+/// A vector that may go to many.
+#[derive(Clone, Copy, Debug)]
+struct Letter {
+    life: Life,
+    frame: VectorFrame,
+    written: WrittenVector,
+}
+
+impl Letter {
+    fn new(life: Life, frame: VectorFrame) -> Self {
+        Self { life, frame, written: WrittenVector::new(&frame) }
+    }
 }
 
 /// Ledger, policy, held vectors.
@@ -86,7 +68,7 @@ pub struct Sender {
     /// If each receiver is sent the kind that is best for it.
     tailor: Option<Tailor>,
     due: BinaryHeap<Reverse<Due>>,
-    books: BTreeMap<PeerId, Books>,
+    books: Peers<Books>,
     /// Reports to confirm, in order of time; void if that has happened by then.
     confirms: VecDeque<(SessionTime, PeerId)>,
     timers: Timers<SessionTime, 4>,
@@ -113,7 +95,7 @@ impl Sender {
             plan: SendPlan::default(),
             tailor: (config.kind == Content::Auto).then(Tailor::default),
             due: BinaryHeap::new(),
-            books: BTreeMap::new(),
+            books: Peers::new(),
             confirms: VecDeque::new(),
             timers: Timers::default(),
             reviews: 0,
@@ -145,7 +127,7 @@ impl Sender {
 
     /// The error of an entity at a receiver counts so much, until one of them goes. Nothing if one of them is not here.
     pub fn weigh(&mut self, entity: EntityId, receiver: PeerId, weight: PairWeight) {
-        if self.ledger.present(entity).is_some() && self.books.contains_key(&receiver) {
+        if self.ledger.present(entity).is_some() && self.books.contains(receiver) {
             self.weights.set(entity, receiver, weight);
         }
     }
@@ -154,18 +136,7 @@ impl Sender {
     pub fn join(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
         self.leave(receiver);
         self.ledger.join(receiver);
-        self.books.insert(
-            receiver,
-            Books {
-                next: 0,
-                early: BTreeMap::new(),
-                stamp: now,
-                heard: now,
-                confirm_at: None,
-                gap: false,
-                gap_at: now,
-            },
-        );
+        self.books.insert(receiver, Books::new(now));
         let lives: Vec<Life> = self
             .ledger
             .lives()
@@ -180,7 +151,7 @@ impl Sender {
     /// A receiver goes.
     pub fn leave(&mut self, receiver: PeerId) {
         self.ledger.leave(receiver);
-        self.books.remove(&receiver);
+        self.books.remove(receiver);
         self.weights.forget_receiver(receiver);
     }
 
@@ -219,7 +190,7 @@ impl Sender {
         if let Some(tailor) = &mut self.tailor {
             tailor.introduce(frame, threshold);
         }
-        let receivers: Vec<_> = self.books.keys().copied().filter(|peer| Some(*peer) != owner).collect();
+        let receivers: Vec<_> = self.books.ids().filter(|peer| Some(*peer) != owner).collect();
         for receiver in receivers {
             self.introduce_to(life, receiver, now, outbox);
         }
@@ -281,7 +252,7 @@ impl Sender {
     pub fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime, outbox: &mut Outbox) {
         let Some((_, track)) = self.ledger.present(entity) else { return };
         for slot in track.slots() {
-            let receiver = self.ledger.account(slot).receiver;
+            let (_, receiver) = self.ledger.names(slot);
             outbox.reliable(receiver, |stamp, bytes| emit_ended(entity, last, at, stamp, bytes));
         }
         self.ledger.end(entity, last, at);
@@ -297,22 +268,23 @@ impl Sender {
         self.is_new = false;
         let mut plan = core::mem::take(&mut self.plan);
         let seed = self.seed.child(self.reviews);
-        let triggered = match occasion {
+        let present = match occasion {
             Occasion::Trigger(entity) | Occasion::Observed(entity) => self.ledger.present(entity),
             Occasion::Asked => None,
         };
-        let receivers = triggered.map_or(self.books.len(), |(_, track)| track.glances.len());
+        let receivers = present.map_or(self.books.len(), |(_, track)| track.glances.len());
         let budget = self.budget.per_trigger(receivers);
-        let review = Review::new(&self.ledger, &self.weights, now, occasion, budget, seed);
+        let review = Review::new(&self.ledger, &self.weights, now, occasion, present, budget, seed);
         self.policy.plan(&review, &mut plan);
         if let Occasion::Trigger(entity) = occasion
             && self.holds
         {
             self.ledger.flush_held(entity);
         }
+        let mut letter = None;
         for (slot, dispatch) in plan.drain() {
             if dispatch.sent <= now {
-                self.transmit(slot, dispatch.seq, now, outbox);
+                self.transmit(slot, dispatch.seq, &mut letter, now, outbox);
             } else {
                 self.hold(slot, dispatch);
             }
@@ -339,20 +311,35 @@ impl Sender {
         self.ledger.is_held(due.slot, due.account, due.dispatch)
     }
 
-    fn transmit(&mut self, slot: usize, seq: DrSeq, now: SessionTime, outbox: &mut Outbox) {
-        let account = self.ledger.account(slot);
-        let (life, receiver) = (account.life, account.receiver);
-        let Some(mut frame) = self.ledger.frame(life, seq, now) else { return };
-        frame.vector = account.as_sent(seq, &frame.vector);
+    /// Sends a vector; `letter` is what was sent before it, if anything.
+    fn transmit(
+        &mut self,
+        slot: usize,
+        seq: DrSeq,
+        letter: &mut Option<Letter>,
+        now: SessionTime,
+        outbox: &mut Outbox,
+    ) {
+        let (life, receiver) = self.ledger.names(slot);
+        if letter.as_ref().is_none_or(|letter| letter.life != life || letter.frame.seq != seq) {
+            *letter = self.ledger.frame(life, seq, now).map(|frame| Letter::new(life, frame));
+        }
+        let Some(Letter { frame, written, .. }) = letter else { return };
+        let kind = self.ledger.account(slot).as_sent(seq, &frame.vector).kind;
         self.confirm(receiver, now, outbox);
-        let nonce = outbox.datagram(receiver, |stamp, bytes| emit_vector(&frame, stamp, bytes));
+        let nonce = if kind == frame.vector.kind {
+            outbox.datagram(receiver, |stamp, bytes| written.emit(stamp, bytes))
+        } else {
+            let frame = VectorFrame { vector: DrVector { kind, ..frame.vector }, ..*frame };
+            outbox.datagram(receiver, |stamp, bytes| emit_vector(&frame, stamp, bytes))
+        };
         let Some(nonce) = nonce else { return }; // It could never be sent.
         self.ledger.dispatch(slot, Dispatch { seq, sent: now }, nonce);
         self.ledger.count_sent(slot);
     }
 
     fn confirm(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
-        let Some(books) = self.books.get_mut(&receiver) else { return };
+        let Some(books) = self.books.get_mut(receiver) else { return };
         if books.confirm_at.take().is_some() {
             let Books { next, stamp, heard, ref early, .. } = *books;
             let frame = ConfirmFrame { next, stamp, held: now - heard, hole: !early.is_empty() };
@@ -368,7 +355,8 @@ impl Sender {
         now: SessionTime,
         outbox: &mut Outbox,
     ) {
-        let Some(books) = self.books.get_mut(&from) else { return };
+        let Some(books) = self.books.get_mut(from) else { return };
+        let Some(link) = self.ledger.link(from) else { return };
         if feedback.oldest > books.next && now - books.gap_at < GAP_AFTER {
             return; // It will be said again.
         }
@@ -385,7 +373,7 @@ impl Sender {
         }
         for (number, arrival) in feedback.arrivals_from(books.next) {
             if number == books.next {
-                books.settle(from, arrival, now, &mut self.ledger, &mut *self.policy);
+                books.settle((from, link), arrival, now, &mut self.ledger, &mut *self.policy);
             } else if number > books.next && books.early.len() < EARLY_MAX {
                 books.early.insert(number, arrival);
             }
@@ -395,7 +383,7 @@ impl Sender {
         {
             let (number, arrival) = entry.remove_entry();
             if number == books.next {
-                books.settle(from, arrival, now, &mut self.ledger, &mut *self.policy);
+                books.settle((from, link), arrival, now, &mut self.ledger, &mut *self.policy);
             }
         }
         if whole && !books.early.is_empty() {
@@ -413,7 +401,7 @@ impl Sender {
                 self.due.pop();
                 if self.is_current(&due) {
                     self.ledger.account_mut(due.slot).hold(None);
-                    self.transmit(due.slot, due.dispatch.seq, now, outbox);
+                    self.transmit(due.slot, due.dispatch.seq, &mut None, now, outbox);
                 }
             }
         }
@@ -425,7 +413,7 @@ impl Sender {
         }
         if self.timers.expire(Wake::Confirm, now) {
             while let Some((_, peer)) = self.confirms.pop_front_if(|(at, _)| *at <= now) {
-                if self.books.get(&peer).is_some_and(|books| books.confirm_at.is_some_and(|at| at <= now)) {
+                if self.books.get(peer).is_some_and(|books| books.confirm_at.is_some_and(|at| at <= now)) {
                     self.confirm(peer, now, outbox);
                 }
             }

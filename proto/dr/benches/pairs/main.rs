@@ -2,7 +2,8 @@
 //! that is settled, and bytes.
 //!
 //! `cargo bench -p evenkeel-dr --bench pairs`. With the arguments `count ticks` or `count acknowledgments` it runs a
-//! smaller room and prints how many of them were measured: `cargo xtask instructions` runs that under valgrind.
+//! smaller room and prints how many of them were measured: `cargo xtask instructions` runs that under valgrind. With `bytes` it
+//! counts bytes and nothing else.
 
 // A benchmark reads the clock and prints.
 #![allow(clippy::disallowed_types, clippy::disallowed_macros, missing_docs)]
@@ -23,6 +24,7 @@ fn main() {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["count", "ticks"] => println!("{}", counted(|room, figures| pairs(room) * figures.ticks)),
         ["count", "acknowledgments"] => println!("{}", counted(|_, figures| figures.settled)),
+        ["bytes"] => report_bytes(),
         ["count", ..] => panic!("count ticks, or count acknowledgments"),
         _ => report(),
     }
@@ -65,6 +67,10 @@ fn report() {
     }
     println!("the same in the most straightforward way:");
     println!("  {:8.1} ns per pair and tick", plain::nanos_per_tick(200, RECEIVERS, 1.0));
+    report_bytes();
+}
+
+fn report_bytes() {
     println!("bytes per pair, all that the owner holds included:");
     for in_flight in [0, 5, 10, 20] {
         println!("  {:8.1} with {in_flight} in flight", bytes::per_pair(ENTITIES, RECEIVERS, in_flight));

@@ -13,11 +13,15 @@ pub struct Base {
 
 impl FairnessPolicy for Base {
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
-        for pair in review.pairs() {
-            if pair.trigger() % u64::from(self.every.get()) == 0 {
-                plan.send(&pair, review.now());
+        for exported in review.entities() {
+            if exported.trigger() % u64::from(self.every.get()) == 0 {
+                plan.send_to_all(&exported, review.now());
             }
         }
+    }
+
+    fn asks_instantaneous(&self) -> bool {
+        false
     }
 }
 
@@ -35,5 +39,9 @@ impl FairnessPolicy for Probabilistic {
                 plan.send(&pair, review.now());
             }
         }
+    }
+
+    fn asks_instantaneous(&self) -> bool {
+        false
     }
 }

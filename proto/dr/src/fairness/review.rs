@@ -6,8 +6,8 @@ use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
 use super::PairWeights;
 use crate::ledger::{
-    Account, Cursor, Dispatch, ErrorLedger, Flight, Glance, Kinematics, Link, Look, Outlook, Settlement,
-    Track,
+    Account, Cursor, Dispatch, ErrorLedger, Flight, Glance, Kinematics, Life, Link, Look, Outlook, Prospects,
+    Settlement, Track,
 };
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind};
@@ -33,6 +33,8 @@ pub struct Review<'a> {
     weights: &'a PairWeights,
     now: SessionTime,
     occasion: Occasion,
+    /// What it is about, if that is one entity.
+    present: Option<(Life, &'a Track)>,
     budget: f64,
     seed: Seed,
 }
@@ -43,10 +45,11 @@ impl<'a> Review<'a> {
         weights: &'a PairWeights,
         now: SessionTime,
         occasion: Occasion,
+        present: Option<(Life, &'a Track)>,
         budget: f64,
         seed: Seed,
     ) -> Self {
-        Self { ledger, weights, now, occasion, budget, seed }
+        Self { ledger, weights, now, occasion, present, budget, seed }
     }
 
     /// The session's time.
@@ -78,18 +81,16 @@ impl<'a> Review<'a> {
 
     /// The entities to decide on: the one that triggered or was looked at, or all.
     pub fn entities(&self) -> impl Iterator<Item = Exported<'a>> + '_ {
-        let present = match self.occasion {
-            Occasion::Trigger(entity) | Occasion::Observed(entity) => self.ledger.present(entity),
-            Occasion::Asked => None,
-        };
         let all = (self.occasion == Occasion::Asked).then(|| self.all_entities()).into_iter().flatten();
-        present.into_iter().map(|(life, track)| self.exported(life.entity, track)).chain(all)
+        self.present.into_iter().map(|(life, track)| self.exported(life.entity, track)).chain(all)
     }
 
     /// An entity, if it is alive.
     #[must_use]
     pub fn entity(&self, entity: EntityId) -> Option<Exported<'a>> {
-        self.ledger.present(entity).map(|(life, track)| self.exported(life.entity, track))
+        let present = self.present.filter(|(life, _)| life.entity == entity);
+        let present = present.or_else(|| self.ledger.present(entity));
+        present.map(|(life, track)| self.exported(life.entity, track))
     }
 
     /// Every entity that is alive, whichever it is about.
@@ -154,6 +155,12 @@ impl<'a> Exported<'a> {
         self.track.history.newest()
     }
 
+    /// The number of its last trigger; its introduction was number 0.
+    #[must_use]
+    pub const fn trigger(&self) -> u64 {
+        self.track.triggers - 1
+    }
+
     /// What triggers a new vector.
     #[must_use]
     pub const fn threshold(&self) -> Threshold {
@@ -189,6 +196,17 @@ impl<'a> Exported<'a> {
         &self.track.glances
     }
 
+    /// What its receivers are expected to show, by their places.
+    pub(crate) fn prospects(&self) -> &'a Prospects {
+        &self.track.prospects
+    }
+
+    /// The pair with the receiver at a place.
+    pub(crate) fn at(&self, link: u32) -> Option<(&'a Glance, &'a Cell<Look>)> {
+        let place = self.track.place(link)?;
+        Some((&self.track.glances[place], &self.track.looks[place]))
+    }
+
     /// The same receivers as the looks at their errors see them.
     pub(crate) fn looks(&self) -> &'a [Cell<Look>] {
         &self.track.looks
@@ -208,6 +226,11 @@ impl<'a> Exported<'a> {
         self.weights.of(self.entity, receiver)
     }
 
+    /// Whether every error counts as much as any other.
+    pub(crate) fn is_unweighted(&self) -> bool {
+        self.weights.is_empty()
+    }
+
     /// The largest weight of its pairs, or 1 if that is more.
     pub(crate) fn weight_max(&self) -> f64 {
         self.weights.most(self.entity)
@@ -218,7 +241,8 @@ impl<'a> Exported<'a> {
         let Self { ledger, weights, now, track, .. } = *self;
         let slot = glance.slot as usize;
         let account = ledger.account(slot);
-        Pair { slot, account, track, weights, outlook: ledger.outlook(account, now) }
+        let (receiver, outlook) = ledger.outlook(account, now);
+        Pair { slot, account, receiver, track, weights, outlook }
     }
 
     /// A vector as every receiver shows it that has it; `None` if it is given up, or each receiver shows it in its own way.
@@ -238,6 +262,7 @@ impl<'a> Exported<'a> {
 pub struct Pair<'a> {
     slot: usize,
     account: &'a Account,
+    receiver: PeerId,
     track: &'a Track,
     weights: &'a PairWeights,
     outlook: Outlook,
@@ -247,13 +272,13 @@ impl Pair<'_> {
     /// The entity.
     #[must_use]
     pub const fn entity(&self) -> EntityId {
-        self.account.life.entity
+        self.track.life.entity
     }
 
     /// The receiver.
     #[must_use]
     pub const fn receiver(&self) -> PeerId {
-        self.account.receiver
+        self.receiver
     }
 
     /// The number of this trigger of the entity; its introduction was number 0.
@@ -297,7 +322,7 @@ impl Pair<'_> {
     /// The vector that was last sent, introductions included.
     #[must_use]
     pub const fn last_sent(&self) -> Option<Dispatch> {
-        self.account.last_sent
+        self.account.last_sent()
     }
 
     /// The newest vector that the receiver has, or will have when what is on its way and not overdue arrives; `None`:
@@ -418,6 +443,12 @@ impl SendPlan {
         self.send_vector(pair, pair.newest().0, at);
     }
 
+    /// Sends the newest vector of an entity to all of its receivers at a time.
+    pub fn send_to_all(&mut self, exported: &Exported<'_>, at: SessionTime) {
+        let (newest, _) = exported.newest();
+        exported.glances().iter().for_each(|glance| self.dispatch(glance.slot as usize, newest, at));
+    }
+
     /// Sends a vector by its number.
     pub fn send_vector(&mut self, pair: &Pair<'_>, seq: DrSeq, at: SessionTime) {
         self.dispatch(pair.slot(), seq, at);
@@ -435,7 +466,7 @@ impl SendPlan {
 /// A policy's own notes on each pair; a new pair starts with the default.
 #[derive(Clone, Debug, Default)]
 pub struct PairStates<T> {
-    states: Vec<(u64, T)>,
+    states: Vec<(u32, T)>,
 }
 
 impl<T: Default> PairStates<T> {
@@ -449,7 +480,7 @@ impl<T: Default> PairStates<T> {
         self.at(settlement.slot, settlement.account)
     }
 
-    fn at(&mut self, slot: usize, id: u64) -> &mut T {
+    fn at(&mut self, slot: usize, id: u32) -> &mut T {
         if self.states.len() <= slot {
             if self.states.capacity() <= slot {
                 // There are very many of them: room for twice as many would be too much.

@@ -52,6 +52,11 @@ pub(crate) struct PairWeights {
 }
 
 impl PairWeights {
+    /// Whether all are one.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+
     #[inline]
     pub(crate) fn of(&self, entity: EntityId, receiver: PeerId) -> f64 {
         if self.set.is_empty() {

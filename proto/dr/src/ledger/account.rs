@@ -5,21 +5,23 @@
 //! Up to the horizon the error is settled (the papers' CEE). Beyond
 //! it the error is estimated from the sending times and the delay estimate (EEE).
 
+mod asked;
 mod estimate;
-mod kept;
+mod in_flight;
 mod placed;
 mod waiting;
 
 use std::collections::VecDeque;
 
-use evenkeel_core::{PeerId, SessionTime, Span};
+use evenkeel_core::{SessionTime, Span};
 
-use self::kept::Kept;
-use self::placed::{Rare, Settled};
-use self::waiting::Waiting;
-use super::cursor::Cursor;
-use super::glance::{Glance, Look, Pending};
-use super::life::Life;
+use self::asked::Asked;
+pub(super) use self::in_flight::Spare;
+use self::in_flight::{Flying, InFlight};
+use self::placed::Rare;
+use self::waiting::{Arrived, Waiting};
+use super::cursor::{Cursor, Settled};
+use super::glance::{Look, Pending, Prospects};
 use crate::history::History;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, DrVector};
@@ -27,8 +29,6 @@ use crate::vector::{DrSeq, DrVector};
 /// Dispatches whose fate is unknown, per account; when full, the error up to the oldest one's estimated arrival is settled
 /// by estimate.
 pub const IN_FLIGHT_MAX: usize = 512;
-/// Room is made for so many at a time.
-const IN_FLIGHT_STEP: usize = 5;
 /// The fate of a dispatch is awaited for so long; then the error is settled by estimate. Whoever never acknowledges
 /// anything costs its sender this much memory, and no more.
 const AWAITED_MAX: Span = Span::from_secs(15);
@@ -53,27 +53,10 @@ pub struct Dispatch {
     pub seq: DrSeq,
 }
 
-/// A dispatch whose fate is unknown. There are very many: 16 bytes each.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Flying {
-    sent: SessionTime,
-    seq: DrSeq,
-    /// The nonce of its message.
-    nonce: u32,
-}
-
-impl Flying {
-    const fn dispatch(&self) -> Dispatch {
-        Dispatch { sent: self.sent, seq: self.seq }
-    }
-}
-
 /// Where a look at an account can go on from, in place of the settled error: nothing was taken to have arrived since that, and
 /// nothing has been heard, so that only what was exported has to be followed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Resume {
-    /// Of the account.
-    changes: u32,
     exported: DrSeq,
     at: SessionTime,
     error: f64,
@@ -131,65 +114,89 @@ struct Presumed {
     based: SessionTime,
 }
 
-/// The account of one entity at one receiver.
+/// The account of one entity at one receiver. There are very many: 96 bytes each.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// Unlike its place in the ledger, never used again.
-    pub(crate) id: u64,
-    pub(crate) life: Life,
-    pub(crate) receiver: PeerId,
+    /// Unlike its place in the ledger, not used again; never 0.
+    pub(crate) id: u32,
+    /// The place of its entity's life among the sender's.
+    pub(super) track: u32,
     /// The place of the receiver among the sender's.
     pub(super) link: u32,
-    /// The place of the pair among its entity's.
-    pub(super) place: u32,
-    /// How often anything has changed of what is settled; never 0.
-    changes: u32,
-    pub(crate) last_sent: Option<Dispatch>,
+    /// The vector that was sent last, if one was, and when.
+    last: DrSeq,
+    last_at: SessionTime,
     /// What the receiver is taken to have suffered before this account was opened, when receivers are compared.
     pub(crate) head_start: f64,
-    settled: Option<Settled>,
-    arrivals: Waiting,
-    newest_arrived: Option<DrSeq>,
-    in_flight: VecDeque<Flying>,
+    /// From the first arrival that is settled on.
+    settled: Settled,
+    /// Reported to have arrived, if any is.
+    newest: DrSeq,
+    is_sent: bool,
+    is_settled: bool,
+    is_arrived: bool,
     /// Whether what was sent last is older than something that was sent before and may be on its way.
-    disordered: bool,
+    is_disordered: bool,
+    arrivals: Waiting,
+    in_flight: InFlight,
     rare: Option<Box<Rare>>,
-    /// The vector that is placed, if it is not the one in the history.
-    own: Option<Box<DrVector>>,
     /// The last estimate for "now": a policy asks for it several times in one review. Void as soon as anything changes
-    /// that it was made from, or to ask would change what is decided later.
-    memo: Kept<Memo>,
-    /// Where the last look got to, if this account had to be asked for it.
-    resume: Kept<Resume>,
+    /// that it was made from, or to ask would change what is decided later. And where the last look got to, if this account
+    /// had to be asked for it.
+    asked: Asked,
 }
 
 impl Account {
-    pub(crate) fn new(id: u64, life: Life, receiver: PeerId) -> Self {
+    /// The account with this number, of a life at a place, at the receiver at a place.
+    pub(crate) fn new(id: u32, track: u32, link: u32) -> Self {
+        let (none, never) = (DrSeq(0), SessionTime::MIN);
         Self {
             id,
-            life,
-            receiver,
-            link: 0,
-            place: 0,
-            changes: 1,
-            last_sent: None,
+            track,
+            link,
+            last: none,
+            last_at: never,
             head_start: 0.0,
-            settled: None,
+            settled: Settled { at: never, error: 0.0, exported: none, placed: none },
+            newest: none,
+            is_sent: false,
+            is_settled: false,
+            is_arrived: false,
+            is_disordered: false,
             arrivals: Waiting::default(),
-            newest_arrived: None,
-            in_flight: VecDeque::new(),
-            disordered: false,
+            in_flight: InFlight::default(),
             rare: None,
-            own: None,
-            memo: Kept::default(),
-            resume: Kept::default(),
+            asked: Asked::default(),
         }
     }
 
     /// What was estimated is void.
     fn change(&mut self) {
-        self.memo.clear();
-        self.changes = self.changes.wrapping_add(1).max(1);
+        self.asked.forget();
+    }
+
+    /// The vector that was sent last.
+    pub(crate) const fn last_sent(&self) -> Option<Dispatch> {
+        if self.is_sent { Some(Dispatch { sent: self.last_at, seq: self.last }) } else { None }
+    }
+
+    /// The newest vector that is reported to have arrived.
+    pub(super) fn newest_arrived(&self) -> Option<DrSeq> {
+        self.is_arrived.then_some(self.newest)
+    }
+
+    /// Whether a vector is newer than all that are reported to have arrived.
+    fn is_news(&self, seq: DrSeq) -> bool {
+        !self.is_arrived || seq > self.newest
+    }
+
+    /// Up to where the error is settled; `None` before the first arrival.
+    fn point(&self) -> Option<Settled> {
+        self.is_settled.then_some(self.settled)
+    }
+
+    fn set_point(&mut self, settled: Settled) {
+        (self.settled, self.is_settled) = (settled, true);
     }
 
     /// Whether the settled error at the generation of each vector is remembered from now on.
@@ -202,25 +209,25 @@ impl Account {
     }
 
     /// A vector leaves for the receiver.
-    pub(crate) fn open(&mut self, dispatch: Dispatch, nonce: u32) {
-        self.memo.clear();
-        let later = self.last_sent.is_some_and(|last| last.seq > dispatch.seq);
-        self.disordered = !self.in_flight.is_empty() && (self.disordered || later);
+    pub(crate) fn open(&mut self, dispatch: Dispatch, nonce: u32, spare: &mut Spare) {
+        self.asked.forget_estimate();
         let Dispatch { sent, seq } = dispatch;
-        if self.in_flight.len() == self.in_flight.capacity() {
-            self.in_flight.reserve_exact(IN_FLIGHT_STEP);
-        }
-        self.in_flight.push_back(Flying { sent, seq, nonce });
-        self.last_sent = Some(dispatch);
+        let later = self.is_sent && self.last > seq;
+        self.is_disordered = !self.in_flight.is_empty() && (self.is_disordered || later);
+        self.in_flight.push_back(Flying { sent, seq, nonce }, spare);
+        (self.last, self.last_at, self.is_sent) = (seq, sent, true);
     }
 
-    /// Notes what there is to see at a glance.
-    pub(super) fn show(&self, glance: &mut Glance, look: &mut Look) {
-        *glance = Glance::unclear(glance.link, glance.slot);
+    /// Notes for a look what is on its way. Gives what the receiver is expected to show, and when that was sent if it is not reported.
+    pub(super) fn show(&self, look: &mut Look) -> (DrSeq, SessionTime) {
+        let mut prospect = Prospects::UNCLEAR;
         look.pending = Pending::Unclear;
-        if let (Some(arrived), Some(last), false) = (self.newest_arrived, self.last_sent, self.disordered) {
-            glance.set(arrived, last.seq, last.sent);
-            let shows = self.settled.is_some_and(|settled| settled.placed == arrived);
+        if let (Some(arrived), Some(last), false) =
+            (self.newest_arrived(), self.last_sent(), self.is_disordered)
+        {
+            let is_reported = arrived >= last.seq;
+            prospect = if is_reported { (arrived, SessionTime::MAX) } else { (last.seq, last.sent) };
+            let shows = self.is_settled && self.settled.placed == arrived;
             if shows && self.arrivals.is_empty() && self.presumed().is_none() {
                 let mut pending = self.in_flight.iter().filter(|flying| flying.seq > arrived);
                 look.pending = match (pending.next(), pending.next()) {
@@ -228,21 +235,16 @@ impl Account {
                     (Some(one), None) if one.dispatch() == last => Pending::Last,
                     _ => Pending::Several,
                 };
-                return;
+                return prospect;
             }
         }
         look.sum = 0;
+        prospect
     }
 
     /// The receiver reports an arrival. Gives the dispatch back if it is still known.
-    pub(crate) fn arrived(&mut self, seq: DrSeq, nonce: u32, at: SessionTime) -> Option<Dispatch> {
-        let index = self.in_flight.iter().position(|flying| (flying.seq, flying.nonce) == (seq, nonce));
-        let dispatch = index.and_then(|index| self.in_flight.remove(index)).map(|flying| flying.dispatch());
-        if dispatch.is_some() && Some(seq) > self.newest_arrived {
-            self.newest_arrived = Some(seq);
-            self.arrivals.push_back((seq, at));
-        }
-        dispatch
+    pub(super) fn take(&mut self, seq: DrSeq, nonce: u32, spare: &mut Spare) -> Option<Dispatch> {
+        self.in_flight.take(seq, nonce, spare).map(|flying| flying.dispatch())
     }
 
     /// When a vector whose fate is unknown was sent, if it was in a message with this nonce.
@@ -262,25 +264,79 @@ impl Account {
 
     /// What was sent and is not known to have arrived or to be lost.
     pub(crate) fn dispatches(&self) -> impl Iterator<Item = Dispatch> + '_ {
-        self.in_flight.iter().map(Flying::dispatch)
+        self.in_flight.iter().map(|flying| flying.dispatch())
     }
 
     /// When the fate of what has been sent is first unknown; `None`: all of it is known.
     fn first_unknown(&self) -> Option<SessionTime> {
-        self.dispatches().filter(|d| Some(d.seq) > self.newest_arrived).map(|d| d.sent).min()
+        self.in_flight.iter().filter(|flying| self.is_news(flying.seq)).map(|flying| flying.sent).min()
     }
 
     /// Settles the error as far as both paths are known.
     pub(crate) fn settle(&mut self, history: &History, outlook: &Outlook) {
+        self.settle_with(history, outlook, None);
+    }
+
+    /// The same with what has just been reported.
+    pub(super) fn settle_with(&mut self, history: &History, outlook: &Outlook, reported: Option<Arrived>) {
         self.change();
+        let reported = reported.filter(|(seq, _)| self.is_news(*seq));
+        if let Some((seq, _)) = reported {
+            (self.newest, self.is_arrived) = (seq, true);
+        }
         // What was overtaken and has not come for long is lost: it can't matter, and no sample is to be had of it.
         while let Some(oldest) = self.in_flight.front()
-            && Some(oldest.seq) <= self.newest_arrived
+            && !self.is_news(oldest.seq)
             && outlook.now - oldest.sent > outlook.lost_after
         {
             self.in_flight.pop_front();
         }
         let horizon = history.exact_until().min(self.first_unknown().unwrap_or(outlook.now));
+        if self.rare.is_some() || outlook.placement == Placement::Local {
+            reported.into_iter().for_each(|arrived| self.arrivals.push_back(arrived));
+            self.settle_waiting(history, outlook, horizon);
+        } else {
+            self.settle_plain(history, reported, horizon);
+        }
+        self.presume(history, outlook);
+    }
+
+    /// Settles what waits and what has just been reported, up to a horizon, where the receiver shows vectors as they are exported
+    /// and nothing is remembered along the way: so it is nearly always, and what others have settled is of use.
+    fn settle_plain(&mut self, history: &History, mut reported: Option<Arrived>, horizon: SessionTime) {
+        let mut settled = self.settled;
+        // It can't be missing: the history is told who shows what before it gives anything up.
+        let shown = |placed| history.shown(placed).unwrap_or(history.newest().1);
+        let mut placed = self.is_settled.then(|| shown(settled.placed));
+        while let Some((seq, at)) = self.arrivals.front().or(reported) {
+            let waiting = self.arrivals.len();
+            if at > horizon && waiting + usize::from(reported.is_some()) <= ARRIVALS_MAX {
+                break;
+            }
+            if let Some(vector) = history.vector(seq) {
+                match placed {
+                    Some(placed) => settled.integrate_to(history, placed, at),
+                    None => settled = Settled::open(history, seq, at),
+                }
+                if placed.is_none() || seq > settled.placed {
+                    (settled.placed, placed) = (seq, Some(vector));
+                }
+            }
+            if waiting > 0 {
+                self.arrivals.pop_front();
+            } else {
+                reported = None;
+            }
+        }
+        reported.into_iter().for_each(|arrived| self.arrivals.push_back(arrived));
+        if let Some(placed) = placed {
+            settled.integrate_to(history, placed, horizon);
+            self.set_point(settled);
+        }
+    }
+
+    /// Settles what waits, up to a horizon, whatever the receiver shows and whatever is remembered.
+    fn settle_waiting(&mut self, history: &History, outlook: &Outlook, horizon: SessionTime) {
         while let Some((seq, at)) = self.arrivals.front()
             && (at <= horizon || self.arrivals.len() > ARRIVALS_MAX)
         {
@@ -290,13 +346,11 @@ impl Account {
         }
         if let Some(mut cursor) = self.cursor(history) {
             self.advance(&mut cursor, history, horizon);
-            self.settled = Some(Settled::new(&cursor));
+            self.set_point(Settled::new(&cursor));
         }
-        give_back(&mut self.in_flight);
         if let Some(marks) = self.marks_mut() {
             give_back(marks);
         }
-        self.presume(history, outlook);
     }
 
     fn arrive(&mut self, history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) {
@@ -351,9 +405,9 @@ impl Account {
     /// The oldest exported vector that this account still needs.
     pub(crate) fn needs(&self, history: &History) -> DrSeq {
         let pending = self.dispatches().chain(self.held()).map(|dispatch| dispatch.seq);
-        let pending = pending.filter(|seq| Some(*seq) > self.newest_arrived);
+        let pending = pending.filter(|seq| self.is_news(*seq));
         let arrived = self.arrivals.iter().map(|(seq, _)| seq);
-        let exported = self.settled.map(|settled| settled.exported);
+        let exported = self.point().map(|settled| settled.exported);
         pending.chain(arrived).chain(exported).min().unwrap_or(history.newest().0)
     }
 
@@ -361,12 +415,12 @@ impl Account {
     /// by estimate for that.
     pub(crate) fn make_room(&mut self, history: &History, outlook: &Outlook, seq: DrSeq) -> bool {
         let mut estimated = false;
-        while let Some(oldest) = self.in_flight.front().copied()
+        while let Some(oldest) = self.in_flight.front()
             // If the same is sent again, its arrival will tell of this one too: only the first is reported.
-            && (self.in_flight.len() >= IN_FLIGHT_MAX
-                || outlook.now - oldest.sent > AWAITED_MAX && oldest.seq != seq)
+            && (outlook.now - oldest.sent > AWAITED_MAX && oldest.seq != seq
+                || self.in_flight.len() >= IN_FLIGHT_MAX)
         {
-            if Some(oldest.seq) > self.newest_arrived {
+            if self.is_news(oldest.seq) {
                 self.give_up(history, outlook, oldest.sent + outlook.under_way);
                 estimated = true;
             }
@@ -395,19 +449,19 @@ impl Account {
     }
 
     /// Whether an arrival has been reported.
-    pub(crate) fn is_known(&self) -> bool {
-        self.newest_arrived.is_some()
+    pub(crate) const fn is_known(&self) -> bool {
+        self.is_arrived
     }
 
     /// The error that is settled; 0 before the first arrival.
     pub(crate) fn settled_error(&self) -> f64 {
-        self.settled.map_or(0.0, |settled| settled.error)
+        self.settled.error
     }
 
     /// The error that is settled, and up to when. Exact for receivers that place globally or locally.
     #[must_use]
     pub fn settled(&self) -> Option<(f64, SessionTime)> {
-        self.settled.map(|settled| (settled.error, settled.at))
+        self.point().map(|settled| (settled.error, settled.at))
     }
 }
 

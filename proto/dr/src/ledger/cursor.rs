@@ -2,10 +2,9 @@
 
 use evenkeel_core::SessionTime;
 
-use crate::divergence::{Divergence, export_error, export_error_roughly};
+use crate::divergence::{Divergence, export_error, export_error_roughly, linear_error};
 use crate::history::History;
-use crate::linear;
-use crate::vector::{DrSeq, DrVector, MotionKind};
+use crate::vector::{DrSeq, DrVector};
 
 /// A point on the exported path with what a receiver shows there and the error it has gathered up to there.
 #[derive(Clone, Copy, Debug)]
@@ -39,35 +38,10 @@ impl Cursor {
         self.count_to(history, to, export_error_roughly);
     }
 
-    fn count_to(
-        &mut self,
-        history: &History,
-        to: SessionTime,
-        error: fn(&DrVector, &DrVector, SessionTime, SessionTime) -> f64,
-    ) {
-        let to = history.ended().map_or(to, |end| to.min(end));
-        if self.at >= to {
-            return;
-        }
-        let (mut exported, later) = history.from(self.exported);
-        let mut later = later.iter();
-        while self.at < to {
-            let next = later.next().filter(|(_, vector)| vector.generated <= to);
-            let until = next.map_or(to, |(_, vector)| vector.generated);
-            if let Some(exported) = exported
-                && until > self.at
-                // Nearly always the receiver has the very vector that is exported, and there is nothing to integrate.
-                && !(self.placed == self.exported && *exported == self.vector)
-            {
-                self.error += linear_error(exported, &self.vector, self.at, until)
-                    .unwrap_or_else(|| error(exported, &self.vector, self.at, until));
-            }
-            self.at = self.at.max(until);
-            match next {
-                Some((seq, vector)) => (self.exported, exported) = (*seq, Some(vector)),
-                None => break,
-            }
-        }
+    fn count_to(&mut self, history: &History, to: SessionTime, error: Count) {
+        let mut settled = Settled::new(self);
+        settled.count_to(history, &self.vector, to, error);
+        (self.at, self.error, self.exported) = (settled.at, settled.error, settled.exported);
     }
 
     /// Estimates the error up to the last vector that was exported before a time, or at it.
@@ -106,13 +80,82 @@ impl Cursor {
     }
 }
 
-/// What every way of counting gives for two linear vectors, without going through the general case.
-#[inline]
-fn linear_error(exported: &DrVector, placed: &DrVector, from: SessionTime, to: SessionTime) -> Option<f64> {
-    let linear = exported.kind == MotionKind::Linear && placed.kind == MotionKind::Linear;
-    linear.then(|| {
-        let position = exported.project(from) - placed.project(from);
-        let velocity = exported.state.velocity - placed.state.velocity;
-        linear::integral(position, velocity, (to - from).as_secs_f64())
-    })
+/// How the error between two vectors is counted, from a time to another.
+type Count = fn(&DrVector, &DrVector, SessionTime, SessionTime) -> f64;
+
+/// Up to where the error is settled. The vector that is placed is not in it: many receivers have the same.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settled {
+    pub(crate) at: SessionTime,
+    pub(crate) error: f64,
+    /// The number of the vector that is exported at that time.
+    pub(crate) exported: DrSeq,
+    /// The number of the vector that the receiver places.
+    pub(crate) placed: DrSeq,
+}
+
+impl Settled {
+    pub(super) const fn new(cursor: &Cursor) -> Self {
+        let Cursor { at, error, exported, placed, .. } = *cursor;
+        Self { at, error, exported, placed }
+    }
+
+    /// The error of a receiver begins to count when its first vector arrives.
+    pub(super) fn open(history: &History, placed: DrSeq, at: SessionTime) -> Self {
+        Self { at, error: 0.0, exported: history.exported_at(at), placed }
+    }
+
+    /// Counts the error up to a time while the vector is shown that is placed, as it is in the history: what others have counted
+    /// along it is not counted again. The bits are those of [`Cursor::integrate_to`].
+    pub(super) fn integrate_to(&mut self, history: &History, shown: &DrVector, to: SessionTime) {
+        let Ok(mut place) = history.place(self.exported) else {
+            return self.count_to(history, shown, to, export_error);
+        };
+        let (to, path) = (history.ended().map_or(to, |end| to.min(end)), history.path());
+        while self.at < to {
+            let exported = &path[place].1;
+            let next = path.get(place + 1).filter(|(_, vector)| vector.generated <= to);
+            let until = next.map_or(to, |(_, vector)| vector.generated);
+            if until > self.at && self.placed != self.exported {
+                let (at, older) = (self.at, self.exported.0.wrapping_sub(self.placed.0));
+                let count = || {
+                    linear_error(exported, shown, at, until)
+                        .unwrap_or_else(|| export_error(exported, shown, at, until))
+                };
+                let is_whole = next.is_some() && at == exported.generated;
+                self.error += if is_whole { history.piece(place, older, count) } else { count() };
+            }
+            self.at = self.at.max(until);
+            let Some((seq, _)) = next else { break };
+            (self.exported, place) = (*seq, place + 1);
+        }
+    }
+
+    /// Counts the error up to a time, at most to the entity's end, while a vector is shown. Time never runs back.
+    #[inline]
+    fn count_to(&mut self, history: &History, shown: &DrVector, to: SessionTime, error: Count) {
+        let to = history.ended().map_or(to, |end| to.min(end));
+        if self.at >= to {
+            return;
+        }
+        let (mut exported, later) = history.from(self.exported);
+        let mut later = later.iter();
+        while self.at < to {
+            let next = later.next().filter(|(_, vector)| vector.generated <= to);
+            let until = next.map_or(to, |(_, vector)| vector.generated);
+            if let Some(exported) = exported
+                && until > self.at
+                // Nearly always the receiver has the very vector that is exported, and there is nothing to integrate.
+                && !(self.placed == self.exported && (core::ptr::eq(exported, shown) || exported == shown))
+            {
+                self.error += linear_error(exported, shown, self.at, until)
+                    .unwrap_or_else(|| error(exported, shown, self.at, until));
+            }
+            self.at = self.at.max(until);
+            match next {
+                Some((seq, vector)) => (self.exported, exported) = (*seq, Some(vector)),
+                None => break,
+            }
+        }
+    }
 }

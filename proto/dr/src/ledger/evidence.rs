@@ -91,8 +91,12 @@ impl Evidence {
             self.compensated = claimed;
             return;
         };
-        let elapsed = if first { 0.0 } else { (now - self.at).as_secs_f64() };
-        let growth = Span::from_secs_f64(growth_per_second.as_secs_f64() * elapsed);
+        // Many samples come in one message.
+        let growth = if first || now == self.at {
+            Span::ZERO
+        } else {
+            Span::from_secs_f64(growth_per_second.as_secs_f64() * (now - self.at).as_secs_f64())
+        };
         let slow = if first { START_MAX } else { self.compensated + growth };
         self.compensated = claimed.min(self.least_round_trip()).min(delay_max).min(slow);
         self.at = now;

@@ -4,9 +4,9 @@ use std::cell::Cell;
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
-use super::ErrorLedger;
 use super::account::{Account, Flight};
-use super::glance::{Glance, Look};
+use super::glance::{Glance, Look, Prospects};
+use super::{ErrorLedger, push};
 use crate::history::{HISTORY_MAX, History, Recorded};
 use crate::message::VectorFrame;
 use crate::threshold::Threshold;
@@ -39,10 +39,14 @@ pub struct Life {
 /// One life's exported path and its accounts.
 #[derive(Clone, Debug)]
 pub(crate) struct Track {
+    /// Whose it is.
+    pub(crate) life: Life,
     pub(crate) history: History,
     /// Its pairs, in order of opening.
     pub(crate) glances: Vec<Glance>,
-    /// In the same order.
+    /// What their receivers are expected to show.
+    pub(crate) prospects: Prospects,
+    /// In the order of the pairs.
     pub(crate) looks: Vec<Cell<Look>>,
     /// By the place of the receiver, one more than the place of the pair among them; 0: there is none.
     places: Vec<u32>,
@@ -75,8 +79,11 @@ impl Track {
 
     /// Notes what is to be seen of an account without asking it.
     pub(super) fn show(&mut self, account: &Account) {
-        let place = account.place as usize;
-        account.show(&mut self.glances[place], self.looks[place].get_mut());
+        if let Some(place) = self.place(account.link) {
+            let prospect = account.show(self.looks[place].get_mut());
+            self.glances[place].arrived = account.newest_arrived().unwrap_or_default();
+            self.prospects.set(account.link, prospect);
+        }
     }
 
     /// The slots of its accounts.
@@ -85,7 +92,7 @@ impl Track {
     }
 
     /// The place of the pair with a receiver.
-    pub(super) fn place(&self, link: u32) -> Option<usize> {
+    pub(crate) fn place(&self, link: u32) -> Option<usize> {
         (self.places.get(link as usize).copied()? as usize).checked_sub(1)
     }
 
@@ -94,22 +101,23 @@ impl Track {
         self.place(link).map(|place| self.glances[place].slot as usize)
     }
 
-    /// One more pair; gives its place.
-    pub(super) fn push(&mut self, link: u32, slot: usize) -> usize {
+    /// One more pair.
+    pub(super) fn push(&mut self, link: u32, slot: usize) {
         let slot = u32::try_from(slot).expect("fewer than 2^32 accounts");
-        self.glances.push(Glance::unclear(link, slot));
-        self.looks.push(Cell::new(Look::NONE));
-        if self.places.len() <= link as usize {
-            self.places.resize(link as usize + 1, 0);
+        push(&mut self.glances, Glance { link, slot, arrived: DrSeq(0) });
+        self.prospects.set(link, Prospects::UNCLEAR);
+        push(&mut self.looks, Cell::new(Look::NONE));
+        while self.places.len() <= link as usize {
+            push(&mut self.places, 0);
         }
         self.places[link as usize] = self.glances.len() as u32;
-        self.glances.len() - 1
     }
 
     /// One pair less; gives the slot of its account. Those after it move up.
     pub(super) fn remove(&mut self, place: usize) -> usize {
         let Glance { link, slot, .. } = self.glances.remove(place);
         self.looks.remove(place);
+        self.prospects.set(link, Prospects::NOBODY);
         self.places[link as usize] = 0;
         for (place, glance) in self.glances.iter().enumerate().skip(place) {
             self.places[glance.link as usize] = 1 + place as u32;
@@ -119,25 +127,24 @@ impl Track {
 }
 
 impl ErrorLedger {
-    /// The life that a vector of an entity belongs to.
-    pub(super) fn life_of(&self, entity: EntityId, seq: DrSeq) -> Option<Life> {
-        let up_to = Life { entity, first: seq };
-        self.tracks.range(..=up_to).next_back().map(|(life, _)| *life).filter(|life| life.entity == entity)
-    }
-
     /// The present life of an entity.
     pub(crate) fn present(&self, entity: EntityId) -> Option<(Life, &Track)> {
-        let life = self.life_of(entity, DrSeq(u32::MAX))?;
-        self.tracks.get(&life).filter(|track| track.is_live()).map(|track| (life, track))
+        let track = &self.tracks[self.present_place(entity)?];
+        Some((track.life, track))
+    }
+
+    fn present_place(&self, entity: EntityId) -> Option<u32> {
+        let last = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) })?;
+        self.tracks[last].is_live().then_some(last)
     }
 
     /// Every life that is going on.
     pub(crate) fn lives(&self) -> impl Iterator<Item = (Life, &Track)> + '_ {
-        self.tracks.iter().filter(|(_, track)| track.is_live()).map(|(life, track)| (*life, track))
+        self.tracks.iter().filter(|track| track.is_live()).map(|track| (track.life, track))
     }
 
     pub(crate) fn track(&self, life: Life) -> Option<&Track> {
-        self.tracks.get(&life)
+        self.tracks.get(life)
     }
 
     /// A life begins. False if that is known already.
@@ -148,14 +155,16 @@ impl ErrorLedger {
         threshold: Threshold,
     ) -> bool {
         let life = Life { entity: frame.entity, first: frame.first };
-        if self.tracks.contains_key(&life) || self.present(frame.entity).is_some() {
+        if self.tracks.get(life).is_some() || self.present(frame.entity).is_some() {
             return false;
         }
         let history = History::new(frame.seq, frame.vector, owner.is_none());
         let expires = threshold.expires(&frame.vector);
-        let track = Track {
+        self.tracks.insert(Track {
+            life,
             history,
             glances: Vec::new(),
+            prospects: Prospects::default(),
             looks: Vec::new(),
             places: Vec::new(),
             owner,
@@ -164,8 +173,7 @@ impl ErrorLedger {
             triggers: 1,
             observed: None,
             trim_at: TRIM_MIN,
-        };
-        self.tracks.insert(life, track);
+        });
         true
     }
 
@@ -173,7 +181,7 @@ impl ErrorLedger {
     pub(crate) fn record(&mut self, frame: &VectorFrame, now: SessionTime) -> Recorded {
         let life = Life { entity: frame.entity, first: frame.first };
         self.make_room(life, now);
-        let Some(track) = self.tracks.get_mut(&life) else { return Recorded::Ignored };
+        let Some(track) = self.tracks.get_mut(life) else { return Recorded::Ignored };
         let recorded = track.history.record(frame.seq, frame.vector);
         if recorded == Recorded::Newest {
             track.triggers += 1;
@@ -188,9 +196,8 @@ impl ErrorLedger {
 
     /// The owner looks at its entity.
     pub(crate) fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
-        let Some((life, _)) = self.present(entity) else { return };
-        let track = self.tracks.get_mut(&life).expect("it was there a line ago");
-        track.observed = Some(Kinematics { at: now, state: *state });
+        let Some(place) = self.present_place(entity) else { return };
+        self.tracks[place].observed = Some(Kinematics { at: now, state: *state });
     }
 
     /// Each receiver is sent the new vector of a life as the kind that is best for somebody so far away, who has such a kind
@@ -202,7 +209,7 @@ impl ErrorLedger {
         best: impl Fn(Span, MotionKind) -> MotionKind,
     ) {
         let life = Life { entity: frame.entity, first: frame.first };
-        let Some(track) = self.tracks.get(&life) else { return };
+        let Some(track) = self.tracks.get(life) else { return };
         let age = now - frame.vector.generated;
         self.is_tailored = true;
         for glance in &track.glances {
@@ -217,14 +224,14 @@ impl ErrorLedger {
     /// newer than what is known.
     pub(crate) fn restart(&mut self, frame: &VectorFrame, threshold: Threshold, now: SessionTime) -> bool {
         let life = Life { entity: frame.entity, first: frame.first };
-        let Some(track) = self.tracks.get(&life).filter(|track| track.is_live()) else { return false };
+        let Some(track) = self.tracks.get(life).filter(|track| track.is_live()) else { return false };
         let (newest, newest_vector) = track.history.newest();
         if frame.seq <= newest || frame.vector.generated <= newest_vector.generated {
             return false;
         }
         self.give_up(life, frame.vector.generated, now);
         self.keep_shown(life, frame.seq);
-        let track = self.tracks.get_mut(&life).expect("it was there a line ago");
+        let track = self.tracks.get_mut(life).expect("it was there a line ago");
         (track.threshold, track.expires) = (threshold, threshold.expires(&frame.vector));
         track.triggers += 1;
         track.history.restart(frame.seq, frame.vector)
@@ -233,7 +240,7 @@ impl ErrorLedger {
     /// A life ends with the vector `last`. Its accounts wait for the last reports.
     pub(crate) fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime) {
         let Some((life, _)) = self.present(entity) else { return };
-        let track = self.tracks.get_mut(&life).expect("it was there a line ago");
+        let track = self.tracks.get_mut(life).expect("it was there a line ago");
         track.history.end(last, at);
         for slot in track.slots() {
             self.accounts[slot].as_mut().expect("a slot in use has an account").hold(None);
@@ -249,7 +256,7 @@ impl ErrorLedger {
 
     /// When the oldest ended life has waited long enough.
     pub(crate) fn next_burial(&self) -> Option<SessionTime> {
-        let oldest = self.tracks.get(self.ended.front()?)?;
+        let oldest = self.tracks.get(*self.ended.front()?)?;
         oldest.history.ended().map(|end| end + LINGER)
     }
 
@@ -264,13 +271,13 @@ impl ErrorLedger {
 
     /// Closes the accounts of an ended life, by estimate where reports are missing.
     fn bury(&mut self, life: Life) {
-        let Some(track) = self.tracks.remove(&life) else { return };
+        let Some(track) = self.tracks.remove(life) else { return };
         let end = track.history.ended().unwrap_or(SessionTime::MAX);
         for slot in track.slots() {
             let account = self.account(slot);
             let (link, settled) = (account.link, account.settled_error());
             let waited_in_vain = account.settled().is_some_and(|(_, at)| at < end);
-            let outlook = self.outlook(account, end);
+            let (_, outlook) = self.outlook(account, end);
             let cursor = account.last_word(&track.history, &outlook, end);
             self.links.at_mut(link).settled += cursor.map_or(0.0, |cursor| cursor.error - settled);
             self.estimated += u64::from(waited_in_vain);
@@ -280,7 +287,7 @@ impl ErrorLedger {
 
     /// Settles every account of a life as far as is known.
     fn settle_life(&mut self, life: Life, now: SessionTime) {
-        let Some(track) = self.tracks.get_mut(&life) else { return };
+        let Some(track) = self.tracks.get_mut(life) else { return };
         for place in 0..track.glances.len() {
             let slot = track.glances[place].slot as usize;
             let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
@@ -292,38 +299,38 @@ impl ErrorLedger {
 
     /// Drops what no account needs any more, and if that is not enough, what the slowest still needs.
     fn make_room(&mut self, life: Life, now: SessionTime) {
-        let Some(track) = self.tracks.get(&life) else { return };
+        let Some(track) = self.tracks.get(life) else { return };
         if track.history.len() < track.trim_at {
             return;
         }
         self.settle_life(life, now);
         self.give_up_old(life, now);
-        let track = &self.tracks[&life];
+        let Some(track) = self.tracks.get(life) else { return };
         let needed = track.slots().map(|slot| self.account(slot).needs(&track.history)).min();
         let needed = needed.unwrap_or(track.history.newest().0).min(track.history.contiguous());
         self.trim(life, needed);
-        let track = &self.tracks[&life];
+        let Some(track) = self.tracks.get(life) else { return };
         if track.history.len() >= HISTORY_MAX {
             let half = track.history.middle();
             let until = track.history.after(half).map_or(now, |(_, vector)| vector.generated);
             self.give_up(life, until, now);
             self.trim(life, half);
         }
-        let track = self.tracks.get_mut(&life).expect("it was there a line ago");
+        let track = self.tracks.get_mut(life).expect("it was there a line ago");
         track.trim_at = (2 * track.history.len()).clamp(TRIM_MIN, HISTORY_MAX);
     }
 
     /// Gives up the vectors of a life before a number.
     fn trim(&mut self, life: Life, before: DrSeq) {
         self.keep_shown(life, before);
-        if let Some(track) = self.tracks.get_mut(&life) {
+        if let Some(track) = self.tracks.get_mut(life) {
             track.history.trim(before);
         }
     }
 
     /// The vectors of a life before a number are about to be given up: those that somebody shows are kept.
     fn keep_shown(&mut self, life: Life, before: DrSeq) {
-        let Some(track) = self.tracks.get_mut(&life) else { return };
+        let Some(track) = self.tracks.get_mut(life) else { return };
         // What was given up before can't be had again.
         let before = before.max(track.history.first());
         let shown = track.slots().filter_map(|slot| self.accounts[slot].as_ref()?.shows());
@@ -335,7 +342,7 @@ impl ErrorLedger {
 
     /// What somebody still needs after so long, or waits behind a vector that never came, is settled by estimate.
     fn give_up_old(&mut self, life: Life, now: SessionTime) {
-        let Some(track) = self.tracks.get_mut(&life) else { return };
+        let Some(track) = self.tracks.get_mut(life) else { return };
         let Some((seq, until)) = track.history.newest_before(now - KEPT_MAX) else { return };
         self.give_up(life, until, now);
         self.trim(life, seq);
@@ -343,7 +350,7 @@ impl ErrorLedger {
 
     /// Settles by estimate what is not settled up to a time.
     fn give_up(&mut self, life: Life, until: SessionTime, now: SessionTime) {
-        let Some(track) = self.tracks.get_mut(&life) else { return };
+        let Some(track) = self.tracks.get_mut(life) else { return };
         for place in 0..track.glances.len() {
             let slot = track.glances[place].slot as usize;
             let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
@@ -360,20 +367,19 @@ impl ErrorLedger {
 
     /// What a receiver is taken to have suffered before it is told of a life: what the entity's last life had cost it;
     /// or, if it was not there, the mean of those who are, or of every so-manieth of them.
-    pub(super) fn head_start(&self, life: Life, receiver: PeerId, now: SessionTime) -> f64 {
-        let before = self.tracks.range(..life).next_back().filter(|(last, _)| last.entity == life.entity);
+    pub(super) fn head_start(&self, life: Life, link: u32, now: SessionTime) -> f64 {
         let suffered = |track: &Track, slot: usize| {
             let account = self.account(slot);
-            let outlook = self.outlook(account, now);
+            let (_, outlook) = self.outlook(account, now);
             let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
             Some(account.head_start + cursor.error)
         };
-        if let Some((last, track)) = before
-            && let Some(slot) = self.links.place(receiver).and_then(|link| self.slot(*last, link))
+        if let Some(track) = self.tracks.before(life)
+            && let Some(slot) = track.slot(link)
         {
             return suffered(track, slot).unwrap_or(self.account(slot).head_start);
         }
-        let Some(track) = self.tracks.get(&life) else { return 0.0 };
+        let Some(track) = self.tracks.get(life) else { return 0.0 };
         let step = track.glances.len().div_ceil(ASKED_MAX).max(1);
         let asked = track.slots().step_by(step);
         let all: Vec<f64> = asked.filter_map(|slot| suffered(track, slot)).collect();
@@ -383,12 +389,12 @@ impl ErrorLedger {
     /// The exported path of a life is known from a vector on, whatever never came before it.
     pub(crate) fn pass_over(&mut self, frame: &VectorFrame, now: SessionTime) {
         let life = Life { entity: frame.entity, first: frame.first };
-        let Some(track) = self.tracks.get(&life) else { return };
+        let Some(track) = self.tracks.get(life) else { return };
         if frame.seq <= track.history.contiguous() {
             return;
         }
         self.give_up(life, frame.vector.generated, now);
-        let track = self.tracks.get_mut(&life).expect("it was there a line ago");
+        let track = self.tracks.get_mut(life).expect("it was there a line ago");
         track.history.record(frame.seq, frame.vector);
         self.trim(life, frame.seq);
         self.estimated += 1;
@@ -397,21 +403,21 @@ impl ErrorLedger {
 
     /// The number that a new life of an entity begins with: larger than any that is known of it.
     pub(crate) fn next_number(&self, entity: EntityId) -> DrSeq {
-        let last = self.life_of(entity, DrSeq(u32::MAX)).and_then(|life| self.tracks.get(&life));
-        last.map_or(DrSeq(0), |track| track.history.newest().0.next())
+        let last = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) });
+        last.map_or(DrSeq(0), |place| self.tracks[place].history.newest().0.next())
     }
 
     /// What was held for an entity is dropped.
     pub(crate) fn flush_held(&mut self, entity: EntityId) {
-        let Some((life, _)) = self.present(entity) else { return };
-        for slot in self.tracks[&life].slots() {
+        let Some(place) = self.present_place(entity) else { return };
+        for slot in self.tracks[place].slots() {
             self.accounts[slot].as_mut().expect("a slot in use has an account").hold(None);
         }
     }
 
     /// A vector of a life as it would be sent at a time.
     pub(crate) fn frame(&self, life: Life, seq: DrSeq, sent: SessionTime) -> Option<VectorFrame> {
-        let track = self.tracks.get(&life)?;
+        let track = self.tracks.get(life)?;
         let vector = *track.history.vector(seq)?;
         let Life { entity, first } = life;
         Some(VectorFrame { entity, first, seq, sent, vector })
@@ -444,14 +450,16 @@ mod tests {
         let slot = ledger.open_pair(Life { entity, first: DrSeq(0) }, receiver, at(0));
         ledger.dispatch(slot, Dispatch { seq: DrSeq(0), sent: at(0) }, 7);
         let arrival = Arrival { entity, seq: DrSeq(0), at: at(0), nonce: 7 };
-        ledger.arrived(receiver, arrival, at(0)).expect("it was sent");
+        let link = ledger.link(receiver).expect("it is here");
+        ledger.arrived(link, arrival, at(0)).expect("it was sent");
         for second in 1..200 {
             ledger.record(&frame(second), at(second));
             if second == 1 {
                 // It gets lost.
                 ledger.dispatch(slot, Dispatch { seq: DrSeq(1), sent: at(1) }, 8);
             }
-            let (account, track) = (ledger.account(slot), &ledger.tracks[&Life { entity, first: DrSeq(0) }]);
+            let account = ledger.account(slot);
+            let track = ledger.track(Life { entity, first: DrSeq(0) }).expect("it lives");
             let shown = account.shows().expect("an arrival was reported");
             assert!(track.history.shown(shown).is_some(), "{shown:?} after {second} s");
         }

@@ -59,9 +59,12 @@ impl Answers {
         Self { asked: 0.0, answered: 0.0, at: SessionTime::MIN, none: Lack::NONE, few: Lack::NONE };
 
     fn fade(&mut self, now: SessionTime) {
-        let past = (now - self.at).as_secs_f64().max(0.0);
+        if now <= self.at {
+            return; // Many come in one message.
+        }
+        let past = (now - self.at).as_secs_f64();
         let left = ANSWERS_REMEMBERED / (ANSWERS_REMEMBERED + past);
-        (self.asked, self.answered, self.at) = (self.asked * left, self.answered * left, now.max(self.at));
+        (self.asked, self.answered, self.at) = (self.asked * left, self.answered * left, now);
     }
 
     fn are_few(&self) -> bool {
@@ -164,11 +167,17 @@ impl Link {
         placement: Placement,
     ) {
         let before = account.settled_error();
-        account.settle(history, &self.outlook(now, placement));
+        account.settle(history, &self.outlook_of_books(now, placement));
         self.settled += account.settled_error() - before;
     }
 
     pub(crate) fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {
+        let (is_credible, is_cut) = (self.is_credible(now), self.evidence.is_cut());
+        Outlook { is_credible, is_cut, ..self.outlook_of_books(now, placement) }
+    }
+
+    /// The same for the books, which do not ask whom to believe.
+    pub(super) fn outlook_of_books(&self, now: SessionTime, placement: Placement) -> Outlook {
         Outlook {
             now,
             under_way: self.evidence.claimed().mean(),
@@ -177,8 +186,8 @@ impl Link {
             known_until: self.known_until,
             placement,
             assumed: None,
-            is_credible: self.is_credible(now),
-            is_cut: self.evidence.is_cut(),
+            is_credible: true,
+            is_cut: false,
         }
     }
 }

@@ -9,21 +9,23 @@ mod evidence;
 mod glance;
 mod life;
 mod link;
+mod tracks;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
-use account::Forged;
 pub(crate) use account::Outlook;
 pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
+use account::{Forged, Spare};
 pub use cursor::Cursor;
 pub use evidence::Compensation;
-pub(crate) use glance::{Glance, Look, Pending, Shows};
+pub(crate) use glance::{Glance, Look, Pending, Prospects, Shows};
 pub(crate) use life::Track;
 pub use life::{ENDED_MAX, Kinematics, LINGER, Life};
 pub(crate) use link::Link;
 use link::Links;
+use tracks::Tracks;
 
 use crate::message::Arrival;
 use crate::placement::Placement;
@@ -44,7 +46,7 @@ pub struct Settlement {
     pub arrived: SessionTime,
     /// The account: its place in the ledger, and what tells it from others that had the place before.
     pub(crate) slot: usize,
-    pub(crate) account: u64,
+    pub(crate) account: u32,
 }
 
 /// All accounts of one sender.
@@ -53,13 +55,14 @@ pub struct ErrorLedger {
     placement: Placement,
     compensation: Option<Compensation>,
     /// Lives that are going on, and ended ones whose last reports are awaited.
-    tracks: BTreeMap<Life, Track>,
+    tracks: Tracks,
     /// The ended ones, in the order of their end.
     ended: VecDeque<Life>,
     links: Links,
     accounts: Vec<Option<Account>>,
     free: Vec<usize>,
-    opened: u64,
+    spare: Spare,
+    opened: u32,
     sent: u64,
     estimated: u64,
     /// How often anything has changed of what is known of receivers.
@@ -91,9 +94,16 @@ impl ErrorLedger {
         self.accounts.iter_mut().flatten().for_each(|account| account.keep_marks(kept));
     }
 
-    /// What an estimate of an account needs to know.
-    pub(crate) fn outlook(&self, account: &Account, now: SessionTime) -> Outlook {
-        self.links.at(account.link).outlook(now, self.placement)
+    /// The life and the receiver of an account.
+    pub(crate) fn names(&self, slot: usize) -> (Life, PeerId) {
+        let Account { track, link, .. } = *self.account(slot);
+        (self.tracks[track].life, self.links.at(link).peer())
+    }
+
+    /// What an estimate of an account needs to know, and who its receiver is.
+    pub(crate) fn outlook(&self, account: &Account, now: SessionTime) -> (PeerId, Outlook) {
+        let link = self.links.at(account.link);
+        (link.peer(), link.outlook(now, self.placement))
     }
 
     /// All receivers by their places.
@@ -124,44 +134,32 @@ impl ErrorLedger {
     pub(crate) fn leave(&mut self, receiver: PeerId) {
         self.changes += 1;
         let Some(link) = self.links.leave(receiver) else { return };
-        for track in self.tracks.values_mut() {
-            let Some(place) = track.place(link) else { continue };
+        self.tracks.for_each(|track| {
+            let Some(place) = track.place(link) else { return };
             let slot = track.remove(place);
-            for (place, slot) in track.slots().enumerate().skip(place) {
-                self.accounts[slot].as_mut().expect("a slot in use has an account").place = place as u32;
-            }
             self.accounts[slot] = None;
             self.free.push(slot);
-        }
+        });
     }
 
     /// Opens the account of a life at a receiver; gives its slot.
     pub(crate) fn open_pair(&mut self, life: Life, receiver: PeerId, now: SessionTime) -> usize {
         let link = self.links.place(receiver).expect("a pair's receiver is here");
-        if let Some(slot) = self.slot(life, link) {
+        let track = self.tracks.place(life).expect("a pair's entity is exported");
+        if let Some(slot) = self.tracks[track].slot(link) {
             return slot;
         }
-        self.opened += 1;
-        let mut account = Account::new(self.opened, life, receiver);
-        account.head_start = self.head_start(life, receiver, now);
+        self.opened = self.opened.wrapping_add(1).max(1);
+        let mut account = Account::new(self.opened, track, link);
+        account.head_start = self.head_start(life, link, now);
+        account.keep_marks(self.keeps_marks);
         let slot = self.free.pop().unwrap_or_else(|| {
-            if self.accounts.len() == self.accounts.capacity() {
-                // There are very many of them: room for twice as many would be too much.
-                self.accounts.reserve_exact(16 + self.accounts.len() / 8);
-            }
-            self.accounts.push(None);
+            push(&mut self.accounts, None);
             self.accounts.len() - 1
         });
-        let track = self.tracks.get_mut(&life).expect("a pair's entity is exported");
-        (account.link, account.place) = (link, track.push(link, slot) as u32);
-        account.keep_marks(self.keeps_marks);
+        self.tracks[track].push(link, slot);
         self.accounts[slot] = Some(account);
         slot
-    }
-
-    /// The slot of a life's account at the receiver at a place.
-    fn slot(&self, life: Life, link: u32) -> Option<usize> {
-        self.tracks.get(&life)?.slot(link)
     }
 
     /// The part of a receiver's accumulated export error that is settled: the truth, as of about a round trip ago. Unlike
@@ -182,14 +180,14 @@ impl ErrorLedger {
     pub(crate) fn dispatch(&mut self, slot: usize, dispatch: Dispatch, nonce: u32) {
         let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
         let link = self.links.at_mut(account.link);
-        let Some(track) = self.tracks.get_mut(&account.life) else { return };
-        let (history, outlook) = (&track.history, link.outlook(dispatch.sent, self.placement));
+        let track = &mut self.tracks[account.track];
+        let (history, outlook) = (&track.history, link.outlook_of_books(dispatch.sent, self.placement));
         let before = account.settled_error();
         let estimated = account.make_room(history, &outlook, dispatch.seq);
         link.settled += account.settled_error() - before;
         self.estimated += u64::from(estimated);
         link.ask(dispatch.sent);
-        account.open(dispatch, nonce);
+        account.open(dispatch, nonce, &mut self.spare);
         account.presume(history, &outlook);
         track.show(account);
     }
@@ -199,19 +197,16 @@ impl ErrorLedger {
         self.free.push(slot);
     }
 
-    /// A receiver reports an arrival. Times that can't be true are moved to the nearest that can.
-    pub(crate) fn arrived(
-        &mut self,
-        receiver: PeerId,
-        arrival: Arrival,
-        now: SessionTime,
-    ) -> Option<Settlement> {
+    /// The place of a receiver.
+    pub(crate) fn link(&self, receiver: PeerId) -> Option<u32> {
+        self.links.place(receiver)
+    }
+
+    /// The receiver at a place reports an arrival. Times that can't be true are moved to the nearest that can.
+    pub(crate) fn arrived(&mut self, place: u32, arrival: Arrival, now: SessionTime) -> Option<Settlement> {
         let Arrival { entity, seq, at, nonce } = arrival;
-        let place = self.links.place(receiver)?;
         self.changes += 1;
-        let up_to = Life { entity, first: seq };
-        let last = self.tracks.range_mut(..=up_to).next_back();
-        let mut track = last.filter(|(life, _)| life.entity == entity).map(|(_, track)| track);
+        let mut track = self.tracks.last(Life { entity, first: seq }).map(|place| &mut self.tracks[place]);
         let link = self.links.at_mut(place);
         let least = self.compensation.map_or(Span::ZERO, |_| link.evidence.return_min());
         let mut arrived = at.min(now - least).max(link.known_until);
@@ -231,13 +226,15 @@ impl ErrorLedger {
         }
         link.known_until = arrived;
         let (slot, account, track) = (slot?, account?, track.as_mut()?);
-        let dispatch = account.arrived(seq, nonce, arrived);
+        let dispatch = sent.and_then(|_| account.take(seq, nonce, &mut self.spare));
         if let Some(dispatch) = dispatch {
             link.evidence.sample(dispatch.sent, arrived, now, self.compensation);
         }
-        link.settle(account, &track.history, now, self.placement);
+        let (outlook, before) = (link.outlook_of_books(now, self.placement), account.settled_error());
+        account.settle_with(&track.history, &outlook, dispatch.map(|_| (seq, arrived)));
+        link.settled += account.settled_error() - before;
         track.show(account);
-        let account = account.id;
+        let (receiver, account) = (link.peer(), account.id);
         dispatch.map(|Dispatch { sent, .. }| Settlement {
             entity,
             receiver,
@@ -252,20 +249,20 @@ impl ErrorLedger {
     /// The account of an entity's present life at a receiver, or of its last life while reports are awaited.
     #[must_use]
     pub fn pair(&self, entity: EntityId, receiver: PeerId) -> Option<&Account> {
-        let life = self.life_of(entity, DrSeq(u32::MAX))?;
-        let slot = self.slot(life, self.links.place(receiver)?)?;
-        Some(self.account(slot))
+        let last = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) })?;
+        self.tracks[last].slot(self.links.place(receiver)?).map(|slot| self.account(slot))
     }
 
     /// The accumulated export error of a receiver at `now`, as far as the sender knows: settled and estimated.
     #[must_use]
     pub fn accumulated(&self, receiver: PeerId, now: SessionTime) -> f64 {
-        let Some(link) = self.links.get(receiver) else { return 0.0 };
+        let Some(place) = self.links.place(receiver) else { return 0.0 };
+        let link = self.links.at(place);
         let outlook = link.outlook(now, self.placement);
-        let accounts = self.accounts.iter().flatten().filter(|account| account.receiver == receiver);
+        let accounts = self.accounts.iter().flatten().filter(|account| account.link == place);
         let estimated: f64 = accounts
             .filter_map(|account| {
-                let history = &self.tracks.get(&account.life)?.history;
+                let history = &self.tracks[account.track].history;
                 let cursor = account.estimate(history, &outlook, Flight::Estimated, now)?;
                 Some(cursor.error - account.settled_error())
             })
@@ -277,23 +274,24 @@ impl ErrorLedger {
     pub(crate) fn give_up_reports(&mut self, receiver: PeerId, until: SessionTime, now: SessionTime) {
         let Some(place) = self.links.place(receiver) else { return };
         let link = self.links.at_mut(place);
-        for track in self.tracks.values_mut() {
+        self.tracks.for_each(|track| {
             let Some(account) = track.slot(place).and_then(|slot| self.accounts[slot].as_mut()) else {
-                continue;
+                return;
             };
             let before = account.settled_error();
             account.give_up(&track.history, &link.outlook(now, self.placement), until.min(now));
             link.settled += account.settled_error() - before;
             track.show(account);
-        }
+        });
     }
 
     /// What the looks of a policy saw is forgotten.
     pub(crate) fn forget_looks(&mut self) {
-        for look in self.tracks.values_mut().flat_map(|track| &mut track.looks) {
-            let look = look.get_mut();
-            *look = Look { pending: look.pending, ..Look::NONE };
-        }
+        self.tracks.for_each(|track| {
+            for look in track.looks.iter_mut().map(|look| look.get_mut()) {
+                *look = Look { pending: look.pending, ..Look::NONE };
+            }
+        });
     }
 
     /// DR vectors sent to all receivers, those that have gone included; introductions not counted.
@@ -344,8 +342,16 @@ impl ErrorLedger {
         self.accounts.len() - self.free.len()
     }
 
-    pub(crate) fn is_held(&self, slot: usize, account: u64, dispatch: Dispatch) -> bool {
+    pub(crate) fn is_held(&self, slot: usize, account: u32, dispatch: Dispatch) -> bool {
         let current = self.accounts.get(slot).and_then(Option::as_ref).filter(|a| a.id == account);
         current.is_some_and(|a| a.held() == Some(dispatch))
     }
+}
+
+/// Adds to what there is very much of: room for twice as many would be too much.
+fn push<T>(all: &mut Vec<T>, value: T) {
+    if all.len() == all.capacity() {
+        all.reserve_exact(4 + all.len() / 16);
+    }
+    all.push(value);
 }

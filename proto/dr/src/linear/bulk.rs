@@ -98,6 +98,47 @@ fn integrate(pieces: &Pieces, errors: &mut Vec<f64>) {
     errors.truncate(pieces.len);
 }
 
+/// The [`integral`](super::integral) over each of some lengths, of one and the same difference of positions and velocities, in
+/// place of what is in `errors`. Noughts may be added to the lengths.
+pub fn integrate_alike(position: Vec3, velocity: Vec3, lengths: &mut Vec<f64>, errors: &mut Vec<f64>) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { integrate_alike_wide(position, velocity, lengths, errors) };
+    }
+    integrate_alike_plainly(position, velocity, lengths, errors);
+}
+
+/// The same by what every processor has.
+pub fn integrate_alike_plainly(
+    position: Vec3,
+    velocity: Vec3,
+    lengths: &mut Vec<f64>,
+    errors: &mut Vec<f64>,
+) {
+    alike(position, velocity, lengths, errors);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn integrate_alike_wide(position: Vec3, velocity: Vec3, lengths: &mut Vec<f64>, errors: &mut Vec<f64>) {
+    alike(position, velocity, lengths, errors);
+}
+
+#[inline(always)]
+fn alike(position: Vec3, velocity: Vec3, lengths: &mut Vec<f64>, errors: &mut Vec<f64>) {
+    let len = lengths.len();
+    lengths.resize(len.next_multiple_of(LANES), 0.0);
+    errors.clear();
+    errors.resize(lengths.len(), 0.0);
+    let [x, y, z] = [position.x, position.y, position.z].map(|number| [number; LANES]);
+    let [u, v, w] = [velocity.x, velocity.y, velocity.z].map(|number| [number; LANES]);
+    for (place, h) in errors.as_chunks_mut().0.iter_mut().zip(lengths.as_chunks().0) {
+        *place = side_by_side([&x, &y, &z], [&u, &v, &w], h);
+    }
+    errors.truncate(len);
+}
+
 /// What [`integral`](super::integral) does, for several. Loops without branches are what a compiler makes vector instructions of.
 #[inline(always)]
 fn side_by_side([x, y, z]: [&Lanes; 3], [u, v, w]: [&Lanes; 3], h: &Lanes) -> Lanes {
@@ -193,12 +234,22 @@ mod tests {
             pieces.integrate(&mut wide);
             pieces.integrate_plainly(&mut plain);
             prop_assert_eq!((wide.len(), plain.len()), (all.len(), all.len()));
+            // Of what is not a number, the sign and the rest are nobody's promise.
+            let bits = |error: f64| if error.is_nan() { f64::NAN.to_bits() } else { error.to_bits() };
             for (index, (p, v, h)) in all.iter().enumerate() {
                 let one = integral(*p, *v, *h);
-                // Of what is not a number, the sign and the rest are nobody's promise.
-                let bits = |error: f64| if error.is_nan() { f64::NAN.to_bits() } else { error.to_bits() };
                 prop_assert_eq!(bits(wide[index]), bits(one), "{:?} {:?} {}", p, v, h);
                 prop_assert_eq!(bits(plain[index]), bits(one), "{:?} {:?} {}", p, v, h);
+            }
+            let Some((p, v, _)) = all.first() else { return Ok(()) };
+            let mut lengths: Vec<f64> = all.iter().map(|(_, _, h)| *h).collect();
+            integrate_alike(*p, *v, &mut lengths, &mut wide);
+            lengths.truncate(all.len());
+            integrate_alike_plainly(*p, *v, &mut lengths, &mut plain);
+            prop_assert_eq!((wide.len(), plain.len()), (all.len(), all.len()));
+            for (index, (_, _, h)) in all.iter().enumerate() {
+                let one = bits(integral(*p, *v, *h));
+                prop_assert_eq!((bits(wide[index]), bits(plain[index])), (one, one), "{:?} {:?} {}", p, v, h);
             }
         }
     }

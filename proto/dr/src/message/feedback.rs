@@ -132,13 +132,17 @@ pub fn emit_feedback<'a>(
     Varint(oldest).emit(bytes);
     Varint(first - oldest).emit(bytes);
     // How many follow, and how many of each run, is written when it is known.
-    let count = bytes.len();
+    let (place, mut count) = (bytes.len(), 0);
     bytes.push(0);
-    let (mut run, mut length) = (None, count);
+    let (mut run, mut length) = (None, place);
     arrivals.take(FEEDBACK_MAX).for_each(|arrival| {
-        bytes[count] += 1;
+        count += 1;
         let &Arrival { entity, seq, at, nonce } = arrival;
         if run.replace((nonce, at)) != Some((nonce, at)) {
+            if let Some(plain) = emit_plain_run(arrival, stamp, bytes) {
+                length = plain;
+                return;
+            }
             nonce.emit(bytes);
             emit_before(at, stamp, bytes);
             length = bytes.len();
@@ -148,6 +152,24 @@ pub fn emit_feedback<'a>(
         emit_u32(seq.0, bytes);
         bytes[length] += 1;
     });
+    bytes[place] = count;
+}
+
+/// Writes a run of one arrival as a word, if it is a [plain](PlainRun) one. Gives the place of its number of arrivals.
+#[inline]
+fn emit_plain_run(arrival: &Arrival, stamp: SessionTime, bytes: &mut Vec<u8>) -> Option<usize> {
+    let &Arrival { entity: EntityId(entity), seq: DrSeq(seq), at, nonce } = arrival;
+    let (before, len) = Varint::signed((stamp - at).as_nanos()).word()?;
+    let name = match (entity, seq) {
+        (..0x80, ..0x80) => 1 | entity << 8 | seq << 16,
+        (..0x80, ..0x4000) => 1 | entity << 8 | (seq & 0x7f | 0x80) << 16 | (seq >> 7) << 24,
+        _ => return None,
+    };
+    let word = u128::from(nonce) | u128::from(before) << 32 | u128::from(name) << (32 + 8 * len);
+    let place = bytes.len() + 4 + len;
+    bytes.extend_from_slice(&word.to_le_bytes());
+    bytes.truncate(place + if seq < 0x80 { 3 } else { 4 });
+    Some(place)
 }
 
 pub(super) fn parse<'a>(stamp: SessionTime, reader: &mut Reader<'a>) -> Result<FeedbackFrame<'a>, Malformed> {
@@ -156,76 +178,85 @@ pub(super) fn parse<'a>(stamp: SessionTime, reader: &mut Reader<'a>) -> Result<F
     let count = reader.read::<u8>()?;
     let are_plain_sane = is_sane_time(stamp + PLAIN_MAX) && is_sane_time(stamp - PLAIN_MAX);
     let (mut rest, mut last_run) = (reader.clone(), reader.clone());
-    let (mut left, mut last_count, mut last_plain) = (count, 0, None);
+    let (mut left, mut last_count, mut last_nonce) = (count, 0, None);
     while left > 0 {
         let run = rest.clone();
-        let plain = PlainRun::look(&rest).filter(|_| are_plain_sane);
-        let length = match plain {
-            Some((_, len)) => rest.take(len).map(|_| 1)?,
+        let (length, nonce) = match plain_run(&rest).filter(|_| are_plain_sane) {
+            Some((nonce, len)) => rest.take(len).map(|_| (1, nonce))?,
             None => check_run(stamp, left, &mut rest)?,
         };
         // Runs are as long as they can be: two in a row with one nonce and one time would be one.
-        let goes_on = match (last_plain, plain) {
-            (Some((last, _)), Some((plain, _))) => last == plain,
-            _ if left == count => false,
-            _ => Run::parse(stamp, &mut last_run)?.goes_on(Run::parse(stamp, &mut run.clone())?),
-        };
-        if goes_on {
+        if last_nonce == Some(nonce)
+            && Run::parse(stamp, &mut last_run)?.goes_on(Run::parse(stamp, &mut run.clone())?)
+        {
             return Err(Malformed::Field);
         }
-        (left, last_count, last_run, last_plain) = (left - length, length, run, plain);
+        (left, last_count, last_run, last_nonce) = (left - length, length, run, Some(nonce));
     }
     let before_last = (count - last_count, reader.remaining() - last_run.remaining());
     let runs = reader.take(reader.remaining() - rest.remaining())?;
     Ok(FeedbackFrame { oldest, first, stamp, count, runs, before_last })
 }
 
-/// Checks a run of at most so many arrivals; gives their number.
-fn check_run(stamp: SessionTime, left: u8, reader: &mut Reader<'_>) -> Result<u8, Malformed> {
-    let Run { left: length, .. } = Run::parse(stamp, reader)?;
+/// Checks a run of at most so many arrivals; gives their number and the nonce of their message.
+fn check_run(stamp: SessionTime, left: u8, reader: &mut Reader<'_>) -> Result<(u8, u32), Malformed> {
+    let Run { left: length, nonce, .. } = Run::parse(stamp, reader)?;
     if !(1..=left).contains(&length) {
         return Err(Malformed::Field);
     }
     for _ in 0..length {
-        parse_name(reader)?;
+        check_name(reader)?;
     }
-    Ok(length)
+    Ok((length, nonce))
 }
 
-/// What most runs are: one arrival, of an entity and a vector whose numbers take one and at most two bytes, at a time that takes
-/// at most seven. Each acknowledgment repeats many of them, and they are checked as a word.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct PlainRun {
-    nonce: u32,
-    /// The bytes of its time.
-    before: u64,
+/// Checks which vector an arrival is of. Nearly always the two numbers take at most two bytes each.
+#[inline]
+fn check_name(reader: &mut Reader<'_>) -> Result<(), Malformed> {
+    let len = reader.clone().take_array().ok().and_then(|bytes| name_len(*bytes));
+    match len {
+        Some(len) => reader.take(len).map(|_| ()),
+        None => parse_name(reader).map(|_| ()),
+    }
+}
+
+/// How many bytes two numbers take that begin with these, if none takes more than two.
+#[inline]
+fn name_len([a, b, c, d]: [u8; 4]) -> Option<usize> {
+    let seq = if a < 0x80 { short_len(b, c) } else { short_len(c, d) };
+    Some(short_len(a, b)? + seq?)
 }
 
 /// No time of at most seven bytes is further from its stamp.
 const PLAIN_MAX: Span = Span::from_nanos(1 << 48);
 
-impl PlainRun {
-    /// The run that comes next, if it is such, and its length in bytes.
-    #[inline]
-    fn look(reader: &Reader<'_>) -> Option<(Self, usize)> {
-        let word =
-            reader.clone().take_array().map_or_else(|_| padded(reader), |bytes| u128::from_le_bytes(*bytes));
-        let before = (word >> 32) as u64;
-        // The bytes up to the first whose top bit is not set; that one must say something.
-        let ends = !before & 0x0080_8080_8080_8080;
-        let before = before & (ends ^ ends.checked_sub(1)?);
-        let len = ends.trailing_zeros() as usize / 8 + 1;
-        if len > 1 && before >> (8 * (len - 1)) == 0 {
-            return None;
-        }
-        // Then the number of its arrivals, the entity's and the vector's.
-        let rest = (word >> (32 + 8 * len)) as u32;
-        let seq_len = match rest.to_le_bytes() {
-            [1, ..0x80, ..0x80, _] => 1,
-            [1, ..0x80, 0x80..=0xff, 1..0x80] => 2,
-            _ => return None,
-        };
-        Some((Self { nonce: word as u32, before }, 4 + len + 2 + seq_len))
+/// Looks whether the next run is what most are: one arrival, of an entity and a vector whose numbers take at most two bytes, at a time
+/// that takes at most seven. Each acknowledgment repeats many of them, and they are checked as a word. Gives its nonce and its
+/// length in bytes.
+#[inline]
+fn plain_run(reader: &Reader<'_>) -> Option<(u32, usize)> {
+    let word =
+        reader.clone().take_array().map_or_else(|_| padded(reader), |bytes| u128::from_le_bytes(*bytes));
+    let before = (word >> 32) as u64;
+    // The bytes up to the first whose top bit is not set; that one must say something.
+    let ends = !before & 0x0080_8080_8080_8080;
+    let before = before & (ends ^ ends.checked_sub(1)?);
+    let len = ends.trailing_zeros() as usize / 8 + 1;
+    if len > 1 && before >> (8 * (len - 1)) == 0 {
+        return None;
+    }
+    // Then the number of its arrivals, the entity's and the vector's.
+    let [1, name @ .., _, _, _] = ((word >> (32 + 8 * len)) as u64).to_le_bytes() else { return None };
+    Some((word as u32, 4 + len + 1 + name_len(name)?))
+}
+
+/// How many bytes a number takes that begins with these, if that is not more than two.
+#[inline]
+fn short_len(first: u8, second: u8) -> Option<usize> {
+    match (first, second) {
+        (..0x80, _) => Some(1),
+        (_, 1..0x80) => Some(2),
+        _ => None,
     }
 }
 

@@ -21,6 +21,7 @@ use evenkeel_core::{ClockFrame, Malformed, Reader, SessionTime, Span, Varint, Wi
 pub use feedback::{
     Arrival, Arrivals, FEEDBACK_LEN_MAX, FEEDBACK_MAX, FeedbackFrame, RUN_LEN_MAX, emit_feedback,
 };
+pub(crate) use vector::WrittenVector;
 pub use vector::{VECTOR_LEN_MAX, VectorFrame, emit_introduce, emit_vector};
 
 use crate::threshold::Threshold;

@@ -33,13 +33,55 @@ const LIFE_BITS: u32 = 5;
 /// Appends a vector frame.
 #[inline]
 pub fn emit_vector(frame: &VectorFrame, stamp: SessionTime, bytes: &mut Vec<u8>) {
+    emit_name(frame, bytes);
+    Varint::signed(micros(stamp) - micros(frame.vector.generated)).emit(bytes);
+    emit_state(&frame.vector.state, bytes);
+}
+
+/// Which vector it is, and of which kind.
+#[inline]
+fn emit_name(frame: &VectorFrame, bytes: &mut Vec<u8>) {
     let life = frame.seq.0 - frame.first.0;
     bytes.push(VECTOR | kind_tag(frame.vector.kind) << LIFE_BITS | (life & ((1 << LIFE_BITS) - 1)) as u8);
     emit_u32(frame.entity.0, bytes);
     emit_u32(frame.first.0, bytes);
     emit_u32(life >> LIFE_BITS, bytes);
-    Varint::signed(micros(stamp) - micros(frame.vector.generated)).emit(bytes);
-    emit_state(&frame.vector.state, bytes);
+}
+
+/// No name is longer.
+const NAME_MAX: usize = 1 + 3 * 5;
+
+/// A vector frame that was written once for all who are sent it: messages differ in nothing but how old it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WrittenVector {
+    name: [u8; NAME_MAX],
+    name_len: usize,
+    /// When it was made, in microseconds.
+    generated: i64,
+    state: [u8; STATE_LEN],
+}
+
+impl WrittenVector {
+    pub(crate) fn new(frame: &VectorFrame) -> Self {
+        let (mut name, mut state) = ([0; NAME_MAX], [0; STATE_LEN]);
+        let mut bytes = Vec::with_capacity(NAME_MAX + STATE_LEN);
+        emit_name(frame, &mut bytes);
+        let name_len = bytes.len();
+        name[..name_len].copy_from_slice(&bytes);
+        emit_state(&frame.vector.state, &mut bytes);
+        state.copy_from_slice(&bytes[name_len..]);
+        Self { name, name_len, generated: micros(frame.vector.generated), state }
+    }
+
+    /// Appends it to a message with this stamp.
+    #[inline]
+    pub(crate) fn emit(&self, stamp: SessionTime, bytes: &mut Vec<u8>) {
+        let end = bytes.len() + self.name_len;
+        bytes.extend_from_slice(&self.name);
+        bytes.truncate(end);
+        Varint::signed(micros(stamp) - self.generated).emit_long(bytes);
+        bytes.extend_from_slice(&self.state);
+    }
 }
 
 /// Appends an introduce frame.
@@ -79,4 +121,38 @@ pub(super) fn parse_introduce<'a>(
     }
     let tag = reader.read()?;
     Ok(Frame::Introduce(parse(tag, stamp, reader)?, Threshold { distance, time }))
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::Vec3;
+
+    use super::*;
+    use crate::vector::{MotionKind, MotionState};
+
+    #[test]
+    fn what_was_written_once_has_the_bytes_of_each_message() {
+        let state = MotionState {
+            position: Vec3::new(1.0, -20_000.5, 3.25),
+            velocity: Vec3::xy(0.1, 7.0),
+            acceleration: Vec3::xy(-2.0, 0.0),
+            turn_rate: 0.3,
+        };
+        let at = |micros: i64| from_micros(1_000_000 + micros);
+        for (entity, first, seq) in
+            [(0, 0, 0), (7, 3, 40), (1 << 20, 1 << 13, 1 << 25), (u32::MAX, 5, u32::MAX - 1)]
+        {
+            for (kind, age) in
+                [(MotionKind::Linear, 0), (MotionKind::Circular, 63), (MotionKind::Damped, 90_000_000)]
+            {
+                let vector = DrVector { generated: at(0), state, kind }.quantized();
+                let (entity, first, seq) = (EntityId(entity), DrSeq(first), DrSeq(seq));
+                let frame = VectorFrame { entity, first, seq, sent: at(age), vector };
+                let (mut one, mut other) = (vec![9], vec![9]);
+                emit_vector(&frame, at(age), &mut one);
+                WrittenVector::new(&frame).emit(at(age), &mut other);
+                assert_eq!(one, other);
+            }
+        }
+    }
 }

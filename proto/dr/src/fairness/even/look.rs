@@ -1,75 +1,73 @@
 //! A look at everybody's error with all entities of an owner, ten times a second: entity by entity, all of its receivers in a row.
 //!
-//! What many receivers share is computed once (`sums.rs`); what is left of all of them are pieces between linear paths, which are
+//! What many receivers share is computed once (`sums.rs`). Most of them show what they showed at the last look, and nothing is on its
+//! way to them: their errors have grown by what their vector's sum has, and only what is to come depends on how far away they
+//! are. What is left of the others are pieces between linear paths, which are
 //! integrated side by side (`linear/bulk.rs`). Where that can't be, because a path turns or is not known yet, the account
 //! is asked.
-
-use std::cell::Cell;
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::control::{Control, Growth};
 use super::shadow::{Between, Shadow};
 use super::share::presumed_shown;
-use super::sums::{End, Exports, PATH_MAX, Sums};
+use super::sums::{PATH_MAX, Sums};
+use super::tally::{Entry, Single, Tally, UNKNOWN};
 use crate::fairness::{Exported, Pair, Review};
-use crate::ledger::{Dispatch, Glance, Look, Pending};
-use crate::linear::bulk::Pieces;
-use crate::vector::DrSeq;
+use crate::ledger::Glance;
 
 /// One receiver, as every entity needs it.
 #[derive(Clone, Copy, Debug)]
-struct Seat {
+pub(super) struct Seat {
     peer: PeerId,
     /// Its place among those who stand, once it has one.
     place: Option<u32>,
     delay: Span,
     /// What is sent now arrives then.
-    later: SessionTime,
-    under_way: Span,
-    lost_after: Span,
-    known_until: SessionTime,
+    pub(super) later: SessionTime,
+    pub(super) under_way: Span,
+    pub(super) lost_after: Span,
+    pub(super) known_until: SessionTime,
     between: Between,
     is_credible: bool,
     is_cut: bool,
 }
 
-/// What an integral is for.
-#[derive(Clone, Copy, Debug)]
-enum Use {
-    More,
-    Less,
-    Ahead,
-}
-
-/// The error of a pair: now, what is to come, and how many integrals are still to be added. Now it is [`UNKNOWN`] where the
-/// receiver is not believed; then what it is presumed to have grown by is to come.
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry {
-    error: f64,
-    ahead: f64,
-    uses: u16,
-}
-
-/// The error of a receiver that is not believed: when it is believed again, it counts from then on.
-const UNKNOWN: f64 = f64::INFINITY;
-
-/// What is gathered for one entity.
+/// What became of the receivers with all entities, as much as each counts, in columns, by their places.
 #[derive(Clone, Debug, Default)]
-struct Tally {
-    entries: Vec<Entry>,
-    uses: Vec<Use>,
-    pieces: Pieces,
-    integrals: Vec<f64>,
+struct Gathered {
+    errors: Vec<f64>,
+    aheads: Vec<f64>,
+    withouts: Vec<f64>,
+    /// Whether they have been looked at.
+    seen: Vec<bool>,
+}
+
+impl Gathered {
+    fn begin(&mut self, links: usize) {
+        for column in [&mut self.errors, &mut self.aheads, &mut self.withouts] {
+            column.clear();
+            column.resize(links, 0.0);
+        }
+        self.seen.clear();
+        self.seen.resize(links, false);
+    }
 }
 
 /// What a look needs; the room for it is kept.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     seats: Vec<Option<Seat>>,
+    /// Seconds until what is sent now arrives, by the places of the receivers.
+    away: Vec<f64>,
     tally: Tally,
+    gathered: Gathered,
     /// Seconds since the last look.
     seconds: f64,
+    /// Whether everybody has a place.
+    is_placed: bool,
+    /// Whether somebody had none: then everybody's error grows pair by pair, because who comes starts with the mean.
+    is_direct: bool,
     /// The delay of the farthest who sees anything.
     pub(super) farthest: Span,
 }
@@ -95,6 +93,27 @@ impl Watch {
                 is_cut: outlook.is_cut,
             })
         }));
+        self.away.clear();
+        let away = |seat: &Option<Seat>| seat.as_ref().map_or(0.0, |seat| seat.delay.as_secs_f64());
+        self.away.extend(self.seats.iter().map(away));
+        self.gathered.begin(self.seats.len());
+        self.is_placed = self.seats.iter().flatten().all(|seat| seat.place.is_some());
+        self.is_direct = false;
+    }
+
+    /// What was gathered goes to everybody's standing; so it does when a look ends.
+    pub(super) fn settle(&mut self, control: &mut Control, now: SessionTime) {
+        let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
+        for (link, seat) in self.seats.iter().enumerate() {
+            if let Some(seat) = seat
+                && let Some(place) = seat.place
+                && core::mem::take(&mut seen[link])
+            {
+                self.farthest = self.farthest.max(seat.delay);
+                let (error, ahead, without) = (errors[link], aheads[link], withouts[link]);
+                control.grow(place, &Growth { error, ahead, without, weight: 1.0, is_cut: seat.is_cut }, now);
+            }
+        }
     }
 
     /// The place of a receiver among those who stand.
@@ -120,20 +139,21 @@ impl Watch {
         control: &mut Control,
         now: SessionTime,
     ) {
-        let (glances, looks, tally) = (exported.glances(), exported.looks(), &mut self.tally);
-        tally.clear();
+        let (glances, looks, newest) = (exported.glances(), exported.looks(), exported.newest().0);
         let path = exported.linear_path().filter(|path| path.len() <= PATH_MAX);
         match path {
-            Some(path) => sums.begin(path, now),
-            None => sums.clear(),
+            Some(path) => sums.begin(path, looks, now),
+            None => sums.clear(looks),
         }
-        for (glance, look) in glances.iter().zip(looks) {
-            let Some(seat) = &self.seats[glance.link as usize] else {
-                tally.entries.push(Entry::default());
+        self.tally.begin(sums, newest, self.seats.len());
+        for (place, (glance, look)) in glances.iter().zip(looks).enumerate() {
+            let Some(seat) = &self.seats[glance.link as usize] else { continue };
+            if seat.is_credible && self.tally.share(newest, sums, glance, look) {
                 continue;
-            };
-            let (uses, pieces) = (tally.uses.len(), tally.pieces.len());
+            }
             let path = path.filter(|_| seat.is_credible);
+            let (before, tally) = (sums.last(&look.get()), &mut self.tally);
+            let (uses, pieces) = (tally.uses.len(), tally.pieces.len());
             let summed = path.and_then(|path| tally.sum_up(path, sums, exported, glance, look, seat, now));
             let entry = summed.unwrap_or_else(|| {
                 tally.uses.truncate(uses);
@@ -145,28 +165,61 @@ impl Watch {
                 let (error, later) = pair.accumulated_until(seat.later);
                 Entry { error, ahead: later - error, uses: 0 }
             });
-            tally.entries.push(entry);
-            self.farthest = self.farthest.max(seat.delay);
+            tally.singles.push(Single { place, link: glance.link, before, entry });
         }
-        tally.pieces.integrate(&mut tally.integrals);
-        let mut start = 0;
-        for (index, (glance, look)) in glances.iter().zip(looks).enumerate() {
-            let (error, ahead) = self.tally.entry(index, &mut start);
-            #[cfg(test)]
-            tests::check(exported, glance, (error, ahead), path.is_some());
-            let Some(place) = self.place(glance.link, control, now) else { continue };
-            let Some(Seat { peer, between, is_cut, .. }) = &self.seats[glance.link as usize] else {
+        self.tally.count(sums, looks, &self.away);
+        #[cfg(test)]
+        tests::check(exported, sums, &self.tally.ahead, path.is_some());
+        if self.is_placed && exported.is_unweighted() {
+            self.gather(glances, shadow);
+        } else {
+            self.gather_each(exported, shadow, control, now);
+        }
+    }
+
+    /// Adds what was found of an entity to what is known of everybody, side by side.
+    fn gather(&mut self, glances: &[Glance], shadow: &Shadow) {
+        let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
+        errors.iter_mut().zip(&self.tally.grown).for_each(|(error, grown)| *error += grown);
+        aheads.iter_mut().zip(&self.tally.ahead).for_each(|(all, ahead)| *all += ahead);
+        for glance in glances {
+            seen[glance.link as usize] = true;
+        }
+        if shadow.has_grown() {
+            for link in glances.iter().map(|glance| glance.link as usize) {
+                withouts[link] += self.seats[link].as_ref().map_or(0.0, |seat| shadow.grown(&seat.between));
+            }
+        }
+    }
+
+    /// The same where somebody has no place yet, or some errors count more than others.
+    fn gather_each(
+        &mut self,
+        exported: &Exported<'_>,
+        shadow: &Shadow,
+        control: &mut Control,
+        now: SessionTime,
+    ) {
+        for link in exported.glances().iter().map(|glance| glance.link as usize) {
+            let Some(seat) = &self.seats[link] else { continue };
+            let (error, ahead) = (self.tally.grown[link], self.tally.ahead[link]);
+            let (weight, without) = (exported.weight(seat.peer), shadow.grown(&seat.between));
+            if !self.is_direct && seat.place.is_some() {
+                let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
+                errors[link] += weight * error;
+                aheads[link] += weight * ahead;
+                withouts[link] += weight * without;
+                seen[link] = true;
                 continue;
-            };
-            let before = look.get();
-            look.set(Look { error, ..before });
-            let (error, ahead) = if error == UNKNOWN {
-                (ahead, 0.0)
-            } else {
-                (if before.error.is_finite() { error - before.error } else { 0.0 }, ahead)
-            };
-            let (weight, without, is_cut) = (exported.weight(*peer), shadow.grown(between), *is_cut);
-            control.grow(place, &Growth { error, ahead, without, weight, is_cut }, now);
+            }
+            self.farthest = self.farthest.max(seat.delay);
+            let growth = Growth { error, ahead, without, weight, is_cut: seat.is_cut };
+            if seat.place.is_none() && !core::mem::replace(&mut self.is_direct, true) {
+                self.settle(control, now);
+            }
+            if let Some(place) = self.place(link as u32, control, now) {
+                control.grow(place, &growth, now);
+            }
         }
     }
 }
@@ -177,147 +230,9 @@ fn off(pair: &Pair<'_>, now: SessionTime) -> f64 {
     presumed_shown(pair).map_or(0.0, |(_, shown)| shown.project(now).distance(pair.newest().1.project(now)))
 }
 
-impl Tally {
-    fn clear(&mut self) {
-        self.pieces.clear();
-        self.uses.clear();
-        self.entries.clear();
-    }
-
-    /// The error of a pair and what is to come; `start` is where its integrals begin.
-    fn entry(&self, index: usize, start: &mut usize) -> (f64, f64) {
-        let Entry { mut error, mut ahead, uses } = self.entries[index];
-        let (from, to) = (*start, *start + usize::from(uses));
-        for (of, integral) in self.uses[from..to].iter().zip(&self.integrals[from..to]) {
-            match of {
-                Use::More => error += integral,
-                Use::Less => error -= integral,
-                Use::Ahead => ahead += integral,
-            }
-        }
-        *start = to;
-        (error, ahead)
-    }
-
-    /// The error of a pair by the sums of its entity, but for pieces; `None` if it can't be told by them.
-    #[inline]
-    #[allow(clippy::too_many_arguments)]
-    fn sum_up(
-        &mut self,
-        path: Exports<'_>,
-        sums: &mut Sums,
-        exported: &Exported<'_>,
-        glance: &Glance,
-        look: &Cell<Look>,
-        seat: &Seat,
-        now: SessionTime,
-    ) -> Option<Entry> {
-        let Look { mut base, sum, pending, .. } = look.get();
-        if pending == Pending::Unclear {
-            return None;
-        }
-        let account = || exported.pair(glance);
-        let shown = sums.find(path, now, glance.arrived, || account().settled().map(|(at, _)| at.vector))?;
-        if sum != sums.id(shown) {
-            let pair = account();
-            let (settled, before) = pair.settled()?;
-            base = before + settled.error - sums.until(path, shown, End::new(path, settled.at)?)?;
-            look.set(Look { base, sum: sums.id(shown), ..look.get() });
-        }
-        let newest = path[path.len() - 1].0;
-        let mut way = Way { shown, seq: glance.arrived, at: now, error: base, uses: 0 };
-        match pending {
-            Pending::Unclear | Pending::Nothing => {}
-            Pending::Last => {
-                let last = Dispatch { seq: glance.last, sent: glance.sent };
-                self.expect(&mut way, path, sums, seat, last, now)?;
-            }
-            Pending::Several => {
-                let pair = account();
-                for dispatch in pair.dispatches() {
-                    self.expect(&mut way, path, sums, seat, dispatch, now)?;
-                }
-            }
-        }
-        if way.at == now {
-            way.error += sums.now(way.shown);
-        }
-        if way.seq != newest {
-            self.go_ahead(&mut way, sums, seat.later, now);
-        }
-        Some(Entry { error: way.error, ahead: 0.0, uses: way.uses })
-    }
-
-    /// A vector that is on its way, if it is, is shown from its arrival on.
-    #[inline]
-    fn expect(
-        &mut self,
-        way: &mut Way,
-        path: Exports<'_>,
-        sums: &mut Sums,
-        seat: &Seat,
-        Dispatch { seq, sent }: Dispatch,
-        now: SessionTime,
-    ) -> Option<()> {
-        let arrival = (sent + seat.under_way).max(seat.known_until);
-        // Lost is what is overdue although later arrivals have been reported.
-        let lost = now - sent > seat.lost_after && seat.known_until >= sent + seat.under_way;
-        if seq <= way.seq || lost || arrival > seat.later {
-            return Some(());
-        }
-        let next = sums.find(path, now, seq, || vector(path, seq))?;
-        if arrival <= now {
-            let end = End::new(path, arrival)?;
-            let (gathered, rest) = sums.until_piece(path, way.shown, end, &mut self.pieces)?;
-            self.note(way, rest, Use::More);
-            let (had, rest) = sums.until_piece(path, next, end, &mut self.pieces)?;
-            self.note(way, rest, Use::Less);
-            way.error += gathered - had;
-        } else {
-            if way.at == now {
-                way.error += sums.now(way.shown);
-            }
-            self.go_ahead(way, sums, arrival, now);
-        }
-        (way.shown, way.seq) = (next, seq);
-        Some(())
-    }
-
-    fn note(&mut self, way: &mut Way, is_used: bool, of: Use) {
-        if is_used {
-            self.uses.push(of);
-            way.uses += 1;
-        }
-    }
-
-    /// What is to come with what is shown, up to a time.
-    #[inline]
-    fn go_ahead(&mut self, way: &mut Way, sums: &Sums, to: SessionTime, now: SessionTime) {
-        let (from, seconds) = ((way.at - now).as_secs_f64(), (to - way.at).as_secs_f64());
-        sums.ahead(way.shown, from, seconds, &mut self.pieces);
-        self.note(way, true, Use::Ahead);
-        way.at = to;
-    }
-}
-
-/// How far the error of a pair has been followed.
-#[derive(Clone, Copy, Debug)]
-struct Way {
-    /// The sum of what is shown, and its number.
-    shown: usize,
-    seq: DrSeq,
-    /// Now, or later.
-    at: SessionTime,
-    error: f64,
-    uses: u16,
-}
-
-fn vector(path: Exports<'_>, seq: DrSeq) -> Option<crate::vector::DrVector> {
-    path.get(seq.0.wrapping_sub(path[0].0.0) as usize).map(|(_, vector)| *vector)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::collections::BTreeMap;
 
     use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, Seed, Vec3};
@@ -326,29 +241,27 @@ mod tests {
     use crate::{Budget, Content, DrConfig, DrPeer, EntityId, MotionKind, MotionState, Threshold};
 
     thread_local! {
-        /// How many pairs were looked at, and how many of them along linear paths without the account being asked.
-        static LOOKED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+        /// How many pairs were looked at, how many of them along linear paths without the account being asked, and of how many
+        /// the error grew as that of others who show the same.
+        static LOOKED: Cell<(u32, u32, u32)> = const { Cell::new((0, 0, 0)) };
     }
 
-    /// What is seen of a pair is what its account says, but for rounding: generation times are told in microseconds.
-    pub(super) fn check(
-        exported: &Exported<'_>,
-        glance: &Glance,
-        (error, ahead): (f64, f64),
-        has_path: bool,
-    ) {
-        let pair = exported.pair(glance);
-        if error == UNKNOWN {
-            assert!(!pair.is_credible());
-            return;
+    /// What is seen of each pair is what its account says, but for rounding: generation times are told in microseconds.
+    pub(super) fn check(exported: &Exported<'_>, sums: &Sums, ahead: &[f64], has_path: bool) {
+        for (glance, look) in exported.glances().iter().zip(exported.looks()) {
+            let (pair, look, ahead) = (exported.pair(glance), look.get(), ahead[glance.link as usize]);
+            let error = if look.told == 0 { look.error } else { look.base + sums.told(look.told) };
+            if error == UNKNOWN {
+                assert!(!pair.is_credible());
+                continue;
+            }
+            let (now, later) = pair.accumulated_until(exported.now() + pair.delay());
+            assert!((error - now).abs() <= 1e-6 * (1.0 + now), "{error} {now}");
+            assert!((ahead - (later - now)).abs() <= 1e-6 * (1.0 + later), "{ahead} {now} {later}");
+            let (all, summed, shared) = LOOKED.get();
+            let is_summed = has_path && look.sum > 0;
+            LOOKED.set((all + 1, summed + u32::from(is_summed), shared + u32::from(look.told > 0)));
         }
-        let (now, later) = pair.accumulated_until(exported.now() + pair.delay());
-        assert!((error - now).abs() <= 1e-6 * (1.0 + now), "{error} {now}");
-        assert!((ahead - (later - now)).abs() <= 1e-6 * (1.0 + later), "{ahead} {now} {later}");
-        let place = exported.glances().iter().position(|other| other.link == glance.link);
-        let is_summed = has_path && place.is_some_and(|place| exported.looks()[place].get().sum > 0);
-        let (all, summed) = LOOKED.get();
-        LOOKED.set((all + 1, summed + u32::from(is_summed)));
     }
 
     const OWNER: usize = 0;
@@ -357,9 +270,9 @@ mod tests {
     type Message = (usize, usize, Channel, Vec<u8>);
 
     /// An owner of two tanks that weave, and three receivers; of what is sent, some is lost and some overtaken. Gives how
-    /// many looks there were, and how many of them by sums.
-    fn run(content: Content, lost: f64) -> (u32, u32) {
-        LOOKED.set((0, 0));
+    /// many looks there were, how many of them by sums, and how many that shared one.
+    fn run(content: Content, lost: f64) -> (u32, u32, u32) {
+        LOOKED.set((0, 0, 0));
         let config = DrConfig {
             policy: "even".parse().expect("a policy of ours"),
             budget: Budget::new(1.0).expect("a number"),
@@ -414,15 +327,16 @@ mod tests {
     #[test]
     fn sums_tell_what_the_accounts_say() {
         for lost in [0.0, 0.05, 0.3] {
-            let (all, summed) = run(Content::Kind(MotionKind::Linear), lost);
+            let (all, summed, shared) = run(Content::Kind(MotionKind::Linear), lost);
             assert!(all > 1_500, "{all}");
+            assert!(shared > all / 20 && shared < summed, "{shared} of {summed} with {lost}");
             assert!(f64::from(summed) > (0.9 - 2.0 * lost) * f64::from(all), "{summed} of {all} with {lost}");
         }
     }
 
     #[test]
     fn paths_that_turn_are_not_summed_up() {
-        let (all, summed) = run(Content::Kind(MotionKind::Circular), 0.0);
-        assert!(all > 1_500 && summed == 0, "{summed} of {all}");
+        let (all, summed, shared) = run(Content::Kind(MotionKind::Circular), 0.0);
+        assert!(all > 1_500 && summed + shared == 0, "{summed} and {shared} of {all}");
     }
 }

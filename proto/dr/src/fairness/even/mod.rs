@@ -20,7 +20,9 @@ mod price;
 mod reach;
 mod shadow;
 mod share;
+mod sieve;
 mod sums;
+mod tally;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -45,25 +45,49 @@ impl Bend {
     }
 }
 
+/// What part of something is left after a step, and after half of one.
+#[derive(Clone, Copy, Debug)]
+struct Decay {
+    step: f64,
+    half: f64,
+}
+
+impl Decay {
+    /// Of something of which a third is left after so many seconds.
+    fn new(seconds: f64) -> Self {
+        let step = libm::exp(-STEP / seconds);
+        Self { step, half: step.sqrt() }
+    }
+}
+
 /// The expected future of one entity.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Path {
+    turn: Decay,
+    speed: Decay,
+    bend: Decay,
     start: SessionTime,
     points: Vec<Vec3>,
     /// At the last point.
     velocity: Vec3,
 }
 
+impl Default for Path {
+    fn default() -> Self {
+        let (turn, speed, bend) = (Decay::new(TURN_KEPT), Decay::new(SPEED_KEPT), Decay::new(BEND_KEPT));
+        let (start, points, velocity) = (SessionTime::default(), Vec::new(), Vec3::ZERO);
+        Self { turn, speed, bend, start, points, velocity }
+    }
+}
+
 impl Path {
     /// Follows an entity from where it was seen up to a time, its turn rate changing by `bend` per second at first.
     pub(super) fn follow(&mut self, seen: &Kinematics, bend: f64, until: SessionTime) {
-        let kept = |seconds: f64| libm::exp(-STEP / seconds);
-        let (turn_kept, speed_kept, bend_kept) = (kept(TURN_KEPT), kept(SPEED_KEPT), kept(BEND_KEPT));
         let (mut position, mut velocity) = (seen.state.position, seen.state.velocity);
         // Of each step, what holds in its middle.
-        let mut turn = seen.state.turn_rate * turn_kept.sqrt();
-        let mut acceleration = seen.state.acceleration * speed_kept.sqrt();
-        let mut bend = bend * bend_kept.sqrt() * STEP;
+        let mut turn = seen.state.turn_rate * self.turn.half;
+        let mut acceleration = seen.state.acceleration * self.speed.half;
+        let mut bend = bend * self.bend.half * STEP;
         self.start = seen.at;
         self.points.clear();
         self.points.push(position);
@@ -74,9 +98,9 @@ impl Path {
             let next = (velocity + acceleration * STEP).turned(cos, sin);
             position = position + (velocity + next) * (0.5 * STEP);
             self.points.push(position);
-            acceleration = acceleration.turned(cos, sin) * speed_kept;
-            turn = (turn + 0.5 * bend) * turn_kept;
-            bend *= bend_kept;
+            acceleration = acceleration.turned(cos, sin) * self.speed.step;
+            turn = (turn + 0.5 * bend) * self.turn.step;
+            bend *= self.bend.step;
             velocity = next;
         }
         self.velocity = velocity;

@@ -10,10 +10,12 @@ use super::control::Control;
 use super::path::Path;
 use super::share::{LEAD_MAX, WORST, window};
 use crate::fairness::{Exported, Review};
+use crate::ledger::Prospects;
+use crate::linear::sift::Columns;
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// Bounds and what they bound are rounded differently; this much is left for it.
-const MARGIN: f64 = 1e-6;
+pub(super) const MARGIN: f64 = 1e-6;
 
 /// One receiver, as every entity of the sender needs it.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +35,52 @@ pub(super) struct Row {
     pub(super) is_served: bool,
 }
 
+/// What is asked of all receivers at every entity and tick, in columns, by their places.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asks {
+    /// Seconds until the end of the time that counts, rounded up.
+    to: Vec<f32>,
+    /// One over what a message to it is worth more, rounded down; infinite if it is not to be sent any.
+    rarity: Vec<f32>,
+    /// What was sent before this and is not reported may be lost.
+    overdue: Vec<SessionTime>,
+}
+
+impl Asks {
+    /// The same with what the receivers of an entity are expected to show.
+    pub(super) fn of<'a>(&'a self, Prospects { seqs, sent }: &'a Prospects) -> Columns<'a> {
+        Columns { seqs, sent, to: &self.to, most: &self.rarity, overdue: &self.overdue }
+    }
+
+    fn clear(&mut self) {
+        self.to.clear();
+        self.rarity.clear();
+        self.overdue.clear();
+    }
+
+    fn push(&mut self, row: &Row, notes_refusals: bool, now: SessionTime) {
+        // Before anything is known of it, whatever is not reported may be lost.
+        let overdue = if row.lost_after < Span::MAX { now - row.lost_after } else { SessionTime::MAX };
+        let is_noted = notes_refusals && row.worst && row.is_served;
+        self.to.push(above(row.to));
+        self.rarity.push(if is_noted { 0.0 } else { below(row.rarity) });
+        self.overdue.push(overdue);
+    }
+}
+
+/// What rounding takes away, to half as many digits and in a few steps, is less than this.
+const COARSE: f64 = 1e-6;
+
+/// A number that is not below one that is nought or more; what is not a number stays so.
+pub(super) fn above(number: f64) -> f32 {
+    (number * (1.0 + COARSE)) as f32 + f32::MIN_POSITIVE
+}
+
+/// A number that is not above one that is nought or more.
+fn below(number: f64) -> f32 {
+    (number * (1.0 - COARSE)) as f32
+}
+
 /// What a message must save.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
@@ -48,6 +96,8 @@ pub(super) struct Asked {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reach {
     rows: Vec<Row>,
+    /// The same in short; and where refusals are noted, which are those of the worst off.
+    asks: [Asks; 2],
     /// Seconds until the end of the time that counts for the farthest.
     farthest: f64,
     /// For whom and when they were made, and what of.
@@ -69,18 +119,34 @@ impl Reach {
             let standing = control.find(peer);
             let boost = standing.map_or(1.0, |standing| standing.boost);
             let ahead = standing.is_some_and(|standing| standing.above < control.above_max - LEAD_MAX);
+            let (worst, is_served) = (boost > WORST, standing.is_some() && !ahead);
+            let rarity = if is_served { 1.0 / boost } else { f64::INFINITY };
             Row {
                 peer,
                 lost_after: outlook.lost_after,
                 from: outlook.delay.as_secs_f64(),
                 to: end.as_secs_f64(),
                 boost,
-                rarity: if ahead { f64::INFINITY } else { 1.0 / boost },
-                worst: boost > WORST,
-                is_served: standing.is_some() && !ahead,
+                rarity,
+                worst,
+                is_served,
             }
         }));
         self.farthest = self.rows.iter().map(|row| row.to).fold(0.0, f64::max);
+        for (notes_refusals, asks) in [false, true].into_iter().zip(&mut self.asks) {
+            asks.clear();
+            self.rows.iter().for_each(|row| asks.push(row, notes_refusals, review.now()));
+        }
+    }
+
+    /// Seconds until the end of the time that counts for the farthest.
+    pub(super) const fn farthest(&self) -> f64 {
+        self.farthest
+    }
+
+    /// What is asked of all receivers.
+    pub(super) fn asks(&self, notes_refusals: bool) -> &Asks {
+        &self.asks[usize::from(notes_refusals)]
     }
 
     #[inline]
@@ -149,39 +215,12 @@ pub(super) fn gain(path: &Path, age: f64, apart: &Apart, row: &Row) -> f64 {
 /// What is known of a vector before the newest one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known {
-    /// It has not been asked for.
-    Unasked,
     /// It can't be told at a glance.
     Unclear,
     /// Nothing can come of sending the newest to anybody who shows it.
     Idle,
     /// It is so far apart.
     Apart(Apart),
-}
-
-/// So many vectors before the newest are remembered.
-const NEAR: usize = 64;
-
-/// The vectors before an entity's newest one, as far as they have been asked for.
-#[derive(Debug)]
-pub(super) struct Older {
-    known: [Known; NEAR],
-}
-
-impl Older {
-    pub(super) const fn new() -> Self {
-        Self { known: [Known::Unasked; NEAR] }
-    }
-
-    /// How far a vector is apart from the newest.
-    #[inline]
-    pub(super) fn known(&mut self, seq: DrSeq, newest: DrSeq, find: impl FnOnce() -> Known) -> &Known {
-        let Some(known) = self.known.get_mut((newest.0 - seq.0) as usize) else { return &Known::Unclear };
-        if matches!(known, Known::Unasked) {
-            *known = find();
-        }
-        known
-    }
 }
 
 impl Reach {
@@ -209,13 +248,18 @@ fn apart(shown: &DrVector, newest: &DrVector, now: SessionTime) -> Option<Apart>
         return None;
     }
     let (position, velocity) = (newest.project(now), newest.state.velocity);
-    let size = |v: Vec3| v.x.abs() + v.y.abs() + v.z.abs();
     Some(Apart {
         newest: (position, velocity),
         position: shown.project(now) - position,
         velocity: shown.state.velocity - velocity,
-        distance_min: MARGIN * (size(position) + 8.0 * size(velocity)),
+        distance_min: distance_min(position, velocity),
     })
+}
+
+/// Between paths that are there, and go so fast, shorter distances may be nothing but rounding.
+pub(super) fn distance_min(position: Vec3, velocity: Vec3) -> f64 {
+    let size = |v: Vec3| v.x.abs() + v.y.abs() + v.z.abs();
+    MARGIN * (size(position) + 8.0 * size(velocity))
 }
 
 #[cfg(test)]

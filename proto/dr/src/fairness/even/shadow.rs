@@ -27,8 +27,9 @@ pub(super) struct Shadow {
     sent: VecDeque<(SessionTime, DrVector)>,
     /// What part of a sending has been saved up.
     saved: f64,
-    /// What the errors have grown by since they were last taken.
+    /// What the errors have grown by since they were last taken, if they have.
     grown: [f64; GRID],
+    has_grown: bool,
 }
 
 /// A delay between two of the grid: the place of the second, and how far it is on the way there.
@@ -62,6 +63,7 @@ impl Shadow {
 
     fn count_to(&mut self, to: SessionTime) {
         let Some(exported) = &self.exported else { return };
+        self.has_grown = true;
         for (grown, millis) in self.grown.iter_mut().zip(DELAYS_MS) {
             let arrival = |sent: SessionTime| (sent + Span::from_millis(millis)).min(to);
             let mut at = self.at;
@@ -91,9 +93,16 @@ impl Shadow {
         near + (far - near) * part
     }
 
+    /// Whether anybody's error has grown.
+    pub(super) const fn has_grown(&self) -> bool {
+        self.has_grown
+    }
+
     /// What has grown was taken.
     pub(super) fn take(&mut self) {
-        self.grown = [0.0; GRID];
+        if core::mem::take(&mut self.has_grown) {
+            self.grown = [0.0; GRID];
+        }
     }
 }
 

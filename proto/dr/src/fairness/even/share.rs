@@ -9,11 +9,13 @@ use super::control::Control;
 use super::look::Watch;
 use super::path::{Bend, Path};
 use super::price::{Bucket, Price};
-use super::reach::{self, Asked, Known, Older, Reach};
+use super::reach::{self, Apart, Asked, Known, Reach, Row};
 use super::shadow::Shadow;
+use super::sieve::{Chords, Sieve};
 use super::sums::Sums;
 use crate::fairness::{Exported, Kinematics, Pair, Review, SendPlan};
-use crate::ledger::Shows;
+use crate::ledger::{Glance, Shows};
+use crate::linear::sift::LANES;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 
 /// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little. The farther
@@ -46,10 +48,23 @@ pub(super) struct Tracked {
     pub(super) shadow: Shadow,
     pub(super) bend: Bend,
     sums: Sums,
+    chords: Chords,
     /// When it triggered last.
     pub(super) triggered: SessionTime,
     /// When it last paid for its silence.
     paid: SessionTime,
+}
+
+impl Tracked {
+    /// Follows the entity into its future, as far as concerns who is that far away. Gives the seconds for which its newest vector
+    /// will hold.
+    fn foresee(&self, exported: &Exported<'_>, farthest: Span, path: &mut Path, now: SessionTime) -> f64 {
+        let until = now + farthest + window(farthest);
+        let seen = exported.observed().unwrap_or_else(|| presumed(exported, self.triggered, now));
+        path.follow(&seen, self.bend.change(), until);
+        let leaves = path.leaves(exported.newest().1, exported.threshold().distance, now, LIFE_MAX);
+        leaves.max(LIFE_MIN)
+    }
 }
 
 /// A message that would save something.
@@ -77,6 +92,7 @@ pub(super) struct Desk {
     /// Filled anew for each owner and instant.
     reach: Reach,
     /// Filled anew for each entity.
+    sieve: Sieve,
     path: Path,
     candidates: Vec<Candidate>,
     /// Entities of which nothing has been heard.
@@ -149,6 +165,7 @@ impl Share {
             tracked.shadow.take();
             true
         });
+        watch.settle(control, now);
         control.step(now, settings, rate_min);
         self.farthest = watch.farthest;
         if !self.entities.is_empty() {
@@ -166,93 +183,52 @@ impl Share {
         notes_refusals: bool,
         plan: &mut SendPlan,
     ) -> bool {
-        let now = review.now();
-        let (newest, _) = exported.newest();
-        let least = WORTH_MIN * scale(exported);
-        let weight = exported.weight_max();
+        let (now, (newest, _)) = (review.now(), exported.newest());
+        let (least, weight) = (WORTH_MIN * scale(exported), exported.weight_max());
         let asked = Asked { price: self.price.with(&self.bucket), least, notes_refusals };
-        let Desk { reach, path, candidates, .. } = desk;
+        let Desk { reach, sieve, path, candidates, .. } = desk;
         reach.update(review, exported.owner(), &self.control);
-        let shortest = 1.0 / (LIFE_MAX * weight);
-        let (mut older, mut life, mut lives) = (Older::new(), None, shortest);
+        let mut unknown = None;
+        let tracked = match self.entities.get_mut(&exported.entity()) {
+            Some(tracked) => tracked,
+            None => unknown.insert(Tracked { triggered: now, ..Tracked::default() }),
+        };
+        let (farthest, lives) = (self.farthest, shortest(weight));
+        sieve.begin(&mut tracked.chords, exported, reach, &asked, lives, now);
+        let mut deal = Deal { exported, tracked, path, farthest, asked, weight, now, life: None, lives };
         candidates.clear();
-        for (glance, look) in exported.glances().iter().zip(exported.looks()) {
-            let row = reach.row(glance.link);
-            match glance.shows(newest, now, row.lost_after) {
-                Shows::Newest => continue,
-                Shows::Older(_) if !row.is_served => continue,
-                Shows::Older(seq) => {
-                    let find = || reach.find(exported, seq, now, &asked, shortest);
-                    match older.known(seq, newest, find) {
-                        Known::Idle => continue,
-                        Known::Apart(known) if row.rules_out(known, &asked, lives) => continue,
-                        Known::Apart(known) => {
-                            if look.get().error.is_nan() {
-                                continue;
-                            }
-                            let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
-                            lives = 1.0 / (life * weight);
-                            if row.rules_out(known, &asked, lives) {
-                                continue;
-                            }
-                            let gain = reach::gain(path, path.age(now), known, row);
-                            let index = gain * life * exported.weight(row.peer);
-                            if index > least {
-                                let (worth, slot) = (index * row.boost, glance.slot as usize);
-                                candidates.push(Candidate { worth, slot, worst: row.worst, tried: false });
-                            }
-                            continue;
-                        }
-                        Known::Unasked | Known::Unclear => {}
-                    }
+        let columns = reach.asks(notes_refusals).of(exported.prospects());
+        for from in (0..columns.seqs.len()).step_by(LANES) {
+            let mut left = sieve.sift(&columns, from);
+            while left != 0 {
+                let link = from as u32 + left.trailing_zeros();
+                left &= left - 1;
+                let lines = sieve.len();
+                candidates.extend(deal.consider(link, reach, sieve, &self.control));
+                if left != 0 && (sieve.raise(&asked, deal.lives) || sieve.len() > lines) {
+                    left &= sieve.sift(&columns, from);
                 }
-                Shows::Unclear => {}
-            }
-            let pair = exported.pair(glance);
-            let shows = if is_believed(&pair) { pair.prospect() } else { presumed_shown(&pair) };
-            let Some((seq, shown)) = shows.filter(|(seq, _)| *seq < newest) else {
-                // If even what was sent last is forgotten, it can't be told what it lacks.
-                let worth = if shows.is_none() { f64::INFINITY } else { 0.0 };
-                candidates.extend(is_tried(&pair, now).then(|| Candidate::trial(&pair, worth)));
-                continue;
-            };
-            let standing = self.control.find(pair.receiver()).filter(|_| !look.get().error.is_nan());
-            let Some(standing) = standing else { continue };
-            // Of whom nothing is heard, it is not known either that it is ahead: it must be sent something to tell.
-            let unheard = is_believed(&pair) && pair.last_sent().is_some_and(|sent| sent.seq > seq);
-            let boost = if unheard { 1.0 } else { standing.boost };
-            // Who is so far ahead of the others waits for them.
-            if !unheard && pair.is_known() && standing.above < self.control.above_max - LEAD_MAX {
-                continue;
-            }
-            let life = *life.get_or_insert_with(|| self.foresee(exported, path, now));
-            lives = 1.0 / (life * weight);
-            let index = gain(path, &pair, &shown, &pair.offered(), now) * life * pair.weight();
-            if index > least {
-                let worst = boost > WORST;
-                candidates.push(Candidate { worth: index * boost, slot: pair.slot(), worst, tried: false });
-            } else if is_tried(&pair, now) {
-                candidates.push(Candidate::trial(&pair, 0.0));
             }
         }
-        self.sell(candidates, newest, now, plan)
+        self.sell(candidates, asked.price, newest, now, plan)
     }
 
-    /// Sends a vector to those to whom it is worth most, as long as it is worth its price. True if one of the worst off was refused it.
+    /// Sends a vector to those to whom it is worth most, as long as it is worth its price, which rises with each. True if one of the worst off was refused it.
     fn sell(
         &mut self,
         candidates: &mut [Candidate],
+        price: f64,
         newest: DrSeq,
         now: SessionTime,
         plan: &mut SendPlan,
     ) -> bool {
         candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.slot.cmp(&b.slot)));
-        let mut refused = false;
+        let (mut refused, mut price) = (false, price);
         for candidate in candidates {
-            let is_worth = candidate.worth > self.price.with(&self.bucket)
-                || candidate.tried && self.bucket.lack() <= 0.0;
+            let is_worth = candidate.worth > price || candidate.tried && self.bucket.lack() <= 0.0;
             if self.bucket.has_one() && is_worth {
                 self.bucket.take_one();
+                price = self.price.with(&self.bucket);
                 plan.dispatch(candidate.slot, newest, now);
             } else {
                 refused |= candidate.worst;
@@ -260,18 +236,104 @@ impl Share {
         }
         refused
     }
+}
 
-    /// Follows the entity into its future. Gives the seconds for which its newest vector will hold.
-    fn foresee(&self, exported: &Exported<'_>, path: &mut Path, now: SessionTime) -> f64 {
-        let until = now + self.farthest + window(self.farthest);
-        let tracked = self.entities.get(&exported.entity());
-        let (triggered, bend) =
-            tracked.map_or((now, 0.0), |tracked| (tracked.triggered, tracked.bend.change()));
-        let seen = exported.observed().unwrap_or_else(|| presumed(exported, triggered, now));
-        path.follow(&seen, bend, until);
-        let leaves = path.leaves(exported.newest().1, exported.threshold().distance, now, LIFE_MAX);
-        leaves.max(LIFE_MIN)
+/// What is decided of one entity: to whom its newest vector is worth what.
+struct Deal<'a> {
+    exported: &'a Exported<'a>,
+    tracked: &'a mut Tracked,
+    path: &'a mut Path,
+    farthest: Span,
+    asked: Asked,
+    /// The largest of its pairs.
+    weight: f64,
+    now: SessionTime,
+    /// For how many seconds the newest vector will hold, once it has been asked for.
+    life: Option<f64>,
+    /// One over that, or over the most that it can be, times the weight.
+    lives: f64,
+}
+
+impl Deal<'_> {
+    /// The entity is followed into its future only if that is asked for.
+    fn life(&mut self) -> f64 {
+        *self.life.get_or_insert_with(|| {
+            let life = self.tracked.foresee(self.exported, self.farthest, self.path, self.now);
+            self.lives = 1.0 / (life * self.weight);
+            life
+        })
     }
+
+    /// A message to a receiver, if it is worth sending or noting.
+    fn consider(
+        &mut self,
+        link: u32,
+        reach: &Reach,
+        sieve: &mut Sieve,
+        control: &Control,
+    ) -> Option<Candidate> {
+        let (exported, asked, now) = (self.exported, &self.asked, self.now);
+        let (glance, look) = exported.at(link)?;
+        let (row, is_looked_at) = (reach.row(link), !look.get().error.is_nan());
+        let known = match exported.prospects().shows(link, exported.newest().0, now, row.lost_after) {
+            Shows::Newest => return None,
+            Shows::Older(_) if !row.is_served => return None,
+            Shows::Older(seq) => sieve.known(&mut self.tracked.chords, exported, seq, || {
+                reach.find(exported, seq, now, asked, shortest(self.weight))
+            }),
+            Shows::Unclear => Known::Unclear,
+        };
+        match known {
+            Known::Idle => None,
+            Known::Apart(apart) if !is_looked_at || row.rules_out(&apart, asked, self.lives) => None,
+            Known::Apart(apart) => self.weigh(&apart, row, glance),
+            Known::Unclear => self.weigh_closely(&exported.pair(glance), is_looked_at, control),
+        }
+    }
+
+    /// A message to a receiver that shows a linear vector so far apart from the newest, if it is worth sending or noting.
+    fn weigh(&mut self, apart: &Apart, row: &Row, glance: &Glance) -> Option<Candidate> {
+        let life = self.life();
+        if row.rules_out(apart, &self.asked, self.lives) {
+            return None;
+        }
+        let gain = reach::gain(self.path, self.path.age(self.now), apart, row);
+        let index = gain * life * self.exported.weight(row.peer);
+        let (worth, slot, worst) = (index * row.boost, glance.slot as usize, row.worst);
+        let counts = worth > self.asked.price || self.asked.notes_refusals && worst;
+        (index > self.asked.least && counts).then_some(Candidate { worth, slot, worst, tried: false })
+    }
+
+    /// The same where the account has to be asked.
+    fn weigh_closely(&mut self, pair: &Pair<'_>, is_looked_at: bool, control: &Control) -> Option<Candidate> {
+        let (newest, now) = (self.exported.newest().0, self.now);
+        let shows = if is_believed(pair) { pair.prospect() } else { presumed_shown(pair) };
+        let Some((seq, shown)) = shows.filter(|(seq, _)| *seq < newest) else {
+            // If even what was sent last is forgotten, it can't be told what it lacks.
+            let worth = if shows.is_none() { f64::INFINITY } else { 0.0 };
+            return is_tried(pair, now).then(|| Candidate::trial(pair, worth));
+        };
+        let standing = control.find(pair.receiver()).filter(|_| is_looked_at)?;
+        // Of whom nothing is heard, it is not known either that it is ahead: it must be sent something to tell.
+        let unheard = is_believed(pair) && pair.last_sent().is_some_and(|sent| sent.seq > seq);
+        let boost = if unheard { 1.0 } else { standing.boost };
+        // Who is so far ahead of the others waits for them.
+        if !unheard && pair.is_known() && standing.above < control.above_max - LEAD_MAX {
+            return None;
+        }
+        let life = self.life();
+        let index = gain(self.path, pair, &shown, &pair.offered(), now) * life * pair.weight();
+        if index > self.asked.least {
+            let worst = boost > WORST;
+            return Some(Candidate { worth: index * boost, slot: pair.slot(), worst, tried: false });
+        }
+        is_tried(pair, now).then(|| Candidate::trial(pair, 0.0))
+    }
+}
+
+/// One over the most seconds that a vector will hold, times the largest weight of its pairs.
+fn shortest(weight: f64) -> f64 {
+    1.0 / (LIFE_MAX * weight)
 }
 
 /// Whether the books tell how a receiver fares with an entity: it has reported to have it, and its reports are believed.

@@ -5,17 +5,20 @@
 //! is left is one piece from there on. An error is then a sum and what the receiver's is above it, which does not change
 //! before the next arrival.
 
+use std::cell::Cell;
+
 use evenkeel_core::{SessionTime, Vec3};
 
+use crate::ledger::Look;
 use crate::linear::{self, bulk::Pieces};
-use crate::vector::{DrSeq, DrVector};
+use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// Sums are kept of so many vectors at most, and along paths of so many vectors; beyond, accounts are asked.
 const SUMS_MAX: usize = 32;
 pub(super) const PATH_MAX: usize = 128;
 
 /// The places of sums of so many vectors before the newest are at hand.
-const NEAR: usize = 32;
+pub(super) const NEAR: usize = 32;
 
 /// The exported path of an entity, without holes.
 pub(super) type Exports<'a> = &'a [(DrSeq, DrVector)];
@@ -26,6 +29,8 @@ struct Sum {
     seq: DrSeq,
     /// Never used again.
     id: u32,
+    /// Used again only when no look knows it any more; never 0.
+    mark: u16,
     vector: DrVector,
     /// The number of the first exported vector up to which it is summed up.
     first: DrSeq,
@@ -33,9 +38,20 @@ struct Sum {
     sums: Vec<f64>,
     /// Whether anybody showed it at this look.
     is_used: bool,
-    /// Up to now, and what the newest vector is away from it now: position and velocity.
+    /// Up to the last look, up to now, and what the newest vector is away from it now: position and velocity.
+    before: f64,
     now: f64,
     apart: (Vec3, Vec3),
+}
+
+/// What those share who show one vector: its sum, by its id and its mark, and what that has grown by since the last look.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Card {
+    /// 0: there is none.
+    pub(super) id: u32,
+    pub(super) mark: u16,
+    pub(super) place: u16,
+    pub(super) grown: f64,
 }
 
 /// The sums of one entity.
@@ -43,6 +59,7 @@ struct Sum {
 pub(super) struct Sums {
     all: Vec<Sum>,
     opened: u32,
+    marks: u16,
     /// By how many vectors before the newest: one more than the place of the sum; 0: there is none.
     near: [u8; NEAR],
     /// The newest exported vector at the last look, and when it was made.
@@ -65,7 +82,7 @@ impl End {
 
 impl Sums {
     /// A look begins. What nobody showed at the last one is forgotten.
-    pub(super) fn begin(&mut self, path: Exports<'_>, now: SessionTime) {
+    pub(super) fn begin(&mut self, path: Exports<'_>, looks: &[Cell<Look>], now: SessionTime) {
         let (first, (newest, vector)) = (path[0].0, &path[path.len() - 1]);
         let (newest, made) = (*newest, vector.generated);
         // An entity of the same name may have begun anew, with numbers that were used before.
@@ -74,10 +91,16 @@ impl Sums {
             seq < first || same.is_some_and(|(_, vector)| vector.generated == made)
         };
         if !self.reached.is_none_or(goes_on) {
-            self.all.clear();
+            self.clear(looks);
         }
         self.reached = Some((newest, made));
-        self.all.retain_mut(|sum| sum.is_used && sum.trim(first));
+        self.all.retain_mut(|sum| {
+            let kept = sum.is_used && sum.trim(first);
+            if sum.is_used && !kept {
+                sum.leave(looks);
+            }
+            kept
+        });
         self.near = [0; NEAR];
         for (place, sum) in self.all.iter_mut().enumerate() {
             sum.is_used = false;
@@ -87,8 +110,51 @@ impl Sums {
     }
 
     /// Nothing is known any more.
-    pub(super) fn clear(&mut self) {
-        self.all.clear();
+    pub(super) fn clear(&mut self, looks: &[Cell<Look>]) {
+        self.all.drain(..).for_each(|sum| sum.leave(looks));
+    }
+
+    /// Lays out what those share who show one of the vectors before the newest.
+    pub(super) fn deal(&self, newest: DrSeq, cards: &mut [Card; NEAR]) {
+        *cards = [Card::default(); NEAR];
+        for (place, sum) in self.all.iter().enumerate() {
+            if let Some(card) = cards.get_mut(newest.0.wrapping_sub(sum.seq.0) as usize) {
+                *card = Card { id: sum.id, mark: sum.mark, place: place as u16, grown: sum.now - sum.before };
+            }
+        }
+    }
+
+    /// Somebody shows the vectors of these sums, a bit for each place.
+    pub(super) fn note_used(&mut self, places: u32) {
+        for (place, sum) in self.all.iter_mut().enumerate() {
+            sum.is_used |= places >> place & 1 == 1;
+        }
+    }
+
+    /// How far the newest vector is away from that of a sum, now: position and velocity.
+    #[inline]
+    pub(super) fn apart(&self, place: usize) -> (Vec3, Vec3) {
+        self.all[place].apart
+    }
+
+    /// What the sum with a mark is up to now.
+    #[cfg(test)]
+    pub(super) fn told(&self, mark: u16) -> f64 {
+        self.all.iter().find(|sum| sum.mark == mark).map_or(f64::NAN, |sum| sum.now)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The error of a pair at the last look; not a number: there was none.
+    pub(super) fn last(&self, look: &Look) -> f64 {
+        if look.told == 0 {
+            return look.error;
+        }
+        let sum = self.all.iter().find(|sum| sum.mark == look.told);
+        sum.map_or(f64::NAN, |sum| look.base + sum.before)
     }
 
     /// The place of the sum of a vector, which is asked for if there is no sum yet.
@@ -120,11 +186,18 @@ impl Sums {
             return None;
         }
         self.opened += 1;
+        loop {
+            self.marks = self.marks.wrapping_add(1).max(1);
+            if self.all.iter().all(|sum| sum.mark != self.marks) {
+                break;
+            }
+        }
         let first = path.partition_point(|(_, exported)| exported.generated < vector.generated);
         let first = path[first.min(path.len() - 1)].0;
         let apart = (Vec3::ZERO, Vec3::ZERO);
         let sums = vec![0.0];
-        let mut sum = Sum { seq, id: self.opened, vector, first, sums, is_used: true, now: 0.0, apart };
+        let (id, mark) = (self.opened, self.marks);
+        let mut sum = Sum { seq, id, mark, vector, first, sums, is_used: true, before: 0.0, now: 0.0, apart };
         sum.go_on(path, now);
         self.all.push(sum);
         let place = self.all.len() - 1;
@@ -178,6 +251,16 @@ impl Sums {
     }
 }
 
+/// What [`DrVector::project`] gives, in line for the usual kind.
+#[inline]
+fn there(vector: &DrVector, at: SessionTime) -> Vec3 {
+    if vector.kind == MotionKind::Linear {
+        vector.state.position + vector.state.velocity * (at - vector.generated).as_secs_f64()
+    } else {
+        vector.project(at)
+    }
+}
+
 fn note(near: &mut [u8; NEAR], newest: DrSeq, seq: DrSeq, place: usize) {
     if let Some(near) = near.get_mut(newest.0.wrapping_sub(seq.0) as usize) {
         *near = place as u8 + 1;
@@ -185,6 +268,16 @@ fn note(near: &mut [u8; NEAR], newest: DrSeq, seq: DrSeq, place: usize) {
 }
 
 impl Sum {
+    /// It is about to go: the errors that were told by it are noted.
+    fn leave(&self, looks: &[Cell<Look>]) {
+        for cell in looks {
+            let look = cell.get();
+            if look.told == self.mark {
+                cell.set(Look { error: look.base + self.now, told: 0, ..look });
+            }
+        }
+    }
+
     /// Forgets what was before an exported vector; false if it did not get there.
     fn trim(&mut self, first: DrSeq) -> bool {
         let old = first.0.saturating_sub(self.first.0) as usize;
@@ -205,12 +298,14 @@ impl Sum {
             place += 1;
         }
         let newest = &path[place];
+        self.before = self.now;
         self.now = sum + self.piece(newest, now);
         self.apart = self.apart(&newest.1, now);
     }
 
+    #[inline]
     fn apart(&self, exported: &DrVector, at: SessionTime) -> (Vec3, Vec3) {
-        let position = exported.project(at) - self.vector.project(at);
+        let position = there(exported, at) - there(&self.vector, at);
         (position, exported.state.velocity - self.vector.state.velocity)
     }
 
@@ -247,7 +342,7 @@ mod tests {
     use evenkeel_core::Span;
 
     use super::*;
-    use crate::vector::{MotionKind, MotionState};
+    use crate::vector::MotionState;
 
     fn path(from: i64, count: u32) -> Vec<(DrSeq, DrVector)> {
         let at = |number: u32| SessionTime::from_nanos(0) + Span::from_millis(from + 100 * i64::from(number));
@@ -265,11 +360,11 @@ mod tests {
         for count in [1, 3, 5, 6, 20] {
             let (before, anew) = (path(0, 5), path(10_000, count));
             let mut sums = Sums::default();
-            sums.begin(&before, now);
+            sums.begin(&before, &[], now);
             sums.find(&before, now, DrSeq(1), || Some(before[1].1)).expect("there is room");
-            sums.begin(&before, now);
+            sums.begin(&before, &[], now);
             assert_eq!(sums.all.len(), 1, "what is shown is kept");
-            sums.begin(&anew, now);
+            sums.begin(&anew, &[], now);
             assert!(sums.all.is_empty(), "{count}");
         }
     }

@@ -17,8 +17,13 @@ impl Account {
     /// Moves on to where estimates begin, if from the settled error on they would have far to go. Whoever never reports,
     /// or whose vectors are always late, must not make them dear.
     pub(crate) fn presume(&mut self, history: &History, outlook: &Outlook) {
+        // Nearly always little is unsettled, and nothing is presumed.
+        let is_short = history.len() < NEAR && self.in_flight.is_short() && self.rare.is_none();
+        if is_short && self.is_settled && self.settled.at >= outlook.now - NEAR_SPAN {
+            return;
+        }
         let near = self.near(history, outlook);
-        if self.settled.is_some_and(|settled| settled.at >= near) {
+        if self.is_settled && self.settled.at >= near {
             return self.set_presumed(None);
         }
         let settled = self.cursor(history).or_else(|| self.first_arrival(history, outlook, near));
@@ -35,7 +40,8 @@ impl Account {
     pub(super) fn near(&self, history: &History, outlook: &Outlook) -> SessionTime {
         let exported = history.nth_newest(NEAR).map(|vector| vector.generated);
         let nth_newest = self.in_flight.len().checked_sub(NEAR);
-        let expected = nth_newest.map(|nth| self.in_flight[nth].sent + outlook.under_way);
+        let expected = nth_newest.and_then(|nth| self.in_flight.iter().nth(nth));
+        let expected = expected.map(|flying| flying.sent + outlook.under_way);
         let last = exported.into_iter().chain(expected).fold(SessionTime::MIN, SessionTime::max);
         last.max(outlook.now - NEAR_SPAN).min(outlook.now)
     }
@@ -81,16 +87,17 @@ impl Account {
         // For other times than "now" it is of no use: a sum that is added up in other steps has other last bits, and
         // would tell whether somebody had asked before.
         let newest = history.newest().0;
-        if let Some(memo) = self.memo.get()
-            && (memo.newest, memo.outlook, memo.flight, to) == (newest, *outlook, flight, outlook.now)
-        {
-            return Some(memo.cursor);
+        let is_kept = |memo: &Memo| {
+            (memo.newest, memo.outlook, memo.flight, to) == (newest, *outlook, flight, outlook.now)
+        };
+        if let Some(cursor) = self.asked.estimate(is_kept) {
+            return Some(cursor);
         }
         let start = self.presumed().map(|presumed| presumed.cursor).or_else(|| self.cursor(history));
         let cursor = start.or_else(|| self.first_arrival(history, outlook, to))?;
         let cursor = self.walk(cursor, history, outlook, flight, to, Cursor::estimate_to);
         if to == outlook.now {
-            self.memo.set(Memo { newest, outlook: *outlook, flight, cursor });
+            self.asked.keep_estimate(Memo { newest, outlook: *outlook, flight, cursor });
         }
         Some(cursor)
     }
@@ -111,7 +118,7 @@ impl Account {
         {
             return Some(self.resumed(settled, history, outlook, later));
         }
-        self.resume.clear();
+        self.asked.forget_resume();
         let start = self.presumed().map(|presumed| presumed.cursor).or_else(|| self.cursor(history));
         let mut cursor = start.or_else(|| self.first_arrival(history, outlook, now))?;
         let mut expected = self.expected(outlook, Flight::Estimated).peekable();
@@ -130,19 +137,17 @@ impl Account {
         outlook: &Outlook,
         later: SessionTime,
     ) -> (f64, f64) {
-        let changes = self.changes;
-        let resume = self.resume.get().filter(|resume| resume.changes == changes);
-        let mut resume = resume.unwrap_or_else(|| Resume { changes, ..Resume::at(settled) });
+        let mut resume = self.asked.resume().unwrap_or(Resume::at(settled));
         let (newest, vector) = history.newest();
         if settled.placed == newest && resume.exported == newest && settled.vector == *vector {
             return (resume.error, resume.error);
         }
         // At the vector that was exported last, and not at now: what is added up from there on is added up as ever.
-        let Resume { exported, at, error, .. } = resume;
+        let Resume { exported, at, error } = resume;
         let mut cursor = Cursor { at, exported, error, ..*settled };
         cursor.estimate_exported(history, outlook.now);
         (resume.exported, resume.at, resume.error) = (cursor.exported, cursor.at, cursor.error);
-        self.resume.set(resume);
+        self.asked.keep_resume(resume);
         let expected = self.under_way(outlook).map(|dispatch| (dispatch.seq, outlook.arrival(&dispatch)));
         self.two_ends(cursor, history, outlook, later, expected)
     }
@@ -164,8 +169,8 @@ impl Account {
         let is_awaited = |dispatch: &Dispatch| outlook.now - dispatch.sent <= outlook.lost_after;
         let awaited = self.under_way(outlook).filter(is_awaited);
         let flying = awaited.map(|dispatch| dispatch.seq).max();
-        let newest = flying.max(self.newest_arrived)?;
-        match self.settled {
+        let newest = flying.max(self.newest_arrived())?;
+        match self.point() {
             Some(settled) if settled.placed == newest => Some((newest, self.shown(history, newest))),
             _ => history.vector(newest).map(|vector| (newest, self.as_sent(newest, vector))),
         }
@@ -223,7 +228,7 @@ impl Account {
         let Outlook { now, under_way, lost_after, known_until, assumed, .. } = *outlook;
         self.dispatches()
             .chain(assumed)
-            .filter(move |d| Some(d.seq) > self.newest_arrived)
+            .filter(move |d| self.is_news(d.seq))
             // Lost is what is overdue although later arrivals have been reported. If nothing is reported, it is the
             // reports that are late, and what is under way is taken to arrive.
             .filter(move |d| now - d.sent <= lost_after || known_until < d.sent + under_way)
@@ -293,7 +298,7 @@ impl Account {
 impl Resume {
     const fn at(settled: &Cursor) -> Self {
         let Cursor { at, exported, error, .. } = *settled;
-        Self { changes: 0, exported, at, error }
+        Self { exported, at, error }
     }
 }
 

@@ -3,11 +3,9 @@
 
 use std::collections::VecDeque;
 
-use evenkeel_core::SessionTime;
-
 use super::{Account, Dispatch, Presumed};
 use crate::history::History;
-use crate::ledger::cursor::Cursor;
+use crate::ledger::cursor::{Cursor, Settled};
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// As which kinds of motion a receiver is sent vectors; `None`: as they were exported.
@@ -17,24 +15,6 @@ pub(super) struct Cut {
     /// From this number on.
     from: DrSeq,
     after: Option<MotionKind>,
-}
-
-/// Up to where the error is settled. The vector that is placed is not in it: many receivers have the same.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settled {
-    pub(crate) at: SessionTime,
-    pub(crate) error: f64,
-    /// The number of the vector that is exported at that time.
-    pub(crate) exported: DrSeq,
-    /// The number of the vector that the receiver places.
-    pub(crate) placed: DrSeq,
-}
-
-impl Settled {
-    pub(super) const fn new(cursor: &Cursor) -> Self {
-        let Cursor { at, error, exported, placed, .. } = *cursor;
-        Self { at, error, exported, placed }
-    }
 }
 
 /// What few accounts have.
@@ -47,12 +27,15 @@ pub(super) struct Rare {
     pub(super) marks: Option<VecDeque<(DrSeq, f64)>>,
     /// Where estimates begin while very much is unsettled: what was expected then is not walked along again.
     presumed: Option<Box<Presumed>>,
+    /// The vector that is placed, if it is not the one in the history.
+    own: Option<Box<DrVector>>,
 }
 
 impl Rare {
     fn is_bare(&self) -> bool {
-        let Self { held, cut, marks, presumed } = self;
-        held.is_none() && *cut == Cut::default() && marks.is_none() && presumed.is_none()
+        let Self { held, cut, marks, presumed, own } = self;
+        let bare = held.is_none() && marks.is_none() && presumed.is_none() && own.is_none();
+        bare && *cut == Cut::default()
     }
 }
 
@@ -81,6 +64,21 @@ impl Account {
         }
     }
 
+    fn own(&self) -> Option<&DrVector> {
+        self.rare.as_ref()?.own.as_deref()
+    }
+
+    fn set_own(&mut self, vector: Option<DrVector>) {
+        if vector.is_some() || self.rare.is_some() {
+            let own = &mut self.rare().own;
+            match (own.as_deref_mut(), vector) {
+                (Some(own), Some(vector)) => *own = vector,
+                (_, vector) => *own = vector.map(Box::new),
+            }
+            self.tidy();
+        }
+    }
+
     /// The vector that waits for its time.
     pub(crate) fn held(&self) -> Option<Dispatch> {
         self.rare.as_ref()?.held
@@ -96,38 +94,34 @@ impl Account {
 
     /// Where the error is settled, with the vector that is placed there.
     pub(crate) fn cursor(&self, history: &History) -> Option<Cursor> {
-        let Settled { at, error, exported, placed } = self.settled?;
+        let Settled { at, error, exported, placed } = self.point()?;
         Some(Cursor { at, exported, placed, vector: self.shown(history, placed), error })
     }
 
     /// The vector that is placed.
     pub(super) fn shown(&self, history: &History, placed: DrSeq) -> DrVector {
-        match &self.own {
-            Some(own) => **own,
+        match self.own() {
+            Some(own) => *own,
             // It can't be missing: the history is told who shows what before it gives anything up.
             None => history.shown(placed).map_or(*history.newest().1, |vector| self.as_sent(placed, vector)),
         }
     }
 
     pub(super) fn set_cursor(&mut self, cursor: &Cursor, history: &History) {
-        self.settled = Some(Settled::new(cursor));
+        self.set_point(Settled::new(cursor));
         let shared = history.shown(cursor.placed).map(|vector| self.as_sent(cursor.placed, vector));
-        match &mut self.own {
-            _ if shared == Some(cursor.vector) => self.own = None,
-            Some(own) => **own = cursor.vector,
-            None => self.own = Some(Box::new(cursor.vector)),
-        }
+        self.set_own(Some(cursor.vector).filter(|vector| shared != Some(*vector)));
     }
 
     /// The number of the vector that is placed, if it is one of the history.
     pub(crate) fn shows(&self) -> Option<DrSeq> {
-        self.settled.filter(|_| self.own.is_none()).map(|settled| settled.placed)
+        self.point().filter(|_| self.own().is_none()).map(|settled| settled.placed)
     }
 
     /// Keeps the vector that is placed.
     fn keep_own(&mut self, history: &History, placed: DrSeq) {
-        if self.own.is_none() {
-            self.own = Some(Box::new(self.shown(history, placed)));
+        if self.own().is_none() {
+            self.set_own(Some(self.shown(history, placed)));
         }
     }
 
@@ -146,15 +140,15 @@ impl Account {
     /// has become of vectors from before the last change.
     pub(crate) fn tailor(&mut self, history: &History, seq: DrSeq, kind: MotionKind) {
         let Cut { before, from, after } = self.cut();
-        let sent = self.last_sent.map(|dispatch| dispatch.seq);
-        let pending = self.dispatches().filter(|d| Some(d.seq) > self.newest_arrived).map(|d| d.seq);
+        let sent = self.last_sent().map(|dispatch| dispatch.seq);
+        let pending = self.dispatches().filter(|d| self.is_news(d.seq)).map(|d| d.seq);
         let settled = pending.chain(self.arrivals.iter().map(|(seq, _)| seq)).all(|seq| seq >= from);
         if after == Some(kind) || !settled || sent >= Some(seq) {
             return;
         }
         // What was never sent in the last kind does not need to be remembered in it.
         let before = if sent < Some(from) { before } else { after };
-        if let Some(Settled { placed, .. }) = self.settled {
+        if let Some(Settled { placed, .. }) = self.point() {
             self.keep_own(history, placed);
         }
         self.rare().cut = Cut { before, from: seq, after: Some(kind) };

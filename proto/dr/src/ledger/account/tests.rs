@@ -4,13 +4,23 @@ use evenkeel_core::Vec3;
 
 use super::estimate::NEAR;
 use super::*;
-use crate::vector::{EntityId, MotionKind, MotionState};
+use crate::vector::{MotionKind, MotionState};
 
 const STEP: Span = Span::from_millis(10);
 const DELAY: Span = Span::from_millis(40);
 
 fn at(step: u32) -> SessionTime {
     SessionTime::default() + STEP.times(i64::from(step))
+}
+
+impl Account {
+    /// An arrival is reported, which waits to be settled.
+    fn arrived(&mut self, seq: DrSeq, nonce: u32, at: SessionTime) {
+        if self.take(seq, nonce, &mut Spare::default()).is_some() && self.is_news(seq) {
+            (self.newest, self.is_arrived) = (seq, true);
+            self.arrivals.push_back((seq, at));
+        }
+    }
 }
 
 /// A tank that turns, and changes its speed at every step.
@@ -45,16 +55,15 @@ fn outlook(step: u32, known_until: SessionTime) -> Outlook {
 
 /// A relay's account of a receiver that reports the first arrival and then nothing for so many steps.
 fn silent(steps: u32) -> (Account, History, Outlook) {
-    let life = Life { entity: EntityId(1), first: DrSeq(0) };
-    let mut account = Account::new(1, life, PeerId(1));
+    let mut account = Account::new(1, 0, 0);
     let mut history = History::new(DrSeq(0), vector(0), false);
     let known_until = at(0) + DELAY;
-    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
+    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0, &mut Spare::default());
     account.arrived(DrSeq(0), 0, known_until);
     for step in 1..=steps {
         history.record(DrSeq(step), vector(step));
         account.settle(&history, &outlook(step, known_until));
-        account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
+        account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step, &mut Spare::default());
     }
     let last = outlook(steps, known_until);
     account.settle(&history, &last);
@@ -65,7 +74,7 @@ fn silent(steps: u32) -> (Account, History, Outlook) {
 fn the_estimate_for_a_silent_receiver_does_not_begin_at_its_last_report() {
     let (account, history, outlook) = silent(480);
     let settled = account.first_arrival(&history, &outlook, outlook.now).expect("there was a report");
-    assert!(account.settled.is_none(), "what was sent before its arrival may have come before it");
+    assert!(account.settled().is_none(), "what was sent before its arrival may have come before it");
     let presumed = account.presumed().expect("much is unsettled").cursor;
     assert!(presumed.at >= outlook.now - STEP.times(NEAR as i64), "{:?}", presumed.at);
 
@@ -101,10 +110,9 @@ fn placed_late(step: u32, until: SessionTime) -> f64 {
 /// How far an estimate is from one that is walked from the settled error on, and from that itself, if every eighth vector
 /// arrives and is reported so many steps later, and the others are lost.
 fn always_late(lag: u32) -> (f64, f64, f64) {
-    let life = Life { entity: EntityId(1), first: DrSeq(0) };
-    let mut account = Account::new(1, life, PeerId(1));
+    let mut account = Account::new(1, 0, 0);
     let mut history = History::new(DrSeq(0), vector(0), false);
-    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
+    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0, &mut Spare::default());
     account.arrived(DrSeq(0), 0, at(0) + DELAY);
     let mut last = outlook(0, at(0) + DELAY);
     for step in 1..=4_000 {
@@ -116,7 +124,7 @@ fn always_late(lag: u32) -> (f64, f64, f64) {
         }
         last.now = at(step);
         account.settle(&history, &last);
-        account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
+        account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step, &mut Spare::default());
         history.keep_shown(&account.shows().into_iter().collect::<Vec<_>>());
         history.trim(account.needs(&history));
     }
@@ -138,10 +146,9 @@ fn reports_that_are_always_late_count_all_the_same() {
 /// Every seventh vector is sent, and its arrival is reported eight steps later.
 #[test]
 fn a_look_that_goes_on_has_the_bits_of_one_that_begins_anew() {
-    let life = Life { entity: EntityId(1), first: DrSeq(0) };
-    let mut account = Account::new(1, life, PeerId(1));
+    let mut account = Account::new(1, 0, 0);
     let mut history = History::new(DrSeq(0), vector(0), true);
-    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
+    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0, &mut Spare::default());
     account.arrived(DrSeq(0), 0, at(0) + DELAY);
     let mut known_until = at(0) + DELAY;
     let mut went_on = 0;
@@ -156,21 +163,21 @@ fn a_look_that_goes_on_has_the_bits_of_one_that_begins_anew() {
             account.settle(&history, &outlook);
         }
         if step % 21 == 0 {
-            account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
+            account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step, &mut Spare::default());
         }
         let outlook = Outlook { known_until, ..outlook };
-        if account.settled.is_none() {
+        if account.settled().is_none() {
             account.settle(&history, &outlook);
         }
         let later = outlook.now + DELAY;
-        let before = account.resume.get().is_some();
+        let before = account.asked.resume().is_some();
         let looked = account.estimates(&history, &outlook, later).expect("it has a vector");
         let anew = [outlook.now, later].map(|to| {
             let cursor = account.estimate(&history, &outlook, Flight::Estimated, to);
             cursor.expect("it has a vector").error.to_bits()
         });
         assert_eq!([looked.0.to_bits(), looked.1.to_bits()], anew, "at step {step}");
-        went_on += u32::from(before && account.resume.get().is_some());
+        went_on += u32::from(before && account.asked.resume().is_some());
     }
     assert!(went_on > 500, "{went_on}");
 }

@@ -1,0 +1,57 @@
+//! How far the reports of a receiver have been read: they go into the ledger in the order of their numbers.
+
+use std::collections::BTreeMap;
+
+use evenkeel_core::{PeerId, SessionTime};
+
+use crate::fairness::FairnessPolicy;
+use crate::ledger::ErrorLedger;
+use crate::message::Arrival;
+
+/// How far the reports of one receiver have been read.
+#[derive(Clone, Debug)]
+pub(crate) struct Books {
+    pub(crate) next: u64,
+    /// Arrivals behind a hole, by number.
+    pub(crate) early: BTreeMap<u64, Arrival>,
+    pub(crate) stamp: SessionTime,
+    pub(crate) heard: SessionTime,
+    pub(crate) confirm_at: Option<SessionTime>,
+    /// Reports before the next one are lost for good.
+    pub(crate) gap: bool,
+    /// When that was last so.
+    pub(crate) gap_at: SessionTime,
+}
+
+impl Books {
+    /// Those of a receiver that comes now.
+    pub(crate) const fn new(now: SessionTime) -> Self {
+        Self {
+            next: 0,
+            early: BTreeMap::new(),
+            stamp: now,
+            heard: now,
+            confirm_at: None,
+            gap: false,
+            gap_at: now,
+        }
+    }
+
+    /// The next report goes into the ledger; `link` is the place there of whom it comes from.
+    pub(crate) fn settle(
+        &mut self,
+        (from, link): (PeerId, u32),
+        arrival: Arrival,
+        now: SessionTime,
+        ledger: &mut ErrorLedger,
+        policy: &mut dyn FairnessPolicy,
+    ) {
+        self.next += 1;
+        if core::mem::take(&mut self.gap) {
+            ledger.give_up_reports(from, arrival.at, now);
+        }
+        if let Some(settled) = ledger.arrived(link, arrival, now) {
+            policy.on_settled(&settled);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Who is passed over at a tick after one look at a small table: nearly everybody.
+//!
+//! The distance between two linear paths is a convex function of time: over a stretch of time it is nowhere above the chord
+//! between its ends. So two numbers for each vector that anybody shows tell for a while, and for all receivers, how far from
+//! the newest one they can be. They are drawn when they are first asked for, and kept with the entity.
+
+use evenkeel_core::SessionTime;
+
+use super::reach::{Asked, Known, MARGIN, Reach, above, distance_min};
+use crate::fairness::Exported;
+use crate::linear::sift::{Columns, Lines};
+use crate::vector::{DrSeq, DrVector, MotionKind};
+
+/// Chords are drawn for so many seconds.
+const DRAWN: f64 = 0.2;
+/// And for receivers so much farther away than anybody is now.
+const FARTHER: f64 = 1.25;
+/// What rounding takes away from a distance is less than this adds.
+const ROUNDED: f64 = 1.0 + 1e-9;
+/// So many vectors before the newest are at hand.
+const NEAR: usize = 64;
+
+/// How far a vector can be from the newest one.
+#[derive(Clone, Copy, Debug)]
+struct Chord {
+    seq: DrSeq,
+    bound: Bound,
+}
+
+/// No farther than this at first, and by no more than that farther in each second.
+#[derive(Clone, Copy, Debug)]
+struct Bound {
+    first: f64,
+    growth: f64,
+}
+
+impl Bound {
+    /// Nothing can come of it.
+    const IDLE: Self = Self { first: f64::NEG_INFINITY, growth: 0.0 };
+
+    #[inline]
+    fn after(&self, seconds: f64) -> f64 {
+        self.first + self.growth * seconds
+    }
+}
+
+/// The chords of one entity.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chords {
+    /// The newest vector, and when it was made.
+    newest: Option<(DrSeq, SessionTime)>,
+    from: SessionTime,
+    /// Seconds until the end of the time that counts, for the farthest receiver that they are drawn for.
+    farthest: f64,
+    all: Vec<Chord>,
+}
+
+impl Chords {
+    /// If they do not hold now, they are forgotten.
+    fn renew(&mut self, newest: (DrSeq, SessionTime), farthest: f64, now: SessionTime) {
+        let is_drawn = (0.0..=DRAWN).contains(&(now - self.from).as_secs_f64());
+        if self.newest != Some(newest) || !is_drawn || farthest > self.farthest {
+            (self.newest, self.from, self.farthest) = (Some(newest), now, FARTHER * farthest);
+            self.all.clear();
+        }
+    }
+
+    /// Draws one, if both paths are linear.
+    fn draw(&mut self, seq: DrSeq, shown: &DrVector, newest: &DrVector) -> Option<Chord> {
+        if [shown, newest].iter().any(|vector| vector.kind != MotionKind::Linear) {
+            return None;
+        }
+        let position = shown.project(self.from) - newest.project(self.from);
+        let velocity = shown.state.velocity - newest.state.velocity;
+        let seconds = DRAWN + self.farthest;
+        let (first, last) = (position.length(), (position + velocity * seconds).length());
+        let growth = ((last - first) / seconds).max(0.0);
+        let chord = Chord { seq, bound: Bound { first: ROUNDED * first, growth: ROUNDED * growth } };
+        self.all.push(chord);
+        Some(chord)
+    }
+}
+
+/// What is known of the vectors before an entity's newest one, now.
+#[derive(Clone, Debug)]
+pub(super) struct Sieve {
+    /// Of vectors that somebody shows. In parts of the floor: what a message to the worst off must bring it nearer by, to be worth
+    /// its price.
+    bounds: Vec<(DrSeq, Bound)>,
+    /// The same by how many vectors before the newest.
+    lines: Lines<NEAR>,
+    floor: f64,
+    known: Vec<(DrSeq, Known)>,
+    newest: DrSeq,
+    /// Seconds since the chords begin.
+    since: f64,
+    /// Shorter distances may be nothing but rounding.
+    distance_min: f64,
+    /// At such a distance nobody's message is worth anything.
+    idle: f64,
+    farthest: f64,
+}
+
+impl Default for Sieve {
+    fn default() -> Self {
+        Self {
+            bounds: Vec::new(),
+            lines: Lines::default(),
+            floor: 1.0,
+            known: Vec::new(),
+            newest: DrSeq(0),
+            since: 0.0,
+            distance_min: 0.0,
+            idle: 0.0,
+            farthest: 0.0,
+        }
+    }
+}
+
+impl Sieve {
+    /// It is an entity's turn. `lives` is one over the most seconds that its newest vector will hold, times the largest weight.
+    pub(super) fn begin(
+        &mut self,
+        chords: &mut Chords,
+        exported: &Exported<'_>,
+        reach: &Reach,
+        asked: &Asked,
+        lives: f64,
+        now: SessionTime,
+    ) {
+        let (newest, vector) = exported.newest();
+        chords.renew((newest, vector.generated), reach.farthest(), now);
+        (self.newest, self.farthest) = (newest, reach.farthest());
+        self.since = (now - chords.from).as_secs_f64();
+        self.distance_min = distance_min(vector.project(now), vector.state.velocity);
+        (self.floor, self.idle) = (asked.floor(lives), (1.0 - MARGIN) * asked.least * lives);
+        self.known.clear();
+        self.bounds.clear();
+        self.lines.clear();
+        self.lines.set(0, f32::NEG_INFINITY, 0.0);
+        for chord in &chords.all {
+            self.note(chord);
+        }
+    }
+
+    fn note(&mut self, chord: &Chord) {
+        let Bound { growth, .. } = chord.bound;
+        let mut bound = Bound { first: chord.bound.after(self.since).max(self.distance_min), growth };
+        if bound.after(self.farthest) <= self.idle {
+            bound = Bound::IDLE;
+        }
+        let unit = 1.0 / self.floor;
+        bound = Bound { first: bound.first * unit, growth: bound.growth * unit };
+        self.bounds.push((chord.seq, bound));
+        self.draw(chord.seq, bound);
+    }
+
+    fn draw(&mut self, seq: DrSeq, Bound { first, growth }: Bound) {
+        self.lines.set(self.newest.0.wrapping_sub(seq.0) as usize, above(first), above(growth));
+    }
+
+    /// It may be known better by now how long the newest vector will hold. True if so.
+    #[inline]
+    pub(super) fn raise(&mut self, asked: &Asked, lives: f64) -> bool {
+        let floor = asked.floor(lives);
+        if floor == self.floor {
+            return false;
+        }
+        let part = core::mem::replace(&mut self.floor, floor) / floor;
+        for place in 0..self.bounds.len() {
+            let (seq, bound) = &mut self.bounds[place];
+            *bound = Bound { first: bound.first * part, growth: bound.growth * part };
+            let (seq, bound) = (*seq, *bound);
+            self.draw(seq, bound);
+        }
+        true
+    }
+
+    /// Of how many vectors it is known how far they are apart from the newest.
+    pub(super) const fn len(&self) -> usize {
+        self.bounds.len()
+    }
+
+    /// Which receivers from a place on something may come of sending the newest vector to, a bit for each.
+    #[inline]
+    pub(super) fn sift(&self, columns: &Columns<'_>, from: usize) -> u32 {
+        self.lines.left(self.newest, columns, from)
+    }
+
+    /// How far a vector of an entity is apart from its newest.
+    pub(super) fn known(
+        &mut self,
+        chords: &mut Chords,
+        exported: &Exported<'_>,
+        seq: DrSeq,
+        find: impl FnOnce() -> Known,
+    ) -> Known {
+        let age = self.newest.0.wrapping_sub(seq.0) as usize;
+        if age >= NEAR {
+            return Known::Unclear;
+        }
+        if let Some((_, known)) = self.known.iter().find(|(known, _)| *known == seq) {
+            return *known;
+        }
+        if self.bounds.iter().all(|(known, _)| *known != seq)
+            && let Some(shown) = exported.shown(seq)
+            && let Some(chord) = chords.draw(seq, shown, exported.newest().1)
+        {
+            self.note(&chord);
+        }
+        let known = find();
+        self.known.push((seq, known));
+        known
+    }
+}
+
+impl Asked {
+    /// What a message to the worst off must bring it nearer by, to be worth its price.
+    fn floor(&self, lives: f64) -> f64 {
+        (1.0 - MARGIN) * self.price * lives
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::{Seed, Span, Vec3};
+
+    use super::*;
+    use crate::vector::MotionState;
+
+    #[test]
+    fn nobody_is_farther_than_its_chord_says() {
+        let mut draws = Seed::new(7).draws();
+        let now = SessionTime::from_nanos(7_000_000_000);
+        let mut tight = 0;
+        for _ in 0..2_000 {
+            let mut vector = |age: i64| {
+                let mut xy = |most: f64| Vec3::xy(draws.uniform(-most, most), draws.uniform(-most, most));
+                let state = MotionState { position: xy(3.0), velocity: xy(4.0), ..MotionState::default() };
+                DrVector { generated: now - Span::from_millis(age), state, kind: MotionKind::Linear }
+            };
+            let (shown, newest) = (vector(500), vector(20));
+            let mut chords = Chords::default();
+            let key = (DrSeq(9), newest.generated);
+            chords.renew(key, 0.8, now);
+            let Chord { bound, .. } = chords.draw(DrSeq(8), &shown, &newest).expect("both are linear");
+            for _ in 0..20 {
+                let (since, ahead) = (draws.uniform(0.0, DRAWN), draws.uniform(0.0, 0.8 * FARTHER));
+                let at = now + Span::from_secs_f64(since) + Span::from_secs_f64(ahead);
+                let distance = shown.project(at).distance(newest.project(at));
+                let most = Bound { first: bound.after(since), growth: bound.growth }.after(ahead);
+                assert!(distance <= most, "{distance} {most}");
+                tight += u32::from(distance > 0.9 * most);
+            }
+            chords.renew(key, 0.9, now + Span::from_millis(200));
+            assert_eq!(chords.all.len(), 1, "they still hold");
+            chords.renew(key, 0.9, now + Span::from_millis(201));
+            assert!(chords.all.is_empty());
+        }
+        assert!(tight > 10_000, "{tight} of 40000");
+    }
+
+    #[test]
+    fn chords_go_with_the_newest_vector_and_with_who_is_farther_away() {
+        let vector =
+            |kind| DrVector { generated: SessionTime::default(), state: MotionState::default(), kind };
+        let (linear, circular) = (vector(MotionKind::Linear), vector(MotionKind::Circular));
+        let mut chords = Chords::default();
+        let (now, key) = (SessionTime::from_nanos(5), |seq| (DrSeq(seq), SessionTime::default()));
+        for (seq, farthest, kept) in [(3, 0.4, true), (4, 0.4, false), (3, 0.6, false)] {
+            chords.renew(key(3), 0.4, now);
+            assert!(chords.draw(DrSeq(1), &linear, &circular).is_none());
+            assert!(chords.draw(DrSeq(1), &linear, &linear).is_some());
+            chords.renew(key(seq), farthest, now);
+            assert_eq!(!chords.all.is_empty(), kept, "{seq} {farthest}");
+            chords = Chords::default();
+        }
+    }
+}

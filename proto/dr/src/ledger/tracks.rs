@@ -1,0 +1,107 @@
+//! All lives in the ledger, found by the entity and the number of a vector. Every acknowledgment asks for one: entities are mostly
+//! numbered one after the other, and then a life's place is its entity's distance from the first.
+
+use core::ops::{Index, IndexMut};
+
+use super::life::{Life, Track};
+
+/// Lives and their tracks. A track has a place for as long as it is here.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tracks {
+    /// In order, with the places of their tracks.
+    lives: Vec<(Life, u32)>,
+    /// Boxed: they are large.
+    tracks: Vec<Option<Box<Track>>>,
+    free: Vec<u32>,
+}
+
+impl Tracks {
+    /// The place of the last life that is not after another, in the order of lives.
+    #[inline]
+    fn up_to(&self, life: Life) -> Option<usize> {
+        let first = self.lives.first()?.0.entity.0;
+        let guess = life.entity.0.wrapping_sub(first) as usize;
+        let is_up_to = self.lives.get(guess).is_some_and(|(known, _)| *known <= life);
+        if is_up_to && self.lives.get(guess + 1).is_none_or(|(next, _)| *next > life) {
+            return Some(guess);
+        }
+        self.lives.partition_point(|(known, _)| *known <= life).checked_sub(1)
+    }
+
+    /// The place of the last life of an entity that does not begin after a number.
+    #[inline]
+    pub(super) fn last(&self, up_to: Life) -> Option<u32> {
+        let (life, place) = self.lives[self.up_to(up_to)?];
+        (life.entity == up_to.entity).then_some(place)
+    }
+
+    /// The place of a life.
+    #[inline]
+    pub(super) fn place(&self, life: Life) -> Option<u32> {
+        let (known, place) = self.lives[self.up_to(life)?];
+        (known == life).then_some(place)
+    }
+
+    pub(super) fn get(&self, life: Life) -> Option<&Track> {
+        self.place(life).map(|place| &self[place])
+    }
+
+    pub(super) fn get_mut(&mut self, life: Life) -> Option<&mut Track> {
+        self.place(life).map(|place| &mut self[place])
+    }
+
+    /// The life of the same entity that came before.
+    pub(super) fn before(&self, life: Life) -> Option<&Track> {
+        let later = self.lives.partition_point(|(known, _)| *known < life);
+        let (known, place) = self.lives[later.checked_sub(1)?];
+        (known.entity == life.entity).then(|| &self[place])
+    }
+
+    /// One more. Gives its place.
+    pub(super) fn insert(&mut self, track: Track) -> u32 {
+        let life = track.life;
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.tracks.push(None);
+            u32::try_from(self.tracks.len() - 1).expect("fewer than 2^32 lives")
+        });
+        self.tracks[place as usize] = Some(Box::new(track));
+        let index = self.lives.partition_point(|(known, _)| *known < life);
+        self.lives.insert(index, (life, place));
+        place
+    }
+
+    pub(super) fn remove(&mut self, life: Life) -> Option<Box<Track>> {
+        let index = self.up_to(life).filter(|index| self.lives[*index].0 == life)?;
+        let (_, place) = self.lives.remove(index);
+        self.free.push(place);
+        self.tracks[place as usize].take()
+    }
+
+    /// All of them in the order of lives.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Track> + '_ {
+        self.lives.iter().map(|(_, place)| &self[*place])
+    }
+
+    /// Does something with all of them in the order of lives.
+    pub(super) fn for_each(&mut self, mut act: impl FnMut(&mut Track)) {
+        for (_, place) in &self.lives {
+            act(self.tracks[*place as usize].as_mut().expect("a life has a track"));
+        }
+    }
+}
+
+impl Index<u32> for Tracks {
+    type Output = Track;
+
+    #[inline]
+    fn index(&self, place: u32) -> &Track {
+        self.tracks[place as usize].as_ref().expect("a life has a track")
+    }
+}
+
+impl IndexMut<u32> for Tracks {
+    #[inline]
+    fn index_mut(&mut self, place: u32) -> &mut Track {
+        self.tracks[place as usize].as_mut().expect("a life has a track")
+    }
+}
