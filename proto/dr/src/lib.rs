@@ -66,6 +66,6 @@ pub use ledger::Compensation;
 pub use limits::Limits;
 pub use peer::DrPeer;
 pub use placement::Placement;
-pub use relay::DrRelay;
+pub use relay::{DrRelay, Present};
 pub use threshold::Threshold;
 pub use vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
