@@ -79,6 +79,13 @@ impl<C: SessionClock> DrRelay<C> {
         self.sender.ledger()
     }
 
+    /// What a receiver's accumulated error would be without the policy, if the policy reckons that; from an arbitrary
+    /// beginning.
+    #[must_use]
+    pub fn without(&self, receiver: PeerId) -> Option<f64> {
+        self.sender.without(receiver)
+    }
+
     /// Every entity that there is, in the order of their names.
     pub fn present(&self) -> impl Iterator<Item = Present> + '_ {
         self.ledger().lives().filter_map(|(Life { entity, first }, track)| {

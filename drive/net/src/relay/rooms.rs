@@ -98,6 +98,7 @@ impl Room {
             let counts = present.counters.read();
             let report = PlayerReport {
                 name: name.to_string(),
+                player: peer.0,
                 present_s: present.since.elapsed().as_secs_f64(),
                 rejected: counts.rejected.iter().sum(),
                 dropped: counts.over_allowance + counts.queue_full,
@@ -265,13 +266,18 @@ pub struct RoomReport {
     pub estimated: u64,
     /// In joining order.
     pub players: Vec<PlayerReport>,
+    /// What the room's game tells of itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub game: Option<serde_json::Value>,
 }
 
 /// How a player is doing.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct PlayerReport {
-    /// Its name.
+    /// Its name,
     pub name: String,
+    /// and its number in the room, which its entities' names are made of.
+    pub player: u32,
     /// Its accumulated export error since it joined, as far as it is settled: as of about a round trip ago.
     pub aee: f64,
     /// The delay from the relay to it, in milliseconds: what the policy compensates, which is certain, and what its
@@ -301,6 +307,8 @@ impl RoomReport {
         config: &DrConfig,
         roll: Vec<(PeerId, PlayerReport)>,
     ) -> Self {
+        let game = machine.game();
+        let machine = machine.dr();
         debug_assert!(machine.clock().session(now).is_some(), "a relay always has a session time");
         let ledger = machine.ledger();
         let millis = |span: evenkeel_core::Span| span.as_secs_f64() * 1e3;
@@ -335,6 +343,7 @@ impl RoomReport {
             over_quota: machine.over_quota(),
             estimated: ledger.estimated(),
             players,
+            game,
         }
     }
 }

@@ -8,16 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use evenkeel_core::clock::ServerClock;
 use evenkeel_core::{PeerId, Seed, Wire};
-use evenkeel_dr::{Budget, DrEvent, DrRelay, EntityId, PairWeight, PolicyKind, RelayCommand};
+use evenkeel_dr::{Budget, DrEvent, EntityId, PairWeight, PolicyKind, RelayCommand};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::config::RelayConfig;
 use super::http::{self, HttpError};
 use super::rooms::{Entry, RoomReport, Rooms};
-use super::{ConfigError, RoomMachine};
+use super::{ConfigError, MakeRoom, RoomMachine, plain_room};
 use crate::certificate::{Certificate, CertificateError, CertificateHash, Rotation};
 use crate::crank::{Attachment, Crank, CrankError, CrankHandle, NodeId};
 use crate::record::{Recording, RecordingError};
@@ -72,6 +71,9 @@ pub(super) struct Shared {
     pub(super) config: RelayConfig,
     pub(super) crank: CrankHandle<RoomMachine>,
     pub(super) rooms: Arc<Mutex<Rooms>>,
+    make_room: MakeRoom,
+    /// What the rooms' games depend on.
+    seed: Seed,
     issuer: IssuerId,
     listener: ListenerHandle,
     serving: Mutex<Serving>,
@@ -189,7 +191,7 @@ impl Shared {
             let crank = self.crank.clone();
             tokio::spawn(async move { crank.remove(closed, CloseCode::RoomClosed).await });
         }
-        let machine = || DrRelay::with_clock(&entry.config, ServerClock::default());
+        let machine = || (self.make_room)(&entry.config, self.seed.child(u64::from(entry.node.0)));
         !entry.is_new || self.crank.add_configured(entry.node, machine(), &entry.config).is_ok()
     }
 
@@ -232,6 +234,18 @@ impl RelayServer {
         config: RelayConfig,
         record: Option<Box<dyn Write + Send>>,
     ) -> Result<Self, StartError> {
+        Self::start_with(config, record, Arc::new(plain_room)).await
+    }
+
+    /// Starts a relay whose rooms have a game of their own.
+    ///
+    /// # Errors
+    /// [`StartError`] says in words why not.
+    pub async fn start_with(
+        config: RelayConfig,
+        record: Option<Box<dyn Write + Send>>,
+        make_room: MakeRoom,
+    ) -> Result<Self, StartError> {
         config.check(Path::new("the relay's settings"))?;
         let issuer = issuer(&config)?;
         let serving = serving(&config)?;
@@ -250,6 +264,8 @@ impl RelayServer {
             config,
             crank,
             rooms,
+            make_room,
+            seed: seed.child(u64::MAX),
             issuer,
             listener: listener.handle(),
             serving: Mutex::new(serving),
