@@ -82,6 +82,12 @@ impl Referee {
         self.players.iter().filter(|(_, player)| player.is_here).map(|(peer, player)| (*peer, player.score))
     }
 
+    /// How a player is doing; noughts if it never came.
+    #[must_use]
+    pub fn score(&self, player: PeerId) -> Score {
+        self.players.get(&player).map(|player| player.score).unwrap_or_default()
+    }
+
     /// What is to be told next, and whom; `None`: everybody.
     pub fn poll_news(&mut self) -> Option<(Option<PeerId>, News)> {
         self.news.pop_front()

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, SessionClock, Span, Wire};
-use evenkeel_dr::{DrConfig, DrEvent, DrRelay, Present, RelayCommand};
+use evenkeel_dr::{DrConfig, DrEvent, DrRelay, Present, RelayCommand, Room};
 
 use super::field::Field;
 use super::referee::Referee;
@@ -40,12 +40,6 @@ impl<C: SessionClock> ArenaRoom<C> {
         }
     }
 
-    /// The relay of its tanks and shots.
-    #[must_use]
-    pub const fn dr(&self) -> &DrRelay<C> {
-        &self.dr
-    }
-
     /// Who decides.
     #[must_use]
     pub const fn referee(&self) -> &Referee {
@@ -79,6 +73,17 @@ impl<C: SessionClock> ArenaRoom<C> {
         if self.outgoing.len() < WAITING_MAX && self.here.contains(&to) {
             self.outgoing.push_back((to, bytes));
         }
+    }
+}
+
+impl<C: SessionClock> Room<C> for ArenaRoom<C> {
+    fn dr(&self) -> &DrRelay<C> {
+        &self.dr
+    }
+
+    fn tallies(&self, player: PeerId) -> Vec<(&'static str, u64)> {
+        let score = self.referee.score(player);
+        vec![("hits", u64::from(score.hits)), ("losses", u64::from(score.losses))]
     }
 }
 

@@ -266,9 +266,6 @@ pub struct RoomReport {
     pub estimated: u64,
     /// In joining order.
     pub players: Vec<PlayerReport>,
-    /// What the room's game tells of itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub game: Option<serde_json::Value>,
 }
 
 /// How a player is doing.
@@ -297,6 +294,13 @@ pub struct PlayerReport {
     pub reliable_received: u64,
     /// Seconds since it joined.
     pub present_s: f64,
+    /// What its accumulated export error would be without the policy, from an arbitrary beginning, if the policy reckons
+    /// that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without: Option<f64>,
+    /// What the room's game counts of it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tallies: BTreeMap<String, u64>,
 }
 
 impl RoomReport {
@@ -307,8 +311,7 @@ impl RoomReport {
         config: &DrConfig,
         roll: Vec<(PeerId, PlayerReport)>,
     ) -> Self {
-        let game = machine.game();
-        let machine = machine.dr();
+        let (room, machine) = (machine, machine.dr());
         debug_assert!(machine.clock().session(now).is_some(), "a relay always has a session time");
         let ledger = machine.ledger();
         let millis = |span: evenkeel_core::Span| span.as_secs_f64() * 1e3;
@@ -321,6 +324,8 @@ impl RoomReport {
                     delay_ms: [millis(low), millis(high)],
                     sent: ledger.sent_to(peer),
                     clamped: ledger.clamped(peer),
+                    without: machine.without(peer),
+                    tallies: room.tallies(peer).into_iter().map(|(name, of)| (name.to_owned(), of)).collect(),
                     ..counted
                 }
             })
@@ -343,7 +348,6 @@ impl RoomReport {
             over_quota: machine.over_quota(),
             estimated: ledger.estimated(),
             players,
-            game,
         }
     }
 }
