@@ -9,16 +9,16 @@ mod live;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use evenkeel_core::clock::{FollowerClock, ServerClock};
-use evenkeel_core::{PeerId, Seed, SessionClock, Span};
-use evenkeel_dr::{Budget, Content, DrConfig, DrRelay, PolicyKind, Threshold};
-use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom, Score};
+use evenkeel_core::{Seed, Span};
+use evenkeel_dr::{Budget, Content, DrConfig, PolicyKind, Threshold};
+use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom};
 use evenkeel_link::{DelayLaw, Jitter, Link, LinkFaults};
 use evenkeel_net::client::player_config;
-use evenkeel_net::relay::{Room, RoomMachine, StartError};
+use evenkeel_net::relay::{RoomMachine, StartError};
 use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
 use evenkeel_net::transport::{ConnectError, Trust};
 use evenkeel_net::{
@@ -100,6 +100,9 @@ pub struct Distance {
 }
 
 impl Distance {
+    /// Not at all.
+    pub const NONE: Self = Self { delay: Span::ZERO, jitter: Span::ZERO };
+
     /// So far, with a jitter of a tenth.
     #[must_use]
     pub fn new(delay: Span) -> Self {
@@ -164,6 +167,8 @@ struct Shared {
     live: Mutex<Live>,
     /// How many people have come.
     people: Mutex<u32>,
+    /// The relay, once it runs.
+    server: OnceLock<Weak<RelayServer>>,
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -179,6 +184,10 @@ impl Shared {
         self.key.sign(&Claims::issue(name(ROOM), name(player), unix_seconds(), TOKEN_SECONDS))
     }
 
+    fn server(&self) -> Option<Arc<RelayServer>> {
+        self.server.get()?.upgrade()
+    }
+
     fn distance(&self, player: &str) -> Option<Distance> {
         lock(&self.distances).get(player).copied()
     }
@@ -190,4 +199,122 @@ pub struct Arena {
     shared: Arc<Shared>,
     bots: Vec<Bot>,
     tasks: Vec<JoinHandle<()>>,
+}
+
+impl Arena {
+    /// Starts everything; on a tokio runtime. Comes back when the bots are there.
+    ///
+    /// # Errors
+    /// [`ArenaError`] says in words why not.
+    pub async fn start(config: ArenaConfig) -> Result<Self, ArenaError> {
+        let ArenaConfig { bots, delays, choice, port, seed, record } = config;
+        let key = IssuerKey::generate();
+        let names: Vec<String> = (0..bots).map(bot_name).collect();
+        let farthest = delays.last().copied().unwrap_or(Span::ZERO);
+        let distance = |index: usize| Distance::new(delays.get(index).copied().unwrap_or(farthest));
+        let distances = names.iter().enumerate().map(|(index, name)| (name.clone(), distance(index))).collect();
+        let shared = Arc::new(Shared {
+            bots: names.clone(),
+            crank: Crank::new().start()?,
+            distances: Mutex::new(distances),
+            choice: Mutex::new(choice),
+            live: Mutex::new(Live::default()),
+            people: Mutex::new(0),
+            server: OnceLock::new(),
+            key,
+        });
+        let relay = settings(port, choice, &shared.key);
+        let make_room = Arc::new(move |config: &DrConfig, _: Seed| -> RoomMachine {
+            Box::new(ArenaRoom::new(config, ServerClock::default(), Seed::new(seed)))
+        });
+        let server = RelayServer::start_with(relay, record, make_room, http::router(&shared)).await?;
+        let server = Arc::new(server);
+        let _ = shared.server.set(Arc::downgrade(&server));
+        let mut arena = Self { server, shared, bots: Vec::new(), tasks: Vec::new() };
+        for (index, name) in names.into_iter().enumerate() {
+            let bot = arena.dial(index, name, Seed::new(seed).child(index as u64 + 1));
+            arena.bots.push(bot);
+        }
+        for bot in &mut arena.bots {
+            let there = bot.status.wait_for(|status| !matches!(status, Status::Connecting(None))).await;
+            if there.is_ok_and(|status| matches!(&*status, Status::Over(_))) {
+                let failed = (&mut bot.dialling).await.ok().and_then(Result::err);
+                return Err(failed.unwrap_or(ConnectError::Broken("the relay let it go".to_owned())).into());
+            }
+        }
+        let (server, shared) = (Arc::downgrade(&arena.server), arena.shared.clone());
+        arena.tasks.push(tokio::spawn(live::watch(server, shared)));
+        Ok(arena)
+    }
+
+    fn dial(&self, index: usize, name: String, seed: Seed) -> Bot {
+        let (announce, status) = watch::channel(Status::Connecting(None));
+        let address = self.server.addresses().first().copied().unwrap_or(([127, 0, 0, 1], 0).into());
+        let target = Target {
+            url: format!("https://{address}/{ROOM}"),
+            token: self.shared.token(&name),
+            seat: None,
+            trust: Trust::Pinned(self.server.hashes()),
+        };
+        let build = move |welcome: &Welcome| {
+            let dr = player_config(welcome, Threshold::default(), Content::default());
+            let config = ArenaBotConfig { dr, player: welcome.player, relay: RELAY, seed };
+            (ArenaBot::new(&config, FollowerClock::new(RELAY)), config)
+        };
+        let (shared, of) = (self.shared.clone(), name.clone());
+        let emulation = move || {
+            let faults = shared.distance(&of)?.faults();
+            let link = |label| Link::new(faults.clone(), seed.child(label));
+            Some(Emulation { outgoing: link(1), incoming: link(2) })
+        };
+        let dial = Dial { target, node: NodeId(index as u32), build, emulation };
+        Bot { name, status, dialling: tokio::spawn(dial.run(self.shared.crank.clone(), announce)) }
+    }
+
+    /// Where the page is.
+    #[must_use]
+    pub fn pages(&self) -> &[SocketAddr] {
+        self.server.http_addresses()
+    }
+
+    /// The relay.
+    #[must_use]
+    pub fn server(&self) -> &RelayServer {
+        &self.server
+    }
+
+    /// Ends it: the bots leave, the players are told.
+    pub async fn stop(self) {
+        let Self { server, shared, bots, tasks } = self;
+        tasks.iter().for_each(JoinHandle::abort);
+        for Bot { status, dialling, .. } in bots {
+            drop(status);
+            dialling.abort();
+        }
+        let _ = shared.crank.stop(GOODBYE_MAX).await;
+        server.stop().await;
+    }
+}
+
+fn bot_name(index: usize) -> String {
+    let name = NAMES[index % NAMES.len()];
+    if index < NAMES.len() { name.to_owned() } else { format!("{name}-{}", index / NAMES.len() + 1) }
+}
+
+/// The settings of the relay.
+fn settings(port: u16, choice: Choice, key: &IssuerKey) -> RelayConfig {
+    let mut config = RelayConfig {
+        listen: vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()],
+        issuer: Some(key.id().to_string()),
+        rooms_max: 1,
+        open: false,
+        ..RelayConfig::default()
+    };
+    let room = evenkeel_net::relay::RoomConfig {
+        policy: choice.policy().to_string(),
+        budget: budget(),
+        ..config.room.clone()
+    };
+    config.rooms.insert(ROOM.to_owned(), room);
+    config
 }

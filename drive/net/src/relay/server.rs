@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use axum::Router;
 use evenkeel_core::{PeerId, Seed, Wire};
 use evenkeel_dr::{Budget, DrEvent, EntityId, PairWeight, PolicyKind, RelayCommand};
 use tokio::sync::mpsc;
@@ -234,10 +235,10 @@ impl RelayServer {
         config: RelayConfig,
         record: Option<Box<dyn Write + Send>>,
     ) -> Result<Self, StartError> {
-        Self::start_with(config, record, Arc::new(plain_room)).await
+        Self::start_with(config, record, Arc::new(plain_room), Router::new()).await
     }
 
-    /// Starts a relay whose rooms have a game of their own.
+    /// Starts a relay whose rooms have a game of their own, with further pages beside its API.
     ///
     /// # Errors
     /// [`StartError`] says in words why not.
@@ -245,6 +246,7 @@ impl RelayServer {
         config: RelayConfig,
         record: Option<Box<dyn Write + Send>>,
         make_room: MakeRoom,
+        pages: Router,
     ) -> Result<Self, StartError> {
         config.check(Path::new("the relay's settings"))?;
         let issuer = issuer(&config)?;
@@ -272,7 +274,7 @@ impl RelayServer {
             admitted: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         });
-        let mut tasks = http::serve(sockets, &shared);
+        let mut tasks = http::serve(sockets, &shared, pages);
         let admitting = shared.clone();
         tasks.push(tokio::spawn(async move {
             while let Some(request) = listener.accept().await {
@@ -314,6 +316,11 @@ impl RelayServer {
         &self.shared.crank
     }
 
+    /// Another policy decides in a room from now on; false if there is no such room, or the relay is busy.
+    pub fn switch(&self, room: &Name, policy: PolicyKind, budget: Budget) -> bool {
+        self.shared.switch(room, policy, budget).unwrap_or(false)
+    }
+
     /// How a room is doing; `None` if there is none.
     pub async fn report(&self, room: &Name) -> Option<RoomReport> {
         self.shared.report(room).await
@@ -321,14 +328,12 @@ impl RelayServer {
 
     /// The graceful end: nobody is let in any more, what waits on reliable streams is sent, players are told, and the
     /// recording is complete.
-    pub async fn stop(self) {
+    pub async fn stop(&self) {
         self.shared.listener.stop_accepting();
         let _ = self.shared.crank.stop(DRAIN_MAX).await;
         let _ = tokio::time::timeout(DRAIN_MAX, self.shared.listener.wait_idle()).await;
         self.shared.listener.close();
-        for task in self.tasks {
-            task.abort();
-        }
+        self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
 
