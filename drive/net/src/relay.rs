@@ -16,8 +16,20 @@ pub use http::may_change;
 pub use rooms::{PlayerReport, RoomReport};
 pub use server::{RECORDED, RelayServer, StartError};
 
-use evenkeel_core::clock::ServerClock;
-use evenkeel_dr::DrRelay;
+use std::sync::Arc;
 
-/// The machine of a room.
-pub type RoomMachine = DrRelay<ServerClock>;
+use evenkeel_core::Seed;
+use evenkeel_core::clock::ServerClock;
+use evenkeel_dr::{DrConfig, DrRelay, Room};
+
+/// The machine of a room, whatever its game is.
+pub type RoomMachine = Box<dyn Room<ServerClock> + Send>;
+
+/// Makes the machine of a room, by its settings and a seed.
+pub type MakeRoom = Arc<dyn Fn(&DrConfig, Seed) -> RoomMachine + Send + Sync>;
+
+/// A room without a game of its own.
+#[must_use]
+pub fn plain_room(config: &DrConfig, _seed: Seed) -> RoomMachine {
+    Box::new(DrRelay::with_clock(config, ServerClock::default()))
+}

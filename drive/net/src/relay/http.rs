@@ -57,9 +57,12 @@ pub(super) async fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, H
 }
 
 /// Answers on these sockets.
-pub(super) fn serve(sockets: Vec<TcpListener>, shared: &Arc<Shared>) -> Vec<JoinHandle<()>> {
+pub(super) fn serve(
+    sockets: Vec<TcpListener>,
+    shared: &Arc<Shared>,
+    pages: Router,
+) -> Vec<JoinHandle<()>> {
     let router = Router::new()
-        .route("/", get(index))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/metrics", get(scrape))
         .route("/api/certificate", get(certificate))
@@ -67,7 +70,8 @@ pub(super) fn serve(sockets: Vec<TcpListener>, shared: &Arc<Shared>) -> Vec<Join
         .route("/api/rooms/{room}", get(room))
         .route("/api/rooms/{room}/policy", post(switch))
         .route("/api/rooms/{room}/weight", post(weigh))
-        .with_state(shared.clone());
+        .with_state(shared.clone())
+        .merge(if pages.has_routes() { pages } else { Router::new().route("/", get(index)) });
     let answer = |socket| {
         let service = router.clone().into_make_service_with_connect_info::<SocketAddr>();
         tokio::spawn(async move {

@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use evenkeel_core::clock::ServerClock;
+use axum::Router;
 use evenkeel_core::{PeerId, Seed, Wire};
-use evenkeel_dr::{Budget, DrEvent, DrRelay, EntityId, PairWeight, PolicyKind, RelayCommand};
+use evenkeel_dr::{Budget, DrEvent, EntityId, PairWeight, PolicyKind, RelayCommand};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::config::RelayConfig;
 use super::http::{self, HttpError};
 use super::rooms::{Entry, RoomReport, Rooms};
-use super::{ConfigError, RoomMachine};
+use super::{ConfigError, MakeRoom, RoomMachine, plain_room};
 use crate::certificate::{Certificate, CertificateError, CertificateHash, Rotation};
 use crate::crank::{Attachment, Crank, CrankError, CrankHandle, NodeId};
 use crate::record::{Recording, RecordingError};
@@ -72,6 +72,9 @@ pub(super) struct Shared {
     pub(super) config: RelayConfig,
     pub(super) crank: CrankHandle<RoomMachine>,
     pub(super) rooms: Arc<Mutex<Rooms>>,
+    make_room: MakeRoom,
+    /// What the rooms' games depend on.
+    seed: Seed,
     issuer: IssuerId,
     listener: ListenerHandle,
     serving: Mutex<Serving>,
@@ -189,7 +192,7 @@ impl Shared {
             let crank = self.crank.clone();
             tokio::spawn(async move { crank.remove(closed, CloseCode::RoomClosed).await });
         }
-        let machine = || DrRelay::with_clock(&entry.config, ServerClock::default());
+        let machine = || (self.make_room)(&entry.config, self.seed.child(u64::from(entry.node.0)));
         !entry.is_new || self.crank.add_configured(entry.node, machine(), &entry.config).is_ok()
     }
 
@@ -232,6 +235,19 @@ impl RelayServer {
         config: RelayConfig,
         record: Option<Box<dyn Write + Send>>,
     ) -> Result<Self, StartError> {
+        Self::start_with(config, record, Arc::new(plain_room), Router::new()).await
+    }
+
+    /// Starts a relay whose rooms have a game of their own, with further pages beside its API.
+    ///
+    /// # Errors
+    /// [`StartError`] says in words why not.
+    pub async fn start_with(
+        config: RelayConfig,
+        record: Option<Box<dyn Write + Send>>,
+        make_room: MakeRoom,
+        pages: Router,
+    ) -> Result<Self, StartError> {
         config.check(Path::new("the relay's settings"))?;
         let issuer = issuer(&config)?;
         let serving = serving(&config)?;
@@ -250,13 +266,15 @@ impl RelayServer {
             config,
             crank,
             rooms,
+            make_room,
+            seed: seed.child(u64::MAX),
             issuer,
             listener: listener.handle(),
             serving: Mutex::new(serving),
             admitted: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         });
-        let mut tasks = http::serve(sockets, &shared);
+        let mut tasks = http::serve(sockets, &shared, pages);
         let admitting = shared.clone();
         tasks.push(tokio::spawn(async move {
             while let Some(request) = listener.accept().await {
@@ -298,6 +316,11 @@ impl RelayServer {
         &self.shared.crank
     }
 
+    /// Another policy decides in a room from now on; false if there is no such room, or the relay is busy.
+    pub fn switch(&self, room: &Name, policy: PolicyKind, budget: Budget) -> bool {
+        self.shared.switch(room, policy, budget).unwrap_or(false)
+    }
+
     /// How a room is doing; `None` if there is none.
     pub async fn report(&self, room: &Name) -> Option<RoomReport> {
         self.shared.report(room).await
@@ -305,14 +328,12 @@ impl RelayServer {
 
     /// The graceful end: nobody is let in any more, what waits on reliable streams is sent, players are told, and the
     /// recording is complete.
-    pub async fn stop(self) {
+    pub async fn stop(&self) {
         self.shared.listener.stop_accepting();
         let _ = self.shared.crank.stop(DRAIN_MAX).await;
         let _ = tokio::time::timeout(DRAIN_MAX, self.shared.listener.wait_idle()).await;
         self.shared.listener.close();
-        for task in self.tasks {
-            task.abort();
-        }
+        self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
 

@@ -79,6 +79,11 @@ impl Standing {
         error - over
     }
 
+    /// R.
+    pub(super) const fn without(&self) -> f64 {
+        self.without
+    }
+
     /// A.
     fn suffered(&self) -> f64 {
         self.error + self.ahead

@@ -223,6 +223,11 @@ impl FairnessPolicy for Even {
         }
     }
 
+    fn without(&self, receiver: PeerId) -> Option<f64> {
+        let known = self.shares.values().filter_map(|share| share.control.find(receiver));
+        known.map(Standing::without).reduce(|a, b| a + b)
+    }
+
     fn watches(&self) -> bool {
         true
     }

@@ -1,0 +1,320 @@
+//! The arena on this machine: a relay with a referee, bots at emulated distances, and the page.
+//!
+//! It is what a deployment runs: the bots come over real sockets, with tokens, as players do. Only how far away they are is
+//! emulated, and can be changed while they play.
+
+mod http;
+mod live;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use evenkeel_core::clock::{FollowerClock, ServerClock};
+use evenkeel_core::{Seed, Span};
+use evenkeel_dr::{Budget, Content, DrConfig, PolicyKind, Threshold};
+use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom};
+use evenkeel_link::{DelayLaw, Jitter, Link, LinkFaults};
+use evenkeel_net::client::player_config;
+use evenkeel_net::relay::{RoomMachine, StartError};
+use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
+use evenkeel_net::transport::{ConnectError, Trust};
+use evenkeel_net::{
+    Crank, CrankHandle, Dial, Emulation, NodeId, RELAY, RelayConfig, RelayServer, Status, Target, Welcome,
+};
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use live::Live;
+
+/// The room.
+pub const ROOM: &str = "arena";
+/// The part of the receivers that a trigger reaches on the average, whoever decides: base sends every third vector.
+const BUDGET_PART: f64 = 1.0 / 3.0;
+/// How long the tokens of the arena are good.
+const TOKEN_SECONDS: u64 = 7 * 24 * 3600;
+/// How long leaving may take.
+const GOODBYE_MAX: Duration = Duration::from_millis(400);
+
+const NAMES: [&str; 32] = [
+    "Ada", "Bo", "Cy", "Dee", "Eli", "Fay", "Gus", "Hal", "Ida", "Jo", "Kit", "Liv", "Max", "Nia", "Oz", "Pia", "Quin",
+    "Ray", "Sue", "Tom", "Una", "Val", "Wes", "Xan", "Yui", "Zoe", "Abe", "Bea", "Cal", "Dot", "Eve", "Finn",
+];
+
+/// Who decides, in the page's words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Choice {
+    /// Without us: every third vector to everybody.
+    Base,
+    /// The papers' best.
+    Papers,
+    /// Ours.
+    Even,
+}
+
+impl Choice {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Base, Self::Papers, Self::Even];
+
+    /// The policy.
+    ///
+    /// # Panics
+    /// Never: the names are those of policies that there are.
+    #[must_use]
+    pub fn policy(self) -> PolicyKind {
+        let name = match self {
+            Self::Base => "base-1/3",
+            Self::Papers => "deterministic-budget",
+            Self::Even => "even",
+        };
+        name.parse().expect("there is such a policy")
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Base => "without us",
+            Self::Papers => "the papers' best",
+            Self::Even => "even",
+        }
+    }
+}
+
+/// The same for all.
+fn budget() -> Budget {
+    Budget::of_receivers(BUDGET_PART).expect("a part between nothing and all")
+}
+
+/// How far away somebody is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Distance {
+    /// One way, each way.
+    pub delay: Span,
+    /// Half of the width of its jitter.
+    pub jitter: Span,
+}
+
+impl Distance {
+    /// Not at all.
+    pub const NONE: Self = Self { delay: Span::ZERO, jitter: Span::ZERO };
+
+    /// So far, with a jitter of a tenth.
+    #[must_use]
+    pub fn new(delay: Span) -> Self {
+        Self { delay, jitter: delay.part(10) }
+    }
+
+    fn faults(self) -> LinkFaults {
+        let jitter = match self.jitter {
+            Span::ZERO => Jitter::Constant,
+            half_width => Jitter::Uniform { half_width },
+        };
+        LinkFaults { delay: DelayLaw { base: self.delay, jitter }, ..LinkFaults::default() }
+    }
+}
+
+/// What is played.
+pub struct ArenaConfig {
+    /// How many bots.
+    pub bots: usize,
+    /// How far they are away, in order; the last one is for all further ones.
+    pub delays: Vec<Span>,
+    /// Who decides at first.
+    pub choice: Choice,
+    /// Where, on loopback.
+    pub port: u16,
+    /// What the bots and the referee depend on.
+    pub seed: u64,
+    /// Records every call to the relay.
+    pub record: Option<Box<dyn Write + Send>>,
+}
+
+/// Why there is no arena.
+#[derive(Debug, thiserror::Error)]
+pub enum ArenaError {
+    /// The relay.
+    #[error(transparent)]
+    Relay(#[from] StartError),
+    /// A bot.
+    #[error("a bot was not let in: {0}")]
+    Bot(#[from] ConnectError),
+    /// The system.
+    #[error("a thread could not be started: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+type BotMachine = ArenaBot<FollowerClock>;
+
+/// One bot.
+struct Bot {
+    name: String,
+    status: watch::Receiver<Status>,
+    dialling: JoinHandle<Result<(), ConnectError>>,
+}
+
+/// What page and host share.
+struct Shared {
+    key: IssuerKey,
+    bots: Vec<String>,
+    crank: CrankHandle<BotMachine>,
+    distances: Mutex<BTreeMap<String, Distance>>,
+    choice: Mutex<Choice>,
+    live: Mutex<Live>,
+    /// How many people have come.
+    people: Mutex<u32>,
+    /// The relay, once it runs.
+    server: OnceLock<Weak<RelayServer>>,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text).expect("names of the arena are plain")
+}
+
+impl Shared {
+    fn token(&self, player: &str) -> String {
+        self.key.sign(&Claims::issue(name(ROOM), name(player), unix_seconds(), TOKEN_SECONDS))
+    }
+
+    fn server(&self) -> Option<Arc<RelayServer>> {
+        self.server.get()?.upgrade()
+    }
+
+    fn distance(&self, player: &str) -> Option<Distance> {
+        lock(&self.distances).get(player).copied()
+    }
+}
+
+/// An arena that is running.
+pub struct Arena {
+    server: Arc<RelayServer>,
+    shared: Arc<Shared>,
+    bots: Vec<Bot>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Arena {
+    /// Starts everything; on a tokio runtime. Comes back when the bots are there.
+    ///
+    /// # Errors
+    /// [`ArenaError`] says in words why not.
+    pub async fn start(config: ArenaConfig) -> Result<Self, ArenaError> {
+        let ArenaConfig { bots, delays, choice, port, seed, record } = config;
+        let key = IssuerKey::generate();
+        let names: Vec<String> = (0..bots).map(bot_name).collect();
+        let farthest = delays.last().copied().unwrap_or(Span::ZERO);
+        let distance = |index: usize| Distance::new(delays.get(index).copied().unwrap_or(farthest));
+        let distances = names.iter().enumerate().map(|(index, name)| (name.clone(), distance(index))).collect();
+        let shared = Arc::new(Shared {
+            bots: names.clone(),
+            crank: Crank::new().start()?,
+            distances: Mutex::new(distances),
+            choice: Mutex::new(choice),
+            live: Mutex::new(Live::default()),
+            people: Mutex::new(0),
+            server: OnceLock::new(),
+            key,
+        });
+        let relay = settings(port, choice, &shared.key);
+        let make_room = Arc::new(move |config: &DrConfig, _: Seed| -> RoomMachine {
+            Box::new(ArenaRoom::new(config, ServerClock::default(), Seed::new(seed)))
+        });
+        let server = RelayServer::start_with(relay, record, make_room, http::router(&shared)).await?;
+        let server = Arc::new(server);
+        let _ = shared.server.set(Arc::downgrade(&server));
+        let mut arena = Self { server, shared, bots: Vec::new(), tasks: Vec::new() };
+        for (index, name) in names.into_iter().enumerate() {
+            let bot = arena.dial(index, name, Seed::new(seed).child(index as u64 + 1));
+            arena.bots.push(bot);
+        }
+        for bot in &mut arena.bots {
+            let there = bot.status.wait_for(|status| !matches!(status, Status::Connecting(None))).await;
+            if there.is_ok_and(|status| matches!(&*status, Status::Over(_))) {
+                let failed = (&mut bot.dialling).await.ok().and_then(Result::err);
+                return Err(failed.unwrap_or(ConnectError::Broken("the relay let it go".to_owned())).into());
+            }
+        }
+        let (server, shared) = (Arc::downgrade(&arena.server), arena.shared.clone());
+        arena.tasks.push(tokio::spawn(live::watch(server, shared)));
+        Ok(arena)
+    }
+
+    fn dial(&self, index: usize, name: String, seed: Seed) -> Bot {
+        let (announce, status) = watch::channel(Status::Connecting(None));
+        let address = self.server.addresses().first().copied().unwrap_or(([127, 0, 0, 1], 0).into());
+        let target = Target {
+            url: format!("https://{address}/{ROOM}"),
+            token: self.shared.token(&name),
+            seat: None,
+            trust: Trust::Pinned(self.server.hashes()),
+        };
+        let build = move |welcome: &Welcome| {
+            let dr = player_config(welcome, Threshold::default(), Content::default());
+            let config = ArenaBotConfig { dr, player: welcome.player, relay: RELAY, seed };
+            (ArenaBot::new(&config, FollowerClock::new(RELAY)), config)
+        };
+        let (shared, of) = (self.shared.clone(), name.clone());
+        let emulation = move || {
+            let faults = shared.distance(&of)?.faults();
+            let link = |label| Link::new(faults.clone(), seed.child(label));
+            Some(Emulation { outgoing: link(1), incoming: link(2) })
+        };
+        let dial = Dial { target, node: NodeId(index as u32), build, emulation };
+        Bot { name, status, dialling: tokio::spawn(dial.run(self.shared.crank.clone(), announce)) }
+    }
+
+    /// Where the page is.
+    #[must_use]
+    pub fn pages(&self) -> &[SocketAddr] {
+        self.server.http_addresses()
+    }
+
+    /// The relay.
+    #[must_use]
+    pub fn server(&self) -> &RelayServer {
+        &self.server
+    }
+
+    /// Ends it: the bots leave, the players are told.
+    pub async fn stop(self) {
+        let Self { server, shared, bots, tasks } = self;
+        tasks.iter().for_each(JoinHandle::abort);
+        for Bot { status, dialling, .. } in bots {
+            drop(status);
+            dialling.abort();
+        }
+        let _ = shared.crank.stop(GOODBYE_MAX).await;
+        server.stop().await;
+    }
+}
+
+fn bot_name(index: usize) -> String {
+    let name = NAMES[index % NAMES.len()];
+    if index < NAMES.len() { name.to_owned() } else { format!("{name}-{}", index / NAMES.len() + 1) }
+}
+
+/// The settings of the relay.
+fn settings(port: u16, choice: Choice, key: &IssuerKey) -> RelayConfig {
+    let mut config = RelayConfig {
+        listen: vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()],
+        issuer: Some(key.id().to_string()),
+        rooms_max: 1,
+        open: false,
+        ..RelayConfig::default()
+    };
+    let room = evenkeel_net::relay::RoomConfig {
+        policy: choice.policy().to_string(),
+        budget: budget(),
+        ..config.room.clone()
+    };
+    config.rooms.insert(ROOM.to_owned(), room);
+    config
+}
