@@ -1,0 +1,379 @@
+/**
+ * One WebTransport connection to a relay: its datagrams, its reliable stream, and how it ends (docs/WIRE.md, "Transport").
+ *
+ * Everything that waits here is bounded: what the browser has not taken yet stays in the machine's own queues, which have limits.
+ */
+
+import { Reader, Refused } from "./bytes.js";
+import { Closed, DONE, MESSAGE_TOO_LONG, OTHER_VERSION, PROTOCOL } from "./reason.js";
+
+/** `EVK` and the version of the reliable stream. */
+const PREAMBLE = new Uint8Array([0x45, 0x56, 0x4b, 1]);
+/** The longest greeting and the longest reliable message, in bytes. */
+const GREETING_MAX = 4096;
+const MESSAGE_MAX = 64 * 1024;
+/** How long opening may take, and how long after a stream's end the reason may take to come, in milliseconds. */
+const OPENING_MAX = 5000;
+const REASON_MAX = 2000;
+/** Datagrams that the browser may hold for us on their way there, and until we read them. */
+const DATAGRAMS_HELD_MAX = 16;
+const DATAGRAMS_COMING_MAX = 256;
+/** The relay's packets do not grow: no datagram is longer, whatever the browser says. */
+const DATAGRAM_MAX = 1200;
+const VERSION = 1;
+const PLAYERS_END = 1024;
+const TICK_MAX = 1_000_000_000n;
+
+/**
+ * Where to, and as whom.
+ * @typedef {object} Target
+ * @property {string} url
+ * @property {string} token
+ * @property {number | null} seat
+ * @property {Uint8Array[]} hashes SHA-256 of certificates that are trusted besides those that the browser trusts
+ */
+
+/**
+ * What the relay says first: who this player is, and the room's tick in nanoseconds.
+ * @typedef {{ player: number, tick: number }} Greeting
+ */
+
+/**
+ * @typedef {object} Handlers
+ * @property {(bytes: Uint8Array) => void} onDatagram
+ * @property {(bytes: Uint8Array) => void} onMessage a message of the reliable stream
+ * @property {() => void} onReady something may be sent again
+ */
+
+/** Bytes of a stream, from which whole pieces are taken. */
+class Inflow {
+  #bytes = new Uint8Array(0);
+
+  /** @param {Uint8Array} chunk */
+  push(chunk) {
+    const joined = new Uint8Array(this.#bytes.length + chunk.length);
+    joined.set(this.#bytes);
+    joined.set(chunk, this.#bytes.length);
+    this.#bytes = joined;
+  }
+
+  /**
+   * The first bytes, without taking them; null if fewer have come.
+   * @param {number} count
+   */
+  peek(count) {
+    return this.#bytes.length < count ? null : this.#bytes.subarray(0, count);
+  }
+
+  /** @param {number} count */
+  skip(count) {
+    this.#bytes = this.#bytes.subarray(count);
+  }
+
+  /**
+   * The next piece that has its length in front; null if it has not come as a whole.
+   * @param {number} width of the length: 2 or 4 bytes
+   * @param {number} max
+   */
+  takeLong(width, max) {
+    const head = this.peek(width);
+    if (head === null) return null;
+    const length = width === 2 ? new Reader(head).u16() : new Reader(head).u32();
+    if (length > max) {
+      throw Closed.byUs(MESSAGE_TOO_LONG, `a message of ${length} bytes came, ${max} are allowed`);
+    }
+    const whole = this.peek(width + length);
+    if (whole === null) return null;
+    this.skip(width + length);
+    return whole.subarray(width);
+  }
+}
+
+export class Connection {
+  /** Resolves when it is over, and says why. @type {Promise<Closed>} */
+  closed;
+  /** @type {Greeting} */
+  greeting;
+  /** The longest datagram that reaches the relay. */
+  datagramMax;
+
+  #transport;
+  #inflow;
+  #reader;
+  #stream;
+  #datagrams;
+  #held = 0;
+  #onReady = () => {};
+  /** @type {(closed: Closed) => void} */
+  #end = () => {};
+
+  /**
+   * @param {WebTransport} transport
+   * @param {Opened} opened
+   */
+  constructor(transport, { greeting, inflow, reader, writer }) {
+    this.greeting = greeting;
+    this.datagramMax = Math.min(transport.datagrams.maxDatagramSize, DATAGRAM_MAX);
+    transport.datagrams.incomingHighWaterMark = DATAGRAMS_COMING_MAX;
+    transport.datagrams.outgoingHighWaterMark = DATAGRAMS_HELD_MAX;
+    this.#transport = transport;
+    this.#inflow = inflow;
+    this.#reader = reader;
+    this.#stream = writer;
+    this.#datagrams = datagramWriter(transport);
+    const ended = new Promise((/** @type {(closed: Closed) => void} */ resolve) => (this.#end = resolve));
+    this.closed = Promise.race([ended, closing(transport)]);
+  }
+
+  /**
+   * Opens a connection. Throws `Closed`, which says in words why there is none.
+   * @param {Target} target
+   */
+  static async open(target) {
+    if (typeof WebTransport === "undefined") {
+      const words = "this browser has no WebTransport: use a current Chrome, Edge, Opera or Firefox, over https";
+      throw Closed.broken(words, true);
+    }
+    const transport = start(target);
+    // However it ends, that is told by whoever waits for it, and nobody else need hear of it.
+    transport.closed.catch(() => {});
+    try {
+      const refusal = transport.ready.then(async () => Promise.reject(await closing(transport)));
+      return new Connection(transport, await within(OPENING_MAX, Promise.race([opening(transport), refusal])));
+    } catch (error) {
+      const closed = error instanceof Closed ? error : await why(transport, error);
+      end(transport, closed);
+      throw closed;
+    }
+  }
+
+  /**
+   * Reads until it is over. What comes is given to the handlers as it comes.
+   * @param {Handlers} handlers
+   */
+  run(handlers) {
+    this.#onReady = handlers.onReady;
+    void this.#readDatagrams(handlers);
+    void this.#readMessages(handlers);
+  }
+
+  /** Whether a datagram that is sent now leaves soon. */
+  get hasRoom() {
+    return this.#held < DATAGRAMS_HELD_MAX;
+  }
+
+  /** Whether a reliable message that is sent now leaves soon. */
+  get hasRoomForMessage() {
+    return (this.#stream.desiredSize ?? 0) > 0;
+  }
+
+  /** @param {Uint8Array} bytes */
+  sendDatagram(bytes) {
+    this.#held += 1;
+    const done = () => {
+      this.#held -= 1;
+      // Only whoever was told that there is no room waits for it.
+      if (this.#held === DATAGRAMS_HELD_MAX - 1) this.#onReady();
+    };
+    this.#datagrams.write(bytes).then(done, done);
+  }
+
+  /** @param {Uint8Array} message */
+  sendMessage(message) {
+    const bytes = new Uint8Array(4 + message.length);
+    new DataView(bytes.buffer).setUint32(0, message.length, true);
+    bytes.set(message, 4);
+    // If it fails the connection is over, and that is told elsewhere.
+    this.#stream.write(bytes).then(this.#onReady, () => {});
+  }
+
+  /**
+   * Ends it.
+   * @param {Closed} closed
+   */
+  close(closed) {
+    this.#end(closed);
+    end(this.#transport, closed);
+  }
+
+  /** @param {Handlers} handlers */
+  async #readDatagrams(handlers) {
+    try {
+      const reader = this.#transport.datagrams.readable.getReader();
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) return;
+        handlers.onDatagram(value);
+      }
+    } catch (error) {
+      await this.#broke(error);
+    }
+  }
+
+  /** @param {Handlers} handlers */
+  async #readMessages(handlers) {
+    try {
+      for (;;) {
+        for (;;) {
+          const message = this.#inflow.takeLong(4, MESSAGE_MAX);
+          if (message === null) break;
+          handlers.onMessage(message);
+        }
+        const { value, done } = await this.#reader.read();
+        if (done) throw Closed.byUs(PROTOCOL, "the relay ended the reliable stream");
+        this.#inflow.push(value);
+      }
+    } catch (error) {
+      await this.#broke(error);
+    }
+  }
+
+  /**
+   * Something cannot be read any more. That is the first sign of a gentle end, whose reason is under way.
+   * @param {unknown} error
+   */
+  async #broke(error) {
+    if (!(error instanceof Closed)) return this.close(await why(this.#transport, error));
+    const isTooLong = error.code === MESSAGE_TOO_LONG;
+    this.close(isTooLong ? error : await within(REASON_MAX, closing(this.#transport)).catch(() => error));
+  }
+}
+
+/**
+ * @typedef {object} Opened
+ * @property {Greeting} greeting
+ * @property {Inflow} inflow
+ * @property {ReadableStreamDefaultReader<Uint8Array>} reader
+ * @property {WritableStreamDefaultWriter<Uint8Array>} writer
+ */
+
+/** @param {Target} target */
+function start({ url, token, seat, hashes }) {
+  let address;
+  try {
+    address = new URL(url);
+  } catch {
+    throw Closed.broken(`${url} is not an address: write it like https://relay.example:4433/room`, true);
+  }
+  if (address.protocol !== "https:") {
+    throw Closed.broken(`${url} does not begin with https://: write it like https://relay.example:4433/room`, true);
+  }
+  address.hash = "";
+  address.searchParams.append("token", token);
+  if (seat !== null) address.searchParams.append("seat", String(seat));
+  const serverCertificateHashes = hashes.map((value) => ({ algorithm: "sha-256", value }));
+  const pinned = hashes.length > 0 ? { serverCertificateHashes } : {};
+  return new WebTransport(address.href, { requireUnreliable: true, congestionControl: "low-latency", ...pinned });
+}
+
+/**
+ * Opens the reliable stream and waits for the relay's greeting on it, which comes only if the relay lets us in.
+ * @param {WebTransport} transport
+ * @returns {Promise<Opened>}
+ */
+async function opening(transport) {
+  await transport.ready;
+  const stream = await transport.createBidirectionalStream();
+  const [reader, writer] = [stream.readable.getReader(), stream.writable.getWriter()];
+  await writer.write(PREAMBLE);
+  const inflow = new Inflow();
+  let isKnown = false;
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) throw await closing(transport);
+    inflow.push(value);
+    const preamble = isKnown ? null : inflow.peek(PREAMBLE.length);
+    if (preamble !== null) {
+      if (!preamble.every((byte, place) => byte === PREAMBLE[place])) throw Closed.byUs(OTHER_VERSION);
+      inflow.skip(PREAMBLE.length);
+      isKnown = true;
+    }
+    const greeting = isKnown ? inflow.takeLong(2, GREETING_MAX) : null;
+    if (greeting !== null) return { greeting: parseGreeting(greeting), inflow, reader, writer };
+  }
+}
+
+/**
+ * @param {Uint8Array} bytes
+ * @returns {Greeting}
+ */
+export function parseGreeting(bytes) {
+  try {
+    const reader = new Reader(bytes);
+    if (reader.u8() !== VERSION) throw new Refused("version");
+    const [player, tick] = [reader.varint32(), reader.varint()];
+    if (player === 0 || player >= PLAYERS_END || tick > TICK_MAX) throw new Refused("field");
+    return { player, tick: Number(tick) };
+  } catch (error) {
+    if (error instanceof Refused && error.reason === "version") throw Closed.byUs(OTHER_VERSION);
+    throw Closed.byUs(PROTOCOL, "the relay's greeting cannot be read");
+  }
+}
+
+/**
+ * How the session ended, as the browser tells it.
+ * @param {WebTransport} transport
+ * @returns {Promise<Closed>}
+ */
+function closing(transport) {
+  return transport.closed.then(
+    ({ closeCode, reason }) => Closed.byRelay(closeCode ?? DONE, reason ?? ""),
+    (error) => Closed.broken(`the connection broke: ${error?.message || error}`),
+  );
+}
+
+/**
+ * Why something failed: the reason that the relay gave, if it comes.
+ * @param {WebTransport} transport
+ * @param {unknown} error
+ * @returns {Promise<Closed>}
+ */
+async function why(transport, error) {
+  const words = error instanceof Error ? error.message : String(error);
+  const isReady = await within(0, transport.ready).then(
+    () => true,
+    () => false,
+  );
+  if (!isReady) {
+    const what = "is it running, does UDP get through, and is the hash of its certificate right?";
+    return Closed.broken(`the relay cannot be reached (${words}): ${what}`);
+  }
+  return within(REASON_MAX, closing(transport)).catch(() => Closed.broken(`the connection broke: ${words}`));
+}
+
+/**
+ * @param {WebTransport} transport
+ * @param {Closed} closed
+ */
+function end(transport, closed) {
+  try {
+    transport.close({ closeCode: closed.code ?? DONE, reason: closed.message.slice(0, 256) });
+  } catch {
+    // It is over already.
+  }
+}
+
+/**
+ * @param {WebTransport} transport
+ * @returns {WritableStreamDefaultWriter<Uint8Array>}
+ */
+function datagramWriter(transport) {
+  // Browsers are on their way from an attribute to a method.
+  const datagrams = /** @type {any} */ (transport.datagrams);
+  return (datagrams.createWritable?.() ?? datagrams.writable).getWriter();
+}
+
+/**
+ * The same promise, but not for longer than so many milliseconds.
+ * @template T
+ * @param {number} limit
+ * @param {Promise<T>} promise
+ * @returns {Promise<T>}
+ */
+function within(limit, promise) {
+  return new Promise((resolve, reject) => {
+    const words = limit === OPENING_MAX ? "nobody answered in time" : "it took too long";
+    const timer = setTimeout(() => reject(new Error(words)), limit);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

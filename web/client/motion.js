@@ -1,0 +1,163 @@
+/**
+ * DR vectors: where an entity was, at what session time, and how it goes on from there (docs/WIRE.md, "Projection").
+ *
+ * Times are numbers of nanoseconds since the base of the machine that the vector belongs to (see `machine.js`).
+ */
+
+/** @typedef {import("./quantize.js").Vec3} Vec3 */
+/** @typedef {import("./quantize.js").MotionState} MotionState */
+
+/** @typedef {"linear" | "quadratic" | "circular" | "damped"} MotionKind */
+
+/**
+ * A dead-reckoning vector.
+ * @typedef {MotionState & { kind: MotionKind, generated: number }} DrVector
+ */
+
+/** Every kind, in the order of their tags on the wire. @type {readonly MotionKind[]} */
+export const KINDS = ["linear", "quadratic", "circular", "damped"];
+
+/** Of an acceleration that dies away 1/e is left after 1 s; before the vector was made it is not larger than 2 s back. */
+const BACK_MAX = 2;
+/** Below this size of (1 + |w|) t the way of a fading acceleration is summed up as a series. */
+const SERIES_RANGE = 0.1;
+/** Terms of it: the next one is below 1e-17. */
+const TERMS = 10;
+
+/**
+ * The position at a time, by this vector.
+ * @param {DrVector} vector
+ * @param {number} at
+ * @returns {Vec3}
+ */
+export function project(vector, at) {
+  const t = (at - vector.generated) / 1e9;
+  const { position: p, velocity: v, acceleration: a, turnRate: w } = vector;
+  switch (vector.kind) {
+    case "linear":
+      return [p[0] + v[0] * t, p[1] + v[1] * t, p[2] + v[2] * t];
+    case "quadratic": {
+      const half = 0.5 * t * t;
+      return [
+        p[0] + v[0] * t + (a[0] - v[1] * w) * half,
+        p[1] + v[1] * t + (a[1] + v[0] * w) * half,
+        p[2] + v[2] * t + a[2] * half,
+      ];
+    }
+    case "circular": {
+      const c = arc(v, w, t);
+      return [p[0] + c[0], p[1] + c[1], p[2] + c[2]];
+    }
+    case "damped": {
+      const c = arc(v, w, t);
+      const [along, aside, up] = fadingWay(w, t);
+      return [
+        p[0] + c[0] + (a[0] * along - a[1] * aside),
+        p[1] + c[1] + (a[0] * aside + a[1] * along),
+        p[2] + c[2] + a[2] * up,
+      ];
+    }
+  }
+}
+
+/**
+ * The velocity at a time, by this vector, per second.
+ * @param {DrVector} vector
+ * @param {number} at
+ * @returns {Vec3}
+ */
+export function velocityAt(vector, at) {
+  const t = (at - vector.generated) / 1e9;
+  const { velocity: v, acceleration: a, turnRate: w } = vector;
+  if (vector.kind === "linear") return [v[0], v[1], v[2]];
+  if (vector.kind === "quadratic") {
+    return [v[0] + (a[0] - v[1] * w) * t, v[1] + (a[1] + v[0] * w) * t, v[2] + a[2] * t];
+  }
+  const [sin, cos] = [Math.sin(w * t), Math.cos(w * t)];
+  // What a fading acceleration has made by then.
+  const made = vector.kind === "damped" ? -Math.expm1(-Math.max(t, -BACK_MAX)) : 0;
+  const [x, y] = [v[0] + a[0] * made, v[1] + a[1] * made];
+  return [x * cos - y * sin, x * sin + y * cos, v[2] + a[2] * made];
+}
+
+/**
+ * The state at a time, by this vector: an owner who says nothing goes on like this.
+ * @param {DrVector} vector
+ * @param {number} at
+ * @returns {MotionState}
+ */
+export function stateAt(vector, at) {
+  const t = (at - vector.generated) / 1e9;
+  const { acceleration: a, turnRate } = vector;
+  /** @type {Vec3} */
+  let acceleration = [a[0], a[1], a[2]];
+  if (vector.kind === "damped") {
+    const left = Math.exp(-Math.max(t, -BACK_MAX));
+    const [x, y] = [left * Math.cos(turnRate * t), left * Math.sin(turnRate * t)];
+    acceleration = [a[0] * x - a[1] * y, a[0] * y + a[1] * x, a[2] * left];
+  }
+  return { position: project(vector, at), velocity: velocityAt(vector, at), acceleration, turnRate };
+}
+
+/**
+ * The way gone in t seconds from a velocity that turns at a constant rate.
+ * @param {Vec3} v
+ * @param {number} w
+ * @param {number} t
+ * @returns {Vec3}
+ */
+function arc(v, w, t) {
+  const half = 0.5 * w * t;
+  const [sin, cos, way] = [Math.sin(half), Math.cos(half), t * sinc(half)];
+  return [(v[0] * cos - v[1] * sin) * way, (v[0] * sin + v[1] * cos) * way, v[2] * t];
+}
+
+/**
+ * Sine over angle. Below 1e-4 the series is exact to the last bit, and there is nothing to divide by at 0.
+ * @param {number} angle
+ */
+function sinc(angle) {
+  return Math.abs(angle) < 1e-4 ? 1 - (angle * angle) / 6 : Math.sin(angle) / angle;
+}
+
+/**
+ * The way that a unit acceleration has added after t seconds, while it turns along and dies away: along itself, to its left,
+ * and upwards.
+ * @param {number} w
+ * @param {number} t
+ * @returns {Vec3}
+ */
+function fadingWay(w, t) {
+  t = Math.max(t, -BACK_MAX);
+  if ((1 + Math.abs(w)) * Math.abs(t) < SERIES_RANGE) return shortWay(w, t);
+  const half = 0.5 * w * t;
+  const [sin, cos, k] = [Math.sin(half), Math.cos(half), t * sinc(half)];
+  const lost = Math.expm1(-t);
+  const kept = 1 + lost;
+  const [x, y] = [lost - kept * (2 * sin * sin), kept * (2 * sin * cos)];
+  const inverse = 1 / (1 + w * w);
+  return [k * cos - (y * w - x) * inverse, k * sin + (x * w + y) * inverse, t + lost];
+}
+
+/**
+ * The same for a short time, in which S and D of docs/WIRE.md are nearly alike: t² times the sum of h(n) / (n + 2)!, where h(n)
+ * is the sum of all products of n factors that are iwt or (iw - 1)t. Nothing cancels.
+ * @param {number} w
+ * @param {number} t
+ * @returns {Vec3}
+ */
+function shortWay(w, t) {
+  const [a, b] = [w * t, -t];
+  let [along, aside, up] = [0, 0, 0];
+  let [hx, hy, px, py, fall, factor] = [1, 0, 1, 0, 1, 0.5];
+  for (let n = 0; n < TERMS; n++) {
+    along += factor * hx;
+    aside += factor * hy;
+    up += factor * fall;
+    [px, py] = [px * b - py * a, px * a + py * b];
+    [hx, hy] = [px - hy * a, py + hx * a];
+    fall *= b;
+    factor /= n + 3;
+  }
+  return [along * t * t, aside * t * t, up * t * t];
+}

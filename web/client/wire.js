@@ -1,0 +1,324 @@
+/**
+ * Messages: `parse` and `emit` every frame of docs/WIRE.md, version 1.
+ *
+ * Times: a stamp is a `BigInt` of nanoseconds, as are all times and numbers of frames that come seldom. Vectors come often, and
+ * their generation times are whole microseconds: within the range that the format allows (2^60 ns) these fit a `Number`
+ * exactly, so `generated` is a `Number` of microseconds since the origin of the session.
+ */
+
+import { Reader, Refused, Writer } from "./bytes.js";
+import { KINDS } from "./motion.js";
+import { emitState, parseState } from "./quantize.js";
+
+/** @typedef {import("./motion.js").MotionKind} MotionKind */
+/** @typedef {import("./quantize.js").MotionState} MotionState */
+
+/** @typedef {{ entity: number, seq: number, at: bigint, nonce: number }} Arrival */
+/** @typedef {MotionState & { entity: number, first: number, seq: number, kind: MotionKind, generated: number }} VectorFields */
+/** @typedef {VectorFields & { frame: "vector" }} VectorFrame */
+/** @typedef {VectorFields & { frame: "introduce", distance: number, heartbeat: bigint | null }} IntroduceFrame */
+/** @typedef {{ frame: "feedback", oldest: bigint, first: bigint, arrivals: Arrival[] }} FeedbackFrame */
+/** @typedef {{ frame: "confirm", next: bigint, stamp: bigint, held: bigint, hole: boolean }} ConfirmFrame */
+/** @typedef {{ frame: "recorded", entity: number, contiguous: number, newest: number }} RecordedFrame */
+/** @typedef {{ frame: "ended", entity: number, last: number, at: bigint }} EndedFrame */
+/** @typedef {{ frame: "probe", sent: bigint }} ProbeFrame */
+/** @typedef {{ frame: "echo", probe: bigint, arrived: bigint, held: bigint }} EchoFrame */
+/**
+ * @typedef {VectorFrame | IntroduceFrame | FeedbackFrame | ConfirmFrame | RecordedFrame | EndedFrame | ProbeFrame | EchoFrame} Frame
+ */
+/** @typedef {{ nonce: number, stamp: bigint | null, frames: Frame[] }} Message */
+
+export const VERSION = 1;
+/** The size of a header. */
+export const HEADER_LEN = 13;
+/** The largest clock frame. */
+export const CLOCK_LEN_MAX = 28;
+/** The largest feedback frame without its arrivals, and what one of them takes at most: a run of its own. */
+export const FEEDBACK_LEN_MAX = 22;
+export const RUN_LEN_MAX = 25;
+/** Arrivals in one feedback frame. */
+export const FEEDBACK_MAX = 255;
+
+const INTRODUCE = 0x14;
+const FEEDBACK = 0x20;
+const CONFIRM = 0x21;
+const CONFIRM_HOLE = 0x22;
+const RECORDED = 0x30;
+const ENDED = 0x31;
+const CLOCK = 0x40;
+const VECTOR = 0x80;
+const PROBE = 0;
+const ECHO = 1;
+
+/** Stands for "no session time". */
+const NO_STAMP = -(1n << 63n);
+/** Session times on the wire are not further from the origin: in nanoseconds, and in whole microseconds. */
+const TIME_MAX = 1n << 60n;
+const MICROS_MAX = Number(TIME_MAX / 1000n);
+const NUMBER_MAX = (1n << 63n) - 1n;
+/** No vector has this number or a higher one. */
+const SEQ_END = 0xffff_ffff;
+
+/**
+ * Whole microseconds of a time, rounded down.
+ * @param {bigint} nanos
+ */
+export function micros(nanos) {
+  const whole = nanos / 1000n;
+  return Number(nanos % 1000n < 0n ? whole - 1n : whole);
+}
+
+/**
+ * @param {bigint} at
+ * @returns {bigint} the same, if it is a time that may be told
+ */
+function sane(at) {
+  if (at > TIME_MAX || at < -TIME_MAX) throw new Refused("field");
+  return at;
+}
+
+/**
+ * Reads a whole message; what is not of this format is thrown as `Refused`.
+ * @param {Uint8Array} bytes
+ * @returns {Message}
+ */
+export function parse(bytes) {
+  const reader = new Reader(bytes);
+  const version = reader.u8();
+  if (version !== VERSION) {
+    throw new Refused("version", `a message of version ${version} came; version ${VERSION} is spoken here`);
+  }
+  const nonce = reader.u32();
+  const nanos = reader.i64();
+  const stamp = nanos === NO_STAMP ? null : sane(nanos);
+  const stampMicros = stamp === null ? 0 : micros(stamp);
+  /** @type {Frame[]} */
+  const frames = [];
+  while (!reader.isEmpty) {
+    const tag = reader.u8();
+    if (tag === CLOCK) frames.push(parseClock(reader));
+    else if (stamp === null) throw new Refused("field");
+    else if (tag >= VECTOR) frames.push({ frame: "vector", ...parseVector(reader, tag, stampMicros) });
+    else frames.push(parseRare(reader, tag, stamp, stampMicros));
+  }
+  return { nonce, stamp, frames };
+}
+
+/**
+ * @param {Reader} reader
+ * @param {number} tag
+ * @param {bigint} stamp
+ * @param {number} stampMicros
+ * @returns {Frame}
+ */
+function parseRare(reader, tag, stamp, stampMicros) {
+  switch (tag) {
+    case INTRODUCE:
+      return parseIntroduce(reader, stampMicros);
+    case FEEDBACK:
+      return parseFeedback(reader, stamp);
+    case CONFIRM:
+    case CONFIRM_HOLE: {
+      const next = reader.varint();
+      const given = parseBefore(reader, stamp);
+      return { frame: "confirm", next, stamp: given, held: reader.span(), hole: tag === CONFIRM_HOLE };
+    }
+    case RECORDED: {
+      const [entity, contiguous] = [reader.varint32(), reader.varint32()];
+      return { frame: "recorded", entity, contiguous, newest: reader.varint32() };
+    }
+    case ENDED: {
+      const [entity, last] = [reader.varint32(), reader.varint32()];
+      return { frame: "ended", entity, last, at: parseBefore(reader, stamp) };
+    }
+    default:
+      throw new Refused("unknown tag");
+  }
+}
+
+/**
+ * @param {Reader} reader
+ * @returns {ProbeFrame | EchoFrame}
+ */
+function parseClock(reader) {
+  const which = reader.u8();
+  if (which === PROBE) return { frame: "probe", sent: reader.i64() };
+  if (which !== ECHO) throw new Refused("unknown tag");
+  const [probe, arrived] = [reader.i64(), reader.i64()];
+  return { frame: "echo", probe, arrived, held: reader.span() };
+}
+
+/**
+ * @param {Reader} reader
+ * @param {bigint} stamp
+ */
+function parseBefore(reader, stamp) {
+  return sane(stamp - reader.zigzag());
+}
+
+/**
+ * @param {Reader} reader
+ * @param {number} tag
+ * @param {number} stampMicros
+ * @returns {VectorFields}
+ */
+function parseVector(reader, tag, stampMicros) {
+  if (tag < VECTOR) throw new Refused("unknown tag");
+  const kind = KINDS[(tag >> 5) & 3];
+  const [entity, first] = [reader.varint32(), reader.varint32()];
+  const seq = first + reader.varint32() * 32 + (tag & 31);
+  if (seq >= SEQ_END) throw new Refused("field");
+  const generated = stampMicros - reader.zigzag53();
+  const state = parseState(reader);
+  if (Math.abs(generated) > MICROS_MAX) throw new Refused("field");
+  return { entity, first, seq, kind, generated, ...state };
+}
+
+/**
+ * @param {Reader} reader
+ * @param {number} stampMicros
+ * @returns {IntroduceFrame}
+ */
+function parseIntroduce(reader, stampMicros) {
+  const distance = reader.f64();
+  const heartbeat = reader.span();
+  if (!Number.isFinite(distance) || distance < 0 || Object.is(distance, -0)) throw new Refused("field");
+  const fields = parseVector(reader, reader.u8(), stampMicros);
+  return { frame: "introduce", ...fields, distance, heartbeat: heartbeat === 0n ? null : heartbeat };
+}
+
+/**
+ * @param {Reader} reader
+ * @param {bigint} stamp
+ * @returns {FeedbackFrame}
+ */
+function parseFeedback(reader, stamp) {
+  const oldest = reader.varint();
+  const first = oldest + reader.varint();
+  if (first > NUMBER_MAX) throw new Refused("field");
+  const count = reader.u8();
+  /** @type {Arrival[]} */
+  const arrivals = [];
+  while (arrivals.length < count) {
+    const before = arrivals.at(-1);
+    const nonce = reader.u32();
+    const at = parseBefore(reader, stamp);
+    const length = reader.u8();
+    if (length === 0 || length > count - arrivals.length) throw new Refused("field");
+    for (let place = 0; place < length; place++) {
+      const entity = reader.varint32();
+      arrivals.push({ entity, seq: reader.varint32(), at, nonce });
+    }
+    // Runs are as long as they can be: two in a row with one nonce and one time would be one.
+    if (before !== undefined && before.nonce === nonce && before.at === at) throw new Refused("field");
+  }
+  return { frame: "feedback", oldest, first, arrivals };
+}
+
+/**
+ * Writes a whole message.
+ * @param {Message} message
+ * @returns {Uint8Array}
+ */
+export function emit(message) {
+  const writer = new Writer();
+  emitHeader(writer, message.nonce, message.stamp);
+  for (const frame of message.frames) emitFrame(writer, frame, message.stamp ?? 0n);
+  return writer.finish();
+}
+
+/**
+ * @param {Writer} writer
+ * @param {number} nonce
+ * @param {bigint | null} stamp
+ */
+export function emitHeader(writer, nonce, stamp) {
+  writer.u8(VERSION);
+  writer.u32(nonce);
+  writer.i64(stamp ?? NO_STAMP);
+}
+
+/**
+ * Appends a frame to a message with this stamp.
+ * @param {Writer} writer
+ * @param {Frame} frame
+ * @param {bigint} stamp
+ */
+export function emitFrame(writer, frame, stamp) {
+  switch (frame.frame) {
+    case "vector":
+      return emitVector(writer, frame, stamp);
+    case "introduce":
+      writer.u8(INTRODUCE);
+      writer.f64(frame.distance);
+      writer.varint(frame.heartbeat ?? 0n);
+      return emitVector(writer, frame, stamp);
+    case "feedback":
+      return emitFeedback(writer, frame, stamp);
+    case "confirm":
+      writer.u8(frame.hole ? CONFIRM_HOLE : CONFIRM);
+      writer.varint(frame.next);
+      writer.zigzag(stamp - frame.stamp);
+      return writer.varint(frame.held);
+    case "recorded":
+      writer.u8(RECORDED);
+      writer.varint53(frame.entity);
+      writer.varint53(frame.contiguous);
+      return writer.varint53(frame.newest);
+    case "ended":
+      writer.u8(ENDED);
+      writer.varint53(frame.entity);
+      writer.varint53(frame.last);
+      return writer.zigzag(stamp - frame.at);
+    case "probe":
+      writer.u8(CLOCK);
+      writer.u8(PROBE);
+      return writer.i64(frame.sent);
+    case "echo":
+      writer.u8(CLOCK);
+      writer.u8(ECHO);
+      writer.i64(frame.probe);
+      writer.i64(frame.arrived);
+      return writer.varint(frame.held);
+  }
+}
+
+/**
+ * @param {Writer} writer
+ * @param {VectorFields} frame
+ * @param {bigint} stamp
+ */
+function emitVector(writer, frame, stamp) {
+  const life = frame.seq - frame.first;
+  writer.u8(VECTOR | (KINDS.indexOf(frame.kind) << 5) | (life & 31));
+  writer.varint53(frame.entity);
+  writer.varint53(frame.first);
+  writer.varint53(Math.floor(life / 32));
+  writer.zigzag53(micros(stamp) - frame.generated);
+  emitState(writer, frame);
+}
+
+/**
+ * @param {Writer} writer
+ * @param {FeedbackFrame} frame
+ * @param {bigint} stamp
+ */
+function emitFeedback(writer, { oldest, first, arrivals }, stamp) {
+  writer.u8(FEEDBACK);
+  writer.varint(oldest);
+  writer.varint(first - oldest);
+  writer.u8(arrivals.length);
+  let run = 0;
+  while (run < arrivals.length) {
+    const { nonce, at } = arrivals[run];
+    let end = run + 1;
+    while (end < arrivals.length && arrivals[end].nonce === nonce && arrivals[end].at === at) end++;
+    writer.u32(nonce);
+    writer.zigzag(stamp - at);
+    writer.u8(end - run);
+    for (; run < end; run++) {
+      writer.varint53(arrivals[run].entity);
+      writer.varint53(arrivals[run].seq);
+    }
+  }
+}

@@ -1,0 +1,28 @@
+/** Runs all tests and writes a plain summary into the document. */
+
+import { assert, runAll, test } from "./check.js";
+import { clockTests } from "./clock.js";
+import { owningTests } from "./owning.js";
+import { receivingTests } from "./receiving.js";
+import { transportTests } from "./transport.js";
+import { motionTests, wireTests } from "./vectors.js";
+
+/** @param {(path: string) => Promise<string>} load reads a file of the repository */
+export async function run(load) {
+  wireTests(JSON.parse(await load("vectors/wire.json")));
+  motionTests(JSON.parse(await load("vectors/motion.json")));
+  clockTests();
+  receivingTests();
+  owningTests();
+  transportTests();
+  const [guide, example] = [await load("docs/browser.md"), await load("web/example/index.html")];
+  test("the example of the document is the one that there is, and short", () => {
+    assert(guide.includes("```html\n" + example + "```\n"), "docs/browser.md has another one than web/example/index.html");
+    assert(example.split("\n").length <= 61, "it has more than 60 lines");
+  });
+  const results = await runAll();
+  const failed = results.filter(({ failure }) => failure !== null);
+  const lines = failed.map(({ name, failure }) => `FAILED: ${name}\n${failure}`);
+  const verdict = failed.length === 0 ? "passed" : "failed";
+  return { verdict, text: [`${verdict}: ${results.length - failed.length} of ${results.length} tests`, ...lines].join("\n\n") };
+}

@@ -1,0 +1,214 @@
+/** Connections, over a transport that is made of streams of this page. */
+
+import { parseGreeting } from "../client/connection.js";
+import { Closed } from "../client/reason.js";
+import { Session } from "../client/session.js";
+import { emit, parse } from "../client/wire.js";
+import { assert, equal, test, unhex } from "./check.js";
+
+const PREAMBLE = [0x45, 0x56, 0x4b, 1];
+/** Player 3, a tick of 20 ms. */
+const GREETING = [...PREAMBLE, 6, 0, ...unhex("010380dac409")];
+
+/** What a relay does with a new connection. @typedef {(transport: FakeTransport) => void} Script */
+
+/** A WebTransport session without a network. Its other end is in the hands of the test. */
+class FakeTransport {
+  /** What the next connections meet, in order; the last one meets all others. @type {Script[]} */
+  static scripts = [];
+  /** @type {FakeTransport[]} */
+  static all = [];
+
+  ready = Promise.resolve();
+  /** How this side closed it. @type {{ closeCode: number, reason: string } | null} */
+  closedByUs = null;
+  /** @type {Uint8Array[]} */
+  datagramsSent = [];
+  /** @type {number[]} */
+  streamSent = [];
+  /** @type {ReadableStreamDefaultController<Uint8Array>} */
+  stream = /** @type {any} */ (null);
+  /** @type {ReadableStreamDefaultController<Uint8Array>} */
+  coming = /** @type {any} */ (null);
+  onDatagram = (/** @type {Uint8Array} */ bytes) => void this.datagramsSent.push(bytes);
+
+  /** @param {string} url */
+  constructor(url) {
+    this.url = new URL(url);
+    this.closed = new Promise((resolve, reject) => {
+      this.end = resolve;
+      this.breakOff = reject;
+    });
+    this.datagrams = {
+      maxDatagramSize: 1000,
+      readable: new ReadableStream({ start: (controller) => void (this.coming = controller) }),
+      writable: new WritableStream({ write: (bytes) => this.onDatagram(bytes) }),
+    };
+    FakeTransport.all.push(this);
+    const script = FakeTransport.scripts.length > 1 ? FakeTransport.scripts.shift() : FakeTransport.scripts[0];
+    this.script = /** @type {Script} */ (script);
+  }
+
+  async createBidirectionalStream() {
+    const readable = new ReadableStream({ start: (controller) => void (this.stream = controller) });
+    const writable = new WritableStream({ write: (bytes) => void this.streamSent.push(...bytes) });
+    queueMicrotask(() => this.script(this));
+    return { readable, writable };
+  }
+
+  /** @param {{ closeCode: number, reason: string }} info */
+  close(info) {
+    this.closedByUs ??= info;
+    this.end?.(info);
+  }
+
+  /** @param {readonly number[]} bytes */
+  say(bytes) {
+    this.stream.enqueue(Uint8Array.from(bytes));
+  }
+}
+
+/** Lets the player in, and answers its probes. @type {Script} */
+function letIn(transport) {
+  transport.say(GREETING);
+  transport.onDatagram = (bytes) => {
+    transport.datagramsSent.push(bytes);
+    const arrived = BigInt(Math.round(performance.now() * 1e6));
+    for (const frame of parse(bytes).frames) {
+      if (frame.frame !== "probe") continue;
+      const echo = { frame: /** @type {const} */ ("echo"), probe: frame.sent, arrived, held: 0n };
+      transport.coming.enqueue(emit({ nonce: 1, stamp: arrived, frames: [echo] }));
+    }
+  };
+}
+
+/**
+ * Plays a session against scripts until `isDone` says so, or for two seconds.
+ * @param {Script[]} scripts
+ * @param {(session: Session, statuses: string[]) => boolean} isDone
+ */
+async function play(scripts, isDone) {
+  const real = globalThis.WebTransport;
+  FakeTransport.scripts = scripts;
+  FakeTransport.all = [];
+  globalThis.WebTransport = /** @type {any} */ (FakeTransport);
+  /** @type {string[]} */
+  const statuses = [];
+  const target = { url: "https://relay.example:4433/arena", token: "a+b", seat: 2, hashes: [] };
+  const clock = { now: () => Math.round(performance.now() * 1e6), grain: 1e6 };
+  const session = new Session(target, clock, () => {
+    if (session.state.status !== statuses.at(-1)) statuses.push(session.state.status);
+  });
+  const over = session.run();
+  for (let look = 0; look < 200 && !isDone(session, statuses); look++) await new Promise((resolve) => setTimeout(resolve, 10));
+  const state = session.state;
+  session.leave();
+  await over;
+  globalThis.WebTransport = real;
+  return { session, state, statuses, transports: FakeTransport.all };
+}
+
+const isOver = (/** @type {Session} */ session) => session.state.status === "over";
+
+export function transportTests() {
+  test("a greeting says who the player is, and nothing else is taken for one", () => {
+    equal(parseGreeting(unhex("010380dac409")), { player: 3, tick: 20_000_000 });
+    const why = (/** @type {string} */ hex) => {
+      try {
+        return parseGreeting(unhex(hex)).player;
+      } catch (error) {
+        return error instanceof Closed ? error.code : error;
+      }
+    };
+    equal(["", "02", "0100", "010001", "01800801", "01038194ebdc03"].map(why), [8, 4, 8, 8, 8, 8]);
+  });
+
+  test("close codes have words, and say whether to try again", () => {
+    const final = Array.from({ length: 20 }, (_, code) => code).filter((code) => Closed.byRelay(code, "").isFinal);
+    equal(final, [1, 3, 4, 6, 10, 11]);
+    equal(Closed.byRelay(3, "it expired").message, "the relay closed the connection: it expired");
+  });
+
+  test("a player shows its token and its seat, is greeted, and finds the session's time", async () => {
+    const { statuses, state, transports } = await play([letIn], ({ state }) => state.status === "playing");
+    equal([statuses, state.player], [["syncing", "playing", "over"], 3]);
+    const [{ url, streamSent, closedByUs }] = transports;
+    equal([url.searchParams.get("token"), url.searchParams.get("seat")], ["a+b", "2"]);
+    equal(streamSent, PREAMBLE, "what is said first");
+    equal(closedByUs?.closeCode, 0, "how it left");
+  });
+
+  test("a greeting and messages may come byte by byte", async () => {
+    const introduce = { entity: 1029, first: 0, seq: 0, kind: /** @type {const} */ ("linear"), generated: 0, turnRate: 0, distance: 1 };
+    const still = /** @type {[number, number, number]} */ ([0, 0, 0]);
+    const frame = { frame: /** @type {const} */ ("introduce"), ...introduce, heartbeat: null, position: still, velocity: still, acceleration: still };
+    const message = emit({ nonce: 7, stamp: 1000n, frames: [frame] });
+    /** @type {Script} */
+    const dribble = (transport) => {
+      const { say } = transport;
+      transport.say = (bytes) => bytes.forEach((byte) => say.call(transport, [byte]));
+      letIn(transport);
+      transport.say([message.length, 0, 0, 0, ...message]);
+    };
+    const { session } = await play([dribble], (session) => (session.machine?.copies.copies.size ?? 0) > 0);
+    equal(session.machine?.log.length, 1, "what is to be acknowledged");
+    equal(session.machine?.refused, {});
+  });
+
+  test("who is refused is told why, once", async () => {
+    const refuse = (/** @type {FakeTransport} */ transport) => transport.end?.({ closeCode: 3, reason: "the token expired" });
+    const { state, transports } = await play([refuse], isOver);
+    equal([state.status, state.words, state.code], ["over", "the relay closed the connection: the token expired", 3]);
+    equal(transports.length, 1);
+  });
+
+  test("a connection that breaks is tried again, as the same player", async () => {
+    const drop = (/** @type {FakeTransport} */ transport) => {
+      letIn(transport);
+      setTimeout(() => transport.breakOff?.(new Error("gone")), 50);
+    };
+    const { statuses, transports, session } = await play([drop, drop, letIn], ({ state }) => state.status === "playing");
+    equal(statuses, ["syncing", "lost", "syncing", "lost", "syncing", "playing", "over"]);
+    equal(transports.map(({ url }) => url.search), Array(3).fill(transports[0].url.search));
+    equal(session.machine?.player, 3);
+  });
+
+  test("who was replaced does not come back", async () => {
+    const replace = (/** @type {FakeTransport} */ transport) => {
+      letIn(transport);
+      setTimeout(() => transport.end?.({ closeCode: 1, reason: "" }), 50);
+    };
+    const { state, transports } = await play([replace], isOver);
+    equal([state.status, state.code, transports.length], ["over", 1, 1]);
+  });
+
+  test("another version ends it, on the stream and in a message", async () => {
+    const other = await play([(transport) => transport.say([0x45, 0x56, 0x4b, 2])], isOver);
+    equal([other.state.code, other.transports[0].closedByUs?.closeCode], [4, 4]);
+    const later = await play([(transport) => transport.say([...GREETING, 1, 0, 0, 0, 2])], isOver);
+    equal([later.state.code, later.transports[0].closedByUs?.closeCode], [4, 4]);
+    assert(later.state.words.includes("version 2"), later.state.words);
+  });
+
+  test("a message that is too long closes the connection, and it is tried again", async () => {
+    const long = (/** @type {FakeTransport} */ transport) => transport.say([...GREETING, 1, 0, 1, 0]);
+    const { statuses, transports } = await play([long, letIn], ({ state }) => state.status === "playing");
+    equal(transports[0].closedByUs?.closeCode, 7);
+    equal(statuses.slice(0, 3), ["syncing", "lost", "syncing"]);
+  });
+
+  test("an address that is none, and a browser without WebTransport, are told in words", async () => {
+    const clock = { now: () => 0, grain: 1 };
+    const target = { url: "relay.example", token: "", seat: null, hashes: [] };
+    const real = globalThis.WebTransport;
+    globalThis.WebTransport = /** @type {any} */ (FakeTransport);
+    const wrong = new Session(target, clock, () => {});
+    await wrong.run();
+    assert(wrong.state.words.includes("not an address"), wrong.state.words);
+    globalThis.WebTransport = /** @type {any} */ (undefined);
+    const none = new Session({ ...target, url: "https://relay.example/" }, clock, () => {});
+    await none.run();
+    assert(none.state.words.includes("no WebTransport"), none.state.words);
+    globalThis.WebTransport = real;
+  });
+}

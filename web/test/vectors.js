@@ -1,0 +1,117 @@
+/** The client against `vectors/`: what the Rust machines say and understand. */
+
+import { Refused, Writer } from "../client/bytes.js";
+import { project, velocityAt } from "../client/motion.js";
+import { generate } from "../client/own.js";
+import { emitState } from "../client/quantize.js";
+import { emit, parse } from "../client/wire.js";
+import { assert, draws, equal, near, test, toHex, unhex } from "./check.js";
+
+/** @typedef {import("../client/quantize.js").Vec3} Vec3 */
+
+/**
+ * A frame as the file has it: 64-bit numbers as decimal text.
+ * @param {any} frame
+ */
+function toJson({ turnRate, ...frame }) {
+  const json = Object.fromEntries(
+    Object.entries(frame).map(([key, value]) => [key, typeof value === "bigint" ? String(value) : value]),
+  );
+  if (turnRate !== undefined) json.turn_rate = turnRate;
+  if ("generated" in json) json.generated = String(BigInt(json.generated) * 1000n);
+  if ("arrivals" in json) json.arrivals = json.arrivals.map(toJson);
+  return json;
+}
+
+/**
+ * @param {Uint8Array} bytes
+ * @returns {string | null} why they are no message
+ */
+function refusal(bytes) {
+  try {
+    parse(bytes);
+    return null;
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return error.reason;
+  }
+}
+
+/** @param {any} file wire.json */
+export function wireTests(file) {
+  for (const { name, hex, content } of file.messages) {
+    test(`wire: ${name}`, () => {
+      const message = parse(unhex(hex));
+      const stamp = message.stamp === null ? null : String(message.stamp);
+      equal({ nonce: message.nonce, stamp, frames: message.frames.map(toJson) }, content, "what it means");
+      equal(toHex(emit(message)), hex, "what it becomes");
+      const whole = message.frames.length;
+      const bytes = unhex(hex);
+      const shorter = [...bytes.keys()].filter((length) => refusal(bytes.subarray(0, length)) === null);
+      equal(shorter.length, whole, "the number of shorter messages in it");
+    });
+  }
+  for (const { name, reason, hex } of file.refused) {
+    test(`refused: ${name}`, () => equal(refusal(unhex(hex)), reason, "the reason"));
+  }
+  test("whatever is done to messages, they are refused or mean something that comes back as it was", () => {
+    const draw = draws(1);
+    let taken = 0;
+    for (let round = 0; round < 20_000; round++) {
+      const bytes = unhex(file.messages[Math.floor(draw() * file.messages.length)].hex);
+      for (let change = 0; change < 3; change++) bytes[Math.floor(draw() * bytes.length)] = Math.floor(draw() * 256);
+      if (refusal(bytes) !== null) continue;
+      taken += 1;
+      equal(toHex(emit(parse(bytes))), toHex(bytes), `message ${round}`);
+    }
+    assert(taken > 1000, `${taken} of the messages were taken`);
+  });
+}
+
+/**
+ * @param {any} json
+ * @returns {import("../client/quantize.js").MotionState & { kind: import("../client/motion.js").MotionKind }}
+ */
+function readState({ kind, position, velocity, acceleration, turn_rate }) {
+  return { kind, position, velocity, acceleration, turnRate: turn_rate };
+}
+
+/** @param {readonly number[]} v */
+const size = (v) => Math.hypot(...v);
+
+/** @param {any} file motion.json */
+export function motionTests(file) {
+  for (const { name, vector, points } of file.paths) {
+    test(`path: ${name}`, () => {
+      // The vector's own time is the base.
+      const placed = { ...readState(vector), generated: 0 };
+      for (const point of points) {
+        const at = Number(BigInt(point.at) - BigInt(vector.generated));
+        const t = Math.abs(at) / 1e9;
+        const speed = size(placed.velocity) + size(placed.acceleration) * Math.min(t, 2);
+        const bend = vector.kind === "quadratic" ? size(placed.velocity) * Math.abs(placed.turnRate) + size(placed.acceleration) : 0;
+        const tolerance = 1e-9 * (speed * t + 0.5 * bend * t * t) + 1e-12;
+        const [position, velocity] = [project(placed, at), velocityAt(placed, at)];
+        for (const axis of [0, 1, 2]) {
+          near(position[axis], point.position[axis], tolerance, `the position after ${t} s, axis ${axis}`);
+          near(velocity[axis], point.velocity[axis], 1e-9 * (speed + bend * t) + 1e-12, `the velocity after ${t} s, axis ${axis}`);
+        }
+      }
+    });
+  }
+  for (const { name, exact, quantized, state_hex } of file.quantized) {
+    test(`quantized: ${name}`, () => {
+      const { kind, ...state } = readState(exact);
+      const found = generate(state, kind, Number(exact.generated));
+      assert(found !== null, "it can travel");
+      const { generated, ...rest } = /** @type {import("../client/motion.js").DrVector} */ (found);
+      equal(rest, readState(quantized), "the state");
+      equal(String(generated), quantized.generated, "the generation time");
+      const writer = new Writer();
+      emitState(writer, rest);
+      equal(toHex(writer.finish()), state_hex, "its bytes");
+      const again = generate(rest, kind, generated);
+      equal(again, found, "quantized twice");
+    });
+  }
+}
