@@ -2,7 +2,7 @@
  * Everything on the field that others move, as this page shows it: tanks with headings, shots, and where the others see one tank.
  */
 
-import { Heading, placed, vectorOf } from "./motion.js";
+import { Heading, headingNear, placed, vectorOf } from "./motion.js";
 import { entityOf } from "./rules.js";
 
 /** A shot that was last seen longer ago, in milliseconds, has left no trace. */
@@ -14,7 +14,6 @@ export class Crowd {
     this.on = on;
     this.tanks = new Map();
     this.shots = new Map();
-    this.outlines = new Map();
     this.shown = [];
   }
 
@@ -58,27 +57,20 @@ export class Crowd {
     this.shots.set(entity, { ...copy, seen: now });
   }
 
-  /** What each other player shows of a tank, as the relay's pages say. */
-  hearShown(player, answer, base) {
-    if (this.outlined !== player) this.outlines.clear();
-    this.outlined = player;
+  /** What each other player shows of one tank, as the relay's pages say. */
+  hearShown(answer, base) {
     this.shown = answer.map(({ by, vector }) => ({ by, vector: vectorOf(vector, base) }));
   }
 
-  /** Where the others see that tank, at a session time. */
-  placeOutlines(ns, seconds, angle) {
-    const placedNow = new Map();
-    for (const { by, vector } of this.shown) {
+  /** Where the others see that tank, at a session time; it really heads for `angle`. */
+  outlines(ns, angle) {
+    return this.shown.map(({ by, vector }) => {
       const at = placed(vector, ns);
-      const heading = this.outlines.get(by)?.heading ?? new Heading(angle);
-      placedNow.set(by, { by, heading, ...at, angle: heading.follow(at, seconds) });
-    }
-    this.outlines = placedNow;
-    return placedNow.values();
+      return { by, ...at, angle: headingNear(at, angle) };
+    });
   }
 
   forgetShown() {
     this.shown = [];
-    this.outlines.clear();
   }
 }

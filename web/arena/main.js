@@ -28,7 +28,9 @@ const SHOWN = 100;
 /** Without an answer for so long, in milliseconds, the figures are old. */
 const STALE = 3000;
 /** The lens lies over the part of the field that is beyond these, of half its extent. */
-const LENS_FROM = [0.5, 0.3];
+const LENS_FROM = [0.5, 0.25];
+/** It stays on one side for so long, in milliseconds. */
+const LENS_STAYS = 2500;
 /** A notice stays for so long, in milliseconds. */
 const NOTICE = 6000;
 
@@ -46,6 +48,8 @@ let state = "connecting";
 /** Whom the lens and the outlines are about, if somebody was chosen. */
 let chosen = null;
 let isFresh = false;
+/** On which side the lens is: 1 on the right, -1 on the left; and since when. */
+let [lensSide, lensMoved] = [1, -Infinity];
 /** Which attempt to join this is. */
 let attempt = 0;
 /** What the relay said before there was a tank to hear it. */
@@ -180,7 +184,7 @@ function onArena(answer) {
 }
 
 function onShown(answer) {
-  if (session && answer) crowd.hearShown(answer.player, answer.shown, session.base);
+  if (session && answer?.player === focused()) crowd.hearShown(answer.shown, session.base);
 }
 
 async function askShown() {
@@ -195,7 +199,7 @@ function drive(now) {
 }
 
 /** Everything there is to draw, at this moment. */
-function gather(now, ns, seconds) {
+function gather(now, ns) {
   const tanks = [...crowd.tanks.values()].map((tank) => ({ ...tank, isSpared: now - tank.since < SPARED * 1000 }));
   const shots = [...crowd.shots.values()];
   if (own?.tank) {
@@ -208,7 +212,7 @@ function gather(now, ns, seconds) {
     shots.push({ ...shot, player: own.player, x: shot.x + shot.vx * after, y: shot.y + shot.vy * after });
   }
   const focus = tanks.find(({ player }) => player === focused()) ?? null;
-  const outlines = focus && ns !== null ? [...crowd.placeOutlines(ns, seconds, focus.angle)] : [];
+  const outlines = focus && ns !== null ? crowd.outlines(ns, focus.angle) : [];
   return { tanks, shots, outlines, focus, effects, isCalm: calm.matches, label: labelOf };
 }
 
@@ -217,20 +221,19 @@ function labelOf(player) {
   return { name: nameOf(player), more: typeof delay === "number" ? ` · ${Math.round(delay)} ms` : "" };
 }
 
-/** The lens stays out of the way of the tank that it shows, and lets others be seen behind it. */
-function placeLens({ focus, tanks }) {
+/** The lens goes to the side where nobody is, or lets itself be seen through. */
+function placeLens(now, { focus, tanks }) {
   const lens = $("lens");
   const isOn = focus !== null && $("lens-on").checked;
   if (lens.hidden === isOn) lens.hidden = !isOn;
   if (!focus) return;
-  const [x, y] = [focus.x / field.half[0], focus.y / field.half[1]];
-  const side = lens.dataset.side ?? "right";
-  if (y > 0.1 && side === "right" && x > 0.35) lens.dataset.side = "left";
-  else if (y > 0.1 && side === "left" && x < -0.35) lens.dataset.side = "right";
-  const outwards = lens.dataset.side === "left" ? -1 : 1;
-  const isCovered = (tank) =>
-    outwards * tank.x > LENS_FROM[0] * field.half[0] && tank.y > LENS_FROM[1] * field.half[1];
-  lens.classList.toggle("thin", tanks.some(isCovered));
+  const isUnder = (side) => tanks.some((tank) =>
+    side * tank.x > LENS_FROM[0] * field.half[0] && tank.y > LENS_FROM[1] * field.half[1]);
+  if (isUnder(lensSide) && !isUnder(-lensSide) && now - lensMoved > LENS_STAYS) {
+    [lensSide, lensMoved] = [-lensSide, now];
+    lens.classList.toggle("left", lensSide < 0);
+  }
+  lens.classList.toggle("thin", isUnder(lensSide));
   const who = focus.player === ownPlayer() ? "you" : nameOf(focus.player);
   setText($("lens-words"), `as the others see ${who}`);
   setText($("hint-who"), who);
@@ -274,10 +277,10 @@ function frame() {
   const ns = session?.now() ?? null;
   if (ns !== null) crowd.place(session, now, seconds);
   if (field) {
-    const world = gather(now, ns, seconds);
+    const world = gather(now, ns);
     scene.draw(now, world);
     scene.tanks = world.tanks;
-    placeLens(world);
+    placeLens(now, world);
   }
   showWait(now);
   if (isFresh || now - drawn > FIGURES) {

@@ -22,6 +22,13 @@ const STANDING = 0.4;
 /** The picture of a heading turns by at most so many rad/s, so that a corrected one does not flicker. */
 const PICTURE_RATE = 9;
 
+/** The heading that a velocity tells, forwards or backwards, whichever is nearer to an angle; at rest it tells none. */
+export function headingNear({ vx, vy }, angle) {
+  if (Math.hypot(vx, vy) < STANDING) return angle;
+  const way = Math.atan2(vy, vx);
+  return Math.abs(wrapped(way - angle)) > Math.PI / 2 ? wrapped(way + Math.PI) : way;
+}
+
 /** The heading of a copy, followed from its velocity. A sudden reversal is a tank that drives backwards. */
 export class Heading {
   constructor(angle) {

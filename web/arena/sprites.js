@@ -102,9 +102,10 @@ export function drawOutline(context, outline, truth, { scale, dash, place, count
     context.stroke();
     context.setLineDash([]);
   });
-  const rear = -HALF[0] - 1;
-  const mark = { x: outline.x + rear * Math.cos(outline.angle), y: outline.y + rear * Math.sin(outline.angle) };
-  at(context, mark, () => {
+  // Marks stand in a row behind the tank, so that each can be seen where outlines are on top of each other.
+  at(context, outline, () => {
+    context.translate(-HALF[0] - 1, 1.2 * (place - (count - 1) / 2));
+    context.rotate(-outline.angle);
     context.scale(0.5, -0.5);
     context.fillStyle = tint;
     context.fill(pathOf(outline.by));
@@ -143,7 +144,7 @@ const EFFECTS = {
     });
   },
   spark(context, effect, part, isCalm) {
-    context.strokeStyle = faint(colour("quiet"), 0.8 * (1 - part));
+    context.strokeStyle = faint(colour("quiet"), 0.6 * (1 - part));
     context.lineWidth = 0.25;
     context.beginPath();
     context.arc(effect.x, effect.y, isCalm ? 0.8 : 0.4 + 1.4 * part, 0, 2 * Math.PI);

@@ -13,8 +13,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const [out = "shots", base = "http://127.0.0.1:8123/arena/"] = process.argv.slice(2);
+/** The number that the mock gives to the page's player. */
+const HUMAN = 5;
 const only = process.env.ONLY?.split(",");
 const long = Number(process.env.SECONDS ?? 20);
+
+/** Waits until there is such an element. */
+const wait = (selector) => `new Promise((resolve) => {
+  const timer = setInterval(() => document.querySelector("${selector}") && resolve(clearInterval(timer)), 50);
+})`;
 
 const SHOTS = [
   { name: "1400-light", width: 1400, height: 800 },
@@ -23,6 +30,11 @@ const SHOTS = [
   { name: "360-light", width: 360, height: 740, ratio: 2, isTouch: true, isWhole: true },
   { name: "360-dark", width: 360, height: 740, ratio: 2, isTouch: true, scheme: "dark", isWhole: true },
   { name: "landscape", width: 740, height: 360, ratio: 2, isTouch: true },
+  { name: "tip", width: 1000, height: 800, act: "document.querySelector('[data-term=spread]').click()" },
+  { name: "total", width: 1400, height: 800, act: "document.querySelector('input[value=total]').click()" },
+  { name: "focus", width: 1400, height: 800, act: "document.querySelector('button.who').click(); document.querySelector('#field').focus()" },
+  { name: "hit", width: 1000, height: 800, act: wait("#feed li") },
+  { name: "out", width: 1000, height: 800, act: wait("#wait:not([hidden])") },
   { name: "watch", width: 1400, height: 800, query: "?mock&watch" },
   ...["clock", "lost", "over", "refused"].map((state) => ({ name: `state-${state}`, width: 1000, height: 800, query: `?mock=${state}`, seconds: 3 })),
   { name: "state-unsupported", width: 360, height: 740, query: "?", seconds: 3, before: "delete globalThis.WebTransport" },
@@ -78,12 +90,26 @@ class Page {
     return result.value;
   }
 
+  /** Two thumbs: one drives to the upper right, the other fires. */
+  async touch() {
+    const middle = (id) => this.value(`(({ x, y, width, height }) => [x + width / 2, y + height / 2])(document.getElementById("${id}").getBoundingClientRect())`);
+    const [[x, y], [fireX, fireY]] = [await middle("stick"), await middle("trigger")];
+    const touchPoints = [{ x: x + 30, y: y - 30, id: 1 }, { x: fireX, y: fireY, id: 2 }];
+    await this.ask("Input.dispatchTouchEvent", { type: "touchStart", touchPoints });
+  }
+
   key(type, code, key = code) {
     return this.ask("Input.dispatchKeyEvent", { type, code, key });
   }
 }
 
-async function shoot(port, { name, width, height, ratio = 1, scheme = "light", isTouch = false, isWhole = false, query = "?mock", seconds = long, before }) {
+/** Where the page's player is, as the mock was told. */
+async function whereabouts() {
+  const { entities } = await (await fetch(new URL("/api/arena/watch", base))).json();
+  return entities.find(({ entity }) => entity === HUMAN)?.vector.position;
+}
+
+async function shoot(port, { name, width, height, ratio = 1, scheme = "light", isTouch = false, isWhole = false, query = "?mock", seconds = long, before, act }) {
   console.log(name);
   const page = await Page.open(port);
   for (const domain of ["Page", "Runtime", "Log"]) await page.ask(`${domain}.enable`);
@@ -97,12 +123,22 @@ async function shoot(port, { name, width, height, ratio = 1, scheme = "light", i
   await pause(2);
   if (seconds > 3) {
     await fetch(new URL("/api/arena/policy", base), { method: "POST", body: JSON.stringify({ choice: "base" }) });
-    await page.key("keyDown", "ArrowUp");
+    const before = await whereabouts();
+    if (isTouch) await page.touch();
+    else await page.key("keyDown", "ArrowUp");
     await pause(seconds * 0.4);
     await page.value("document.querySelector('input[value=even]').click()");
-    await page.key("keyDown", "ArrowLeft");
-    await page.key("keyDown", "Space", " ");
+    if (!isTouch) {
+      await page.key("keyDown", "ArrowLeft");
+      await page.key("keyDown", "Space", " ");
+    }
     await pause(seconds * 0.6);
+    const after = await whereabouts();
+    if (before && after) console.log(`  driven by ${Math.hypot(after[0] - before[0], after[1] - before[1]).toFixed(1)} units`);
+  }
+  if (act) {
+    await page.value(act);
+    await pause(1);
   }
   const metrics = isWhole ? await page.ask("Page.getLayoutMetrics") : null;
   const clip = metrics && { x: 0, y: 0, width, height: metrics.cssContentSize.height, scale: 1 };
