@@ -8,11 +8,9 @@ const PATIENCE = 4000;
 
 async function ask(path, options = {}) {
   const answer = await fetch(ROOT + path, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE), ...options });
-  if (!answer.ok) {
-    const words = (await answer.text().catch(() => "")).trim();
-    throw Object.assign(new Error(words.slice(0, 200) || `The relay says ${answer.status}.`), { status: answer.status });
-  }
-  return answer;
+  if (answer.ok) return answer;
+  const { error } = await answer.json().catch(() => ({}));
+  throw Object.assign(new Error(error ?? `the relay answers ${answer.status}`), { status: answer.status });
 }
 
 const read = async (path) => (await ask(path)).json();
@@ -23,7 +21,8 @@ const post = (path, body) =>
 export const readArena = () => read("");
 export const readShown = (player) => read(`/shown?player=${player}`);
 export const readWatch = () => read("/watch");
-export const readInvitation = () => read("/join");
+/** Asks for what lets somebody in; a name says who it was before. */
+export const askIn = async (name) => (await post("/join", name ? { name } : {})).json();
 export const choose = (choice) => post("/policy", { choice });
 export const setLink = (player, delay, jitter) => post("/link", { player, delay_ms: delay, jitter_ms: jitter });
 

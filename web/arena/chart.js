@@ -12,14 +12,15 @@ const BOTTOM = 24;
 const LABEL = 15;
 const FONT = "system-ui, -apple-system, \"Segoe UI\", Roboto, sans-serif";
 
-/** Tops of an axis, and how many steps lead there. */
-const ROUND = [[1, 4], [1.5, 3], [2, 4], [3, 3], [4, 4], [6, 3], [8, 4], [10, 4]];
-
-/** The next larger round number, and how many steps to there. */
-function round(value) {
-  const unit = 10 ** Math.floor(Math.log10(value));
-  const [top, steps] = ROUND.find(([times]) => value <= times * unit * 1.0001);
-  return { top: top * unit, steps };
+/** An axis in round steps, about four of them, that has room for these values. */
+function axisFor(low, high) {
+  const rough = (high - low) / 4;
+  const unit = 10 ** Math.floor(Math.log10(rough));
+  const step = unit * [1, 2, 2.5, 5, 10].find((times) => rough <= times * unit * 1.0001);
+  const [first, last] = [Math.floor(low / step + 1e-9), Math.ceil(high / step - 1e-9)];
+  const isWhole = (value) => Math.abs(value - Math.round(value)) < 1e-6;
+  const digits = [0, 1, 2].find((count) => isWhole(step * 10 ** count)) ?? 3;
+  return { low: first * step, high: last * step, step, steps: last - first, digits };
 }
 
 /** Moves labels apart that would lie on each other, as little as it takes. */
@@ -42,7 +43,6 @@ export class Chart {
     Object.assign(this, { canvas, history });
     this.context = canvas.getContext("2d");
     this.kind = "error";
-    this.top = 0;
     this.pointer = null;
     canvas.addEventListener("pointermove", (event) => {
       this.pointer = event.clientX - canvas.getBoundingClientRect().left;
@@ -68,7 +68,8 @@ export class Chart {
     const end = last ? Math.max(last.t, now - 1000) : now;
     this.scaleTo(players);
     const x = (t) => frame.right - ((end - t) / SHOWN) * (frame.right - frame.left);
-    const y = (value) => frame.bottom - (value / this.axis.top) * (frame.bottom - frame.top);
+    const { low, high } = this.axis;
+    const y = (value) => frame.bottom - ((value - low) / (high - low)) * (frame.bottom - frame.top);
     this.drawAxes(frame, y);
     this.drawStrip(frame, x, choiceName);
     context.save();
@@ -82,13 +83,12 @@ export class Chart {
     if (this.pointer !== null) this.drawReading(players, frame, end, { x, y }, nameOf);
   }
 
-  /** The axis follows the largest value that is shown, in steps. */
+  /** The axis follows what is shown, in steps. A mean counts from nought; a sum from where it was at the left. */
   scaleTo(players) {
-    let most = this.kind === "error" ? 0.25 : 10;
-    for (const { values } of this.history.samples) {
-      for (const player of players) most = Math.max(most, (values.get(player)?.[this.kind] ?? 0) * 1.06);
-    }
-    this.axis = round(most);
+    const all = this.history.samples.flatMap(({ values }) => players.map((player) => values.get(player)?.[this.kind]));
+    const known = all.filter((value) => value !== undefined);
+    const low = this.kind === "error" || !known.length ? 0 : Math.min(...known);
+    this.axis = axisFor(low, Math.max(low + (this.kind === "error" ? 0.25 : 4), ...known.map((value) => value * 1.03)));
   }
 
   text(text, x, y, { size = 11.5, weight = 400, align = "left", tint = colour("quiet") } = {}) {
@@ -104,7 +104,7 @@ export class Chart {
     const { context } = this;
     context.lineWidth = 1;
     for (let step = 0; step <= this.axis.steps; step += 1) {
-      const value = (this.axis.top * step) / this.axis.steps;
+      const value = this.axis.low + this.axis.step * step;
       const at = Math.round(y(value)) + 0.5;
       context.strokeStyle = colour("line");
       context.setLineDash(step ? [3, 4] : []);
@@ -112,9 +112,7 @@ export class Chart {
       context.moveTo(frame.left, at);
       context.lineTo(frame.right, at);
       context.stroke();
-      const digits = this.axis.top / this.axis.steps < 0.1 ? 2 : this.axis.top >= 10 ? 0 : 1;
-      const isWhole = Math.abs(value * 10 ** digits - Math.round(value * 10 ** digits)) < 1e-6;
-      this.text(value === 0 ? "0" : value.toFixed(isWhole ? digits : digits + 1), frame.left - 7, at, { align: "right" });
+      this.text(value === 0 ? "0" : value.toFixed(this.axis.digits), frame.left - 7, at, { align: "right" });
     }
     context.setLineDash([]);
     const ticks = frame.right - frame.left < 300 ? [120, 60, 0] : [120, 90, 60, 30, 0];

@@ -5,7 +5,6 @@
 import { choose, setLink } from "./api.js";
 import { setText, spaced } from "./figures.js";
 import { markOf, marksKey } from "./palette.js";
-import { amount } from "./words.js";
 
 /** So long, in milliseconds, what was set here counts for more than what the relay still tells. */
 const GRACE = 1500;
@@ -75,28 +74,24 @@ export class Network {
     this.lines = new Map();
   }
 
-  show({ players }, { nameOf, own }) {
-    // Whose line can't be set is real, and says so.
-    const canSet = (player) => player.adjustable ?? player.bot;
-    const key = marksKey(players.map(({ player }) => player)) + players.map(canSet).join();
+  show({ players }, { nameOf }) {
+    const key = marksKey(players.map(({ player }) => player));
     if (key !== this.key) {
       this.lines.clear();
-      this.root.replaceChildren(...players.map((player) => this.build(player.player, canSet(player))));
+      this.root.replaceChildren(...players.map(({ player }) => this.build(player)));
     }
     this.key = key;
     for (const { player, delay_ms: delay, jitter_ms: jitter } of players) {
       const line = this.lines.get(player);
       setText(line.name, nameOf(player));
-      if (!line.delay) {
-        setText(line.real, `${player === own ? "this browser's own line" : "its own line"}: ${amount(delay, 0)} ms`);
-        continue;
-      }
       for (const [slider, word] of [[line.delay, "delay"], [line.jitter, "jitter"]]) {
         slider.setAttribute("aria-label", `${word} of ${nameOf(player)} in milliseconds`);
       }
       if (performance.now() - line.at < GRACE) continue;
-      line.delay.value = Math.round(delay);
-      line.jitter.value = Math.round(jitter);
+      for (const [slider, value] of [[line.delay, delay], [line.jitter, jitter]]) {
+        if (value > slider.max) slider.max = Math.ceil(value / 100) * 100;
+        slider.value = Math.round(value);
+      }
       this.write(line);
     }
   }
@@ -109,7 +104,7 @@ export class Network {
     }
   }
 
-  build(player, canSet) {
+  build(player) {
     const row = document.createElement("div");
     row.className = "line";
     const who = document.createElement("span");
@@ -117,20 +112,18 @@ export class Network {
     const name = document.createElement("span");
     who.append(markOf(player), name);
     row.append(who);
+    // On a narrow page the second slider has a row of its own, and needs a word.
+    const word = Object.assign(document.createElement("span"), { className: "jitter-word quiet", textContent: "varies by" });
+    word.setAttribute("aria-hidden", "true");
     const line = { name, at: -Infinity, told: -Infinity, timer: 0 };
     this.lines.set(player, line);
-    if (!canSet) {
-      line.real = Object.assign(document.createElement("span"), { className: "quiet real" });
-      row.append(line.real);
-      return row;
-    }
     for (const [kind, most] of [["delay", DELAY_MAX], ["jitter", JITTER_MAX]]) {
       const slider = document.createElement("input");
-      Object.assign(slider, { type: "range", min: 0, max: most, step: kind === "delay" ? 5 : 1, className: kind });
+      Object.assign(slider, { type: "range", min: 0, max: most, step: 1, className: kind });
       const words = Object.assign(document.createElement("output"), { className: `${kind}-words` });
       slider.addEventListener("input", () => this.moved(player, line));
       Object.assign(line, { [kind]: slider, [`${kind}Words`]: words });
-      row.append(slider, words);
+      row.append(...(kind === "jitter" ? [word] : []), slider, words);
     }
     return row;
   }

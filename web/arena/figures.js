@@ -5,6 +5,7 @@
 import { markOf, marksKey } from "./palette.js";
 import { amount, change, signed } from "./words.js";
 
+const UNITS = "Units: mean distance, a tank is 6 long; ms.";
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Sets a text if it has changed, so that nothing is laid out anew for nothing. */
@@ -55,8 +56,11 @@ export class Figures {
   }
 }
 
-/** "40%" as it is printed: with a narrow space. */
-export const spaced = (budget) => String(budget).replace(/\s*%/, "\u202f%");
+/** "33.333%" as people read it. */
+export function spaced(budget) {
+  const [, part] = /^([\d.]+)\s*%$/.exec(budget) ?? [];
+  return part === undefined ? String(budget) : `${Math.round(part)}\u202f%`;
+}
 
 export class Pays {
   /** `onFocus(player)` is called when somebody wants to see how the others see that player. */
@@ -76,8 +80,8 @@ export class Pays {
     const most = Math.max(0.5, Math.ceil(Math.max(...errors, 0) * 2) / 2);
     for (const player of arena.players) this.fill(player, reference.errors.get(player.player), most, { nameOf, own, focus });
     setText(this.note, typeof arena.cap === "number"
-      ? `Nobody has more than ${amount(arena.cap, 1)} times its error without us (cap). Units: mean distance; a tank is 6 long.`
-      : "Units: mean distance; a tank is 6 long. There is no cap on what one may pay.");
+      ? `Nobody has more than ${amount(arena.cap, 1)} times its error without us (cap). ${UNITS}`
+      : `There is no cap on what one may pay. ${UNITS}`);
   }
 
   build(players) {
@@ -113,8 +117,8 @@ export class Pays {
     const whose = player === own ? "you" : nameOf(player);
     const title = `Show where the others see ${whose}`;
     if (row.button.title !== title) row.button.title = title;
-    setText(row.delay, `${amount(delay, 0)} ms`);
-    setText(row.clock, `±${amount(interval, 1)}`);
+    setText(row.delay, amount(delay, 0));
+    setText(row.clock, typeof interval === "number" ? `±${amount(interval, 1)}` : "–");
     setText(row.now, amount(error));
     setText(row.without, amount(without));
     const paid = typeof without === "number" && typeof error === "number" ? error - without : null;

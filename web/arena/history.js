@@ -14,15 +14,24 @@ export class History {
     this.samples = [];
     /** When which choice was taken, the first included. */
     this.marks = [];
+    /** What had been summed up of each player's error when it was first seen here. */
+    this.firsts = new Map();
   }
 
   add(t, { choice, players }) {
-    const values = new Map(players.map(({ player, error, total }) => [player, { error, total }]));
+    const valuesOf = ({ player, error, total }) => [player, { error, total: total - this.first(player, total) }];
+    const values = new Map(players.map(valuesOf));
     this.samples.push({ t, values });
     while (this.samples.length && this.samples[0].t < t - SHOWN - 1000) this.samples.shift();
     if (this.marks.at(-1)?.choice !== choice) this.marks.push({ t, choice });
     // The mark before the first that is shown says what was on at the left edge.
     while (this.marks.length > 1 && this.marks[1].t < t - SHOWN) this.marks.shift();
+  }
+
+  /** A sum that is smaller than before has begun anew. */
+  first(player, total) {
+    if (!(this.firsts.get(player) <= total)) this.firsts.set(player, total);
+    return this.firsts.get(player);
   }
 
   /** The sample that is nearest to a time. */

@@ -5,7 +5,7 @@
  * goes on and is told of in a hidden tab too. Figures and curve are drawn four times a second.
  */
 
-import { poll, readArena, readInvitation, readShown } from "./api.js";
+import { askIn, poll, readArena, readShown } from "./api.js";
 import { Chart } from "./chart.js";
 import { Network, Switch } from "./controls.js";
 import { Crowd } from "./crowd.js";
@@ -33,6 +33,8 @@ const LENS_FROM = [0.5, 0.25];
 const LENS_STAYS = 2500;
 /** A notice stays for so long, in milliseconds. */
 const NOTICE = 6000;
+/** Where the browser keeps who somebody was, so that it is the same player after the page was loaded again. */
+const NAME = "evenkeel-arena-name";
 
 const $ = (id) => document.getElementById(id);
 const parameters = new URLSearchParams(location.search);
@@ -78,7 +80,9 @@ const veil = new Veil({
 }, () => enter());
 
 const playerOf = (id) => arena?.players.find(({ player }) => player === id);
-const nameOf = (id) => (id === session?.player ? "you" : playerOf(id)?.name ?? `player ${id}`);
+/** What to call a player. Every person calls itself "you"; to others it is a guest. */
+const nameOf = (id) =>
+  (id === session?.player ? "you" : playerOf(id)?.name.replace(/^you-?/, "guest ").trim() ?? `player ${id}`);
 const ownPlayer = () => session?.player ?? null;
 
 function notify(words) {
@@ -147,12 +151,13 @@ async function enter() {
   const mine = attempt;
   const ifCurrent = (hear) => (said) => mine === attempt && hear(said);
   if (isWatching) {
-    session = new WatchSession(ifCurrent(onState));
+    session = new WatchSession(() => arena?.players.map(({ player }) => player) ?? [], ifCurrent(onState));
     return;
   }
   onState({ state: "connecting" });
   try {
-    const invitation = await readInvitation();
+    const invitation = await askIn(sessionStorage.getItem(NAME));
+    sessionStorage.setItem(NAME, invitation.player_name);
     session = await join(invitation, { onState: ifCurrent(onState), onMessage: ifCurrent(onMessage) });
     start();
   } catch (error) {
@@ -304,7 +309,7 @@ function listen() {
       chart.kind = kind.value;
       setText($("curve-words"), kind.value === "error"
         ? "mean distance over 10 s; a tank is 6 units long"
-        : "summed up since the player came: units × seconds");
+        : "summed up since you came here: units × seconds");
       isFresh = true;
     });
   }

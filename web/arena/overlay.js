@@ -29,7 +29,7 @@ export class Veil {
     setText(more, words ?? "");
     spinner.hidden = !["connecting", "clock", "lost"].includes(state);
     button.hidden = !again;
-    watch.hidden = state !== "unsupported" && state !== "refused";
+    watch.hidden = !["unsupported", "refused", "gone"].includes(state);
   }
 }
 

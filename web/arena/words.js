@@ -85,7 +85,7 @@ export const TERMS = {
     title: "Network of each player",
     text:
       "How long a message takes from the relay to a player, and by how much that varies. The lines of players in this "
-      + "room are made longer by the relay itself, so you can try what you like.",
+      + "room are made longer on purpose, yours too, so you can try what you like.",
     link: `${DOCS}/relay.md`,
   },
   outlines: {

@@ -33,7 +33,7 @@ class MockSession {
       setTimeout(() => this.say(stays), 300);
       return;
     }
-    this.watch = new WatchSession(() => {});
+    this.watch = new WatchSession(() => [], () => {});
     setTimeout(() => this.say({ status: "syncing" }), 300);
     setTimeout(() => this.say({ status: "playing" }), 900);
     this.timer = setInterval(() => this.tell(), PERIOD);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A pretended arena for work on the page: serves web/ and its API on 127.0.0.1, with bots that drive and shoot.
 
-    python3 web/test/mock.py --port 8123        then open http://127.0.0.1:8123/arena/?mock
+    python3 web/test/mock.py --port 8123        then open http://127.0.0.1:8123/?mock
 
 Positions, errors and hits are reckoned from what drives here; who is sent what is only a caricature of the policies: each
 choice holds vectors back by a time of its own. No figure of this file says anything about the product.
@@ -202,7 +202,7 @@ class World:
         middle = mean(errors)
         return {
             "policy": self.choice, "choice": self.choice, "choices": [{"id": key, "name": name} for key, name in CHOICES],
-            "budget": "40%", "spread": math.sqrt(mean([(error - middle) ** 2 for error in errors])), "mean": middle,
+            "budget": "33.33333333333333%", "spread": math.sqrt(mean([(error - middle) ** 2 for error in errors])), "mean": middle,
             "sent_per_s": 210 + 6 * math.sin(self.now), "clock_ms": max(row["interval_ms"] for row in rows), "cap": None,
             "field": {"half": HALF, "blocks": [{"middle": block[:2], "half": block[2:]} for block in BLOCKS]}, "players": rows,
         }
@@ -287,20 +287,16 @@ class Handler(BaseHTTPRequestHandler):
                 return self.answer(server.world.figures())
             if url.path == "/api/arena/shown":
                 return self.answer(server.world.shown(int(parse_qs(url.query)["player"][0])))
-            if url.path == "/api/arena/watch":
+            if url.path == "/api/arena/watch" and not server.is_plain:
                 return self.answer(server.world.watch())
-            if url.path == "/api/arena/join":
-                return self.answer({"url": "https://127.0.0.1:7878/arena", "token": "", "hashes": [], "player_name": "you"})
         return self.file(url.path)
 
     def file(self, path):
-        if path == "/":
-            path = "/arena/"
-        path = path.lstrip("/") + ("index.html" if path.endswith("/") else "")
+        path = "arena/index.html" if path == "/" else path.removeprefix("/web/")
         root, rest = (self.server.client, path[len("client/"):]) if path.startswith("client/") else (WEB, path)
         file = (root / rest).resolve()
         if not file.is_relative_to(root) or not file.is_file():
-            return self.answer(b"not here", "text/plain", 404)
+            return self.answer({"error": "not here"}, status=404)
         return self.answer(file.read_bytes(), TYPES.get(file.suffix, "application/octet-stream"))
 
     def do_POST(self):
@@ -315,9 +311,11 @@ class Handler(BaseHTTPRequestHandler):
                 player = world.players[body["player"]]
                 player.delay, player.jitter = body["delay_ms"], body["jitter_ms"]
                 return self.answer({})
+            if self.path == "/api/arena/join":
+                return self.answer({"url": "https://127.0.0.1:7878/arena", "token": "", "hashes": [], "player_name": "you"})
             if self.path == "/test/own":
                 return self.answer(world.own(body))
-        return self.answer(b"not here", "text/plain", 404)
+        return self.answer({"error": "not here"}, status=404)
 
 
 def main():
@@ -325,11 +323,13 @@ def main():
     parser.add_argument("--port", type=int, default=8123)
     parser.add_argument("--client", type=Path, default=WEB / "client", help="folder of the browser client")
     parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--plain", action="store_true", help="without a page for watchers")
     options = parser.parse_args()
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
     server.daemon_threads = True
     server.world, server.lock, server.client = World(options.seed), threading.Lock(), options.client.resolve()
-    print(f"http://127.0.0.1:{options.port}/arena/?mock")
+    server.is_plain = options.plain
+    print(f"http://127.0.0.1:{options.port}/?mock")
     server.serve_forever()
 
 

@@ -12,7 +12,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const [out = "shots", base = "http://127.0.0.1:8123/arena/"] = process.argv.slice(2);
+const [out = "shots", base = "http://127.0.0.1:8123/"] = process.argv.slice(2);
 /** The number that the mock gives to the page's player. */
 const HUMAN = 5;
 const only = process.env.ONLY?.split(",");
@@ -33,10 +33,11 @@ const SHOTS = [
   { name: "tip", width: 1000, height: 800, act: "document.querySelector('[data-term=spread]').click()" },
   { name: "total", width: 1400, height: 800, act: "document.querySelector('input[value=total]').click()" },
   { name: "focus", width: 1400, height: 800, act: "document.querySelector('button.who').click(); document.querySelector('#field').focus()" },
-  { name: "hit", width: 1000, height: 800, act: wait("#feed li") },
+  { name: "hit", width: 1400, height: 800, act: wait("#feed li") },
   { name: "out", width: 1000, height: 800, act: wait("#wait:not([hidden])") },
   { name: "watch", width: 1400, height: 800, query: "?mock&watch" },
   ...["clock", "lost", "over", "refused"].map((state) => ({ name: `state-${state}`, width: 1000, height: 800, query: `?mock=${state}`, seconds: 3 })),
+  { name: "state-alone", width: 1000, height: 800, query: "?", seconds: 3 },
   { name: "state-unsupported", width: 360, height: 740, query: "?", seconds: 3, before: "delete globalThis.WebTransport" },
 ];
 
@@ -106,7 +107,7 @@ class Page {
 /** Where the page's player is, as the mock was told. */
 async function whereabouts() {
   const { entities } = await (await fetch(new URL("/api/arena/watch", base))).json();
-  return entities.find(({ entity }) => entity === HUMAN)?.vector.position;
+  return entities?.find(({ entity }) => entity === HUMAN)?.vector.position;
 }
 
 async function shoot(port, { name, width, height, ratio = 1, scheme = "light", isTouch = false, isWhole = false, query = "?mock", seconds = long, before, act }) {
