@@ -12,6 +12,7 @@ const isMock = new URLSearchParams(location.search).has("mock");
 
 /** Why a relay closes a connection for which there is no use in trying again as before (docs/WIRE.md, "Transport"). */
 const REFUSED = new Set([1, 3, 4, 6, 9, 10, 11]);
+const INSECURE = "Browsers hide it from pages that came by plain http from elsewhere: use https, or localhost.";
 const STATES = { connecting: "connecting", syncing: "clock", playing: "playing", lost: "lost" };
 
 function stateOf({ status, words, code }) {
@@ -52,7 +53,7 @@ class PlayerSession {
 /** Joins by an invitation from `/api/arena/join`. Resolves to the session, which is then under way; or to null. */
 export async function join({ url, token, hashes }, { onState, onMessage }) {
   if (!isMock && !("WebTransport" in globalThis)) {
-    onState({ state: "unsupported" });
+    onState({ state: "unsupported", words: isSecureContext ? "" : INSECURE });
     return null;
   }
   const { connect } = await import(isMock ? "../test/mock-link.js" : "../client/index.js");

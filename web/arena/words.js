@@ -107,7 +107,8 @@ export const STATES = {
   playing: { pill: "playing" },
   watching: { pill: "watching" },
   lost: {
-    pill: "connection lost", title: "The connection broke", text: "It is being tried again. If the relay was stopped, start it again.",
+    pill: "connection lost", title: "The connection broke",
+    text: "It is being tried again. If the relay was stopped, start it again.",
   },
   gone: {
     pill: "relay gone", title: "The relay is gone",

@@ -32,11 +32,12 @@ const SHOTS = [
   { name: "landscape", width: 740, height: 360, ratio: 2, isTouch: true },
   { name: "tip", width: 1000, height: 800, act: "document.querySelector('[data-term=spread]').click()" },
   { name: "total", width: 1400, height: 800, act: "document.querySelector('input[value=total]').click()" },
-  { name: "focus", width: 1400, height: 800, act: "document.querySelector('button.who').click(); document.querySelector('#field').focus()" },
+  { name: "focus", width: 1400, height: 800, act: "document.querySelector('button.who').click()" },
   { name: "hit", width: 1400, height: 800, act: wait("#feed li") },
   { name: "out", width: 1000, height: 800, act: wait("#wait:not([hidden])") },
   { name: "watch", width: 1400, height: 800, query: "?mock&watch" },
-  ...["clock", "lost", "over", "refused"].map((state) => ({ name: `state-${state}`, width: 1000, height: 800, query: `?mock=${state}`, seconds: 3 })),
+  ...["clock", "lost", "over", "refused"].map((state) => (
+    { name: `state-${state}`, width: 1000, height: 800, query: `?mock=${state}`, seconds: 3 })),
   { name: "state-alone", width: 1000, height: 800, query: "?", seconds: 3 },
   { name: "state-unsupported", width: 360, height: 740, query: "?", seconds: 3, before: "delete globalThis.WebTransport" },
 ];
@@ -86,14 +87,16 @@ class Page {
   }
 
   async value(expression) {
-    const { result, exceptionDetails } = await this.ask("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
-    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    const options = { expression, awaitPromise: true, returnByValue: true };
+    const { result, exceptionDetails: thrown } = await this.ask("Runtime.evaluate", options);
+    if (thrown) throw new Error(thrown.exception?.description ?? thrown.text);
     return result.value;
   }
 
   /** Two thumbs: one drives to the upper right, the other fires. */
   async touch() {
-    const middle = (id) => this.value(`(({ x, y, width, height }) => [x + width / 2, y + height / 2])(document.getElementById("${id}").getBoundingClientRect())`);
+    const middle = (id) => this.value(`(({ x, y, width, height }) => [x + width / 2, y + height / 2])(
+      document.getElementById("${id}").getBoundingClientRect())`);
     const [[x, y], [fireX, fireY]] = [await middle("stick"), await middle("trigger")];
     const touchPoints = [{ x: x + 30, y: y - 30, id: 1 }, { x: fireX, y: fireY, id: 2 }];
     await this.ask("Input.dispatchTouchEvent", { type: "touchStart", touchPoints });
@@ -110,7 +113,9 @@ async function whereabouts() {
   return entities?.find(({ entity }) => entity === HUMAN)?.vector.position;
 }
 
-async function shoot(port, { name, width, height, ratio = 1, scheme = "light", isTouch = false, isWhole = false, query = "?mock", seconds = long, before, act }) {
+async function shoot(port, shot) {
+  const { name, width, height, ratio = 1, scheme = "light", isTouch = false, isWhole = false } = shot;
+  const { query = "?mock", seconds = long, before, act } = shot;
   console.log(name);
   const page = await Page.open(port);
   for (const domain of ["Page", "Runtime", "Log"]) await page.ask(`${domain}.enable`);
@@ -124,7 +129,7 @@ async function shoot(port, { name, width, height, ratio = 1, scheme = "light", i
   await pause(2);
   if (seconds > 3) {
     await fetch(new URL("/api/arena/policy", base), { method: "POST", body: JSON.stringify({ choice: "base" }) });
-    const before = await whereabouts();
+    const from = await whereabouts();
     if (isTouch) await page.touch();
     else await page.key("keyDown", "ArrowUp");
     await pause(seconds * 0.4);
@@ -134,8 +139,8 @@ async function shoot(port, { name, width, height, ratio = 1, scheme = "light", i
       await page.key("keyDown", "Space", " ");
     }
     await pause(seconds * 0.6);
-    const after = await whereabouts();
-    if (before && after) console.log(`  driven by ${Math.hypot(after[0] - before[0], after[1] - before[1]).toFixed(1)} units`);
+    const to = await whereabouts();
+    if (from && to) console.log(`  driven by ${Math.hypot(to[0] - from[0], to[1] - from[1]).toFixed(1)} units`);
   }
   if (act) {
     await page.value(act);
@@ -145,7 +150,8 @@ async function shoot(port, { name, width, height, ratio = 1, scheme = "light", i
   const clip = metrics && { x: 0, y: 0, width, height: metrics.cssContentSize.height, scale: 1 };
   const over = await page.value("document.documentElement.scrollWidth - innerWidth");
   if (over > 0) console.log(`  wider than the window by ${over}`);
-  const { data } = await page.ask("Page.captureScreenshot", { format: "png", captureBeyondViewport: isWhole, ...(clip ? { clip } : {}) });
+  const options = { format: "png", captureBeyondViewport: isWhole, ...(clip ? { clip } : {}) };
+  const { data } = await page.ask("Page.captureScreenshot", options);
   await writeFile(join(out, `${name}.png`), Buffer.from(data, "base64"));
   // It is gone before it could answer.
   page.ask("Page.close").catch(() => {});
