@@ -158,10 +158,12 @@ async function enter() {
   try {
     const invitation = await askIn(sessionStorage.getItem(NAME));
     sessionStorage.setItem(NAME, invitation.player_name);
-    session = await join(invitation, { onState: ifCurrent(onState), onMessage: ifCurrent(onMessage) });
+    const joined = await join(invitation, { onState: ifCurrent(onState), onMessage: ifCurrent(onMessage) });
+    if (mine !== attempt) return joined?.close();
+    session = joined;
     start();
   } catch (error) {
-    onState({ state: "gone", words: error.message, again: true });
+    ifCurrent(onState)({ state: "gone", words: error.message, again: true });
   }
 }
 
