@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use evenkeel_core::Span;
-use evenkeel_lab::arena::{Arena, ArenaConfig, ArenaError, Choice};
+use evenkeel_lab::arena::{Arena, ArenaConfig, ArenaError, Choice, DELAY_MAX};
 use evenkeel_net::relay::{PORT, StartError};
 
 use crate::failure::Failure;
@@ -66,10 +66,11 @@ fn choice(text: &str) -> Result<Choice, String> {
 
 fn delay(text: &str) -> Result<Span, String> {
     let millis: f64 = text.trim().parse().map_err(|_| "it is a number of milliseconds".to_owned())?;
-    if (0.0..=1_000.0).contains(&millis) {
+    let most = DELAY_MAX.as_millis_f64();
+    if (0.0..=most).contains(&millis) {
         Ok(Span::from_millis_f64(millis))
     } else {
-        Err("it is between 0 and 1000 ms".to_owned())
+        Err(format!("it is between 0 and {most} ms"))
     }
 }
 

@@ -5,39 +5,43 @@
 
 mod http;
 mod live;
+mod page;
+mod shared;
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_core::clock::{FollowerClock, ServerClock};
 use evenkeel_core::{Seed, Span};
 use evenkeel_dr::{Budget, Content, DrConfig, PolicyKind, Threshold};
-use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom};
+use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom, Field, SHOT_SPEED};
+use evenkeel_games::{ACCELERATION_MAX, TURN_RATE_MAX};
 use evenkeel_link::{DelayLaw, Jitter, Link, LinkFaults};
 use evenkeel_net::client::player_config;
-use evenkeel_net::relay::{RoomMachine, StartError};
-use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
+use evenkeel_net::relay::{Game, RoomConfig, RoomMachine, StartError};
+use evenkeel_net::token::{IssuerKey, Name};
 use evenkeel_net::transport::{ConnectError, Trust};
-use evenkeel_net::{
-    Crank, CrankHandle, Dial, Emulation, NodeId, RELAY, RelayConfig, RelayServer, Status, Target, Welcome,
-};
+use evenkeel_net::{Dial, Emulation, NodeId, RELAY, RelayConfig, RelayServer, Status, Target, Welcome};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use live::Live;
+use shared::{Shared, lock};
 
 /// The room.
 pub const ROOM: &str = "arena";
 /// The part of the receivers that a trigger reaches on the average, whoever decides: base sends every third vector.
 const BUDGET_PART: f64 = 1.0 / 3.0;
-/// How long the tokens of the arena are good.
-const TOKEN_SECONDS: u64 = 7 * 24 * 3600;
-/// How long leaving may take.
+/// The farthest that somebody can be put.
+pub const DELAY_MAX: Span = Span::from_secs(1);
+/// What a recording of an arena's relay says that it is.
+pub const RECORDED: &[u8] = b"arena";
+/// How long the bots may take to leave,
 const GOODBYE_MAX: Duration = Duration::from_millis(400);
+/// and all of it.
+const STOP_MAX: Duration = Duration::from_millis(1_800);
 
 const NAMES: [&str; 32] = [
     "Ada", "Bo", "Cy", "Dee", "Eli", "Fay", "Gus", "Hal", "Ida", "Jo", "Kit", "Liv", "Max", "Nia", "Oz", "Pia", "Quin",
@@ -152,45 +156,12 @@ type BotMachine = ArenaBot<FollowerClock>;
 
 /// One bot.
 struct Bot {
-    name: String,
     status: watch::Receiver<Status>,
     dialling: JoinHandle<Result<(), ConnectError>>,
 }
 
-/// What page and host share.
-struct Shared {
-    key: IssuerKey,
-    bots: Vec<String>,
-    crank: CrankHandle<BotMachine>,
-    distances: Mutex<BTreeMap<String, Distance>>,
-    choice: Mutex<Choice>,
-    live: Mutex<Live>,
-    /// How many people have come.
-    people: Mutex<u32>,
-    /// The relay, once it runs.
-    server: OnceLock<Weak<RelayServer>>,
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn name(text: &str) -> Name {
     Name::new(text).expect("names of the arena are plain")
-}
-
-impl Shared {
-    fn token(&self, player: &str) -> String {
-        self.key.sign(&Claims::issue(name(ROOM), name(player), unix_seconds(), TOKEN_SECONDS))
-    }
-
-    fn server(&self) -> Option<Arc<RelayServer>> {
-        self.server.get()?.upgrade()
-    }
-
-    fn distance(&self, player: &str) -> Option<Distance> {
-        lock(&self.distances).get(player).copied()
-    }
 }
 
 /// An arena that is running.
@@ -208,28 +179,16 @@ impl Arena {
     /// [`ArenaError`] says in words why not.
     pub async fn start(config: ArenaConfig) -> Result<Self, ArenaError> {
         let ArenaConfig { bots, delays, choice, port, seed, record } = config;
-        let key = IssuerKey::generate();
         let names: Vec<String> = (0..bots).map(bot_name).collect();
-        let farthest = delays.last().copied().unwrap_or(Span::ZERO);
-        let distance = |index: usize| Distance::new(delays.get(index).copied().unwrap_or(farthest));
-        let distances = names.iter().enumerate().map(|(index, name)| (name.clone(), distance(index))).collect();
-        let shared = Arc::new(Shared {
-            bots: names.clone(),
-            crank: Crank::new().start()?,
-            distances: Mutex::new(distances),
-            choice: Mutex::new(choice),
-            live: Mutex::new(Live::default()),
-            people: Mutex::new(0),
-            server: OnceLock::new(),
-            key,
-        });
-        let relay = settings(port, choice, &shared.key);
-        let make_room = Arc::new(move |config: &DrConfig, _: Seed| -> RoomMachine {
-            Box::new(ArenaRoom::new(config, ServerClock::default(), Seed::new(seed)))
-        });
-        let server = RelayServer::start_with(relay, record, make_room, http::router(&shared)).await?;
-        let server = Arc::new(server);
-        let _ = shared.server.set(Arc::downgrade(&server));
+        let last = delays.last().copied().unwrap_or(Span::ZERO);
+        let distance = |index: usize| Distance::new(delays.get(index).copied().unwrap_or(last));
+        let distances = (0..bots).map(distance).collect();
+        let key = IssuerKey::generate();
+        let relay = settings(port, choice, &key);
+        let shared = Arc::new(Shared::new(key, &names, distances, choice)?);
+        let game = Game { recorded: RECORDED, seed, make_room: Box::new(room), pages: http::router(&shared) };
+        let server = Arc::new(RelayServer::start_with(relay, record, game).await?);
+        shared.serve(&server);
         let mut arena = Self { server, shared, bots: Vec::new(), tasks: Vec::new() };
         for (index, name) in names.into_iter().enumerate() {
             let bot = arena.dial(index, name, Seed::new(seed).child(index as u64 + 1));
@@ -249,9 +208,8 @@ impl Arena {
 
     fn dial(&self, index: usize, name: String, seed: Seed) -> Bot {
         let (announce, status) = watch::channel(Status::Connecting(None));
-        let address = self.server.addresses().first().copied().unwrap_or(([127, 0, 0, 1], 0).into());
         let target = Target {
-            url: format!("https://{address}/{ROOM}"),
+            url: self.shared.url(&self.server),
             token: self.shared.token(&name),
             seat: None,
             trust: Trust::Pinned(self.server.hashes()),
@@ -263,12 +221,12 @@ impl Arena {
         };
         let (shared, of) = (self.shared.clone(), name.clone());
         let emulation = move || {
-            let faults = shared.distance(&of)?.faults();
+            let faults = shared.distance(&of).faults();
             let link = |label| Link::new(faults.clone(), seed.child(label));
             Some(Emulation { outgoing: link(1), incoming: link(2) })
         };
         let dial = Dial { target, node: NodeId(index as u32), build, emulation };
-        Bot { name, status, dialling: tokio::spawn(dial.run(self.shared.crank.clone(), announce)) }
+        Bot { status, dialling: tokio::spawn(dial.run(self.shared.crank.clone(), announce)) }
     }
 
     /// Where the page is.
@@ -287,13 +245,16 @@ impl Arena {
     pub async fn stop(self) {
         let Self { server, shared, bots, tasks } = self;
         tasks.iter().for_each(JoinHandle::abort);
-        for Bot { status, dialling, .. } in bots {
-            drop(status);
-            dialling.abort();
-        }
-        let _ = shared.crank.stop(GOODBYE_MAX).await;
-        server.stop().await;
+        bots.iter().for_each(|bot| bot.dialling.abort());
+        let stopping = async { tokio::join!(shared.crank.stop(GOODBYE_MAX), server.stop()) };
+        let _ = tokio::time::timeout(STOP_MAX, stopping).await;
     }
+}
+
+/// The machine of the arena's room.
+#[must_use]
+pub fn room(config: &DrConfig, seed: Seed) -> RoomMachine {
+    Box::new(ArenaRoom::new(config, ServerClock::default(), seed))
 }
 
 fn bot_name(index: usize) -> String {
@@ -310,9 +271,15 @@ fn settings(port: u16, choice: Choice, key: &IssuerKey) -> RelayConfig {
         open: false,
         ..RelayConfig::default()
     };
-    let room = evenkeel_net::relay::RoomConfig {
+    // Nothing goes farther or faster than the rules let it; a shot may have left the field when that is noticed.
+    let Field { half, .. } = Field::default();
+    let room = RoomConfig {
         policy: choice.policy().to_string(),
         budget: budget(),
+        position_max: half.x.max(half.y) + 0.1 * SHOT_SPEED,
+        speed_max: SHOT_SPEED,
+        acceleration_max: ACCELERATION_MAX,
+        turn_rate_max: TURN_RATE_MAX,
         ..config.room.clone()
     };
     config.rooms.insert(ROOM.to_owned(), room);

@@ -25,8 +25,9 @@ import { WatchSession } from "./watch.js";
 
 const FIGURES = 250;
 const SHOWN = 100;
-/** Without an answer for so long, in milliseconds, the figures are old. */
-const STALE = 3000;
+/** Without an answer for so long, in milliseconds, the relay is taken to be gone. */
+const STALE = 2000;
+const SILENT = { state: "lost", words: "The relay does not answer; what you see is old." };
 /** The lens lies over the part of the field that is beyond these, of half its extent. */
 const LENS_FROM = [0.5, 0.25];
 /** It stays on one side for so long, in milliseconds. */
@@ -47,6 +48,10 @@ let field = null;
 let arena = null;
 let heard = -Infinity;
 let state = "connecting";
+/** How it stands with the session, as it was told last. */
+let told = { state };
+/** The relay that let this page in, by its certificate. Another one has to be asked anew. */
+let relay = null;
 /** Whom the lens and the outlines are about, if somebody was chosen. */
 let chosen = null;
 let isFresh = false;
@@ -107,9 +112,10 @@ function choosePlayer(player) {
   isFresh = true;
 }
 
-function onState(told) {
-  state = told.state;
-  veil.show(told);
+function onState(said) {
+  told = said;
+  state = said.state;
+  veil.show(said);
   setOwn(ownPlayer());
   const isPlaying = state === "playing";
   input.isOn = isPlaying;
@@ -158,6 +164,7 @@ async function enter() {
   try {
     const invitation = await askIn(sessionStorage.getItem(NAME));
     sessionStorage.setItem(NAME, invitation.player_name);
+    relay = invitation.hashes[0] ?? null;
     const joined = await join(invitation, { onState: ifCurrent(onState), onMessage: ifCurrent(onMessage) });
     if (mine !== attempt) return joined?.close();
     session = joined;
@@ -174,8 +181,18 @@ function start() {
   early.splice(0).forEach(onMessage);
 }
 
+/** Whether the relay that answers is not the one that this page is with: it was stopped and started again. */
+function isOtherRelay(answer) {
+  const wasSilent = performance.now() - heard > STALE;
+  return !isWatching && ((relay !== null && answer.relay !== relay) || (state === "gone" && wasSilent));
+}
+
 /** Figures from the relay. */
 function onArena(answer) {
+  if (isOtherRelay(answer)) {
+    relay = answer.relay;
+    enter();
+  }
   arena = answer;
   heard = performance.now();
   if (!field && answer.field) {
@@ -296,8 +313,10 @@ function frame() {
     showFigures(now);
     const isStale = arena !== null && now - heard > STALE;
     const wasStale = document.body.classList.contains("stale");
-    if (isStale !== wasStale) document.body.classList.toggle("stale", isStale);
-    if (isStale && !wasStale) notify("The relay does not tell its figures any more: those that you see are old.");
+    if (isStale !== wasStale) {
+      document.body.classList.toggle("stale", isStale);
+      veil.show(isStale && ["playing", "watching"].includes(state) ? SILENT : told);
+    }
   }
 }
 

@@ -12,12 +12,11 @@ mod server;
 pub use config::{CertificateConfig, ConfigError, PORT, RelayConfig, RoomConfig};
 pub use http::HttpError;
 #[doc(hidden)]
-pub use http::may_change;
+pub use http::{asked, may_change, refuse};
 pub use rooms::{PlayerReport, RoomReport};
 pub use server::{RECORDED, RelayServer, StartError};
 
-use std::sync::Arc;
-
+use axum::Router;
 use evenkeel_core::Seed;
 use evenkeel_core::clock::ServerClock;
 use evenkeel_dr::{DrConfig, DrRelay, Room};
@@ -26,10 +25,34 @@ use evenkeel_dr::{DrConfig, DrRelay, Room};
 pub type RoomMachine = Box<dyn Room<ServerClock> + Send>;
 
 /// Makes the machine of a room, by its settings and a seed.
-pub type MakeRoom = Arc<dyn Fn(&DrConfig, Seed) -> RoomMachine + Send + Sync>;
+pub type MakeRoom = Box<dyn Fn(&DrConfig, Seed) -> RoomMachine + Send + Sync>;
 
-/// A room without a game of its own.
-#[must_use]
-pub fn plain_room(config: &DrConfig, _seed: Seed) -> RoomMachine {
-    Box::new(DrRelay::with_clock(config, ServerClock::default()))
+/// What is played in a relay's rooms.
+pub struct Game {
+    /// What a recording says that it is of: whoever replays it makes the rooms by that.
+    pub recorded: &'static [u8],
+    /// What the rooms' seeds are made of ([`Game::room_seed`]). It is in the recording.
+    pub seed: u64,
+    /// Makes a room.
+    pub make_room: MakeRoom,
+    /// Pages beside the relay's API; its own first page if there are none.
+    pub pages: Router,
+}
+
+impl Default for Game {
+    /// None: the relay carries motion, and players agree on the rest by themselves.
+    fn default() -> Self {
+        let make_room = Box::new(|config: &DrConfig, _| -> RoomMachine {
+            Box::new(DrRelay::with_clock(config, ServerClock::default()))
+        });
+        Self { recorded: RECORDED, seed: 0, make_room, pages: Router::new() }
+    }
+}
+
+impl Game {
+    /// The seed of the game in a room, by the room's number.
+    #[must_use]
+    pub fn room_seed(seed: u64, room: u32) -> Seed {
+        Seed::new(seed).child(u64::from(room))
+    }
 }

@@ -89,8 +89,14 @@ impl<C: SessionClock> DrRelay<C> {
     /// Every entity that there is, in the order of their names.
     pub fn present(&self) -> impl Iterator<Item = Present> + '_ {
         self.ledger().lives().filter_map(|(Life { entity, first }, track)| {
-            Some(Present { entity, owner: track.owner?, first, newest: track.history.newest().1 })
+            Some(Present { entity, owner: track.owner?, first, newest: *track.history.newest().1 })
         })
+    }
+
+    /// What each receiver is taken to show of an entity, as far as the relay knows.
+    pub fn shown(&self, now: LocalTime, entity: EntityId) -> impl Iterator<Item = (PeerId, DrVector)> + '_ {
+        let now = self.station.session(now);
+        now.into_iter().flat_map(move |now| self.ledger().shown(entity, now))
     }
 
     /// Datagrams that were dropped because too many waited for one receiver.

@@ -102,7 +102,9 @@ async fn rooms(State(shared): State<Arc<Shared>>) -> Response {
     Json(json!({ "rooms": rooms })).into_response()
 }
 
-fn refuse(status: StatusCode, words: &str) -> Response {
+/// No, and why.
+#[must_use]
+pub fn refuse(status: StatusCode, words: &str) -> Response {
     (status, Json(json!({ "error": words }))).into_response()
 }
 
@@ -130,8 +132,11 @@ const fn all() -> Budget {
     Budget::ALL
 }
 
-/// What a request that may change something asks for; otherwise the refusal.
-fn asked<T>(
+/// What a request that may change something asks for.
+///
+/// # Errors
+/// The refusal, if it may not or cannot be read.
+pub fn asked<T>(
     from: SocketAddr,
     headers: &HeaderMap,
     body: Result<Json<T>, JsonRejection>,

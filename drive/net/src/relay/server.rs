@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::Router;
 use evenkeel_core::{PeerId, Seed, Wire};
 use evenkeel_dr::{Budget, DrEvent, EntityId, PairWeight, PolicyKind, RelayCommand};
 use tokio::sync::mpsc;
@@ -17,7 +16,7 @@ use tokio::task::JoinHandle;
 use super::config::RelayConfig;
 use super::http::{self, HttpError};
 use super::rooms::{Entry, RoomReport, Rooms};
-use super::{ConfigError, MakeRoom, RoomMachine, plain_room};
+use super::{ConfigError, Game, MakeRoom, RoomMachine};
 use crate::certificate::{Certificate, CertificateError, CertificateHash, Rotation};
 use crate::crank::{Attachment, Crank, CrankError, CrankHandle, NodeId};
 use crate::record::{Recording, RecordingError};
@@ -74,7 +73,7 @@ pub(super) struct Shared {
     pub(super) rooms: Arc<Mutex<Rooms>>,
     make_room: MakeRoom,
     /// What the rooms' games depend on.
-    seed: Seed,
+    game_seed: u64,
     issuer: IssuerId,
     listener: ListenerHandle,
     serving: Mutex<Serving>,
@@ -192,7 +191,7 @@ impl Shared {
             let crank = self.crank.clone();
             tokio::spawn(async move { crank.remove(closed, CloseCode::RoomClosed).await });
         }
-        let machine = || (self.make_room)(&entry.config, self.seed.child(u64::from(entry.node.0)));
+        let machine = || (self.make_room)(&entry.config, Game::room_seed(self.game_seed, entry.node.0));
         !entry.is_new || self.crank.add_configured(entry.node, machine(), &entry.config).is_ok()
     }
 
@@ -235,19 +234,19 @@ impl RelayServer {
         config: RelayConfig,
         record: Option<Box<dyn Write + Send>>,
     ) -> Result<Self, StartError> {
-        Self::start_with(config, record, Arc::new(plain_room), Router::new()).await
+        Self::start_with(config, record, Game::default()).await
     }
 
-    /// Starts a relay whose rooms have a game of their own, with further pages beside its API.
+    /// Starts a relay whose rooms have a game of their own.
     ///
     /// # Errors
     /// [`StartError`] says in words why not.
     pub async fn start_with(
         config: RelayConfig,
         record: Option<Box<dyn Write + Send>>,
-        make_room: MakeRoom,
-        pages: Router,
+        game: Game,
     ) -> Result<Self, StartError> {
+        let Game { recorded, seed: game_seed, make_room, pages } = game;
         config.check(Path::new("the relay's settings"))?;
         let issuer = issuer(&config)?;
         let serving = serving(&config)?;
@@ -261,13 +260,14 @@ impl RelayServer {
         let http = sockets.iter().filter_map(|socket| socket.local_addr().ok()).collect();
         let seed = Seed::new(crate::random());
         let rooms = Arc::new(Mutex::new(Rooms::new(config.clone(), seed)));
+        let record = record.map(|writer| Recording::start(writer, recorded, game_seed)).transpose()?;
         let (crank, stalled) = start_crank(rooms.clone(), record)?;
         let shared = Arc::new(Shared {
             config,
             crank,
             rooms,
             make_room,
-            seed: seed.child(u64::MAX),
+            game_seed,
             issuer,
             listener: listener.handle(),
             serving: Mutex::new(serving),
@@ -316,6 +316,12 @@ impl RelayServer {
         &self.shared.crank
     }
 
+    /// The number of a room's machine in the crank; `None` if there is no such room.
+    #[must_use]
+    pub fn node(&self, room: &Name) -> Option<NodeId> {
+        self.shared.rooms().get(room).map(|room| room.node)
+    }
+
     /// Another policy decides in a room from now on; false if there is no such room, or the relay is busy.
     pub fn switch(&self, room: &Name, policy: PolicyKind, budget: Budget) -> bool {
         self.shared.switch(room, policy, budget).unwrap_or(false)
@@ -348,7 +354,7 @@ type Stalled = (NodeId, PeerId);
 
 fn start_crank(
     rooms: Arc<Mutex<Rooms>>,
-    record: Option<Box<dyn Write + Send>>,
+    record: Option<Recording>,
 ) -> Result<(CrankHandle<RoomMachine>, mpsc::UnboundedReceiver<Stalled>), StartError> {
     // Each peer is named once for each time that it joins.
     let (sender, stalled) = mpsc::unbounded_channel();
@@ -370,8 +376,8 @@ fn start_crank(
                 _ => rooms.went(node, peer, counters),
             }
         });
-    if let Some(writer) = record {
-        crank = crank.record(Recording::start(writer, RECORDED, 0)?);
+    if let Some(recording) = record {
+        crank = crank.record(recording);
     }
     Ok((crank.start().map_err(StartError::Thread)?, stalled))
 }

@@ -27,7 +27,7 @@ use link::Links;
 
 use crate::message::Arrival;
 use crate::placement::Placement;
-use crate::vector::{DrSeq, EntityId};
+use crate::vector::{DrSeq, DrVector, EntityId};
 
 /// A report of an arrival as it went into the books.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -271,6 +271,20 @@ impl ErrorLedger {
             })
             .sum();
         link.settled + estimated
+    }
+
+    /// What each receiver is taken to show of an entity at `now`: what it has reported and, beyond, what is expected to have
+    /// arrived.
+    pub fn shown(&self, entity: EntityId, now: SessionTime) -> impl Iterator<Item = (PeerId, DrVector)> + '_ {
+        let track = self.present(entity).map(|(_, track)| track);
+        track.into_iter().flat_map(move |track| {
+            track.slots().filter_map(move |slot| {
+                let account = self.account(slot);
+                let outlook = self.outlook(account, now);
+                let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
+                Some((account.receiver, cursor.vector))
+            })
+        })
     }
 
     /// Reports of a receiver are lost for good: what they would have said up to a time is estimated.

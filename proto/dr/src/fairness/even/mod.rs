@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
+use self::control::Standing;
 use self::share::{Desk, Share, Tracked};
 use super::{Exported, FairnessPolicy, Occasion, Review, SendPlan};
 
