@@ -108,6 +108,9 @@ fn not_started(error: ArenaError) -> Failure {
         ArenaError::Relay(StartError::Thread(_) | StartError::Recording(_)) | ArenaError::Thread(_) => {
             Failure::failed(error)
         }
+        ArenaError::Relay(StartError::Bind(_) | StartError::Http(_)) => {
+            Failure::mistake(format!("{error} (with --port)"))
+        }
         other => Failure::mistake(other),
     }
 }
