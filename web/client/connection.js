@@ -6,12 +6,12 @@
 
 import { Reader, Refused } from "./bytes.js";
 import { Closed, DONE, MESSAGE_TOO_LONG, OTHER_VERSION, PROTOCOL } from "./reason.js";
+import { MESSAGE_MAX } from "./wire.js";
 
 /** `EVK` and the version of the reliable stream. */
 const PREAMBLE = new Uint8Array([0x45, 0x56, 0x4b, 1]);
-/** The longest greeting and the longest reliable message, in bytes. */
+/** The longest greeting, in bytes. */
 const GREETING_MAX = 4096;
-const MESSAGE_MAX = 64 * 1024;
 /** How long opening may take, and how long after a stream's end the reason may take to come, in milliseconds. */
 const OPENING_MAX = 5000;
 const REASON_MAX = 2000;
@@ -20,6 +20,7 @@ const DATAGRAMS_HELD_MAX = 16;
 const DATAGRAMS_COMING_MAX = 256;
 /** The relay's packets do not grow: no datagram is longer, whatever the browser says. */
 const DATAGRAM_MAX = 1200;
+/** The version of the greeting. */
 const VERSION = 1;
 const PLAYERS_END = 1024;
 const TICK_MAX = 1_000_000_000n;

@@ -22,6 +22,7 @@
  * | `session.own(local, options)` | one of this player's entities, by a number of your own from 0 on |
  * | `own.move(state)` | it is here and moves like this; call it at each frame |
  * | `own.end()` | it is no more; the next `move` begins a new life |
+ * | `session.send(bytes)` | says something of your game to the relay; `onMessage` is called with what the relay says of it |
  * | `session.counts` | what was refused, ignored, repeated, dropped, and the round trip; told once a second |
  * | `session.close()` | leaves the room |
  *
@@ -37,7 +38,8 @@
  * Session times of `now()` and `copies(at)` are milliseconds since the session's origin, which may be years ago: as a number they are
  * good to 0.1 µs. Inside, times count in nanoseconds from a base that is at most as old as the page.
  *
- * The relay carries motion. It does not carry messages of the game itself: there is no call for that.
+ * Messages of the game itself are bytes of which the first is 0x47 ("G"), here as on the wire; what follows is the game's own. They
+ * come in order and none is lost while the connection lasts. The relay's room must have a game that knows them.
  */
 
 import { intervalAt, shownAt } from "./clock.js";
@@ -45,6 +47,7 @@ import { KINDS, project, velocityAt } from "./motion.js";
 import { THRESHOLD } from "./own.js";
 import { isSane, MAGNITUDE_MAX, TURN_RATE_MAX } from "./quantize.js";
 import { Twin } from "./twin.js";
+import { GAME, MESSAGE_MAX } from "./wire.js";
 
 /** @typedef {import("./motion.js").DrVector} DrVector */
 /** @typedef {import("./motion.js").MotionKind} MotionKind */
@@ -63,6 +66,7 @@ import { Twin } from "./twin.js";
  * @property {number} [seat] which of the token's seats, if it has several
  * @property {(string | Uint8Array)[]} [hashes] SHA-256 of the relay's certificate, in hexadecimal or bytes, if it signed it itself
  * @property {(state: State) => void} [onState]
+ * @property {(bytes: Uint8Array) => void} [onMessage] a message of the game came, whole: its first byte is 0x47
  */
 
 /**
@@ -118,6 +122,7 @@ export class Session {
 
   #worker;
   #onState;
+  #onMessage;
   #twin = new Twin();
   /** @type {Reading | null} */
   #clock = null;
@@ -132,8 +137,9 @@ export class Session {
    * @param {string} url
    * @param {ConnectOptions} options
    */
-  constructor(url, { token, seat, hashes = [], onState = () => {} }) {
+  constructor(url, { token, seat, hashes = [], onState = () => {}, onMessage = () => {} }) {
     this.#onState = onState;
+    this.#onMessage = onMessage;
     this.ready = new Promise((resolve, reject) => {
       this.#settle = (over) => (over === undefined ? resolve() : reject(over));
     });
@@ -201,6 +207,17 @@ export class Session {
     );
   }
 
+  /**
+   * Says something of the game to the relay. What is said while there is no connection is lost with it.
+   * @param {Uint8Array} bytes a whole message: its first byte is 0x47
+   */
+  send(bytes) {
+    if (!(bytes instanceof Uint8Array) || bytes[0] !== GAME || bytes.length > MESSAGE_MAX) {
+      throw new RangeError(`a message of the game is a Uint8Array of at most ${MESSAGE_MAX} bytes, of which the first is 0x47`);
+    }
+    this.#say({ type: "send", bytes: bytes.slice() });
+  }
+
   /** Leaves the room for good. */
   close() {
     this.#say({ type: "close" });
@@ -247,6 +264,7 @@ export class Session {
       setTimeout(() => this.#ping(), this.#twin.pause);
       return this.#tell();
     }
+    if (message.type === "message") return this.#onMessage(message.bytes);
     for (const [entity, vector] of message.placed) this.#placed.set(entity, vector);
     for (const entity of message.ended) this.#placed.delete(entity);
     if (message.counts !== undefined) this.counts = message.counts;

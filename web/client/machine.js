@@ -6,8 +6,7 @@
  * Times of the own clock are numbers of nanoseconds since it was started. Session times are numbers of nanoseconds since
  * `clock.base` (see `clock.js`); on the wire and only there they are a `BigInt` since the session's origin.
  *
- * The seam for messages of the game: version 1 of the wire format has none. When it has, they are frames of the reliable channel:
- * `#apply` is where they will arrive, `outbox.reliable` how they will leave.
+ * Messages of the game itself are nothing to it: `session.js` passes them on before it, and they leave by `outbox.message`.
  */
 
 import { Refused } from "./bytes.js";

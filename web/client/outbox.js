@@ -127,14 +127,20 @@ export class Outbox {
    * @param {Frame} frame
    */
   reliable(frame) {
-    if (!this.isHere || this.#stamp === null || this.isStalled) return;
-    if (this.#reliable.length >= RELIABLE_MAX) {
-      this.isStalled = true;
-      return;
-    }
+    if (!this.isHere || this.#stamp === null) return;
     const { writer, stamp } = this.#begin();
     emitFrame(writer, frame, stamp ?? 0n);
-    this.#reliable.push(writer.finish());
+    this.message(writer.finish());
+  }
+
+  /**
+   * Puts a whole message on the reliable channel: one of the game needs no session time.
+   * @param {Uint8Array} bytes
+   */
+  message(bytes) {
+    if (!this.isHere || this.isStalled) return;
+    if (this.#reliable.length >= RELIABLE_MAX) this.isStalled = true;
+    else this.#reliable.push(bytes);
   }
 
   /** Takes the next reliable message; undefined if there is none. */

@@ -6,6 +6,7 @@
 import { Connection } from "./connection.js";
 import { Machine } from "./machine.js";
 import { Closed, DONE, OTHER_VERSION, TOO_SLOW } from "./reason.js";
+import { GAME } from "./wire.js";
 
 /** @typedef {import("./connection.js").Target} Target */
 /** @typedef {import("./own.js").Threshold} Threshold */
@@ -51,6 +52,7 @@ export class Session {
   #target;
   #clock;
   #onChange;
+  #onMessage;
   /** @type {Connection | null} */
   #connection = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -65,11 +67,13 @@ export class Session {
    * @param {Target} target
    * @param {LocalClock} clock
    * @param {() => void} onChange something about it is new
+   * @param {(bytes: Uint8Array) => void} [onMessage] a message of the game came
    */
-  constructor(target, clock, onChange) {
+  constructor(target, clock, onChange, onMessage = () => {}) {
     this.#target = target;
     this.#clock = clock;
     this.#onChange = onChange;
+    this.#onMessage = onMessage;
   }
 
   /** Connects, and connects again, until it is over. Never throws. */
@@ -117,6 +121,15 @@ export class Session {
    */
   end(local) {
     this.machine?.end(this.#clock.now(), local);
+    this.#pump();
+  }
+
+  /**
+   * Says something of the game to the relay. While there is no connection, nothing happens.
+   * @param {Uint8Array} bytes
+   */
+  send(bytes) {
+    this.machine?.outbox.message(bytes);
     this.#pump();
   }
 
@@ -170,6 +183,8 @@ export class Session {
    */
   #handle(connection, channel, bytes) {
     if (connection !== this.#connection) return;
+    // Bytes of its own: these are a piece of what has come so far.
+    if (channel === "reliable" && bytes[0] === GAME) return this.#onMessage(bytes.slice());
     const refused = this.machine?.handleMessage(this.#clock.now(), channel, bytes);
     if (refused?.reason === "version") connection.close(Closed.byUs(OTHER_VERSION, refused.message));
     this.#pump();

@@ -29,6 +29,10 @@ import { emitState, parseState } from "./quantize.js";
 /** @typedef {{ nonce: number, stamp: bigint | null, frames: Frame[] }} Message */
 
 export const VERSION = 1;
+/** What a reliable message of the game itself begins with. It is not looked into here, and no version has this number. */
+export const GAME = 0x47;
+/** The longest reliable message, in bytes. */
+export const MESSAGE_MAX = 64 * 1024;
 /** The size of a header. */
 export const HEADER_LEN = 13;
 /** The largest clock frame. */

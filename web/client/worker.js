@@ -17,7 +17,7 @@ import { Session } from "./session.js";
  * What the page says. Times are in milliseconds by the worker's clock (`performance.now()` here).
  * @typedef {{ type: "open", target: Target } | { type: "own", local: number, threshold: Threshold }
  *   | { type: "move", local: number, state: MotionState, at: number | null } | { type: "end", local: number }
- *   | { type: "ping", sent: number } | { type: "close" }} FromPage
+ *   | { type: "send", bytes: Uint8Array } | { type: "ping", sent: number } | { type: "close" }} FromPage
  */
 
 /**
@@ -39,8 +39,8 @@ import { Session } from "./session.js";
  */
 
 /**
- * What the page is told: what is new, all of it as of one instant.
- * @typedef {{ type: "pong", sent: number, at: number, origin: number }
+ * What the page is told: what is new, all of it as of one instant, and messages of the game as they come.
+ * @typedef {{ type: "pong", sent: number, at: number, origin: number } | { type: "message", bytes: Uint8Array }
  *   | { type: "update", state?: State, clock?: Reading | null, counts?: Counts, placed: [number, DrVector][], ended: number[] }} FromWorker
  */
 
@@ -129,7 +129,7 @@ function counts({ refused, copies, uplink, log, outbox, clock }) {
 function handle(message) {
   switch (message.type) {
     case "open": {
-      const opened = new Session(message.target, clock, update);
+      const opened = new Session(message.target, clock, update, (bytes) => say({ type: "message", bytes }));
       session = opened;
       update();
       // When it is over, the page has been told, and nothing is left to do here.
@@ -147,6 +147,8 @@ function handle(message) {
     }
     case "end":
       return session?.end(message.local);
+    case "send":
+      return session?.send(message.bytes);
     case "ping":
       return say({ type: "pong", sent: message.sent, at: performance.now(), origin: performance.timeOrigin });
     case "close":

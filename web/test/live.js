@@ -1,31 +1,21 @@
 /**
  * Two players of this page in a room of a real relay: one drives in a circle, the other watches it, and both see whoever else is there.
- * In the last third of the time the page says nothing more of the driver, as a hidden tab would.
+ * Then the page says nothing more of the driver, as a hidden tab would.
  *
  * Query: `url`, `token` (with two seats or more), `hash` (of the relay's certificate, if it signed it itself), `seats` ("1,2" if left
- * out), `seconds` (10), `report` (where the summary is posted, if anywhere).
+ * out), `looks` (how often the driver's copy is looked at, 200 if left out).
  */
 
 import { connect } from "../client/index.js";
+import { drive, Ways } from "./paths.js";
 
 const query = new URLSearchParams(location.search);
-const seconds = Number(query.get("seconds") ?? 10);
+const looks = Number(query.get("looks") ?? 200);
 const [driverSeat, watcherSeat] = (query.get("seats") ?? "1,2").split(",").map(Number);
 const output = /** @type {HTMLElement} */ (document.getElementById("summary"));
 
-/** The circle that is driven: its radius, and the speed along it. */
-const [RADIUS, SPEED] = [20, 8];
-
-/**
- * Where the driver is at a session time.
- * @param {number} at
- */
-function drive(at) {
-  const turnRate = SPEED / RADIUS;
-  const angle = ((at / 1000) * turnRate) % (2 * Math.PI);
-  const [sin, cos] = [Math.sin(angle), Math.cos(angle)];
-  return { position: [RADIUS * cos, RADIUS * sin], velocity: [-SPEED * sin, SPEED * cos], turnRate };
-}
+/** The page is silent for so long at least, in milliseconds: longer than a heartbeat. */
+const SILENCE_MIN = 1500;
 
 /** @param {number} seat */
 function enter(seat) {
@@ -49,8 +39,13 @@ function spread(values) {
   return { count: values.length, least: sorted[0], median: at(0.5), mean, p99: at(0.99), most: sorted.at(-1) };
 }
 
-/** @param {number} milliseconds */
-const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+/**
+ * Waits until something is so, however busy the machine is. If it never is, the page stays as it is, which whoever waits for its title sees.
+ * @param {() => boolean} isSo
+ */
+async function until(isSo) {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
 
 async function play() {
   const [driver, watcher] = [enter(driverSeat), enter(watcherSeat)];
@@ -64,54 +59,46 @@ async function play() {
   const player = driver.session.state.player;
   /** @type {number[][]} */
   const [errors, silentErrors, apart, widths] = [[], [], [], []];
-  /** The way that each of the others goes, by player. @type {Map<number, { last: readonly number[], way: number }>} */
-  const others = new Map();
-  const start = performance.now();
-  const [silence, end] = [start + (seconds * 2000) / 3, start + seconds * 1000];
+  const ways = new Ways();
   let backwards = 0;
-  let last = -Infinity;
-  while (performance.now() < end) {
+  let [last, silentSince] = [-Infinity, Infinity];
+  while (silentErrors.length < looks || performance.now() < silentSince + SILENCE_MIN) {
     await new Promise(requestAnimationFrame);
     const [now, seen, after] = [driver.session.now(), watcher.session.now(), driver.session.now()];
     const interval = watcher.session.interval();
     if (now === null || seen === null || after === null || interval === null) continue;
-    const isSilent = performance.now() > silence;
+    const isSilent = errors.length >= looks;
     if (!isSilent) tank.move(drive(now));
+    else silentSince = Math.min(silentSince, performance.now());
     if (seen < last) backwards += 1;
     last = seen;
     apart.push(Math.max(0, now - seen, seen - after));
     widths.push(interval[1] - interval[0]);
-    for (const copy of watcher.session.copies(seen)) {
-      if (copy.player === player) {
-        const truth = drive(seen).position;
-        (isSilent ? silentErrors : errors).push(Math.hypot(copy.position[0] - truth[0], copy.position[1] - truth[1]));
-        continue;
-      }
-      const known = others.get(copy.player);
-      const way = known === undefined ? 0 : known.way + Math.hypot(...copy.position.map((x, axis) => x - known.last[axis]));
-      others.set(copy.player, { last: copy.position, way });
-    }
+    const copies = watcher.session.copies(seen);
+    ways.look(copies);
+    const copy = copies.find((each) => each.player === player);
+    if (copy === undefined) continue;
+    const truth = drive(seen).position;
+    (isSilent ? silentErrors : errors).push(Math.hypot(copy.position[0] - truth[0], copy.position[1] - truth[1]));
   }
   tank.end();
-  await sleep(500);
-  const isGone = !watcher.session.copies().some((copy) => copy.player === player);
+  await until(() => !watcher.session.copies().some((copy) => copy.player === player));
   const counts = { driver: driver.session.counts, watcher: watcher.session.counts };
   driver.session.close();
   watcher.session.close();
-  await sleep(300);
-  const isSeen = [errors, silentErrors].every((each) => each.length > 10 && spread(each).p99 < 1);
-  const isLeft = [driver, watcher].every(({ session }) => session.state.status === "over");
+  await until(() => [driver, watcher].every(({ session }) => session.state.status === "over"));
+  // The page may be held up between two of its lines, so a few of them may be off.
+  const isSeen = [errors, silentErrors].every((each) => spread(each).median < 0.1);
   return {
     ...summary,
-    verdict: isSeen && isGone && isLeft && backwards === 0 ? "passed" : "failed",
+    verdict: isSeen && backwards === 0 ? "passed" : "failed",
     player,
     isIsolated: crossOriginIsolated,
     "distance of the copy from the truth": spread(errors),
     "the same while the page is silent": spread(silentErrors),
     "ms between the two sessions' times": spread(apart),
     "ms of the certified interval": spread(widths),
-    "way of the others": Object.fromEntries([...others].map(([other, { way }]) => [other, way])),
-    isGone,
+    "way of everybody who was seen": ways.all,
     backwards,
     counts,
   };
@@ -120,5 +107,3 @@ async function play() {
 const summary = await play();
 output.textContent = JSON.stringify(summary, null, 2);
 document.title = summary.verdict;
-const report = query.get("report");
-if (report !== null) await fetch(report, { method: "POST", body: output.textContent });

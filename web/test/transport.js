@@ -83,11 +83,12 @@ function letIn(transport) {
 }
 
 /**
- * Plays a session against scripts until `isDone` says so, or for two seconds.
+ * Plays a session against scripts until `isDone` says so, or for half a minute.
  * @param {Script[]} scripts
  * @param {(session: Session, statuses: string[]) => boolean} isDone
+ * @param {(bytes: Uint8Array) => void} [onMessage]
  */
-async function play(scripts, isDone) {
+async function play(scripts, isDone, onMessage) {
   const real = globalThis.WebTransport;
   FakeTransport.scripts = scripts;
   FakeTransport.all = [];
@@ -98,9 +99,9 @@ async function play(scripts, isDone) {
   const clock = { now: () => Math.round(performance.now() * 1e6), grain: 1e6 };
   const session = new Session(target, clock, () => {
     if (session.state.status !== statuses.at(-1)) statuses.push(session.state.status);
-  });
+  }, onMessage);
   const over = session.run();
-  for (let look = 0; look < 200 && !isDone(session, statuses); look++) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (let look = 0; look < 3000 && !isDone(session, statuses); look++) await new Promise((resolve) => setTimeout(resolve, 10));
   const state = session.state;
   session.leave();
   await over;
@@ -155,6 +156,31 @@ export function transportTests() {
     equal(session.machine?.refused, {});
   });
 
+  test("messages of the game are passed on whole and in order, also before the session's time is known", async () => {
+    const says = [[0x47], [0x47, 1, 2, 3], [0x47, 0xff]];
+    const bytes = says.flatMap((message) => [message.length, 0, 0, 0, ...message]);
+    /** @type {Script} */
+    const silent = (transport) => transport.say([...GREETING, ...bytes]);
+    /** @type {Uint8Array[]} */
+    const heard = [];
+    const { state, session } = await play([silent], () => heard.length === 3, (message) => heard.push(message));
+    equal(heard.map((message) => [...message]), says);
+    equal(heard.map(({ buffer }) => buffer.byteLength), [1, 4, 2], "bytes of their own");
+    equal([state.status, session.machine?.refused], ["syncing", {}]);
+  });
+
+  test("a message of the game leaves as it is; while there is no connection it is lost", async () => {
+    const said = Uint8Array.of(0x47, 5, 6);
+    const { transports } = await play([letIn], (session) => {
+      session.send(said);
+      return session.state.status === "playing";
+    });
+    const [{ streamSent }] = transports;
+    const once = [3, 0, 0, 0, ...said];
+    assert(streamSent.length > PREAMBLE.length, "something was said");
+    equal(streamSent.slice(PREAMBLE.length).every((byte, place) => byte === once[place % once.length]), true, "nothing else was");
+  });
+
   test("who is refused is told why, once", async () => {
     const refuse = (/** @type {FakeTransport} */ transport) => transport.end?.({ closeCode: 3, reason: "the token expired" });
     const { state, transports } = await play([refuse], isOver);
@@ -188,6 +214,11 @@ export function transportTests() {
     const later = await play([(transport) => transport.say([...GREETING, 1, 0, 0, 0, 2])], isOver);
     equal([later.state.code, later.transports[0].closedByUs?.closeCode], [4, 4]);
     assert(later.state.words.includes("version 2"), later.state.words);
+    const datagram = (/** @type {FakeTransport} */ transport) => {
+      transport.say(GREETING);
+      setTimeout(() => transport.coming.enqueue(Uint8Array.of(0x47, 1)), 20);
+    };
+    equal((await play([datagram], isOver)).state.code, 4, "the game has no datagrams");
   });
 
   test("a message that is too long closes the connection, and it is tried again", async () => {

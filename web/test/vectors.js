@@ -99,6 +99,17 @@ export function motionTests(file) {
       }
     });
   }
+  test("every position of every path is within 1e-6 of the one that Rust places", () => {
+    let [points, most] = [0, 0];
+    for (const path of file.paths) {
+      for (const { at, position } of path.points) {
+        const found = project({ ...readState(path.vector), generated: 0 }, Number(BigInt(at) - BigInt(path.vector.generated)));
+        most = Math.max(most, ...found.map((coordinate, axis) => Math.abs(coordinate - position[axis])));
+        points += 1;
+      }
+    }
+    assert(points > 20 && most <= 1e-6, `of ${points} positions one is off by ${most}`);
+  });
   for (const { name, exact, quantized, state_hex } of file.quantized) {
     test(`quantized: ${name}`, () => {
       const { kind, ...state } = readState(exact);

@@ -2,10 +2,11 @@
 //! flag, with `--locked`, so that a check never changes `Cargo.lock` and judges the versions that are committed.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use crate::Outcome;
 
@@ -101,6 +102,27 @@ pub(crate) fn soak(root: &Path, words: &[&str]) -> ExitCode {
     }
 }
 
+/// Builds one program and gives its executable.
+pub(crate) fn build(root: &Path, what: &[&str]) -> Result<PathBuf> {
+    let mut build = command(root);
+    build.args(["build", "--locked"]).args(what);
+    let line = spelled(&build);
+    println!("$ {line}");
+    let output = build.arg("--message-format=json").stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("cannot start `{line}`: is cargo installed?"))?;
+    if !output.status.success() {
+        bail!("`{line}` failed ({}): it says above why", output.status);
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    executable(&messages).with_context(|| format!("`{line}` names no executable"))
+}
+
+/// The last executable that cargo's messages name.
+fn executable(messages: &str) -> Option<PathBuf> {
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back()
+}
+
 fn is_deny_installed(root: &Path) -> bool {
     command(root)
         .args(["deny", "--version"])
@@ -129,4 +151,20 @@ fn spelled(command: &Command) -> String {
         line.push_str(&argument.to_string_lossy());
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_executable_is_the_last_that_cargo_names() {
+        let messages = concat!(
+            "{\"reason\":\"compiler-artifact\",\"executable\":null}\n",
+            "{\"reason\":\"compiler-artifact\",\"executable\":\"/a/pairs-1\"}\n",
+            "{\"reason\":\"build-finished\",\"success\":true}\n"
+        );
+        assert_eq!(executable(messages), Some(PathBuf::from("/a/pairs-1")));
+        assert_eq!(executable("not a message\n"), None);
+    }
 }

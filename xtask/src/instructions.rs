@@ -5,11 +5,10 @@
 //! inside one of their functions are counted and divided by what the function was called for.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
 
 use crate::Outcome;
 use crate::cargo;
@@ -73,7 +72,8 @@ pub(crate) fn run(root: &Path) -> Result<Outcome> {
         return Ok(Outcome::Skipped);
     }
     for gate in &GATES {
-        let bench = build(root, gate.bench)?;
+        let (bench, package) = gate.bench;
+        let bench = cargo::build(root, &["--release", "--package", package, "--bench", bench])?;
         let each = count(root, &bench, gate)?;
         println!("{each:.1} instructions per {}, at most {}", gate.each, gate.max);
         if each > gate.max {
@@ -107,24 +107,6 @@ fn install() -> bool {
     (installs("apt-get", &[]) || installs("sudo", &["-n", "apt-get"])) && is_installed()
 }
 
-/// Builds a benchmark; gives its executable.
-fn build(root: &Path, (bench, package): (&str, &str)) -> Result<PathBuf> {
-    let mut build = cargo::command(root);
-    build.args(["build", "--release", "--locked", "--package", package, "--bench", bench]);
-    let output = build.arg("--message-format=json").stderr(Stdio::inherit()).output();
-    let output = output.context("cannot start cargo")?;
-    if !output.status.success() {
-        bail!("the benchmark does not build: `cargo build --release -p {package} --bench {bench}` says why");
-    }
-    executable(&String::from_utf8_lossy(&output.stdout)).context("cargo names no executable of the benchmark")
-}
-
-/// The last executable that cargo's messages name.
-fn executable(messages: &str) -> Option<PathBuf> {
-    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back()
-}
-
 /// Instructions for each of what a gate is about.
 fn count(root: &Path, bench: &Path, gate: &Gate) -> Result<f64> {
     let mut valgrind = Command::new("valgrind");
@@ -152,17 +134,6 @@ fn collected(report: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_executable_is_the_last_that_cargo_names() {
-        let messages = concat!(
-            "{\"reason\":\"compiler-artifact\",\"executable\":null}\n",
-            "{\"reason\":\"compiler-artifact\",\"executable\":\"/a/pairs-1\"}\n",
-            "{\"reason\":\"build-finished\",\"success\":true}\n"
-        );
-        assert_eq!(executable(messages), Some(PathBuf::from("/a/pairs-1")));
-        assert_eq!(executable("not a message\n"), None);
-    }
 
     #[test]
     fn what_was_collected_is_read_from_the_report() {

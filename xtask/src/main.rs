@@ -3,6 +3,7 @@
 //! `cargo xtask test` runs all checks in the order of [`TASKS`] and stops at the first that fails. Each check can also
 //! be run by its own name. `cargo xtask fuzz` is not among them: it has no end but the one it is given.
 
+mod browser;
 mod cargo;
 mod files;
 mod fuzz;
@@ -33,10 +34,11 @@ enum Outcome {
 }
 
 /// The checks, in the order in which `test` runs them.
-const TASKS: [Task; 8] = [
+const TASKS: [Task; 9] = [
     Task { name: "fmt", about: "check the formatting (`fmt --write` repairs it)", run: cargo::fmt_check },
     Task { name: "clippy", about: "lint every target; a warning is an error", run: cargo::clippy },
     Task { name: "unit", about: "run unit, integration and doc tests", run: cargo::unit },
+    Task { name: "browser", about: "run the browser's client and pages in Chromium", run: browser::run },
     Task { name: "doc", about: "build the documentation; a warning is an error", run: cargo::doc },
     Task { name: "layers", about: "check who imports whom", run: layers::run },
     Task { name: "tidy", about: "check sizes, white space, leftovers and links", run: tidy::run },
@@ -62,6 +64,9 @@ fn main() -> ExitCode {
         ["fmt", "--write"] => {
             let write = Task { name: "fmt --write", about: "", run: cargo::fmt_write };
             conclude(run_task(&write, &root))
+        }
+        ["browser", words @ ..] if !words.is_empty() => {
+            conclude(browser::run_named(&root, words).inspect_err(|error| eprintln!("{error:#}")))
         }
         ["fuzz", rest @ ..] => conclude(fuzz::run(&root, rest).inspect_err(|error| eprintln!("{error:#}"))),
         // What `fmt` does anyway; spelled out by those who know cargo's own flag.
@@ -165,7 +170,7 @@ mod tests {
     #[test]
     fn a_skipped_step_does_not_count_as_passed() {
         let took = Duration::from_millis(1_500);
-        assert_eq!(summary(&[], took), "xtask: 8 of 8 steps passed in 1.5 s");
-        assert_eq!(summary(&["deny"], took), "xtask: 7 of 8 steps passed in 1.5 s; skipped: deny");
+        assert_eq!(summary(&[], took), "xtask: 9 of 9 steps passed in 1.5 s");
+        assert_eq!(summary(&["deny"], took), "xtask: 8 of 9 steps passed in 1.5 s; skipped: deny");
     }
 }

@@ -1,0 +1,78 @@
+//! Whether a page can be read and used by everybody: contrast by the styles that the browser computed, names by the tree that it gives to
+//! screen readers.
+
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use crate::page::Page;
+use crate::stage::Stage;
+
+/// Light and dark, on a desk and on the smallest phone.
+const SHOWN: [(&str, [u32; 2]); 4] =
+    [("light", [1280, 900]), ("dark", [1280, 900]), ("light", [360, 740]), ("dark", [360, 740])];
+
+/// What people use, or must be told of: without a name a screen reader has nothing to say.
+const NAMED: [&str; 19] = [
+    "button",
+    "checkbox",
+    "combobox",
+    "dialog",
+    "img",
+    "image",
+    "link",
+    "listbox",
+    "menuitem",
+    "option",
+    "radio",
+    "radiogroup",
+    "searchbox",
+    "slider",
+    "spinbutton",
+    "switch",
+    "tab",
+    "textbox",
+    "treeitem",
+];
+
+/// Looks at a page in light and in dark, wide and narrow.
+pub(crate) fn check(stage: &Stage<'_>, page: &Page<'_>) -> Result<()> {
+    let mut failures = Vec::new();
+    for (scheme, size) in SHOWN {
+        page.show_as(scheme, size)?;
+        let found = failures_of(stage, page)?;
+        failures.extend(found.into_iter().map(|failure| format!("{scheme}, {} px wide: {failure}", size[0])));
+    }
+    page.show_as(SHOWN[0].0, SHOWN[0].1)?;
+    if !failures.is_empty() {
+        bail!("not everybody can read or use the page:\n{}", failures.join("\n"));
+    }
+    Ok(())
+}
+
+/// What is wrong with a page as it is shown now.
+pub(crate) fn failures_of(stage: &Stage<'_>, page: &Page<'_>) -> Result<Vec<String>> {
+    let script = fs::read_to_string(stage.place.root.join("web/test/accessible.js"))?;
+    let found = page.eval(&script)?;
+    let found = found.as_array().context("the check of contrast gives no list")?;
+    let mut failures: Vec<String> = found.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    page.call("Accessibility.enable", json!({}))?;
+    let tree = page.call("Accessibility.getFullAXTree", json!({}))?;
+    page.call("Accessibility.disable", json!({}))?;
+    let nodes = tree["nodes"].as_array().context("the page has no tree for screen readers")?;
+    failures.extend(nodes.iter().filter_map(nameless));
+    Ok(failures)
+}
+
+/// Says so if a node should have a name and has none.
+fn nameless(node: &Value) -> Option<String> {
+    let role = node["role"]["value"].as_str()?;
+    let name = node["name"]["value"].as_str().unwrap_or_default();
+    let is_named = !name.trim().is_empty();
+    let should_be = node["ignored"] == false && NAMED.contains(&role);
+    (should_be && !is_named).then(|| {
+        let description = node["description"]["value"].as_str().unwrap_or_default();
+        format!("a {role} has no name for screen readers {description}").trim_end().to_owned()
+    })
+}

@@ -1,0 +1,170 @@
+//! One page of the browser.
+
+use std::fmt::Write as _;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::cdp::Cdp;
+
+/// Whatever is waited for is there by then, however busy the machine is.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Keys that are no characters: name, and code of old.
+const KEYS: [(&str, u32); 7] = [
+    ("ArrowLeft", 37),
+    ("ArrowUp", 38),
+    ("ArrowRight", 39),
+    ("ArrowDown", 40),
+    ("Tab", 9),
+    ("Enter", 13),
+    ("Escape", 27),
+];
+
+/// A page in a browser context of its own: it shares no cookies and no storage with others.
+pub(crate) struct Page<'a> {
+    cdp: &'a Cdp,
+    context: String,
+    session: String,
+}
+
+impl<'a> Page<'a> {
+    /// Opens an address and waits until everything is loaded.
+    pub(crate) fn open(cdp: &'a Cdp, url: &str) -> Result<Self> {
+        let context = field(&cdp.call(None, "Target.createBrowserContext", json!({}))?, "browserContextId")?;
+        // A window of its own, so that no page hides another.
+        let target = json!({ "url": "about:blank", "browserContextId": context, "newWindow": true });
+        let target = field(&cdp.call(None, "Target.createTarget", target)?, "targetId")?;
+        let attach = json!({ "targetId": target, "flatten": true });
+        let session = field(&cdp.call(None, "Target.attachToTarget", attach)?, "sessionId")?;
+        let page = Self { cdp, context, session };
+        cdp.watch(Some(&page.session))?;
+        page.call("Emulation.setFocusEmulationEnabled", json!({ "enabled": true }))?;
+        page.visit(url)?;
+        Ok(page)
+    }
+
+    /// Goes to another address.
+    pub(crate) fn visit(&self, url: &str) -> Result<()> {
+        let went = self.call("Page.navigate", json!({ "url": url }))?;
+        if let Some(words) = went["errorText"].as_str() {
+            bail!("{url}: {words}");
+        }
+        self.wait(
+            "the page is loaded",
+            "document.readyState === 'complete' && location.href !== 'about:blank'",
+        )?;
+        Ok(())
+    }
+
+    pub(crate) fn call(&self, method: &str, parameters: Value) -> Result<Value> {
+        self.cdp.call(Some(&self.session), method, parameters)
+    }
+
+    /// What an expression of the page is; a promise is waited for.
+    pub(crate) fn eval(&self, expression: &str) -> Result<Value> {
+        let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let mut answer = self.call("Runtime.evaluate", parameters)?;
+        if let Some(thrown) = answer.get("exceptionDetails") {
+            let words = &thrown["exception"]["description"];
+            bail!("{expression}: {}", words.as_str().unwrap_or("something was thrown"));
+        }
+        Ok(answer["result"]["value"].take())
+    }
+
+    /// Waits until an expression is something, and gives what. `what` says in words what is waited for.
+    pub(crate) fn wait(&self, what: &str, expression: &str) -> Result<Value> {
+        let deadline = Instant::now() + WAIT_MAX;
+        loop {
+            // A page that is just being loaded has no place for expressions.
+            let found = self.eval(expression);
+            match found {
+                Ok(value) if is_something(&value) => return Ok(value),
+                _ if Instant::now() < deadline => thread::sleep(LOOK_INTERVAL),
+                Ok(value) => {
+                    bail!("waited {WAIT_MAX:?} in vain: {what} (`{expression}` is {value})\n{}", self.text())
+                }
+                Err(error) => return Err(error.context(format!("waited {WAIT_MAX:?} in vain: {what}"))),
+            }
+        }
+    }
+
+    /// What the page says to a reader, and what it looks like as far as words can tell.
+    fn text(&self) -> String {
+        let mut text = String::from("the page says:\n");
+        let shown = self.eval("document.title + '\\n' + document.body.innerText");
+        let _ = write!(text, "{}", shown.unwrap_or_default().as_str().unwrap_or_default());
+        text
+    }
+
+    /// Presses a key and holds it.
+    pub(crate) fn press(&self, key: &str) -> Result<()> {
+        self.key("rawKeyDown", key)
+    }
+
+    /// Lets a key go.
+    pub(crate) fn release(&self, key: &str) -> Result<()> {
+        self.key("keyUp", key)
+    }
+
+    fn key(&self, kind: &str, key: &str) -> Result<()> {
+        let known = KEYS.iter().find(|(name, _)| *name == key);
+        let (code, number) = match (known, key) {
+            (Some((name, number)), _) => ((*name).to_owned(), *number),
+            (None, " ") => ("Space".to_owned(), 32),
+            (None, letter) => {
+                let upper = letter.to_ascii_uppercase();
+                (format!("Key{upper}"), u32::from(upper.bytes().next().unwrap_or_default()))
+            }
+        };
+        let parameters = json!({ "type": kind, "key": key, "code": code, "windowsVirtualKeyCode": number });
+        self.call("Input.dispatchKeyEvent", parameters)?;
+        Ok(())
+    }
+
+    /// Shows the page in light or dark colours, on a screen of this size.
+    pub(crate) fn show_as(&self, scheme: &str, [width, height]: [u32; 2]) -> Result<()> {
+        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.call("Emulation.setEmulatedMedia", features)?;
+        let metrics = json!({
+            "width": width, "height": height, "screenWidth": width, "screenHeight": height,
+            "deviceScaleFactor": 1, "mobile": width < 600,
+        });
+        self.call("Emulation.setDeviceMetricsOverride", metrics)?;
+        Ok(())
+    }
+
+    /// A picture of the page, as a PNG.
+    pub(crate) fn picture(&self) -> Result<Vec<u8>> {
+        let picture = field(&self.call("Page.captureScreenshot", json!({}))?, "data")?;
+        Ok(STANDARD.decode(picture)?)
+    }
+
+    /// The page is no more, nor is what it has stored.
+    pub(crate) fn close(&self) -> Result<()> {
+        let context = json!({ "browserContextId": self.context });
+        self.cdp.call(None, "Target.disposeBrowserContext", context)?;
+        Ok(())
+    }
+}
+
+fn field(answer: &Value, name: &str) -> Result<String> {
+    let text = answer[name].as_str().with_context(|| format!("the browser's answer has no `{name}`"))?;
+    Ok(text.to_owned())
+}
+
+/// What JavaScript takes for true.
+fn is_something(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(is) => *is,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(_) | Value::Object(_) => true,
+    }
+}

@@ -1,0 +1,152 @@
+//! A relay, and bots that play in it: the real binary, in a folder of its own.
+
+use std::fs::{self, OpenOptions};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::http;
+
+/// How long a relay may take until it answers.
+const START_MAX: Duration = Duration::from_secs(30);
+/// Bots play longer than any test.
+const BOTS_PLAY: &str = "900";
+
+/// The room that everybody is in.
+pub(crate) const ROOM: &str = "arena";
+
+/// A program that ends with its owner, at the latest.
+pub(crate) struct Program {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Program {
+    /// Starts `evenkeel` with these arguments. What it says is in the folder.
+    pub(crate) fn start(evenkeel: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
+        let log = folder.join(format!("{}.log", arguments[0]));
+        let file = OpenOptions::new().create(true).append(true).open(&log)?;
+        let mut command = Command::new(evenkeel);
+        command.args(arguments).current_dir(folder).stdin(Stdio::null());
+        command.stdout(file.try_clone()?).stderr(file);
+        let child = command.spawn().with_context(|| format!("cannot start {}", evenkeel.display()))?;
+        Ok(Self { child, log })
+    }
+
+    /// Waits until it answers at an address.
+    pub(crate) fn answers(&mut self, address: SocketAddr) -> Result<()> {
+        let deadline = Instant::now() + START_MAX;
+        let question = format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        while let Err(error) = http::ask(address, &question) {
+            let is_over = self.child.try_wait()?.is_some();
+            if is_over || Instant::now() > deadline {
+                bail!("{}: {error:#}\n{}", address, fs::read_to_string(&self.log).unwrap_or_default());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    /// Ends it at once, as a crash would.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A relay.
+pub(crate) struct Relay<'a> {
+    evenkeel: &'a Path,
+    folder: PathBuf,
+    address: SocketAddr,
+    program: Program,
+}
+
+impl<'a> Relay<'a> {
+    /// Starts one that keeps its key and its certificate in the folder.
+    pub(crate) fn start(evenkeel: &'a Path, folder: &Path) -> Result<Self> {
+        let address = free_address()?;
+        let settings = format!(
+            "listen = [\"{address}\"]\nhttp = [\"{address}\"]\ntoken_key = \"evenkeel.key\"\n\
+             keep_certificate = \"evenkeel.pem\"\n"
+        );
+        fs::write(folder.join("relay.toml"), settings)?;
+        let program = Self::begin(evenkeel, folder, address)?;
+        Ok(Self { evenkeel, folder: folder.to_owned(), address, program })
+    }
+
+    fn begin(evenkeel: &Path, folder: &Path, address: SocketAddr) -> Result<Program> {
+        let mut program = Program::start(evenkeel, folder, &["relay", "--config", "relay.toml"])?;
+        program.answers(address)?;
+        Ok(program)
+    }
+
+    /// It crashes.
+    pub(crate) fn kill(&mut self) {
+        self.program.kill();
+    }
+
+    /// It is back, as the same relay.
+    pub(crate) fn restart(&mut self) -> Result<()> {
+        self.program = Self::begin(self.evenkeel, &self.folder, self.address)?;
+        Ok(())
+    }
+
+    /// What lets so many players in.
+    pub(crate) fn token(&self, name: &str, seats: u32) -> Result<String> {
+        let mut command = Command::new(self.evenkeel);
+        command.args(["token", "--room", ROOM, "--name", name, "--seats", &seats.to_string()]);
+        let output = command.current_dir(&self.folder).output().context("cannot start evenkeel")?;
+        if !output.status.success() {
+            bail!("no token: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// What a page needs to join: the query of its address.
+    pub(crate) fn invitation(&self, name: &str, seats: u32) -> Result<String> {
+        let hashes = http::get(self.address, "/api/certificate")?;
+        let hash = hashes["sha256"][0].as_str().context("the relay has no certificate of its own")?;
+        let token = self.token(name, seats)?;
+        Ok(format!("url=https://{}/{ROOM}&hash={hash}&token={token}", self.address))
+    }
+
+    /// Bots join.
+    pub(crate) fn bots(&self, count: u32) -> Result<Program> {
+        let token = self.token("bot", count)?;
+        let (url, count) = (format!("https://{}", self.address), count.to_string());
+        let arguments =
+            ["bot", "--connect", &url, "--count", &count, "--seconds", BOTS_PLAY, "--token", &token];
+        Program::start(self.evenkeel, &self.folder, &arguments)
+    }
+
+    /// How the relay sees a player of the room: the row of its name, if it is there.
+    pub(crate) fn player(&self, name: &str) -> Result<Option<Value>> {
+        let room = http::get(self.address, &format!("/api/rooms/{ROOM}"))?;
+        let players = room["players"].as_array().context("the room has no players")?;
+        Ok(players.iter().find(|player| player["name"] == name).cloned())
+    }
+}
+
+/// An address of this machine that nobody uses, neither by UDP nor by TCP.
+pub(crate) fn free_address() -> Result<SocketAddr> {
+    for _ in 0..100 {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        if UdpSocket::bind(address).is_ok() {
+            return Ok(address);
+        }
+    }
+    bail!("no port is free")
+}
