@@ -6,15 +6,16 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use shell::server::{Server, free_port};
 use shell::Folder;
+use shell::server::{Server, free_port};
 
 /// How long a signal may take to end it.
 const END_MAX: Duration = Duration::from_secs(2);
 
 fn arena(folder: &Folder, arguments: &[&str]) -> Server {
     let port = free_port();
-    let all = [&["arena", "--port", &port.to_string()], arguments].concat();
+    let number = port.to_string();
+    let all = [&["arena", "--port", &number], arguments].concat();
     Server::start(folder, &all, port, "the arena is open")
 }
 
@@ -51,7 +52,8 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 #[test]
 fn bots_move_the_page_is_served_and_what_is_set_there_acts() {
     let folder = Folder::new("arena");
-    let arena = arena(&folder, &["--bots", "3", "--delays", "60,5", "--policy", "base", "--record", "arena.evkt"]);
+    let arena =
+        arena(&folder, &["--bots", "3", "--delays", "60,5", "--policy", "base", "--record", "arena.evkt"]);
     let page = arena.ask("GET /");
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("<title>Evenkeel arena</title>"), "{page}");
     let script = arena.ask("GET /web/client/index.js");
@@ -91,7 +93,8 @@ fn bots_move_the_page_is_served_and_what_is_set_there_acts() {
     assert!(figures["players"].as_array().expect("a list").iter().any(|player| player["delay_ms"] == 90.0));
     wait_for("a delay that the relay sees", || {
         let room = document(&arena.ask("GET /api/rooms/arena"));
-        let seen = room["players"].as_array()?.iter().find(|player| player["player"] == 2)?["delay_ms"][1].as_f64()?;
+        let seen = room["players"].as_array()?.iter().find(|player| player["player"] == 2)?["delay_ms"][1]
+            .as_f64()?;
         (seen > 70.0).then_some(())
     });
 

@@ -119,7 +119,8 @@ impl Tank {
         self.position = free;
         let speed = self.speed + pushed.dot(self.direction()) / dt.as_secs_f64();
         // It is not thrown back by what it runs into.
-        self.speed = if self.speed >= 0.0 { speed.clamp(0.0, self.speed) } else { speed.clamp(self.speed, 0.0) };
+        self.speed =
+            if self.speed >= 0.0 { speed.clamp(0.0, self.speed) } else { speed.clamp(self.speed, 0.0) };
         self.acceleration = 0.0;
     }
 

@@ -7,6 +7,7 @@ mod http;
 mod live;
 mod page;
 mod shared;
+pub mod tally;
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -44,8 +45,9 @@ const GOODBYE_MAX: Duration = Duration::from_millis(400);
 const STOP_MAX: Duration = Duration::from_millis(1_800);
 
 const NAMES: [&str; 32] = [
-    "Ada", "Bo", "Cy", "Dee", "Eli", "Fay", "Gus", "Hal", "Ida", "Jo", "Kit", "Liv", "Max", "Nia", "Oz", "Pia", "Quin",
-    "Ray", "Sue", "Tom", "Una", "Val", "Wes", "Xan", "Yui", "Zoe", "Abe", "Bea", "Cal", "Dot", "Eve", "Finn",
+    "Ada", "Bo", "Cy", "Dee", "Eli", "Fay", "Gus", "Hal", "Ida", "Jo", "Kit", "Liv", "Max", "Nia", "Oz",
+    "Pia", "Quin", "Ray", "Sue", "Tom", "Una", "Val", "Wes", "Xan", "Yui", "Zoe", "Abe", "Bea", "Cal", "Dot",
+    "Eve", "Finn",
 ];
 
 /// Who decides, in the page's words.

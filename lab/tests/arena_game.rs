@@ -1,12 +1,12 @@
 //! The whole arena in the simulator: its room, its bots, and the ways between them.
 
 use evenkeel_core::{
-    Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, Span, Synchronized, contract,
+    Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, SessionTime, Span, Synchronized,
+    contract,
 };
-use evenkeel_dr::{
-    Budget, DrConfig, DrEvent, EntityId, PolicyKind, RelayCommand, Room, Topology,
-};
+use evenkeel_dr::{Budget, DrConfig, DrEvent, EntityId, PolicyKind, RelayCommand, Room, Topology};
 use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom, Field};
+use evenkeel_lab::arena::tally::{Seen, Tally};
 use evenkeel_lab::stats::{mean, population_sd};
 use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults, TrueTime};
 use evenkeel_sim::{NodeId, World};
@@ -130,20 +130,16 @@ impl Arena {
         }
     }
 
-    /// Everybody's accumulated export error.
-    fn errors(&self) -> Vec<f64> {
-        let session = evenkeel_core::SessionTime::from_nanos(self.world.now().as_nanos());
-        let ledger = self.room().dr().ledger();
-        self.players.iter().map(|player| ledger.accumulated(PeerId(player.0), session)).collect()
-    }
-
-    /// Everybody's mean error over these seconds, from a second on.
-    fn errors_over(&mut self, from: i64, seconds: i64) -> Vec<f64> {
-        self.run_until(1_000 * from);
-        let before = self.errors();
-        self.run_until(1_000 * (from + seconds));
-        let others = self.players.len() - 1;
-        self.errors().iter().zip(before).map(|(to, from)| (to - from) / seconds as f64 / others as f64).collect()
+    /// Everybody's mean error per tank, as the arena's page shows it, over a minute that begins at this second.
+    fn errors_from(&mut self, second: i64) -> Vec<f64> {
+        let peers: Vec<PeerId> = self.players.iter().map(|player| PeerId(player.0)).collect();
+        let mut tally = Tally::default();
+        for quarter in 0..=240 {
+            self.run_until(1_000 * second + 250 * quarter);
+            let session = SessionTime::from_nanos(self.world.now().as_nanos());
+            tally.note(Seen::of(self.room().dr(), session, &peers), &peers);
+        }
+        tally.sums().values().map(|sum| sum.error / 60.0).collect()
     }
 }
 
@@ -191,7 +187,10 @@ fn a_tank_at_the_relay_is_where_its_owner_says_and_shown_a_little_wrong() {
             let Some(really) = arena.bot(NodeId(by.0)).dr().placed_vector(PeerId(0), tank) else { continue };
             // What is under way is placed by its expected arrival; that may be off by the jitter.
             compared += 1;
-            assert!((vector.generated - really.generated).abs() <= Span::from_millis(300), "{by:?} of {player:?}");
+            assert!(
+                (vector.generated - really.generated).abs() <= Span::from_millis(300),
+                "{by:?} of {player:?}"
+            );
         }
     }
     assert!(compared >= 6, "{compared}");
@@ -213,7 +212,7 @@ fn the_same_seed_gives_the_same_bytes() {
 #[test]
 fn even_shows_at_most_a_twentieth_of_the_spread_without_us() {
     let spread = |policy: &str| {
-        let errors = Arena::new(policy, 1, &DELAYS).errors_over(90, 10);
+        let errors = Arena::new(policy, 1, &DELAYS).errors_from(30);
         println!("{policy}: {errors:?} mean {} spread {}", mean(&errors), population_sd(&errors));
         population_sd(&errors)
     };

@@ -19,7 +19,7 @@ export class History {
   }
 
   add(t, { choice, players }) {
-    const valuesOf = ({ player, error, total }) => [player, { error, total: total - this.first(player, total) }];
+    const valuesOf = ({ player, recent, total }) => [player, { error: recent, total: total - this.first(player, total) }];
     const values = new Map(players.map(valuesOf));
     this.samples.push({ t, values });
     while (this.samples.length && this.samples[0].t < t - SHOWN - 1000) this.samples.shift();

@@ -23,7 +23,8 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it, and waits until it has said these words.
     pub(crate) fn start(folder: &Folder, arguments: &[&str], port: u16, words: &str) -> Self {
-        let mut child = evenkeel(folder, arguments).stderr(Stdio::piped()).spawn().expect("the binary starts");
+        let mut child =
+            evenkeel(folder, arguments).stderr(Stdio::piped()).spawn().expect("the binary starts");
         let mut stderr = BufReader::new(child.stderr.take().expect("it is piped"));
         let mut line = String::new();
         while !line.contains(words) {

@@ -60,7 +60,8 @@ impl Block {
                 }
                 continue;
             }
-            let (first, last) = if step > 0.0 { (low / step, high / step) } else { (high / step, low / step) };
+            let (first, last) =
+                if step > 0.0 { (low / step, high / step) } else { (high / step, low / step) };
             (enter, leave) = (enter.max(first), leave.min(last));
         }
         (enter <= leave).then_some(enter)
@@ -162,7 +163,8 @@ mod tests {
     #[test]
     fn shots_end_at_walls_and_blocks() {
         let field = Field::default();
-        let stops = |from: (f64, f64), to: (f64, f64)| field.stops(Vec3::xy(from.0, from.1), Vec3::xy(to.0, to.1));
+        let stops =
+            |from: (f64, f64), to: (f64, f64)| field.stops(Vec3::xy(from.0, from.1), Vec3::xy(to.0, to.1));
         assert_eq!(stops((60.0, 0.0), (68.0, 0.0)), Some(0.5));
         assert_eq!(stops((60.0, 0.0), (63.0, 0.0)), None);
         assert_eq!(stops((-8.0, 10.0), (-8.0, -10.0)), Some(0.5), "the block in the middle");

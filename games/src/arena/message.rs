@@ -133,7 +133,12 @@ mod tests {
         let score = |hits, losses| Score { hits, losses };
         for news in [
             News::Spawn { position: Vec3::xy(3.5, -2.0), heading: 1.25 },
-            News::Hit { victim: PeerId(3), shooter: PeerId(900), shot: EntityId(5 * 1024 + 900), at: Vec3::xy(0.5, 9.0) },
+            News::Hit {
+                victim: PeerId(3),
+                shooter: PeerId(900),
+                shot: EntityId(5 * 1024 + 900),
+                at: Vec3::xy(0.5, 9.0),
+            },
             News::Scores(vec![(PeerId(1), score(0, 300)), (PeerId(700), score(9, 2))]),
         ] {
             let mut bytes = Vec::new();

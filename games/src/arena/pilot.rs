@@ -20,8 +20,18 @@ const DISTANCE: f64 = 26.0;
 const RANGE: f64 = 60.0;
 /// It changes its mind after so many decisions, on the average.
 const PATIENCE: f64 = 60.0;
-/// Who has moved by less than this in a while is stuck.
-const STUCK: (f64, u32) = (2.0, 15);
+/// Who has moved by less than this in so many decisions is stuck,
+const STUCK: (f64, u32) = (3.0, 15);
+/// and goes somewhere else for so many.
+const DETOUR: u32 = 25;
+/// How many places are tried for a way around what stands between.
+const PLACES: usize = 12;
+/// Who is so near to a place is there.
+const NEAR: f64 = 8.0;
+/// What a pilot gives for each unit per second that it is faster.
+const IDLE: f64 = 1.2;
+/// Ways are looked at in steps of this length.
+const PACE: f64 = 2.0;
 
 /// Somebody else, as it is seen.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -48,7 +58,7 @@ pub struct Choice {
 pub struct Pilot {
     draws: Draws,
     prey: Option<PeerId>,
-    /// Where to, if somebody is stuck or there is nobody to hunt, and for how many decisions.
+    /// Where to first, if it is stuck, something is in its way, or there is nobody to hunt; and for how many decisions.
     detour: (Vec3, u32),
     /// Where it was some decisions ago.
     mark: (Vec3, u32),
@@ -68,36 +78,54 @@ impl Pilot {
     /// What to do next.
     pub fn choose(&mut self, field: &Field, tank: &Tank, others: &[Seen]) -> Choice {
         let here = tank.state().position;
-        self.notice_stuck(field, here);
         let prey = self.hunt(field, here, others);
+        self.find_way(field, here, prey.map(|prey| prey.position));
         let (goal, wanted) = match prey {
-            _ if self.detour.1 > 0 => (self.detour.0, 0.0),
-            Some(prey) => (lead(here, &prey), DISTANCE),
-            None => {
-                self.detour = (self.anywhere(field), 20);
-                (self.detour.0, 0.0)
-            }
+            Some(prey) if self.detour.1 == 0 => (lead(here, &prey), DISTANCE),
+            _ => (self.detour.0, 0.0),
         };
-        self.detour.1 = self.detour.1.saturating_sub(1);
         let wish = best_wish(field, tank, goal, wanted, others);
         let fire = prey.is_some_and(|prey| self.would_hit(field, tank, &prey));
         Choice { wish, fire }
     }
 
-    fn anywhere(&mut self, field: &Field) -> Vec3 {
-        let Vec3 { x, y, .. } = field.half;
-        field.free(Vec3::xy(self.draws.uniform(-x, x), self.draws.uniform(-y, y)))
+    /// Where to go first.
+    fn find_way(&mut self, field: &Field, here: Vec3, prey: Option<Vec3>) {
+        self.detour.1 = self.detour.1.saturating_sub(1);
+        if self.detour.0.distance(here) < NEAR {
+            self.detour.1 = 0;
+        }
+        self.mark.1 += 1;
+        let mut is_stuck = false;
+        if self.mark.1 >= STUCK.1 {
+            is_stuck = self.mark.0.distance(here) < STUCK.0;
+            self.mark = (here, 0);
+        }
+        let is_hidden = prey.is_none_or(|prey| !is_passable(field, here, prey));
+        if is_stuck || (is_hidden && self.detour.1 == 0) {
+            let around = self.around(field, here, prey.filter(|_| !is_stuck));
+            self.detour = (around, DETOUR);
+        }
     }
 
-    fn notice_stuck(&mut self, field: &Field, here: Vec3) {
-        self.mark.1 += 1;
-        if self.mark.1 < STUCK.1 {
-            return;
+    /// A place that can be driven to, from where somebody else can be, if there is such a one; the nearest, more or less.
+    fn around(&mut self, field: &Field, here: Vec3, to: Option<Vec3>) -> Vec3 {
+        let Vec3 { x, y, .. } = field.half;
+        let mut best = (f64::INFINITY, here);
+        for _ in 0..PLACES {
+            let place = field.free(Vec3::xy(self.draws.uniform(-x, x), self.draws.uniform(-y, y)));
+            let onwards = to.map_or(0.0, |to| place.distance(to));
+            let hidden = to.is_some_and(|to| !is_passable(field, place, to));
+            let blocked = !is_passable(field, here, place) || place.distance(here) < 2.0 * NEAR;
+            let cost = place.distance(here)
+                + onwards
+                + f64::from(u8::from(hidden)) * 200.0
+                + f64::from(u8::from(blocked)) * 400.0;
+            if cost < best.0 {
+                best = (cost, place);
+            }
         }
-        if self.mark.0.distance(here) < STUCK.0 {
-            self.detour = (self.anywhere(field), 20);
-        }
-        self.mark = (here, 0);
+        best.1
     }
 
     /// Whom it hunts: whoever is near and in sight, until it changes its mind.
@@ -136,6 +164,12 @@ fn lead(here: Vec3, other: &Seen) -> Vec3 {
 
 fn bearing(from: Vec3, to: Vec3) -> f64 {
     libm::atan2(to.y - from.y, to.x - from.x)
+}
+
+/// Whether a tank can drive straight from one place to another.
+fn is_passable(field: &Field, from: Vec3, to: Vec3) -> bool {
+    let steps = (from.distance(to) / PACE) as usize + 1;
+    (1..=steps).all(|step| field.is_free(from + (to - from) * (step as f64 / steps as f64)))
 }
 
 /// The same angle between half a turn to the right and to the left.
@@ -177,6 +211,6 @@ fn cost(field: &Field, mut tank: Tank, wish: Wish, goal: Vec3, wanted: f64, othe
     let off = angle(bearing(at, goal) - tank.heading()).abs();
     let distance = (at.distance(goal) - wanted).max(0.0) + 1.5 * (0.5 * wanted - at.distance(goal)).max(0.0);
     // Who stands is easily hit.
-    let idle = 0.2 * (0.5 * SPEED_MAX - tank.speed().abs()).max(0.0);
+    let idle = IDLE * (0.9 * SPEED_MAX - tank.speed().abs()).max(0.0);
     cost + 12.0 * off + 0.4 * distance + idle
 }

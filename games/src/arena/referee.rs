@@ -64,7 +64,8 @@ impl Referee {
     /// A player comes: it starts with the next look.
     pub fn join(&mut self, player: PeerId) {
         let state = State::Away(SessionTime::MIN);
-        let player = self.players.entry(player).or_insert(Player { score: Score::default(), state, is_here: true });
+        let player =
+            self.players.entry(player).or_insert(Player { score: Score::default(), state, is_here: true });
         (player.state, player.is_here) = (state, true);
         self.tell_scores();
     }
@@ -107,7 +108,8 @@ impl Referee {
         for shot in present.iter().filter(|present| !is_tank(present.entity)) {
             let known = self.shots.get(&shot.entity).filter(|(first, _)| *first == shot.first);
             let mut is_spent = known.is_some_and(|(_, is_spent)| *is_spent);
-            let since = known.and(before).map_or(shot.newest.generated, |before| before.max(shot.newest.generated));
+            let since =
+                known.and(before).map_or(shot.newest.generated, |before| before.max(shot.newest.generated));
             if !is_spent && since < now {
                 let (from, to) = (shot.newest.project(since), shot.newest.project(now));
                 is_spent = self.fly(shot, (from, to), &mut tanks, now);
@@ -136,7 +138,9 @@ impl Referee {
         let stop = self.field.stops(from, to);
         let hits = tanks.iter().enumerate().filter(|(_, (player, _))| *player != shot.owner);
         let hits = hits.filter_map(|(place, (_, at))| passes(from, to, *at).map(|part| (part, place)));
-        let first = hits.filter(|(part, _)| stop.is_none_or(|stop| *part <= stop)).reduce(|a, b| if b.0 < a.0 { b } else { a });
+        let first = hits
+            .filter(|(part, _)| stop.is_none_or(|stop| *part <= stop))
+            .reduce(|a, b| if b.0 < a.0 { b } else { a });
         let Some((part, place)) = first else { return stop.is_some() };
         let (victim, _) = tanks.swap_remove(place);
         self.hit(victim, shot, from + (to - from) * part, now);
@@ -217,7 +221,12 @@ mod tests {
     fn present(player: u32, local: u32, position: Vec3, velocity: Vec3, millis: i64) -> Present {
         let state = MotionState { position, velocity, ..MotionState::default() };
         let newest = DrVector::generate(at(millis), &state, MotionKind::Linear);
-        Present { entity: EntityId::of(PeerId(player), local), owner: PeerId(player), first: DrSeq(0), newest }
+        Present {
+            entity: EntityId::of(PeerId(player), local),
+            owner: PeerId(player),
+            first: DrSeq(0),
+            newest,
+        }
     }
 
     /// A referee with two players who have started and are not spared any more.
@@ -225,7 +234,8 @@ mod tests {
         let mut referee = Referee::new(Field::default(), Seed::new(1));
         (1..3).for_each(|player| referee.join(PeerId(player)));
         referee.look(&[], at(0));
-        let spawned = std::iter::from_fn(|| referee.poll_news()).filter(|(_, news)| matches!(news, News::Spawn { .. }));
+        let spawned =
+            std::iter::from_fn(|| referee.poll_news()).filter(|(_, news)| matches!(news, News::Spawn { .. }));
         assert_eq!(spawned.count(), 2);
         referee.look(&[], at(2_000));
         referee
@@ -251,10 +261,12 @@ mod tests {
         assert_eq!(hits(&mut referee), [(2, 1)]);
         referee.look(&[tank, shot], at(2_420));
         assert_eq!(hits(&mut referee), []);
-        let scores: Vec<_> = referee.scores().map(|(player, score)| (player.0, score.hits, score.losses)).collect();
+        let scores: Vec<_> =
+            referee.scores().map(|(player, score)| (player.0, score.hits, score.losses)).collect();
         assert_eq!(scores, [(1, 1, 0), (2, 0, 1)]);
         referee.look(&[], at(4_400));
-        let spawned = std::iter::from_fn(|| referee.poll_news()).find(|(_, news)| matches!(news, News::Spawn { .. }));
+        let spawned =
+            std::iter::from_fn(|| referee.poll_news()).find(|(_, news)| matches!(news, News::Spawn { .. }));
         assert_eq!(spawned.map(|(to, _)| to), Some(Some(PeerId(2))));
     }
 
@@ -278,7 +290,9 @@ mod tests {
             referee.join(PeerId(player));
             referee.look(&[tank], at(2_000 + i64::from(player)));
             let news: Vec<_> = std::iter::from_fn(|| referee.poll_news()).collect();
-            let Some((_, News::Spawn { position, .. })) = news.iter().find(|(to, _)| *to == Some(PeerId(player))) else {
+            let Some((_, News::Spawn { position, .. })) =
+                news.iter().find(|(to, _)| *to == Some(PeerId(player)))
+            else {
                 panic!("{player} does not start: {news:?}");
             };
             assert!(referee.field().free(*position).distance(*position) < 1e-9);

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, SessionClock, Span, Wire};
+use evenkeel_core::{
+    Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, SessionClock, Span, Wire,
+};
 use evenkeel_dr::{DrConfig, DrEvent, DrRelay, Present, RelayCommand, Room};
 
 use super::field::Field;

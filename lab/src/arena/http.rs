@@ -36,10 +36,10 @@ pub(super) fn router(shared: &Arc<Shared>) -> Router {
 /// Everybody's error, and what it would be without us; how it is set; and the field.
 async fn figures(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let (live, choice) = (lock(&shared.live), *lock(&shared.choice));
-    let recent: Vec<_> = live.players().map(|player| (player, live.recent(player.player))).collect();
-    let players: Vec<Value> = recent
+    let known: Vec<_> = live.players().map(|player| (player, live.figures(player.player))).collect();
+    let players: Vec<Value> = known
         .iter()
-        .map(|(player, recent)| {
+        .map(|(player, means)| {
             let distance = shared.distance(&player.name);
             let tally = |name: &str| player.tallies.get(name).copied().unwrap_or(0);
             json!({
@@ -49,18 +49,19 @@ async fn figures(State(shared): State<Arc<Shared>>) -> Json<Value> {
                 "delay_ms": distance.delay.as_millis_f64(),
                 "jitter_ms": distance.jitter.as_millis_f64(),
                 "interval_ms": live.interval_ms(&player.name),
-                "error": recent.error,
-                "without": if choice == Choice::Base { Some(recent.error) } else { recent.without },
+                "recent": live.curve(player.player).error,
+                "error": means.error,
+                "without": if choice == Choice::Base { Some(means.error) } else { means.without },
                 "total": live.total(player.player),
                 "sent": player.sent,
-                "sent_per_s": recent.sent_per_s,
+                "sent_per_s": means.sent_per_s,
                 "hits": tally("hits"),
                 "losses": tally("losses"),
             })
         })
         .collect();
-    let errors: Vec<f64> = recent.iter().map(|(_, recent)| recent.error).collect();
-    let sent: f64 = recent.iter().map(|(_, recent)| recent.sent_per_s).sum();
+    let errors: Vec<f64> = known.iter().map(|(_, means)| means.error).collect();
+    let sent: f64 = known.iter().map(|(_, means)| means.sent_per_s).sum();
     Json(json!({
         "relay": shared.certificate(),
         "policy": choice.policy().to_string(),
@@ -208,7 +209,8 @@ async fn relink(
     if ![delay_ms, jitter_ms].iter().all(|millis| (0.0..=most).contains(millis)) {
         return refuse(StatusCode::BAD_REQUEST, &format!("delay and jitter are between 0 and {most} ms"));
     }
-    let name = lock(&shared.live).players().find(|known| known.player == player).map(|known| known.name.clone());
+    let name =
+        lock(&shared.live).players().find(|known| known.player == player).map(|known| known.name.clone());
     let Some(name) = name else { return refuse(StatusCode::NOT_FOUND, "there is no such player") };
     let delay = Span::from_millis_f64(delay_ms);
     let distance = Distance { delay, jitter: Span::from_millis_f64(jitter_ms).min(delay) };

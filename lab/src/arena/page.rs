@@ -10,12 +10,11 @@ const HEADERS: [(header::HeaderName, HeaderValue); 5] = [
     (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     (
         header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static("default-src 'self'; connect-src 'self' https://127.0.0.1:*; base-uri 'none'"),
+        HeaderValue::from_static(
+            "default-src 'self'; connect-src 'self' https://127.0.0.1:*; base-uri 'none'",
+        ),
     ),
-    (
-        header::HeaderName::from_static("cross-origin-opener-policy"),
-        HeaderValue::from_static("same-origin"),
-    ),
+    (header::HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
     (
         header::HeaderName::from_static("cross-origin-embedder-policy"),
         HeaderValue::from_static("require-corp"),

@@ -83,7 +83,8 @@ impl Shared {
 
     /// What to call a person: as before, if it was one.
     pub(super) fn person(&self, before: Option<String>) -> String {
-        let is_person = |name: &String| name.starts_with(PERSON) && name.len() < 12 && Name::new(name).is_ok();
+        let is_person =
+            |name: &String| name.starts_with(PERSON) && name.len() < 12 && Name::new(name).is_ok();
         before.filter(is_person).unwrap_or_else(|| {
             let mut people = lock(&self.people);
             *people += 1;
@@ -113,7 +114,9 @@ impl Shared {
             Some(bot) => self.crank.emulate(NodeId(bot as u32), RELAY, faults(), faults()).is_ok(),
             None => self.server().is_some_and(|server| {
                 let room = server.node(&name(ROOM));
-                room.is_some_and(|room| server.crank().emulate(room, PeerId(number), faults(), faults()).is_ok())
+                room.is_some_and(|room| {
+                    server.crank().emulate(room, PeerId(number), faults(), faults()).is_ok()
+                })
             }),
         }
     }

@@ -79,11 +79,11 @@ impl<C: SessionClock> DrRelay<C> {
         self.sender.ledger()
     }
 
-    /// What a receiver's accumulated error would be without the policy, if the policy reckons that; from an arbitrary
-    /// beginning.
+    /// What a receiver's accumulated error with an owner's entities would be without the policy, if the policy reckons that; from
+    /// an arbitrary beginning.
     #[must_use]
-    pub fn without(&self, receiver: PeerId) -> Option<f64> {
-        self.sender.without(receiver)
+    pub fn without(&self, owner: PeerId, receiver: PeerId) -> Option<f64> {
+        self.sender.without(Some(owner), receiver)
     }
 
     /// Every entity that there is, in the order of their names.

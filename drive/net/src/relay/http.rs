@@ -57,11 +57,7 @@ pub(super) async fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, H
 }
 
 /// Answers on these sockets.
-pub(super) fn serve(
-    sockets: Vec<TcpListener>,
-    shared: &Arc<Shared>,
-    pages: Router,
-) -> Vec<JoinHandle<()>> {
+pub(super) fn serve(sockets: Vec<TcpListener>, shared: &Arc<Shared>, pages: Router) -> Vec<JoinHandle<()>> {
     let router = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/metrics", get(scrape))

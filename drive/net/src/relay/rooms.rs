@@ -294,10 +294,6 @@ pub struct PlayerReport {
     pub reliable_received: u64,
     /// Seconds since it joined.
     pub present_s: f64,
-    /// What its accumulated export error would be without the policy, from an arbitrary beginning, if the policy reckons
-    /// that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub without: Option<f64>,
     /// What the room's game counts of it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tallies: BTreeMap<String, u64>,
@@ -324,7 +320,6 @@ impl RoomReport {
                     delay_ms: [millis(low), millis(high)],
                     sent: ledger.sent_to(peer),
                     clamped: ledger.clamped(peer),
-                    without: machine.without(peer),
                     tallies: room.tallies(peer).into_iter().map(|(name, of)| (name.to_owned(), of)).collect(),
                     ..counted
                 }

@@ -101,10 +101,10 @@ pub trait FairnessPolicy: Send {
         None
     }
 
-    /// What a receiver's accumulated error would be without the policy, if it reckons that; from an arbitrary beginning, so
-    /// that differences tell.
-    fn without(&self, receiver: PeerId) -> Option<f64> {
-        let _ = receiver;
+    /// What a receiver's accumulated error with the entities of an owner would be without the policy, if it reckons that; from an
+    /// arbitrary beginning, so that differences tell.
+    fn without(&self, owner: Option<PeerId>, receiver: PeerId) -> Option<f64> {
+        let _ = (owner, receiver);
         None
     }
 

@@ -47,6 +47,19 @@ pub struct Settlement {
     pub(crate) account: u64,
 }
 
+/// What a receiver has suffered with one life of an entity.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Suffered {
+    /// Which life.
+    pub life: Life,
+    /// Whose it is, at a relay.
+    pub owner: Option<PeerId>,
+    /// Who.
+    pub receiver: PeerId,
+    /// The accumulated export error.
+    pub error: f64,
+}
+
 /// All accounts of one sender.
 #[derive(Clone, Debug, Default)]
 pub struct ErrorLedger {
@@ -271,6 +284,23 @@ impl ErrorLedger {
             })
             .sum();
         link.settled + estimated
+    }
+
+    /// The accumulated export error of every pair at `now`, settled and estimated: of lives that are going on, and of ended
+    /// ones whose last reports are awaited. Nothing before a pair's first arrival.
+    pub fn pairs(&self, now: SessionTime) -> impl Iterator<Item = Suffered> + '_ {
+        let track = move |(life, track): (&Life, &Track)| {
+            let (life, owner, history) = (*life, track.owner, &track.history);
+            let slots: Vec<usize> = track.slots().collect();
+            let errors = slots.into_iter().filter_map(move |slot| {
+                let account = self.account(slot);
+                let cursor =
+                    account.estimate(history, &self.outlook(account, now), Flight::Estimated, now)?;
+                Some(Suffered { life, owner, receiver: account.receiver, error: cursor.error })
+            });
+            errors.collect::<Vec<_>>()
+        };
+        self.tracks.iter().flat_map(track)
     }
 
     /// What each receiver is taken to show of an entity at `now`: what it has reported and, beyond, what is expected to have

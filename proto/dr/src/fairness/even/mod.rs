@@ -224,9 +224,8 @@ impl FairnessPolicy for Even {
         }
     }
 
-    fn without(&self, receiver: PeerId) -> Option<f64> {
-        let known = self.shares.values().filter_map(|share| share.control.find(receiver));
-        known.map(Standing::without).reduce(|a, b| a + b)
+    fn without(&self, owner: Option<PeerId>, receiver: PeerId) -> Option<f64> {
+        self.shares.get(&owner)?.control.find(receiver).map(Standing::without)
     }
 
     fn watches(&self) -> bool {
