@@ -1,5 +1,6 @@
 //! The `evenkeel` binary: arguments, progress and tables. Everything else is in the libraries.
 
+mod arena;
 mod bot;
 mod failure;
 mod lab;
@@ -18,6 +19,7 @@ use failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
+  evenkeel arena                                        play, on this machine: open http://localhost:7878
   evenkeel relay                                        run a relay on this machine
   evenkeel token --room arena --name ada                let a player in
   evenkeel lab scenario scenarios/papers.toml           compare fairness policies
@@ -40,6 +42,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Play: a relay, bots at different distances, and a page that makes it fair with a switch.
+    Arena(arena::Args),
     /// Run a relay: rooms of players, kept accurate and fair.
     Relay(relay::Args),
     /// Issue a token that lets a player into a room.
@@ -54,6 +58,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Arena(args) => arena::run(args),
         Command::Relay(args) => relay::run(args),
         Command::Token(args) => token::run(&args),
         Command::Bot(args) => bot::run(args),

@@ -7,7 +7,8 @@ use evenkeel_core::transcript::{ReplayError, Replayed, Transcript, replay};
 use evenkeel_core::{Malformed, Reader};
 use evenkeel_dr::{DrConfig, DrPeer, DrRelay};
 use evenkeel_games::{Bot, BotConfig};
-use evenkeel_lab::fleet;
+use evenkeel_lab::{arena, fleet};
+use evenkeel_net::relay::Game;
 use evenkeel_net::{RELAY, client, relay};
 use serde_json::json;
 
@@ -51,6 +52,10 @@ fn feed(transcript: Transcript<'_>) -> Result<Replayed, ReplayError> {
     match transcript.config {
         relay::RECORDED => {
             replay(transcript, |_, config| Ok(DrRelay::with_clock(&read(config)?, ServerClock::default())))
+        }
+        arena::RECORDED => {
+            let seed = transcript.seed;
+            replay(transcript, |node, config| Ok(arena::room(&read(config)?, Game::room_seed(seed, node))))
         }
         client::RECORDED => replay(transcript, |_, config| {
             Ok(DrPeer::<FollowerClock>::with_clock(&read(config)?, FollowerClock::new(RELAY)))

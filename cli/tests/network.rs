@@ -2,79 +2,23 @@
 
 mod shell;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpStream, UdpSocket};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::net::UdpSocket;
+use std::process::Stdio;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use shell::server::{Server, free_port};
 use shell::{Done, Folder, evenkeel};
-
-/// A relay that is running.
-struct Relay {
-    child: Child,
-    stderr: BufReader<ChildStderr>,
-    port: u16,
-}
-
-/// A port that is free for UDP and TCP, as far as one can know.
-fn free_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("there are ports");
-    socket.local_addr().expect("it has one").port()
-}
 
 fn configured(folder: &Folder, port: u16) {
     folder.write("relay.toml", format!("listen = [\"127.0.0.1:{port}\"]\ntoken_key = \"evenkeel.key\"\n"));
 }
 
-impl Relay {
-    fn start(folder: &Folder, arguments: &[&str]) -> Self {
-        let port = free_port();
-        configured(folder, port);
-        let all = [&["relay", "--config", "relay.toml"], arguments].concat();
-        let mut child = evenkeel(folder, &all).stderr(Stdio::piped()).spawn().expect("the binary starts");
-        let mut stderr = BufReader::new(child.stderr.take().expect("it is piped"));
-        let mut line = String::new();
-        while !line.contains("API:") {
-            line.clear();
-            assert!(stderr.read_line(&mut line).expect("it can be read") > 0, "the relay did not start");
-        }
-        Self { child, stderr, port }
-    }
-
-    fn url(&self) -> String {
-        format!("https://127.0.0.1:{}", self.port)
-    }
-
-    /// What the API answers: the body.
-    fn ask(&self, request: &str) -> String {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
-        let host = format!("Host: 127.0.0.1:{}\r\nConnection: close\r\n", self.port);
-        let (line, rest) = request.split_once("\r\n").unwrap_or((request, "\r\n"));
-        stream.write_all(format!("{line} HTTP/1.1\r\n{host}{rest}").as_bytes()).expect("it takes it");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
-        answer
-    }
-
-    /// SIGTERM; gives its status and what it still said.
-    fn stop(mut self) -> (Option<i32>, String) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").arg(pid).status().expect("there is kill").success());
-        let start = Instant::now();
-        let status = self.child.wait().expect("it ends");
-        assert!(start.elapsed() < Duration::from_secs(5), "it ends soon");
-        let mut said = String::new();
-        self.stderr.read_to_string(&mut said).expect("it can be read");
-        (status.code(), said)
-    }
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn relay(folder: &Folder, arguments: &[&str]) -> Server {
+    let port = free_port();
+    configured(folder, port);
+    let all = [&["relay", "--config", "relay.toml"], arguments].concat();
+    Server::start(folder, &all, port, "API:")
 }
 
 fn token(folder: &Folder, arguments: &[&str]) -> String {
@@ -90,7 +34,7 @@ fn bot(folder: &Folder, url: &str, token: &str, arguments: &[&str]) -> Done {
 #[test]
 fn bots_play_are_reported_and_the_recordings_replay() {
     let folder = Folder::new("bots");
-    let relay = Relay::start(&folder, &["--record", "relay.evkt"]);
+    let relay = relay(&folder, &["--record", "relay.evkt"]);
     let token = token(&folder, &["--name", "bot", "--seats", "3"]);
     let url = relay.url();
     let arguments = [
@@ -130,9 +74,8 @@ fn bots_play_are_reported_and_the_recordings_replay() {
         .collect();
     assert!(names.len() >= 10, "{names:?}");
     assert!(relay.ask("GET /api/rooms/elsewhere").starts_with("HTTP/1.1 404"));
-    let post = |what: &str, body: &str, header: &str| {
-        let kind = format!("Content-Type: application/json\r\nContent-Length: {}\r\n{header}", body.len());
-        relay.ask(&format!("POST /api/rooms/arena/{what}\r\n{kind}\r\n{body}"))
+    let post = |what: &str, body: &str, headers: &str| {
+        relay.post(&format!("/api/rooms/arena/{what}"), body, headers)
     };
     let expect = |answer: &str, status: &str| {
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
@@ -160,7 +103,7 @@ fn bots_play_are_reported_and_the_recordings_replay() {
 #[test]
 fn whoever_is_not_wanted_is_told_why() {
     let folder = Folder::new("unwanted");
-    let relay = Relay::start(&folder, &[]);
+    let relay = relay(&folder, &[]);
     let says = |token: &str, arguments: &[&str], expected: &str| {
         let done = bot(&folder, &relay.url(), token, arguments);
         assert_eq!(done.status, Some(2), "{}", done.stderr);
@@ -193,7 +136,7 @@ fn a_relay_that_is_gone_is_named_and_its_end_is_told() {
     assert_eq!(done.status, Some(1), "{}", done.stderr);
     assert!(done.stderr.contains(&format!("nobody answers at 127.0.0.1:{nobody}:")), "{}", done.stderr);
 
-    let relay = Relay::start(&folder, &[]);
+    let relay = relay(&folder, &[]);
     let token = token(&folder, &["--name", "ada"]);
     let url = relay.url();
     let arguments = ["bot", "--connect", &url, "--token", &token, "--seconds", "4"];
@@ -210,7 +153,7 @@ fn a_relay_that_is_gone_is_named_and_its_end_is_told() {
 #[test]
 fn bots_in_whose_names_others_play_end_and_say_so() {
     let folder = Folder::new("sent-away");
-    let relay = Relay::start(&folder, &[]);
+    let relay = relay(&folder, &[]);
     let token = token(&folder, &["--name", "ada", "--seats", "2"]);
     let url = relay.url();
     let arguments = ["bot", "--connect", &url, "--token", &token, "--seconds", "20", "--count", "2"];

@@ -19,6 +19,7 @@
 //! }
 //! ```
 
+pub mod arena;
 mod bot;
 mod drivers;
 mod motion;

@@ -12,6 +12,7 @@ use core::f64::consts::PI;
 
 use evenkeel_core::{Span, Vec3};
 
+use crate::arena::Field;
 use crate::motion::MotionState;
 
 /// Length of a tank in world units.
@@ -99,6 +100,28 @@ impl Tank {
         let distance = 0.5 * (speed + self.speed) * seconds;
         self.position = self.position + direction(self.heading + 0.5 * turn) * distance;
         self.heading = wrapped(self.heading + turn);
+    }
+
+    /// Where its front points, as a vector of length 1.
+    #[must_use]
+    pub fn direction(&self) -> Vec3 {
+        direction(self.heading)
+    }
+
+    /// Keeps it on a field after a step of this length: it slides along what it has run into, and is as fast as it got
+    /// on.
+    pub fn stay_on(&mut self, field: &Field, dt: Span) {
+        let free = field.free(self.position);
+        let pushed = free - self.position;
+        if pushed.length_squared() == 0.0 || dt <= Span::ZERO {
+            return;
+        }
+        self.position = free;
+        let speed = self.speed + pushed.dot(self.direction()) / dt.as_secs_f64();
+        // It is not thrown back by what it runs into.
+        self.speed =
+            if self.speed >= 0.0 { speed.clamp(0.0, self.speed) } else { speed.clamp(self.speed, 0.0) };
+        self.acceleration = 0.0;
     }
 
     /// Its motion as its owner knows it after the last step.

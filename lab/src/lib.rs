@@ -22,6 +22,7 @@
 //! assert!((figures.receivers[0].known_aee / figures.receivers[0].aee - 1.0).abs() < 1e-9);
 //! ```
 
+pub mod arena;
 pub mod batch;
 pub mod bounds;
 pub mod claims;

@@ -1,5 +1,8 @@
 //! What a user has: a folder with files, and the binary.
 
+#[allow(dead_code, reason = "not every test is about servers")]
+pub(crate) mod server;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};

@@ -72,6 +72,7 @@ impl Keys {
 #[derive(Clone, Debug)]
 pub struct Link {
     faults: LinkFaults,
+    seed: Seed,
     is_certain: bool,
     latest: TrueTime,
     base: Span,
@@ -103,7 +104,18 @@ impl Link {
             backlog: Backlog::EMPTY,
             stream_at: TrueTime::MIN,
             faults,
+            seed,
         }
+    }
+
+    /// It has other faults from now on. What is under way arrives as it would have, and reliable messages still do not
+    /// overtake each other.
+    ///
+    /// # Panics
+    /// If the faults do not [validate](LinkFaults::validate).
+    pub fn change(&mut self, faults: LinkFaults) {
+        let Self { latest, datagrams, reliable, stream_at, .. } = *self;
+        *self = Self { latest, datagrams, reliable, stream_at, ..Self::new(faults, self.seed) };
     }
 
     /// The options that it was made with.

@@ -16,7 +16,7 @@ use evenkeel_games::{STEP, Sample};
 use evenkeel_link::{ClockFaults, Link, LinkFaults, TrueTime};
 use evenkeel_net::certificate::Certificate;
 use evenkeel_net::client::PlayerMachine;
-use evenkeel_net::relay::RoomMachine;
+
 use evenkeel_net::token::unix_seconds;
 use evenkeel_net::transport::{Limits, Listener, Trust, connect};
 use evenkeel_net::{Attachment, Crank, CrankError, CrankHandle, Emulation, LocalClock, NodeId, RELAY};
@@ -165,7 +165,7 @@ pub struct Stage {
     pub clock: LocalClock,
     /// The players: the owner is node 0, the receivers are the nodes from 2 on.
     pub players: CrankHandle<PlayerMachine>,
-    relay: CrankHandle<RoomMachine>,
+    relay: CrankHandle<DrRelay<ServerClock>>,
     receivers: usize,
     events: Inbox<(LocalTime, Happened)>,
     _runtime: Runtime,

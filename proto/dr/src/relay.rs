@@ -17,7 +17,7 @@ use crate::quota::Quotas;
 use crate::sender::{ENTITIES_MAX, Sender};
 use crate::station::Station;
 use crate::threshold::Threshold;
-use crate::vector::{DrSeq, EntityId};
+use crate::vector::{DrSeq, DrVector, EntityId};
 
 /// A vector may claim to be from at most so far in the future.
 const AHEAD_MAX: Span = Span::from_secs(1);
@@ -25,6 +25,19 @@ const AHEAD_MAX: Span = Span::from_secs(1);
 /// Entities of one owner that are taken even if others have half of the room's: with [`PLAYERS_MAX`](crate::limits::PLAYERS_MAX)
 /// players that is the other half.
 const RESERVED: usize = 2;
+
+/// An entity of a room, as its owner has told of it last.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Present {
+    /// Which.
+    pub entity: EntityId,
+    /// Whose.
+    pub owner: PeerId,
+    /// What tells this life of it from others.
+    pub first: DrSeq,
+    /// Its newest vector.
+    pub newest: DrVector,
+}
 
 /// The relay of one room.
 #[derive(Debug)]
@@ -64,6 +77,26 @@ impl<C: SessionClock> DrRelay<C> {
     #[must_use]
     pub const fn ledger(&self) -> &ErrorLedger {
         self.sender.ledger()
+    }
+
+    /// What a receiver's accumulated error with an owner's entities would be without the policy, if the policy reckons that; from
+    /// an arbitrary beginning.
+    #[must_use]
+    pub fn without(&self, owner: PeerId, receiver: PeerId) -> Option<f64> {
+        self.sender.without(Some(owner), receiver)
+    }
+
+    /// Every entity that there is, in the order of their names.
+    pub fn present(&self) -> impl Iterator<Item = Present> + '_ {
+        self.ledger().lives().filter_map(|(Life { entity, first }, track)| {
+            Some(Present { entity, owner: track.owner?, first, newest: *track.history.newest().1 })
+        })
+    }
+
+    /// What each receiver is taken to show of an entity, as far as the relay knows.
+    pub fn shown(&self, now: LocalTime, entity: EntityId) -> impl Iterator<Item = (PeerId, DrVector)> + '_ {
+        let now = self.station.session(now);
+        now.into_iter().flat_map(move |now| self.ledger().shown(entity, now))
     }
 
     /// Datagrams that were dropped because too many waited for one receiver.

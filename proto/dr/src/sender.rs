@@ -109,6 +109,11 @@ impl Sender {
         &self.ledger
     }
 
+    /// What a receiver's accumulated error with an owner's entities would be without the policy, if that is reckoned.
+    pub fn without(&self, owner: Option<PeerId>, receiver: PeerId) -> Option<f64> {
+        self.policy.without(owner, receiver)
+    }
+
     /// Another policy decides from now on; what the old one held back is dropped.
     pub fn switch(&mut self, kind: PolicyKind, budget: Budget) {
         self.kind = kind;

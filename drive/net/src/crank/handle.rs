@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel_core::{Endpoint, LocalTime, PeerId, Wire};
+use evenkeel_core::{Endpoint, LocalTime, PeerId, Seed, Wire};
+use evenkeel_link::{Link, LinkFaults};
 use tokio::sync::oneshot;
 
 use super::counters::{CrankCounters, CrankCounts, Lateness, LatenessCounts, PeerCounters, PeerCounts};
@@ -13,6 +14,7 @@ use super::node::Told;
 use super::turn::{Remains, Stop, Turn};
 use super::{Attachment, CrankError, NodeId};
 use crate::clock::LocalClock;
+use crate::emulate::Emulation;
 use crate::record::RecordingStatus;
 use crate::transport::CloseReason;
 
@@ -122,6 +124,32 @@ where
     ) -> Result<(), CrankError> {
         let reason = reason.into();
         self.wish(move |turn| turn.detach(node, peer, &reason))
+    }
+
+    /// Gives the emulated links of a peer other faults from now on: as seen from its machine, what goes out, and what
+    /// comes in. A peer without emulated links gets some. Nothing happens if there is no such peer.
+    ///
+    /// # Errors
+    /// [`CrankError`] if the crank is busy or over.
+    pub fn emulate(
+        &self,
+        node: NodeId,
+        peer: PeerId,
+        outgoing: LinkFaults,
+        incoming: LinkFaults,
+    ) -> Result<(), CrankError> {
+        self.wish(move |turn| {
+            let Some(attached) = turn.nodes.get_mut(&node).and_then(|node| node.peers.get_mut(&peer)) else {
+                return;
+            };
+            let seed = Seed::new(u64::from(node.0)).child(u64::from(peer.0));
+            let emulation = attached.emulation.get_or_insert_with(|| Emulation {
+                outgoing: Link::new(LinkFaults::default(), seed.child(0)),
+                incoming: Link::new(LinkFaults::default(), seed.child(1)),
+            });
+            emulation.outgoing.change(outgoing);
+            emulation.incoming.change(incoming);
+        })
     }
 
     /// Says something to a machine.

@@ -60,7 +60,7 @@ pub(super) async fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, H
 pub(super) fn serve(
     sockets: Vec<TcpListener>,
     shared: &Arc<Shared>,
-    pages: Option<&Router>,
+    pages: Option<Router>,
 ) -> Vec<JoinHandle<()>> {
     let router = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
@@ -71,7 +71,7 @@ pub(super) fn serve(
         .route("/api/rooms/{room}/policy", post(switch))
         .route("/api/rooms/{room}/weight", post(weigh))
         .with_state(shared.clone())
-        .merge(pages.cloned().unwrap_or_else(|| Router::new().route("/", get(index))));
+        .merge(pages.unwrap_or_else(|| Router::new().route("/", get(index))));
     let answer = |socket| {
         let service = router.clone().into_make_service_with_connect_info::<SocketAddr>();
         tokio::spawn(async move {
@@ -102,7 +102,9 @@ async fn rooms(State(shared): State<Arc<Shared>>) -> Response {
     Json(json!({ "rooms": rooms })).into_response()
 }
 
-fn refuse(status: StatusCode, words: &str) -> Response {
+/// No, and why.
+#[must_use]
+pub fn refuse(status: StatusCode, words: &str) -> Response {
     (status, Json(json!({ "error": words }))).into_response()
 }
 
@@ -130,8 +132,11 @@ const fn all() -> Budget {
     Budget::ALL
 }
 
-/// What a request that may change something asks for; otherwise the refusal.
-fn asked<T>(
+/// What a request that may change something asks for.
+///
+/// # Errors
+/// The refusal, if it may not or cannot be read.
+pub fn asked<T>(
     from: SocketAddr,
     headers: &HeaderMap,
     body: Result<Json<T>, JsonRejection>,

@@ -98,6 +98,7 @@ impl Room {
             let counts = present.counters.read();
             let report = PlayerReport {
                 name: name.to_string(),
+                player: peer.0,
                 present_s: present.since.elapsed().as_secs_f64(),
                 rejected: counts.rejected.iter().sum(),
                 dropped: counts.over_allowance + counts.queue_full,
@@ -270,8 +271,10 @@ pub struct RoomReport {
 /// How a player is doing.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct PlayerReport {
-    /// Its name.
+    /// Its name,
     pub name: String,
+    /// and its number in the room, which its entities' names are made of.
+    pub player: u32,
     /// Its accumulated export error since it joined, as far as it is settled: as of about a round trip ago.
     pub aee: f64,
     /// The delay from the relay to it, in milliseconds: what the policy compensates, which is certain, and what its
@@ -291,6 +294,9 @@ pub struct PlayerReport {
     pub reliable_received: u64,
     /// Seconds since it joined.
     pub present_s: f64,
+    /// What the room's game counts of it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tallies: BTreeMap<String, u64>,
 }
 
 impl RoomReport {
@@ -301,6 +307,7 @@ impl RoomReport {
         config: &DrConfig,
         roll: Vec<(PeerId, PlayerReport)>,
     ) -> Self {
+        let (room, machine) = (machine, machine.dr());
         debug_assert!(machine.clock().session(now).is_some(), "a relay always has a session time");
         let ledger = machine.ledger();
         let millis = |span: evenkeel_core::Span| span.as_secs_f64() * 1e3;
@@ -313,6 +320,7 @@ impl RoomReport {
                     delay_ms: [millis(low), millis(high)],
                     sent: ledger.sent_to(peer),
                     clamped: ledger.clamped(peer),
+                    tallies: room.tallies(peer).into_iter().map(|(name, of)| (name.to_owned(), of)).collect(),
                     ..counted
                 }
             })

@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use evenkeel_core::clock::ServerClock;
 use evenkeel_core::{PeerId, Seed, Wire};
-use evenkeel_dr::{Budget, DrEvent, DrRelay, EntityId, PairWeight, PolicyKind, RelayCommand};
+use evenkeel_dr::{Budget, DrEvent, EntityId, PairWeight, PolicyKind, RelayCommand};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -19,7 +18,7 @@ use super::config::RelayConfig;
 use super::http::{self, HttpError};
 use super::pages::{self, Shown};
 use super::rooms::{Entry, RoomReport, Rooms};
-use super::{ConfigError, RoomMachine};
+use super::{ConfigError, Game, MakeRoom, RoomMachine};
 use crate::certificate::{Certificate, CertificateError, CertificateHash, Rotation};
 use crate::crank::{Attachment, Crank, CrankError, CrankHandle, NodeId};
 use crate::record::{Recording, RecordingError};
@@ -74,6 +73,9 @@ pub(super) struct Shared {
     pub(super) config: RelayConfig,
     pub(super) crank: CrankHandle<RoomMachine>,
     pub(super) rooms: Arc<Mutex<Rooms>>,
+    make_room: MakeRoom,
+    /// What the rooms' games depend on.
+    game_seed: u64,
     issuer: IssuerId,
     listener: ListenerHandle,
     serving: Mutex<Serving>,
@@ -193,7 +195,7 @@ impl Shared {
             let crank = self.crank.clone();
             tokio::spawn(async move { crank.remove(closed, CloseCode::RoomClosed).await });
         }
-        let machine = || DrRelay::with_clock(&entry.config, ServerClock::default());
+        let machine = || (self.make_room)(&entry.config, Game::room_seed(self.game_seed, entry.node.0));
         !entry.is_new || self.crank.add_configured(entry.node, machine(), &entry.config).is_ok()
     }
 
@@ -238,6 +240,19 @@ impl RelayServer {
         config: RelayConfig,
         record: Option<Box<dyn Write + Send>>,
     ) -> Result<Self, StartError> {
+        Self::start_with(config, record, Game::default()).await
+    }
+
+    /// Starts a relay whose rooms have a game of their own.
+    ///
+    /// # Errors
+    /// [`StartError`] says in words why not.
+    pub async fn start_with(
+        config: RelayConfig,
+        record: Option<Box<dyn Write + Send>>,
+        game: Game,
+    ) -> Result<Self, StartError> {
+        let Game { recorded, seed: game_seed, make_room, pages } = game;
         config.check(Path::new("the relay's settings"))?;
         if let Some(pages) = &config.pages {
             pages::check(&pages.folder)?;
@@ -260,8 +275,13 @@ impl RelayServer {
         let (http, https) = (of(&sockets), of(&page_sockets));
         let seed = Seed::new(crate::random());
         let rooms = Arc::new(Mutex::new(Rooms::new(config.clone(), seed)));
+        let record = record.map(|writer| Recording::start(writer, recorded, game_seed)).transpose()?;
         let (crank, stalled) = start_crank(rooms.clone(), record)?;
-        let pages = config.pages.as_ref().map(|pages| pages::router(&pages.folder));
+        let files = config.pages.as_ref().map(|pages| pages::router(&pages.folder));
+        let pages = match &files {
+            Some(files) => Some(pages.merge(files.clone())),
+            None => pages.has_routes().then_some(pages),
+        };
         let shown = match &serving {
             Serving::Files(certificate) => Some(Shown::new(certificate)),
             Serving::Own(_) => None,
@@ -270,6 +290,8 @@ impl RelayServer {
             config,
             crank,
             rooms,
+            make_room,
+            game_seed,
             issuer,
             listener: listener.handle(),
             shown: shown.clone(),
@@ -277,10 +299,10 @@ impl RelayServer {
             admitted: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         });
-        let mut tasks = http::serve(sockets, &shared, pages.as_ref());
-        if let Some((pages, shown)) = pages.zip(shown) {
+        let mut tasks = http::serve(sockets, &shared, pages);
+        if let Some((files, shown)) = files.zip(shown) {
             let unusable = |error: rustls::Error| CertificateError::Unusable(error.to_string());
-            tasks.extend(pages::serve(page_sockets, shown, &pages).map_err(unusable)?);
+            tasks.extend(pages::serve(page_sockets, shown, &files).map_err(unusable)?);
         }
         let admitting = shared.clone();
         tasks.push(tokio::spawn(async move {
@@ -329,6 +351,17 @@ impl RelayServer {
         &self.shared.crank
     }
 
+    /// The number of a room's machine in the crank; `None` if there is no such room.
+    #[must_use]
+    pub fn node(&self, room: &Name) -> Option<NodeId> {
+        self.shared.rooms().get(room).map(|room| room.node)
+    }
+
+    /// Another policy decides in a room from now on; false if there is no such room, or the relay is busy.
+    pub fn switch(&self, room: &Name, policy: PolicyKind, budget: Budget) -> bool {
+        self.shared.switch(room, policy, budget).unwrap_or(false)
+    }
+
     /// How a room is doing; `None` if there is none.
     pub async fn report(&self, room: &Name) -> Option<RoomReport> {
         self.shared.report(room).await
@@ -336,14 +369,12 @@ impl RelayServer {
 
     /// The graceful end: nobody is let in any more, what waits on reliable streams is sent, players are told, and the
     /// recording is complete.
-    pub async fn stop(self) {
+    pub async fn stop(&self) {
         self.shared.listener.stop_accepting();
         let _ = self.shared.crank.stop(DRAIN_MAX).await;
         let _ = tokio::time::timeout(DRAIN_MAX, self.shared.listener.wait_idle()).await;
         self.shared.listener.close();
-        for task in self.tasks {
-            task.abort();
-        }
+        self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
 
@@ -358,7 +389,7 @@ type Stalled = (NodeId, PeerId);
 
 fn start_crank(
     rooms: Arc<Mutex<Rooms>>,
-    record: Option<Box<dyn Write + Send>>,
+    record: Option<Recording>,
 ) -> Result<(CrankHandle<RoomMachine>, mpsc::UnboundedReceiver<Stalled>), StartError> {
     // Each peer is named once for each time that it joins.
     let (sender, stalled) = mpsc::unbounded_channel();
@@ -380,8 +411,8 @@ fn start_crank(
                 _ => rooms.went(node, peer, counters),
             }
         });
-    if let Some(writer) = record {
-        crank = crank.record(Recording::start(writer, RECORDED, 0)?);
+    if let Some(recording) = record {
+        crank = crank.record(recording);
     }
     Ok((crank.start().map_err(StartError::Thread)?, stalled))
 }

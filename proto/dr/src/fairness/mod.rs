@@ -75,7 +75,7 @@ pub use review::{Exported, HOLD_MAX, Occasion, Pair, PairStates, Review, SendPla
 pub use weight::PairWeight;
 pub(crate) use weight::PairWeights;
 
-use evenkeel_core::SessionTime;
+use evenkeel_core::{PeerId, SessionTime};
 
 pub use crate::ledger::{Kinematics, Settlement};
 
@@ -98,6 +98,13 @@ pub trait FairnessPolicy: Send {
 
     /// When to be asked again though nothing triggered; `None`: only at triggers.
     fn review_at(&self) -> Option<SessionTime> {
+        None
+    }
+
+    /// What a receiver's accumulated error with the entities of an owner would be without the policy, if it reckons that; from an
+    /// arbitrary beginning, so that differences tell.
+    fn without(&self, owner: Option<PeerId>, receiver: PeerId) -> Option<f64> {
+        let _ = (owner, receiver);
         None
     }
 

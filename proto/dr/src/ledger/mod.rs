@@ -29,7 +29,7 @@ use tracks::Tracks;
 
 use crate::message::Arrival;
 use crate::placement::Placement;
-use crate::vector::{DrSeq, EntityId};
+use crate::vector::{DrSeq, DrVector, EntityId};
 
 /// A report of an arrival as it went into the books.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -47,6 +47,19 @@ pub struct Settlement {
     /// The account: its place in the ledger, and what tells it from others that had the place before.
     pub(crate) slot: usize,
     pub(crate) account: u32,
+}
+
+/// What a receiver has suffered with one life of an entity.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Suffered {
+    /// Which life.
+    pub life: Life,
+    /// Whose it is, at a relay.
+    pub owner: Option<PeerId>,
+    /// Who.
+    pub receiver: PeerId,
+    /// The accumulated export error.
+    pub error: f64,
 }
 
 /// All accounts of one sender.
@@ -268,6 +281,33 @@ impl ErrorLedger {
             })
             .sum();
         link.settled + estimated
+    }
+
+    /// The accumulated export error of every pair at `now`, settled and estimated: of lives that are going on, and of ended
+    /// ones whose last reports are awaited. Nothing before a pair's first arrival.
+    pub fn pairs(&self, now: SessionTime) -> impl Iterator<Item = Suffered> + '_ {
+        self.tracks.iter().flat_map(move |track| {
+            track.slots().filter_map(move |slot| {
+                let account = self.account(slot);
+                let (receiver, outlook) = self.outlook(account, now);
+                let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
+                Some(Suffered { life: track.life, owner: track.owner, receiver, error: cursor.error })
+            })
+        })
+    }
+
+    /// What each receiver is taken to show of an entity at `now`: what it has reported and, beyond, what is expected to have
+    /// arrived.
+    pub fn shown(&self, entity: EntityId, now: SessionTime) -> impl Iterator<Item = (PeerId, DrVector)> + '_ {
+        let track = self.present(entity).map(|(_, track)| track);
+        track.into_iter().flat_map(move |track| {
+            track.slots().filter_map(move |slot| {
+                let account = self.account(slot);
+                let (receiver, outlook) = self.outlook(account, now);
+                let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
+                Some((receiver, cursor.vector))
+            })
+        })
     }
 
     /// Reports of a receiver are lost for good: what they would have said up to a time is estimated.

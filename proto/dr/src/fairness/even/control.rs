@@ -26,6 +26,9 @@ const URGE_MAX: f64 = 6.0;
 const REMEMBERED: Span = Span::from_secs(30);
 /// The integral does not take more than so many seconds into account.
 const ABOVE_MAX: f64 = 8.0;
+/// And nobody's grows beyond this. Less is needed to even out; more gathers while hardly anything moves and a trifle is many
+/// seconds' worth, and would outweigh for minutes what happens when it moves again.
+const INTEGRAL_MAX: f64 = 4.0;
 /// Who claims too much may have suffered so many seconds' worth of the mean error less than it would have without us. And
 /// who has a cap may have suffered so many seconds' worth of it less: what was saved up long ago does not count.
 const SAVED_MAX: f64 = 8.0;
@@ -84,6 +87,11 @@ impl Standing {
         let over = self.excess.max(0.0);
         self.excess = (self.excess - over).max(-saved_max);
         error - over
+    }
+
+    /// R.
+    pub(super) const fn without(&self) -> f64 {
+        self.without
     }
 
     /// A.
@@ -223,7 +231,7 @@ impl Control {
         }
         let (mut above_max, mut urge_max) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         for standing in self.present(now) {
-            standing.integral -= integrals / count;
+            standing.integral = (standing.integral - integrals / count).clamp(-INTEGRAL_MAX, INTEGRAL_MAX);
             standing.boost = (PROPORTIONAL * standing.above + standing.integral).clamp(-URGE_MAX, URGE_MAX);
             above_max = above_max.max(standing.above);
             urge_max = urge_max.max(standing.boost);

@@ -28,6 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
+use self::control::Standing;
 use self::share::{Desk, Share, Tracked};
 use super::{Exported, FairnessPolicy, Occasion, Review, SendPlan};
 
@@ -223,6 +224,10 @@ impl FairnessPolicy for Even {
             self.turns.pop_first();
             self.take_turn(review, at, owner, plan);
         }
+    }
+
+    fn without(&self, owner: Option<PeerId>, receiver: PeerId) -> Option<f64> {
+        self.shares.get(&owner)?.control.find(receiver).map(Standing::without)
     }
 
     fn watches(&self) -> bool {

@@ -1,0 +1,136 @@
+//! The arena as a user types it.
+
+mod shell;
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use shell::Folder;
+use shell::server::{Server, free_port};
+
+/// How long a signal may take to end it.
+const END_MAX: Duration = Duration::from_secs(2);
+
+fn arena(folder: &Folder, arguments: &[&str]) -> Server {
+    let port = free_port();
+    let number = port.to_string();
+    let all = [&["arena", "--port", &number], arguments].concat();
+    Server::start(folder, &all, port, "the arena is open")
+}
+
+/// The document of an answer.
+fn document(answer: &str) -> Value {
+    let (head, body) = answer.split_once("\r\n\r\n").expect("it has a body");
+    assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
+    serde_json::from_str(body).expect("it is JSON")
+}
+
+/// Where every tank is, by its player.
+fn tanks(arena: &Server) -> Vec<(u64, f64, f64)> {
+    let seen = document(&arena.ask("GET /api/arena/watch"));
+    let entities = seen["entities"].as_array().expect("a list").iter();
+    let place = |entity: &Value, axis: usize| entity["vector"]["position"][axis].as_f64().expect("a number");
+    let tank = |entity: &Value| {
+        let number = entity["entity"].as_u64().filter(|number| *number < 1_024)?;
+        Some((number, place(entity, 0), place(entity, 1)))
+    };
+    entities.filter_map(tank).collect()
+}
+
+fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "no {what}");
+        sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn bots_move_the_page_is_served_and_what_is_set_there_acts() {
+    let folder = Folder::new("arena");
+    let arena =
+        arena(&folder, &["--bots", "3", "--delays", "60,5", "--policy", "base", "--record", "arena.evkt"]);
+    let page = arena.ask("GET /");
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("<title>Evenkeel arena</title>"), "{page}");
+    let script = arena.ask("GET /web/client/index.js");
+    assert!(script.contains("text/javascript") && script.contains("export function connect"), "{script}");
+    assert!(arena.ask("GET /web/nothing.js").starts_with("HTTP/1.1 404"));
+    let first = wait_for("tanks", || Some(tanks(&arena)).filter(|tanks| tanks.len() == 3));
+    wait_for("motion", || {
+        let now = tanks(&arena);
+        first.iter().all(|tank| !now.contains(tank)).then_some(())
+    });
+    let read = || document(&arena.ask("GET /api/arena"));
+    let figures = wait_for("figures", || {
+        let figures = read();
+        (figures["players"].as_array().map(Vec::len) == Some(3)).then_some(figures)
+    });
+    assert_eq!(figures["choice"], "base");
+    for (name, delay_ms) in [("Ada", 60.0), ("Bo", 5.0), ("Cy", 5.0)] {
+        let players = figures["players"].as_array().expect("a list");
+        let player = players.iter().find(|player| player["name"] == name).expect("it is there");
+        assert_eq!(player["delay_ms"], delay_ms, "{player}");
+    }
+    let shown = document(&arena.ask("GET /api/arena/shown?player=1"));
+    assert!(shown.as_array().is_some_and(|shown| shown.iter().all(|one| one["by"] != 1)), "{shown}");
+
+    let set = |path: &str, body: &str| arena.post(&format!("/api/arena/{path}"), body, "");
+    assert!(set("policy", r#"{"choice":"even"}"#).starts_with("HTTP/1.1 200"));
+    assert!(set("policy", r#"{"choice":"fairest"}"#).starts_with("HTTP/1.1 400"));
+    let foreign = arena.post("/api/arena/policy", r#"{"choice":"base"}"#, "Origin: http://evil.example\r\n");
+    assert!(foreign.starts_with("HTTP/1.1 403"), "{foreign}");
+    assert!(set("link", r#"{"player":2,"delay_ms":90,"jitter_ms":1}"#).starts_with("HTTP/1.1 200"));
+    assert!(set("link", r#"{"player":2,"delay_ms":-1,"jitter_ms":1}"#).starts_with("HTTP/1.1 400"));
+    assert!(set("link", r#"{"player":9,"delay_ms":1,"jitter_ms":1}"#).starts_with("HTTP/1.1 404"));
+    let room = document(&arena.ask("GET /api/rooms/arena"));
+    assert_eq!(room["policy"], "even");
+    let figures = read();
+    assert_eq!(figures["choice"], "even");
+    assert!(figures["players"].as_array().expect("a list").iter().any(|player| player["delay_ms"] == 90.0));
+    wait_for("a delay that the relay sees", || {
+        let room = document(&arena.ask("GET /api/rooms/arena"));
+        let seen = room["players"].as_array()?.iter().find(|player| player["player"] == 2)?["delay_ms"][1]
+            .as_f64()?;
+        (seen > 70.0).then_some(())
+    });
+
+    let (status, said, took) = arena.stop_by("TERM");
+    assert_eq!(status, Some(0), "{said}");
+    assert!(took < END_MAX, "it took {took:?}");
+    let done = folder.run(&["replay", "arena.evkt"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert!(done.stdout.starts_with("the same: ") && done.stdout.contains("(arena)"), "{}", done.stdout);
+}
+
+#[test]
+fn ctrl_c_ends_it_with_its_players_told() {
+    let folder = Folder::new("arena-end");
+    let arena = arena(&folder, &["--bots", "2"]);
+    let invitation = document(&arena.post("/api/arena/join", "{}", ""));
+    assert_eq!(invitation["player_name"], "you");
+    let (status, said, took) = arena.stop_by("INT");
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("telling the players") && took < END_MAX, "{said} after {took:?}");
+}
+
+#[test]
+fn an_arena_that_cannot_start_says_why() {
+    let folder = Folder::new("arena-start");
+    let arena = arena(&folder, &["--bots", "0"]);
+    let port = arena.port().to_string();
+    folder.refuses(&["arena", "--port", &port], &format!("127.0.0.1:{port}"));
+    folder.refuses(&["arena", "--port", &port], "--port");
+    folder.refuses(&["arena", "--delays", "20,far"], "it is a number of milliseconds");
+    folder.refuses(&["arena", "--delays", "2000"], "it is between 0 and 1000 ms");
+    folder.refuses(&["arena", "--policy", "fairest"], "it is one of base, papers, even");
+    folder.refuses(&["arena", "--bots", "100"], "--bots");
+    folder.write("taken.evkt", "something");
+    folder.refuses(&["arena", "--record", "taken.evkt"], "choose a name that is not taken");
+    assert_eq!(arena.stop().0, Some(0));
+    let help = folder.run(&["arena", "--help"]);
+    assert!(help.stdout.contains("Examples:") && help.stdout.contains("--delays"), "{}", help.stdout);
+}

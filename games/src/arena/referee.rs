@@ -1,0 +1,302 @@
+//! Who is hit, who starts where, and the score. The relay decides, by what it has been told of everybody.
+
+use core::f64::consts::PI;
+use std::collections::{BTreeMap, VecDeque};
+
+use evenkeel_core::{Draws, PeerId, Seed, SessionTime, Span, Vec3};
+use evenkeel_dr::{DrSeq, EntityId, Present};
+
+use super::field::Field;
+use super::message::{News, Score};
+
+/// A shot that passes a tank's middle by less hits it.
+pub const HIT_RADIUS: f64 = 2.9;
+/// Who was hit starts again after this.
+const AWAY: Span = Span::from_secs(2);
+/// And can't be hit for so long.
+const SPARED: Span = Span::from_millis(1_500);
+/// How many places are tried for whoever starts; the one that is farthest from everybody is taken.
+const PLACES: usize = 16;
+
+/// How it stands with a player.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum State {
+    /// It starts then.
+    Away(SessionTime),
+    /// It has started then.
+    Out(SessionTime),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Player {
+    score: Score,
+    state: State,
+    is_here: bool,
+}
+
+/// The referee of one room.
+#[derive(Clone, Debug)]
+pub struct Referee {
+    field: Field,
+    draws: Draws,
+    players: BTreeMap<PeerId, Player>,
+    /// Shots that were there at the last look; `true`: they have hit something.
+    shots: BTreeMap<EntityId, (DrSeq, bool)>,
+    at: Option<SessionTime>,
+    /// What is to be told, and whom; `None`: everybody.
+    news: VecDeque<(Option<PeerId>, News)>,
+}
+
+impl Referee {
+    /// A referee whose choices depend on this seed.
+    #[must_use]
+    pub fn new(field: Field, seed: Seed) -> Self {
+        let (players, shots) = (BTreeMap::new(), BTreeMap::new());
+        Self { field, draws: seed.draws(), players, shots, at: None, news: VecDeque::new() }
+    }
+
+    /// The field.
+    #[must_use]
+    pub const fn field(&self) -> &Field {
+        &self.field
+    }
+
+    /// A player comes: it starts with the next look.
+    pub fn join(&mut self, player: PeerId) {
+        let state = State::Away(SessionTime::MIN);
+        let player =
+            self.players.entry(player).or_insert(Player { score: Score::default(), state, is_here: true });
+        (player.state, player.is_here) = (state, true);
+        self.tell_scores();
+    }
+
+    /// A player goes. If it comes back it has its score.
+    pub fn leave(&mut self, player: PeerId) {
+        if let Some(player) = self.players.get_mut(&player) {
+            player.is_here = false;
+        }
+        self.tell_scores();
+    }
+
+    /// Everybody who is here, and how it is doing.
+    pub fn scores(&self) -> impl Iterator<Item = (PeerId, Score)> + '_ {
+        self.players.iter().filter(|(_, player)| player.is_here).map(|(peer, player)| (*peer, player.score))
+    }
+
+    /// How a player is doing; noughts if it never came.
+    #[must_use]
+    pub fn score(&self, player: PeerId) -> Score {
+        self.players.get(&player).map(|player| player.score).unwrap_or_default()
+    }
+
+    /// What is to be told next, and whom; `None`: everybody.
+    pub fn poll_news(&mut self) -> Option<(Option<PeerId>, News)> {
+        self.news.pop_front()
+    }
+
+    fn tell_scores(&mut self) {
+        let scores = News::Scores(self.scores().collect());
+        self.news.push_back((None, scores));
+    }
+
+    /// Looks at everything that is there.
+    pub fn look(&mut self, present: &[Present], now: SessionTime) {
+        let before = self.at.replace(now);
+        let mut tanks: Vec<(PeerId, Vec3)> =
+            present.iter().filter_map(|present| self.tank(present, now)).collect();
+        let mut shots = BTreeMap::new();
+        for shot in present.iter().filter(|present| !is_tank(present.entity)) {
+            let known = self.shots.get(&shot.entity).filter(|(first, _)| *first == shot.first);
+            let mut is_spent = known.is_some_and(|(_, is_spent)| *is_spent);
+            let since =
+                known.and(before).map_or(shot.newest.generated, |before| before.max(shot.newest.generated));
+            if !is_spent && since < now {
+                let (from, to) = (shot.newest.project(since), shot.newest.project(now));
+                is_spent = self.fly(shot, (from, to), &mut tanks, now);
+            }
+            shots.insert(shot.entity, (shot.first, is_spent));
+        }
+        self.shots = shots;
+        self.start(&tanks, now);
+    }
+
+    /// Whether this is a tank that can be hit, of whom, and where it is.
+    fn tank(&self, present: &Present, now: SessionTime) -> Option<(PeerId, Vec3)> {
+        let player = self.players.get(&present.owner).filter(|_| is_tank(present.entity))?;
+        let State::Out(since) = player.state else { return None };
+        (now - since >= SPARED).then(|| (present.owner, present.newest.project(now)))
+    }
+
+    /// A shot goes on; whether it has hit something.
+    fn fly(
+        &mut self,
+        shot: &Present,
+        (from, to): (Vec3, Vec3),
+        tanks: &mut Vec<(PeerId, Vec3)>,
+        now: SessionTime,
+    ) -> bool {
+        let stop = self.field.stops(from, to);
+        let hits = tanks.iter().enumerate().filter(|(_, (player, _))| *player != shot.owner);
+        let hits = hits.filter_map(|(place, (_, at))| passes(from, to, *at).map(|part| (part, place)));
+        let first = hits
+            .filter(|(part, _)| stop.is_none_or(|stop| *part <= stop))
+            .reduce(|a, b| if b.0 < a.0 { b } else { a });
+        let Some((part, place)) = first else { return stop.is_some() };
+        let (victim, _) = tanks.swap_remove(place);
+        self.hit(victim, shot, from + (to - from) * part, now);
+        true
+    }
+
+    fn hit(&mut self, victim: PeerId, shot: &Present, at: Vec3, now: SessionTime) {
+        if let Some(player) = self.players.get_mut(&victim) {
+            player.score.losses = player.score.losses.saturating_add(1);
+            player.state = State::Away(now + AWAY);
+        }
+        if let Some(player) = self.players.get_mut(&shot.owner) {
+            player.score.hits = player.score.hits.saturating_add(1);
+        }
+        let news = News::Hit { victim, shooter: shot.owner, shot: shot.entity, at };
+        self.news.push_back((None, news));
+        self.tell_scores();
+    }
+
+    /// Sends those in whose time has come.
+    fn start(&mut self, tanks: &[(PeerId, Vec3)], now: SessionTime) {
+        let mut taken: Vec<Vec3> = tanks.iter().map(|(_, at)| *at).collect();
+        let due = |player: &Player| player.is_here && matches!(player.state, State::Away(at) if at <= now);
+        let due: Vec<PeerId> =
+            self.players.iter().filter(|(_, player)| due(player)).map(|(peer, _)| *peer).collect();
+        for peer in due {
+            let position = self.place(&taken);
+            taken.push(position);
+            // It faces the middle, more or less.
+            let heading = libm::atan2(-position.y, -position.x) + self.draws.uniform(-0.25 * PI, 0.25 * PI);
+            self.news.push_back((Some(peer), News::Spawn { position, heading }));
+            if let Some(player) = self.players.get_mut(&peer) {
+                player.state = State::Out(now);
+            }
+        }
+    }
+
+    /// A free place, far from those that are taken.
+    fn place(&mut self, taken: &[Vec3]) -> Vec3 {
+        let half = self.field.half;
+        let mut best = (f64::NEG_INFINITY, Vec3::ZERO);
+        for _ in 0..PLACES {
+            let drawn = Vec3::xy(self.draws.uniform(-half.x, half.x), self.draws.uniform(-half.y, half.y));
+            let place = self.field.free(drawn);
+            let nearest = taken.iter().map(|taken| taken.distance(place)).fold(f64::INFINITY, f64::min);
+            if nearest > best.0 {
+                best = (nearest, place);
+            }
+        }
+        best.1
+    }
+}
+
+/// The first entity of a player is its tank, the others are its shots.
+#[must_use]
+pub fn is_tank(entity: EntityId) -> bool {
+    entity == EntityId::of(entity.player(), 0)
+}
+
+/// The part of a straight way at which it comes nearest to a place, if that is near enough for a hit.
+fn passes(from: Vec3, to: Vec3, at: Vec3) -> Option<f64> {
+    let way = to - from;
+    let length = way.length_squared();
+    let part = if length > 0.0 { ((at - from).dot(way) / length).clamp(0.0, 1.0) } else { 0.0 };
+    ((from + way * part).distance(at) <= HIT_RADIUS).then_some(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_dr::{DrVector, MotionKind, MotionState};
+
+    use super::*;
+
+    fn at(millis: i64) -> SessionTime {
+        SessionTime::from_nanos(0) + Span::from_millis(millis)
+    }
+
+    fn present(player: u32, local: u32, position: Vec3, velocity: Vec3, millis: i64) -> Present {
+        let state = MotionState { position, velocity, ..MotionState::default() };
+        let newest = DrVector::generate(at(millis), &state, MotionKind::Linear);
+        Present {
+            entity: EntityId::of(PeerId(player), local),
+            owner: PeerId(player),
+            first: DrSeq(0),
+            newest,
+        }
+    }
+
+    /// A referee with two players who have started and are not spared any more.
+    fn referee() -> Referee {
+        let mut referee = Referee::new(Field::default(), Seed::new(1));
+        (1..3).for_each(|player| referee.join(PeerId(player)));
+        referee.look(&[], at(0));
+        let spawned =
+            std::iter::from_fn(|| referee.poll_news()).filter(|(_, news)| matches!(news, News::Spawn { .. }));
+        assert_eq!(spawned.count(), 2);
+        referee.look(&[], at(2_000));
+        referee
+    }
+
+    fn hits(referee: &mut Referee) -> Vec<(u32, u32)> {
+        let news = std::iter::from_fn(|| referee.poll_news());
+        let hits = news.filter_map(|(_, news)| match news {
+            News::Hit { victim, shooter, .. } => Some((victim.0, shooter.0)),
+            _ => None,
+        });
+        hits.collect()
+    }
+
+    #[test]
+    fn a_shot_hits_once_counts_and_its_victim_starts_again() {
+        let mut referee = referee();
+        let tank = present(2, 0, Vec3::xy(40.0, 2.0), Vec3::ZERO, 1_000);
+        let shot = present(1, 1, Vec3::xy(20.0, 0.0), Vec3::xy(60.0, 0.0), 2_000);
+        referee.look(&[tank, shot], at(2_200));
+        assert_eq!(hits(&mut referee), []);
+        referee.look(&[tank, shot], at(2_400));
+        assert_eq!(hits(&mut referee), [(2, 1)]);
+        referee.look(&[tank, shot], at(2_420));
+        assert_eq!(hits(&mut referee), []);
+        let scores: Vec<_> =
+            referee.scores().map(|(player, score)| (player.0, score.hits, score.losses)).collect();
+        assert_eq!(scores, [(1, 1, 0), (2, 0, 1)]);
+        referee.look(&[], at(4_400));
+        let spawned =
+            std::iter::from_fn(|| referee.poll_news()).find(|(_, news)| matches!(news, News::Spawn { .. }));
+        assert_eq!(spawned.map(|(to, _)| to), Some(Some(PeerId(2))));
+    }
+
+    #[test]
+    fn blocks_protect_and_nobody_hits_itself() {
+        let mut referee = referee();
+        let own = present(1, 0, Vec3::xy(-20.0, -4.0), Vec3::ZERO, 1_000);
+        let hidden = present(2, 0, Vec3::xy(4.0, -4.0), Vec3::ZERO, 1_000);
+        let shot = present(1, 1, Vec3::xy(-20.0, -4.0), Vec3::xy(60.0, 0.0), 2_000);
+        for millis in (2_020..3_000).step_by(20) {
+            referee.look(&[own, hidden, shot], at(millis));
+        }
+        assert_eq!(hits(&mut referee), []);
+    }
+
+    #[test]
+    fn who_starts_does_so_in_a_free_place_far_from_the_others() {
+        let mut referee = referee();
+        let tank = present(1, 0, Vec3::xy(50.0, 30.0), Vec3::ZERO, 1_000);
+        for player in 3..40 {
+            referee.join(PeerId(player));
+            referee.look(&[tank], at(2_000 + i64::from(player)));
+            let news: Vec<_> = std::iter::from_fn(|| referee.poll_news()).collect();
+            let Some((_, News::Spawn { position, .. })) =
+                news.iter().find(|(to, _)| *to == Some(PeerId(player)))
+            else {
+                panic!("{player} does not start: {news:?}");
+            };
+            assert!(referee.field().free(*position).distance(*position) < 1e-9);
+            assert!(position.distance(Vec3::xy(50.0, 30.0)) > 20.0, "{position:?}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The page's files, which are part of the program.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use evenkeel_net::relay::refuse;
+use rust_embed::RustEmbed;
+
+/// Nothing is asked for elsewhere, and the page has a timer as fine as browsers give.
+const HEADERS: [(header::HeaderName, HeaderValue); 5] = [
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+    (
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(
+            "default-src 'self'; connect-src 'self' https://127.0.0.1:*; base-uri 'none'",
+        ),
+    ),
+    (header::HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+    (
+        header::HeaderName::from_static("cross-origin-embedder-policy"),
+        HeaderValue::from_static("require-corp"),
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+];
+
+#[derive(RustEmbed)]
+#[folder = "../web"]
+#[exclude = "test/*"]
+struct Web;
+
+/// A file of the page.
+pub(super) fn file(path: &str) -> Response {
+    let Some(file) = Web::get(path) else {
+        return refuse(StatusCode::NOT_FOUND, &format!("there is no {path} here"));
+    };
+    let kind = match path.rsplit_once('.').map(|(_, end)| end) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "application/octet-stream",
+    };
+    ([(header::CONTENT_TYPE, kind)], HEADERS, file.data.into_owned()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_here_and_its_tests_are_not() {
+        for (path, kind) in [
+            ("arena/index.html", "text/html; charset=utf-8"),
+            ("arena/main.js", "text/javascript; charset=utf-8"),
+            ("client/worker.js", "text/javascript; charset=utf-8"),
+        ] {
+            let answer = file(path);
+            assert_eq!(answer.status(), StatusCode::OK, "{path}");
+            assert_eq!(answer.headers()[header::CONTENT_TYPE], kind);
+        }
+        for path in ["", "arena", "test/mock.py", "../Cargo.toml", "arena/../../Cargo.toml"] {
+            assert_eq!(file(path).status(), StatusCode::NOT_FOUND, "{path}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The arena over real sockets: a player comes by an invitation, plays, and is told of the end.
+
+use std::time::Duration;
+
+use evenkeel_core::clock::FollowerClock;
+use evenkeel_core::{Seed, Span};
+use evenkeel_dr::{Content, Threshold};
+use evenkeel_games::arena::{ArenaBot, ArenaBotConfig};
+use evenkeel_lab::arena::{Arena, ArenaConfig, Choice};
+use evenkeel_net::client::player_config;
+use evenkeel_net::transport::Trust;
+use evenkeel_net::{Crank, CrankHandle, Dial, NodeId, RELAY, Status, Target, Welcome};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+type Machine = ArenaBot<FollowerClock>;
+
+/// What the arena's API answers to a document, or without one.
+async fn ask(arena: &Arena, path: &str, body: Option<&str>) -> Value {
+    let address = arena.pages()[0];
+    let head = format!("Host: 127.0.0.1:{}\r\nConnection: close\r\n", address.port());
+    let request = match body {
+        None => format!("GET {path} HTTP/1.1\r\n{head}\r\n"),
+        Some(body) => {
+            let kind = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
+            format!("POST {path} HTTP/1.1\r\n{head}{kind}\r\n{body}")
+        }
+    };
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    stream.write_all(request.as_bytes()).await.expect("it takes it");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("it answers");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("it has a body");
+    assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
+    serde_json::from_str(body).expect("it is JSON")
+}
+
+/// Enters by an invitation.
+fn enter(arena: &Arena, invitation: &Value, crank: &CrankHandle<Machine>) -> watch::Receiver<Status> {
+    let text = |key: &str| invitation[key].as_str().expect("a text").to_owned();
+    let trust = Trust::Pinned(arena.server().hashes());
+    let target = Target { url: text("url"), token: text("token"), seat: None, trust };
+    let build = |welcome: &Welcome| {
+        let dr = player_config(welcome, Threshold::default(), Content::default());
+        let config = ArenaBotConfig { dr, player: welcome.player, relay: RELAY, seed: Seed::new(9) };
+        (ArenaBot::new(&config, FollowerClock::new(RELAY)), config)
+    };
+    let (announce, status) = watch::channel(Status::Connecting(None));
+    tokio::spawn(Dial { target, node: NodeId(0), build, emulation: || None }.run(crank.clone(), announce));
+    status
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_player_is_let_in_starts_sees_the_others_and_is_told_of_the_end() {
+    let config = ArenaConfig {
+        bots: 2,
+        delays: vec![Span::from_millis(30)],
+        choice: Choice::Even,
+        port: 0,
+        seed: 1,
+        record: None,
+    };
+    let arena = Arena::start(config).await.expect("there are ports");
+    let invitation = ask(&arena, "/api/arena/join", Some("{}")).await;
+    assert_eq!(invitation["player_name"], "you");
+    assert_eq!(ask(&arena, "/api/arena/join", Some("{}")).await["player_name"], "you-2", "somebody else");
+    let again = ask(&arena, "/api/arena/join", Some(r#"{"name":"you"}"#)).await;
+    assert_eq!(again["player_name"], "you", "the same one again");
+    let bot = ask(&arena, "/api/arena/join", Some(r#"{"name":"Ada"}"#)).await;
+    assert_eq!(bot["player_name"], "you-3", "nobody plays in a bot's name");
+
+    let crank = Crank::<Machine>::new().start().expect("there are threads");
+    let mut status = enter(&arena, &invitation, &crank);
+    let connected = status.wait_for(|status| matches!(status, Status::Connected(_))).await;
+    connected.expect("it is let in");
+    let playing = async {
+        loop {
+            let look = |bot: &mut Machine, now| (bot.tank().is_some(), bot.dr().copies(now).count());
+            let (is_out, seen) = crank.with(NodeId(0), look).await.expect("it is there");
+            let figures = ask(&arena, "/api/arena", None).await;
+            let players = figures["players"].as_array().map_or(0, Vec::len);
+            if is_out && seen >= 2 && players == 3 {
+                return figures;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let figures = tokio::time::timeout(Duration::from_secs(20), playing).await.expect("it plays soon");
+    assert_eq!(figures["relay"], invitation["hashes"][0]);
+
+    tokio::time::timeout(Duration::from_secs(2), arena.stop()).await.expect("it ends in time");
+    let told = status.wait_for(|status| !matches!(status, Status::Connected(_))).await;
+    let told = format!("{:?}", *told.expect("it is told"));
+    assert!(told.contains("the relay is shutting down"), "{told}");
+}

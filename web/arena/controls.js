@@ -1,0 +1,147 @@
+/**
+ * What people set: who is sent what (the switch), and how long each player's line is.
+ */
+
+import { choose, setLink } from "./api.js";
+import { setText, spaced } from "./figures.js";
+import { markOf, marksKey } from "./palette.js";
+
+/** So long, in milliseconds, what was set here counts for more than what the relay still tells. */
+const GRACE = 1500;
+/** A slider that moves is told at most so often, in milliseconds. */
+const TELL = 200;
+const DELAY_MAX = 400;
+const JITTER_MAX = 100;
+
+/** The switch with three positions. */
+export class Switch {
+  constructor(root, budget, onFailed) {
+    Object.assign(this, { root, budget, onFailed });
+    this.inputs = [...root.querySelectorAll("input")];
+    this.thumb = root.querySelector(".thumb");
+    this.names = new Map(this.inputs.map((input) => [input.value, input.nextElementSibling.textContent]));
+    this.set = { choice: null, at: -Infinity };
+    for (const input of this.inputs) input.addEventListener("change", () => this.turn(input.value));
+    new ResizeObserver(() => this.slide()).observe(root);
+  }
+
+  nameOf(choice) {
+    return this.names.get(choice) ?? choice;
+  }
+
+  async turn(choice) {
+    this.set = { choice, at: performance.now() };
+    this.slide();
+    try {
+      await choose(choice);
+    } catch (error) {
+      this.set.at = -Infinity;
+      this.onFailed(`The switch did not turn. ${error.message}`);
+    }
+  }
+
+  show({ choice, choices, budget }) {
+    for (const { id, name } of choices ?? []) {
+      this.names.set(id, name);
+      const input = this.inputs.find((one) => one.value === id);
+      if (input) setText(input.nextElementSibling, name);
+    }
+    this.root.disabled = false;
+    setText(this.budget, budget ? `one budget: ${spaced(budget)}` : "one budget");
+    const isMine = performance.now() - this.set.at < GRACE;
+    const wanted = this.inputs.find((input) => input.value === (isMine ? this.set.choice : choice));
+    if (wanted && !wanted.checked) wanted.checked = true;
+    if (!wanted) for (const input of this.inputs) input.checked = false;
+    this.slide();
+  }
+
+  /** Moves the bright part under what is chosen. */
+  slide() {
+    const label = this.inputs.find((input) => input.checked)?.parentElement;
+    this.thumb.hidden = !label;
+    if (!label) return;
+    const [left, width] = [`${label.offsetLeft}px`, `${label.offsetWidth}px`];
+    if (this.thumb.style.left !== left) this.thumb.style.left = left;
+    if (this.thumb.style.width !== width) this.thumb.style.width = width;
+  }
+}
+
+/** Delay and jitter of each player's line. */
+export class Network {
+  constructor(root, onFailed) {
+    Object.assign(this, { root, onFailed });
+    this.key = "";
+    this.lines = new Map();
+  }
+
+  show({ players }, { nameOf }) {
+    const key = marksKey(players.map(({ player }) => player));
+    if (key !== this.key) {
+      this.lines.clear();
+      this.root.replaceChildren(...players.map(({ player }) => this.build(player)));
+    }
+    this.key = key;
+    for (const { player, delay_ms: delay, jitter_ms: jitter } of players) {
+      const line = this.lines.get(player);
+      setText(line.name, nameOf(player));
+      for (const [slider, word] of [[line.delay, "delay"], [line.jitter, "jitter"]]) {
+        slider.setAttribute("aria-label", `${word} of ${nameOf(player)} in milliseconds`);
+      }
+      if (performance.now() - line.at < GRACE) continue;
+      for (const [slider, value] of [[line.delay, delay], [line.jitter, jitter]]) {
+        if (value > slider.max) slider.max = Math.ceil(value / 100) * 100;
+        slider.value = Math.round(value);
+      }
+      this.write(line);
+    }
+  }
+
+  write(line) {
+    setText(line.delayWords, `${line.delay.value} ms`);
+    setText(line.jitterWords, `±${line.jitter.value}`);
+    for (const slider of [line.delay, line.jitter]) {
+      slider.style.setProperty("--part", `${(100 * slider.value) / slider.max}%`);
+    }
+  }
+
+  build(player) {
+    const row = document.createElement("div");
+    row.className = "line";
+    const who = document.createElement("span");
+    who.className = "who";
+    const name = document.createElement("span");
+    who.append(markOf(player), name);
+    row.append(who);
+    // On a narrow page the second slider has a row of its own, and needs a word.
+    const word = Object.assign(document.createElement("span"), { className: "jitter-word quiet", textContent: "varies by" });
+    word.setAttribute("aria-hidden", "true");
+    const line = { name, at: -Infinity, told: -Infinity, timer: 0 };
+    this.lines.set(player, line);
+    for (const [kind, most] of [["delay", DELAY_MAX], ["jitter", JITTER_MAX]]) {
+      const slider = document.createElement("input");
+      Object.assign(slider, { type: "range", min: 0, max: most, step: 1, className: kind });
+      const words = Object.assign(document.createElement("output"), { className: `${kind}-words` });
+      slider.addEventListener("input", () => this.moved(player, line));
+      Object.assign(line, { [kind]: slider, [`${kind}Words`]: words });
+      row.append(...(kind === "jitter" ? [word] : []), slider, words);
+    }
+    return row;
+  }
+
+  moved(player, line) {
+    line.at = performance.now();
+    this.write(line);
+    if (line.timer) return;
+    const tell = async () => {
+      line.timer = 0;
+      line.told = performance.now();
+      try {
+        await setLink(player, Number(line.delay.value), Number(line.jitter.value));
+      } catch (error) {
+        line.at = -Infinity;
+        this.onFailed(`The line could not be changed. ${error.message}`);
+      }
+    };
+    line.timer = setTimeout(tell, Math.max(0, TELL - (line.at - line.told)));
+  }
+}

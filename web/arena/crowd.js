@@ -1,0 +1,76 @@
+/**
+ * Everything on the field that others move, as this page shows it: tanks with headings, shots, and where the others see one tank.
+ */
+
+import { Heading, headingNear, placed, vectorOf } from "./motion.js";
+import { entityOf } from "./rules.js";
+
+/** A shot that was last seen longer ago, in milliseconds, has left no trace. */
+const FRESH = 200;
+
+export class Crowd {
+  /** `on` hears of what is worth a picture: `fired(x, y, heading)`, `ended(x, y)`. */
+  constructor(on) {
+    this.on = on;
+    this.tanks = new Map();
+    this.shots = new Map();
+    this.shown = [];
+  }
+
+  /** Places everybody's copies; `now` is the page's clock in milliseconds. */
+  place(session, now, seconds) {
+    const seen = new Set();
+    for (const copy of session.copies()) {
+      if (copy.player === session.player) continue;
+      const entity = entityOf(copy.player, copy.local);
+      seen.add(entity);
+      if (copy.local === 0) this.placeTank(entity, copy, now, seconds);
+      else this.placeShot(entity, copy, now);
+    }
+    for (const [entity, shot] of this.shots) {
+      if (seen.has(entity)) continue;
+      if (now - shot.seen < FRESH) this.on.ended(shot.x, shot.y);
+      this.shots.delete(entity);
+    }
+    for (const entity of this.tanks.keys()) {
+      if (!seen.has(entity)) this.tanks.delete(entity);
+    }
+  }
+
+  placeTank(entity, copy, now, seconds) {
+    let tank = this.tanks.get(entity);
+    if (!tank) {
+      const { x, y, vx, vy } = copy;
+      // Who starts faces the middle, more or less.
+      const angle = Math.hypot(vx, vy) > 1 ? Math.atan2(vy, vx) : Math.atan2(-y, -x);
+      tank = { heading: new Heading(angle), since: now };
+      this.tanks.set(entity, tank);
+    }
+    Object.assign(tank, copy, { angle: tank.heading.follow(copy, seconds) });
+  }
+
+  placeShot(entity, copy, now) {
+    const before = this.shots.get(entity);
+    // The same name far away is the next shot.
+    const isNew = !before || Math.hypot(copy.x - before.x, copy.y - before.y) > 12;
+    if (isNew) this.on.fired(copy.x, copy.y, Math.atan2(copy.vy, copy.vx));
+    this.shots.set(entity, { ...copy, seen: now });
+  }
+
+  /** What each other player shows of one tank, as the relay's pages say. */
+  hearShown(answer, base) {
+    this.shown = answer.map(({ by, vector }) => ({ by, vector: vectorOf(vector, base) }));
+  }
+
+  /** Where the others see that tank, at a session time; it really heads for `angle`. */
+  outlines(ns, angle) {
+    return this.shown.map(({ by, vector }) => {
+      const at = placed(vector, ns);
+      return { by, ...at, angle: headingNear(at, angle) };
+    });
+  }
+
+  forgetShown() {
+    this.shown = [];
+  }
+}

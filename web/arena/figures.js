@@ -1,0 +1,165 @@
+/**
+ * The four figures on top, and who pays: each compared with what would be without us.
+ */
+
+import { markOf, marksKey } from "./palette.js";
+import { amount, change, signed } from "./words.js";
+
+const UNITS = "Units: mean distance, a tank is 6 long; ms.";
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Sets a text if it has changed, so that nothing is laid out anew for nothing. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function setClass(element, name, isOn) {
+  if (element.classList.contains(name) !== isOn) element.classList.toggle(name, isOn);
+}
+
+export class Figures {
+  constructor(root) {
+    this.parts = Object.fromEntries([...root.querySelectorAll("[data-figure]")].map((part) => [part.dataset.figure, {
+      value: part.querySelector("b"), against: part.querySelector(".against"),
+    }]));
+  }
+
+  show(arena, reference) {
+    this.set("spread", amount(arena.spread), this.against(arena.spread, reference, reference.spread));
+    this.set("mean", amount(arena.mean), this.against(arena.mean, reference, reference.mean));
+    const budget = arena.budget ? `budget ${spaced(arena.budget)}` : "";
+    const sent = reference.kind === "measured" ? change(arena.sent_per_s, reference.sent) : null;
+    this.set("sent", amount(arena.sent_per_s, 0), { text: sent ? `${budget}, ${sent}` : budget });
+    const count = arena.players.length;
+    const worst = `worst of ${count} player${count === 1 ? "" : "s"}`;
+    this.set("clock", typeof arena.clock_ms === "number" ? `±${amount(arena.clock_ms, 1)}` : "–", { text: worst });
+  }
+
+  /** How a value compares. Less is better. */
+  against(value, reference, compared) {
+    if (reference.kind === "itself") return { text: "this is without us" };
+    const by = change(value, compared);
+    if (!by) return { text: "nothing to compare yet" };
+    const title = reference.kind === "measured"
+      ? "compared with the last time that \u201cwithout us\u201d was on"
+      : "compared with what the relay reckons alongside: the same budget, without us";
+    return { text: `${by} vs without us`, isGood: value <= compared, isBad: value > compared * 1.005, title };
+  }
+
+  set(name, value, { text, isGood = false, isBad = false, title = "" }) {
+    const part = this.parts[name];
+    setText(part.value, value);
+    setText(part.against, text || "\u00a0");
+    if (part.against.title !== title) part.against.title = title;
+    setClass(part.against, "good", isGood);
+    setClass(part.against, "pay", isBad);
+  }
+}
+
+/** "33.333%" as people read it. */
+export function spaced(budget) {
+  const [, part] = /^([\d.]+)\s*%$/.exec(budget) ?? [];
+  return part === undefined ? String(budget) : `${Math.round(part)}\u202f%`;
+}
+
+export class Pays {
+  /** `onFocus(player)` is called when somebody wants to see how the others see that player. */
+  constructor(body, note, onFocus) {
+    Object.assign(this, { body, note, onFocus });
+    this.key = "";
+    this.rows = new Map();
+  }
+
+  show(arena, reference, { nameOf, own, focus }) {
+    const ids = arena.players.map(({ player }) => player);
+    const key = marksKey(ids);
+    if (key !== this.key) this.build(ids);
+    this.key = key;
+    const errors = [...reference.errors.values(), ...arena.players.map(({ error }) => error)];
+    // In steps, so that the plots do not breathe.
+    const most = Math.max(0.5, Math.ceil(Math.max(...errors, 0) * 2) / 2);
+    for (const player of arena.players) this.fill(player, reference.errors.get(player.player), most, { nameOf, own, focus });
+    setText(this.note, typeof arena.cap === "number"
+      ? `Nobody has more than ${amount(arena.cap, 1)} times its error without us (cap). ${UNITS}`
+      : `There is no cap on what one may pay. ${UNITS}`);
+  }
+
+  build(players) {
+    this.rows.clear();
+    this.body.replaceChildren(...players.map((player) => {
+      const row = document.createElement("tr");
+      const head = document.createElement("th");
+      head.scope = "row";
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "who";
+      const name = document.createElement("span");
+      button.append(markOf(player), name);
+      button.addEventListener("click", () => this.onFocus(player));
+      head.append(button);
+      const cells = Object.fromEntries(["delay", "clock", "now", "without", "pays", "plot"].map((cell) => {
+        const data = document.createElement("td");
+        if (cell === "clock" || cell === "plot") data.className = `wide ${cell}`;
+        return [cell, data];
+      }));
+      const picture = dumbbell(player);
+      cells.plot.append(picture.svg);
+      row.append(head, ...Object.values(cells));
+      this.rows.set(player, { button, name, picture, ...cells });
+      return row;
+    }));
+  }
+
+  fill({ player, delay_ms: delay, interval_ms: interval, error }, without, most, { nameOf, own, focus }) {
+    const row = this.rows.get(player);
+    setText(row.name, nameOf(player));
+    row.button.setAttribute("aria-pressed", String(player === focus));
+    const whose = player === own ? "you" : nameOf(player);
+    const title = `Show where the others see ${whose}`;
+    if (row.button.title !== title) row.button.title = title;
+    setText(row.delay, amount(delay, 0));
+    setText(row.clock, typeof interval === "number" ? `±${amount(interval, 1)}` : "–");
+    setText(row.now, amount(error));
+    setText(row.without, amount(without));
+    const paid = typeof without === "number" && typeof error === "number" ? error - without : null;
+    setText(row.pays, signed(paid));
+    setClass(row.pays, "good", paid !== null && paid < -0.005);
+    setClass(row.pays, "pay", paid !== null && paid > 0.005);
+    row.picture.show(error, without, most);
+  }
+}
+
+/** Without us (hollow) and now (full) on one scale: under each other, the full ones draw together. */
+function dumbbell(player) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("class", "dumbbell");
+  svg.setAttribute("aria-hidden", "true");
+  const [rail, way, hollow] = ["line", "line", "circle"].map((tag) => document.createElementNS(SVG, tag));
+  const full = markOf(player);
+  rail.setAttribute("class", "rail");
+  hollow.setAttribute("class", "hollow");
+  hollow.setAttribute("r", "4");
+  way.setAttribute("class", "way");
+  for (const line of [rail, way]) for (const end of ["y1", "y2"]) line.setAttribute(end, "50%");
+  hollow.setAttribute("cy", "50%");
+  rail.setAttribute("x1", "0%");
+  rail.setAttribute("x2", "100%");
+  const group = document.createElementNS(SVG, "svg");
+  group.setAttribute("overflow", "visible");
+  group.setAttribute("y", "50%");
+  for (const [name, value] of [["x", "-6"], ["y", "-6"], ["width", "12"], ["height", "12"]]) full.setAttribute(name, value);
+  group.append(full);
+  svg.append(rail, way, hollow, group);
+  const show = (error, without, most) => {
+    const at = (value) => `${(4 + (92 * Math.min(value, most)) / most).toFixed(1)}%`;
+    const isKnown = typeof without === "number";
+    for (const part of [way, hollow]) part.style.visibility = isKnown ? "visible" : "hidden";
+    group.setAttribute("x", at(error ?? 0));
+    if (!isKnown) return;
+    hollow.setAttribute("cx", at(without));
+    way.setAttribute("x1", at(without));
+    way.setAttribute("x2", at(error ?? 0));
+    way.setAttribute("class", `way ${error > without ? "pay" : "good"}`);
+  };
+  return { svg, show };
+}

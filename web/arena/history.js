@@ -1,0 +1,91 @@
+/**
+ * The last two minutes of everybody's error, when the switch was turned, and what to compare with.
+ */
+
+/** How much is kept, in milliseconds. */
+export const SHOWN = 120_000;
+/** Errors are means over this long, in milliseconds: so long after a change they still tell of what was before. */
+export const WINDOW = 10_000;
+/** The choice that others are compared with. */
+export const WITHOUT = "base";
+
+export class History {
+  constructor() {
+    this.samples = [];
+    /** When which choice was taken, the first included. */
+    this.marks = [];
+    /** What had been summed up of each player's error when it was first seen here. */
+    this.firsts = new Map();
+  }
+
+  add(t, { choice, players }) {
+    const valuesOf = ({ player, recent, total }) => [player, { error: recent, total: total - this.first(player, total) }];
+    const values = new Map(players.map(valuesOf));
+    this.samples.push({ t, values });
+    while (this.samples.length && this.samples[0].t < t - SHOWN - 1000) this.samples.shift();
+    if (this.marks.at(-1)?.choice !== choice) this.marks.push({ t, choice });
+    // The mark before the first that is shown says what was on at the left edge.
+    while (this.marks.length > 1 && this.marks[1].t < t - SHOWN) this.marks.shift();
+  }
+
+  /** A sum that is smaller than before has begun anew. */
+  first(player, total) {
+    if (!(this.firsts.get(player) <= total)) this.firsts.set(player, total);
+    return this.firsts.get(player);
+  }
+
+  /** The sample that is nearest to a time. */
+  nearest(t) {
+    let best = null;
+    for (const sample of this.samples) {
+      if (!best || Math.abs(sample.t - t) < Math.abs(best.t - t)) best = sample;
+    }
+    return best;
+  }
+}
+
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** The population's standard deviation. */
+function spread(values) {
+  const middle = mean(values);
+  return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));
+}
+
+/** Whether a network is no longer the one that was measured. */
+const isOther = (delay, before) => before === undefined || Math.abs(delay - before) > Math.max(10, 0.25 * before);
+
+/**
+ * What to compare with: what was measured the last time that nobody was helped, in the same network and with the same players; or
+ * else what the relay reckons alongside.
+ */
+export class Reference {
+  constructor() {
+    this.measured = null;
+    this.choice = null;
+    this.since = 0;
+  }
+
+  hear(t, arena) {
+    const { measured, choice } = this;
+    const delays = new Map(arena.players.map(({ player, delay_ms: delay }) => [player, delay]));
+    const isNew = measured && (delays.size !== measured.delays.size
+      || [...delays].some(([player, delay]) => isOther(delay, measured.delays.get(player))));
+    if (isNew) this.measured = null;
+    if (isNew || arena.choice !== choice) Object.assign(this, { choice: arena.choice, since: t });
+    if (arena.choice !== WITHOUT || t - this.since < WINDOW || !arena.players.length) return;
+    const errors = new Map(arena.players.map(({ player, error }) => [player, error]));
+    this.measured = { kind: "measured", t, delays, errors, spread: arena.spread, mean: arena.mean, sent: arena.sent_per_s };
+  }
+
+  /** What to compare these figures with; its `kind` is "itself", "measured", "reckoned" or "none". */
+  for(arena) {
+    if (arena.choice === WITHOUT) return { kind: "itself", errors: new Map() };
+    if (this.measured) return this.measured;
+    const known = arena.players.filter(({ without }) => typeof without === "number");
+    if (!known.length || known.length < arena.players.length) return { kind: "none", errors: new Map() };
+    const errors = new Map(known.map(({ player, without }) => [player, without]));
+    const values = [...errors.values()];
+    return { kind: "reckoned", errors, spread: spread(values), mean: mean(values), sent: null };
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * The picture of the field, and the lens that shows one tank enlarged with everybody else's idea of it.
+ *
+ * Ground, grid and blocks are drawn once for each size and colour scheme. Both pictures have the display's pixels.
+ */
+
+import { colour, faint } from "./palette.js";
+import { drawOutline, drawShot, drawTank } from "./sprites.js";
+
+/** Room around the field for its walls, in units. */
+const MARGIN = 1.6;
+/** Lines of the grid are so far apart. */
+const GRID = 8;
+/** Pixel ratios above this cost more than they show. */
+const RATIO_MAX = 3;
+/** The lens shows so many units from side to side. */
+const LENS = 15;
+
+const font = (size, weight = 500) => `${weight} ${size}px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif`;
+
+/** Pixels of a canvas for one of the page's. */
+export const ratioOf = (canvas) => canvas.width / canvas.clientWidth || 1;
+
+/** Gives a canvas the display's pixels. Returns whether that has changed it. */
+export function fit(canvas) {
+  const ratio = Math.min(devicePixelRatio || 1, RATIO_MAX);
+  const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
+  if (canvas.width === width && canvas.height === height) return false;
+  [canvas.width, canvas.height] = [width, height];
+  return true;
+}
+
+function drawBlock(context, { middle: [x, y], half: [halfX, halfY] }) {
+  context.fillStyle = colour("shade");
+  context.beginPath();
+  context.roundRect(x - halfX + 0.5, y - halfY - 1.1, 2 * halfX + 0.3, 2 * halfY, 0.9);
+  context.fill();
+  context.fillStyle = colour("block-side");
+  context.beginPath();
+  context.roundRect(x - halfX, y - halfY, 2 * halfX, 2 * halfY, 0.8);
+  context.fill();
+  context.fillStyle = colour("block");
+  context.beginPath();
+  context.roundRect(x - halfX, y - halfY + 0.9, 2 * halfX, 2 * halfY - 0.9, 0.8);
+  context.fill();
+}
+
+/** Ground, grid, blocks and walls, in units. */
+function drawGround(context, { half, blocks }, scale) {
+  const [halfX, halfY] = half;
+  context.fillStyle = colour("field");
+  context.fillRect(-halfX, -halfY, 2 * halfX, 2 * halfY);
+  context.strokeStyle = colour("field-grid");
+  context.lineWidth = 1 / scale;
+  context.beginPath();
+  for (let x = GRID * Math.ceil(-halfX / GRID); x <= halfX; x += GRID) {
+    context.moveTo(x, -halfY);
+    context.lineTo(x, halfY);
+  }
+  for (let y = GRID * Math.ceil(-halfY / GRID); y <= halfY; y += GRID) {
+    context.moveTo(-halfX, y);
+    context.lineTo(halfX, y);
+  }
+  context.stroke();
+  blocks.forEach((block) => drawBlock(context, block));
+  context.strokeStyle = colour("wall");
+  context.lineWidth = 1;
+  context.beginPath();
+  context.roundRect(-halfX - 0.5, -halfY - 0.5, 2 * halfX + 1, 2 * halfY + 1, 1.6);
+  context.stroke();
+}
+
+export class Scene {
+  constructor(canvas, lens) {
+    Object.assign(this, { canvas, lens });
+    this.context = canvas.getContext("2d");
+    this.lensContext = lens.getContext("2d");
+    this.ground = document.createElement("canvas");
+    this.field = null;
+    this.isStale = true;
+  }
+
+  setField(field) {
+    this.field = field;
+    this.canvas.style.aspectRatio = `${field.half[0] + MARGIN} / ${field.half[1] + MARGIN}`;
+    this.isStale = true;
+  }
+
+  /** The colours have changed. */
+  repaint() {
+    this.isStale = true;
+  }
+
+  /** Pixels of the canvas for one unit. */
+  get scale() {
+    return this.canvas.width / (2 * (this.field.half[0] + MARGIN));
+  }
+
+  /** A canvas' context in units: the place in the middle of the canvas, north up. */
+  enter(context, scale, { x, y }) {
+    const { width, height } = context.canvas;
+    context.setTransform(scale, 0, 0, -scale, width / 2 - x * scale, height / 2 + y * scale);
+  }
+
+  paintGround() {
+    const { width, height } = this.canvas;
+    Object.assign(this.ground, { width, height });
+    const context = this.ground.getContext("2d");
+    context.fillStyle = colour("wall");
+    context.fillRect(0, 0, width, height);
+    this.enter(context, this.scale, { x: 0, y: 0 });
+    drawGround(context, this.field, this.scale);
+    this.isStale = false;
+  }
+
+  /**
+   * Draws everything: `tanks`, `shots`, `outlines` of the tank `focus`, `effects`; `label(player)` is what is written at
+   * a tank.
+   */
+  draw(now, world) {
+    if (fit(this.canvas) || this.isStale) this.paintGround();
+    const { context, scale } = this;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(this.ground, 0, 0);
+    this.enter(context, scale, { x: 0, y: 0 });
+    this.drawWorld(context, scale, now, world);
+    this.drawLabels(world);
+    if (world.focus) this.drawLens(now, world);
+  }
+
+  drawWorld(context, scale, now, { tanks, shots, outlines, focus, effects, isCalm }) {
+    const pixel = scale / ratioOf(context.canvas);
+    for (const shot of shots) drawShot(context, shot, pixel);
+    for (const tank of tanks) drawTank(context, tank, { ...tank, scale: pixel });
+    const dash = Math.max(3, Math.min(pixel * 0.6, 6));
+    outlines.forEach((outline, place) => {
+      drawOutline(context, outline, focus, { scale: pixel, dash, place, count: outlines.length });
+    });
+    effects.draw(context, now, isCalm);
+  }
+
+  /** Names stand above their tanks, or below where there is no room or another name. */
+  drawLabels({ tanks, label }) {
+    const { context, canvas, scale } = this;
+    const ratio = ratioOf(canvas);
+    const size = canvas.clientWidth < 480 ? 10.5 : 12;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    Object.assign(context, { textAlign: "left", textBaseline: "middle", lineJoin: "round", lineWidth: 3.5 });
+    context.strokeStyle = faint(colour("field"), 0.9);
+    const lift = (5.4 * scale) / ratio + size * 0.6;
+    const taken = [];
+    for (const tank of tanks) {
+      const { name, more } = label(tank.player);
+      const parts = [[name, 600, colour("ink")], [more, 500, colour("quiet")]].map(([text, weight, tint]) => {
+        context.font = font(size, weight);
+        return { text, tint, font: context.font, width: context.measureText(text).width };
+      });
+      const width = parts[0].width + parts[1].width;
+      const x = canvas.clientWidth / 2 + (tank.x * scale) / ratio;
+      const y = canvas.clientHeight / 2 - (tank.y * scale) / ratio;
+      const left = Math.min(Math.max(x - width / 2, 8), canvas.clientWidth - 8 - width);
+      const isFree = (top) => top > size && top < canvas.clientHeight - size
+        && taken.every((other) => Math.abs(other.top - top) > size + 2 || other.right < left || other.left > left + width);
+      const top = [y - lift, y + lift, y - lift - size - 3].find(isFree) ?? Math.max(y - lift, size);
+      taken.push({ top, left, right: left + width });
+      let start = left;
+      for (const part of parts) {
+        Object.assign(context, { font: part.font, fillStyle: part.tint });
+        context.strokeText(part.text, start, top);
+        context.fillText(part.text, start, top);
+        start += part.width;
+      }
+    }
+  }
+
+  /** The tank in focus, enlarged: so large that the others' ideas of it can be told apart. */
+  drawLens(now, world) {
+    fit(this.lens);
+    const { lensContext: context, lens, field } = this;
+    const scale = lens.width / LENS;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.fillStyle = colour("wall");
+    context.fillRect(0, 0, lens.width, lens.height);
+    this.enter(context, scale, world.focus);
+    drawGround(context, field, scale / ratioOf(lens));
+    // Rings around tanks would only be in the way.
+    const bare = world.tanks.map((tank) => ({ ...tank, isOwn: false, isSpared: false }));
+    this.drawWorld(context, scale, now, { ...world, tanks: bare });
+  }
+
+  /** The player whose tank is at a place of the page, or null. */
+  playerAt(clientX, clientY, tanks) {
+    const { left, top, width, height } = this.canvas.getBoundingClientRect();
+    const scale = this.scale / ratioOf(this.canvas);
+    const [x, y] = [(clientX - left - width / 2) / scale, -(clientY - top - height / 2) / scale];
+    const near = tanks.filter((tank) => Math.hypot(tank.x - x, tank.y - y) < 6);
+    return near.length ? near[0].player : null;
+  }
+}
