@@ -41,21 +41,19 @@ fn some<T>(column: &[T], from: usize) -> Option<&[T; LANES]> {
 /// number: it is not known.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines<const N: usize> {
-    firsts: Vec<Table>,
-    growths: Vec<Table>,
+    tables: Vec<[Table; 2]>,
 }
 
 impl<const N: usize> Default for Lines<N> {
     fn default() -> Self {
-        Self { firsts: Vec::new(), growths: Vec::new() }
+        Self { tables: Vec::new() }
     }
 }
 
 impl<const N: usize> Lines<N> {
     /// Nothing is known.
     pub(crate) fn clear(&mut self) {
-        self.firsts.clear();
-        self.growths.clear();
+        self.tables.clear();
     }
 
     /// How far who shows the vector can be that is so many before the newest.
@@ -63,11 +61,11 @@ impl<const N: usize> Lines<N> {
         if age >= N {
             return;
         }
-        while self.firsts.len() <= age / WIDE {
-            self.firsts.push([f32::NAN; WIDE]);
-            self.growths.push([0.0; WIDE]);
+        while self.tables.len() <= age / WIDE {
+            self.tables.push([[f32::NAN; WIDE], [0.0; WIDE]]);
         }
-        (self.firsts[age / WIDE][age % WIDE], self.growths[age / WIDE][age % WIDE]) = (first, growth);
+        let [firsts, growths] = &mut self.tables[age / WIDE];
+        (firsts[age % WIDE], growths[age % WIDE]) = (first, growth);
     }
 
     /// Who is left of the receivers from a place on, a bit for each of the next [`LANES`]: who may be too far from the newest vector,
@@ -81,7 +79,7 @@ impl<const N: usize> Lines<N> {
             // Of the last ones, some are asked again.
             let start = from.min(last);
             // SAFETY: the processor has AVX2.
-            let left = unsafe { avx2::left(&self.firsts, &self.growths, newest, columns, start) };
+            let left = unsafe { avx2::left(&self.tables, newest, columns, start) };
             return left >> (from - start);
         }
         self.left_plainly(newest, columns, from)
@@ -92,10 +90,8 @@ impl<const N: usize> Lines<N> {
         let &Columns { seqs, sent, to, most, overdue } = columns;
         let is_left = |place: usize| {
             let age = newest.0.saturating_sub(seqs[place].0) as usize;
-            let table =
-                |tables: &[Table], none| tables.get(age / WIDE).map_or(none, |table| table[age % WIDE]);
-            let (first, growth) = (table(&self.firsts, f32::NAN), table(&self.growths, 0.0));
-            let is_near = first + growth * to[place] <= most[place];
+            let line = self.tables.get(age / WIDE).map(|table| table.map(|lines| lines[age % WIDE]));
+            let is_near = line.is_some_and(|[first, growth]| first + growth * to[place] <= most[place]);
             !is_near || sent[place] < overdue[place]
         };
         let places = from..seqs.len().min(from + LANES);
@@ -117,13 +113,7 @@ mod avx2 {
 
     /// [`Lines::left_plainly`](super::Lines::left_plainly), eight at a time.
     #[target_feature(enable = "avx2")]
-    pub(super) fn left(
-        firsts: &[Table],
-        growths: &[Table],
-        newest: DrSeq,
-        columns: &Columns<'_>,
-        start: usize,
-    ) -> u32 {
+    pub(super) fn left(tables: &[[Table; 2]], newest: DrSeq, columns: &Columns<'_>, start: usize) -> u32 {
         let &Columns { seqs, sent, to, most, overdue } = columns;
         let (Some(seqs), Some(sent), Some(overdue)) =
             (some(seqs, start), some(sent, start), some(overdue, start))
@@ -136,10 +126,10 @@ mod avx2 {
             let seqs = numbers(seqs, at);
             let newest = _mm256_set1_epi32(newest.0.cast_signed());
             let ages = _mm256_sub_epi32(_mm256_max_epu32(newest, seqs), seqs);
-            let tables = _mm256_srli_epi32::<3>(ages);
+            let places = _mm256_srli_epi32::<3>(ages);
             let (mut first, mut growth) = (_mm256_set1_ps(f32::NAN), _mm256_setzero_ps());
-            for (number, (firsts, growths)) in (0..).zip(firsts.iter().zip(growths)) {
-                let is_it = _mm256_castsi256_ps(_mm256_cmpeq_epi32(tables, _mm256_set1_epi32(number)));
+            for (place, [firsts, growths]) in (0..).zip(tables) {
+                let is_it = _mm256_castsi256_ps(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(place)));
                 let found = |table| _mm256_permutevar8x32_ps(floats(table, 0), ages);
                 first = _mm256_blendv_ps(first, found(firsts), is_it);
                 growth = _mm256_blendv_ps(growth, found(growths), is_it);

@@ -155,7 +155,7 @@ pub fn emit_feedback<'a>(
     bytes[place] = count;
 }
 
-/// Writes a run of one arrival as a word, if it is a [plain](PlainRun) one. Gives the place of its number of arrivals.
+/// Writes a run of one arrival as a word, if it is a [plain](plain_run) one. Gives the place of its number of arrivals.
 #[inline]
 fn emit_plain_run(arrival: &Arrival, stamp: SessionTime, bytes: &mut Vec<u8>) -> Option<usize> {
     let &Arrival { entity: EntityId(entity), seq: DrSeq(seq), at, nonce } = arrival;

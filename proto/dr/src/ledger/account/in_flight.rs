@@ -99,7 +99,10 @@ impl Block {
 
 /// Blocks to fill again: to ask the allocator for one at each dispatch would be dear.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Spare(Vec<Box<Block>>);
+pub(crate) struct Spare(
+    // Boxed: what is kept is what the allocator gave.
+    #[allow(clippy::vec_box)] Vec<Box<Block>>,
+);
 
 /// So many are kept.
 const SPARE_MAX: usize = 256;
