@@ -192,16 +192,15 @@ impl Arena {
         let server = Arc::new(RelayServer::start_with(relay, record, game).await?);
         shared.serve(&server);
         let mut arena = Self { server, shared, bots: Vec::new(), tasks: Vec::new() };
+        // One after the other, so that they are listed in the order of their distances.
         for (index, name) in names.into_iter().enumerate() {
-            let bot = arena.dial(index, name, Seed::new(seed).child(index as u64 + 1));
-            arena.bots.push(bot);
-        }
-        for bot in &mut arena.bots {
+            let mut bot = arena.dial(index, name, Seed::new(seed).child(index as u64 + 1));
             let there = bot.status.wait_for(|status| !matches!(status, Status::Connecting(None))).await;
             if there.is_ok_and(|status| matches!(&*status, Status::Over(_))) {
                 let failed = (&mut bot.dialling).await.ok().and_then(Result::err);
                 return Err(failed.unwrap_or(ConnectError::Broken("the relay let it go".to_owned())).into());
             }
+            arena.bots.push(bot);
         }
         let (server, shared) = (Arc::downgrade(&arena.server), arena.shared.clone());
         arena.tasks.push(tokio::spawn(live::watch(server, shared)));

@@ -147,14 +147,18 @@ impl<C: SessionClock> ArenaBot<C> {
         if now - next > PAUSE_MAX {
             next = now;
         }
+        if next > now {
+            return;
+        }
         while next <= now {
-            next = next + LOOK;
+            next += LOOK;
             self.turn(now);
         }
         self.next = Some(next);
+        self.tell(now);
     }
 
-    /// One look: drives on, and tells what has become of it.
+    /// One look: drives on.
     fn turn(&mut self, now: LocalTime) {
         self.looks += 1;
         self.reload = (self.reload - LOOK).max(Span::ZERO);
@@ -168,6 +172,10 @@ impl<C: SessionClock> ArenaBot<C> {
             }
         }
         self.fly(now);
+    }
+
+    /// Tells what has become of it.
+    fn tell(&mut self, now: LocalTime) {
         let mut states: Vec<(EntityId, MotionState)> =
             self.tank.iter().map(|tank| (self.entity(0), tank.state())).collect();
         states.extend(self.shots.iter().map(|shot| {

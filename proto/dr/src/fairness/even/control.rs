@@ -26,12 +26,12 @@ const URGE_MAX: f64 = 6.0;
 const REMEMBERED: Span = Span::from_secs(30);
 /// The integral does not take more than so many seconds into account.
 const ABOVE_MAX: f64 = 8.0;
-/// And nobody's grows beyond this. Less is needed to even out; more gathers while hardly anything moves and a trifle is many
-/// seconds' worth, and would outweigh for minutes what happens when it moves again.
-const INTEGRAL_MAX: f64 = 4.0;
 /// Who claims too much may have suffered so many seconds' worth of the mean error less than it would have without us. And
 /// who has a cap may have suffered so many seconds' worth of it less: what was saved up long ago does not count.
 const SAVED_MAX: f64 = 8.0;
+/// When nobody's error has grown for so many seconds, nothing changes any more. A trifle would be many seconds' worth of an
+/// error that does not grow, and what follows from it would outweigh for minutes what happens when it grows again.
+const STILL: f64 = 10.0;
 /// Targets are capped in so many rounds; each caps at least one receiver more, nearly always all.
 const ROUNDS: usize = 8;
 
@@ -121,6 +121,8 @@ pub(super) struct Control {
     measured: f64,
     /// The sum of what everybody's error has grown by since the last step.
     grown: f64,
+    /// For how many seconds it has not grown.
+    still: f64,
     at: Option<SessionTime>,
     /// x of the worst off.
     pub(super) above_max: f64,
@@ -214,6 +216,10 @@ impl Control {
         if count == 0.0 || seconds <= 0.0 {
             return;
         }
+        self.still = if grown > rate_min * count * seconds { 0.0 } else { self.still + seconds };
+        if self.still > STILL {
+            return;
+        }
         self.measured += seconds;
         let share = (seconds / self.measured.min(SMOOTH)).min(1.0);
         self.rate += (grown / count / seconds - self.rate) * share;
@@ -231,7 +237,7 @@ impl Control {
         }
         let (mut above_max, mut urge_max) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         for standing in self.present(now) {
-            standing.integral = (standing.integral - integrals / count).clamp(-INTEGRAL_MAX, INTEGRAL_MAX);
+            standing.integral -= integrals / count;
             standing.boost = (PROPORTIONAL * standing.above + standing.integral).clamp(-URGE_MAX, URGE_MAX);
             above_max = above_max.max(standing.above);
             urge_max = urge_max.max(standing.boost);
@@ -396,6 +402,23 @@ mod tests {
         // Who has saved something up loses that, and no more than was saved up of late.
         let (boost, behind) = fares(Some(1.2), 0.3);
         assert!(boost < 0.2 && (behind - SAVED_MAX).abs() < 1e-6, "{boost} {behind}");
+    }
+
+    #[test]
+    fn a_long_standstill_changes_nothing() {
+        let mut control = run(settings(1.0, None), &[3.0, 1.0], &[1.0; 2], 10);
+        let still = |control: &mut Control, from: i64, to: i64| {
+            for step in from..to {
+                for peer in 0..2 {
+                    let place = control.place(PeerId(peer), at(step * 100));
+                    control.grow(place, &growth(0.0, 0.0), at(step * 100));
+                }
+                control.step(at(step * 100), &settings(1.0, None), 1e-6);
+            }
+            (control.rate, control.standings[0].above, control.standings[0].integral)
+        };
+        let before = still(&mut control, 101, 210);
+        assert_eq!(still(&mut control, 210, 6_000), before);
     }
 
     #[test]
