@@ -2,10 +2,14 @@
  * What of the page that is shown now is too faint to be read, by WCAG 2.2, level AA: text at least 4.5 : 1 (3 : 1 if it is large),
  * what shows where a control is 3 : 1. Also whether the page says its language and its title, and fits the window's width.
  *
- * It is one expression, so that it can be put to any page whoever serves it. Its value is a list of sentences. What is drawn on a
- * canvas it cannot judge; text that lies on one is held against the commonest colour beneath it.
+ * What lies beneath a text is what the browser finds there, one below the other, whichever element it belongs to: a bright part that slides
+ * under words, or a label over a picture. What is drawn on a canvas it cannot judge; text that lies on one is held against the commonest
+ * colour beneath it.
+ *
+ * It is one function, so that it can be put to any page whoever serves it. It is given the parts that browsers make controls of, which pages
+ * can't see: for each a pair of control and part, such as a slider and its thumb. Its value is a list of sentences.
  */
-(() => {
+((/** @type {[Element, Element][]} */ parts) => {
   /** @typedef {number[]} Colour red, green and blue from 0 to 255, alpha from 0 to 1 */
 
   const TEXT_MIN = 4.5;
@@ -62,16 +66,16 @@
     return (bright + 0.05) / (dark + 0.05);
   }
 
-  /** The commonest colour of a canvas beneath a rectangle; null if that is not within it. @param {HTMLCanvasElement} canvas @param {DOMRect} box */
+  /** The commonest colour of a canvas beneath a rectangle that overlaps it. @param {HTMLCanvasElement} canvas @param {DOMRect} box */
   function commonest(canvas, box) {
     const place = canvas.getBoundingClientRect();
-    const isAcross = box.left >= place.left - 1 && box.right <= place.right + 1;
-    const isDown = box.top >= place.top - 1 && box.bottom <= place.bottom + 1;
-    if (!isAcross || !isDown || canvas.width * canvas.height === 0) return null;
-    const [width, height] = [Math.ceil(box.width), Math.ceil(box.height)];
+    if (canvas.width * canvas.height === 0) return [0, 0, 0, 0];
+    const [left, top] = [Math.max(box.left, place.left), Math.max(box.top, place.top)];
+    const width = Math.max(1, Math.ceil(Math.min(box.right, place.right) - left));
+    const height = Math.max(1, Math.ceil(Math.min(box.bottom, place.bottom) - top));
     const [across, down] = [canvas.width / place.width, canvas.height / place.height];
     const copy = canvasOf(width, height);
-    const from = /** @type {const} */ ([(box.left - place.left) * across, (box.top - place.top) * down]);
+    const from = /** @type {const} */ ([(left - place.left) * across, (top - place.top) * down]);
     copy.drawImage(canvas, ...from, width * across, height * down, 0, 0, width, height);
     const { data } = copy.getImageData(0, 0, width, height);
     const counts = new Map();
@@ -84,27 +88,27 @@
     return [red, green, blue, alpha / 255];
   }
 
-  /** The layers of an element's own background, what lies on top first; of each the colours that it may have. @param {Element} element */
-  function ownLayers(element) {
+  /** The layers of an element's own background, what lies on top first; of each the colours that it may have. @param {Element} element @param {DOMRect} box */
+  function layersOf(element, box) {
     const { backgroundColor, backgroundImage } = getComputedStyle(element);
     const stops = backgroundImage.match(/(?:rgba?|hsla?|oklch|oklab|lab|lch|color)\([^()]*\)/gi) ?? [];
-    return [...(stops.length > 0 ? [stops.map(read)] : []), [read(backgroundColor)]];
+    const drawn = element instanceof HTMLCanvasElement ? [[commonest(element, box)]] : [];
+    const painted = [...drawn, ...(stops.length > 0 ? [stops.map(read)] : []), [read(backgroundColor)]];
+    const faded = opacity(element);
+    return painted.map((colours) => colours.map(([red, green, blue, alpha]) => [red, green, blue, alpha * faded]));
   }
 
-  /** The layers of canvases that an element was laid over. @param {Element} element @param {DOMRect} box */
-  function drawnLayers(element, box) {
-    if (getComputedStyle(element).position === "static") return [];
-    const canvases = [...(element.parentElement?.children ?? [])].filter((each) => each instanceof HTMLCanvasElement && each !== element);
-    return canvases.flatMap((canvas) => {
-      const drawn = commonest(/** @type {HTMLCanvasElement} */ (canvas), box);
-      return drawn === null ? [] : [[drawn], ...ownLayers(canvas)];
-    });
+  /** What is at the middle of a rectangle, from an element of it downwards. @param {Element} element @param {DOMRect} box */
+  function stackAt(element, box) {
+    const all = document.elementsFromPoint(...middleOf(box));
+    const at = all.findIndex((each) => each.contains(element));
+    // The page's own ground reaches everywhere.
+    return [...new Set([...(at < 0 ? [element] : all.slice(at)), document.body, document.documentElement])];
   }
 
-  /** The colours, all opaque, that may be beneath what lies on an element. @param {Element | null} element @param {DOMRect} box */
-  function grounds(element, box) {
-    const layers = [];
-    for (let each = element; each !== null; each = each.parentElement) layers.push(...ownLayers(each), ...drawnLayers(each, box));
+  /** The colours, all opaque, that may be beneath what lies on these, what is on top first. @param {Element[]} stack @param {DOMRect} box */
+  function grounds(stack, box) {
+    const layers = stack.flatMap((each) => layersOf(each, box));
     const isDark = getComputedStyle(document.documentElement).colorScheme.includes("dark");
     const paper = isDark && matchMedia("(prefers-color-scheme: dark)").matches ? [18, 18, 18, 1] : [255, 255, 255, 1];
     return layers.reduceRight(
@@ -129,6 +133,17 @@
     return Math.min(...under.map((ground) => contrast(over(faded, ground), ground)));
   }
 
+  /** @param {DOMRect} box @returns {[number, number]} */
+  const middleOf = ({ left, top, width, height }) => [left + width / 2, top + height / 2];
+
+  /** Measures something after it was brought into the window. @param {Element} element @param {() => DOMRect | undefined} measure */
+  function boxOf(element, measure) {
+    const [x, y] = middleOf(measure() ?? new DOMRect());
+    const isInside = x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
+    if (!isInside) element.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
+    return measure() ?? new DOMRect();
+  }
+
   /** Whether somebody who looks can see it. What is off need not be seen. @param {Element} element @param {DOMRect} box */
   function isSeen(element, box) {
     const isThere = box.width >= 2 && box.height >= 2 && element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
@@ -148,7 +163,7 @@
     const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
     const needed = isLarge ? LARGE_MIN : TEXT_MIN;
     const colour = element instanceof SVGElement ? style.fill : style.color;
-    const found = colour === "none" ? Infinity : least(colour, element, grounds(element, box));
+    const found = colour === "none" ? Infinity : least(colour, element, grounds(stackAt(element, box), box));
     if (found < needed - ROUNDING) yield `${nameOf(element)}${part ?? ""} has a contrast of ${found.toFixed(2)}, less than ${needed}`;
   }
 
@@ -159,33 +174,41 @@
       if (element === null || !node.nodeValue?.trim() || UNREAD.test(element.localName)) continue;
       const range = document.createRange();
       range.selectNodeContents(node);
-      const box = range.getBoundingClientRect();
+      // A line of it stands for all.
+      const box = boxOf(element, () => range.getClientRects()[0]);
       if (isSeen(element, box)) yield* judgeText(element, box);
     }
     for (const field of document.querySelectorAll("input, textarea, select")) {
-      const box = field.getBoundingClientRect();
+      const box = boxOf(field, () => field.getBoundingClientRect());
       if (WORDLESS.test(field.getAttribute("type") ?? "text") || !isSeen(field, box)) continue;
       yield* judgeText(field, box, field.matches(":placeholder-shown") ? "::placeholder" : undefined);
     }
   }
 
-  /** How much some part of a control stands out: its border, its background, or its icon. @param {Element} control @param {DOMRect} box */
-  function standing(control, box) {
-    const style = getComputedStyle(control);
+  /** The colours of an element's border and background. @param {Element} element */
+  function outlineOf(element) {
+    const style = getComputedStyle(element);
     const borders = ["top", "right", "bottom", "left"]
       .filter((side) => parseFloat(style.getPropertyValue(`border-${side}-width`)) > 0)
       .map((side) => style.getPropertyValue(`border-${side}-color`));
+    return [style.backgroundColor, ...borders];
+  }
+
+  /** How much some part of a control stands out: its border, its background, its icon, or what the browser makes it of. @param {Element} control @param {DOMRect} box */
+  function standing(control, box) {
     const icons = [...control.querySelectorAll("svg, svg *")]
       .flatMap((part) => [getComputedStyle(part).fill, getComputedStyle(part).stroke])
       .filter((colour) => colour !== "none" && !colour.startsWith("url"));
-    const [outside, inside] = [grounds(control.parentElement, box), grounds(control, box)];
-    const outer = [style.backgroundColor, ...borders].map((colour) => least(colour, control, outside));
-    return Math.max(...outer, ...icons.map((colour) => least(colour, control, inside)));
+    const made = parts.filter(([whole]) => whole === control).flatMap(([, part]) => outlineOf(part));
+    const stack = stackAt(control, box);
+    const [inside, outside] = [grounds(stack, box), grounds(stack.filter((each) => !control.contains(each)), box)];
+    const outer = outlineOf(control).map((colour) => least(colour, control, outside));
+    return Math.max(...outer, ...[...icons, ...made].map((colour) => least(colour, control, inside)));
   }
 
   function* controls() {
     for (const control of document.querySelectorAll(CONTROLS)) {
-      const box = control.getBoundingClientRect();
+      const box = boxOf(control, () => control.getBoundingClientRect());
       // One that has words is found by them, and one that looks as the browser draws it is the browser's own.
       const isPlain = control.matches("input, select, textarea") && getComputedStyle(control).appearance !== "none";
       if (isPlain || (control.textContent ?? "").trim() !== "" || !isSeen(control, box)) continue;
@@ -202,5 +225,13 @@
     if (width > innerWidth + 1) yield `the page is ${width} px wide, the window ${innerWidth} px`;
   }
 
-  return [...whole(), ...texts(), ...controls()];
-})()
+  const place = /** @type {const} */ ([scrollX, scrollY]);
+  // What lets the pointer through can be seen all the same.
+  const solid = new CSSStyleSheet();
+  solid.replaceSync("* { pointer-events: auto !important; }");
+  document.adoptedStyleSheets.push(solid);
+  const found = [...whole(), ...texts(), ...controls()];
+  document.adoptedStyleSheets.pop();
+  scrollTo({ left: place[0], top: place[1], behavior: "instant" });
+  return found;
+})

@@ -36,6 +36,9 @@ const NAMED: [&str; 19] = [
     "treeitem",
 ];
 
+/// What Chromium calls that part of a slider which is moved.
+const THUMB: &str = "thumb";
+
 /// Looks at a page in light and in dark, wide and narrow.
 pub(crate) fn check(stage: &Stage<'_>, page: &Page<'_>) -> Result<()> {
     let mut failures = Vec::new();
@@ -54,7 +57,11 @@ pub(crate) fn check(stage: &Stage<'_>, page: &Page<'_>) -> Result<()> {
 /// What is wrong with a page as it is shown now.
 pub(crate) fn failures_of(stage: &Stage<'_>, page: &Page<'_>) -> Result<Vec<String>> {
     let script = fs::read_to_string(stage.place.root.join("web/test/accessible.js"))?;
-    let found = page.eval(&script)?;
+    let parts = thumbs(page)?;
+    let found = page.apply(
+        &format!("(...parts) => ({script})(Object.values(Object.groupBy(parts, (_, place) => place >> 1)))"),
+        &parts,
+    )?;
     let found = found.as_array().context("the check of contrast gives no list")?;
     let mut failures: Vec<String> = found.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     page.call("Accessibility.enable", json!({}))?;
@@ -63,6 +70,35 @@ pub(crate) fn failures_of(stage: &Stage<'_>, page: &Page<'_>) -> Result<Vec<Stri
     let nodes = tree["nodes"].as_array().context("the page has no tree for screen readers")?;
     failures.extend(nodes.iter().filter_map(nameless));
     Ok(failures)
+}
+
+/// Every slider, followed by its thumb, which only the browser knows of.
+fn thumbs(page: &Page<'_>) -> Result<Vec<String>> {
+    let tree = page.call("DOM.getDocument", json!({ "depth": -1, "pierce": true }))?;
+    let mut pairs = Vec::new();
+    gather_thumbs(&tree["root"], None, &mut pairs);
+    let mut handles = Vec::new();
+    for node in pairs.into_iter().flatten() {
+        let handle = page.call("DOM.resolveNode", json!({ "backendNodeId": node }))?;
+        handles.push(handle["object"]["objectId"].as_str().context("a node has no object")?.to_owned());
+    }
+    Ok(handles)
+}
+
+/// Adds the thumbs at and below a node, which may be in a slider.
+fn gather_thumbs(node: &Value, slider: Option<&Value>, pairs: &mut Vec<[Value; 2]>) {
+    let attributes = node["attributes"].as_array().map_or(&[] as &[Value], Vec::as_slice);
+    let has = |name: &str, value: &str| attributes.chunks(2).any(|pair| pair[0] == name && pair[1] == value);
+    let is_slider = node["localName"] == "input" && has("type", "range");
+    let slider = if is_slider { Some(&node["backendNodeId"]) } else { slider };
+    if let Some(slider) = slider
+        && has("id", THUMB)
+    {
+        pairs.push([slider.clone(), node["backendNodeId"].clone()]);
+    }
+    for below in ["shadowRoots", "children"] {
+        node[below].as_array().into_iter().flatten().for_each(|child| gather_thumbs(child, slider, pairs));
+    }
 }
 
 /// Says so if a node should have a name and has none.

@@ -16,7 +16,8 @@ pub(crate) const WAIT_MAX: Duration = Duration::from_secs(60);
 pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Keys that are no characters: name, and code of old.
-const KEYS: [(&str, u32); 7] = [
+const KEYS: [(&str, u32); 8] = [
+    ("Home", 36),
     ("ArrowLeft", 37),
     ("ArrowUp", 38),
     ("ArrowRight", 39),
@@ -25,6 +26,17 @@ const KEYS: [(&str, u32); 7] = [
     ("Enter", 13),
     ("Escape", 27),
 ];
+
+/// No page has more controls before the one that is looked for.
+const TABS_MAX: u32 = 200;
+
+/// A screen that is narrower, in pixels, is a phone's.
+const PHONE_BELOW: u32 = 600;
+
+/// Two pictures later, and after whatever moves only for a moment has arrived.
+const SETTLED: &str = "(async () => { for (let pictures = 0; pictures < 2; pictures += 1) await new Promise(requestAnimationFrame); \
+    const passing = document.getAnimations().filter((each) => each.effect.getComputedTiming().endTime < Infinity); \
+    await Promise.allSettled(passing.map((each) => each.finished)); })()";
 
 /// A page in a browser context of its own: it shares no cookies and no storage with others.
 pub(crate) struct Page<'a> {
@@ -69,17 +81,28 @@ impl<'a> Page<'a> {
     /// What an expression of the page is; a promise is waited for.
     pub(crate) fn eval(&self, expression: &str) -> Result<Value> {
         let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
-        let mut answer = self.call("Runtime.evaluate", parameters)?;
-        if let Some(thrown) = answer.get("exceptionDetails") {
-            let words = &thrown["exception"]["description"];
-            bail!("{expression}: {}", words.as_str().unwrap_or("something was thrown"));
-        }
-        Ok(answer["result"]["value"].take())
+        value_of(expression, self.call("Runtime.evaluate", parameters)?)
+    }
+
+    /// What a function of the page gives for objects of the page.
+    pub(crate) fn apply(&self, function: &str, objects: &[String]) -> Result<Value> {
+        let global = self.call("Runtime.evaluate", json!({ "expression": "globalThis" }))?;
+        let arguments: Vec<Value> = objects.iter().map(|object| json!({ "objectId": object })).collect();
+        let parameters = json!({
+            "functionDeclaration": function, "objectId": global["result"]["objectId"], "arguments": arguments,
+            "awaitPromise": true, "returnByValue": true,
+        });
+        value_of(function, self.call("Runtime.callFunctionOn", parameters)?)
     }
 
     /// Waits until an expression is something, and gives what. `what` says in words what is waited for.
     pub(crate) fn wait(&self, what: &str, expression: &str) -> Result<Value> {
-        let deadline = Instant::now() + WAIT_MAX;
+        self.wait_within(WAIT_MAX, what, expression)
+    }
+
+    /// The same for what takes longer.
+    pub(crate) fn wait_within(&self, most: Duration, what: &str, expression: &str) -> Result<Value> {
+        let deadline = Instant::now() + most;
         loop {
             // A page that is just being loaded has no place for expressions.
             let found = self.eval(expression);
@@ -87,9 +110,9 @@ impl<'a> Page<'a> {
                 Ok(value) if is_something(&value) => return Ok(value),
                 _ if Instant::now() < deadline => thread::sleep(LOOK_INTERVAL),
                 Ok(value) => {
-                    bail!("waited {WAIT_MAX:?} in vain: {what} (`{expression}` is {value})\n{}", self.text())
+                    bail!("waited {most:?} in vain: {what} (`{expression}` is {value})\n{}", self.text())
                 }
-                Err(error) => return Err(error.context(format!("waited {WAIT_MAX:?} in vain: {what}"))),
+                Err(error) => return Err(error.context(format!("waited {most:?} in vain: {what}"))),
             }
         }
     }
@@ -127,15 +150,52 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// Shows the page in light or dark colours, on a screen of this size.
+    /// Presses a key and lets it go.
+    pub(crate) fn strike(&self, key: &str) -> Result<()> {
+        self.press(key)?;
+        self.release(key)
+    }
+
+    /// Goes from control to control until one that a selector names has the focus, as somebody without a pointer would.
+    pub(crate) fn tab_to(&self, selector: &str) -> Result<()> {
+        let is_there = format!("document.activeElement.matches({})", json!(selector));
+        for _ in 0..TABS_MAX {
+            if self.eval(&is_there)? == true {
+                return Ok(());
+            }
+            self.strike("Tab")?;
+        }
+        bail!("`{selector}` is not reached by {TABS_MAX} times Tab")
+    }
+
+    /// Clicks at the middle of what a selector names, whatever lies there.
+    pub(crate) fn click(&self, selector: &str) -> Result<()> {
+        let middle = self.eval(&format!(
+            "(() => {{ const element = document.querySelector({}); element.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
+             const {{ x, y, width, height }} = element.getBoundingClientRect(); return [x + width / 2, y + height / 2]; }})()",
+            json!(selector)
+        ))?;
+        for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
+            let button = if kind == "mouseMoved" { "none" } else { "left" };
+            let event =
+                json!({ "type": kind, "x": middle[0], "y": middle[1], "button": button, "clickCount": 1 });
+            self.call("Input.dispatchMouseEvent", event)?;
+        }
+        Ok(())
+    }
+
+    /// Shows the page in light or dark colours, on a screen of this size; a small one is touched with fingers. Whatever is drawn is drawn anew.
     pub(crate) fn show_as(&self, scheme: &str, [width, height]: [u32; 2]) -> Result<()> {
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.call("Emulation.setEmulatedMedia", features)?;
         let metrics = json!({
             "width": width, "height": height, "screenWidth": width, "screenHeight": height,
-            "deviceScaleFactor": 1, "mobile": width < 600,
+            "deviceScaleFactor": 1, "mobile": width < PHONE_BELOW,
         });
         self.call("Emulation.setDeviceMetricsOverride", metrics)?;
+        let touch = json!({ "enabled": width < PHONE_BELOW, "maxTouchPoints": 2 });
+        self.call("Emulation.setTouchEmulationEnabled", touch)?;
+        self.eval(SETTLED)?;
         Ok(())
     }
 
@@ -151,6 +211,15 @@ impl<'a> Page<'a> {
         self.cdp.call(None, "Target.disposeBrowserContext", context)?;
         Ok(())
     }
+}
+
+/// The value of an answer to something of the page that was run.
+fn value_of(what: &str, mut answer: Value) -> Result<Value> {
+    if let Some(thrown) = answer.get("exceptionDetails") {
+        let words = &thrown["exception"]["description"];
+        bail!("{what}: {}", words.as_str().unwrap_or("something was thrown"));
+    }
+    Ok(answer["result"]["value"].take())
 }
 
 fn field(answer: &Value, name: &str) -> Result<String> {

@@ -42,7 +42,10 @@ fn sees_faint_and_nameless(stage: &Stage<'_>) -> Result<()> {
         "<p#faint> \"too faint\" has a contrast of 2.85, less than 4.5",
         "<p#half>",
         "<p#dark>",
+        "<p#on-pale>",
+        "<p#on-pale-picture>",
         "<button#bare> stands out by",
+        "<input#faint-slider> stands out by",
         "a button has no name",
         "does not say its language",
         "has no title",
@@ -50,7 +53,7 @@ fn sees_faint_and_nameless(stage: &Stage<'_>) -> Result<()> {
     ] {
         ensure!(found.contains(part), "`{part}` is not among what was found:\n{found}");
     }
-    for part in ["#large", "#off"] {
+    for part in ["#large", "#off", "#on-deep", "#under-pale", "#on-deep-picture", "#clear-slider"] {
         ensure!(!found.contains(part), "`{part}` is all right, but:\n{found}");
     }
     ensure!(accessible::check(stage, &page).is_err(), "a test with this page would pass");
