@@ -355,6 +355,34 @@ function listen() {
   addEventListener("pageshow", (event) => event.persisted && enter());
 }
 
+/** What the page shows, for whoever is curious: `arena` in the browser's console. It can be looked at, not changed. */
+const view = {
+  get state() {
+    return state;
+  },
+  /** The number of the player at this page, or null. */
+  get player() {
+    return ownPlayer();
+  },
+  /** Where the tanks were in the last picture. */
+  get tanks() {
+    return (scene.tanks ?? []).map(({ player, x, y, angle }) => ({ player, name: nameOf(player), x, y, angle }));
+  },
+  /** The relay's last figures. */
+  get figures() {
+    return structuredClone(arena);
+  },
+  /** The curve: everybody's error and sum at each time, in milliseconds. */
+  get curve() {
+    return history.samples.map(({ t, values }) => ({ t, values: structuredClone(Object.fromEntries(values)) }));
+  },
+  /** When the switch was in which position, as far as the curve goes back. */
+  get choices() {
+    return structuredClone(history.marks);
+  },
+};
+Object.defineProperty(globalThis, "arena", { value: Object.freeze(view) });
+
 readColours();
 explainTerms($("tip"));
 listen();
