@@ -1,7 +1,7 @@
 /** The arena's rules in the browser, its news, headings and comparisons. */
 
 import { Reference } from "../arena/history.js";
-import { Heading } from "../arena/motion.js";
+import { Heading, placed, vectorOf } from "../arena/motion.js";
 import { parseNews } from "../arena/news.js";
 import { Own } from "../arena/own.js";
 import { Field, SPEED_MAX, Tank, TURN_RATE_MAX } from "../arena/rules.js";
@@ -18,7 +18,22 @@ function listener() {
   return { player: 7, told, own };
 }
 
-export function arenaTests() {
+/** @param {any} motion motion.json */
+export function arenaTests(motion) {
+  test("a vector from the relay's pages is placed where Rust places it, within 1e-6, whatever the base is", () => {
+    let [points, most] = [0, 0];
+    for (const { vector, points: path } of motion.paths) {
+      for (const base of [0n, BigInt(vector.generated) - 12_345_678_901n]) {
+        for (const { at, position: [x, y] } of path) {
+          const found = placed(vectorOf(vector, base), Number(BigInt(at) - base));
+          most = Math.max(most, Math.abs(found.x - x), Math.abs(found.y - y));
+          points += 1;
+        }
+      }
+    }
+    assert(points > 40 && most <= 1e-6, `of ${points} positions one is off by ${most}`);
+  });
+
   test("shots end at walls and blocks", () => {
     equal(field().stops([60, 0], [68, 0]), 0.5);
     equal(field().stops([60, 0], [63, 0]), null);

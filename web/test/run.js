@@ -1,5 +1,6 @@
 /** Runs all tests and writes a plain summary into the document. */
 
+import { arenaTests } from "./arena.js";
 import { assert, runAll, test } from "./check.js";
 import { clockTests } from "./clock.js";
 import { owningTests } from "./owning.js";
@@ -10,11 +11,13 @@ import { motionTests, wireTests } from "./vectors.js";
 /** @param {(path: string) => Promise<string>} load reads a file of the repository */
 export async function run(load) {
   wireTests(JSON.parse(await load("vectors/wire.json")));
-  motionTests(JSON.parse(await load("vectors/motion.json")));
+  const motion = JSON.parse(await load("vectors/motion.json"));
+  motionTests(motion);
   clockTests();
   receivingTests();
   owningTests();
   transportTests();
+  arenaTests(motion);
   const [guide, example] = [await load("docs/browser.md"), await load("web/example/index.html")];
   test("the example of the document is the one that there is, and short", () => {
     assert(guide.includes("```html\n" + example + "```\n"), "docs/browser.md has another one than web/example/index.html");

@@ -7,6 +7,7 @@
 //! another machine. Tests wait for conditions, with limits that a busy machine does not reach.
 
 mod accessible;
+mod arena;
 mod cdp;
 mod chromium;
 mod http;

@@ -11,6 +11,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::json;
 
+use crate::arena::Arena;
 use crate::cdp::Cdp;
 use crate::chromium::Chromium;
 use crate::page::{LOOK_INTERVAL, Page, WAIT_MAX};
@@ -37,6 +38,8 @@ pub(crate) struct Stage<'a> {
     expected: RefCell<Vec<String>>,
     /// Pictures of these pages are kept if the test fails.
     pages: RefCell<Vec<Rc<Page<'a>>>>,
+    /// These end with the test.
+    arenas: RefCell<Vec<Rc<Arena<'a>>>>,
 }
 
 impl<'a> Stage<'a> {
@@ -46,7 +49,13 @@ impl<'a> Stage<'a> {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        let stage = Self { place, folder, expected: RefCell::default(), pages: RefCell::default() };
+        let stage = Self {
+            place,
+            folder,
+            expected: RefCell::default(),
+            pages: RefCell::default(),
+            arenas: RefCell::default(),
+        };
         stage.cdp().take_witness();
         let played = panic::catch_unwind(AssertUnwindSafe(|| test(&stage)));
         let played = played.unwrap_or_else(|_| Err(anyhow!("the test panicked")));
@@ -96,6 +105,13 @@ impl<'a> Stage<'a> {
     /// Starts a relay.
     pub(crate) fn relay(&self) -> Result<Relay<'a>> {
         Relay::start(self.place.evenkeel, &self.folder)
+    }
+
+    /// Starts an arena, with these options. Its page asks it something all the time, so it ends after the pages do.
+    pub(crate) fn arena(&self, options: &[&str]) -> Result<Rc<Arena<'a>>> {
+        let arena = Rc::new(Arena::start(self.place.evenkeel, &self.folder, options)?);
+        self.arenas.borrow_mut().push(arena.clone());
+        Ok(arena)
     }
 
     /// From now on complaints that hold this are no failure: the test makes something go wrong.

@@ -1,0 +1,162 @@
+//! The arena's page as a player uses it: real relay, real bots, real keys.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::Test;
+use crate::accessible;
+use crate::page::Page;
+use crate::stage::Stage;
+use crate::tests::live::UNREACHABLE;
+
+pub(super) const TESTS: &[Test] = &[
+    Test { name: "arena: the page plays over WebTransport, and bots move on it", run: plays },
+    Test { name: "arena: keys drive and fire, at the relay and on another player's page too", run: drives },
+    Test {
+        name: "arena: a relay that was killed is told in words, and played in again without loading the page anew",
+        run: comes_back,
+    },
+    Test { name: "arena: everybody can read and use the page while it plays", run: is_for_everybody },
+];
+
+/// What the browser itself writes when the page's questions are not answered.
+const UNANSWERED: &str = "Failed to load resource: net::ERR_";
+
+const BOTS: u32 = 4;
+
+/// How many of the others' tanks are at another place than where they were seen first.
+const MOVERS: &str = "(() => { globalThis.firsts ??= new Map(); const others = arena.tanks.filter(({ player }) => player !== arena.player); \
+    for (const tank of others) if (!firsts.has(tank.player)) firsts.set(tank.player, tank); \
+    return others.filter(({ player, x, y }) => Math.hypot(x - firsts.get(player).x, y - firsts.get(player).y) > 1).length; })()";
+
+/// What is said over the field, if something is.
+const SAID: &str =
+    "document.getElementById('veil').checkVisibility() && document.getElementById('veil').innerText.trim()";
+
+fn plays(stage: &Stage<'_>) -> Result<()> {
+    let arena = stage.arena(&[])?;
+    let page = stage.open(&arena.page())?;
+    is_playing(&page)?;
+    stage.saw_request(&arena.transport())?;
+    let clock = "/^±\\d/.test(document.querySelector('[data-figure=clock] b').textContent)";
+    page.wait("the page says how well the clock is known", clock)?;
+    bots_move(&page)?;
+    let score = format!("document.querySelectorAll('#score li').length === {}", BOTS + 1);
+    page.wait("everybody is in the score", &score)?;
+    Ok(())
+}
+
+fn drives(stage: &Stage<'_>) -> Result<()> {
+    // Nobody else moves, and nobody is hit.
+    let arena = stage.arena(&["--bots", "0"])?;
+    let (driver, viewer) = (stage.open(&arena.page())?, stage.open(&arena.page())?);
+    for page in [&driver, &viewer] {
+        is_playing(page)?;
+    }
+    let player = driver.eval("arena.player")?.as_u64().context("the player has no number")?;
+    let place = |page: &Page<'_>| -> Result<Option<[f64; 2]>> {
+        let found =
+            format!("arena.tanks.filter((tank) => tank.player === {player}).map(({{ x, y }}) => [x, y])[0]");
+        Ok(point(&page.eval(&found)?))
+    };
+    let start = stage.wait("the other page shows the tank where it stands", || {
+        let (own, other) = (place(&driver)?, place(&viewer)?);
+        Ok(own.filter(|own| other.is_some_and(|other| distance(*own, other) < 0.1)))
+    })?;
+    let told = arena.tank(player)?.context("the relay does not know the tank")?;
+    ensure!(speed(&told) < 0.01, "the tank moves though no key was pressed: {told}");
+
+    driver.press("ArrowUp")?;
+    stage.wait("the tank moves at the relay", || {
+        let told = arena.tank(player)?.context("the relay does not know the tank")?;
+        let at = point(&told["position"]).context("a vector has no position")?;
+        Ok((distance(at, start) > 3.0 && speed(&told) > 1.0).then_some(()))
+    })?;
+    stage.wait("the tank moves on the other page", || {
+        Ok(place(&viewer)?.filter(|at| distance(*at, start) > 3.0))
+    })?;
+    driver.release("ArrowUp")?;
+    stage.wait("the tank stands, at one and the same place on both pages", || {
+        let told = arena.tank(player)?.context("the relay does not know the tank")?;
+        let (own, other) = (place(&driver)?, place(&viewer)?);
+        let is_alike = own.zip(other).is_some_and(|(own, other)| distance(own, other) < 0.1);
+        Ok((speed(&told) < 0.01 && is_alike).then_some(()))
+    })?;
+
+    driver.press(" ")?;
+    stage.wait("a shot is seen at the relay", || arena.shot(player))?;
+    driver.release(" ")
+}
+
+fn comes_back(stage: &Stage<'_>) -> Result<()> {
+    let arena = stage.arena(&[])?;
+    let page = stage.open(&arena.page())?;
+    is_playing(&page)?;
+    bots_move(&page)?;
+    page.eval("globalThis.isSamePage = true")?;
+
+    stage.expect(UNREACHABLE);
+    stage.expect(UNANSWERED);
+    arena.kill();
+    let said = page.wait("something is said over the field", SAID)?;
+    ensure!(
+        said.as_str().is_some_and(|said| said.contains("relay")),
+        "it does not speak of the relay: {said}"
+    );
+    let pill =
+        "['connection lost', 'relay gone'].includes(document.getElementById('state-words').textContent)";
+    page.wait("the head of the page says it too", pill)?;
+    accessible::check(stage, &page)?;
+
+    arena.restart()?;
+    is_playing(&page)?;
+    page.eval("firsts.clear()")?;
+    bots_move(&page)?;
+    ensure!(page.eval("isSamePage")? == true, "the page was loaded anew");
+    let player = page.eval("arena.player")?.as_u64().context("the player has no number")?;
+    stage.wait("the relay knows the player's tank", || arena.tank(player))?;
+    Ok(())
+}
+
+fn is_for_everybody(stage: &Stage<'_>) -> Result<()> {
+    let arena = stage.arena(&[])?;
+    let page = stage.open(&arena.page())?;
+    is_playing(&page)?;
+    bots_move(&page)?;
+    page.wait(
+        "there is something to compare with",
+        "document.querySelector('#pays .good, #pays .pay') !== null",
+    )?;
+    accessible::check(stage, &page)?;
+    is_playing(&page)
+}
+
+/// Waits until a page's player has a tank, and nothing lies over the field.
+pub(super) fn is_playing(page: &Page<'_>) -> Result<()> {
+    page.wait(
+        "the player plays",
+        "arena.state === 'playing' && document.getElementById('state-words').textContent === 'playing'",
+    )?;
+    page.wait("nothing is said over the field", "document.getElementById('veil').hidden")?;
+    page.wait("the player has a tank", "arena.tanks.some(({ player }) => player === arena.player)")?;
+    Ok(())
+}
+
+/// Waits until a page has shown all bots moving.
+fn bots_move(page: &Page<'_>) -> Result<()> {
+    page.wait("the bots move", &format!("{MOVERS} >= {BOTS}"))?;
+    Ok(())
+}
+
+fn point(value: &Value) -> Option<[f64; 2]> {
+    Some([value[0].as_f64()?, value[1].as_f64()?])
+}
+
+fn distance(one: [f64; 2], other: [f64; 2]) -> f64 {
+    (one[0] - other[0]).hypot(one[1] - other[1])
+}
+
+/// How fast somebody is, by a vector.
+fn speed(vector: &Value) -> f64 {
+    point(&vector["velocity"]).map_or(f64::NAN, |velocity| distance(velocity, [0.0, 0.0]))
+}
