@@ -7,6 +7,7 @@ use crate::Test;
 use crate::accessible;
 use crate::page::Page;
 use crate::stage::Stage;
+use crate::tests::arena_controls::STEADY;
 use crate::tests::live::UNREACHABLE;
 
 pub(super) const TESTS: &[Test] = &[
@@ -23,6 +24,9 @@ pub(super) const TESTS: &[Test] = &[
 const UNANSWERED: &str = "Failed to load resource: net::ERR_";
 
 const BOTS: u32 = 4;
+
+/// Longer than the page's errors look back for the curve, in milliseconds: from then on it compares.
+const COMPARED: u32 = 12_000;
 
 /// How many of the others' tanks are at another place than where they were seen first.
 const MOVERS: &str = "(() => { globalThis.firsts ??= new Map(); const others = arena.tanks.filter(({ player }) => player !== arena.player); \
@@ -119,15 +123,22 @@ fn comes_back(stage: &Stage<'_>) -> Result<()> {
 }
 
 fn is_for_everybody(stage: &Stage<'_>) -> Result<()> {
-    let arena = stage.arena(&[])?;
+    let arena = stage.arena(&["--policy", "base"])?;
     let page = stage.open(&arena.page())?;
     is_playing(&page)?;
     bots_move(&page)?;
-    page.wait(
-        "there is something to compare with",
-        "document.querySelector('#pays .good, #pays .pay') !== null",
-    )?;
     accessible::check(stage, &page)?;
+
+    // With something to compare with, figures are in other colours.
+    page.wait("it is known how it is without us", &format!("{STEADY} >= {COMPARED}"))?;
+    page.click("#switch label:has([value=even])")?;
+    page.wait("who pays is told", "document.querySelector('#pays .good, #pays .pay') !== null")?;
+    page.click(".tabs label:has([value=total])")?;
+    accessible::check(stage, &page)?;
+    page.click("[data-term=spread]")?;
+    page.wait("a word is explained", "document.getElementById('tip').checkVisibility()")?;
+    let found = accessible::failures_of(stage, &page)?;
+    ensure!(found.is_empty(), "not everybody can read what is explained:\n{}", found.join("\n"));
     is_playing(&page)
 }
 

@@ -42,15 +42,15 @@ const VALUES: &str = "Object.values(arena.curve.at(-1).values).map(({ error }) =
 const SPREAD: &str = "Number(document.querySelector('[data-figure=spread] b').textContent)";
 
 /// For how long, in milliseconds, the curves have shown the same players under the same policy.
-const STEADY: &str = "(() => { const { curve } = arena; const names = ({ values }) => Object.keys(values).join(); \
+pub(super) const STEADY: &str = "(() => { const { curve } = arena; const names = ({ values }) => Object.keys(values).join(); \
     const since = curve.findLastIndex((sample) => names(sample) !== names(curve.at(-1))) + 1; \
     return curve.at(-1).t - Math.max(curve[since].t, arena.choices.at(-1).t); })()";
 
 /// Errors are judged over so long, in milliseconds, at least.
 const WINDOW: u32 = 20_000;
 
-/// Even levels out within a minute and a half.
-const EVEN_MAX: Duration = Duration::from_secs(150);
+/// Even levels out within a minute and a half; a machine that stalls throws it back.
+const EVEN_MAX: Duration = Duration::from_secs(240);
 
 fn curves_move(stage: &Stage<'_>) -> Result<()> {
     let arena = stage.arena(&["--delays", DELAYS])?;
@@ -101,7 +101,7 @@ fn even_draws_together(stage: &Stage<'_>) -> Result<()> {
     is_playing(&page)?;
     page.wait("the figures tell of enough time without us", &format!("{STEADY} >= {WINDOW}"))?;
     let base = page.eval(SPREAD)?.as_f64().context("the spread is no number")?;
-    ensure!(base > 0.1, "without us there is hardly any spread: {base}");
+    ensure!(base > 0.05, "without us there is hardly any spread: {base}");
 
     page.click("#switch label:has([value=even])")?;
     is_turned(stage, &arena, &page, "even")?;
