@@ -355,6 +355,13 @@ function listen() {
   addEventListener("pageshow", (event) => event.persisted && enter());
 }
 
+/** For whoever is curious in the console, and for tests. */
+globalThis.arena = Object.freeze({
+  get session() { return session; },
+  get own() { return own; },
+  get figures() { return arena; },
+});
+
 readColours();
 explainTerms($("tip"));
 listen();
