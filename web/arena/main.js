@@ -364,6 +364,10 @@ const view = {
   get player() {
     return ownPlayer();
   },
+  /** The session's time in nanoseconds, or null before it is known. */
+  get now() {
+    return session?.now() ?? null;
+  },
   /** Where the tanks were in the last picture. */
   get tanks() {
     return (scene.tanks ?? []).map(({ player, x, y, angle }) => ({ player, name: nameOf(player), x, y, angle }));

@@ -18,3 +18,11 @@ pub(crate) fn run_named(root: &Path, words: &[&str]) -> Result<Outcome> {
     tests.args(["run", "--quiet", "--locked", "--package", "evenkeel-web-test", "--"]);
     cargo::run(tests.arg(evenkeel).args(words), "repair what failed above")
 }
+
+/// An arena and a browser for a long time: the release, since that is what people run.
+pub(crate) fn soak(root: &Path, words: &[&str]) -> Result<Outcome> {
+    let evenkeel = cargo::build(root, &["--release", "--package", "evenkeel", "--bin", "evenkeel"])?;
+    let mut soak = cargo::command(root);
+    soak.args(["run", "--quiet", "--locked", "--package", "evenkeel-web-test", "--"]);
+    cargo::run(soak.arg(evenkeel).arg("--soak").args(words), "it says above what did not hold")
+}

@@ -60,6 +60,9 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         ["test"] => run_all(&root),
+        ["soak", "arena", words @ ..] => {
+            conclude(browser::soak(&root, words).inspect_err(|error| eprintln!("{error:#}")))
+        }
         ["soak", words @ ..] => cargo::soak(&root, words),
         ["fmt", "--write"] => {
             let write = Task { name: "fmt --write", about: "", run: cargo::fmt_write };
@@ -147,6 +150,9 @@ fn usage() -> String {
         text.push_str(&format!("  {:<12} {}\n", task.name, task.about));
     }
     text.push_str(&format!("  fuzz {}  run fuzz targets, each for a minute\n", fuzz::USAGE));
+    text.push_str(
+        "  soak arena   build the release and play in its arena with Chromium, two hours or --minutes M\n",
+    );
     text.push_str(
         "  soak         build the release and run `evenkeel lab soak`, with what follows as arguments\n",
     );

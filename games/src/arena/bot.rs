@@ -162,7 +162,7 @@ impl<C: SessionClock> ArenaBot<C> {
     fn turn(&mut self, now: LocalTime) {
         self.looks += 1;
         self.reload = (self.reload - LOOK).max(Span::ZERO);
-        if self.looks % DECIDES == 0 {
+        if self.looks.is_multiple_of(DECIDES) {
             self.decide(now);
         }
         for _ in 0..LOOK.as_nanos() / STEP.as_nanos() {

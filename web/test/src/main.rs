@@ -1,6 +1,7 @@
 //! Tests in a real browser: headless Chromium, the real `evenkeel` binary, real relays on free ports of this machine.
 //!
-//! `cargo xtask browser` builds what is needed and runs all of them; `cargo xtask browser NAME` those whose names hold NAME.
+//! `cargo xtask browser` builds what is needed and runs all of them; `cargo xtask browser NAME` those whose names hold NAME. `cargo xtask
+//! soak arena` is in [`soak`].
 //!
 //! Each test has a [`Stage`] of its own: fresh browser contexts, relays that end with it, a scratch folder. Whatever it is
 //! about, at its end nothing may have been written to a console as a warning or an error, and no request may have been for
@@ -14,6 +15,7 @@ mod http;
 mod page;
 mod relay;
 mod serve;
+mod soak;
 mod stage;
 mod tests;
 mod witness;
@@ -39,7 +41,8 @@ struct Test {
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match run(&words) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("{error:#}");
             ExitCode::FAILURE
@@ -47,17 +50,23 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(words: &[String]) -> Result<()> {
+/// Whether everything is as it should be.
+fn run(words: &[String]) -> Result<bool> {
     let Some((evenkeel, names)) = words.split_first() else {
         bail!("usage: evenkeel-web-test PATH-OF-EVENKEEL [NAME...]; `cargo xtask browser` knows the path");
     };
+    // It is started in other folders.
+    let evenkeel = Path::new(evenkeel).canonicalize().with_context(|| format!("there is no {evenkeel}"))?;
+    let root = repository();
+    if let [first, words @ ..] = names
+        && first == "--soak"
+    {
+        return soak::run(&evenkeel, &root, words);
+    }
     let chosen: Vec<Test> = tests::all().into_iter().filter(|test| is_chosen(test.name, names)).collect();
     if chosen.is_empty() {
         bail!("no test has `{}` in its name", names.join(" "));
     }
-    // It is started in other folders.
-    let evenkeel = Path::new(evenkeel).canonicalize().with_context(|| format!("there is no {evenkeel}"))?;
-    let root = repository();
     let server = Server::start(&root)?;
     let chromium = Chromium::start()?;
     let place = Place { evenkeel: &evenkeel, root: &root, server: &server, chromium: &chromium };
@@ -78,7 +87,7 @@ fn run(words: &[String]) -> Result<()> {
         bail!("{failed} of {} browser tests failed", chosen.len());
     }
     println!("{} browser tests passed, with {}", chosen.len(), chromium.version);
-    Ok(())
+    Ok(true)
 }
 
 /// Whether every word is in the name.

@@ -54,6 +54,17 @@ impl Program {
         Ok(())
     }
 
+    /// Its number, on a system that tells: the shell's child that does not only wait.
+    pub(crate) fn process(&self) -> Option<u32> {
+        let shell = self.child.id();
+        let children = fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).ok()?;
+        let is_cat = |process: &u32| {
+            let name = fs::read_to_string(format!("/proc/{process}/comm"));
+            name.is_ok_and(|name| name.trim() == "cat")
+        };
+        children.split_whitespace().filter_map(|word| word.parse().ok()).find(|process| !is_cat(process))
+    }
+
     /// Ends it at once, as a crash would.
     pub(crate) fn kill(&mut self) {
         drop(self.child.stdin.take());

@@ -16,6 +16,7 @@ use axum::{Json, Router};
 use evenkeel_dr::{Budget, EntityId, PairWeight, PolicyKind};
 use serde::Deserialize;
 use serde_json::json;
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -23,6 +24,9 @@ use super::config::budget;
 use super::metrics;
 use super::server::Shared;
 use crate::token::Name;
+
+/// So many may wait to be answered.
+const BACKLOG: i32 = 1024;
 
 /// Why the API can't listen.
 #[derive(Debug, thiserror::Error)]
@@ -43,17 +47,30 @@ pub enum HttpError {
     },
 }
 
-/// Takes the sockets, all or none.
-pub(super) async fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, HttpError> {
-    let mut sockets = Vec::new();
-    for &address in addresses {
-        let socket = TcpListener::bind(address).await.map_err(|source| match source.kind() {
+/// Takes the sockets, all or none. Has to be called where tokio runs.
+pub(super) fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, HttpError> {
+    let take = |&address: &SocketAddr| {
+        listen(address).map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => HttpError::Taken { address },
             _ => HttpError::Io { address, source },
-        })?;
-        sockets.push(socket);
+        })
+    };
+    addresses.iter().map(take).collect()
+}
+
+/// An IPv6 socket takes IPv6 alone, so that both families can have the same port.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
     }
-    Ok(sockets)
+    // Who starts again at once gets its port, although connections of before are still dying away.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
 }
 
 /// Answers on these sockets.
@@ -236,6 +253,22 @@ mod tests {
 
     fn asked(from: &str, host: &str, origin: Option<&str>) -> bool {
         may_change(from.parse().expect("an address"), host, origin).is_ok()
+    }
+
+    #[tokio::test]
+    async fn every_address_of_both_families_can_have_the_same_port() {
+        let first = bind(&["0.0.0.0:0".parse().expect("an address")]).expect("a port is free");
+        let port = first[0].local_addr().expect("it has one").port();
+        let other = format!("[::]:{port}").parse().expect("an address");
+        match bind(&[other]) {
+            Err(HttpError::Taken { address }) => panic!("{address} is taken"),
+            // There are machines without IPv6.
+            Err(HttpError::Io { .. }) | Ok(_) => {}
+        }
+        assert!(matches!(
+            bind(&[format!("0.0.0.0:{port}").parse().expect("an address")]),
+            Err(HttpError::Taken { .. })
+        ));
     }
 
     #[test]

@@ -265,11 +265,11 @@ impl RelayServer {
             Serving::Files(certificate) => Listener::bind(&config.listen, certificate, limits)?,
         };
         let port = listener.local_addresses().first().map_or(0, SocketAddr::port);
-        let sockets = http::bind(&config.http_addresses(port)).await?;
+        let sockets = http::bind(&config.http_addresses(port))?;
         let of =
             |sockets: &[TcpListener]| sockets.iter().filter_map(|socket| socket.local_addr().ok()).collect();
         let page_sockets = match &config.pages {
-            Some(pages) => http::bind(&pages.https).await?,
+            Some(pages) => http::bind(&pages.https)?,
             None => Vec::new(),
         };
         let (http, https) = (of(&sockets), of(&page_sockets));

@@ -1,0 +1,367 @@
+//! `cargo xtask soak arena`: an arena and a browser that plays in it, for as long as one likes. Neither may grow, nor may their
+//! clocks part; and what a frame of the page costs.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use crate::chromium::Chromium;
+use crate::http;
+use crate::page::Page;
+use crate::relay::{Program, free_address};
+
+const USAGE: &str = "usage: cargo xtask soak arena [--minutes M] [--bots N] [--policy P] [--json]";
+
+/// What is measured in this part of the time, but at least so long, is left out: caches fill.
+const WARM_SHARE: f64 = 0.1;
+const WARM_MIN: Duration = Duration::from_secs(20);
+/// The player presses other keys this often.
+const KEYS_CHANGE: Duration = Duration::from_millis(1500);
+/// So often it is looked at everything.
+const LOOK: Duration = Duration::from_secs(30);
+/// Memory may grow by so much, by its trend and at the end.
+const GROWTH_MAX: f64 = 0.05;
+/// The page's time and the relay's may differ by so much, beyond what the question's own way explains, in milliseconds.
+const APART_MAX: f64 = 1.0;
+
+/// Counts frames and how long the page's own part of each takes, beside whatever the page does.
+const COUNT_FRAMES: &str = "globalThis.soak = { frames: 0, since: performance.now() }; \
+    (function count() { soak.frames += 1; requestAnimationFrame(count); })()";
+
+/// The relay's time minus the page's, and half of what the question took, in milliseconds: of the quickest of some questions.
+/// And how far the relay's newest vector of the page's own tank, placed at that time, is from the tank.
+const COMPARE: &str = "(async () => { \
+    let best = null; \
+    for (let question = 0; question < 8; question += 1) { \
+      const before = arena.now; \
+      const { now } = await (await fetch('/api/arena/watch')).json(); \
+      const after = arena.now; \
+      if (before === null || after === null || now === null) continue; \
+      const half = (after - before) / 2e6; \
+      if (!best || half < best.half) best = { half, apart: Number(now) / 1e6 - (before + after) / 2e6 }; \
+    } \
+    return best; })()";
+
+/// What to soak, and how long.
+struct Plan {
+    minutes: f64,
+    bots: u16,
+    policy: String,
+    is_json: bool,
+}
+
+impl Plan {
+    fn parse(words: &[String]) -> Result<Self> {
+        let mut plan = Self { minutes: 120.0, bots: 8, policy: "even".to_owned(), is_json: false };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().with_context(|| format!("{word} needs a value\n{USAGE}"));
+            match word.as_str() {
+                "--minutes" => plan.minutes = value()?.parse().context("--minutes is a number")?,
+                "--bots" => plan.bots = value()?.parse().context("--bots is a number up to 64")?,
+                "--policy" => plan.policy.clone_from(value()?),
+                "--json" => plan.is_json = true,
+                _ => bail!("`{word}` is not known\n{USAGE}"),
+            }
+        }
+        if !(0.5..=100_000.0).contains(&plan.minutes) {
+            bail!("--minutes is at least 0.5");
+        }
+        Ok(plan)
+    }
+}
+
+/// What one look has seen.
+struct Sample {
+    /// Seconds since the beginning.
+    at: f64,
+    /// Memory of the arena's process, and of the page's, in MiB.
+    arena: f64,
+    renderer: f64,
+    /// What the page's scripts hold after everything unreachable was freed, in MiB.
+    heap: f64,
+    nodes: f64,
+    /// The relay's clock minus the page's in ms, and how uncertain that is.
+    apart: f64,
+    uncertain: f64,
+    frames: f64,
+    /// Time in which the page's main thread was busy, in seconds since its beginning; and in scripts.
+    busy: f64,
+    script: f64,
+}
+
+/// Whether something held, and what was measured.
+struct Check {
+    what: String,
+    passed: bool,
+    measured: String,
+}
+
+/// Runs the soak and prints what it has shown. Gives whether everything held.
+pub(crate) fn run(evenkeel: &Path, root: &Path, words: &[String]) -> Result<bool> {
+    let plan = Plan::parse(words)?;
+    let folder = root.join("target/browser/soak-arena");
+    fs::create_dir_all(&folder)?;
+    let address = free_address()?;
+    let (bots, port) = (plan.bots.to_string(), address.port().to_string());
+    let arena = ["arena", "--bots", &bots, "--port", &port, "--policy", &plan.policy];
+    let arena = Program::start(evenkeel, &folder, &arena)?;
+    arena.answers(address)?;
+    let chromium = Chromium::start()?;
+    let page = Page::open(&chromium.cdp, &format!("http://{address}/"))?;
+    page.wait("the page plays", "document.body.dataset.state === 'playing'")?;
+    // The browser keeps what it has loaded for whoever asks; here nobody does.
+    page.call("Network.disable", json!({}))?;
+    page.call("Performance.enable", json!({}))?;
+    page.eval(COUNT_FRAMES)?;
+    let soak = Soak { arena: &arena, chromium: &chromium, page: &page, started: Instant::now() };
+    let samples = soak.play(Duration::from_secs_f64(60.0 * plan.minutes))?;
+    let complaints = chromium.cdp.take_witness().complaints;
+    let end = http::get(address, "/api/arena")?;
+    let checks = judge(&samples, &complaints);
+    let figures = figures(&samples, &end, address)?;
+    fs::write(folder.join("end.png"), page.picture()?)?;
+    print(&plan, &samples, &checks, &figures);
+    Ok(checks.iter().all(|check| check.passed))
+}
+
+struct Soak<'a> {
+    arena: &'a Program,
+    chromium: &'a Chromium,
+    page: &'a Page<'a>,
+    started: Instant,
+}
+
+impl Soak<'_> {
+    /// Plays, and looks from time to time.
+    fn play(&self, length: Duration) -> Result<Vec<Sample>> {
+        let warm = length.mul_f64(WARM_SHARE).max(WARM_MIN).min(length / 2);
+        let (mut samples, mut next, mut held) = (Vec::new(), warm, Vec::new());
+        let mut chance = Chance(1);
+        while self.started.elapsed() < length || samples.len() < 2 {
+            for key in held.drain(..) {
+                self.page.release(key)?;
+            }
+            for (key, share) in [("ArrowUp", 0.8), ("ArrowLeft", 0.3), ("ArrowRight", 0.3), (" ", 0.5)] {
+                if chance.unit() < share {
+                    self.page.press(key)?;
+                    held.push(key);
+                }
+            }
+            thread::sleep(KEYS_CHANGE);
+            if self.started.elapsed() >= next {
+                next += LOOK.min((length - warm) / 4);
+                let sample = self.look()?;
+                eprintln!("{}", line(&sample));
+                samples.push(sample);
+            }
+        }
+        Ok(samples)
+    }
+
+    fn look(&self) -> Result<Sample> {
+        // Counted before what is looked at costs something.
+        let frames = self.page.eval("soak.frames")?.as_f64().context("frames are counted")?;
+        let metrics = self.page.call("Performance.getMetrics", json!({}))?;
+        let at = self.started.elapsed().as_secs_f64();
+        let metric = |name: &str| {
+            let all = metrics["metrics"].as_array().into_iter().flatten();
+            let mut found = all.filter(|metric| metric["name"] == name);
+            found.next().and_then(|metric| metric["value"].as_f64()).with_context(|| format!("no {name}"))
+        };
+        let compared = self.page.eval(COMPARE)?;
+        let (Some(apart), Some(uncertain)) = (compared["apart"].as_f64(), compared["half"].as_f64()) else {
+            bail!("the page has lost its relay after {at:.0} s");
+        };
+        self.page.call("HeapProfiler.collectGarbage", json!({}))?;
+        let heap = self.page.call("Runtime.getHeapUsage", json!({}))?;
+        let heap = heap["usedSize"].as_f64().context("the browser tells no heap")? / MIB;
+        let arena = self.arena.process().and_then(memory).context("the arena has ended")?;
+        let renderer = self.renderer()?;
+        let (nodes, busy, script) = (metric("Nodes")?, metric("TaskDuration")?, metric("ScriptDuration")?);
+        Ok(Sample { at, arena, renderer, heap, nodes, apart, uncertain, frames, busy, script })
+    }
+
+    /// Memory of the page's process, which is the largest of the browser's renderers.
+    fn renderer(&self) -> Result<f64> {
+        let all = self.chromium.cdp.call(None, "SystemInfo.getProcessInfo", json!({}))?;
+        let all = all["processInfo"].as_array().context("the browser tells no processes")?;
+        let renderers = all.iter().filter(|process| process["type"] == "renderer");
+        let memories = renderers.filter_map(|process| memory(u32::try_from(process["id"].as_u64()?).ok()?));
+        memories.reduce(f64::max).context("the browser has no renderer")
+    }
+}
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// What a process has of its own, in MiB.
+fn memory(process: u32) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes / 1024.0)
+}
+
+/// Numbers that look random, and are the same each time.
+struct Chance(u64);
+
+impl Chance {
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+fn judge(samples: &[Sample], complaints: &[String]) -> Vec<Check> {
+    let mut checks = vec![
+        flat("the arena's memory", samples, |sample| sample.arena),
+        flat("the memory of the page's process", samples, |sample| sample.renderer),
+        flat("what the page's scripts hold", samples, |sample| sample.heap),
+        flat("the number of the page's nodes", samples, |sample| sample.nodes),
+    ];
+    let beyond = |sample: &Sample| (sample.apart.abs() - sample.uncertain).max(0.0);
+    let worst = samples.iter().map(beyond).fold(0.0, f64::max);
+    let (first, last) = (&samples[0], &samples[samples.len() - 1]);
+    checks.push(Check {
+        what: format!("the page's clock is within {APART_MAX} ms of the relay's"),
+        passed: worst <= APART_MAX,
+        measured: format!(
+            "{:+.2} ms at first, {:+.2} ms at last, each ± {:.2}; at worst {worst:.2} ms more than the question explains",
+            first.apart, last.apart, last.uncertain
+        ),
+    });
+    checks.push(Check {
+        what: "the console is empty".to_owned(),
+        passed: complaints.is_empty(),
+        measured: complaints.first().map_or("nothing".to_owned(), Clone::clone),
+    });
+    checks
+}
+
+/// Whether something does not grow, by its trend from the first look to the last, and from the first third to the last.
+fn flat(what: &str, samples: &[Sample], of: impl Fn(&Sample) -> f64) -> Check {
+    let points: Vec<(f64, f64)> = samples.iter().map(|sample| (sample.at, of(sample))).collect();
+    let mean = |points: &[(f64, f64)]| points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
+    let third = points.len().div_ceil(3);
+    let (early, late) = (mean(&points[..third]), mean(&points[points.len() - third..]));
+    let trend = slope(&points) * (points[points.len() - 1].0 - points[0].0);
+    let grown = [(late - early) / early, trend / early];
+    Check {
+        what: format!("{what} grows by at most {:.0} %", 100.0 * GROWTH_MAX),
+        passed: grown.iter().all(|grown| *grown <= GROWTH_MAX),
+        measured: format!(
+            "{early:.1} in the first third, {late:.1} in the last: {:+.1} %; trend {:+.1} %",
+            100.0 * grown[0],
+            100.0 * grown[1]
+        ),
+    }
+}
+
+/// The slope of the line of least squares.
+fn slope(points: &[(f64, f64)]) -> f64 {
+    let count = points.len() as f64;
+    let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / count, y + point.1 / count));
+    let covariance: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    let variance: f64 = points.iter().map(|point| (point.0 - x) * (point.0 - x)).sum();
+    if variance > 0.0 { covariance / variance } else { 0.0 }
+}
+
+/// What is not judged.
+fn figures(samples: &[Sample], end: &Value, address: SocketAddr) -> Result<Vec<(&'static str, f64)>> {
+    let (first, last) = (&samples[0], &samples[samples.len() - 1]);
+    let (seconds, frames) = (last.at - first.at, last.frames - first.frames);
+    let room = http::get(address, "/api/rooms/arena")?;
+    let players = room["players"].as_array().context("the room has players")?.len();
+    Ok(vec![
+        ("players", players as f64),
+        ("frames a second", frames / seconds),
+        (
+            "the page's share of a frame of 1/60 s, in % (its main thread)",
+            6000.0 * (last.busy - first.busy) / frames,
+        ),
+        ("of which scripts, in %", 6000.0 * (last.script - first.script) / frames),
+        ("spread of the errors", end["spread"].as_f64().unwrap_or(f64::NAN)),
+        ("mean error", end["mean"].as_f64().unwrap_or(f64::NAN)),
+    ])
+}
+
+fn line(sample: &Sample) -> String {
+    format!(
+        "{:>6.0} s  arena {:.1} MiB  page {:.1} MiB, scripts {:.2} MiB, {} nodes  clocks {:+.2} ± {:.2} ms",
+        sample.at, sample.arena, sample.renderer, sample.heap, sample.nodes, sample.apart, sample.uncertain
+    )
+}
+
+fn print(plan: &Plan, samples: &[Sample], checks: &[Check], figures: &[(&str, f64)]) {
+    let title = format!("{} bots and a browser, {} minutes, {}", plan.bots, plan.minutes, plan.policy);
+    if plan.is_json {
+        let checks = checks
+            .iter()
+            .map(|check| json!({ "what": check.what, "passed": check.passed, "measured": check.measured }));
+        let figures: serde_json::Map<String, Value> =
+            figures.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        let looks: Vec<String> = samples.iter().map(line).collect();
+        let checks: Vec<Value> = checks.collect();
+        println!("{}", json!({ "title": title, "checks": checks, "figures": figures, "looks": looks }));
+        return;
+    }
+    println!("{title}");
+    for Check { what, passed, measured } in checks {
+        println!("  {}  {what}: {measured}", if *passed { "passed" } else { "FAILED" });
+    }
+    for (name, value) in figures {
+        println!("          {name}: {value:.3}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(heap: impl Fn(f64) -> f64, apart: f64) -> Vec<Sample> {
+        let sample = |look: u32| {
+            let at = f64::from(look);
+            let (arena, renderer, nodes, uncertain) = (70.0, 90.0, 300.0, 0.5);
+            Sample {
+                at,
+                arena,
+                renderer,
+                heap: heap(at),
+                nodes,
+                apart,
+                uncertain,
+                frames: at,
+                busy: at,
+                script: at,
+            }
+        };
+        (0..30).map(sample).collect()
+    }
+
+    fn passed(samples: &[Sample], complaints: &[String]) -> bool {
+        judge(samples, complaints).iter().all(|check| check.passed)
+    }
+
+    #[test]
+    fn what_grows_parts_or_complains_fails() {
+        assert!(passed(&samples(|at| 5.0 + 0.1 * (at % 3.0), 1.4), &[]));
+        assert!(!passed(&samples(|at| 5.0 + 0.02 * at, 0.0), &[]));
+        assert!(!passed(&samples(|_| 5.0, -1.6), &[]));
+        assert!(!passed(&samples(|_| 5.0, 0.0), &["a word".to_owned()]));
+    }
+
+    #[test]
+    fn a_plan_is_read() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let plan = Plan::parse(&words("--bots 31 --minutes 1.5 --json")).expect("it is right");
+        assert_eq!((plan.bots, plan.minutes, plan.is_json), (31, 1.5, true));
+        for wrong in ["--minutes", "--minutes 0", "--bots many", "--what"] {
+            assert!(Plan::parse(&words(wrong)).is_err(), "{wrong}");
+        }
+    }
+}
