@@ -20,6 +20,8 @@ const ANSWER_MAX: Duration = Duration::from_secs(60);
 pub(crate) struct Cdp {
     pipe: RefCell<Pipe>,
     witness: RefCell<Witness>,
+    /// The sessions of workers.
+    workers: RefCell<Vec<String>>,
 }
 
 struct Pipe {
@@ -47,7 +49,7 @@ impl Cdp {
             }
         });
         let pipe = Pipe { to, from: messages, next: 0 };
-        Self { pipe: RefCell::new(pipe), witness: RefCell::new(Witness::default()) }
+        Self { pipe: RefCell::new(pipe), witness: RefCell::default(), workers: RefCell::default() }
     }
 
     /// What has been seen since this was called last.
@@ -102,10 +104,16 @@ impl Cdp {
         let session = message["params"]["sessionId"].as_str();
         let is_waiting = message["params"]["waitingForDebugger"] == true;
         if is_waiting {
+            self.workers.borrow_mut().extend(session.map(str::to_owned));
             self.watch(session)?;
             self.send(session, "Runtime.runIfWaitingForDebugger", json!({}))?;
         }
         Ok(())
+    }
+
+    /// The sessions of all workers that there have been.
+    pub(crate) fn workers(&self) -> Vec<String> {
+        self.workers.borrow().clone()
     }
 
     /// Asks to be told what a page or worker writes to its console, what it requests, and which workers it starts.

@@ -34,7 +34,6 @@ const COUNT_FRAMES: &str = "globalThis.soak = { frames: 0, since: performance.no
     (function count() { soak.frames += 1; requestAnimationFrame(count); })()";
 
 /// The relay's time minus the page's, and half of what the question took, in milliseconds: of the quickest of some questions.
-/// And how far the relay's newest vector of the page's own tank, placed at that time, is from the tank.
 const COMPARE: &str = "(async () => { \
     let best = null; \
     for (let question = 0; question < 8; question += 1) { \
@@ -83,8 +82,9 @@ struct Sample {
     /// Memory of the arena's process, and of the page's, in MiB.
     arena: f64,
     renderer: f64,
-    /// What the page's scripts hold after everything unreachable was freed, in MiB.
+    /// What the page's scripts and those of its workers hold after everything unreachable was freed, in MiB.
     heap: f64,
+    workers: f64,
     nodes: f64,
     /// The relay's clock minus the page's in ms, and how uncertain that is.
     apart: f64,
@@ -174,17 +174,17 @@ impl Soak<'_> {
             let mut found = all.filter(|metric| metric["name"] == name);
             found.next().and_then(|metric| metric["value"].as_f64()).with_context(|| format!("no {name}"))
         };
-        let compared = self.page.eval(COMPARE)?;
-        let (Some(apart), Some(uncertain)) = (compared["apart"].as_f64(), compared["half"].as_f64()) else {
-            bail!("the page has lost its relay after {at:.0} s");
-        };
-        self.page.call("HeapProfiler.collectGarbage", json!({}))?;
-        let heap = self.page.call("Runtime.getHeapUsage", json!({}))?;
-        let heap = heap["usedSize"].as_f64().context("the browser tells no heap")? / MIB;
+        let compared = self.page.wait("the page's clock is compared with the relay's", COMPARE)?;
+        let figure = |name: &str| compared[name].as_f64().with_context(|| format!("no {name}"));
+        let (apart, uncertain) = (figure("apart")?, figure("half")?);
+        let heap = held(|method| self.page.call(method, json!({})))?;
+        let cdp = &self.chromium.cdp;
+        let of_worker = |session: &String| held(|method| cdp.call(Some(session), method, json!({})));
+        let workers: f64 = cdp.workers().iter().map(of_worker).sum::<Result<f64>>()?;
         let arena = self.arena.process().and_then(memory).context("the arena has ended")?;
         let renderer = self.renderer()?;
         let (nodes, busy, script) = (metric("Nodes")?, metric("TaskDuration")?, metric("ScriptDuration")?);
-        Ok(Sample { at, arena, renderer, heap, nodes, apart, uncertain, frames, busy, script })
+        Ok(Sample { at, arena, renderer, heap, workers, nodes, apart, uncertain, frames, busy, script })
     }
 
     /// Memory of the page's process, which is the largest of the browser's renderers.
@@ -195,6 +195,13 @@ impl Soak<'_> {
         let memories = renderers.filter_map(|process| memory(u32::try_from(process["id"].as_u64()?).ok()?));
         memories.reduce(f64::max).context("the browser has no renderer")
     }
+}
+
+/// What scripts hold, in MiB, after everything unreachable was freed.
+fn held(call: impl Fn(&str) -> Result<Value>) -> Result<f64> {
+    call("HeapProfiler.collectGarbage")?;
+    let heap = call("Runtime.getHeapUsage")?;
+    Ok(heap["usedSize"].as_f64().context("the browser tells no heap")? / MIB)
 }
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -222,6 +229,7 @@ fn judge(samples: &[Sample], complaints: &[String]) -> Vec<Check> {
         flat("the arena's memory", samples, |sample| sample.arena),
         flat("the memory of the page's process", samples, |sample| sample.renderer),
         flat("what the page's scripts hold", samples, |sample| sample.heap),
+        flat("what the scripts of its workers hold", samples, |sample| sample.workers),
         flat("the number of the page's nodes", samples, |sample| sample.nodes),
     ];
     let beyond = |sample: &Sample| (sample.apart.abs() - sample.uncertain).max(0.0);
@@ -292,8 +300,15 @@ fn figures(samples: &[Sample], end: &Value, address: SocketAddr) -> Result<Vec<(
 
 fn line(sample: &Sample) -> String {
     format!(
-        "{:>6.0} s  arena {:.1} MiB  page {:.1} MiB, scripts {:.2} MiB, {} nodes  clocks {:+.2} ± {:.2} ms",
-        sample.at, sample.arena, sample.renderer, sample.heap, sample.nodes, sample.apart, sample.uncertain
+        "{:>6.0} s  arena {:.1} MiB  page {:.1} MiB, scripts {:.2} + {:.2} MiB, {} nodes  clocks {:+.2} ± {:.2} ms",
+        sample.at,
+        sample.arena,
+        sample.renderer,
+        sample.heap,
+        sample.workers,
+        sample.nodes,
+        sample.apart,
+        sample.uncertain
     )
 }
 
