@@ -347,6 +347,7 @@ mod tests {
                 arena,
                 renderer,
                 heap: heap(at),
+                workers: 2.0,
                 nodes,
                 apart,
                 uncertain,
