@@ -32,7 +32,8 @@ export class Figures {
     this.set("sent", amount(arena.sent_per_s, 0), { text: sent ? `${budget}, ${sent}` : budget });
     const count = arena.players.length;
     const worst = `worst of ${count} player${count === 1 ? "" : "s"}`;
-    this.set("clock", typeof arena.clock_ms === "number" ? `±${amount(arena.clock_ms, 1)}` : "–", { text: worst });
+    const { clock_ms: clock } = arena;
+    this.set("clock", typeof clock === "number" ? `±${amount(clock, clock < 100 ? 1 : 0)}` : "–", { text: worst });
   }
 
   /** How a value compares. Less is better. */

@@ -34,13 +34,13 @@ export const TERMS = {
     title: "Spread of error",
     text:
       "How far apart the players' errors lie. At 0 everybody sees the others equally well. Exactly: the standard "
-      + "deviation, over the players, of the mean export error of the last 10 s.",
+      + "deviation, over the players, of the mean export error of the last minute, or since the switch was turned.",
     link: `${DOCS}/even.md#who-is-worse-off`,
   },
   mean: {
     title: "Mean error",
     text:
-      "By how much the others are shown in the wrong place, over all players and the last 10 s, in units of the field. "
+      "By how much the others are shown in the wrong place, over all players and the last minute, in units of the field. "
       + "A tank is 6 long. Exactly: the mean export error, the distance between exported and placed path.",
     link: `${DOCS}/even.md#what-it-cannot-do`,
   },

@@ -112,18 +112,23 @@ impl Live {
     /// Noughts before there is anything to compare with.
     fn means(&self, player: u32, counts: impl Fn(&Sample) -> bool) -> Means {
         let of = |sample: &Sample| Some((sample.at, *sample.players.get(&PeerId(player))?));
-        let mut known = self.samples.iter().filter(|sample| counts(sample)).filter_map(of);
-        let (Some((first, (from, sent_from))), Some((last, (to, sent_to)))) =
-            (known.next(), known.next_back())
-        else {
+        let known: Vec<_> = self.samples.iter().filter(|sample| counts(sample)).filter_map(of).collect();
+        let [(first, (from, sent_from)), .., (last, (to, sent_to))] = known[..] else {
             return Means::default();
         };
         let seconds = (last - first).as_secs_f64().max(1e-3);
         // What was estimated may turn out to be a little less.
-        let rate = |from: f64, to: f64| (to - from).max(0.0) / seconds;
+        let rate = |from: f64, to: f64, seconds: f64| (to - from).max(0.0) / seconds;
+        // What would be without us is reckoned from some time after a switch on. A moment of it says nothing yet.
+        let since =
+            known.iter().rposition(|(_, (sum, _))| sum.without.is_none()).map_or(0, |place| place + 1);
+        let reckoned = known.get(since).filter(|(since, _)| last - *since >= CURVE.min(last - first));
+        let without = reckoned.and_then(|(since, (from, _))| {
+            Some(rate(from.without?, to.without?, (last - *since).as_secs_f64().max(1e-3)))
+        });
         Means {
-            error: rate(from.error, to.error),
-            without: from.without.zip(to.without).map(|(from, to)| rate(from, to)),
+            error: rate(from.error, to.error, seconds),
+            without,
             sent_per_s: sent_to.saturating_sub(sent_from) as f64 / seconds,
         }
     }
@@ -196,6 +201,19 @@ mod tests {
         assert!(without.is_some_and(|without| is_near(without, 2.0 * error)), "{without:?}");
         assert!(is_near(sent_per_s, 16.0), "{sent_per_s}");
         assert_eq!(live.figures(7), Means::default(), "somebody unknown");
+    }
+
+    #[test]
+    fn what_would_be_without_us_is_told_once_it_has_been_reckoned_for_ten_seconds() {
+        let until = |seconds| {
+            let mut live = live(seconds, |_| Choice::Even, |time| time);
+            for sample in live.samples.iter_mut().take(4 * 2) {
+                sample.players.values_mut().for_each(|(sum, _)| sum.without = None);
+            }
+            live.figures(1).without
+        };
+        assert_eq!(until(11), None);
+        assert!(until(12).is_some_and(|without| is_near(without, 2.0)), "{:?}", until(12));
     }
 
     #[test]
