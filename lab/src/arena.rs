@@ -10,7 +10,7 @@ mod shared;
 pub mod tally;
 
 use std::io::Write;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,9 +75,18 @@ impl Choice {
         let name = match self {
             Self::Base => "base-1/3",
             Self::Papers => "deterministic-budget",
-            Self::Even => "even",
+            Self::Even => "even:kappa=2",
         };
         name.parse().expect("there is such a policy")
+    }
+
+    /// How many times its error without us anybody may have.
+    #[must_use]
+    pub fn cap(self) -> Option<f64> {
+        match self.policy() {
+            PolicyKind::Even(even) => even.kappa(),
+            _ => None,
+        }
     }
 
     /// What people call it.
@@ -263,16 +272,25 @@ fn bot_name(index: usize) -> String {
     if index < NAMES.len() { name.to_owned() } else { format!("{name}-{}", index / NAMES.len() + 1) }
 }
 
+/// This machine's addresses for itself. Some machines have no IPv6.
+fn loopback(port: u16) -> Vec<SocketAddr> {
+    let mut addresses = vec![(Ipv4Addr::LOCALHOST, port).into()];
+    if UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok() {
+        addresses.push((Ipv6Addr::LOCALHOST, port).into());
+    }
+    addresses
+}
+
 /// The settings of the relay.
 fn settings(port: u16, choice: Choice, key: &IssuerKey) -> RelayConfig {
     let mut config = RelayConfig {
-        listen: vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()],
+        listen: loopback(port),
         issuer: Some(key.id().to_string()),
         rooms_max: 1,
         open: false,
         ..RelayConfig::default()
     };
-    // Nothing goes farther or faster than the rules let it; a shot may have left the field when that is noticed.
+    // Nothing goes farther or faster than a shot; one may have left the field when that is noticed.
     let Field { half, .. } = Field::default();
     let room = RoomConfig {
         policy: choice.policy().to_string(),

@@ -85,10 +85,16 @@ export class Chart {
 
   /** The axis follows what is shown, in steps. A mean counts from nought; a sum from where it was at the left. */
   scaleTo(players) {
-    const all = this.history.samples.flatMap(({ values }) => players.map((player) => values.get(player)?.[this.kind]));
-    const known = all.filter((value) => value !== undefined);
-    const low = this.kind === "error" || !known.length ? 0 : Math.min(...known);
-    this.axis = axisFor(low, Math.max(low + (this.kind === "error" ? 0.25 : 4), ...known.map((value) => value * 1.03)));
+    let [least, most] = [Infinity, -Infinity];
+    for (const { values } of this.history.samples) {
+      for (const player of players) {
+        const value = values.get(player)?.[this.kind];
+        if (value < least) least = value;
+        if (value > most) most = value;
+      }
+    }
+    const low = this.kind === "error" || least === Infinity ? 0 : least;
+    this.axis = axisFor(low, Math.max(low + (this.kind === "error" ? 0.25 : 4), most * 1.03));
   }
 
   text(text, x, y, { size = 11.5, weight = 400, align = "left", tint = colour("quiet") } = {}) {

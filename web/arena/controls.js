@@ -4,7 +4,7 @@
 
 import { choose, setLink } from "./api.js";
 import { setText, spaced } from "./figures.js";
-import { markOf, marksKey } from "./palette.js";
+import { keepRows, markOf } from "./palette.js";
 
 /** So long, in milliseconds, what was set here counts for more than what the relay still tells. */
 const GRACE = 1500;
@@ -52,13 +52,14 @@ export class Switch {
     const wanted = this.inputs.find((input) => input.value === (isMine ? this.set.choice : choice));
     if (wanted && !wanted.checked) wanted.checked = true;
     if (!wanted) for (const input of this.inputs) input.checked = false;
-    this.slide();
+    if (wanted !== this.shown) this.slide();
+    this.shown = wanted;
   }
 
   /** Moves the bright part under what is chosen. */
   slide() {
     const label = this.inputs.find((input) => input.checked)?.parentElement;
-    this.thumb.hidden = !label;
+    if (this.thumb.hidden !== !label) this.thumb.hidden = !label;
     if (!label) return;
     const [left, width] = [`${label.offsetLeft}px`, `${label.offsetWidth}px`];
     if (this.thumb.style.left !== left) this.thumb.style.left = left;
@@ -70,27 +71,22 @@ export class Switch {
 export class Network {
   constructor(root, onFailed) {
     Object.assign(this, { root, onFailed });
-    this.key = "";
     this.lines = new Map();
   }
 
   show({ players }, { nameOf }) {
-    const key = marksKey(players.map(({ player }) => player));
-    if (key !== this.key) {
-      this.lines.clear();
-      this.root.replaceChildren(...players.map(({ player }) => this.build(player)));
-    }
-    this.key = key;
+    keepRows(this.root, this.lines, players, (player) => this.build(player));
     for (const { player, delay_ms: delay, jitter_ms: jitter } of players) {
       const line = this.lines.get(player);
       setText(line.name, nameOf(player));
       for (const [slider, word] of [[line.delay, "delay"], [line.jitter, "jitter"]]) {
-        slider.setAttribute("aria-label", `${word} of ${nameOf(player)} in milliseconds`);
+        const name = `${word} of ${nameOf(player)} in milliseconds`;
+        if (slider.ariaLabel !== name) slider.ariaLabel = name;
       }
       if (performance.now() - line.at < GRACE) continue;
       for (const [slider, value] of [[line.delay, delay], [line.jitter, jitter]]) {
         if (value > slider.max) slider.max = Math.ceil(value / 100) * 100;
-        slider.value = Math.round(value);
+        if (slider.value !== String(Math.round(value))) slider.value = Math.round(value);
       }
       this.write(line);
     }
@@ -100,7 +96,8 @@ export class Network {
     setText(line.delayWords, `${line.delay.value} ms`);
     setText(line.jitterWords, `±${line.jitter.value}`);
     for (const slider of [line.delay, line.jitter]) {
-      slider.style.setProperty("--part", `${(100 * slider.value) / slider.max}%`);
+      const part = `${(100 * slider.value) / slider.max}%`;
+      if (slider.style.getPropertyValue("--part") !== part) slider.style.setProperty("--part", part);
     }
   }
 
@@ -115,8 +112,7 @@ export class Network {
     // On a narrow page the second slider has a row of its own, and needs a word.
     const word = Object.assign(document.createElement("span"), { className: "jitter-word quiet", textContent: "varies by" });
     word.setAttribute("aria-hidden", "true");
-    const line = { name, at: -Infinity, told: -Infinity, timer: 0 };
-    this.lines.set(player, line);
+    const line = { row, name, at: -Infinity, told: -Infinity, timer: 0 };
     for (const [kind, most] of [["delay", DELAY_MAX], ["jitter", JITTER_MAX]]) {
       const slider = document.createElement("input");
       Object.assign(slider, { type: "range", min: 0, max: most, step: 1, className: kind });
@@ -125,7 +121,7 @@ export class Network {
       Object.assign(line, { [kind]: slider, [`${kind}Words`]: words });
       row.append(...(kind === "jitter" ? [word] : []), slider, words);
     }
-    return row;
+    return line;
   }
 
   moved(player, line) {

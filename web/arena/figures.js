@@ -2,7 +2,7 @@
  * The four figures on top, and who pays: each compared with what would be without us.
  */
 
-import { markOf, marksKey } from "./palette.js";
+import { keepRows, markOf } from "./palette.js";
 import { amount, change, signed } from "./words.js";
 
 const UNITS = "Units: mean distance, a tank is 6 long; ms.";
@@ -30,7 +30,7 @@ export class Figures {
     const budget = arena.budget ? `budget ${spaced(arena.budget)}` : "";
     const sent = reference.kind === "measured" ? change(arena.sent_per_s, reference.sent) : null;
     this.set("sent", amount(arena.sent_per_s, 0), { text: sent ? `${budget}, ${sent}` : budget });
-    const count = arena.players.length;
+    const count = arena.players.filter(({ interval_ms: interval }) => typeof interval === "number").length;
     const worst = `worst of ${count} player${count === 1 ? "" : "s"}`;
     const { clock_ms: clock } = arena;
     this.set("clock", typeof clock === "number" ? `±${amount(clock, clock < 100 ? 1 : 0)}` : "–", { text: worst });
@@ -67,15 +67,11 @@ export class Pays {
   /** `onFocus(player)` is called when somebody wants to see how the others see that player. */
   constructor(body, note, onFocus) {
     Object.assign(this, { body, note, onFocus });
-    this.key = "";
     this.rows = new Map();
   }
 
   show(arena, reference, { nameOf, own, focus }) {
-    const ids = arena.players.map(({ player }) => player);
-    const key = marksKey(ids);
-    if (key !== this.key) this.build(ids);
-    this.key = key;
+    keepRows(this.body, this.rows, arena.players, (player) => this.build(player));
     const errors = [...reference.errors.values(), ...arena.players.map(({ error }) => error)];
     // In steps, so that the plots do not breathe.
     const most = Math.max(0.5, Math.ceil(Math.max(...errors, 0) * 2) / 2);
@@ -85,36 +81,33 @@ export class Pays {
       : `There is no cap on what one may pay. ${UNITS}`);
   }
 
-  build(players) {
-    this.rows.clear();
-    this.body.replaceChildren(...players.map((player) => {
-      const row = document.createElement("tr");
-      const head = document.createElement("th");
-      head.scope = "row";
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "who";
-      const name = document.createElement("span");
-      button.append(markOf(player), name);
-      button.addEventListener("click", () => this.onFocus(player));
-      head.append(button);
-      const cells = Object.fromEntries(["delay", "clock", "now", "without", "pays", "plot"].map((cell) => {
-        const data = document.createElement("td");
-        if (cell === "clock" || cell === "plot") data.className = `wide ${cell}`;
-        return [cell, data];
-      }));
-      const picture = dumbbell(player);
-      cells.plot.append(picture.svg);
-      row.append(head, ...Object.values(cells));
-      this.rows.set(player, { button, name, picture, ...cells });
-      return row;
+  build(player) {
+    const row = document.createElement("tr");
+    const head = document.createElement("th");
+    head.scope = "row";
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "who";
+    const name = document.createElement("span");
+    button.append(markOf(player), name);
+    button.addEventListener("click", () => this.onFocus(player));
+    head.append(button);
+    const cells = Object.fromEntries(["delay", "clock", "now", "without", "pays", "plot"].map((cell) => {
+      const data = document.createElement("td");
+      if (cell === "clock" || cell === "plot") data.className = `wide ${cell}`;
+      return [cell, data];
     }));
+    const picture = dumbbell(player);
+    cells.plot.append(picture.svg);
+    row.append(head, ...Object.values(cells));
+    return { row, button, name, picture, ...cells };
   }
 
   fill({ player, delay_ms: delay, interval_ms: interval, error }, without, most, { nameOf, own, focus }) {
     const row = this.rows.get(player);
     setText(row.name, nameOf(player));
-    row.button.setAttribute("aria-pressed", String(player === focus));
+    const isPressed = String(player === focus);
+    if (row.button.ariaPressed !== isPressed) row.button.ariaPressed = isPressed;
     const whose = player === own ? "you" : nameOf(player);
     const title = `Show where the others see ${whose}`;
     if (row.button.title !== title) row.button.title = title;

@@ -6,6 +6,8 @@
 export const SHOWN = 120_000;
 /** Errors are means over this long, in milliseconds: so long after a change they still tell of what was before. */
 export const WINDOW = 10_000;
+/** The relay's figures are means over so much, in milliseconds, or since the switch was turned. */
+const FIGURES = 60_000;
 /** The choice that others are compared with. */
 export const WITHOUT = "base";
 
@@ -62,20 +64,26 @@ const isOther = (delay, before) => before === undefined || Math.abs(delay - befo
 export class Reference {
   constructor() {
     this.measured = null;
+    this.delays = null;
     this.choice = null;
     this.since = 0;
+    this.wait = WINDOW;
   }
 
   hear(t, arena) {
-    const { measured, choice } = this;
+    const { choice } = this;
     const delays = new Map(arena.players.map(({ player, delay_ms: delay }) => [player, delay]));
-    const isNew = measured && (delays.size !== measured.delays.size
-      || [...delays].some(([player, delay]) => isOther(delay, measured.delays.get(player))));
+    const { delays: before } = this;
+    const isNew = before && (delays.size !== before.size
+      || [...delays].some(([player, delay]) => isOther(delay, before.get(player))));
+    if (isNew || !before) this.delays = delays;
     if (isNew) this.measured = null;
-    if (isNew || arena.choice !== choice) Object.assign(this, { choice: arena.choice, since: t });
-    if (arena.choice !== WITHOUT || t - this.since < WINDOW || !arena.players.length) return;
+    // Figures are means since the switch was turned, but of a network that was another one they tell for their whole length.
+    if (arena.choice !== choice) Object.assign(this, { choice: arena.choice, since: t, wait: WINDOW });
+    else if (isNew) Object.assign(this, { since: t, wait: FIGURES });
+    if (arena.choice !== WITHOUT || t - this.since < this.wait || !arena.players.length) return;
     const errors = new Map(arena.players.map(({ player, error }) => [player, error]));
-    this.measured = { kind: "measured", t, delays, errors, spread: arena.spread, mean: arena.mean, sent: arena.sent_per_s };
+    this.measured = { kind: "measured", t, errors, spread: arena.spread, mean: arena.mean, sent: arena.sent_per_s };
   }
 
   /** What to compare these figures with; its `kind` is "itself", "measured", "reckoned" or "none". */

@@ -35,6 +35,12 @@ class PlayerSession {
     return now === null ? null : now * 1e6;
   }
 
+  /** Half of the interval in which the session's time certainly lies, in milliseconds; or null. */
+  clockMs() {
+    const interval = this.inner.interval?.() ?? null;
+    return interval && (interval[1] - interval[0]) / 2;
+  }
+
   *copies() {
     for (const { player, local, position: [x, y], velocity: [vx, vy] } of this.inner.copies()) {
       yield { player, local, x, y, vx, vy };

@@ -59,8 +59,12 @@ let isFresh = false;
 let [lensSide, lensMoved] = [1, -Infinity];
 /** Which attempt to join this is. */
 let attempt = 0;
-/** What the relay said before there was a tank to hear it. */
+/** What the relay said before there was a tank to hear it; no more than this. */
 const early = [];
+const EARLY_MAX = 256;
+/** Everybody in the last figures, by number; and what stands at its tank. */
+let players = new Map();
+let labels = new Map();
 
 const history = new History();
 const reference = new Reference();
@@ -84,7 +88,7 @@ const veil = new Veil({
   again: $("veil-again"), watch: $("veil-watch"), pill: $("state"), pillWords: $("state-words"),
 }, () => enter());
 
-const playerOf = (id) => arena?.players.find(({ player }) => player === id);
+const playerOf = (id) => players.get(id);
 /** What to call a player. Every person calls itself "you"; to others it is a guest. */
 const nameOf = (id) =>
   (id === session?.player ? "you" : playerOf(id)?.name.replace(/^you-?/, "guest ").trim() ?? `player ${id}`);
@@ -134,7 +138,7 @@ function leave() {
 
 function onMessage(bytes) {
   if (!own) {
-    early.push(bytes);
+    if (early.length < EARLY_MAX) early.push(bytes);
     return;
   }
   const news = parseNews(bytes);
@@ -146,7 +150,7 @@ function onMessage(bytes) {
     feed.add(news.shooter, news.victim, nameOf);
   } else if (news.kind === "scores" && arena) {
     for (const { player, hits, losses } of news.scores) Object.assign(playerOf(player) ?? {}, { hits, losses });
-    isFresh = true;
+    score.show(arena.players, { nameOf });
   }
 }
 
@@ -194,6 +198,8 @@ function onArena(answer) {
     enter();
   }
   arena = answer;
+  players = new Map(answer.players.map((player) => [player.player, player]));
+  labels = new Map();
   heard = performance.now();
   if (!field && answer.field) {
     field = new Field(answer.field);
@@ -235,14 +241,20 @@ function gather(now, ns) {
     const after = own.after(now);
     shots.push({ ...shot, player: own.player, x: shot.x + shot.vx * after, y: shot.y + shot.vy * after });
   }
-  const focus = tanks.find(({ player }) => player === focused()) ?? null;
+  const about = focused();
+  const focus = tanks.find(({ player }) => player === about) ?? null;
   const outlines = focus && ns !== null ? crowd.outlines(ns, focus.angle) : [];
   return { tanks, shots, outlines, focus, effects, isCalm: calm.matches, label: labelOf };
 }
 
 function labelOf(player) {
-  const delay = playerOf(player)?.delay_ms;
-  return { name: nameOf(player), more: typeof delay === "number" ? ` · ${Math.round(delay)} ms` : "" };
+  let label = labels.get(player);
+  if (!label) {
+    const delay = playerOf(player)?.delay_ms;
+    label = { name: nameOf(player), more: typeof delay === "number" ? ` · ${Math.round(delay)} ms` : "" };
+    labels.set(player, label);
+  }
+  return label;
 }
 
 /** The lens goes to the side where nobody is, or lets itself be seen through. */
@@ -272,10 +284,20 @@ function showWait(now) {
   setText(wait, own.hitBy === null ? "You start in a moment." : `Hit by ${nameOf(own.hitBy)}. You start again in ${left} s.`);
 }
 
+/** The relay does not know how sure this page is of the time; the page does. */
+function showOwnClock() {
+  const own = playerOf(ownPlayer());
+  const width = session?.clockMs?.() ?? null;
+  if (!own || width === null) return;
+  own.interval_ms = width;
+  arena.clock_ms = Math.max(arena.clock_ms ?? 0, width);
+}
+
 function showFigures(now) {
   if (!arena) return;
   const compared = reference.for(arena);
   const shared = { nameOf, own: ownPlayer(), focus: focused() };
+  showOwnClock();
   figures.show(arena, compared);
   pays.show(arena, compared, shared);
   network.show(arena, shared);

@@ -90,5 +90,24 @@ export function markOf(player) {
   return svg;
 }
 
+/**
+ * Keeps a row for each player: those who went lose theirs, those who come get one behind the others (`build(player)` gives `{ row }`),
+ * and who has another colour now gets a new one. The others stay what they are: somebody may be at them.
+ */
+export function keepRows(root, rows, players, build) {
+  const marks = new Map(players.map(({ player }) => [player, colourNumber(player)]));
+  for (const [player, { row, mark }] of rows) {
+    if (marks.get(player) === mark) continue;
+    row.remove();
+    rows.delete(player);
+  }
+  players.forEach(({ player }, place) => {
+    if (rows.has(player)) return;
+    const made = Object.assign(build(player), { mark: marks.get(player) });
+    rows.set(player, made);
+    root.insertBefore(made.row, root.children[place] ?? null);
+  });
+}
+
 /** Changes when somebody's mark does. */
 export const marksKey = (players) => players.map((player) => `${player}:${colourNumber(player)}`).join();

@@ -5,7 +5,9 @@
  */
 
 import { colour, faint } from "./palette.js";
+import { LENGTH } from "./rules.js";
 import { drawOutline, drawShot, drawTank } from "./sprites.js";
+import { forgetStamps, textStamp } from "./stamps.js";
 
 /** Room around the field for its walls, in units. */
 const MARGIN = 1.6;
@@ -88,6 +90,7 @@ export class Scene {
 
   /** The colours have changed. */
   repaint() {
+    forgetStamps();
     this.isStale = true;
   }
 
@@ -125,13 +128,13 @@ export class Scene {
     this.enter(context, scale, { x: 0, y: 0 });
     this.drawWorld(context, scale, now, world);
     this.drawLabels(world);
-    if (world.focus) this.drawLens(now, world);
+    if (world.focus && this.lens.clientWidth > 0) this.drawLens(now, world);
   }
 
   drawWorld(context, scale, now, { tanks, shots, outlines, focus, effects, isCalm }) {
     const pixel = scale / ratioOf(context.canvas);
     for (const shot of shots) drawShot(context, shot, pixel);
-    for (const tank of tanks) drawTank(context, tank, { ...tank, scale: pixel });
+    for (const tank of tanks) drawTank(context, tank, { ...tank, scale: pixel, fine: scale });
     const dash = Math.max(3, Math.min(pixel * 0.6, 6));
     outlines.forEach((outline, place) => {
       drawOutline(context, outline, focus, { scale: pixel, dash, place, count: outlines.length });
@@ -143,33 +146,25 @@ export class Scene {
   drawLabels({ tanks, label }) {
     const { context, canvas, scale } = this;
     const ratio = ratioOf(canvas);
-    const size = canvas.clientWidth < 480 ? 10.5 : 12;
+    const [wide, high] = [canvas.clientWidth, canvas.clientHeight];
+    const size = wide < 480 ? 10.5 : 12;
+    const style = { seam: faint(colour("field"), 0.9), size, ratio };
+    const [bold, plain] = [font(size, 600), font(size, 500)];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    Object.assign(context, { textAlign: "left", textBaseline: "middle", lineJoin: "round", lineWidth: 3.5 });
-    context.strokeStyle = faint(colour("field"), 0.9);
     const lift = (5.4 * scale) / ratio + size * 0.6;
     const taken = [];
     for (const tank of tanks) {
       const { name, more } = label(tank.player);
-      const parts = [[name, 600, colour("ink")], [more, 500, colour("quiet")]].map(([text, weight, tint]) => {
-        context.font = font(size, weight);
-        return { text, tint, font: context.font, width: context.measureText(text).width };
-      });
-      const width = parts[0].width + parts[1].width;
-      const x = canvas.clientWidth / 2 + (tank.x * scale) / ratio;
-      const y = canvas.clientHeight / 2 - (tank.y * scale) / ratio;
-      const left = Math.min(Math.max(x - width / 2, 8), canvas.clientWidth - 8 - width);
-      const isFree = (top) => top > size && top < canvas.clientHeight - size
+      const parts = [{ text: name, font: bold, tint: colour("ink") }, { text: more, font: plain, tint: colour("quiet") }];
+      const { canvas: picture, width, margin, middle } = textStamp(parts, style);
+      const x = wide / 2 + (tank.x * scale) / ratio;
+      const y = high / 2 - (tank.y * scale) / ratio;
+      const left = Math.min(Math.max(x - width / 2, 8), wide - 8 - width);
+      const isFree = (top) => top > size && top < high - size
         && taken.every((other) => Math.abs(other.top - top) > size + 2 || other.right < left || other.left > left + width);
       const top = [y - lift, y + lift, y - lift - size - 3].find(isFree) ?? Math.max(y - lift, size);
       taken.push({ top, left, right: left + width });
-      let start = left;
-      for (const part of parts) {
-        Object.assign(context, { font: part.font, fillStyle: part.tint });
-        context.strokeText(part.text, start, top);
-        context.fillText(part.text, start, top);
-        start += part.width;
-      }
+      context.drawImage(picture, left - margin, top - middle, picture.width / ratio, picture.height / ratio);
     }
   }
 
@@ -183,9 +178,10 @@ export class Scene {
     context.fillRect(0, 0, lens.width, lens.height);
     this.enter(context, scale, world.focus);
     drawGround(context, field, scale / ratioOf(lens));
+    const isIn = ({ x, y }) => Math.max(Math.abs(x - world.focus.x), Math.abs(y - world.focus.y)) < LENS / 2 + LENGTH;
     // Rings around tanks would only be in the way.
-    const bare = world.tanks.map((tank) => ({ ...tank, isOwn: false, isSpared: false }));
-    this.drawWorld(context, scale, now, { ...world, tanks: bare });
+    const bare = world.tanks.filter(isIn).map((tank) => ({ ...tank, isOwn: false, isSpared: false }));
+    this.drawWorld(context, scale, now, { ...world, tanks: bare, shots: world.shots.filter(isIn) });
   }
 
   /** The player whose tank is at a place of the page, or null. */

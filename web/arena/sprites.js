@@ -5,8 +5,11 @@
 
 import { colour, colourOf, faint, pathOf, shaded } from "./palette.js";
 import { LENGTH, WIDTH } from "./rules.js";
+import { stampUnits } from "./stamps.js";
 
 const HALF = [LENGTH / 2, WIDTH / 2];
+/** A tank's picture goes no farther from its middle: the gun is the longest of it. */
+const REACH = [4.5, WIDTH / 2 + 0.3];
 
 /** Runs a drawing with the origin at a place and east at an angle. */
 export function at(context, { x, y, angle = 0 }, draw) {
@@ -22,37 +25,43 @@ function rounded(context, x, y, width, height, radius) {
   context.roundRect(x, y, width, height, radius);
 }
 
-/** A tank: tracks, hull, turret with its player's mark, and a gun that shots leave at its end. */
-export function drawTank(context, tank, { scale, isOwn = false, isSpared = false, reload = 0 }) {
+/** Tracks, hull, turret, and a gun that shots leave at its end; heading east. */
+function drawBody(context, tint) {
+  context.fillStyle = shaded(tint, -0.5);
+  for (const side of [-1, 1]) {
+    rounded(context, -HALF[0], side > 0 ? HALF[1] - 0.8 : -HALF[1], LENGTH, 0.8, 0.35);
+    context.fill();
+  }
+  context.fillStyle = tint;
+  rounded(context, -HALF[0] + 0.25, -HALF[1] + 0.35, LENGTH - 0.6, WIDTH - 0.7, 0.5);
+  context.fill();
+  context.fillStyle = shaded(tint, 0.22);
+  rounded(context, HALF[0] - 1.2, -HALF[1] + 0.6, 0.6, WIDTH - 1.2, 0.25);
+  context.fill();
+  context.fillStyle = shaded(tint, -0.35);
+  rounded(context, 0, -0.27, 4.2, 0.54, 0.2);
+  context.fill();
+  context.beginPath();
+  context.arc(-0.3, 0, 1.08, 0, 2 * Math.PI);
+  context.fillStyle = shaded(tint, -0.2);
+  context.fill();
+  context.lineWidth = 0.16;
+  context.strokeStyle = shaded(tint, 0.35);
+  context.stroke();
+}
+
+/** A tank with its player's mark. `fine` are the canvas' pixels for one unit, `scale` the page's. */
+export function drawTank(context, tank, { scale, fine, isOwn = false, isSpared = false, reload = 0 }) {
   const tint = colourOf(tank.player);
+  const shade = colour("shade");
   at(context, { x: tank.x + 0.35, y: tank.y - 0.5, angle: tank.angle }, () => {
-    context.fillStyle = colour("shade");
-    rounded(context, -HALF[0], -HALF[1], LENGTH, WIDTH, 0.6);
-    context.fill();
+    stampUnits(context, `shade ${shade}`, REACH, fine, (inner) => {
+      inner.fillStyle = shade;
+      rounded(inner, -HALF[0], -HALF[1], LENGTH, WIDTH, 0.6);
+      inner.fill();
+    });
   });
-  at(context, tank, () => {
-    context.fillStyle = shaded(tint, -0.5);
-    for (const side of [-1, 1]) {
-      rounded(context, -HALF[0], side > 0 ? HALF[1] - 0.8 : -HALF[1], LENGTH, 0.8, 0.35);
-      context.fill();
-    }
-    context.fillStyle = tint;
-    rounded(context, -HALF[0] + 0.25, -HALF[1] + 0.35, LENGTH - 0.6, WIDTH - 0.7, 0.5);
-    context.fill();
-    context.fillStyle = shaded(tint, 0.22);
-    rounded(context, HALF[0] - 1.2, -HALF[1] + 0.6, 0.6, WIDTH - 1.2, 0.25);
-    context.fill();
-    context.fillStyle = shaded(tint, -0.35);
-    rounded(context, 0, -0.27, 4.2, 0.54, 0.2);
-    context.fill();
-    context.beginPath();
-    context.arc(-0.3, 0, 1.08, 0, 2 * Math.PI);
-    context.fillStyle = shaded(tint, -0.2);
-    context.fill();
-    context.lineWidth = 0.16;
-    context.strokeStyle = shaded(tint, 0.35);
-    context.stroke();
-  });
+  at(context, tank, () => stampUnits(context, `tank ${tint}`, REACH, fine, (inner) => drawBody(inner, tint)));
   // The mark stays upright, so that it can be read.
   const turret = { x: tank.x - 0.3 * Math.cos(tank.angle), y: tank.y - 0.3 * Math.sin(tank.angle) };
   at(context, turret, () => {

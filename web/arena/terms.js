@@ -32,6 +32,8 @@ export function explainTerms(tip) {
     words.textContent = text;
     Object.assign(more, { href: link, textContent: "More in the docs", target: "_blank", rel: "noopener" });
     tip.replaceChildren(heading, words, more);
+    // Right behind the word, so that the next Tab reaches the link.
+    if (word.nextElementSibling !== tip) word.after(tip);
     tip.hidden = false;
     word.setAttribute("aria-describedby", tip.id);
     placeAt(tip, word);

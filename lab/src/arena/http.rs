@@ -72,7 +72,7 @@ async fn figures(State(shared): State<Arc<Shared>>) -> Json<Value> {
         "mean": mean(&errors),
         "sent_per_s": sent,
         "clock_ms": live.worst_interval_ms(),
-        "cap": Value::Null,
+        "cap": choice.cap(),
         "field": field_json(),
         "players": players,
     }))

@@ -11,7 +11,8 @@ const HEADERS: [(header::HeaderName, HeaderValue); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
         HeaderValue::from_static(
-            "default-src 'self'; connect-src 'self' https://127.0.0.1:*; base-uri 'none'",
+            "default-src 'self'; connect-src 'self' https://127.0.0.1:*; base-uri 'none'; \
+             frame-ancestors 'none'",
         ),
     ),
     (header::HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),

@@ -1,8 +1,8 @@
 //! What the arena's host and its page share.
 
-use std::collections::BTreeMap;
-use std::io;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::{io, iter};
 
 use evenkeel_core::{LocalTime, PeerId};
 use evenkeel_net::relay::RoomMachine;
@@ -14,6 +14,8 @@ use super::{BotMachine, Choice, Distance, ROOM, name};
 
 /// How long the tokens of the arena are good.
 const TOKEN_SECONDS: u64 = 7 * 24 * 3600;
+/// So many names of people are remembered. Then names may be given that somebody has who has been away for long.
+const PEOPLE_MAX: usize = 4_096;
 /// What the names of people begin with.
 const PERSON: &str = "you";
 
@@ -27,8 +29,8 @@ pub(super) struct Shared {
     distances: Mutex<BTreeMap<String, Distance>>,
     pub(super) choice: Mutex<Choice>,
     pub(super) live: Mutex<Live>,
-    /// How many people have come.
-    people: Mutex<u32>,
+    /// The names of people who have come.
+    people: Mutex<BTreeSet<String>>,
     /// The relay, once it runs.
     server: OnceLock<Weak<RelayServer>>,
 }
@@ -52,7 +54,7 @@ impl Shared {
             distances: Mutex::new(bots.iter().cloned().zip(distances).collect()),
             choice: Mutex::new(choice),
             live: Mutex::new(Live::default()),
-            people: Mutex::new(0),
+            people: Mutex::default(),
             server: OnceLock::new(),
         })
     }
@@ -85,11 +87,17 @@ impl Shared {
     pub(super) fn person(&self, before: Option<String>) -> String {
         let is_person =
             |name: &String| name.starts_with(PERSON) && name.len() < 12 && Name::new(name).is_ok();
-        before.filter(is_person).unwrap_or_else(|| {
-            let mut people = lock(&self.people);
-            *people += 1;
-            if *people == 1 { PERSON.to_owned() } else { format!("{PERSON}-{people}") }
-        })
+        let mut people = lock(&self.people);
+        let free = |people: &BTreeSet<String>| {
+            let numbered = (2..).map(|number: u32| format!("{PERSON}-{number}"));
+            iter::once(PERSON.to_owned()).chain(numbered).find(|name| !people.contains(name))
+        };
+        let name = before.filter(is_person).or_else(|| free(&people)).expect("names do not run out");
+        if people.len() >= PEOPLE_MAX {
+            people.clear();
+        }
+        people.insert(name.clone());
+        name
     }
 
     /// Asks the room's machine; `None` if there is none.
