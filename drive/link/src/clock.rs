@@ -111,22 +111,32 @@ impl NodeClock {
 
     /// What the clock shows at a true time. Never decreases.
     #[must_use]
+    #[inline]
     pub fn local(&self, at: TrueTime) -> LocalTime {
         let at = at.as_nanos();
-        if let Some(offset) = self.plain {
-            return LocalTime::from_nanos(at) + offset;
+        match self.plain {
+            Some(offset) => LocalTime::from_nanos(at) + offset,
+            None => self.local_by_piece(at),
         }
+    }
+
+    fn local_by_piece(&self, at: i64) -> LocalTime {
         let piece = self.pieces[1..].partition_point(|piece| piece.from <= at);
         LocalTime::from_nanos(self.pieces[piece].reading(at, self.skew_ppb))
     }
 
     /// The earliest true time at which the clock shows at least `local`.
     #[must_use]
+    #[inline]
     pub fn true_time(&self, local: LocalTime) -> TrueTime {
         let local = local.as_nanos();
-        if let Some(offset) = self.plain {
-            return TrueTime::from_nanos(local) - offset;
+        match self.plain {
+            Some(offset) => TrueTime::from_nanos(local) - offset,
+            None => self.true_time_by_piece(local),
         }
+    }
+
+    fn true_time_by_piece(&self, local: i64) -> TrueTime {
         // The first piece by whose end the clock has shown as much.
         let piece = &self.pieces[self.pieces[1..].partition_point(|piece| piece.shown < local)];
         TrueTime::from_nanos(unskewed(local.saturating_sub(piece.shift), self.skew_ppb).max(piece.from))

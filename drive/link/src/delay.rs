@@ -126,6 +126,7 @@ impl Jitter {
     }
 
     /// The delay of a packet that is sent at `now` over a link with this base delay.
+    #[inline]
     pub(crate) fn delay(&self, base: Span, now: TrueTime, draws: &mut Draws) -> Span {
         let delay = match self {
             Self::Constant => base,
@@ -134,6 +135,16 @@ impl Jitter {
                 let half = half_width.as_nanos() as u64;
                 base + Span::from_nanos(draws.below(2 * half + 1).wrapping_sub(half) as i64)
             }
+            _ => self.delay_by_law(base, now, draws),
+        };
+        delay.max(Span::ZERO)
+    }
+
+    /// Apart from the others: logarithms are no small matter.
+    #[inline(never)]
+    fn delay_by_law(&self, base: Span, now: TrueTime, draws: &mut Draws) -> Span {
+        match self {
+            Self::Constant | Self::Uniform { .. } => base,
             Self::Normal { sd } => base + nanos(sd.as_nanos() as f64 * draws.normal()),
             Self::LogNormal { median, sigma } => {
                 base + nanos(median.as_nanos() as f64 * libm::exp(sigma * draws.normal()))
@@ -141,8 +152,7 @@ impl Jitter {
             Self::Exponential { mean } => base + nanos(draws.exponential(mean.as_nanos() as f64)),
             Self::Gamma { sd } => gamma(base, *sd, draws),
             Self::Trace(rows) => base + traced(rows, now),
-        };
-        delay.max(Span::ZERO)
+        }
     }
 }
 

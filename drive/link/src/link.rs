@@ -60,6 +60,7 @@ impl Keys {
         Self { seed, at: TrueTime::MIN, rank: 0 }
     }
 
+    #[inline]
     fn next(&mut self, now: TrueTime) -> Seed {
         self.rank = if self.at == now { self.rank + 1 } else { 0 };
         self.at = now;
@@ -128,6 +129,7 @@ impl Link {
     ///
     /// The order of things: the queue (which may drop it), loss, then for each copy the delay. Times must not
     /// decrease from call to call; an earlier one counts as the latest that was seen.
+    #[inline]
     pub fn fate(&mut self, now: TrueTime, bytes: usize) -> Fate {
         let now = self.advance(now);
         let departure = match &self.faults.rate {
@@ -141,12 +143,12 @@ impl Link {
         let key = self.datagrams.next(now);
         let Some(departure) = departure else { return Fate::Lost };
         let mut draws = key.draws();
-        let (loss, doubling) = (draws.unit(), draws.unit());
-        if loss < self.stretches.loss_at(now) {
+        let (mut loss, mut doubling) = (draws.put_off(), draws.put_off());
+        if self.stretches.is_lost(now, &mut loss) {
             return Fate::Lost;
         }
         let first = departure + self.flight(now, &mut draws);
-        if doubling < self.faults.duplicate {
+        if self.faults.duplicate > 0.0 && doubling.unit() < self.faults.duplicate {
             let second = departure + self.flight(now, &mut key.child(SECOND_COPY).draws());
             return Fate::Twice(first, second);
         }
@@ -178,7 +180,7 @@ impl Link {
         let mut pause = (self.base.times(3) + TIMEOUT_SLACK).min(TIMEOUT_MAX);
         for _ in 0..ATTEMPTS_MAX {
             let attempt_at = now + waited;
-            if draws.unit() >= stretches.loss_at(attempt_at) {
+            if !stretches.is_lost(attempt_at, &mut draws.put_off()) {
                 let arrival = departure + waited + self.flight(attempt_at, &mut draws);
                 self.stream_at = self.stream_at.max(arrival);
                 return Some(self.stream_at);
@@ -197,6 +199,7 @@ impl Link {
     }
 
     /// Brings the base delay up to date.
+    #[inline]
     fn advance(&mut self, now: TrueTime) -> TrueTime {
         self.latest = self.latest.max(now);
         while let Some(step) = self.faults.steps.get(self.steps_done)
@@ -209,11 +212,12 @@ impl Link {
     }
 
     /// How long one copy is under way.
+    #[inline]
     fn flight(&self, now: TrueTime, draws: &mut Draws) -> Span {
-        let holding = draws.unit();
+        let mut holding = draws.put_off();
         let delay = self.faults.delay.jitter.delay(self.base, now, draws);
         match self.faults.reorder {
-            Some(reorder) if holding < reorder.share => delay + reorder.extra,
+            Some(reorder) if holding.unit() < reorder.share => delay + reorder.extra,
             _ => delay,
         }
     }

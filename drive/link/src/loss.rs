@@ -96,8 +96,13 @@ impl Stretches {
         stretches
     }
 
-    /// How likely a packet that is sent at `at` is lost. Times must not decrease.
-    pub(crate) fn loss_at(&mut self, at: TrueTime) -> f64 {
+    /// Whether a packet that is sent at `at` is lost, by the first of these draws. Times must not decrease.
+    #[inline]
+    pub(crate) fn is_lost(&mut self, at: TrueTime, draws: &mut Draws) -> bool {
+        !matches!(self.law, Loss::None) && draws.unit() < self.loss_at(at)
+    }
+
+    fn loss_at(&mut self, at: TrueTime) -> f64 {
         match self.law {
             Loss::None => 0.0,
             Loss::Independent { probability } => probability,

@@ -95,9 +95,9 @@ impl<E: Endpoint> World<E> {
         local: LocalTime,
         mut tell: impl FnMut(&mut Unheard<E::Event>, TrueTime, E::Event),
     ) {
-        let endpoint = &mut self.nodes[id.0 as usize].endpoint;
+        let node = &mut self.nodes[id.0 as usize];
         let mut transmits = 0;
-        while let Some((to, channel)) = endpoint.poll_transmit(local, &mut self.outgoing) {
+        while let Some((to, channel)) = node.endpoint.poll_transmit(local, &mut self.outgoing) {
             transmits += 1;
             assert!(transmits <= TRANSMITS_MAX, "{id:?} never stops transmitting");
             if let Some(recording) = &mut self.recording {
@@ -105,10 +105,12 @@ impl<E: Endpoint> World<E> {
             }
             self.network.transmit(self.now, id, to, channel, &mut self.outgoing);
         }
-        while let Some(event) = endpoint.poll_event() {
+        while let Some(event) = node.endpoint.poll_event() {
             tell(&mut self.unheard, self.now, event);
         }
-        self.reschedule(id);
+        if let Some(due) = node.reschedule(self.now) {
+            self.network.queue.push(due, Happening::Timeout(id));
+        }
     }
 
     pub(crate) fn reschedule(&mut self, id: NodeId) {

@@ -64,6 +64,7 @@ impl<E: Endpoint> Node<E> {
     }
 
     /// When to queue an entry for this node, if the one that is queued comes too late.
+    #[inline]
     pub(crate) fn reschedule(&mut self, now: TrueTime) -> Option<TrueTime> {
         let deadline = self.endpoint.poll_timeout()?;
         if deadline >= self.queued {

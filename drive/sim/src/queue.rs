@@ -3,7 +3,7 @@
 //! Small `Copy` entries, ordered by time and then by insertion, so that things of the same instant happen in the order in
 //! which they were caused. Whatever is big stays outside and the entry holds its index.
 //!
-//! While few wait, they are in a binary heap. When many do, most of them are in a calendar: a ring of buckets of a
+//! While few wait, they are in a list in their order. When many do, most of them are in a calendar: a ring of buckets of a
 //! millisecond each, which are not in order inside. Only the bucket whose time has come is made a heap, and a small one; what lies
 //! beyond the ring waits in a heap of its own. So an event costs about the same however many others wait.
 
@@ -18,22 +18,24 @@ const WIDTH: u32 = 20;
 /// The ring is a second long: more than nearly everything takes.
 const BUCKETS: usize = 1024;
 /// With more than this a calendar is begun, with fewer than that it is given up.
-const MANY: usize = 512;
-const FEW: usize = 64;
+const MANY: usize = 64;
+const FEW: usize = 16;
 
 /// A queue of events by time; those of the same time come in the order of their insertion.
 #[derive(Debug)]
 pub(crate) struct EventQueue<T> {
-    /// What happens in the bucket whose time has come, or before it; all, while there is no calendar.
-    near: BinaryHeap<Entry<T>>,
+    /// All while there is no calendar, the next one last.
+    few: Vec<Entry<T>>,
     calendar: Option<Box<Calendar<T>>>,
     inserted: u64,
 }
 
-/// What happens later.
+/// All while there are many.
 #[derive(Debug)]
 struct Calendar<T> {
-    /// The number of the bucket whose time has come.
+    /// What happens in the bucket whose time has come, or before it.
+    near: BinaryHeap<Entry<T>>,
+    /// The number of that bucket.
     present: i64,
     /// Those after it, each at its number modulo their number.
     ring: Vec<Vec<Entry<T>>>,
@@ -86,56 +88,57 @@ impl<T> Ord for Entry<T> {
 
 impl<T: Copy> EventQueue<T> {
     pub(crate) const fn new() -> Self {
-        Self { near: BinaryHeap::new(), calendar: None, inserted: 0 }
+        Self { few: Vec::new(), calendar: None, inserted: 0 }
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, at: TrueTime, event: T) {
         let entry = Entry { at, number: self.inserted, event };
         self.inserted += 1;
         match &mut self.calendar {
-            Some(calendar) if entry.bucket() > calendar.present => calendar.push(entry),
-            Some(_) => self.near.push(entry),
+            Some(calendar) => calendar.push(entry),
+            None if self.few.len() == MANY => self.begin_calendar(entry),
             None => {
-                self.near.push(entry);
-                if self.near.len() > MANY {
-                    self.begin_calendar();
+                // Whatever has the same time has a smaller number. They are few, so each that comes before it is moved by itself.
+                let mut place = self.few.len();
+                self.few.push(entry);
+                while place > 0 && self.few[place - 1].at <= at {
+                    self.few[place] = self.few[place - 1];
+                    place -= 1;
                 }
+                self.few[place] = entry;
             }
         }
     }
 
     /// Takes the next event if it happens no later than `until`.
+    #[inline]
     pub(crate) fn pop_until(&mut self, until: TrueTime) -> Option<(TrueTime, T)> {
-        if self.near.is_empty() {
-            self.calendar.as_mut()?.open_next(&mut self.near);
-        }
-        let next = self.near.peek_mut()?;
-        if next.at > until {
-            return None;
-        }
-        let Entry { at, event, .. } = PeekMut::pop(next);
-        if self.calendar.as_ref().is_some_and(|calendar| calendar.len() + self.near.len() < FEW) {
+        let Some(calendar) = &mut self.calendar else {
+            let Entry { at, event, .. } = self.few.pop_if(|next| next.at <= until)?;
+            return Some((at, event));
+        };
+        let Entry { at, event, .. } = calendar.pop_until(until)?;
+        if calendar.len() < FEW {
             self.give_up_calendar();
         }
         Some((at, event))
     }
 
     #[cold]
-    fn begin_calendar(&mut self) {
-        let Some(first) = self.near.peek() else { return };
+    fn begin_calendar(&mut self, entry: Entry<T>) {
+        self.few.push(entry);
+        let first = self.few.iter().map(Entry::bucket).min().unwrap_or_default();
         let mut calendar = Box::new(Calendar {
-            present: first.bucket(),
+            near: BinaryHeap::new(),
+            present: first,
             ring: (0..BUCKETS).map(|_| Vec::new()).collect(),
             filled: [0; BUCKETS / 64],
             waiting: 0,
             far: BinaryHeap::new(),
         });
-        for entry in core::mem::take(&mut self.near) {
-            if entry.bucket() > calendar.present {
-                calendar.push(entry);
-            } else {
-                self.near.push(entry);
-            }
+        for entry in self.few.drain(..) {
+            calendar.push(entry);
         }
         self.calendar = Some(calendar);
     }
@@ -143,19 +146,24 @@ impl<T: Copy> EventQueue<T> {
     #[cold]
     fn give_up_calendar(&mut self) {
         let Some(mut calendar) = self.calendar.take() else { return };
-        self.near.extend(calendar.ring.iter_mut().flat_map(|bucket| bucket.drain(..)));
-        self.near.append(&mut calendar.far);
+        self.few.extend(calendar.near);
+        self.few.extend(calendar.ring.iter_mut().flat_map(|bucket| bucket.drain(..)));
+        self.few.append(&mut calendar.far.into_vec());
+        self.few.sort_unstable();
     }
 }
 
 impl<T: Copy> Calendar<T> {
     fn len(&self) -> usize {
-        self.waiting + self.far.len()
+        self.near.len() + self.waiting + self.far.len()
     }
 
-    /// Takes an entry of a bucket after the present one.
     fn push(&mut self, entry: Entry<T>) {
         let bucket = entry.bucket();
+        if bucket <= self.present {
+            self.near.push(entry);
+            return;
+        }
         // At most one ring ahead, or two buckets would have one place.
         if bucket - self.present >= BUCKETS as i64 {
             self.far.push(entry);
@@ -167,8 +175,16 @@ impl<T: Copy> Calendar<T> {
         self.waiting += 1;
     }
 
-    /// The next bucket that holds something becomes the present one; `near`, which is empty, takes what is in it.
-    fn open_next(&mut self, near: &mut BinaryHeap<Entry<T>>) {
+    fn pop_until(&mut self, until: TrueTime) -> Option<Entry<T>> {
+        if self.near.is_empty() {
+            self.open_next();
+        }
+        let next = self.near.peek_mut()?;
+        if next.at > until { None } else { Some(PeekMut::pop(next)) }
+    }
+
+    /// The next bucket that holds something becomes the present one.
+    fn open_next(&mut self) {
         if self.waiting == 0 {
             let Some(first) = self.far.peek() else { return };
             self.present = first.bucket() - 1;
@@ -177,9 +193,10 @@ impl<T: Copy> Calendar<T> {
         let place = self.next_filled();
         self.present += (place + BUCKETS - self::place(self.present)) as i64 & (BUCKETS as i64 - 1);
         self.filled[place / 64] &= !(1 << (place % 64));
-        let bucket = core::mem::replace(&mut self.ring[place], core::mem::take(near).into_vec());
+        let emptied = core::mem::take(&mut self.near).into_vec();
+        let bucket = core::mem::replace(&mut self.ring[place], emptied);
         self.waiting -= bucket.len();
-        *near = BinaryHeap::from(bucket);
+        self.near = BinaryHeap::from(bucket);
         self.draw_near();
     }
 

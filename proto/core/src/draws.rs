@@ -70,6 +70,15 @@ impl Draws {
         mix(self.state)
     }
 
+    /// Passes over one number, which the stream that it gives begins with: it is computed only if it is asked for.
+    #[inline]
+    #[must_use]
+    pub const fn put_off(&mut self) -> Self {
+        let here = Self { state: self.state };
+        self.state = self.state.wrapping_add(GOLDEN);
+        here
+    }
+
     /// Uniform in [0, 1).
     #[inline]
     pub fn unit(&mut self) -> f64 {

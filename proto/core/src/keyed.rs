@@ -17,22 +17,34 @@ impl Key {
     /// The number that belongs to a pair of words.
     #[must_use]
     pub const fn hash(&self, first: u64, second: u64) -> u64 {
+        self.begin(first).hash(second)
+    }
+
+    /// What is common to all pairs with this first word.
+    #[must_use]
+    pub const fn begin(&self, first: u64) -> HalfHashed {
         let [low, high] = self.0;
-        let mut v = [
+        let state = [
             low ^ 0x736f_6d65_7073_6575,
             high ^ 0x646f_7261_6e64_6f6d,
             low ^ 0x6c79_6765_6e65_7261,
             high ^ 0x7465_6462_7974_6573,
         ];
+        HalfHashed(absorb(state, first))
+    }
+}
+
+/// A key that has taken in the first of two words. As secret as the key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct HalfHashed([u64; 4]);
+
+impl HalfHashed {
+    /// The number that belongs to the pair with this second word.
+    #[must_use]
+    #[inline]
+    pub const fn hash(&self, second: u64) -> u64 {
         let length = 16 << 56;
-        let words = [first, second, length];
-        let mut i = 0;
-        while i < words.len() {
-            v[3] ^= words[i];
-            v = round(round(v));
-            v[0] ^= words[i];
-            i += 1;
-        }
+        let mut v = absorb(absorb(self.0, second), length);
         v[2] ^= 0xff;
         v = round(round(round(round(v))));
         v[0] ^ v[1] ^ v[2] ^ v[3]
@@ -45,6 +57,21 @@ impl core::fmt::Debug for Key {
     }
 }
 
+impl core::fmt::Debug for HalfHashed {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("HalfHashed(..)")
+    }
+}
+
+#[inline]
+const fn absorb(mut v: [u64; 4], word: u64) -> [u64; 4] {
+    v[3] ^= word;
+    v = round(round(v));
+    v[0] ^= word;
+    v
+}
+
+#[inline]
 const fn round([mut a, mut b, mut c, mut d]: [u64; 4]) -> [u64; 4] {
     a = a.wrapping_add(b);
     c = c.wrapping_add(d);

@@ -23,6 +23,7 @@ pub mod draws;
 pub mod endpoint;
 pub mod keyed;
 pub mod peer;
+pub mod scratch;
 pub mod time;
 pub mod timers;
 pub mod transcript;
@@ -36,8 +37,9 @@ pub use clock::{
 pub use delay::DelayEstimate;
 pub use draws::{Draws, Seed};
 pub use endpoint::{Channel, Endpoint, Rejected};
-pub use keyed::Key;
+pub use keyed::{HalfHashed, Key};
 pub use peer::{PeerChange, PeerId};
+pub use scratch::Scratch;
 pub use time::{LocalTime, SessionTime, Span};
 pub use timers::{Deadline, Timers, earlier};
 pub use vec3::Vec3;

@@ -69,6 +69,13 @@ impl<'a> Reader<'a> {
         self.bytes.len()
     }
 
+    /// Everything that is left, which stays to be read.
+    #[must_use]
+    #[inline]
+    pub const fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// The next `len` bytes.
     ///
     /// # Errors
@@ -210,6 +217,13 @@ impl Varint {
             }
         }
         Err(Malformed::Field)
+    }
+
+    /// The number that a little-endian word of its bytes stands for, if they are at most eight.
+    #[must_use]
+    #[inline]
+    pub const fn from_word(word: u64) -> Self {
+        Self(gather(word & !TOPS))
     }
 
     /// Its bytes as a little-endian word, and how many they are, if that is at most eight.

@@ -1,6 +1,6 @@
 //! Wire primitives: what is written is read back, and reading never goes beyond the bytes there are.
 
-use evenkeel_core::{Channel, LocalTime, Malformed, Reader, SessionTime, Varint, Vec3, Wire};
+use evenkeel_core::{Channel, LocalTime, Malformed, Reader, Scratch, SessionTime, Varint, Vec3, Wire};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -107,6 +107,15 @@ proptest! {
         bytes.clear();
         Varint(value).emit_long(&mut bytes);
         prop_assert_eq!(&bytes, &seven_by_seven(value));
+        let mut scratch = Scratch::<32>::default();
+        scratch.push(7, 1);
+        scratch.push_varint(Varint(value));
+        prop_assert_eq!(scratch.len(), 1 + bytes.len());
+        scratch.drain_to(&mut bytes);
+        prop_assert!(scratch.is_empty());
+        prop_assert_eq!(bytes, [seven_by_seven(value), vec![7], seven_by_seven(value)].concat());
+        let word = Varint(value).word();
+        prop_assert_eq!(word.map(|(word, _)| Varint::from_word(word)), word.map(|_| Varint(value)));
         prop_assert_eq!(Varint::signed(signed).to_signed(), signed);
     }
 

@@ -62,8 +62,9 @@ impl ArrivalLog {
             self.oldest += 1;
         }
         self.log.push_back(arrival);
-        let wait = self.repeat_after();
-        self.repeat_at.get_or_insert(arrival.at + wait);
+        if self.repeat_at.is_none() {
+            self.repeat_at = Some(arrival.at + self.repeat_after());
+        }
     }
 
     fn repeat_after(&self) -> Span {
@@ -154,7 +155,12 @@ impl ArrivalLog {
 fn runs(from: u64, to: u64, bytes_max: usize) -> impl Iterator<Item = Run> {
     let room = bytes_max.saturating_sub(FEEDBACK_LEN_MAX) / RUN_LEN_MAX;
     let size = room.clamp(1, FEEDBACK_MAX);
-    (from..to).step_by(size).map(move |first| Run { first, count: size.min((to - first) as usize) })
+    let mut next = from;
+    core::iter::from_fn(move || {
+        let (first, count) = (next, size.min(to.saturating_sub(next) as usize));
+        next += count as u64;
+        (count > 0).then_some(Run { first, count })
+    })
 }
 
 #[cfg(test)]

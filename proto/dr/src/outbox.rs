@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use evenkeel_core::{Channel, Key, LocalTime, PeerId, SessionTime, Span};
+use evenkeel_core::{Channel, HalfHashed, Key, LocalTime, PeerId, SessionTime, Span};
 
 use crate::message::{CLOCK_LEN_MAX, HEADER_LEN, Header};
 use crate::peers::Peers;
@@ -19,23 +19,6 @@ pub const RELIABLE_MAX: usize = 8192;
 
 /// In every datagram there is room for a probe and an echo.
 const RIDERS_LEN: usize = 2 * CLOCK_LEN_MAX;
-
-/// A datagram that is being filled.
-#[derive(Clone, Debug)]
-struct Open {
-    header: Header,
-    bytes: Vec<u8>,
-}
-
-impl Open {
-    /// A datagram with nothing but its header, in a spare buffer if there is one.
-    fn begin(header: Header, spare: &mut Vec<Vec<u8>>) -> Self {
-        let mut bytes = spare.pop().unwrap_or_else(|| Vec::with_capacity(BUFFER_LEN));
-        bytes.clear();
-        header.emit(&mut bytes);
-        Self { header, bytes }
-    }
-}
 
 /// Whether a peer waits to be served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -50,7 +33,12 @@ enum Place {
 #[derive(Clone, Debug)]
 struct Queue {
     datagram_max: usize,
-    open: Option<Open>,
+    /// Where its nonces come from.
+    nonces: HalfHashed,
+    /// The header of the datagram that is being filled.
+    open: Option<Header>,
+    /// That datagram; otherwise a buffer for the next.
+    bytes: Vec<u8>,
     full: VecDeque<Vec<u8>>,
     reliable: VecDeque<Vec<u8>>,
     /// A datagram is to leave even if so far there is nothing in it.
@@ -62,16 +50,45 @@ struct Queue {
 }
 
 impl Queue {
+    #[inline]
     fn has_datagram(&self) -> bool {
         self.wanted || self.open.is_some() || !self.full.is_empty()
     }
 
-    /// Gives the number of datagrams that had to go for it.
+    /// A datagram with nothing but its header.
+    #[inline]
+    fn begin(&mut self, header: Header) {
+        self.open = Some(header);
+        self.bytes.clear();
+        self.bytes.reserve(BUFFER_LEN);
+        header.emit(&mut self.bytes);
+    }
+
+    /// The datagram that is being filled is full. Gives the number of datagrams that had to go for it.
+    #[cold]
     fn close(&mut self) -> u64 {
-        let Some(open) = self.open.take() else { return 0 };
+        self.open = None;
         let crowded_out = if self.full.len() == DATAGRAMS_MAX { self.full.pop_front() } else { None };
-        self.full.push_back(open.bytes);
+        self.full.push_back(core::mem::take(&mut self.bytes));
         u64::from(crowded_out.is_some())
+    }
+
+    /// Takes what comes before the datagram that is being filled: a reliable message, or now a full datagram.
+    #[cold]
+    fn take_before(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<Channel> {
+        if let Some(message) = self.reliable.pop_front() {
+            *bytes = message;
+            if self.reliable.is_empty() {
+                // Whoever comes in is told of everybody at once, and of little afterwards.
+                self.reliable.shrink_to(RELIABLE_KEPT);
+            }
+            return Some(Channel::Reliable);
+        }
+        if self.next_at > now {
+            return None;
+        }
+        *bytes = self.full.pop_front()?;
+        Some(Channel::Datagram)
     }
 }
 
@@ -87,24 +104,37 @@ struct Turns {
 
 impl Turns {
     /// Something is to leave for a peer: at once, or when its tick is over.
+    #[inline]
     fn list(&mut self, peer: PeerId, queue: &mut Queue, at_once: bool) {
+        match queue.place {
+            Place::Ready => {}
+            Place::Idle if at_once || queue.next_at <= self.now => {
+                queue.place = Place::Ready;
+                self.ready.push_back(peer);
+            }
+            Place::Idle | Place::Paced(_) => self.list_paced(peer, queue, at_once),
+        }
+    }
+
+    #[inline(never)]
+    fn list_paced(&mut self, peer: PeerId, queue: &mut Queue, at_once: bool) {
         let at_once = at_once || queue.next_at <= self.now;
         match queue.place {
-            Place::Ready => return,
-            Place::Paced(_) if !at_once => return,
-            Place::Paced(at) => _ = self.paced.remove(&(at, peer)),
-            Place::Idle => {}
-        }
-        if at_once {
-            queue.place = Place::Ready;
-            self.ready.push_back(peer);
-        } else {
-            queue.place = Place::Paced(queue.next_at);
-            self.paced.insert((queue.next_at, peer));
+            Place::Paced(at) if at_once => {
+                self.paced.remove(&(at, peer));
+                queue.place = Place::Ready;
+                self.ready.push_back(peer);
+            }
+            Place::Idle => {
+                queue.place = Place::Paced(queue.next_at);
+                self.paced.insert((queue.next_at, peer));
+            }
+            Place::Paced(_) | Place::Ready => {}
         }
     }
 
     /// The peer at the front has been served; if datagrams are left, they wait for its tick.
+    #[inline]
     fn unlist(&mut self, peer: PeerId, queue: &mut Queue) {
         self.ready.pop_front();
         queue.place = Place::Idle;
@@ -123,10 +153,10 @@ struct Headers {
 }
 
 impl Headers {
-    fn next(&mut self, peer: PeerId) -> Header {
+    #[inline]
+    fn next(&mut self, nonces: &HalfHashed) -> Header {
         self.messages += 1;
-        let nonce = self.key.hash(u64::from(peer.0), self.messages) as u32;
-        Header { nonce, stamp: self.session }
+        Header { nonce: nonces.hash(self.messages) as u32, stamp: self.session }
     }
 }
 
@@ -139,8 +169,6 @@ pub struct Outbox {
     queues: Peers<Queue>,
     turns: Turns,
     stalled: Vec<PeerId>,
-    /// Buffers to fill again.
-    spare: Vec<Vec<u8>>,
 }
 
 /// Room for so many reliable messages is kept for a peer that none waits for.
@@ -159,7 +187,6 @@ impl Outbox {
             queues: Peers::new(),
             turns: Turns { now: LocalTime::MIN, ready: VecDeque::new(), paced: BTreeSet::new() },
             stalled: Vec::new(),
-            spare: Vec::new(),
         }
     }
 
@@ -179,7 +206,9 @@ impl Outbox {
         self.leave(peer);
         let queue = Queue {
             datagram_max,
+            nonces: self.headers.key.begin(u64::from(peer.0)),
             open: None,
+            bytes: Vec::new(),
             full: VecDeque::new(),
             reliable: VecDeque::new(),
             wanted: false,
@@ -217,26 +246,26 @@ impl Outbox {
         let now = self.headers.session?;
         let queue = self.queues.get_mut(peer)?;
         let limit = HEADER_LEN + frames_max(queue.datagram_max);
-        if let Some(Open { header, bytes }) = &mut queue.open
-            && let Some(stamp) = header.stamp
-        {
-            let before = bytes.len();
-            emit(stamp, bytes);
-            if bytes.len() <= limit {
-                return Some(header.nonce);
+        if let Some(header) = queue.open {
+            let before = queue.bytes.len();
+            if let Some(stamp) = header.stamp {
+                emit(stamp, &mut queue.bytes);
+                if queue.bytes.len() <= limit {
+                    return Some(header.nonce);
+                }
+                queue.bytes.truncate(before);
             }
-            bytes.truncate(before);
+            self.crowded_out += queue.close();
         }
-        self.crowded_out += queue.close();
-        let mut open = Open::begin(self.headers.next(peer), &mut self.spare);
-        emit(now, &mut open.bytes);
-        if open.bytes.len() > limit {
+        let header = self.headers.next(&queue.nonces);
+        queue.begin(header);
+        emit(now, &mut queue.bytes);
+        if queue.bytes.len() > limit {
+            queue.open = None;
             return None;
         }
-        let nonce = open.header.nonce;
-        queue.open = Some(open);
         self.turns.list(peer, queue, false);
-        Some(nonce)
+        Some(header.nonce)
     }
 
     /// A datagram should leave for a peer: there will be a rider.
@@ -250,14 +279,18 @@ impl Outbox {
     /// Puts a frame that needs no session time into the datagram that is about to leave for a peer.
     pub fn ride(&mut self, peer: PeerId, emit: impl FnOnce(&mut Vec<u8>)) {
         let Some(queue) = self.queues.get_mut(peer) else { return };
-        let begin = || Open::begin(self.headers.next(peer), &mut self.spare);
-        emit(&mut queue.open.get_or_insert_with(begin).bytes);
+        if queue.open.is_none() {
+            let header = self.headers.next(&queue.nonces);
+            queue.begin(header);
+        }
+        emit(&mut queue.bytes);
     }
 
     /// Puts a frame on the reliable channel to a peer. Gives the nonce of its message.
     pub fn reliable(&mut self, peer: PeerId, emit: impl FnOnce(SessionTime, &mut Vec<u8>)) -> Option<u32> {
         let now = self.headers.session?;
-        let header = self.headers.next(peer);
+        let nonces = self.headers.key.begin(u64::from(peer.0));
+        let header = self.headers.next(&nonces);
         let queue = self.queues.get_mut(peer)?;
         if queue.stalled || queue.reliable.len() == RELIABLE_MAX {
             if !core::mem::replace(&mut queue.stalled, true) {
@@ -273,47 +306,54 @@ impl Outbox {
         Some(header.nonce)
     }
 
+    /// Whether nothing is to leave now, and nothing waits for its tick.
+    #[inline]
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.turns.ready.is_empty() && self.turns.paced.is_empty()
+    }
+
     /// The next peer that something may leave for now, and whether its next datagram is the last: then is the time for
     /// riders.
+    #[inline]
     pub fn due(&mut self) -> Option<(PeerId, bool)> {
-        let now = self.turns.now;
-        while let Some((_, peer)) = self.next_paced().filter(|(at, _)| *at <= now) {
-            let queue = self.queues.get_mut(peer).expect("whoever waits is here");
-            self.turns.list(peer, queue, true);
+        if !self.turns.paced.is_empty() {
+            self.wake_paced();
         }
+        let now = self.turns.now;
         let peer = *self.turns.ready.front()?;
         let queue = self.queues.get(peer).expect("whoever waits is here");
         let last = queue.reliable.is_empty() && queue.full.is_empty() && queue.next_at <= now;
         Some((peer, last))
     }
 
+    #[inline(never)]
+    fn wake_paced(&mut self) {
+        let now = self.turns.now;
+        while let Some((_, peer)) = self.next_paced().filter(|(at, _)| *at <= now) {
+            let queue = self.queues.get_mut(peer).expect("whoever waits is here");
+            self.turns.list(peer, queue, true);
+        }
+    }
+
     /// Takes the next message for a peer that is due; its bytes replace those in `bytes`. `None`: there is none.
+    #[inline]
     pub fn take(&mut self, peer: PeerId, bytes: &mut Vec<u8>) -> Option<Channel> {
-        let spare_max = self.queues.len();
         let queue = self.queues.get_mut(peer)?;
-        if let Some(message) = queue.reliable.pop_front() {
-            *bytes = message;
-            if queue.reliable.is_empty() {
-                // Whoever comes in is told of everybody at once, and of little afterwards.
-                queue.reliable.shrink_to(RELIABLE_KEPT);
-            }
-            return Some(Channel::Reliable);
+        let now = self.turns.now;
+        if !(queue.reliable.is_empty() && queue.full.is_empty())
+            && let Some(channel) = queue.take_before(now, bytes)
+        {
+            return Some(channel);
         }
         let mut taken = None;
-        if queue.next_at <= self.turns.now {
-            if let Some(full) = queue.full.pop_front() {
-                *bytes = full;
-                return Some(Channel::Datagram);
-            }
+        if queue.next_at <= now {
             queue.wanted = false;
-            if let Some(mut open) = queue.open.take() {
-                core::mem::swap(bytes, &mut open.bytes);
-                // For as many as there are datagrams at a time.
-                if self.spare.len() < spare_max && open.bytes.capacity() > 0 {
-                    self.spare.push(open.bytes);
-                }
+            if queue.open.take().is_some() {
+                // What its caller had there is the buffer for the next.
+                core::mem::swap(bytes, &mut queue.bytes);
                 // The one that follows, at once or later, is due a tick from now.
-                queue.next_at = self.turns.now + self.tick;
+                queue.next_at = now + self.tick;
                 taken = Some(Channel::Datagram);
             }
         }
@@ -321,6 +361,7 @@ impl Outbox {
         taken
     }
 
+    #[inline]
     fn next_paced(&self) -> Option<(LocalTime, PeerId)> {
         if self.turns.paced.is_empty() { None } else { self.turns.paced.first().copied() }
     }

@@ -361,10 +361,12 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         self.start_over(now);
     }
 
+    #[inline]
     fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
         self.station.poll(now, bytes, |peer, outbox| self.receiver.acknowledge(peer, outbox))
     }
 
+    #[inline]
     fn poll_event(&mut self) -> Option<DrEvent> {
         let station = &mut self.station;
         self.events
@@ -373,6 +375,7 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
             .or_else(|| station.outbox.poll_stalled().map(|peer| DrEvent::Stalled { peer }))
     }
 
+    #[inline]
     fn poll_timeout(&self) -> Option<LocalTime> {
         let outward = match &self.outward {
             Outward::Direct(sender) => sender.next_timeout(),

@@ -119,15 +119,16 @@ fn turn_rate(rate: f64) -> i32 {
     nearest(rate / TURN_RATE_UNIT)
 }
 
-/// Appends a state of motion, quantized; one that is quantized already comes back as it is.
-pub fn emit_state(state: &MotionState, bytes: &mut Vec<u8>) {
+/// The bytes of a state of motion, quantized; one that is quantized already comes back as it is.
+#[must_use]
+pub fn written_state(state: &MotionState) -> [u8; STATE_LEN] {
     let mut all = [0; STATE_LEN];
     Shared::of(state.position, POSITION_BITS).emit(POSITION_BITS, &mut all[..VELOCITY_AT]);
     Shared::of(state.velocity, RATE_BITS).emit(RATE_BITS, &mut all[VELOCITY_AT..ACCELERATION_AT]);
     Shared::of(state.acceleration, RATE_BITS).emit(RATE_BITS, &mut all[ACCELERATION_AT..TURN_RATE_AT]);
     let turn_rate = turn_rate(state.turn_rate).to_le_bytes();
     all[TURN_RATE_AT..].copy_from_slice(&turn_rate[..STATE_LEN - TURN_RATE_AT]);
-    bytes.extend_from_slice(&all);
+    all
 }
 
 /// Reads a state of motion.

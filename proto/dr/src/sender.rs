@@ -44,13 +44,12 @@ struct Due {
 #[derive(Clone, Copy, Debug)]
 struct Letter {
     life: Life,
-    frame: VectorFrame,
     written: WrittenVector,
 }
 
 impl Letter {
     fn new(life: Life, frame: VectorFrame) -> Self {
-        Self { life, frame, written: WrittenVector::new(&frame) }
+        Self { life, written: WrittenVector::new(&frame) }
     }
 }
 
@@ -326,10 +325,11 @@ impl Sender {
         outbox: &mut Outbox,
     ) {
         let (life, receiver) = self.ledger.names(slot);
-        if letter.as_ref().is_none_or(|letter| letter.life != life || letter.frame.seq != seq) {
+        if letter.as_ref().is_none_or(|letter| letter.life != life || letter.written.frame().seq != seq) {
             *letter = self.ledger.frame(life, seq, now).map(|frame| Letter::new(life, frame));
         }
-        let Some(Letter { frame, written, .. }) = letter else { return };
+        let Some(Letter { written, .. }) = letter else { return };
+        let frame = written.frame();
         let kind = self.ledger.account(slot).as_sent(seq, &frame.vector).kind;
         self.confirm(receiver, now, outbox);
         let nonce = if kind == frame.vector.kind {

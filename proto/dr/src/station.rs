@@ -21,6 +21,7 @@ impl<C: SessionClock> Station<C> {
     }
 
     /// It is now; a local clock that runs backwards is held. Gives the session's time if there is one.
+    #[inline]
     pub(crate) fn set_now(&mut self, now: LocalTime) -> Option<SessionTime> {
         self.latest = self.latest.max(now);
         let session = self.clock.session(self.latest);
@@ -57,13 +58,24 @@ impl<C: SessionClock> Station<C> {
     }
 
     /// The next message. Before the last datagram for a peer leaves, `ride` may add to it, and then the clock.
+    #[inline]
     pub(crate) fn poll(
         &mut self,
         now: LocalTime,
         bytes: &mut Vec<u8>,
-        mut ride: impl FnMut(PeerId, &mut Outbox),
+        ride: impl FnMut(PeerId, &mut Outbox),
     ) -> Option<(PeerId, Channel)> {
         self.set_now(now);
+        // Every call of the driver's ends with this answer.
+        if self.outbox.is_idle() { None } else { self.poll_due(bytes, ride) }
+    }
+
+    #[inline(never)]
+    fn poll_due(
+        &mut self,
+        bytes: &mut Vec<u8>,
+        mut ride: impl FnMut(PeerId, &mut Outbox),
+    ) -> Option<(PeerId, Channel)> {
         loop {
             let (peer, last) = self.outbox.due()?;
             if last {

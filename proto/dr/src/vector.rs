@@ -143,6 +143,15 @@ impl DrVector {
     #[must_use]
     pub fn project(&self, at: SessionTime) -> Vec3 {
         let t = (at - self.generated).as_secs_f64();
+        match self.kind {
+            MotionKind::Linear => self.state.position + self.state.velocity * t,
+            _ => self.project_bent(t),
+        }
+    }
+
+    /// Apart: sines are no small matter.
+    #[inline(never)]
+    fn project_bent(&self, t: f64) -> Vec3 {
         let MotionState { position, velocity, acceleration, turn_rate } = self.state;
         match self.kind {
             MotionKind::Linear => position + velocity * t,

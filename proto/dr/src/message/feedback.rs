@@ -81,6 +81,11 @@ impl Run {
         Ok(Self { nonce: reader.read()?, at: parse_before(stamp, reader)?, left: reader.read()? })
     }
 
+    /// The one that bytes begin with.
+    fn first(stamp: SessionTime, bytes: &[u8]) -> Result<Self, Malformed> {
+        Self::parse(stamp, &mut Reader::new(bytes))
+    }
+
     /// Whether another one is of the same message.
     fn goes_on(self, other: Self) -> bool {
         (self.nonce, self.at) == (other.nonce, other.at)
@@ -103,13 +108,18 @@ impl Iterator for Arrivals<'_> {
     #[inline]
     fn next(&mut self) -> Option<(u64, Arrival)> {
         self.left = self.left.checked_sub(1)?;
+        let number = self.number;
+        self.number += 1;
         if self.run.left == 0 {
+            if let Some(run) = PlainRun::at(self.reader.rest(), 0)
+                && self.reader.take(run.len).is_ok()
+            {
+                return Some((number, run.arrival(self.stamp)));
+            }
             self.run = Run::parse(self.stamp, &mut self.reader).ok()?;
         }
         self.run.left -= 1;
         let (entity, seq) = parse_name(&mut self.reader).ok()?;
-        let number = self.number;
-        self.number += 1;
         Some((number, Arrival { entity, seq, at: self.run.at, nonce: self.run.nonce }))
     }
 }
@@ -135,41 +145,67 @@ pub fn emit_feedback<'a>(
     let (place, mut count) = (bytes.len(), 0);
     bytes.push(0);
     let (mut run, mut length) = (None, place);
+    // Plain runs are put together before they are appended: to append each by itself would ask each time for room.
+    let (mut plain, mut plain_len) = ([0; PLAIN_ROOM], 0);
     arrivals.take(FEEDBACK_MAX).for_each(|arrival| {
         count += 1;
-        let &Arrival { entity, seq, at, nonce } = arrival;
-        if run.replace((nonce, at)) != Some((nonce, at)) {
-            if let Some(plain) = emit_plain_run(arrival, stamp, bytes) {
-                length = plain;
-                return;
-            }
-            nonce.emit(bytes);
-            emit_before(at, stamp, bytes);
-            length = bytes.len();
-            bytes.push(0);
+        let is_new = run.replace((arrival.nonce, arrival.at)) != Some((arrival.nonce, arrival.at));
+        if is_new
+            && let Some(room) = plain[plain_len..].first_chunk_mut()
+            && let Some((before_length, len)) = write_plain_run(arrival, stamp, room)
+        {
+            length = bytes.len() + plain_len + before_length;
+            plain_len += len;
+            return;
         }
-        emit_u32(entity.0, bytes);
-        emit_u32(seq.0, bytes);
-        bytes[length] += 1;
+        bytes.extend_from_slice(&plain[..plain_len]);
+        plain_len = 0;
+        length = emit_arrival(arrival, stamp, (!is_new).then_some(length), bytes);
     });
+    let end = bytes.len() + plain_len;
+    bytes.extend_from_slice(&plain);
+    bytes.truncate(end);
     bytes[place] = count;
 }
 
-/// Writes a run of one arrival as a word, if it is a [plain](plain_run) one. Gives the place of its number of arrivals.
+/// Appends an arrival to the run whose number of arrivals is at this place, or to a new one. Gives that place.
+#[inline(never)]
+fn emit_arrival(arrival: &Arrival, stamp: SessionTime, run: Option<usize>, bytes: &mut Vec<u8>) -> usize {
+    let length = run.unwrap_or_else(|| {
+        arrival.nonce.emit(bytes);
+        emit_before(arrival.at, stamp, bytes);
+        bytes.push(0);
+        bytes.len() - 1
+    });
+    emit_u32(arrival.entity.0, bytes);
+    emit_u32(arrival.seq.0, bytes);
+    bytes[length] += 1;
+    length
+}
+
+/// Room for the plain runs of most acknowledgments.
+const PLAIN_ROOM: usize = 4 * PLAIN_LEN_MAX + PLAIN_WRITTEN;
+/// A plain run is written in words, of which the last may be longer than what is left of the run.
+const PLAIN_WRITTEN: usize = 24;
+
+/// Writes a run of one arrival, if it is a [plain](PlainRun) one. Gives the place of its number of arrivals, and its length.
 #[inline]
-fn emit_plain_run(arrival: &Arrival, stamp: SessionTime, bytes: &mut Vec<u8>) -> Option<usize> {
+fn write_plain_run(
+    arrival: &Arrival,
+    stamp: SessionTime,
+    room: &mut [u8; PLAIN_WRITTEN],
+) -> Option<(usize, usize)> {
     let &Arrival { entity: EntityId(entity), seq: DrSeq(seq), at, nonce } = arrival;
     let (before, len) = Varint::signed((stamp - at).as_nanos()).word()?;
-    let name = match (entity, seq) {
-        (..0x80, ..0x80) => 1 | entity << 8 | seq << 16,
-        (..0x80, ..0x4000) => 1 | entity << 8 | (seq & 0x7f | 0x80) << 16 | (seq >> 7) << 24,
+    let (name, name_len) = match (entity, seq) {
+        (..0x80, ..0x80) => (1 | entity << 8 | seq << 16, 3),
+        (..0x80, ..0x4000) => (1 | entity << 8 | (seq & 0x7f | 0x80) << 16 | (seq >> 7) << 24, 4),
         _ => return None,
     };
-    let word = u128::from(nonce) | u128::from(before) << 32 | u128::from(name) << (32 + 8 * len);
-    let place = bytes.len() + 4 + len;
-    bytes.extend_from_slice(&word.to_le_bytes());
-    bytes.truncate(place + if seq < 0x80 { 3 } else { 4 });
-    Some(place)
+    room[..4].copy_from_slice(&nonce.to_le_bytes());
+    room[4..12].copy_from_slice(&before.to_le_bytes());
+    room[4 + len..][..4].copy_from_slice(&name.to_le_bytes());
+    Some((4 + len, 4 + len + name_len))
 }
 
 pub(super) fn parse<'a>(stamp: SessionTime, reader: &mut Reader<'a>) -> Result<FeedbackFrame<'a>, Malformed> {
@@ -177,37 +213,42 @@ pub(super) fn parse<'a>(stamp: SessionTime, reader: &mut Reader<'a>) -> Result<F
     let first = oldest.checked_add(ahead).filter(|first| *first <= u64::MAX / 2).ok_or(Malformed::Field)?;
     let count = reader.read::<u8>()?;
     let are_plain_sane = is_sane_time(stamp + PLAIN_MAX) && is_sane_time(stamp - PLAIN_MAX);
-    let (mut rest, mut last_run) = (reader.clone(), reader.clone());
+    let bytes = reader.rest();
+    let (mut end, mut last_at) = (0, 0);
     let (mut left, mut last_count, mut last_nonce) = (count, 0, None);
     while left > 0 {
-        let run = rest.clone();
-        let (length, nonce) = match plain_run(&rest).filter(|_| are_plain_sane) {
-            Some((nonce, len)) => rest.take(len).map(|_| (1, nonce))?,
-            None => check_run(stamp, left, &mut rest)?,
+        let at = end;
+        let (length, nonce, len) = match PlainRun::at(bytes, at).filter(|_| are_plain_sane) {
+            Some(run) => (1, run.nonce, run.len),
+            None => check_run(stamp, left, &bytes[at..])?,
         };
+        end += len;
+        if end > bytes.len() {
+            return Err(Malformed::Truncated);
+        }
         // Runs are as long as they can be: two in a row with one nonce and one time would be one.
         if last_nonce == Some(nonce)
-            && Run::parse(stamp, &mut last_run)?.goes_on(Run::parse(stamp, &mut run.clone())?)
+            && Run::first(stamp, &bytes[last_at..])?.goes_on(Run::first(stamp, &bytes[at..])?)
         {
             return Err(Malformed::Field);
         }
-        (left, last_count, last_run, last_nonce) = (left - length, length, run, Some(nonce));
+        (left, last_count, last_at, last_nonce) = (left - length, length, at, Some(nonce));
     }
-    let before_last = (count - last_count, reader.remaining() - last_run.remaining());
-    let runs = reader.take(reader.remaining() - rest.remaining())?;
-    Ok(FeedbackFrame { oldest, first, stamp, count, runs, before_last })
+    let runs = reader.take(end)?;
+    Ok(FeedbackFrame { oldest, first, stamp, count, runs, before_last: (count - last_count, last_at) })
 }
 
-/// Checks a run of at most so many arrivals; gives their number and the nonce of their message.
-fn check_run(stamp: SessionTime, left: u8, reader: &mut Reader<'_>) -> Result<(u8, u32), Malformed> {
-    let Run { left: length, nonce, .. } = Run::parse(stamp, reader)?;
+/// Checks a run of at most so many arrivals; gives their number, the nonce of their message, and how many bytes they take.
+fn check_run(stamp: SessionTime, left: u8, bytes: &[u8]) -> Result<(u8, u32, usize), Malformed> {
+    let mut reader = Reader::new(bytes);
+    let Run { left: length, nonce, .. } = Run::parse(stamp, &mut reader)?;
     if !(1..=left).contains(&length) {
         return Err(Malformed::Field);
     }
     for _ in 0..length {
-        check_name(reader)?;
+        check_name(&mut reader)?;
     }
-    Ok((length, nonce))
+    Ok((length, nonce, bytes.len() - reader.remaining()))
 }
 
 /// Checks which vector an arrival is of. Nearly always the two numbers take at most two bytes each.
@@ -230,24 +271,55 @@ fn name_len([a, b, c, d]: [u8; 4]) -> Option<usize> {
 /// No time of at most seven bytes is further from its stamp.
 const PLAIN_MAX: Span = Span::from_nanos(1 << 48);
 
-/// Looks whether the next run is what most are: one arrival, of an entity and a vector whose numbers take at most two bytes, at a time
-/// that takes at most seven. Each acknowledgment repeats many of them, and they are checked as a word. Gives its nonce and its
-/// length in bytes.
-#[inline]
-fn plain_run(reader: &Reader<'_>) -> Option<(u32, usize)> {
-    let word =
-        reader.clone().take_array().map_or_else(|_| padded(reader), |bytes| u128::from_le_bytes(*bytes));
-    let before = (word >> 32) as u64;
-    // The bytes up to the first whose top bit is not set; that one must say something.
-    let ends = !before & 0x0080_8080_8080_8080;
-    let before = before & (ends ^ ends.checked_sub(1)?);
-    let len = ends.trailing_zeros() as usize / 8 + 1;
-    if len > 1 && before >> (8 * (len - 1)) == 0 {
-        return None;
+/// A plain run takes at most so many bytes.
+const PLAIN_LEN_MAX: usize = 4 + 7 + 1 + 2 + 2;
+
+/// What most runs are: one arrival, of an entity and a vector whose numbers take at most two bytes, at a time that takes at
+/// most seven. Each acknowledgment repeats many of them, and they are checked as a word.
+#[derive(Clone, Copy, Debug)]
+struct PlainRun {
+    nonce: u32,
+    /// The number that tells its time, as a word.
+    before: u64,
+    /// What the numbers of the entity and of the vector begin with.
+    name: [u8; 4],
+    /// Its length in bytes; the last of them may lie beyond what there is.
+    len: usize,
+}
+
+impl PlainRun {
+    /// Looks whether there is one at a place.
+    #[inline]
+    fn at(bytes: &[u8], at: usize) -> Option<Self> {
+        let word = bytes.get(at..).and_then(<[u8]>::first_chunk).map(|word| u128::from_le_bytes(*word));
+        let word = word.unwrap_or_else(|| padded(bytes, at));
+        let before = (word >> 32) as u64;
+        // The bytes up to the first whose top bit is not set; that one must say something.
+        let ends = !before & 0x0080_8080_8080_8080;
+        let before = before & (ends ^ ends.checked_sub(1)?);
+        let len = ends.trailing_zeros() as usize / 8 + 1;
+        if len > 1 && before >> (8 * (len - 1)) == 0 {
+            return None;
+        }
+        // Then the number of its arrivals, the entity's and the vector's.
+        let [1, name @ .., _, _, _] = ((word >> (32 + 8 * len)) as u64).to_le_bytes() else { return None };
+        Some(Self { nonce: word as u32, before, name, len: 4 + len + 1 + name_len(name)? })
     }
-    // Then the number of its arrivals, the entity's and the vector's.
-    let [1, name @ .., _, _, _] = ((word >> (32 + 8 * len)) as u64).to_le_bytes() else { return None };
-    Some((word as u32, 4 + len + 1 + name_len(name)?))
+
+    /// What it says, in a message with this stamp.
+    #[inline]
+    fn arrival(self, stamp: SessionTime) -> Arrival {
+        let [a, b, c, d] = self.name;
+        let (entity, seq) = if a < 0x80 { (u32::from(a), short(b, c)) } else { (short(a, b), short(c, d)) };
+        let at = stamp - Span::from_nanos(Varint::from_word(self.before).to_signed());
+        Arrival { entity: EntityId(entity), seq: DrSeq(seq), at, nonce: self.nonce }
+    }
+}
+
+/// A number of at most two bytes.
+#[inline]
+fn short(first: u8, second: u8) -> u32 {
+    if first < 0x80 { u32::from(first) } else { u32::from(first & 0x7f) | u32::from(second) << 7 }
 }
 
 /// How many bytes a number takes that begins with these, if that is not more than two.
@@ -260,8 +332,14 @@ fn short_len(first: u8, second: u8) -> Option<usize> {
     }
 }
 
-/// What is left, as far as the end, and noughts behind it.
-fn padded(reader: &Reader<'_>) -> u128 {
-    let rest = reader.clone().take(reader.remaining()).unwrap_or_default();
-    rest.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte))
+/// What is left from a place on, which is less than a word, and noughts behind it.
+#[inline]
+fn padded(bytes: &[u8], at: usize) -> u128 {
+    match bytes.last_chunk() {
+        Some(word) => {
+            let beyond = at + size_of::<u128>() - bytes.len();
+            u128::from_le_bytes(*word).checked_shr(8 * beyond as u32).unwrap_or(0)
+        }
+        None => bytes[at..].iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte)),
+    }
 }

@@ -16,7 +16,7 @@
 mod feedback;
 mod vector;
 
-use evenkeel_core::{ClockFrame, Malformed, Reader, SessionTime, Span, Varint, Wire};
+use evenkeel_core::{ClockFrame, Malformed, Reader, Scratch, SessionTime, Span, Varint, Wire};
 
 pub use feedback::{
     Arrival, Arrivals, FEEDBACK_LEN_MAX, FEEDBACK_MAX, FeedbackFrame, RUN_LEN_MAX, emit_feedback,
@@ -209,17 +209,24 @@ fn emit_span(span: Span, bytes: &mut Vec<u8>) {
     Varint(span.as_nanos().max(0) as u64).emit(bytes);
 }
 
+/// What a confirm frame is put together in: a tag, three numbers of at most ten bytes, and eight bytes more.
+const CONFIRM_ROOM: usize = 1 + 3 * 10 + 8;
+
 /// Appends a confirm frame.
 pub fn emit_confirm(confirm: &ConfirmFrame, stamp: SessionTime, bytes: &mut Vec<u8>) {
-    bytes.push(if confirm.hole { CONFIRM_HOLE } else { CONFIRM });
-    Varint(confirm.next).emit(bytes);
-    emit_before(confirm.stamp, stamp, bytes);
-    emit_span(confirm.held, bytes);
+    let mut scratch = Scratch::<CONFIRM_ROOM>::default();
+    scratch.push(u64::from(if confirm.hole { CONFIRM_HOLE } else { CONFIRM }), 1);
+    scratch.push_varint(Varint(confirm.next));
+    scratch.push_varint(Varint::signed((stamp - confirm.stamp).as_nanos()));
+    scratch.push_varint(Varint(confirm.held.as_nanos().max(0) as u64));
+    scratch.append_to(bytes);
 }
 
 fn parse_confirm(hole: bool, stamp: SessionTime, reader: &mut Reader<'_>) -> Result<ConfirmFrame, Malformed> {
     let next = reader.read::<Varint>()?.0;
-    Ok(ConfirmFrame { next, stamp: parse_before(stamp, reader)?, held: parse_span(reader)?, hole })
+    let stamp = parse_before(stamp, reader)?;
+    let held = i64::try_from(Varint::parse_long(reader)?.0).map_err(|_| Malformed::Field)?;
+    Ok(ConfirmFrame { next, stamp, held: Span::from_nanos(held), hole })
 }
 
 /// Appends a recorded frame.

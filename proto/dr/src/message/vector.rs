@@ -1,9 +1,9 @@
 //! DR vectors on the wire.
 
-use evenkeel_core::{Malformed, Reader, SessionTime, Span, Varint, Wire};
+use evenkeel_core::{Malformed, Reader, Scratch, SessionTime, Span, Varint, Wire};
 
-use super::{Frame, INTRODUCE, VECTOR, emit_span, emit_u32, kind_tag, parse_kind, parse_span, parse_u32};
-use crate::quantize::{STATE_LEN, emit_state, from_micros, micros, parse_state};
+use super::{Frame, INTRODUCE, VECTOR, emit_span, kind_tag, parse_kind, parse_span, parse_u32};
+use crate::quantize::{STATE_LEN, from_micros, micros, parse_state, written_state};
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId};
 
@@ -30,57 +30,73 @@ pub const VECTOR_LEN_MAX: usize = 1 + 3 + 3 + 2 + 4 + STATE_LEN;
 /// How much of a vector's place in its life the tag holds.
 const LIFE_BITS: u32 = 5;
 
+/// What a vector frame is put together in: no frame is longer, and there are eight bytes more.
+const VECTOR_ROOM: usize = NAME_MAX + 10 + STATE_LEN + 8;
+/// No name is longer.
+const NAME_MAX: usize = 1 + 3 * 5;
+
 /// Appends a vector frame.
 #[inline]
 pub fn emit_vector(frame: &VectorFrame, stamp: SessionTime, bytes: &mut Vec<u8>) {
-    emit_name(frame, bytes);
-    Varint::signed(micros(stamp) - micros(frame.vector.generated)).emit(bytes);
-    emit_state(&frame.vector.state, bytes);
+    let mut scratch = written_name(frame);
+    scratch.push_varint(age(frame, stamp));
+    scratch.push_array(&written_state(&frame.vector.state));
+    scratch.append_to(bytes);
 }
 
 /// Which vector it is, and of which kind.
 #[inline]
-fn emit_name(frame: &VectorFrame, bytes: &mut Vec<u8>) {
+fn written_name(frame: &VectorFrame) -> Scratch<VECTOR_ROOM> {
     let life = frame.seq.0 - frame.first.0;
-    bytes.push(VECTOR | kind_tag(frame.vector.kind) << LIFE_BITS | (life & ((1 << LIFE_BITS) - 1)) as u8);
-    emit_u32(frame.entity.0, bytes);
-    emit_u32(frame.first.0, bytes);
-    emit_u32(life >> LIFE_BITS, bytes);
+    let tag = VECTOR | kind_tag(frame.vector.kind) << LIFE_BITS | (life & ((1 << LIFE_BITS) - 1)) as u8;
+    let mut name = Scratch::default();
+    name.push(u64::from(tag), 1);
+    for number in [frame.entity.0, frame.first.0, life >> LIFE_BITS] {
+        name.push_varint(Varint(u64::from(number)));
+    }
+    name
 }
 
-/// No name is longer.
-const NAME_MAX: usize = 1 + 3 * 5;
+/// How long before the stamp it was made, in microseconds.
+#[inline]
+fn age(frame: &VectorFrame, stamp: SessionTime) -> Varint {
+    Varint::signed(micros(stamp) - micros(frame.vector.generated))
+}
 
-/// A vector frame that was written once for all who are sent it: messages differ in nothing but how old it is.
+/// A vector frame that was written once for all who are sent it: messages differ in nothing but how old it is, and mostly not
+/// in that.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WrittenVector {
-    name: [u8; NAME_MAX],
-    name_len: usize,
-    /// When it was made, in microseconds.
-    generated: i64,
+    frame: VectorFrame,
+    /// As it is in a message that begins when it is sent.
+    whole: Scratch<VECTOR_ROOM>,
+    name: Scratch<VECTOR_ROOM>,
     state: [u8; STATE_LEN],
 }
 
 impl WrittenVector {
     pub(crate) fn new(frame: &VectorFrame) -> Self {
-        let (mut name, mut state) = ([0; NAME_MAX], [0; STATE_LEN]);
-        let mut bytes = Vec::with_capacity(NAME_MAX + STATE_LEN);
-        emit_name(frame, &mut bytes);
-        let name_len = bytes.len();
-        name[..name_len].copy_from_slice(&bytes);
-        emit_state(&frame.vector.state, &mut bytes);
-        state.copy_from_slice(&bytes[name_len..]);
-        Self { name, name_len, generated: micros(frame.vector.generated), state }
+        let (name, state) = (written_name(frame), written_state(&frame.vector.state));
+        let mut whole = name;
+        whole.push_varint(age(frame, frame.sent));
+        whole.push_array(&state);
+        Self { frame: *frame, whole, name, state }
+    }
+
+    pub(crate) const fn frame(&self) -> &VectorFrame {
+        &self.frame
     }
 
     /// Appends it to a message with this stamp.
     #[inline]
     pub(crate) fn emit(&self, stamp: SessionTime, bytes: &mut Vec<u8>) {
-        let end = bytes.len() + self.name_len;
-        bytes.extend_from_slice(&self.name);
-        bytes.truncate(end);
-        Varint::signed(micros(stamp) - self.generated).emit_long(bytes);
-        bytes.extend_from_slice(&self.state);
+        if stamp == self.frame.sent {
+            return self.whole.append_to(bytes);
+        }
+        let mut scratch = self.name;
+        scratch.push_varint(age(&self.frame, stamp));
+        scratch.push_array(&self.state);
+        scratch.append_to(bytes);
     }
 }
 
@@ -149,8 +165,10 @@ mod tests {
                 let (entity, first, seq) = (EntityId(entity), DrSeq(first), DrSeq(seq));
                 let frame = VectorFrame { entity, first, seq, sent: at(age), vector };
                 let (mut one, mut other) = (vec![9], vec![9]);
-                emit_vector(&frame, at(age), &mut one);
-                WrittenVector::new(&frame).emit(at(age), &mut other);
+                for stamp in [at(age), at(age + 1), at(age / 2)] {
+                    emit_vector(&frame, stamp, &mut one);
+                    WrittenVector::new(&frame).emit(stamp, &mut other);
+                }
                 assert_eq!(one, other);
             }
         }

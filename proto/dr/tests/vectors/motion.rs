@@ -1,7 +1,7 @@
 //! Vectors and where they are at session times, and states before and after quantization.
 
 use evenkeel_core::{SessionTime, Span, Vec3};
-use evenkeel_dr::quantize::emit_state;
+use evenkeel_dr::quantize::written_state;
 use evenkeel_dr::{DrVector, MotionKind, MotionState};
 use serde::Serialize;
 
@@ -62,10 +62,8 @@ fn path(name: &'static str, kind: MotionKind, state: MotionState) -> Path {
 fn quantized(name: &'static str, generated: SessionTime, state: MotionState) -> Quantized {
     let exact = DrVector { generated, state, kind: MotionKind::Linear };
     let vector = exact.quantized();
-    let mut bytes = Vec::new();
-    emit_state(&vector.state, &mut bytes);
     let (exact, quantized) = (MotionJson::from(&exact), MotionJson::from(&vector));
-    Quantized { name, exact, quantized, state_hex: hex(&bytes) }
+    Quantized { name, exact, quantized, state_hex: hex(&written_state(&vector.state)) }
 }
 
 pub(crate) fn file() -> MotionFile {
