@@ -11,7 +11,7 @@ use crate::config::{Budget, DrConfig};
 use crate::content::Content;
 use crate::fairness::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyKind, Review, SendPlan};
 use crate::history::Recorded;
-use crate::ledger::{Dispatch, ErrorLedger, Life};
+use crate::ledger::{Dispatch, ErrorLedger, Life, Slot};
 use crate::message::{
     ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended, emit_introduce,
     emit_vector,
@@ -36,8 +36,8 @@ pub const ENTITIES_MAX: usize = 4096;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Due {
     dispatch: Dispatch,
-    slot: usize,
-    account: u32,
+    slot: Slot,
+    account: u64,
 }
 
 /// A vector that may go to many.
@@ -256,8 +256,8 @@ impl Sender {
     /// An entity ends for everybody; `last` is the number of its last vector as far as its owner says.
     pub fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime, outbox: &mut Outbox) {
         let Some((_, track)) = self.ledger.present(entity) else { return };
-        for slot in track.slots() {
-            let (_, receiver) = self.ledger.names(slot);
+        for link in track.pairs.links() {
+            let receiver = self.ledger.at(link).peer();
             outbox.reliable(receiver, |stamp, bytes| emit_ended(entity, last, at, stamp, bytes));
         }
         self.ledger.end(entity, last, at);
@@ -277,7 +277,7 @@ impl Sender {
             Occasion::Trigger(entity) | Occasion::Observed(entity) => self.ledger.present(entity),
             Occasion::Asked => None,
         };
-        let receivers = present.map_or(self.books.len(), |(_, track)| track.glances.len());
+        let receivers = present.map_or(self.books.len(), |(_, track)| track.pairs.count());
         let budget = self.budget.per_trigger(receivers);
         let review = Review::new(&self.ledger, &self.weights, now, occasion, present, budget, seed);
         self.policy.plan(&review, &mut plan);
@@ -297,14 +297,13 @@ impl Sender {
         self.plan = plan;
     }
 
-    fn hold(&mut self, slot: usize, dispatch: Dispatch) {
-        let account = self.ledger.account_mut(slot);
-        account.hold(Some(dispatch));
+    fn hold(&mut self, slot: Slot, dispatch: Dispatch) {
+        self.ledger.account_mut(slot).hold(Some(dispatch));
         self.holds = true;
         if dispatch.sent == SessionTime::MAX {
             return; // Held until the next trigger, whenever that is.
         }
-        self.due.push(Reverse(Due { dispatch, slot, account: account.id }));
+        self.due.push(Reverse(Due { dispatch, slot, account: self.ledger.id(slot) }));
         // What was held and replaced stays in the heap until its time; rebuild it when that is most of it.
         if self.due.len() > 64 + 4 * self.ledger.pair_count() {
             let ledger = &self.ledger;
@@ -319,7 +318,7 @@ impl Sender {
     /// Sends a vector; `letter` is what was sent before it, if anything.
     fn transmit(
         &mut self,
-        slot: usize,
+        slot: Slot,
         seq: DrSeq,
         letter: &mut Option<Letter>,
         now: SessionTime,

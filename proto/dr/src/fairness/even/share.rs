@@ -14,7 +14,7 @@ use super::shadow::Shadow;
 use super::sieve::{Chords, Sieve};
 use super::sums::Sums;
 use crate::fairness::{Exported, Kinematics, Pair, Review, SendPlan};
-use crate::ledger::{Glance, Shows};
+use crate::ledger::{Shows, Slot};
 use crate::linear::sift::LANES;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 
@@ -72,7 +72,7 @@ impl Tracked {
 struct Candidate {
     /// What it is worth.
     worth: f64,
-    slot: usize,
+    slot: Slot,
     /// Whether it is for one of the worst off.
     worst: bool,
     /// Whether it is to see whether its receiver answers now: then it is sent whatever it is worth, if the bucket is half full.
@@ -197,7 +197,7 @@ impl Share {
         sieve.begin(&mut tracked.chords, exported, reach, &asked, lives, now);
         let mut deal = Deal { exported, tracked, path, farthest, asked, weight, now, life: None, lives };
         candidates.clear();
-        let columns = reach.asks(notes_refusals).of(exported.prospects());
+        let columns = reach.asks(notes_refusals).of(&exported.columns().prospects);
         for from in (0..columns.seqs.len()).step_by(LANES) {
             let mut left = sieve.sift(&columns, from);
             while left != 0 {
@@ -273,9 +273,10 @@ impl Deal<'_> {
         control: &Control,
     ) -> Option<Candidate> {
         let (exported, asked, now) = (self.exported, &self.asked, self.now);
-        let (glance, look) = exported.at(link)?;
-        let (row, is_looked_at) = (reach.row(link), !look.get().error.is_nan());
-        let known = match exported.prospects().shows(link, exported.newest().0, now, row.lost_after) {
+        let (pairs, row) = (exported.columns(), reach.row(link));
+        let is_looked_at = pairs.folio(link)?.is_looked_at();
+        let mail = exported.mail(link);
+        let known = match pairs.prospects.shows(link, exported.newest().0, now, row.lost_after, mail) {
             Shows::Newest => return None,
             Shows::Older(_) if !row.is_served => return None,
             Shows::Older(seq) => sieve.known(&mut self.tracked.chords, exported, seq, || {
@@ -286,20 +287,20 @@ impl Deal<'_> {
         match known {
             Known::Idle => None,
             Known::Apart(apart) if !is_looked_at || row.rules_out(&apart, asked, self.lives) => None,
-            Known::Apart(apart) => self.weigh(&apart, row, glance),
-            Known::Unclear => self.weigh_closely(&exported.pair(glance), is_looked_at, control),
+            Known::Apart(apart) => self.weigh(&apart, row, exported.slot(link)),
+            Known::Unclear => self.weigh_closely(&exported.pair(link), is_looked_at, control),
         }
     }
 
     /// A message to a receiver that shows a linear vector so far apart from the newest, if it is worth sending or noting.
-    fn weigh(&mut self, apart: &Apart, row: &Row, glance: &Glance) -> Option<Candidate> {
+    fn weigh(&mut self, apart: &Apart, row: &Row, slot: Slot) -> Option<Candidate> {
         let life = self.life();
         if row.rules_out(apart, &self.asked, self.lives) {
             return None;
         }
         let gain = reach::gain(self.path, self.path.age(self.now), apart, row);
         let index = gain * life * self.exported.weight(row.peer);
-        let (worth, slot, worst) = (index * row.boost, glance.slot as usize, row.worst);
+        let (worth, worst) = (index * row.boost, row.worst);
         let counts = worth > self.asked.price || self.asked.notes_refusals && worst;
         (index > self.asked.least && counts).then_some(Candidate { worth, slot, worst, tried: false })
     }

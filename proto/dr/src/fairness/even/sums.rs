@@ -5,11 +5,9 @@
 //! is left is one piece from there on. An error is then a sum and what the receiver's is above it, which does not change
 //! before the next arrival.
 
-use std::cell::Cell;
-
 use evenkeel_core::{SessionTime, Vec3};
 
-use crate::ledger::Look;
+use crate::ledger::{Folio, Look, MARKS_END};
 use crate::linear::{self, bulk::Pieces};
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
@@ -27,10 +25,8 @@ pub(super) type Exports<'a> = &'a [(DrSeq, DrVector)];
 #[derive(Clone, Debug)]
 struct Sum {
     seq: DrSeq,
-    /// Never used again.
-    id: u32,
     /// Used again only when no look knows it any more; never 0.
-    mark: u16,
+    mark: u8,
     vector: DrVector,
     /// The number of the first exported vector up to which it is summed up.
     first: DrSeq,
@@ -44,13 +40,12 @@ struct Sum {
     apart: (Vec3, Vec3),
 }
 
-/// What those share who show one vector: its sum, by its id and its mark, and what that has grown by since the last look.
+/// What those share who show one vector: its sum, by its mark, and what that has grown by since the last look.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Card {
     /// 0: there is none.
-    pub(super) id: u32,
-    pub(super) mark: u16,
-    pub(super) place: u16,
+    pub(super) mark: u8,
+    pub(super) place: u8,
     pub(super) grown: f64,
 }
 
@@ -58,8 +53,7 @@ pub(super) struct Card {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     all: Vec<Sum>,
-    opened: u32,
-    marks: u16,
+    marks: u8,
     /// By how many vectors before the newest: one more than the place of the sum; 0: there is none.
     near: [u8; NEAR],
     /// The newest exported vector at the last look, and when it was made.
@@ -82,7 +76,7 @@ impl End {
 
 impl Sums {
     /// A look begins. What nobody showed at the last one is forgotten.
-    pub(super) fn begin(&mut self, path: Exports<'_>, looks: &[Cell<Look>], now: SessionTime) {
+    pub(super) fn begin(&mut self, path: Exports<'_>, folios: &[Folio], now: SessionTime) {
         let (first, (newest, vector)) = (path[0].0, &path[path.len() - 1]);
         let (newest, made) = (*newest, vector.generated);
         // An entity of the same name may have begun anew, with numbers that were used before.
@@ -91,13 +85,13 @@ impl Sums {
             seq < first || same.is_some_and(|(_, vector)| vector.generated == made)
         };
         if !self.reached.is_none_or(goes_on) {
-            self.clear(looks);
+            self.clear(folios);
         }
         self.reached = Some((newest, made));
         self.all.retain_mut(|sum| {
             let kept = sum.is_used && sum.trim(first);
-            if sum.is_used && !kept {
-                sum.leave(looks);
+            if !kept {
+                sum.leave(folios);
             }
             kept
         });
@@ -110,8 +104,8 @@ impl Sums {
     }
 
     /// Nothing is known any more.
-    pub(super) fn clear(&mut self, looks: &[Cell<Look>]) {
-        self.all.drain(..).for_each(|sum| sum.leave(looks));
+    pub(super) fn clear(&mut self, folios: &[Folio]) {
+        self.all.drain(..).for_each(|sum| sum.leave(folios));
     }
 
     /// Lays out what those share who show one of the vectors before the newest.
@@ -119,7 +113,7 @@ impl Sums {
         *cards = [Card::default(); NEAR];
         for (place, sum) in self.all.iter().enumerate() {
             if let Some(card) = cards.get_mut(newest.0.wrapping_sub(sum.seq.0) as usize) {
-                *card = Card { id: sum.id, mark: sum.mark, place: place as u16, grown: sum.now - sum.before };
+                *card = Card { mark: sum.mark, place: place as u8, grown: sum.now - sum.before };
             }
         }
     }
@@ -139,7 +133,7 @@ impl Sums {
 
     /// What the sum with a mark is up to now.
     #[cfg(test)]
-    pub(super) fn told(&self, mark: u16) -> f64 {
+    pub(super) fn told(&self, mark: u8) -> f64 {
         self.all.iter().find(|sum| sum.mark == mark).map_or(f64::NAN, |sum| sum.now)
     }
 
@@ -185,9 +179,8 @@ impl Sums {
         if self.all.len() >= SUMS_MAX {
             return None;
         }
-        self.opened += 1;
         loop {
-            self.marks = self.marks.wrapping_add(1).max(1);
+            self.marks = self.marks % (MARKS_END - 1) + 1;
             if self.all.iter().all(|sum| sum.mark != self.marks) {
                 break;
             }
@@ -196,8 +189,8 @@ impl Sums {
         let first = path[first.min(path.len() - 1)].0;
         let apart = (Vec3::ZERO, Vec3::ZERO);
         let sums = vec![0.0];
-        let (id, mark) = (self.opened, self.marks);
-        let mut sum = Sum { seq, id, mark, vector, first, sums, is_used: true, before: 0.0, now: 0.0, apart };
+        let mark = self.marks;
+        let mut sum = Sum { seq, mark, vector, first, sums, is_used: true, before: 0.0, now: 0.0, apart };
         sum.go_on(path, now);
         self.all.push(sum);
         let place = self.all.len() - 1;
@@ -207,8 +200,8 @@ impl Sums {
 
     /// What tells a sum from others.
     #[inline]
-    pub(super) fn id(&self, place: usize) -> u32 {
-        self.all[place].id
+    pub(super) fn mark(&self, place: usize) -> u8 {
+        self.all[place].mark
     }
 
     /// The sum up to now.
@@ -268,13 +261,10 @@ fn note(near: &mut [u8; NEAR], newest: DrSeq, seq: DrSeq, place: usize) {
 }
 
 impl Sum {
-    /// It is about to go: the errors that were told by it are noted.
-    fn leave(&self, looks: &[Cell<Look>]) {
-        for cell in looks {
-            let look = cell.get();
-            if look.told == self.mark {
-                cell.set(Look { error: look.base + self.now, told: 0, ..look });
-            }
+    /// It is about to go: the errors that were told by it are noted, and nobody's is above it any more.
+    fn leave(&self, folios: &[Folio]) {
+        for folio in folios {
+            folio.leave(self.mark, self.now);
         }
     }
 

@@ -1,13 +1,11 @@
 //! What a look gathers of one entity: by how much the error of each receiver has grown, and what is to come.
 
-use std::cell::Cell;
-
 use evenkeel_core::SessionTime;
 
 use super::look::Seat;
 use super::sums::{Card, End, Exports, NEAR, Sums};
 use crate::fairness::Exported;
-use crate::ledger::{Dispatch, Glance, Look, Pending};
+use crate::ledger::{Dispatch, Folio, Look, Pending};
 use crate::linear::bulk::{Pieces, integrate_alike};
 use crate::vector::{DrSeq, DrVector};
 
@@ -28,10 +26,9 @@ pub(super) struct Entry {
     pub(super) uses: u16,
 }
 
-/// A pair that has to be asked by itself: its place, that of its receiver, and its error at the last look.
+/// A pair that has to be asked by itself: the place of its receiver, and its error at the last look.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Single {
-    pub(super) place: usize,
     pub(super) link: u32,
     pub(super) before: f64,
     pub(super) entry: Entry,
@@ -80,31 +77,31 @@ impl Tally {
     /// Takes the growth of a pair's error from the sum of what it shows, if it showed that at the last look and nothing is on
     /// its way. False if not.
     #[inline]
-    pub(super) fn share(&mut self, newest: DrSeq, sums: &Sums, glance: &Glance, cell: &Cell<Look>) -> bool {
-        let (look, age) = (cell.get(), newest.0.wrapping_sub(glance.arrived.0) as usize);
-        let Some(card) = self.cards.get(age).filter(|card| card.id == look.sum && look.sum > 0) else {
+    pub(super) fn share(&mut self, newest: DrSeq, sums: &Sums, link: u32, folio: &Folio) -> bool {
+        let (look, age) = (folio.look(), newest.0.wrapping_sub(folio.arrived.0) as usize);
+        let Some(card) = self.cards.get(age).filter(|card| card.mark == look.sum && look.sum > 0) else {
             return false;
         };
-        if look.pending != Pending::Nothing {
+        if folio.pending() != Pending::Nothing {
             return false;
         }
         let sum = usize::from(card.place);
         self.shared |= 1 << sum;
-        self.grown[glance.link as usize] = if look.told == card.mark {
+        self.grown[link as usize] = if look.told == card.mark {
             card.grown
         } else {
             let (before, error) = (sums.last(&look), look.base + sums.now(sum));
-            cell.set(Look { error, told: card.mark, ..look });
+            folio.note(Look { error, told: card.mark, ..look });
             grown(before, error)
         };
         if age > 0 {
-            self.alike[sum].push(glance.link);
+            self.alike[sum].push(link);
         }
         true
     }
 
     /// Counts what is left to be integrated.
-    pub(super) fn count(&mut self, sums: &mut Sums, looks: &[Cell<Look>], seconds: &[f64]) {
+    pub(super) fn count(&mut self, sums: &mut Sums, folios: &[Folio], seconds: &[f64]) {
         sums.note_used(self.shared);
         for (sum, alike) in self.alike.iter_mut().enumerate().filter(|(_, alike)| !alike.is_empty()) {
             let (position, velocity) = sums.apart(sum);
@@ -117,10 +114,10 @@ impl Tally {
         }
         self.pieces.integrate(&mut self.integrals);
         let mut start = 0;
-        for Single { place, link, before, entry } in &self.singles {
+        for Single { link, before, entry } in &self.singles {
             let (error, ahead) = self.entry(entry, &mut start);
-            let (cell, link) = (&looks[*place], *link as usize);
-            cell.set(Look { error, told: 0, ..cell.get() });
+            let link = *link as usize;
+            folios[link].note(Look { error, told: 0, ..folios[link].look() });
             (self.grown[link], self.ahead[link]) =
                 if error == UNKNOWN { (ahead, 0.0) } else { (grown(*before, error), ahead) };
         }
@@ -142,41 +139,41 @@ impl Tally {
 
     /// The error of a pair by the sums of its entity, but for pieces; `None` if it can't be told by them.
     #[inline]
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn sum_up(
         &mut self,
         path: Exports<'_>,
         sums: &mut Sums,
         exported: &Exported<'_>,
-        glance: &Glance,
-        look: &Cell<Look>,
+        link: u32,
         seat: &Seat,
         now: SessionTime,
     ) -> Option<Entry> {
-        let Look { mut base, sum, pending, .. } = look.get();
+        let folio = exported.columns().folio(link)?;
+        let (Look { mut base, sum, error, .. }, pending) = (folio.look(), folio.pending());
         if pending == Pending::Unclear {
             return None;
         }
-        let account = || exported.pair(glance);
-        let shown = sums.find(path, now, glance.arrived, || account().settled().map(|(at, _)| at.vector))?;
-        if sum != sums.id(shown) {
+        let account = || exported.pair(link);
+        let arrived = folio.arrived;
+        let shown = sums.find(path, now, arrived, || account().settled().map(|(at, _)| at.vector))?;
+        if sum != sums.mark(shown) {
             let pair = account();
             let (settled, before) = pair.settled()?;
             base = before + settled.error - sums.until(path, shown, End::new(path, settled.at)?)?;
-            look.set(Look { base, sum: sums.id(shown), ..look.get() });
+            folio.note(Look { error, base, sum: sums.mark(shown), told: 0 });
         }
         let newest = path[path.len() - 1].0;
-        let mut way = Way { shown, seq: glance.arrived, at: now, error: base, uses: 0 };
+        let mut way = Way { shown, seq: arrived, at: now, error: base, uses: 0 };
         match pending {
             Pending::Unclear | Pending::Nothing => {}
             Pending::Last => {
-                let (seq, sent) = exported.prospects().of(glance.link);
-                let last = Dispatch { seq, sent };
+                let prospects = &exported.columns().prospects;
+                let (seq, number) = (prospects.seqs[link as usize], prospects.numbers[link as usize]);
+                let last = Dispatch { seq, sent: exported.mail(link).sent(number) };
                 self.expect(&mut way, path, sums, seat, last, now)?;
             }
             Pending::Several => {
-                let pair = account();
-                for dispatch in pair.dispatches() {
+                for dispatch in account().dispatches() {
                     self.expect(&mut way, path, sums, seat, dispatch, now)?;
                 }
             }
