@@ -190,6 +190,12 @@ impl History {
             if vector.generated <= newest_vector.generated || missing >= HOLE_MAX {
                 return Recorded::Ignored;
             }
+            if self.vectors.len() == self.vectors.capacity() {
+                // There are very many entities: room for twice as many would be too much.
+                let more = 2 + self.vectors.len() / 4;
+                self.vectors.reserve_exact(more);
+                self.pieces.reserve_exact(more);
+            }
             self.vectors.push((seq, vector));
             self.pieces.push(no_pieces());
             self.close_holes();

@@ -228,11 +228,20 @@ impl<'a> Exported<'a> {
         self.weights.most(self.entity)
     }
 
+    /// The account of the receiver at a place, who is there.
+    pub(crate) fn account(&self, place: u32) -> Account<'a> {
+        Account::new(&self.track.pairs, self.mail(place), place)
+    }
+
+    /// What the receiver at a place shows, as of what is settled.
+    pub(crate) fn settled_vector(&self, place: u32) -> Option<DrVector> {
+        self.account(place).cursor(&self.track.history).map(|cursor| cursor.vector)
+    }
+
     /// The pair with the receiver at a place, who is there.
     pub(crate) fn pair(&self, place: u32) -> Pair<'a> {
         let Self { ledger, weights, now, track, .. } = *self;
-        let link = ledger.at(place);
-        let account = Account::new(&track.pairs, link.mail(), place);
+        let (link, account) = (ledger.at(place), self.account(place));
         let (receiver, outlook) = (link.peer(), link.outlook(now, ledger.placement()));
         Pair { ledger, link: place, account, receiver, track, weights, outlook }
     }
@@ -395,16 +404,6 @@ impl<'a> Pair<'a> {
         let errors = self.account.estimates(&self.track.history, &self.outlook, later);
         let (now, later) = errors.unwrap_or((0.0, 0.0));
         (self.account.head_start() + now, self.account.head_start() + later)
-    }
-
-    /// What the error is settled at, and what it was taken to be before it was counted.
-    pub(crate) fn settled(&self) -> Option<(Cursor, f64)> {
-        self.account.cursor(&self.track.history).map(|cursor| (cursor, self.account.head_start()))
-    }
-
-    /// What is on its way, or lost, in order of sending.
-    pub(crate) fn dispatches(&self) -> impl Iterator<Item = Dispatch> + use<'a> {
-        self.account.dispatches()
     }
 
     /// The earliest time from now on, up to `by`, at which the accumulated error reaches `error` if nothing is sent.

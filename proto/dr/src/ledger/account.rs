@@ -100,20 +100,9 @@ struct Presumed {
     based: SessionTime,
 }
 
-/// A dispatch whose fate is unknown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Flying {
-    sent: SessionTime,
-    seq: DrSeq,
-    /// The nonce of its message.
-    nonce: u32,
-}
-
-impl Flying {
-    const fn dispatch(&self) -> Dispatch {
-        Dispatch { sent: self.sent, seq: self.seq }
-    }
-}
+/// More than what was sent last is in flight.
+#[derive(Clone, Copy, Debug)]
+struct Many;
 
 /// The account of one entity at one receiver.
 #[derive(Clone, Copy, Debug)]
@@ -209,18 +198,18 @@ impl<'a> Account<'a> {
         placed.unwrap_or(self.folio().arrived)
     }
 
-    /// What was sent and is not known to have arrived or to be lost, in order of sending.
-    #[inline]
-    fn in_flight(&self) -> impl Iterator<Item = Flying> + use<'a> {
-        let (Self { mail, .. }, folio, (seq, number)) = (*self, self.folio(), self.last());
+    /// What was sent and is not known to have arrived or to be lost, in order of sending, with the numbers of the messages.
+    fn flown(&self) -> impl Iterator<Item = (u32, DrSeq)> + use<'a> {
+        let (folio, (seq, number)) = (self.folio(), self.last());
         let last = folio.has(Folio::FLIES).then_some((number, seq));
-        let all = mail.chains.iter(folio.chain).chain(last);
-        all.map(move |(number, seq)| Flying { sent: mail.sent(number), seq, nonce: mail.nonce(number) })
+        self.mail.chains.iter(folio.chain).chain(last)
     }
 
     /// The first of it.
-    fn oldest(&self) -> Option<Flying> {
-        self.in_flight().next()
+    #[inline]
+    fn oldest(&self) -> Option<Dispatch> {
+        let oldest = self.only().unwrap_or_else(|Many| self.flown().next());
+        oldest.map(|(number, seq)| Dispatch { sent: self.mail.sent(number), seq })
     }
 
     fn in_flight_count(&self) -> usize {
@@ -228,29 +217,48 @@ impl<'a> Account<'a> {
         self.mail.chains.len(folio.chain) + usize::from(folio.has(Folio::FLIES))
     }
 
+    /// The only vector in flight, if it is the one that was sent last: nearly always there is no more than that.
+    #[inline]
+    fn only(&self) -> Result<Option<(u32, DrSeq)>, Many> {
+        let (folio, (seq, number)) = (self.folio(), self.last());
+        let last = folio.has(Folio::FLIES).then_some((number, seq));
+        if folio.chain.is_empty() { Ok(last) } else { Err(Many) }
+    }
+
     /// When a vector whose fate is unknown was sent, if it was in a message with this nonce.
     ///
     /// # Errors
     /// It was sent, but not with this nonce.
+    #[inline]
     pub(crate) fn sent_with(&self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
         let mut known = None;
-        for flying in self.in_flight().filter(|flying| flying.seq == seq) {
-            if flying.nonce == nonce {
-                return Ok(Some(flying.sent));
-            }
-            known = Some(Forged);
-        }
-        known.map_or(Ok(None), Err)
+        let mut is_it = |(number, sent): (u32, DrSeq)| {
+            let is_sent = sent == seq;
+            let is_it = is_sent && self.mail.nonce(number) == nonce;
+            known = known.or((is_sent && !is_it).then_some(Forged));
+            is_it.then(|| self.mail.sent(number))
+        };
+        let found = match self.only() {
+            Ok(only) => only.and_then(is_it),
+            Err(Many) => self.flown().find_map(&mut is_it),
+        };
+        found.map_or_else(|| known.map_or(Ok(None), Err), |sent| Ok(Some(sent)))
     }
 
     /// What was sent and is not known to have arrived or to be lost.
     pub(crate) fn dispatches(&self) -> impl Iterator<Item = Dispatch> + use<'a> {
-        self.in_flight().map(|flying| flying.dispatch())
+        let mail = self.mail;
+        self.flown().map(|(number, seq)| Dispatch { sent: mail.sent(number), seq })
     }
 
     /// When the fate of what has been sent is first unknown; `None`: all of it is known.
+    #[inline]
     fn first_unknown(&self) -> Option<SessionTime> {
-        self.in_flight().filter(|flying| self.is_news(flying.seq)).map(|flying| flying.sent).min()
+        let is_news = |(_, seq): &(u32, DrSeq)| self.is_news(*seq);
+        match self.only() {
+            Ok(only) => only.filter(is_news).map(|(number, _)| self.mail.sent(number)),
+            Err(Many) => self.flown().filter(is_news).map(|(number, _)| self.mail.sent(number)).min(),
+        }
     }
 
     /// Whether the arrival of a vector that is not the newest is still to be settled.

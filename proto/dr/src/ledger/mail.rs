@@ -83,6 +83,11 @@ impl Mail {
         while self.letters.pop_front_if(|letter| letter.asked == 0).is_some() {
             (self.first, self.void) = (self.first + 1, self.void - 1);
         }
+        // Whoever comes in is told of everybody in messages of their own, and never again.
+        let len = self.letters.len();
+        if self.letters.capacity() > 2 * (len + VOID_MAX) {
+            self.letters.shrink_to(len + len / 8 + VOID_MAX);
+        }
     }
 
     /// Takes a vector out of a chain that was in a message with this nonce; gives when it was sent.

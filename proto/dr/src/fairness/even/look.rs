@@ -11,7 +11,7 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 use super::control::{Control, Growth};
 use super::shadow::{Between, Shadow};
 use super::share::presumed_shown;
-use super::sums::{PATH_MAX, Sums};
+use super::sums::{Front, PATH_MAX, Sums};
 use super::tally::{Entry, Single, Tally, UNKNOWN};
 use crate::fairness::{Exported, Pair, Review};
 use crate::ledger::Pairs;
@@ -139,13 +139,13 @@ impl Watch {
         control: &mut Control,
         now: SessionTime,
     ) {
-        let (pairs, newest) = (exported.columns(), exported.newest().0);
+        let (pairs, (newest, vector)) = (exported.columns(), exported.newest());
         let path = exported.linear_path().filter(|path| path.len() <= PATH_MAX);
         match path {
             Some(path) => sums.begin(path, pairs.folios(), now),
             None => sums.clear(pairs.folios()),
         }
-        self.tally.begin(sums, newest, self.seats.len());
+        self.tally.begin(sums, newest, Front::new(vector, now), self.seats.len());
         for link in pairs.links() {
             let (Some(seat), Some(folio)) = (&self.seats[link as usize], pairs.folio(link)) else { continue };
             if seat.is_credible && self.tally.share(newest, sums, link, folio) {

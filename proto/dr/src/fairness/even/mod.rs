@@ -121,7 +121,7 @@ impl Even {
             if share.entities.is_empty() {
                 // What can be saved up depends on how many there are, and most have not triggered yet.
                 let alike = review.all_entities().filter(|other| other.owner() == exported.owner());
-                share.entities.extend(alike.map(|other| (other.entity(), Tracked::default())));
+                share.entities.extend(alike.map(|other| (other.entity(), Box::default())));
             }
             share.on_trigger(exported, review.budget(), now);
         }
@@ -154,7 +154,7 @@ impl Even {
     fn begin(&mut self, review: &Review<'_>) {
         for exported in review.all_entities() {
             let share = self.shares.entry(exported.owner()).or_default();
-            share.entities.insert(exported.entity(), Tracked::default());
+            share.entities.insert(exported.entity(), Box::default());
             share.alive = review.now();
             if exported.observed().is_none() && !share.has_turns {
                 share.has_turns = true;

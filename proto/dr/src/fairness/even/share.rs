@@ -108,7 +108,8 @@ pub(super) struct Share {
     pub(super) bucket: Bucket,
     pub(super) price: Price,
     pub(super) control: Control,
-    pub(super) entities: BTreeMap<EntityId, Tracked>,
+    /// Boxed: they are large, and a map keeps room for more than there are.
+    pub(super) entities: BTreeMap<EntityId, Box<Tracked>>,
     /// The delay of the farthest receiver.
     farthest: Span,
     /// When it last had an entity.

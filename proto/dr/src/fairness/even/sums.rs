@@ -9,7 +9,7 @@ use evenkeel_core::{SessionTime, Vec3};
 
 use crate::ledger::{Folio, Look, MARKS_END};
 use crate::linear::{self, bulk::Pieces};
-use crate::vector::{DrSeq, DrVector, MotionKind};
+use crate::vector::{DrSeq, DrVector, MotionState};
 
 /// Sums are kept of so many vectors at most, and along paths of so many vectors; beyond, accounts are asked.
 const SUMS_MAX: usize = 32;
@@ -27,17 +27,37 @@ struct Sum {
     seq: DrSeq,
     /// Used again only when no look knows it any more; never 0.
     mark: u8,
-    vector: DrVector,
+    /// Whether anybody showed it at this look.
+    is_used: bool,
+    line: Line,
     /// The number of the first exported vector up to which it is summed up.
     first: DrSeq,
     /// Up to the generation of that, and of each after it.
     sums: Vec<f64>,
-    /// Whether anybody showed it at this look.
-    is_used: bool,
-    /// Up to the last look, up to now, and what the newest vector is away from it now: position and velocity.
+    /// Up to the last look, and up to now.
     before: f64,
     now: f64,
-    apart: (Vec3, Vec3),
+}
+
+/// A linear vector: when it was made, where it was then, and where to.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    generated: SessionTime,
+    position: Vec3,
+    velocity: Vec3,
+}
+
+impl Line {
+    const fn of(vector: &DrVector) -> Self {
+        let MotionState { position, velocity, .. } = vector.state;
+        Self { generated: vector.generated, position, velocity }
+    }
+
+    /// What [`DrVector::project`] gives.
+    #[inline]
+    fn project(&self, at: SessionTime) -> Vec3 {
+        self.position + self.velocity * (at - self.generated).as_secs_f64()
+    }
 }
 
 /// What those share who show one vector: its sum, by its mark, and what that has grown by since the last look.
@@ -126,9 +146,9 @@ impl Sums {
     }
 
     /// How far the newest vector is away from that of a sum, now: position and velocity.
-    #[inline]
-    pub(super) fn apart(&self, place: usize) -> (Vec3, Vec3) {
-        self.all[place].apart
+    pub(super) fn apart(&self, place: usize, front: &Front) -> (Vec3, Vec3) {
+        let line = &self.all[place].line;
+        (front.position - line.project(front.now), front.velocity - line.velocity)
     }
 
     /// What the sum with a mark is up to now.
@@ -187,11 +207,11 @@ impl Sums {
         }
         let first = path.partition_point(|(_, exported)| exported.generated < vector.generated);
         let first = path[first.min(path.len() - 1)].0;
-        let apart = (Vec3::ZERO, Vec3::ZERO);
-        let sums = vec![0.0];
+        let (line, sums) = (Line::of(&vector), vec![0.0]);
         let mark = self.marks;
-        let mut sum = Sum { seq, mark, vector, first, sums, is_used: true, before: 0.0, now: 0.0, apart };
+        let mut sum = Sum { seq, mark, is_used: true, line, first, sums, before: 0.0, now: 0.0 };
         sum.go_on(path, now);
+        grow(&mut self.all);
         self.all.push(sum);
         let place = self.all.len() - 1;
         note(&mut self.near, path[path.len() - 1].0, seq, place);
@@ -235,22 +255,26 @@ impl Sums {
         }
         Some((before, rest.is_some()))
     }
+}
 
-    /// The piece from some seconds after now on, for so many seconds.
-    #[inline]
-    pub(super) fn ahead(&self, place: usize, from: f64, seconds: f64, pieces: &mut Pieces) {
-        let (position, velocity) = self.all[place].apart;
-        pieces.push(position + velocity * from, velocity, seconds);
+/// Where the newest vector of an entity is now, and where to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Front {
+    now: SessionTime,
+    position: Vec3,
+    velocity: Vec3,
+}
+
+impl Front {
+    pub(super) fn new(newest: &DrVector, now: SessionTime) -> Self {
+        Self { now, position: newest.project(now), velocity: newest.state.velocity }
     }
 }
 
-/// What [`DrVector::project`] gives, in line for the usual kind.
-#[inline]
-fn there(vector: &DrVector, at: SessionTime) -> Vec3 {
-    if vector.kind == MotionKind::Linear {
-        vector.state.position + vector.state.velocity * (at - vector.generated).as_secs_f64()
-    } else {
-        vector.project(at)
+/// Makes room for a few more: there are very many entities.
+fn grow<T>(all: &mut Vec<T>) {
+    if all.len() == all.capacity() {
+        all.reserve_exact(1 + all.len() / 4);
     }
 }
 
@@ -284,19 +308,19 @@ impl Sum {
         let mut sum = self.sums[self.sums.len() - 1];
         while let Some((_, next)) = path.get(place + 1) {
             sum += self.piece(&path[place], next.generated);
+            grow(&mut self.sums);
             self.sums.push(sum);
             place += 1;
         }
         let newest = &path[place];
         self.before = self.now;
         self.now = sum + self.piece(newest, now);
-        self.apart = self.apart(&newest.1, now);
     }
 
     #[inline]
     fn apart(&self, exported: &DrVector, at: SessionTime) -> (Vec3, Vec3) {
-        let position = there(exported, at) - there(&self.vector, at);
-        (position, exported.state.velocity - self.vector.state.velocity)
+        let position = Line::of(exported).project(at) - self.line.project(at);
+        (position, exported.state.velocity - self.line.velocity)
     }
 
     /// From the generation of an exported vector on.
@@ -332,7 +356,7 @@ mod tests {
     use evenkeel_core::Span;
 
     use super::*;
-    use crate::vector::MotionState;
+    use crate::vector::MotionKind;
 
     fn path(from: i64, count: u32) -> Vec<(DrSeq, DrVector)> {
         let at = |number: u32| SessionTime::from_nanos(0) + Span::from_millis(from + 100 * i64::from(number));

@@ -1,9 +1,9 @@
 //! What a look gathers of one entity: by how much the error of each receiver has grown, and what is to come.
 
-use evenkeel_core::SessionTime;
+use evenkeel_core::{SessionTime, Vec3};
 
 use super::look::Seat;
-use super::sums::{Card, End, Exports, NEAR, Sums};
+use super::sums::{Card, End, Exports, Front, NEAR, Sums};
 use crate::fairness::Exported;
 use crate::ledger::{Dispatch, Folio, Look, Pending};
 use crate::linear::bulk::{Pieces, integrate_alike};
@@ -47,6 +47,9 @@ pub(super) struct Tally {
     cards: [Card; NEAR],
     /// The sums that are shared, a bit for each place.
     shared: u32,
+    /// Where the newest vector is now, and how far it is away from those of the sums, as far as that was asked for.
+    front: Front,
+    aparts: Vec<(Vec3, Vec3)>,
     /// By the place of their sum: the receivers whose errors grow as it does, if anything is to come.
     alike: Vec<Vec<u32>>,
     /// The other pairs.
@@ -59,8 +62,10 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Of an entity nothing is known yet. There are places for so many receivers.
-    pub(super) fn begin(&mut self, sums: &Sums, newest: DrSeq, links: usize) {
+    pub(super) fn begin(&mut self, sums: &Sums, newest: DrSeq, front: Front, links: usize) {
         sums.deal(newest, &mut self.cards);
+        self.front = front;
+        self.aparts.clear();
         self.shared = 0;
         self.pieces.clear();
         self.uses.clear();
@@ -100,11 +105,20 @@ impl Tally {
         true
     }
 
+    /// How far the newest vector is away from that of a sum, now.
+    #[inline]
+    fn apart(&mut self, sums: &Sums, place: usize) -> (Vec3, Vec3) {
+        while self.aparts.len() <= place {
+            self.aparts.push(sums.apart(self.aparts.len(), &self.front));
+        }
+        self.aparts[place]
+    }
+
     /// Counts what is left to be integrated.
     pub(super) fn count(&mut self, sums: &mut Sums, folios: &[Folio], seconds: &[f64]) {
         sums.note_used(self.shared);
         for (sum, alike) in self.alike.iter_mut().enumerate().filter(|(_, alike)| !alike.is_empty()) {
-            let (position, velocity) = sums.apart(sum);
+            let (position, velocity) = sums.apart(sum, &self.front);
             self.lengths.clear();
             self.lengths.extend(alike.iter().map(|link| seconds[*link as usize]));
             integrate_alike(position, velocity, &mut self.lengths, &mut self.integrals);
@@ -153,13 +167,12 @@ impl Tally {
         if pending == Pending::Unclear {
             return None;
         }
-        let account = || exported.pair(link);
         let arrived = folio.arrived;
-        let shown = sums.find(path, now, arrived, || account().settled().map(|(at, _)| at.vector))?;
+        let shown = sums.find(path, now, arrived, || exported.settled_vector(link))?;
         if sum != sums.mark(shown) {
-            let pair = account();
-            let (settled, before) = pair.settled()?;
-            base = before + settled.error - sums.until(path, shown, End::new(path, settled.at)?)?;
+            let account = exported.account(link);
+            let (settled, at) = account.settled()?;
+            base = account.head_start() + settled - sums.until(path, shown, End::new(path, at)?)?;
             folio.note(Look { error, base, sum: sums.mark(shown), told: 0 });
         }
         let newest = path[path.len() - 1].0;
@@ -173,7 +186,7 @@ impl Tally {
                 self.expect(&mut way, path, sums, seat, last, now)?;
             }
             Pending::Several => {
-                for dispatch in account().dispatches() {
+                for dispatch in exported.account(link).dispatches() {
                     self.expect(&mut way, path, sums, seat, dispatch, now)?;
                 }
             }
@@ -233,7 +246,8 @@ impl Tally {
     #[inline]
     fn go_ahead(&mut self, way: &mut Way, sums: &Sums, to: SessionTime, now: SessionTime) {
         let (from, seconds) = ((way.at - now).as_secs_f64(), (to - way.at).as_secs_f64());
-        sums.ahead(way.shown, from, seconds, &mut self.pieces);
+        let (position, velocity) = self.apart(sums, way.shown);
+        self.pieces.push(position + velocity * from, velocity, seconds);
         self.note(way, true, Use::Ahead);
         way.at = to;
     }

@@ -50,8 +50,8 @@ impl<'a> Account<'a> {
     pub(super) fn near(&self, history: &History, outlook: &Outlook) -> SessionTime {
         let exported = history.nth_newest(NEAR).map(|vector| vector.generated);
         let nth_newest = self.in_flight_count().checked_sub(NEAR);
-        let expected = nth_newest.and_then(|nth| self.in_flight().nth(nth));
-        let expected = expected.map(|flying| flying.sent + outlook.under_way);
+        let expected = nth_newest.and_then(|nth| self.dispatches().nth(nth));
+        let expected = expected.map(|dispatch| dispatch.sent + outlook.under_way);
         let last = exported.into_iter().chain(expected).fold(SessionTime::MIN, SessionTime::max);
         last.max(outlook.now - NEAR_SPAN).min(outlook.now)
     }

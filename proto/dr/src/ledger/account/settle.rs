@@ -141,7 +141,9 @@ impl<'a> AccountMut<'a> {
     pub(in crate::ledger) fn take(&mut self, seq: DrSeq, nonce: u32) -> Option<Dispatch> {
         let (last, number) = self.read().last();
         let (mail, folio) = (&mut *self.mail, &mut self.pairs.folios[self.link as usize]);
-        if let Some(sent) = mail.take(&mut folio.chain, seq, nonce) {
+        if !folio.chain.is_empty()
+            && let Some(sent) = mail.take(&mut folio.chain, seq, nonce)
+        {
             return Some(Dispatch { sent, seq });
         }
         if !folio.has(Folio::FLIES) || last != seq || mail.nonce(number) != nonce {
@@ -162,7 +164,7 @@ impl<'a> AccountMut<'a> {
 
     /// The account is about to be closed: nothing is asked of any message for it.
     pub(in crate::ledger) fn forget_all(&mut self) {
-        while self.read().oldest().is_some() {
+        while self.read().flown().next().is_some() {
             self.forget_oldest();
         }
         if self.folio().has(Folio::SENT) {
