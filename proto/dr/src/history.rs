@@ -149,6 +149,15 @@ impl History {
         kept.get()
     }
 
+    /// Something of the newest vectors.
+    pub(crate) fn read_ahead(&self) -> u64 {
+        let newest = self.vectors.iter().zip(&self.pieces).rev().take(PIECES);
+        newest.fold(u64::from(self.first().0), |seen, ((seq, vector), pieces)| {
+            let vector = vector.generated.as_nanos().cast_unsigned() ^ vector.kind as u64;
+            seen ^ u64::from(seq.0) ^ vector ^ pieces[0].get().to_bits()
+        })
+    }
+
     /// All that is kept, if nothing is missing.
     pub(crate) fn gapless(&self) -> Option<&[(DrSeq, DrVector)]> {
         let missing = (self.newest().0.0 - self.first().0) as usize >= self.vectors.len();

@@ -13,7 +13,7 @@ use crate::fairness::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyK
 use crate::history::Recorded;
 use crate::ledger::{Dispatch, ErrorLedger, Life, Slot};
 use crate::message::{
-    ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended, emit_introduce,
+    Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended, emit_introduce,
     emit_vector,
 };
 use crate::outbox::Outbox;
@@ -73,6 +73,8 @@ pub struct Sender {
     confirms: VecDeque<(SessionTime, PeerId)>,
     timers: Timers<SessionTime, 4>,
     reviews: u64,
+    /// The arrivals of one message; the room for them is kept.
+    reported: Vec<(u64, Arrival)>,
     /// Whether anything was ever held: most policies never do, and to see that of every pair would be dear.
     holds: bool,
 }
@@ -99,6 +101,7 @@ impl Sender {
             confirms: VecDeque::new(),
             timers: Timers::default(),
             reviews: 0,
+            reported: Vec::new(),
             holds: false,
         }
     }
@@ -212,6 +215,13 @@ impl Sender {
             outbox.reliable(receiver, |stamp, bytes| emit_introduce(&frame, &threshold, stamp, bytes));
         if let Some(nonce) = nonce {
             self.ledger.dispatch(slot, Dispatch { seq: frame.seq, sent: now }, nonce);
+        }
+    }
+
+    /// The owner is about to look at these entities. What is known of each lies far apart in memory, and is waited for once.
+    pub fn read_ahead(&self, entities: impl Iterator<Item = EntityId>) {
+        if self.policy.watches() {
+            self.ledger.read_ahead_of(entities);
         }
     }
 
@@ -375,7 +385,10 @@ impl Sender {
             (books.next, books.gap, books.gap_at) = (feedback.oldest, true, now);
             self.ledger.note_estimated();
         }
-        for (number, arrival) in feedback.arrivals_from(books.next) {
+        self.reported.clear();
+        self.reported.extend(feedback.arrivals_from(books.next));
+        self.ledger.read_ahead(link, &self.reported);
+        for (number, arrival) in self.reported.drain(..) {
             if number == books.next {
                 books.settle((from, link), arrival, now, &mut self.ledger, &mut *self.policy);
             } else if number > books.next && books.early.len() < EARLY_MAX {

@@ -230,6 +230,29 @@ impl ErrorLedger {
         self.links.place(receiver)
     }
 
+    /// The receiver at a place reports these arrivals, which are about to be settled one by one. What that needs lies far apart in
+    /// memory: all of it is asked for here, so that it is waited for once.
+    pub(crate) fn read_ahead(&self, place: u32, arrivals: &[(u64, Arrival)]) {
+        let mut seen = 0;
+        for (_, Arrival { entity, seq, .. }) in arrivals {
+            if let Some(track) = self.tracks.last(Life { entity: *entity, first: *seq }) {
+                let Track { pairs, history, .. } = &self.tracks[track];
+                seen ^= pairs.read_ahead(place) ^ history.read_ahead();
+            }
+        }
+        core::hint::black_box(seen);
+    }
+
+    /// The same for decisions on the newest vectors of entities.
+    pub(crate) fn read_ahead_of(&self, entities: impl Iterator<Item = EntityId>) {
+        let lives = entities.map(|entity| Life { entity, first: DrSeq(u32::MAX) });
+        let seen = lives.filter_map(|life| self.tracks.last(life)).fold(0, |seen, track| {
+            let Track { pairs, history, .. } = &self.tracks[track];
+            seen ^ pairs.prospects.read_ahead() ^ history.read_ahead()
+        });
+        core::hint::black_box(seen);
+    }
+
     /// The receiver at a place reports an arrival. Times that can't be true are moved to the nearest that can.
     pub(crate) fn arrived(&mut self, place: u32, arrival: Arrival, now: SessionTime) -> Option<Settlement> {
         let Arrival { entity, seq, at, nonce } = arrival;

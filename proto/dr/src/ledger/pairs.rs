@@ -32,6 +32,16 @@ impl Prospects {
     /// Of who is not there, it is clear that nothing is lacking.
     const NOBODY: DrSeq = DrSeq(u32::MAX);
 
+    /// Something of all of them.
+    pub(super) fn read_ahead(&self) -> u64 {
+        /// So many bytes come from memory together.
+        const LINE: usize = 64;
+        let seqs = self.seqs.iter().step_by(LINE / size_of::<DrSeq>()).fold(0, |seen, seq| seen ^ seq.0);
+        let numbers = self.numbers.iter().step_by(LINE / size_of::<u32>()).fold(0, |seen, n| seen ^ n);
+        let states = self.states.iter().step_by(LINE).fold(0, |seen, state| seen ^ state);
+        u64::from(seqs ^ numbers ^ u32::from(states))
+    }
+
     /// What a receiver shows. What is not reported for longer than `lost_after` may be lost.
     #[inline]
     pub(crate) fn shows(
@@ -352,6 +362,14 @@ impl Pairs {
     /// The places of the receivers.
     pub(crate) fn links(&self) -> impl Iterator<Item = u32> + use<'_> {
         (0..).zip(&self.folios).filter(|(_, folio)| folio.has(Folio::OPEN)).map(|(link, _)| link)
+    }
+
+    /// Something of what is kept of a pair.
+    pub(super) fn read_ahead(&self, link: u32) -> u64 {
+        let (place, Prospects { seqs, numbers, states }) = (link as usize, &self.prospects);
+        let Some(folio) = self.folios.get(place) else { return 0 };
+        let prospect = seqs[place].0 ^ numbers[place] ^ u32::from(states[place]);
+        u64::from(prospect) ^ folio.settled.bits() ^ u64::from(folio.flags)
     }
 
     /// How many places there are.
