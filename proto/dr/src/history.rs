@@ -201,7 +201,7 @@ impl History {
             }
             if self.vectors.len() == self.vectors.capacity() {
                 // There are very many entities: room for twice as many would be too much.
-                let more = 2 + self.vectors.len() / 4;
+                let more = 1 + self.vectors.len() / 4;
                 self.vectors.reserve_exact(more);
                 self.pieces.reserve_exact(more);
             }

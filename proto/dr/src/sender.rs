@@ -13,8 +13,8 @@ use crate::fairness::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyK
 use crate::history::Recorded;
 use crate::ledger::{Dispatch, ErrorLedger, Life, Slot};
 use crate::message::{
-    Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended, emit_introduce,
-    emit_vector,
+    Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended,
+    emit_introduce, emit_vector,
 };
 use crate::outbox::Outbox;
 use crate::peers::Peers;

@@ -4,8 +4,8 @@ use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
 use super::PairWeights;
 use crate::ledger::{
-    Account, Cursor, Dispatch, ErrorLedger, Flight, Kinematics, Life, Link, Mail, Outlook, Pairs,
-    Settlement, Slot, Track,
+    Account, Cursor, Dispatch, ErrorLedger, Flight, Kinematics, Life, Link, Mail, Outlook, Pairs, Settlement,
+    Slot, Track,
 };
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind};

@@ -15,8 +15,9 @@ use evenkeel_core::{SessionTime, Span};
 
 pub(super) use self::placed::Rare;
 use super::cursor::{Cursor, Settled};
+use super::folio::Folio;
 use super::mail::Mail;
-use super::pairs::{Folio, Pairs};
+use super::pairs::Pairs;
 use super::waiting::{Arrived, Waiting};
 use crate::history::History;
 use crate::placement::Placement;

@@ -41,6 +41,12 @@ impl Default for Mail {
 }
 
 impl Mail {
+    /// How many are kept.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.letters.len()
+    }
+
     #[inline]
     fn letter(&self, number: u32) -> &Letter {
         &self.letters[(number - self.first) as usize]
@@ -93,7 +99,8 @@ impl Mail {
     /// Takes a vector out of a chain that was in a message with this nonce; gives when it was sent.
     pub(super) fn take(&mut self, chain: &mut Chain, seq: DrSeq, nonce: u32) -> Option<SessionTime> {
         let Self { first, letters, chains, .. } = self;
-        let is_it = |(number, known): Flown| known == seq && letters[(number - *first) as usize].nonce == nonce;
+        let is_it =
+            |(number, known): Flown| known == seq && letters[(number - *first) as usize].nonce == nonce;
         let (number, _) = chains.take(chain, is_it)?;
         let sent = self.sent(number);
         self.release(number);

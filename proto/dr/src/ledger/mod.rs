@@ -7,6 +7,7 @@ mod account;
 mod asked;
 mod cursor;
 mod evidence;
+mod folio;
 mod in_flight;
 mod life;
 mod link;
@@ -24,12 +25,13 @@ pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
 use account::{AccountMut, Forged};
 pub use cursor::Cursor;
 pub use evidence::Compensation;
+pub(crate) use folio::{Folio, Look, MARKS_END, Pending};
 pub(crate) use life::Track;
 pub use life::{ENDED_MAX, Kinematics, LINGER, Life};
 pub(crate) use link::Link;
 use link::Links;
 pub(crate) use mail::Mail;
-pub(crate) use pairs::{Folio, Look, MARKS_END, Pairs, Pending, Prospects, Shows};
+pub(crate) use pairs::{Pairs, Prospects, Shows};
 use tracks::Tracks;
 
 use crate::message::Arrival;
@@ -428,3 +430,6 @@ fn push<T>(all: &mut Vec<T>, value: T) {
     }
     all.push(value);
 }
+
+#[cfg(test)]
+mod tests;

@@ -121,8 +121,7 @@ mod avx2 {
         else {
             return u32::MAX;
         };
-        let (Some(to), Some(most), Some(states)) =
-            (some(to, start), some(most, start), some(states, start))
+        let (Some(to), Some(most), Some(states)) = (some(to, start), some(most, start), some(states, start))
         else {
             return u32::MAX;
         };

@@ -146,15 +146,15 @@ impl Watch {
             None => sums.clear(pairs.folios()),
         }
         self.tally.begin(sums, newest, Front::new(vector, now), self.seats.len());
-        for link in pairs.links() {
-            let (Some(seat), Some(folio)) = (&self.seats[link as usize], pairs.folio(link)) else { continue };
+        for (link, folio) in pairs.iter() {
+            let Some(seat) = &self.seats[link as usize] else { continue };
             if seat.is_credible && self.tally.share(newest, sums, link, folio) {
                 continue;
             }
             let path = path.filter(|_| seat.is_credible);
             let (before, tally) = (sums.last(&folio.look()), &mut self.tally);
             let (uses, pieces) = (tally.uses.len(), tally.pieces.len());
-            let summed = path.and_then(|path| tally.sum_up(path, sums, exported, link, seat, now));
+            let summed = path.and_then(|path| tally.sum_up(path, sums, exported, (link, folio), seat, now));
             let entry = summed.unwrap_or_else(|| {
                 tally.uses.truncate(uses);
                 tally.pieces.truncate(pieces);

@@ -14,7 +14,7 @@ use super::shadow::Shadow;
 use super::sieve::{Chords, Sieve};
 use super::sums::Sums;
 use crate::fairness::{Exported, Kinematics, Pair, Review, SendPlan};
-use crate::ledger::{Shows, Slot};
+use crate::ledger::Shows;
 use crate::linear::sift::LANES;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 
@@ -72,7 +72,8 @@ impl Tracked {
 struct Candidate {
     /// What it is worth.
     worth: f64,
-    slot: Slot,
+    /// The place of its receiver.
+    link: u32,
     /// Whether it is for one of the worst off.
     worst: bool,
     /// Whether it is to see whether its receiver answers now: then it is sent whatever it is worth, if the bucket is half full.
@@ -80,8 +81,8 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn trial(pair: &Pair<'_>, worth: f64) -> Self {
-        Self { worth, slot: pair.slot(), worst: false, tried: true }
+    const fn trial(pair: &Pair<'_>, worth: f64) -> Self {
+        Self { worth, link: pair.slot().link, worst: false, tried: true }
     }
 }
 
@@ -184,7 +185,7 @@ impl Share {
         notes_refusals: bool,
         plan: &mut SendPlan,
     ) -> bool {
-        let (now, (newest, _)) = (review.now(), exported.newest());
+        let now = review.now();
         let (least, weight) = (WORTH_MIN * scale(exported), exported.weight_max());
         let asked = Asked { price: self.price.with(&self.bucket), least, notes_refusals };
         let Desk { reach, sieve, path, candidates, .. } = desk;
@@ -211,26 +212,26 @@ impl Share {
                 }
             }
         }
-        self.sell(candidates, asked.price, newest, now, plan)
+        self.sell(candidates, asked.price, exported, now, plan)
     }
 
     /// Sends a vector to those to whom it is worth most, as long as it is worth its price, which rises with each. True if one of the worst off was refused it.
     fn sell(
         &mut self,
         candidates: &mut [Candidate],
-        price: f64,
-        newest: DrSeq,
+        mut price: f64,
+        exported: &Exported<'_>,
         now: SessionTime,
         plan: &mut SendPlan,
     ) -> bool {
-        candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.slot.cmp(&b.slot)));
-        let (mut refused, mut price) = (false, price);
+        candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.link.cmp(&b.link)));
+        let (mut refused, newest) = (false, exported.newest().0);
         for candidate in candidates {
             let is_worth = candidate.worth > price || candidate.tried && self.bucket.lack() <= 0.0;
             if self.bucket.has_one() && is_worth {
                 self.bucket.take_one();
                 price = self.price.with(&self.bucket);
-                plan.dispatch(candidate.slot, newest, now);
+                plan.dispatch(exported.slot(candidate.link), newest, now);
             } else {
                 refused |= candidate.worst;
             }
@@ -288,13 +289,13 @@ impl Deal<'_> {
         match known {
             Known::Idle => None,
             Known::Apart(apart) if !is_looked_at || row.rules_out(&apart, asked, self.lives) => None,
-            Known::Apart(apart) => self.weigh(&apart, row, exported.slot(link)),
+            Known::Apart(apart) => self.weigh(&apart, row, link),
             Known::Unclear => self.weigh_closely(&exported.pair(link), is_looked_at, control),
         }
     }
 
     /// A message to a receiver that shows a linear vector so far apart from the newest, if it is worth sending or noting.
-    fn weigh(&mut self, apart: &Apart, row: &Row, slot: Slot) -> Option<Candidate> {
+    fn weigh(&mut self, apart: &Apart, row: &Row, link: u32) -> Option<Candidate> {
         let life = self.life();
         if row.rules_out(apart, &self.asked, self.lives) {
             return None;
@@ -303,7 +304,7 @@ impl Deal<'_> {
         let index = gain * life * self.exported.weight(row.peer);
         let (worth, worst) = (index * row.boost, row.worst);
         let counts = worth > self.asked.price || self.asked.notes_refusals && worst;
-        (index > self.asked.least && counts).then_some(Candidate { worth, slot, worst, tried: false })
+        (index > self.asked.least && counts).then_some(Candidate { worth, link, worst, tried: false })
     }
 
     /// The same where the account has to be asked.
@@ -327,7 +328,7 @@ impl Deal<'_> {
         let index = gain(self.path, pair, &shown, &pair.offered(), now) * life * pair.weight();
         if index > self.asked.least {
             let worst = boost > WORST;
-            return Some(Candidate { worth: index * boost, slot: pair.slot(), worst, tried: false });
+            return Some(Candidate { worth: index * boost, link: pair.slot().link, worst, tried: false });
         }
         is_tried(pair, now).then(|| Candidate::trial(pair, 0.0))
     }

@@ -158,11 +158,10 @@ impl Tally {
         path: Exports<'_>,
         sums: &mut Sums,
         exported: &Exported<'_>,
-        link: u32,
+        (link, folio): (u32, &Folio),
         seat: &Seat,
         now: SessionTime,
     ) -> Option<Entry> {
-        let folio = exported.columns().folio(link)?;
         let (Look { mut base, sum, error, .. }, pending) = (folio.look(), folio.pending());
         if pending == Pending::Unclear {
             return None;

@@ -5,7 +5,7 @@ use evenkeel_core::{SessionTime, Span};
 use super::{Account, AccountMut, Dispatch, Flight, Memo, Outlook, Presumed, Resume};
 use crate::history::History;
 use crate::ledger::cursor::Cursor;
-use crate::ledger::pairs::Folio;
+use crate::ledger::folio::Folio;
 use crate::vector::{DrSeq, DrVector};
 
 /// An estimate goes along about so many vectors at most, exported and expected ones each.
@@ -23,10 +23,7 @@ impl AccountMut<'_> {
         // Nearly always little is unsettled, and nothing is presumed.
         let is_short = history.len() < NEAR && account.mail.chains.is_short(folio.chain);
         let is_settled = folio.has(Folio::SETTLED);
-        if is_short
-            && account.rare().is_none()
-            && is_settled
-            && folio.settled_at() >= outlook.now - NEAR_SPAN
+        if is_short && account.rare().is_none() && is_settled && folio.settled_at() >= outlook.now - NEAR_SPAN
         {
             return;
         }

@@ -7,8 +7,9 @@ use evenkeel_core::{SessionTime, Span};
 use super::{ARRIVALS_MAX, Account, AccountMut, Dispatch, IN_FLIGHT_MAX, Outlook};
 use crate::history::History;
 use crate::ledger::cursor::{Cursor, Settled};
+use crate::ledger::folio::{Folio, Pending};
 use crate::ledger::mail::Mail;
-use crate::ledger::pairs::{Folio, Pairs, Pending, Prospects};
+use crate::ledger::pairs::{Pairs, Prospects};
 use crate::ledger::waiting::Arrived;
 use crate::placement::Placement;
 use crate::vector::DrSeq;
@@ -229,7 +230,8 @@ impl<'a> AccountMut<'a> {
         // It can't be missing: the history is told who shows what before it gives anything up.
         let shown = |placed| history.shown(placed).unwrap_or(history.newest().1);
         let mut vector = settled.as_ref().map(|settled| shown(settled.placed));
-        let mut arrivals = self.pairs.few.arrivals.get_mut(self.link).map(core::mem::take).unwrap_or_default();
+        let mut arrivals =
+            self.pairs.few.arrivals.get_mut(self.link).map(core::mem::take).unwrap_or_default();
         while let Some((seq, at)) = arrivals.front().or(reported) {
             let waiting = arrivals.len();
             if at > horizon && waiting + usize::from(reported.is_some()) <= ARRIVALS_MAX {
