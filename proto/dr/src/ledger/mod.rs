@@ -245,14 +245,13 @@ impl ErrorLedger {
         core::hint::black_box(seen);
     }
 
-    /// The same for decisions on the newest vectors of entities.
-    pub(crate) fn read_ahead_of(&self, entities: impl Iterator<Item = EntityId>) {
-        let lives = entities.map(|entity| Life { entity, first: DrSeq(u32::MAX) });
-        let seen = lives.filter_map(|life| self.tracks.last(life)).fold(0, |seen, track| {
-            let Track { pairs, history, .. } = &self.tracks[track];
-            seen ^ pairs.prospects.read_ahead() ^ history.read_ahead()
-        });
-        core::hint::black_box(seen);
+    /// Something of what decisions on the newest vector of an entity need.
+    pub(crate) fn read_ahead_of(&self, entity: EntityId) -> u64 {
+        let last = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) });
+        last.map_or(0, |place| {
+            let Track { pairs, history, .. } = &self.tracks[place];
+            pairs.prospects.read_ahead() ^ history.read_ahead()
+        })
     }
 
     /// The receiver at a place reports an arrival. Times that can't be true are moved to the nearest that can.

@@ -168,6 +168,7 @@ impl Pairs {
     }
 
     /// Something of what is kept of a pair.
+    #[inline]
     pub(super) fn read_ahead(&self, link: u32) -> u64 {
         let (place, Prospects { seqs, numbers, states }) = (link as usize, &self.prospects);
         let Some(folio) = self.folios.get(place) else { return 0 };

@@ -31,6 +31,7 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 use self::control::Standing;
 use self::share::{Desk, Share, Tracked};
 use super::{Exported, FairnessPolicy, Occasion, Review, SendPlan};
+use crate::vector::EntityId;
 
 /// How often an owner has its turn at a relay, where nobody looks at the entities.
 const TICK: Span = Span::from_millis(100);
@@ -232,6 +233,11 @@ impl FairnessPolicy for Even {
 
     fn watches(&self) -> bool {
         true
+    }
+
+    fn read_ahead(&self, entity: EntityId) -> u64 {
+        let tracked = self.shares.get(&None).and_then(|share| share.entities.get(&entity));
+        tracked.map_or(0, |tracked| tracked.read_ahead())
     }
 
     fn asks_instantaneous(&self) -> bool {

@@ -56,6 +56,12 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
+    /// Something of what decisions need.
+    pub(super) fn read_ahead(&self) -> u64 {
+        let at = self.triggered.max(self.paid).as_nanos().cast_unsigned();
+        at ^ self.bend.change().to_bits() ^ self.chords.read_ahead()
+    }
+
     /// Follows the entity into its future, as far as concerns who is that far away. Gives the seconds for which its newest vector
     /// will hold.
     fn foresee(&self, exported: &Exported<'_>, farthest: Span, path: &mut Path, now: SessionTime) -> f64 {

@@ -187,9 +187,16 @@ impl<'a> AccountMut<'a> {
         reported: Option<Arrived>,
     ) {
         self.change();
-        let reported = reported.filter(|(seq, _)| self.read().is_news(*seq));
-        let is_plain = self.read().rare().is_none() && outlook.placement != Placement::Local;
-        let placed = self.read().placed_number();
+        let account = self.read();
+        let reported = reported.filter(|(seq, _)| account.is_news(*seq));
+        let is_plain = account.rare().is_none() && outlook.placement != Placement::Local;
+        let placed = account.placed_number();
+        if is_plain
+            && let Some(arrived) = reported
+            && self.settle_at_once(history, outlook, placed, arrived)
+        {
+            return self.presume(history, outlook);
+        }
         if let Some((seq, _)) = reported {
             if is_plain {
                 let folio = self.folio();
@@ -215,6 +222,41 @@ impl<'a> AccountMut<'a> {
             self.settle_waiting(history, outlook, horizon);
         }
         self.presume(history, outlook);
+    }
+
+    /// Settles what has just been reported where nothing waits, and nothing but what was sent last may be in flight: so it is nearly
+    /// always. False, and nothing is changed, if it is not so.
+    fn settle_at_once(
+        &mut self,
+        history: &History,
+        outlook: &Outlook,
+        placed: DrSeq,
+        (seq, at): Arrived,
+    ) -> bool {
+        let account = self.read();
+        let (folio, (last, number)) = (account.folio(), account.last());
+        let is_plain =
+            folio.has(Folio::SETTLED) && folio.chain.is_empty() && account.next_arrival().is_none();
+        let flies = folio.has(Folio::FLIES);
+        if !is_plain || flies && last <= seq || placed >= seq {
+            return false;
+        }
+        let unknown = if flies { self.mail.sent(number) } else { outlook.now };
+        let horizon = history.exact_until().min(unknown);
+        let (Some(shown), Some(newer), true) = (history.shown(placed), history.vector(seq), at <= horizon)
+        else {
+            return false;
+        };
+        let (error, exported) = (folio.settled_error(), folio.exported(history.newest().0));
+        let mut settled = Settled { at: folio.settled_at(), error, exported, placed };
+        settled.integrate_to(history, shown, at);
+        settled.placed = seq;
+        settled.integrate_to(history, newer, horizon);
+        let folio = self.folio();
+        folio.arrived = seq;
+        folio.set(Folio::ARRIVED, true);
+        self.set_point(settled);
+        true
     }
 
     /// Settles what waits and what has just been reported, up to a horizon, where the receiver shows vectors as they are exported
