@@ -149,6 +149,17 @@ impl History {
         kept.get()
     }
 
+    /// Something of the newest vectors.
+    #[inline]
+    pub(crate) fn read_ahead(&self) -> u64 {
+        let some = |place: usize| {
+            let (seq, vector) = &self.vectors[place];
+            u64::from(seq.0) ^ vector.kind as u64 ^ self.pieces[place][0].get().to_bits()
+        };
+        let last = self.vectors.len() - 1;
+        some(0) ^ some(last) ^ some(last.saturating_sub(1)) ^ some(last.saturating_sub(2))
+    }
+
     /// All that is kept, if nothing is missing.
     pub(crate) fn gapless(&self) -> Option<&[(DrSeq, DrVector)]> {
         let missing = (self.newest().0.0 - self.first().0) as usize >= self.vectors.len();
@@ -189,6 +200,12 @@ impl History {
             let missing = (seq.0 - newest.0 - 1) as usize;
             if vector.generated <= newest_vector.generated || missing >= HOLE_MAX {
                 return Recorded::Ignored;
+            }
+            if self.vectors.len() == self.vectors.capacity() {
+                // There are very many entities: room for twice as many would be too much.
+                let more = 1 + self.vectors.len() / 4;
+                self.vectors.reserve_exact(more);
+                self.pieces.reserve_exact(more);
             }
             self.vectors.push((seq, vector));
             self.pieces.push(no_pieces());

@@ -22,6 +22,9 @@ use crate::vector::{DrVector, EntityId, MotionState};
 /// Bytes of reliable messages of one peer that wait for the session's clock; a peer that sends more counts as stalled.
 pub const EARLY_BYTES_MAX: usize = 1 << 20;
 
+/// Of so many entities what is known is asked for before they are looked at.
+const READ_AHEAD: usize = 8;
+
 #[derive(Debug)]
 enum Outward {
     Direct(Box<Sender>),
@@ -270,8 +273,13 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         match (command, &mut self.outward) {
             (DrCommand::Observe { entity, state }, _) => self.observed(entity, &state, now),
             (DrCommand::ObserveAll { states }, _) => {
-                for (entity, state) in states {
-                    self.observed(entity, &state, now);
+                for some in states.chunks(READ_AHEAD) {
+                    if let Outward::Direct(sender) = &self.outward {
+                        sender.read_ahead(some.iter().map(|(entity, _)| *entity));
+                    }
+                    for (entity, state) in some {
+                        self.observed(*entity, state, now);
+                    }
                 }
             }
             (DrCommand::End { entity }, outward) => {

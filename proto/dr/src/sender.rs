@@ -11,10 +11,10 @@ use crate::config::{Budget, DrConfig};
 use crate::content::Content;
 use crate::fairness::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyKind, Review, SendPlan};
 use crate::history::Recorded;
-use crate::ledger::{Dispatch, ErrorLedger, Life};
+use crate::ledger::{Dispatch, ErrorLedger, Life, Slot};
 use crate::message::{
-    ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended, emit_introduce,
-    emit_vector,
+    Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended,
+    emit_introduce, emit_vector,
 };
 use crate::outbox::Outbox;
 use crate::peers::Peers;
@@ -36,8 +36,8 @@ pub const ENTITIES_MAX: usize = 4096;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Due {
     dispatch: Dispatch,
-    slot: usize,
-    account: u32,
+    slot: Slot,
+    account: u64,
 }
 
 /// A vector that may go to many.
@@ -72,6 +72,8 @@ pub struct Sender {
     confirms: VecDeque<(SessionTime, PeerId)>,
     timers: Timers<SessionTime, 4>,
     reviews: u64,
+    /// The arrivals of one message; the room for them is kept.
+    reported: Vec<(u64, Arrival)>,
     /// Whether anything was ever held: most policies never do, and to see that of every pair would be dear.
     holds: bool,
 }
@@ -98,6 +100,7 @@ impl Sender {
             confirms: VecDeque::new(),
             timers: Timers::default(),
             reviews: 0,
+            reported: Vec::new(),
             holds: false,
         }
     }
@@ -214,6 +217,14 @@ impl Sender {
         }
     }
 
+    /// The owner is about to look at these entities. What is known of each lies far apart in memory, and is waited for once.
+    pub fn read_ahead(&self, entities: impl Iterator<Item = EntityId>) {
+        if self.policy.watches() {
+            let some = |entity| self.policy.read_ahead(entity) ^ self.ledger.read_ahead_of(entity);
+            core::hint::black_box(entities.map(some).fold(0, |seen, some| seen ^ some));
+        }
+    }
+
     /// The owner looks at its entity, and made no DR vector of it.
     pub fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime, outbox: &mut Outbox) {
         self.foresee(entity, state, now);
@@ -255,8 +266,8 @@ impl Sender {
     /// An entity ends for everybody; `last` is the number of its last vector as far as its owner says.
     pub fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime, outbox: &mut Outbox) {
         let Some((_, track)) = self.ledger.present(entity) else { return };
-        for slot in track.slots() {
-            let (_, receiver) = self.ledger.names(slot);
+        for link in track.pairs.links() {
+            let receiver = self.ledger.at(link).peer();
             outbox.reliable(receiver, |stamp, bytes| emit_ended(entity, last, at, stamp, bytes));
         }
         self.ledger.end(entity, last, at);
@@ -276,7 +287,7 @@ impl Sender {
             Occasion::Trigger(entity) | Occasion::Observed(entity) => self.ledger.present(entity),
             Occasion::Asked => None,
         };
-        let receivers = present.map_or(self.books.len(), |(_, track)| track.glances.len());
+        let receivers = present.map_or(self.books.len(), |(_, track)| track.pairs.count());
         let budget = self.budget.per_trigger(receivers);
         let review = Review::new(&self.ledger, &self.weights, now, occasion, present, budget, seed);
         self.policy.plan(&review, &mut plan);
@@ -296,14 +307,13 @@ impl Sender {
         self.plan = plan;
     }
 
-    fn hold(&mut self, slot: usize, dispatch: Dispatch) {
-        let account = self.ledger.account_mut(slot);
-        account.hold(Some(dispatch));
+    fn hold(&mut self, slot: Slot, dispatch: Dispatch) {
+        self.ledger.account_mut(slot).hold(Some(dispatch));
         self.holds = true;
         if dispatch.sent == SessionTime::MAX {
             return; // Held until the next trigger, whenever that is.
         }
-        self.due.push(Reverse(Due { dispatch, slot, account: account.id }));
+        self.due.push(Reverse(Due { dispatch, slot, account: self.ledger.id(slot) }));
         // What was held and replaced stays in the heap until its time; rebuild it when that is most of it.
         if self.due.len() > 64 + 4 * self.ledger.pair_count() {
             let ledger = &self.ledger;
@@ -318,7 +328,7 @@ impl Sender {
     /// Sends a vector; `letter` is what was sent before it, if anything.
     fn transmit(
         &mut self,
-        slot: usize,
+        slot: Slot,
         seq: DrSeq,
         letter: &mut Option<Letter>,
         now: SessionTime,
@@ -376,7 +386,10 @@ impl Sender {
             (books.next, books.gap, books.gap_at) = (feedback.oldest, true, now);
             self.ledger.note_estimated();
         }
-        for (number, arrival) in feedback.arrivals_from(books.next) {
+        self.reported.clear();
+        self.reported.extend(feedback.arrivals_from(books.next));
+        self.ledger.read_ahead(link, &self.reported);
+        for (number, arrival) in self.reported.drain(..) {
             if number == books.next {
                 books.settle((from, link), arrival, now, &mut self.ledger, &mut *self.policy);
             } else if number > books.next && books.early.len() < EARLY_MAX {

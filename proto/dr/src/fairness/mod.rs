@@ -78,6 +78,7 @@ pub(crate) use weight::PairWeights;
 use evenkeel_core::{PeerId, SessionTime};
 
 pub use crate::ledger::{Kinematics, Settlement};
+use crate::vector::EntityId;
 
 /// Decides who is sent which DR vector and when.
 pub trait FairnessPolicy: Send {
@@ -106,6 +107,13 @@ pub trait FairnessPolicy: Send {
     fn without(&self, owner: Option<PeerId>, receiver: PeerId) -> Option<f64> {
         let _ = (owner, receiver);
         None
+    }
+
+    /// Something of what it remembers of an entity of the sender's own. It is about to be asked about a few of them, and what it
+    /// remembers of each lies far apart in memory: so it is waited for once.
+    fn read_ahead(&self, entity: EntityId) -> u64 {
+        let _ = entity;
+        0
     }
 
     /// The fate of an earlier dispatch became known.

@@ -1,13 +1,11 @@
 //! What a policy sees, and what it answers.
 
-use std::cell::Cell;
-
 use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
 use super::PairWeights;
 use crate::ledger::{
-    Account, Cursor, Dispatch, ErrorLedger, Flight, Glance, Kinematics, Life, Link, Look, Outlook, Prospects,
-    Settlement, Track,
+    Account, Cursor, Dispatch, ErrorLedger, Flight, Kinematics, Life, Link, Mail, Outlook, Pairs, Settlement,
+    Slot, Track,
 };
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind};
@@ -102,6 +100,11 @@ impl<'a> Review<'a> {
         Exported { ledger: self.ledger, weights: self.weights, now: self.now, entity, track }
     }
 
+    /// The messages to the receivers by their places; `None` where nobody is.
+    pub(crate) fn mails(&self) -> impl Iterator<Item = Option<&'a Mail>> + use<'a> {
+        self.ledger.links().iter().map(|link| link.as_ref().map(Link::mail))
+    }
+
     /// How often anything has changed of what is known of receivers.
     pub(crate) const fn changes(&self) -> u64 {
         self.ledger.changes()
@@ -188,28 +191,17 @@ impl<'a> Exported<'a> {
     /// How many receivers it has.
     #[must_use]
     pub const fn pair_count(&self) -> usize {
-        self.track.glances.len()
+        self.track.pairs.count()
     }
 
-    /// Its receivers at a glance.
-    pub(crate) fn glances(&self) -> &'a [Glance] {
-        &self.track.glances
+    /// Its receivers, in columns.
+    pub(crate) const fn columns(&self) -> &'a Pairs {
+        &self.track.pairs
     }
 
-    /// What its receivers are expected to show, by their places.
-    pub(crate) fn prospects(&self) -> &'a Prospects {
-        &self.track.prospects
-    }
-
-    /// The pair with the receiver at a place.
-    pub(crate) fn at(&self, link: u32) -> Option<(&'a Glance, &'a Cell<Look>)> {
-        let place = self.track.place(link)?;
-        Some((&self.track.glances[place], &self.track.looks[place]))
-    }
-
-    /// The same receivers as the looks at their errors see them.
-    pub(crate) fn looks(&self) -> &'a [Cell<Look>] {
-        &self.track.looks
+    /// The messages to the receiver at a place.
+    pub(crate) fn mail(&self, link: u32) -> &'a Mail {
+        self.ledger.at(link).mail()
     }
 
     /// Its exported path, if every receiver that has a vector of it shows the same, and all of it is linear, without a hole, and
@@ -236,13 +228,27 @@ impl<'a> Exported<'a> {
         self.weights.most(self.entity)
     }
 
-    /// One of them.
-    pub(crate) fn pair(&self, glance: &Glance) -> Pair<'a> {
+    /// The account of the receiver at a place, who is there.
+    pub(crate) fn account(&self, place: u32) -> Account<'a> {
+        Account::new(&self.track.pairs, self.mail(place), place)
+    }
+
+    /// What the receiver at a place shows, as of what is settled.
+    pub(crate) fn settled_vector(&self, place: u32) -> Option<DrVector> {
+        self.account(place).cursor(&self.track.history).map(|cursor| cursor.vector)
+    }
+
+    /// The pair with the receiver at a place, who is there.
+    pub(crate) fn pair(&self, place: u32) -> Pair<'a> {
         let Self { ledger, weights, now, track, .. } = *self;
-        let slot = glance.slot as usize;
-        let account = ledger.account(slot);
-        let (receiver, outlook) = ledger.outlook(account, now);
-        Pair { slot, account, receiver, track, weights, outlook }
+        let (link, account) = (ledger.at(place), self.account(place));
+        let (receiver, outlook) = (link.peer(), link.outlook(now, ledger.placement()));
+        Pair { ledger, link: place, account, receiver, track, weights, outlook }
+    }
+
+    /// The place of its account with the receiver at a place.
+    pub(crate) const fn slot(&self, link: u32) -> Slot {
+        Slot { track: self.track.place, link }
     }
 
     /// A vector as every receiver shows it that has it; `None` if it is given up, or each receiver shows it in its own way.
@@ -253,22 +259,23 @@ impl<'a> Exported<'a> {
     /// Its receivers.
     pub fn pairs(&self) -> impl Iterator<Item = Pair<'a>> + use<'a> {
         let exported = *self;
-        self.track.glances.iter().map(move |glance| exported.pair(glance))
+        self.track.pairs.links().map(move |link| exported.pair(link))
     }
 }
 
 /// One entity at one receiver, as the sender knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
-    slot: usize,
-    account: &'a Account,
+    ledger: &'a ErrorLedger,
+    link: u32,
+    account: Account<'a>,
     receiver: PeerId,
     track: &'a Track,
     weights: &'a PairWeights,
     outlook: Outlook,
 }
 
-impl Pair<'_> {
+impl<'a> Pair<'a> {
     /// The entity.
     #[must_use]
     pub const fn entity(&self) -> EntityId {
@@ -321,7 +328,7 @@ impl Pair<'_> {
 
     /// The vector that was last sent, introductions included.
     #[must_use]
-    pub const fn last_sent(&self) -> Option<Dispatch> {
+    pub fn last_sent(&self) -> Option<Dispatch> {
         self.account.last_sent()
     }
 
@@ -388,7 +395,7 @@ impl Pair<'_> {
     /// is taken to travel.
     #[must_use]
     pub fn accumulated_at(&self, at: SessionTime, flight: Flight) -> f64 {
-        self.account.head_start + self.cursor(at, flight).map_or(0.0, |cursor| cursor.error)
+        self.account.head_start() + self.cursor(at, flight).map_or(0.0, |cursor| cursor.error)
     }
 
     /// The accumulated export error now, and at a later time if nothing is sent until then.
@@ -396,23 +403,13 @@ impl Pair<'_> {
     pub(crate) fn accumulated_until(&self, later: SessionTime) -> (f64, f64) {
         let errors = self.account.estimates(&self.track.history, &self.outlook, later);
         let (now, later) = errors.unwrap_or((0.0, 0.0));
-        (self.account.head_start + now, self.account.head_start + later)
-    }
-
-    /// What the error is settled at, and what it was taken to be before it was counted.
-    pub(crate) fn settled(&self) -> Option<(Cursor, f64)> {
-        self.account.cursor(&self.track.history).map(|cursor| (cursor, self.account.head_start))
-    }
-
-    /// What is on its way, or lost, in order of sending.
-    pub(crate) fn dispatches(&self) -> impl Iterator<Item = Dispatch> + '_ {
-        self.account.dispatches()
+        (self.account.head_start() + now, self.account.head_start() + later)
     }
 
     /// The earliest time from now on, up to `by`, at which the accumulated error reaches `error` if nothing is sent.
     #[must_use]
     pub fn reaches(&self, error: f64, by: SessionTime, flight: Flight) -> Option<SessionTime> {
-        let error = error - self.account.head_start;
+        let error = error - self.account.head_start();
         self.account.reaches(&self.track.history, &self.outlook, flight, error, by)
     }
 
@@ -426,15 +423,15 @@ impl Pair<'_> {
         self.account.estimate(&self.track.history, &self.outlook, flight, at)
     }
 
-    pub(crate) const fn slot(&self) -> usize {
-        self.slot
+    pub(crate) const fn slot(&self) -> Slot {
+        Slot { track: self.track.place, link: self.link }
     }
 }
 
 /// What a policy decided: dispatches, each of a vector to a receiver at a time.
 #[derive(Clone, Debug, Default)]
 pub struct SendPlan {
-    dispatches: Vec<(usize, Dispatch)>,
+    dispatches: Vec<(Slot, Dispatch)>,
 }
 
 impl SendPlan {
@@ -446,7 +443,7 @@ impl SendPlan {
     /// Sends the newest vector of an entity to all of its receivers at a time.
     pub fn send_to_all(&mut self, exported: &Exported<'_>, at: SessionTime) {
         let (newest, _) = exported.newest();
-        exported.glances().iter().for_each(|glance| self.dispatch(glance.slot as usize, newest, at));
+        exported.columns().links().for_each(|link| self.dispatch(exported.slot(link), newest, at));
     }
 
     /// Sends a vector by its number.
@@ -454,11 +451,11 @@ impl SendPlan {
         self.dispatch(pair.slot(), seq, at);
     }
 
-    pub(crate) fn dispatch(&mut self, slot: usize, seq: DrSeq, at: SessionTime) {
+    pub(crate) fn dispatch(&mut self, slot: Slot, seq: DrSeq, at: SessionTime) {
         self.dispatches.push((slot, Dispatch { seq, sent: at }));
     }
 
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (usize, Dispatch)> + '_ {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (Slot, Dispatch)> + '_ {
         self.dispatches.drain(..)
     }
 }
@@ -466,13 +463,14 @@ impl SendPlan {
 /// A policy's own notes on each pair; a new pair starts with the default.
 #[derive(Clone, Debug, Default)]
 pub struct PairStates<T> {
-    states: Vec<(u32, T)>,
+    /// By the place of the life, and by that of the receiver; with what tells the pair from others that had its place before.
+    states: Vec<Vec<(u64, T)>>,
 }
 
 impl<T: Default> PairStates<T> {
     /// The notes on a pair.
     pub fn of(&mut self, pair: &Pair<'_>) -> &mut T {
-        self.at(pair.slot, pair.account.id)
+        self.at(pair.slot(), pair.ledger.id(pair.slot()))
     }
 
     /// The notes on the pair that a settlement is about.
@@ -480,15 +478,20 @@ impl<T: Default> PairStates<T> {
         self.at(settlement.slot, settlement.account)
     }
 
-    fn at(&mut self, slot: usize, id: u32) -> &mut T {
-        if self.states.len() <= slot {
-            if self.states.capacity() <= slot {
-                // There are very many of them: room for twice as many would be too much.
-                self.states.reserve_exact(16 + slot + slot / 8 - self.states.len());
-            }
-            self.states.resize_with(slot + 1, Default::default);
+    fn at(&mut self, slot: Slot, id: u64) -> &mut T {
+        let (track, link) = (slot.track as usize, slot.link as usize);
+        if self.states.len() <= track {
+            self.states.resize_with(track + 1, Vec::new);
         }
-        let state = &mut self.states[slot];
+        let states = &mut self.states[track];
+        if states.len() <= link {
+            if states.capacity() <= link {
+                // There are very many of them: room for twice as many would be too much.
+                states.reserve_exact(1 + link + link / 8 - states.len());
+            }
+            states.resize_with(link + 1, Default::default);
+        }
+        let state = &mut states[link];
         if state.0 != id {
             *state = (id, T::default());
         }

@@ -4,24 +4,21 @@
 //! (Reports are complete and in order of arrival, and a vector older than one that has arrived can no longer matter.)
 //! Up to the horizon the error is settled (the papers' CEE). Beyond
 //! it the error is estimated from the sending times and the delay estimate (EEE).
+//!
+//! What is known is in the columns of the life (`pairs.rs`) and in the messages to the receiver (`mail.rs`): an account is where to look.
 
-mod asked;
 mod estimate;
-mod in_flight;
 mod placed;
-mod waiting;
-
-use std::collections::VecDeque;
+mod settle;
 
 use evenkeel_core::{SessionTime, Span};
 
-use self::asked::Asked;
-pub(super) use self::in_flight::Spare;
-use self::in_flight::{Flying, InFlight};
-use self::placed::Rare;
-use self::waiting::{Arrived, Waiting};
+pub(super) use self::placed::Rare;
 use super::cursor::{Cursor, Settled};
-use super::glance::{Look, Pending, Prospects};
+use super::folio::Folio;
+use super::mail::Mail;
+use super::pairs::Pairs;
+use super::waiting::{Arrived, Waiting};
 use crate::history::History;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, DrVector};
@@ -29,20 +26,10 @@ use crate::vector::{DrSeq, DrVector};
 /// Dispatches whose fate is unknown, per account; when full, the error up to the oldest one's estimated arrival is settled
 /// by estimate.
 pub const IN_FLIGHT_MAX: usize = 512;
-/// The fate of a dispatch is awaited for so long; then the error is settled by estimate. Whoever never acknowledges
-/// anything costs its sender this much memory, and no more.
-const AWAITED_MAX: Span = Span::from_secs(15);
 
 /// Reported arrivals that wait for the exported path to become known, per account; when full, the oldest settles as if
 /// it were. Every estimate walks along them, so an owner whose vectors are always late must not make them many.
 pub const ARRIVALS_MAX: usize = 32;
-
-/// Vectors for which the error at their generation is remembered, per account; without it the error since then is
-/// taken to be the estimated part.
-pub(super) const MARKS_MAX: usize = 256;
-
-/// Room for so many of them is kept.
-const MARKS_MIN: usize = 4;
 
 /// A DR vector on its way to a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -56,7 +43,7 @@ pub struct Dispatch {
 /// Where a look at an account can go on from, in place of the settled error: nothing was taken to have arrived since that, and
 /// nothing has been heard, so that only what was exported has to be followed.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Resume {
+pub(super) struct Resume {
     exported: DrSeq,
     at: SessionTime,
     error: f64,
@@ -97,12 +84,12 @@ pub(crate) struct Outlook {
 
 /// An estimate for "now", and what it was made under.
 #[derive(Clone, Copy, Debug)]
-struct Memo {
+pub(super) struct Memo {
     /// The newest vector of the exported path.
     newest: DrSeq,
     outlook: Outlook,
     flight: Flight,
-    cursor: Cursor,
+    pub(super) cursor: Cursor,
 }
 
 /// Where estimates begin in place of the settled error.
@@ -114,329 +101,180 @@ struct Presumed {
     based: SessionTime,
 }
 
-/// The account of one entity at one receiver. There are very many: 96 bytes each.
-#[derive(Clone, Debug)]
-pub struct Account {
-    /// Unlike its place in the ledger, not used again; never 0.
-    pub(crate) id: u32,
-    /// The place of its entity's life among the sender's.
-    pub(super) track: u32,
-    /// The place of the receiver among the sender's.
-    pub(super) link: u32,
-    /// The vector that was sent last, if one was, and when.
-    last: DrSeq,
-    last_at: SessionTime,
-    /// What the receiver is taken to have suffered before this account was opened, when receivers are compared.
-    pub(crate) head_start: f64,
-    /// From the first arrival that is settled on.
-    settled: Settled,
-    /// Reported to have arrived, if any is.
-    newest: DrSeq,
-    is_sent: bool,
-    is_settled: bool,
-    is_arrived: bool,
-    /// Whether what was sent last is older than something that was sent before and may be on its way.
-    is_disordered: bool,
-    arrivals: Waiting,
-    in_flight: InFlight,
-    rare: Option<Box<Rare>>,
-    /// The last estimate for "now": a policy asks for it several times in one review. Void as soon as anything changes
-    /// that it was made from, or to ask would change what is decided later. And where the last look got to, if this account
-    /// had to be asked for it.
-    asked: Asked,
+/// More than what was sent last is in flight.
+#[derive(Clone, Copy, Debug)]
+struct Many;
+
+/// The account of one entity at one receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct Account<'a> {
+    pairs: &'a Pairs,
+    mail: &'a Mail,
+    /// The place of the receiver.
+    link: u32,
 }
 
-impl Account {
-    /// The account with this number, of a life at a place, at the receiver at a place.
-    pub(crate) fn new(id: u32, track: u32, link: u32) -> Self {
-        let (none, never) = (DrSeq(0), SessionTime::MIN);
-        Self {
-            id,
-            track,
-            link,
-            last: none,
-            last_at: never,
-            head_start: 0.0,
-            settled: Settled { at: never, error: 0.0, exported: none, placed: none },
-            newest: none,
-            is_sent: false,
-            is_settled: false,
-            is_arrived: false,
-            is_disordered: false,
-            arrivals: Waiting::default(),
-            in_flight: InFlight::default(),
-            rare: None,
-            asked: Asked::default(),
-        }
+/// The same, to write in.
+#[derive(Debug)]
+pub(crate) struct AccountMut<'a> {
+    pairs: &'a mut Pairs,
+    mail: &'a mut Mail,
+    link: u32,
+}
+
+impl<'a> Account<'a> {
+    /// The account in the columns of a life, of the receiver at a place, whom these messages went to.
+    #[inline]
+    pub(crate) const fn new(pairs: &'a Pairs, mail: &'a Mail, link: u32) -> Self {
+        Self { pairs, mail, link }
     }
 
-    /// What was estimated is void.
-    fn change(&mut self) {
-        self.asked.forget();
+    #[inline]
+    fn folio(&self) -> &'a Folio {
+        &self.pairs.folios[self.link as usize]
+    }
+
+    #[inline]
+    fn rare(&self) -> Option<&'a Rare> {
+        self.pairs.few.rare.get(self.link)?.as_deref()
+    }
+
+    /// Arrivals that are reported and not settled.
+    fn arrivals(&self) -> impl Iterator<Item = Arrived> + use<'a> {
+        self.pairs.few.arrivals.get(self.link).into_iter().flat_map(Waiting::iter)
+    }
+
+    #[inline]
+    fn next_arrival(&self) -> Option<Arrived> {
+        self.pairs.few.arrivals.get(self.link)?.front()
+    }
+
+    /// What the receiver is taken to have suffered before this account was opened, when receivers are compared.
+    pub(crate) fn head_start(&self) -> f64 {
+        self.pairs.few.head_starts.get(self.link).copied().unwrap_or(0.0)
+    }
+
+    /// The number of the vector that was sent last, and that of its message.
+    #[inline]
+    fn last(&self) -> (DrSeq, u32) {
+        let prospects = &self.pairs.prospects;
+        (prospects.seqs[self.link as usize], prospects.numbers[self.link as usize])
     }
 
     /// The vector that was sent last.
-    pub(crate) const fn last_sent(&self) -> Option<Dispatch> {
-        if self.is_sent { Some(Dispatch { sent: self.last_at, seq: self.last }) } else { None }
+    pub(crate) fn last_sent(&self) -> Option<Dispatch> {
+        let (seq, number) = self.last();
+        self.folio().has(Folio::SENT).then(|| Dispatch { sent: self.mail.sent(number), seq })
     }
 
     /// The newest vector that is reported to have arrived.
+    #[inline]
     pub(super) fn newest_arrived(&self) -> Option<DrSeq> {
-        self.is_arrived.then_some(self.newest)
+        let folio = self.folio();
+        folio.has(Folio::ARRIVED).then_some(folio.arrived)
     }
 
     /// Whether a vector is newer than all that are reported to have arrived.
+    #[inline]
     fn is_news(&self, seq: DrSeq) -> bool {
-        !self.is_arrived || seq > self.newest
+        self.newest_arrived().is_none_or(|newest| seq > newest)
     }
 
     /// Up to where the error is settled; `None` before the first arrival.
-    fn point(&self) -> Option<Settled> {
-        self.is_settled.then_some(self.settled)
+    #[inline]
+    fn point(&self, history: &History) -> Option<Settled> {
+        let folio = self.folio();
+        folio.has(Folio::SETTLED).then(|| Settled {
+            at: folio.settled_at(),
+            error: folio.settled_error(),
+            exported: folio.exported(history.newest().0),
+            placed: self.placed_number(),
+        })
     }
 
-    fn set_point(&mut self, settled: Settled) {
-        (self.settled, self.is_settled) = (settled, true);
+    /// The number of the vector that is placed where the error is settled.
+    #[inline]
+    fn placed_number(&self) -> DrSeq {
+        let placed = self.pairs.few.placed.get(self.link).copied().flatten();
+        placed.unwrap_or(self.folio().arrived)
     }
 
-    /// Whether the settled error at the generation of each vector is remembered from now on.
-    pub(super) fn keep_marks(&mut self, kept: bool) {
-        if kept || self.rare.is_some() {
-            let marks = &mut self.rare().marks;
-            *marks = marks.take().filter(|_| kept).or_else(|| kept.then(VecDeque::default));
-            self.tidy();
-        }
+    /// What was sent and is not known to have arrived or to be lost, in order of sending, with the numbers of the messages.
+    fn flown(&self) -> impl Iterator<Item = (u32, DrSeq)> + use<'a> {
+        let (folio, (seq, number)) = (self.folio(), self.last());
+        let last = folio.has(Folio::FLIES).then_some((number, seq));
+        self.mail.chains.iter(folio.chain).chain(last)
     }
 
-    /// A vector leaves for the receiver.
-    pub(crate) fn open(&mut self, dispatch: Dispatch, nonce: u32, spare: &mut Spare) {
-        self.asked.forget_estimate();
-        let Dispatch { sent, seq } = dispatch;
-        let later = self.is_sent && self.last > seq;
-        self.is_disordered = !self.in_flight.is_empty() && (self.is_disordered || later);
-        self.in_flight.push_back(Flying { sent, seq, nonce }, spare);
-        (self.last, self.last_at, self.is_sent) = (seq, sent, true);
+    /// The first of it.
+    #[inline]
+    fn oldest(&self) -> Option<Dispatch> {
+        let oldest = self.only().unwrap_or_else(|Many| self.flown().next());
+        oldest.map(|(number, seq)| Dispatch { sent: self.mail.sent(number), seq })
     }
 
-    /// Notes for a look what is on its way. Gives what the receiver is expected to show, and when that was sent if it is not reported.
-    pub(super) fn show(&self, look: &mut Look) -> (DrSeq, SessionTime) {
-        let mut prospect = Prospects::UNCLEAR;
-        look.pending = Pending::Unclear;
-        if let (Some(arrived), Some(last), false) =
-            (self.newest_arrived(), self.last_sent(), self.is_disordered)
-        {
-            let is_reported = arrived >= last.seq;
-            prospect = if is_reported { (arrived, SessionTime::MAX) } else { (last.seq, last.sent) };
-            let shows = self.is_settled && self.settled.placed == arrived;
-            if shows && self.arrivals.is_empty() && self.presumed().is_none() {
-                let mut pending = self.in_flight.iter().filter(|flying| flying.seq > arrived);
-                look.pending = match (pending.next(), pending.next()) {
-                    (None, _) => Pending::Nothing,
-                    (Some(one), None) if one.dispatch() == last => Pending::Last,
-                    _ => Pending::Several,
-                };
-                return prospect;
-            }
-        }
-        look.sum = 0;
-        prospect
+    fn in_flight_count(&self) -> usize {
+        let folio = self.folio();
+        self.mail.chains.len(folio.chain) + usize::from(folio.has(Folio::FLIES))
     }
 
-    /// The receiver reports an arrival. Gives the dispatch back if it is still known.
-    pub(super) fn take(&mut self, seq: DrSeq, nonce: u32, spare: &mut Spare) -> Option<Dispatch> {
-        self.in_flight.take(seq, nonce, spare).map(|flying| flying.dispatch())
+    /// The only vector in flight, if it is the one that was sent last: nearly always there is no more than that.
+    #[inline]
+    fn only(&self) -> Result<Option<(u32, DrSeq)>, Many> {
+        let (folio, (seq, number)) = (self.folio(), self.last());
+        let last = folio.has(Folio::FLIES).then_some((number, seq));
+        if folio.chain.is_empty() { Ok(last) } else { Err(Many) }
     }
 
     /// When a vector whose fate is unknown was sent, if it was in a message with this nonce.
     ///
     /// # Errors
     /// It was sent, but not with this nonce.
+    #[inline]
     pub(crate) fn sent_with(&self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
         let mut known = None;
-        for flying in self.in_flight.iter().filter(|flying| flying.seq == seq) {
-            if flying.nonce == nonce {
-                return Ok(Some(flying.sent));
-            }
-            known = Some(Forged);
-        }
-        known.map_or(Ok(None), Err)
+        let mut is_it = |(number, sent): (u32, DrSeq)| {
+            let is_sent = sent == seq;
+            let is_it = is_sent && self.mail.nonce(number) == nonce;
+            known = known.or((is_sent && !is_it).then_some(Forged));
+            is_it.then(|| self.mail.sent(number))
+        };
+        let found = match self.only() {
+            Ok(only) => only.and_then(is_it),
+            Err(Many) => self.flown().find_map(&mut is_it),
+        };
+        found.map_or_else(|| known.map_or(Ok(None), Err), |sent| Ok(Some(sent)))
     }
 
     /// What was sent and is not known to have arrived or to be lost.
-    pub(crate) fn dispatches(&self) -> impl Iterator<Item = Dispatch> + '_ {
-        self.in_flight.iter().map(|flying| flying.dispatch())
+    pub(crate) fn dispatches(&self) -> impl Iterator<Item = Dispatch> + use<'a> {
+        let mail = self.mail;
+        self.flown().map(|(number, seq)| Dispatch { sent: mail.sent(number), seq })
     }
 
     /// When the fate of what has been sent is first unknown; `None`: all of it is known.
+    #[inline]
     fn first_unknown(&self) -> Option<SessionTime> {
-        self.in_flight.iter().filter(|flying| self.is_news(flying.seq)).map(|flying| flying.sent).min()
-    }
-
-    /// Settles the error as far as both paths are known.
-    pub(crate) fn settle(&mut self, history: &History, outlook: &Outlook) {
-        self.settle_with(history, outlook, None);
-    }
-
-    /// The same with what has just been reported.
-    pub(super) fn settle_with(&mut self, history: &History, outlook: &Outlook, reported: Option<Arrived>) {
-        self.change();
-        let reported = reported.filter(|(seq, _)| self.is_news(*seq));
-        if let Some((seq, _)) = reported {
-            (self.newest, self.is_arrived) = (seq, true);
+        let is_news = |(_, seq): &(u32, DrSeq)| self.is_news(*seq);
+        match self.only() {
+            Ok(only) => only.filter(is_news).map(|(number, _)| self.mail.sent(number)),
+            Err(Many) => self.flown().filter(is_news).map(|(number, _)| self.mail.sent(number)).min(),
         }
-        // What was overtaken and has not come for long is lost: it can't matter, and no sample is to be had of it.
-        while let Some(oldest) = self.in_flight.front()
-            && !self.is_news(oldest.seq)
-            && outlook.now - oldest.sent > outlook.lost_after
-        {
-            self.in_flight.pop_front();
-        }
-        let horizon = history.exact_until().min(self.first_unknown().unwrap_or(outlook.now));
-        if self.rare.is_some() || outlook.placement == Placement::Local {
-            reported.into_iter().for_each(|arrived| self.arrivals.push_back(arrived));
-            self.settle_waiting(history, outlook, horizon);
-        } else {
-            self.settle_plain(history, reported, horizon);
-        }
-        self.presume(history, outlook);
-    }
-
-    /// Settles what waits and what has just been reported, up to a horizon, where the receiver shows vectors as they are exported
-    /// and nothing is remembered along the way: so it is nearly always, and what others have settled is of use.
-    fn settle_plain(&mut self, history: &History, mut reported: Option<Arrived>, horizon: SessionTime) {
-        let mut settled = self.settled;
-        // It can't be missing: the history is told who shows what before it gives anything up.
-        let shown = |placed| history.shown(placed).unwrap_or(history.newest().1);
-        let mut placed = self.is_settled.then(|| shown(settled.placed));
-        while let Some((seq, at)) = self.arrivals.front().or(reported) {
-            let waiting = self.arrivals.len();
-            if at > horizon && waiting + usize::from(reported.is_some()) <= ARRIVALS_MAX {
-                break;
-            }
-            if let Some(vector) = history.vector(seq) {
-                match placed {
-                    Some(placed) => settled.integrate_to(history, placed, at),
-                    None => settled = Settled::open(history, seq, at),
-                }
-                if placed.is_none() || seq > settled.placed {
-                    (settled.placed, placed) = (seq, Some(vector));
-                }
-            }
-            if waiting > 0 {
-                self.arrivals.pop_front();
-            } else {
-                reported = None;
-            }
-        }
-        reported.into_iter().for_each(|arrived| self.arrivals.push_back(arrived));
-        if let Some(placed) = placed {
-            settled.integrate_to(history, placed, horizon);
-            self.set_point(settled);
-        }
-    }
-
-    /// Settles what waits, up to a horizon, whatever the receiver shows and whatever is remembered.
-    fn settle_waiting(&mut self, history: &History, outlook: &Outlook, horizon: SessionTime) {
-        while let Some((seq, at)) = self.arrivals.front()
-            && (at <= horizon || self.arrivals.len() > ARRIVALS_MAX)
-        {
-            // It is still among them while the settled error moves on to it: its mark is kept.
-            self.arrive(history, outlook, seq, at);
-            self.arrivals.pop_front();
-        }
-        if let Some(mut cursor) = self.cursor(history) {
-            self.advance(&mut cursor, history, horizon);
-            self.set_point(Settled::new(&cursor));
-        }
-        if let Some(marks) = self.marks_mut() {
-            give_back(marks);
-        }
-    }
-
-    fn arrive(&mut self, history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) {
-        let Some(vector) = self.placed(history, outlook, seq, at) else { return };
-        let cursor = match self.cursor(history) {
-            Some(mut cursor) => {
-                self.advance(&mut cursor, history, at);
-                cursor.place(seq, vector);
-                cursor
-            }
-            None => Cursor::open(history, seq, vector, at),
-        };
-        self.set_cursor(&cursor, history);
-        if let Some(marks) = self.marks_mut() {
-            while marks.pop_front_if(|(marked, _)| *marked < seq).is_some() {}
-        }
-    }
-
-    /// Moves the settled error on, noting what it was when each vector was generated.
-    fn advance(&mut self, cursor: &mut Cursor, history: &History, to: SessionTime) {
-        if self.rare.as_ref().is_some_and(|rare| rare.marks.is_some()) {
-            while let Some((seq, vector)) = history.after(cursor.exported)
-                && vector.generated <= to
-            {
-                cursor.integrate_to(history, vector.generated);
-                cursor.exported = seq;
-                self.mark(seq, cursor);
-            }
-        }
-        cursor.integrate_to(history, to);
-    }
-
-    fn mark(&mut self, seq: DrSeq, cursor: &Cursor) {
-        let Some(mut marks) = self.rare.as_mut().and_then(|rare| rare.marks.take()) else { return };
-        if (MARKS_MIN..MARKS_MAX).contains(&marks.len()) && marks.len() == marks.capacity() {
-            // There are very many accounts: before one takes more room, it drops what will not be placed any more.
-            marks.retain(|(marked, _)| *marked == cursor.placed || self.may_arrive(*marked));
-        }
-        if marks.len() == MARKS_MAX {
-            marks.pop_front();
-        }
-        marks.push_back((seq, cursor.error));
-        self.rare().marks = Some(marks);
     }
 
     /// Whether the arrival of a vector that is not the newest is still to be settled.
     fn may_arrive(&self, seq: DrSeq) -> bool {
         let pending = self.dispatches().chain(self.held()).map(|dispatch| dispatch.seq);
-        pending.chain(self.arrivals.iter().map(|(seq, _)| seq)).any(|pending| pending == seq)
+        pending.chain(self.arrivals().map(|(seq, _)| seq)).any(|pending| pending == seq)
     }
 
     /// The oldest exported vector that this account still needs.
     pub(crate) fn needs(&self, history: &History) -> DrSeq {
         let pending = self.dispatches().chain(self.held()).map(|dispatch| dispatch.seq);
         let pending = pending.filter(|seq| self.is_news(*seq));
-        let arrived = self.arrivals.iter().map(|(seq, _)| seq);
-        let exported = self.point().map(|settled| settled.exported);
+        let arrived = self.arrivals().map(|(seq, _)| seq);
+        let exported = self.point(history).map(|settled| settled.exported);
         pending.chain(arrived).chain(exported).min().unwrap_or(history.newest().0)
-    }
-
-    /// Makes room for one more dispatch, of a vector that may have been sent before. True if the error had to be settled
-    /// by estimate for that.
-    pub(crate) fn make_room(&mut self, history: &History, outlook: &Outlook, seq: DrSeq) -> bool {
-        let mut estimated = false;
-        while let Some(oldest) = self.in_flight.front()
-            // If the same is sent again, its arrival will tell of this one too: only the first is reported.
-            && (outlook.now - oldest.sent > AWAITED_MAX && oldest.seq != seq
-                || self.in_flight.len() >= IN_FLIGHT_MAX)
-        {
-            if self.is_news(oldest.seq) {
-                self.give_up(history, outlook, oldest.sent + outlook.under_way);
-                estimated = true;
-            }
-            self.in_flight.pop_front();
-        }
-        estimated
-    }
-
-    /// Settles by estimate up to a vector that is about to be given up.
-    pub(crate) fn give_up(&mut self, history: &History, outlook: &Outlook, until: SessionTime) {
-        if let Some(cursor) = self.last_word(history, outlook, until) {
-            self.set_cursor(&cursor, history);
-            self.set_presumed(None);
-            self.arrivals.retain(|(seq, at)| at > until && seq > cursor.placed);
-        }
-        self.change();
     }
 
     /// The vector as the receiver placed it when it arrived.
@@ -449,26 +287,21 @@ impl Account {
     }
 
     /// Whether an arrival has been reported.
-    pub(crate) const fn is_known(&self) -> bool {
-        self.is_arrived
+    pub(crate) fn is_known(&self) -> bool {
+        self.folio().has(Folio::ARRIVED)
     }
 
     /// The error that is settled; 0 before the first arrival.
+    #[inline]
     pub(crate) fn settled_error(&self) -> f64 {
-        self.settled.error
+        self.folio().settled_error()
     }
 
     /// The error that is settled, and up to when. Exact for receivers that place globally or locally.
     #[must_use]
     pub fn settled(&self) -> Option<(f64, SessionTime)> {
-        self.point().map(|settled| (settled.error, settled.at))
-    }
-}
-
-/// Gives room back that a queue has not much use for: there are very many accounts, and each has its longest wait some day.
-fn give_back<T>(queue: &mut VecDeque<T>) {
-    if queue.capacity() > 4 * queue.len().max(2) {
-        queue.shrink_to(2 * queue.len().max(2));
+        let folio = self.folio();
+        folio.has(Folio::SETTLED).then(|| (folio.settled_error(), folio.settled_at()))
     }
 }
 

@@ -1,12 +1,10 @@
 //! The lives of entities in the ledger: their exported paths from introduction to end, and until the last report.
 
-use std::cell::Cell;
-
 use evenkeel_core::{PeerId, SessionTime, Span};
 
-use super::account::{Account, Flight};
-use super::glance::{Glance, Look, Prospects};
-use super::{ErrorLedger, push};
+use super::ErrorLedger;
+use super::account::{Account, AccountMut, Flight};
+use super::pairs::Pairs;
 use crate::history::{HISTORY_MAX, History, Recorded};
 use crate::message::VectorFrame;
 use crate::threshold::Threshold;
@@ -41,15 +39,11 @@ pub struct Life {
 pub(crate) struct Track {
     /// Whose it is.
     pub(crate) life: Life,
+    /// Its place among the lives, and what is not used again, unlike that.
+    pub(crate) place: u32,
+    pub(super) id: u32,
     pub(crate) history: History,
-    /// Its pairs, in order of opening.
-    pub(crate) glances: Vec<Glance>,
-    /// What their receivers are expected to show.
-    pub(crate) prospects: Prospects,
-    /// In the order of the pairs.
-    pub(crate) looks: Vec<Cell<Look>>,
-    /// By the place of the receiver, one more than the place of the pair among them; 0: there is none.
-    places: Vec<u32>,
+    pub(crate) pairs: Pairs,
     /// Whom it belongs to, at a relay.
     pub(crate) owner: Option<PeerId>,
     /// What triggers a new vector, as the owner states it.
@@ -75,54 +69,6 @@ pub struct Kinematics {
 impl Track {
     fn is_live(&self) -> bool {
         self.history.ended().is_none()
-    }
-
-    /// Notes what is to be seen of an account without asking it.
-    pub(super) fn show(&mut self, account: &Account) {
-        if let Some(place) = self.place(account.link) {
-            let prospect = account.show(self.looks[place].get_mut());
-            self.glances[place].arrived = account.newest_arrived().unwrap_or_default();
-            self.prospects.set(account.link, prospect);
-        }
-    }
-
-    /// The slots of its accounts.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = usize> + '_ {
-        self.glances.iter().map(|glance| glance.slot as usize)
-    }
-
-    /// The place of the pair with a receiver.
-    pub(crate) fn place(&self, link: u32) -> Option<usize> {
-        (self.places.get(link as usize).copied()? as usize).checked_sub(1)
-    }
-
-    /// The slot of the account of a receiver.
-    pub(super) fn slot(&self, link: u32) -> Option<usize> {
-        self.place(link).map(|place| self.glances[place].slot as usize)
-    }
-
-    /// One more pair.
-    pub(super) fn push(&mut self, link: u32, slot: usize) {
-        let slot = u32::try_from(slot).expect("fewer than 2^32 accounts");
-        push(&mut self.glances, Glance { link, slot, arrived: DrSeq(0) });
-        self.prospects.set(link, Prospects::UNCLEAR);
-        push(&mut self.looks, Cell::new(Look::NONE));
-        while self.places.len() <= link as usize {
-            push(&mut self.places, 0);
-        }
-        self.places[link as usize] = self.glances.len() as u32;
-    }
-
-    /// One pair less; gives the slot of its account. Those after it move up.
-    pub(super) fn remove(&mut self, place: usize) -> usize {
-        let Glance { link, slot, .. } = self.glances.remove(place);
-        self.looks.remove(place);
-        self.prospects.set(link, Prospects::NOBODY);
-        self.places[link as usize] = 0;
-        for (place, glance) in self.glances.iter().enumerate().skip(place) {
-            self.places[glance.link as usize] = 1 + place as u32;
-        }
-        slot as usize
     }
 }
 
@@ -162,11 +108,10 @@ impl ErrorLedger {
         let expires = threshold.expires(&frame.vector);
         self.tracks.insert(Track {
             life,
+            id: 0,
+            place: 0,
             history,
-            glances: Vec::new(),
-            prospects: Prospects::default(),
-            looks: Vec::new(),
-            places: Vec::new(),
+            pairs: Pairs::default(),
             owner,
             threshold,
             expires,
@@ -209,13 +154,17 @@ impl ErrorLedger {
         best: impl Fn(Span, MotionKind) -> MotionKind,
     ) {
         let life = Life { entity: frame.entity, first: frame.first };
-        let Some(track) = self.tracks.get(life) else { return };
+        let Some(track) = self.tracks.get_mut(life) else { return };
         let age = now - frame.vector.generated;
         self.is_tailored = true;
-        for glance in &track.glances {
-            let account = self.accounts[glance.slot as usize].as_mut().expect("a slot in use has an account");
-            let delay = age + self.links.at(glance.link).evidence.claimed().mean();
-            let kind = account.as_sent(frame.seq, &frame.vector).kind;
+        for place in 0..track.pairs.width() {
+            if !track.pairs.is_open(place) {
+                continue;
+            }
+            let link = self.links.at_mut(place);
+            let delay = age + link.evidence.claimed().mean();
+            let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, place);
+            let kind = account.read().as_sent(frame.seq, &frame.vector).kind;
             account.tailor(&track.history, frame.seq, best(delay, kind));
         }
     }
@@ -242,9 +191,7 @@ impl ErrorLedger {
         let Some((life, _)) = self.present(entity) else { return };
         let track = self.tracks.get_mut(life).expect("it was there a line ago");
         track.history.end(last, at);
-        for slot in track.slots() {
-            self.accounts[slot].as_mut().expect("a slot in use has an account").hold(None);
-        }
+        self.hold_nothing(life);
         self.settle_life(life, at);
         self.ended.push_back(life);
         if self.ended.len() > ENDED_MAX
@@ -271,29 +218,33 @@ impl ErrorLedger {
 
     /// Closes the accounts of an ended life, by estimate where reports are missing.
     fn bury(&mut self, life: Life) {
-        let Some(track) = self.tracks.remove(life) else { return };
+        let Some(mut track) = self.tracks.remove(life) else { return };
         let end = track.history.ended().unwrap_or(SessionTime::MAX);
-        for slot in track.slots() {
-            let account = self.account(slot);
-            let (link, settled) = (account.link, account.settled_error());
-            let waited_in_vain = account.settled().is_some_and(|(_, at)| at < end);
-            let (_, outlook) = self.outlook(account, end);
-            let cursor = account.last_word(&track.history, &outlook, end);
-            self.links.at_mut(link).settled += cursor.map_or(0.0, |cursor| cursor.error - settled);
+        for place in 0..track.pairs.width() {
+            if !track.pairs.is_open(place) {
+                continue;
+            }
+            let link = self.links.at_mut(place);
+            let outlook = link.outlook(end, self.placement);
+            let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, place);
+            let settled = account.read().settled_error();
+            let waited_in_vain = account.read().settled().is_some_and(|(_, at)| at < end);
+            let cursor = account.read().last_word(&track.history, &outlook, end);
+            account.forget_all();
+            link.settled += cursor.map_or(0.0, |cursor| cursor.error - settled);
             self.estimated += u64::from(waited_in_vain);
-            self.close(slot);
         }
+        self.pair_count -= track.pairs.count();
     }
 
     /// Settles every account of a life as far as is known.
     fn settle_life(&mut self, life: Life, now: SessionTime) {
         let Some(track) = self.tracks.get_mut(life) else { return };
-        for place in 0..track.glances.len() {
-            let slot = track.glances[place].slot as usize;
-            let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
-            let link = self.links.at_mut(account.link);
-            link.settle(account, &track.history, now, self.placement);
-            track.show(account);
+        for place in 0..track.pairs.width() {
+            if track.pairs.is_open(place) {
+                let link = self.links.at_mut(place);
+                link.settle(&mut track.pairs, place, &track.history, now, self.placement);
+            }
         }
     }
 
@@ -306,7 +257,7 @@ impl ErrorLedger {
         self.settle_life(life, now);
         self.give_up_old(life, now);
         let Some(track) = self.tracks.get(life) else { return };
-        let needed = track.slots().map(|slot| self.account(slot).needs(&track.history)).min();
+        let needed = self.accounts_of(track).map(|account| account.needs(&track.history)).min();
         let needed = needed.unwrap_or(track.history.newest().0).min(track.history.contiguous());
         self.trim(life, needed);
         let Some(track) = self.tracks.get(life) else { return };
@@ -330,14 +281,16 @@ impl ErrorLedger {
 
     /// The vectors of a life before a number are about to be given up: those that somebody shows are kept.
     fn keep_shown(&mut self, life: Life, before: DrSeq) {
-        let Some(track) = self.tracks.get_mut(life) else { return };
+        let Some(track) = self.tracks.get(life) else { return };
         // What was given up before can't be had again.
         let before = before.max(track.history.first());
-        let shown = track.slots().filter_map(|slot| self.accounts[slot].as_ref()?.shows());
+        let shown = self.accounts_of(track).filter_map(|account| account.shows());
         let mut shown: Vec<DrSeq> = shown.filter(|seq| *seq < before).collect();
         shown.sort_unstable();
         shown.dedup();
-        track.history.keep_shown(&shown);
+        if let Some(track) = self.tracks.get_mut(life) {
+            track.history.keep_shown(&shown);
+        }
     }
 
     /// What somebody still needs after so long, or waits behind a vector that never came, is settled by estimate.
@@ -351,38 +304,38 @@ impl ErrorLedger {
     /// Settles by estimate what is not settled up to a time.
     fn give_up(&mut self, life: Life, until: SessionTime, now: SessionTime) {
         let Some(track) = self.tracks.get_mut(life) else { return };
-        for place in 0..track.glances.len() {
-            let slot = track.glances[place].slot as usize;
-            let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
-            let link = self.links.at_mut(account.link);
-            if account.settled().is_some_and(|(_, at)| at < until) {
-                let before = account.settled_error();
-                account.give_up(&track.history, &link.outlook(now, self.placement), until);
-                link.settled += account.settled_error() - before;
-                self.estimated += 1;
-                track.show(account);
+        for place in 0..track.pairs.width() {
+            let Some(folio) = track.pairs.folio(place) else { continue };
+            if !folio.is_settled_before(until) {
+                continue;
             }
+            let link = self.links.at_mut(place);
+            let outlook = link.outlook(now, self.placement);
+            let history = &track.history;
+            link.keep(&mut track.pairs, place, |account| account.give_up(history, &outlook, until));
+            self.estimated += 1;
         }
     }
 
     /// What a receiver is taken to have suffered before it is told of a life: what the entity's last life had cost it;
     /// or, if it was not there, the mean of those who are, or of every so-manieth of them.
     pub(super) fn head_start(&self, life: Life, link: u32, now: SessionTime) -> f64 {
-        let suffered = |track: &Track, slot: usize| {
-            let account = self.account(slot);
-            let (_, outlook) = self.outlook(account, now);
-            let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
-            Some(account.head_start + cursor.error)
+        let suffered = |track: &Track, link: u32| {
+            let row = self.links.at(link);
+            let (account, outlook) =
+                (Account::new(&track.pairs, &row.mail, link), row.outlook(now, self.placement));
+            let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now);
+            cursor.map(|cursor| account.head_start() + cursor.error).ok_or_else(|| account.head_start())
         };
         if let Some(track) = self.tracks.before(life)
-            && let Some(slot) = track.slot(link)
+            && track.pairs.is_open(link)
         {
-            return suffered(track, slot).unwrap_or(self.account(slot).head_start);
+            return suffered(track, link).unwrap_or_else(|head_start| head_start);
         }
         let Some(track) = self.tracks.get(life) else { return 0.0 };
-        let step = track.glances.len().div_ceil(ASKED_MAX).max(1);
-        let asked = track.slots().step_by(step);
-        let all: Vec<f64> = asked.filter_map(|slot| suffered(track, slot)).collect();
+        let step = track.pairs.count().div_ceil(ASKED_MAX).max(1);
+        let asked = track.pairs.links().step_by(step);
+        let all: Vec<f64> = asked.filter_map(|link| suffered(track, link).ok()).collect();
         if all.is_empty() { 0.0 } else { all.iter().sum::<f64>() / all.len() as f64 }
     }
 
@@ -409,10 +362,24 @@ impl ErrorLedger {
 
     /// What was held for an entity is dropped.
     pub(crate) fn flush_held(&mut self, entity: EntityId) {
-        let Some(place) = self.present_place(entity) else { return };
-        for slot in self.tracks[place].slots() {
-            self.accounts[slot].as_mut().expect("a slot in use has an account").hold(None);
+        if let Some((life, _)) = self.present(entity) {
+            self.hold_nothing(life);
         }
+    }
+
+    fn hold_nothing(&mut self, life: Life) {
+        let Some(track) = self.tracks.get_mut(life) else { return };
+        for place in 0..track.pairs.width() {
+            if track.pairs.is_open(place) {
+                let mail = &mut self.links.at_mut(place).mail;
+                AccountMut::new(&mut track.pairs, mail, place).hold(None);
+            }
+        }
+    }
+
+    /// The accounts of a life.
+    pub(super) fn accounts_of<'a>(&'a self, track: &'a Track) -> impl Iterator<Item = Account<'a>> + 'a {
+        track.pairs.links().map(|link| Account::new(&track.pairs, &self.links.at(link).mail, link))
     }
 
     /// A vector of a life as it would be sent at a time.

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
-use super::account::{Account, Outlook};
+use super::account::{AccountMut, Outlook};
 use super::evidence::Evidence;
+use super::mail::Mail;
+use super::pairs::Pairs;
 use crate::history::History;
 use crate::placement::Placement;
 
@@ -94,6 +96,10 @@ impl Answers {
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(super) peer: PeerId,
+    /// Unlike its place, not used again; never 0.
+    pub(super) id: u32,
+    /// The messages to it.
+    pub(super) mail: Mail,
     pub(super) evidence: Evidence,
     /// Every arrival up to here has been reported.
     pub(super) known_until: SessionTime,
@@ -111,9 +117,11 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    fn new(peer: PeerId) -> Self {
+    fn new(peer: PeerId, id: u32) -> Self {
         Self {
             peer,
+            id,
+            mail: Mail::default(),
             evidence: Evidence::default(),
             known_until: SessionTime::MIN,
             settled: 0.0,
@@ -158,17 +166,38 @@ impl Link {
         self.peer
     }
 
-    /// Settles an account of this receiver as far as is known.
+    /// The messages to it.
+    pub(crate) const fn mail(&self) -> &Mail {
+        &self.mail
+    }
+
+    /// Does something with its account, which is at a place in the columns of a life, and what is to be seen of it. What is settled by
+    /// that is added to what it has suffered.
+    pub(super) fn keep<T>(
+        &mut self,
+        pairs: &mut Pairs,
+        place: u32,
+        act: impl FnOnce(&mut AccountMut<'_>) -> T,
+    ) -> T {
+        let mut account = AccountMut::new(pairs, &mut self.mail, place);
+        let before = account.read().settled_error();
+        let done = act(&mut account);
+        self.settled += account.read().settled_error() - before;
+        account.show();
+        done
+    }
+
+    /// Settles its account as far as is known.
     pub(super) fn settle(
         &mut self,
-        account: &mut Account,
+        pairs: &mut Pairs,
+        place: u32,
         history: &History,
         now: SessionTime,
         placement: Placement,
     ) {
-        let before = account.settled_error();
-        account.settle(history, &self.outlook_of_books(now, placement));
-        self.settled += account.settled_error() - before;
+        let outlook = self.outlook_of_books(now, placement);
+        self.keep(pairs, place, |account| account.settle(history, &outlook));
     }
 
     pub(crate) fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {
@@ -198,6 +227,7 @@ pub(super) struct Links {
     rows: Vec<Option<Link>>,
     places: BTreeMap<PeerId, u32>,
     free: Vec<u32>,
+    joined: u32,
 }
 
 impl Links {
@@ -226,7 +256,8 @@ impl Links {
             self.rows.push(None);
             u32::try_from(self.rows.len() - 1).expect("fewer than 2^32 receivers")
         });
-        self.rows[place as usize] = Some(Link::new(peer));
+        self.joined = self.joined.wrapping_add(1).max(1);
+        self.rows[place as usize] = Some(Link::new(peer, self.joined));
         self.places.insert(peer, place);
     }
 
@@ -254,7 +285,7 @@ mod tests {
 
     #[test]
     fn who_is_sent_much_and_reports_nothing_is_doubted_until_a_while_after_it_answers() {
-        let mut link = Link::new(PeerId(1));
+        let mut link = Link::new(PeerId(1), 1);
         (0..3).for_each(|n| link.ask(at(n)));
         assert!(link.is_credible(at(60_000)), "three may be lost");
         link.ask(at(60_000));
@@ -269,7 +300,7 @@ mod tests {
 
     /// Someone who is sent a vector every so many milliseconds, and reports it 400 ms later if it is one of these.
     fn play(millis: i64, reports: impl Fn(i64) -> bool) -> (Link, SessionTime) {
-        let mut link = Link::new(PeerId(1));
+        let mut link = Link::new(PeerId(1), 1);
         for now in 0..60_000 {
             if now % millis == 0 {
                 link.ask(at(now));
@@ -298,7 +329,7 @@ mod tests {
     #[test]
     fn whose_reports_are_mostly_untrue_is_doubted() {
         let tell = |one_in: i64, lies: i64| {
-            let mut link = Link::new(PeerId(1));
+            let mut link = Link::new(PeerId(1), 1);
             (0..200).for_each(|n| link.hear(n % one_in >= lies, at(n * 10)));
             link
         };

@@ -4,12 +4,17 @@
 //! their order, because receivers repeat what is not confirmed and reports are taken in sequence.
 
 mod account;
+mod asked;
 mod cursor;
 mod evidence;
-mod glance;
+mod folio;
+mod in_flight;
 mod life;
 mod link;
+mod mail;
+mod pairs;
 mod tracks;
+mod waiting;
 
 use std::collections::VecDeque;
 
@@ -17,14 +22,16 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 
 pub(crate) use account::Outlook;
 pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
-use account::{Forged, Spare};
+use account::{AccountMut, Forged};
 pub use cursor::Cursor;
 pub use evidence::Compensation;
-pub(crate) use glance::{Glance, Look, Pending, Prospects, Shows};
+pub(crate) use folio::{Folio, Look, MARKS_END, Pending};
 pub(crate) use life::Track;
 pub use life::{ENDED_MAX, Kinematics, LINGER, Life};
 pub(crate) use link::Link;
 use link::Links;
+pub(crate) use mail::Mail;
+pub(crate) use pairs::{Pairs, Prospects, Shows};
 use tracks::Tracks;
 
 use crate::message::Arrival;
@@ -45,8 +52,15 @@ pub struct Settlement {
     /// When it arrived.
     pub arrived: SessionTime,
     /// The account: its place in the ledger, and what tells it from others that had the place before.
-    pub(crate) slot: usize,
-    pub(crate) account: u32,
+    pub(crate) slot: Slot,
+    pub(crate) account: u64,
+}
+
+/// The place of an account: that of its life, and that of its receiver.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Slot {
+    pub(crate) track: u32,
+    pub(crate) link: u32,
 }
 
 /// What a receiver has suffered with one life of an entity.
@@ -72,10 +86,7 @@ pub struct ErrorLedger {
     /// The ended ones, in the order of their end.
     ended: VecDeque<Life>,
     links: Links,
-    accounts: Vec<Option<Account>>,
-    free: Vec<usize>,
-    spare: Spare,
-    opened: u32,
+    pair_count: usize,
     sent: u64,
     estimated: u64,
     /// How often anything has changed of what is known of receivers.
@@ -93,30 +104,40 @@ impl ErrorLedger {
         Self { placement, compensation, ..Self::default() }
     }
 
-    pub(crate) fn account(&self, slot: usize) -> &Account {
-        self.accounts[slot].as_ref().expect("a slot in use has an account")
+    pub(crate) fn account(&self, Slot { track, link }: Slot) -> Account<'_> {
+        Account::new(&self.tracks[track].pairs, &self.links.at(link).mail, link)
     }
 
-    pub(crate) fn account_mut(&mut self, slot: usize) -> &mut Account {
-        self.accounts[slot].as_mut().expect("a slot in use has an account")
+    pub(crate) fn account_mut(&mut self, Slot { track, link }: Slot) -> AccountMut<'_> {
+        AccountMut::new(&mut self.tracks[track].pairs, &mut self.links.at_mut(link).mail, link)
+    }
+
+    /// What tells an account from others that had its place before; never 0.
+    pub(crate) fn id(&self, Slot { track, link }: Slot) -> u64 {
+        u64::from(self.tracks[track].id) << 32 | u64::from(self.links.at(link).id)
     }
 
     /// Whether what the error was when each vector was generated is remembered from now on.
     pub(crate) fn keep_marks(&mut self, kept: bool) {
         self.keeps_marks = kept;
-        self.accounts.iter_mut().flatten().for_each(|account| account.keep_marks(kept));
+        self.tracks.for_each(|track| {
+            for place in 0..track.pairs.width() {
+                if track.pairs.is_open(place) {
+                    let mail = &mut self.links.at_mut(place).mail;
+                    AccountMut::new(&mut track.pairs, mail, place).keep_marks(kept);
+                }
+            }
+        });
     }
 
     /// The life and the receiver of an account.
-    pub(crate) fn names(&self, slot: usize) -> (Life, PeerId) {
-        let Account { track, link, .. } = *self.account(slot);
+    pub(crate) fn names(&self, Slot { track, link }: Slot) -> (Life, PeerId) {
         (self.tracks[track].life, self.links.at(link).peer())
     }
 
-    /// What an estimate of an account needs to know, and who its receiver is.
-    pub(crate) fn outlook(&self, account: &Account, now: SessionTime) -> (PeerId, Outlook) {
-        let link = self.links.at(account.link);
-        (link.peer(), link.outlook(now, self.placement))
+    /// What is known of the receiver at a place.
+    pub(crate) fn at(&self, link: u32) -> &Link {
+        self.links.at(link)
     }
 
     /// All receivers by their places.
@@ -148,30 +169,28 @@ impl ErrorLedger {
         self.changes += 1;
         let Some(link) = self.links.leave(receiver) else { return };
         self.tracks.for_each(|track| {
-            let Some(place) = track.place(link) else { return };
-            let slot = track.remove(place);
-            self.accounts[slot] = None;
-            self.free.push(slot);
+            if track.pairs.is_open(link) {
+                track.pairs.close(link);
+                self.pair_count -= 1;
+            }
         });
     }
 
     /// Opens the account of a life at a receiver; gives its slot.
-    pub(crate) fn open_pair(&mut self, life: Life, receiver: PeerId, now: SessionTime) -> usize {
+    pub(crate) fn open_pair(&mut self, life: Life, receiver: PeerId, now: SessionTime) -> Slot {
         let link = self.links.place(receiver).expect("a pair's receiver is here");
         let track = self.tracks.place(life).expect("a pair's entity is exported");
-        if let Some(slot) = self.tracks[track].slot(link) {
+        let slot = Slot { track, link };
+        if self.tracks[track].pairs.is_open(link) {
             return slot;
         }
-        self.opened = self.opened.wrapping_add(1).max(1);
-        let mut account = Account::new(self.opened, track, link);
-        account.head_start = self.head_start(life, link, now);
-        account.keep_marks(self.keeps_marks);
-        let slot = self.free.pop().unwrap_or_else(|| {
-            push(&mut self.accounts, None);
-            self.accounts.len() - 1
-        });
-        self.tracks[track].push(link, slot);
-        self.accounts[slot] = Some(account);
+        let head_start = self.head_start(life, link, now);
+        let (places, keeps_marks) = (self.links.rows().len(), self.keeps_marks);
+        self.tracks[track].pairs.open(link, places);
+        let mut account = self.account_mut(slot);
+        account.set_head_start(head_start);
+        account.keep_marks(keeps_marks);
+        self.pair_count += 1;
         slot
     }
 
@@ -183,31 +202,29 @@ impl ErrorLedger {
     }
 
     /// A DR vector, no introduction, was sent.
-    pub(crate) fn count_sent(&mut self, slot: usize) {
-        let link = self.account(slot).link;
+    pub(crate) fn count_sent(&mut self, Slot { link, .. }: Slot) {
         self.links.at_mut(link).sent += 1;
         self.sent += 1;
     }
 
     /// A vector leaves for a receiver, in a message with this nonce.
-    pub(crate) fn dispatch(&mut self, slot: usize, dispatch: Dispatch, nonce: u32) {
-        let account = self.accounts[slot].as_mut().expect("a slot in use has an account");
-        let link = self.links.at_mut(account.link);
-        let track = &mut self.tracks[account.track];
-        let (history, outlook) = (&track.history, link.outlook_of_books(dispatch.sent, self.placement));
-        let before = account.settled_error();
-        let estimated = account.make_room(history, &outlook, dispatch.seq);
-        link.settled += account.settled_error() - before;
-        self.estimated += u64::from(estimated);
+    pub(crate) fn dispatch(&mut self, slot: Slot, dispatch: Dispatch, nonce: u32) {
+        let (track, link) = (&mut self.tracks[slot.track], self.links.at_mut(slot.link));
+        let outlook = link.outlook_of_books(dispatch.sent, self.placement);
         link.ask(dispatch.sent);
-        account.open(dispatch, nonce, &mut self.spare);
-        account.presume(history, &outlook);
-        track.show(account);
-    }
-
-    fn close(&mut self, slot: usize) {
-        self.accounts[slot] = None;
-        self.free.push(slot);
+        let history = &track.history;
+        let estimated = link.keep(&mut track.pairs, slot.link, |account| {
+            let estimated = account.make_room(history, &outlook, dispatch.seq);
+            account.open(dispatch, nonce);
+            account.presume(history, &outlook);
+            estimated
+        });
+        self.estimated += u64::from(estimated);
+        if link.mail.is_crowded() {
+            let numbers = link.mail.renumber();
+            self.tracks.for_each(|track| track.pairs.renumber(slot.link, &numbers));
+            self.changes += 1;
+        }
     }
 
     /// The place of a receiver.
@@ -215,17 +232,40 @@ impl ErrorLedger {
         self.links.place(receiver)
     }
 
+    /// The receiver at a place reports these arrivals, which are about to be settled one by one. What that needs lies far apart in
+    /// memory: all of it is asked for here, so that it is waited for once.
+    pub(crate) fn read_ahead(&self, place: u32, arrivals: &[(u64, Arrival)]) {
+        let mut seen = 0;
+        for (_, Arrival { entity, seq, .. }) in arrivals {
+            if let Some(track) = self.tracks.last(Life { entity: *entity, first: *seq }) {
+                let Track { pairs, history, .. } = &self.tracks[track];
+                seen ^= pairs.read_ahead(place) ^ history.read_ahead();
+            }
+        }
+        core::hint::black_box(seen);
+    }
+
+    /// Something of what decisions on the newest vector of an entity need.
+    pub(crate) fn read_ahead_of(&self, entity: EntityId) -> u64 {
+        let last = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) });
+        last.map_or(0, |place| {
+            let Track { pairs, history, .. } = &self.tracks[place];
+            pairs.prospects.read_ahead() ^ history.read_ahead()
+        })
+    }
+
     /// The receiver at a place reports an arrival. Times that can't be true are moved to the nearest that can.
     pub(crate) fn arrived(&mut self, place: u32, arrival: Arrival, now: SessionTime) -> Option<Settlement> {
         let Arrival { entity, seq, at, nonce } = arrival;
         self.changes += 1;
-        let mut track = self.tracks.last(Life { entity, first: seq }).map(|place| &mut self.tracks[place]);
+        let track = self.tracks.last(Life { entity, first: seq });
+        let slot = track.map(|track| Slot { track, link: place });
+        let slot = slot.filter(|slot| self.tracks[slot.track].pairs.is_open(place));
+        let sent = slot.map_or(Ok(None), |slot| self.account(slot).sent_with(seq, nonce));
         let link = self.links.at_mut(place);
         let least = self.compensation.map_or(Span::ZERO, |_| link.evidence.return_min());
         let mut arrived = at.min(now - least).max(link.known_until);
-        let slot = track.as_ref().and_then(|track| track.slot(place));
-        let account = slot.and_then(|slot| self.accounts[slot].as_mut());
-        let sent = match account.as_ref().map_or(Ok(None), |account| account.sent_with(seq, nonce)) {
+        let sent = match sent {
             Ok(sent) => sent,
             Err(Forged) => {
                 link.hear(false, now);
@@ -238,32 +278,28 @@ impl ErrorLedger {
             link.hear(is_true, now);
         }
         link.known_until = arrived;
-        let (slot, account, track) = (slot?, account?, track.as_mut()?);
-        let dispatch = sent.and_then(|_| account.take(seq, nonce, &mut self.spare));
+        let slot = slot?;
+        let track = &mut self.tracks[slot.track];
+        let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, place);
+        let dispatch = sent.and_then(|_| account.take(seq, nonce));
         if let Some(dispatch) = dispatch {
             link.evidence.sample(dispatch.sent, arrived, now, self.compensation);
         }
-        let (outlook, before) = (link.outlook_of_books(now, self.placement), account.settled_error());
-        account.settle_with(&track.history, &outlook, dispatch.map(|_| (seq, arrived)));
-        link.settled += account.settled_error() - before;
-        track.show(account);
-        let (receiver, account) = (link.peer(), account.id);
-        dispatch.map(|Dispatch { sent, .. }| Settlement {
-            entity,
-            receiver,
-            seq,
-            sent,
-            arrived,
-            slot,
-            account,
-        })
+        let (outlook, history) = (link.outlook_of_books(now, self.placement), &track.history);
+        let reported = dispatch.map(|_| (seq, arrived));
+        link.keep(&mut track.pairs, place, |account| account.settle_with(history, &outlook, reported));
+        let Dispatch { sent, .. } = dispatch?;
+        let receiver = link.peer();
+        let account = self.id(slot);
+        Some(Settlement { entity, receiver, seq, sent, arrived, slot, account })
     }
 
     /// The account of an entity's present life at a receiver, or of its last life while reports are awaited.
     #[must_use]
-    pub fn pair(&self, entity: EntityId, receiver: PeerId) -> Option<&Account> {
-        let last = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) })?;
-        self.tracks[last].slot(self.links.place(receiver)?).map(|slot| self.account(slot))
+    pub fn pair(&self, entity: EntityId, receiver: PeerId) -> Option<Account<'_>> {
+        let track = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) })?;
+        let slot = Slot { track, link: self.links.place(receiver)? };
+        self.tracks[track].pairs.is_open(slot.link).then(|| self.account(slot))
     }
 
     /// The accumulated export error of a receiver at `now`, as far as the sender knows: settled and estimated.
@@ -272,11 +308,11 @@ impl ErrorLedger {
         let Some(place) = self.links.place(receiver) else { return 0.0 };
         let link = self.links.at(place);
         let outlook = link.outlook(now, self.placement);
-        let accounts = self.accounts.iter().flatten().filter(|account| account.link == place);
-        let estimated: f64 = accounts
-            .filter_map(|account| {
-                let history = &self.tracks[account.track].history;
-                let cursor = account.estimate(history, &outlook, Flight::Estimated, now)?;
+        let tracks = self.tracks.by_place().filter(|track| track.pairs.is_open(place));
+        let estimated: f64 = tracks
+            .filter_map(|track| {
+                let account = Account::new(&track.pairs, &link.mail, place);
+                let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
                 Some(cursor.error - account.settled_error())
             })
             .sum();
@@ -287,10 +323,8 @@ impl ErrorLedger {
     /// ones whose last reports are awaited. Nothing before a pair's first arrival.
     pub fn pairs(&self, now: SessionTime) -> impl Iterator<Item = Suffered> + '_ {
         self.tracks.iter().flat_map(move |track| {
-            track.slots().filter_map(move |slot| {
-                let account = self.account(slot);
-                let (receiver, outlook) = self.outlook(account, now);
-                let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
+            track.pairs.links().filter_map(move |link| {
+                let (receiver, cursor) = self.shown_at(track, link, now)?;
                 Some(Suffered { life: track.life, owner: track.owner, receiver, error: cursor.error })
             })
         })
@@ -301,13 +335,19 @@ impl ErrorLedger {
     pub fn shown(&self, entity: EntityId, now: SessionTime) -> impl Iterator<Item = (PeerId, DrVector)> + '_ {
         let track = self.present(entity).map(|(_, track)| track);
         track.into_iter().flat_map(move |track| {
-            track.slots().filter_map(move |slot| {
-                let account = self.account(slot);
-                let (receiver, outlook) = self.outlook(account, now);
-                let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
+            track.pairs.links().filter_map(move |link| {
+                let (receiver, cursor) = self.shown_at(track, link, now)?;
                 Some((receiver, cursor.vector))
             })
         })
+    }
+
+    fn shown_at(&self, track: &Track, place: u32, now: SessionTime) -> Option<(PeerId, Cursor)> {
+        let link = self.links.at(place);
+        let account = Account::new(&track.pairs, &link.mail, place);
+        let outlook = link.outlook(now, self.placement);
+        let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
+        Some((link.peer(), cursor))
     }
 
     /// Reports of a receiver are lost for good: what they would have said up to a time is estimated.
@@ -315,23 +355,17 @@ impl ErrorLedger {
         let Some(place) = self.links.place(receiver) else { return };
         let link = self.links.at_mut(place);
         self.tracks.for_each(|track| {
-            let Some(account) = track.slot(place).and_then(|slot| self.accounts[slot].as_mut()) else {
+            if !track.pairs.is_open(place) {
                 return;
-            };
-            let before = account.settled_error();
-            account.give_up(&track.history, &link.outlook(now, self.placement), until.min(now));
-            link.settled += account.settled_error() - before;
-            track.show(account);
+            }
+            let (outlook, history) = (link.outlook(now, self.placement), &track.history);
+            link.keep(&mut track.pairs, place, |account| account.give_up(history, &outlook, until.min(now)));
         });
     }
 
     /// What the looks of a policy saw is forgotten.
     pub(crate) fn forget_looks(&mut self) {
-        self.tracks.for_each(|track| {
-            for look in track.looks.iter_mut().map(|look| look.get_mut()) {
-                *look = Look { pending: look.pending, ..Look::NONE };
-            }
-        });
+        self.tracks.for_each(|track| track.pairs.folios().iter().for_each(Folio::forget_look));
     }
 
     /// DR vectors sent to all receivers, those that have gone included; introductions not counted.
@@ -379,12 +413,12 @@ impl ErrorLedger {
     }
 
     pub(crate) fn pair_count(&self) -> usize {
-        self.accounts.len() - self.free.len()
+        self.pair_count
     }
 
-    pub(crate) fn is_held(&self, slot: usize, account: u32, dispatch: Dispatch) -> bool {
-        let current = self.accounts.get(slot).and_then(Option::as_ref).filter(|a| a.id == account);
-        current.is_some_and(|a| a.held() == Some(dispatch))
+    pub(crate) fn is_held(&self, slot: Slot, account: u64, dispatch: Dispatch) -> bool {
+        let is_open = self.tracks.at(slot.track).is_some_and(|track| track.pairs.is_open(slot.link));
+        is_open && self.id(slot) == account && self.account(slot).held() == Some(dispatch)
     }
 }
 
@@ -395,3 +429,6 @@ fn push<T>(all: &mut Vec<T>, value: T) {
     }
     all.push(value);
 }
+
+#[cfg(test)]
+mod tests;

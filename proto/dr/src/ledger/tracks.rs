@@ -13,6 +13,7 @@ pub(super) struct Tracks {
     /// Boxed: they are large.
     tracks: Vec<Option<Box<Track>>>,
     free: Vec<u32>,
+    begun: u32,
 }
 
 impl Tracks {
@@ -33,6 +34,11 @@ impl Tracks {
     pub(super) fn last(&self, up_to: Life) -> Option<u32> {
         let (life, place) = self.lives[self.up_to(up_to)?];
         (life.entity == up_to.entity).then_some(place)
+    }
+
+    /// The track at a place.
+    pub(super) fn at(&self, place: u32) -> Option<&Track> {
+        self.tracks.get(place as usize)?.as_deref()
     }
 
     /// The place of a life.
@@ -58,12 +64,15 @@ impl Tracks {
     }
 
     /// One more. Gives its place.
-    pub(super) fn insert(&mut self, track: Track) -> u32 {
+    pub(super) fn insert(&mut self, mut track: Track) -> u32 {
         let life = track.life;
+        self.begun = self.begun.wrapping_add(1).max(1);
+        track.id = self.begun;
         let place = self.free.pop().unwrap_or_else(|| {
             self.tracks.push(None);
             u32::try_from(self.tracks.len() - 1).expect("fewer than 2^32 lives")
         });
+        track.place = place;
         self.tracks[place as usize] = Some(Box::new(track));
         let index = self.lives.partition_point(|(known, _)| *known < life);
         self.lives.insert(index, (life, place));
@@ -80,6 +89,11 @@ impl Tracks {
     /// All of them in the order of lives.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Track> + '_ {
         self.lives.iter().map(|(_, place)| &self[*place])
+    }
+
+    /// All of them in the order of their places.
+    pub(super) fn by_place(&self) -> impl Iterator<Item = &Track> + '_ {
+        self.tracks.iter().filter_map(|track| track.as_deref())
     }
 
     /// Does something with all of them in the order of lives.

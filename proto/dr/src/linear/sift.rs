@@ -6,8 +6,7 @@
 // To call what is compiled for AVX2 is the one thing here that the compiler can't check.
 #![allow(unsafe_code)]
 
-use evenkeel_core::SessionTime;
-
+use crate::ledger::Prospects;
 use crate::vector::DrSeq;
 
 /// So many receivers are asked at once.
@@ -21,14 +20,16 @@ type Table = [f32; WIDE];
 pub(crate) struct Columns<'a> {
     /// The vector that each shows, unless what was sent last got lost.
     pub(crate) seqs: &'a [DrSeq],
-    /// When that was sent, if it is not reported.
-    pub(crate) sent: &'a [SessionTime],
+    /// The number of the message that it was in.
+    pub(crate) numbers: &'a [u32],
+    /// Whether it is [clear](Prospects::UNCLEAR) that it does, and whether it is [reported](Prospects::REPORTED).
+    pub(crate) states: &'a [u8],
     /// After how many seconds it is asked how far it can be,
     pub(crate) to: &'a [f32],
     /// and up to what that does not matter.
     pub(crate) most: &'a [f32],
-    /// What was sent before this and is not reported may be lost.
-    pub(crate) overdue: &'a [SessionTime],
+    /// What was in a message before this and is not reported may be lost.
+    pub(crate) overdue: &'a [u32],
 }
 
 /// Some numbers of a column.
@@ -87,12 +88,13 @@ impl<const N: usize> Lines<N> {
 
     /// The same by what every processor has.
     fn left_plainly(&self, newest: DrSeq, columns: &Columns<'_>, from: usize) -> u32 {
-        let &Columns { seqs, sent, to, most, overdue } = columns;
+        let &Columns { seqs, numbers, states, to, most, overdue } = columns;
         let is_left = |place: usize| {
             let age = newest.0.saturating_sub(seqs[place].0) as usize;
             let line = self.tables.get(age / WIDE).map(|table| table.map(|lines| lines[age % WIDE]));
             let is_near = line.is_some_and(|[first, growth]| first + growth * to[place] <= most[place]);
-            !is_near || sent[place] < overdue[place]
+            let is_late = states[place] & Prospects::REPORTED == 0 && numbers[place] < overdue[place];
+            !is_near || is_late || states[place] & Prospects::UNCLEAR != 0
         };
         let places = from..seqs.len().min(from + LANES);
         places.fold(0, |left, place| left | u32::from(is_left(place)) << (place - from))
@@ -102,28 +104,30 @@ impl<const N: usize> Lines<N> {
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use core::arch::x86_64::{
-        __m256, __m256i, _CMP_LE_OQ, _mm256_add_ps, _mm256_blendv_ps, _mm256_castsi256_pd,
-        _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_cmpgt_epi64, _mm256_max_epu32,
-        _mm256_movemask_pd, _mm256_movemask_ps, _mm256_mul_ps, _mm256_permutevar8x32_ps, _mm256_set1_epi32,
-        _mm256_set1_ps, _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_setr_ps, _mm256_setzero_ps,
-        _mm256_srli_epi32, _mm256_sub_epi32,
+        __m256, __m256i, _CMP_LE_OQ, _mm_movemask_epi8, _mm_setr_epi8, _mm_slli_epi16, _mm256_add_ps,
+        _mm256_blendv_ps, _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_max_epu32,
+        _mm256_movemask_ps, _mm256_mul_ps, _mm256_permutevar8x32_ps, _mm256_set1_epi32, _mm256_set1_ps,
+        _mm256_setr_epi32, _mm256_setr_ps, _mm256_setzero_ps, _mm256_srli_epi32, _mm256_sub_epi32,
     };
 
-    use super::{Columns, DrSeq, LANES, SessionTime, Table, WIDE, some};
+    use super::{Columns, DrSeq, LANES, Table, WIDE, some};
 
     /// [`Lines::left_plainly`](super::Lines::left_plainly), eight at a time.
     #[target_feature(enable = "avx2")]
     pub(super) fn left(tables: &[[Table; 2]], newest: DrSeq, columns: &Columns<'_>, start: usize) -> u32 {
-        let &Columns { seqs, sent, to, most, overdue } = columns;
+        let &Columns { seqs, numbers, states, to, most, overdue } = columns;
         let (Some(seqs), Some(sent), Some(overdue)) =
-            (some(seqs, start), some(sent, start), some(overdue, start))
+            (some(seqs, start), some(numbers, start), some(overdue, start))
         else {
             return u32::MAX;
         };
-        let (Some(to), Some(most)) = (some(to, start), some(most, start)) else { return u32::MAX };
-        let mut left = 0;
+        let (Some(to), Some(most), Some(states)) = (some(to, start), some(most, start), some(states, start))
+        else {
+            return u32::MAX;
+        };
+        let (mut left, mut late) = (0, 0);
         for at in (0..LANES).step_by(WIDE) {
-            let seqs = numbers(seqs, at);
+            let seqs = numbers_of(&seqs.map(|seq| seq.0), at);
             let newest = _mm256_set1_epi32(newest.0.cast_signed());
             let ages = _mm256_sub_epi32(_mm256_max_epu32(newest, seqs), seqs);
             let places = _mm256_srli_epi32::<3>(ages);
@@ -136,14 +140,23 @@ mod avx2 {
             }
             let farthest = _mm256_add_ps(first, _mm256_mul_ps(growth, floats(to, at)));
             let near = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(farthest, floats(most, at)));
-            let late = |half: usize| {
-                let late = _mm256_cmpgt_epi64(times(overdue, at + half), times(sent, at + half));
-                _mm256_movemask_pd(_mm256_castsi256_pd(late)) << half
-            };
-            let eight = !near & 0xff | late(0) | late(WIDE / 2);
-            left |= eight.cast_unsigned() << at;
+            left |= (!near & 0xff).cast_unsigned() << at;
+            let (sent, overdue) = (numbers_of(sent, at), numbers_of(overdue, at));
+            let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(sent, overdue), sent);
+            let since = _mm256_movemask_ps(_mm256_castsi256_ps(is_since));
+            late |= (!since & 0xff).cast_unsigned() << at;
         }
-        left
+        let [unclear, reported] = highest_bits(states);
+        left | late & !reported | unclear
+    }
+
+    /// The highest bit of each of sixteen bytes, and the one below it.
+    #[target_feature(enable = "avx2")]
+    fn highest_bits(all: &[u8; LANES]) -> [u32; 2] {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = all.map(u8::cast_signed);
+        let bytes = _mm_setr_epi8(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
+        let below = _mm_slli_epi16::<1>(bytes);
+        [_mm_movemask_epi8(bytes).cast_unsigned(), _mm_movemask_epi8(below).cast_unsigned()]
     }
 
     #[target_feature(enable = "avx2")]
@@ -153,28 +166,21 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    fn numbers(all: &[DrSeq; LANES], at: usize) -> __m256i {
-        let [a, b, c, d, e, f, g, h] = core::array::from_fn(|place| all[at + place].0.cast_signed());
+    fn numbers_of(all: &[u32; LANES], at: usize) -> __m256i {
+        let [a, b, c, d, e, f, g, h] = core::array::from_fn(|place| all[at + place].cast_signed());
         _mm256_setr_epi32(a, b, c, d, e, f, g, h)
-    }
-
-    #[target_feature(enable = "avx2")]
-    fn times(all: &[SessionTime; LANES], at: usize) -> __m256i {
-        let [a, b, c, d] = core::array::from_fn(|place| all[at + place].as_nanos());
-        _mm256_setr_epi64x(a, b, c, d)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_core::{Seed, Span};
+    use evenkeel_core::Seed;
 
     use super::*;
 
     #[test]
     fn eight_at_a_time_leave_whom_one_at_a_time_does() {
         let mut draws = Seed::new(3).draws();
-        let start = SessionTime::from_nanos(0);
         let (mut lefts, mut alls) = (0, 0);
         for round in 0..5_000 {
             let newest = DrSeq(if round % 7 == 0 { 3 } else { 1_000 });
@@ -196,15 +202,29 @@ mod tests {
                 age => DrSeq(newest.0.saturating_sub(3 * age as u32).saturating_add(8)),
             };
             let seqs: Vec<DrSeq> = (0..len).map(&mut seq).collect();
-            let mut times = |first: SessionTime, most: u64| {
-                let mut time = |_| match draws.below(8) {
+            let mut numbers = |first: u32, most: u64| {
+                let mut number = |_| match draws.below(8) {
                     0 => first,
-                    _ => start + Span::from_nanos(draws.below(most) as i64),
+                    _ => draws.below(most) as u32,
                 };
-                (0..len).map(&mut time).collect::<Vec<_>>()
+                (0..len).map(&mut number).collect::<Vec<_>>()
             };
-            let (sent, overdue) = (times(SessionTime::MAX, 1_000), times(SessionTime::MIN, 400));
-            let columns = Columns { seqs: &seqs, sent: &sent, to: &to, most: &most, overdue: &overdue };
+            let (numbers, overdue) = (numbers(u32::MAX, 1_000), numbers(0, 400));
+            let mut state = |_| match draws.below(9) {
+                0 => Prospects::UNCLEAR,
+                1 => Prospects::UNCLEAR | Prospects::REPORTED,
+                2..6 => Prospects::REPORTED,
+                _ => 0,
+            };
+            let states: Vec<u8> = (0..len).map(&mut state).collect();
+            let columns = Columns {
+                seqs: &seqs,
+                numbers: &numbers,
+                states: &states,
+                to: &to,
+                most: &most,
+                overdue: &overdue,
+            };
             for from in (0..len).step_by(LANES) {
                 let left = lines.left_plainly(newest, &columns, from);
                 assert_eq!(lines.left(newest, &columns, from), left, "{lines:?} {seqs:?}");

@@ -11,10 +11,10 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 use super::control::{Control, Growth};
 use super::shadow::{Between, Shadow};
 use super::share::presumed_shown;
-use super::sums::{PATH_MAX, Sums};
+use super::sums::{Front, PATH_MAX, Sums};
 use super::tally::{Entry, Single, Tally, UNKNOWN};
 use crate::fairness::{Exported, Pair, Review};
-use crate::ledger::Glance;
+use crate::ledger::Pairs;
 
 /// One receiver, as every entity needs it.
 #[derive(Clone, Copy, Debug)]
@@ -139,54 +139,54 @@ impl Watch {
         control: &mut Control,
         now: SessionTime,
     ) {
-        let (glances, looks, newest) = (exported.glances(), exported.looks(), exported.newest().0);
+        let (pairs, (newest, vector)) = (exported.columns(), exported.newest());
         let path = exported.linear_path().filter(|path| path.len() <= PATH_MAX);
         match path {
-            Some(path) => sums.begin(path, looks, now),
-            None => sums.clear(looks),
+            Some(path) => sums.begin(path, pairs.folios(), now),
+            None => sums.clear(pairs.folios()),
         }
-        self.tally.begin(sums, newest, self.seats.len());
-        for (place, (glance, look)) in glances.iter().zip(looks).enumerate() {
-            let Some(seat) = &self.seats[glance.link as usize] else { continue };
-            if seat.is_credible && self.tally.share(newest, sums, glance, look) {
+        self.tally.begin(sums, newest, Front::new(vector, now), self.seats.len());
+        for (link, folio) in pairs.iter() {
+            let Some(seat) = &self.seats[link as usize] else { continue };
+            if seat.is_credible && self.tally.share(newest, sums, link, folio) {
                 continue;
             }
             let path = path.filter(|_| seat.is_credible);
-            let (before, tally) = (sums.last(&look.get()), &mut self.tally);
+            let (before, tally) = (sums.last(&folio.look()), &mut self.tally);
             let (uses, pieces) = (tally.uses.len(), tally.pieces.len());
-            let summed = path.and_then(|path| tally.sum_up(path, sums, exported, glance, look, seat, now));
+            let summed = path.and_then(|path| tally.sum_up(path, sums, exported, (link, folio), seat, now));
             let entry = summed.unwrap_or_else(|| {
                 tally.uses.truncate(uses);
                 tally.pieces.truncate(pieces);
-                let pair = exported.pair(glance);
+                let pair = exported.pair(link);
                 if !pair.is_credible() {
                     return Entry { error: UNKNOWN, ahead: off(&pair, now) * self.seconds, uses: 0 };
                 }
                 let (error, later) = pair.accumulated_until(seat.later);
                 Entry { error, ahead: later - error, uses: 0 }
             });
-            tally.singles.push(Single { place, link: glance.link, before, entry });
+            tally.singles.push(Single { link, before, entry });
         }
-        self.tally.count(sums, looks, &self.away);
+        self.tally.count(sums, pairs.folios(), &self.away);
         #[cfg(test)]
         tests::check(exported, sums, &self.tally.ahead, path.is_some());
         if self.is_placed && exported.is_unweighted() {
-            self.gather(glances, shadow);
+            self.gather(pairs, shadow);
         } else {
             self.gather_each(exported, shadow, control, now);
         }
     }
 
     /// Adds what was found of an entity to what is known of everybody, side by side.
-    fn gather(&mut self, glances: &[Glance], shadow: &Shadow) {
+    fn gather(&mut self, pairs: &Pairs, shadow: &Shadow) {
         let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
         errors.iter_mut().zip(&self.tally.grown).for_each(|(error, grown)| *error += grown);
         aheads.iter_mut().zip(&self.tally.ahead).for_each(|(all, ahead)| *all += ahead);
-        for glance in glances {
-            seen[glance.link as usize] = true;
+        for link in pairs.links() {
+            seen[link as usize] = true;
         }
         if shadow.has_grown() {
-            for link in glances.iter().map(|glance| glance.link as usize) {
+            for link in pairs.links().map(|link| link as usize) {
                 withouts[link] += self.seats[link].as_ref().map_or(0.0, |seat| shadow.grown(&seat.between));
             }
         }
@@ -200,7 +200,7 @@ impl Watch {
         control: &mut Control,
         now: SessionTime,
     ) {
-        for link in exported.glances().iter().map(|glance| glance.link as usize) {
+        for link in exported.columns().links().map(|link| link as usize) {
             let Some(seat) = &self.seats[link] else { continue };
             let (error, ahead) = (self.tally.grown[link], self.tally.ahead[link]);
             let (weight, without) = (exported.weight(seat.peer), shadow.grown(&seat.between));
@@ -248,8 +248,9 @@ mod tests {
 
     /// What is seen of each pair is what its account says, but for rounding: generation times are told in microseconds.
     pub(super) fn check(exported: &Exported<'_>, sums: &Sums, ahead: &[f64], has_path: bool) {
-        for (glance, look) in exported.glances().iter().zip(exported.looks()) {
-            let (pair, look, ahead) = (exported.pair(glance), look.get(), ahead[glance.link as usize]);
+        for link in exported.columns().links() {
+            let look = exported.columns().folios()[link as usize].look();
+            let (pair, ahead) = (exported.pair(link), ahead[link as usize]);
             let error = if look.told == 0 { look.error } else { look.base + sums.told(look.told) };
             if error == UNKNOWN {
                 assert!(!pair.is_credible());

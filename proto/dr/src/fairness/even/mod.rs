@@ -31,6 +31,7 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 use self::control::Standing;
 use self::share::{Desk, Share, Tracked};
 use super::{Exported, FairnessPolicy, Occasion, Review, SendPlan};
+use crate::vector::EntityId;
 
 /// How often an owner has its turn at a relay, where nobody looks at the entities.
 const TICK: Span = Span::from_millis(100);
@@ -121,7 +122,7 @@ impl Even {
             if share.entities.is_empty() {
                 // What can be saved up depends on how many there are, and most have not triggered yet.
                 let alike = review.all_entities().filter(|other| other.owner() == exported.owner());
-                share.entities.extend(alike.map(|other| (other.entity(), Tracked::default())));
+                share.entities.extend(alike.map(|other| (other.entity(), Box::default())));
             }
             share.on_trigger(exported, review.budget(), now);
         }
@@ -154,7 +155,7 @@ impl Even {
     fn begin(&mut self, review: &Review<'_>) {
         for exported in review.all_entities() {
             let share = self.shares.entry(exported.owner()).or_default();
-            share.entities.insert(exported.entity(), Tracked::default());
+            share.entities.insert(exported.entity(), Box::default());
             share.alive = review.now();
             if exported.observed().is_none() && !share.has_turns {
                 share.has_turns = true;
@@ -232,6 +233,11 @@ impl FairnessPolicy for Even {
 
     fn watches(&self) -> bool {
         true
+    }
+
+    fn read_ahead(&self, entity: EntityId) -> u64 {
+        let tracked = self.shares.get(&None).and_then(|share| share.entities.get(&entity));
+        tracked.map_or(0, |tracked| tracked.read_ahead())
     }
 
     fn asks_instantaneous(&self) -> bool {

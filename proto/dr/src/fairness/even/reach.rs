@@ -22,6 +22,8 @@ pub(super) const MARGIN: f64 = 1e-6;
 pub(super) struct Row {
     pub(super) peer: PeerId,
     pub(super) lost_after: Span,
+    /// What was sent in a message before this and is not reported may be lost.
+    overdue: u32,
     /// Seconds until what is sent now arrives, and until the end of the time that counts.
     from: f64,
     to: f64,
@@ -42,14 +44,14 @@ pub(super) struct Asks {
     to: Vec<f32>,
     /// One over what a message to it is worth more, rounded down; infinite if it is not to be sent any.
     rarity: Vec<f32>,
-    /// What was sent before this and is not reported may be lost.
-    overdue: Vec<SessionTime>,
+    /// What was sent in a message before this and is not reported may be lost.
+    overdue: Vec<u32>,
 }
 
 impl Asks {
     /// The same with what the receivers of an entity are expected to show.
-    pub(super) fn of<'a>(&'a self, Prospects { seqs, sent }: &'a Prospects) -> Columns<'a> {
-        Columns { seqs, sent, to: &self.to, most: &self.rarity, overdue: &self.overdue }
+    pub(super) fn of<'a>(&'a self, Prospects { seqs, numbers, states }: &'a Prospects) -> Columns<'a> {
+        Columns { seqs, numbers, states, to: &self.to, most: &self.rarity, overdue: &self.overdue }
     }
 
     fn clear(&mut self) {
@@ -58,13 +60,11 @@ impl Asks {
         self.overdue.clear();
     }
 
-    fn push(&mut self, row: &Row, notes_refusals: bool, now: SessionTime) {
-        // Before anything is known of it, whatever is not reported may be lost.
-        let overdue = if row.lost_after < Span::MAX { now - row.lost_after } else { SessionTime::MAX };
+    fn push(&mut self, row: &Row, notes_refusals: bool) {
         let is_noted = notes_refusals && row.worst && row.is_served;
         self.to.push(above(row.to));
         self.rarity.push(if is_noted { 0.0 } else { below(row.rarity) });
-        self.overdue.push(overdue);
+        self.overdue.push(row.overdue);
     }
 }
 
@@ -113,8 +113,11 @@ impl Reach {
         }
         self.made = key;
         self.rows.clear();
-        self.rows.extend(review.receivers().map(|receiver| {
-            let Some((peer, outlook)) = receiver else { return Row::NOBODY };
+        self.rows.extend(review.receivers().zip(review.mails()).map(|(receiver, mail)| {
+            let (Some((peer, outlook)), Some(mail)) = (receiver, mail) else { return Row::NOBODY };
+            // Before anything is known of it, whatever is not reported may be lost.
+            let is_known = outlook.lost_after < Span::MAX;
+            let overdue = if is_known { outlook.now - outlook.lost_after } else { SessionTime::MAX };
             let end = outlook.delay + window(outlook.delay);
             let standing = control.find(peer);
             let boost = standing.map_or(1.0, |standing| standing.boost);
@@ -124,6 +127,7 @@ impl Reach {
             Row {
                 peer,
                 lost_after: outlook.lost_after,
+                overdue: mail.first_since(overdue),
                 from: outlook.delay.as_secs_f64(),
                 to: end.as_secs_f64(),
                 boost,
@@ -135,7 +139,7 @@ impl Reach {
         self.farthest = self.rows.iter().map(|row| row.to).fold(0.0, f64::max);
         for (notes_refusals, asks) in [false, true].into_iter().zip(&mut self.asks) {
             asks.clear();
-            self.rows.iter().for_each(|row| asks.push(row, notes_refusals, review.now()));
+            self.rows.iter().for_each(|row| asks.push(row, notes_refusals));
         }
     }
 
@@ -159,6 +163,7 @@ impl Row {
     const NOBODY: Self = Self {
         peer: PeerId(0),
         lost_after: Span::ZERO,
+        overdue: 0,
         from: 0.0,
         to: 0.0,
         boost: 0.0,

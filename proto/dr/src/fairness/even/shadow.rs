@@ -44,14 +44,14 @@ impl Shadow {
     pub(super) fn trigger(&mut self, vector: &DrVector, share: f64, now: SessionTime) {
         if self.exported.is_none() {
             self.at = vector.generated;
-            self.sent.push_back((SessionTime::MIN, *vector));
+            self.send(SessionTime::MIN, vector);
         }
         self.count_to(vector.generated);
         self.exported = Some(*vector);
         self.saved = (self.saved + share).min(2.0);
         if self.saved >= 1.0 {
             self.saved -= 1.0;
-            self.sent.push_back((now, *vector));
+            self.send(now, vector);
         }
         let farthest = Span::from_millis(DELAYS_MS[GRID - 1]);
         while self.sent.len() > SENT_MAX
@@ -59,6 +59,14 @@ impl Shadow {
         {
             self.sent.pop_front();
         }
+    }
+
+    fn send(&mut self, at: SessionTime, vector: &DrVector) {
+        if self.sent.len() == self.sent.capacity() {
+            // There are very many entities: room for twice as many would be too much.
+            self.sent.reserve_exact(1 + self.sent.len() / 2);
+        }
+        self.sent.push_back((at, *vector));
     }
 
     fn count_to(&mut self, to: SessionTime) {

@@ -14,7 +14,7 @@ use super::shadow::Shadow;
 use super::sieve::{Chords, Sieve};
 use super::sums::Sums;
 use crate::fairness::{Exported, Kinematics, Pair, Review, SendPlan};
-use crate::ledger::{Glance, Shows};
+use crate::ledger::Shows;
 use crate::linear::sift::LANES;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 
@@ -56,6 +56,12 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
+    /// Something of what decisions need.
+    pub(super) fn read_ahead(&self) -> u64 {
+        let at = self.triggered.max(self.paid).as_nanos().cast_unsigned();
+        at ^ self.bend.change().to_bits() ^ self.chords.read_ahead()
+    }
+
     /// Follows the entity into its future, as far as concerns who is that far away. Gives the seconds for which its newest vector
     /// will hold.
     fn foresee(&self, exported: &Exported<'_>, farthest: Span, path: &mut Path, now: SessionTime) -> f64 {
@@ -72,7 +78,8 @@ impl Tracked {
 struct Candidate {
     /// What it is worth.
     worth: f64,
-    slot: usize,
+    /// The place of its receiver.
+    link: u32,
     /// Whether it is for one of the worst off.
     worst: bool,
     /// Whether it is to see whether its receiver answers now: then it is sent whatever it is worth, if the bucket is half full.
@@ -80,8 +87,8 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn trial(pair: &Pair<'_>, worth: f64) -> Self {
-        Self { worth, slot: pair.slot(), worst: false, tried: true }
+    const fn trial(pair: &Pair<'_>, worth: f64) -> Self {
+        Self { worth, link: pair.slot().link, worst: false, tried: true }
     }
 }
 
@@ -108,7 +115,8 @@ pub(super) struct Share {
     pub(super) bucket: Bucket,
     pub(super) price: Price,
     pub(super) control: Control,
-    pub(super) entities: BTreeMap<EntityId, Tracked>,
+    /// Boxed: they are large, and a map keeps room for more than there are.
+    pub(super) entities: BTreeMap<EntityId, Box<Tracked>>,
     /// The delay of the farthest receiver.
     farthest: Span,
     /// When it last had an entity.
@@ -183,7 +191,7 @@ impl Share {
         notes_refusals: bool,
         plan: &mut SendPlan,
     ) -> bool {
-        let (now, (newest, _)) = (review.now(), exported.newest());
+        let now = review.now();
         let (least, weight) = (WORTH_MIN * scale(exported), exported.weight_max());
         let asked = Asked { price: self.price.with(&self.bucket), least, notes_refusals };
         let Desk { reach, sieve, path, candidates, .. } = desk;
@@ -197,7 +205,7 @@ impl Share {
         sieve.begin(&mut tracked.chords, exported, reach, &asked, lives, now);
         let mut deal = Deal { exported, tracked, path, farthest, asked, weight, now, life: None, lives };
         candidates.clear();
-        let columns = reach.asks(notes_refusals).of(exported.prospects());
+        let columns = reach.asks(notes_refusals).of(&exported.columns().prospects);
         for from in (0..columns.seqs.len()).step_by(LANES) {
             let mut left = sieve.sift(&columns, from);
             while left != 0 {
@@ -210,26 +218,26 @@ impl Share {
                 }
             }
         }
-        self.sell(candidates, asked.price, newest, now, plan)
+        self.sell(candidates, asked.price, exported, now, plan)
     }
 
     /// Sends a vector to those to whom it is worth most, as long as it is worth its price, which rises with each. True if one of the worst off was refused it.
     fn sell(
         &mut self,
         candidates: &mut [Candidate],
-        price: f64,
-        newest: DrSeq,
+        mut price: f64,
+        exported: &Exported<'_>,
         now: SessionTime,
         plan: &mut SendPlan,
     ) -> bool {
-        candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.slot.cmp(&b.slot)));
-        let (mut refused, mut price) = (false, price);
+        candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.link.cmp(&b.link)));
+        let (mut refused, newest) = (false, exported.newest().0);
         for candidate in candidates {
             let is_worth = candidate.worth > price || candidate.tried && self.bucket.lack() <= 0.0;
             if self.bucket.has_one() && is_worth {
                 self.bucket.take_one();
                 price = self.price.with(&self.bucket);
-                plan.dispatch(candidate.slot, newest, now);
+                plan.dispatch(exported.slot(candidate.link), newest, now);
             } else {
                 refused |= candidate.worst;
             }
@@ -273,9 +281,10 @@ impl Deal<'_> {
         control: &Control,
     ) -> Option<Candidate> {
         let (exported, asked, now) = (self.exported, &self.asked, self.now);
-        let (glance, look) = exported.at(link)?;
-        let (row, is_looked_at) = (reach.row(link), !look.get().error.is_nan());
-        let known = match exported.prospects().shows(link, exported.newest().0, now, row.lost_after) {
+        let (pairs, row) = (exported.columns(), reach.row(link));
+        let is_looked_at = pairs.folio(link)?.is_looked_at();
+        let mail = exported.mail(link);
+        let known = match pairs.prospects.shows(link, exported.newest().0, now, row.lost_after, mail) {
             Shows::Newest => return None,
             Shows::Older(_) if !row.is_served => return None,
             Shows::Older(seq) => sieve.known(&mut self.tracked.chords, exported, seq, || {
@@ -286,22 +295,22 @@ impl Deal<'_> {
         match known {
             Known::Idle => None,
             Known::Apart(apart) if !is_looked_at || row.rules_out(&apart, asked, self.lives) => None,
-            Known::Apart(apart) => self.weigh(&apart, row, glance),
-            Known::Unclear => self.weigh_closely(&exported.pair(glance), is_looked_at, control),
+            Known::Apart(apart) => self.weigh(&apart, row, link),
+            Known::Unclear => self.weigh_closely(&exported.pair(link), is_looked_at, control),
         }
     }
 
     /// A message to a receiver that shows a linear vector so far apart from the newest, if it is worth sending or noting.
-    fn weigh(&mut self, apart: &Apart, row: &Row, glance: &Glance) -> Option<Candidate> {
+    fn weigh(&mut self, apart: &Apart, row: &Row, link: u32) -> Option<Candidate> {
         let life = self.life();
         if row.rules_out(apart, &self.asked, self.lives) {
             return None;
         }
         let gain = reach::gain(self.path, self.path.age(self.now), apart, row);
         let index = gain * life * self.exported.weight(row.peer);
-        let (worth, slot, worst) = (index * row.boost, glance.slot as usize, row.worst);
+        let (worth, worst) = (index * row.boost, row.worst);
         let counts = worth > self.asked.price || self.asked.notes_refusals && worst;
-        (index > self.asked.least && counts).then_some(Candidate { worth, slot, worst, tried: false })
+        (index > self.asked.least && counts).then_some(Candidate { worth, link, worst, tried: false })
     }
 
     /// The same where the account has to be asked.
@@ -325,7 +334,7 @@ impl Deal<'_> {
         let index = gain(self.path, pair, &shown, &pair.offered(), now) * life * pair.weight();
         if index > self.asked.least {
             let worst = boost > WORST;
-            return Some(Candidate { worth: index * boost, slot: pair.slot(), worst, tried: false });
+            return Some(Candidate { worth: index * boost, link: pair.slot().link, worst, tried: false });
         }
         is_tried(pair, now).then(|| Candidate::trial(pair, 0.0))
     }

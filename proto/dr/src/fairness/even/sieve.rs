@@ -56,6 +56,11 @@ pub(super) struct Chords {
 }
 
 impl Chords {
+    /// Something of them.
+    pub(super) fn read_ahead(&self) -> u64 {
+        self.farthest.to_bits() ^ self.all.last().map_or(0, |chord| u64::from(chord.seq.0))
+    }
+
     /// If they do not hold now, they are forgotten.
     fn renew(&mut self, newest: (DrSeq, SessionTime), farthest: f64, now: SessionTime) {
         let is_drawn = (0.0..=DRAWN).contains(&(now - self.from).as_secs_f64());

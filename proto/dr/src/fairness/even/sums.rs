@@ -5,13 +5,11 @@
 //! is left is one piece from there on. An error is then a sum and what the receiver's is above it, which does not change
 //! before the next arrival.
 
-use std::cell::Cell;
-
 use evenkeel_core::{SessionTime, Vec3};
 
-use crate::ledger::Look;
+use crate::ledger::{Folio, Look, MARKS_END};
 use crate::linear::{self, bulk::Pieces};
-use crate::vector::{DrSeq, DrVector, MotionKind};
+use crate::vector::{DrSeq, DrVector, MotionState};
 
 /// Sums are kept of so many vectors at most, and along paths of so many vectors; beyond, accounts are asked.
 const SUMS_MAX: usize = 32;
@@ -27,30 +25,47 @@ pub(super) type Exports<'a> = &'a [(DrSeq, DrVector)];
 #[derive(Clone, Debug)]
 struct Sum {
     seq: DrSeq,
-    /// Never used again.
-    id: u32,
     /// Used again only when no look knows it any more; never 0.
-    mark: u16,
-    vector: DrVector,
+    mark: u8,
+    /// Whether anybody showed it at this look.
+    is_used: bool,
+    line: Line,
     /// The number of the first exported vector up to which it is summed up.
     first: DrSeq,
     /// Up to the generation of that, and of each after it.
     sums: Vec<f64>,
-    /// Whether anybody showed it at this look.
-    is_used: bool,
-    /// Up to the last look, up to now, and what the newest vector is away from it now: position and velocity.
+    /// Up to the last look, and up to now.
     before: f64,
     now: f64,
-    apart: (Vec3, Vec3),
 }
 
-/// What those share who show one vector: its sum, by its id and its mark, and what that has grown by since the last look.
+/// A linear vector: when it was made, where it was then, and where to.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    generated: SessionTime,
+    position: Vec3,
+    velocity: Vec3,
+}
+
+impl Line {
+    const fn of(vector: &DrVector) -> Self {
+        let MotionState { position, velocity, .. } = vector.state;
+        Self { generated: vector.generated, position, velocity }
+    }
+
+    /// What [`DrVector::project`] gives.
+    #[inline]
+    fn project(&self, at: SessionTime) -> Vec3 {
+        self.position + self.velocity * (at - self.generated).as_secs_f64()
+    }
+}
+
+/// What those share who show one vector: its sum, by its mark, and what that has grown by since the last look.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Card {
     /// 0: there is none.
-    pub(super) id: u32,
-    pub(super) mark: u16,
-    pub(super) place: u16,
+    pub(super) mark: u8,
+    pub(super) place: u8,
     pub(super) grown: f64,
 }
 
@@ -58,8 +73,7 @@ pub(super) struct Card {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     all: Vec<Sum>,
-    opened: u32,
-    marks: u16,
+    marks: u8,
     /// By how many vectors before the newest: one more than the place of the sum; 0: there is none.
     near: [u8; NEAR],
     /// The newest exported vector at the last look, and when it was made.
@@ -82,7 +96,7 @@ impl End {
 
 impl Sums {
     /// A look begins. What nobody showed at the last one is forgotten.
-    pub(super) fn begin(&mut self, path: Exports<'_>, looks: &[Cell<Look>], now: SessionTime) {
+    pub(super) fn begin(&mut self, path: Exports<'_>, folios: &[Folio], now: SessionTime) {
         let (first, (newest, vector)) = (path[0].0, &path[path.len() - 1]);
         let (newest, made) = (*newest, vector.generated);
         // An entity of the same name may have begun anew, with numbers that were used before.
@@ -91,13 +105,13 @@ impl Sums {
             seq < first || same.is_some_and(|(_, vector)| vector.generated == made)
         };
         if !self.reached.is_none_or(goes_on) {
-            self.clear(looks);
+            self.clear(folios);
         }
         self.reached = Some((newest, made));
         self.all.retain_mut(|sum| {
             let kept = sum.is_used && sum.trim(first);
-            if sum.is_used && !kept {
-                sum.leave(looks);
+            if !kept {
+                sum.leave(folios);
             }
             kept
         });
@@ -110,8 +124,8 @@ impl Sums {
     }
 
     /// Nothing is known any more.
-    pub(super) fn clear(&mut self, looks: &[Cell<Look>]) {
-        self.all.drain(..).for_each(|sum| sum.leave(looks));
+    pub(super) fn clear(&mut self, folios: &[Folio]) {
+        self.all.drain(..).for_each(|sum| sum.leave(folios));
     }
 
     /// Lays out what those share who show one of the vectors before the newest.
@@ -119,7 +133,7 @@ impl Sums {
         *cards = [Card::default(); NEAR];
         for (place, sum) in self.all.iter().enumerate() {
             if let Some(card) = cards.get_mut(newest.0.wrapping_sub(sum.seq.0) as usize) {
-                *card = Card { id: sum.id, mark: sum.mark, place: place as u16, grown: sum.now - sum.before };
+                *card = Card { mark: sum.mark, place: place as u8, grown: sum.now - sum.before };
             }
         }
     }
@@ -132,14 +146,14 @@ impl Sums {
     }
 
     /// How far the newest vector is away from that of a sum, now: position and velocity.
-    #[inline]
-    pub(super) fn apart(&self, place: usize) -> (Vec3, Vec3) {
-        self.all[place].apart
+    pub(super) fn apart(&self, place: usize, front: &Front) -> (Vec3, Vec3) {
+        let line = &self.all[place].line;
+        (front.position - line.project(front.now), front.velocity - line.velocity)
     }
 
     /// What the sum with a mark is up to now.
     #[cfg(test)]
-    pub(super) fn told(&self, mark: u16) -> f64 {
+    pub(super) fn told(&self, mark: u8) -> f64 {
         self.all.iter().find(|sum| sum.mark == mark).map_or(f64::NAN, |sum| sum.now)
     }
 
@@ -185,20 +199,19 @@ impl Sums {
         if self.all.len() >= SUMS_MAX {
             return None;
         }
-        self.opened += 1;
         loop {
-            self.marks = self.marks.wrapping_add(1).max(1);
+            self.marks = self.marks % (MARKS_END - 1) + 1;
             if self.all.iter().all(|sum| sum.mark != self.marks) {
                 break;
             }
         }
         let first = path.partition_point(|(_, exported)| exported.generated < vector.generated);
         let first = path[first.min(path.len() - 1)].0;
-        let apart = (Vec3::ZERO, Vec3::ZERO);
-        let sums = vec![0.0];
-        let (id, mark) = (self.opened, self.marks);
-        let mut sum = Sum { seq, id, mark, vector, first, sums, is_used: true, before: 0.0, now: 0.0, apart };
+        let (line, sums) = (Line::of(&vector), vec![0.0]);
+        let mark = self.marks;
+        let mut sum = Sum { seq, mark, is_used: true, line, first, sums, before: 0.0, now: 0.0 };
         sum.go_on(path, now);
+        grow(&mut self.all);
         self.all.push(sum);
         let place = self.all.len() - 1;
         note(&mut self.near, path[path.len() - 1].0, seq, place);
@@ -207,8 +220,8 @@ impl Sums {
 
     /// What tells a sum from others.
     #[inline]
-    pub(super) fn id(&self, place: usize) -> u32 {
-        self.all[place].id
+    pub(super) fn mark(&self, place: usize) -> u8 {
+        self.all[place].mark
     }
 
     /// The sum up to now.
@@ -242,22 +255,26 @@ impl Sums {
         }
         Some((before, rest.is_some()))
     }
+}
 
-    /// The piece from some seconds after now on, for so many seconds.
-    #[inline]
-    pub(super) fn ahead(&self, place: usize, from: f64, seconds: f64, pieces: &mut Pieces) {
-        let (position, velocity) = self.all[place].apart;
-        pieces.push(position + velocity * from, velocity, seconds);
+/// Where the newest vector of an entity is now, and where to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Front {
+    now: SessionTime,
+    position: Vec3,
+    velocity: Vec3,
+}
+
+impl Front {
+    pub(super) fn new(newest: &DrVector, now: SessionTime) -> Self {
+        Self { now, position: newest.project(now), velocity: newest.state.velocity }
     }
 }
 
-/// What [`DrVector::project`] gives, in line for the usual kind.
-#[inline]
-fn there(vector: &DrVector, at: SessionTime) -> Vec3 {
-    if vector.kind == MotionKind::Linear {
-        vector.state.position + vector.state.velocity * (at - vector.generated).as_secs_f64()
-    } else {
-        vector.project(at)
+/// Makes room for a few more: there are very many entities.
+fn grow<T>(all: &mut Vec<T>) {
+    if all.len() == all.capacity() {
+        all.reserve_exact(1 + all.len() / 4);
     }
 }
 
@@ -268,13 +285,10 @@ fn note(near: &mut [u8; NEAR], newest: DrSeq, seq: DrSeq, place: usize) {
 }
 
 impl Sum {
-    /// It is about to go: the errors that were told by it are noted.
-    fn leave(&self, looks: &[Cell<Look>]) {
-        for cell in looks {
-            let look = cell.get();
-            if look.told == self.mark {
-                cell.set(Look { error: look.base + self.now, told: 0, ..look });
-            }
+    /// It is about to go: the errors that were told by it are noted, and nobody's is above it any more.
+    fn leave(&self, folios: &[Folio]) {
+        for folio in folios {
+            folio.leave(self.mark, self.now);
         }
     }
 
@@ -294,19 +308,19 @@ impl Sum {
         let mut sum = self.sums[self.sums.len() - 1];
         while let Some((_, next)) = path.get(place + 1) {
             sum += self.piece(&path[place], next.generated);
+            grow(&mut self.sums);
             self.sums.push(sum);
             place += 1;
         }
         let newest = &path[place];
         self.before = self.now;
         self.now = sum + self.piece(newest, now);
-        self.apart = self.apart(&newest.1, now);
     }
 
     #[inline]
     fn apart(&self, exported: &DrVector, at: SessionTime) -> (Vec3, Vec3) {
-        let position = there(exported, at) - there(&self.vector, at);
-        (position, exported.state.velocity - self.vector.state.velocity)
+        let position = Line::of(exported).project(at) - self.line.project(at);
+        (position, exported.state.velocity - self.line.velocity)
     }
 
     /// From the generation of an exported vector on.
@@ -342,7 +356,7 @@ mod tests {
     use evenkeel_core::Span;
 
     use super::*;
-    use crate::vector::MotionState;
+    use crate::vector::MotionKind;
 
     fn path(from: i64, count: u32) -> Vec<(DrSeq, DrVector)> {
         let at = |number: u32| SessionTime::from_nanos(0) + Span::from_millis(from + 100 * i64::from(number));

@@ -1,13 +1,11 @@
 //! What a look gathers of one entity: by how much the error of each receiver has grown, and what is to come.
 
-use std::cell::Cell;
-
-use evenkeel_core::SessionTime;
+use evenkeel_core::{SessionTime, Vec3};
 
 use super::look::Seat;
-use super::sums::{Card, End, Exports, NEAR, Sums};
+use super::sums::{Card, End, Exports, Front, NEAR, Sums};
 use crate::fairness::Exported;
-use crate::ledger::{Dispatch, Glance, Look, Pending};
+use crate::ledger::{Dispatch, Folio, Look, Pending};
 use crate::linear::bulk::{Pieces, integrate_alike};
 use crate::vector::{DrSeq, DrVector};
 
@@ -28,10 +26,9 @@ pub(super) struct Entry {
     pub(super) uses: u16,
 }
 
-/// A pair that has to be asked by itself: its place, that of its receiver, and its error at the last look.
+/// A pair that has to be asked by itself: the place of its receiver, and its error at the last look.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Single {
-    pub(super) place: usize,
     pub(super) link: u32,
     pub(super) before: f64,
     pub(super) entry: Entry,
@@ -50,6 +47,9 @@ pub(super) struct Tally {
     cards: [Card; NEAR],
     /// The sums that are shared, a bit for each place.
     shared: u32,
+    /// Where the newest vector is now, and how far it is away from those of the sums, as far as that was asked for.
+    front: Front,
+    aparts: Vec<(Vec3, Vec3)>,
     /// By the place of their sum: the receivers whose errors grow as it does, if anything is to come.
     alike: Vec<Vec<u32>>,
     /// The other pairs.
@@ -62,8 +62,10 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Of an entity nothing is known yet. There are places for so many receivers.
-    pub(super) fn begin(&mut self, sums: &Sums, newest: DrSeq, links: usize) {
+    pub(super) fn begin(&mut self, sums: &Sums, newest: DrSeq, front: Front, links: usize) {
         sums.deal(newest, &mut self.cards);
+        self.front = front;
+        self.aparts.clear();
         self.shared = 0;
         self.pieces.clear();
         self.uses.clear();
@@ -80,34 +82,43 @@ impl Tally {
     /// Takes the growth of a pair's error from the sum of what it shows, if it showed that at the last look and nothing is on
     /// its way. False if not.
     #[inline]
-    pub(super) fn share(&mut self, newest: DrSeq, sums: &Sums, glance: &Glance, cell: &Cell<Look>) -> bool {
-        let (look, age) = (cell.get(), newest.0.wrapping_sub(glance.arrived.0) as usize);
-        let Some(card) = self.cards.get(age).filter(|card| card.id == look.sum && look.sum > 0) else {
+    pub(super) fn share(&mut self, newest: DrSeq, sums: &Sums, link: u32, folio: &Folio) -> bool {
+        let (look, age) = (folio.look(), newest.0.wrapping_sub(folio.arrived.0) as usize);
+        let Some(card) = self.cards.get(age).filter(|card| card.mark == look.sum && look.sum > 0) else {
             return false;
         };
-        if look.pending != Pending::Nothing {
+        if folio.pending() != Pending::Nothing {
             return false;
         }
         let sum = usize::from(card.place);
         self.shared |= 1 << sum;
-        self.grown[glance.link as usize] = if look.told == card.mark {
+        self.grown[link as usize] = if look.told == card.mark {
             card.grown
         } else {
             let (before, error) = (sums.last(&look), look.base + sums.now(sum));
-            cell.set(Look { error, told: card.mark, ..look });
+            folio.note(Look { error, told: card.mark, ..look });
             grown(before, error)
         };
         if age > 0 {
-            self.alike[sum].push(glance.link);
+            self.alike[sum].push(link);
         }
         true
     }
 
+    /// How far the newest vector is away from that of a sum, now.
+    #[inline]
+    fn apart(&mut self, sums: &Sums, place: usize) -> (Vec3, Vec3) {
+        while self.aparts.len() <= place {
+            self.aparts.push(sums.apart(self.aparts.len(), &self.front));
+        }
+        self.aparts[place]
+    }
+
     /// Counts what is left to be integrated.
-    pub(super) fn count(&mut self, sums: &mut Sums, looks: &[Cell<Look>], seconds: &[f64]) {
+    pub(super) fn count(&mut self, sums: &mut Sums, folios: &[Folio], seconds: &[f64]) {
         sums.note_used(self.shared);
         for (sum, alike) in self.alike.iter_mut().enumerate().filter(|(_, alike)| !alike.is_empty()) {
-            let (position, velocity) = sums.apart(sum);
+            let (position, velocity) = sums.apart(sum, &self.front);
             self.lengths.clear();
             self.lengths.extend(alike.iter().map(|link| seconds[*link as usize]));
             integrate_alike(position, velocity, &mut self.lengths, &mut self.integrals);
@@ -117,10 +128,10 @@ impl Tally {
         }
         self.pieces.integrate(&mut self.integrals);
         let mut start = 0;
-        for Single { place, link, before, entry } in &self.singles {
+        for Single { link, before, entry } in &self.singles {
             let (error, ahead) = self.entry(entry, &mut start);
-            let (cell, link) = (&looks[*place], *link as usize);
-            cell.set(Look { error, told: 0, ..cell.get() });
+            let link = *link as usize;
+            folios[link].note(Look { error, told: 0, ..folios[link].look() });
             (self.grown[link], self.ahead[link]) =
                 if error == UNKNOWN { (ahead, 0.0) } else { (grown(*before, error), ahead) };
         }
@@ -142,41 +153,39 @@ impl Tally {
 
     /// The error of a pair by the sums of its entity, but for pieces; `None` if it can't be told by them.
     #[inline]
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn sum_up(
         &mut self,
         path: Exports<'_>,
         sums: &mut Sums,
         exported: &Exported<'_>,
-        glance: &Glance,
-        look: &Cell<Look>,
+        (link, folio): (u32, &Folio),
         seat: &Seat,
         now: SessionTime,
     ) -> Option<Entry> {
-        let Look { mut base, sum, pending, .. } = look.get();
+        let (Look { mut base, sum, error, .. }, pending) = (folio.look(), folio.pending());
         if pending == Pending::Unclear {
             return None;
         }
-        let account = || exported.pair(glance);
-        let shown = sums.find(path, now, glance.arrived, || account().settled().map(|(at, _)| at.vector))?;
-        if sum != sums.id(shown) {
-            let pair = account();
-            let (settled, before) = pair.settled()?;
-            base = before + settled.error - sums.until(path, shown, End::new(path, settled.at)?)?;
-            look.set(Look { base, sum: sums.id(shown), ..look.get() });
+        let arrived = folio.arrived;
+        let shown = sums.find(path, now, arrived, || exported.settled_vector(link))?;
+        if sum != sums.mark(shown) {
+            let account = exported.account(link);
+            let (settled, at) = account.settled()?;
+            base = account.head_start() + settled - sums.until(path, shown, End::new(path, at)?)?;
+            folio.note(Look { error, base, sum: sums.mark(shown), told: 0 });
         }
         let newest = path[path.len() - 1].0;
-        let mut way = Way { shown, seq: glance.arrived, at: now, error: base, uses: 0 };
+        let mut way = Way { shown, seq: arrived, at: now, error: base, uses: 0 };
         match pending {
             Pending::Unclear | Pending::Nothing => {}
             Pending::Last => {
-                let (seq, sent) = exported.prospects().of(glance.link);
-                let last = Dispatch { seq, sent };
+                let prospects = &exported.columns().prospects;
+                let (seq, number) = (prospects.seqs[link as usize], prospects.numbers[link as usize]);
+                let last = Dispatch { seq, sent: exported.mail(link).sent(number) };
                 self.expect(&mut way, path, sums, seat, last, now)?;
             }
             Pending::Several => {
-                let pair = account();
-                for dispatch in pair.dispatches() {
+                for dispatch in exported.account(link).dispatches() {
                     self.expect(&mut way, path, sums, seat, dispatch, now)?;
                 }
             }
@@ -236,7 +245,8 @@ impl Tally {
     #[inline]
     fn go_ahead(&mut self, way: &mut Way, sums: &Sums, to: SessionTime, now: SessionTime) {
         let (from, seconds) = ((way.at - now).as_secs_f64(), (to - way.at).as_secs_f64());
-        sums.ahead(way.shown, from, seconds, &mut self.pieces);
+        let (position, velocity) = self.apart(sums, way.shown);
+        self.pieces.push(position + velocity * from, velocity, seconds);
         self.note(way, true, Use::Ahead);
         way.at = to;
     }

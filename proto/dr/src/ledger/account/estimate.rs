@@ -2,9 +2,10 @@
 
 use evenkeel_core::{SessionTime, Span};
 
-use super::{Account, Dispatch, Flight, Memo, Outlook, Presumed, Resume};
+use super::{Account, AccountMut, Dispatch, Flight, Memo, Outlook, Presumed, Resume};
 use crate::history::History;
 use crate::ledger::cursor::Cursor;
+use crate::ledger::folio::Folio;
 use crate::vector::{DrSeq, DrVector};
 
 /// An estimate goes along about so many vectors at most, exported and expected ones each.
@@ -13,35 +14,41 @@ pub(super) const NEAR: usize = 64;
 /// And counts over so much time at most.
 const NEAR_SPAN: Span = Span::from_secs(5);
 
-impl Account {
+impl AccountMut<'_> {
     /// Moves on to where estimates begin, if from the settled error on they would have far to go. Whoever never reports,
     /// or whose vectors are always late, must not make them dear.
     pub(crate) fn presume(&mut self, history: &History, outlook: &Outlook) {
+        let account = self.read();
+        let folio = account.folio();
         // Nearly always little is unsettled, and nothing is presumed.
-        let is_short = history.len() < NEAR && self.in_flight.is_short() && self.rare.is_none();
-        if is_short && self.is_settled && self.settled.at >= outlook.now - NEAR_SPAN {
+        let is_short = history.len() < NEAR && account.mail.chains.is_short(folio.chain);
+        let is_settled = folio.has(Folio::SETTLED);
+        if is_short && account.rare().is_none() && is_settled && folio.settled_at() >= outlook.now - NEAR_SPAN
+        {
             return;
         }
-        let near = self.near(history, outlook);
-        if self.is_settled && self.settled.at >= near {
+        let near = account.near(history, outlook);
+        if is_settled && folio.settled_at() >= near {
             return self.set_presumed(None);
         }
-        let settled = self.cursor(history).or_else(|| self.first_arrival(history, outlook, near));
+        let settled = account.cursor(history).or_else(|| account.first_arrival(history, outlook, near));
         let Some(settled) = settled.filter(|settled| settled.at < near) else {
             return self.set_presumed(None);
         };
-        let before = self.presumed().filter(|presumed| settled.at < presumed.based);
+        let before = account.presumed().filter(|presumed| settled.at < presumed.based);
         let (start, based) = before.map_or((settled, near), |presumed| (presumed.cursor, presumed.based));
-        let cursor = self.walk(start, history, outlook, Flight::Estimated, near, Cursor::estimate_to);
+        let cursor = account.walk(start, history, outlook, Flight::Estimated, near, Cursor::estimate_to);
         self.set_presumed(Some(Presumed { cursor, based }));
     }
+}
 
+impl<'a> Account<'a> {
     /// From here on an estimate has neither many vectors to go along nor long to count.
     pub(super) fn near(&self, history: &History, outlook: &Outlook) -> SessionTime {
         let exported = history.nth_newest(NEAR).map(|vector| vector.generated);
-        let nth_newest = self.in_flight.len().checked_sub(NEAR);
-        let expected = nth_newest.and_then(|nth| self.in_flight.iter().nth(nth));
-        let expected = expected.map(|flying| flying.sent + outlook.under_way);
+        let nth_newest = self.in_flight_count().checked_sub(NEAR);
+        let expected = nth_newest.and_then(|nth| self.dispatches().nth(nth));
+        let expected = expected.map(|dispatch| dispatch.sent + outlook.under_way);
         let last = exported.into_iter().chain(expected).fold(SessionTime::MIN, SessionTime::max);
         last.max(outlook.now - NEAR_SPAN).min(outlook.now)
     }
@@ -56,7 +63,7 @@ impl Account {
             self.estimate(history, outlook, Flight::Estimated, generated)
                 .map_or(settled, |cursor| cursor.error)
         } else {
-            let marks = self.rare.as_ref().and_then(|rare| rare.marks.as_ref());
+            let marks = self.rare().and_then(|rare| rare.marks.as_ref());
             let mut marks = marks.into_iter().flatten();
             marks.find(|(seq, _)| *seq == cursor.placed).map_or(settled, |(_, error)| *error)
         };
@@ -90,14 +97,15 @@ impl Account {
         let is_kept = |memo: &Memo| {
             (memo.newest, memo.outlook, memo.flight, to) == (newest, *outlook, flight, outlook.now)
         };
-        if let Some(cursor) = self.asked.estimate(is_kept) {
+        if let Some(cursor) = self.pairs.few.asked.estimate(self.link, is_kept) {
             return Some(cursor);
         }
         let start = self.presumed().map(|presumed| presumed.cursor).or_else(|| self.cursor(history));
         let cursor = start.or_else(|| self.first_arrival(history, outlook, to))?;
         let cursor = self.walk(cursor, history, outlook, flight, to, Cursor::estimate_to);
         if to == outlook.now {
-            self.asked.keep_estimate(Memo { newest, outlook: *outlook, flight, cursor });
+            let memo = Memo { newest, outlook: *outlook, flight, cursor };
+            self.pairs.few.asked.keep_estimate(self.link, memo);
         }
         Some(cursor)
     }
@@ -111,14 +119,14 @@ impl Account {
         later: SessionTime,
     ) -> Option<(f64, f64)> {
         let now = outlook.now;
-        if self.arrivals.is_empty()
+        if self.next_arrival().is_none()
             && self.presumed().is_none()
             && let Some(settled) = &self.cursor(history)
             && self.under_way(outlook).next().is_none_or(|first| outlook.arrival(&first) > now)
         {
             return Some(self.resumed(settled, history, outlook, later));
         }
-        self.asked.forget_resume();
+        self.pairs.few.asked.forget_resume(self.link);
         let start = self.presumed().map(|presumed| presumed.cursor).or_else(|| self.cursor(history));
         let mut cursor = start.or_else(|| self.first_arrival(history, outlook, now))?;
         let mut expected = self.expected(outlook, Flight::Estimated).peekable();
@@ -137,7 +145,7 @@ impl Account {
         outlook: &Outlook,
         later: SessionTime,
     ) -> (f64, f64) {
-        let mut resume = self.asked.resume().unwrap_or(Resume::at(settled));
+        let mut resume = self.pairs.few.asked.resume(self.link).unwrap_or(Resume::at(settled));
         let (newest, vector) = history.newest();
         if settled.placed == newest && resume.exported == newest && settled.vector == *vector {
             return (resume.error, resume.error);
@@ -147,7 +155,7 @@ impl Account {
         let mut cursor = Cursor { at, exported, error, ..*settled };
         cursor.estimate_exported(history, outlook.now);
         (resume.exported, resume.at, resume.error) = (cursor.exported, cursor.at, cursor.error);
-        self.asked.keep_resume(resume);
+        self.pairs.few.asked.keep_resume(self.link, resume);
         let expected = self.under_way(outlook).map(|dispatch| (dispatch.seq, outlook.arrival(&dispatch)));
         self.two_ends(cursor, history, outlook, later, expected)
     }
@@ -159,7 +167,7 @@ impl Account {
         outlook: &Outlook,
         to: SessionTime,
     ) -> Option<Cursor> {
-        let (seq, at) = self.arrivals.front().filter(|(_, at)| *at <= to)?;
+        let (seq, at) = self.next_arrival().filter(|(_, at)| *at <= to)?;
         Some(Cursor::open(history, seq, self.placed(history, outlook, seq, at)?, at))
     }
 
@@ -170,7 +178,7 @@ impl Account {
         let awaited = self.under_way(outlook).filter(is_awaited);
         let flying = awaited.map(|dispatch| dispatch.seq).max();
         let newest = flying.max(self.newest_arrived())?;
-        match self.point() {
+        match self.point(history) {
             Some(settled) if settled.placed == newest => Some((newest, self.shown(history, newest))),
             _ => history.vector(newest).map(|vector| (newest, self.as_sent(newest, vector))),
         }
@@ -224,11 +232,12 @@ impl Account {
     }
 
     /// What was sent and is neither reported, nor overtaken, nor taken as lost.
-    pub(super) fn under_way(&self, outlook: &Outlook) -> impl Iterator<Item = Dispatch> + '_ {
+    pub(super) fn under_way(&self, outlook: &Outlook) -> impl Iterator<Item = Dispatch> + use<'a> {
         let Outlook { now, under_way, lost_after, known_until, assumed, .. } = *outlook;
+        let account = *self;
         self.dispatches()
             .chain(assumed)
-            .filter(move |d| self.is_news(d.seq))
+            .filter(move |d| account.is_news(d.seq))
             // Lost is what is overdue although later arrivals have been reported. If nothing is reported, it is the
             // reports that are late, and what is under way is taken to arrive.
             .filter(move |d| now - d.sent <= lost_after || known_until < d.sent + under_way)
@@ -239,14 +248,14 @@ impl Account {
         &self,
         outlook: &Outlook,
         flight: Flight,
-    ) -> impl Iterator<Item = (DrSeq, SessionTime)> + '_ {
+    ) -> impl Iterator<Item = (DrSeq, SessionTime)> + use<'a> {
         let Outlook { under_way, known_until, .. } = *outlook;
         // What is reported is complete, so nothing else can have come before; unless it is taken to fly in no time.
         let (delay, earliest) = match flight {
             Flight::Estimated => (under_way, known_until),
             Flight::Instant => (Span::ZERO, SessionTime::MIN),
         };
-        let mut reported = self.arrivals.iter().peekable();
+        let mut reported = self.arrivals().peekable();
         let mut expected =
             self.under_way(outlook).map(move |d| (d.seq, (d.sent + delay).max(earliest))).peekable();
         core::iter::from_fn(move || match (reported.peek(), expected.peek()) {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Account, Dispatch, Presumed};
+use super::{Account, AccountMut, Dispatch, Presumed};
 use crate::history::History;
 use crate::ledger::cursor::{Cursor, Settled};
 use crate::vector::{DrSeq, DrVector, MotionKind};
@@ -19,7 +19,7 @@ pub(super) struct Cut {
 
 /// What few accounts have.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rare {
+pub(in crate::ledger) struct Rare {
     held: Option<Dispatch>,
     /// As which kinds it is sent vectors.
     cut: Cut,
@@ -39,62 +39,27 @@ impl Rare {
     }
 }
 
-impl Account {
-    pub(super) fn rare(&mut self) -> &mut Rare {
-        self.rare.get_or_insert_default()
-    }
-
-    /// Gives the room back if nothing is in it.
-    pub(super) fn tidy(&mut self) {
-        self.rare.take_if(|rare| rare.is_bare());
-    }
-
+impl Account<'_> {
     pub(super) fn cut(&self) -> Cut {
-        self.rare.as_ref().map_or_else(Cut::default, |rare| rare.cut)
+        self.rare().map_or_else(Cut::default, |rare| rare.cut)
     }
 
     pub(super) fn presumed(&self) -> Option<&Presumed> {
-        self.rare.as_ref()?.presumed.as_deref()
-    }
-
-    pub(super) fn set_presumed(&mut self, presumed: Option<Presumed>) {
-        if presumed.is_some() || self.rare.is_some() {
-            self.rare().presumed = presumed.map(Box::new);
-            self.tidy();
-        }
+        self.rare()?.presumed.as_deref()
     }
 
     fn own(&self) -> Option<&DrVector> {
-        self.rare.as_ref()?.own.as_deref()
-    }
-
-    fn set_own(&mut self, vector: Option<DrVector>) {
-        if vector.is_some() || self.rare.is_some() {
-            let own = &mut self.rare().own;
-            match (own.as_deref_mut(), vector) {
-                (Some(own), Some(vector)) => *own = vector,
-                (_, vector) => *own = vector.map(Box::new),
-            }
-            self.tidy();
-        }
+        self.rare()?.own.as_deref()
     }
 
     /// The vector that waits for its time.
     pub(crate) fn held(&self) -> Option<Dispatch> {
-        self.rare.as_ref()?.held
-    }
-
-    /// Another one waits, or none.
-    pub(crate) fn hold(&mut self, dispatch: Option<Dispatch>) {
-        if dispatch.is_some() || self.rare.is_some() {
-            self.rare().held = dispatch;
-            self.tidy();
-        }
+        self.rare()?.held
     }
 
     /// Where the error is settled, with the vector that is placed there.
     pub(crate) fn cursor(&self, history: &History) -> Option<Cursor> {
-        let Settled { at, error, exported, placed } = self.point()?;
+        let Settled { at, error, exported, placed } = self.point(history)?;
         Some(Cursor { at, exported, placed, vector: self.shown(history, placed), error })
     }
 
@@ -107,26 +72,9 @@ impl Account {
         }
     }
 
-    pub(super) fn set_cursor(&mut self, cursor: &Cursor, history: &History) {
-        self.set_point(Settled::new(cursor));
-        let shared = history.shown(cursor.placed).map(|vector| self.as_sent(cursor.placed, vector));
-        self.set_own(Some(cursor.vector).filter(|vector| shared != Some(*vector)));
-    }
-
     /// The number of the vector that is placed, if it is one of the history.
     pub(crate) fn shows(&self) -> Option<DrSeq> {
-        self.point().filter(|_| self.own().is_none()).map(|settled| settled.placed)
-    }
-
-    /// Keeps the vector that is placed.
-    fn keep_own(&mut self, history: &History, placed: DrSeq) {
-        if self.own().is_none() {
-            self.set_own(Some(self.shown(history, placed)));
-        }
-    }
-
-    pub(super) fn marks_mut(&mut self) -> Option<&mut VecDeque<(DrSeq, f64)>> {
-        self.rare.as_mut()?.marks.as_mut()
+        (self.settled().is_some() && self.own().is_none()).then(|| self.placed_number())
     }
 
     /// A vector as the receiver is sent it.
@@ -135,20 +83,82 @@ impl Account {
         let kind = if seq < from { before } else { after };
         DrVector { kind: kind.unwrap_or(vector.kind), ..*vector }
     }
+}
+
+impl AccountMut<'_> {
+    pub(super) fn rare(&mut self) -> &mut Rare {
+        self.pairs.few.rare.entry(self.link).get_or_insert_default()
+    }
+
+    fn has_rare(&self) -> bool {
+        self.read().rare().is_some()
+    }
+
+    /// Gives the room back if nothing is in it.
+    pub(super) fn tidy(&mut self) {
+        if let Some(rare) = self.pairs.few.rare.get_mut(self.link) {
+            rare.take_if(|rare| rare.is_bare());
+        }
+    }
+
+    pub(super) fn set_presumed(&mut self, presumed: Option<Presumed>) {
+        if presumed.is_some() || self.has_rare() {
+            self.rare().presumed = presumed.map(Box::new);
+            self.tidy();
+        }
+    }
+
+    fn set_own(&mut self, vector: Option<DrVector>) {
+        if vector.is_some() || self.has_rare() {
+            let own = &mut self.rare().own;
+            match (own.as_deref_mut(), vector) {
+                (Some(own), Some(vector)) => *own = vector,
+                (_, vector) => *own = vector.map(Box::new),
+            }
+            self.tidy();
+        }
+    }
+
+    /// Another one waits for its time, or none.
+    pub(crate) fn hold(&mut self, dispatch: Option<Dispatch>) {
+        if dispatch.is_some() || self.has_rare() {
+            self.rare().held = dispatch;
+            self.tidy();
+        }
+    }
+
+    pub(super) fn set_cursor(&mut self, cursor: &Cursor, history: &History) {
+        self.set_point(Settled::new(cursor));
+        let shared = history.shown(cursor.placed).map(|vector| self.read().as_sent(cursor.placed, vector));
+        self.set_own(Some(cursor.vector).filter(|vector| shared != Some(*vector)));
+    }
+
+    /// Keeps the vector that is placed.
+    fn keep_own(&mut self, history: &History, placed: DrSeq) {
+        if self.read().own().is_none() {
+            self.set_own(Some(self.read().shown(history, placed)));
+        }
+    }
+
+    pub(super) fn marks_mut(&mut self) -> Option<&mut VecDeque<(DrSeq, f64)>> {
+        self.pairs.few.rare.get_mut(self.link)?.as_mut()?.marks.as_mut()
+    }
 
     /// From this vector on, which has not been sent yet, the receiver is sent such a kind; unless it is still unknown what
     /// has become of vectors from before the last change.
     pub(crate) fn tailor(&mut self, history: &History, seq: DrSeq, kind: MotionKind) {
-        let Cut { before, from, after } = self.cut();
-        let sent = self.last_sent().map(|dispatch| dispatch.seq);
-        let pending = self.dispatches().filter(|d| self.is_news(d.seq)).map(|d| d.seq);
-        let settled = pending.chain(self.arrivals.iter().map(|(seq, _)| seq)).all(|seq| seq >= from);
+        let account = self.read();
+        let Cut { before, from, after } = account.cut();
+        let sent = account.last_sent().map(|dispatch| dispatch.seq);
+        let pending = account.dispatches().filter(|d| account.is_news(d.seq)).map(|d| d.seq);
+        let settled = pending.chain(account.arrivals().map(|(seq, _)| seq)).all(|seq| seq >= from);
         if after == Some(kind) || !settled || sent >= Some(seq) {
             return;
         }
         // What was never sent in the last kind does not need to be remembered in it.
         let before = if sent < Some(from) { before } else { after };
-        if let Some(Settled { placed, .. }) = self.point() {
+        if account.settled().is_some() {
+            let placed = account.placed_number();
             self.keep_own(history, placed);
         }
         self.rare().cut = Cut { before, from: seq, after: Some(kind) };

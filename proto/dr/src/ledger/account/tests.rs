@@ -13,12 +13,33 @@ fn at(step: u32) -> SessionTime {
     SessionTime::default() + STEP.times(i64::from(step))
 }
 
-impl Account {
+/// An account by itself.
+#[derive(Default)]
+struct Alone {
+    pairs: Pairs,
+    mail: Mail,
+}
+
+impl Alone {
+    fn new() -> Self {
+        let mut alone = Self::default();
+        alone.pairs.open(0, 1);
+        alone
+    }
+
+    fn read(&self) -> Account<'_> {
+        Account::new(&self.pairs, &self.mail, 0)
+    }
+
+    fn write(&mut self) -> AccountMut<'_> {
+        AccountMut::new(&mut self.pairs, &mut self.mail, 0)
+    }
+
     /// An arrival is reported, which waits to be settled.
     fn arrived(&mut self, seq: DrSeq, nonce: u32, at: SessionTime) {
-        if self.take(seq, nonce, &mut Spare::default()).is_some() && self.is_news(seq) {
-            (self.newest, self.is_arrived) = (seq, true);
-            self.arrivals.push_back((seq, at));
+        if self.write().take(seq, nonce).is_some() && self.read().is_news(seq) {
+            self.write().set_arrived(seq);
+            self.pairs.few.arrivals.entry(0).push_back((seq, at));
         }
     }
 }
@@ -54,33 +75,33 @@ fn outlook(step: u32, known_until: SessionTime) -> Outlook {
 }
 
 /// A relay's account of a receiver that reports the first arrival and then nothing for so many steps.
-fn silent(steps: u32) -> (Account, History, Outlook) {
-    let mut account = Account::new(1, 0, 0);
+fn silent(steps: u32) -> (Alone, History, Outlook) {
+    let mut account = Alone::new();
     let mut history = History::new(DrSeq(0), vector(0), false);
     let known_until = at(0) + DELAY;
-    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0, &mut Spare::default());
+    account.write().open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
     account.arrived(DrSeq(0), 0, known_until);
     for step in 1..=steps {
         history.record(DrSeq(step), vector(step));
-        account.settle(&history, &outlook(step, known_until));
-        account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step, &mut Spare::default());
+        account.write().settle(&history, &outlook(step, known_until));
+        account.write().open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
     }
     let last = outlook(steps, known_until);
-    account.settle(&history, &last);
+    account.write().settle(&history, &last);
     (account, history, last)
 }
 
 #[test]
 fn the_estimate_for_a_silent_receiver_does_not_begin_at_its_last_report() {
     let (account, history, outlook) = silent(480);
-    let settled = account.first_arrival(&history, &outlook, outlook.now).expect("there was a report");
-    assert!(account.settled().is_none(), "what was sent before its arrival may have come before it");
-    let presumed = account.presumed().expect("much is unsettled").cursor;
+    let settled = account.read().first_arrival(&history, &outlook, outlook.now).expect("there was a report");
+    assert!(account.read().settled().is_none(), "what was sent before its arrival may have come before it");
+    let presumed = account.read().presumed().expect("much is unsettled").cursor;
     assert!(presumed.at >= outlook.now - STEP.times(NEAR as i64), "{:?}", presumed.at);
 
     let whole =
-        account.walk(settled, &history, &outlook, Flight::Estimated, outlook.now, Cursor::estimate_to);
-    let near = account.estimate(&history, &outlook, Flight::Estimated, outlook.now).unwrap();
+        account.read().walk(settled, &history, &outlook, Flight::Estimated, outlook.now, Cursor::estimate_to);
+    let near = account.read().estimate(&history, &outlook, Flight::Estimated, outlook.now).unwrap();
     assert_eq!((near.at, near.placed, near.exported), (whole.at, whole.placed, whole.exported));
     assert!((near.error - whole.error).abs() < 1e-3 * whole.error, "{} {}", near.error, whole.error);
     assert!(whole.error > 1.0, "there is something to estimate");
@@ -94,9 +115,9 @@ fn when_the_reports_come_the_truth_counts_again() {
     }
     outlook.now += DELAY + DELAY;
     outlook.known_until = outlook.now;
-    account.settle(&history, &outlook);
-    assert!(account.presumed().is_none());
-    let (error, until) = account.settled().unwrap();
+    account.write().settle(&history, &outlook);
+    assert!(account.read().presumed().is_none());
+    let (error, until) = account.read().settled().unwrap();
     let truth = (1..=480).map(|step| placed_late(step, until)).sum::<f64>();
     assert!((error - truth).abs() < 1e-9 * truth, "{error} {truth}");
 }
@@ -110,9 +131,9 @@ fn placed_late(step: u32, until: SessionTime) -> f64 {
 /// How far an estimate is from one that is walked from the settled error on, and from that itself, if every eighth vector
 /// arrives and is reported so many steps later, and the others are lost.
 fn always_late(lag: u32) -> (f64, f64, f64) {
-    let mut account = Account::new(1, 0, 0);
+    let mut account = Alone::new();
     let mut history = History::new(DrSeq(0), vector(0), false);
-    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0, &mut Spare::default());
+    account.write().open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
     account.arrived(DrSeq(0), 0, at(0) + DELAY);
     let mut last = outlook(0, at(0) + DELAY);
     for step in 1..=4_000 {
@@ -123,14 +144,14 @@ fn always_late(lag: u32) -> (f64, f64, f64) {
             account.arrived(DrSeq(seq), seq, last.known_until);
         }
         last.now = at(step);
-        account.settle(&history, &last);
-        account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step, &mut Spare::default());
-        history.keep_shown(&account.shows().into_iter().collect::<Vec<_>>());
-        history.trim(account.needs(&history));
+        account.write().settle(&history, &last);
+        account.write().open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
+        history.keep_shown(&account.read().shows().into_iter().collect::<Vec<_>>());
+        history.trim(account.read().needs(&history));
     }
-    let walked = account.last_word(&history, &last, last.now).expect("there were reports").error;
-    let estimated = account.estimate(&history, &last, Flight::Estimated, last.now).unwrap().error;
-    (estimated, walked, account.settled().unwrap().0)
+    let walked = account.read().last_word(&history, &last, last.now).expect("there were reports").error;
+    let estimated = account.read().estimate(&history, &last, Flight::Estimated, last.now).unwrap().error;
+    (estimated, walked, account.read().settled().unwrap().0)
 }
 
 #[test]
@@ -146,9 +167,9 @@ fn reports_that_are_always_late_count_all_the_same() {
 /// Every seventh vector is sent, and its arrival is reported eight steps later.
 #[test]
 fn a_look_that_goes_on_has_the_bits_of_one_that_begins_anew() {
-    let mut account = Account::new(1, 0, 0);
+    let mut account = Alone::new();
     let mut history = History::new(DrSeq(0), vector(0), true);
-    account.open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0, &mut Spare::default());
+    account.write().open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
     account.arrived(DrSeq(0), 0, at(0) + DELAY);
     let mut known_until = at(0) + DELAY;
     let mut went_on = 0;
@@ -160,24 +181,24 @@ fn a_look_that_goes_on_has_the_bits_of_one_that_begins_anew() {
         if step % 21 == 8 && step > 8 {
             known_until = at(step - 8) + DELAY;
             account.arrived(DrSeq(step - 8), step - 8, known_until);
-            account.settle(&history, &outlook);
+            account.write().settle(&history, &outlook);
         }
         if step % 21 == 0 {
-            account.open(Dispatch { sent: at(step), seq: DrSeq(step) }, step, &mut Spare::default());
+            account.write().open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
         }
         let outlook = Outlook { known_until, ..outlook };
-        if account.settled().is_none() {
-            account.settle(&history, &outlook);
+        if account.read().settled().is_none() {
+            account.write().settle(&history, &outlook);
         }
         let later = outlook.now + DELAY;
-        let before = account.asked.resume().is_some();
-        let looked = account.estimates(&history, &outlook, later).expect("it has a vector");
+        let before = account.pairs.few.asked.resume(0).is_some();
+        let looked = account.read().estimates(&history, &outlook, later).expect("it has a vector");
         let anew = [outlook.now, later].map(|to| {
-            let cursor = account.estimate(&history, &outlook, Flight::Estimated, to);
+            let cursor = account.read().estimate(&history, &outlook, Flight::Estimated, to);
             cursor.expect("it has a vector").error.to_bits()
         });
         assert_eq!([looked.0.to_bits(), looked.1.to_bits()], anew, "at step {step}");
-        went_on += u32::from(before && account.asked.resume().is_some());
+        went_on += u32::from(before && account.pairs.few.asked.resume(0).is_some());
     }
     assert!(went_on > 500, "{went_on}");
 }

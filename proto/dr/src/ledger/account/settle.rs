@@ -1,0 +1,408 @@
+//! What is written into an account: what was sent, what was reported, and the error that is settled by it.
+
+use std::collections::VecDeque;
+
+use evenkeel_core::{SessionTime, Span};
+
+use super::{ARRIVALS_MAX, Account, AccountMut, Dispatch, IN_FLIGHT_MAX, Outlook};
+use crate::history::History;
+use crate::ledger::cursor::{Cursor, Settled};
+use crate::ledger::folio::{Folio, Pending};
+use crate::ledger::mail::Mail;
+use crate::ledger::pairs::{Pairs, Prospects};
+use crate::ledger::waiting::Arrived;
+use crate::placement::Placement;
+use crate::vector::DrSeq;
+
+/// The fate of a dispatch is awaited for so long; then the error is settled by estimate. Whoever never acknowledges
+/// anything costs its sender this much memory, and no more.
+const AWAITED_MAX: Span = Span::from_secs(15);
+
+/// Vectors for which the error at their generation is remembered, per account; without it the error since then is
+/// taken to be the estimated part.
+const MARKS_MAX: usize = 256;
+
+/// Room for so many of them is kept.
+const MARKS_MIN: usize = 4;
+
+impl<'a> AccountMut<'a> {
+    /// The account in the columns of a life, of the receiver at a place, whom these messages went to.
+    #[inline]
+    pub(in crate::ledger) const fn new(pairs: &'a mut Pairs, mail: &'a mut Mail, link: u32) -> Self {
+        Self { pairs, mail, link }
+    }
+
+    /// To read in.
+    #[inline]
+    pub(crate) fn read(&self) -> Account<'_> {
+        Account { pairs: self.pairs, mail: self.mail, link: self.link }
+    }
+
+    #[inline]
+    pub(super) fn folio(&mut self) -> &mut Folio {
+        &mut self.pairs.folios[self.link as usize]
+    }
+
+    /// What was estimated is void.
+    pub(super) fn change(&mut self) {
+        self.pairs.few.asked.forget(self.link);
+    }
+
+    pub(super) fn set_point(&mut self, Settled { at, error, exported, placed }: Settled) {
+        let folio = &mut self.pairs.folios[self.link as usize];
+        folio.settle(error, at, exported);
+        let elsewhere = Some(placed).filter(|placed| *placed != folio.arrived);
+        if elsewhere.is_some() {
+            *self.pairs.few.placed.entry(self.link) = elsewhere;
+        } else if let Some(place) = self.pairs.few.placed.get_mut(self.link) {
+            *place = None;
+        }
+    }
+
+    /// Another vector is the newest that is reported; what is placed where the error is settled is still the same.
+    pub(super) fn set_arrived(&mut self, seq: DrSeq) {
+        let placed = self.read().placed_number();
+        let folio = self.folio();
+        (folio.arrived, _) = (seq, folio.set(Folio::ARRIVED, true));
+        if folio.has(Folio::SETTLED) && placed != seq {
+            *self.pairs.few.placed.entry(self.link) = Some(placed);
+        }
+    }
+
+    /// What the receiver is taken to have suffered before the account was opened.
+    pub(in crate::ledger) fn set_head_start(&mut self, error: f64) {
+        if error != 0.0 {
+            *self.pairs.few.head_starts.entry(self.link) = error;
+        }
+    }
+
+    /// Whether the settled error at the generation of each vector is remembered from now on.
+    pub(in crate::ledger) fn keep_marks(&mut self, kept: bool) {
+        if kept || self.read().rare().is_some() {
+            let marks = &mut self.rare().marks;
+            *marks = marks.take().filter(|_| kept).or_else(|| kept.then(VecDeque::default));
+            self.tidy();
+        }
+    }
+
+    /// A vector leaves for the receiver.
+    pub(crate) fn open(&mut self, Dispatch { sent, seq }: Dispatch, nonce: u32) {
+        self.pairs.few.asked.forget_estimate(self.link);
+        let (last, number) = self.read().last();
+        let posted = self.mail.post(sent, nonce);
+        let folio = &mut self.pairs.folios[self.link as usize];
+        let flies = folio.has(Folio::FLIES);
+        let later = folio.has(Folio::SENT) && last > seq;
+        let is_disordered = (flies || !folio.chain.is_empty()) && (folio.has(Folio::DISORDERED) || later);
+        if flies {
+            self.mail.chains.push_back(&mut folio.chain, (number, last));
+        } else if folio.has(Folio::SENT) {
+            self.mail.release(number);
+        }
+        folio.set(Folio::DISORDERED, is_disordered);
+        folio.set(Folio::SENT | Folio::FLIES, true);
+        let (prospects, place) = (&mut self.pairs.prospects, self.link as usize);
+        (prospects.seqs[place], prospects.numbers[place]) = (seq, posted);
+    }
+
+    /// Notes what is to be seen without asking the account.
+    pub(in crate::ledger) fn show(&mut self) {
+        let account = self.read();
+        let (folio, (last, _)) = (account.folio(), account.last());
+        let is_clear = folio.has(Folio::ARRIVED) && folio.has(Folio::SENT) && !folio.has(Folio::DISORDERED);
+        let (mut state, mut pending) = (Prospects::UNCLEAR, Pending::Unclear);
+        if is_clear {
+            let arrived = folio.arrived;
+            // What was sent last is nearly always what is newest; who was sent something older after that is asked.
+            state = match arrived.cmp(&last) {
+                core::cmp::Ordering::Less => 0,
+                core::cmp::Ordering::Equal => Prospects::REPORTED,
+                core::cmp::Ordering::Greater => Prospects::UNCLEAR,
+            };
+            let shows = folio.has(Folio::SETTLED) && account.placed_number() == arrived;
+            if shows && account.next_arrival().is_none() && account.presumed().is_none() {
+                let mut chain = self.mail.chains.iter(folio.chain);
+                let is_before = chain.any(|(_, seq)| seq > arrived);
+                pending = match (is_before, folio.has(Folio::FLIES) && last > arrived) {
+                    (false, false) => Pending::Nothing,
+                    (false, true) => Pending::Last,
+                    (true, _) => Pending::Several,
+                };
+            }
+        }
+        self.pairs.prospects.states[self.link as usize] = state;
+        let folio = self.folio();
+        folio.set_pending(pending);
+        if pending == Pending::Unclear {
+            folio.leave_sum();
+        }
+    }
+
+    /// The receiver reports an arrival. Gives the dispatch back if it is still known.
+    pub(in crate::ledger) fn take(&mut self, seq: DrSeq, nonce: u32) -> Option<Dispatch> {
+        let (last, number) = self.read().last();
+        let (mail, folio) = (&mut *self.mail, &mut self.pairs.folios[self.link as usize]);
+        if !folio.chain.is_empty()
+            && let Some(sent) = mail.take(&mut folio.chain, seq, nonce)
+        {
+            return Some(Dispatch { sent, seq });
+        }
+        if !folio.has(Folio::FLIES) || last != seq || mail.nonce(number) != nonce {
+            return None;
+        }
+        folio.set(Folio::FLIES, false);
+        Some(Dispatch { sent: mail.sent(number), seq })
+    }
+
+    /// The oldest vector in flight is not waited for any more.
+    fn forget_oldest(&mut self) {
+        let folio = &mut self.pairs.folios[self.link as usize];
+        match self.mail.chains.take(&mut folio.chain, |_| true) {
+            Some((number, _)) => self.mail.release(number),
+            None => folio.set(Folio::FLIES, false),
+        }
+    }
+
+    /// The account is about to be closed: nothing is asked of any message for it.
+    pub(in crate::ledger) fn forget_all(&mut self) {
+        while self.read().flown().next().is_some() {
+            self.forget_oldest();
+        }
+        if self.folio().has(Folio::SENT) {
+            let (_, number) = self.read().last();
+            self.mail.release(number);
+        }
+    }
+
+    /// Settles the error as far as both paths are known.
+    pub(crate) fn settle(&mut self, history: &History, outlook: &Outlook) {
+        self.settle_with(history, outlook, None);
+    }
+
+    /// The same with what has just been reported.
+    pub(in crate::ledger) fn settle_with(
+        &mut self,
+        history: &History,
+        outlook: &Outlook,
+        reported: Option<Arrived>,
+    ) {
+        self.change();
+        let account = self.read();
+        let reported = reported.filter(|(seq, _)| account.is_news(*seq));
+        let is_plain = account.rare().is_none() && outlook.placement != Placement::Local;
+        let placed = account.placed_number();
+        if is_plain
+            && let Some(arrived) = reported
+            && self.settle_at_once(history, outlook, placed, arrived)
+        {
+            return self.presume(history, outlook);
+        }
+        if let Some((seq, _)) = reported {
+            if is_plain {
+                let folio = self.folio();
+                (folio.arrived, _) = (seq, folio.set(Folio::ARRIVED, true));
+            } else {
+                self.set_arrived(seq);
+            }
+        }
+        // What was overtaken and has not come for long is lost: it can't matter, and no sample is to be had of it.
+        while let Some(oldest) = self.read().oldest()
+            && !self.read().is_news(oldest.seq)
+            && outlook.now - oldest.sent > outlook.lost_after
+        {
+            self.forget_oldest();
+        }
+        let horizon = history.exact_until().min(self.read().first_unknown().unwrap_or(outlook.now));
+        if is_plain {
+            self.settle_plain(history, placed, reported, horizon);
+        } else {
+            if let Some(arrived) = reported {
+                self.pairs.few.arrivals.entry(self.link).push_back(arrived);
+            }
+            self.settle_waiting(history, outlook, horizon);
+        }
+        self.presume(history, outlook);
+    }
+
+    /// Settles what has just been reported where nothing waits, and nothing but what was sent last may be in flight: so it is nearly
+    /// always. False, and nothing is changed, if it is not so.
+    fn settle_at_once(
+        &mut self,
+        history: &History,
+        outlook: &Outlook,
+        placed: DrSeq,
+        (seq, at): Arrived,
+    ) -> bool {
+        let account = self.read();
+        let (folio, (last, number)) = (account.folio(), account.last());
+        let is_plain =
+            folio.has(Folio::SETTLED) && folio.chain.is_empty() && account.next_arrival().is_none();
+        let flies = folio.has(Folio::FLIES);
+        if !is_plain || flies && last <= seq || placed >= seq {
+            return false;
+        }
+        let unknown = if flies { self.mail.sent(number) } else { outlook.now };
+        let horizon = history.exact_until().min(unknown);
+        let (Some(shown), Some(newer), true) = (history.shown(placed), history.vector(seq), at <= horizon)
+        else {
+            return false;
+        };
+        let (error, exported) = (folio.settled_error(), folio.exported(history.newest().0));
+        let mut settled = Settled { at: folio.settled_at(), error, exported, placed };
+        settled.integrate_to(history, shown, at);
+        settled.placed = seq;
+        settled.integrate_to(history, newer, horizon);
+        let folio = self.folio();
+        folio.arrived = seq;
+        folio.set(Folio::ARRIVED, true);
+        self.set_point(settled);
+        true
+    }
+
+    /// Settles what waits and what has just been reported, up to a horizon, where the receiver shows vectors as they are exported
+    /// and nothing is remembered along the way: so it is nearly always, and what others have settled is of use.
+    fn settle_plain(
+        &mut self,
+        history: &History,
+        placed: DrSeq,
+        mut reported: Option<Arrived>,
+        horizon: SessionTime,
+    ) {
+        let mut settled = self.read().point(history).map(|settled| Settled { placed, ..settled });
+        // It can't be missing: the history is told who shows what before it gives anything up.
+        let shown = |placed| history.shown(placed).unwrap_or(history.newest().1);
+        let mut vector = settled.as_ref().map(|settled| shown(settled.placed));
+        let mut arrivals =
+            self.pairs.few.arrivals.get_mut(self.link).map(core::mem::take).unwrap_or_default();
+        while let Some((seq, at)) = arrivals.front().or(reported) {
+            let waiting = arrivals.len();
+            if at > horizon && waiting + usize::from(reported.is_some()) <= ARRIVALS_MAX {
+                break;
+            }
+            if let Some(newer) = history.vector(seq) {
+                match (&mut settled, vector) {
+                    (Some(settled), Some(vector)) => settled.integrate_to(history, vector, at),
+                    _ => settled = Some(Settled::open(history, seq, at)),
+                }
+                if let Some(settled) = &mut settled
+                    && (vector.is_none() || seq > settled.placed)
+                {
+                    (settled.placed, vector) = (seq, Some(newer));
+                }
+            }
+            if waiting > 0 {
+                arrivals.pop_front();
+            } else {
+                reported = None;
+            }
+        }
+        reported.into_iter().for_each(|arrived| arrivals.push_back(arrived));
+        if !arrivals.is_empty() {
+            *self.pairs.few.arrivals.entry(self.link) = arrivals;
+        }
+        if let (Some(mut settled), Some(vector)) = (settled, vector) {
+            settled.integrate_to(history, vector, horizon);
+            self.set_point(settled);
+        }
+    }
+
+    /// Settles what waits, up to a horizon, whatever the receiver shows and whatever is remembered.
+    fn settle_waiting(&mut self, history: &History, outlook: &Outlook, horizon: SessionTime) {
+        while let Some((seq, at)) = self.read().next_arrival()
+            && (at <= horizon || self.read().arrivals().count() > ARRIVALS_MAX)
+        {
+            // It is still among them while the settled error moves on to it: its mark is kept.
+            self.arrive(history, outlook, seq, at);
+            if let Some(arrivals) = self.pairs.few.arrivals.get_mut(self.link) {
+                arrivals.pop_front();
+            }
+        }
+        if let Some(mut cursor) = self.read().cursor(history) {
+            self.advance(&mut cursor, history, horizon);
+            self.set_point(Settled::new(&cursor));
+        }
+        if let Some(marks) = self.marks_mut() {
+            give_back(marks);
+        }
+    }
+
+    fn arrive(&mut self, history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) {
+        let Some(vector) = self.read().placed(history, outlook, seq, at) else { return };
+        let cursor = match self.read().cursor(history) {
+            Some(mut cursor) => {
+                self.advance(&mut cursor, history, at);
+                cursor.place(seq, vector);
+                cursor
+            }
+            None => Cursor::open(history, seq, vector, at),
+        };
+        self.set_cursor(&cursor, history);
+        if let Some(marks) = self.marks_mut() {
+            while marks.pop_front_if(|(marked, _)| *marked < seq).is_some() {}
+        }
+    }
+
+    /// Moves the settled error on, noting what it was when each vector was generated.
+    fn advance(&mut self, cursor: &mut Cursor, history: &History, to: SessionTime) {
+        if self.read().rare().is_some_and(|rare| rare.marks.is_some()) {
+            while let Some((seq, vector)) = history.after(cursor.exported)
+                && vector.generated <= to
+            {
+                cursor.integrate_to(history, vector.generated);
+                cursor.exported = seq;
+                self.mark(seq, cursor);
+            }
+        }
+        cursor.integrate_to(history, to);
+    }
+
+    fn mark(&mut self, seq: DrSeq, cursor: &Cursor) {
+        let Some(mut marks) = self.marks_mut().map(core::mem::take) else { return };
+        if (MARKS_MIN..MARKS_MAX).contains(&marks.len()) && marks.len() == marks.capacity() {
+            // There are very many accounts: before one takes more room, it drops what will not be placed any more.
+            marks.retain(|(marked, _)| *marked == cursor.placed || self.read().may_arrive(*marked));
+        }
+        if marks.len() == MARKS_MAX {
+            marks.pop_front();
+        }
+        marks.push_back((seq, cursor.error));
+        self.rare().marks = Some(marks);
+    }
+
+    /// Makes room for one more dispatch, of a vector that may have been sent before. True if the error had to be settled
+    /// by estimate for that.
+    pub(crate) fn make_room(&mut self, history: &History, outlook: &Outlook, seq: DrSeq) -> bool {
+        let mut estimated = false;
+        while let Some(oldest) = self.read().oldest()
+            // If the same is sent again, its arrival will tell of this one too: only the first is reported.
+            && (outlook.now - oldest.sent > AWAITED_MAX && oldest.seq != seq
+                || self.read().in_flight_count() >= IN_FLIGHT_MAX)
+        {
+            if self.read().is_news(oldest.seq) {
+                self.give_up(history, outlook, oldest.sent + outlook.under_way);
+                estimated = true;
+            }
+            self.forget_oldest();
+        }
+        estimated
+    }
+
+    /// Settles by estimate up to a vector that is about to be given up.
+    pub(crate) fn give_up(&mut self, history: &History, outlook: &Outlook, until: SessionTime) {
+        if let Some(cursor) = self.read().last_word(history, outlook, until) {
+            self.set_cursor(&cursor, history);
+            self.set_presumed(None);
+            if let Some(arrivals) = self.pairs.few.arrivals.get_mut(self.link) {
+                arrivals.retain(|(seq, at)| at > until && seq > cursor.placed);
+            }
+        }
+        self.change();
+    }
+}
+
+/// Gives room back that a queue has not much use for: there are very many accounts, and each has its longest wait some day.
+fn give_back<T>(queue: &mut VecDeque<T>) {
+    if queue.capacity() > 4 * queue.len().max(2) {
+        queue.shrink_to(2 * queue.len().max(2));
+    }
+}

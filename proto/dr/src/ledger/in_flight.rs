@@ -1,0 +1,272 @@
+//! Vectors that were sent to a receiver and whose fate is unknown, in order of sending, but for the last one of each pair. There are
+//! very many of them: four take a block of 24 bytes, in which messages and numbers are told as differences, and none takes no room.
+
+use super::mail::Renumbered;
+use crate::vector::DrSeq;
+
+/// So many are in one block.
+const BLOCK_LEN: usize = 4;
+
+/// Vectors in flight to one receiver, of all pairs: a chain of blocks for each pair that has any.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chains {
+    blocks: Vec<Block>,
+    /// Blocks that are in no chain.
+    free: Chain,
+}
+
+/// The first block of a chain, one more than its place; 0: there is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Chain(u32);
+
+impl Chain {
+    pub(super) const NONE: Self = Self(0);
+
+    #[inline]
+    fn place(self) -> Option<usize> {
+        (self.0 as usize).checked_sub(1)
+    }
+
+    pub(super) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// A vector, and the number of its message.
+pub(super) type Flown = (u32, DrSeq);
+
+/// A few in a row, of which the first `len` are. Never empty while it is in a chain.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    /// What the others' numbers are differences from.
+    number: u32,
+    seq: DrSeq,
+    /// The chain that goes on from here, and `len`.
+    next: u32,
+    later: [u16; BLOCK_LEN],
+    ahead: [u8; BLOCK_LEN],
+}
+
+impl Block {
+    const LEN_BITS: u32 = 3;
+
+    const fn new((number, seq): Flown) -> Self {
+        Self { number, seq, next: 1, later: [0; BLOCK_LEN], ahead: [0; BLOCK_LEN] }
+    }
+
+    #[inline]
+    const fn len(&self) -> usize {
+        (self.next & ((1 << Self::LEN_BITS) - 1)) as usize
+    }
+
+    fn set_len(&mut self, len: usize) {
+        self.next = self.next >> Self::LEN_BITS << Self::LEN_BITS | len as u32;
+    }
+
+    #[inline]
+    const fn next(&self) -> Chain {
+        Chain(self.next >> Self::LEN_BITS)
+    }
+
+    fn set_next(&mut self, Chain(next): Chain) {
+        self.next = next << Self::LEN_BITS | self.len() as u32;
+    }
+
+    #[inline]
+    fn at(&self, place: usize) -> Flown {
+        let (later, ahead) = (u32::from(self.later[place]), u32::from(self.ahead[place]));
+        (self.number + later, DrSeq(self.seq.0.wrapping_add(ahead)))
+    }
+
+    /// Takes one more in; false if it does not fit.
+    fn push(&mut self, (number, seq): Flown) -> bool {
+        let place = self.len();
+        let later = number.checked_sub(self.number).and_then(|later| u16::try_from(later).ok());
+        let ahead = u8::try_from(seq.0.wrapping_sub(self.seq.0)).ok();
+        let (Some(later), Some(ahead), true) = (later, ahead, place < BLOCK_LEN) else { return false };
+        (self.later[place], self.ahead[place]) = (later, ahead);
+        self.set_len(place + 1);
+        true
+    }
+
+    fn remove(&mut self, place: usize) {
+        let len = self.len();
+        self.later.copy_within(place + 1..len, place);
+        self.ahead.copy_within(place + 1..len, place);
+        self.set_len(len - 1);
+    }
+}
+
+impl Chains {
+    #[inline]
+    fn block(&self, chain: Chain) -> Option<&Block> {
+        chain.place().map(|place| &self.blocks[place])
+    }
+
+    /// The vectors of a chain in order.
+    pub(super) fn iter(&self, chain: Chain) -> impl Iterator<Item = Flown> + '_ {
+        let (mut block, mut place) = (self.block(chain), 0);
+        core::iter::from_fn(move || {
+            let now = block?;
+            let flown = now.at(place);
+            place += 1;
+            if place == now.len() {
+                (block, place) = (self.block(now.next()), 0);
+            }
+            Some(flown)
+        })
+    }
+
+    pub(super) fn len(&self, mut chain: Chain) -> usize {
+        let mut len = 0;
+        while let Some(block) = self.block(chain) {
+            (len, chain) = (len + block.len(), block.next());
+        }
+        len
+    }
+
+    /// Whether all of a chain is in its first block.
+    pub(super) fn is_short(&self, chain: Chain) -> bool {
+        self.block(chain).is_none_or(|block| block.next().is_empty())
+    }
+
+    /// One more at the end of a chain.
+    pub(super) fn push_back(&mut self, chain: &mut Chain, flown: Flown) {
+        let mut last = None;
+        let mut next = *chain;
+        while let Some(place) = next.place() {
+            (last, next) = (Some(place), self.blocks[place].next());
+        }
+        if last.is_some_and(|last| self.blocks[last].push(flown)) {
+            return;
+        }
+        let new = self.take_free(Block::new(flown));
+        match last {
+            Some(last) => self.blocks[last].set_next(new),
+            None => *chain = new,
+        }
+    }
+
+    fn take_free(&mut self, block: Block) -> Chain {
+        if let Some(place) = self.free.place() {
+            let free = core::mem::replace(&mut self.free, self.blocks[place].next());
+            self.blocks[place] = block;
+            return free;
+        }
+        super::push(&mut self.blocks, block);
+        let chain = Chain(self.blocks.len() as u32);
+        assert!(chain.0 >> (u32::BITS - Block::LEN_BITS) == 0, "{chain:?}: fewer blocks fit in any memory");
+        chain
+    }
+
+    /// Takes the first out that is the one.
+    pub(super) fn take(&mut self, chain: &mut Chain, is_it: impl Fn(Flown) -> bool) -> Option<Flown> {
+        let (mut before, mut here) = (None, *chain);
+        while let Some(place) = here.place() {
+            let block = &mut self.blocks[place];
+            let next = block.next();
+            let Some(found) = (0..block.len()).find(|found| is_it(block.at(*found))) else {
+                (before, here) = (Some(place), next);
+                continue;
+            };
+            let flown = block.at(found);
+            block.remove(found);
+            if block.len() == 0 {
+                match before {
+                    Some(before) => self.blocks[before].set_next(next),
+                    None => *chain = next,
+                }
+                self.give_back(here);
+            } else {
+                self.absorb_next(place);
+            }
+            return Some(flown);
+        }
+        None
+    }
+
+    fn give_back(&mut self, chain: Chain) {
+        if let Some(place) = chain.place() {
+            self.blocks[place].set_len(0);
+            self.blocks[place].set_next(core::mem::replace(&mut self.free, chain));
+        }
+    }
+
+    /// A block takes the next one's in if all of them fit, so that many that are nearly empty do not remain.
+    fn absorb_next(&mut self, place: usize) {
+        let next = self.blocks[place].next();
+        let Some(absorbed) = self.block(next).copied() else { return };
+        let mut block = self.blocks[place];
+        let fits = block.len() + absorbed.len() <= BLOCK_LEN;
+        if fits && (0..absorbed.len()).all(|from| block.push(absorbed.at(from))) {
+            block.set_next(absorbed.next());
+            self.blocks[place] = block;
+            self.give_back(next);
+        }
+    }
+
+    /// Messages have new numbers: those that are left are as many as there are, or nearer to each other.
+    pub(super) fn renumber(&mut self, numbers: &Renumbered) {
+        for block in self.blocks.iter_mut().filter(|block| block.len() > 0) {
+            let (len, next) = (block.len(), block.next());
+            let mut anew = Block::new((numbers.of(block.at(0).0), block.at(0).1));
+            // What the others are differences from may have come before all of them.
+            anew.seq = block.seq;
+            anew.ahead[0] = block.ahead[0];
+            for place in 1..len {
+                let (number, seq) = block.at(place);
+                let fits = anew.push((numbers.of(number), seq));
+                assert!(fits, "{block:?} in {anew:?}");
+            }
+            anew.set_next(next);
+            *block = anew;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use evenkeel_core::Seed;
+
+    use super::*;
+
+    #[test]
+    fn they_are_queues_whatever_is_sent_and_taken_out() {
+        let mut draws = Seed::new(1).draws();
+        let mut chains = Chains::default();
+        let mut all = vec![(Chain::default(), VecDeque::<Flown>::new()); 5];
+        let mut number = 0;
+        for step in 0..40_000_u32 {
+            number += if draws.chance(0.01) { 70_000 } else { draws.below(9) as u32 };
+            let seq = if draws.chance(0.02) { u32::MAX - step } else { step - step.min(3) * (step % 2) };
+            let (chain, queue) = &mut all[draws.below(5) as usize];
+            match draws.below(8) {
+                0..4 if queue.len() < 40 => {
+                    chains.push_back(chain, (number, DrSeq(seq)));
+                    queue.push_back((number, DrSeq(seq)));
+                }
+                4 => assert_eq!(chains.take(chain, |_| true), queue.pop_front()),
+                5..8 if !queue.is_empty() => {
+                    let wanted = queue[draws.below(queue.len() as u64) as usize].1;
+                    let place = queue.iter().position(|(_, seq)| *seq == wanted);
+                    let taken = chains.take(chain, |(_, seq)| seq == wanted);
+                    assert_eq!(taken, place.and_then(|place| queue.remove(place)));
+                }
+                _ => assert_eq!(chains.take(chain, |(_, seq)| seq == DrSeq(step + 9)), None),
+            }
+            for (chain, queue) in &all {
+                assert!(chains.iter(*chain).eq(queue.iter().copied()));
+                assert_eq!((chains.len(*chain), chain.is_empty()), (queue.len(), queue.is_empty()));
+            }
+        }
+        let used: usize = all.iter().map(|(_, queue)| queue.len()).sum();
+        assert!(chains.blocks.len() < 200 && used > 10, "{} for {used}", chains.blocks.len());
+    }
+
+    #[test]
+    fn a_block_of_four_is_small() {
+        assert_eq!(size_of::<Block>(), 24);
+    }
+}

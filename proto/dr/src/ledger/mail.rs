@@ -1,0 +1,208 @@
+//! The messages to one receiver that something is still asked of: when they were sent, and their nonces. Many vectors are in one
+//! message, and there are very many vectors: each is remembered by the number of its message.
+
+use std::collections::VecDeque;
+
+use evenkeel_core::SessionTime;
+
+use super::in_flight::{Chain, Chains, Flown};
+use crate::vector::DrSeq;
+
+/// So many messages may be kept that nothing is asked of, besides as many as there are others.
+const VOID_MAX: usize = 64;
+
+/// A message, or what of it was put in at an instant.
+#[derive(Clone, Copy, Debug)]
+struct Letter {
+    sent: SessionTime,
+    nonce: u32,
+    /// How many vectors are remembered by it.
+    asked: u32,
+}
+
+/// The messages to one receiver, and the vectors in flight in them.
+#[derive(Clone, Debug)]
+pub(crate) struct Mail {
+    /// The number of the first that is kept; the others are numbered one after the other.
+    first: u32,
+    letters: VecDeque<Letter>,
+    /// How many of them nothing is asked of.
+    void: usize,
+    /// Whether they are in order of time: unless the clock was set back, they are.
+    is_ordered: bool,
+    pub(super) chains: Chains,
+}
+
+impl Default for Mail {
+    fn default() -> Self {
+        let (letters, chains) = (VecDeque::new(), Chains::default());
+        Self { first: 0, letters, void: 0, is_ordered: true, chains }
+    }
+}
+
+impl Mail {
+    /// How many are kept.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.letters.len()
+    }
+
+    #[inline]
+    fn letter(&self, number: u32) -> &Letter {
+        &self.letters[(number - self.first) as usize]
+    }
+
+    /// When a message was sent that is asked for.
+    #[inline]
+    pub(crate) fn sent(&self, number: u32) -> SessionTime {
+        self.letter(number).sent
+    }
+
+    #[inline]
+    pub(super) fn nonce(&self, number: u32) -> u32 {
+        self.letter(number).nonce
+    }
+
+    /// A vector is sent in the message with a nonce, and will be asked for. Gives the number of the message.
+    pub(super) fn post(&mut self, sent: SessionTime, nonce: u32) -> u32 {
+        match self.letters.back_mut() {
+            Some(last) if (last.sent, last.nonce) == (sent, nonce) => {
+                self.void -= usize::from(last.asked == 0);
+                last.asked += 1;
+            }
+            last => {
+                self.is_ordered = last.is_none_or(|last| self.is_ordered && last.sent <= sent);
+                if self.letters.len() == self.letters.capacity() {
+                    self.letters.reserve_exact(4 + self.letters.len() / 8);
+                }
+                self.letters.push_back(Letter { sent, nonce, asked: 1 });
+            }
+        }
+        self.first + (self.letters.len() - 1) as u32
+    }
+
+    /// A vector is not asked for any more.
+    pub(super) fn release(&mut self, number: u32) {
+        let letter = &mut self.letters[(number - self.first) as usize];
+        letter.asked -= 1;
+        self.void += usize::from(letter.asked == 0);
+        while self.letters.pop_front_if(|letter| letter.asked == 0).is_some() {
+            (self.first, self.void) = (self.first + 1, self.void - 1);
+        }
+        // Whoever comes in is told of everybody in messages of their own, and never again.
+        let len = self.letters.len();
+        if self.letters.capacity() > 2 * (len + VOID_MAX) {
+            self.letters.shrink_to(len + len / 8 + VOID_MAX);
+        }
+    }
+
+    /// Takes a vector out of a chain that was in a message with this nonce; gives when it was sent.
+    pub(super) fn take(&mut self, chain: &mut Chain, seq: DrSeq, nonce: u32) -> Option<SessionTime> {
+        let Self { first, letters, chains, .. } = self;
+        let is_it =
+            |(number, known): Flown| known == seq && letters[(number - *first) as usize].nonce == nonce;
+        let (number, _) = chains.take(chain, is_it)?;
+        let sent = self.sent(number);
+        self.release(number);
+        Some(sent)
+    }
+
+    /// The number of the first message that was not sent before a time; if that can't be told, a higher one.
+    pub(crate) fn first_since(&self, at: SessionTime) -> u32 {
+        if at == SessionTime::MAX || !self.is_ordered {
+            return u32::MAX;
+        }
+        self.first + self.letters.partition_point(|letter| letter.sent < at) as u32
+    }
+
+    /// Whether so many are kept for nothing, or so many have been numbered, that it is time to number them anew.
+    pub(super) fn is_crowded(&self) -> bool {
+        let len = self.letters.len();
+        self.void > VOID_MAX + len / 2 || self.first > u32::MAX / 2
+    }
+
+    /// Numbers those that something is asked of anew. Gives what tells the new numbers.
+    pub(super) fn renumber(&mut self) -> Renumbered {
+        let mut next = 0;
+        let mut number = |letter: &Letter| {
+            let number = next;
+            next += u32::from(letter.asked > 0);
+            number
+        };
+        let numbers = self.letters.iter().map(&mut number).collect();
+        let renumbered = Renumbered { first: self.first, numbers };
+        self.letters.retain(|letter| letter.asked > 0);
+        self.letters.shrink_to(self.letters.len() + VOID_MAX);
+        self.is_ordered = self.letters.iter().is_sorted_by_key(|letter| letter.sent);
+        (self.first, self.void) = (0, 0);
+        self.chains.renumber(&renumbered);
+        renumbered
+    }
+}
+
+/// The new numbers of messages.
+#[derive(Debug)]
+pub(super) struct Renumbered {
+    first: u32,
+    numbers: Vec<u32>,
+}
+
+impl Renumbered {
+    pub(super) fn of(&self, number: u32) -> u32 {
+        self.numbers[(number - self.first) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use evenkeel_core::{Seed, Span};
+
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_is_found_however_the_messages_are_numbered() {
+        let mut draws = Seed::new(1).draws();
+        let (mut mail, mut known, mut now) = (Mail::default(), BTreeMap::new(), SessionTime::from_nanos(0));
+        let mut renumbered = 0;
+        for step in 0..40_000_u32 {
+            if draws.chance(0.3) {
+                now += Span::from_millis(20);
+            }
+            if draws.chance(0.5) && known.len() < 200 {
+                let nonce = draws.below(3) as u32;
+                known.insert(step, (mail.post(now, nonce), now, nonce));
+            } else if !known.is_empty() {
+                // One of the newest, mostly: a few are asked for for long.
+                let place = known.len() - 1 - draws.below(known.len().min(20) as u64) as usize;
+                let name = *known.keys().nth(place).expect("there are so many");
+                mail.release(known.remove(&name).expect("it is there").0);
+            }
+            if mail.is_crowded() {
+                let numbers = mail.renumber();
+                known.values_mut().for_each(|(number, ..)| *number = numbers.of(*number));
+                renumbered += 1;
+            }
+            assert!(mail.letters.len() <= 2 * (known.len() + VOID_MAX) + 2, "{}", mail.letters.len());
+            for (number, sent, nonce) in known.values() {
+                assert_eq!((mail.sent(*number), mail.nonce(*number)), (*sent, *nonce));
+                for at in [*sent, *sent + Span::from_nanos(1)] {
+                    assert_eq!(*number < mail.first_since(at), *sent < at);
+                }
+                assert!(*number < mail.first_since(SessionTime::MAX));
+            }
+        }
+        assert!(renumbered > 10, "{renumbered}");
+    }
+
+    #[test]
+    fn when_the_clock_was_set_back_everything_may_be_old() {
+        let mut mail = Mail::default();
+        let numbers = [5, 9, 7].map(|at| mail.post(SessionTime::from_nanos(at), at as u32));
+        assert!(numbers.iter().all(|number| *number < mail.first_since(SessionTime::from_nanos(0))));
+        numbers.iter().for_each(|number| mail.release(*number));
+        let number = mail.post(SessionTime::from_nanos(3), 3);
+        assert!(number >= mail.first_since(SessionTime::from_nanos(3)));
+    }
+}

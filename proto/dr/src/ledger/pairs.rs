@@ -1,0 +1,266 @@
+//! The pairs of one life, in columns, by the places of their receivers. There are very many: what each has takes 53 bytes, and what few
+//! have is in columns that are not there as long as nobody has it.
+
+use evenkeel_core::{SessionTime, Span};
+
+use super::account::Rare;
+use super::asked::Asked;
+use super::folio::Folio;
+use super::mail::{Mail, Renumbered};
+use super::waiting::Waiting;
+use crate::vector::DrSeq;
+
+/// What tells of each pair whether its receiver lacks the newest vector, nearly always. At each tick every pair is asked this, and most
+/// have nothing to gain: so it is kept apart, and several are asked at once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Prospects {
+    /// The vector that was sent last.
+    pub(crate) seqs: Vec<DrSeq>,
+    /// The number of the message that it was in.
+    pub(crate) numbers: Vec<u32>,
+    /// Whether that tells what the receiver shows.
+    pub(crate) states: Vec<u8>,
+}
+
+impl Prospects {
+    /// Nothing can be told without the account.
+    pub(crate) const UNCLEAR: u8 = 0x80;
+    /// What was sent last is reported, or there is nobody.
+    pub(crate) const REPORTED: u8 = 0x40;
+    /// Of who is not there, it is clear that nothing is lacking.
+    const NOBODY: DrSeq = DrSeq(u32::MAX);
+
+    /// Something of all of them.
+    pub(super) fn read_ahead(&self) -> u64 {
+        /// So many bytes come from memory together.
+        const LINE: usize = 64;
+        let seqs = self.seqs.iter().step_by(LINE / size_of::<DrSeq>()).fold(0, |seen, seq| seen ^ seq.0);
+        let numbers = self.numbers.iter().step_by(LINE / size_of::<u32>()).fold(0, |seen, n| seen ^ n);
+        let states = self.states.iter().step_by(LINE).fold(0, |seen, state| seen ^ state);
+        u64::from(seqs ^ numbers ^ u32::from(states))
+    }
+
+    /// What a receiver shows. What is not reported for longer than `lost_after` may be lost.
+    #[inline]
+    pub(crate) fn shows(
+        &self,
+        link: u32,
+        newest: DrSeq,
+        now: SessionTime,
+        lost_after: Span,
+        mail: &Mail,
+    ) -> Shows {
+        let (seq, state) = (self.seqs[link as usize], self.states[link as usize]);
+        let is_awaited = || {
+            let sent = mail.sent(self.numbers[link as usize]);
+            now - sent <= lost_after && lost_after < Span::MAX
+        };
+        if state & Self::UNCLEAR != 0 || state & Self::REPORTED == 0 && !is_awaited() {
+            Shows::Unclear
+        } else if seq >= newest {
+            Shows::Newest
+        } else {
+            Shows::Older(seq)
+        }
+    }
+}
+
+/// Which vector a receiver shows, or will show when what is on its way arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shows {
+    /// The newest.
+    Newest,
+    /// This one.
+    Older(DrSeq),
+    /// The account must be asked.
+    Unclear,
+}
+
+/// What few pairs have, by the places of their receivers: there is no column as long as nobody has it.
+#[derive(Clone, Debug)]
+pub(super) struct Column<T>(Vec<T>);
+
+impl<T> Default for Column<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Default> Column<T> {
+    #[inline]
+    pub(super) fn get(&self, link: u32) -> Option<&T> {
+        self.0.get(link as usize)
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, link: u32) -> Option<&mut T> {
+        self.0.get_mut(link as usize)
+    }
+
+    pub(super) fn entry(&mut self, link: u32) -> &mut T {
+        let place = link as usize;
+        if self.0.len() <= place {
+            self.0.reserve_exact(place + 1 - self.0.len());
+            self.0.resize_with(place + 1, T::default);
+        }
+        &mut self.0[place]
+    }
+
+    fn clear(&mut self, link: u32) {
+        if let Some(place) = self.get_mut(link) {
+            *place = T::default();
+        }
+    }
+}
+
+/// What few pairs have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Few {
+    /// What the receiver is taken to have suffered before the account was opened, when receivers are compared.
+    pub(super) head_starts: Column<f64>,
+    /// The number of the vector that is placed where the error is settled, if it is not the newest that is reported.
+    pub(super) placed: Column<Option<DrSeq>>,
+    /// Reported to have arrived, and not settled.
+    pub(super) arrivals: Column<Waiting>,
+    pub(super) rare: Column<Option<Box<Rare>>>,
+    pub(super) asked: Asked,
+}
+
+/// The pairs of one life.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pairs {
+    pub(crate) prospects: Prospects,
+    pub(super) folios: Vec<Folio>,
+    pub(super) few: Few,
+    count: usize,
+}
+
+impl Pairs {
+    /// How many there are.
+    pub(crate) const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// What is kept for each place, whether somebody is there or not.
+    pub(crate) fn folios(&self) -> &[Folio] {
+        &self.folios
+    }
+
+    /// The pair with the receiver at a place.
+    #[inline]
+    pub(crate) fn folio(&self, link: u32) -> Option<&Folio> {
+        self.folios.get(link as usize).filter(|folio| folio.has(Folio::OPEN))
+    }
+
+    pub(crate) fn is_open(&self, link: u32) -> bool {
+        self.folio(link).is_some()
+    }
+
+    /// The pairs with the places of their receivers.
+    #[inline]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Folio)> + use<'_> {
+        (0..).zip(&self.folios).filter(|(_, folio)| folio.has(Folio::OPEN))
+    }
+
+    /// The places of the receivers.
+    pub(crate) fn links(&self) -> impl Iterator<Item = u32> + use<'_> {
+        self.iter().map(|(link, _)| link)
+    }
+
+    /// Something of what is kept of a pair.
+    #[inline]
+    pub(super) fn read_ahead(&self, link: u32) -> u64 {
+        let (place, Prospects { seqs, numbers, states }) = (link as usize, &self.prospects);
+        let Some(folio) = self.folios.get(place) else { return 0 };
+        let prospect = seqs[place].0 ^ numbers[place] ^ u32::from(states[place]);
+        u64::from(prospect) ^ folio.read_ahead()
+    }
+
+    /// How many places there are.
+    pub(super) fn width(&self) -> u32 {
+        self.folios.len() as u32
+    }
+
+    /// One more pair; there are places for so many receivers.
+    pub(super) fn open(&mut self, link: u32, places: usize) {
+        let width = places.max(link as usize + 1);
+        if self.folios.len() < width {
+            let Prospects { seqs, numbers, states } = &mut self.prospects;
+            widen(seqs, width, Prospects::NOBODY);
+            widen(numbers, width, 0);
+            widen(states, width, Prospects::REPORTED);
+            widen(&mut self.folios, width, Folio::new(0));
+        }
+        self.folios[link as usize] = Folio::new(Folio::OPEN);
+        self.prospects.states[link as usize] = Prospects::UNCLEAR;
+        self.count += 1;
+    }
+
+    /// One pair less.
+    pub(super) fn close(&mut self, link: u32) {
+        self.folios[link as usize] = Folio::new(0);
+        self.prospects.seqs[link as usize] = Prospects::NOBODY;
+        self.prospects.states[link as usize] = Prospects::REPORTED;
+        let Few { head_starts, placed, arrivals, rare, asked } = &mut self.few;
+        head_starts.clear(link);
+        placed.clear(link);
+        arrivals.clear(link);
+        rare.clear(link);
+        asked.forget(link);
+        self.count -= 1;
+    }
+
+    /// The messages to a receiver have new numbers.
+    pub(super) fn renumber(&mut self, link: u32, numbers: &Renumbered) {
+        if self.folio(link).is_some_and(|folio| folio.has(Folio::SENT)) {
+            let number = &mut self.prospects.numbers[link as usize];
+            *number = numbers.of(*number);
+        }
+    }
+}
+
+/// Makes room for as many as there are, and a few more if some come one by one.
+fn widen<T: Clone>(column: &mut Vec<T>, width: usize, value: T) {
+    if column.capacity() < width {
+        let more = if column.is_empty() { 0 } else { width / 16 };
+        column.reserve_exact(width + more - column.len());
+    }
+    column.resize(width, value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_is_at_the_place_of_its_receiver() {
+        let mut pairs = Pairs::default();
+        pairs.open(2, 3);
+        assert_eq!((pairs.count(), pairs.links().collect::<Vec<_>>()), (1, vec![2]));
+        assert!(pairs.folio(1).is_none() && pairs.is_open(2));
+        pairs.open(5, 3);
+        assert_eq!((pairs.count(), pairs.width()), (2, 6));
+        pairs.close(2);
+        assert_eq!((pairs.count(), pairs.links().collect::<Vec<_>>()), (1, vec![5]));
+    }
+
+    #[test]
+    fn who_is_not_there_lacks_nothing() {
+        let (mut pairs, now) = (Pairs::default(), SessionTime::from_nanos(5));
+        pairs.open(1, 2);
+        let shows = |link| pairs.prospects.shows(link, DrSeq(9), now, Span::MAX, &Mail::default());
+        assert_eq!((shows(0), shows(1)), (Shows::Newest, Shows::Unclear));
+    }
+
+    #[test]
+    fn a_column_is_there_when_somebody_needs_it() {
+        let mut column = Column::<f64>::default();
+        column.clear(3);
+        assert_eq!((column.get(3), column.0.capacity()), (None, 0));
+        *column.entry(1) = 2.0;
+        column.clear(3);
+        assert_eq!((column.get(0), column.get(1), column.0.len()), (Some(&0.0), Some(&2.0), 2));
+        column.clear(1);
+        assert_eq!(column.get(1), Some(&0.0));
+    }
+}

@@ -1,0 +1,87 @@
+//! What the pairs of one receiver share.
+
+use evenkeel_core::Vec3;
+
+use super::*;
+use crate::message::VectorFrame;
+use crate::threshold::Threshold;
+use crate::vector::{MotionKind, MotionState};
+
+const RECEIVER: PeerId = PeerId(1);
+
+fn at(step: u32) -> SessionTime {
+    SessionTime::from_nanos(0) + Span::from_millis(i64::from(step) * 20)
+}
+
+fn frame(entity: u32, seq: u32) -> VectorFrame {
+    let state = MotionState { position: Vec3::xy(f64::from(seq % 7), 0.0), ..MotionState::default() };
+    let vector = DrVector::generate(at(seq), &state, MotionKind::Linear);
+    VectorFrame { entity: EntityId(entity), first: DrSeq(0), seq: DrSeq(seq), sent: at(seq), vector }
+}
+
+/// Two entities that a receiver has been told of in a message each.
+fn ledger() -> (ErrorLedger, [Slot; 2]) {
+    let mut ledger = ErrorLedger::new(Placement::Global, None);
+    ledger.join(RECEIVER);
+    let slots = [0, 1].map(|entity| {
+        ledger.introduce(None, &frame(entity, 0), Threshold::default());
+        let slot = ledger.open_pair(Life { entity: EntityId(entity), first: DrSeq(0) }, RECEIVER, at(0));
+        ledger.dispatch(slot, Dispatch { seq: DrSeq(0), sent: at(0) }, entity);
+        slot
+    });
+    (ledger, slots)
+}
+
+#[test]
+fn what_an_idle_pair_was_sent_is_known_however_many_messages_follow() {
+    let (mut ledger, [idle, busy]) = ledger();
+    let link = ledger.link(RECEIVER).expect("it is here");
+    for step in 1..4_000 {
+        ledger.record(&frame(1, step), at(step));
+        let dispatch = Dispatch { seq: DrSeq(step), sent: at(step) };
+        ledger.dispatch(busy, dispatch, step);
+        if step % 3 > 0 {
+            let arrival = Arrival { entity: EntityId(1), seq: DrSeq(step), at: at(step), nonce: step };
+            assert!(ledger.arrived(link, arrival, at(step)).is_some(), "at step {step}");
+        }
+        let first = Dispatch { seq: DrSeq(0), sent: at(0) };
+        assert_eq!(ledger.account(idle).last_sent(), Some(first), "at step {step}");
+        assert_eq!(ledger.account(busy).last_sent(), Some(dispatch));
+        assert!(ledger.at(link).mail().len() < 300, "{} messages", ledger.at(link).mail().len());
+    }
+    let arrival = |nonce| Arrival { entity: EntityId(0), seq: DrSeq(0), at: at(4_000), nonce };
+    assert!(ledger.arrived(link, arrival(7), at(4_000)).is_none(), "it was not in that message");
+    let settled = ledger.arrived(link, arrival(0), at(4_000)).expect("it was in that one");
+    assert_eq!((settled.sent, settled.slot), (at(0), idle));
+}
+
+#[test]
+fn nothing_is_kept_of_messages_when_the_lives_are_over() {
+    let (mut ledger, slots) = ledger();
+    let link = ledger.link(RECEIVER).expect("it is here");
+    for step in 1..40 {
+        for (entity, slot) in (0..).zip(slots) {
+            ledger.record(&frame(entity, step), at(step));
+            ledger.dispatch(slot, Dispatch { seq: DrSeq(step), sent: at(step) }, step);
+        }
+    }
+    assert_eq!((ledger.pair_count(), ledger.at(link).mail().len()), (2, 41));
+    assert_eq!(ledger.account(slots[0]).dispatches().count(), 40);
+    (0..2).for_each(|entity| ledger.end(EntityId(entity), DrSeq(39), at(40)));
+    ledger.bury_overdue(at(40) + LINGER);
+    assert_eq!((ledger.pair_count(), ledger.at(link).mail().len()), (0, 0));
+    assert!(!ledger.is_held(slots[0], 1, Dispatch { seq: DrSeq(0), sent: at(0) }));
+}
+
+#[test]
+fn an_account_that_has_the_place_of_another_has_another_name() {
+    let (mut ledger, [slot, _]) = ledger();
+    let id = ledger.id(slot);
+    ledger.leave(RECEIVER);
+    assert_eq!(ledger.pair_count(), 0);
+    ledger.join(PeerId(9));
+    let again = ledger.open_pair(Life { entity: EntityId(0), first: DrSeq(0) }, PeerId(9), at(1));
+    assert_eq!(again, slot);
+    assert!(ledger.id(again) != id && id > 0);
+    assert_eq!(ledger.account(again).last_sent(), None);
+}
