@@ -85,7 +85,11 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
         record: args.record.as_ref().map(relay::recording).transpose()?,
     };
     network::runtime()?.block_on(async {
-        let arena = Arena::start(config).await.map_err(not_started)?;
+        let arena = tokio::select! {
+            arena = Arena::start(config) => arena.map_err(not_started)?,
+            // Nobody has come yet.
+            () = network::until_stopped() => return Ok(()),
+        };
         let port = arena.pages().first().map_or(args.port, std::net::SocketAddr::port);
         let page = format!("http://localhost:{port}");
         eprintln!("the arena is open:  {page}      (Ctrl-C ends it)");

@@ -161,7 +161,7 @@ async function enter() {
   const mine = attempt;
   const ifCurrent = (hear) => (said) => mine === attempt && hear(said);
   if (isWatching) {
-    session = new WatchSession(() => arena?.players.map(({ player }) => player) ?? [], ifCurrent(onState));
+    session = new WatchSession(ifCurrent(onState));
     return;
   }
   onState({ state: "connecting" });

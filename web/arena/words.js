@@ -116,7 +116,7 @@ export const STATES = {
   },
   refused: {
     pill: "not let in", title: "The relay did not let you in",
-    text: "The room may be full, or the invitation too old. Try again, or watch.",
+    text: "The room may be full, the invitation too old, or the same player in another tab. Try again, or watch.",
   },
   unsupported: {
     pill: "cannot join", title: "This browser has no WebTransport",

@@ -137,6 +137,14 @@ export function arenaTests(motion) {
     equal([...reference.for(arena("even", 100, 0.4)).errors], [[1, 0.9]]);
     reference.hear(13_000, arena("even", 300, 0.4));
     equal(reference.for(arena("even", 300, 0.4, 1.1)).kind, "reckoned", "in another network it");
+    reference.hear(20_000, arena("base", 300, 1.2));
+    reference.hear(31_000, arena("base", 300, 1.2));
+    equal(reference.for(arena("even", 300, 0.5)).kind, "measured", "after ten seconds without us it");
+    reference.hear(32_000, arena("base", 100, 1.1));
+    reference.hear(80_000, arena("base", 100, 1.1));
+    equal(reference.for(arena("even", 100, 0.5)).kind, "none", "while figures hold something of another network it");
+    reference.hear(93_000, arena("base", 100, 0.9));
+    equal(reference.for(arena("even", 100, 0.5)).kind, "measured", "a minute later it");
   });
 
   test("changes are said as people read them", () => {

@@ -12,6 +12,7 @@ use crate::tests::live::UNREACHABLE;
 
 pub(super) const TESTS: &[Test] = &[
     Test { name: "arena: the page plays over WebTransport, and bots move on it", run: plays },
+    Test { name: "arena: who only watches sees the bots move, and joins nothing", run: watches },
     Test { name: "arena: keys drive and fire, at the relay and on another player's page too", run: drives },
     Test {
         name: "arena: a relay that was killed is told in words, and played in again without loading the page anew",
@@ -47,6 +48,16 @@ fn plays(stage: &Stage<'_>) -> Result<()> {
     bots_move(&page)?;
     let score = format!("document.querySelectorAll('#score li').length === {}", BOTS + 1);
     page.wait("everybody is in the score", &score)?;
+    Ok(())
+}
+
+fn watches(stage: &Stage<'_>) -> Result<()> {
+    let arena = stage.arena(&[])?;
+    let page = stage.open(&format!("{}?watch", arena.page()))?;
+    page.wait("the page watches", "arena.state === 'watching' && arena.now !== null")?;
+    bots_move(&page)?;
+    let players = page.eval("arena.figures.players.length")?;
+    ensure!(players == BOTS && page.eval("arena.player")?.is_null(), "somebody has joined: {players}");
     Ok(())
 }
 
