@@ -197,6 +197,19 @@ impl<'a> AccountMut<'a> {
         {
             return self.presume(history, outlook);
         }
+        self.settle_in_turn(history, outlook, placed, reported, is_plain);
+    }
+
+    /// Settles what has just been reported, if anything, after what waits; `placed` is what the receiver showed before. It is plain if the
+    /// receiver shows vectors as they are exported and nothing is remembered along the way.
+    pub(super) fn settle_in_turn(
+        &mut self,
+        history: &History,
+        outlook: &Outlook,
+        placed: DrSeq,
+        reported: Option<Arrived>,
+        is_plain: bool,
+    ) {
         if let Some((seq, _)) = reported {
             if is_plain {
                 let folio = self.folio();

@@ -202,3 +202,56 @@ fn a_look_that_goes_on_has_the_bits_of_one_that_begins_anew() {
     }
     assert!(went_on > 500, "{went_on}");
 }
+
+/// A vector that goes straight on, from another place at every step.
+fn straight(step: u32) -> DrVector {
+    let state = MotionState {
+        position: Vec3::xy(f64::from(step % 11), f64::from(step % 5)),
+        velocity: Vec3::xy(f64::from(step % 7), 1.0),
+        ..MotionState::default()
+    };
+    DrVector::generate(at(step), &state, MotionKind::Linear)
+}
+
+#[test]
+fn what_is_settled_at_once_has_the_bits_of_what_is_settled_in_turn() {
+    let mut draws = evenkeel_core::Seed::new(4).draws();
+    let (mut account, mut twin) = (Alone::new(), Alone::new());
+    let mut history = History::new(DrSeq(0), straight(0), true);
+    let mut on_the_way = vec![(DrSeq(0), 0, 3)];
+    [&mut account, &mut twin]
+        .into_iter()
+        .for_each(|one| one.write().open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0));
+    let (mut known_until, mut at_once) = (at(0), 0);
+    for step in 1..6_000 {
+        if draws.chance(0.3) {
+            history.record(DrSeq(history.newest().0.0 + 1), straight(step));
+        }
+        let newest = history.newest().0;
+        if draws.chance(0.15) {
+            for one in [&mut account, &mut twin] {
+                one.write().open(Dispatch { sent: at(step), seq: newest }, step);
+            }
+            on_the_way.push((newest, step, step + 2 + draws.below(9) as u32));
+        }
+        let is_here = |(_, _, arrives): &(DrSeq, u32, u32)| *arrives <= step;
+        for (seq, nonce, arrives) in on_the_way.extract_if(.., |flying| is_here(flying)) {
+            known_until = known_until.max(at(arrives - 1));
+            let outlook = outlook(step, known_until);
+            let reported = Some((seq, known_until));
+            let taken = [&mut account, &mut twin].map(|one| one.write().take(seq, nonce).is_some());
+            assert_eq!(taken, [true, true]);
+            let (news, placed) = (twin.read().is_news(seq), twin.read().placed_number());
+            account.write().settle_with(&history, &outlook, reported);
+            twin.write().settle_in_turn(&history, &outlook, placed, reported.filter(|_| news), true);
+            at_once += u32::from(news && account.read().next_arrival().is_none());
+        }
+        let settled = [account.read(), twin.read()].map(|one| {
+            let Settled { at, error, exported, placed } = one.point(&history)?;
+            Some((at, error.to_bits(), exported, placed, one.newest_arrived()))
+        });
+        assert_eq!(settled[0], settled[1], "at step {step}");
+    }
+    let (error, _) = account.read().settled().expect("there were reports");
+    assert!(at_once > 200 && error > 10.0, "{at_once} {error}");
+}
