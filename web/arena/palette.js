@@ -62,6 +62,8 @@ export function readColours() {
 export const colour = (name) => colours[name];
 export const colourOf = (player) => colours[`p${colourNumber(player)}`];
 export const pathOf = (player) => paths[shapeNumber(player)];
+/** The same for players whose marks have the same shape. */
+export const markKey = (player) => shapeNumber(player);
 
 /** A colour of the style sheet, with so much of it: 0 none, 1 all. */
 export function faint(hex, part) {

@@ -137,7 +137,7 @@ export class Scene {
     for (const tank of tanks) drawTank(context, tank, { ...tank, scale: pixel, fine: scale });
     const dash = Math.max(3, Math.min(pixel * 0.6, 6));
     outlines.forEach((outline, place) => {
-      drawOutline(context, outline, focus, { scale: pixel, dash, place, count: outlines.length });
+      drawOutline(context, outline, focus, { scale: pixel, fine: scale, dash, place, count: outlines.length });
     });
     effects.draw(context, now, isCalm);
   }

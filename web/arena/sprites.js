@@ -3,7 +3,7 @@
  * is set up for that by `scene.js`.
  */
 
-import { colour, colourOf, faint, pathOf, shaded } from "./palette.js";
+import { colour, colourOf, faint, markKey, pathOf, shaded } from "./palette.js";
 import { LENGTH, WIDTH } from "./rules.js";
 import { stampUnits } from "./stamps.js";
 
@@ -64,11 +64,7 @@ export function drawTank(context, tank, { scale, fine, isOwn = false, isSpared =
   at(context, tank, () => stampUnits(context, `tank ${tint}`, REACH, fine, (inner) => drawBody(inner, tint)));
   // The mark stays upright, so that it can be read.
   const turret = { x: tank.x - 0.3 * Math.cos(tank.angle), y: tank.y - 0.3 * Math.sin(tank.angle) };
-  at(context, turret, () => {
-    context.scale(0.58, -0.58);
-    context.fillStyle = "#fff";
-    context.fill(pathOf(tank.player));
-  });
+  at(context, turret, () => drawMark(context, tank.player, { tint: "#fff", size: 0.58, fine }));
   if (isOwn || isSpared) drawRing(context, tank, { tint, scale, isSpared, reload });
 }
 
@@ -91,8 +87,17 @@ function drawRing(context, tank, { tint, scale, isSpared, reload }) {
   }
 }
 
+/** A player's mark, upright. */
+function drawMark(context, player, { tint, size, fine }) {
+  stampUnits(context, `mark ${markKey(player)} ${tint} ${size}`, [1.3 * size, 1.3 * size], fine, (inner) => {
+    inner.scale(size, -size);
+    inner.fillStyle = tint;
+    inner.fill(pathOf(player));
+  });
+}
+
 /** Where another player sees a tank: a dashed outline in that player's colour, with its mark, and the way it is off. */
-export function drawOutline(context, outline, truth, { scale, dash, place, count }) {
+export function drawOutline(context, outline, truth, { scale, fine, dash, place, count }) {
   const tint = colourOf(outline.by);
   context.strokeStyle = faint(tint, 0.55);
   context.lineWidth = 1 / scale;
@@ -100,24 +105,22 @@ export function drawOutline(context, outline, truth, { scale, dash, place, count
   context.moveTo(outline.x, outline.y);
   context.lineTo(truth.x, truth.y);
   context.stroke();
-  at(context, outline, () => {
-    context.strokeStyle = tint;
-    context.lineWidth = 2 / scale;
-    // Outlines on top of each other share their line: each has its own part of the dashes.
-    const shares = Math.min(Math.max(count, 2), 4);
-    context.setLineDash([dash / scale, ((shares - 1) * dash) / scale]);
-    context.lineDashOffset = (-(place % shares) * dash) / scale;
-    rounded(context, -HALF[0], -HALF[1], LENGTH, WIDTH, 0.6);
-    context.stroke();
-    context.setLineDash([]);
-  });
+  // Outlines on top of each other share their line: each has its own part of the dashes.
+  const shares = Math.min(Math.max(count, 2), 4);
+  const share = place % shares;
+  at(context, outline, () => stampUnits(context, `outline ${tint} ${share} ${shares} ${dash}`, REACH, fine, (inner) => {
+    inner.strokeStyle = tint;
+    inner.lineWidth = 2 / scale;
+    inner.setLineDash([dash / scale, ((shares - 1) * dash) / scale]);
+    inner.lineDashOffset = (-share * dash) / scale;
+    rounded(inner, -HALF[0], -HALF[1], LENGTH, WIDTH, 0.6);
+    inner.stroke();
+  }));
   // Marks stand in a row behind the tank, so that each can be seen where outlines are on top of each other.
   at(context, outline, () => {
     context.translate(-HALF[0] - 1, 1.2 * (place - (count - 1) / 2));
     context.rotate(-outline.angle);
-    context.scale(0.5, -0.5);
-    context.fillStyle = tint;
-    context.fill(pathOf(outline.by));
+    drawMark(context, outline.by, { tint, size: 0.5, fine });
   });
 }
 

@@ -17,8 +17,9 @@ use crate::relay::{Program, free_address};
 
 const USAGE: &str = "usage: cargo xtask soak arena [--minutes M] [--bots N] [--policy P] [--json]";
 
-/// What is measured in this part of the time, but at least so long, is left out: caches fill.
-const WARM_SHARE: f64 = 0.1;
+/// What is measured in this part of the time, but at least so long, is left out: caches fill, scripts are compiled again and again, and
+/// what was freed is not given back at once.
+const WARM_SHARE: f64 = 0.5;
 const WARM_MIN: Duration = Duration::from_secs(20);
 /// The player presses other keys this often.
 const KEYS_CHANGE: Duration = Duration::from_millis(1500);
@@ -226,10 +227,10 @@ impl Chance {
 
 fn judge(samples: &[Sample], complaints: &[String]) -> Vec<Check> {
     let mut checks = vec![
-        flat("the arena's memory", samples, |sample| sample.arena),
-        flat("the memory of the page's process", samples, |sample| sample.renderer),
-        flat("what the page's scripts hold", samples, |sample| sample.heap),
-        flat("what the scripts of its workers hold", samples, |sample| sample.workers),
+        flat("the arena's memory in MiB", samples, |sample| sample.arena),
+        flat("the memory of the page's process in MiB", samples, |sample| sample.renderer),
+        flat("what the page's scripts hold in MiB", samples, |sample| sample.heap),
+        flat("what the scripts of its workers hold in MiB", samples, |sample| sample.workers),
         flat("the number of the page's nodes", samples, |sample| sample.nodes),
     ];
     let beyond = |sample: &Sample| (sample.apart.abs() - sample.uncertain).max(0.0);
