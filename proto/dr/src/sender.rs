@@ -32,6 +32,9 @@ pub const EARLY_MAX: usize = 4096;
 /// Entities that one sender exports; more are not taken.
 pub const ENTITIES_MAX: usize = 4096;
 
+/// What fewer reports need is not asked for at once.
+const READ_AHEAD_MIN: usize = 4;
+
 /// A vector that waits for its time; void if the account has another one by then.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Due {
@@ -388,7 +391,9 @@ impl Sender {
         }
         self.reported.clear();
         self.reported.extend(feedback.arrivals_from(books.next));
-        self.ledger.read_ahead(link, &self.reported);
+        if self.reported.len() >= READ_AHEAD_MIN {
+            self.ledger.read_ahead(link, &self.reported);
+        }
         for (number, arrival) in self.reported.drain(..) {
             if number == books.next {
                 books.settle((from, link), arrival, now, &mut self.ledger, &mut *self.policy);

@@ -209,7 +209,7 @@ impl<'a> Account<'a> {
     /// The first of it.
     #[inline]
     fn oldest(&self) -> Option<Dispatch> {
-        let oldest = self.only().unwrap_or_else(|Many| self.flown().next());
+        let oldest = self.only().unwrap_or_else(|Many| self.mail.chains.front(self.folio().chain));
         oldest.map(|(number, seq)| Dispatch { sent: self.mail.sent(number), seq })
     }
 

@@ -6,6 +6,8 @@ use crate::vector::DrSeq;
 
 /// So many are in one block.
 const BLOCK_LEN: usize = 4;
+/// So many blocks are few.
+const SHORT: usize = 8;
 
 /// Vectors in flight to one receiver, of all pairs: a chain of blocks for each pair that has any.
 #[derive(Clone, Debug, Default)]
@@ -125,9 +127,20 @@ impl Chains {
         len
     }
 
-    /// Whether all of a chain is in its first block.
-    pub(super) fn is_short(&self, chain: Chain) -> bool {
-        self.block(chain).is_none_or(|block| block.next().is_empty())
+    /// The first of a chain.
+    #[inline]
+    pub(super) fn front(&self, chain: Chain) -> Option<Flown> {
+        self.block(chain).map(|block| block.at(0))
+    }
+
+    /// Whether a chain has only a few blocks.
+    #[inline]
+    pub(super) fn is_short(&self, mut chain: Chain) -> bool {
+        for _ in 0..SHORT {
+            let Some(block) = self.block(chain) else { return true };
+            chain = block.next();
+        }
+        chain.is_empty()
     }
 
     /// One more at the end of a chain.
