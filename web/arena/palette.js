@@ -44,7 +44,7 @@ export function setPlayers(players) {
 
 const placeOf = (player) => places.get(player) ?? 0;
 const colourNumber = (player) => (player === own ? 0 : 1 + (placeOf(player) % OTHERS));
-const shapeNumber = (player) => {
+export const shapeNumber = (player) => {
   const place = placeOf(player);
   return player === own ? 0 : 1 + ((place + Math.floor(place / OTHERS)) % OTHERS);
 };
@@ -62,8 +62,6 @@ export function readColours() {
 export const colour = (name) => colours[name];
 export const colourOf = (player) => colours[`p${colourNumber(player)}`];
 export const pathOf = (player) => paths[shapeNumber(player)];
-/** The same for players whose marks have the same shape. */
-export const markKey = (player) => shapeNumber(player);
 
 /** A colour of the style sheet, with so much of it: 0 none, 1 all. */
 export function faint(hex, part) {

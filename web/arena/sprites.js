@@ -3,7 +3,7 @@
  * is set up for that by `scene.js`.
  */
 
-import { colour, colourOf, faint, markKey, pathOf, shaded } from "./palette.js";
+import { colour, colourOf, faint, pathOf, shaded, shapeNumber } from "./palette.js";
 import { LENGTH, WIDTH } from "./rules.js";
 import { stampUnits } from "./stamps.js";
 
@@ -89,7 +89,7 @@ function drawRing(context, tank, { tint, scale, isSpared, reload }) {
 
 /** A player's mark, upright. */
 function drawMark(context, player, { tint, size, fine }) {
-  stampUnits(context, `mark ${markKey(player)} ${tint} ${size}`, [1.3 * size, 1.3 * size], fine, (inner) => {
+  stampUnits(context, `mark ${shapeNumber(player)} ${tint} ${size}`, [1.3 * size, 1.3 * size], fine, (inner) => {
     inner.scale(size, -size);
     inner.fillStyle = tint;
     inner.fill(pathOf(player));

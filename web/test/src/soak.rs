@@ -17,10 +17,9 @@ use crate::relay::{Program, free_address};
 
 const USAGE: &str = "usage: cargo xtask soak arena [--minutes M] [--bots N] [--policy P] [--json]";
 
-/// What is measured in this part of the time, but at least so long, is left out: caches fill, scripts are compiled again and again, and
+/// What is measured in this part of the time is left out: caches fill, scripts are compiled again and again, and
 /// what was freed is not given back at once.
 const WARM_SHARE: f64 = 0.5;
-const WARM_MIN: Duration = Duration::from_secs(20);
 /// The player presses other keys this often.
 const KEYS_CHANGE: Duration = Duration::from_millis(1500);
 /// So often it is looked at everything.
@@ -30,7 +29,7 @@ const GROWTH_MAX: f64 = 0.05;
 /// The page's time and the relay's may differ by so much, beyond what the question's own way explains, in milliseconds.
 const APART_MAX: f64 = 1.0;
 
-/// Counts frames and how long the page's own part of each takes, beside whatever the page does.
+/// Counts frames, beside whatever the page does.
 const COUNT_FRAMES: &str = "globalThis.soak = { frames: 0, since: performance.now() }; \
     (function count() { soak.frames += 1; requestAnimationFrame(count); })()";
 
@@ -141,7 +140,7 @@ struct Soak<'a> {
 impl Soak<'_> {
     /// Plays, and looks from time to time.
     fn play(&self, length: Duration) -> Result<Vec<Sample>> {
-        let warm = length.mul_f64(WARM_SHARE).max(WARM_MIN).min(length / 2);
+        let warm = length.mul_f64(WARM_SHARE);
         let (mut samples, mut next, mut held) = (Vec::new(), warm, Vec::new());
         let mut chance = Chance(1);
         while self.started.elapsed() < length || samples.len() < 2 {
