@@ -80,13 +80,10 @@ impl Choice {
         name.parse().expect("there is such a policy")
     }
 
-    /// How many times its error without us anybody may have.
+    /// The choice whose policy has this name, if it is one of them.
     #[must_use]
-    pub fn cap(self) -> Option<f64> {
-        match self.policy() {
-            PolicyKind::Even(even) => even.kappa(),
-            _ => None,
-        }
+    pub fn of(policy: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.policy().to_string() == policy)
     }
 
     /// What people call it.
@@ -97,6 +94,14 @@ impl Choice {
             Self::Papers => "the papers' best",
             Self::Even => "even",
         }
+    }
+}
+
+/// How many times its error without us anybody may have under a policy.
+fn cap(policy: &str) -> Option<f64> {
+    match policy.parse() {
+        Ok(PolicyKind::Even(even)) => even.kappa(),
+        _ => None,
     }
 }
 

@@ -171,6 +171,8 @@ fn bots_play_stay_on_the_field_and_everybody_is_hit_and_hits() {
     }
     let sums = scores.iter().fold((0, 0), |sums, score| (sums.0 + score.hits, sums.1 + score.losses));
     assert_eq!(sums.0, sums.1, "every hit is somebody's loss");
+    let fouls = arena.players.iter().map(|player| arena.room().referee().fouls(PeerId(player.0)));
+    assert_eq!(fouls.sum::<u32>(), 0, "they play by the rules");
     assert_eq!(arena.world.rejected(), 0);
 }
 

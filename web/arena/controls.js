@@ -126,6 +126,8 @@ export class Network {
 
   moved(player, line) {
     line.at = performance.now();
+    // Nothing arrives before it was sent.
+    line.jitter.value = Math.min(line.jitter.value, line.delay.value);
     this.write(line);
     if (line.timer) return;
     const tell = async () => {

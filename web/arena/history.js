@@ -20,12 +20,14 @@ export class History {
     this.firsts = new Map();
   }
 
-  add(t, { choice, players }) {
+  add(t, { choice, policy, players }) {
     const valuesOf = ({ player, recent, total }) => [player, { error: recent, total: total - this.first(player, total) }];
     const values = new Map(players.map(valuesOf));
     this.samples.push({ t, values });
     while (this.samples.length && this.samples[0].t < t - SHOWN - 1000) this.samples.shift();
-    if (this.marks.at(-1)?.choice !== choice) this.marks.push({ t, choice });
+    // Somebody may have set a policy that is on no position of the switch.
+    const decides = choice ?? policy;
+    if (this.marks.at(-1)?.choice !== decides) this.marks.push({ t, choice: decides });
     // The mark before the first that is shown says what was on at the left edge.
     while (this.marks.length > 1 && this.marks[1].t < t - SHOWN) this.marks.shift();
   }

@@ -4,11 +4,7 @@
  * The page's session has `player` (null before the relay said so), `base` (what its nanoseconds count from, a BigInt), `now()`
  * (nanoseconds, or null), `copies()`, `own(local)` and `close()`. How it stands is told as `{ state, words, again }`:
  * "connecting", "clock", "playing", "lost" (it is being tried again), "gone", "refused", "unsupported".
- *
- * With `?mock` in the page's address the client is a pretended one, for work on the page.
  */
-
-const isMock = new URLSearchParams(location.search).has("mock");
 
 /** Why a relay closes a connection for which there is no use in trying again as before (docs/WIRE.md, "Transport"). */
 const REFUSED = new Set([1, 3, 4, 6, 9, 10, 11]);
@@ -37,7 +33,7 @@ class PlayerSession {
 
   /** Half of the interval in which the session's time certainly lies, in milliseconds; or null. */
   clockMs() {
-    const interval = this.inner.interval?.() ?? null;
+    const interval = this.inner.interval();
     return interval && (interval[1] - interval[0]) / 2;
   }
 
@@ -58,10 +54,10 @@ class PlayerSession {
 
 /** Joins by an invitation from `/api/arena/join`. Resolves to the session, which is then under way; or to null. */
 export async function join({ url, token, hashes }, { onState, onMessage }) {
-  if (!isMock && !("WebTransport" in globalThis)) {
+  if (!("WebTransport" in globalThis)) {
     onState({ state: "unsupported", words: isSecureContext ? "" : INSECURE });
     return null;
   }
-  const { connect } = await import(isMock ? "../test/mock-link.js" : "../client/index.js");
+  const { connect } = await import("../client/index.js");
   return new PlayerSession(connect(url, { token, hashes, onState: (state) => onState(stateOf(state)), onMessage }));
 }

@@ -47,8 +47,8 @@ function drawBlock(context, { middle: [x, y], half: [halfX, halfY] }) {
   context.fill();
 }
 
-/** Ground, grid, blocks and walls, in units. */
-function drawGround(context, { half, blocks }, scale) {
+/** Ground, grid, blocks and walls, in units; of blocks, those that are seen. */
+function drawGround(context, { half, blocks }, scale, isSeen = () => true) {
   const [halfX, halfY] = half;
   context.fillStyle = colour("field");
   context.fillRect(-halfX, -halfY, 2 * halfX, 2 * halfY);
@@ -64,7 +64,7 @@ function drawGround(context, { half, blocks }, scale) {
     context.lineTo(halfX, y);
   }
   context.stroke();
-  blocks.forEach((block) => drawBlock(context, block));
+  blocks.filter(isSeen).forEach((block) => drawBlock(context, block));
   context.strokeStyle = colour("wall");
   context.lineWidth = 1;
   context.beginPath();
@@ -75,8 +75,9 @@ function drawGround(context, { half, blocks }, scale) {
 export class Scene {
   constructor(canvas, lens) {
     Object.assign(this, { canvas, lens });
-    this.context = canvas.getContext("2d");
-    this.lensContext = lens.getContext("2d");
+    // Nothing is seen through them: that saves the browser from mixing them with what lies below.
+    this.context = canvas.getContext("2d", { alpha: false });
+    this.lensContext = lens.getContext("2d", { alpha: false });
     this.ground = document.createElement("canvas");
     this.field = null;
     this.isStale = true;
@@ -177,8 +178,10 @@ export class Scene {
     context.fillStyle = colour("wall");
     context.fillRect(0, 0, lens.width, lens.height);
     this.enter(context, scale, world.focus);
-    drawGround(context, field, scale / ratioOf(lens));
-    const isIn = ({ x, y }) => Math.max(Math.abs(x - world.focus.x), Math.abs(y - world.focus.y)) < LENS / 2 + LENGTH;
+    const isNear = (x, y, beyond) => Math.abs(x - world.focus.x) < LENS / 2 + beyond[0]
+      && Math.abs(y - world.focus.y) < LENS / 2 + beyond[1];
+    drawGround(context, field, scale / ratioOf(lens), ({ middle: [x, y], half }) => isNear(x, y, half.map((side) => side + 2)));
+    const isIn = ({ x, y }) => isNear(x, y, [LENGTH, LENGTH]);
     // Rings around tanks would only be in the way.
     const bare = world.tanks.filter(isIn).map((tank) => ({ ...tank, isOwn: false, isSpared: false }));
     this.drawWorld(context, scale, now, { ...world, tanks: bare, shots: world.shots.filter(isIn) });

@@ -4,10 +4,11 @@ use core::f64::consts::PI;
 use std::collections::{BTreeMap, VecDeque};
 
 use evenkeel_core::{Draws, PeerId, Seed, SessionTime, Span, Vec3};
-use evenkeel_dr::{DrSeq, EntityId, Present};
+use evenkeel_dr::{DrSeq, DrVector, EntityId, Present};
 
 use super::field::Field;
 use super::message::{News, Score};
+use super::{MUZZLE, RELOAD, SHOT_LIFE, SHOT_SPEED};
 
 /// A shot that passes a tank's middle by less hits it.
 pub const HIT_RADIUS: f64 = 2.9;
@@ -17,6 +18,12 @@ const AWAY: Span = Span::from_secs(2);
 const SPARED: Span = Span::from_millis(1_500);
 /// How many places are tried for whoever starts; the one that is farthest from everybody is taken.
 const PLACES: usize = 16;
+/// A shot that is told of for the first time is on a line through its tank, but for so much: what is told of a tank is a little off,
+const ASIDE: f64 = 2.0;
+/// and it is no farther ahead of the gun than it flies in this time: a player may not have got to tell of it at once.
+const LATE: Span = Span::from_millis(200);
+/// A gun may be loaded sooner than it can be by so much, once, if the shots before came later: who was held up makes up for it.
+const HELD_UP: Span = Span::from_secs(1);
 
 /// How it stands with a player.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -32,6 +39,59 @@ struct Player {
     score: Score,
     state: State,
     is_here: bool,
+    /// Its tank as it was told of last.
+    tank: Option<DrVector>,
+    /// When its gun is loaded.
+    loaded: SessionTime,
+    /// Its shots that did not count: they did not come out of its gun, or too soon.
+    fouls: u32,
+}
+
+impl Player {
+    fn new(state: State) -> Self {
+        let (score, tank, loaded) = (Score::default(), None, SessionTime::MIN);
+        Self { score, state, is_here: true, tank, loaded, fouls: 0 }
+    }
+
+    /// Whether this is a shot from its gun.
+    fn fires(&mut self, shot: &DrVector) -> bool {
+        let fired = shot.generated;
+        let was_out = match self.state {
+            State::Out(since) => since <= fired,
+            // It did not know yet that it was hit.
+            State::Away(until) => fired < until - AWAY,
+        };
+        let is_fair =
+            was_out && fired >= self.loaded - HELD_UP && self.tank.is_some_and(|tank| is_from(&tank, shot));
+        if is_fair {
+            self.loaded = self.loaded.max(fired) + RELOAD;
+        } else {
+            self.fouls = self.fouls.saturating_add(1);
+        }
+        is_fair
+    }
+}
+
+/// Whether a shot comes out of a tank's gun.
+fn is_from(tank: &DrVector, shot: &DrVector) -> bool {
+    let (way, speed) = (shot.state.velocity, shot.state.velocity.length());
+    if speed <= 0.0 {
+        return false;
+    }
+    let ahead = way * (1.0 / speed);
+    let from_tank = shot.project(shot.generated) - tank.project(shot.generated);
+    let along = from_tank.dot(ahead);
+    let aside = from_tank.distance(ahead * along);
+    aside <= ASIDE && (MUZZLE - ASIDE..=MUZZLE + ASIDE + SHOT_SPEED * LATE.as_secs_f64()).contains(&along)
+}
+
+/// A shot in flight. It flies as it was first told of, whatever is told of it later.
+#[derive(Clone, Copy, Debug)]
+struct Shot {
+    first: DrSeq,
+    path: DrVector,
+    /// It has hit something, or never counted.
+    is_spent: bool,
 }
 
 /// The referee of one room.
@@ -40,8 +100,8 @@ pub struct Referee {
     field: Field,
     draws: Draws,
     players: BTreeMap<PeerId, Player>,
-    /// Shots that were there at the last look; `true`: they have hit something.
-    shots: BTreeMap<EntityId, (DrSeq, bool)>,
+    /// Shots that were there at the last look.
+    shots: BTreeMap<EntityId, Shot>,
     at: Option<SessionTime>,
     /// What is to be told, and whom; `None`: everybody.
     news: VecDeque<(Option<PeerId>, News)>,
@@ -64,9 +124,8 @@ impl Referee {
     /// A player comes: it starts with the next look.
     pub fn join(&mut self, player: PeerId) {
         let state = State::Away(SessionTime::MIN);
-        let player =
-            self.players.entry(player).or_insert(Player { score: Score::default(), state, is_here: true });
-        (player.state, player.is_here) = (state, true);
+        let player = self.players.entry(player).or_insert_with(|| Player::new(state));
+        (player.state, player.is_here, player.tank) = (state, true, None);
         self.tell_scores();
     }
 
@@ -89,6 +148,12 @@ impl Referee {
         self.players.get(&player).map(|player| player.score).unwrap_or_default()
     }
 
+    /// How many of a player's shots did not count, because they did not come out of its gun, or sooner than it can be loaded.
+    #[must_use]
+    pub fn fouls(&self, player: PeerId) -> u32 {
+        self.players.get(&player).map_or(0, |player| player.fouls)
+    }
+
     /// What is to be told next, and whom; `None`: everybody.
     pub fn poll_news(&mut self) -> Option<(Option<PeerId>, News)> {
         self.news.pop_front()
@@ -102,19 +167,29 @@ impl Referee {
     /// Looks at everything that is there.
     pub fn look(&mut self, present: &[Present], now: SessionTime) {
         let before = self.at.replace(now);
+        for Present { owner, newest, .. } in present.iter().filter(|present| is_tank(present.entity)) {
+            if let Some(player) = self.players.get_mut(owner) {
+                player.tank = Some(*newest);
+            }
+        }
         let mut tanks: Vec<(PeerId, Vec3)> =
             present.iter().filter_map(|present| self.tank(present, now)).collect();
         let mut shots = BTreeMap::new();
-        for shot in present.iter().filter(|present| !is_tank(present.entity)) {
-            let known = self.shots.get(&shot.entity).filter(|(first, _)| *first == shot.first);
-            let mut is_spent = known.is_some_and(|(_, is_spent)| *is_spent);
-            let since =
-                known.and(before).map_or(shot.newest.generated, |before| before.max(shot.newest.generated));
-            if !is_spent && since < now {
-                let (from, to) = (shot.newest.project(since), shot.newest.project(now));
-                is_spent = self.fly(shot, (from, to), &mut tanks, now);
+        for told in present.iter().filter(|present| !is_tank(present.entity)) {
+            let known = self.shots.get(&told.entity).filter(|shot| shot.first == told.first).copied();
+            let mut shot = known.unwrap_or_else(|| {
+                let shooter = self.players.get_mut(&told.owner);
+                let is_spent = !shooter.is_some_and(|shooter| shooter.fires(&told.newest));
+                Shot { first: told.first, path: told.newest, is_spent }
+            });
+            let (since, ends) = (shot.path.generated, shot.path.generated + SHOT_LIFE);
+            let since = known.and(before).map_or(since, |before| before.max(since));
+            let until = now.min(ends);
+            if !shot.is_spent && since < until {
+                let way = (shot.path.project(since), shot.path.project(until));
+                shot.is_spent = self.fly(told, way, &mut tanks, now);
             }
-            shots.insert(shot.entity, (shot.first, is_spent));
+            shots.insert(told.entity, shot);
         }
         self.shots = shots;
         self.start(&tanks, now);
@@ -253,13 +328,14 @@ mod tests {
     #[test]
     fn a_shot_hits_once_counts_and_its_victim_starts_again() {
         let mut referee = referee();
+        let own = present(1, 0, Vec3::xy(20.0 - MUZZLE, 0.0), Vec3::ZERO, 1_000);
         let tank = present(2, 0, Vec3::xy(40.0, 2.0), Vec3::ZERO, 1_000);
         let shot = present(1, 1, Vec3::xy(20.0, 0.0), Vec3::xy(60.0, 0.0), 2_000);
-        referee.look(&[tank, shot], at(2_200));
+        referee.look(&[own, tank, shot], at(2_200));
         assert_eq!(hits(&mut referee), []);
-        referee.look(&[tank, shot], at(2_400));
+        referee.look(&[own, tank, shot], at(2_400));
         assert_eq!(hits(&mut referee), [(2, 1)]);
-        referee.look(&[tank, shot], at(2_420));
+        referee.look(&[own, tank, shot], at(2_420));
         assert_eq!(hits(&mut referee), []);
         let scores: Vec<_> =
             referee.scores().map(|(player, score)| (player.0, score.hits, score.losses)).collect();
@@ -275,11 +351,89 @@ mod tests {
         let mut referee = referee();
         let own = present(1, 0, Vec3::xy(-20.0, -4.0), Vec3::ZERO, 1_000);
         let hidden = present(2, 0, Vec3::xy(4.0, -4.0), Vec3::ZERO, 1_000);
-        let shot = present(1, 1, Vec3::xy(-20.0, -4.0), Vec3::xy(60.0, 0.0), 2_000);
+        let shot = present(1, 1, Vec3::xy(-20.0 + MUZZLE, -4.0), Vec3::xy(60.0, 0.0), 2_000);
         for millis in (2_020..3_000).step_by(20) {
             referee.look(&[own, hidden, shot], at(millis));
         }
-        assert_eq!(hits(&mut referee), []);
+        assert_eq!((hits(&mut referee), referee.fouls(PeerId(1))), (vec![], 0));
+    }
+
+    /// Whom a shot hits that player 1 tells of at 2 s, and how many fouls that makes: its tank goes north at (20, 0), the other's
+    /// stands 30 units to the east of it.
+    fn shoot(place: Vec3, velocity: Vec3) -> (Vec<(u32, u32)>, u32) {
+        let mut referee = referee();
+        let own = present(1, 0, Vec3::xy(20.0, -20.0), Vec3::xy(0.0, 20.0), 1_000);
+        let other = present(2, 0, Vec3::xy(50.0, 0.0), Vec3::ZERO, 1_000);
+        let shot = present(1, 1, place, velocity, 2_000);
+        (2_000..4_000).step_by(20).for_each(|millis| referee.look(&[own, other, shot], at(millis)));
+        (hits(&mut referee), referee.fouls(PeerId(1)))
+    }
+
+    #[test]
+    fn only_shots_from_the_gun_count() {
+        let east = Vec3::xy(SHOT_SPEED, 0.0);
+        let hit = (vec![(2, 1)], 0);
+        assert_eq!(shoot(Vec3::xy(20.0 + MUZZLE, 0.0), east), hit);
+        assert_eq!(
+            shoot(Vec3::xy(20.0 + MUZZLE + 6.0, 1.0), east),
+            hit,
+            "it is told of a tenth of a second late"
+        );
+        for (place, velocity) in [
+            (Vec3::xy(20.0 + MUZZLE, 3.0), east),
+            (Vec3::xy(20.0 - MUZZLE, 0.0), east),
+            (Vec3::xy(40.0, 0.0), east),
+            (Vec3::xy(50.0, -MUZZLE), Vec3::xy(0.0, SHOT_SPEED)),
+            (Vec3::xy(20.0 + MUZZLE, 0.0), Vec3::ZERO),
+        ] {
+            assert_eq!(shoot(place, velocity), (vec![], 1), "{place:?} {velocity:?}");
+        }
+    }
+
+    #[test]
+    fn a_shot_flies_as_it_was_fired_and_no_longer_than_shots_do() {
+        let tank = present(1, 0, Vec3::xy(20.0 - MUZZLE, 0.0), Vec3::ZERO, 1_000);
+        let fired = present(1, 1, Vec3::xy(20.0, 0.0), Vec3::xy(0.1 * SHOT_SPEED, 0.0), 2_000);
+        let bent = present(1, 1, Vec3::xy(20.0, 0.0), Vec3::xy(0.0, SHOT_SPEED), 2_040);
+        for other in [Vec3::xy(20.0, 20.0), Vec3::xy(20.0 + 0.15 * SHOT_SPEED + HIT_RADIUS, 0.0)] {
+            let (mut referee, other) = (referee(), present(2, 0, other, Vec3::ZERO, 1_000));
+            for millis in (2_000..6_000).step_by(20) {
+                let shot = if millis < 2_040 { fired } else { bent };
+                referee.look(&[tank, other, shot], at(millis));
+            }
+            assert_eq!((hits(&mut referee), referee.fouls(PeerId(1))), (vec![], 0));
+        }
+    }
+
+    #[test]
+    fn a_gun_takes_its_time_to_be_loaded() {
+        let mut referee = referee();
+        let tank = present(1, 0, Vec3::xy(20.0 - MUZZLE, 0.0), Vec3::ZERO, 1_000);
+        let mut fire = |local, millis| {
+            let shot = present(1, local, Vec3::xy(20.0, 0.0), Vec3::xy(SHOT_SPEED, 0.0), millis);
+            referee.look(&[tank, shot], at(millis));
+            referee.fouls(PeerId(1))
+        };
+        let reload = RELOAD.as_nanos() / 1_000_000;
+        assert_eq!([fire(1, 2_000), fire(2, 2_000 + reload)], [0, 0]);
+        // It was held up before, and makes up for it; but not twice.
+        assert_eq!([fire(1, 4_700), fire(2, 5_700), fire(1, 6_900)], [0, 1, 1]);
+    }
+
+    #[test]
+    fn who_is_hit_fires_no_more_but_what_it_fired_before_counts() {
+        let mut referee = referee();
+        let tanks = [(1, 20.0 - MUZZLE), (2, 50.0 + MUZZLE)]
+            .map(|(player, x)| present(player, 0, Vec3::xy(x, 0.0), Vec3::ZERO, 1_000));
+        let deadly = present(1, 1, Vec3::xy(20.0, 0.0), Vec3::xy(SHOT_SPEED, 0.0), 2_000);
+        (2_000..2_600).step_by(20).for_each(|millis| referee.look(&[tanks[0], tanks[1], deadly], at(millis)));
+        assert_eq!(hits(&mut referee), [(2, 1)]);
+        let answer =
+            |local, millis| present(2, local, Vec3::xy(50.0, 0.0), Vec3::xy(-SHOT_SPEED, 0.0), millis);
+        referee.look(&[tanks[0], tanks[1], answer(1, 2_300), answer(2, 2_590)], at(2_600));
+        assert_eq!(referee.fouls(PeerId(2)), 1);
+        referee.look(&[tanks[0], tanks[1], answer(1, 2_300), answer(2, 2_590)], at(3_200));
+        assert_eq!(hits(&mut referee), [(1, 2)]);
     }
 
     #[test]

@@ -85,7 +85,10 @@ impl<C: SessionClock> Room<C> for ArenaRoom<C> {
 
     fn tallies(&self, player: PeerId) -> Vec<(&'static str, u64)> {
         let score = self.referee.score(player);
-        vec![("hits", u64::from(score.hits)), ("losses", u64::from(score.losses))]
+        let fouls = self.referee.fouls(player);
+        [("hits", score.hits), ("losses", score.losses), ("fouls", fouls)]
+            .map(|(name, count)| (name, u64::from(count)))
+            .to_vec()
     }
 }
 

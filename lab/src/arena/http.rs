@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::page::file;
-use super::{Choice, DELAY_MAX, Distance, ROOM, Shared, budget, lock, name};
+use super::{Choice, DELAY_MAX, Distance, ROOM, Shared, budget, cap, lock, name};
 use crate::stats::{mean, population_sd};
 
 pub(super) fn router(shared: &Arc<Shared>) -> Router {
@@ -35,7 +35,8 @@ pub(super) fn router(shared: &Arc<Shared>) -> Router {
 
 /// Everybody's error, and what it would be without us; how it is set; and the field.
 async fn figures(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    let (live, choice) = (lock(&shared.live), *lock(&shared.choice));
+    let live = lock(&shared.live);
+    let choice = Choice::of(&live.policy);
     let known: Vec<_> = live.players().map(|player| (player, live.figures(player.player))).collect();
     let players: Vec<Value> = known
         .iter()
@@ -51,12 +52,13 @@ async fn figures(State(shared): State<Arc<Shared>>) -> Json<Value> {
                 "interval_ms": live.interval_ms(&player.name),
                 "recent": live.curve(player.player).error,
                 "error": means.error,
-                "without": if choice == Choice::Base { Some(means.error) } else { means.without },
+                "without": if choice == Some(Choice::Base) { Some(means.error) } else { means.without },
                 "total": live.total(player.player),
                 "sent": player.sent,
                 "sent_per_s": means.sent_per_s,
                 "hits": tally("hits"),
                 "losses": tally("losses"),
+                "fouls": tally("fouls"),
             })
         })
         .collect();
@@ -64,15 +66,15 @@ async fn figures(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let sent: f64 = known.iter().map(|(_, means)| means.sent_per_s).sum();
     Json(json!({
         "relay": shared.certificate(),
-        "policy": choice.policy().to_string(),
+        "policy": live.policy,
         "choice": choice,
         "choices": Choice::ALL.map(|choice| json!({ "id": choice, "name": choice.words() })),
-        "budget": budget().to_string(),
+        "budget": live.budget,
         "spread": population_sd(&errors),
         "mean": mean(&errors),
         "sent_per_s": sent,
         "clock_ms": live.worst_interval_ms(),
-        "cap": choice.cap(),
+        "cap": cap(&live.policy),
         "field": field_json(),
         "players": players,
     }))
@@ -179,11 +181,9 @@ async fn switch(
         Ok(asked) => asked,
         Err(refusal) => return *refusal,
     };
-    let mut chosen = lock(&shared.choice);
     if !shared.server().is_some_and(|server| server.switch(&name(ROOM), choice.policy(), budget())) {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "nobody is in the arena yet");
     }
-    *chosen = choice;
     Json(json!({ "choice": choice })).into_response()
 }
 
@@ -213,9 +213,11 @@ async fn relink(
         lock(&shared.live).players().find(|known| known.player == player).map(|known| known.name.clone());
     let Some(name) = name else { return refuse(StatusCode::NOT_FOUND, "there is no such player") };
     let delay = Span::from_millis_f64(delay_ms);
-    let distance = Distance { delay, jitter: Span::from_millis_f64(jitter_ms).min(delay) };
-    if shared.put(&name, player, distance) {
-        Json(json!({ "player": player })).into_response()
+    // Nothing arrives before it was sent.
+    let jitter = Span::from_millis_f64(jitter_ms).min(delay);
+    if shared.put(&name, player, Distance { delay, jitter }) {
+        let (delay_ms, jitter_ms) = (delay.as_millis_f64(), jitter.as_millis_f64());
+        Json(json!({ "player": player, "delay_ms": delay_ms, "jitter_ms": jitter_ms })).into_response()
     } else {
         refuse(StatusCode::SERVICE_UNAVAILABLE, "the relay is busy: try again")
     }

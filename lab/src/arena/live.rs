@@ -6,11 +6,12 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use evenkeel_core::{LocalTime, PeerId, SessionClock, Span};
+use evenkeel_dr::{Budget, PolicyKind};
 use evenkeel_net::relay::{PlayerReport, RoomMachine};
 use evenkeel_net::{NodeId, RelayServer};
 
 use super::tally::{Seen, Sum, Tally};
-use super::{Choice, ROOM, Shared, lock, name};
+use super::{ROOM, Shared, lock, name};
 
 const PERIOD: Duration = Duration::from_millis(250);
 /// The curve is a mean over so much time.
@@ -22,13 +23,16 @@ const FIGURES: Span = Span::from_secs(60);
 #[derive(Clone, Debug)]
 struct Sample {
     at: LocalTime,
-    choice: Choice,
+    policy: String,
     players: BTreeMap<PeerId, (Sum, u64)>,
 }
 
 /// What is known of the last minute.
 #[derive(Debug, Default)]
 pub(super) struct Live {
+    /// Who decides, and with which budget: whoever has said so.
+    pub(super) policy: String,
+    pub(super) budget: String,
     tally: Tally,
     samples: VecDeque<Sample>,
     players: Vec<PlayerReport>,
@@ -48,6 +52,11 @@ pub(super) struct Means {
 }
 
 impl Live {
+    /// Nothing is known but who will decide.
+    pub(super) fn new(policy: PolicyKind, budget: Budget) -> Self {
+        Self { policy: policy.to_string(), budget: budget.to_string(), ..Self::default() }
+    }
+
     /// Everybody who is here.
     pub(super) fn players(&self) -> impl Iterator<Item = &PlayerReport> {
         self.players.iter()
@@ -76,7 +85,7 @@ impl Live {
         })
     }
 
-    fn note(&mut self, at: LocalTime, choice: Choice, players: Vec<PlayerReport>, seen: Seen) {
+    fn note(&mut self, at: LocalTime, players: Vec<PlayerReport>, seen: Seen) {
         // The counts of who has come back begin anew.
         let came: Vec<PeerId> = self.arrivals(&players).map(|player| PeerId(player.player)).collect();
         for sample in &mut self.samples {
@@ -88,7 +97,8 @@ impl Live {
             let peer = PeerId(player.player);
             (peer, (sums.get(&peer).copied().unwrap_or_default(), player.sent))
         };
-        self.samples.push_back(Sample { at, choice, players: players.iter().map(count).collect() });
+        let (policy, counts) = (self.policy.clone(), players.iter().map(count).collect());
+        self.samples.push_back(Sample { at, policy, players: counts });
         while self.samples.front().is_some_and(|first| at - first.at > FIGURES) {
             self.samples.pop_front();
         }
@@ -103,8 +113,7 @@ impl Live {
 
     /// The last minute of a player, under the policy that decides now.
     pub(super) fn figures(&self, player: u32) -> Means {
-        let now = self.samples.back().map(|sample| sample.choice);
-        let since = self.samples.iter().rev().take_while(|sample| Some(sample.choice) == now).count();
+        let since = self.samples.iter().rev().take_while(|sample| sample.policy == self.policy).count();
         let since = self.samples.iter().nth_back(since.saturating_sub(1)).map(|sample| sample.at);
         self.means(player, |sample| since.is_some_and(|since| sample.at >= since))
     }
@@ -148,7 +157,6 @@ pub(super) async fn watch(server: Weak<RelayServer>, shared: Arc<Shared>) {
     loop {
         ticks.tick().await;
         let Some(server) = server.upgrade() else { return };
-        let choice = *lock(&shared.choice);
         let Some(report) = server.report(&name(ROOM)).await else { continue };
         let players: Vec<PeerId> = report.players.iter().map(|player| PeerId(player.player)).collect();
         let look = move |room: &mut RoomMachine, now| look(room, now, &players);
@@ -164,7 +172,8 @@ pub(super) async fn watch(server: Weak<RelayServer>, shared: Arc<Shared>) {
         for PlayerReport { name, player, .. } in live.arrivals(&report.players) {
             shared.keep_distance(name, *player);
         }
-        live.note(at, choice, report.players, seen);
+        (live.policy, live.budget) = (report.policy, report.budget);
+        live.note(at, report.players, seen);
         live.intervals = intervals;
     }
 }
@@ -174,14 +183,14 @@ mod tests {
     use super::*;
 
     /// A player whose error has grown by one unit a second, at each quarter of these seconds.
-    fn live(seconds: i64, choice: impl Fn(i64) -> Choice, error: impl Fn(f64) -> f64) -> Live {
-        let mut live = Live::default();
+    fn live(seconds: i64, policy: impl Fn(i64) -> &'static str, error: impl Fn(f64) -> f64) -> Live {
+        let mut live = Live { policy: policy(seconds).to_owned(), ..Live::default() };
         for quarter in 0..=4 * seconds {
             let time = 0.25 * quarter as f64;
             let at = LocalTime::from_nanos(0) + Span::from_millis(250 * quarter);
             let sum = Sum { error: error(time), without: Some(2.0 * error(time)) };
             let players = [(PeerId(1), (sum, 4 * quarter as u64))].into();
-            live.samples.push_back(Sample { at, choice: choice(quarter / 4), players });
+            live.samples.push_back(Sample { at, policy: policy(quarter / 4).to_owned(), players });
         }
         live
     }
@@ -193,8 +202,7 @@ mod tests {
     #[test]
     fn the_curve_forgets_after_ten_seconds_and_figures_when_the_switch_is_turned() {
         let error = |time: f64| time + 3.0 * (time - 25.0).max(0.0) + 4.0 * (time - 40.0).max(0.0);
-        let choice = |second| if second < 25 { Choice::Base } else { Choice::Even };
-        let live = live(50, choice, error);
+        let live = live(50, |second| if second < 25 { "base" } else { "even" }, error);
         assert!(is_near(live.curve(1).error, 8.0), "{:?}", live.curve(1));
         let Means { error, without, sent_per_s } = live.figures(1);
         assert!(is_near(error, (15.0 * 4.0 + 10.0 * 8.0) / 25.0), "{error}");
@@ -206,7 +214,7 @@ mod tests {
     #[test]
     fn what_would_be_without_us_is_told_once_it_has_been_reckoned_for_ten_seconds() {
         let until = |seconds| {
-            let mut live = live(seconds, |_| Choice::Even, |time| time);
+            let mut live = live(seconds, |_| "even", |time| time);
             for sample in live.samples.iter_mut().take(4 * 2) {
                 sample.players.values_mut().for_each(|(sum, _)| sum.without = None);
             }
@@ -218,13 +226,13 @@ mod tests {
 
     #[test]
     fn only_a_minute_is_kept_and_who_comes_back_begins_anew() {
-        let mut live = live(200, |_| Choice::Even, |time| time);
+        let mut live = live(200, |_| "even", |time| time);
         let report = |present_s| vec![PlayerReport { player: 1, present_s, ..PlayerReport::default() }];
         let at = |millis| LocalTime::from_nanos(0) + Span::from_millis(millis);
         live.players = report(60.0);
-        live.note(at(200_250), Choice::Even, report(60.25), Seen::default());
+        live.note(at(200_250), report(60.25), Seen::default());
         assert!(live.samples.len() <= 4 * 60 + 1, "{}", live.samples.len());
-        live.note(at(200_500), Choice::Even, report(0.1), Seen::default());
+        live.note(at(200_500), report(0.1), Seen::default());
         assert_eq!(live.figures(1), Means::default());
     }
 }

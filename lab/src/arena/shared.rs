@@ -10,7 +10,7 @@ use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
 use evenkeel_net::{Crank, CrankHandle, NodeId, RELAY, RelayServer};
 
 use super::live::Live;
-use super::{BotMachine, Choice, Distance, ROOM, name};
+use super::{BotMachine, Choice, Distance, ROOM, budget, name};
 
 /// How long the tokens of the arena are good.
 const TOKEN_SECONDS: u64 = 7 * 24 * 3600;
@@ -27,7 +27,6 @@ pub(super) struct Shared {
     pub(super) crank: CrankHandle<BotMachine>,
     /// By name. Who is not in it is where it really is.
     distances: Mutex<BTreeMap<String, Distance>>,
-    pub(super) choice: Mutex<Choice>,
     pub(super) live: Mutex<Live>,
     /// The names of people who have come.
     people: Mutex<BTreeSet<String>>,
@@ -52,8 +51,7 @@ impl Shared {
             bots: bots.to_vec(),
             crank: Crank::new().start()?,
             distances: Mutex::new(bots.iter().cloned().zip(distances).collect()),
-            choice: Mutex::new(choice),
-            live: Mutex::new(Live::default()),
+            live: Mutex::new(Live::new(choice.policy(), budget())),
             people: Mutex::default(),
             server: OnceLock::new(),
         })

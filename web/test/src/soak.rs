@@ -285,6 +285,8 @@ fn figures(samples: &[Sample], end: &Value, address: SocketAddr) -> Result<Vec<(
     let (seconds, frames) = (last.at - first.at, last.frames - first.frames);
     let room = http::get(address, "/api/rooms/arena")?;
     let players = room["players"].as_array().context("the room has players")?.len();
+    let each = end["players"].as_array().into_iter().flatten();
+    let fouls = each.filter_map(|player| player["fouls"].as_f64()).sum();
     Ok(vec![
         ("players", players as f64),
         ("frames a second", frames / seconds),
@@ -295,6 +297,7 @@ fn figures(samples: &[Sample], end: &Value, address: SocketAddr) -> Result<Vec<(
         ("of which scripts, in %", 6000.0 * (last.script - first.script) / frames),
         ("spread of the errors", end["spread"].as_f64().unwrap_or(f64::NAN)),
         ("mean error", end["mean"].as_f64().unwrap_or(f64::NAN)),
+        ("shots that did not count", fouls),
     ])
 }
 

@@ -41,6 +41,9 @@ const VALUES: &str = "Object.values(arena.curve.at(-1).values).map(({ error }) =
 /// The page's figure of the spread, as it is written.
 const SPREAD: &str = "Number(document.querySelector('[data-figure=spread] b').textContent)";
 
+/// Who decides, by the curves; and what the switch shows.
+const LAST: &str = "arena.choices.at(-1)?.choice";
+const CHECKED: &str = "document.querySelector('#switch input:checked')";
 /// For how long, in milliseconds, the curves have shown the same players under the same policy.
 pub(super) const STEADY: &str = "(() => { const { curve } = arena; const names = ({ values }) => Object.keys(values).join(); \
     const since = curve.findLastIndex((sample) => names(sample) !== names(curve.at(-1))) + 1; \
@@ -92,7 +95,26 @@ fn keys_set(stage: &Stage<'_>) -> Result<()> {
     page.strike("Tab")?;
     page.tab_to("#switch input")?;
     page.strike("ArrowRight")?;
-    is_turned(stage, &arena, &page, "papers")
+    is_turned(stage, &arena, &page, "papers")?;
+
+    // So does whoever runs the relay, to something that the switch does not have, and back.
+    set_policy(&page, "base")?;
+    page.wait(
+        "the page shows that no position of the switch is on",
+        &format!("!{CHECKED} && {LAST} === 'base'"),
+    )?;
+    set_policy(&page, "base-1/3")?;
+    is_turned(stage, &arena, &page, "base")
+}
+
+/// Sets the room's policy as whoever runs the relay does.
+fn set_policy(page: &Page<'_>, policy: &str) -> Result<()> {
+    let headers = "{ 'content-type': 'application/json' }";
+    let body = format!("JSON.stringify({{ policy: '{policy}' }})");
+    let post = format!("{{ method: 'POST', headers: {headers}, body: {body} }}");
+    let is_taken = page.eval(&format!("fetch('/api/rooms/arena/policy', {post}).then(({{ ok }}) => ok)"))?;
+    ensure!(is_taken == true, "the relay does not take {policy}");
+    Ok(())
 }
 
 fn even_draws_together(stage: &Stage<'_>) -> Result<()> {
@@ -125,9 +147,6 @@ fn is_turned(stage: &Stage<'_>, arena: &Arena<'_>, page: &Page<'_>, choice: &str
     stage.wait("the switch is turned at the relay", || {
         Ok((arena.figures()?["choice"] == choice).then_some(()))
     })?;
-    let shown = format!(
-        "arena.choices.at(-1).choice === '{choice}' && document.querySelector('#switch input:checked').value === '{choice}'"
-    );
-    page.wait("the page shows it", &shown)?;
+    page.wait("the page shows it", &format!("{LAST} === '{choice}' && {CHECKED}?.value === '{choice}'"))?;
     Ok(())
 }
