@@ -21,7 +21,7 @@ use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom, Field, SHOT_SPE
 use evenkeel_games::{ACCELERATION_MAX, TURN_RATE_MAX};
 use evenkeel_link::{DelayLaw, Jitter, Link, LinkFaults};
 use evenkeel_net::client::player_config;
-use evenkeel_net::relay::{Game, RoomConfig, RoomMachine, StartError};
+use evenkeel_net::relay::{Game, POLICY, RoomConfig, RoomMachine, StartError};
 use evenkeel_net::token::{IssuerKey, Name};
 use evenkeel_net::transport::{ConnectError, Trust};
 use evenkeel_net::{Dial, Emulation, NodeId, RELAY, RelayConfig, RelayServer, Status, Target, Welcome};
@@ -75,7 +75,7 @@ impl Choice {
         let name = match self {
             Self::Base => "base-1/3",
             Self::Papers => "deterministic-budget",
-            Self::Even => "even:kappa=2",
+            Self::Even => POLICY,
         };
         name.parse().expect("there is such a policy")
     }

@@ -8,6 +8,7 @@ use clap::Subcommand;
 use evenkeel_dr::fairness::PolicyKind;
 use evenkeel_lab::soak::load::Load;
 use evenkeel_lab::soak::{Bench, SoakError, Verdict, hostile, load, saturate};
+use evenkeel_net::relay::POLICY;
 use serde_json::json;
 
 use super::tables;
@@ -74,7 +75,7 @@ struct RelayArgs {
     rooms: u16,
 
     /// The policy of the rooms.
-    #[arg(long, value_name = "P", default_value = "deterministic-budget")]
+    #[arg(long, value_name = "P", default_value = POLICY)]
     policy: PolicyKind,
 
     /// Afterwards, fill a room until the relay's deadlines are late or it needs a whole core.
@@ -113,7 +114,7 @@ struct HostileArgs {
     seconds: u64,
 
     /// The policy of the room.
-    #[arg(long, value_name = "P", default_value = "deterministic-budget")]
+    #[arg(long, value_name = "P", default_value = POLICY)]
     policy: PolicyKind,
 
     /// How long the honest players play before, in harmless company, for comparison.

@@ -10,7 +10,7 @@ mod pages;
 mod rooms;
 mod server;
 
-pub use config::{CertificateConfig, ConfigError, PORT, PagesConfig, RelayConfig, RoomConfig};
+pub use config::{CertificateConfig, ConfigError, POLICY, PORT, PagesConfig, RelayConfig, RoomConfig};
 pub use http::HttpError;
 #[doc(hidden)]
 pub use http::{asked, may_change, refuse};

@@ -8,8 +8,14 @@ use super::cursor::Cursor;
 /// What was answered.
 #[derive(Clone, Debug, Default)]
 struct Answers {
-    memo: Option<Box<Memo>>,
+    memo: Option<Memo>,
     resume: Option<Resume>,
+}
+
+impl Answers {
+    const fn are_void(&self) -> bool {
+        self.memo.is_none() && self.resume.is_none()
+    }
 }
 
 /// The last answers by the places of the receivers, if there were any.
@@ -32,16 +38,25 @@ impl Asked {
         write(all[place].get_or_insert_default());
     }
 
+    /// Forgets something, and gives the room back if nothing is left.
+    fn strike(all: &mut [Option<Box<Answers>>], link: u32, strike: impl FnOnce(&mut Answers)) {
+        if let Some(place) = all.get_mut(link as usize)
+            && let Some(answers) = place
+        {
+            strike(answers);
+            if answers.are_void() {
+                *place = None;
+            }
+        }
+    }
+
     /// The estimate that was made under what is asked for.
     pub(super) fn estimate(&self, link: u32, is_it: impl FnOnce(&Memo) -> bool) -> Option<Cursor> {
-        self.read(link, |answers| answers.memo.as_deref().filter(|memo| is_it(memo)).map(|memo| memo.cursor))
+        self.read(link, |answers| answers.memo.as_ref().filter(|memo| is_it(memo)).map(|memo| memo.cursor))
     }
 
     pub(super) fn keep_estimate(&self, link: u32, memo: Memo) {
-        self.write(link, |answers| match answers.memo.as_deref_mut() {
-            Some(place) => *place = memo,
-            None => answers.memo = Some(Box::new(memo)),
-        });
+        self.write(link, |answers| answers.memo = Some(memo));
     }
 
     /// Where a look can go on from.
@@ -55,22 +70,18 @@ impl Asked {
 
     /// The next look does not go on from this one.
     pub(super) fn forget_resume(&self, link: u32) {
-        if let Some(Some(answers)) = self.0.borrow_mut().get_mut(link as usize) {
-            answers.resume = None;
-        }
+        Self::strike(&mut self.0.borrow_mut(), link, |answers| answers.resume = None);
     }
 
     /// The last estimate is void.
     pub(super) fn forget_estimate(&mut self, link: u32) {
-        if let Some(Some(answers)) = self.0.get_mut().get_mut(link as usize) {
-            answers.memo = None;
-        }
+        Self::strike(self.0.get_mut(), link, |answers| answers.memo = None);
     }
 
     /// All answers are void.
     pub(super) fn forget(&mut self, link: u32) {
-        if let Some(Some(answers)) = self.0.get_mut().get_mut(link as usize) {
-            (answers.memo, answers.resume) = (None, None);
+        if let Some(answers) = self.0.get_mut().get_mut(link as usize) {
+            *answers = None;
         }
     }
 }

@@ -324,7 +324,7 @@ impl ErrorLedger {
             let row = self.links.at(link);
             let (account, outlook) =
                 (Account::new(&track.pairs, &row.mail, link), row.outlook(now, self.placement));
-            let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now);
+            let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now);
             cursor.map(|cursor| account.head_start() + cursor.error).ok_or_else(|| account.head_start())
         };
         if let Some(track) = self.tracks.before(life)

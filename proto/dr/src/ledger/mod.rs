@@ -312,7 +312,7 @@ impl ErrorLedger {
         let estimated: f64 = tracks
             .filter_map(|track| {
                 let account = Account::new(&track.pairs, &link.mail, place);
-                let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
+                let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now)?;
                 Some(cursor.error - account.settled_error())
             })
             .sum();
@@ -346,7 +346,7 @@ impl ErrorLedger {
         let link = self.links.at(place);
         let account = Account::new(&track.pairs, &link.mail, place);
         let outlook = link.outlook(now, self.placement);
-        let cursor = account.estimate(&track.history, &outlook, Flight::Estimated, now)?;
+        let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now)?;
         Some((link.peer(), cursor))
     }
 

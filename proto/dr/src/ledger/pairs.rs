@@ -76,6 +76,9 @@ pub(crate) enum Shows {
     Unclear,
 }
 
+/// Columns grow by so many places.
+const COLUMN_STEP: usize = 8;
+
 /// What few pairs have, by the places of their receivers: there is no column as long as nobody has it.
 #[derive(Clone, Debug)]
 pub(super) struct Column<T>(Vec<T>);
@@ -100,8 +103,10 @@ impl<T: Default> Column<T> {
     pub(super) fn entry(&mut self, link: u32) -> &mut T {
         let place = link as usize;
         if self.0.len() <= place {
-            self.0.reserve_exact(place + 1 - self.0.len());
-            self.0.resize_with(place + 1, T::default);
+            // Not for each place anew, nor for many who may never come.
+            let len = (place + 1).next_multiple_of(COLUMN_STEP);
+            self.0.reserve_exact(len - self.0.len());
+            self.0.resize_with(len, T::default);
         }
         &mut self.0[place]
     }
@@ -259,7 +264,7 @@ mod tests {
         assert_eq!((column.get(3), column.0.capacity()), (None, 0));
         *column.entry(1) = 2.0;
         column.clear(3);
-        assert_eq!((column.get(0), column.get(1), column.0.len()), (Some(&0.0), Some(&2.0), 2));
+        assert_eq!((column.get(0), column.get(1), column.0.len()), (Some(&0.0), Some(&2.0), COLUMN_STEP));
         column.clear(1);
         assert_eq!(column.get(1), Some(&0.0));
     }

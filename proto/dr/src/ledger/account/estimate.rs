@@ -83,7 +83,7 @@ impl<'a> Account<'a> {
         Some(self.walk(settled, history, outlook, Flight::Estimated, until, Cursor::integrate_to))
     }
 
-    /// The cursor moved on to `to` by what is known and, beyond, estimated; `None` before the first arrival.
+    /// What [`estimated`](Self::estimated) tells, remembered: policies ask for the same several times.
     pub(crate) fn estimate(
         &self,
         history: &History,
@@ -100,14 +100,25 @@ impl<'a> Account<'a> {
         if let Some(cursor) = self.pairs.few.asked.estimate(self.link, is_kept) {
             return Some(cursor);
         }
-        let start = self.presumed().map(|presumed| presumed.cursor).or_else(|| self.cursor(history));
-        let cursor = start.or_else(|| self.first_arrival(history, outlook, to))?;
-        let cursor = self.walk(cursor, history, outlook, flight, to, Cursor::estimate_to);
+        let cursor = self.estimated(history, outlook, flight, to)?;
         if to == outlook.now {
             let memo = Memo { newest, outlook: *outlook, flight, cursor };
             self.pairs.few.asked.keep_estimate(self.link, memo);
         }
         Some(cursor)
+    }
+
+    /// The cursor moved on to `to` by what is known and, beyond, estimated; `None` before the first arrival.
+    pub(in crate::ledger) fn estimated(
+        &self,
+        history: &History,
+        outlook: &Outlook,
+        flight: Flight,
+        to: SessionTime,
+    ) -> Option<Cursor> {
+        let start = self.presumed().map(|presumed| presumed.cursor).or_else(|| self.cursor(history));
+        let cursor = start.or_else(|| self.first_arrival(history, outlook, to))?;
+        Some(self.walk(cursor, history, outlook, flight, to, Cursor::estimate_to))
     }
 
     /// The errors of two estimates, for now and for a later time, in one walk: up to the last thing that happens before now,
