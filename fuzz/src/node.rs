@@ -2,8 +2,8 @@
 
 use evenkeel_core::clock::Hull;
 use evenkeel_core::{
-    Channel, ClockEvent, ClockFrame, Endpoint, FollowerClock, LocalTime, MedianClock, PeerChange, PeerId,
-    Rejected, ServerClock, SessionClock, SessionTime, Span, Synchronized,
+    ClockEvent, ClockFrame, Endpoint, FollowerClock, LocalTime, MedianClock, PeerChange, PeerId, ServerClock,
+    SessionClock, SessionTime, Span, Synchronized,
 };
 use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, DrRelay, RelayCommand};
 use evenkeel_games::{Bot, BotConfig};
@@ -108,16 +108,6 @@ pub enum Command {
     Relay(RelayCommand),
 }
 
-macro_rules! each_node {
-    ($self:expr, $node:ident => $call:expr) => {
-        match $self {
-            Node::Peer($node) => $call,
-            Node::Bot($node) => $call,
-            Node::Relay($node) => $call,
-        }
-    };
-}
-
 impl Node {
     /// A player's machine.
     #[must_use]
@@ -172,33 +162,5 @@ impl Endpoint for Node {
         }
     }
 
-    fn handle_message(
-        &mut self,
-        now: LocalTime,
-        from: PeerId,
-        channel: Channel,
-        bytes: &[u8],
-    ) -> Result<(), Rejected> {
-        each_node!(self, node => node.handle_message(now, from, channel, bytes))
-    }
-
-    fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
-        each_node!(self, node => node.handle_peer(now, change));
-    }
-
-    fn handle_timeout(&mut self, now: LocalTime) {
-        each_node!(self, node => node.handle_timeout(now));
-    }
-
-    fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
-        each_node!(self, node => node.poll_transmit(now, bytes))
-    }
-
-    fn poll_event(&mut self) -> Option<DrEvent> {
-        each_node!(self, node => node.poll_event())
-    }
-
-    fn poll_timeout(&self) -> Option<LocalTime> {
-        each_node!(self, node => node.poll_timeout())
-    }
+    evenkeel_core::pass_on!(Peer, Bot, Relay);
 }

@@ -1,9 +1,6 @@
 //! The whole arena in the simulator: its room, its bots, and the ways between them.
 
-use evenkeel_core::{
-    Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, SessionTime, Span, Synchronized,
-    contract,
-};
+use evenkeel_core::{Endpoint, LocalTime, PeerId, Seed, SessionTime, Span, Synchronized, contract};
 use evenkeel_dr::{Budget, DrConfig, DrEvent, EntityId, PolicyKind, RelayCommand, Room, Topology};
 use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom, Field};
 use evenkeel_lab::arena::Choice;
@@ -20,15 +17,6 @@ enum Node {
     Bot(Box<ArenaBot<Synchronized>>),
 }
 
-macro_rules! each {
-    ($self:expr, $node:ident => $call:expr) => {
-        match $self {
-            Node::Room($node) => $call,
-            Node::Bot($node) => $call,
-        }
-    };
-}
-
 impl Endpoint for Node {
     type Command = RelayCommand;
     type Event = DrEvent;
@@ -39,35 +27,7 @@ impl Endpoint for Node {
         }
     }
 
-    fn handle_message(
-        &mut self,
-        now: LocalTime,
-        from: PeerId,
-        channel: Channel,
-        bytes: &[u8],
-    ) -> Result<(), Rejected> {
-        each!(self, node => node.handle_message(now, from, channel, bytes))
-    }
-
-    fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
-        each!(self, node => node.handle_peer(now, change));
-    }
-
-    fn handle_timeout(&mut self, now: LocalTime) {
-        each!(self, node => node.handle_timeout(now));
-    }
-
-    fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
-        each!(self, node => node.poll_transmit(now, bytes))
-    }
-
-    fn poll_event(&mut self) -> Option<DrEvent> {
-        each!(self, node => node.poll_event())
-    }
-
-    fn poll_timeout(&self) -> Option<LocalTime> {
-        each!(self, node => node.poll_timeout())
-    }
+    evenkeel_core::pass_on!(Room, Bot);
 }
 
 fn config(policy: &str) -> DrConfig {

@@ -1,8 +1,7 @@
 //! The machines of a dead-reckoning world under one roof, because a world has one type of node.
 
 use evenkeel_core::{
-    Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, ServerClock, SessionClock,
-    SessionTime, Span, Vec3, Wire,
+    Endpoint, LocalTime, Malformed, PeerId, Reader, ServerClock, SessionClock, SessionTime, Span, Vec3, Wire,
 };
 use evenkeel_dr::ledger::ErrorLedger;
 use evenkeel_dr::{DrCommand, DrEvent, DrPeer, DrRelay, EntityId, RelayCommand};
@@ -83,19 +82,6 @@ impl DrNode {
     }
 }
 
-macro_rules! each {
-    ($self:expr, $node:ident => $call:expr) => {
-        match $self {
-            DrNode::Peer($node) => $call,
-            DrNode::Relay($node) => $call,
-            DrNode::Liar($node) => $call,
-            DrNode::SessionPeer($node) => $call,
-            DrNode::SessionRelay($node) => $call,
-            DrNode::SessionLiar($node) => $call,
-        }
-    };
-}
-
 impl Endpoint for DrNode {
     type Command = NodeCommand;
     type Event = DrEvent;
@@ -112,35 +98,7 @@ impl Endpoint for DrNode {
         }
     }
 
-    fn handle_message(
-        &mut self,
-        now: LocalTime,
-        from: PeerId,
-        channel: Channel,
-        bytes: &[u8],
-    ) -> Result<(), Rejected> {
-        each!(self, node => node.handle_message(now, from, channel, bytes))
-    }
-
-    fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
-        each!(self, node => node.handle_peer(now, change));
-    }
-
-    fn handle_timeout(&mut self, now: LocalTime) {
-        each!(self, node => node.handle_timeout(now));
-    }
-
-    fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
-        each!(self, node => node.poll_transmit(now, bytes))
-    }
-
-    fn poll_event(&mut self) -> Option<DrEvent> {
-        each!(self, node => node.poll_event())
-    }
-
-    fn poll_timeout(&self) -> Option<LocalTime> {
-        each!(self, node => node.poll_timeout())
-    }
+    evenkeel_core::pass_on!(Peer, Relay, Liar, SessionPeer, SessionRelay, SessionLiar);
 }
 
 impl Wire for NodeCommand {

@@ -75,3 +75,89 @@ pub trait Endpoint {
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest; `None`: nothing is due.
     fn poll_timeout(&self) -> Option<LocalTime>;
 }
+
+/// Passes the calls of an [`Endpoint`] on to whichever machine an `enum` holds, in each of these variants; all but what the
+/// application says.
+///
+/// ```
+/// use evenkeel_core::{Endpoint, LocalTime};
+/// # use evenkeel_core::{Channel, PeerChange, PeerId, Rejected};
+/// # struct Idle;
+/// # impl Endpoint for Idle {
+/// #     type Command = ();
+/// #     type Event = ();
+/// #     fn handle_command(&mut self, _: LocalTime, (): ()) {}
+/// #     fn handle_message(&mut self, _: LocalTime, _: PeerId, _: Channel, _: &[u8]) -> Result<(), Rejected> { Ok(()) }
+/// #     fn handle_peer(&mut self, _: LocalTime, _: PeerChange) {}
+/// #     fn handle_timeout(&mut self, _: LocalTime) {}
+/// #     fn poll_transmit(&mut self, _: LocalTime, _: &mut Vec<u8>) -> Option<(PeerId, Channel)> { None }
+/// #     fn poll_event(&mut self) -> Option<()> { None }
+/// #     fn poll_timeout(&self) -> Option<LocalTime> { None }
+/// # }
+/// # type Player = Idle;
+/// # type Relay = Idle;
+/// enum Node {
+///     Player(Player),
+///     Relay(Relay),
+/// }
+///
+/// impl Endpoint for Node {
+///     type Command = ();
+///     type Event = ();
+///
+///     fn handle_command(&mut self, _now: LocalTime, (): ()) {}
+///
+///     evenkeel_core::pass_on!(Player, Relay);
+/// }
+/// # let _ = [Node::Player(Idle), Node::Relay(Idle)].map(|node| node.poll_timeout());
+/// ```
+#[macro_export]
+macro_rules! pass_on {
+    ($($variant:ident),+ $(,)?) => {
+        fn handle_message(
+            &mut self,
+            now: $crate::LocalTime,
+            from: $crate::PeerId,
+            channel: $crate::Channel,
+            bytes: &[u8],
+        ) -> Result<(), $crate::Rejected> {
+            match self {
+                $(Self::$variant(node) => node.handle_message(now, from, channel, bytes),)+
+            }
+        }
+
+        fn handle_peer(&mut self, now: $crate::LocalTime, change: $crate::PeerChange) {
+            match self {
+                $(Self::$variant(node) => node.handle_peer(now, change),)+
+            }
+        }
+
+        fn handle_timeout(&mut self, now: $crate::LocalTime) {
+            match self {
+                $(Self::$variant(node) => node.handle_timeout(now),)+
+            }
+        }
+
+        fn poll_transmit(
+            &mut self,
+            now: $crate::LocalTime,
+            bytes: &mut Vec<u8>,
+        ) -> Option<($crate::PeerId, $crate::Channel)> {
+            match self {
+                $(Self::$variant(node) => node.poll_transmit(now, bytes),)+
+            }
+        }
+
+        fn poll_event(&mut self) -> Option<Self::Event> {
+            match self {
+                $(Self::$variant(node) => node.poll_event(),)+
+            }
+        }
+
+        fn poll_timeout(&self) -> Option<$crate::LocalTime> {
+            match self {
+                $(Self::$variant(node) => node.poll_timeout(),)+
+            }
+        }
+    };
+}

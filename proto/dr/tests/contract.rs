@@ -1,7 +1,7 @@
 //! Every machine of dead reckoning keeps the contract under the hostile schedule, whatever its application says.
 
 use evenkeel_core::contract::check;
-use evenkeel_core::{Channel, Draws, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, Span, Vec3};
+use evenkeel_core::{Draws, Endpoint, LocalTime, PeerId, Seed, Span, Vec3};
 use evenkeel_dr::{
     Budget, Content, DrCommand, DrConfig, DrEvent, DrPeer, DrRelay, EntityId, MotionState, PairWeight,
     PolicyKind, RelayCommand, Threshold, Topology,
@@ -21,15 +21,6 @@ enum Command {
     Relay(RelayCommand),
 }
 
-macro_rules! each {
-    ($self:expr, $node:ident => $call:expr) => {
-        match $self {
-            Node::Peer($node) => $call,
-            Node::Relay($node) => $call,
-        }
-    };
-}
-
 impl Endpoint for Node {
     type Command = Command;
     type Event = DrEvent;
@@ -42,35 +33,7 @@ impl Endpoint for Node {
         }
     }
 
-    fn handle_message(
-        &mut self,
-        now: LocalTime,
-        from: PeerId,
-        channel: Channel,
-        bytes: &[u8],
-    ) -> Result<(), Rejected> {
-        each!(self, node => node.handle_message(now, from, channel, bytes))
-    }
-
-    fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
-        each!(self, node => node.handle_peer(now, change));
-    }
-
-    fn handle_timeout(&mut self, now: LocalTime) {
-        each!(self, node => node.handle_timeout(now));
-    }
-
-    fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
-        each!(self, node => node.poll_transmit(now, bytes))
-    }
-
-    fn poll_event(&mut self) -> Option<DrEvent> {
-        each!(self, node => node.poll_event())
-    }
-
-    fn poll_timeout(&self) -> Option<LocalTime> {
-        each!(self, node => node.poll_timeout())
-    }
+    evenkeel_core::pass_on!(Peer, Relay);
 }
 
 fn policy(draws: &mut Draws) -> PolicyKind {

@@ -107,6 +107,19 @@ impl Mail {
         Some(sent)
     }
 
+    /// Forgets one of those in a chain that are the same vector as its first, and were sent before a time; never the first itself.
+    /// False if there is none.
+    pub(super) fn forget_repeated(&mut self, chain: &mut Chain, before: SessionTime) -> bool {
+        let Self { first, letters, chains, .. } = self;
+        let Some((kept, repeated)) = chains.front(*chain) else { return false };
+        let is_old = |(number, seq): Flown| {
+            seq == repeated && number != kept && letters[(number - *first) as usize].sent < before
+        };
+        let Some((number, _)) = chains.take(chain, is_old) else { return false };
+        self.release(number);
+        true
+    }
+
     /// The number of the first message that was not sent before a time; if that can't be told, a higher one.
     pub(crate) fn first_since(&self, at: SessionTime) -> u32 {
         if at == SessionTime::MAX || !self.is_ordered {

@@ -397,6 +397,11 @@ impl<'a> AccountMut<'a> {
             }
             self.forget_oldest();
         }
+        // What is sent again and again to somebody who never answers: it may have had the first, or one of the last.
+        if self.read().oldest().is_some_and(|oldest| outlook.now - oldest.sent > AWAITED_MAX) {
+            let folio = &mut self.pairs.folios[self.link as usize];
+            while self.mail.forget_repeated(&mut folio.chain, outlook.now - AWAITED_MAX) {}
+        }
         estimated
     }
 

@@ -255,3 +255,25 @@ fn what_is_settled_at_once_has_the_bits_of_what_is_settled_in_turn() {
     let (error, _) = account.read().settled().expect("there were reports");
     assert!(at_once > 200 && error > 10.0, "{at_once} {error}");
 }
+
+#[test]
+fn of_what_is_sent_again_and_again_the_first_and_the_last_are_remembered() {
+    let mut account = Alone::new();
+    let history = History::new(DrSeq(0), straight(0), true);
+    let second = 100;
+    let steps = (0..600 * second).step_by(3 * second as usize);
+    for step in steps.clone() {
+        let dispatch = Dispatch { sent: at(step), seq: DrSeq(0) };
+        account.write().make_room(&history, &outlook(step, at(0)), dispatch.seq);
+        account.write().open(dispatch, step);
+        if account.mail.is_crowded() {
+            let numbers = account.mail.renumber();
+            account.pairs.renumber(0, &numbers);
+        }
+        assert!(account.read().in_flight_count() <= 8, "{}", account.read().in_flight_count());
+        assert!(account.mail.len() <= 160, "{}", account.mail.len());
+    }
+    let is_known = |step| account.read().sent_with(DrSeq(0), step).is_ok();
+    let known: Vec<u32> = steps.filter(|step| is_known(*step)).collect();
+    assert_eq!(known, [0, 582, 585, 588, 591, 594, 597].map(|seconds| second * seconds));
+}
