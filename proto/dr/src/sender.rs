@@ -391,12 +391,13 @@ impl Sender {
         }
         self.reported.clear();
         self.reported.extend(feedback.arrivals_from(books.next));
+        let mut reports = self.ledger.reports(link, now);
         if self.reported.len() >= READ_AHEAD_MIN {
-            self.ledger.read_ahead(link, &self.reported);
+            reports.read_ahead(&self.reported);
         }
         for (number, arrival) in self.reported.drain(..) {
             if number == books.next {
-                books.settle((from, link), arrival, now, &mut self.ledger, &mut *self.policy);
+                books.settle(arrival, &mut reports, &mut *self.policy);
             } else if number > books.next && books.early.len() < EARLY_MAX {
                 books.early.insert(number, arrival);
             }
@@ -406,9 +407,10 @@ impl Sender {
         {
             let (number, arrival) = entry.remove_entry();
             if number == books.next {
-                books.settle((from, link), arrival, now, &mut self.ledger, &mut *self.policy);
+                books.settle(arrival, &mut reports, &mut *self.policy);
             }
         }
+        drop(reports);
         if whole && !books.early.is_empty() {
             self.confirm(from, now, outbox); // A hole opened: the receiver should hear of it at once.
         }

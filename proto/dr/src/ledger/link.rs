@@ -8,7 +8,6 @@ use super::account::{AccountMut, Outlook};
 use super::evidence::Evidence;
 use super::mail::Mail;
 use super::pairs::Pairs;
-use crate::history::History;
 use crate::placement::Placement;
 
 /// Whoever has been sent so many vectors and has reported none, or too few, though that would have had so much more time
@@ -185,19 +184,6 @@ impl Link {
         self.settled += account.read().settled_error() - before;
         account.show();
         done
-    }
-
-    /// Settles its account as far as is known.
-    pub(super) fn settle(
-        &mut self,
-        pairs: &mut Pairs,
-        place: u32,
-        history: &History,
-        now: SessionTime,
-        placement: Placement,
-    ) {
-        let outlook = self.outlook_of_books(now, placement);
-        self.keep(pairs, place, |account| account.settle(history, &outlook));
     }
 
     pub(crate) fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {

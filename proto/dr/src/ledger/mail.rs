@@ -58,9 +58,11 @@ impl Mail {
         self.letter(number).sent
     }
 
+    /// The same, with its nonce.
     #[inline]
-    pub(super) fn nonce(&self, number: u32) -> u32 {
-        self.letter(number).nonce
+    pub(super) fn posted(&self, number: u32) -> (SessionTime, u32) {
+        let Letter { sent, nonce, .. } = *self.letter(number);
+        (sent, nonce)
     }
 
     /// A vector is sent in the message with a nonce, and will be asked for. Gives the number of the message.
@@ -186,7 +188,7 @@ mod tests {
             }
             assert!(mail.letters.len() <= 2 * (known.len() + VOID_MAX) + 2, "{}", mail.letters.len());
             for (number, sent, nonce) in known.values() {
-                assert_eq!((mail.sent(*number), mail.nonce(*number)), (*sent, *nonce));
+                assert_eq!(mail.posted(*number), (*sent, *nonce));
                 for at in [*sent, *sent + Span::from_nanos(1)] {
                     assert_eq!(*number < mail.first_since(at), *sent < at);
                 }

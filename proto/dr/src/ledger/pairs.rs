@@ -176,6 +176,16 @@ impl Pairs {
         u64::from(prospect) ^ folio.read_ahead()
     }
 
+    /// Adds to what is settled of a pair. Gives what that was, and is.
+    #[inline]
+    pub(super) fn add(&mut self, link: u32, errors: &[f64]) -> (f64, f64) {
+        let folio = &mut self.folios[link as usize];
+        let before = folio.settled_error();
+        let after = errors.iter().fold(before, |sum, error| sum + error);
+        folio.set_settled_error(after);
+        (before, after)
+    }
+
     /// How many places there are.
     pub(super) fn width(&self) -> u32 {
         self.folios.len() as u32
