@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use evenkeel_core::SessionTime;
 
 use crate::fairness::FairnessPolicy;
-use crate::ledger::Reports;
+use crate::ledger::{Report, Reports};
 use crate::message::Arrival;
 
 /// How far the reports of one receiver have been read.
@@ -40,15 +40,15 @@ impl Books {
     /// The next report goes into the ledger.
     pub(crate) fn settle(
         &mut self,
-        arrival: Arrival,
+        report: Report,
         reports: &mut Reports<'_>,
         policy: &mut dyn FairnessPolicy,
     ) {
         self.next += 1;
         if core::mem::take(&mut self.gap) {
-            reports.give_up(arrival.at);
+            reports.give_up(report.at());
         }
-        if let Some(settled) = reports.arrived(arrival) {
+        if let Some(settled) = reports.arrived(report) {
             policy.on_settled(&settled);
         }
     }

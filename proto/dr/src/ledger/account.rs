@@ -18,7 +18,7 @@ use super::cursor::{Cursor, Settled};
 use super::folio::Folio;
 use super::mail::Mail;
 use super::pairs::Pairs;
-use super::waiting::{Arrived, Waiting};
+use super::waiting::{Arrived, Queue};
 use crate::history::History;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, DrVector};
@@ -139,14 +139,19 @@ impl<'a> Account<'a> {
         self.pairs.few.rare.get(self.link)?.as_deref()
     }
 
+    #[inline]
+    fn queue(&self) -> Queue {
+        self.pairs.few.arrivals.get(self.link).copied().unwrap_or_default()
+    }
+
     /// Arrivals that are reported and not settled.
     fn arrivals(&self) -> impl Iterator<Item = Arrived> + use<'a> {
-        self.pairs.few.arrivals.get(self.link).into_iter().flat_map(Waiting::iter)
+        self.mail.waiting.iter(self.queue())
     }
 
     #[inline]
     fn next_arrival(&self) -> Option<Arrived> {
-        self.pairs.few.arrivals.get(self.link)?.front()
+        self.mail.waiting.front(self.queue())
     }
 
     /// What the receiver is taken to have suffered before this account was opened, when receivers are compared.

@@ -114,26 +114,42 @@ impl Settled {
         to: SessionTime,
         sums: &mut Sums,
     ) {
-        let Ok(mut place) = history.place(self.exported) else {
-            return self.count_to(history, shown, to, export_error, |error| sums.add(error));
-        };
+        match history.place(self.exported) {
+            Ok(place) => _ = self.integrate_from(place, history, shown, to, sums),
+            Err(_) => self.count_to(history, shown, to, export_error, |error| sums.add(error)),
+        }
+    }
+
+    /// The same if it is known where in the history the exported vector is. Gives where the last one is.
+    #[inline(always)]
+    pub(super) fn integrate_from(
+        &mut self,
+        mut place: usize,
+        history: &History,
+        shown: &DrVector,
+        to: SessionTime,
+        sums: &mut Sums,
+    ) -> usize {
+        let Self { mut at, mut exported, placed } = *self;
         let (to, path) = (history.ended().map_or(to, |end| to.min(end)), history.path());
-        while self.at < to {
-            let exported = &path[place].1;
+        while at < to {
+            let vector = &path[place].1;
             let next = path.get(place + 1).filter(|(_, vector)| vector.generated <= to);
             let until = next.map_or(to, |(_, vector)| vector.generated);
-            if until > self.at && self.placed != self.exported {
-                let (at, older) = (self.at, self.exported.0.wrapping_sub(self.placed.0));
-                if next.is_some() && at == exported.generated {
-                    sums.add(history.piece(place, older, || export_error(exported, shown, at, until)));
+            if until > at && placed != exported {
+                if next.is_some() && at == vector.generated {
+                    let older = exported.0.wrapping_sub(placed.0);
+                    sums.add(history.piece(place, older, || export_error(vector, shown, at, until)));
                 } else {
-                    sums.count(exported, shown, at, until);
+                    sums.count(vector, shown, at, until);
                 }
             }
-            self.at = self.at.max(until);
+            at = at.max(until);
             let Some((seq, _)) = next else { break };
-            (self.exported, place) = (*seq, place + 1);
+            (exported, place) = (*seq, place + 1);
         }
+        (self.at, self.exported) = (at, exported);
+        place
     }
 
     /// Counts the error up to a time, at most to the entity's end, while a vector is shown. Time never runs back.

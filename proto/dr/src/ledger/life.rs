@@ -242,7 +242,7 @@ impl ErrorLedger {
         let Some(track) = self.tracks.place(life) else { return };
         for link in 0..self.tracks[track].pairs.width() {
             if self.tracks[track].pairs.is_open(link) {
-                self.settle(Slot { track, link }, None, now);
+                self.settle(Slot { track, link }, now);
             }
         }
         self.add_up();
@@ -418,7 +418,7 @@ mod tests {
         ledger.dispatch(slot, Dispatch { seq: DrSeq(0), sent: at(0) }, 7);
         let arrival = Arrival { entity, seq: DrSeq(0), at: at(0), nonce: 7 };
         let link = ledger.link(receiver).expect("it is here");
-        ledger.reports(link, at(0)).arrived(arrival).expect("it was sent");
+        ledger.report(link, arrival, at(0)).expect("it was sent");
         for second in 1..200 {
             ledger.record(&frame(second), at(second));
             if second == 1 {

@@ -38,8 +38,9 @@ impl Lack {
         *self = Self(count.saturating_add(1), if count == 0 { now } else { since });
     }
 
-    fn lasts(&self, now: SessionTime, usual: Span) -> bool {
-        self.0 >= SILENT.0 && now - self.1 > SILENT.1 + usual
+    #[inline]
+    fn lasts(&self, now: SessionTime, usual: impl FnOnce() -> Span) -> bool {
+        self.0 >= SILENT.0 && now - self.1 > SILENT.1 + usual()
     }
 }
 
@@ -149,9 +150,9 @@ impl Link {
         }
     }
 
+    #[inline]
     fn is_silent(&self, now: SessionTime) -> bool {
-        let lost_after = self.evidence.lost_after();
-        let usual = if lost_after < Span::MAX { lost_after } else { USUAL };
+        let usual = || Some(self.evidence.lost_after()).filter(|span| *span < Span::MAX).unwrap_or(USUAL);
         self.answers.none.lasts(now, usual) || self.answers.few.lasts(now, usual)
     }
 

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use evenkeel_core::SessionTime;
 
 use super::in_flight::{Chain, Chains, Flown};
+use super::waiting::Waiting;
 use crate::vector::DrSeq;
 
 /// So many messages may be kept that nothing is asked of, besides as many as there are others.
@@ -31,12 +32,14 @@ pub(crate) struct Mail {
     /// Whether they are in order of time: unless the clock was set back, they are.
     is_ordered: bool,
     pub(super) chains: Chains,
+    /// What it has reported and is not settled.
+    pub(super) waiting: Waiting,
 }
 
 impl Default for Mail {
     fn default() -> Self {
-        let (letters, chains) = (VecDeque::new(), Chains::default());
-        Self { first: 0, letters, void: 0, is_ordered: true, chains }
+        let (letters, chains, waiting) = (VecDeque::new(), Chains::default(), Waiting::default());
+        Self { first: 0, letters, void: 0, is_ordered: true, chains, waiting }
     }
 }
 

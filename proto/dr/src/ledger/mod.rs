@@ -34,7 +34,7 @@ pub(crate) use link::Link;
 use link::Links;
 pub(crate) use mail::Mail;
 pub(crate) use pairs::{Pairs, Prospects, Shows};
-pub(crate) use reports::Reports;
+pub(crate) use reports::{Report, Reports};
 use sums::Sums;
 use tracks::Tracks;
 

@@ -7,7 +7,7 @@ use super::account::Rare;
 use super::asked::Asked;
 use super::folio::Folio;
 use super::mail::{Mail, Renumbered};
-use super::waiting::Waiting;
+use super::waiting::Queue;
 use crate::vector::DrSeq;
 
 /// What tells of each pair whether its receiver lacks the newest vector, nearly always. At each tick every pair is asked this, and most
@@ -121,7 +121,7 @@ pub(super) struct Few {
     /// The number of the vector that is placed where the error is settled, if it is not the newest that is reported.
     pub(super) placed: Column<Option<DrSeq>>,
     /// Reported to have arrived, and not settled.
-    pub(super) arrivals: Column<Waiting>,
+    pub(super) arrivals: Column<Queue>,
     pub(super) rare: Column<Option<Box<Rare>>>,
     pub(super) asked: Asked,
 }

@@ -179,9 +179,22 @@ impl<'a> AccountMut<'a> {
         while self.read().flown().next().is_some() {
             self.forget_oldest();
         }
+        self.wait_no_longer(|_| false);
         if self.folio().has(Folio::SENT) {
             let (_, number) = self.read().last();
             self.mail.release(number);
+        }
+    }
+
+    /// An arrival is settled later.
+    pub(super) fn wait(&mut self, arrived: Arrived) {
+        self.mail.waiting.push_back(self.pairs.few.arrivals.entry(self.link), arrived);
+    }
+
+    /// Some arrivals need not be settled any more.
+    fn wait_no_longer(&mut self, keeps: impl Fn(Arrived) -> bool) {
+        if let Some(queue) = self.pairs.few.arrivals.get_mut(self.link) {
+            self.mail.waiting.retain(queue, keeps);
         }
     }
 
@@ -210,7 +223,7 @@ impl<'a> AccountMut<'a> {
     ) {
         if let Some(arrived) = reported {
             self.set_arrived(arrived.0);
-            self.pairs.few.arrivals.entry(self.link).push_back(arrived);
+            self.wait(arrived);
         }
         let horizon = self.horizon(history, outlook);
         self.settle_waiting(history, outlook, horizon);
@@ -247,15 +260,16 @@ impl<'a> AccountMut<'a> {
         }
         let unknown = if flies { self.mail.sent(number) } else { now };
         let horizon = history.exact_until().min(unknown);
-        let (Some(shown), Some(newer), true) = (history.shown(placed), history.vector(seq), at <= horizon)
+        let exported = folio.exported(history.newest().0);
+        let (Ok(place), Some(shown), Some(newer), true) =
+            (history.place(exported), history.shown(placed), history.vector(seq), at <= horizon)
         else {
             return false;
         };
-        let exported = folio.exported(history.newest().0);
         let mut settled = Settled { at: folio.settled_at(), exported, placed };
-        settled.integrate_to(history, shown, at, sums);
+        let place = settled.integrate_from(place, history, shown, at, sums);
         settled.placed = seq;
-        settled.integrate_to(history, newer, horizon, sums);
+        settled.integrate_from(place, history, newer, horizon, sums);
         let (folio, states) = (&mut self.pairs.folios[self.link as usize], &mut self.pairs.prospects.states);
         folio.arrive(seq);
         folio.settle(settled.at, settled.exported);
@@ -278,11 +292,12 @@ impl<'a> AccountMut<'a> {
         // It can't be missing: the history is told who shows what before it gives anything up.
         let shown = |placed| history.shown(placed).unwrap_or(history.newest().1);
         let mut vector = settled.as_ref().map(|settled| shown(settled.placed));
-        let mut arrivals =
-            self.pairs.few.arrivals.get_mut(self.link).map(core::mem::take).unwrap_or_default();
-        while let Some((seq, at)) = arrivals.front().or(reported) {
-            let waiting = arrivals.len();
-            if at > horizon && waiting + usize::from(reported.is_some()) <= ARRIVALS_MAX {
+        let (waiting, mut queue) = (&mut self.mail.waiting, self.pairs.few.arrivals.get_mut(self.link));
+        loop {
+            let first = queue.as_ref().and_then(|queue| waiting.front(**queue));
+            let Some((seq, at)) = first.or(reported) else { break };
+            let count = || queue.as_ref().map_or(0, |queue| waiting.iter(**queue).count());
+            if at > horizon && count() + usize::from(reported.is_some()) <= ARRIVALS_MAX {
                 break;
             }
             if let Some(newer) = history.vector(seq) {
@@ -296,16 +311,12 @@ impl<'a> AccountMut<'a> {
                     (settled.placed, vector) = (seq, Some(newer));
                 }
             }
-            if waiting > 0 {
-                arrivals.pop_front();
-            } else {
-                reported = None;
+            match &mut queue {
+                Some(queue) if first.is_some() => waiting.pop_front(queue),
+                _ => reported = None,
             }
         }
-        reported.into_iter().for_each(|arrived| arrivals.push_back(arrived));
-        if !arrivals.is_empty() {
-            *self.pairs.few.arrivals.entry(self.link) = arrivals;
-        }
+        reported.into_iter().for_each(|arrived| self.wait(arrived));
         if let (Some(mut settled), Some(vector)) = (settled, vector) {
             settled.integrate_to(history, vector, horizon, sums);
             self.set_point(settled);
@@ -319,8 +330,8 @@ impl<'a> AccountMut<'a> {
         {
             // It is still among them while the settled error moves on to it: its mark is kept.
             self.arrive(history, outlook, seq, at);
-            if let Some(arrivals) = self.pairs.few.arrivals.get_mut(self.link) {
-                arrivals.pop_front();
+            if let Some(queue) = self.pairs.few.arrivals.get_mut(self.link) {
+                self.mail.waiting.pop_front(queue);
             }
         }
         if let Some(mut cursor) = self.read().cursor(history) {
@@ -399,9 +410,7 @@ impl<'a> AccountMut<'a> {
         if let Some(cursor) = self.read().last_word(history, outlook, until) {
             self.set_cursor(&cursor, history);
             self.set_presumed(None);
-            if let Some(arrivals) = self.pairs.few.arrivals.get_mut(self.link) {
-                arrivals.retain(|(seq, at)| at > until && seq > cursor.placed);
-            }
+            self.wait_no_longer(|(seq, at)| at > until && seq > cursor.placed);
         }
         self.change();
     }

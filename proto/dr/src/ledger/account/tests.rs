@@ -67,7 +67,7 @@ impl Alone {
     fn arrived(&mut self, seq: DrSeq, nonce: u32, at: SessionTime) {
         if self.write().take(seq, nonce).is_ok_and(|sent| sent.is_some()) && self.read().is_news(seq) {
             self.write().set_arrived(seq);
-            self.pairs.few.arrivals.entry(0).push_back((seq, at));
+            self.write().wait((seq, at));
         }
     }
 }
