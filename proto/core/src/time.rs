@@ -95,11 +95,41 @@ impl Span {
     }
 }
 
+/// A sum, or the nearest number to it that there is. Nearly every sum is one, and to ask is cheaper than to be prepared: times are added
+/// everywhere.
+#[doc(hidden)]
+#[must_use]
+#[inline]
+pub const fn plus(one: i64, other: i64) -> i64 {
+    match one.checked_add(other) {
+        Some(sum) => sum,
+        None => nearest(one),
+    }
+}
+
+/// The same of a difference.
+#[doc(hidden)]
+#[must_use]
+#[inline]
+pub const fn minus(one: i64, other: i64) -> i64 {
+    match one.checked_sub(other) {
+        Some(difference) => difference,
+        None => nearest(one),
+    }
+}
+
+/// What is nearest to a sum, or to a difference, that is beyond all numbers on the side of its first one.
+#[cold]
+#[inline(never)]
+const fn nearest(first: i64) -> i64 {
+    if first < 0 { i64::MIN } else { i64::MAX }
+}
+
 impl Add for Span {
     type Output = Self;
     #[inline]
     fn add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
+        Self(plus(self.0, other.0))
     }
 }
 
@@ -107,7 +137,7 @@ impl Sub for Span {
     type Output = Self;
     #[inline]
     fn sub(self, other: Self) -> Self {
-        Self(self.0.saturating_sub(other.0))
+        Self(minus(self.0, other.0))
     }
 }
 
@@ -163,7 +193,7 @@ macro_rules! point_in_time {
             type Output = Self;
             #[inline]
             fn add(self, span: $crate::time::Span) -> Self {
-                Self(self.0.saturating_add(span.as_nanos()))
+                Self($crate::time::plus(self.0, span.as_nanos()))
             }
         }
 
@@ -178,7 +208,7 @@ macro_rules! point_in_time {
             type Output = Self;
             #[inline]
             fn sub(self, span: $crate::time::Span) -> Self {
-                Self(self.0.saturating_sub(span.as_nanos()))
+                Self($crate::time::minus(self.0, span.as_nanos()))
             }
         }
 
@@ -186,7 +216,7 @@ macro_rules! point_in_time {
             type Output = $crate::time::Span;
             #[inline]
             fn sub(self, other: Self) -> $crate::time::Span {
-                $crate::time::Span::from_nanos(self.0.saturating_sub(other.0))
+                $crate::time::Span::from_nanos($crate::time::minus(self.0, other.0))
             }
         }
 

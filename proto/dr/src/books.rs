@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_core::{PeerId, SessionTime};
+use evenkeel_core::SessionTime;
 
 use crate::fairness::FairnessPolicy;
-use crate::ledger::ErrorLedger;
+use crate::ledger::{Report, Reports};
 use crate::message::Arrival;
 
 /// How far the reports of one receiver have been read.
@@ -37,20 +37,18 @@ impl Books {
         }
     }
 
-    /// The next report goes into the ledger; `link` is the place there of whom it comes from.
+    /// The next report goes into the ledger.
     pub(crate) fn settle(
         &mut self,
-        (from, link): (PeerId, u32),
-        arrival: Arrival,
-        now: SessionTime,
-        ledger: &mut ErrorLedger,
+        report: Report,
+        reports: &mut Reports<'_>,
         policy: &mut dyn FairnessPolicy,
     ) {
         self.next += 1;
         if core::mem::take(&mut self.gap) {
-            ledger.give_up_reports(from, arrival.at, now);
+            reports.give_up(report.at());
         }
-        if let Some(settled) = ledger.arrived(link, arrival, now) {
+        if let Some(settled) = reports.arrived(report) {
             policy.on_settled(&settled);
         }
     }

@@ -75,16 +75,24 @@ pub(crate) fn linear_error(
     from: SessionTime,
     to: SessionTime,
 ) -> Option<f64> {
-    let linear = exported.kind == MotionKind::Linear && placed.kind == MotionKind::Linear;
+    let (position, velocity) = linear_divergence(exported, placed, from)?;
+    Some(linear::integral(position, velocity, (to - from).as_secs_f64()))
+}
+
+/// The differences of positions and velocities of two linear vectors.
+#[inline]
+pub(crate) fn linear_divergence(
+    exported: &DrVector,
+    placed: &DrVector,
+    from: SessionTime,
+) -> Option<(Vec3, Vec3)> {
     // As `DrVector::project` has it, in line.
     let project = |vector: &DrVector| {
         vector.state.position + vector.state.velocity * (from - vector.generated).as_secs_f64()
     };
-    linear.then(|| {
-        let position = project(exported) - project(placed);
-        let velocity = exported.state.velocity - placed.state.velocity;
-        linear::integral(position, velocity, (to - from).as_secs_f64())
-    })
+    let are_linear = exported.kind == MotionKind::Linear && placed.kind == MotionKind::Linear;
+    let velocity = || exported.state.velocity - placed.state.velocity;
+    are_linear.then(|| (project(exported) - project(placed), velocity()))
 }
 
 impl Divergence {

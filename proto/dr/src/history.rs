@@ -86,15 +86,21 @@ impl History {
 
     /// A vector by its number, if it is known and still kept.
     #[must_use]
+    #[inline]
     pub fn vector(&self, seq: DrSeq) -> Option<&DrVector> {
         self.place(seq).ok().map(|place| &self.vectors[place].1)
     }
 
     /// A vector that somebody shows, whether it is still part of the path or not.
     #[must_use]
+    #[inline]
     pub fn shown(&self, seq: DrSeq) -> Option<&DrVector> {
-        let older = || self.shown.binary_search_by_key(&seq, |(known, _)| *known).ok();
-        self.vector(seq).or_else(|| older().map(|place| &self.shown[place].1))
+        self.vector(seq).or_else(|| self.older(seq))
+    }
+
+    fn older(&self, seq: DrSeq) -> Option<&DrVector> {
+        let place = self.shown.binary_search_by_key(&seq, |(known, _)| *known).ok()?;
+        Some(&self.shown[place].1)
     }
 
     /// These vectors, in order, are shown by somebody: whatever else is given up, they can be had. Others can't any more.
@@ -260,8 +266,11 @@ impl History {
     /// Up to when the exported path is known for certain.
     #[must_use]
     pub fn exact_until(&self) -> SessionTime {
+        if self.complete {
+            return SessionTime::MAX;
+        }
         let (newest, vector) = self.newest();
-        if self.complete || self.ended.is_some_and(|(_, last)| self.contiguous >= last) {
+        if self.ended.is_some_and(|(_, last)| self.contiguous >= last) {
             return SessionTime::MAX;
         }
         if self.contiguous == newest {

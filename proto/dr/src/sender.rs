@@ -11,9 +11,9 @@ use crate::config::{Budget, DrConfig};
 use crate::content::Content;
 use crate::fairness::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyKind, Review, SendPlan};
 use crate::history::Recorded;
-use crate::ledger::{Dispatch, ErrorLedger, Life, Slot};
+use crate::ledger::{Dispatch, ErrorLedger, Life, Report, Slot};
 use crate::message::{
-    Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended,
+    ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended,
     emit_introduce, emit_vector,
 };
 use crate::outbox::Outbox;
@@ -76,7 +76,7 @@ pub struct Sender {
     timers: Timers<SessionTime, 4>,
     reviews: u64,
     /// The arrivals of one message; the room for them is kept.
-    reported: Vec<(u64, Arrival)>,
+    reported: Vec<(u64, Report)>,
     /// Whether anything was ever held: most policies never do, and to see that of every pair would be dear.
     holds: bool,
 }
@@ -389,16 +389,18 @@ impl Sender {
             (books.next, books.gap, books.gap_at) = (feedback.oldest, true, now);
             self.ledger.note_estimated();
         }
+        let mut reports = self.ledger.reports(link, now);
+        let arrivals = feedback.arrivals_from(books.next);
         self.reported.clear();
-        self.reported.extend(feedback.arrivals_from(books.next));
+        self.reported.extend(arrivals.map(|(number, arrival)| (number, reports.find(arrival))));
         if self.reported.len() >= READ_AHEAD_MIN {
-            self.ledger.read_ahead(link, &self.reported);
+            reports.read_ahead(&self.reported);
         }
-        for (number, arrival) in self.reported.drain(..) {
+        for (number, report) in self.reported.drain(..) {
             if number == books.next {
-                books.settle((from, link), arrival, now, &mut self.ledger, &mut *self.policy);
+                books.settle(report, &mut reports, &mut *self.policy);
             } else if number > books.next && books.early.len() < EARLY_MAX {
-                books.early.insert(number, arrival);
+                books.early.insert(number, report.arrival());
             }
         }
         while let Some(entry) = books.early.first_entry()
@@ -406,9 +408,10 @@ impl Sender {
         {
             let (number, arrival) = entry.remove_entry();
             if number == books.next {
-                books.settle((from, link), arrival, now, &mut self.ledger, &mut *self.policy);
+                books.settle(reports.find(arrival), &mut reports, &mut *self.policy);
             }
         }
+        drop(reports);
         if whole && !books.early.is_empty() {
             self.confirm(from, now, outbox); // A hole opened: the receiver should hear of it at once.
         }

@@ -18,7 +18,7 @@ use super::cursor::{Cursor, Settled};
 use super::folio::Folio;
 use super::mail::Mail;
 use super::pairs::Pairs;
-use super::waiting::{Arrived, Waiting};
+use super::waiting::{Arrived, Queue};
 use crate::history::History;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, DrVector};
@@ -139,14 +139,19 @@ impl<'a> Account<'a> {
         self.pairs.few.rare.get(self.link)?.as_deref()
     }
 
+    #[inline]
+    fn queue(&self) -> Queue {
+        self.pairs.few.arrivals.get(self.link).copied().unwrap_or_default()
+    }
+
     /// Arrivals that are reported and not settled.
     fn arrivals(&self) -> impl Iterator<Item = Arrived> + use<'a> {
-        self.pairs.few.arrivals.get(self.link).into_iter().flat_map(Waiting::iter)
+        self.mail.waiting.iter(self.queue())
     }
 
     #[inline]
     fn next_arrival(&self) -> Option<Arrived> {
-        self.pairs.few.arrivals.get(self.link)?.front()
+        self.mail.waiting.front(self.queue())
     }
 
     /// What the receiver is taken to have suffered before this account was opened, when receivers are compared.
@@ -174,9 +179,16 @@ impl<'a> Account<'a> {
         folio.has(Folio::ARRIVED).then_some(folio.arrived)
     }
 
+    /// Whether the receiver shows vectors as they are exported, and nothing is remembered along the way: so it is nearly always, and
+    /// what others have settled is of use.
+    #[inline]
+    pub(super) fn is_plain(&self, placement: Placement) -> bool {
+        placement != Placement::Local && self.rare().is_none()
+    }
+
     /// Whether a vector is newer than all that are reported to have arrived.
     #[inline]
-    fn is_news(&self, seq: DrSeq) -> bool {
+    pub(super) fn is_news(&self, seq: DrSeq) -> bool {
         self.newest_arrived().is_none_or(|newest| seq > newest)
     }
 
@@ -186,7 +198,6 @@ impl<'a> Account<'a> {
         let folio = self.folio();
         folio.has(Folio::SETTLED).then(|| Settled {
             at: folio.settled_at(),
-            error: folio.settled_error(),
             exported: folio.exported(history.newest().0),
             placed: self.placed_number(),
         })
@@ -224,26 +235,6 @@ impl<'a> Account<'a> {
         let (folio, (seq, number)) = (self.folio(), self.last());
         let last = folio.has(Folio::FLIES).then_some((number, seq));
         if folio.chain.is_empty() { Ok(last) } else { Err(Many) }
-    }
-
-    /// When a vector whose fate is unknown was sent, if it was in a message with this nonce.
-    ///
-    /// # Errors
-    /// It was sent, but not with this nonce.
-    #[inline]
-    pub(crate) fn sent_with(&self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
-        let mut known = None;
-        let mut is_it = |(number, sent): (u32, DrSeq)| {
-            let is_sent = sent == seq;
-            let is_it = is_sent && self.mail.nonce(number) == nonce;
-            known = known.or((is_sent && !is_it).then_some(Forged));
-            is_it.then(|| self.mail.sent(number))
-        };
-        let found = match self.only() {
-            Ok(only) => only.and_then(is_it),
-            Err(Many) => self.flown().find_map(&mut is_it),
-        };
-        found.map_or_else(|| known.map_or(Ok(None), Err), |sent| Ok(Some(sent)))
     }
 
     /// What was sent and is not known to have arrived or to be lost.

@@ -4,6 +4,7 @@ use evenkeel_core::SessionTime;
 
 use crate::divergence::{Divergence, export_error, export_error_roughly, linear_error};
 use crate::history::History;
+use crate::ledger::sums::Sums;
 use crate::vector::{DrSeq, DrVector};
 
 /// A point on the exported path with what a receiver shows there and the error it has gathered up to there.
@@ -40,8 +41,8 @@ impl Cursor {
 
     fn count_to(&mut self, history: &History, to: SessionTime, error: Count) {
         let mut settled = Settled::new(self);
-        settled.count_to(history, &self.vector, to, error);
-        (self.at, self.error, self.exported) = (settled.at, settled.error, settled.exported);
+        settled.count_to(history, &self.vector, to, error, |error| self.error += error);
+        (self.at, self.exported) = (settled.at, settled.exported);
     }
 
     /// Estimates the error up to the last vector that was exported before a time, or at it.
@@ -83,11 +84,10 @@ impl Cursor {
 /// How the error between two vectors is counted, from a time to another.
 type Count = fn(&DrVector, &DrVector, SessionTime, SessionTime) -> f64;
 
-/// Up to where the error is settled. The vector that is placed is not in it: many receivers have the same.
-#[derive(Clone, Copy, Debug)]
+/// Up to where an error is settled. Neither the error is in it, nor the vector that is placed: many receivers have the same.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Settled {
     pub(crate) at: SessionTime,
-    pub(crate) error: f64,
     /// The number of the vector that is exported at that time.
     pub(crate) exported: DrSeq,
     /// The number of the vector that the receiver places.
@@ -96,44 +96,72 @@ pub(crate) struct Settled {
 
 impl Settled {
     pub(super) const fn new(cursor: &Cursor) -> Self {
-        let Cursor { at, error, exported, placed, .. } = *cursor;
-        Self { at, error, exported, placed }
+        let Cursor { at, exported, placed, .. } = *cursor;
+        Self { at, exported, placed }
     }
 
     /// The error of a receiver begins to count when its first vector arrives.
     pub(super) fn open(history: &History, placed: DrSeq, at: SessionTime) -> Self {
-        Self { at, error: 0.0, exported: history.exported_at(at), placed }
+        Self { at, exported: history.exported_at(at), placed }
     }
 
     /// Counts the error up to a time while the vector is shown that is placed, as it is in the history: what others have counted
-    /// along it is not counted again. The bits are those of [`Cursor::integrate_to`].
-    pub(super) fn integrate_to(&mut self, history: &History, shown: &DrVector, to: SessionTime) {
-        let Ok(mut place) = history.place(self.exported) else {
-            return self.count_to(history, shown, to, export_error);
-        };
+    /// along it is not counted again. The bits of the sum are those of [`Cursor::integrate_to`].
+    pub(super) fn integrate_to(
+        &mut self,
+        history: &History,
+        shown: &DrVector,
+        to: SessionTime,
+        sums: &mut Sums,
+    ) {
+        match history.place(self.exported) {
+            Ok(place) => _ = self.integrate_from(place, history, shown, to, sums),
+            Err(_) => self.count_to(history, shown, to, export_error, |error| sums.add(error)),
+        }
+    }
+
+    /// The same if it is known where in the history the exported vector is. Gives where the last one is.
+    #[inline(always)]
+    pub(super) fn integrate_from(
+        &mut self,
+        mut place: usize,
+        history: &History,
+        shown: &DrVector,
+        to: SessionTime,
+        sums: &mut Sums,
+    ) -> usize {
+        let Self { mut at, mut exported, placed } = *self;
         let (to, path) = (history.ended().map_or(to, |end| to.min(end)), history.path());
-        while self.at < to {
-            let exported = &path[place].1;
+        while at < to {
+            let vector = &path[place].1;
             let next = path.get(place + 1).filter(|(_, vector)| vector.generated <= to);
             let until = next.map_or(to, |(_, vector)| vector.generated);
-            if until > self.at && self.placed != self.exported {
-                let (at, older) = (self.at, self.exported.0.wrapping_sub(self.placed.0));
-                let count = || {
-                    linear_error(exported, shown, at, until)
-                        .unwrap_or_else(|| export_error(exported, shown, at, until))
-                };
-                let is_whole = next.is_some() && at == exported.generated;
-                self.error += if is_whole { history.piece(place, older, count) } else { count() };
+            if until > at && placed != exported {
+                if next.is_some() && at == vector.generated {
+                    let older = exported.0.wrapping_sub(placed.0);
+                    sums.add(history.piece(place, older, || export_error(vector, shown, at, until)));
+                } else {
+                    sums.count(vector, shown, at, until);
+                }
             }
-            self.at = self.at.max(until);
+            at = at.max(until);
             let Some((seq, _)) = next else { break };
-            (self.exported, place) = (*seq, place + 1);
+            (exported, place) = (*seq, place + 1);
         }
+        (self.at, self.exported) = (at, exported);
+        place
     }
 
     /// Counts the error up to a time, at most to the entity's end, while a vector is shown. Time never runs back.
     #[inline]
-    fn count_to(&mut self, history: &History, shown: &DrVector, to: SessionTime, error: Count) {
+    fn count_to(
+        &mut self,
+        history: &History,
+        shown: &DrVector,
+        to: SessionTime,
+        error: Count,
+        mut add: impl FnMut(f64),
+    ) {
         let to = history.ended().map_or(to, |end| to.min(end));
         if self.at >= to {
             return;
@@ -148,8 +176,8 @@ impl Settled {
                 // Nearly always the receiver has the very vector that is exported, and there is nothing to integrate.
                 && !(self.placed == self.exported && (core::ptr::eq(exported, shown) || exported == shown))
             {
-                self.error += linear_error(exported, shown, self.at, until)
-                    .unwrap_or_else(|| error(exported, shown, self.at, until));
+                add(linear_error(exported, shown, self.at, until)
+                    .unwrap_or_else(|| error(exported, shown, self.at, until)));
             }
             self.at = self.at.max(until);
             match next {

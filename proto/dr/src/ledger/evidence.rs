@@ -18,6 +18,9 @@ const CUT_TOLERANCE: Span = Span::from_millis(50);
 /// What is compensated at once, before it has grown.
 const START_MAX: Span = Span::from_millis(50);
 
+/// Two honest clocks may differ by so much, besides half of the round trip.
+const TOLERANCE_MIN: Span = Span::from_millis(1);
+
 /// An acknowledgment takes at least one of so many parts of the least round trip.
 const RETURN_PARTS: i64 = 4;
 
@@ -45,6 +48,9 @@ pub(super) struct Evidence {
     /// The least round trip in the window before this one, and in this one.
     least: [Span; 2],
     window_ends: SessionTime,
+    /// What follows from the least round trip: every report asks for it.
+    return_min: Span,
+    tolerance: Span,
     /// What is compensated, since when.
     compensated: Span,
     at: SessionTime,
@@ -61,6 +67,8 @@ impl Default for Evidence {
             round_trip: DelayEstimate::default(),
             least: [Span::MAX; 2],
             window_ends: SessionTime::MIN,
+            return_min: Span::ZERO,
+            tolerance: TOLERANCE_MIN,
             compensated: Span::ZERO,
             at: SessionTime::MIN,
             is_cut: false,
@@ -78,14 +86,12 @@ impl Evidence {
         now: SessionTime,
         compensation: Option<Compensation>,
     ) {
-        let first = self.claimed.samples() == 0;
+        let (first, round_trip) = (self.claimed.samples() == 0, now - sent);
         self.claimed.sample(arrived - sent);
-        self.round_trip.sample(now - sent);
-        if now >= self.window_ends {
-            self.least = [self.least[1], Span::MAX];
-            self.window_ends = now + WINDOW;
+        self.round_trip.sample(round_trip);
+        if now >= self.window_ends || round_trip < self.least[1] {
+            self.note_least(round_trip, now);
         }
-        self.least[1] = self.least[1].min(now - sent);
         let claimed = self.claimed.mean();
         let Some(Compensation { delay_max, growth_per_second }) = compensation else {
             self.compensated = claimed;
@@ -101,9 +107,20 @@ impl Evidence {
         self.compensated = claimed.min(self.least_round_trip()).min(delay_max).min(slow);
         self.at = now;
         // An honest estimate sways with the jitter, and may be ahead of a bound that follows slowly.
-        let tolerance = self.claimed.deviation().times(4) + self.tolerance();
+        let tolerance = self.claimed.deviation().times(4) + self.tolerance;
         self.is_cut = claimed > self.compensated + tolerance.min(CUT_TOLERANCE);
         self.clamped += u64::from(claimed > self.compensated + tolerance);
+    }
+
+    /// A round trip begins a window, or is the least of one.
+    fn note_least(&mut self, round_trip: Span, now: SessionTime) {
+        if now >= self.window_ends {
+            self.least = [self.least[1], Span::MAX];
+            self.window_ends = now + WINDOW;
+        }
+        self.least[1] = self.least[1].min(round_trip);
+        let least = self.least_round_trip();
+        (self.return_min, self.tolerance) = (least.part(RETURN_PARTS), least.part(2) + TOLERANCE_MIN);
     }
 
     /// The least round trip lately.
@@ -112,8 +129,8 @@ impl Evidence {
     }
 
     /// What an acknowledgment travels for at least. Ways may differ, but not by more than three to one for long.
-    pub(super) fn return_min(&self) -> Span {
-        if self.round_trip.samples() == 0 { Span::ZERO } else { self.least_round_trip().part(RETURN_PARTS) }
+    pub(super) const fn return_min(&self) -> Span {
+        self.return_min
     }
 
     /// The delay to compensate.
@@ -131,10 +148,9 @@ impl Evidence {
         &self.claimed
     }
 
-    /// Two honest clocks may differ by half of the round trip, and a little.
-    pub(super) fn tolerance(&self) -> Span {
-        let least = if self.round_trip.samples() == 0 { Span::ZERO } else { self.least_round_trip() };
-        least.part(2) + Span::from_millis(1)
+    /// By how much two honest clocks may differ.
+    pub(super) const fn tolerance(&self) -> Span {
+        self.tolerance
     }
 
     /// A vector that is not acknowledged for so long is taken as lost, until a later report says otherwise.

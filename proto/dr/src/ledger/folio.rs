@@ -160,9 +160,20 @@ impl Folio {
         DrSeq(newest.0.wrapping_sub((newest.0 as u16).wrapping_sub(self.exported) as u32))
     }
 
+    /// A vector is the newest that is reported to have arrived.
     #[inline]
-    pub(super) fn settle(&mut self, error: f64, at: SessionTime, exported: DrSeq) {
+    pub(super) fn arrive(&mut self, seq: DrSeq) {
+        self.arrived = seq;
+        self.flags |= Self::ARRIVED;
+    }
+
+    #[inline]
+    pub(super) fn set_settled_error(&mut self, error: f64) {
         self.settled = Eight::number(error);
+    }
+
+    #[inline]
+    pub(super) fn settle(&mut self, at: SessionTime, exported: DrSeq) {
         self.at = Eight::of(at.as_nanos().cast_unsigned());
         self.exported = exported.0 as u16;
         self.flags |= Self::SETTLED;
@@ -231,7 +242,8 @@ mod tests {
         assert!(!folio.is_looked_at());
         let at = SessionTime::from_nanos(-7_000_000_000_123);
         for (exported, newest) in [(0, 0), (65_535, 65_536), (70_000, 130_000), (u32::MAX - 1, u32::MAX)] {
-            folio.settle(0.1, at, DrSeq(exported));
+            folio.settle(at, DrSeq(exported));
+            folio.set_settled_error(0.1);
             assert_eq!(folio.exported(DrSeq(newest)), DrSeq(exported));
         }
         assert_eq!((folio.settled_error(), folio.settled_at()), (0.1, at));

@@ -2,7 +2,7 @@
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
-use super::ErrorLedger;
+use super::{ErrorLedger, Slot};
 use super::account::{Account, AccountMut, Flight};
 use super::pairs::Pairs;
 use crate::history::{HISTORY_MAX, History, Recorded};
@@ -239,13 +239,13 @@ impl ErrorLedger {
 
     /// Settles every account of a life as far as is known.
     fn settle_life(&mut self, life: Life, now: SessionTime) {
-        let Some(track) = self.tracks.get_mut(life) else { return };
-        for place in 0..track.pairs.width() {
-            if track.pairs.is_open(place) {
-                let link = self.links.at_mut(place);
-                link.settle(&mut track.pairs, place, &track.history, now, self.placement);
+        let Some(track) = self.tracks.place(life) else { return };
+        for link in 0..self.tracks[track].pairs.width() {
+            if self.tracks[track].pairs.is_open(link) {
+                self.settle(Slot { track, link }, now);
             }
         }
+        self.add_up();
     }
 
     /// Drops what no account needs any more, and if that is not enough, what the slowest still needs.
@@ -418,7 +418,7 @@ mod tests {
         ledger.dispatch(slot, Dispatch { seq: DrSeq(0), sent: at(0) }, 7);
         let arrival = Arrival { entity, seq: DrSeq(0), at: at(0), nonce: 7 };
         let link = ledger.link(receiver).expect("it is here");
-        ledger.arrived(link, arrival, at(0)).expect("it was sent");
+        ledger.report(link, arrival, at(0)).expect("it was sent");
         for second in 1..200 {
             ledger.record(&frame(second), at(second));
             if second == 1 {

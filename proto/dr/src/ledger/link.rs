@@ -8,7 +8,6 @@ use super::account::{AccountMut, Outlook};
 use super::evidence::Evidence;
 use super::mail::Mail;
 use super::pairs::Pairs;
-use crate::history::History;
 use crate::placement::Placement;
 
 /// Whoever has been sent so many vectors and has reported none, or too few, though that would have had so much more time
@@ -39,8 +38,9 @@ impl Lack {
         *self = Self(count.saturating_add(1), if count == 0 { now } else { since });
     }
 
-    fn lasts(&self, now: SessionTime, usual: Span) -> bool {
-        self.0 >= SILENT.0 && now - self.1 > SILENT.1 + usual
+    #[inline]
+    fn lasts(&self, now: SessionTime, usual: impl FnOnce() -> Span) -> bool {
+        self.0 >= SILENT.0 && now - self.1 > SILENT.1 + usual()
     }
 }
 
@@ -150,9 +150,9 @@ impl Link {
         }
     }
 
+    #[inline]
     fn is_silent(&self, now: SessionTime) -> bool {
-        let lost_after = self.evidence.lost_after();
-        let usual = if lost_after < Span::MAX { lost_after } else { USUAL };
+        let usual = || Some(self.evidence.lost_after()).filter(|span| *span < Span::MAX).unwrap_or(USUAL);
         self.answers.none.lasts(now, usual) || self.answers.few.lasts(now, usual)
     }
 
@@ -185,19 +185,6 @@ impl Link {
         self.settled += account.read().settled_error() - before;
         account.show();
         done
-    }
-
-    /// Settles its account as far as is known.
-    pub(super) fn settle(
-        &mut self,
-        pairs: &mut Pairs,
-        place: u32,
-        history: &History,
-        now: SessionTime,
-        placement: Placement,
-    ) {
-        let outlook = self.outlook_of_books(now, placement);
-        self.keep(pairs, place, |account| account.settle(history, &outlook));
     }
 
     pub(crate) fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {

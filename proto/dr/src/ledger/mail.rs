@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use evenkeel_core::SessionTime;
 
 use super::in_flight::{Chain, Chains, Flown};
+use super::waiting::Waiting;
 use crate::vector::DrSeq;
 
 /// So many messages may be kept that nothing is asked of, besides as many as there are others.
@@ -31,12 +32,14 @@ pub(crate) struct Mail {
     /// Whether they are in order of time: unless the clock was set back, they are.
     is_ordered: bool,
     pub(super) chains: Chains,
+    /// What it has reported and is not settled.
+    pub(super) waiting: Waiting,
 }
 
 impl Default for Mail {
     fn default() -> Self {
-        let (letters, chains) = (VecDeque::new(), Chains::default());
-        Self { first: 0, letters, void: 0, is_ordered: true, chains }
+        let (letters, chains, waiting) = (VecDeque::new(), Chains::default(), Waiting::default());
+        Self { first: 0, letters, void: 0, is_ordered: true, chains, waiting }
     }
 }
 
@@ -58,9 +61,11 @@ impl Mail {
         self.letter(number).sent
     }
 
+    /// The same, with its nonce.
     #[inline]
-    pub(super) fn nonce(&self, number: u32) -> u32 {
-        self.letter(number).nonce
+    pub(super) fn posted(&self, number: u32) -> (SessionTime, u32) {
+        let Letter { sent, nonce, .. } = *self.letter(number);
+        (sent, nonce)
     }
 
     /// A vector is sent in the message with a nonce, and will be asked for. Gives the number of the message.
@@ -199,7 +204,7 @@ mod tests {
             }
             assert!(mail.letters.len() <= 2 * (known.len() + VOID_MAX) + 2, "{}", mail.letters.len());
             for (number, sent, nonce) in known.values() {
-                assert_eq!((mail.sent(*number), mail.nonce(*number)), (*sent, *nonce));
+                assert_eq!(mail.posted(*number), (*sent, *nonce));
                 for at in [*sent, *sent + Span::from_nanos(1)] {
                     assert_eq!(*number < mail.first_since(at), *sent < at);
                 }

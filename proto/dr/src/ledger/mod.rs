@@ -13,6 +13,8 @@ mod life;
 mod link;
 mod mail;
 mod pairs;
+mod reports;
+mod sums;
 mod tracks;
 mod waiting;
 
@@ -22,7 +24,7 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 
 pub(crate) use account::Outlook;
 pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
-use account::{AccountMut, Forged};
+use account::AccountMut;
 pub use cursor::Cursor;
 pub use evidence::Compensation;
 pub(crate) use folio::{Folio, Look, MARKS_END, Pending};
@@ -32,9 +34,10 @@ pub(crate) use link::Link;
 use link::Links;
 pub(crate) use mail::Mail;
 pub(crate) use pairs::{Pairs, Prospects, Shows};
+pub(crate) use reports::{Report, Reports};
+use sums::Sums;
 use tracks::Tracks;
 
-use crate::message::Arrival;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, DrVector, EntityId};
 
@@ -86,6 +89,8 @@ pub struct ErrorLedger {
     /// The ended ones, in the order of their end.
     ended: VecDeque<Life>,
     links: Links,
+    /// What is settled and not yet in the books.
+    sums: Sums,
     pair_count: usize,
     sent: u64,
     estimated: u64,
@@ -232,19 +237,6 @@ impl ErrorLedger {
         self.links.place(receiver)
     }
 
-    /// The receiver at a place reports these arrivals, which are about to be settled one by one. What that needs lies far apart in
-    /// memory: all of it is asked for here, so that it is waited for once.
-    pub(crate) fn read_ahead(&self, place: u32, arrivals: &[(u64, Arrival)]) {
-        let mut seen = 0;
-        for (_, Arrival { entity, seq, .. }) in arrivals {
-            if let Some(track) = self.tracks.last(Life { entity: *entity, first: *seq }) {
-                let Track { pairs, history, .. } = &self.tracks[track];
-                seen ^= pairs.read_ahead(place) ^ history.read_ahead();
-            }
-        }
-        core::hint::black_box(seen);
-    }
-
     /// Something of what decisions on the newest vector of an entity need.
     pub(crate) fn read_ahead_of(&self, entity: EntityId) -> u64 {
         let last = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) });
@@ -252,46 +244,6 @@ impl ErrorLedger {
             let Track { pairs, history, .. } = &self.tracks[place];
             pairs.prospects.read_ahead() ^ history.read_ahead()
         })
-    }
-
-    /// The receiver at a place reports an arrival. Times that can't be true are moved to the nearest that can.
-    pub(crate) fn arrived(&mut self, place: u32, arrival: Arrival, now: SessionTime) -> Option<Settlement> {
-        let Arrival { entity, seq, at, nonce } = arrival;
-        self.changes += 1;
-        let track = self.tracks.last(Life { entity, first: seq });
-        let slot = track.map(|track| Slot { track, link: place });
-        let slot = slot.filter(|slot| self.tracks[slot.track].pairs.is_open(place));
-        let sent = slot.map_or(Ok(None), |slot| self.account(slot).sent_with(seq, nonce));
-        let link = self.links.at_mut(place);
-        let least = self.compensation.map_or(Span::ZERO, |_| link.evidence.return_min());
-        let mut arrived = at.min(now - least).max(link.known_until);
-        let sent = match sent {
-            Ok(sent) => sent,
-            Err(Forged) => {
-                link.hear(false, now);
-                return None;
-            }
-        };
-        arrived = sent.map_or(arrived, |sent| arrived.max(sent.min(now)));
-        let is_true = (arrived - at).abs() <= link.evidence.tolerance();
-        if sent.is_some() || !is_true {
-            link.hear(is_true, now);
-        }
-        link.known_until = arrived;
-        let slot = slot?;
-        let track = &mut self.tracks[slot.track];
-        let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, place);
-        let dispatch = sent.and_then(|_| account.take(seq, nonce));
-        if let Some(dispatch) = dispatch {
-            link.evidence.sample(dispatch.sent, arrived, now, self.compensation);
-        }
-        let (outlook, history) = (link.outlook_of_books(now, self.placement), &track.history);
-        let reported = dispatch.map(|_| (seq, arrived));
-        link.keep(&mut track.pairs, place, |account| account.settle_with(history, &outlook, reported));
-        let Dispatch { sent, .. } = dispatch?;
-        let receiver = link.peer();
-        let account = self.id(slot);
-        Some(Settlement { entity, receiver, seq, sent, arrived, slot, account })
     }
 
     /// The account of an entity's present life at a receiver, or of its last life while reports are awaited.
@@ -348,19 +300,6 @@ impl ErrorLedger {
         let outlook = link.outlook(now, self.placement);
         let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now)?;
         Some((link.peer(), cursor))
-    }
-
-    /// Reports of a receiver are lost for good: what they would have said up to a time is estimated.
-    pub(crate) fn give_up_reports(&mut self, receiver: PeerId, until: SessionTime, now: SessionTime) {
-        let Some(place) = self.links.place(receiver) else { return };
-        let link = self.links.at_mut(place);
-        self.tracks.for_each(|track| {
-            if !track.pairs.is_open(place) {
-                return;
-            }
-            let (outlook, history) = (link.outlook(now, self.placement), &track.history);
-            link.keep(&mut track.pairs, place, |account| account.give_up(history, &outlook, until.min(now)));
-        });
     }
 
     /// What the looks of a policy saw is forgotten.

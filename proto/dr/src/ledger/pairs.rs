@@ -7,7 +7,7 @@ use super::account::Rare;
 use super::asked::Asked;
 use super::folio::Folio;
 use super::mail::{Mail, Renumbered};
-use super::waiting::Waiting;
+use super::waiting::Queue;
 use crate::vector::DrSeq;
 
 /// What tells of each pair whether its receiver lacks the newest vector, nearly always. At each tick every pair is asked this, and most
@@ -126,7 +126,7 @@ pub(super) struct Few {
     /// The number of the vector that is placed where the error is settled, if it is not the newest that is reported.
     pub(super) placed: Column<Option<DrSeq>>,
     /// Reported to have arrived, and not settled.
-    pub(super) arrivals: Column<Waiting>,
+    pub(super) arrivals: Column<Queue>,
     pub(super) rare: Column<Option<Box<Rare>>>,
     pub(super) asked: Asked,
 }
@@ -179,6 +179,16 @@ impl Pairs {
         let Some(folio) = self.folios.get(place) else { return 0 };
         let prospect = seqs[place].0 ^ numbers[place] ^ u32::from(states[place]);
         u64::from(prospect) ^ folio.read_ahead()
+    }
+
+    /// Adds to what is settled of a pair. Gives what that was, and is.
+    #[inline]
+    pub(super) fn add(&mut self, link: u32, errors: &[f64]) -> (f64, f64) {
+        let folio = &mut self.folios[link as usize];
+        let before = folio.settled_error();
+        let after = errors.iter().fold(before, |sum, error| sum + error);
+        folio.set_settled_error(after);
+        (before, after)
     }
 
     /// How many places there are.

@@ -3,7 +3,7 @@
 use evenkeel_core::Vec3;
 
 use super::*;
-use crate::message::VectorFrame;
+use crate::message::{Arrival, VectorFrame};
 use crate::threshold::Threshold;
 use crate::vector::{MotionKind, MotionState};
 
@@ -42,7 +42,7 @@ fn what_an_idle_pair_was_sent_is_known_however_many_messages_follow() {
         ledger.dispatch(busy, dispatch, step);
         if step % 3 > 0 {
             let arrival = Arrival { entity: EntityId(1), seq: DrSeq(step), at: at(step), nonce: step };
-            assert!(ledger.arrived(link, arrival, at(step)).is_some(), "at step {step}");
+            assert!(ledger.report(link, arrival, at(step)).is_some(), "at step {step}");
         }
         let first = Dispatch { seq: DrSeq(0), sent: at(0) };
         assert_eq!(ledger.account(idle).last_sent(), Some(first), "at step {step}");
@@ -50,8 +50,8 @@ fn what_an_idle_pair_was_sent_is_known_however_many_messages_follow() {
         assert!(ledger.at(link).mail().len() < 300, "{} messages", ledger.at(link).mail().len());
     }
     let arrival = |nonce| Arrival { entity: EntityId(0), seq: DrSeq(0), at: at(4_000), nonce };
-    assert!(ledger.arrived(link, arrival(7), at(4_000)).is_none(), "it was not in that message");
-    let settled = ledger.arrived(link, arrival(0), at(4_000)).expect("it was in that one");
+    assert!(ledger.report(link, arrival(7), at(4_000)).is_none(), "it was not in that message");
+    let settled = ledger.report(link, arrival(0), at(4_000)).expect("it was in that one");
     assert_eq!((settled.sent, settled.slot), (at(0), idle));
 }
 

@@ -1,6 +1,5 @@
-//! Reported arrivals that wait for the exported path to become known. At an owner none does; at a relay it is nearly always one.
-
-use std::collections::VecDeque;
+//! Reported arrivals that are not settled: at an owner until the fate of what was sent before them is known, at a relay until the exported
+//! path is. Few pairs have any, and these nearly always one: those of all pairs of a receiver are in one pool.
 
 use evenkeel_core::SessionTime;
 
@@ -9,59 +8,120 @@ use crate::vector::DrSeq;
 /// An arrival: which vector, and when.
 pub(super) type Arrived = (DrSeq, SessionTime);
 
-/// Arrivals in order; `None`: there is none.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Waiting(Option<Box<Line>>);
+/// The arrivals of one pair: the place of the first one, and one more; 0: there is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Queue(u32);
 
-#[derive(Clone, Debug)]
+impl Queue {
+    #[inline]
+    fn place(self) -> Option<usize> {
+        (self.0 as usize).checked_sub(1)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
 struct Line {
-    first: Arrived,
-    /// Boxed: there are very many accounts, and few have any.
-    #[allow(clippy::box_collection)]
-    more: Option<Box<VecDeque<Arrived>>>,
+    at: SessionTime,
+    seq: DrSeq,
+    /// What comes after it.
+    next: Queue,
+}
+
+/// The arrivals of all pairs of one receiver, in a queue for each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting {
+    lines: Vec<Line>,
+    /// Lines that are in no queue.
+    free: Queue,
 }
 
 impl Waiting {
-    pub(super) fn front(&self) -> Option<Arrived> {
-        self.0.as_ref().map(|line| line.first)
+    #[inline]
+    pub(super) fn front(&self, queue: Queue) -> Option<Arrived> {
+        self.iter(queue).next()
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
-        self.0.is_none()
+    #[inline]
+    pub(super) fn iter(&self, queue: Queue) -> impl Iterator<Item = Arrived> + '_ {
+        let mut queue = queue;
+        core::iter::from_fn(move || {
+            let Line { at, seq, next } = self.lines[queue.place()?];
+            queue = next;
+            Some((seq, at))
+        })
     }
 
-    pub(super) fn len(&self) -> usize {
-        let more = |line: &Line| line.more.as_ref().map_or(0, |more| more.len());
-        self.0.as_ref().map_or(0, |line| 1 + more(line))
-    }
-
-    pub(super) fn push_back(&mut self, arrived: Arrived) {
-        match &mut self.0 {
-            None => self.0 = Some(Box::new(Line { first: arrived, more: None })),
-            Some(line) => line.more.get_or_insert_default().push_back(arrived),
+    pub(super) fn push_back(&mut self, queue: &mut Queue, (seq, at): Arrived) {
+        let line = Line { at, seq, next: Queue::default() };
+        let new = match self.free.place() {
+            Some(place) => {
+                let free = core::mem::replace(&mut self.free, self.lines[place].next);
+                self.lines[place] = line;
+                free
+            }
+            None => {
+                super::push(&mut self.lines, line);
+                Queue(u32::try_from(self.lines.len()).expect("fewer arrivals than fit in any memory"))
+            }
+        };
+        let mut end = queue;
+        while let Some(place) = end.place() {
+            end = &mut self.lines[place].next;
         }
+        *end = new;
     }
 
-    pub(super) fn pop_front(&mut self) {
-        let Some(line) = &mut self.0 else { return };
-        match line.more.as_mut().and_then(|more| more.pop_front()) {
-            Some(next) => line.first = next,
-            None => return self.0 = None,
+    pub(super) fn pop_front(&mut self, queue: &mut Queue) {
+        let Some(place) = queue.place() else { return };
+        let next = core::mem::replace(&mut self.lines[place].next, self.free);
+        self.free = core::mem::replace(queue, next);
+    }
+
+    /// Only those are left that are to be kept.
+    pub(super) fn retain(&mut self, queue: &mut Queue, keeps: impl Fn(Arrived) -> bool) {
+        let kept: Vec<Arrived> = self.iter(*queue).filter(|arrived| keeps(*arrived)).collect();
+        while queue.place().is_some() {
+            self.pop_front(queue);
         }
-        line.more.take_if(|more| more.is_empty());
+        kept.into_iter().for_each(|arrived| self.push_back(queue, arrived));
     }
+}
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Arrived> + '_ {
-        let more = self.0.iter().filter_map(|line| line.more.as_ref());
-        self.front().into_iter().chain(more.flat_map(|more| more.iter().copied()))
-    }
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
 
-    pub(super) fn retain(&mut self, keeps: impl Fn(Arrived) -> bool) {
-        if self.is_empty() {
-            return;
+    use evenkeel_core::Seed;
+
+    use super::*;
+
+    #[test]
+    fn they_are_queues_whoever_waits() {
+        let mut draws = Seed::new(1).draws();
+        let mut waiting = Waiting::default();
+        let mut all = vec![(Queue::default(), VecDeque::<Arrived>::new()); 4];
+        for step in 0..20_000_u32 {
+            let (queue, known) = &mut all[draws.below(4) as usize];
+            let arrived = (DrSeq(step), SessionTime::from_nanos(draws.below(1_000) as i64));
+            match draws.below(8) {
+                0..4 if known.len() < 9 => {
+                    waiting.push_back(queue, arrived);
+                    known.push_back(arrived);
+                }
+                4 => {
+                    waiting.retain(queue, |(_, at)| at > arrived.1);
+                    known.retain(|(_, at)| *at > arrived.1);
+                }
+                _ => {
+                    waiting.pop_front(queue);
+                    known.pop_front();
+                }
+            }
+            for (queue, known) in &all {
+                assert_eq!(waiting.front(*queue), known.front().copied());
+                assert!(waiting.iter(*queue).eq(known.iter().copied()));
+            }
         }
-        let kept: VecDeque<Arrived> = self.iter().filter(|arrived| keeps(*arrived)).collect();
-        *self = Self::default();
-        kept.into_iter().for_each(|arrived| self.push_back(arrived));
+        assert!((4..=36).contains(&waiting.lines.len()), "{}", waiting.lines.len());
     }
 }

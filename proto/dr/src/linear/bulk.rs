@@ -14,6 +14,9 @@ use super::{SERIES_RANGE, series};
 const LANES: usize = 8;
 type Lanes = [f64; LANES];
 
+/// To do so many by themselves is cheaper.
+const FEW: usize = 2;
+
 /// Coordinates of a position, those of a velocity, and a length, of several pieces.
 type Chunk = [Lanes; 7];
 
@@ -92,10 +95,22 @@ fn integrate(pieces: &Pieces, errors: &mut Vec<f64>) {
     errors.clear();
     errors.resize(pieces.chunks.len() * LANES, 0.0);
     let (places, _) = errors.as_chunks_mut();
-    for (place, [x, y, z, u, v, w, h]) in places.iter_mut().zip(&pieces.chunks) {
-        *place = side_by_side([x, y, z], [u, v, w], h);
+    let mut left = pieces.len;
+    for (place, chunk) in places.iter_mut().zip(&pieces.chunks) {
+        if left <= FEW {
+            (0..left).for_each(|lane| place[lane] = one(chunk.map(|lanes| lanes[lane])));
+        } else {
+            let [x, y, z, u, v, w, h] = chunk;
+            *place = side_by_side([x, y, z], [u, v, w], h);
+        }
+        left = left.saturating_sub(LANES);
     }
     errors.truncate(pieces.len);
+}
+
+/// One by itself.
+fn one([x, y, z, u, v, w, h]: [f64; 7]) -> f64 {
+    super::integral(Vec3::new(x, y, z), Vec3::new(u, v, w), h)
 }
 
 /// The [`integral`](super::integral) over each of some lengths, of one and the same difference of positions and velocities, in

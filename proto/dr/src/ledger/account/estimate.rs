@@ -19,16 +19,12 @@ impl AccountMut<'_> {
     /// or whose vectors are always late, must not make them dear.
     pub(crate) fn presume(&mut self, history: &History, outlook: &Outlook) {
         let account = self.read();
-        let folio = account.folio();
-        // Nearly always little is unsettled, and nothing is presumed.
-        let is_short = history.len() < NEAR && account.mail.chains.is_short(folio.chain);
-        let is_settled = folio.has(Folio::SETTLED);
-        if is_short && account.rare().is_none() && is_settled && folio.settled_at() >= outlook.now - NEAR_SPAN
-        {
+        if account.is_near(history, outlook.now) {
             return;
         }
+        let folio = account.folio();
         let near = account.near(history, outlook);
-        if is_settled && folio.settled_at() >= near {
+        if folio.has(Folio::SETTLED) && folio.settled_at() >= near {
             return self.set_presumed(None);
         }
         let settled = account.cursor(history).or_else(|| account.first_arrival(history, outlook, near));
@@ -43,6 +39,17 @@ impl AccountMut<'_> {
 }
 
 impl<'a> Account<'a> {
+    /// Whether little is unsettled and nothing is presumed: so it is nearly always.
+    #[inline]
+    pub(in crate::ledger) fn is_near(&self, history: &History, now: SessionTime) -> bool {
+        let folio = self.folio();
+        folio.has(Folio::SETTLED)
+            && folio.settled_at() >= now - NEAR_SPAN
+            && history.len() < NEAR
+            && self.mail.chains.is_short(folio.chain)
+            && self.rare().is_none()
+    }
+
     /// From here on an estimate has neither many vectors to go along nor long to count.
     pub(super) fn near(&self, history: &History, outlook: &Outlook) -> SessionTime {
         let exported = history.nth_newest(NEAR).map(|vector| vector.generated);

@@ -59,8 +59,9 @@ impl Account<'_> {
 
     /// Where the error is settled, with the vector that is placed there.
     pub(crate) fn cursor(&self, history: &History) -> Option<Cursor> {
-        let Settled { at, error, exported, placed } = self.point(history)?;
-        Some(Cursor { at, exported, placed, vector: self.shown(history, placed), error })
+        let Settled { at, exported, placed } = self.point(history)?;
+        let (vector, error) = (self.shown(history, placed), self.settled_error());
+        Some(Cursor { at, exported, placed, vector, error })
     }
 
     /// The vector that is placed.
@@ -129,6 +130,7 @@ impl AccountMut<'_> {
 
     pub(super) fn set_cursor(&mut self, cursor: &Cursor, history: &History) {
         self.set_point(Settled::new(cursor));
+        self.folio().set_settled_error(cursor.error);
         let shared = history.shown(cursor.placed).map(|vector| self.read().as_sent(cursor.placed, vector));
         self.set_own(Some(cursor.vector).filter(|vector| shared != Some(*vector)));
     }

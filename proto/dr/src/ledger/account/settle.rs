@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use evenkeel_core::{SessionTime, Span};
 
-use super::{ARRIVALS_MAX, Account, AccountMut, Dispatch, IN_FLIGHT_MAX, Outlook};
+use super::{ARRIVALS_MAX, Account, AccountMut, Dispatch, Forged, IN_FLIGHT_MAX, Outlook};
 use crate::history::History;
 use crate::ledger::cursor::{Cursor, Settled};
 use crate::ledger::folio::{Folio, Pending};
 use crate::ledger::mail::Mail;
 use crate::ledger::pairs::{Pairs, Prospects};
+use crate::ledger::sums::Sums;
 use crate::ledger::waiting::Arrived;
-use crate::placement::Placement;
 use crate::vector::DrSeq;
 
 /// The fate of a dispatch is awaited for so long; then the error is settled by estimate. Whoever never acknowledges
@@ -44,13 +44,14 @@ impl<'a> AccountMut<'a> {
     }
 
     /// What was estimated is void.
-    pub(super) fn change(&mut self) {
+    #[inline]
+    pub(in crate::ledger) fn change(&mut self) {
         self.pairs.few.asked.forget(self.link);
     }
 
-    pub(super) fn set_point(&mut self, Settled { at, error, exported, placed }: Settled) {
+    pub(super) fn set_point(&mut self, Settled { at, exported, placed }: Settled) {
         let folio = &mut self.pairs.folios[self.link as usize];
-        folio.settle(error, at, exported);
+        folio.settle(at, exported);
         let elsewhere = Some(placed).filter(|placed| *placed != folio.arrived);
         if elsewhere.is_some() {
             *self.pairs.few.placed.entry(self.link) = elsewhere;
@@ -63,7 +64,7 @@ impl<'a> AccountMut<'a> {
     pub(super) fn set_arrived(&mut self, seq: DrSeq) {
         let placed = self.read().placed_number();
         let folio = self.folio();
-        (folio.arrived, _) = (seq, folio.set(Folio::ARRIVED, true));
+        folio.arrive(seq);
         if folio.has(Folio::SETTLED) && placed != seq {
             *self.pairs.few.placed.entry(self.link) = Some(placed);
         }
@@ -138,20 +139,30 @@ impl<'a> AccountMut<'a> {
         }
     }
 
-    /// The receiver reports an arrival. Gives the dispatch back if it is still known.
-    pub(in crate::ledger) fn take(&mut self, seq: DrSeq, nonce: u32) -> Option<Dispatch> {
+    /// The receiver reports an arrival. Gives when the vector was sent, if its fate was unknown.
+    ///
+    /// # Errors
+    /// It was sent, but not in a message with this nonce; nothing is changed.
+    #[inline]
+    pub(in crate::ledger) fn take(&mut self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
         let (last, number) = self.read().last();
         let (mail, folio) = (&mut *self.mail, &mut self.pairs.folios[self.link as usize]);
-        if !folio.chain.is_empty()
-            && let Some(sent) = mail.take(&mut folio.chain, seq, nonce)
-        {
-            return Some(Dispatch { sent, seq });
+        let mut is_known = false;
+        if !folio.chain.is_empty() {
+            if let Some(sent) = mail.take(&mut folio.chain, seq, nonce) {
+                return Ok(Some(sent));
+            }
+            is_known = mail.chains.iter(folio.chain).any(|(_, flown)| flown == seq);
         }
-        if !folio.has(Folio::FLIES) || last != seq || mail.nonce(number) != nonce {
-            return None;
+        if folio.has(Folio::FLIES) && last == seq {
+            let (sent, posted) = mail.posted(number);
+            if posted == nonce {
+                folio.set(Folio::FLIES, false);
+                return Ok(Some(sent));
+            }
+            is_known = true;
         }
-        folio.set(Folio::FLIES, false);
-        Some(Dispatch { sent: mail.sent(number), seq })
+        if is_known { Err(Forged) } else { Ok(None) }
     }
 
     /// The oldest vector in flight is not waited for any more.
@@ -168,56 +179,58 @@ impl<'a> AccountMut<'a> {
         while self.read().flown().next().is_some() {
             self.forget_oldest();
         }
+        self.wait_no_longer(|_| false);
         if self.folio().has(Folio::SENT) {
             let (_, number) = self.read().last();
             self.mail.release(number);
         }
     }
 
-    /// Settles the error as far as both paths are known.
-    pub(crate) fn settle(&mut self, history: &History, outlook: &Outlook) {
-        self.settle_with(history, outlook, None);
+    /// An arrival is settled later.
+    pub(super) fn wait(&mut self, arrived: Arrived) {
+        self.mail.waiting.push_back(self.pairs.few.arrivals.entry(self.link), arrived);
     }
 
-    /// The same with what has just been reported.
-    pub(in crate::ledger) fn settle_with(
-        &mut self,
-        history: &History,
-        outlook: &Outlook,
-        reported: Option<Arrived>,
-    ) {
-        self.change();
-        let account = self.read();
-        let reported = reported.filter(|(seq, _)| account.is_news(*seq));
-        let is_plain = account.rare().is_none() && outlook.placement != Placement::Local;
-        let placed = account.placed_number();
-        if is_plain
-            && let Some(arrived) = reported
-            && self.settle_at_once(history, outlook, placed, arrived)
-        {
-            return self.presume(history, outlook);
+    /// Some arrivals need not be settled any more.
+    fn wait_no_longer(&mut self, keeps: impl Fn(Arrived) -> bool) {
+        if let Some(queue) = self.pairs.few.arrivals.get_mut(self.link) {
+            self.mail.waiting.retain(queue, keeps);
         }
-        self.settle_in_turn(history, outlook, placed, reported, is_plain);
     }
 
-    /// Settles what has just been reported, if anything, after what waits; `placed` is what the receiver showed before. It is plain if the
-    /// receiver shows vectors as they are exported and nothing is remembered along the way.
-    pub(super) fn settle_in_turn(
+    /// Settles what has just been reported, if anything, after what waits, where the account is [plain](Account::is_plain).
+    pub(in crate::ledger) fn settle_in_turn(
         &mut self,
         history: &History,
         outlook: &Outlook,
-        placed: DrSeq,
         reported: Option<Arrived>,
-        is_plain: bool,
+        sums: &mut Sums,
     ) {
+        let placed = self.read().placed_number();
         if let Some((seq, _)) = reported {
-            if is_plain {
-                let folio = self.folio();
-                (folio.arrived, _) = (seq, folio.set(Folio::ARRIVED, true));
-            } else {
-                self.set_arrived(seq);
-            }
+            self.folio().arrive(seq);
         }
+        let horizon = self.horizon(history, outlook);
+        self.settle_plain(history, placed, reported, horizon, sums);
+    }
+
+    /// The same, whatever the receiver shows and whatever is remembered along the way.
+    pub(in crate::ledger) fn settle_rare(
+        &mut self,
+        history: &History,
+        outlook: &Outlook,
+        reported: Option<Arrived>,
+    ) {
+        if let Some(arrived) = reported {
+            self.set_arrived(arrived.0);
+            self.wait(arrived);
+        }
+        let horizon = self.horizon(history, outlook);
+        self.settle_waiting(history, outlook, horizon);
+    }
+
+    /// Up to when both paths are known.
+    fn horizon(&mut self, history: &History, outlook: &Outlook) -> SessionTime {
         // What was overtaken and has not come for long is lost: it can't matter, and no sample is to be had of it.
         while let Some(oldest) = self.read().oldest()
             && !self.read().is_news(oldest.seq)
@@ -225,50 +238,43 @@ impl<'a> AccountMut<'a> {
         {
             self.forget_oldest();
         }
-        let horizon = history.exact_until().min(self.read().first_unknown().unwrap_or(outlook.now));
-        if is_plain {
-            self.settle_plain(history, placed, reported, horizon);
-        } else {
-            if let Some(arrived) = reported {
-                self.pairs.few.arrivals.entry(self.link).push_back(arrived);
-            }
-            self.settle_waiting(history, outlook, horizon);
-        }
-        self.presume(history, outlook);
+        history.exact_until().min(self.read().first_unknown().unwrap_or(outlook.now))
     }
 
     /// Settles what has just been reported where nothing waits, and nothing but what was sent last may be in flight: so it is nearly
-    /// always. False, and nothing is changed, if it is not so.
-    fn settle_at_once(
+    /// always. Notes what is to be seen of it, too. False, and nothing is changed, if it is not so.
+    #[inline]
+    pub(in crate::ledger) fn settle_at_once(
         &mut self,
         history: &History,
-        outlook: &Outlook,
-        placed: DrSeq,
+        now: SessionTime,
         (seq, at): Arrived,
+        sums: &mut Sums,
     ) -> bool {
         let account = self.read();
         let (folio, (last, number)) = (account.folio(), account.last());
-        let is_plain =
-            folio.has(Folio::SETTLED) && folio.chain.is_empty() && account.next_arrival().is_none();
-        let flies = folio.has(Folio::FLIES);
-        if !is_plain || flies && last <= seq || placed >= seq {
+        let (placed, flies) = (folio.arrived, folio.has(Folio::FLIES));
+        // If it is clear what is pending, then nothing waits, and the newest that is reported is shown where the error is settled.
+        if folio.pending() == Pending::Unclear || !folio.chain.is_empty() || last < seq || flies && last == seq {
             return false;
         }
-        let unknown = if flies { self.mail.sent(number) } else { outlook.now };
+        let unknown = if flies { self.mail.sent(number) } else { now };
         let horizon = history.exact_until().min(unknown);
-        let (Some(shown), Some(newer), true) = (history.shown(placed), history.vector(seq), at <= horizon)
+        let exported = folio.exported(history.newest().0);
+        let (Ok(place), Some(shown), Some(newer), true) =
+            (history.place(exported), history.shown(placed), history.vector(seq), at <= horizon)
         else {
             return false;
         };
-        let (error, exported) = (folio.settled_error(), folio.exported(history.newest().0));
-        let mut settled = Settled { at: folio.settled_at(), error, exported, placed };
-        settled.integrate_to(history, shown, at);
+        let mut settled = Settled { at: folio.settled_at(), exported, placed };
+        let place = settled.integrate_from(place, history, shown, at, sums);
         settled.placed = seq;
-        settled.integrate_to(history, newer, horizon);
-        let folio = self.folio();
-        folio.arrived = seq;
-        folio.set(Folio::ARRIVED, true);
-        self.set_point(settled);
+        settled.integrate_from(place, history, newer, horizon, sums);
+        let (folio, states) = (&mut self.pairs.folios[self.link as usize], &mut self.pairs.prospects.states);
+        folio.arrive(seq);
+        folio.settle(settled.at, settled.exported);
+        folio.set_pending(if flies { Pending::Last } else { Pending::Nothing });
+        states[self.link as usize] = if last == seq { Prospects::REPORTED } else { 0 };
         true
     }
 
@@ -280,21 +286,23 @@ impl<'a> AccountMut<'a> {
         placed: DrSeq,
         mut reported: Option<Arrived>,
         horizon: SessionTime,
+        sums: &mut Sums,
     ) {
         let mut settled = self.read().point(history).map(|settled| Settled { placed, ..settled });
         // It can't be missing: the history is told who shows what before it gives anything up.
         let shown = |placed| history.shown(placed).unwrap_or(history.newest().1);
         let mut vector = settled.as_ref().map(|settled| shown(settled.placed));
-        let mut arrivals =
-            self.pairs.few.arrivals.get_mut(self.link).map(core::mem::take).unwrap_or_default();
-        while let Some((seq, at)) = arrivals.front().or(reported) {
-            let waiting = arrivals.len();
-            if at > horizon && waiting + usize::from(reported.is_some()) <= ARRIVALS_MAX {
+        let (waiting, mut queue) = (&mut self.mail.waiting, self.pairs.few.arrivals.get_mut(self.link));
+        loop {
+            let first = queue.as_ref().and_then(|queue| waiting.front(**queue));
+            let Some((seq, at)) = first.or(reported) else { break };
+            let count = || queue.as_ref().map_or(0, |queue| waiting.iter(**queue).count());
+            if at > horizon && count() + usize::from(reported.is_some()) <= ARRIVALS_MAX {
                 break;
             }
             if let Some(newer) = history.vector(seq) {
                 match (&mut settled, vector) {
-                    (Some(settled), Some(vector)) => settled.integrate_to(history, vector, at),
+                    (Some(settled), Some(vector)) => settled.integrate_to(history, vector, at, sums),
                     _ => settled = Some(Settled::open(history, seq, at)),
                 }
                 if let Some(settled) = &mut settled
@@ -303,18 +311,14 @@ impl<'a> AccountMut<'a> {
                     (settled.placed, vector) = (seq, Some(newer));
                 }
             }
-            if waiting > 0 {
-                arrivals.pop_front();
-            } else {
-                reported = None;
+            match &mut queue {
+                Some(queue) if first.is_some() => waiting.pop_front(queue),
+                _ => reported = None,
             }
         }
-        reported.into_iter().for_each(|arrived| arrivals.push_back(arrived));
-        if !arrivals.is_empty() {
-            *self.pairs.few.arrivals.entry(self.link) = arrivals;
-        }
+        reported.into_iter().for_each(|arrived| self.wait(arrived));
         if let (Some(mut settled), Some(vector)) = (settled, vector) {
-            settled.integrate_to(history, vector, horizon);
+            settled.integrate_to(history, vector, horizon, sums);
             self.set_point(settled);
         }
     }
@@ -326,13 +330,14 @@ impl<'a> AccountMut<'a> {
         {
             // It is still among them while the settled error moves on to it: its mark is kept.
             self.arrive(history, outlook, seq, at);
-            if let Some(arrivals) = self.pairs.few.arrivals.get_mut(self.link) {
-                arrivals.pop_front();
+            if let Some(queue) = self.pairs.few.arrivals.get_mut(self.link) {
+                self.mail.waiting.pop_front(queue);
             }
         }
         if let Some(mut cursor) = self.read().cursor(history) {
             self.advance(&mut cursor, history, horizon);
             self.set_point(Settled::new(&cursor));
+            self.folio().set_settled_error(cursor.error);
         }
         if let Some(marks) = self.marks_mut() {
             give_back(marks);
@@ -410,9 +415,7 @@ impl<'a> AccountMut<'a> {
         if let Some(cursor) = self.read().last_word(history, outlook, until) {
             self.set_cursor(&cursor, history);
             self.set_presumed(None);
-            if let Some(arrivals) = self.pairs.few.arrivals.get_mut(self.link) {
-                arrivals.retain(|(seq, at)| at > until && seq > cursor.placed);
-            }
+            self.wait_no_longer(|(seq, at)| at > until && seq > cursor.placed);
         }
         self.change();
     }

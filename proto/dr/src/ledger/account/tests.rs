@@ -4,6 +4,8 @@ use evenkeel_core::Vec3;
 
 use super::estimate::NEAR;
 use super::*;
+use crate::ledger::Slot;
+use crate::ledger::sums::Sums;
 use crate::vector::{MotionKind, MotionState};
 
 const STEP: Span = Span::from_millis(10);
@@ -35,11 +37,37 @@ impl Alone {
         AccountMut::new(&mut self.pairs, &mut self.mail, 0)
     }
 
+    /// Settles as far as is known, with what has just been reported.
+    fn settle_with(
+        &mut self,
+        history: &History,
+        outlook: &Outlook,
+        reported: Option<Arrived>,
+        may_be_at_once: bool,
+    ) {
+        self.write().change();
+        let (reported, mut sums) = (reported.filter(|(seq, _)| self.read().is_news(*seq)), Sums::default());
+        let is_plain = self.read().is_plain(outlook.placement);
+        let mut at_once = |arrived| self.write().settle_at_once(history, outlook.now, arrived, &mut sums);
+        if is_plain && !(may_be_at_once && reported.is_some_and(&mut at_once)) {
+            self.write().settle_in_turn(history, outlook, reported, &mut sums);
+        } else if !is_plain {
+            self.write().settle_rare(history, outlook, reported);
+        }
+        sums.owe(Slot { track: 0, link: 0 });
+        sums.pay(|_, errors| _ = self.pairs.add(0, errors));
+        self.write().presume(history, outlook);
+    }
+
+    fn settle(&mut self, history: &History, outlook: &Outlook) {
+        self.settle_with(history, outlook, None, true);
+    }
+
     /// An arrival is reported, which waits to be settled.
     fn arrived(&mut self, seq: DrSeq, nonce: u32, at: SessionTime) {
-        if self.write().take(seq, nonce).is_some() && self.read().is_news(seq) {
+        if self.write().take(seq, nonce).is_ok_and(|sent| sent.is_some()) && self.read().is_news(seq) {
             self.write().set_arrived(seq);
-            self.pairs.few.arrivals.entry(0).push_back((seq, at));
+            self.write().wait((seq, at));
         }
     }
 }
@@ -83,11 +111,11 @@ fn silent(steps: u32) -> (Alone, History, Outlook) {
     account.arrived(DrSeq(0), 0, known_until);
     for step in 1..=steps {
         history.record(DrSeq(step), vector(step));
-        account.write().settle(&history, &outlook(step, known_until));
+        account.settle(&history, &outlook(step, known_until));
         account.write().open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
     }
     let last = outlook(steps, known_until);
-    account.write().settle(&history, &last);
+    account.settle(&history, &last);
     (account, history, last)
 }
 
@@ -115,7 +143,7 @@ fn when_the_reports_come_the_truth_counts_again() {
     }
     outlook.now += DELAY + DELAY;
     outlook.known_until = outlook.now;
-    account.write().settle(&history, &outlook);
+    account.settle(&history, &outlook);
     assert!(account.read().presumed().is_none());
     let (error, until) = account.read().settled().unwrap();
     let truth = (1..=480).map(|step| placed_late(step, until)).sum::<f64>();
@@ -144,7 +172,7 @@ fn always_late(lag: u32) -> (f64, f64, f64) {
             account.arrived(DrSeq(seq), seq, last.known_until);
         }
         last.now = at(step);
-        account.write().settle(&history, &last);
+        account.settle(&history, &last);
         account.write().open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
         history.keep_shown(&account.read().shows().into_iter().collect::<Vec<_>>());
         history.trim(account.read().needs(&history));
@@ -181,14 +209,14 @@ fn a_look_that_goes_on_has_the_bits_of_one_that_begins_anew() {
         if step % 21 == 8 && step > 8 {
             known_until = at(step - 8) + DELAY;
             account.arrived(DrSeq(step - 8), step - 8, known_until);
-            account.write().settle(&history, &outlook);
+            account.settle(&history, &outlook);
         }
         if step % 21 == 0 {
             account.write().open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
         }
         let outlook = Outlook { known_until, ..outlook };
         if account.read().settled().is_none() {
-            account.write().settle(&history, &outlook);
+            account.settle(&history, &outlook);
         }
         let later = outlook.now + DELAY;
         let before = account.pairs.few.asked.resume(0).is_some();
@@ -239,16 +267,16 @@ fn what_is_settled_at_once_has_the_bits_of_what_is_settled_in_turn() {
             known_until = known_until.max(at(arrives - 1));
             let outlook = outlook(step, known_until);
             let reported = Some((seq, known_until));
-            let taken = [&mut account, &mut twin].map(|one| one.write().take(seq, nonce).is_some());
-            assert_eq!(taken, [true, true]);
-            let (news, placed) = (twin.read().is_news(seq), twin.read().placed_number());
-            account.write().settle_with(&history, &outlook, reported);
-            twin.write().settle_in_turn(&history, &outlook, placed, reported.filter(|_| news), true);
+            let taken = [&mut account, &mut twin].map(|one| one.write().take(seq, nonce));
+            assert!(taken.iter().all(|taken| matches!(taken, Ok(Some(_)))), "{taken:?}");
+            let news = twin.read().is_news(seq);
+            account.settle_with(&history, &outlook, reported, true);
+            twin.settle_with(&history, &outlook, reported, false);
             at_once += u32::from(news && account.read().next_arrival().is_none());
         }
         let settled = [account.read(), twin.read()].map(|one| {
-            let Settled { at, error, exported, placed } = one.point(&history)?;
-            Some((at, error.to_bits(), exported, placed, one.newest_arrived()))
+            let error = one.settled_error().to_bits();
+            Some((one.point(&history)?, error, one.newest_arrived()))
         });
         assert_eq!(settled[0], settled[1], "at step {step}");
     }
