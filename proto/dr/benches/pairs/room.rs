@@ -127,11 +127,11 @@ impl Room {
         }
         self.figures.looking += started.elapsed();
         let started = Instant::now();
-        self.owner.handle_timeout(now);
         let mut sent = Vec::new();
-        let mut bytes = Vec::new();
-        while let Some((to, channel)) = self.owner.poll_transmit(now, &mut bytes) {
-            sent.push((to, channel, std::mem::take(&mut bytes)));
+        if self.is_measured {
+            hand_over(&mut self.owner, now, &mut sent);
+        } else {
+            poll_all(&mut self.owner, now, &mut sent);
         }
         self.figures.sending += started.elapsed();
         for (to, channel, bytes) in sent {
@@ -193,6 +193,20 @@ impl Room {
 #[inline(never)]
 pub(crate) fn look_at_all(owner: &mut DrPeer, now: LocalTime, states: Vec<(EntityId, MotionState)>) {
     owner.handle_command(now, DrCommand::ObserveAll { states });
+}
+
+/// What is measured as handing over what is sent.
+#[inline(never)]
+fn hand_over(owner: &mut DrPeer, now: LocalTime, sent: &mut Vec<(PeerId, Channel, Vec<u8>)>) {
+    poll_all(owner, now, sent);
+}
+
+fn poll_all(owner: &mut DrPeer, now: LocalTime, sent: &mut Vec<(PeerId, Channel, Vec<u8>)>) {
+    owner.handle_timeout(now);
+    let mut bytes = Vec::new();
+    while let Some((to, channel)) = owner.poll_transmit(now, &mut bytes) {
+        sent.push((to, channel, std::mem::take(&mut bytes)));
+    }
 }
 
 /// What is measured as acknowledgments.

@@ -136,6 +136,11 @@ impl Control {
         self.at.is_none() || self.since(now) >= EVERY - 1e-9
     }
 
+    /// Whether there was a step at this very instant.
+    pub(super) fn has_stepped(&self, now: SessionTime) -> bool {
+        self.at == Some(now)
+    }
+
     /// Seconds since the last step.
     pub(super) fn since(&self, now: SessionTime) -> f64 {
         self.at.map_or(0.0, |at| (now - at).as_secs_f64())

@@ -175,7 +175,10 @@ impl Even {
         let now = review.now();
         let Self { settings, shares, turns, desk, .. } = self;
         let Some(share) = shares.get_mut(&owner) else { return };
-        share.look(review, owner, &mut desk.watch, settings);
+        // Where the owner looks at its entities itself, it may just have been done.
+        if !share.control.has_stepped(now) {
+            share.look(review, owner, &mut desk.watch, settings);
+        }
         let mut silent = core::mem::take(&mut desk.silent);
         let is_silent = |tracked: &Tracked| now - tracked.triggered >= SILENCE;
         silent.extend(
