@@ -13,8 +13,8 @@ use crate::fairness::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyK
 use crate::history::Recorded;
 use crate::ledger::{Dispatch, ErrorLedger, Life, Report, Slot};
 use crate::message::{
-    ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended,
-    emit_introduce, emit_vector,
+    ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended, emit_introduce,
+    emit_vector,
 };
 use crate::outbox::Outbox;
 use crate::peers::Peers;

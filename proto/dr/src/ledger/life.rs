@@ -2,9 +2,9 @@
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
-use super::{ErrorLedger, Slot};
 use super::account::{Account, AccountMut, Flight};
 use super::pairs::Pairs;
+use super::{ErrorLedger, Slot};
 use crate::history::{HISTORY_MAX, History, Recorded};
 use crate::message::VectorFrame;
 use crate::threshold::Threshold;

@@ -22,9 +22,9 @@ use std::collections::VecDeque;
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
+use account::AccountMut;
 pub(crate) use account::Outlook;
 pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
-use account::AccountMut;
 pub use cursor::Cursor;
 pub use evidence::Compensation;
 pub(crate) use folio::{Folio, Look, MARKS_END, Pending};

@@ -73,7 +73,11 @@ impl ErrorLedger {
         let (history, outlook) = (&track.history, link.outlook_of_books(now, self.placement));
         link.keep(&mut track.pairs, slot.link, |account| {
             if !account.read().is_plain(outlook.placement) {
-                account.settle_rare(history, &outlook, reported.filter(|(seq, _)| account.read().is_news(*seq)));
+                account.settle_rare(
+                    history,
+                    &outlook,
+                    reported.filter(|(seq, _)| account.read().is_news(*seq)),
+                );
             }
             account.presume(history, &outlook);
         });
@@ -161,9 +165,9 @@ impl Reports<'_> {
         ledger.changes += 1;
         let (link, compensation) = (ledger.links.at_mut(to), ledger.compensation);
         let mut track = place.map(|place| &mut ledger.tracks[place]).filter(|track| track.pairs.is_open(to));
-        let taken = track.as_mut().map_or(Ok(None), |track| {
-            AccountMut::new(&mut track.pairs, &mut link.mail, to).take(seq, nonce)
-        });
+        let taken = track
+            .as_mut()
+            .map_or(Ok(None), |track| AccountMut::new(&mut track.pairs, &mut link.mail, to).take(seq, nonce));
         let Ok(sent) = taken else {
             link.hear(false, now);
             return None;

@@ -255,7 +255,11 @@ impl<'a> AccountMut<'a> {
         let (folio, (last, number)) = (account.folio(), account.last());
         let (placed, flies) = (folio.arrived, folio.has(Folio::FLIES));
         // If it is clear what is pending, then nothing waits, and the newest that is reported is shown where the error is settled.
-        if folio.pending() == Pending::Unclear || !folio.chain.is_empty() || last < seq || flies && last == seq {
+        if folio.pending() == Pending::Unclear
+            || !folio.chain.is_empty()
+            || last < seq
+            || flies && last == seq
+        {
             return false;
         }
         let unknown = if flies { self.mail.sent(number) } else { now };
