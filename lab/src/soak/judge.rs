@@ -59,7 +59,8 @@ pub(super) fn memory(samples: &[Sample]) -> Check {
     let highest = points.iter().map(|(_, memory)| *memory).fold(base, f64::max);
     let grown = [(last - base) / base, slope * (end - begin) / base, (highest - base) / base];
     let measured = format!(
-        "{base:.1} to {last:.1} MiB: {:+.1} %; trend {:+.1} % ({:+.2} MiB a minute); highest {:+.1} %",
+        "{base:.1} to {last:.1} MiB in {:.0} s: {:+.1} %; trend {:+.1} % ({:+.2} MiB a minute); highest {:+.1} %",
+        end - begin,
         100.0 * grown[0],
         100.0 * grown[1],
         slope * 60.0,

@@ -11,6 +11,8 @@ use crate::vector::DrSeq;
 
 /// So many messages may be kept that nothing is asked of, besides as many as there are others.
 const VOID_MAX: usize = 64;
+/// There may be room for twice as many as are kept, and twice this.
+const SPARE: usize = 16;
 
 /// A message, or what of it was put in at an instant.
 #[derive(Clone, Copy, Debug)]
@@ -96,8 +98,8 @@ impl Mail {
         }
         // Whoever comes in is told of everybody in messages of their own, and never again.
         let len = self.letters.len();
-        if self.letters.capacity() > 2 * (len + VOID_MAX) {
-            self.letters.shrink_to(len + len / 8 + VOID_MAX);
+        if self.letters.capacity() > 2 * (len + SPARE) {
+            self.letters.shrink_to(len + len / 8 + SPARE);
         }
     }
 
@@ -150,7 +152,7 @@ impl Mail {
         let numbers = self.letters.iter().map(&mut number).collect();
         let renumbered = Renumbered { first: self.first, numbers };
         self.letters.retain(|letter| letter.asked > 0);
-        self.letters.shrink_to(self.letters.len() + VOID_MAX);
+        self.letters.shrink_to(self.letters.len() + SPARE);
         self.is_ordered = self.letters.iter().is_sorted_by_key(|letter| letter.sent);
         (self.first, self.void) = (0, 0);
         self.chains.renumber(&renumbered);

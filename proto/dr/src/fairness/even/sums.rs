@@ -14,6 +14,8 @@ use crate::vector::{DrSeq, DrVector, MotionState};
 /// Sums are kept of so many vectors at most, and along paths of so many vectors; beyond, accounts are asked.
 const SUMS_MAX: usize = 32;
 pub(super) const PATH_MAX: usize = 128;
+/// There may be room for so many more than twice what there is.
+const SUMS_SPARE: usize = 4;
 
 /// The places of sums of so many vectors before the newest are at hand.
 pub(super) const NEAR: usize = 32;
@@ -115,6 +117,10 @@ impl Sums {
             }
             kept
         });
+        // Now and then many show different vectors: room for that is not kept, or each entity would have it in the end.
+        if self.all.capacity() > 2 * self.all.len() + SUMS_SPARE {
+            self.all.shrink_to(self.all.len() + SUMS_SPARE / 2);
+        }
         self.near = [0; NEAR];
         for (place, sum) in self.all.iter_mut().enumerate() {
             sum.is_used = false;
