@@ -343,7 +343,7 @@ impl Sender {
         }
         let Some(Letter { written, .. }) = letter else { return };
         let frame = written.frame();
-        let kind = self.ledger.account(slot).as_sent(seq, &frame.vector).kind;
+        let kind = self.ledger.account(slot).kind_as_sent(seq, frame.vector.kind);
         self.confirm(receiver, now, outbox);
         let nonce = if kind == frame.vector.kind {
             outbox.datagram(receiver, |stamp, bytes| written.emit(stamp, bytes))

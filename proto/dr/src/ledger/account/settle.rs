@@ -106,6 +106,41 @@ impl<'a> AccountMut<'a> {
         (prospects.seqs[place], prospects.numbers[place]) = (seq, posted);
     }
 
+    /// The same where little is unsettled and nothing but what was sent last may be in flight, and what leaves is newer than that: so it is
+    /// nearly always. Notes what is to be seen of it, too. False, and nothing is changed, if it is not so.
+    pub(in crate::ledger) fn open_at_once(
+        &mut self,
+        history: &History,
+        Dispatch { sent, seq }: Dispatch,
+        nonce: u32,
+    ) -> bool {
+        let account = self.read();
+        let (folio, (last, number)) = (account.folio(), account.last());
+        let (arrived, flies) = (folio.arrived, folio.has(Folio::FLIES));
+        // If it is clear what is pending, then an arrival is reported, and nothing waits or is presumed.
+        let is_plain = folio.pending() != Pending::Unclear && folio.chain.is_empty();
+        if !is_plain
+            || last.max(arrived) >= seq
+            || flies && sent - self.mail.sent(number) > AWAITED_MAX
+            || !account.is_near(history, sent)
+        {
+            return false;
+        }
+        self.pairs.few.asked.forget_estimate(self.link);
+        let posted = self.mail.post(sent, nonce);
+        let folio = &mut self.pairs.folios[self.link as usize];
+        if flies {
+            self.mail.chains.push_back(&mut folio.chain, (number, last));
+        } else {
+            self.mail.release(number);
+        }
+        folio.set(Folio::FLIES, true);
+        folio.set_pending(if flies && last > arrived { Pending::Several } else { Pending::Last });
+        let (prospects, place) = (&mut self.pairs.prospects, self.link as usize);
+        (prospects.seqs[place], prospects.numbers[place], prospects.states[place]) = (seq, posted, 0);
+        true
+    }
+
     /// Notes what is to be seen without asking the account.
     pub(in crate::ledger) fn show(&mut self) {
         let account = self.read();
