@@ -40,7 +40,7 @@ const GATES: [Gate; 4] = [
         what: "acknowledgments",
         function: "take_acknowledgment",
         each: "acknowledgment settled",
-        max: 2_700.0,
+        max: 2_260.0,
     },
     Gate {
         bench: ("machines", "evenkeel-sim"),

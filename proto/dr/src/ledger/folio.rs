@@ -135,7 +135,8 @@ impl Folio {
         self.flags = self.flags << 2 >> 2 | (pending as u8) << Self::PENDING;
     }
 
-    /// Something of it.
+    /// Something of its beginning and of its end.
+    #[inline]
     pub(super) fn read_ahead(&self) -> u64 {
         self.settled.bits() ^ u64::from(self.flags)
     }

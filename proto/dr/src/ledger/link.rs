@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::account::{AccountMut, Outlook};
-use super::evidence::Evidence;
+use super::evidence::{Compensation, Evidence};
 use super::mail::Mail;
 use super::pairs::Pairs;
 use crate::placement::Placement;
@@ -92,6 +92,23 @@ impl Answers {
     }
 }
 
+impl Answers {
+    /// So many more are heard at the time of the last one. Nothing must be wrong by then.
+    fn hear_again(&mut self, count: u32) {
+        let mut answered = self.answered;
+        (0..count).for_each(|_| answered = (answered + 1.0).min(self.asked));
+        self.answered = answered;
+        if !self.are_few() {
+            self.few = Lack::NONE;
+        }
+    }
+
+    /// Whether it has been sent so much since something has been wrong that it may be silent.
+    const fn may_be_silent(&self) -> bool {
+        self.none.0 >= SILENT.0 || self.few.0 >= SILENT.0
+    }
+}
+
 /// What the sender knows of one receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
@@ -148,6 +165,53 @@ impl Link {
         if is_true {
             self.answers.hear(now);
         }
+    }
+
+    /// It reports an arrival at a time. If that can't be true, it is moved to the nearest that can. True if the same could be told again,
+    /// and would be taken for as true.
+    pub(super) fn learn(
+        &mut self,
+        sent: Option<SessionTime>,
+        at: SessionTime,
+        now: SessionTime,
+        compensation: Option<Compensation>,
+    ) -> bool {
+        let (return_min, tolerance) = (self.evidence.return_min(), self.evidence.tolerance());
+        let least = compensation.map_or(Span::ZERO, |_| return_min);
+        let mut arrived = at.min(now - least).max(self.known_until);
+        arrived = sent.map_or(arrived, |sent| arrived.max(sent.min(now)));
+        let is_true = (arrived - at).abs() <= tolerance;
+        if sent.is_some() || !is_true {
+            self.hear(is_true, now);
+        }
+        self.known_until = arrived;
+        if let Some(sent) = sent {
+            self.evidence.sample(sent, arrived, now, compensation);
+        }
+        is_true && (return_min, tolerance) == (self.evidence.return_min(), self.evidence.tolerance())
+    }
+
+    /// What it has just been found to tell truly, it tells so many times more.
+    pub(super) fn learn_again(
+        &mut self,
+        count: u32,
+        sent: SessionTime,
+        now: SessionTime,
+        compensation: Option<Compensation>,
+    ) {
+        let arrived = self.known_until;
+        if self.truth < TRUE_MIN || self.answers.may_be_silent() {
+            for _ in 0..count {
+                self.hear(true, now);
+                self.evidence.sample(sent, arrived, now, compensation);
+            }
+            return;
+        }
+        if self.truth != 1.0 {
+            (0..count).for_each(|_| self.truth += (1.0 - self.truth) / REMEMBERED);
+        }
+        self.answers.hear_again(count);
+        self.evidence.sample_again(count, sent, arrived, now, compensation);
     }
 
     #[inline]

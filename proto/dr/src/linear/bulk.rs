@@ -23,37 +23,42 @@ type Chunk = [Lanes; 7];
 /// Differences of positions and velocities at the beginning of intervals, and the lengths of these in seconds.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
+    /// As many as were ever needed. What is beyond the last piece is left of others, and nobody asks what comes of it.
     chunks: Vec<Chunk>,
     len: usize,
 }
 
 impl Pieces {
     /// No pieces; the room for them is kept.
-    pub fn clear(&mut self) {
-        self.chunks.clear();
+    pub const fn clear(&mut self) {
         self.len = 0;
     }
 
     /// No more than the first so many.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
-        self.chunks.truncate(self.len.div_ceil(LANES));
     }
 
     /// One more.
     #[inline]
     pub fn push(&mut self, position: Vec3, velocity: Vec3, length: f64) {
-        let lane = self.len % LANES;
-        if lane == 0 {
-            self.chunks.push([[0.0; LANES]; 7]);
+        let (place, lane) = (self.len / LANES, self.len % LANES);
+        if place == self.chunks.len() {
+            self.grow();
         }
         self.len += 1;
-        let Some(chunk) = self.chunks.last_mut() else { return };
+        let Some(chunk) = self.chunks.get_mut(place) else { return };
         let Vec3 { x, y, z } = position;
         let Vec3 { x: u, y: v, z: w } = velocity;
         for (lanes, number) in chunk.iter_mut().zip([x, y, z, u, v, w, length]) {
             lanes[lane] = number;
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.chunks.push([[0.0; LANES]; 7]);
     }
 
     /// How many there are.
@@ -92,8 +97,8 @@ fn integrate_wide(pieces: &Pieces, errors: &mut Vec<f64>) {
 
 #[inline(always)]
 fn integrate(pieces: &Pieces, errors: &mut Vec<f64>) {
-    errors.clear();
-    errors.resize(pieces.chunks.len() * LANES, 0.0);
+    // What is there is overwritten.
+    errors.resize(pieces.len.next_multiple_of(LANES), 0.0);
     let (places, _) = errors.as_chunks_mut();
     let mut left = pieces.len;
     for (place, chunk) in places.iter_mut().zip(&pieces.chunks) {

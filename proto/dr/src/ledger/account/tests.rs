@@ -43,16 +43,17 @@ impl Alone {
         history: &History,
         outlook: &Outlook,
         reported: Option<Arrived>,
-        may_be_at_once: bool,
+        may_be_plain: bool,
     ) {
         self.write().change();
         let (reported, mut sums) = (reported.filter(|(seq, _)| self.read().is_news(*seq)), Sums::default());
-        let is_plain = self.read().is_plain(outlook.placement);
-        let mut at_once = |arrived| self.write().settle_at_once(history, outlook.now, arrived, &mut sums);
-        if is_plain && !(may_be_at_once && reported.is_some_and(&mut at_once)) {
-            self.write().settle_in_turn(history, outlook, reported, &mut sums);
-        } else if !is_plain {
+        if may_be_plain && self.read().is_plain(outlook.placement) {
+            let placed = self.write().arrive_newer(reported);
+            self.write().forget_lost(outlook.now, outlook.lost_after);
+            self.write().settle_plain(history, placed, reported, outlook.now, &mut sums);
+        } else {
             self.write().settle_rare(history, outlook, reported);
+            self.write().show();
         }
         sums.owe(Slot { track: 0, link: 0 });
         sums.pay(|_, errors| _ = self.pairs.add(0, errors));
@@ -242,7 +243,7 @@ fn straight(step: u32) -> DrVector {
 }
 
 #[test]
-fn what_is_settled_at_once_has_the_bits_of_what_is_settled_in_turn() {
+fn what_is_settled_plainly_has_the_bits_of_what_is_settled_in_any_way() {
     let mut draws = evenkeel_core::Seed::new(4).draws();
     let (mut account, mut twin) = (Alone::new(), Alone::new());
     let mut history = History::new(DrSeq(0), straight(0), true);
@@ -250,7 +251,7 @@ fn what_is_settled_at_once_has_the_bits_of_what_is_settled_in_turn() {
     [&mut account, &mut twin]
         .into_iter()
         .for_each(|one| one.write().open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0));
-    let (mut known_until, mut at_once) = (at(0), 0);
+    let (mut known_until, mut settled_at_once, mut waited) = (at(0), 0, 0);
     for step in 1..6_000 {
         if draws.chance(0.3) {
             history.record(DrSeq(history.newest().0.0 + 1), straight(step));
@@ -272,16 +273,19 @@ fn what_is_settled_at_once_has_the_bits_of_what_is_settled_in_turn() {
             let news = twin.read().is_news(seq);
             account.settle_with(&history, &outlook, reported, true);
             twin.settle_with(&history, &outlook, reported, false);
-            at_once += u32::from(news && account.read().next_arrival().is_none());
+            let waits = account.read().next_arrival().is_some();
+            settled_at_once += u32::from(news && !waits);
+            waited += u32::from(news && waits);
         }
         let settled = [account.read(), twin.read()].map(|one| {
             let error = one.settled_error().to_bits();
-            Some((one.point(&history)?, error, one.newest_arrived()))
+            let (folio, states) = (one.folio(), &one.pairs.prospects.states);
+            Some((one.point(&history)?, error, one.newest_arrived(), folio.pending(), states.clone()))
         });
         assert_eq!(settled[0], settled[1], "at step {step}");
     }
     let (error, _) = account.read().settled().expect("there were reports");
-    assert!(at_once > 200 && error > 10.0, "{at_once} {error}");
+    assert!(settled_at_once > 200 && waited > 100 && error > 10.0, "{settled_at_once} {waited} {error}");
 }
 
 #[test]
