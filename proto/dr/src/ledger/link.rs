@@ -349,6 +349,33 @@ mod tests {
         assert!(!link.is_credible(at(72_010)));
     }
 
+    #[test]
+    fn what_is_told_again_counts_as_if_it_were_told_one_at_a_time() {
+        let compensation = Compensation { delay_max: Span::from_millis(300), ..Compensation::default() };
+        for compensation in [None, Some(compensation)] {
+            let mut draws = evenkeel_core::Seed::new(1).draws();
+            let (mut link, mut twin) = (Link::new(PeerId(1), 1), Link::new(PeerId(1), 1));
+            let (mut now, mut again) = (1_000, 0);
+            for _ in 0..5_000 {
+                now += if draws.chance(0.01) { 20_000 } else { draws.below(200) as i64 };
+                (0..draws.below(9))
+                    .for_each(|_| [&mut link, &mut twin].into_iter().for_each(|one| one.ask(at(now))));
+                let sent = now - draws.below(700) as i64;
+                let told = (Some(at(sent)), at(sent + draws.below(500) as i64), at(now), compensation);
+                let [may_be_told_again, _] =
+                    [&mut link, &mut twin].map(|one| one.learn(told.0, told.1, told.2, told.3));
+                if may_be_told_again {
+                    let count = draws.below(9) as u32;
+                    link.learn_again(count, at(sent), at(now), compensation);
+                    (0..count).for_each(|_| _ = twin.learn(told.0, told.1, told.2, told.3));
+                    again += count;
+                }
+                assert_eq!(format!("{link:?}"), format!("{twin:?}"));
+            }
+            assert!(again > 1_000 && link.clamped > 100, "{again} {}", link.clamped);
+        }
+    }
+
     /// Someone who is sent a vector every so many milliseconds, and reports it 400 ms later if it is one of these.
     fn play(millis: i64, reports: impl Fn(i64) -> bool) -> (Link, SessionTime) {
         let mut link = Link::new(PeerId(1), 1);

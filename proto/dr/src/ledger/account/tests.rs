@@ -64,6 +64,15 @@ impl Alone {
         self.settle_with(history, outlook, None, true);
     }
 
+    /// A vector leaves, whatever is in flight.
+    fn open(&mut self, history: &History, outlook: &Outlook, dispatch: Dispatch, nonce: u32) {
+        let mut account = self.write();
+        account.make_room(history, outlook, dispatch.seq);
+        account.open(dispatch, nonce);
+        account.presume(history, outlook);
+        account.show();
+    }
+
     /// An arrival is reported, which waits to be settled.
     fn arrived(&mut self, seq: DrSeq, nonce: u32, at: SessionTime) {
         if self.write().take(seq, nonce).is_ok_and(|sent| sent.is_some()) && self.read().is_news(seq) {
@@ -243,7 +252,7 @@ fn straight(step: u32) -> DrVector {
 }
 
 #[test]
-fn what_is_settled_plainly_has_the_bits_of_what_is_settled_in_any_way() {
+fn what_is_sent_and_settled_plainly_has_the_bits_of_what_is_in_any_way() {
     let mut draws = evenkeel_core::Seed::new(4).draws();
     let (mut account, mut twin) = (Alone::new(), Alone::new());
     let mut history = History::new(DrSeq(0), straight(0), true);
@@ -251,15 +260,18 @@ fn what_is_settled_plainly_has_the_bits_of_what_is_settled_in_any_way() {
     [&mut account, &mut twin]
         .into_iter()
         .for_each(|one| one.write().open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0));
-    let (mut known_until, mut settled_at_once, mut waited) = (at(0), 0, 0);
+    let (mut known_until, mut settled_at_once, mut waited, mut opened_at_once) = (at(0), 0, 0, 0);
     for step in 1..6_000 {
         if draws.chance(0.3) {
             history.record(DrSeq(history.newest().0.0 + 1), straight(step));
         }
         let newest = history.newest().0;
         if draws.chance(0.15) {
-            for one in [&mut account, &mut twin] {
-                one.write().open(Dispatch { sent: at(step), seq: newest }, step);
+            let dispatch = Dispatch { sent: at(step), seq: newest };
+            let is_opened = account.write().open_at_once(&history, dispatch, step);
+            opened_at_once += u32::from(is_opened);
+            for one in [&mut account, &mut twin].into_iter().skip(usize::from(is_opened)) {
+                one.open(&history, &outlook(step, known_until), dispatch, step);
             }
             on_the_way.push((newest, step, step + 2 + draws.below(9) as u32));
         }
@@ -279,13 +291,15 @@ fn what_is_settled_plainly_has_the_bits_of_what_is_settled_in_any_way() {
         }
         let settled = [account.read(), twin.read()].map(|one| {
             let error = one.settled_error().to_bits();
-            let (folio, states) = (one.folio(), &one.pairs.prospects.states);
-            Some((one.point(&history)?, error, one.newest_arrived(), folio.pending(), states.clone()))
+            let (pending, states) = (one.folio().pending(), one.pairs.prospects.states.clone());
+            let in_flight: Vec<_> = one.flown().map(|(number, seq)| (one.mail.sent(number), seq)).collect();
+            Some((one.point(&history)?, error, one.newest_arrived(), pending, states, in_flight))
         });
         assert_eq!(settled[0], settled[1], "at step {step}");
     }
     let (error, _) = account.read().settled().expect("there were reports");
     assert!(settled_at_once > 200 && waited > 100 && error > 10.0, "{settled_at_once} {waited} {error}");
+    assert!(opened_at_once > 15, "{opened_at_once}");
 }
 
 #[test]
