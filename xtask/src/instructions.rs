@@ -33,14 +33,14 @@ const GATES: [Gate; 4] = [
         what: "ticks",
         function: "look_at_all",
         each: "pair and tick",
-        max: 204.0,
+        max: 178.0,
     },
     Gate {
         bench: ("pairs", "evenkeel-dr"),
         what: "acknowledgments",
         function: "take_acknowledgment",
         each: "acknowledgment settled",
-        max: 2_700.0,
+        max: 2_260.0,
     },
     Gate {
         bench: ("machines", "evenkeel-sim"),

@@ -37,19 +37,22 @@ impl Books {
         }
     }
 
-    /// The next report goes into the ledger.
+    /// The next reports go into the ledger: of arrivals at a time, with a message of this nonce.
     pub(crate) fn settle(
         &mut self,
-        report: Report,
+        reported: &[Report],
+        (at, nonce): (SessionTime, u32),
         reports: &mut Reports<'_>,
         policy: &mut dyn FairnessPolicy,
     ) {
-        self.next += 1;
         if core::mem::take(&mut self.gap) {
-            reports.give_up(report.at());
+            reports.give_up(at);
         }
-        if let Some(settled) = reports.arrived(report) {
-            policy.on_settled(&settled);
+        self.next += reported.len() as u64;
+        for report in reported {
+            if let Some(settled) = reports.arrived(*report, at, nonce) {
+                policy.on_settled(&settled);
+            }
         }
     }
 }

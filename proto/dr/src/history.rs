@@ -42,6 +42,8 @@ pub enum Recorded {
 #[derive(Clone, Debug)]
 pub struct History {
     vectors: Vec<(DrSeq, DrVector)>,
+    /// The number of the first of them.
+    first: DrSeq,
     /// Of each of them.
     pieces: Vec<Pieces>,
     /// Older ones that somebody still shows.
@@ -57,7 +59,7 @@ impl History {
     #[must_use]
     pub fn new(seq: DrSeq, vector: DrVector, complete: bool) -> Self {
         let (vectors, pieces) = (vec![(seq, vector)], vec![no_pieces()]);
-        Self { vectors, pieces, shown: Vec::new(), contiguous: seq, complete, ended: None }
+        Self { vectors, first: seq, pieces, shown: Vec::new(), contiguous: seq, complete, ended: None }
     }
 
     /// The newest vector and its number.
@@ -166,6 +168,17 @@ impl History {
         some(0) ^ some(last) ^ some(last.saturating_sub(1)) ^ some(last.saturating_sub(2))
     }
 
+    /// Something of a vector and of what is kept with it.
+    #[inline]
+    pub(crate) fn read_ahead_of(&self, seq: DrSeq) -> u64 {
+        let place = seq.0.wrapping_sub(self.first.0) as usize;
+        let vector = self
+            .vectors
+            .get(place)
+            .map_or(0, |(known, vector)| u64::from(known.0) ^ vector.generated.as_nanos().cast_unsigned());
+        vector ^ self.pieces.get(place).map_or(0, |pieces| pieces[0].get().to_bits())
+    }
+
     /// All that is kept, if nothing is missing.
     pub(crate) fn gapless(&self) -> Option<&[(DrSeq, DrVector)]> {
         let missing = (self.newest().0.0 - self.first().0) as usize >= self.vectors.len();
@@ -174,8 +187,8 @@ impl History {
 
     /// The number of the oldest vector that is kept.
     #[must_use]
-    pub fn first(&self) -> DrSeq {
-        self.vectors.first().expect("a history is never empty").0
+    pub const fn first(&self) -> DrSeq {
+        self.first
     }
 
     /// Every vector up to this number is known, or was before it was given up.
@@ -298,6 +311,7 @@ impl History {
         let old = old.min(self.vectors.len() - 1);
         self.vectors.drain(..old);
         self.pieces.drain(..old);
+        self.first = self.vectors[0].0;
         if self.vectors.capacity() > 4 * self.vectors.len() {
             self.vectors.shrink_to(2 * self.vectors.len());
             self.pieces.shrink_to(2 * self.vectors.len());

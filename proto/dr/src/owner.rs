@@ -1,11 +1,10 @@
 //! An owner's entities: their exported paths, and when a new DR vector is due.
 
-use std::collections::BTreeMap;
-
 use evenkeel_core::SessionTime;
 
 use crate::content::Content;
 use crate::message::VectorFrame;
+use crate::peers::Entities;
 use crate::replay::Rivals;
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState, is_sane_time};
@@ -17,7 +16,7 @@ pub struct Owner {
     content: Content,
     /// More are not exported.
     entities_max: usize,
-    exports: BTreeMap<EntityId, Export>,
+    exports: Entities<Export>,
     /// A name that is used again continues after every number that any entity had, so that what is left of its
     /// earlier life on the network is older than its introduction.
     first_seq: DrSeq,
@@ -46,7 +45,7 @@ impl Owner {
     /// An owner without entities, that will export at most so many.
     #[must_use]
     pub const fn new(threshold: Threshold, content: Content, entities_max: usize) -> Self {
-        Self { threshold, content, entities_max, exports: BTreeMap::new(), first_seq: DrSeq(0) }
+        Self { threshold, content, entities_max, exports: Entities::new(), first_seq: DrSeq(0) }
     }
 
     /// The owner looks at its entity. Makes a DR vector if it is new or has strayed. A state that is not finite, or
@@ -56,7 +55,7 @@ impl Owner {
             return None;
         }
         let (threshold, kind) = (self.threshold, self.content.first());
-        if let Some(export) = self.exports.get_mut(&entity) {
+        if let Some(export) = self.exports.get_mut(entity) {
             let is_new = export.observe(state, kind, threshold, now);
             return is_new.then(|| Generated::Next(export.frame(entity, now)));
         }
@@ -73,7 +72,7 @@ impl Owner {
 
     /// The entity ceases to be. Gives the number of its last vector, if there was an entity of that name.
     pub fn end(&mut self, entity: EntityId) -> Option<DrSeq> {
-        let Export { seq, .. } = self.exports.remove(&entity)?;
+        let Export { seq, .. } = self.exports.remove(entity)?;
         self.first_seq = self.first_seq.max(seq.next());
         Some(seq)
     }
@@ -88,18 +87,18 @@ impl Owner {
     pub fn start_over(&mut self) {
         let last = self.exports.values().map(|export| export.seq.next()).max();
         self.first_seq = self.first_seq.max(last.unwrap_or_default());
-        self.exports.clear();
+        self.exports = Entities::new();
     }
 
     /// The exported vector of an entity.
     #[must_use]
     pub fn exported(&self, entity: EntityId) -> Option<&DrVector> {
-        self.exports.get(&entity).map(|export| &export.vector)
+        self.exports.get(entity).map(|export| &export.vector)
     }
 
     /// The newest vector of each entity, as it would be sent now.
     pub fn frames(&self, now: SessionTime) -> impl Iterator<Item = VectorFrame> + '_ {
-        self.exports.iter().map(move |(entity, export)| export.frame(*entity, now))
+        self.exports.iter().map(move |(entity, export)| export.frame(entity, now))
     }
 }
 

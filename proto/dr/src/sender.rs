@@ -13,8 +13,8 @@ use crate::fairness::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyK
 use crate::history::Recorded;
 use crate::ledger::{Dispatch, ErrorLedger, Life, Report, Slot};
 use crate::message::{
-    ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended, emit_introduce,
-    emit_vector,
+    Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended,
+    emit_introduce, emit_vector,
 };
 use crate::outbox::Outbox;
 use crate::peers::Peers;
@@ -75,8 +75,8 @@ pub struct Sender {
     confirms: VecDeque<(SessionTime, PeerId)>,
     timers: Timers<SessionTime, 4>,
     reviews: u64,
-    /// The arrivals of one message; the room for them is kept.
-    reported: Vec<(u64, Report)>,
+    /// The arrivals of one run; the room for them is kept.
+    reported: Vec<Report>,
     /// Whether anything was ever held: most policies never do, and to see that of every pair would be dear.
     holds: bool,
 }
@@ -343,7 +343,7 @@ impl Sender {
         }
         let Some(Letter { written, .. }) = letter else { return };
         let frame = written.frame();
-        let kind = self.ledger.account(slot).as_sent(seq, &frame.vector).kind;
+        let kind = self.ledger.account(slot).kind_as_sent(seq, frame.vector.kind);
         self.confirm(receiver, now, outbox);
         let nonce = if kind == frame.vector.kind {
             outbox.datagram(receiver, |stamp, bytes| written.emit(stamp, bytes))
@@ -390,25 +390,29 @@ impl Sender {
             self.ledger.note_estimated();
         }
         let mut reports = self.ledger.reports(link, now);
-        let arrivals = feedback.arrivals_from(books.next);
-        self.reported.clear();
-        self.reported.extend(arrivals.map(|(number, arrival)| (number, reports.find(arrival))));
-        if self.reported.len() >= READ_AHEAD_MIN {
-            reports.read_ahead(&self.reported);
-        }
-        for (number, report) in self.reported.drain(..) {
-            if number == books.next {
-                books.settle(report, &mut reports, &mut *self.policy);
-            } else if number > books.next && books.early.len() < EARLY_MAX {
-                books.early.insert(number, report.arrival());
+        if feedback.first > books.next {
+            for (number, arrival) in feedback.arrivals() {
+                if books.early.len() < EARLY_MAX {
+                    books.early.insert(number, arrival);
+                }
+            }
+        } else {
+            for run in feedback.runs_from(books.next) {
+                self.reported.clear();
+                self.reported.extend(run.names.map(|(entity, seq)| reports.find(entity, seq)));
+                if self.reported.len() >= READ_AHEAD_MIN {
+                    reports.read_ahead(&self.reported);
+                }
+                books.settle(&self.reported, run.came, &mut reports, &mut *self.policy);
             }
         }
         while let Some(entry) = books.early.first_entry()
             && *entry.key() <= books.next
         {
-            let (number, arrival) = entry.remove_entry();
+            let (number, Arrival { entity, seq, at, nonce }) = entry.remove_entry();
             if number == books.next {
-                books.settle(reports.find(arrival), &mut reports, &mut *self.policy);
+                let report = reports.find(entity, seq);
+                books.settle(&[report], (at, nonce), &mut reports, &mut *self.policy);
             }
         }
         drop(reports);

@@ -15,7 +15,7 @@ use evenkeel_core::{SessionTime, Span};
 
 pub(super) use self::placed::Rare;
 use super::cursor::{Cursor, Settled};
-use super::folio::Folio;
+use super::folio::{Folio, Pending};
 use super::mail::Mail;
 use super::pairs::Pairs;
 use super::waiting::{Arrived, Queue};
@@ -243,14 +243,33 @@ impl<'a> Account<'a> {
         self.flown().map(|(number, seq)| Dispatch { sent: mail.sent(number), seq })
     }
 
-    /// When the fate of what has been sent is first unknown; `None`: all of it is known.
-    #[inline]
-    fn first_unknown(&self) -> Option<SessionTime> {
+    /// What is on its way that is newer than all that is reported, and when the first of it was sent; `None`: there is none.
+    #[inline(always)]
+    fn first_unknown(&self) -> (Pending, Option<SessionTime>) {
         let is_news = |(_, seq): &(u32, DrSeq)| self.is_news(*seq);
-        match self.only() {
-            Ok(only) => only.filter(is_news).map(|(number, _)| self.mail.sent(number)),
-            Err(Many) => self.flown().filter(is_news).map(|(number, _)| self.mail.sent(number)).min(),
-        }
+        let (folio, (seq, number)) = (self.folio(), self.last());
+        let last = Some((number, seq)).filter(|last| folio.has(Folio::FLIES) && is_news(last));
+        let before =
+            if folio.chain.is_empty() { None } else { self.mail.chains.iter(folio.chain).find(is_news) };
+        let (pending, first) = match (before, last) {
+            (Some(first), _) => (Pending::Several, first),
+            (None, Some(last)) => (Pending::Last, last),
+            (None, None) => return (Pending::Nothing, None),
+        };
+        let sent = if self.mail.is_ordered() {
+            Some(self.mail.sent(first.0))
+        } else {
+            self.flown().filter(is_news).map(|(number, _)| self.mail.sent(number)).min()
+        };
+        (pending, sent)
+    }
+
+    /// Whether the first of what is in flight is older than what has arrived.
+    #[inline]
+    pub(super) fn is_overtaken(&self) -> bool {
+        self.only()
+            .unwrap_or_else(|Many| self.mail.chains.front(self.folio().chain))
+            .is_some_and(|(_, seq)| !self.is_news(seq))
     }
 
     /// Whether the arrival of a vector that is not the newest is still to be settled.

@@ -105,53 +105,6 @@ impl Settled {
         Self { at, exported: history.exported_at(at), placed }
     }
 
-    /// Counts the error up to a time while the vector is shown that is placed, as it is in the history: what others have counted
-    /// along it is not counted again. The bits of the sum are those of [`Cursor::integrate_to`].
-    pub(super) fn integrate_to(
-        &mut self,
-        history: &History,
-        shown: &DrVector,
-        to: SessionTime,
-        sums: &mut Sums,
-    ) {
-        match history.place(self.exported) {
-            Ok(place) => _ = self.integrate_from(place, history, shown, to, sums),
-            Err(_) => self.count_to(history, shown, to, export_error, |error| sums.add(error)),
-        }
-    }
-
-    /// The same if it is known where in the history the exported vector is. Gives where the last one is.
-    #[inline(always)]
-    pub(super) fn integrate_from(
-        &mut self,
-        mut place: usize,
-        history: &History,
-        shown: &DrVector,
-        to: SessionTime,
-        sums: &mut Sums,
-    ) -> usize {
-        let Self { mut at, mut exported, placed } = *self;
-        let (to, path) = (history.ended().map_or(to, |end| to.min(end)), history.path());
-        while at < to {
-            let vector = &path[place].1;
-            let next = path.get(place + 1).filter(|(_, vector)| vector.generated <= to);
-            let until = next.map_or(to, |(_, vector)| vector.generated);
-            if until > at && placed != exported {
-                if next.is_some() && at == vector.generated {
-                    let older = exported.0.wrapping_sub(placed.0);
-                    sums.add(history.piece(place, older, || export_error(vector, shown, at, until)));
-                } else {
-                    sums.count(vector, shown, at, until);
-                }
-            }
-            at = at.max(until);
-            let Some((seq, _)) = next else { break };
-            (exported, place) = (*seq, place + 1);
-        }
-        (self.at, self.exported) = (at, exported);
-        place
-    }
-
     /// Counts the error up to a time, at most to the entity's end, while a vector is shown. Time never runs back.
     #[inline]
     fn count_to(
@@ -185,5 +138,80 @@ impl Settled {
                 None => break,
             }
         }
+    }
+}
+
+/// A settled error that moves on along the exported path, while vectors are shown as they are in the history: what others have counted
+/// along it is not counted again. The bits of the sum are those of [`Cursor::integrate_to`].
+#[derive(Debug)]
+pub(super) struct Walk<'a> {
+    history: &'a History,
+    settled: Settled,
+    /// Where in the history the exported vector is, if it is there.
+    place: Option<usize>,
+    shown: &'a DrVector,
+}
+
+impl<'a> Walk<'a> {
+    #[inline(always)]
+    pub(super) fn new(history: &'a History, settled: Settled) -> Self {
+        // It can't be missing: the history is told who shows what before it gives anything up.
+        let shown = history.shown(settled.placed).unwrap_or(history.newest().1);
+        Self { history, settled, place: history.place(settled.exported).ok(), shown }
+    }
+
+    /// A vector arrives. The newest generated wins: an older one is never placed.
+    #[inline]
+    pub(super) fn arrive(&mut self, seq: DrSeq, vector: &'a DrVector, at: SessionTime, sums: &mut Sums) {
+        self.integrate_to(at, sums);
+        if seq > self.settled.placed {
+            (self.settled.placed, self.shown) = (seq, vector);
+        }
+    }
+
+    /// It ends here.
+    #[inline]
+    pub(super) fn end(mut self, at: SessionTime, sums: &mut Sums) -> Settled {
+        self.integrate_to(at, sums);
+        self.settled
+    }
+
+    /// Mostly what is shown is what is exported, and nothing has been exported since.
+    #[inline(always)]
+    fn integrate_to(&mut self, to: SessionTime, sums: &mut Sums) {
+        let Self { history, settled: Settled { at, exported, placed }, place, .. } = *self;
+        let is_last = place.is_some_and(|place| place + 1 == history.len());
+        if placed == exported && is_last && history.ended().is_none() {
+            self.settled.at = at.max(to);
+        } else if at < to {
+            self.integrate_along(to, sums);
+        }
+    }
+
+    fn integrate_along(&mut self, to: SessionTime, sums: &mut Sums) {
+        let Self { history, settled: Settled { mut at, mut exported, placed }, shown, .. } = *self;
+        let Some(mut place) = self.place else {
+            self.settled.count_to(history, shown, to, export_error, |error| sums.add(error));
+            self.place = history.place(self.settled.exported).ok();
+            return;
+        };
+        let (to, path) = (history.ended().map_or(to, |end| to.min(end)), history.path());
+        while at < to {
+            let vector = &path[place].1;
+            let next = path.get(place + 1).filter(|(_, vector)| vector.generated <= to);
+            let until = next.map_or(to, |(_, vector)| vector.generated);
+            if until > at && placed != exported {
+                if next.is_some() && at == vector.generated {
+                    let older = exported.0.wrapping_sub(placed.0);
+                    sums.add(history.piece(place, older, || export_error(vector, shown, at, until)));
+                } else {
+                    sums.count(vector, shown, at, until);
+                }
+            }
+            at = at.max(until);
+            let Some((seq, _)) = next else { break };
+            (exported, place) = (*seq, place + 1);
+        }
+        (self.settled.at, self.settled.exported, self.place) = (at, exported, Some(place));
     }
 }

@@ -112,6 +112,35 @@ impl Evidence {
         self.clamped += u64::from(claimed > self.compensated + tolerance);
     }
 
+    /// The last sample comes so many times more, at the same time: what follows from the round trip is known.
+    pub(super) fn sample_again(
+        &mut self,
+        count: u32,
+        sent: SessionTime,
+        arrived: SessionTime,
+        now: SessionTime,
+        compensation: Option<Compensation>,
+    ) {
+        let (delay, round_trip) = (arrived - sent, now - sent);
+        (0..count).for_each(|_| self.round_trip.sample(round_trip));
+        let Some(Compensation { delay_max, .. }) = compensation else {
+            (0..count).for_each(|_| self.claimed.sample(delay));
+            self.compensated = self.claimed.mean();
+            return;
+        };
+        let (mut claimed, mut compensated) = (self.claimed, self.compensated);
+        let (most, mut cut) = (self.least_round_trip().min(delay_max), 0);
+        for _ in 0..count {
+            claimed.sample(delay);
+            compensated = claimed.mean().min(most).min(compensated);
+            let tolerance = claimed.deviation().times(4) + self.tolerance;
+            cut += u64::from(claimed.mean() > compensated + tolerance);
+        }
+        let tolerance = claimed.deviation().times(4) + self.tolerance;
+        self.is_cut = claimed.mean() > compensated + tolerance.min(CUT_TOLERANCE);
+        (self.claimed, self.compensated, self.clamped) = (claimed, compensated, self.clamped + cut);
+    }
+
     /// A round trip begins a window, or is the least of one.
     fn note_least(&mut self, round_trip: Span, now: SessionTime) {
         if now >= self.window_ends {

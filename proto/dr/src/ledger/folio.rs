@@ -135,7 +135,8 @@ impl Folio {
         self.flags = self.flags << 2 >> 2 | (pending as u8) << Self::PENDING;
     }
 
-    /// Something of it.
+    /// Something of its beginning and of its end.
+    #[inline]
     pub(super) fn read_ahead(&self) -> u64 {
         self.settled.bits() ^ u64::from(self.flags)
     }
@@ -189,6 +190,38 @@ impl Folio {
             sum: if sum & VOID == 0 { mark } else { 0 },
             told: if sum & TOLD == 0 { 0 } else { mark },
         }
+    }
+
+    /// Whether nothing is on its way, and the base is above the sum with a mark, by which the error at the last look is told.
+    #[inline]
+    pub(crate) fn is_told_by(&self, mark: u8) -> bool {
+        const CALM: u8 = Folio::OPEN | (Pending::Nothing as u8) << Folio::PENDING;
+        let is_calm = self.flags & (Self::OPEN | 3 << Self::PENDING) == CALM;
+        is_calm & (self.sum.get() == mark | TOLD) & (mark > 0)
+    }
+
+    /// Whether nothing is on its way, and the base is above the sum with a mark.
+    #[inline]
+    pub(crate) fn goes_with(&self, mark: u8) -> bool {
+        self.flags >> Self::PENDING == Pending::Nothing as u8 && self.sum.get() & !TOLD == mark
+    }
+
+    /// The base, and the error at the last look unless that is told by the sum with a mark, if the base is above that sum, and nothing but
+    /// what was sent last is on its way.
+    #[inline]
+    pub(crate) fn awaits_with(&self, mark: u8) -> Option<(f64, Option<f64>)> {
+        let (sum, pending) = (self.sum.get(), self.flags >> Self::PENDING);
+        let error = || (sum & TOLD == 0).then(|| self.error.get().as_number());
+        (pending == Pending::Last as u8 && sum & !TOLD == mark)
+            .then(|| (self.base.get().as_number(), error()))
+    }
+
+    /// The error is seen, and not told by a sum.
+    #[inline]
+    pub(crate) fn note_error(&self, error: f64) {
+        let sum = self.sum.get();
+        self.error.set(Eight::number(error));
+        self.sum.set(if sum & VOID == 0 { sum & !TOLD } else { 0 });
     }
 
     /// What is seen. If it is told by a sum, that is the one that the base is above.

@@ -92,10 +92,10 @@ impl Block {
     }
 
     fn remove(&mut self, place: usize) {
-        let len = self.len();
-        self.later.copy_within(place + 1..len, place);
-        self.ahead.copy_within(place + 1..len, place);
-        self.set_len(len - 1);
+        for later in place + 1..BLOCK_LEN {
+            (self.later[later - 1], self.ahead[later - 1]) = (self.later[later], self.ahead[later]);
+        }
+        self.set_len(self.len() - 1);
     }
 }
 

@@ -164,7 +164,7 @@ impl ErrorLedger {
             let link = self.links.at_mut(place);
             let delay = age + link.evidence.claimed().mean();
             let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, place);
-            let kind = account.read().as_sent(frame.seq, &frame.vector).kind;
+            let kind = account.read().kind_as_sent(frame.seq, frame.vector.kind);
             account.tailor(&track.history, frame.seq, best(delay, kind));
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::account::{AccountMut, Outlook};
-use super::evidence::Evidence;
+use super::evidence::{Compensation, Evidence};
 use super::mail::Mail;
 use super::pairs::Pairs;
 use crate::placement::Placement;
@@ -92,6 +92,23 @@ impl Answers {
     }
 }
 
+impl Answers {
+    /// So many more are heard at the time of the last one. Nothing must be wrong by then.
+    fn hear_again(&mut self, count: u32) {
+        let mut answered = self.answered;
+        (0..count).for_each(|_| answered = (answered + 1.0).min(self.asked));
+        self.answered = answered;
+        if !self.are_few() {
+            self.few = Lack::NONE;
+        }
+    }
+
+    /// Whether it has been sent so much since something has been wrong that it may be silent.
+    const fn may_be_silent(&self) -> bool {
+        self.none.0 >= SILENT.0 || self.few.0 >= SILENT.0
+    }
+}
+
 /// What the sender knows of one receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
@@ -148,6 +165,53 @@ impl Link {
         if is_true {
             self.answers.hear(now);
         }
+    }
+
+    /// It reports an arrival at a time. If that can't be true, it is moved to the nearest that can. True if the same could be told again,
+    /// and would be taken for as true.
+    pub(super) fn learn(
+        &mut self,
+        sent: Option<SessionTime>,
+        at: SessionTime,
+        now: SessionTime,
+        compensation: Option<Compensation>,
+    ) -> bool {
+        let (return_min, tolerance) = (self.evidence.return_min(), self.evidence.tolerance());
+        let least = compensation.map_or(Span::ZERO, |_| return_min);
+        let mut arrived = at.min(now - least).max(self.known_until);
+        arrived = sent.map_or(arrived, |sent| arrived.max(sent.min(now)));
+        let is_true = (arrived - at).abs() <= tolerance;
+        if sent.is_some() || !is_true {
+            self.hear(is_true, now);
+        }
+        self.known_until = arrived;
+        if let Some(sent) = sent {
+            self.evidence.sample(sent, arrived, now, compensation);
+        }
+        is_true && (return_min, tolerance) == (self.evidence.return_min(), self.evidence.tolerance())
+    }
+
+    /// What it has just been found to tell truly, it tells so many times more.
+    pub(super) fn learn_again(
+        &mut self,
+        count: u32,
+        sent: SessionTime,
+        now: SessionTime,
+        compensation: Option<Compensation>,
+    ) {
+        let arrived = self.known_until;
+        if self.truth < TRUE_MIN || self.answers.may_be_silent() {
+            for _ in 0..count {
+                self.hear(true, now);
+                self.evidence.sample(sent, arrived, now, compensation);
+            }
+            return;
+        }
+        if self.truth != 1.0 {
+            (0..count).for_each(|_| self.truth += (1.0 - self.truth) / REMEMBERED);
+        }
+        self.answers.hear_again(count);
+        self.evidence.sample_again(count, sent, arrived, now, compensation);
     }
 
     #[inline]
@@ -283,6 +347,33 @@ mod tests {
         (0..9).for_each(|n| link.ask(at(62_000 + n)));
         assert!(link.is_credible(at(72_000)), "they may be under way");
         assert!(!link.is_credible(at(72_010)));
+    }
+
+    #[test]
+    fn what_is_told_again_counts_as_if_it_were_told_one_at_a_time() {
+        let compensation = Compensation { delay_max: Span::from_millis(300), ..Compensation::default() };
+        for compensation in [None, Some(compensation)] {
+            let mut draws = evenkeel_core::Seed::new(1).draws();
+            let (mut link, mut twin) = (Link::new(PeerId(1), 1), Link::new(PeerId(1), 1));
+            let (mut now, mut again) = (1_000, 0);
+            for _ in 0..5_000 {
+                now += if draws.chance(0.01) { 20_000 } else { draws.below(200) as i64 };
+                (0..draws.below(9))
+                    .for_each(|_| [&mut link, &mut twin].into_iter().for_each(|one| one.ask(at(now))));
+                let sent = now - draws.below(700) as i64;
+                let told = (Some(at(sent)), at(sent + draws.below(500) as i64), at(now), compensation);
+                let [may_be_told_again, _] =
+                    [&mut link, &mut twin].map(|one| one.learn(told.0, told.1, told.2, told.3));
+                if may_be_told_again {
+                    let count = draws.below(9) as u32;
+                    link.learn_again(count, at(sent), at(now), compensation);
+                    (0..count).for_each(|_| _ = twin.learn(told.0, told.1, told.2, told.3));
+                    again += count;
+                }
+                assert_eq!(format!("{link:?}"), format!("{twin:?}"));
+            }
+            assert!(again > 1_000 && link.clamped > 100, "{again} {}", link.clamped);
+        }
     }
 
     /// Someone who is sent a vector every so many milliseconds, and reports it 400 ms later if it is one of these.

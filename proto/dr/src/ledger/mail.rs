@@ -53,6 +53,11 @@ impl Mail {
     }
 
     #[inline]
+    pub(super) const fn is_ordered(&self) -> bool {
+        self.is_ordered
+    }
+
+    #[inline]
     fn letter(&self, number: u32) -> &Letter {
         &self.letters[(number - self.first) as usize]
     }

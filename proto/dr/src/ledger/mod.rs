@@ -215,16 +215,19 @@ impl ErrorLedger {
     /// A vector leaves for a receiver, in a message with this nonce.
     pub(crate) fn dispatch(&mut self, slot: Slot, dispatch: Dispatch, nonce: u32) {
         let (track, link) = (&mut self.tracks[slot.track], self.links.at_mut(slot.link));
-        let outlook = link.outlook_of_books(dispatch.sent, self.placement);
         link.ask(dispatch.sent);
         let history = &track.history;
-        let estimated = link.keep(&mut track.pairs, slot.link, |account| {
-            let estimated = account.make_room(history, &outlook, dispatch.seq);
-            account.open(dispatch, nonce);
-            account.presume(history, &outlook);
-            estimated
-        });
-        self.estimated += u64::from(estimated);
+        let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, slot.link);
+        if !account.open_at_once(history, dispatch, nonce) {
+            let outlook = link.outlook_of_books(dispatch.sent, self.placement);
+            let estimated = link.keep(&mut track.pairs, slot.link, |account| {
+                let estimated = account.make_room(history, &outlook, dispatch.seq);
+                account.open(dispatch, nonce);
+                account.presume(history, &outlook);
+                estimated
+            });
+            self.estimated += u64::from(estimated);
+        }
         if link.mail.is_crowded() {
             let numbers = link.mail.renumber();
             self.tracks.for_each(|track| track.pairs.renumber(slot.link, &numbers));

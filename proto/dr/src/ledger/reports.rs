@@ -2,14 +2,16 @@
 
 use evenkeel_core::{SessionTime, Span};
 
-use super::account::{Account, AccountMut};
+use super::account::AccountMut;
 use super::life::{Life, Track};
 use super::link::Link;
 use super::sums::Sums;
 use super::waiting::Arrived;
-use super::{ErrorLedger, Settlement, Slot};
+use super::{Compensation, ErrorLedger, Settlement, Slot};
+#[cfg(test)]
 use crate::message::Arrival;
 use crate::placement::Placement;
+use crate::vector::{DrSeq, EntityId};
 
 /// The reports of one receiver that came together. What they add to its errors is in the books when this is dropped: it is counted for
 /// all of them at once.
@@ -19,28 +21,41 @@ pub(crate) struct Reports<'a> {
     /// The place of the receiver.
     link: u32,
     now: SessionTime,
+    told: Told,
 }
 
-/// An arrival as it is reported, and the place of the life that it is of, if there is one.
+/// What was told last of when something was sent and arrived, and how often it was told again. What comes in one message mostly left in
+/// one, too: what that tells of the receiver is reckoned when somebody asks.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    sent: SessionTime,
+    at: SessionTime,
+    again: u32,
+}
+
+impl Told {
+    const NOTHING: Self = Self { sent: SessionTime::MAX, at: SessionTime::MAX, again: 0 };
+
+    /// What was told again is reckoned.
+    #[inline]
+    fn reckon(&mut self, link: &mut Link, now: SessionTime, compensation: Option<Compensation>) {
+        if self.again > 0 {
+            link.learn_again(core::mem::take(&mut self.again), self.sent, now, compensation);
+        }
+    }
+}
+
+/// Which vector an arrival is of, and the place of the life that this is of, if there is one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report {
-    arrival: Arrival,
+    entity: EntityId,
+    seq: DrSeq,
     track: Option<u32>,
-}
-
-impl Report {
-    pub(crate) const fn arrival(&self) -> Arrival {
-        self.arrival
-    }
-
-    /// When it arrived, as its receiver says.
-    pub(crate) const fn at(&self) -> SessionTime {
-        self.arrival.at
-    }
 }
 
 impl Drop for Reports<'_> {
     fn drop(&mut self) {
+        self.reckon();
         self.ledger.add_up();
     }
 }
@@ -48,20 +63,22 @@ impl Drop for Reports<'_> {
 impl ErrorLedger {
     /// The receiver at a place reports something.
     pub(crate) fn reports(&mut self, link: u32, now: SessionTime) -> Reports<'_> {
-        Reports { ledger: self, link, now }
+        Reports { ledger: self, link, now, told: Told::NOTHING }
     }
 
     /// It reports an arrival and nothing else.
     #[cfg(test)]
     pub(crate) fn report(&mut self, link: u32, arrival: Arrival, now: SessionTime) -> Option<Settlement> {
         let mut reports = self.reports(link, now);
-        reports.arrived(reports.find(arrival))
+        let Arrival { entity, seq, at, nonce } = arrival;
+        reports.arrived(reports.find(entity, seq), at, nonce)
     }
 
     /// Settles an account as far as is known. What that adds is in the books after [`add_up`](Self::add_up).
     pub(super) fn settle(&mut self, slot: Slot, now: SessionTime) {
         let (track, link) = (&mut self.tracks[slot.track], self.links.at_mut(slot.link));
-        if !settle_plainly(track, link, slot, None, now, self.placement, &mut self.sums) {
+        let lost_after = |link: &mut Link| link.evidence.lost_after();
+        if !settle_plainly(track, link, slot, None, now, self.placement, &mut self.sums, lost_after) {
             self.settle_fully(slot, None, now);
         }
     }
@@ -96,6 +113,7 @@ impl ErrorLedger {
 /// Settles an account as far as is known, with what has just been reported, if it is [plain](Account::is_plain). What that adds is among
 /// the sums. False if there is more to do.
 #[inline]
+#[allow(clippy::too_many_arguments)]
 fn settle_plainly(
     track: &mut Track,
     link: &mut Link,
@@ -104,6 +122,7 @@ fn settle_plainly(
     now: SessionTime,
     placement: Placement,
     sums: &mut Sums,
+    lost_after: impl FnOnce(&mut Link) -> Span,
 ) -> bool {
     let history = &track.history;
     let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, slot.link);
@@ -112,41 +131,51 @@ fn settle_plainly(
         return false;
     }
     let reported = reported.filter(|(seq, _)| account.read().is_news(*seq));
-    if !reported.is_some_and(|arrived| account.settle_at_once(history, now, arrived, sums)) {
-        let outlook = link.outlook_of_books(now, placement);
-        let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, slot.link);
-        account.settle_in_turn(history, &outlook, reported, sums);
-        account.show();
+    let placed = account.arrive_newer(reported);
+    if account.read().is_overtaken() {
+        let lost_after = lost_after(link);
+        AccountMut::new(&mut track.pairs, &mut link.mail, slot.link).forget_lost(now, lost_after);
     }
+    let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, slot.link);
+    account.settle_plain(history, placed, reported, now, sums);
     sums.owe(slot);
-    Account::new(&track.pairs, &link.mail, slot.link).is_near(history, now) && !sums.is_full()
+    account.read().is_near(history, now) && !sums.is_full()
 }
 
 impl Reports<'_> {
     /// Finds out what an arrival is of.
     #[inline]
-    pub(crate) fn find(&self, arrival: Arrival) -> Report {
-        let Arrival { entity, seq, .. } = arrival;
-        Report { arrival, track: self.ledger.tracks.last(Life { entity, first: seq }) }
+    pub(crate) fn find(&self, entity: EntityId, seq: DrSeq) -> Report {
+        Report { entity, seq, track: self.ledger.tracks.last(Life { entity, first: seq }) }
+    }
+
+    /// What was told again is reckoned.
+    fn reckon(&mut self) {
+        let Self { ref mut ledger, link, now, ref mut told } = *self;
+        told.reckon(ledger.links.at_mut(link), now, ledger.compensation);
     }
 
     /// These arrivals are about to be reported. What they need lies far apart in memory: all of it is asked for here, so that it is
     /// waited for once. First where it is, then what is there: the less is done between two questions, the more are on their way at once.
-    pub(crate) fn read_ahead(&self, reports: &[(u64, Report)]) {
+    pub(crate) fn read_ahead(&self, reports: &[Report]) {
         let tracks = || {
-            let places = reports.iter().filter_map(|(_, report)| report.track);
-            places.map(|track| &self.ledger.tracks[track])
+            let places = reports.iter().filter_map(|report| Some((report.track?, report.seq)));
+            places.map(|(track, seq)| (&self.ledger.tracks[track], seq))
         };
         let mut seen = 0;
-        tracks().for_each(|Track { pairs, history, .. }| seen ^= pairs.width() as usize ^ history.len());
-        tracks().for_each(|track| seen ^= track.pairs.read_ahead(self.link) as usize);
-        tracks().for_each(|track| seen ^= track.history.read_ahead() as usize);
+        tracks().for_each(|(Track { pairs, history, .. }, _)| seen ^= pairs.width() as usize ^ history.len());
+        tracks().for_each(|(track, _)| seen ^= track.pairs.read_ahead(self.link) as usize);
+        tracks().for_each(|(Track { pairs, history, .. }, seq)| {
+            let shown = pairs.folio(self.link).map_or(seq, |folio| folio.arrived);
+            seen ^= (history.read_ahead_of(shown) ^ history.read_ahead_of(seq)) as usize;
+        });
         core::hint::black_box(seen);
     }
 
     /// Reports are lost for good: what they would have said up to a time is estimated.
     pub(crate) fn give_up(&mut self, until: SessionTime) {
-        let Self { ref mut ledger, link: place, now } = *self;
+        self.reckon();
+        let Self { ref mut ledger, link: place, now, .. } = *self;
         ledger.add_up();
         let link = ledger.links.at_mut(place);
         ledger.tracks.for_each(|track| {
@@ -159,35 +188,46 @@ impl Reports<'_> {
     }
 
     /// An arrival is reported. Times that can't be true are moved to the nearest that can.
-    pub(crate) fn arrived(&mut self, Report { arrival, track: place }: Report) -> Option<Settlement> {
-        let Self { ref mut ledger, link: to, now } = *self;
-        let Arrival { entity, seq, at, nonce } = arrival;
+    #[inline]
+    pub(crate) fn arrived(&mut self, report: Report, at: SessionTime, nonce: u32) -> Option<Settlement> {
+        let Self { ref mut ledger, link: to, now, ref mut told } = *self;
+        let Report { entity, seq, track: place } = report;
         ledger.changes += 1;
-        let (link, compensation) = (ledger.links.at_mut(to), ledger.compensation);
-        let mut track = place.map(|place| &mut ledger.tracks[place]).filter(|track| track.pairs.is_open(to));
+        let ErrorLedger { tracks, links, sums, placement, compensation, .. } = &mut **ledger;
+        let (link, compensation) = (links.at_mut(to), *compensation);
+        let mut track = place.map(|place| &mut tracks[place]).filter(|track| track.pairs.is_open(to));
         let taken = track
             .as_mut()
             .map_or(Ok(None), |track| AccountMut::new(&mut track.pairs, &mut link.mail, to).take(seq, nonce));
-        let Ok(sent) = taken else {
-            link.hear(false, now);
-            return None;
+        let arrived = match taken {
+            // It was true then, and is so again.
+            Ok(Some(sent)) if (sent, at) == (told.sent, told.at) => {
+                told.again += 1;
+                link.known_until
+            }
+            _ => {
+                told.reckon(link, now, compensation);
+                *told = Told::NOTHING;
+                let Ok(sent) = taken else {
+                    link.hear(false, now);
+                    return None;
+                };
+                if link.learn(sent, at, now, compensation) {
+                    *told = sent.map_or(Told::NOTHING, |sent| Told { sent, at, again: 0 });
+                }
+                link.known_until
+            }
         };
-        let least = compensation.map_or(Span::ZERO, |_| link.evidence.return_min());
-        let mut arrived = at.min(now - least).max(link.known_until);
-        arrived = sent.map_or(arrived, |sent| arrived.max(sent.min(now)));
-        let is_true = (arrived - at).abs() <= link.evidence.tolerance();
-        if sent.is_some() || !is_true {
-            link.hear(is_true, now);
-        }
-        link.known_until = arrived;
-        if let Some(sent) = sent {
-            link.evidence.sample(sent, arrived, now, compensation);
-        }
-        let track = track?;
+        let (track, sent) = (track?, taken.ok().flatten());
         let (slot, reported) = (Slot { track: track.place, link: to }, sent.map(|_| (seq, arrived)));
         let (receiver, account) = (link.peer, u64::from(track.id) << 32 | u64::from(link.id));
-        if !settle_plainly(track, link, slot, reported, now, ledger.placement, &mut ledger.sums) {
-            ledger.settle_fully(slot, reported, now);
+        let lost_after = |link: &mut Link| {
+            told.reckon(link, now, compensation);
+            link.evidence.lost_after()
+        };
+        if !settle_plainly(track, link, slot, reported, now, *placement, sums, lost_after) {
+            self.reckon();
+            self.ledger.settle_fully(slot, reported, now);
         }
         sent.map(|sent| Settlement { entity, receiver, seq, sent, arrived, slot, account })
     }

@@ -2,7 +2,7 @@
 //! of all reports in a message are gathered here first. They are added in the order in which they came: the bits are those of errors that
 //! are added one at a time.
 
-use evenkeel_core::SessionTime;
+use evenkeel_core::{SessionTime, Vec3};
 
 use super::Slot;
 use crate::divergence::{export_error, linear_divergence};
@@ -15,12 +15,12 @@ const TERMS_MAX: usize = 512;
 /// Errors, in order, and whose they are.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
-    terms: Vec<f64>,
-    /// What is still to be integrated, and where among the terms it belongs.
+    /// What is to be integrated for each of them.
     pieces: Pieces,
-    places: Vec<usize>,
+    /// Those that are known without that, and which ones they are.
+    known: Vec<(usize, f64)>,
     errors: Vec<f64>,
-    /// Whose the terms are, up to which of them.
+    /// Whose they are, up to which of them.
     owed: Vec<(Slot, usize)>,
 }
 
@@ -28,7 +28,8 @@ impl Sums {
     /// One more error of the account whose turn it is.
     #[inline]
     pub(super) fn add(&mut self, error: f64) {
-        self.terms.push(error);
+        self.known.push((self.pieces.len(), error));
+        self.pieces.push(Vec3::ZERO, Vec3::ZERO, 0.0);
     }
 
     /// The same, of an interval in which one vector is exported and another is shown.
@@ -40,39 +41,40 @@ impl Sums {
         from: SessionTime,
         to: SessionTime,
     ) {
-        let Some((position, velocity)) = linear_divergence(exported, shown, from) else {
-            return self.add(export_error(exported, shown, from, to));
-        };
-        self.places.push(self.terms.len());
-        self.pieces.push(position, velocity, (to - from).as_secs_f64());
-        self.add(0.0);
+        match linear_divergence(exported, shown, from) {
+            Some((position, velocity)) => self.pieces.push(position, velocity, (to - from).as_secs_f64()),
+            None => self.add(export_error(exported, shown, from, to)),
+        }
     }
 
     /// What was added since the last call is the account's in a slot.
     #[inline]
     pub(super) fn owe(&mut self, slot: Slot) {
-        if self.owed.last().map_or(0, |(_, end)| *end) < self.terms.len() {
-            self.owed.push((slot, self.terms.len()));
+        if self.owed.last().map_or(0, |(_, end)| *end) < self.pieces.len() {
+            self.owed.push((slot, self.pieces.len()));
         }
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.terms.len() >= TERMS_MAX
+    #[inline]
+    pub(super) const fn is_full(&self) -> bool {
+        self.pieces.len() >= TERMS_MAX
     }
 
     /// Gives everybody's errors to whoever adds them up, in the order in which they came. Then there are none.
     #[inline]
     pub(super) fn pay(&mut self, mut add: impl FnMut(Slot, &[f64])) {
+        if self.owed.is_empty() {
+            return;
+        }
         self.pieces.integrate(&mut self.errors);
-        for (place, error) in self.places.drain(..).zip(&self.errors) {
-            self.terms[place] = *error;
+        for (place, error) in self.known.drain(..) {
+            self.errors[place] = error;
         }
         let mut from = 0;
         for (slot, end) in self.owed.drain(..) {
-            add(slot, &self.terms[from..end]);
+            add(slot, &self.errors[from..end]);
             from = end;
         }
-        self.terms.clear();
         self.pieces.clear();
     }
 }

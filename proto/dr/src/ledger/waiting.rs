@@ -14,6 +14,11 @@ pub(super) struct Queue(u32);
 
 impl Queue {
     #[inline]
+    pub(super) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    #[inline]
     fn place(self) -> Option<usize> {
         (self.0 as usize).checked_sub(1)
     }

@@ -23,37 +23,42 @@ type Chunk = [Lanes; 7];
 /// Differences of positions and velocities at the beginning of intervals, and the lengths of these in seconds.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
+    /// As many as were ever needed. What is beyond the last piece is left of others, and nobody asks what comes of it.
     chunks: Vec<Chunk>,
     len: usize,
 }
 
 impl Pieces {
     /// No pieces; the room for them is kept.
-    pub fn clear(&mut self) {
-        self.chunks.clear();
+    pub const fn clear(&mut self) {
         self.len = 0;
     }
 
     /// No more than the first so many.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
-        self.chunks.truncate(self.len.div_ceil(LANES));
     }
 
     /// One more.
     #[inline]
     pub fn push(&mut self, position: Vec3, velocity: Vec3, length: f64) {
-        let lane = self.len % LANES;
-        if lane == 0 {
-            self.chunks.push([[0.0; LANES]; 7]);
+        let (place, lane) = (self.len / LANES, self.len % LANES);
+        if place == self.chunks.len() {
+            self.grow();
         }
         self.len += 1;
-        let Some(chunk) = self.chunks.last_mut() else { return };
+        let Some(chunk) = self.chunks.get_mut(place) else { return };
         let Vec3 { x, y, z } = position;
         let Vec3 { x: u, y: v, z: w } = velocity;
         for (lanes, number) in chunk.iter_mut().zip([x, y, z, u, v, w, length]) {
             lanes[lane] = number;
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.chunks.push([[0.0; LANES]; 7]);
     }
 
     /// How many there are.
@@ -92,8 +97,8 @@ fn integrate_wide(pieces: &Pieces, errors: &mut Vec<f64>) {
 
 #[inline(always)]
 fn integrate(pieces: &Pieces, errors: &mut Vec<f64>) {
-    errors.clear();
-    errors.resize(pieces.chunks.len() * LANES, 0.0);
+    // What is there is overwritten.
+    errors.resize(pieces.len.next_multiple_of(LANES), 0.0);
     let (places, _) = errors.as_chunks_mut();
     let mut left = pieces.len;
     for (place, chunk) in places.iter_mut().zip(&pieces.chunks) {
@@ -113,43 +118,89 @@ fn one([x, y, z, u, v, w, h]: [f64; 7]) -> f64 {
     super::integral(Vec3::new(x, y, z), Vec3::new(u, v, w), h)
 }
 
-/// The [`integral`](super::integral) over each of some lengths, of one and the same difference of positions and velocities, in
-/// place of what is in `errors`. Noughts may be added to the lengths.
-pub fn integrate_alike(position: Vec3, velocity: Vec3, lengths: &mut Vec<f64>, errors: &mut Vec<f64>) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
-        return unsafe { integrate_alike_wide(position, velocity, lengths, errors) };
+/// A difference of positions and one of velocities, which many intervals of different lengths may begin with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Start([f64; 6]);
+
+impl Start {
+    /// From these on.
+    #[must_use]
+    #[inline]
+    pub const fn new(position: Vec3, velocity: Vec3) -> Self {
+        let (Vec3 { x, y, z }, Vec3 { x: u, y: v, z: w }) = (position, velocity);
+        Self([x, y, z, u, v, w])
     }
-    integrate_alike_plainly(position, velocity, lengths, errors);
+
+    /// So many seconds later.
+    #[must_use]
+    #[inline]
+    pub fn after(&self, seconds: f64) -> Self {
+        let Self([x, y, z, u, v, w]) = *self;
+        let velocity = Vec3::new(u, v, w);
+        Self::new(Vec3::new(x, y, z) + velocity * seconds, velocity)
+    }
 }
 
-/// The same by what every processor has.
-pub fn integrate_alike_plainly(
-    position: Vec3,
-    velocity: Vec3,
+/// The [`integral`](super::integral) over each of some lengths, from the start that is named by its place, in place of what is in
+/// `errors`. There are as many places as lengths. Noughts may be added to both.
+///
+/// # Panics
+/// There is no start at a place.
+pub fn integrate_from(
+    starts: &[Start],
+    places: &mut Vec<u32>,
     lengths: &mut Vec<f64>,
     errors: &mut Vec<f64>,
 ) {
-    alike(position, velocity, lengths, errors);
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { integrate_from_wide(starts, places, lengths, errors) };
+    }
+    integrate_from_plainly(starts, places, lengths, errors);
+}
+
+/// The same by what every processor has.
+///
+/// # Panics
+/// There is no start at a place.
+pub fn integrate_from_plainly(
+    starts: &[Start],
+    places: &mut Vec<u32>,
+    lengths: &mut Vec<f64>,
+    errors: &mut Vec<f64>,
+) {
+    from(starts, places, lengths, errors);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn integrate_alike_wide(position: Vec3, velocity: Vec3, lengths: &mut Vec<f64>, errors: &mut Vec<f64>) {
-    alike(position, velocity, lengths, errors);
+fn integrate_from_wide(
+    starts: &[Start],
+    places: &mut Vec<u32>,
+    lengths: &mut Vec<f64>,
+    errors: &mut Vec<f64>,
+) {
+    from(starts, places, lengths, errors);
 }
 
 #[inline(always)]
-fn alike(position: Vec3, velocity: Vec3, lengths: &mut Vec<f64>, errors: &mut Vec<f64>) {
+fn from(starts: &[Start], places: &mut Vec<u32>, lengths: &mut Vec<f64>, errors: &mut Vec<f64>) {
     let len = lengths.len();
-    lengths.resize(len.next_multiple_of(LANES), 0.0);
+    let whole = len.next_multiple_of(LANES);
+    lengths.resize(whole, 0.0);
+    places.resize(whole, 0);
     errors.clear();
-    errors.resize(lengths.len(), 0.0);
-    let [x, y, z] = [position.x, position.y, position.z].map(|number| [number; LANES]);
-    let [u, v, w] = [velocity.x, velocity.y, velocity.z].map(|number| [number; LANES]);
-    for (place, h) in errors.as_chunks_mut().0.iter_mut().zip(lengths.as_chunks().0) {
-        *place = side_by_side([&x, &y, &z], [&u, &v, &w], h);
+    errors.resize(whole, 0.0);
+    let all = errors.as_chunks_mut().0.iter_mut().zip(places.as_chunks::<LANES>().0);
+    for ((error, places), h) in all.zip(lengths.as_chunks().0) {
+        let mut chunk = [[0.0; LANES]; 6];
+        for (lane, place) in places.iter().enumerate() {
+            let Start(start) = starts[*place as usize];
+            chunk.iter_mut().zip(start).for_each(|(lanes, number)| lanes[lane] = number);
+        }
+        let [x, y, z, u, v, w] = &chunk;
+        *error = side_by_side([x, y, z], [u, v, w], h);
     }
     errors.truncate(len);
 }
@@ -256,13 +307,19 @@ mod tests {
                 prop_assert_eq!(bits(wide[index]), bits(one), "{:?} {:?} {}", p, v, h);
                 prop_assert_eq!(bits(plain[index]), bits(one), "{:?} {:?} {}", p, v, h);
             }
-            let Some((p, v, _)) = all.first() else { return Ok(()) };
+            let starts: Vec<Start> = all.iter().map(|(p, v, _)| Start::new(*p, *v)).collect();
+            let place = |index: usize| (index * index + 1) % all.len();
             let mut lengths: Vec<f64> = all.iter().map(|(_, _, h)| *h).collect();
-            integrate_alike(*p, *v, &mut lengths, &mut wide);
-            lengths.truncate(all.len());
-            integrate_alike_plainly(*p, *v, &mut lengths, &mut plain);
+            let mut places: Vec<u32> = (0..all.len()).map(|index| place(index) as u32).collect();
+            let (mut same, mut again) = (places.clone(), lengths.clone());
+            if all.is_empty() {
+                return Ok(());
+            }
+            integrate_from(&starts, &mut places, &mut lengths, &mut wide);
+            integrate_from_plainly(&starts, &mut same, &mut again, &mut plain);
             prop_assert_eq!((wide.len(), plain.len()), (all.len(), all.len()));
             for (index, (_, _, h)) in all.iter().enumerate() {
+                let (p, v, _) = &all[place(index)];
                 let one = bits(integral(*p, *v, *h));
                 prop_assert_eq!((bits(wide[index]), bits(plain[index])), (one, one), "{:?} {:?} {}", p, v, h);
             }

@@ -9,10 +9,10 @@
 use crate::ledger::Prospects;
 use crate::vector::DrSeq;
 
-/// So many receivers are asked at once.
-pub(crate) const LANES: usize = 16;
-/// So many numbers are in a register, and so many lines in a table.
+/// So many numbers are in a register, so many receivers are asked at once, and so many lines are in a table.
 const WIDE: usize = 8;
+/// So many receivers' answers are in a word.
+const WORD: usize = u64::BITS as usize;
 
 type Table = [f32; WIDE];
 
@@ -32,10 +32,48 @@ pub(crate) struct Columns<'a> {
     pub(crate) overdue: &'a [u32],
 }
 
-/// Some numbers of a column.
-#[inline]
-fn some<T>(column: &[T], from: usize) -> Option<&[T; LANES]> {
-    column.get(from..)?.first_chunk()
+impl Columns<'_> {
+    /// Whether there are enough to be asked several at once.
+    #[cfg(target_arch = "x86_64")]
+    fn are_wide(&self) -> bool {
+        let len = self.seqs.len();
+        let others =
+            [self.numbers.len(), self.states.len(), self.to.len(), self.most.len(), self.overdue.len()];
+        len >= WIDE && others.iter().all(|other| *other >= len)
+    }
+}
+
+/// The places of receivers who are left.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Left {
+    /// A bit for each receiver.
+    words: Vec<u64>,
+}
+
+impl Left {
+    /// Nobody of so many.
+    fn clear(&mut self, receivers: usize) {
+        self.words.clear();
+        self.words.resize(receivers.div_ceil(WORD), 0);
+    }
+
+    /// Those of the next few from a place on, a bit for each. They must not reach into another word.
+    #[inline]
+    fn add(&mut self, place: usize, left: u64) {
+        self.words[place / WORD] |= left << (place % WORD);
+    }
+
+    /// The first who is left from a place on.
+    #[inline]
+    pub(crate) fn first_from(&self, place: usize) -> Option<usize> {
+        let first = self.words.get(place / WORD)? >> (place % WORD);
+        if first != 0 {
+            return Some(place + first.trailing_zeros() as usize);
+        }
+        let (later, word) =
+            (1 + place / WORD..).zip(self.words.get(1 + place / WORD..)?).find(|(_, word)| **word != 0)?;
+        Some(WORD * later + word.trailing_zeros() as usize)
+    }
 }
 
 /// How far who shows one of the last `N` vectors can be from the newest: so far at first, and so much farther in each second. Not a
@@ -69,105 +107,166 @@ impl<const N: usize> Lines<N> {
         (firsts[age % WIDE], growths[age % WIDE]) = (first, growth);
     }
 
-    /// Who is left of the receivers from a place on, a bit for each of the next [`LANES`]: who may be too far from the newest vector,
-    /// or it is not known how far, and whose reports are overdue.
+    /// Who is left of the receivers, in place of what is in `left`: the places of those who may be too far from the newest vector, or it is
+    /// not known how far, and of those whose reports are overdue.
     #[inline]
-    pub(crate) fn left(&self, newest: DrSeq, columns: &Columns<'_>, from: usize) -> u32 {
+    pub(crate) fn sift(&self, newest: DrSeq, columns: &Columns<'_>, left: &mut Left) {
+        left.clear(columns.seqs.len());
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2")
-            && let Some(last) = columns.seqs.len().checked_sub(LANES)
-        {
-            // Of the last ones, some are asked again.
-            let start = from.min(last);
+        if std::arch::is_x86_feature_detected!("avx2") && columns.are_wide() {
             // SAFETY: the processor has AVX2.
-            let left = unsafe { avx2::left(&self.tables, newest, columns, start) };
-            return left >> (from - start);
+            return unsafe { avx2::sift(&self.tables, newest, columns, left) };
         }
-        self.left_plainly(newest, columns, from)
+        self.sift_plainly(newest, columns, left);
     }
 
     /// The same by what every processor has.
-    fn left_plainly(&self, newest: DrSeq, columns: &Columns<'_>, from: usize) -> u32 {
+    fn sift_plainly(&self, newest: DrSeq, columns: &Columns<'_>, left: &mut Left) {
+        for place in 0..columns.seqs.len() {
+            left.add(place, u64::from(self.leaves(newest, columns, place)));
+        }
+    }
+
+    /// Whether the receiver at a place is left.
+    fn leaves(&self, newest: DrSeq, columns: &Columns<'_>, place: usize) -> bool {
         let &Columns { seqs, numbers, states, to, most, overdue } = columns;
-        let is_left = |place: usize| {
-            let age = newest.0.saturating_sub(seqs[place].0) as usize;
-            let line = self.tables.get(age / WIDE).map(|table| table.map(|lines| lines[age % WIDE]));
-            let is_near = line.is_some_and(|[first, growth]| first + growth * to[place] <= most[place]);
-            let is_late = states[place] & Prospects::REPORTED == 0 && numbers[place] < overdue[place];
-            !is_near || is_late || states[place] & Prospects::UNCLEAR != 0
-        };
-        let places = from..seqs.len().min(from + LANES);
-        places.fold(0, |left, place| left | u32::from(is_left(place)) << (place - from))
+        let age = newest.0.saturating_sub(seqs[place].0) as usize;
+        let line = self.tables.get(age / WIDE).map(|table| table.map(|lines| lines[age % WIDE]));
+        let is_near = line.is_some_and(|[first, growth]| first + growth * to[place] <= most[place]);
+        let is_late = states[place] & Prospects::REPORTED == 0 && numbers[place] < overdue[place];
+        !is_near || is_late || states[place] & Prospects::UNCLEAR != 0
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use core::arch::x86_64::{
-        __m256, __m256i, _CMP_LE_OQ, _mm_movemask_epi8, _mm_setr_epi8, _mm_slli_epi16, _mm256_add_ps,
+        __m256, __m256i, _CMP_LE_OQ, _mm_cvtsi64_si128, _mm_movemask_epi8, _mm_slli_epi16, _mm256_add_ps,
         _mm256_blendv_ps, _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_max_epu32,
         _mm256_movemask_ps, _mm256_mul_ps, _mm256_permutevar8x32_ps, _mm256_set1_epi32, _mm256_set1_ps,
         _mm256_setr_epi32, _mm256_setr_ps, _mm256_setzero_ps, _mm256_srli_epi32, _mm256_sub_epi32,
     };
 
-    use super::{Columns, DrSeq, LANES, Table, WIDE, some};
+    use super::{Columns, DrSeq, Left, Table, WIDE};
 
-    /// [`Lines::left_plainly`](super::Lines::left_plainly), eight at a time.
+    /// [`Lines::sift_plainly`](super::Lines::sift_plainly), eight at a time.
     #[target_feature(enable = "avx2")]
-    pub(super) fn left(tables: &[[Table; 2]], newest: DrSeq, columns: &Columns<'_>, start: usize) -> u32 {
-        let &Columns { seqs, numbers, states, to, most, overdue } = columns;
-        let (Some(seqs), Some(sent), Some(overdue)) =
-            (some(seqs, start), some(numbers, start), some(overdue, start))
-        else {
-            return u32::MAX;
-        };
-        let (Some(to), Some(most), Some(states)) = (some(to, start), some(most, start), some(states, start))
-        else {
-            return u32::MAX;
-        };
-        let (mut left, mut late) = (0, 0);
-        for at in (0..LANES).step_by(WIDE) {
-            let seqs = numbers_of(&seqs.map(|seq| seq.0), at);
-            let newest = _mm256_set1_epi32(newest.0.cast_signed());
-            let ages = _mm256_sub_epi32(_mm256_max_epu32(newest, seqs), seqs);
-            let places = _mm256_srli_epi32::<3>(ages);
-            let (mut first, mut growth) = (_mm256_set1_ps(f32::NAN), _mm256_setzero_ps());
-            for (place, [firsts, growths]) in (0..).zip(tables) {
-                let is_it = _mm256_castsi256_ps(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(place)));
-                let found = |table| _mm256_permutevar8x32_ps(floats(table, 0), ages);
-                first = _mm256_blendv_ps(first, found(firsts), is_it);
-                growth = _mm256_blendv_ps(growth, found(growths), is_it);
+    pub(super) fn sift(tables: &[[Table; 2]], newest: DrSeq, columns: &Columns<'_>, left: &mut Left) {
+        // Nearly always there are few: then they stay in registers.
+        match tables {
+            [one] => sift_by([one], newest, columns, left),
+            [one, two] => sift_by([one, two], newest, columns, left),
+            [one, two, three] => sift_by([one, two, three], newest, columns, left),
+            many => {
+                let unknown = [[f32::NAN; WIDE], [0.0; WIDE]];
+                let table = |place: usize| many.get(place).unwrap_or(&unknown);
+                sift_by::<8>(core::array::from_fn(table), newest, columns, left);
             }
-            let farthest = _mm256_add_ps(first, _mm256_mul_ps(growth, floats(to, at)));
-            let near = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(farthest, floats(most, at)));
-            left |= (!near & 0xff).cast_unsigned() << at;
-            let (sent, overdue) = (numbers_of(sent, at), numbers_of(overdue, at));
-            let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(sent, overdue), sent);
-            let since = _mm256_movemask_ps(_mm256_castsi256_ps(is_since));
-            late |= (!since & 0xff).cast_unsigned() << at;
         }
-        let [unclear, reported] = highest_bits(states);
-        left | late & !reported | unclear
-    }
-
-    /// The highest bit of each of sixteen bytes, and the one below it.
-    #[target_feature(enable = "avx2")]
-    fn highest_bits(all: &[u8; LANES]) -> [u32; 2] {
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = all.map(u8::cast_signed);
-        let bytes = _mm_setr_epi8(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
-        let below = _mm_slli_epi16::<1>(bytes);
-        [_mm_movemask_epi8(bytes).cast_unsigned(), _mm_movemask_epi8(below).cast_unsigned()]
     }
 
     #[target_feature(enable = "avx2")]
-    fn floats<const N: usize>(all: &[f32; N], at: usize) -> __m256 {
-        let [a, b, c, d, e, f, g, h] = core::array::from_fn(|place| all[at + place]);
+    fn sift_by<const N: usize>(
+        tables: [&[Table; 2]; N],
+        newest: DrSeq,
+        columns: &Columns<'_>,
+        left: &mut Left,
+    ) {
+        let mut registers = [[_mm256_setzero_ps(); 2]; N];
+        for (registers, [firsts, growths]) in registers.iter_mut().zip(tables) {
+            *registers = [floats(firsts), floats(growths)];
+        }
+        let newest = _mm256_set1_epi32(newest.0.cast_signed());
+        let count = columns.seqs.len();
+        let &Columns { seqs, numbers, states, to, most, overdue } = columns;
+        let (seqs, rest) = seqs.as_chunks();
+        let (numbers, states) = (&numbers.as_chunks().0[..seqs.len()], &states.as_chunks().0[..seqs.len()]);
+        let (to, most) = (&to.as_chunks().0[..seqs.len()], &most.as_chunks().0[..seqs.len()]);
+        let overdue = &overdue.as_chunks().0[..seqs.len()];
+        for chunk in 0..seqs.len() {
+            let eight = Eight {
+                seqs: &seqs[chunk],
+                numbers: &numbers[chunk],
+                states: &states[chunk],
+                to: &to[chunk],
+                most: &most[chunk],
+                overdue: &overdue[chunk],
+            };
+            left.add(WIDE * chunk, left_of(&registers, newest, &eight));
+        }
+        // The last ones are asked together with some of those before them.
+        if !rest.is_empty()
+            && let Some(last) = Eight::last(columns)
+        {
+            left.add(count - rest.len(), left_of(&registers, newest, &last) >> (WIDE - rest.len()));
+        }
+    }
+
+    /// What is known of eight receivers, and asked of them.
+    struct Eight<'a> {
+        seqs: &'a [DrSeq; WIDE],
+        numbers: &'a [u32; WIDE],
+        states: &'a [u8; WIDE],
+        to: &'a [f32; WIDE],
+        most: &'a [f32; WIDE],
+        overdue: &'a [u32; WIDE],
+    }
+
+    impl<'a> Eight<'a> {
+        fn last(columns: &Columns<'a>) -> Option<Self> {
+            let &Columns { seqs, numbers, states, to, most, overdue } = columns;
+            let end = seqs.len();
+            Some(Self {
+                seqs: seqs.last_chunk()?,
+                numbers: numbers.get(..end)?.last_chunk()?,
+                states: states.get(..end)?.last_chunk()?,
+                to: to.get(..end)?.last_chunk()?,
+                most: most.get(..end)?.last_chunk()?,
+                overdue: overdue.get(..end)?.last_chunk()?,
+            })
+        }
+    }
+
+    /// Who of them is left, a bit for each.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn left_of<const N: usize>(tables: &[[__m256; 2]; N], newest: __m256i, some: &Eight<'_>) -> u64 {
+        let seqs = numbers_of(&some.seqs.map(|seq| seq.0));
+        let ages = _mm256_sub_epi32(_mm256_max_epu32(newest, seqs), seqs);
+        let places = _mm256_srli_epi32::<3>(ages);
+        let (mut first, mut growth) = (_mm256_set1_ps(f32::NAN), _mm256_setzero_ps());
+        for (place, [firsts, growths]) in (0..).zip(tables) {
+            let is_it = _mm256_castsi256_ps(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(place)));
+            first = _mm256_blendv_ps(first, _mm256_permutevar8x32_ps(*firsts, ages), is_it);
+            growth = _mm256_blendv_ps(growth, _mm256_permutevar8x32_ps(*growths, ages), is_it);
+        }
+        let farthest = _mm256_add_ps(first, _mm256_mul_ps(growth, floats(some.to)));
+        let near = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(farthest, floats(some.most)));
+        let (sent, overdue) = (numbers_of(some.numbers), numbers_of(some.overdue));
+        let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(sent, overdue), sent);
+        let since = _mm256_movemask_ps(_mm256_castsi256_ps(is_since));
+        let [unclear, reported] = highest_bits(some.states);
+        u64::from((!near & 0xff | (!since & 0xff & !reported) | unclear).cast_unsigned())
+    }
+
+    /// The highest bit of each of eight bytes, and the one below it.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn highest_bits(all: &[u8; WIDE]) -> [i32; 2] {
+        let bytes = _mm_cvtsi64_si128(i64::from_le_bytes(*all));
+        [_mm_movemask_epi8(bytes), _mm_movemask_epi8(_mm_slli_epi16::<1>(bytes))]
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn floats(&[a, b, c, d, e, f, g, h]: &[f32; WIDE]) -> __m256 {
         _mm256_setr_ps(a, b, c, d, e, f, g, h)
     }
 
+    #[inline]
     #[target_feature(enable = "avx2")]
-    fn numbers_of(all: &[u32; LANES], at: usize) -> __m256i {
-        let [a, b, c, d, e, f, g, h] = core::array::from_fn(|place| all[at + place].cast_signed());
+    fn numbers_of(all: &[u32; WIDE]) -> __m256i {
+        let [a, b, c, d, e, f, g, h] = all.map(u32::cast_signed);
         _mm256_setr_epi32(a, b, c, d, e, f, g, h)
     }
 }
@@ -191,7 +290,7 @@ mod tests {
                 let first = first[draws.below(3) as usize];
                 lines.set(draws.below(30 + round % 50) as usize, first, draws.uniform(0.0, 2.0) as f32);
             }
-            let len = 1 + draws.below(50) as usize;
+            let len = 1 + draws.below(150) as usize;
             let mut column =
                 |most: f64| (0..len).map(|_| draws.uniform(0.0, most) as f32).collect::<Vec<_>>();
             let (to, mut most) = (column(0.6), column(3.0));
@@ -225,11 +324,19 @@ mod tests {
                 most: &most,
                 overdue: &overdue,
             };
-            for from in (0..len).step_by(LANES) {
-                let left = lines.left_plainly(newest, &columns, from);
-                assert_eq!(lines.left(newest, &columns, from), left, "{lines:?} {seqs:?}");
-                (lefts, alls) = (lefts + left.count_ones(), alls + LANES.min(len - from) as u32);
-            }
+            let (mut wide, mut plain) = (Left::default(), Left::default());
+            plain.clear(len);
+            lines.sift_plainly(newest, &columns, &mut plain);
+            lines.sift(newest, &columns, &mut wide);
+            let places = |left: &Left| {
+                let next = |place: &usize| left.first_from(1 + place);
+                core::iter::successors(left.first_from(0), next).collect::<Vec<usize>>()
+            };
+            let of_all = (0..len).filter(|place| lines.leaves(newest, &columns, *place));
+            assert_eq!(places(&plain), of_all.collect::<Vec<_>>());
+            let places = places(&wide);
+            assert_eq!(wide.words, plain.words, "{lines:?} {seqs:?}");
+            (lefts, alls) = (lefts + places.len(), alls + len);
         }
         assert!((alls / 5..4 * alls / 5).contains(&lefts), "{lefts} of {alls}");
     }

@@ -2,7 +2,8 @@
 
 use evenkeel_core::{Malformed, Reader, SessionTime, Span, Varint, Wire};
 
-use super::{FEEDBACK, emit_before, emit_u32, parse_before, parse_u32};
+use super::names::Names;
+use super::{FEEDBACK, emit_before, emit_u32, parse_before};
 use crate::vector::{DrSeq, EntityId, is_sane_time};
 
 /// An arrival as its receiver reports it.
@@ -42,43 +43,96 @@ pub struct FeedbackFrame<'a> {
 
 impl<'a> FeedbackFrame<'a> {
     /// The arrivals, each with its number.
-    #[must_use]
-    pub fn arrivals(&self) -> Arrivals<'a> {
-        self.arrivals_after(0, 0)
+    pub fn arrivals(&self) -> impl Iterator<Item = (u64, Arrival)> + use<'a> {
+        self.arrivals_from(self.first)
     }
 
-    /// The arrivals, without some of those whose number is below `next`: mostly the last run alone is new.
-    #[must_use]
-    pub fn arrivals_from(&self, next: u64) -> Arrivals<'a> {
-        let (count, len) = self.before_last;
-        if next < self.first + u64::from(count) { self.arrivals() } else { self.arrivals_after(count, len) }
+    /// The arrivals whose number is not below `next`.
+    pub fn arrivals_from(&self, next: u64) -> impl Iterator<Item = (u64, Arrival)> + use<'a> {
+        let arrivals = self.runs_from(next).flat_map(|run| {
+            let (at, nonce) = run.came;
+            run.names.map(move |(entity, seq)| Arrival { entity, seq, at, nonce })
+        });
+        (next.max(self.first)..).zip(arrivals)
     }
 
+    /// The same in runs. What comes before them is passed over, mostly at once: the last run alone is new.
     #[inline]
-    fn arrivals_after(&self, count: u8, len: usize) -> Arrivals<'a> {
-        Arrivals {
+    pub(crate) fn runs_from(&self, next: u64) -> Runs<'a> {
+        let (count, len) = self.before_last;
+        let (count, len) = if next < self.first + u64::from(count) { (0, 0) } else { (count, len) };
+        Runs {
             reader: Reader::new(&self.runs[len..]),
             stamp: self.stamp,
-            number: self.first + u64::from(count),
+            known: next.saturating_sub(self.first + u64::from(count)).min(u64::from(u8::MAX)) as u8,
             left: self.count - count,
-            run: Run { nonce: 0, at: self.stamp, left: 0 },
         }
     }
 }
 
 /// Arrivals that came with one message.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    nonce: u32,
-    at: SessionTime,
-    left: u8,
+#[derive(Clone, Debug)]
+pub(crate) struct Run<'a> {
+    /// When they came, and the message's nonce.
+    pub(crate) came: (SessionTime, u32),
+    /// Of which vectors they are.
+    pub(crate) names: Names<'a>,
 }
 
-impl Run {
-    /// Reads what comes before a run's arrivals.
+/// Runs of arrivals, of which some may be known.
+#[derive(Clone, Debug)]
+pub(crate) struct Runs<'a> {
+    reader: Reader<'a>,
+    stamp: SessionTime,
+    /// How many arrivals are left, of which so many are known.
+    left: u8,
+    known: u8,
+}
+
+impl<'a> Iterator for Runs<'a> {
+    type Item = Run<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Run<'a>> {
+        while self.left > 0 {
+            let (head, mut names) = match PlainRun::at(self.reader.rest(), 0) {
+                Some(run) if run.len <= self.reader.remaining() => {
+                    let mut names = Reader::new(self.reader.take(run.len).ok()?);
+                    names.take(run.name_at).ok()?;
+                    (run.head(self.stamp), names)
+                }
+                _ => {
+                    let head = Head::parse(self.stamp, &mut self.reader).ok()?;
+                    let names = self.reader.clone();
+                    Names::pass_over(head.count, &mut self.reader).ok()?;
+                    (head, names)
+                }
+            };
+            self.left = self.left.checked_sub(head.count)?;
+            let known = self.known.min(head.count);
+            self.known -= known;
+            if known < head.count {
+                Names::pass_over(known, &mut names).ok()?;
+                let names = Names::new(head.count - known, names);
+                return Some(Run { came: (head.at, head.nonce), names });
+            }
+        }
+        None
+    }
+}
+
+/// What comes before the arrivals of a run.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    nonce: u32,
+    at: SessionTime,
+    count: u8,
+}
+
+impl Head {
     #[inline]
     fn parse(stamp: SessionTime, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
-        Ok(Self { nonce: reader.read()?, at: parse_before(stamp, reader)?, left: reader.read()? })
+        Ok(Self { nonce: reader.read()?, at: parse_before(stamp, reader)?, count: reader.read()? })
     }
 
     /// The one that bytes begin with.
@@ -90,44 +144,6 @@ impl Run {
     fn goes_on(self, other: Self) -> bool {
         (self.nonce, self.at) == (other.nonce, other.at)
     }
-}
-
-/// The arrivals of a feedback frame, in order.
-#[derive(Clone, Debug)]
-pub struct Arrivals<'a> {
-    reader: Reader<'a>,
-    stamp: SessionTime,
-    number: u64,
-    left: u8,
-    run: Run,
-}
-
-impl Iterator for Arrivals<'_> {
-    type Item = (u64, Arrival);
-
-    #[inline]
-    fn next(&mut self) -> Option<(u64, Arrival)> {
-        self.left = self.left.checked_sub(1)?;
-        let number = self.number;
-        self.number += 1;
-        if self.run.left == 0 {
-            if let Some(run) = PlainRun::at(self.reader.rest(), 0)
-                && self.reader.take(run.len).is_ok()
-            {
-                return Some((number, run.arrival(self.stamp)));
-            }
-            self.run = Run::parse(self.stamp, &mut self.reader).ok()?;
-        }
-        self.run.left -= 1;
-        let (entity, seq) = parse_name(&mut self.reader).ok()?;
-        Some((number, Arrival { entity, seq, at: self.run.at, nonce: self.run.nonce }))
-    }
-}
-
-/// Which vector an arrival is of.
-#[inline]
-fn parse_name(reader: &mut Reader<'_>) -> Result<(EntityId, DrSeq), Malformed> {
-    Ok((EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?)))
 }
 
 /// Appends a feedback frame with at most [`FEEDBACK_MAX`] arrivals, the first of which has the number `first`.
@@ -228,7 +244,7 @@ pub(super) fn parse<'a>(stamp: SessionTime, reader: &mut Reader<'a>) -> Result<F
         }
         // Runs are as long as they can be: two in a row with one nonce and one time would be one.
         if last_nonce == Some(nonce)
-            && Run::first(stamp, &bytes[last_at..])?.goes_on(Run::first(stamp, &bytes[at..])?)
+            && Head::first(stamp, &bytes[last_at..])?.goes_on(Head::first(stamp, &bytes[at..])?)
         {
             return Err(Malformed::Field);
         }
@@ -241,24 +257,12 @@ pub(super) fn parse<'a>(stamp: SessionTime, reader: &mut Reader<'a>) -> Result<F
 /// Checks a run of at most so many arrivals; gives their number, the nonce of their message, and how many bytes they take.
 fn check_run(stamp: SessionTime, left: u8, bytes: &[u8]) -> Result<(u8, u32, usize), Malformed> {
     let mut reader = Reader::new(bytes);
-    let Run { left: length, nonce, .. } = Run::parse(stamp, &mut reader)?;
-    if !(1..=left).contains(&length) {
+    let Head { nonce, count, .. } = Head::parse(stamp, &mut reader)?;
+    if !(1..=left).contains(&count) {
         return Err(Malformed::Field);
     }
-    for _ in 0..length {
-        check_name(&mut reader)?;
-    }
-    Ok((length, nonce, bytes.len() - reader.remaining()))
-}
-
-/// Checks which vector an arrival is of. Nearly always the two numbers take at most two bytes each.
-#[inline]
-fn check_name(reader: &mut Reader<'_>) -> Result<(), Malformed> {
-    let len = reader.clone().take_array().ok().and_then(|bytes| name_len(*bytes));
-    match len {
-        Some(len) => reader.take(len).map(|_| ()),
-        None => parse_name(reader).map(|_| ()),
-    }
+    Names::pass_over(count, &mut reader)?;
+    Ok((count, nonce, bytes.len() - reader.remaining()))
 }
 
 /// How many bytes two numbers take that begin with these, if none takes more than two.
@@ -281,8 +285,8 @@ struct PlainRun {
     nonce: u32,
     /// The number that tells its time, as a word.
     before: u64,
-    /// What the numbers of the entity and of the vector begin with.
-    name: [u8; 4],
+    /// Where the numbers of the entity and of the vector begin.
+    name_at: usize,
     /// Its length in bytes; the last of them may lie beyond what there is.
     len: usize,
 }
@@ -303,23 +307,16 @@ impl PlainRun {
         }
         // Then the number of its arrivals, the entity's and the vector's.
         let [1, name @ .., _, _, _] = ((word >> (32 + 8 * len)) as u64).to_le_bytes() else { return None };
-        Some(Self { nonce: word as u32, before, name, len: 4 + len + 1 + name_len(name)? })
+        let name_at = 4 + len + 1;
+        Some(Self { nonce: word as u32, before, name_at, len: name_at + name_len(name)? })
     }
 
-    /// What it says, in a message with this stamp.
+    /// What comes before its arrival, in a message with this stamp.
     #[inline]
-    fn arrival(self, stamp: SessionTime) -> Arrival {
-        let [a, b, c, d] = self.name;
-        let (entity, seq) = if a < 0x80 { (u32::from(a), short(b, c)) } else { (short(a, b), short(c, d)) };
+    fn head(self, stamp: SessionTime) -> Head {
         let at = stamp - Span::from_nanos(Varint::from_word(self.before).to_signed());
-        Arrival { entity: EntityId(entity), seq: DrSeq(seq), at, nonce: self.nonce }
+        Head { nonce: self.nonce, at, count: 1 }
     }
-}
-
-/// A number of at most two bytes.
-#[inline]
-fn short(first: u8, second: u8) -> u32 {
-    if first < 0x80 { u32::from(first) } else { u32::from(first & 0x7f) | u32::from(second) << 7 }
 }
 
 /// How many bytes a number takes that begins with these, if that is not more than two.

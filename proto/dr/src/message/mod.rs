@@ -14,13 +14,12 @@
 //! any of it is acted on, so that a rejected one leaves no trace.
 
 mod feedback;
+mod names;
 mod vector;
 
 use evenkeel_core::{ClockFrame, Malformed, Reader, Scratch, SessionTime, Span, Varint, Wire};
 
-pub use feedback::{
-    Arrival, Arrivals, FEEDBACK_LEN_MAX, FEEDBACK_MAX, FeedbackFrame, RUN_LEN_MAX, emit_feedback,
-};
+pub use feedback::{Arrival, FEEDBACK_LEN_MAX, FEEDBACK_MAX, FeedbackFrame, RUN_LEN_MAX, emit_feedback};
 pub(crate) use vector::WrittenVector;
 pub use vector::{VECTOR_LEN_MAX, VectorFrame, emit_introduce, emit_vector};
 

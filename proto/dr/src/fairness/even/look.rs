@@ -12,7 +12,7 @@ use super::control::{Control, Growth};
 use super::shadow::{Between, Shadow};
 use super::share::presumed_shown;
 use super::sums::{Front, PATH_MAX, Sums};
-use super::tally::{Entry, Single, Tally, UNKNOWN};
+use super::tally::{Entry, Tally, UNKNOWN};
 use crate::fairness::{Exported, Pair, Review};
 use crate::ledger::Pairs;
 
@@ -25,12 +25,24 @@ pub(super) struct Seat {
     delay: Span,
     /// What is sent now arrives then.
     pub(super) later: SessionTime,
-    pub(super) under_way: Span,
-    pub(super) lost_after: Span,
-    pub(super) known_until: SessionTime,
+    under_way: Span,
+    lost_after: Span,
+    known_until: SessionTime,
     between: Between,
     is_credible: bool,
     is_cut: bool,
+}
+
+impl Seat {
+    /// When what was sent to it then arrives, if it is expected before what is sent now.
+    #[inline]
+    pub(super) fn expects(&self, sent: SessionTime, now: SessionTime) -> Option<SessionTime> {
+        let usual = sent + self.under_way;
+        // Lost is what is overdue although later arrivals have been reported.
+        let is_lost = self.known_until >= usual && now - sent > self.lost_after;
+        let arrival = usual.max(self.known_until);
+        (!is_lost && arrival <= self.later).then_some(arrival)
+    }
 }
 
 /// What became of the receivers with all entities, as much as each counts, in columns, by their places.
@@ -61,11 +73,14 @@ pub(super) struct Watch {
     /// Seconds until what is sent now arrives, by the places of the receivers.
     away: Vec<f64>,
     tally: Tally,
+    /// The places of receivers that have to be asked by themselves, with an entity.
+    others: Vec<u32>,
     gathered: Gathered,
     /// Seconds since the last look.
     seconds: f64,
-    /// Whether everybody has a place.
+    /// Whether everybody has a place, and whether everybody is believed.
     is_placed: bool,
+    are_credible: bool,
     /// Whether somebody had none: then everybody's error grows pair by pair, because who comes starts with the mean.
     is_direct: bool,
     /// The delay of the farthest who sees anything.
@@ -98,6 +113,7 @@ impl Watch {
         self.away.extend(self.seats.iter().map(away));
         self.gathered.begin(self.seats.len());
         self.is_placed = self.seats.iter().flatten().all(|seat| seat.place.is_some());
+        self.are_credible = self.seats.iter().flatten().all(|seat| seat.is_credible);
         self.is_direct = false;
     }
 
@@ -145,19 +161,25 @@ impl Watch {
             Some(path) => sums.begin(path, pairs.folios(), now),
             None => sums.clear(pairs.folios()),
         }
-        self.tally.begin(sums, newest, Front::new(vector, now), self.seats.len());
-        for (link, folio) in pairs.iter() {
-            let Some(seat) = &self.seats[link as usize] else { continue };
-            if seat.is_credible && self.tally.share(newest, sums, link, folio) {
+        self.tally.begin(sums, newest, Front::new(vector, now), &self.away);
+        self.others.clear();
+        if path.is_some() && self.are_credible {
+            self.tally.share(newest, pairs.folios(), &mut self.others);
+        } else {
+            self.others.extend(pairs.links());
+        }
+        for &link in &self.others {
+            let (Some(folio), Some(seat)) = (pairs.folio(link), &self.seats[link as usize]) else { continue };
+            let path = path.filter(|_| seat.is_credible);
+            if let Some(path) = path
+                && (self.tally.join(newest, sums, link, folio)
+                    || self.tally.follow(path, sums, exported, (link, folio), seat, now))
+            {
                 continue;
             }
-            let path = path.filter(|_| seat.is_credible);
             let (before, tally) = (sums.last(&folio.look()), &mut self.tally);
-            let (uses, pieces) = (tally.uses.len(), tally.pieces.len());
             let summed = path.and_then(|path| tally.sum_up(path, sums, exported, (link, folio), seat, now));
             let entry = summed.unwrap_or_else(|| {
-                tally.uses.truncate(uses);
-                tally.pieces.truncate(pieces);
                 let pair = exported.pair(link);
                 if !pair.is_credible() {
                     return Entry { error: UNKNOWN, ahead: off(&pair, now) * self.seconds, uses: 0 };
@@ -165,11 +187,11 @@ impl Watch {
                 let (error, later) = pair.accumulated_until(seat.later);
                 Entry { error, ahead: later - error, uses: 0 }
             });
-            tally.singles.push(Single { link, before, entry });
+            tally.note(link, before, entry);
         }
-        self.tally.count(sums, pairs.folios(), &self.away);
+        self.tally.count(sums, pairs.folios());
         #[cfg(test)]
-        tests::check(exported, sums, &self.tally.ahead, path.is_some());
+        tests::check(exported, sums, self.tally.counted().1, path.is_some());
         if self.is_placed && exported.is_unweighted() {
             self.gather(pairs, shadow);
         } else {
@@ -180,10 +202,13 @@ impl Watch {
     /// Adds what was found of an entity to what is known of everybody, side by side.
     fn gather(&mut self, pairs: &Pairs, shadow: &Shadow) {
         let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
-        errors.iter_mut().zip(&self.tally.grown).for_each(|(error, grown)| *error += grown);
-        aheads.iter_mut().zip(&self.tally.ahead).for_each(|(all, ahead)| *all += ahead);
-        for link in pairs.links() {
-            seen[link as usize] = true;
+        let (grown, ahead) = self.tally.counted();
+        errors.iter_mut().zip(grown).for_each(|(error, grown)| *error += grown);
+        aheads.iter_mut().zip(ahead).for_each(|(all, ahead)| *all += ahead);
+        if pairs.count() == seen.len() {
+            seen.fill(true);
+        } else {
+            pairs.links().for_each(|link| seen[link as usize] = true);
         }
         if shadow.has_grown() {
             for link in pairs.links().map(|link| link as usize) {
@@ -202,7 +227,8 @@ impl Watch {
     ) {
         for link in exported.columns().links().map(|link| link as usize) {
             let Some(seat) = &self.seats[link] else { continue };
-            let (error, ahead) = (self.tally.grown[link], self.tally.ahead[link]);
+            let (grown, ahead) = self.tally.counted();
+            let (error, ahead) = (grown[link], ahead[link]);
             let (weight, without) = (exported.weight(seat.peer), shadow.grown(&seat.between));
             if !self.is_direct && seat.place.is_some() {
                 let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;

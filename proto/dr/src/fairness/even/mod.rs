@@ -122,11 +122,11 @@ impl Even {
             if share.entities.is_empty() {
                 // What can be saved up depends on how many there are, and most have not triggered yet.
                 let alike = review.all_entities().filter(|other| other.owner() == exported.owner());
-                share.entities.extend(alike.map(|other| (other.entity(), Box::default())));
+                alike.for_each(|other| share.entities.insert(other.entity(), Box::default()));
             }
             share.on_trigger(exported, review.budget(), now);
         }
-        if let (Some(seen), Some(tracked)) = (exported.observed(), share.entities.get_mut(&exported.entity()))
+        if let (Some(seen), Some(tracked)) = (exported.observed(), share.entities.get_mut(exported.entity()))
         {
             tracked.bend.observe(seen.at, seen.state.turn_rate);
         }
@@ -182,7 +182,7 @@ impl Even {
         let mut silent = core::mem::take(&mut desk.silent);
         let is_silent = |tracked: &Tracked| now - tracked.triggered >= SILENCE;
         silent.extend(
-            share.entities.iter().filter(|(_, tracked)| is_silent(tracked)).map(|(entity, _)| *entity),
+            share.entities.iter().filter(|(_, tracked)| is_silent(tracked)).map(|(entity, _)| entity),
         );
         for entity in silent.drain(..) {
             share.pay_for_silence(entity, review.budget(), now);
@@ -239,7 +239,7 @@ impl FairnessPolicy for Even {
     }
 
     fn read_ahead(&self, entity: EntityId) -> u64 {
-        let tracked = self.shares.get(&None).and_then(|share| share.entities.get(&entity));
+        let tracked = self.shares.get(&None).and_then(|share| share.entities.get(entity));
         tracked.map_or(0, |tracked| tracked.read_ahead())
     }
 

@@ -1,7 +1,5 @@
 //! What the entities of one owner share: a bucket, a price, and everybody's standing.
 
-use std::collections::BTreeMap;
-
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::EvenSettings;
@@ -15,7 +13,8 @@ use super::sieve::{Chords, Sieve};
 use super::sums::Sums;
 use crate::fairness::{Exported, Kinematics, Pair, Review, SendPlan};
 use crate::ledger::Shows;
-use crate::linear::sift::LANES;
+use crate::linear::sift::Left;
+use crate::peers::Entities;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 
 /// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little. The farther
@@ -100,6 +99,7 @@ pub(super) struct Desk {
     reach: Reach,
     /// Filled anew for each entity.
     sieve: Sieve,
+    left: Left,
     path: Path,
     candidates: Vec<Candidate>,
     /// Entities of which nothing has been heard.
@@ -115,8 +115,8 @@ pub(super) struct Share {
     pub(super) bucket: Bucket,
     pub(super) price: Price,
     pub(super) control: Control,
-    /// Boxed: they are large, and a map keeps room for more than there are.
-    pub(super) entities: BTreeMap<EntityId, Box<Tracked>>,
+    /// Boxed: they are large.
+    pub(super) entities: Entities<Box<Tracked>>,
     /// The delay of the farthest receiver.
     farthest: Span,
     /// When it last had an entity.
@@ -129,7 +129,7 @@ impl Share {
     /// An entity made a vector.
     pub(super) fn on_trigger(&mut self, exported: &Exported<'_>, budget: f64, now: SessionTime) {
         let vector = exported.newest().1;
-        let tracked = self.entities.entry(exported.entity()).or_default();
+        let tracked = self.entities.entry(exported.entity());
         tracked.triggered = now;
         let receivers = exported.pair_count().max(1) as f64;
         tracked.shadow.trigger(vector, budget / receivers, now);
@@ -145,7 +145,7 @@ impl Share {
     /// An entity made no vector, and may have to pay for that.
     pub(super) fn pay_for_silence(&mut self, entity: EntityId, budget: f64, now: SessionTime) {
         if !self.bucket.has_one()
-            && let Some(tracked) = self.entities.get_mut(&entity)
+            && let Some(tracked) = self.entities.get_mut(entity)
             && now - tracked.triggered.max(tracked.paid) >= PAID_SILENCE
         {
             tracked.paid = now;
@@ -166,7 +166,7 @@ impl Share {
         watch.begin(review, control);
         self.entities.retain(|entity, tracked| {
             // Its name may be somebody else's by now.
-            let exported = review.entity(*entity).filter(|exported| exported.owner() == owner);
+            let exported = review.entity(entity).filter(|exported| exported.owner() == owner);
             let Some(exported) = exported else { return false };
             rate_min += WORTH_MIN * scale(&exported);
             watch.look_at(&exported, &mut tracked.sums, &tracked.shadow, control, now);
@@ -194,10 +194,10 @@ impl Share {
         let now = review.now();
         let (least, weight) = (WORTH_MIN * scale(exported), exported.weight_max());
         let asked = Asked { price: self.price.with(&self.bucket), least, notes_refusals };
-        let Desk { reach, sieve, path, candidates, .. } = desk;
+        let Desk { reach, sieve, left, path, candidates, .. } = desk;
         reach.update(review, exported.owner(), &self.control);
         let mut unknown = None;
-        let tracked = match self.entities.get_mut(&exported.entity()) {
+        let tracked = match self.entities.get_mut(exported.entity()) {
             Some(tracked) => tracked,
             None => unknown.insert(Tracked { triggered: now, ..Tracked::default() }),
         };
@@ -206,16 +206,15 @@ impl Share {
         let mut deal = Deal { exported, tracked, path, farthest, asked, weight, now, life: None, lives };
         candidates.clear();
         let columns = reach.asks(notes_refusals).of(&exported.columns().prospects);
-        for from in (0..columns.seqs.len()).step_by(LANES) {
-            let mut left = sieve.sift(&columns, from);
-            while left != 0 {
-                let link = from as u32 + left.trailing_zeros();
-                left &= left - 1;
-                let lines = sieve.len();
-                candidates.extend(deal.consider(link, reach, sieve, &self.control));
-                if left != 0 && (sieve.raise(&asked, deal.lives) || sieve.len() > lines) {
-                    left &= sieve.sift(&columns, from);
-                }
+        sieve.sift(&columns, left);
+        let mut next = 0;
+        while let Some(link) = left.first_from(next) {
+            next = link + 1;
+            let lines = sieve.len();
+            candidates.extend(deal.consider(link as u32, reach, sieve, &self.control));
+            // Nearly everybody who is left shows what somebody else does, or is too near by what is known by now.
+            if sieve.raise(&asked, deal.lives) || sieve.len() > lines {
+                sieve.sift(&columns, left);
             }
         }
         self.sell(candidates, asked.price, exported, now, plan)

@@ -8,7 +8,7 @@ use evenkeel_core::SessionTime;
 
 use super::reach::{Asked, Known, MARGIN, Reach, above, distance_min};
 use crate::fairness::Exported;
-use crate::linear::sift::{Columns, Lines};
+use crate::linear::sift::{Columns, Left, Lines};
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// Chords are drawn for so many seconds.
@@ -186,10 +186,10 @@ impl Sieve {
         self.bounds.len()
     }
 
-    /// Which receivers from a place on something may come of sending the newest vector to, a bit for each.
+    /// Which receivers something may come of sending the newest vector to.
     #[inline]
-    pub(super) fn sift(&self, columns: &Columns<'_>, from: usize) -> u32 {
-        self.lines.left(self.newest, columns, from)
+    pub(super) fn sift(&self, columns: &Columns<'_>, left: &mut Left) {
+        self.lines.sift(self.newest, columns, left);
     }
 
     /// How far a vector of an entity is apart from its newest.

@@ -8,11 +8,11 @@
 use evenkeel_core::{SessionTime, Vec3};
 
 use crate::ledger::{Folio, Look, MARKS_END};
-use crate::linear::{self, bulk::Pieces};
+use crate::linear::{self, bulk::Start};
 use crate::vector::{DrSeq, DrVector, MotionState};
 
 /// Sums are kept of so many vectors at most, and along paths of so many vectors; beyond, accounts are asked.
-const SUMS_MAX: usize = 32;
+pub(super) const SUMS_MAX: usize = 32;
 pub(super) const PATH_MAX: usize = 128;
 /// There may be room for so many more than twice what there is.
 const SUMS_SPARE: usize = 4;
@@ -62,12 +62,17 @@ impl Line {
     }
 }
 
-/// What those share who show one vector: its sum, by its mark, and what that has grown by since the last look.
+/// What those share who show one vector: its sum, by its mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Card {
     /// 0: there is none.
     pub(super) mark: u8,
     pub(super) place: u8,
+    /// Where what is to come starts: one more than the place; 0 if nothing is newer.
+    pub(super) start: u32,
+    /// Up to the last look, and up to now, and what it has grown by in between.
+    pub(super) before: f64,
+    pub(super) now: f64,
     pub(super) grown: f64,
 }
 
@@ -85,14 +90,16 @@ pub(super) struct Sums {
 /// The end of a stretch before now: in the time of which exported vector, by its place, and when.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
-    place: usize,
-    at: SessionTime,
+    pub(super) place: usize,
+    /// Seconds after that was made.
+    pub(super) after: f64,
 }
 
 impl End {
     /// A time that is not before the first exported vector.
     pub(super) fn new(path: Exports<'_>, at: SessionTime) -> Option<Self> {
-        path.iter().rposition(|(_, vector)| vector.generated <= at).map(|place| Self { place, at })
+        let place = path.iter().rposition(|(_, vector)| vector.generated <= at)?;
+        Some(Self { place, after: (at - path[place].1.generated).as_secs_f64() })
     }
 }
 
@@ -137,10 +144,16 @@ impl Sums {
     /// Lays out what those share who show one of the vectors before the newest.
     pub(super) fn deal(&self, newest: DrSeq, cards: &mut [Card; NEAR]) {
         *cards = [Card::default(); NEAR];
-        for (place, sum) in self.all.iter().enumerate() {
-            if let Some(card) = cards.get_mut(newest.0.wrapping_sub(sum.seq.0) as usize) {
-                *card = Card { mark: sum.mark, place: place as u8, grown: sum.now - sum.before };
-            }
+        (0..self.all.len()).for_each(|place| self.deal_one(place, newest, cards));
+    }
+
+    /// The same for the sum at a place.
+    pub(super) fn deal_one(&self, place: usize, newest: DrSeq, cards: &mut [Card; NEAR]) {
+        let Sum { seq, mark, before, now, .. } = self.all[place];
+        let age = newest.0.wrapping_sub(seq.0) as usize;
+        if let Some(card) = cards.get_mut(age) {
+            let start = if age == 0 { 0 } else { 1 + place as u32 };
+            *card = Card { mark, place: place as u8, start, before, now, grown: now - before };
         }
     }
 
@@ -151,10 +164,10 @@ impl Sums {
         }
     }
 
-    /// How far the newest vector is away from that of a sum, now: position and velocity.
-    pub(super) fn apart(&self, place: usize, front: &Front) -> (Vec3, Vec3) {
+    /// How far the newest vector is away from that of a sum, now.
+    pub(super) fn apart(&self, place: usize, front: &Front) -> Start {
         let line = &self.all[place].line;
-        (front.position - line.project(front.now), front.velocity - line.velocity)
+        Start::new(front.position - line.project(front.now), front.velocity - line.velocity)
     }
 
     /// What the sum with a mark is up to now.
@@ -238,28 +251,32 @@ impl Sums {
 
     /// The sum up to a time before now.
     pub(super) fn until(&self, path: Exports<'_>, place: usize, end: End) -> Option<f64> {
-        let sum = &self.all[place];
-        let before = sum.before(path, end)?;
-        let rest = sum.rest(path, end).map(|(position, velocity, h)| linear::integral(position, velocity, h));
-        Some(before + rest.unwrap_or(0.0))
+        let (before, exported) = (self.before(path, place, end)?, &path[end.place].1);
+        if !self.has_rest(path, place, end) {
+            return Some(before);
+        }
+        let (position, velocity) = self.all[place].apart(exported, exported.generated);
+        Some(before + linear::integral(position, velocity, end.after))
     }
 
-    /// The same but for a piece, which is added to the pieces if there is one; and whether it is.
+    /// The sum up to the last exported vector before an end; `None` if that is forgotten.
     #[inline]
-    pub(super) fn until_piece(
-        &self,
-        path: Exports<'_>,
-        place: usize,
-        end: End,
-        pieces: &mut Pieces,
-    ) -> Option<(f64, bool)> {
-        let sum = &self.all[place];
-        let before = sum.before(path, end)?;
-        let rest = sum.rest(path, end);
-        if let Some((position, velocity, h)) = rest {
-            pieces.push(position, velocity, h);
-        }
-        Some((before, rest.is_some()))
+    pub(super) fn before(&self, path: Exports<'_>, place: usize, end: End) -> Option<f64> {
+        let (sum, seq) = (&self.all[place], path[end.place].0);
+        sum.sums.get(seq.0.wrapping_sub(sum.first.0) as usize).copied()
+    }
+
+    /// Whether there is a piece from there on.
+    #[inline]
+    pub(super) fn has_rest(&self, path: Exports<'_>, place: usize, end: End) -> bool {
+        path[end.place].0 != self.all[place].seq && end.after > 0.0
+    }
+
+    /// What the piece from the generation of an exported vector on begins with.
+    pub(super) fn start(&self, path: Exports<'_>, place: usize, exported: usize) -> Start {
+        let exported = &path[exported].1;
+        let (position, velocity) = self.all[place].apart(exported, exported.generated);
+        Start::new(position, velocity)
     }
 }
 
@@ -336,24 +353,6 @@ impl Sum {
         }
         let (position, velocity) = self.apart(exported, exported.generated);
         linear::integral(position, velocity, (until - exported.generated).as_secs_f64())
-    }
-
-    /// The sum up to the last exported vector before an end; `None` if that is forgotten.
-    #[inline]
-    fn before(&self, path: Exports<'_>, end: End) -> Option<f64> {
-        let seq = path[end.place].0;
-        self.sums.get(seq.0.wrapping_sub(self.first.0) as usize).copied()
-    }
-
-    /// The piece from there on.
-    #[inline]
-    fn rest(&self, path: Exports<'_>, end: End) -> Option<(Vec3, Vec3, f64)> {
-        let (seq, exported) = &path[end.place];
-        let h = (end.at - exported.generated).as_secs_f64();
-        (*seq != self.seq && h > 0.0).then(|| {
-            let (position, velocity) = self.apart(exported, exported.generated);
-            (position, velocity, h)
-        })
     }
 }
 

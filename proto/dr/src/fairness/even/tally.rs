@@ -1,17 +1,17 @@
 //! What a look gathers of one entity: by how much the error of each receiver has grown, and what is to come.
 
-use evenkeel_core::{SessionTime, Vec3};
+use evenkeel_core::SessionTime;
 
 use super::look::Seat;
-use super::sums::{Card, End, Exports, Front, NEAR, Sums};
+use super::sums::{Card, End, Exports, Front, NEAR, SUMS_MAX, Sums};
 use crate::fairness::Exported;
 use crate::ledger::{Dispatch, Folio, Look, Pending};
-use crate::linear::bulk::{Pieces, integrate_alike};
+use crate::linear::bulk::{Start, integrate_from};
 use crate::vector::{DrSeq, DrVector};
 
 /// What an integral is for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Use {
+enum Use {
     More,
     Less,
     Ahead,
@@ -28,132 +28,251 @@ pub(super) struct Entry {
 
 /// A pair that has to be asked by itself: the place of its receiver, and its error at the last look.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Single {
-    pub(super) link: u32,
-    pub(super) before: f64,
-    pub(super) entry: Entry,
+struct Single {
+    link: u32,
+    before: f64,
+    entry: Entry,
 }
 
 /// The error of a receiver that is not believed: when it is believed again, it counts from then on.
 pub(super) const UNKNOWN: f64 = f64::INFINITY;
 
+/// Starts of pieces are kept for so many of the last exported vectors: nearly everything that is expected arrives in their time.
+const LATEST: usize = 4;
+
+/// What integrals begin with, by their places: nothing is away from the newest vector at the first; then the newest vector is away from that
+/// of each sum, now; then come pieces.
+#[derive(Clone, Debug, Default)]
+struct Starts {
+    all: Vec<Start>,
+    /// By sums and by how many vectors before the newest: the places of pieces that begin with the generation of one. 0: there is none.
+    pieces: [[u32; LATEST]; SUMS_MAX],
+}
+
+impl Starts {
+    const PIECES: usize = 1 + SUMS_MAX;
+
+    fn begin(&mut self, sums: &Sums, front: &Front) {
+        self.all.resize(Self::PIECES, Start::default());
+        for place in 0..sums.len() {
+            self.all[1 + place] = sums.apart(place, front);
+            self.pieces[place] = [0; LATEST];
+        }
+    }
+
+    /// There is one more sum.
+    fn open(&mut self, sums: &Sums, place: usize, front: &Front) {
+        self.all[1 + place] = sums.apart(place, front);
+        self.pieces[place] = [0; LATEST];
+    }
+
+    fn push(&mut self, start: Start) -> u32 {
+        self.all.push(start);
+        (self.all.len() - 1) as u32
+    }
+
+    /// The place of the piece that begins with the generation of an exported vector.
+    #[inline]
+    fn piece(&mut self, path: Exports<'_>, sums: &Sums, place: usize, exported: usize) -> u32 {
+        let known = self.pieces[place].get(path.len() - 1 - exported).copied();
+        if let Some(known) = known.filter(|known| *known > 0) {
+            return known;
+        }
+        let piece = self.push(sums.start(path, place, exported));
+        if let Some(known) = self.pieces[place].get_mut(path.len() - 1 - exported) {
+            *known = piece;
+        }
+        piece
+    }
+}
+
 /// What is gathered for one entity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    /// What the error of each pair has grown by, and what is to come, by the places of the receivers.
-    pub(super) grown: Vec<f64>,
-    pub(super) ahead: Vec<f64>,
+    /// What the error of each pair has grown by, by the places of the receivers.
+    grown: Vec<f64>,
     /// By how many vectors before the newest: what those share who show it.
     cards: [Card; NEAR],
     /// The sums that are shared, a bit for each place.
     shared: u32,
-    /// Where the newest vector is now, and how far it is away from those of the sums, as far as that was asked for.
+    /// Where the newest vector is now.
     front: Front,
-    aparts: Vec<(Vec3, Vec3)>,
-    /// By the place of their sum: the receivers whose errors grow as it does, if anything is to come.
-    alike: Vec<Vec<u32>>,
-    /// The other pairs.
-    pub(super) singles: Vec<Single>,
-    pub(super) uses: Vec<Use>,
-    pub(super) pieces: Pieces,
+    /// The pairs that share nothing.
+    singles: Vec<Single>,
+    uses: Vec<Use>,
+    starts: Starts,
+    /// What is integrated, from which start on, and how far. First what is to come, by the places of the receivers; then what single pairs
+    /// use.
+    places: Vec<u32>,
     lengths: Vec<f64>,
     integrals: Vec<f64>,
 }
 
 impl Tally {
-    /// Of an entity nothing is known yet. There are places for so many receivers.
-    pub(super) fn begin(&mut self, sums: &Sums, newest: DrSeq, front: Front, links: usize) {
+    /// Of an entity nothing is known yet. `away` is in how many seconds what is sent now arrives, by the places of the receivers.
+    pub(super) fn begin(&mut self, sums: &Sums, newest: DrSeq, front: Front, away: &[f64]) {
         sums.deal(newest, &mut self.cards);
+        self.starts.begin(sums, &front);
         self.front = front;
-        self.aparts.clear();
         self.shared = 0;
-        self.pieces.clear();
         self.uses.clear();
         self.singles.clear();
         self.grown.clear();
-        self.grown.resize(links, 0.0);
-        self.ahead.clear();
-        self.ahead.resize(links, 0.0);
-        if self.alike.len() < sums.len() {
-            self.alike.resize(sums.len(), Vec::new());
-        }
+        self.grown.resize(away.len(), 0.0);
+        self.places.clear();
+        self.places.resize(away.len(), 0);
+        self.lengths.clear();
+        self.lengths.extend_from_slice(away);
     }
 
-    /// Takes the growth of a pair's error from the sum of what it shows, if it showed that at the last look and nothing is on
-    /// its way. False if not.
+    /// What the error of each pair has grown by, and what is to come, by the places of the receivers.
+    pub(super) fn counted(&self) -> (&[f64], &[f64]) {
+        (&self.grown, &self.integrals[..self.grown.len()])
+    }
+
+    /// What those share who show a vector, if that has a sum.
     #[inline]
-    pub(super) fn share(&mut self, newest: DrSeq, sums: &Sums, link: u32, folio: &Folio) -> bool {
-        let (look, age) = (folio.look(), newest.0.wrapping_sub(folio.arrived.0) as usize);
-        let Some(card) = self.cards.get(age).filter(|card| card.mark == look.sum && look.sum > 0) else {
+    fn card(&self, newest: DrSeq, shown: DrSeq) -> Option<&Card> {
+        self.cards.get(newest.0.wrapping_sub(shown.0) as usize).filter(|card| card.mark > 0)
+    }
+
+    /// Takes the growth of errors from the sums of what is shown, wherever that was shown at the last look, too, and nothing is on its way:
+    /// so it mostly is. The places of the other receivers are added to `others`.
+    pub(super) fn share(&mut self, newest: DrSeq, folios: &[Folio], others: &mut Vec<u32>) {
+        others.resize(folios.len(), 0);
+        let (mut shared, mut count) = (0, 0);
+        let all = folios.iter().zip(&mut self.grown).zip(&mut self.places);
+        for (link, ((folio, grown), place)) in (0..).zip(all) {
+            let age = newest.0.wrapping_sub(folio.arrived.0) as usize;
+            let card = &self.cards[age % NEAR];
+            let is_shared = age < NEAR && folio.is_told_by(card.mark);
+            // There is no telling beforehand, so that branches would be dear.
+            *grown = if is_shared { card.grown } else { 0.0 };
+            *place = if is_shared { card.start } else { 0 };
+            shared |= u32::from(is_shared) << card.place;
+            others[count] = link;
+            count += usize::from(!is_shared);
+        }
+        others.truncate(count);
+        self.shared |= shared;
+    }
+
+    /// The same for one pair, also if its error at the last look was not told by the sum. False if it is not so.
+    #[inline]
+    pub(super) fn join(&mut self, newest: DrSeq, sums: &Sums, link: u32, folio: &Folio) -> bool {
+        let Some(&Card { mark, place, start, now, grown: told, .. }) = self.card(newest, folio.arrived)
+        else {
             return false;
         };
-        if folio.pending() != Pending::Nothing {
+        if !folio.goes_with(mark) {
             return false;
         }
-        let sum = usize::from(card.place);
-        self.shared |= 1 << sum;
-        self.grown[link as usize] = if look.told == card.mark {
-            card.grown
+        self.shared |= 1 << place;
+        self.places[link as usize] = start;
+        self.grown[link as usize] = if folio.is_told_by(mark) {
+            told
         } else {
-            let (before, error) = (sums.last(&look), look.base + sums.now(sum));
-            folio.note(Look { error, told: card.mark, ..look });
+            let look = folio.look();
+            let (before, error) = (sums.last(&look), look.base + now);
+            folio.note(Look { error, told: mark, ..look });
             grown(before, error)
         };
-        if age > 0 {
-            self.alike[sum].push(link);
-        }
         true
     }
 
-    /// How far the newest vector is away from that of a sum, now.
+    /// Notes the error of a pair by the sums that there are, if it showed at the last look what it shows now, and nothing but what was sent
+    /// last is on its way. False if that is not so.
     #[inline]
-    fn apart(&mut self, sums: &Sums, place: usize) -> (Vec3, Vec3) {
-        while self.aparts.len() <= place {
-            self.aparts.push(sums.apart(self.aparts.len(), &self.front));
+    pub(super) fn follow(
+        &mut self,
+        path: Exports<'_>,
+        sums: &Sums,
+        exported: &Exported<'_>,
+        (link, folio): (u32, &Folio),
+        seat: &Seat,
+        now: SessionTime,
+    ) -> bool {
+        let newest = path[path.len() - 1].0;
+        let Some(&Card { mark, place, before, .. }) = self.card(newest, folio.arrived) else { return false };
+        let Some((base, error)) = folio.awaits_with(mark) else { return false };
+        let prospects = &exported.columns().prospects;
+        let (seq, number) = (prospects.seqs[link as usize], prospects.numbers[link as usize]);
+        let mut way = Way { shown: usize::from(place), seq: folio.arrived, at: now, error: base, uses: 0 };
+        self.shared |= 1 << place;
+        if let Some(arrival) = seat.expects(exported.mail(link).sent(number), now) {
+            let Some(&Card { place: next, .. }) = self.card(newest, seq) else { return false };
+            let known = self.uses.len();
+            if self.show(&mut way, path, sums, (seq, usize::from(next)), arrival, now).is_none() {
+                self.forget_from(known);
+                return false;
+            }
+            self.shared |= 1 << next;
         }
-        self.aparts[place]
+        let entry = self.arrive(way, newest, sums, link, seat, now);
+        self.note(link, error.unwrap_or(base + before), entry);
+        true
+    }
+
+    /// Notes what is known of a pair that shares nothing.
+    #[inline]
+    pub(super) fn note(&mut self, link: u32, before: f64, entry: Entry) {
+        self.singles.push(Single { link, before, entry });
     }
 
     /// Counts what is left to be integrated.
-    pub(super) fn count(&mut self, sums: &mut Sums, folios: &[Folio], seconds: &[f64]) {
+    pub(super) fn count(&mut self, sums: &mut Sums, folios: &[Folio]) {
         sums.note_used(self.shared);
-        for (sum, alike) in self.alike.iter_mut().enumerate().filter(|(_, alike)| !alike.is_empty()) {
-            let (position, velocity) = sums.apart(sum, &self.front);
-            self.lengths.clear();
-            self.lengths.extend(alike.iter().map(|link| seconds[*link as usize]));
-            integrate_alike(position, velocity, &mut self.lengths, &mut self.integrals);
-            for (link, integral) in alike.drain(..).zip(&self.integrals) {
-                self.ahead[link as usize] = *integral;
-            }
+        if self.places.iter().fold(0, |any, place| any | place) == 0 {
+            self.integrals.clear();
+            self.integrals.resize(self.places.len(), 0.0);
+        } else {
+            integrate_from(&self.starts.all, &mut self.places, &mut self.lengths, &mut self.integrals);
         }
-        self.pieces.integrate(&mut self.integrals);
-        let mut start = 0;
+        let (aheads, pieces) = self.integrals.split_at_mut(self.grown.len());
+        let mut uses = self.uses.iter().zip(pieces);
         for Single { link, before, entry } in &self.singles {
-            let (error, ahead) = self.entry(entry, &mut start);
             let link = *link as usize;
-            folios[link].note(Look { error, told: 0, ..folios[link].look() });
-            (self.grown[link], self.ahead[link]) =
+            let (mut error, mut ahead) = (entry.error, entry.ahead + aheads[link]);
+            for (of, integral) in uses.by_ref().take(usize::from(entry.uses)) {
+                match of {
+                    Use::More => error += *integral,
+                    Use::Less => error -= *integral,
+                    Use::Ahead => ahead += *integral,
+                }
+            }
+            folios[link].note_error(error);
+            (self.grown[link], aheads[link]) =
                 if error == UNKNOWN { (ahead, 0.0) } else { (grown(*before, error), ahead) };
         }
     }
 
-    /// The error of a pair and what is to come; `start` is where its integrals begin.
-    fn entry(&self, &Entry { mut error, mut ahead, uses }: &Entry, start: &mut usize) -> (f64, f64) {
-        let (from, to) = (*start, *start + usize::from(uses));
-        for (of, integral) in self.uses[from..to].iter().zip(&self.integrals[from..to]) {
-            match of {
-                Use::More => error += integral,
-                Use::Less => error -= integral,
-                Use::Ahead => ahead += integral,
-            }
+    /// The error of a pair by the sums of its entity, but for pieces; `None` if it can't be told by them.
+    pub(super) fn sum_up(
+        &mut self,
+        path: Exports<'_>,
+        sums: &mut Sums,
+        exported: &Exported<'_>,
+        (link, folio): (u32, &Folio),
+        seat: &Seat,
+        now: SessionTime,
+    ) -> Option<Entry> {
+        let known = self.uses.len();
+        let entry = self.try_sum_up(path, sums, exported, (link, folio), seat, now);
+        if entry.is_none() {
+            self.forget_from(known);
         }
-        *start = to;
-        (error, ahead)
+        entry
     }
 
-    /// The error of a pair by the sums of its entity, but for pieces; `None` if it can't be told by them.
+    /// What is used from one on is not needed.
+    fn forget_from(&mut self, known: usize) {
+        self.uses.truncate(known);
+        self.places.truncate(self.grown.len() + known);
+        self.lengths.truncate(self.grown.len() + known);
+    }
+
     #[inline]
-    pub(super) fn sum_up(
+    fn try_sum_up(
         &mut self,
         path: Exports<'_>,
         sums: &mut Sums,
@@ -167,14 +286,13 @@ impl Tally {
             return None;
         }
         let arrived = folio.arrived;
-        let shown = sums.find(path, now, arrived, || exported.settled_vector(link))?;
+        let shown = self.find(path, sums, now, arrived, || exported.settled_vector(link))?;
         if sum != sums.mark(shown) {
             let account = exported.account(link);
             let (settled, at) = account.settled()?;
             base = account.head_start() + settled - sums.until(path, shown, End::new(path, at)?)?;
             folio.note(Look { error, base, sum: sums.mark(shown), told: 0 });
         }
-        let newest = path[path.len() - 1].0;
         let mut way = Way { shown, seq: arrived, at: now, error: base, uses: 0 };
         match pending {
             Pending::Unclear | Pending::Nothing => {}
@@ -190,13 +308,47 @@ impl Tally {
                 }
             }
         }
+        Some(self.arrive(way, path[path.len() - 1].0, sums, link, seat, now))
+    }
+
+    /// What is on its way to a receiver has been followed: what is left is what is to come until something sent now arrives.
+    #[inline]
+    fn arrive(
+        &mut self,
+        mut way: Way,
+        newest: DrSeq,
+        sums: &Sums,
+        link: u32,
+        seat: &Seat,
+        now: SessionTime,
+    ) -> Entry {
+        let is_newest = way.seq == newest;
         if way.at == now {
             way.error += sums.now(way.shown);
+            self.places[link as usize] = if is_newest { 0 } else { 1 + way.shown as u32 };
+        } else if !is_newest {
+            self.go_ahead(&mut way, seat.later, now);
         }
-        if way.seq != newest {
-            self.go_ahead(&mut way, sums, seat.later, now);
+        Entry { error: way.error, ahead: 0.0, uses: way.uses }
+    }
+
+    /// The place of the sum of a vector, which is asked for if there is no sum yet.
+    #[inline]
+    fn find(
+        &mut self,
+        path: Exports<'_>,
+        sums: &mut Sums,
+        now: SessionTime,
+        seq: DrSeq,
+        vector: impl FnOnce() -> Option<DrVector>,
+    ) -> Option<usize> {
+        let known = sums.len();
+        let place = sums.find(path, now, seq, vector)?;
+        if place == known {
+            self.starts.open(sums, place, &self.front);
+            sums.deal_one(place, path[path.len() - 1].0, &mut self.cards);
         }
-        Some(Entry { error: way.error, ahead: 0.0, uses: way.uses })
+        Some(place)
     }
 
     /// A vector that is on its way, if it is, is shown from its arrival on.
@@ -210,44 +362,74 @@ impl Tally {
         Dispatch { seq, sent }: Dispatch,
         now: SessionTime,
     ) -> Option<()> {
-        let arrival = (sent + seat.under_way).max(seat.known_until);
-        // Lost is what is overdue although later arrivals have been reported.
-        let lost = now - sent > seat.lost_after && seat.known_until >= sent + seat.under_way;
-        if seq <= way.seq || lost || arrival > seat.later {
-            return Some(());
-        }
-        let next = sums.find(path, now, seq, || vector(path, seq))?;
+        let arrival = seat.expects(sent, now).filter(|_| seq > way.seq);
+        let Some(arrival) = arrival else { return Some(()) };
+        let next = self.find(path, sums, now, seq, || vector(path, seq))?;
+        self.show(way, path, sums, (seq, next), arrival, now)
+    }
+
+    /// A vector with such a sum is shown from its arrival on.
+    #[inline]
+    fn show(
+        &mut self,
+        way: &mut Way,
+        path: Exports<'_>,
+        sums: &Sums,
+        (seq, next): (DrSeq, usize),
+        arrival: SessionTime,
+        now: SessionTime,
+    ) -> Option<()> {
         if arrival <= now {
             let end = End::new(path, arrival)?;
-            let (gathered, rest) = sums.until_piece(path, way.shown, end, &mut self.pieces)?;
-            self.note(way, rest, Use::More);
-            let (had, rest) = sums.until_piece(path, next, end, &mut self.pieces)?;
-            self.note(way, rest, Use::Less);
+            let gathered = self.until(way, path, sums, way.shown, end, Use::More)?;
+            let had = self.until(way, path, sums, next, end, Use::Less)?;
             way.error += gathered - had;
         } else {
             if way.at == now {
                 way.error += sums.now(way.shown);
             }
-            self.go_ahead(way, sums, arrival, now);
+            self.go_ahead(way, arrival, now);
         }
         (way.shown, way.seq) = (next, seq);
         Some(())
     }
 
-    fn note(&mut self, way: &mut Way, is_used: bool, of: Use) {
-        if is_used {
-            self.uses.push(of);
-            way.uses += 1;
+    /// The sum up to an end before now, but for a piece, which is to be used if there is one.
+    #[inline]
+    fn until(
+        &mut self,
+        way: &mut Way,
+        path: Exports<'_>,
+        sums: &Sums,
+        place: usize,
+        end: End,
+        of: Use,
+    ) -> Option<f64> {
+        let before = sums.before(path, place, end)?;
+        if sums.has_rest(path, place, end) {
+            let start = self.starts.piece(path, sums, place, end.place);
+            self.use_from(way, start, end.after, of);
         }
+        Some(before)
+    }
+
+    #[inline]
+    fn use_from(&mut self, way: &mut Way, start: u32, seconds: f64, of: Use) {
+        self.places.push(start);
+        self.lengths.push(seconds);
+        self.uses.push(of);
+        way.uses += 1;
     }
 
     /// What is to come with what is shown, up to a time.
     #[inline]
-    fn go_ahead(&mut self, way: &mut Way, sums: &Sums, to: SessionTime, now: SessionTime) {
-        let (from, seconds) = ((way.at - now).as_secs_f64(), (to - way.at).as_secs_f64());
-        let (position, velocity) = self.apart(sums, way.shown);
-        self.pieces.push(position + velocity * from, velocity, seconds);
-        self.note(way, true, Use::Ahead);
+    fn go_ahead(&mut self, way: &mut Way, to: SessionTime, now: SessionTime) {
+        let mut start = 1 + way.shown as u32;
+        if way.at != now {
+            let later = self.starts.all[start as usize].after((way.at - now).as_secs_f64());
+            start = self.starts.push(later);
+        }
+        self.use_from(way, start, (to - way.at).as_secs_f64(), Use::Ahead);
         way.at = to;
     }
 }

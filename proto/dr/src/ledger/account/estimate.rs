@@ -40,7 +40,7 @@ impl AccountMut<'_> {
 
 impl<'a> Account<'a> {
     /// Whether little is unsettled and nothing is presumed: so it is nearly always.
-    #[inline]
+    #[inline(always)]
     pub(in crate::ledger) fn is_near(&self, history: &History, now: SessionTime) -> bool {
         let folio = self.folio();
         folio.has(Folio::SETTLED)

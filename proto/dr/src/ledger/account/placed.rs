@@ -80,9 +80,14 @@ impl Account<'_> {
 
     /// A vector as the receiver is sent it.
     pub(crate) fn as_sent(&self, seq: DrSeq, vector: &DrVector) -> DrVector {
+        DrVector { kind: self.kind_as_sent(seq, vector.kind), ..*vector }
+    }
+
+    /// As which kind the receiver is sent a vector of this one.
+    #[inline]
+    pub(crate) fn kind_as_sent(&self, seq: DrSeq, kind: MotionKind) -> MotionKind {
         let Cut { before, from, after } = self.cut();
-        let kind = if seq < from { before } else { after };
-        DrVector { kind: kind.unwrap_or(vector.kind), ..*vector }
+        (if seq < from { before } else { after }).unwrap_or(kind)
     }
 }
 

@@ -6,7 +6,7 @@ use evenkeel_core::{SessionTime, Span};
 
 use super::{ARRIVALS_MAX, Account, AccountMut, Dispatch, Forged, IN_FLIGHT_MAX, Outlook};
 use crate::history::History;
-use crate::ledger::cursor::{Cursor, Settled};
+use crate::ledger::cursor::{Cursor, Settled, Walk};
 use crate::ledger::folio::{Folio, Pending};
 use crate::ledger::mail::Mail;
 use crate::ledger::pairs::{Pairs, Prospects};
@@ -106,37 +106,81 @@ impl<'a> AccountMut<'a> {
         (prospects.seqs[place], prospects.numbers[place]) = (seq, posted);
     }
 
+    /// The same where little is unsettled and nothing but what was sent last may be in flight, and what leaves is newer than that: so it is
+    /// nearly always. Notes what is to be seen of it, too. False, and nothing is changed, if it is not so.
+    pub(in crate::ledger) fn open_at_once(
+        &mut self,
+        history: &History,
+        Dispatch { sent, seq }: Dispatch,
+        nonce: u32,
+    ) -> bool {
+        let account = self.read();
+        let (folio, (last, number)) = (account.folio(), account.last());
+        let (arrived, flies) = (folio.arrived, folio.has(Folio::FLIES));
+        // If it is clear what is pending, then an arrival is reported, and nothing waits or is presumed.
+        let is_plain = folio.pending() != Pending::Unclear && folio.chain.is_empty();
+        if !is_plain
+            || last.max(arrived) >= seq
+            || flies && sent - self.mail.sent(number) > AWAITED_MAX
+            || !account.is_near(history, sent)
+        {
+            return false;
+        }
+        self.pairs.few.asked.forget_estimate(self.link);
+        let posted = self.mail.post(sent, nonce);
+        let folio = &mut self.pairs.folios[self.link as usize];
+        if flies {
+            self.mail.chains.push_back(&mut folio.chain, (number, last));
+        } else {
+            self.mail.release(number);
+        }
+        folio.set(Folio::FLIES, true);
+        folio.set_pending(if flies && last > arrived { Pending::Several } else { Pending::Last });
+        let (prospects, place) = (&mut self.pairs.prospects, self.link as usize);
+        (prospects.seqs[place], prospects.numbers[place], prospects.states[place]) = (seq, posted, 0);
+        true
+    }
+
     /// Notes what is to be seen without asking the account.
     pub(in crate::ledger) fn show(&mut self) {
         let account = self.read();
+        let is_told = account.next_arrival().is_none() && account.presumed().is_none();
+        let pending = if is_told { account.first_unknown().0 } else { Pending::Unclear };
+        self.show_pending(pending);
+    }
+
+    /// The same if it is known what is pending besides what has arrived.
+    #[inline(always)]
+    fn show_pending(&mut self, pending: Pending) {
+        let (account, place) = (self.read(), self.link as usize);
         let (folio, (last, _)) = (account.folio(), account.last());
         let is_clear = folio.has(Folio::ARRIVED) && folio.has(Folio::SENT) && !folio.has(Folio::DISORDERED);
-        let (mut state, mut pending) = (Prospects::UNCLEAR, Pending::Unclear);
-        if is_clear {
-            let arrived = folio.arrived;
-            // What was sent last is nearly always what is newest; who was sent something older after that is asked.
-            state = match arrived.cmp(&last) {
-                core::cmp::Ordering::Less => 0,
-                core::cmp::Ordering::Equal => Prospects::REPORTED,
-                core::cmp::Ordering::Greater => Prospects::UNCLEAR,
-            };
-            let shows = folio.has(Folio::SETTLED) && account.placed_number() == arrived;
-            if shows && account.next_arrival().is_none() && account.presumed().is_none() {
-                let mut chain = self.mail.chains.iter(folio.chain);
-                let is_before = chain.any(|(_, seq)| seq > arrived);
-                pending = match (is_before, folio.has(Folio::FLIES) && last > arrived) {
-                    (false, false) => Pending::Nothing,
-                    (false, true) => Pending::Last,
-                    (true, _) => Pending::Several,
-                };
-            }
-        }
-        self.pairs.prospects.states[self.link as usize] = state;
-        let folio = self.folio();
+        let shows = is_clear && folio.has(Folio::SETTLED) && account.placed_number() == folio.arrived;
+        // What was sent last is nearly always what is newest; who was sent something older after that is asked.
+        let state = match folio.arrived.cmp(&last) {
+            _ if !is_clear => Prospects::UNCLEAR,
+            core::cmp::Ordering::Less => 0,
+            core::cmp::Ordering::Equal => Prospects::REPORTED,
+            core::cmp::Ordering::Greater => Prospects::UNCLEAR,
+        };
+        let pending = if shows { pending } else { Pending::Unclear };
+        self.pairs.prospects.states[place] = state;
+        let folio = &mut self.pairs.folios[place];
         folio.set_pending(pending);
         if pending == Pending::Unclear {
             folio.leave_sum();
         }
+    }
+
+    /// A vector that is newer than all that were reported has arrived, if any has. Gives what is placed where the error is settled, which
+    /// is to be set anew.
+    #[inline]
+    pub(in crate::ledger) fn arrive_newer(&mut self, reported: Option<Arrived>) -> DrSeq {
+        let placed = self.read().placed_number();
+        if let Some((seq, _)) = reported {
+            self.folio().arrive(seq);
+        }
+        placed
     }
 
     /// The receiver reports an arrival. Gives when the vector was sent, if its fate was unknown.
@@ -198,23 +242,8 @@ impl<'a> AccountMut<'a> {
         }
     }
 
-    /// Settles what has just been reported, if anything, after what waits, where the account is [plain](Account::is_plain).
-    pub(in crate::ledger) fn settle_in_turn(
-        &mut self,
-        history: &History,
-        outlook: &Outlook,
-        reported: Option<Arrived>,
-        sums: &mut Sums,
-    ) {
-        let placed = self.read().placed_number();
-        if let Some((seq, _)) = reported {
-            self.folio().arrive(seq);
-        }
-        let horizon = self.horizon(history, outlook);
-        self.settle_plain(history, placed, reported, horizon, sums);
-    }
-
-    /// The same, whatever the receiver shows and whatever is remembered along the way.
+    /// Settles what waits and what has just been reported, if anything, whatever the receiver shows and whatever is remembered along
+    /// the way.
     pub(in crate::ledger) fn settle_rare(
         &mut self,
         history: &History,
@@ -225,106 +254,64 @@ impl<'a> AccountMut<'a> {
             self.set_arrived(arrived.0);
             self.wait(arrived);
         }
-        let horizon = self.horizon(history, outlook);
+        if self.read().is_overtaken() {
+            self.forget_lost(outlook.now, outlook.lost_after);
+        }
+        let (_, unknown) = self.read().first_unknown();
+        let horizon = history.exact_until().min(unknown.unwrap_or(outlook.now));
         self.settle_waiting(history, outlook, horizon);
     }
 
-    /// Up to when both paths are known.
-    fn horizon(&mut self, history: &History, outlook: &Outlook) -> SessionTime {
-        // What was overtaken and has not come for long is lost: it can't matter, and no sample is to be had of it.
-        while let Some(oldest) = self.read().oldest()
-            && !self.read().is_news(oldest.seq)
-            && outlook.now - oldest.sent > outlook.lost_after
+    /// What was overtaken and has not come for long is lost: it can't matter, and no sample is to be had of it.
+    pub(in crate::ledger) fn forget_lost(&mut self, now: SessionTime, lost_after: Span) {
+        while self.read().is_overtaken()
+            && self.read().oldest().is_some_and(|oldest| now - oldest.sent > lost_after)
         {
             self.forget_oldest();
         }
-        history.exact_until().min(self.read().first_unknown().unwrap_or(outlook.now))
     }
 
-    /// Settles what has just been reported where nothing waits, and nothing but what was sent last may be in flight: so it is nearly
-    /// always. Notes what is to be seen of it, too. False, and nothing is changed, if it is not so.
+    /// Settles what waits and what has just been reported, if anything, where the account is [plain](Account::is_plain): what others
+    /// have settled is of use. What it shows where the error is settled was `placed` before that was reported. Notes what is to be
+    /// seen of it, too.
     #[inline]
-    pub(in crate::ledger) fn settle_at_once(
-        &mut self,
-        history: &History,
-        now: SessionTime,
-        (seq, at): Arrived,
-        sums: &mut Sums,
-    ) -> bool {
-        let account = self.read();
-        let (folio, (last, number)) = (account.folio(), account.last());
-        let (placed, flies) = (folio.arrived, folio.has(Folio::FLIES));
-        // If it is clear what is pending, then nothing waits, and the newest that is reported is shown where the error is settled.
-        if folio.pending() == Pending::Unclear
-            || !folio.chain.is_empty()
-            || last < seq
-            || flies && last == seq
-        {
-            return false;
-        }
-        let unknown = if flies { self.mail.sent(number) } else { now };
-        let horizon = history.exact_until().min(unknown);
-        let exported = folio.exported(history.newest().0);
-        let (Ok(place), Some(shown), Some(newer), true) =
-            (history.place(exported), history.shown(placed), history.vector(seq), at <= horizon)
-        else {
-            return false;
-        };
-        let mut settled = Settled { at: folio.settled_at(), exported, placed };
-        let place = settled.integrate_from(place, history, shown, at, sums);
-        settled.placed = seq;
-        settled.integrate_from(place, history, newer, horizon, sums);
-        let (folio, states) = (&mut self.pairs.folios[self.link as usize], &mut self.pairs.prospects.states);
-        folio.arrive(seq);
-        folio.settle(settled.at, settled.exported);
-        folio.set_pending(if flies { Pending::Last } else { Pending::Nothing });
-        states[self.link as usize] = if last == seq { Prospects::REPORTED } else { 0 };
-        true
-    }
-
-    /// Settles what waits and what has just been reported, up to a horizon, where the receiver shows vectors as they are exported
-    /// and nothing is remembered along the way: so it is nearly always, and what others have settled is of use.
-    fn settle_plain(
+    pub(in crate::ledger) fn settle_plain(
         &mut self,
         history: &History,
         placed: DrSeq,
         mut reported: Option<Arrived>,
-        horizon: SessionTime,
+        now: SessionTime,
         sums: &mut Sums,
     ) {
-        let mut settled = self.read().point(history).map(|settled| Settled { placed, ..settled });
-        // It can't be missing: the history is told who shows what before it gives anything up.
-        let shown = |placed| history.shown(placed).unwrap_or(history.newest().1);
-        let mut vector = settled.as_ref().map(|settled| shown(settled.placed));
-        let (waiting, mut queue) = (&mut self.mail.waiting, self.pairs.few.arrivals.get_mut(self.link));
+        let (pending, unknown) = self.read().first_unknown();
+        let horizon = history.exact_until().min(unknown.unwrap_or(now));
+        let mut walk =
+            self.read().point(history).map(|point| Walk::new(history, Settled { placed, ..point }));
+        let (waiting, few) = (&mut self.mail.waiting, &mut self.pairs.few);
+        let mut queue = few.arrivals.get_mut(self.link).filter(|queue| !queue.is_empty());
         loop {
             let first = queue.as_ref().and_then(|queue| waiting.front(**queue));
-            let Some((seq, at)) = first.or(reported) else { break };
             let count = || queue.as_ref().map_or(0, |queue| waiting.iter(**queue).count());
-            if at > horizon && count() + usize::from(reported.is_some()) <= ARRIVALS_MAX {
-                break;
-            }
-            if let Some(newer) = history.vector(seq) {
-                match (&mut settled, vector) {
-                    (Some(settled), Some(vector)) => settled.integrate_to(history, vector, at, sums),
-                    _ => settled = Some(Settled::open(history, seq, at)),
-                }
-                if let Some(settled) = &mut settled
-                    && (vector.is_none() || seq > settled.placed)
-                {
-                    (settled.placed, vector) = (seq, Some(newer));
-                }
+            let is_due = |at| at <= horizon || count() + usize::from(reported.is_some()) > ARRIVALS_MAX;
+            let Some((seq, at)) = first.or(reported).filter(|(_, at)| is_due(*at)) else { break };
+            match (&mut walk, history.vector(seq)) {
+                (Some(walk), Some(newer)) => walk.arrive(seq, newer, at, sums),
+                (None, Some(_)) => walk = Some(Walk::new(history, Settled::open(history, seq, at))),
+                (_, None) => {}
             }
             match &mut queue {
                 Some(queue) if first.is_some() => waiting.pop_front(queue),
                 _ => reported = None,
             }
         }
-        reported.into_iter().for_each(|arrived| self.wait(arrived));
-        if let (Some(mut settled), Some(vector)) = (settled, vector) {
-            settled.integrate_to(history, vector, horizon, sums);
-            self.set_point(settled);
+        let waits = reported.is_some() || queue.is_some_and(|queue| !queue.is_empty());
+        if let Some(arrived) = reported {
+            waiting.push_back(few.arrivals.entry(self.link), arrived);
         }
+        if let Some(walk) = walk {
+            self.set_point(walk.end(horizon, sums));
+        }
+        self.show_pending(if waits { Pending::Unclear } else { pending });
     }
 
     /// Settles what waits, up to a horizon, whatever the receiver shows and whatever is remembered.

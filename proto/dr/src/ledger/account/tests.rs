@@ -43,16 +43,17 @@ impl Alone {
         history: &History,
         outlook: &Outlook,
         reported: Option<Arrived>,
-        may_be_at_once: bool,
+        may_be_plain: bool,
     ) {
         self.write().change();
         let (reported, mut sums) = (reported.filter(|(seq, _)| self.read().is_news(*seq)), Sums::default());
-        let is_plain = self.read().is_plain(outlook.placement);
-        let mut at_once = |arrived| self.write().settle_at_once(history, outlook.now, arrived, &mut sums);
-        if is_plain && !(may_be_at_once && reported.is_some_and(&mut at_once)) {
-            self.write().settle_in_turn(history, outlook, reported, &mut sums);
-        } else if !is_plain {
+        if may_be_plain && self.read().is_plain(outlook.placement) {
+            let placed = self.write().arrive_newer(reported);
+            self.write().forget_lost(outlook.now, outlook.lost_after);
+            self.write().settle_plain(history, placed, reported, outlook.now, &mut sums);
+        } else {
             self.write().settle_rare(history, outlook, reported);
+            self.write().show();
         }
         sums.owe(Slot { track: 0, link: 0 });
         sums.pay(|_, errors| _ = self.pairs.add(0, errors));
@@ -61,6 +62,15 @@ impl Alone {
 
     fn settle(&mut self, history: &History, outlook: &Outlook) {
         self.settle_with(history, outlook, None, true);
+    }
+
+    /// A vector leaves, whatever is in flight.
+    fn open(&mut self, history: &History, outlook: &Outlook, dispatch: Dispatch, nonce: u32) {
+        let mut account = self.write();
+        account.make_room(history, outlook, dispatch.seq);
+        account.open(dispatch, nonce);
+        account.presume(history, outlook);
+        account.show();
     }
 
     /// An arrival is reported, which waits to be settled.
@@ -242,7 +252,7 @@ fn straight(step: u32) -> DrVector {
 }
 
 #[test]
-fn what_is_settled_at_once_has_the_bits_of_what_is_settled_in_turn() {
+fn what_is_sent_and_settled_plainly_has_the_bits_of_what_is_in_any_way() {
     let mut draws = evenkeel_core::Seed::new(4).draws();
     let (mut account, mut twin) = (Alone::new(), Alone::new());
     let mut history = History::new(DrSeq(0), straight(0), true);
@@ -250,15 +260,18 @@ fn what_is_settled_at_once_has_the_bits_of_what_is_settled_in_turn() {
     [&mut account, &mut twin]
         .into_iter()
         .for_each(|one| one.write().open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0));
-    let (mut known_until, mut at_once) = (at(0), 0);
+    let (mut known_until, mut settled_at_once, mut waited, mut opened_at_once) = (at(0), 0, 0, 0);
     for step in 1..6_000 {
         if draws.chance(0.3) {
             history.record(DrSeq(history.newest().0.0 + 1), straight(step));
         }
         let newest = history.newest().0;
         if draws.chance(0.15) {
-            for one in [&mut account, &mut twin] {
-                one.write().open(Dispatch { sent: at(step), seq: newest }, step);
+            let dispatch = Dispatch { sent: at(step), seq: newest };
+            let is_opened = account.write().open_at_once(&history, dispatch, step);
+            opened_at_once += u32::from(is_opened);
+            for one in [&mut account, &mut twin].into_iter().skip(usize::from(is_opened)) {
+                one.open(&history, &outlook(step, known_until), dispatch, step);
             }
             on_the_way.push((newest, step, step + 2 + draws.below(9) as u32));
         }
@@ -272,16 +285,21 @@ fn what_is_settled_at_once_has_the_bits_of_what_is_settled_in_turn() {
             let news = twin.read().is_news(seq);
             account.settle_with(&history, &outlook, reported, true);
             twin.settle_with(&history, &outlook, reported, false);
-            at_once += u32::from(news && account.read().next_arrival().is_none());
+            let waits = account.read().next_arrival().is_some();
+            settled_at_once += u32::from(news && !waits);
+            waited += u32::from(news && waits);
         }
         let settled = [account.read(), twin.read()].map(|one| {
             let error = one.settled_error().to_bits();
-            Some((one.point(&history)?, error, one.newest_arrived()))
+            let (pending, states) = (one.folio().pending(), one.pairs.prospects.states.clone());
+            let in_flight: Vec<_> = one.flown().map(|(number, seq)| (one.mail.sent(number), seq)).collect();
+            Some((one.point(&history)?, error, one.newest_arrived(), pending, states, in_flight))
         });
         assert_eq!(settled[0], settled[1], "at step {step}");
     }
     let (error, _) = account.read().settled().expect("there were reports");
-    assert!(at_once > 200 && error > 10.0, "{at_once} {error}");
+    assert!(settled_at_once > 200 && waited > 100 && error > 10.0, "{settled_at_once} {waited} {error}");
+    assert!(opened_at_once > 15, "{opened_at_once}");
 }
 
 #[test]
