@@ -88,8 +88,8 @@ fn bots_move_the_page_is_served_and_what_is_set_there_acts() {
     assert!(set("link", r#"{"player":9,"delay_ms":1,"jitter_ms":1}"#).starts_with("HTTP/1.1 404"));
     let room = document(&arena.ask("GET /api/rooms/arena"));
     assert_eq!(room["policy"], "even:kappa=2");
-    let figures = read();
-    assert_eq!(figures["choice"], "even");
+    let figures =
+        wait_for("the choice among the figures", || Some(read()).filter(|now| now["choice"] == "even"));
     assert!(figures["players"].as_array().expect("a list").iter().any(|player| player["delay_ms"] == 90.0));
     wait_for("a delay that the relay sees", || {
         let room = document(&arena.ask("GET /api/rooms/arena"));
