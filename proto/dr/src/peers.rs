@@ -87,7 +87,9 @@ impl<K: Numbered, T> ByNumber<K, T> {
     pub(crate) fn remove(&mut self, id: K) -> Option<T> {
         let place = self.place(id).ok()?;
         self.ids.remove(place);
-        Some(self.values.remove(place))
+        let value = self.values.remove(place);
+        self.give_room_back();
+        Some(value)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -142,6 +144,15 @@ impl<K: Numbered, T> ByNumber<K, T> {
             is_kept
         });
         ids.truncate(kept);
+        self.give_room_back();
+    }
+
+    fn give_room_back(&mut self) {
+        let len = self.ids.len();
+        if self.ids.capacity() > 4 * (len + 1) {
+            self.ids.shrink_to(2 * len);
+            self.values.shrink_to(2 * len);
+        }
     }
 }
 

@@ -93,7 +93,7 @@ impl Answers {
 }
 
 impl Answers {
-    /// So many more are heard at the time of the last one. Nothing must be wrong by then.
+    /// So many more are heard at the time of the last one, which has not been silent for long by then.
     fn hear_again(&mut self, count: u32) {
         let mut answered = self.answered;
         (0..count).for_each(|_| answered = (answered + 1.0).min(self.asked));

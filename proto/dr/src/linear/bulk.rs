@@ -34,11 +34,6 @@ impl Pieces {
         self.len = 0;
     }
 
-    /// No more than the first so many.
-    pub fn truncate(&mut self, len: usize) {
-        self.len = self.len.min(len);
-    }
-
     /// One more.
     #[inline]
     pub fn push(&mut self, position: Vec3, velocity: Vec3, length: f64) {

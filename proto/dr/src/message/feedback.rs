@@ -53,7 +53,7 @@ impl<'a> FeedbackFrame<'a> {
             let (at, nonce) = run.came;
             run.names.map(move |(entity, seq)| Arrival { entity, seq, at, nonce })
         });
-        (next.max(self.first)..).zip(arrivals)
+        arrivals.zip(next.max(self.first)..).map(|(arrival, number)| (number, arrival))
     }
 
     /// The same in runs. What comes before them is passed over, mostly at once: the last run alone is new.

@@ -1,5 +1,6 @@
 //! Which vectors arrivals are of, on the wire: the numbers of an entity and of a vector, one after the other. Nearly always each takes at
-//! most two bytes. Each acknowledgment repeats many of them, so they are checked by the word and read without branches.
+//! most two bytes. Each acknowledgment repeats many of them, so they are checked by the word, and read the same way
+//! nearly always.
 
 use evenkeel_core::{Malformed, Reader};
 
