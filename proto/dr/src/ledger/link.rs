@@ -90,9 +90,7 @@ impl Answers {
             self.few = Lack::NONE;
         }
     }
-}
 
-impl Answers {
     /// So many more are heard at the time of the last one, which has not been silent for long by then.
     fn hear_again(&mut self, count: u32) {
         let mut answered = self.answered;

@@ -10,7 +10,7 @@ use crate::linear::bulk::Pieces;
 use crate::vector::DrVector;
 
 /// With so many it is time to add them up.
-const TERMS_MAX: usize = 512;
+const ERRORS_MAX: usize = 512;
 
 /// Errors, in order, and whose they are.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +57,7 @@ impl Sums {
 
     #[inline]
     pub(super) const fn is_full(&self) -> bool {
-        self.pieces.len() >= TERMS_MAX
+        self.pieces.len() >= ERRORS_MAX
     }
 
     /// Gives everybody's errors to whoever adds them up, in the order in which they came. Then there are none.
