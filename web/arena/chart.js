@@ -23,9 +23,8 @@ function axisFor(low, high) {
   return { low: first * step, high: last * step, step, steps: last - first, digits };
 }
 
-/** Moves labels apart that would lie on each other, as little as it takes. */
+/** Moves labels apart, highest first, that would lie on each other, as little as it takes. */
 function spreadOut(labels, low, high) {
-  labels.sort((a, b) => a.y - b.y);
   let floor = low;
   for (const label of labels) {
     label.at = Math.max(label.y, floor);
@@ -36,6 +35,14 @@ function spreadOut(labels, low, high) {
     label.at = Math.min(label.at, ceiling);
     ceiling = label.at - LABEL;
   }
+}
+
+/** The highest and the lowest of the labels, as many as there is room for. */
+function outermost(labels, room) {
+  const count = Math.max(1, Math.floor(room / LABEL) + 1);
+  if (labels.length <= count) return labels;
+  const upper = Math.ceil(count / 2);
+  return labels.filter((_, place) => place < upper || place >= labels.length - (count - upper));
 }
 
 export class Chart {
@@ -204,11 +211,12 @@ export class Chart {
 
   drawLabels(players, last, frame, { x, y }, nameOf) {
     const { context } = this;
-    const labels = [];
+    const all = [];
     for (const player of players) {
       const value = last.values.get(player)?.[this.kind];
-      if (value !== undefined) labels.push({ player, y: y(value) });
+      if (value !== undefined) all.push({ player, y: y(value) });
     }
+    const labels = outermost(all.sort((a, b) => a.y - b.y), frame.bottom - frame.top);
     spreadOut(labels, frame.top, frame.bottom);
     for (const { player, y: from, at } of labels) {
       context.strokeStyle = faint(colourOf(player), 0.6);

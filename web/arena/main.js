@@ -293,25 +293,50 @@ function showOwnClock() {
   arena.clock_ms = Math.max(arena.clock_ms ?? 0, width);
 }
 
+/** What shows the relay's figures. All of it at once would take longer than a frame has: it is a part in each. */
+const PANELS = [
+  () => {
+    showOwnClock();
+    figures.show(arena, reference.for(arena));
+    turn.show(arena);
+    const count = arena.players.length;
+    const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+    const place = isLocal ? "relay on this machine" : `relay at ${location.hostname}`;
+    setText($("where"), `arena · ${count} player${count === 1 ? "" : "s"} · ${place}`);
+  },
+  () => pays.show(arena, reference.for(arena), { nameOf, own: ownPlayer(), focus: focused() }),
+  () => network.show(arena, { nameOf }),
+  () => score.show(arena.players, { nameOf }),
+  (now) => {
+    const players = arena.players.map(({ player }) => player);
+    chart.draw(now, { players, nameOf, choiceName: (id) => turn.nameOf(id) });
+  },
+];
+
+/** The next part of the figures, or of new ones if there are any. */
 function showFigures(now) {
-  if (!arena) return;
-  const compared = reference.for(arena);
-  const shared = { nameOf, own: ownPlayer(), focus: focused() };
-  showOwnClock();
-  figures.show(arena, compared);
-  pays.show(arena, compared, shared);
-  network.show(arena, shared);
-  turn.show(arena);
-  score.show(arena.players, shared);
-  const count = arena.players.length;
-  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
-  const place = isLocal ? "relay on this machine" : `relay at ${location.hostname}`;
-  setText($("where"), `arena · ${count} player${count === 1 ? "" : "s"} · ${place}`);
-  chart.draw(now, { players: arena.players.map(({ player }) => player), nameOf, choiceName: (id) => turn.nameOf(id) });
+  const isDone = panel === PANELS.length;
+  if (isDone && (isFresh || now - drawn > FIGURES)) {
+    [isFresh, drawn, panel] = [false, now, 0];
+    showStale(now);
+  }
+  if (arena && panel < PANELS.length) {
+    PANELS[panel](now);
+    panel += 1;
+  }
+}
+
+function showStale(now) {
+  const isStale = arena !== null && now - heard > STALE;
+  if (isStale === document.body.classList.contains("stale")) return;
+  document.body.classList.toggle("stale", isStale);
+  veil.show(isStale && ["playing", "watching"].includes(state) ? SILENT : told);
 }
 
 let before = performance.now();
 let drawn = -Infinity;
+/** Which of the panels is next. */
+let panel = PANELS.length;
 
 function frame() {
   requestAnimationFrame(frame);
@@ -329,17 +354,7 @@ function frame() {
     placeLens(now, world);
   }
   showWait(now);
-  if (isFresh || now - drawn > FIGURES) {
-    isFresh = false;
-    drawn = now;
-    showFigures(now);
-    const isStale = arena !== null && now - heard > STALE;
-    const wasStale = document.body.classList.contains("stale");
-    if (isStale !== wasStale) {
-      document.body.classList.toggle("stale", isStale);
-      veil.show(isStale && ["playing", "watching"].includes(state) ? SILENT : told);
-    }
-  }
+  showFigures(now);
 }
 
 function listen() {

@@ -109,7 +109,7 @@ export class Scene {
   paintGround() {
     const { width, height } = this.canvas;
     Object.assign(this.ground, { width, height });
-    const context = this.ground.getContext("2d");
+    const context = this.ground.getContext("2d", { alpha: false });
     context.fillStyle = colour("wall");
     context.fillRect(0, 0, width, height);
     this.enter(context, this.scale, { x: 0, y: 0 });
@@ -151,7 +151,9 @@ export class Scene {
     const size = wide < 480 ? 10.5 : 12;
     const style = { seam: faint(colour("field"), 0.9), size, ratio };
     const [bold, plain] = [font(size, 600), font(size, 500)];
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    // Whole pixels: what is written stays sharp, and is copied instead of mixed.
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    const whole = (length) => Math.round(length * ratio);
     const lift = (5.4 * scale) / ratio + size * 0.6;
     const taken = [];
     for (const tank of tanks) {
@@ -165,7 +167,7 @@ export class Scene {
         && taken.every((other) => Math.abs(other.top - top) > size + 2 || other.right < left || other.left > left + width);
       const top = [y - lift, y + lift, y - lift - size - 3].find(isFree) ?? Math.max(y - lift, size);
       taken.push({ top, left, right: left + width });
-      context.drawImage(picture, left - margin, top - middle, picture.width / ratio, picture.height / ratio);
+      context.drawImage(picture, whole(left - margin), whole(top - middle));
     }
   }
 

@@ -11,6 +11,9 @@ const HALF = [LENGTH / 2, WIDTH / 2];
 /** A tank's picture goes no farther from its middle: the gun is the longest of it. */
 const REACH = [4.5, WIDTH / 2 + 0.3];
 
+/** Outlines have marks while there are no more of them. */
+const MARKS_MAX = 12;
+
 /** Runs a drawing with the origin at a place and east at an angle. */
 export function at(context, { x, y, angle = 0 }, draw) {
   context.save();
@@ -116,7 +119,9 @@ export function drawOutline(context, outline, truth, { scale, fine, dash, place,
     rounded(inner, -HALF[0], -HALF[1], LENGTH, WIDTH, 0.6);
     inner.stroke();
   }));
-  // Marks stand in a row behind the tank, so that each can be seen where outlines are on top of each other.
+  // Marks stand in a row behind the tank, so that each can be seen where outlines are on top of each other; in a long row
+  // they could not.
+  if (count > MARKS_MAX) return;
   at(context, outline, () => {
     context.translate(-HALF[0] - 1, 1.2 * (place - (count - 1) / 2));
     context.rotate(-outline.angle);
