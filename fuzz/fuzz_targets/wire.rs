@@ -14,6 +14,9 @@ fuzz_target!(|bytes: &[u8]| {
             Frame::Feedback(feedback) => {
                 let count = feedback.arrivals().count();
                 assert!(feedback.oldest <= feedback.first && count <= 255, "{feedback:?}");
+                let known = bytes.len() % (count + 1);
+                let new = feedback.arrivals_from(feedback.first.saturating_add(known as u64));
+                assert!(new.eq(feedback.arrivals().skip(known)), "{feedback:?}");
             }
             Frame::Vector(frame) | Frame::Introduce(frame, _) => {
                 assert!(frame.vector.is_sane() && frame.first <= frame.seq, "{frame:?}");

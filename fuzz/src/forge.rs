@@ -81,10 +81,15 @@ impl Overheard<'_> {
     fn feedback(&self, stamp: SessionTime, feed: &mut Feed<'_>, bytes: &mut Vec<u8>) {
         let oldest = if feed.once_in(32) { feed.long().unsigned_abs() / 4 } else { u64::from(feed.small()) };
         let first = oldest + u64::from(feed.small());
-        let mut arrivals = Vec::new();
+        let mut arrivals: Vec<Arrival> = Vec::new();
         for _ in 0..feed.below(ARRIVALS_MAX + 1) {
             let (entity, seq) = (EntityId(feed.small()), DrSeq(feed.small()));
-            arrivals.push(Arrival { entity, seq, at: self.time(feed), nonce: self.nonce(feed) });
+            // Most vectors come with others, in one message.
+            let (at, nonce) = match arrivals.last() {
+                Some(last) if !feed.once_in(2) => (last.at, last.nonce),
+                _ => (self.time(feed), self.nonce(feed)),
+            };
+            arrivals.push(Arrival { entity, seq, at, nonce });
         }
         emit_feedback(oldest, first, stamp, arrivals.iter(), bytes);
     }

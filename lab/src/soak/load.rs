@@ -170,8 +170,8 @@ pub async fn run(bench: &Bench, load: Load, duration: Duration) -> Result<Verdic
     let mut relay = RelayChild::start(bench, &load.config()).await?;
     bench.tell(&format!("{}; the bots go in", load.words()));
     let mut squad = Squad::start(&relay, &load, 1).await?;
-    squad.settle(Instant::now() + Duration::from_secs(30)).await;
-    squad.warm_up().await;
+    squad.settle(bench, Instant::now() + Duration::from_secs(30)).await;
+    squad.warm_up(bench).await;
     let gathered = gather(bench, &mut relay, &mut squad, duration).await;
     drop(squad);
     let mut verdict = judge(&gathered?, &load);
@@ -201,7 +201,7 @@ async fn gather(
             if calm.is_some() {
                 gathered.edge(squad, relay, &mut calm).await;
             }
-            gathered.returns.extend(squad.churn(CRASHED_SHARE, &mut draws).await);
+            gathered.returns.extend(squad.churn(bench, CRASHED_SHARE, &mut draws).await);
             tokio::time::sleep(SETTLE).await;
             gathered.look(squad, relay).await;
             calm = None;

@@ -66,7 +66,7 @@ pub async fn run(bench: &Bench, each: Duration, policy: PolicyKind) -> Result<Ve
 async fn step(bench: &Bench, load: Load, each: Duration) -> Result<Step, SoakError> {
     let relay = RelayChild::start(bench, &load.config()).await?;
     let squad = Squad::start(&relay, &load, 1).await?;
-    squad.settle(Instant::now() + SETTLE).await;
+    squad.settle(bench, Instant::now() + SETTLE).await;
     let start = Instant::now();
     let first = Sample::take(&relay, start).await?;
     bench.sleep_until(start + each).await;

@@ -10,9 +10,9 @@ use evenkeel_dr::Threshold;
 use evenkeel_net::{NodeId, RELAY, Status, Target};
 use tokio::runtime::Runtime;
 
-use super::SoakError;
 use super::child::RelayChild;
 use super::load::Load;
+use super::{Bench, SoakError};
 use crate::fleet::{BotMachine, Fleet, FleetConfig};
 
 /// A bot that is not back after this counts as never having come back.
@@ -167,12 +167,12 @@ impl Squad {
         })
     }
 
-    /// Waits until everybody sees everybody.
-    pub(super) async fn settle(&self, by: Instant) -> bool {
+    /// Waits until everybody sees everybody, or the soak is stopped.
+    pub(super) async fn settle(&self, bench: &Bench, by: Instant) -> bool {
         for room in 0..self.rooms {
             for (living, bot, _) in self.members(room) {
                 while !living.is_back(bot, self.bots - 1).await {
-                    if Instant::now() > by {
+                    if Instant::now() > by || bench.is_stopped() {
                         return false;
                     }
                     tokio::time::sleep(POLL).await;
@@ -184,10 +184,10 @@ impl Squad {
 
     /// Everybody crashes once and comes back: whoever comes into a full room is told of everybody at once, and only the first
     /// ones did not.
-    pub(super) async fn warm_up(&mut self) {
+    pub(super) async fn warm_up(&mut self, bench: &Bench) {
         for group in 0..self.groups.len() {
             self.kill(group);
-            self.revive(group).await;
+            self.revive(bench, group).await;
         }
     }
 
@@ -200,30 +200,34 @@ impl Squad {
 
     /// Kills a share of all bots, one machine after the other and each time others; sends each in again after a while, and
     /// waits until its bots see all others of their rooms. Gives how long that took for each, in seconds; those that were
-    /// not back in time have taken for ever.
-    pub(super) async fn churn(&mut self, share: f64, draws: &mut Draws) -> Vec<f64> {
+    /// not back in time have taken for ever. When the soak is stopped nobody is waited for.
+    pub(super) async fn churn(&mut self, bench: &Bench, share: f64, draws: &mut Draws) -> Vec<f64> {
         let count = ((self.groups.len() as f64 * share).round() as usize).max(1);
         let mut left: Vec<usize> = (0..self.groups.len()).collect();
         let mut took = Vec::new();
         for _ in 0..count.min(left.len()) {
             let group = left.swap_remove(draws.below(left.len() as u64) as usize);
             self.kill(group);
-            tokio::time::sleep(AWAY_MAX.mul_f64(draws.unit())).await;
-            took.extend(self.revive(group).await);
+            bench.sleep_until(Instant::now() + AWAY_MAX.mul_f64(draws.unit())).await;
+            took.extend(self.revive(bench, group).await);
+        }
+        if bench.is_stopped() {
+            took.retain(|took| took.is_finite());
         }
         took
     }
 
     /// Sends a group in again. Gives how long each of its bots took to be back, in seconds.
-    async fn revive(&mut self, group: usize) -> Vec<f64> {
+    async fn revive(&mut self, bench: &Bench, group: usize) -> Vec<f64> {
         let (start, others, rooms) = (Instant::now(), self.bots - 1, self.rooms);
         let Group { config, living } = &mut self.groups[group];
-        while living.is_none() && start.elapsed() < RETURN_MAX {
+        let is_over = || bench.is_stopped() || start.elapsed() >= RETURN_MAX;
+        while living.is_none() && !is_over() {
             *living = Living::start(config.clone()).await.ok();
         }
         let mut took = vec![f64::INFINITY; config.count * rooms];
         let Some(living) = living else { return took };
-        while start.elapsed() < RETURN_MAX && took.iter().any(|took| took.is_infinite()) {
+        while !is_over() && took.iter().any(|took| took.is_infinite()) {
             for (bot, took) in took.iter_mut().enumerate().filter(|(_, took)| took.is_infinite()) {
                 if living.is_back(bot, others).await {
                     *took = start.elapsed().as_secs_f64();

@@ -37,7 +37,7 @@ const ERROR_GROWTH_MAX: f64 = 0.10;
 const STANDARD_ERRORS: f64 = 3.0;
 /// The part of the attack that is warm-up for the relay's memory: what is kept of each of 4,000 pairs of players becomes as large as the
 /// attack ever makes it, which takes minutes.
-const WARM_UP_SHARE: f64 = 0.5;
+const WARM_UP_SHARE: f64 = 0.2;
 const ROOM: &str = "arena";
 /// The limits of speed and position are far above what the honest players need.
 const LIMITS: &str = "\

@@ -85,3 +85,69 @@ fn an_account_that_has_the_place_of_another_has_another_name() {
     assert!(ledger.id(again) != id && id > 0);
     assert_eq!(ledger.account(again).last_sent(), None);
 }
+
+/// Everything that a ledger says of a receiver.
+fn said_of(ledger: &ErrorLedger, now: SessionTime) -> (Vec<f64>, [Option<(Span, Span)>; 2], u64) {
+    let errors = [ledger.settled(RECEIVER).expect("it is here"), ledger.accumulated(RECEIVER, now)];
+    let errors = errors.into_iter().chain(ledger.pairs(now).map(|suffered| suffered.error)).collect();
+    let least = ledger.least_round_trip(RECEIVER).map(|least| (least, least));
+    (errors, [ledger.delay(RECEIVER), least], ledger.clamped(RECEIVER))
+}
+
+/// Some messages are lost, some arrive after later ones, some reports are untrue, and some are told twice.
+#[test]
+fn reports_that_come_together_are_the_same_as_one_by_one() {
+    const ENTITIES: u32 = 6;
+    let mut draws = evenkeel_core::Seed::new(7).draws();
+    // The same places in both.
+    let mut slots = Vec::new();
+    let mut twins = [0, 1].map(|_| {
+        let mut ledger = ErrorLedger::new(Placement::Global, Some(Compensation::default()));
+        ledger.join(RECEIVER);
+        let open = |entity| {
+            ledger.introduce(None, &frame(entity, 0), Threshold::default());
+            let slot = ledger.open_pair(Life { entity: EntityId(entity), first: DrSeq(0) }, RECEIVER, at(0));
+            ledger.dispatch(slot, Dispatch { seq: DrSeq(0), sent: at(0) }, 0);
+            slot
+        };
+        slots = (0..ENTITIES).map(open).collect();
+        ledger
+    });
+    let link = twins[0].link(RECEIVER).expect("it is here");
+    let (mut under_way, mut together, mut settled) = (Vec::new(), 0, 0);
+    for step in 1..3_000 {
+        let arrival = at(step) + Span::from_millis(30 + draws.below(120) as i64);
+        let is_lost = draws.chance(0.1);
+        for entity in (0..ENTITIES).filter(|_| draws.chance(0.5)).collect::<Vec<_>>() {
+            let dispatch = Dispatch { seq: DrSeq(step), sent: at(step) };
+            for ledger in &mut twins {
+                ledger.record(&frame(entity, step), at(step));
+                ledger.dispatch(slots[entity as usize], dispatch, step);
+            }
+            let nonce = if draws.chance(0.02) { step / 2 } else { step };
+            let report = Arrival { entity: EntityId(entity), seq: DrSeq(step), at: arrival, nonce };
+            (0..if is_lost { 0 } else { 1 + u32::from(draws.chance(0.1)) })
+                .for_each(|_| under_way.push(report));
+        }
+        if draws.chance(0.3) {
+            let now = at(step) - Span::from_millis(if draws.chance(0.1) { 15 } else { 0 });
+            let (due, later) = under_way.drain(..).partition::<Vec<_>, _>(|report| report.at <= now);
+            under_way = later;
+            together = together.max(due.len());
+            let [one, other] = &mut twins;
+            let mut reports = one.reports(link, now);
+            for report in &due {
+                let settlement =
+                    reports.arrived(reports.find(report.entity, report.seq), report.at, report.nonce);
+                assert_eq!(settlement, other.report(link, *report, now), "{report:?}");
+                settled += u32::from(settlement.is_some());
+            }
+            drop(reports);
+        }
+        let [one, other] = [0, 1].map(|twin: usize| said_of(&twins[twin], at(step)));
+        assert_eq!((one.1, one.2), (other.1, other.2), "at step {step}");
+        let alike = |(one, other): (&f64, &f64)| (one - other).abs() <= 1e-12 * one.abs().max(1.0);
+        assert!(one.0.len() == other.0.len() && one.0.iter().zip(&other.0).all(alike), "{one:?} {other:?}");
+    }
+    assert!(together > 20 && settled > 5_000, "{together} {settled}");
+}
