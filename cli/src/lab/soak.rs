@@ -25,7 +25,8 @@ Examples:
 The relay is a process of its own on this machine; the bots share its cores. Ctrl-C ends a soak with what was
 measured so far.
 
-Exit status: 0 if everything held, 1 if not, 2 for a mistake in the arguments, 130 if it was stopped early.";
+Exit status: 0 if everything held, 1 if something did not, 2 for a mistake in the arguments, 130 if it was stopped
+early and everything had held.";
 
 /// Arguments of `evenkeel lab soak`.
 #[derive(clap::Args)]
@@ -206,7 +207,9 @@ fn conclude(bench: &Bench, verdicts: &[Verdict]) -> Result<(), Failure> {
         return Err(Failure::Changed(format!("did not hold: {}", not_held.join("; "))));
     }
     if bench.stop.load(Ordering::Relaxed) {
-        return Err(Failure::Interrupted("stopped early: what was measured so far held".to_owned()));
+        let is_measured = verdicts.iter().any(|verdict| !verdict.checks.is_empty());
+        let so_far = if is_measured { "what was measured so far held" } else { "nothing was measured yet" };
+        return Err(Failure::Interrupted(format!("stopped early: {so_far}")));
     }
     Ok(())
 }

@@ -172,6 +172,15 @@ pub async fn run(bench: &Bench, load: Load, duration: Duration) -> Result<Verdic
     let mut squad = Squad::start(&relay, &load, 1).await?;
     squad.settle(bench, Instant::now() + Duration::from_secs(30)).await;
     squad.warm_up(bench).await;
+    if bench.is_stopped() {
+        // Nothing was measured yet.
+        return Ok(Verdict {
+            title: load.words(),
+            checks: Vec::new(),
+            figures: Vec::new(),
+            stopped_early: true,
+        });
+    }
     let gathered = gather(bench, &mut relay, &mut squad, duration).await;
     drop(squad);
     let mut verdict = judge(&gathered?, &load);
