@@ -2,7 +2,7 @@
 
 use evenkeel_core::{Malformed, Reader, SessionTime, Span, Varint, Wire};
 
-use super::names::Names;
+use super::names::{Names, padded};
 use super::{FEEDBACK, emit_before, emit_u32, parse_before};
 use crate::vector::{DrSeq, EntityId, is_sane_time};
 
@@ -97,14 +97,18 @@ impl<'a> Iterator for Runs<'a> {
         while self.left > 0 {
             let (head, mut names) = match PlainRun::at(self.reader.rest(), 0) {
                 Some(run) if run.len <= self.reader.remaining() => {
-                    let mut names = Reader::new(self.reader.take(run.len).ok()?);
+                    let mut names = self.reader.clone();
                     names.take(run.name_at).ok()?;
+                    self.reader.take(run.len).ok()?;
                     (run.head(self.stamp), names)
                 }
                 _ => {
                     let head = Head::parse(self.stamp, &mut self.reader).ok()?;
                     let names = self.reader.clone();
-                    Names::pass_over(head.count, &mut self.reader).ok()?;
+                    // Nobody asks what comes behind the last run.
+                    if head.count < self.left {
+                        Names::pass_over(head.count, &mut self.reader).ok()?;
+                    }
                     (head, names)
                 }
             };
@@ -268,8 +272,8 @@ fn check_run(stamp: SessionTime, left: u8, bytes: &[u8]) -> Result<(u8, u32, usi
 /// How many bytes two numbers take that begin with these, if none takes more than two.
 #[inline]
 fn name_len([a, b, c, d]: [u8; 4]) -> Option<usize> {
-    let seq = if a < 0x80 { short_len(b, c) } else { short_len(c, d) };
-    Some(short_len(a, b)? + seq?)
+    let seq = if a < 0x80 { number_len(b, c) } else { number_len(c, d) };
+    Some(number_len(a, b)? + seq?)
 }
 
 /// No time of at most seven bytes is further from its stamp.
@@ -321,22 +325,10 @@ impl PlainRun {
 
 /// How many bytes a number takes that begins with these, if that is not more than two.
 #[inline]
-fn short_len(first: u8, second: u8) -> Option<usize> {
+fn number_len(first: u8, second: u8) -> Option<usize> {
     match (first, second) {
         (..0x80, _) => Some(1),
         (_, 1..0x80) => Some(2),
         _ => None,
-    }
-}
-
-/// What is left from a place on, which is less than a word, and noughts behind it.
-#[inline]
-fn padded(bytes: &[u8], at: usize) -> u128 {
-    match bytes.last_chunk() {
-        Some(word) => {
-            let beyond = at + size_of::<u128>() - bytes.len();
-            u128::from_le_bytes(*word).checked_shr(8 * beyond as u32).unwrap_or(0)
-        }
-        None => bytes[at..].iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte)),
     }
 }

@@ -93,17 +93,20 @@ const fn is_long(word: u32) -> bool {
 fn short_len(mut count: u64, bytes: &[u8]) -> Option<usize> {
     let (mut place, mut before) = (0, 0);
     loop {
-        let rest = bytes.get(place..).unwrap_or_default();
-        let word = rest.first_chunk().map_or_else(|| padded(rest), |word| u64::from_le_bytes(*word));
+        let word = bytes.get(place..).and_then(<[u8]>::first_chunk).map(|word| u64::from_le_bytes(*word));
+        let word = word.unwrap_or_else(|| padded(bytes, place) as u64);
         let goes_on = word & TOPS;
         let follows = goes_on << 8 | before;
         let ends = goes_on ^ TOPS;
         // What follows must end the number, and say something.
         let says_nothing = !((word & !TOPS) + !TOPS);
         let wrong = follows & (goes_on | says_nothing);
-        let ended = (ends >> 7).wrapping_mul(ONES) >> 56;
+        // Each byte of this is how many numbers have ended with it: the last, how many end here.
+        let sums = (ends >> 7).wrapping_mul(ONES);
+        let ended = sums >> 56;
         if ended >= count {
-            let last = (1..count).fold(ends, |ends, _| ends & ends.wrapping_sub(1));
+            // Where these are all of them.
+            let last = ((sums | TOPS) - count * ONES) & TOPS;
             let is_right = wrong & (last ^ last.wrapping_sub(1)) == 0;
             return is_right.then_some(place + last.trailing_zeros() as usize / 8 + 1);
         }
@@ -114,9 +117,19 @@ fn short_len(mut count: u64, bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Fewer bytes than a word, and noughts behind them.
-fn padded(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+/// What is left of bytes from a place on, which is less than a word, and noughts behind it.
+#[inline]
+pub(super) fn padded(bytes: &[u8], at: usize) -> u128 {
+    match bytes.last_chunk() {
+        Some(word) => {
+            let beyond = at + size_of::<u128>() - bytes.len();
+            u128::from_le_bytes(*word).checked_shr(8 * beyond as u32).unwrap_or(0)
+        }
+        None => {
+            let rest = bytes.get(at..).unwrap_or_default();
+            rest.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte))
+        }
+    }
 }
 
 #[cfg(test)]
