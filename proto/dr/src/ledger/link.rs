@@ -1,13 +1,12 @@
 //! The receivers of a sender, by their places: whatever is kept for each receiver can be a plain array.
 
-use std::collections::BTreeMap;
-
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::account::{AccountMut, Outlook};
 use super::evidence::{Compensation, Evidence};
 use super::mail::Mail;
 use super::pairs::Pairs;
+use crate::peers::Peers;
 use crate::placement::Placement;
 
 /// Whoever has been sent so many vectors and has reported none, or too few, though that would have had so much more time
@@ -274,14 +273,14 @@ impl Link {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Links {
     rows: Vec<Option<Link>>,
-    places: BTreeMap<PeerId, u32>,
+    places: Peers<u32>,
     free: Vec<u32>,
     joined: u32,
 }
 
 impl Links {
     pub(super) fn place(&self, peer: PeerId) -> Option<u32> {
-        self.places.get(&peer).copied()
+        self.places.get(peer).copied()
     }
 
     pub(super) fn get(&self, peer: PeerId) -> Option<&Link> {
@@ -298,7 +297,7 @@ impl Links {
 
     /// A receiver comes, if it is not here.
     pub(super) fn join(&mut self, peer: PeerId) {
-        if self.places.contains_key(&peer) {
+        if self.places.contains(peer) {
             return;
         }
         let place = self.free.pop().unwrap_or_else(|| {
@@ -312,7 +311,7 @@ impl Links {
 
     /// A receiver goes. Gives its place.
     pub(super) fn leave(&mut self, peer: PeerId) -> Option<u32> {
-        let place = self.places.remove(&peer)?;
+        let place = self.places.remove(peer)?;
         self.rows[place as usize] = None;
         self.free.push(place);
         Some(place)
