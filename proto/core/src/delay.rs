@@ -10,6 +10,9 @@ pub struct DelayEstimate {
     samples: u64,
 }
 
+/// Below so many nanoseconds, 36 years, nothing of an estimate comes near the end of all numbers.
+const TAME: u64 = 1 << 60;
+
 impl DelayEstimate {
     /// Takes a new sample into account. The first one is taken as it is.
     #[inline]
@@ -22,6 +25,29 @@ impl DelayEstimate {
             self.mean += error.part(8);
         }
         self.samples = self.samples.saturating_add(1);
+    }
+
+    /// The last sample comes so many times more. `seen` is told the average and the deviation after each.
+    #[inline]
+    pub fn sample_again(&mut self, delay: Span, count: u32, mut seen: impl FnMut(Span, Span)) {
+        let (delay, mut mean, mut deviation) =
+            (delay.as_nanos(), self.mean.as_nanos(), self.deviation.as_nanos());
+        if self.samples == 0 || [delay, mean, deviation].iter().any(|nanos| nanos.unsigned_abs() >= TAME) {
+            for _ in 0..count {
+                self.sample(Span::from_nanos(delay));
+                seen(self.mean, self.deviation);
+            }
+            return;
+        }
+        // The average stays between what it is and the delay, and the deviation between what it is and their distance.
+        for _ in 0..count {
+            let error = delay - mean;
+            deviation += (error.abs() - deviation) / 4;
+            mean += error / 8;
+            seen(Span::from_nanos(mean), Span::from_nanos(deviation));
+        }
+        (self.mean, self.deviation) = (Span::from_nanos(mean), Span::from_nanos(deviation));
+        self.samples = self.samples.saturating_add(count.into());
     }
 
     /// The average; zero before the first sample.

@@ -122,23 +122,20 @@ impl Evidence {
         compensation: Option<Compensation>,
     ) {
         let (delay, round_trip) = (arrived - sent, now - sent);
-        (0..count).for_each(|_| self.round_trip.sample(round_trip));
+        self.round_trip.sample_again(round_trip, count, |_, _| {});
         let Some(Compensation { delay_max, .. }) = compensation else {
-            (0..count).for_each(|_| self.claimed.sample(delay));
+            self.claimed.sample_again(delay, count, |_, _| {});
             self.compensated = self.claimed.mean();
             return;
         };
-        let (mut claimed, mut compensated) = (self.claimed, self.compensated);
-        let (most, mut cut) = (self.least_round_trip().min(delay_max), 0);
-        for _ in 0..count {
-            claimed.sample(delay);
-            compensated = claimed.mean().min(most).min(compensated);
-            let tolerance = claimed.deviation().times(4) + self.tolerance;
-            cut += u64::from(claimed.mean() > compensated + tolerance);
-        }
-        let tolerance = claimed.deviation().times(4) + self.tolerance;
-        self.is_cut = claimed.mean() > compensated + tolerance.min(CUT_TOLERANCE);
-        (self.claimed, self.compensated, self.clamped) = (claimed, compensated, self.clamped + cut);
+        let (most, mut compensated, mut cut) = (self.least_round_trip().min(delay_max), self.compensated, 0);
+        self.claimed.sample_again(delay, count, |mean, deviation| {
+            compensated = mean.min(most).min(compensated);
+            cut += u64::from(mean > compensated + (deviation.times(4) + self.tolerance));
+        });
+        let tolerance = self.claimed.deviation().times(4) + self.tolerance;
+        self.is_cut = self.claimed.mean() > compensated + tolerance.min(CUT_TOLERANCE);
+        (self.compensated, self.clamped) = (compensated, self.clamped + cut);
     }
 
     /// A round trip begins a window, or is the least of one.
