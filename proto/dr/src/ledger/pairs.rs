@@ -7,6 +7,7 @@ use super::account::Rare;
 use super::asked::Asked;
 use super::folio::Folio;
 use super::mail::{Mail, Renumbered};
+use super::sums::Errors;
 use super::waiting::Queue;
 use crate::vector::DrSeq;
 
@@ -183,10 +184,10 @@ impl Pairs {
 
     /// Adds to what is settled of a pair. Gives what that was, and is.
     #[inline]
-    pub(super) fn add(&mut self, link: u32, errors: &[f64]) -> (f64, f64) {
+    pub(super) fn add(&mut self, link: u32, errors: Errors<'_>) -> (f64, f64) {
         let folio = &mut self.folios[link as usize];
         let before = folio.settled_error();
-        let after = errors.iter().fold(before, |sum, error| sum + error);
+        let after = errors.added_to(before);
         folio.set_settled_error(after);
         (before, after)
     }
