@@ -49,9 +49,12 @@ impl Books {
             reports.give_up(at);
         }
         self.next += reported.len() as u64;
+        let is_heard = policy.hears_settled();
         for report in reported {
-            if let Some(settled) = reports.arrived(*report, at, nonce) {
-                policy.on_settled(&settled);
+            if let Some(fate) = reports.arrived(*report, at, nonce)
+                && is_heard
+            {
+                policy.on_settled(&reports.settlement(*report, fate));
             }
         }
     }

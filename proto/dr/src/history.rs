@@ -83,6 +83,16 @@ impl History {
         if self.vectors.get(guess).is_some_and(|(known, _)| *known == seq) {
             return Ok(guess); // Nothing is missing before it.
         }
+        self.search(seq)
+    }
+
+    /// The same if something is missing, or if it was given up. Out of line, it is in nobody's way.
+    #[cold]
+    #[inline(never)]
+    fn search(&self, seq: DrSeq) -> Result<usize, usize> {
+        if seq < self.first {
+            return Err(0);
+        }
         self.vectors.binary_search_by_key(&seq, |(known, _)| *known)
     }
 
@@ -90,7 +100,8 @@ impl History {
     #[must_use]
     #[inline]
     pub fn vector(&self, seq: DrSeq) -> Option<&DrVector> {
-        self.place(seq).ok().map(|place| &self.vectors[place].1)
+        let (_, vector) = self.vectors.get(self.place(seq).ok()?)?;
+        Some(vector)
     }
 
     /// A vector that somebody shows, whether it is still part of the path or not.
@@ -100,6 +111,7 @@ impl History {
         self.vector(seq).or_else(|| self.older(seq))
     }
 
+    #[inline(never)]
     fn older(&self, seq: DrSeq) -> Option<&DrVector> {
         let place = self.shown.binary_search_by_key(&seq, |(known, _)| *known).ok()?;
         Some(&self.shown[place].1)

@@ -23,6 +23,10 @@ impl FairnessPolicy for Base {
     fn asks_instantaneous(&self) -> bool {
         false
     }
+
+    fn hears_settled(&self) -> bool {
+        false
+    }
 }
 
 /// At each trigger each receiver with probability 1/k, independently (thesis, 3.4.1.5).
@@ -42,6 +46,10 @@ impl FairnessPolicy for Probabilistic {
     }
 
     fn asks_instantaneous(&self) -> bool {
+        false
+    }
+
+    fn hears_settled(&self) -> bool {
         false
     }
 }

@@ -116,6 +116,11 @@ pub trait FairnessPolicy: Send {
         0
     }
 
+    /// Whether to be told what [`on_settled`](Self::on_settled) tells: of every vector at every receiver, and there may be very many.
+    fn hears_settled(&self) -> bool {
+        true
+    }
+
     /// The fate of an earlier dispatch became known.
     fn on_settled(&mut self, settlement: &Settlement) {
         let _ = settlement;

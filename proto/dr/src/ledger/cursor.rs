@@ -5,6 +5,7 @@ use evenkeel_core::SessionTime;
 use crate::divergence::{Divergence, export_error, export_error_roughly, linear_error};
 use crate::history::History;
 use crate::ledger::sums::Sums;
+use crate::ledger::waiting::Arrived;
 use crate::vector::{DrSeq, DrVector};
 
 /// A point on the exported path with what a receiver shows there and the error it has gathered up to there.
@@ -149,69 +150,118 @@ pub(super) struct Walk<'a> {
     settled: Settled,
     /// Where in the history the exported vector is, if it is there.
     place: Option<usize>,
-    shown: &'a DrVector,
 }
 
 impl<'a> Walk<'a> {
     #[inline(always)]
     pub(super) fn new(history: &'a History, settled: Settled) -> Self {
-        // It can't be missing: the history is told who shows what before it gives anything up.
-        let shown = history.shown(settled.placed).unwrap_or(history.newest().1);
-        Self { history, settled, place: history.place(settled.exported).ok(), shown }
+        Self { history, settled, place: history.place(settled.exported).ok() }
     }
 
-    /// A vector arrives. The newest generated wins: an older one is never placed.
+    /// A vector that the history has arrives. The newest generated wins: an older one is never placed.
     #[inline]
-    pub(super) fn arrive(&mut self, seq: DrSeq, vector: &'a DrVector, at: SessionTime, sums: &mut Sums) {
-        self.integrate_to(at, sums);
-        if seq > self.settled.placed {
-            (self.settled.placed, self.shown) = (seq, vector);
-        }
+    pub(super) fn arrive(&mut self, (seq, at): Arrived, sums: &mut Sums) {
+        self.move_on(at, sums);
+        self.settled.placed = self.settled.placed.max(seq);
     }
 
     /// It ends here.
     #[inline]
     pub(super) fn end(mut self, at: SessionTime, sums: &mut Sums) -> Settled {
-        self.integrate_to(at, sums);
+        self.move_on(at, sums);
         self.settled
     }
 
-    /// Mostly what is shown is what is exported, and nothing has been exported since.
+    /// From where the error is settled up to an end, while one newer vector arrives. Where the exported vector is in the history has
+    /// been found.
+    #[inline(never)]
+    pub(super) fn past(
+        history: &History,
+        place: usize,
+        Settled { at, exported, placed }: Settled,
+        (seq, arrived): Arrived,
+        end: SessionTime,
+        sums: &mut Sums,
+    ) -> Settled {
+        let mut point = Point { at, exported, place };
+        // A loop, so that the way is there once, and no call.
+        for (placed, to) in [(placed, arrived), (seq, end)] {
+            point.move_on(history, placed, to, sums);
+        }
+        Settled { at: point.at, exported: point.exported, placed: seq }
+    }
+
+    #[inline(never)]
+    fn move_on(&mut self, to: SessionTime, sums: &mut Sums) {
+        let Self { history, settled: Settled { at, exported, placed }, place } = *self;
+        if let Some(place) = place {
+            let mut point = Point { at, exported, place };
+            point.move_on(history, placed, to, sums);
+            let Point { at, exported, place } = point;
+            (self.settled.at, self.settled.exported, self.place) = (at, exported, Some(place));
+        } else {
+            // What was exported has been given up.
+            self.settled.count_to(history, shown(history, placed), to, export_error, |error| sums.add(error));
+            self.place = history.place(self.settled.exported).ok();
+        }
+    }
+}
+
+/// A point on the exported path, and where in the history that is.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    at: SessionTime,
+    exported: DrSeq,
+    place: usize,
+}
+
+impl Point {
+    /// Moves on while a vector is placed. Mostly that is what is exported, and nothing has been exported since.
     #[inline(always)]
-    fn integrate_to(&mut self, to: SessionTime, sums: &mut Sums) {
-        let Self { history, settled: Settled { at, exported, placed }, place, .. } = *self;
-        let is_last = place.is_some_and(|place| place + 1 == history.len());
-        if placed == exported && is_last && history.ended().is_none() {
-            self.settled.at = at.max(to);
+    fn move_on(&mut self, history: &History, placed: DrSeq, to: SessionTime, sums: &mut Sums) {
+        let Self { at, exported, place } = *self;
+        if placed == exported && place + 1 == history.len() && history.ended().is_none() {
+            self.at = at.max(to);
         } else if at < to {
-            self.integrate_along(to, sums);
+            self.integrate(history, placed, to, sums);
         }
     }
 
-    fn integrate_along(&mut self, to: SessionTime, sums: &mut Sums) {
-        let Self { history, settled: Settled { mut at, mut exported, placed }, shown, .. } = *self;
-        let Some(mut place) = self.place else {
-            self.settled.count_to(history, shown, to, export_error, |error| sums.add(error));
-            self.place = history.place(self.settled.exported).ok();
-            return;
-        };
-        let (to, path) = (history.ended().map_or(to, |end| to.min(end)), history.path());
+    #[inline(always)]
+    fn integrate(&mut self, history: &History, placed: DrSeq, to: SessionTime, sums: &mut Sums) {
+        let Self { mut at, mut exported, mut place } = *self;
+        let to = history.ended().map_or(to, |end| to.min(end));
+        let shown = shown(history, placed);
+        let mut later = history.path()[place..].iter();
+        let Some(mut vector) = later.next().map(|(_, vector)| vector) else { return };
         while at < to {
-            let vector = &path[place].1;
-            let next = path.get(place + 1).filter(|(_, vector)| vector.generated <= to);
+            let next = later.next().filter(|(_, vector)| vector.generated <= to);
             let until = next.map_or(to, |(_, vector)| vector.generated);
             if until > at && placed != exported {
                 if next.is_some() && at == vector.generated {
                     let older = exported.0.wrapping_sub(placed.0);
-                    sums.add(history.piece(place, older, || export_error(vector, shown, at, until)));
+                    sums.add(history.piece(place, older, move || whole_piece(vector, shown, at, until)));
                 } else {
                     sums.count(vector, shown, at, until);
                 }
             }
             at = at.max(until);
-            let Some((seq, _)) = next else { break };
-            (exported, place) = (*seq, place + 1);
+            let Some((seq, next)) = next else { break };
+            (exported, vector, place) = (*seq, next, place + 1);
         }
-        (self.settled.at, self.settled.exported, self.place) = (at, exported, Some(place));
+        *self = Self { at, exported, place };
     }
+}
+
+/// The vector that is shown. It can't be missing: the history is told who shows what before it gives anything up.
+#[inline]
+fn shown(history: &History, placed: DrSeq) -> &DrVector {
+    history.shown(placed).unwrap_or_else(|| history.newest().1)
+}
+
+/// What is kept for everybody who shows the same. It is rare: out of line, it is in nobody's way.
+#[cold]
+#[inline(never)]
+fn whole_piece(exported: &DrVector, shown: &DrVector, from: SessionTime, to: SessionTime) -> f64 {
+    export_error(exported, shown, from, to)
 }

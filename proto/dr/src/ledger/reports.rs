@@ -2,7 +2,7 @@
 
 use evenkeel_core::{SessionTime, Span};
 
-use super::account::AccountMut;
+use super::account::{AccountMut, Forged};
 use super::life::{Life, Track};
 use super::link::Link;
 use super::sums::Sums;
@@ -43,6 +43,27 @@ impl Told {
             link.learn_again(core::mem::take(&mut self.again), self.sent, now, compensation);
         }
     }
+
+    /// Something else is told: what was taken out of the books for it, and when it is said to have arrived.
+    #[inline(never)]
+    fn learn(
+        &mut self,
+        link: &mut Link,
+        taken: Result<Option<SessionTime>, Forged>,
+        at: SessionTime,
+        now: SessionTime,
+        compensation: Option<Compensation>,
+    ) {
+        self.reckon(link, now, compensation);
+        *self = Self::NOTHING;
+        match taken {
+            Err(Forged) => link.hear(false, now),
+            Ok(sent) => {
+                let again = link.learn(sent, at, now, compensation);
+                *self = sent.filter(|_| again).map_or(Self::NOTHING, |sent| Self { sent, at, again: 0 });
+            }
+        }
+    }
 }
 
 /// Which vector an arrival is of, and the place of the life that this is of, if there is one.
@@ -51,6 +72,14 @@ pub(crate) struct Report {
     entity: EntityId,
     seq: DrSeq,
     track: Option<u32>,
+}
+
+/// What became known of a vector that was sent: when that was, when it arrived, and where that is in the books.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fate {
+    sent: SessionTime,
+    arrived: SessionTime,
+    slot: Slot,
 }
 
 impl Drop for Reports<'_> {
@@ -71,7 +100,9 @@ impl ErrorLedger {
     pub(crate) fn report(&mut self, link: u32, arrival: Arrival, now: SessionTime) -> Option<Settlement> {
         let mut reports = self.reports(link, now);
         let Arrival { entity, seq, at, nonce } = arrival;
-        reports.arrived(reports.find(entity, seq), at, nonce)
+        let report = reports.find(entity, seq);
+        let fate = reports.arrived(report, at, nonce)?;
+        Some(reports.settlement(report, fate))
     }
 
     /// Settles an account as far as is known. What that adds is in the books after [`add_up`](Self::add_up).
@@ -172,9 +203,9 @@ impl Reports<'_> {
         core::hint::black_box(seen);
     }
 
-    /// Reports are lost for good: what they would have said up to a time is estimated.
+    /// Reports are lost for good, before all that come now: what they would have said up to a time is estimated.
     pub(crate) fn give_up(&mut self, until: SessionTime) {
-        self.reckon();
+        debug_assert_eq!(self.told.again, 0, "what was lost comes first");
         let Self { ref mut ledger, link: place, now, .. } = *self;
         ledger.add_up();
         let link = ledger.links.at_mut(place);
@@ -187,48 +218,62 @@ impl Reports<'_> {
         });
     }
 
-    /// An arrival is reported. Times that can't be true are moved to the nearest that can.
+    /// An arrival is reported. Times that can't be true are moved to the nearest that can. Gives what became known by it, if anything.
     #[inline]
-    pub(crate) fn arrived(&mut self, report: Report, at: SessionTime, nonce: u32) -> Option<Settlement> {
+    pub(crate) fn arrived(&mut self, report: Report, at: SessionTime, nonce: u32) -> Option<Fate> {
         let Self { ref mut ledger, link: to, now, ref mut told } = *self;
-        let Report { entity, seq, track: place } = report;
+        let Report { seq, track: place, .. } = report;
         ledger.changes += 1;
         let ErrorLedger { tracks, links, sums, placement, compensation, .. } = &mut **ledger;
-        let (link, compensation) = (links.at_mut(to), *compensation);
+        let link = links.at_mut(to);
         let mut track = place.map(|place| &mut tracks[place]).filter(|track| track.pairs.is_open(to));
         let taken = track
             .as_mut()
             .map_or(Ok(None), |track| AccountMut::new(&mut track.pairs, &mut link.mail, to).take(seq, nonce));
-        let arrived = match taken {
-            // It was true then, and is so again.
-            Ok(Some(sent)) if (sent, at) == (told.sent, told.at) => {
-                told.again += 1;
-                link.known_until
-            }
-            _ => {
-                told.reckon(link, now, compensation);
-                *told = Told::NOTHING;
-                let Ok(sent) = taken else {
-                    link.hear(false, now);
-                    return None;
-                };
-                if link.learn(sent, at, now, compensation) {
-                    *told = sent.map_or(Told::NOTHING, |sent| Told { sent, at, again: 0 });
-                }
-                link.known_until
-            }
-        };
-        let (track, sent) = (track?, taken.ok().flatten());
-        let (slot, reported) = (Slot { track: track.place, link: to }, sent.map(|_| (seq, arrived)));
-        let (receiver, account) = (link.peer, u64::from(track.id) << 32 | u64::from(link.id));
+        // What was true then is so again.
+        if let Ok(Some(sent)) = taken
+            && (sent, at) == (told.sent, told.at)
+        {
+            told.again += 1;
+        } else {
+            told.learn(link, taken, at, now, *compensation);
+        }
+        let (track, sent) = (track?, taken.ok()?);
+        let (slot, arrived) = (Slot { track: place?, link: to }, link.known_until);
+        let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, to);
+        account.change();
+        let is_settled = sent.is_some()
+            && account.read().is_plain(*placement)
+            && account.settle_at_once(&track.history, (seq, arrived), now, sums);
+        if is_settled {
+            sums.owe(slot);
+        }
+        if !is_settled || !account.read().is_near(&track.history, now) || sums.is_full() {
+            self.settle_in_turn(slot, sent.filter(|_| !is_settled).map(|_| (seq, arrived)));
+        }
+        sent.map(|sent| Fate { sent, arrived, slot })
+    }
+
+    /// Settles an account as far as is known, with what has just been reported and is not settled.
+    #[inline(never)]
+    fn settle_in_turn(&mut self, slot: Slot, reported: Option<Arrived>) {
+        let Self { ref mut ledger, now, ref mut told, .. } = *self;
+        let ErrorLedger { tracks, links, sums, placement, compensation, .. } = &mut **ledger;
+        let (track, link) = (&mut tracks[slot.track], links.at_mut(slot.link));
         let lost_after = |link: &mut Link| {
-            told.reckon(link, now, compensation);
+            told.reckon(link, now, *compensation);
             link.evidence.lost_after()
         };
         if !settle_plainly(track, link, slot, reported, now, *placement, sums, lost_after) {
             self.reckon();
             self.ledger.settle_fully(slot, reported, now);
         }
-        sent.map(|sent| Settlement { entity, receiver, seq, sent, arrived, slot, account })
+    }
+
+    /// What became known of what a report is of, for those who want to hear of it.
+    pub(crate) fn settlement(&self, Report { entity, seq, .. }: Report, fate: Fate) -> Settlement {
+        let Fate { sent, arrived, slot } = fate;
+        let (receiver, account) = (self.ledger.at(slot.link).peer(), self.ledger.id(slot));
+        Settlement { entity, receiver, seq, sent, arrived, slot, account }
     }
 }

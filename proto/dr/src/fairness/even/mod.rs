@@ -247,6 +247,10 @@ impl FairnessPolicy for Even {
         false
     }
 
+    fn hears_settled(&self) -> bool {
+        false
+    }
+
     fn review_at(&self) -> Option<SessionTime> {
         self.turns.first().map(|(at, _)| *at)
     }

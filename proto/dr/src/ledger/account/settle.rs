@@ -190,23 +190,30 @@ impl<'a> AccountMut<'a> {
     #[inline]
     pub(in crate::ledger) fn take(&mut self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
         let (last, number) = self.read().last();
-        let (mail, folio) = (&mut *self.mail, &mut self.pairs.folios[self.link as usize]);
-        let mut is_known = false;
-        if !folio.chain.is_empty() {
-            if let Some(sent) = mail.take(&mut folio.chain, seq, nonce) {
-                return Ok(Some(sent));
-            }
-            is_known = mail.chains.iter(folio.chain).any(|(_, flown)| flown == seq);
+        let of_chain =
+            if self.read().folio().chain.is_empty() { Ok(None) } else { self.take_of_chain(seq, nonce) };
+        if let Ok(Some(_)) = of_chain {
+            return of_chain;
         }
-        if folio.has(Folio::FLIES) && last == seq {
-            let (sent, posted) = mail.posted(number);
-            if posted == nonce {
-                folio.set(Folio::FLIES, false);
-                return Ok(Some(sent));
-            }
-            is_known = true;
+        let folio = &mut self.pairs.folios[self.link as usize];
+        if !folio.has(Folio::FLIES) || last != seq {
+            return of_chain;
         }
-        if is_known { Err(Forged) } else { Ok(None) }
+        let (sent, posted) = self.mail.posted(number);
+        if posted != nonce {
+            return Err(Forged);
+        }
+        folio.set(Folio::FLIES, false);
+        Ok(Some(sent))
+    }
+
+    /// The same of all but what was sent last.
+    #[inline(never)]
+    fn take_of_chain(&mut self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
+        let (mail, chain) = (&mut *self.mail, &mut self.pairs.folios[self.link as usize].chain);
+        let taken = mail.take(chain, seq, nonce);
+        let is_known = taken.is_none() && mail.chains.iter(*chain).any(|(_, flown)| flown == seq);
+        if is_known { Err(Forged) } else { Ok(taken) }
     }
 
     /// The oldest vector in flight is not waited for any more.
@@ -271,6 +278,49 @@ impl<'a> AccountMut<'a> {
         }
     }
 
+    /// Settles what has just been reported where the account is [plain](Account::is_plain), nothing waits, and what is still in flight is
+    /// newer: so it is nearly always. Notes what is to be seen of it, too. False, and nothing is changed, if it is not so.
+    #[inline]
+    pub(in crate::ledger) fn settle_at_once(
+        &mut self,
+        history: &History,
+        (seq, at): Arrived,
+        now: SessionTime,
+        sums: &mut Sums,
+    ) -> bool {
+        let (place, mail) = (self.link as usize, &*self.mail);
+        let Pairs { folios, prospects, few, .. } = &mut *self.pairs;
+        let (folio, last) = (&mut folios[place], prospects.seqs[place]);
+        // If it is clear what was pending, then nothing waits, and what was reported last is what is shown.
+        if folio.pending() == Pending::Unclear || seq <= folio.arrived || seq > last {
+            return false;
+        }
+        let (pending, oldest) = match (folio.chain.is_empty(), folio.has(Folio::FLIES)) {
+            (true, false) => (Pending::Nothing, None),
+            (true, true) => (Pending::Last, Some((prospects.numbers[place], last))),
+            (false, _) => (Pending::Several, mail.chains.front(folio.chain)),
+        };
+        if oldest.is_some_and(|(_, newer)| newer <= seq || !mail.is_ordered()) {
+            return false;
+        }
+        let unknown = oldest.map_or(now, |(number, _)| mail.sent(number));
+        let horizon = history.exact_until().min(unknown);
+        let exported = folio.exported(history.newest().0);
+        let (true, Ok(_), Ok(from)) = (at <= horizon, history.place(seq), history.place(exported)) else {
+            return false;
+        };
+        let settled = Settled { at: folio.settled_at(), exported, placed: folio.arrived };
+        let Settled { at, exported, .. } = Walk::past(history, from, settled, (seq, at), horizon, sums);
+        folio.arrive(seq);
+        folio.settle(at, exported);
+        folio.set_pending(pending);
+        prospects.states[place] = if seq == last { Prospects::REPORTED } else { 0 };
+        if let Some(elsewhere) = few.placed.get_mut(self.link) {
+            *elsewhere = None;
+        }
+        true
+    }
+
     /// Settles what waits and what has just been reported, if anything, where the account is [plain](Account::is_plain): what others
     /// have settled is of use. What it shows where the error is settled was `placed` before that was reported. Notes what is to be
     /// seen of it, too.
@@ -295,7 +345,7 @@ impl<'a> AccountMut<'a> {
             let is_due = |at| at <= horizon || count() + usize::from(reported.is_some()) > ARRIVALS_MAX;
             let Some((seq, at)) = first.or(reported).filter(|(_, at)| is_due(*at)) else { break };
             match (&mut walk, history.vector(seq)) {
-                (Some(walk), Some(newer)) => walk.arrive(seq, newer, at, sums),
+                (Some(walk), Some(_)) => walk.arrive((seq, at), sums),
                 (None, Some(_)) => walk = Some(Walk::new(history, Settled::open(history, seq, at))),
                 (_, None) => {}
             }

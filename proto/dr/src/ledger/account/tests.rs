@@ -37,17 +37,22 @@ impl Alone {
         AccountMut::new(&mut self.pairs, &mut self.mail, 0)
     }
 
-    /// Settles as far as is known, with what has just been reported.
+    /// Settles as far as is known, with what has just been reported. Says whether that was done at once.
     fn settle_with(
         &mut self,
         history: &History,
         outlook: &Outlook,
         reported: Option<Arrived>,
         may_be_plain: bool,
-    ) {
+    ) -> bool {
         self.write().change();
         let (reported, mut sums) = (reported.filter(|(seq, _)| self.read().is_news(*seq)), Sums::default());
-        if may_be_plain && self.read().is_plain(outlook.placement) {
+        let is_plain = may_be_plain && self.read().is_plain(outlook.placement);
+        let mut at_once = |arrived| self.write().settle_at_once(history, arrived, outlook.now, &mut sums);
+        let is_settled = is_plain && reported.is_some_and(&mut at_once);
+        if is_settled {
+            // There is nothing else to do.
+        } else if is_plain {
             let placed = self.write().arrive_newer(reported);
             self.write().forget_lost(outlook.now, outlook.lost_after);
             self.write().settle_plain(history, placed, reported, outlook.now, &mut sums);
@@ -58,6 +63,7 @@ impl Alone {
         sums.owe(Slot { track: 0, link: 0 });
         sums.pay(|_, errors| _ = self.pairs.add(0, errors));
         self.write().presume(history, outlook);
+        is_settled
     }
 
     fn settle(&mut self, history: &History, outlook: &Outlook) {
@@ -283,11 +289,9 @@ fn what_is_sent_and_settled_plainly_has_the_bits_of_what_is_in_any_way() {
             let taken = [&mut account, &mut twin].map(|one| one.write().take(seq, nonce));
             assert!(taken.iter().all(|taken| matches!(taken, Ok(Some(_)))), "{taken:?}");
             let news = twin.read().is_news(seq);
-            account.settle_with(&history, &outlook, reported, true);
+            settled_at_once += u32::from(account.settle_with(&history, &outlook, reported, true));
             twin.settle_with(&history, &outlook, reported, false);
-            let waits = account.read().next_arrival().is_some();
-            settled_at_once += u32::from(news && !waits);
-            waited += u32::from(news && waits);
+            waited += u32::from(news && account.read().next_arrival().is_some());
         }
         let settled = [account.read(), twin.read()].map(|one| {
             let error = one.settled_error().to_bits();
