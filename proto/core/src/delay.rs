@@ -27,7 +27,7 @@ impl DelayEstimate {
         self.samples = self.samples.saturating_add(1);
     }
 
-    /// The last sample comes so many times more. `seen` is told the average and the deviation after each.
+    /// The same sample comes so many times. `seen` is told the average and the deviation after each.
     #[inline]
     pub fn sample_again(&mut self, delay: Span, count: u32, mut seen: impl FnMut(Span, Span)) {
         let (delay, mut mean, mut deviation) =
@@ -69,5 +69,27 @@ impl DelayEstimate {
     #[inline]
     pub const fn samples(&self) -> u64 {
         self.samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_sample_many_times_over_counts_as_if_it_came_one_at_a_time() {
+        let delays = [5, -7, 900_000_000, 0, i64::MAX, i64::MIN, 3, 40_000_000, 41_000_000];
+        for start in 0..delays.len() {
+            let (mut all, mut each) = (DelayEstimate::default(), DelayEstimate::default());
+            for (count, delay) in (0..).zip(delays[start..].iter().map(|delay| Span::from_nanos(*delay))) {
+                let (mut seen, mut known) = (Vec::new(), Vec::new());
+                all.sample_again(delay, count, |mean, deviation| seen.push((mean, deviation)));
+                (0..count).for_each(|_| {
+                    each.sample(delay);
+                    known.push((each.mean(), each.deviation()));
+                });
+                assert_eq!((seen, all.samples()), (known, each.samples()));
+            }
+        }
     }
 }
