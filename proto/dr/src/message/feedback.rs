@@ -95,23 +95,18 @@ impl<'a> Iterator for Runs<'a> {
     #[inline]
     fn next(&mut self) -> Option<Run<'a>> {
         while self.left > 0 {
-            let (head, mut names) = match PlainRun::at(self.reader.rest(), 0) {
-                Some(run) if run.len <= self.reader.remaining() => {
-                    let mut names = self.reader.clone();
-                    names.take(run.name_at).ok()?;
-                    self.reader.take(run.len).ok()?;
-                    (run.head(self.stamp), names)
+            let head = match PlainHead::at(self.reader.rest(), 0) {
+                Some(plain) if plain.len <= self.reader.remaining() => {
+                    self.reader.take(plain.len).ok()?;
+                    plain.head(self.stamp)
                 }
-                _ => {
-                    let head = Head::parse(self.stamp, &mut self.reader).ok()?;
-                    let names = self.reader.clone();
-                    // Nobody asks what comes behind the last run.
-                    if head.count < self.left {
-                        Names::pass_over(head.count, &mut self.reader).ok()?;
-                    }
-                    (head, names)
-                }
+                _ => Head::parse(self.stamp, &mut self.reader).ok()?,
             };
+            let mut names = self.reader.clone();
+            // Nobody asks what comes behind the last run.
+            if head.count < self.left {
+                Names::pass_over(head.count, &mut self.reader).ok()?;
+            }
             self.left = self.left.checked_sub(head.count)?;
             let known = self.known.min(head.count);
             self.known -= known;
@@ -208,7 +203,7 @@ const PLAIN_ROOM: usize = 4 * PLAIN_LEN_MAX + PLAIN_WRITTEN;
 /// A plain run is written in words, of which the last may be longer than what is left of the run.
 const PLAIN_WRITTEN: usize = 24;
 
-/// Writes a run of one arrival, if it is a [plain](PlainRun) one. Gives the place of its number of arrivals, and its length.
+/// Writes a run of one arrival, if it is a [plain](PlainHead) one. Gives the place of its number of arrivals, and its length.
 #[inline]
 fn write_plain_run(
     arrival: &Arrival,
@@ -238,10 +233,8 @@ pub(super) fn parse<'a>(stamp: SessionTime, reader: &mut Reader<'a>) -> Result<F
     let (mut left, mut last_count, mut last_nonce) = (count, 0, None);
     while left > 0 {
         let at = end;
-        let (length, nonce, len) = match PlainRun::at(bytes, at).filter(|_| are_plain_sane) {
-            Some(run) => (1, run.nonce, run.len),
-            None => check_run(stamp, left, &bytes[at..])?,
-        };
+        let plain = PlainHead::at(bytes, at).filter(|_| are_plain_sane);
+        let (length, nonce, len) = check_run(stamp, plain, left, &bytes[at..])?;
         end += len;
         if end > bytes.len() {
             return Err(Malformed::Truncated);
@@ -258,15 +251,32 @@ pub(super) fn parse<'a>(stamp: SessionTime, reader: &mut Reader<'a>) -> Result<F
     Ok(FeedbackFrame { oldest, first, stamp, count, runs, before_last: (count - last_count, last_at) })
 }
 
-/// Checks a run of at most so many arrivals; gives their number, the nonce of their message, and how many bytes they take.
-fn check_run(stamp: SessionTime, left: u8, bytes: &[u8]) -> Result<(u8, u32, usize), Malformed> {
-    let mut reader = Reader::new(bytes);
-    let Head { nonce, count, .. } = Head::parse(stamp, &mut reader)?;
+/// Checks a run of at most so many arrivals; gives their number, the nonce of their message, and how many bytes they take, which may be more
+/// than there are.
+#[inline]
+fn check_run(
+    stamp: SessionTime,
+    plain: Option<PlainHead>,
+    left: u8,
+    bytes: &[u8],
+) -> Result<(u8, u32, usize), Malformed> {
+    let (count, nonce, len, name_len) = match plain.filter(|plain| plain.len <= bytes.len()) {
+        Some(PlainHead { count, nonce, len, name_len, .. }) => (count, nonce, len, name_len),
+        None => {
+            let mut reader = Reader::new(bytes);
+            let Head { nonce, count, .. } = Head::parse(stamp, &mut reader)?;
+            (count, nonce, bytes.len() - reader.remaining(), None)
+        }
+    };
     if !(1..=left).contains(&count) {
         return Err(Malformed::Field);
     }
-    Names::pass_over(count, &mut reader)?;
-    Ok((count, nonce, bytes.len() - reader.remaining()))
+    if let (1, Some(name_len)) = (count, name_len) {
+        return Ok((count, nonce, len + name_len));
+    }
+    let mut names = Reader::new(&bytes[len..]);
+    Names::pass_over(count, &mut names)?;
+    Ok((count, nonce, bytes.len() - names.remaining()))
 }
 
 /// How many bytes two numbers take that begin with these, if none takes more than two.
@@ -282,20 +292,21 @@ const PLAIN_MAX: Span = Span::from_nanos(1 << 48);
 /// A plain run takes at most so many bytes.
 const PLAIN_LEN_MAX: usize = 4 + 7 + 1 + 2 + 2;
 
-/// What most runs are: one arrival, of an entity and a vector whose numbers take at most two bytes, at a time that takes at
-/// most seven. Each acknowledgment repeats many of them, and they are checked as a word.
+/// What most runs begin with: a time that takes at most seven bytes; and many are of one arrival, of an entity and a vector whose
+/// numbers take at most two. Each acknowledgment repeats many of them, and they are checked as a word.
 #[derive(Clone, Copy, Debug)]
-struct PlainRun {
+struct PlainHead {
     nonce: u32,
     /// The number that tells its time, as a word.
     before: u64,
-    /// Where the numbers of the entity and of the vector begin.
-    name_at: usize,
+    count: u8,
     /// Its length in bytes; the last of them may lie beyond what there is.
     len: usize,
+    /// How many more bytes the first arrival takes, if its numbers are that short; they may lie beyond, too.
+    name_len: Option<usize>,
 }
 
-impl PlainRun {
+impl PlainHead {
     /// Looks whether there is one at a place.
     #[inline]
     fn at(bytes: &[u8], at: usize) -> Option<Self> {
@@ -310,16 +321,15 @@ impl PlainRun {
             return None;
         }
         // Then the number of its arrivals, the entity's and the vector's.
-        let [1, name @ .., _, _, _] = ((word >> (32 + 8 * len)) as u64).to_le_bytes() else { return None };
-        let name_at = 4 + len + 1;
-        Some(Self { nonce: word as u32, before, name_at, len: name_at + name_len(name)? })
+        let [count, name @ .., _, _, _] = ((word >> (32 + 8 * len)) as u64).to_le_bytes();
+        Some(Self { nonce: word as u32, before, count, len: 4 + len + 1, name_len: name_len(name) })
     }
 
-    /// What comes before its arrival, in a message with this stamp.
+    /// The same as a head in a message with this stamp.
     #[inline]
     fn head(self, stamp: SessionTime) -> Head {
         let at = stamp - Span::from_nanos(Varint::from_word(self.before).to_signed());
-        Head { nonce: self.nonce, at, count: 1 }
+        Head { nonce: self.nonce, at, count: self.count }
     }
 }
 
