@@ -39,6 +39,8 @@ struct Queue {
     open: Option<Header>,
     /// That datagram; otherwise a buffer for the next.
     bytes: Vec<u8>,
+    /// A buffer has room for so much at first: about what the last datagram took. A buffer that grows is copied each time.
+    room: usize,
     full: VecDeque<Vec<u8>>,
     reliable: VecDeque<Vec<u8>>,
     /// A datagram is to leave even if so far there is nothing in it.
@@ -60,7 +62,7 @@ impl Queue {
     fn begin(&mut self, header: Header) {
         self.open = Some(header);
         self.bytes.clear();
-        self.bytes.reserve(BUFFER_LEN);
+        self.bytes.reserve(self.room);
         header.emit(&mut self.bytes);
     }
 
@@ -173,8 +175,8 @@ pub struct Outbox {
 
 /// Room for so many reliable messages is kept for a peer that none waits for.
 const RELIABLE_KEPT: usize = 8;
-/// A new buffer has room for most datagrams.
-const BUFFER_LEN: usize = 128;
+/// A new buffer has room for so much, or for several times as much.
+const BUFFER_STEP: usize = 128;
 
 impl Outbox {
     /// An outbox without peers, whose nonces come from this key.
@@ -209,6 +211,7 @@ impl Outbox {
             nonces: self.headers.key.begin(u64::from(peer.0)),
             open: None,
             bytes: Vec::new(),
+            room: BUFFER_STEP,
             full: VecDeque::new(),
             reliable: VecDeque::new(),
             wanted: false,
@@ -350,6 +353,7 @@ impl Outbox {
         if queue.next_at <= now {
             queue.wanted = false;
             if queue.open.take().is_some() {
+                queue.room = queue.bytes.len().next_multiple_of(BUFFER_STEP);
                 // What its caller had there is the buffer for the next.
                 core::mem::swap(bytes, &mut queue.bytes);
                 // The one that follows, at once or later, is due a tick from now.
