@@ -91,6 +91,8 @@ pub(super) struct Sums {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     pub(super) place: usize,
+    /// Its number.
+    seq: DrSeq,
     /// Seconds after that was made.
     pub(super) after: f64,
 }
@@ -99,7 +101,8 @@ impl End {
     /// A time that is not before the first exported vector.
     pub(super) fn new(path: Exports<'_>, at: SessionTime) -> Option<Self> {
         let place = path.iter().rposition(|(_, vector)| vector.generated <= at)?;
-        Some(Self { place, after: (at - path[place].1.generated).as_secs_f64() })
+        let (seq, vector) = &path[place];
+        Some(Self { place, seq: *seq, after: (at - vector.generated).as_secs_f64() })
     }
 }
 
@@ -251,25 +254,21 @@ impl Sums {
 
     /// The sum up to a time before now.
     pub(super) fn until(&self, path: Exports<'_>, place: usize, end: End) -> Option<f64> {
-        let (before, exported) = (self.before(path, place, end)?, &path[end.place].1);
-        if !self.has_rest(path, place, end) {
+        let (before, has_rest) = self.before(place, end)?;
+        if !has_rest {
             return Some(before);
         }
+        let exported = &path[end.place].1;
         let (position, velocity) = self.all[place].apart(exported, exported.generated);
         Some(before + linear::integral(position, velocity, end.after))
     }
 
-    /// The sum up to the last exported vector before an end; `None` if that is forgotten.
+    /// The sum up to the last exported vector before an end, and whether there is a piece from there on; `None` if that is forgotten.
     #[inline]
-    pub(super) fn before(&self, path: Exports<'_>, place: usize, end: End) -> Option<f64> {
-        let (sum, seq) = (&self.all[place], path[end.place].0);
-        sum.sums.get(seq.0.wrapping_sub(sum.first.0) as usize).copied()
-    }
-
-    /// Whether there is a piece from there on.
-    #[inline]
-    pub(super) fn has_rest(&self, path: Exports<'_>, place: usize, end: End) -> bool {
-        path[end.place].0 != self.all[place].seq && end.after > 0.0
+    pub(super) fn before(&self, place: usize, end: End) -> Option<(f64, bool)> {
+        let sum = &self.all[place];
+        let before = sum.sums.get(end.seq.0.wrapping_sub(sum.first.0) as usize)?;
+        Some((*before, end.seq != sum.seq && end.after > 0.0))
     }
 
     /// What the piece from the generation of an exported vector on begins with.

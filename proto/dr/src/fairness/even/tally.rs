@@ -405,8 +405,8 @@ impl Tally {
         end: End,
         of: Use,
     ) -> Option<f64> {
-        let before = sums.before(path, place, end)?;
-        if sums.has_rest(path, place, end) {
+        let (before, has_rest) = sums.before(place, end)?;
+        if has_rest {
             let start = self.starts.piece(path, sums, place, end.place);
             self.use_from(way, start, end.after, of);
         }
