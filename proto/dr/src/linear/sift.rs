@@ -107,22 +107,22 @@ impl<const N: usize> Lines<N> {
         (firsts[age % WIDE], growths[age % WIDE]) = (first, growth);
     }
 
-    /// Who is left of the receivers, in place of what is in `left`: the places of those who may be too far from the newest vector, or it is
-    /// not known how far, and of those whose reports are overdue.
+    /// Who is left of the receivers from a place on, in place of what is in `left`: the places of those who may be too far from the newest
+    /// vector, or it is not known how far, and of those whose reports are overdue. What is said of places before that means nothing.
     #[inline]
-    pub(crate) fn sift(&self, newest: DrSeq, columns: &Columns<'_>, left: &mut Left) {
+    pub(crate) fn sift(&self, newest: DrSeq, columns: &Columns<'_>, from: usize, left: &mut Left) {
         left.clear(columns.seqs.len());
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && columns.are_wide() {
             // SAFETY: the processor has AVX2.
-            return unsafe { avx2::sift(&self.tables, newest, columns, left) };
+            return unsafe { avx2::sift(&self.tables, newest, columns, from, left) };
         }
-        self.sift_plainly(newest, columns, left);
+        self.sift_plainly(newest, columns, from, left);
     }
 
     /// The same by what every processor has.
-    fn sift_plainly(&self, newest: DrSeq, columns: &Columns<'_>, left: &mut Left) {
-        for place in 0..columns.seqs.len() {
+    fn sift_plainly(&self, newest: DrSeq, columns: &Columns<'_>, from: usize, left: &mut Left) {
+        for place in from..columns.seqs.len() {
             left.add(place, u64::from(self.leaves(newest, columns, place)));
         }
     }
@@ -151,16 +151,22 @@ mod avx2 {
 
     /// [`Lines::sift_plainly`](super::Lines::sift_plainly), eight at a time.
     #[target_feature(enable = "avx2")]
-    pub(super) fn sift(tables: &[[Table; 2]], newest: DrSeq, columns: &Columns<'_>, left: &mut Left) {
+    pub(super) fn sift(
+        tables: &[[Table; 2]],
+        newest: DrSeq,
+        columns: &Columns<'_>,
+        from: usize,
+        left: &mut Left,
+    ) {
         // Nearly always there are few: then they stay in registers.
         match tables {
-            [one] => sift_by([one], newest, columns, left),
-            [one, two] => sift_by([one, two], newest, columns, left),
-            [one, two, three] => sift_by([one, two, three], newest, columns, left),
+            [one] => sift_by([one], newest, columns, from, left),
+            [one, two] => sift_by([one, two], newest, columns, from, left),
+            [one, two, three] => sift_by([one, two, three], newest, columns, from, left),
             many => {
                 let unknown = [[f32::NAN; WIDE], [0.0; WIDE]];
                 let table = |place: usize| many.get(place).unwrap_or(&unknown);
-                sift_by::<8>(core::array::from_fn(table), newest, columns, left);
+                sift_by::<8>(core::array::from_fn(table), newest, columns, from, left);
             }
         }
     }
@@ -170,6 +176,7 @@ mod avx2 {
         tables: [&[Table; 2]; N],
         newest: DrSeq,
         columns: &Columns<'_>,
+        from: usize,
         left: &mut Left,
     ) {
         let mut registers = [[_mm256_setzero_ps(); 2]; N];
@@ -183,7 +190,7 @@ mod avx2 {
         let (numbers, states) = (&numbers.as_chunks().0[..seqs.len()], &states.as_chunks().0[..seqs.len()]);
         let (to, most) = (&to.as_chunks().0[..seqs.len()], &most.as_chunks().0[..seqs.len()]);
         let overdue = &overdue.as_chunks().0[..seqs.len()];
-        for chunk in 0..seqs.len() {
+        for chunk in from / WIDE..seqs.len() {
             let eight = Eight {
                 seqs: &seqs[chunk],
                 numbers: &numbers[chunk],
@@ -326,17 +333,18 @@ mod tests {
             };
             let (mut wide, mut plain) = (Left::default(), Left::default());
             plain.clear(len);
-            lines.sift_plainly(newest, &columns, &mut plain);
-            lines.sift(newest, &columns, &mut wide);
+            let from = if round % 3 == 0 { draws.below(len as u64 + 1) as usize } else { 0 };
+            lines.sift_plainly(newest, &columns, from, &mut plain);
+            lines.sift(newest, &columns, from, &mut wide);
             let places = |left: &Left| {
                 let next = |place: &usize| left.first_from(1 + place);
-                core::iter::successors(left.first_from(0), next).collect::<Vec<usize>>()
+                core::iter::successors(left.first_from(from), next).collect::<Vec<usize>>()
             };
-            let of_all = (0..len).filter(|place| lines.leaves(newest, &columns, *place));
-            assert_eq!(places(&plain), of_all.collect::<Vec<_>>());
-            let places = places(&wide);
-            assert_eq!(wide.words, plain.words, "{lines:?} {seqs:?}");
-            (lefts, alls) = (lefts + places.len(), alls + len);
+            let of_all = (from..len).filter(|place| lines.leaves(newest, &columns, *place));
+            let (wide, plain) = (places(&wide), places(&plain));
+            assert_eq!(plain, of_all.collect::<Vec<_>>());
+            assert_eq!(wide, plain, "{lines:?} {seqs:?}");
+            (lefts, alls) = (lefts + wide.len(), alls + len - from);
         }
         assert!((alls / 5..4 * alls / 5).contains(&lefts), "{lefts} of {alls}");
     }

@@ -206,15 +206,15 @@ impl Share {
         let mut deal = Deal { exported, tracked, path, farthest, asked, weight, now, life: None, lives };
         candidates.clear();
         let columns = reach.asks(notes_refusals).of(&exported.columns().prospects);
-        sieve.sift(&columns, left);
         let mut next = 0;
+        sieve.sift(&columns, next, left);
         while let Some(link) = left.first_from(next) {
             next = link + 1;
             let lines = sieve.len();
             candidates.extend(deal.consider(link as u32, reach, sieve, &self.control));
             // Nearly everybody who is left shows what somebody else does, or is too near by what is known by now.
             if sieve.raise(&asked, deal.lives) || sieve.len() > lines {
-                sieve.sift(&columns, left);
+                sieve.sift(&columns, next, left);
             }
         }
         self.sell(candidates, asked.price, exported, now, plan)
@@ -299,10 +299,12 @@ impl Deal<'_> {
         }
     }
 
-    /// A message to a receiver that shows a linear vector so far apart from the newest, if it is worth sending or noting.
+    /// A message to a receiver that shows a linear vector so far apart from the newest, if it is worth sending or noting. It is not ruled
+    /// out by what was known so far.
     fn weigh(&mut self, apart: &Apart, row: &Row, link: u32) -> Option<Candidate> {
+        let is_foreseen = self.life.is_some();
         let life = self.life();
-        if row.rules_out(apart, &self.asked, self.lives) {
+        if !is_foreseen && row.rules_out(apart, &self.asked, self.lives) {
             return None;
         }
         let gain = reach::gain(self.path, self.path.age(self.now), apart, row);

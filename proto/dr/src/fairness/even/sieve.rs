@@ -186,10 +186,10 @@ impl Sieve {
         self.bounds.len()
     }
 
-    /// Which receivers something may come of sending the newest vector to.
+    /// Which receivers from a place on something may come of sending the newest vector to.
     #[inline]
-    pub(super) fn sift(&self, columns: &Columns<'_>, left: &mut Left) {
-        self.lines.sift(self.newest, columns, left);
+    pub(super) fn sift(&self, columns: &Columns<'_>, from: usize, left: &mut Left) {
+        self.lines.sift(self.newest, columns, from, left);
     }
 
     /// How far a vector of an entity is apart from its newest.
