@@ -20,6 +20,17 @@ pub(crate) enum Pending {
     Several,
 }
 
+impl Pending {
+    /// The same after something newer was sent.
+    pub(super) const fn and_newer(self) -> Self {
+        match self {
+            Self::Unclear => Self::Unclear,
+            Self::Nothing => Self::Last,
+            Self::Last | Self::Several => Self::Several,
+        }
+    }
+}
+
 /// Eight bytes that need not lie where eight bytes usually do.
 #[derive(Clone, Copy, Debug)]
 struct Eight([u32; 2]);
@@ -129,6 +140,13 @@ impl Folio {
             2 => Pending::Last,
             _ => Pending::Several,
         }
+    }
+
+    /// Whether an arrival is reported, and what was sent last is the newest of what may be on its way.
+    #[inline]
+    pub(super) const fn is_in_order(&self) -> bool {
+        const ORDERED: u8 = Folio::SENT | Folio::ARRIVED;
+        self.flags & (ORDERED | Self::DISORDERED) == ORDERED
     }
 
     pub(super) fn set_pending(&mut self, pending: Pending) {

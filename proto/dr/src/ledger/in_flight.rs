@@ -133,6 +133,12 @@ impl Chains {
         self.block(chain).map(|block| block.at(0))
     }
 
+    /// Whether a chain has no more than one block.
+    #[inline]
+    pub(super) fn is_one_block(&self, chain: Chain) -> bool {
+        self.block(chain).is_none_or(|block| block.next().is_empty())
+    }
+
     /// Whether a chain has only a few blocks.
     #[inline]
     pub(super) fn is_short(&self, mut chain: Chain) -> bool {

@@ -106,8 +106,8 @@ impl<'a> AccountMut<'a> {
         (prospects.seqs[place], prospects.numbers[place]) = (seq, posted);
     }
 
-    /// The same where little is unsettled and nothing but what was sent last may be in flight, and what leaves is newer than that: so it is
-    /// nearly always. Notes what is to be seen of it, too. False, and nothing is changed, if it is not so.
+    /// The same where little is unsettled and little is in flight, and what leaves is newer than all of that: so it is nearly always. Notes
+    /// what is to be seen of it, too. False, and nothing is changed, if it is not so.
     pub(in crate::ledger) fn open_at_once(
         &mut self,
         history: &History,
@@ -116,12 +116,16 @@ impl<'a> AccountMut<'a> {
     ) -> bool {
         let account = self.read();
         let (folio, (last, number)) = (account.folio(), account.last());
-        let (arrived, flies) = (folio.arrived, folio.has(Folio::FLIES));
-        // If it is clear what is pending, then an arrival is reported, and nothing waits or is presumed.
-        let is_plain = folio.pending() != Pending::Unclear && folio.chain.is_empty();
-        if !is_plain
-            || last.max(arrived) >= seq
-            || flies && sent - self.mail.sent(number) > AWAITED_MAX
+        let (pending, flies, chains) = (folio.pending(), folio.has(Folio::FLIES), &self.mail.chains);
+        let oldest = if folio.chain.is_empty() {
+            flies.then_some(number)
+        } else {
+            chains.front(folio.chain).map(|(number, _)| number)
+        };
+        if !folio.is_in_order()
+            || last.max(folio.arrived) >= seq
+            || !chains.is_one_block(folio.chain)
+            || oldest.is_some_and(|number| sent - self.mail.sent(number) > AWAITED_MAX)
             || !account.is_near(history, sent)
         {
             return false;
@@ -135,7 +139,7 @@ impl<'a> AccountMut<'a> {
             self.mail.release(number);
         }
         folio.set(Folio::FLIES, true);
-        folio.set_pending(if flies && last > arrived { Pending::Several } else { Pending::Last });
+        folio.set_pending(pending.and_newer());
         let (prospects, place) = (&mut self.pairs.prospects, self.link as usize);
         (prospects.seqs[place], prospects.numbers[place], prospects.states[place]) = (seq, posted, 0);
         true
@@ -154,7 +158,7 @@ impl<'a> AccountMut<'a> {
     fn show_pending(&mut self, pending: Pending) {
         let (account, place) = (self.read(), self.link as usize);
         let (folio, (last, _)) = (account.folio(), account.last());
-        let is_clear = folio.has(Folio::ARRIVED) && folio.has(Folio::SENT) && !folio.has(Folio::DISORDERED);
+        let is_clear = folio.is_in_order();
         let shows = is_clear && folio.has(Folio::SETTLED) && account.placed_number() == folio.arrived;
         // What was sent last is nearly always what is newest; who was sent something older after that is asked.
         let state = match folio.arrived.cmp(&last) {
