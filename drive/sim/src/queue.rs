@@ -3,9 +3,10 @@
 //! Small `Copy` entries, ordered by time and then by insertion, so that things of the same instant happen in the order in
 //! which they were caused. Whatever is big stays outside and the entry holds its index.
 //!
-//! While few wait, they are in a list in their order. When many do, most of them are in a calendar: a ring of buckets of a
-//! millisecond each, which are not in order inside. Only the bucket whose time has come is made a heap, and a small one; what lies
-//! beyond the ring waits in a heap of its own. So an event costs about the same however many others wait.
+//! While few wait, they are in a list in their order, which has room at both ends. When many do, most of them are in a
+//! calendar: a ring of buckets of a millisecond each, which are not in order inside. Only the bucket whose time has come is
+//! made a heap, and a small one; what lies beyond the ring waits in a heap of its own. So an event costs about the same
+//! however many others wait.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -24,10 +25,17 @@ const FEW: usize = 16;
 /// A queue of events by time; those of the same time come in the order of their insertion.
 #[derive(Debug)]
 pub(crate) struct EventQueue<T> {
-    /// All while there is no calendar, the next one last.
-    few: Vec<Entry<T>>,
+    few: Few<T>,
     calendar: Option<Box<Calendar<T>>>,
     inserted: u64,
+}
+
+/// All while there is no calendar, in their order.
+#[derive(Debug)]
+struct Few<T> {
+    entries: Vec<Entry<T>>,
+    /// The place of the next one. What is before it has happened.
+    first: usize,
 }
 
 /// All while there are many.
@@ -88,7 +96,7 @@ impl<T> Ord for Entry<T> {
 
 impl<T: Copy> EventQueue<T> {
     pub(crate) const fn new() -> Self {
-        Self { few: Vec::new(), calendar: None, inserted: 0 }
+        Self { few: Few { entries: Vec::new(), first: 0 }, calendar: None, inserted: 0 }
     }
 
     #[inline]
@@ -98,16 +106,7 @@ impl<T: Copy> EventQueue<T> {
         match &mut self.calendar {
             Some(calendar) => calendar.push(entry),
             None if self.few.len() == MANY => self.begin_calendar(entry),
-            None => {
-                // Whatever has the same time has a smaller number. They are few, so each that comes before it is moved by itself.
-                let mut place = self.few.len();
-                self.few.push(entry);
-                while place > 0 && self.few[place - 1].at <= at {
-                    self.few[place] = self.few[place - 1];
-                    place -= 1;
-                }
-                self.few[place] = entry;
-            }
+            None => self.few.insert(entry),
         }
     }
 
@@ -115,7 +114,7 @@ impl<T: Copy> EventQueue<T> {
     #[inline]
     pub(crate) fn pop_until(&mut self, until: TrueTime) -> Option<(TrueTime, T)> {
         let Some(calendar) = &mut self.calendar else {
-            let Entry { at, event, .. } = self.few.pop_if(|next| next.at <= until)?;
+            let Entry { at, event, .. } = self.few.pop_until(until)?;
             return Some((at, event));
         };
         let Entry { at, event, .. } = calendar.pop_until(until)?;
@@ -127,8 +126,8 @@ impl<T: Copy> EventQueue<T> {
 
     #[cold]
     fn begin_calendar(&mut self, entry: Entry<T>) {
-        self.few.push(entry);
-        let first = self.few.iter().map(Entry::bucket).min().unwrap_or_default();
+        self.few.insert(entry);
+        let first = self.few.waiting()[0].bucket();
         let mut calendar = Box::new(Calendar {
             near: BinaryHeap::new(),
             present: first,
@@ -137,19 +136,77 @@ impl<T: Copy> EventQueue<T> {
             waiting: 0,
             far: BinaryHeap::new(),
         });
-        for entry in self.few.drain(..) {
-            calendar.push(entry);
+        for entry in self.few.waiting() {
+            calendar.push(*entry);
         }
+        self.few.clear();
         self.calendar = Some(calendar);
     }
 
     #[cold]
     fn give_up_calendar(&mut self) {
         let Some(mut calendar) = self.calendar.take() else { return };
-        self.few.extend(calendar.near);
-        self.few.extend(calendar.ring.iter_mut().flat_map(|bucket| bucket.drain(..)));
-        self.few.append(&mut calendar.far.into_vec());
-        self.few.sort_unstable();
+        let few = &mut self.few.entries;
+        few.extend(calendar.near);
+        few.extend(calendar.ring.iter_mut().flat_map(|bucket| bucket.drain(..)));
+        few.append(&mut calendar.far.into_vec());
+        few.sort_unstable_by_key(Entry::key);
+    }
+}
+
+impl<T: Copy> Few<T> {
+    fn waiting(&self) -> &[Entry<T>] {
+        &self.entries[self.first..]
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len() - self.first
+    }
+
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.first = 0;
+    }
+
+    /// What comes soon has few before it, what comes late has few behind it; these are moved, each by itself. Whatever has the same time
+    /// has a smaller number.
+    #[inline]
+    fn insert(&mut self, entry: Entry<T>) {
+        let middle = self.entries.get(self.first + self.len() / 2);
+        if self.first > 0 && middle.is_some_and(|middle| entry.at < middle.at) {
+            self.first -= 1;
+            let mut gap = &mut self.entries[self.first..];
+            while let [here, next, ..] = gap
+                && next.at <= entry.at
+            {
+                *here = *next;
+                gap = &mut gap[1..];
+            }
+            gap[0] = entry;
+            return;
+        }
+        if self.entries.len() >= 2 * MANY {
+            self.entries.drain(..self.first);
+            self.first = 0;
+        }
+        self.entries.push(entry);
+        let mut gap = &mut self.entries[self.first..];
+        while let [before @ .., last, here] = gap
+            && last.at > entry.at
+        {
+            *here = *last;
+            let len = before.len() + 1;
+            gap = &mut gap[..len];
+        }
+        let last = gap.len() - 1;
+        gap[last] = entry;
+    }
+
+    #[inline]
+    fn pop_until(&mut self, until: TrueTime) -> Option<Entry<T>> {
+        let next = *self.entries.get(self.first).filter(|next| next.at <= until)?;
+        self.first += 1;
+        Some(next)
     }
 }
 
