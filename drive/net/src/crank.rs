@@ -12,6 +12,7 @@ mod counters;
 mod handle;
 mod inbox;
 mod node;
+mod post;
 mod reading;
 mod sleep;
 mod turn;
@@ -37,6 +38,7 @@ use counters::Lateness;
 use handle::Shared;
 use inbox::Inbox;
 use node::Desk;
+use post::Post;
 use turn::Turn;
 
 /// A machine of a crank; also its number in a transcript.
@@ -174,7 +176,7 @@ where
             counters: counters.clone(),
             lateness: lateness.clone(),
             outgoing: Vec::new(),
-            leaving: Vec::new(),
+            post: Post::new(counters.clone()),
         };
         let turn = Turn {
             nodes: BTreeMap::new(),

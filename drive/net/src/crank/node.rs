@@ -9,11 +9,12 @@ use evenkeel_link::Fate;
 
 use super::counters::{CrankCounters, Lateness, PeerCounters, add};
 use super::inbox::Route;
+use super::post::{self, Leaving, Post};
 use super::{NodeId, Sinks};
 use crate::clock::LocalClock;
 use crate::emulate::{Air, Emulation, UNDER_WAY_MAX, Way, local};
 use crate::record::Tape;
-use crate::transport::{CloseCode, CloseReason, Connection, SendError};
+use crate::transport::{CloseCode, CloseReason, Connection};
 
 /// More messages than this from one call count as endless.
 const TRANSMITS_MAX: u32 = 65_536;
@@ -49,7 +50,7 @@ pub(super) struct Desk<E: Endpoint> {
     pub(super) counters: Arc<CrankCounters>,
     pub(super) lateness: Arc<Lateness>,
     pub(super) outgoing: Vec<u8>,
-    pub(super) leaving: Vec<Leaving>,
+    pub(super) post: Post,
 }
 
 /// A peer with its connection.
@@ -221,7 +222,7 @@ impl Attached {
                 return self.send(&desk.counters, channel, bytes);
             }
             let (connection, counters) = (self.connection.clone(), self.counters.clone());
-            return desk.leave_later(Leaving { connection, counters, bytes });
+            return desk.post.leave_later(Leaving { connection, counters, bytes });
         }
         let route = Route { node, peer: to, generation: self.generation };
         self.hold(&mut desk.air, now, Held { route, way: Way::Out, channel, bytes });
@@ -253,56 +254,6 @@ impl Attached {
 
     /// Hands a message to the socket.
     pub(super) fn send(&self, totals: &CrankCounters, channel: Channel, bytes: Bytes) {
-        send(&self.connection, &self.counters, totals, channel, bytes);
+        post::send(&self.connection, &self.counters, totals, channel, bytes);
     }
-}
-
-/// A datagram that leaves at the end of the turn.
-pub(super) struct Leaving {
-    connection: Connection,
-    counters: Arc<PeerCounters>,
-    bytes: Bytes,
-}
-
-/// Datagrams wait for the end of the turn, but no more than this: each hand-over may wake a task on another thread, and
-/// several in a row to one connection wake it once.
-const LEAVING_MAX: usize = 64;
-
-impl<E: Endpoint> Desk<E> {
-    fn leave_later(&mut self, leaving: Leaving) {
-        self.leaving.push(leaving);
-        if self.leaving.len() >= LEAVING_MAX {
-            self.leave();
-        }
-    }
-
-    /// Hands what waits to the sockets.
-    pub(super) fn leave(&mut self) {
-        for Leaving { connection, counters, bytes } in self.leaving.drain(..) {
-            send(&connection, &counters, &self.counters, Channel::Datagram, bytes);
-        }
-    }
-}
-
-fn send(
-    connection: &Connection,
-    counters: &PeerCounters,
-    totals: &CrankCounters,
-    channel: Channel,
-    bytes: Bytes,
-) {
-    let len = bytes.len() as u64;
-    let sent = match channel {
-        Channel::Datagram => connection.send_datagram(bytes),
-        Channel::Reliable => connection.send_reliable(bytes.into()),
-    };
-    match (sent, channel) {
-        (Ok(()), Channel::Datagram) => add(&counters.datagrams_out, 1),
-        (Ok(()), Channel::Reliable) => add(&counters.reliable_out, 1),
-        (Err(SendError::TooLong { .. }), _) => return add(&counters.too_long, 1),
-        // Its end is on its way to the machine.
-        (Err(SendError::TooSlow), _) => return add(&totals.too_slow, 1),
-        (Err(SendError::Closed), _) => return,
-    }
-    add(&counters.bytes_out, len);
 }

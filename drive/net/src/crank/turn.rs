@@ -63,7 +63,7 @@ where
             }
             let now = self.desk.clock.now();
             let is_done = self.fire_due(now);
-            self.desk.leave();
+            self.desk.post.leave();
             if let Some(tape) = &mut self.desk.tape {
                 tape.turn(now);
             }
@@ -72,7 +72,7 @@ where
                 sleeper.sleep(&self.desk.clock, deadline, || self.inbox.is_pending());
             }
         }
-        self.desk.leave();
+        self.desk.post.leave();
         self.finish();
     }
 
