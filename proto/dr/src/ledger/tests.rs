@@ -138,8 +138,9 @@ fn reports_that_come_together_are_the_same_as_one_by_one() {
             let [one, other] = &mut twins;
             let mut reports = one.reports(link, now);
             for report in &due {
-                let settlement =
-                    reports.arrived(reports.find(report.entity, report.seq), report.at, report.nonce);
+                let found = reports.find(report.entity, report.seq);
+                let fate = reports.arrived(found, report.at, report.nonce);
+                let settlement = fate.map(|fate| reports.settlement(found, fate));
                 assert_eq!(settlement, other.report(link, *report, now), "{report:?}");
                 settled += u32::from(settlement.is_some());
             }
