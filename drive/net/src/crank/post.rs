@@ -14,9 +14,9 @@ use super::counters::{CrankCounters, PeerCounters, add};
 use crate::transport::{Connection, SendError};
 
 /// Datagrams wait for the end of the turn, but no more than this.
-const LEAVING_MAX: usize = 64;
+const LEAVING_MAX: usize = 512;
 /// So many times what leaves together may wait for the task; beyond that the crank's thread hands it over itself.
-const WAITING_MAX: usize = 64;
+const WAITING_MAX: usize = 16;
 
 /// A datagram that leaves at the end of the turn.
 pub(super) struct Leaving {
