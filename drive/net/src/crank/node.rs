@@ -9,7 +9,7 @@ use evenkeel_link::Fate;
 
 use super::counters::{CrankCounters, Lateness, PeerCounters, add};
 use super::inbox::Route;
-use super::post::{self, Leaving, Post};
+use super::post::{self, Post};
 use super::{NodeId, Sinks};
 use crate::clock::LocalClock;
 use crate::emulate::{Air, Emulation, UNDER_WAY_MAX, Way, local};
@@ -216,13 +216,12 @@ impl Attached {
             Channel::Datagram => add(&desk.counters.datagrams_out, 1),
             Channel::Reliable => add(&desk.counters.reliable_out, 1),
         }
+        if self.emulation.is_none() && channel == Channel::Datagram {
+            return desk.post.leave_later(&self.connection, &self.counters, bytes);
+        }
         let bytes = Bytes::copy_from_slice(bytes);
         if self.emulation.is_none() {
-            if channel == Channel::Reliable {
-                return self.send(&desk.counters, channel, bytes);
-            }
-            let (connection, counters) = (self.connection.clone(), self.counters.clone());
-            return desk.post.leave_later(Leaving { connection, counters, bytes });
+            return self.send(&desk.counters, channel, bytes);
         }
         let route = Route { node, peer: to, generation: self.generation };
         self.hold(&mut desk.air, now, Held { route, way: Way::Out, channel, bytes });

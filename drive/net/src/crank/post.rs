@@ -4,6 +4,7 @@
 //! once, beside this thread, and sends the first datagram in a packet of its own. So what leaves in one turn is handed over together,
 //! by a task of the runtime.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,60 +19,91 @@ const LEAVING_MAX: usize = 512;
 /// So many times what leaves together may wait for the task; beyond that the crank's thread hands it over itself.
 const WAITING_MAX: usize = 16;
 
-/// A datagram that leaves at the end of the turn.
-pub(super) struct Leaving {
-    pub(super) connection: Connection,
-    pub(super) counters: Arc<PeerCounters>,
-    pub(super) bytes: Bytes,
+/// Datagrams that leave together.
+#[derive(Default)]
+struct Batch {
+    leaving: Vec<Leaving>,
+    /// What they say, one after another.
+    bytes: Vec<u8>,
+}
+
+struct Leaving {
+    connection: Connection,
+    counters: Arc<PeerCounters>,
+    /// Where in the batch its bytes are.
+    bytes: Range<usize>,
+}
+
+impl Batch {
+    /// An empty one, with the room that this one needed.
+    fn next(&self) -> Self {
+        let (leaving, bytes) = (self.leaving.len(), self.bytes.len());
+        Self { leaving: Vec::with_capacity(leaving), bytes: Vec::with_capacity(bytes) }
+    }
+
+    /// One connection after another: what is for the same one comes to it before its task can send the first.
+    fn hand_over(mut self, totals: &CrankCounters) {
+        self.leaving.sort_by_key(|leaving| leaving.connection.key());
+        let all = Bytes::from(self.bytes);
+        for Leaving { connection, counters, bytes } in self.leaving {
+            send(&connection, &counters, totals, Channel::Datagram, all.slice(bytes));
+        }
+    }
 }
 
 /// What leaves, and the way to the task that hands it over.
 pub(super) struct Post {
-    leaving: Vec<Leaving>,
-    task: Option<Sender<Vec<Leaving>>>,
+    batch: Batch,
+    task: Option<Sender<Batch>>,
     totals: Arc<CrankCounters>,
 }
 
 impl Post {
-    pub(super) const fn new(totals: Arc<CrankCounters>) -> Self {
-        Self { leaving: Vec::new(), task: None, totals }
+    pub(super) fn new(totals: Arc<CrankCounters>) -> Self {
+        Self { batch: Batch::default(), task: None, totals }
     }
 
-    pub(super) fn leave_later(&mut self, leaving: Leaving) {
-        self.leaving.push(leaving);
-        if self.leaving.len() >= LEAVING_MAX {
+    /// A datagram leaves at the end of the turn.
+    pub(super) fn leave_later(
+        &mut self,
+        connection: &Connection,
+        counters: &Arc<PeerCounters>,
+        bytes: &[u8],
+    ) {
+        let Batch { leaving, bytes: all } = &mut self.batch;
+        let from = all.len();
+        all.extend_from_slice(bytes);
+        let (connection, counters) = (connection.clone(), counters.clone());
+        leaving.push(Leaving { connection, counters, bytes: from..all.len() });
+        if leaving.len() >= LEAVING_MAX {
             self.leave();
         }
     }
 
     /// What waits is on its way to the sockets.
     pub(super) fn leave(&mut self) {
-        let [first, _, ..] = &self.leaving[..] else {
-            return hand_over(&self.totals, self.leaving.drain(..));
-        };
+        let Some(first) = self.batch.leaving.first() else { return };
+        let next = self.batch.next();
+        if self.batch.leaving.len() == 1 {
+            return std::mem::replace(&mut self.batch, next).hand_over(&self.totals);
+        }
         // The task ends with its runtime.
         let task = self.task.take().filter(|task| !task.is_closed()).unwrap_or_else(|| {
             let (task, waiting) = mpsc::channel(WAITING_MAX);
             first.connection.runtime().spawn(deliver(waiting, self.totals.clone()));
             task
         });
-        let leaving = std::mem::take(&mut self.leaving);
-        if let Err(unsent) = task.try_send(leaving) {
-            hand_over(&self.totals, unsent.into_inner());
+        let batch = std::mem::replace(&mut self.batch, next);
+        if let Err(unsent) = task.try_send(batch) {
+            unsent.into_inner().hand_over(&self.totals);
         }
         self.task = Some(task);
     }
 }
 
-async fn deliver(mut waiting: Receiver<Vec<Leaving>>, totals: Arc<CrankCounters>) {
-    while let Some(leaving) = waiting.recv().await {
-        hand_over(&totals, leaving);
-    }
-}
-
-fn hand_over(totals: &CrankCounters, leaving: impl IntoIterator<Item = Leaving>) {
-    for Leaving { connection, counters, bytes } in leaving {
-        send(&connection, &counters, totals, Channel::Datagram, bytes);
+async fn deliver(mut waiting: Receiver<Batch>, totals: Arc<CrankCounters>) {
+    while let Some(batch) = waiting.recv().await {
+        batch.hand_over(&totals);
     }
 }
 

@@ -202,6 +202,11 @@ impl Connection {
         self.ended(&error)
     }
 
+    /// The same for clones of one connection, and no other's.
+    pub(crate) fn key(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     pub(crate) fn runtime(&self) -> &Handle {
         &self.0.runtime
     }
