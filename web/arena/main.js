@@ -28,9 +28,7 @@ const SHOWN = 100;
 /** Without an answer for so long, in milliseconds, the relay is taken to be gone. */
 const STALE = 2000;
 const SILENT = { state: "lost", words: "The relay does not answer; what you see is old." };
-/** The lens lies over the part of the field that is beyond these, of half its extent. */
-const LENS_FROM = [0.5, 0.25];
-/** It stays on one side for so long, in milliseconds. */
+/** The lens stays on one side for so long, in milliseconds. */
 const LENS_STAYS = 2500;
 /** A notice stays for so long, in milliseconds. */
 const NOTICE = 6000;
@@ -263,8 +261,8 @@ function placeLens(now, { focus, tanks }) {
   const isOn = focus !== null && $("lens-on").checked;
   if (lens.hidden === isOn) lens.hidden = !isOn;
   if (!focus) return;
-  const isUnder = (side) => tanks.some((tank) =>
-    side * tank.x > LENS_FROM[0] * field.half[0] && tank.y > LENS_FROM[1] * field.half[1]);
+  const from = scene.lensFrom();
+  const isUnder = (side) => tanks.some((tank) => side * tank.x > from.x && tank.y > from.y);
   if (isUnder(lensSide) && !isUnder(-lensSide) && now - lensMoved > LENS_STAYS) {
     [lensSide, lensMoved] = [-lensSide, now];
     lens.classList.toggle("left", lensSide < 0);

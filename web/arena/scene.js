@@ -171,6 +171,20 @@ export class Scene {
     }
   }
 
+  /** Beyond which place, in units from the middle, a tank is under the lens, be it on the right or on the left. */
+  lensFrom() {
+    const { canvas, scale } = this;
+    const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = this.lens.parentElement;
+    // A phone held upright has the lens below the field.
+    if (offsetTop >= canvas.clientHeight) return { x: Infinity, y: Infinity };
+    const unit = scale / ratioOf(canvas);
+    const aside = Math.min(offsetLeft, canvas.clientWidth - offsetLeft - offsetWidth);
+    return {
+      x: (canvas.clientWidth / 2 - aside - offsetWidth) / unit - LENGTH / 2,
+      y: (canvas.clientHeight / 2 - offsetTop - offsetHeight) / unit - LENGTH / 2,
+    };
+  }
+
   /** The tank in focus, enlarged: so large that the others' ideas of it can be told apart. */
   drawLens(now, world) {
     fit(this.lens);

@@ -77,8 +77,6 @@ impl Plan {
 
 /// What one look has seen.
 struct Sample {
-    /// Seconds since the beginning.
-    at: f64,
     /// Memory of the arena's process, and of the page's, in MiB.
     arena: f64,
     renderer: f64,
@@ -89,8 +87,18 @@ struct Sample {
     /// The relay's clock minus the page's in ms, and how uncertain that is.
     apart: f64,
     uncertain: f64,
+    /// What the page had spent when the look began, and when it was over: a look costs frames itself, and those don't count.
+    before: Spent,
+    after: Spent,
+}
+
+/// What the page has spent so far.
+#[derive(Clone, Copy)]
+struct Spent {
+    /// Seconds since the soak's beginning.
+    at: f64,
     frames: f64,
-    /// Time in which the page's main thread was busy, in seconds since its beginning; and in scripts.
+    /// Time in which its main thread was busy, in seconds; and in scripts.
     busy: f64,
     script: f64,
 }
@@ -165,15 +173,7 @@ impl Soak<'_> {
     }
 
     fn look(&self) -> Result<Sample> {
-        // Counted before what is looked at costs something.
-        let frames = self.page.eval("soak.frames")?.as_f64().context("frames are counted")?;
-        let metrics = self.page.call("Performance.getMetrics", json!({}))?;
-        let at = self.started.elapsed().as_secs_f64();
-        let metric = |name: &str| {
-            let all = metrics["metrics"].as_array().into_iter().flatten();
-            let mut found = all.filter(|metric| metric["name"] == name);
-            found.next().and_then(|metric| metric["value"].as_f64()).with_context(|| format!("no {name}"))
-        };
+        let (before, nodes) = self.spent()?;
         let compared = self.page.wait("the page's clock is compared with the relay's", COMPARE)?;
         let figure = |name: &str| compared[name].as_f64().with_context(|| format!("no {name}"));
         let (apart, uncertain) = (figure("apart")?, figure("half")?);
@@ -183,8 +183,22 @@ impl Soak<'_> {
         let workers: f64 = cdp.workers().iter().map(of_worker).sum::<Result<f64>>()?;
         let arena = self.arena.process().and_then(memory).context("the arena has ended")?;
         let renderer = self.renderer()?;
-        let (nodes, busy, script) = (metric("Nodes")?, metric("TaskDuration")?, metric("ScriptDuration")?);
-        Ok(Sample { at, arena, renderer, heap, workers, nodes, apart, uncertain, frames, busy, script })
+        let (after, _) = self.spent()?;
+        Ok(Sample { arena, renderer, heap, workers, nodes, apart, uncertain, before, after })
+    }
+
+    /// What the page has spent, and how many nodes it has.
+    fn spent(&self) -> Result<(Spent, f64)> {
+        let frames = self.page.eval("soak.frames")?.as_f64().context("frames are counted")?;
+        let metrics = self.page.call("Performance.getMetrics", json!({}))?;
+        let at = self.started.elapsed().as_secs_f64();
+        let metric = |name: &str| {
+            let all = metrics["metrics"].as_array().into_iter().flatten();
+            let mut found = all.filter(|metric| metric["name"] == name);
+            found.next().and_then(|metric| metric["value"].as_f64()).with_context(|| format!("no {name}"))
+        };
+        let spent = Spent { at, frames, busy: metric("TaskDuration")?, script: metric("ScriptDuration")? };
+        Ok((spent, metric("Nodes")?))
     }
 
     /// Memory of the page's process, which is the largest of the browser's renderers.
@@ -253,7 +267,7 @@ fn judge(samples: &[Sample], complaints: &[String]) -> Vec<Check> {
 
 /// Whether something does not grow, by its trend from the first look to the last, and from the first third to the last.
 fn flat(what: &str, samples: &[Sample], of: impl Fn(&Sample) -> f64) -> Check {
-    let points: Vec<(f64, f64)> = samples.iter().map(|sample| (sample.at, of(sample))).collect();
+    let points: Vec<(f64, f64)> = samples.iter().map(|sample| (sample.before.at, of(sample))).collect();
     let mean = |points: &[(f64, f64)]| points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
     let third = points.len().div_ceil(3);
     let (early, late) = (mean(&points[..third]), mean(&points[points.len() - third..]));
@@ -281,8 +295,10 @@ fn slope(points: &[(f64, f64)]) -> f64 {
 
 /// What is not judged.
 fn figures(samples: &[Sample], end: &Value, address: SocketAddr) -> Result<Vec<(&'static str, f64)>> {
-    let (first, last) = (&samples[0], &samples[samples.len() - 1]);
-    let (seconds, frames) = (last.at - first.at, last.frames - first.frames);
+    let between = |of: fn(&Spent) -> f64| -> f64 {
+        samples.windows(2).map(|looks| of(&looks[1].before) - of(&looks[0].after)).sum()
+    };
+    let (seconds, frames) = (between(|spent| spent.at), between(|spent| spent.frames));
     let room = http::get(address, "/api/rooms/arena")?;
     let players = room["players"].as_array().context("the room has players")?.len();
     let each = end["players"].as_array().into_iter().flatten();
@@ -292,9 +308,9 @@ fn figures(samples: &[Sample], end: &Value, address: SocketAddr) -> Result<Vec<(
         ("frames a second", frames / seconds),
         (
             "the page's share of a frame of 1/60 s, in % (its main thread)",
-            6000.0 * (last.busy - first.busy) / frames,
+            6000.0 * between(|spent| spent.busy) / frames,
         ),
-        ("of which scripts, in %", 6000.0 * (last.script - first.script) / frames),
+        ("of which scripts, in %", 6000.0 * between(|spent| spent.script) / frames),
         ("spread of the errors", end["spread"].as_f64().unwrap_or(f64::NAN)),
         ("mean error", end["mean"].as_f64().unwrap_or(f64::NAN)),
         ("shots that did not count", fouls),
@@ -304,7 +320,7 @@ fn figures(samples: &[Sample], end: &Value, address: SocketAddr) -> Result<Vec<(
 fn line(sample: &Sample) -> String {
     format!(
         "{:>6.0} s  arena {:.1} MiB  page {:.1} MiB, scripts {:.2} + {:.2} MiB, {} nodes  clocks {:+.2} ± {:.2} ms",
-        sample.at,
+        sample.before.at,
         sample.arena,
         sample.renderer,
         sample.heap,
@@ -345,19 +361,9 @@ mod tests {
         let sample = |look: u32| {
             let at = f64::from(look);
             let (arena, renderer, nodes, uncertain) = (70.0, 90.0, 300.0, 0.5);
-            Sample {
-                at,
-                arena,
-                renderer,
-                heap: heap(at),
-                workers: 2.0,
-                nodes,
-                apart,
-                uncertain,
-                frames: at,
-                busy: at,
-                script: at,
-            }
+            let spent = Spent { at, frames: at, busy: at, script: at };
+            let (heap, workers, before, after) = (heap(at), 2.0, spent, spent);
+            Sample { arena, renderer, heap, workers, nodes, apart, uncertain, before, after }
         };
         (0..30).map(sample).collect()
     }
