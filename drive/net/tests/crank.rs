@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use evenkeel_core::{Channel, PeerChange, PeerId, Seed, Span};
+use evenkeel_core::{Channel, Endpoint, PeerChange, PeerId, Seed, Span};
 use evenkeel_link::{Link, LinkFaults, Loss};
 use evenkeel_net::transport::{CloseCode, Closed};
 use evenkeel_net::{Allowance, Attachment, Crank, CrankError, CrankHandle, Emulation, NodeId};
@@ -101,6 +101,41 @@ async fn machines_ping_each_other_over_both_channels() {
     let nodes = soon(watched.crank.stop(Duration::from_secs(1))).await.expect("running");
     assert_eq!(nodes.len(), 2);
     assert_eq!(watched.crank.add(RELAY, Pinger::default()), Err(CrankError::Stopped));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_leaves_together_comes_to_each_in_its_order() {
+    const COUNT: u64 = 900;
+    let mut relay = Relay::local();
+    let watched = joined(&mut relay, None).await;
+    let (second, at_relay) = (NodeId(2), PeerId(8));
+    watched.crank.add(second, Pinger::default()).expect("running");
+    let (served, client) = soon(relay.pair()).await;
+    watched.crank.attach(RELAY, at_relay, served).expect("running");
+    watched.crank.attach(second, AT_PLAYER, client).expect("running");
+    watched.wait_joined(second);
+    // The machine says all of it at once, now to one, now to the other.
+    let ping = move |number: u64| {
+        let to = if number.is_multiple_of(2) { AT_RELAY } else { at_relay };
+        Command::Ping(to, Channel::Datagram, number)
+    };
+    let say = move |machine: &mut Pinger, now| {
+        (0..COUNT - 1).for_each(|number| machine.handle_command(now, ping(number)));
+    };
+    assert_eq!(watched.crank.with(RELAY, say).await, Ok(()));
+    watched.crank.command(RELAY, ping(COUNT - 1)).expect("running");
+    let mut last = [None; 2];
+    while last != [Some(COUNT - 2), Some(COUNT - 1)] {
+        let (node, event) = watched.events.recv_timeout(Duration::from_secs(5)).expect("they come soon");
+        if let Event::Pinged { number, .. } = event {
+            let place = usize::from(node == second);
+            assert_eq!(number % 2, place as u64, "{number} came to {node:?}");
+            assert!(last[place] < Some(number), "{number} after {last:?}");
+            last[place] = Some(number);
+        }
+    }
+    let counts = watched.crank.counts();
+    assert!(counts.datagrams_out >= COUNT && counts.post_full == 0, "{counts:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

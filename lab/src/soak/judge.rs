@@ -80,8 +80,9 @@ fn slope(points: &[(f64, f64)]) -> f64 {
 }
 
 /// What counts what is dropped or refused: nothing of it, under an honest load.
-const QUEUES: [(&str, &str); 9] = [
+const QUEUES: [(&str, &str); 10] = [
     ("queue full", "queue_full_total"),
+    ("post full", "post_full_total"),
     ("overdue", "overdue_total"),
     ("over allowance", "over_allowance_total"),
     ("flooding", "flooding_total"),

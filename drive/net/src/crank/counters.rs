@@ -100,6 +100,8 @@ counters! {
         over_allowance,
         /// Datagrams dropped because the crank's queue was full.
         queue_full,
+        /// Times that the way to the sockets was full, and the crank's thread went it itself.
+        post_full,
         /// Peers that were closed because they sent many times their allowance.
         flooding,
         /// Peers that were closed because they read too slowly.

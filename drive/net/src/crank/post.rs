@@ -9,13 +9,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use evenkeel_core::Channel;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use super::counters::{CrankCounters, PeerCounters, add};
 use crate::transport::{Connection, SendError};
 
-/// Datagrams wait for the end of the turn, but no more than this.
+/// Datagrams wait for the end of the turn, but no more than this, and of no more bytes in sum: after a standstill there is much to
+/// send, and it must not take much memory.
 const LEAVING_MAX: usize = 512;
+const BYTES_MAX: usize = 64 * 1024;
 /// So many times what leaves together may wait for the task; beyond that the crank's thread hands it over itself.
 const WAITING_MAX: usize = 16;
 
@@ -75,7 +78,7 @@ impl Post {
         all.extend_from_slice(bytes);
         let (connection, counters) = (connection.clone(), counters.clone());
         leaving.push(Leaving { connection, counters, bytes: from..all.len() });
-        if leaving.len() >= LEAVING_MAX {
+        if leaving.len() >= LEAVING_MAX || all.len() >= BYTES_MAX {
             self.leave();
         }
     }
@@ -84,17 +87,23 @@ impl Post {
     pub(super) fn leave(&mut self) {
         let Some(first) = self.batch.leaving.first() else { return };
         let next = self.batch.next();
-        if self.batch.leaving.len() == 1 {
+        // The task ends with its runtime.
+        let task = self.task.take().filter(|task| !task.is_closed());
+        // One alone goes at once, unless something waits that was to leave before it.
+        if self.batch.leaving.len() == 1 && task.as_ref().is_none_or(|task| task.capacity() == WAITING_MAX) {
+            self.task = task;
             return std::mem::replace(&mut self.batch, next).hand_over(&self.totals);
         }
-        // The task ends with its runtime.
-        let task = self.task.take().filter(|task| !task.is_closed()).unwrap_or_else(|| {
+        let task = task.unwrap_or_else(|| {
             let (task, waiting) = mpsc::channel(WAITING_MAX);
             first.connection.runtime().spawn(deliver(waiting, self.totals.clone()));
             task
         });
         let batch = std::mem::replace(&mut self.batch, next);
         if let Err(unsent) = task.try_send(batch) {
+            if matches!(unsent, TrySendError::Full(_)) {
+                add(&self.totals.post_full, 1);
+            }
             unsent.into_inner().hand_over(&self.totals);
         }
         self.task = Some(task);

@@ -55,6 +55,7 @@ fn crank(shared: &Shared, page: &mut Page) {
         ("flooding_total", "Players that were closed for sending too much.", counts.flooding),
         ("too_slow_total", "Players that were closed for reading too slowly.", counts.too_slow),
         ("queue_full_total", "Datagrams dropped because the relay was too slow for them.", counts.queue_full),
+        ("post_full_total", "Times that the way to the sockets was full.", counts.post_full),
         ("timeouts_total", "Deadlines of rooms that were served.", counts.timeouts),
         ("overdue_total", "Times that a room's deadline stayed in the past.", counts.overdue),
         ("room_panics_total", "Rooms that failed and were closed.", counts.panics),
