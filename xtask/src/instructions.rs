@@ -33,7 +33,7 @@ const GATES: [Gate; 4] = [
         what: "ticks",
         function: "look_at_all",
         each: "pair and tick",
-        max: 170.0,
+        max: 135.0,
     },
     Gate {
         bench: ("pairs", "evenkeel-dr"),

@@ -14,6 +14,10 @@ use super::EvenSettings;
 
 /// How often everybody's error is looked at, in seconds.
 const EVERY: f64 = 0.1;
+/// The same with many entities: a look costs more, and shows less that is new. What somebody suffers with many is smooth.
+const EVERY_OF_MANY: f64 = 0.2;
+/// More than so many are many.
+const MANY: usize = 100;
 /// The rate of the mean error is that of so many seconds.
 const SMOOTH: f64 = 30.0;
 /// A message is worth so much more, as a logarithm, for each second above the target: as fast as a message takes effect.
@@ -131,14 +135,15 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Whether it is time for a step.
-    pub(super) fn is_due(&self, now: SessionTime) -> bool {
-        self.at.is_none() || self.since(now) >= EVERY - 1e-9
+    /// Whether it is time for a step, with so many entities.
+    pub(super) fn is_due(&self, now: SessionTime, entities: usize) -> bool {
+        let every = if entities > MANY { EVERY_OF_MANY } else { EVERY };
+        self.at.is_none() || self.since(now) >= every - 1e-9
     }
 
-    /// Whether there was a step at this very instant.
-    pub(super) fn has_stepped(&self, now: SessionTime) -> bool {
-        self.at == Some(now)
+    /// Whether it is time for one in a turn: where the owner looks at its entities itself, it may just have been done.
+    pub(super) fn is_due_in_turn(&self, now: SessionTime, entities: usize) -> bool {
+        self.at != Some(now) && (entities <= MANY || self.is_due(now, entities))
     }
 
     /// Seconds since the last step.

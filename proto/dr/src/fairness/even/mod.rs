@@ -130,7 +130,7 @@ impl Even {
         {
             tracked.bend.observe(seen.at, seen.state.turn_rate);
         }
-        if share.control.is_due(now) {
+        if share.control.is_due(now, share.entities.len()) {
             share.look(review, exported.owner(), &mut desk.watch, settings);
         }
         if is_trigger {
@@ -175,8 +175,7 @@ impl Even {
         let now = review.now();
         let Self { settings, shares, turns, desk, .. } = self;
         let Some(share) = shares.get_mut(&owner) else { return };
-        // Where the owner looks at its entities itself, it may just have been done.
-        if !share.control.has_stepped(now) {
+        if share.control.is_due_in_turn(now, share.entities.len()) {
             share.look(review, owner, &mut desk.watch, settings);
         }
         let mut silent = core::mem::take(&mut desk.silent);
