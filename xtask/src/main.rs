@@ -151,7 +151,7 @@ fn usage() -> String {
     }
     text.push_str(&format!("  fuzz {}  run fuzz targets, each for a minute\n", fuzz::USAGE));
     text.push_str(
-        "  soak arena   build the release and play in its arena with Chromium, two hours or --minutes M\n",
+        "  soak arena   build the release and play in its arena with Chromium, two hours or --minutes M; --switch: what the switch does\n",
     );
     text.push_str(
         "  soak         build the release and run `evenkeel lab soak`, with what follows as arguments\n",

@@ -17,6 +17,7 @@ mod relay;
 mod serve;
 mod soak;
 mod stage;
+mod switch;
 mod tests;
 mod witness;
 

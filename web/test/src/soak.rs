@@ -14,14 +14,15 @@ use crate::chromium::Chromium;
 use crate::http;
 use crate::page::Page;
 use crate::relay::{Program, free_address};
+use crate::switch;
 
-const USAGE: &str = "usage: cargo xtask soak arena [--minutes M] [--bots N] [--policy P] [--json]";
+const USAGE: &str = "usage: cargo xtask soak arena [--minutes M] [--bots N] [--policy P] [--json]\n       cargo xtask soak arena --switch [--json]";
 
 /// What is measured in this part of the time is left out: caches fill, scripts are compiled again and again, and
 /// what was freed is not given back at once.
 const WARM_SHARE: f64 = 0.5;
 /// The player presses other keys this often.
-const KEYS_CHANGE: Duration = Duration::from_millis(1500);
+pub(crate) const KEYS_CHANGE: Duration = Duration::from_millis(1500);
 /// So often it is looked at everything.
 const LOOK: Duration = Duration::from_secs(30);
 /// Memory may grow by so much, by its trend and at the end.
@@ -52,11 +53,14 @@ struct Plan {
     bots: u16,
     policy: String,
     is_json: bool,
+    /// Only what the switch does.
+    is_switch: bool,
 }
 
 impl Plan {
     fn parse(words: &[String]) -> Result<Self> {
-        let mut plan = Self { minutes: 120.0, bots: 8, policy: "even".to_owned(), is_json: false };
+        let policy = "even".to_owned();
+        let mut plan = Self { minutes: 120.0, bots: 8, policy, is_json: false, is_switch: false };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().with_context(|| format!("{word} needs a value\n{USAGE}"));
@@ -65,6 +69,7 @@ impl Plan {
                 "--bots" => plan.bots = value()?.parse().context("--bots is a number up to 64")?,
                 "--policy" => plan.policy.clone_from(value()?),
                 "--json" => plan.is_json = true,
+                "--switch" => plan.is_switch = true,
                 _ => bail!("`{word}` is not known\n{USAGE}"),
             }
         }
@@ -103,11 +108,14 @@ struct Spent {
     script: f64,
 }
 
+/// What is not judged, by name.
+pub(crate) type Figures = Vec<(&'static str, f64)>;
+
 /// Whether something held, and what was measured.
-struct Check {
-    what: String,
-    passed: bool,
-    measured: String,
+pub(crate) struct Check {
+    pub(crate) what: String,
+    pub(crate) passed: bool,
+    pub(crate) measured: String,
 }
 
 /// Runs the soak and prints what it has shown. Gives whether everything held.
@@ -115,6 +123,11 @@ pub(crate) fn run(evenkeel: &Path, root: &Path, words: &[String]) -> Result<bool
     let plan = Plan::parse(words)?;
     let folder = root.join("target/browser/soak-arena");
     fs::create_dir_all(&folder)?;
+    if plan.is_switch {
+        let (checks, figures) = switch::run(evenkeel, &folder)?;
+        print("four bots and a browser, without us and then even", plan.is_json, &[], &checks, &figures);
+        return Ok(checks.iter().all(|check| check.passed));
+    }
     let address = free_address()?;
     let (bots, port) = (plan.bots.to_string(), address.port().to_string());
     let arena = ["arena", "--bots", &bots, "--port", &port, "--policy", &plan.policy];
@@ -134,7 +147,8 @@ pub(crate) fn run(evenkeel: &Path, root: &Path, words: &[String]) -> Result<bool
     let checks = judge(&samples, &complaints);
     let figures = figures(&samples, &end, address)?;
     fs::write(folder.join("end.png"), page.picture()?)?;
-    print(&plan, &samples, &checks, &figures);
+    let title = format!("{} bots and a browser, {} minutes, {}", plan.bots, plan.minutes, plan.policy);
+    print(&title, plan.is_json, &samples, &checks, &figures);
     Ok(checks.iter().all(|check| check.passed))
 }
 
@@ -149,18 +163,9 @@ impl Soak<'_> {
     /// Plays, and looks from time to time.
     fn play(&self, length: Duration) -> Result<Vec<Sample>> {
         let warm = length.mul_f64(WARM_SHARE);
-        let (mut samples, mut next, mut held) = (Vec::new(), warm, Vec::new());
-        let mut chance = Chance(1);
+        let (mut samples, mut next, mut keys) = (Vec::new(), warm, Keys::new());
         while self.started.elapsed() < length || samples.len() < 2 {
-            for key in held.drain(..) {
-                self.page.release(key)?;
-            }
-            for (key, share) in [("ArrowUp", 0.8), ("ArrowLeft", 0.3), ("ArrowRight", 0.3), (" ", 0.5)] {
-                if chance.unit() < share {
-                    self.page.press(key)?;
-                    held.push(key);
-                }
-            }
+            keys.change(self.page)?;
             thread::sleep(KEYS_CHANGE);
             if self.started.elapsed() >= next {
                 next += LOOK.min((length - warm) / 4);
@@ -226,6 +231,32 @@ fn memory(process: u32) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes / 1024.0)
+}
+
+/// What a player presses, as if by chance.
+pub(crate) struct Keys {
+    held: Vec<&'static str>,
+    chance: Chance,
+}
+
+impl Keys {
+    pub(crate) const fn new() -> Self {
+        Self { held: Vec::new(), chance: Chance(1) }
+    }
+
+    /// Lets go of what is held, and presses others.
+    pub(crate) fn change(&mut self, page: &Page<'_>) -> Result<()> {
+        for key in self.held.drain(..) {
+            page.release(key)?;
+        }
+        for (key, share) in [("ArrowUp", 0.8), ("ArrowLeft", 0.3), ("ArrowRight", 0.3), (" ", 0.5)] {
+            if self.chance.unit() < share {
+                page.press(key)?;
+                self.held.push(key);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Numbers that look random, and are the same each time.
@@ -294,7 +325,7 @@ fn slope(points: &[(f64, f64)]) -> f64 {
 }
 
 /// What is not judged.
-fn figures(samples: &[Sample], end: &Value, address: SocketAddr) -> Result<Vec<(&'static str, f64)>> {
+fn figures(samples: &[Sample], end: &Value, address: SocketAddr) -> Result<Figures> {
     let between = |of: fn(&Spent) -> f64| -> f64 {
         samples.windows(2).map(|looks| of(&looks[1].before) - of(&looks[0].after)).sum()
     };
@@ -331,9 +362,8 @@ fn line(sample: &Sample) -> String {
     )
 }
 
-fn print(plan: &Plan, samples: &[Sample], checks: &[Check], figures: &[(&str, f64)]) {
-    let title = format!("{} bots and a browser, {} minutes, {}", plan.bots, plan.minutes, plan.policy);
-    if plan.is_json {
+fn print(title: &str, is_json: bool, samples: &[Sample], checks: &[Check], figures: &[(&str, f64)]) {
+    if is_json {
         let checks = checks
             .iter()
             .map(|check| json!({ "what": check.what, "passed": check.passed, "measured": check.measured }));
