@@ -311,8 +311,8 @@ fn main() -> ExitCode {
         }
         let ratio = crank.per_core() / quinn.per_core();
         let verdict = match ratio {
-            // The system does not tell what threads took.
-            ratio if !ratio.is_finite() => "not measured",
+            // Elsewhere the system does not tell what threads took.
+            ratio if !ratio.is_finite() && !cfg!(target_os = "linux") => "not measured",
             RATIO_MIN.. => "pass",
             _ => "FAIL",
         };
