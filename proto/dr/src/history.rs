@@ -42,8 +42,9 @@ pub enum Recorded {
 #[derive(Clone, Debug)]
 pub struct History {
     vectors: Vec<(DrSeq, DrVector)>,
-    /// The number of the first of them.
+    /// The numbers of the first of them and of the last.
     first: DrSeq,
+    last: DrSeq,
     /// Of each of them.
     pieces: Vec<Pieces>,
     /// Older ones that somebody still shows.
@@ -59,7 +60,8 @@ impl History {
     #[must_use]
     pub fn new(seq: DrSeq, vector: DrVector, complete: bool) -> Self {
         let (vectors, pieces) = (vec![(seq, vector)], vec![no_pieces()]);
-        Self { vectors, first: seq, pieces, shown: Vec::new(), contiguous: seq, complete, ended: None }
+        let (first, last, contiguous, shown) = (seq, seq, seq, Vec::new());
+        Self { vectors, first, last, pieces, shown, contiguous, complete, ended: None }
     }
 
     /// The newest vector and its number.
@@ -67,6 +69,12 @@ impl History {
     pub fn newest(&self) -> (DrSeq, &DrVector) {
         let (seq, vector) = self.vectors.last().expect("a history is never empty");
         (*seq, vector)
+    }
+
+    /// The number of the newest vector: that is at hand, the vector may be far away in memory.
+    #[inline]
+    pub(crate) const fn newest_number(&self) -> DrSeq {
+        self.last
     }
 
     /// The n-th newest vector, if there are so many.
@@ -180,20 +188,33 @@ impl History {
         some(0) ^ some(last) ^ some(last.saturating_sub(1)) ^ some(last.saturating_sub(2))
     }
 
-    /// Something of a vector and of what is kept with it.
+    /// Something of what tells where its vectors are.
+    #[inline]
+    pub(crate) const fn read_ahead_heads(&self) -> usize {
+        self.vectors.len() ^ self.pieces.len() ^ self.last.0 as usize
+    }
+
+    /// Something of a vector.
     #[inline]
     pub(crate) fn read_ahead_of(&self, seq: DrSeq) -> u64 {
         let place = seq.0.wrapping_sub(self.first.0) as usize;
-        let vector = self
-            .vectors
-            .get(place)
-            .map_or(0, |(known, vector)| u64::from(known.0) ^ vector.generated.as_nanos().cast_unsigned());
-        vector ^ self.pieces.get(place).map_or(0, |pieces| pieces[0].get().to_bits())
+        self.vectors.get(place).map_or(0, |(known, DrVector { generated, state, .. })| {
+            let (first, last) = (state.position.x.to_bits(), state.turn_rate.to_bits());
+            u64::from(known.0) ^ generated.as_nanos().cast_unsigned() ^ first ^ last
+        })
+    }
+
+    /// Something of what a walk from a vector to the one after it needs.
+    #[inline]
+    pub(crate) fn read_ahead_from(&self, seq: DrSeq) -> u64 {
+        let place = seq.0.wrapping_sub(self.first.0) as usize;
+        let pieces = self.pieces.get(place).map_or(0, |pieces| pieces[0].get().to_bits());
+        pieces ^ self.read_ahead_of(seq) ^ self.read_ahead_of(seq.next())
     }
 
     /// All that is kept, if nothing is missing.
     pub(crate) fn gapless(&self) -> Option<&[(DrSeq, DrVector)]> {
-        let missing = (self.newest().0.0 - self.first().0) as usize >= self.vectors.len();
+        let missing = (self.last.0 - self.first.0) as usize >= self.vectors.len();
         (!missing).then_some(&self.vectors)
     }
 
@@ -240,6 +261,7 @@ impl History {
             }
             self.vectors.push((seq, vector));
             self.pieces.push(no_pieces());
+            self.last = seq;
             self.close_holes();
             return Recorded::Newest;
         }

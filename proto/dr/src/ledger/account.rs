@@ -198,7 +198,7 @@ impl<'a> Account<'a> {
         let folio = self.folio();
         folio.has(Folio::SETTLED).then(|| Settled {
             at: folio.settled_at(),
-            exported: folio.exported(history.newest().0),
+            exported: folio.exported(history.newest_number()),
             placed: self.placed_number(),
         })
     }

@@ -1,6 +1,6 @@
 //! What accounts keep of their last answers. Few are asked, and those who only ask can put answers in place.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 
 use super::account::{Memo, Resume};
 use super::cursor::Cursor;
@@ -20,32 +20,39 @@ impl Answers {
 
 /// The last answers by the places of the receivers, if there were any.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked(
+pub(super) struct Asked {
     // Boxed: most that are there are of those who were never asked.
-    #[allow(clippy::vec_box)] RefCell<Vec<Option<Box<Answers>>>>,
-);
+    #[allow(clippy::vec_box)]
+    all: RefCell<Vec<Option<Box<Answers>>>>,
+    /// How many there are. Mostly none, and whoever is to forget them need not look for them.
+    count: Cell<u32>,
+}
 
 impl Asked {
     fn read<T>(&self, link: u32, read: impl FnOnce(&Answers) -> Option<T>) -> Option<T> {
-        self.0.borrow().get(link as usize)?.as_deref().and_then(read)
+        self.all.borrow().get(link as usize)?.as_deref().and_then(read)
     }
 
     fn write(&self, link: u32, write: impl FnOnce(&mut Answers)) {
-        let (mut all, place) = (self.0.borrow_mut(), link as usize);
+        let (mut all, place) = (self.all.borrow_mut(), link as usize);
         if all.len() <= place {
             all.resize_with(place + 1, || None);
         }
+        self.count.update(|count| count + u32::from(all[place].is_none()));
         write(all[place].get_or_insert_default());
     }
 
     /// Forgets something, and gives the room back if nothing is left.
-    fn strike(all: &mut [Option<Box<Answers>>], link: u32, strike: impl FnOnce(&mut Answers)) {
-        if let Some(place) = all.get_mut(link as usize)
+    #[inline]
+    fn strike(&self, link: u32, strike: impl FnOnce(&mut Answers)) {
+        if self.count.get() > 0
+            && let Some(place) = self.all.borrow_mut().get_mut(link as usize)
             && let Some(answers) = place
         {
             strike(answers);
             if answers.are_void() {
                 *place = None;
+                self.count.update(|count| count - 1);
             }
         }
     }
@@ -70,18 +77,23 @@ impl Asked {
 
     /// The next look does not go on from this one.
     pub(super) fn forget_resume(&self, link: u32) {
-        Self::strike(&mut self.0.borrow_mut(), link, |answers| answers.resume = None);
+        self.strike(link, |answers| answers.resume = None);
     }
 
     /// The last estimate is void.
     pub(super) fn forget_estimate(&mut self, link: u32) {
-        Self::strike(self.0.get_mut(), link, |answers| answers.memo = None);
+        self.strike(link, |answers| answers.memo = None);
     }
 
     /// All answers are void.
+    #[inline]
     pub(super) fn forget(&mut self, link: u32) {
-        if let Some(answers) = self.0.get_mut().get_mut(link as usize) {
-            *answers = None;
-        }
+        self.strike(link, |answers| *answers = Answers::default());
+    }
+
+    /// Something of what tells that there are none.
+    #[inline]
+    pub(super) const fn read_ahead(&self) -> u32 {
+        self.count.get()
     }
 }

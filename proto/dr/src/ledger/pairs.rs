@@ -173,6 +173,13 @@ impl Pairs {
         self.iter().map(|(link, _)| link)
     }
 
+    /// Something of what tells where everything is that is kept of pairs.
+    #[inline]
+    pub(super) const fn read_ahead_heads(&self) -> usize {
+        let Few { rare, asked, .. } = &self.few;
+        self.folios.len() ^ self.prospects.seqs.len() ^ rare.0.len() ^ asked.read_ahead() as usize
+    }
+
     /// Something of what is kept of a pair.
     #[inline]
     pub(super) fn read_ahead(&self, link: u32) -> u64 {

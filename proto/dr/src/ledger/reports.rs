@@ -194,11 +194,15 @@ impl Reports<'_> {
             places.map(|(track, seq)| (&self.ledger.tracks[track], seq))
         };
         let mut seen = 0;
-        tracks().for_each(|(Track { pairs, history, .. }, _)| seen ^= pairs.width() as usize ^ history.len());
+        tracks().for_each(|(Track { pairs, history, .. }, _)| {
+            seen ^= pairs.read_ahead_heads() ^ history.read_ahead_heads();
+        });
         tracks().for_each(|(track, _)| seen ^= track.pairs.read_ahead(self.link) as usize);
         tracks().for_each(|(Track { pairs, history, .. }, seq)| {
-            let shown = pairs.folio(self.link).map_or(seq, |folio| folio.arrived);
-            seen ^= (history.read_ahead_of(shown) ^ history.read_ahead_of(seq)) as usize;
+            let Some(folio) = pairs.folio(self.link) else { return };
+            let from = folio.exported(history.newest_number());
+            let shown = history.read_ahead_of(folio.arrived) ^ history.read_ahead_of(seq);
+            seen ^= (shown ^ history.read_ahead_from(from)) as usize;
         });
         core::hint::black_box(seen);
     }

@@ -309,7 +309,7 @@ impl<'a> AccountMut<'a> {
         }
         let unknown = oldest.map_or(now, |(number, _)| mail.sent(number));
         let horizon = history.exact_until().min(unknown);
-        let exported = folio.exported(history.newest().0);
+        let exported = folio.exported(history.newest_number());
         let (true, Ok(_), Ok(from)) = (at <= horizon, history.place(seq), history.place(exported)) else {
             return false;
         };
@@ -319,9 +319,11 @@ impl<'a> AccountMut<'a> {
         folio.settle(at, exported);
         folio.set_pending(pending);
         prospects.states[place] = if seq == last { Prospects::REPORTED } else { 0 };
-        if let Some(elsewhere) = few.placed.get_mut(self.link) {
-            *elsewhere = None;
-        }
+        debug_assert_eq!(
+            few.placed.get(self.link).copied().flatten(),
+            None,
+            "what is shown is what has arrived"
+        );
         true
     }
 
