@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use rustls::SignatureScheme;
 use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
@@ -26,6 +27,8 @@ use rustls::sign::CertifiedKey;
 pub const SELF_SIGNED_SECONDS: u64 = 13 * 86_400;
 /// How much of that lies in the past when it is made, for clients whose clock is slow.
 const BACKDATED_SECONDS: u64 = 3_600;
+/// What is valid for longer is none of our own.
+const OWN_SECONDS_MAX: u64 = 14 * 86_400;
 
 /// The SHA-256 hash of a certificate (of its DER form), by which clients pin it. As text: 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -115,6 +118,16 @@ pub enum CertificateError {
         /// Its file.
         path: PathBuf,
     },
+    /// Certificates of the relay's own would be kept in a file that holds something else.
+    #[error(
+        "{} holds something else than certificates that a relay made itself, and is left as it is: name another file to keep \
+         them in (keep_certificate), or move this one away",
+        path.display()
+    )]
+    NotOwn {
+        /// Which one.
+        path: PathBuf,
+    },
     /// It can't be used.
     #[error("the certificate can't be used: {0}")]
     Unusable(String),
@@ -156,16 +169,26 @@ impl Certificate {
             .map_err(|error| CertificateError::Unusable(error.to_string()))
     }
 
-    /// The certificates of our own in a text in PEM form, each with its key behind it; none where it holds something else.
-    fn own(text: &[u8]) -> Vec<Self> {
+    /// The certificates of our own in a text, each with its key behind it as [`own_pem`] writes them; `None` if there is
+    /// anything else in it, or one that we would not have made.
+    fn own(text: &[u8]) -> Option<Vec<Self>> {
         let certificates = CertificateDer::pem_slice_iter(text).filter_map(Result::ok);
         let keys = PrivatePkcs8KeyDer::pem_slice_iter(text).filter_map(Result::ok);
         let own = |(certificate, key): (CertificateDer<'static>, PrivatePkcs8KeyDer<'static>)| {
             let pem = own_pem(&certificate, key.secret_pkcs8_der());
             let read = Self::from_der(vec![certificate], PrivateKeyDer::Pkcs8(key)).ok()?;
-            Some(Self { pem: Some(pem.into()), ..read })
+            read.is_like_own().then_some(Self { pem: Some(pem.into()), ..read })
         };
-        certificates.zip(keys).filter_map(own).collect()
+        let own: Vec<Self> = certificates.zip(keys).map(own).collect::<Option<_>>()?;
+        let written: String = own.iter().filter_map(|own| own.pem.as_deref()).collect();
+        (written.as_bytes() == text).then_some(own)
+    }
+
+    /// Whether it is one that browsers accept for its hash, as ours are: ECDSA P-256, and valid for a short time.
+    fn is_like_own(&self) -> bool {
+        let Validity { not_before, not_after } = self.validity;
+        let scheme = self.certified.key.choose_scheme(&[SignatureScheme::ECDSA_NISTP256_SHA256]);
+        scheme.is_some() && not_after.saturating_sub(not_before) <= OWN_SECONDS_MAX
     }
 
     /// Reads a chain and its key from PEM files.

@@ -4,7 +4,7 @@
 //! certificate's hash is published two days before it is served, and the former one's as long as it is valid.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Certificate, CertificateError, CertificateHash};
@@ -13,6 +13,8 @@ use super::{Certificate, CertificateError, CertificateHash};
 const ANNOUNCED_BEFORE_SECONDS: u64 = 4 * 86_400;
 /// How long before the end of the current certificate the next one is served.
 const SERVED_BEFORE_SECONDS: u64 = 2 * 86_400;
+/// A file with the certificates that are kept is far shorter.
+const KEPT_BYTES_MAX: u64 = 64 * 1_024;
 
 /// The certificates of a relay that signs them itself: the one that is served, the one before and the one to come.
 #[derive(Debug)]
@@ -36,14 +38,14 @@ impl Rotation {
     }
 
     /// Goes on with the certificates that are kept in a file, as if there had been no restart; if all of them are over, or
-    /// there are none, it begins with a fresh one, which is kept there. Without a disk to keep it on it goes on all the
-    /// same.
+    /// there is no such file, it begins with a fresh one, which is kept there. Without a disk to keep it on it goes on all
+    /// the same. Nothing but certificates of our own is ever overwritten.
     ///
     /// # Errors
-    /// [`CertificateError::Unusable`] if a name is none.
+    /// [`CertificateError::Unusable`] if a name is none, [`CertificateError::NotOwn`] if the file holds something else,
+    /// [`CertificateError::Unreadable`] if nobody knows what it holds.
     pub fn resume(names: Vec<String>, path: PathBuf, now: u64) -> Result<Self, CertificateError> {
-        let kept = fs::read(&path).map(|text| Certificate::own(&text)).unwrap_or_default();
-        let mut good = kept.into_iter().filter(|kept| now < kept.validity().not_after);
+        let mut good = kept(&path)?.into_iter().filter(|kept| now < kept.validity().not_after);
         if let Some(current) = good.next() {
             let mut resumed = Self { names, current, next: good.next(), former: None, path: Some(path) };
             resumed.turn(now)?;
@@ -56,10 +58,14 @@ impl Rotation {
 
     fn keep(&self) {
         let Some(path) = &self.path else { return };
-        let kept = [Some(&self.current), self.next.as_ref()].into_iter().flatten();
-        let text: String = kept.filter_map(|kept| kept.pem.as_deref()).collect();
-        if let Err(error) = save(path, &text) {
-            tracing::warn!("the certificate could not be kept in {}: {error}", path.display());
+        let both = [Some(&self.current), self.next.as_ref()].into_iter().flatten();
+        let text: String = both.filter_map(|own| own.pem.as_deref()).collect();
+        // Weeks may have passed since the file was looked at.
+        let saved = kept(path)
+            .map_err(|error| error.to_string())
+            .and_then(|_| save(path, &text).map_err(|error| error.to_string()));
+        if let Err(words) = saved {
+            tracing::warn!("the certificate could not be kept in {}: {words}", path.display());
         }
     }
 
@@ -104,9 +110,28 @@ impl Rotation {
     }
 }
 
+/// The certificates of our own that a file holds; none if there is no such file.
+fn kept(path: &Path) -> Result<Vec<Certificate>, CertificateError> {
+    let read = || -> io::Result<Option<Vec<Certificate>>> {
+        // What is no plain file might never end, or never begin.
+        if !fs::metadata(path)?.is_file() {
+            return Ok(None);
+        }
+        let mut text = Vec::new();
+        fs::File::open(path)?.take(KEPT_BYTES_MAX).read_to_end(&mut text)?;
+        Ok(Certificate::own(&text))
+    };
+    match read() {
+        Ok(own) => own.ok_or_else(|| CertificateError::NotOwn { path: path.to_path_buf() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(source) => Err(CertificateError::Unreadable { path: path.to_path_buf(), source }),
+    }
+}
+
 /// Writes a file that only its owner can read, wholly or not at all.
 fn save(path: &Path, text: &str) -> io::Result<()> {
-    let fresh = path.with_extension("pem.new");
+    let mut fresh = path.as_os_str().to_owned();
+    fresh.push(".new");
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]

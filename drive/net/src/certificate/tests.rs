@@ -110,12 +110,53 @@ fn a_restart_keeps_the_hash_that_was_published_for_later() {
     assert!(!kept.resume(NOW + 60 * DAY).hashes().contains(&published[1]));
 }
 
+/// A certificate and its key in one text, as a rotation keeps them.
+fn pair(algorithm: &'static rcgen::SignatureAlgorithm, days: u64) -> String {
+    let mut params = rcgen::CertificateParams::new(vec!["relay.example".to_owned()]).expect("a name");
+    params.not_before = date(NOW - DAY).expect("a date");
+    params.not_after = date(NOW + (days - 1) * DAY).expect("a date");
+    let key = rcgen::KeyPair::generate_for(algorithm).expect("a key");
+    own_pem(params.self_signed(&key).expect("a certificate").der(), &key.serialize_der())
+}
+
 #[test]
-fn a_file_that_holds_something_else_is_no_obstacle() {
+fn a_file_that_holds_something_else_stays_as_it_is() {
     let kept = Kept::new("else");
+    let own = pair(&rcgen::PKCS_ECDSA_P256_SHA256, 14);
+    let (ours, key) = own.split_at(own.find("-----BEGIN PRIVATE").expect("there is a key"));
+    for text in [
+        "listen = [\"127.0.0.1:0\"]\n",
+        &format!("# mine\n{own}"),
+        &format!("{own}# mine\n"),
+        &format!("{ours}{ours}{key}"),
+        &format!("{own}{key}"),
+        &pair(&rcgen::PKCS_ECDSA_P256_SHA256, 365),
+        &pair(&rcgen::PKCS_ECDSA_P384_SHA384, 10),
+        &pair(&rcgen::PKCS_ED25519, 10),
+    ] {
+        fs::write(&kept.0, text).expect("written");
+        // Also long after all of it is over.
+        for now in [NOW, NOW + 1_000 * DAY] {
+            let refused = Rotation::resume(Vec::new(), kept.0.clone(), now);
+            let words = refused.expect_err("refused").to_string();
+            assert!(words.contains("something else") && words.contains("name another file"), "{words}");
+        }
+        assert_eq!(fs::read_to_string(&kept.0).expect("it is there"), text);
+    }
+    for text in ["", &own] {
+        fs::write(&kept.0, text).expect("written");
+        let served = kept.resume(NOW + 1_000 * DAY).current().hash();
+        assert_eq!(kept.resume(NOW + 1_000 * DAY).current().hash(), served);
+    }
+}
+
+#[test]
+fn what_came_into_the_file_meanwhile_stays_there() {
+    let kept = Kept::new("meanwhile");
+    let mut rotation = kept.resume(NOW);
     fs::write(&kept.0, "something else").expect("written");
-    let served = kept.resume(NOW).current().hash();
-    assert_eq!(kept.resume(NOW).current().hash(), served);
+    assert!(rotation.turn(NOW + 12 * DAY).expect("made"), "it goes on all the same");
+    assert_eq!(fs::read_to_string(&kept.0).expect("it is there"), "something else");
 }
 
 #[test]
