@@ -141,17 +141,27 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let tell = Arc::new(|words: &str| eprintln!("{words}"));
     let bench = Bench { program, tell, stop: stop.clone() };
-    runtime.spawn(async move {
+    let stopped_twice = async {
         network::until_stopped().await;
         eprintln!("stopping: what was measured so far is judged; once more to stop at once");
         stop.store(true, Ordering::Relaxed);
         network::until_stopped().await;
-        std::process::exit(130);
+    };
+    let soak = async {
+        match args.command {
+            Command::Relay(args) => relay(&bench, &args).await,
+            Command::Hostile(args) => attack(&bench, &args).await,
+        }
+    };
+    // Whichever is not waited for is dropped, and the relay's process with it.
+    let ended = runtime.block_on(async {
+        tokio::select! {
+            ended = soak => ended,
+            () = stopped_twice => Err(Failure::Interrupted("stopped at once: nothing was judged".to_owned())),
+        }
     });
-    match args.command {
-        Command::Relay(args) => runtime.block_on(relay(&bench, &args)),
-        Command::Hostile(args) => runtime.block_on(attack(&bench, &args)),
-    }
+    runtime.shutdown_background();
+    ended
 }
 
 async fn relay(bench: &Bench, args: &RelayArgs) -> Result<(), Failure> {

@@ -55,10 +55,43 @@ impl Said {
     }
 }
 
-/// A relay in a process of its own. Dropping it ends the process.
-pub(super) struct RelayChild {
+/// A process and its folder. Dropping it ends the process, and takes the folder along.
+struct Process {
     child: Child,
     folder: PathBuf,
+}
+
+impl Process {
+    /// Starts it, in a group of its own: Ctrl-C in a terminal goes to all of a group, and a soak that is stopped early still
+    /// asks its relay.
+    fn start(mut command: Command, folder: PathBuf) -> Result<Self, SoakError> {
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        match command.spawn() {
+            Ok(child) => Ok(Self { child, folder }),
+            Err(error) => {
+                let _ = std::fs::remove_dir_all(&folder);
+                Err(SoakError::NoRelay(format!("{}: {error}", command.get_program().display())))
+            }
+        }
+    }
+
+    fn lives(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A relay in a process of its own. Dropping it ends the process.
+pub(super) struct RelayChild {
+    process: Process,
     key: IssuerKey,
     said: Arc<Mutex<Said>>,
     pub(super) players: SocketAddr,
@@ -73,21 +106,17 @@ impl RelayChild {
         let unique = format!("evenkeel-soak-{}-{:x}", std::process::id(), unix_nanos());
         let folder = std::env::temp_dir().join(unique);
         std::fs::create_dir(&folder)?;
-        let file = folder.join("relay.toml");
         let issuer = key.id();
         let text =
             format!("listen = [\"127.0.0.1:0\"]\nhttp = [\"127.0.0.1:0\"]\nissuer = \"{issuer}\"\n{config}");
+        let file = folder.join("relay.toml");
         std::fs::write(&file, text)?;
-        let mut child = Command::new(&bench.program)
-            .args(["relay", "--config"])
-            .arg(&file)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| SoakError::NoRelay(format!("{}: {error}", bench.program.display())))?;
+        let mut command = Command::new(&bench.program);
+        command.args(["relay", "--config"]).arg(file);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut process = Process::start(command, folder)?;
         let said = Arc::new(Mutex::new(Said::default()));
-        if let Some(stderr) = child.stderr.take() {
+        if let Some(stderr) = process.child.stderr.take() {
             let heard = said.clone();
             std::thread::spawn(move || listen(stderr, &heard));
         }
@@ -98,11 +127,9 @@ impl RelayChild {
                 said.players.zip(said.api).zip(said.hash)
             };
             if let Some(((players, api), hash)) = found {
-                return Ok(Self { child, folder, key, said, players, api, hash });
+                return Ok(Self { process, key, said, players, api, hash });
             }
-            if start.elapsed() > ANSWER_MAX || child.try_wait()?.is_some() {
-                let _ = child.kill();
-                let _ = std::fs::remove_dir_all(&folder);
+            if start.elapsed() > ANSWER_MAX || !process.lives() {
                 let said = said.lock().unwrap_or_else(PoisonError::into_inner);
                 return Err(SoakError::NoRelay(said.lines.iter().cloned().collect::<Vec<_>>().join("; ")));
             }
@@ -125,12 +152,12 @@ impl RelayChild {
 
     /// What the process has used.
     pub(super) fn usage(&self) -> Option<Usage> {
-        usage(self.child.id())
+        usage(self.process.child.id())
     }
 
     /// Whether the process still runs.
     pub(super) fn lives(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        self.process.lives()
     }
 
     /// Times that its standard error spoke of a panic, and its last lines.
@@ -170,14 +197,6 @@ impl RelayChild {
     }
 }
 
-impl Drop for RelayChild {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 fn listen(stderr: ChildStderr, said: &Mutex<Said>) {
     for line in BufReader::new(stderr).lines().map_while(Result::ok) {
         said.lock().unwrap_or_else(PoisonError::into_inner).hear(line);
@@ -191,6 +210,29 @@ fn unix_nanos() -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The process group of a process; `None` if there is no such process.
+    #[cfg(target_os = "linux")]
+    fn group(id: u32) -> Option<u32> {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn ctrl_c_does_not_reach_it_and_its_owners_end_does() {
+        let folder = std::env::temp_dir().join(format!("evenkeel-child-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        let mut process = Process::start(command, folder.clone()).expect("it starts");
+        let id = process.child.id();
+        assert!(process.lives());
+        assert_eq!(group(id), Some(id));
+        assert_ne!(group(std::process::id()), Some(id));
+        drop(process);
+        assert_eq!((group(id), folder.exists()), (None, false));
+    }
 
     #[test]
     fn what_a_relay_announces_is_heard() {
