@@ -26,11 +26,11 @@ pub type Links = std::sync::Arc<dyn Fn(usize) -> Option<Emulation> + Send + Sync
 /// Who drives where.
 #[derive(Clone)]
 pub struct FleetConfig {
-    /// Where to and as whom, for each room; with several bots each takes a seat of the token.
+    /// Where to and as whom, for each room; each bot takes a seat of the token.
     pub targets: Vec<Target>,
     /// How many for each room.
     pub count: usize,
-    /// The seat of the first in each, if the token has several.
+    /// The seat of the first in each.
     pub first_seat: u16,
     /// How they drive.
     pub driver: Driver,
@@ -81,6 +81,12 @@ impl FleetConfig {
 
     fn seat(&self, bot: usize) -> u16 {
         self.first_seat + (bot % self.count) as u16
+    }
+
+    /// Where a bot goes. It always names its seat: a lone bot does not know whether others share its token, and the only
+    /// seat of a token is the first.
+    fn target(&self, bot: usize) -> Target {
+        Target { seat: Some(self.seat(bot)), ..self.targets[self.room(bot)].clone() }
     }
 
     fn seed(&self, bot: usize) -> Seed {
@@ -168,12 +174,8 @@ impl Fleet {
     fn dial(&self, bot: usize) -> Member {
         let (announce, status) = watch::channel(Status::Connecting(None));
         let (config, links) = (self.config.clone(), self.config.links.clone());
-        let mut target = config.targets[config.room(bot)].clone();
-        if config.bots() > 1 || config.first_seat > 1 {
-            target.seat = Some(config.seat(bot));
-        }
         let dial = Dial {
-            target,
+            target: config.target(bot),
             node: NodeId(bot as u32),
             build: move |welcome: &Welcome| config.bot(bot, welcome),
             emulation: move || links(bot),
@@ -225,5 +227,33 @@ impl Fleet {
 impl std::fmt::Debug for Fleet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Fleet({} bots)", self.members.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_net::transport::Trust;
+
+    use super::*;
+
+    #[test]
+    fn every_bot_names_its_seat_a_lone_one_too() {
+        let target = |room: &str| Target {
+            url: format!("https://127.0.0.1:1/{room}"),
+            token: room.to_owned(),
+            seat: None,
+            trust: Trust::Local,
+        };
+        let seats = |count, first_seat| {
+            let targets = vec![target("a"), target("b")];
+            let config = FleetConfig { targets, count, first_seat, ..FleetConfig::new(target("a"), 1) };
+            let seat = |bot| (config.target(bot).token, config.target(bot).seat);
+            (0..config.bots()).map(seat).collect::<Vec<_>>()
+        };
+        let named = |room: &str, seat| (room.to_owned(), Some(seat));
+        assert_eq!(seats(1, 1), [named("a", 1), named("b", 1)]);
+        assert_eq!(seats(2, 5), [named("a", 5), named("a", 6), named("b", 5), named("b", 6)]);
+        let alone = FleetConfig::new(target("a"), 1);
+        assert_eq!(alone.target(0).seat, Some(1));
     }
 }
