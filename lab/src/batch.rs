@@ -83,9 +83,9 @@ pub fn run_all_on_sockets(scenario: &Scenario, progress: &Progress) -> Result<Ba
         let start = |(policy, seed): &(PolicyKind, u64)| {
             let (policy, seed) = (*policy, *seed);
             scope.spawn(move || {
-                let done = run_on_sockets(scenario, policy, seed, progress);
+                let done = run_on_sockets(scenario, policy, seed, progress)?;
                 progress.finished();
-                done
+                Ok(done)
             })
         };
         let running: Vec<_> = jobs.iter().map(start).collect();

@@ -1,8 +1,9 @@
 //! All runs of a scenario: their order, their floors, and their early end.
 
 use evenkeel_core::Span;
-use evenkeel_lab::batch::run_all;
+use evenkeel_lab::batch::{run_all, run_all_on_sockets};
 use evenkeel_lab::dr::run;
+use evenkeel_lab::dr::sockets::SocketsError;
 use evenkeel_lab::parallel::{Cancelled, Progress};
 use evenkeel_lab::scenario::{Outcome, Scenario, Summary, parse};
 
@@ -54,6 +55,17 @@ fn a_cancelled_batch_yields_nothing_even_in_the_middle_of_a_run() {
         batch.join().expect("it does not panic")
     });
     assert_eq!(result, Err(Cancelled { done: 0, total: 9 }));
+}
+
+#[test]
+fn over_sockets_too_only_runs_that_are_done_count() {
+    let text = format!("topology = \"relay\"\nuplink_ms = 20\n{TEXT}");
+    let mut scenario = parse(&text, "test", |_| Err("no files here".to_owned())).expect("it is right");
+    scenario.seeds.truncate(1);
+    let progress = Progress::default();
+    progress.cancel();
+    assert!(matches!(run_all_on_sockets(&scenario, &progress), Err(SocketsError::Cancelled)));
+    assert_eq!(progress.cancelled(), Cancelled { done: 0, total: 2 });
 }
 
 #[test]
