@@ -144,27 +144,60 @@ impl<B, L> Dial<B, L> {
     }
 }
 
-/// Whether the relay does not want this player any more, or this player the relay; otherwise it is worth trying again.
+/// Whether the relay has said its last word to this player, while it played or at the door. Everything else is worth trying
+/// again.
+const fn is_last_word(code: CloseCode) -> bool {
+    matches!(
+        code,
+        CloseCode::Replaced
+            | CloseCode::TokenRefused
+            | CloseCode::VersionMismatch
+            | CloseCode::Flooding
+            | CloseCode::NotFound
+            | CloseCode::Removed
+    )
+}
+
+/// Whether the relay does not want this player any more, or this player the relay.
 fn is_final(closed: &Closed) -> bool {
     match closed {
         Closed::ByUs(reason) => matches!(reason.code, CloseCode::Done | CloseCode::VersionMismatch),
-        other => matches!(
-            other.code(),
-            Some(
-                CloseCode::Replaced
-                    | CloseCode::TokenRefused
-                    | CloseCode::VersionMismatch
-                    | CloseCode::Removed
-                    | CloseCode::Flooding
-            )
-        ),
+        other => other.code().is_some_and(is_last_word),
     }
 }
 
 fn is_refused(error: &ConnectError) -> bool {
     match error {
-        ConnectError::Refused(reason) => !matches!(reason.code, CloseCode::Full | CloseCode::ShuttingDown),
+        ConnectError::Refused(reason) => is_last_word(reason.code),
         ConnectError::NotAUrl(_) | ConnectError::OtherVersion => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str = include_str!("../../../docs/WIRE.md");
+
+    #[test]
+    fn what_the_document_calls_worth_trying_again_is_tried_again() {
+        let table = DOCUMENT.split_once("| worth trying again |").expect("there is a table").1;
+        let rows = table.lines().skip(2).map_while(|line| line.strip_prefix("| ")?.strip_suffix('|'));
+        let mut judged = 0;
+        for row in rows {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let code = CloseCode::from_number(cells[0].parse().expect("a code"));
+            let again = match cells[2] {
+                "yes" => true,
+                "no" => false,
+                // Nothing is wrong, and nobody is left.
+                _ => continue,
+            };
+            assert_eq!(is_final(&Closed::ByPeer(code.into())), !again, "{code:?}, while it played");
+            assert_eq!(is_refused(&ConnectError::Refused(code.into())), !again, "{code:?}, at the door");
+            judged += 1;
+        }
+        assert_eq!(judged, 13);
     }
 }
