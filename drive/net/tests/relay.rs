@@ -153,6 +153,13 @@ fn two_players_see_each_other_and_the_relay_keeps_the_books() {
     drop(bob);
     until("and of his leaving", || ada.others().is_empty());
     assert_eq!(relay.report("arena").expect("there is one").players.len(), 1);
+    drop(ada);
+    until("nobody is left", || relay.names("arena").is_some_and(|names| names.is_empty()));
+    let empty = relay.report("arena").expect("it is still there");
+    for figure in [empty.mean_aee, empty.std_aee, empty.mean_aee_per_s, empty.std_aee_per_s, empty.sent_per_s]
+    {
+        assert!(figure == 0.0 && figure.is_sign_positive(), "{empty:?}");
+    }
     relay.stop();
 }
 

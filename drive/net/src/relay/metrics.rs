@@ -112,7 +112,7 @@ async fn rooms(shared: &Shared, page: &mut Page) {
             room.estimated as f64
         }),
         ("room_clamped", "gauge", "Untrue reports of the players that are there.", |room| {
-            room.players.iter().map(|player| player.clamped as f64).sum()
+            room.players.iter().map(|player| player.clamped).sum::<u64>() as f64
         }),
     ];
     for (name, kind, help, figure) in figures {

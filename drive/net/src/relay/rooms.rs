@@ -329,7 +329,7 @@ impl RoomReport {
         let per_second = |of: f64, player: &PlayerReport| of / player.present_s.max(1e-3);
         let (mean_aee_per_s, std_aee_per_s) =
             mean_and_deviation(players.iter().map(|player| per_second(player.aee, player)));
-        let sent_per_s = players.iter().map(|player| per_second(player.sent as f64, player)).sum();
+        let sent_per_s = sum(players.iter().map(|player| per_second(player.sent as f64, player)));
         Self {
             policy: config.policy.to_string(),
             budget: config.budget.to_string(),
@@ -347,12 +347,16 @@ impl RoomReport {
     }
 }
 
+/// The sum, from 0.0 on: the library's sum of nothing is -0.0.
+fn sum(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |sum, value| sum + value)
+}
+
 /// The mean and the population's standard deviation; noughts of nothing.
 fn mean_and_deviation(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let count = values.clone().count().max(1) as f64;
-    // From 0.0 on: the sum of nothing would be -0.0.
-    let mean = values.clone().fold(0.0, |sum, value| sum + value) / count;
-    let variance = values.fold(0.0, |sum, value| sum + (value - mean) * (value - mean)) / count;
+    let mean = sum(values.clone()) / count;
+    let variance = sum(values.map(|value| (value - mean) * (value - mean))) / count;
     (mean, variance.sqrt())
 }
 
