@@ -1,4 +1,5 @@
-//! What a game developer uses: a player in a room, in a few calls.
+//! What a game developer uses: a player in a room, in a few calls. Here the relay is `evenkeel relay` on the same machine,
+//! and the token what `evenkeel token --room arena --name ada` prints.
 //!
 //! ```no_run
 //! use evenkeel_core::Vec3;
@@ -69,12 +70,12 @@ pub struct ClientConfig {
 }
 
 impl ClientConfig {
-    /// A player with this token at this address, with the papers' thresholds. The relay's certificate must be one that
-    /// the system trusts, unless `target.trust` says otherwise.
+    /// A player with this token at this address, with the papers' thresholds. A relay on this machine is asked for the
+    /// hash of its certificate; the certificate of any other must be one that the system trusts, unless `target.trust`
+    /// says otherwise.
     #[must_use]
     pub fn new(url: &str, token: &str) -> Self {
-        let target =
-            Target { url: url.to_owned(), token: token.to_owned(), seat: None, trust: Trust::System };
+        let target = Target { url: url.to_owned(), token: token.to_owned(), seat: None, trust: Trust::Local };
         Self {
             target,
             threshold: Threshold::default(),

@@ -164,6 +164,21 @@ fn two_players_see_each_other_and_the_relay_keeps_the_books() {
 }
 
 #[test]
+fn a_relay_on_this_machine_with_a_certificate_of_its_own_is_found_by_its_address_alone() {
+    let at_the_same_port = |config: &mut RelayConfig| {
+        config.listen.truncate(1);
+        config.http.clear();
+    };
+    let mut relay = Relay::start(at_the_same_port, None);
+    let address = relay.server().addresses()[0];
+    let config = ClientConfig::new(&format!("https://{address}/arena"), &relay.token("arena", "ada"));
+    let ada = Client::connect(config).expect("she is let in");
+    assert!(ada.player().is_some());
+    drop(ada);
+    relay.stop();
+}
+
+#[test]
 fn a_session_over_real_sockets_replays_to_the_byte() {
     let files: [Arc<Mutex<Vec<u8>>>; 2] = Default::default();
     // The disk is slow: whoever does not wait for it misses the end.
