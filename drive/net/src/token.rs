@@ -174,7 +174,7 @@ pub enum TokenRefused {
         seconds: u64,
     },
     /// It has no such seat.
-    #[error("the token has {seats} seats: connect with ?seat=1 to ?seat={seats}")]
+    #[error("the token has {}", seated(*.seats))]
     NoSuchSeat {
         /// How many it has.
         seats: u16,
@@ -196,6 +196,14 @@ fn spelled(seconds: u64) -> String {
         _ => (seconds / 86_400, "day"),
     };
     format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Seats, and how to take one.
+fn seated(seats: u16) -> String {
+    match seats {
+        1 => "1 seat: connect with ?seat=1, or without".to_owned(),
+        _ => format!("{seats} seats: connect with ?seat=1 to ?seat={seats}"),
+    }
 }
 
 impl IssuerKey {

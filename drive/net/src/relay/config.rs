@@ -1,5 +1,7 @@
 //! How a relay is set up: a TOML file, or nothing at all.
 
+mod addresses;
+
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -71,7 +73,7 @@ pub struct PagesConfig {
     /// The folder whose files they are; relative to the configuration's folder.
     pub folder: PathBuf,
     /// Where they are served over HTTPS (TCP), with the real certificate. Beside the API they are served anyway.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "addresses::https")]
     pub https: Vec<SocketAddr>,
 }
 
@@ -80,8 +82,10 @@ pub struct PagesConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct RelayConfig {
     /// Where WebTransport listens (UDP).
+    #[serde(deserialize_with = "addresses::listen")]
     pub listen: Vec<SocketAddr>,
     /// Where the API and the metrics listen (TCP); if empty, on loopback at the port of `listen`.
+    #[serde(deserialize_with = "addresses::http")]
     pub http: Vec<SocketAddr>,
     /// The public key that tokens are checked with, as `evenkeel token --issuer` prints it.
     pub issuer: Option<String>,
@@ -272,6 +276,7 @@ impl RelayConfig {
         if let Some(pages) = &mut config.pages {
             pages.folder = folder.join(&pages.folder);
         }
+        config.check_folders(path)?;
         Ok(config)
     }
 
@@ -337,6 +342,19 @@ impl RelayConfig {
             room.check().map_err(|(key, words)| wrong(format!("rooms.{name}.{key}"), words))?;
         }
         Ok(())
+    }
+
+    /// Whether the folders that must be there are; the path is for messages.
+    pub(super) fn check_folders(&self, path: &Path) -> Result<(), ConfigError> {
+        let Some(PagesConfig { folder, .. }) = &self.pages else { return Ok(()) };
+        if folder.is_dir() {
+            return Ok(());
+        }
+        Err(ConfigError::Value {
+            path: path.to_owned(),
+            key: "pages.folder".to_owned(),
+            words: format!("{} is no folder here: correct the path, or make it", folder.display()),
+        })
     }
 
     /// The settings of a room; `None` if there is no such room.
@@ -409,6 +427,16 @@ mod tests {
         refused("[room]\nkind = \"damped\"", "room.kind: \"damped\" is not one of as-sent, auto");
         refused("[rooms.\"a room\"]", "rooms.a room: a name has");
         refused("[pages]\nfolder = \"www\"\nhttps = [\"[::]:443\"]", "pages.https: browsers open pages");
+        refused(
+            "\nlisten = [\"localhost:7878\"]",
+            "my.toml: line 2: listen: \"localhost:7878\" is no address",
+        );
+        refused("http = [\"127.0.0.1:70000\"]", "line 1: http: \"127.0.0.1:70000\" is no address");
+        refused(
+            "[pages]\nfolder = \"www\"\nhttps = [\"::1:443\"]",
+            "line 3: pages.https: \"::1:443\" is no address",
+        );
+        refused("listen = [7878]", "line 1: ");
         refused("issuer = \"me\"", "issuer: this is not an issuer");
         refused("[room]\nfairness = 1", "line 2: unknown field `fairness`");
         let closed = read("open = false\n[rooms.arena]").expect("it is right");

@@ -21,7 +21,6 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tower_http::services::ServeDir;
 
-use super::ConfigError;
 use crate::certificate::Certificate;
 
 /// Connections that are answered at once; more wait.
@@ -32,18 +31,6 @@ const READ_MAX: Duration = Duration::from_secs(10);
 const CONNECTION_MAX: Duration = Duration::from_secs(120);
 /// How long to wait if the system has no connection to give.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// Whether there is such a folder.
-pub(super) fn check(folder: &Path) -> Result<(), ConfigError> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    Err(ConfigError::Value {
-        path: "the relay's settings".into(),
-        key: "pages.folder".to_owned(),
-        words: format!("{} is no folder here: correct the path, or make it", folder.display()),
-    })
-}
 
 /// The files of a folder; `index.html` where a path names a folder.
 pub(super) fn router(folder: &Path) -> Router {

@@ -253,10 +253,9 @@ impl RelayServer {
         game: Game,
     ) -> Result<Self, StartError> {
         let Game { recorded, seed: game_seed, make_room, pages } = game;
-        config.check(Path::new("the relay's settings"))?;
-        if let Some(pages) = &config.pages {
-            pages::check(&pages.folder)?;
-        }
+        let settings = Path::new("the relay's settings");
+        config.check(settings)?;
+        config.check_folders(settings)?;
         let issuer = issuer(&config)?;
         let serving = serving(&config)?;
         let limits = Limits { connections_max: config.connections_max, ..Limits::default() };

@@ -39,6 +39,12 @@ pub enum KeyFileError {
         /// Where.
         path: PathBuf,
     },
+    /// There is no folder to make one in.
+    #[error("the key file {} can't be made, since there is no such folder: make it, or correct the path", path.display())]
+    NoFolder {
+        /// Where it should have been.
+        path: PathBuf,
+    },
     /// It is something else.
     #[error("{} is not a key file of Evenkeel: correct the path, or make a new key", path.display())]
     NotAKey {
@@ -101,7 +107,10 @@ impl IssuerKey {
         options
             .open(path)
             .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-            .map_err(|source| refused(path, source))
+            .map_err(|source| match refused(path, source) {
+                KeyFileError::Missing { path } => KeyFileError::NoFolder { path },
+                error => error,
+            })
     }
 
     /// Reads a key from its file.

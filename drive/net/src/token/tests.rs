@@ -74,6 +74,7 @@ fn a_key_file_is_private_and_never_overwritten() {
     key.save(&path).expect("saved");
     assert_eq!(IssuerKey::load(&path).expect("loaded").id(), key.id());
     assert!(matches!(key.save(&path), Err(KeyFileError::Exists { .. })));
+    assert!(matches!(key.save(&folder.join("none").join("issuer.key")), Err(KeyFileError::NoFolder { .. })));
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -1,0 +1,30 @@
+//! Addresses in a relay's file. What is none is named with its key and what would be right: the library's words say neither.
+
+use std::net::SocketAddr;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+
+pub(super) fn listen<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SocketAddr>, D::Error> {
+    read("listen", deserializer)
+}
+
+pub(super) fn http<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SocketAddr>, D::Error> {
+    read("http", deserializer)
+}
+
+pub(super) fn https<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SocketAddr>, D::Error> {
+    read("pages.https", deserializer)
+}
+
+fn read<'de, D: Deserializer<'de>>(key: &str, deserializer: D) -> Result<Vec<SocketAddr>, D::Error> {
+    let address = |text: &String| {
+        let wrong = || {
+            D::Error::custom(format!(
+                "{key}: \"{text}\" is no address: write numbers and a port up to 65535, like \"127.0.0.1:7878\" or \"[::1]:7878\""
+            ))
+        };
+        text.parse().map_err(|_| wrong())
+    };
+    Vec::<String>::deserialize(deserializer)?.iter().map(address).collect()
+}
