@@ -27,15 +27,16 @@ Ctrl-C (or SIGTERM) tells the players and ends it.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// How many bots play.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(0..=64))]
+    #[arg(long, value_name = "N", default_value_t = 4, allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(0..=64))]
     bots: u16,
 
-    /// Who decides at first: base (without us), papers (the papers' best) or even.
-    #[arg(long, value_name = "P", default_value = "even", value_parser = choice)]
+    /// Who decides at first: `base` (without us; also `base-1/3`), `papers` (the papers' best; also `deterministic-budget`)
+    /// or `even`.
+    #[arg(long, value_name = "base|papers|even", default_value = "even", value_parser = choice)]
     policy: Choice,
 
     /// How far away the bots are, in ms, one way and each way; in order, the last one is for all further ones.
-    #[arg(long, value_name = "MS,MS,..", default_value = "200,80,20,5", value_delimiter = ',', value_parser = delay)]
+    #[arg(long, value_name = "MS,MS,..", default_value = "200,80,20,5", value_delimiter = ',', allow_negative_numbers = true, value_parser = delay)]
     delays: Vec<Span>,
 
     /// The port of page, API and WebTransport, on 127.0.0.1 and ::1.
@@ -82,7 +83,7 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
         choice: args.policy,
         port: args.port,
         seed: args.seed,
-        record: args.record.as_ref().map(relay::recording).transpose()?,
+        record: args.record.as_deref().map(relay::recording).transpose()?,
     };
     network::runtime()?.block_on(async {
         let arena = tokio::select! {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use evenkeel_core::Seed;
 use evenkeel_lab::fleet::{Fleet, FleetConfig, RECORDED};
 use evenkeel_net::certificate::CertificateHash;
-use evenkeel_net::transport::Trust;
+use evenkeel_net::transport::{CloseCode, ConnectError, Trust};
 use evenkeel_net::{Recording, Status, Target};
 
 use crate::failure::Failure;
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     seed: u64,
 
     /// Stop after so long.
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     seconds: Option<f64>,
 
     /// Write every call and its time here.
@@ -74,7 +74,7 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
         FleetConfig { seed: Seed::new(args.seed), ..FleetConfig::new(target, usize::from(args.count)) };
     network::runtime()?.block_on(async {
         let fleet = Fleet::start(config, recording, |_, _, _| {}).await;
-        let fleet = fleet.map_err(|error| network::not_connected(&error))?;
+        let fleet = fleet.map_err(|error| not_let_in(&error, args.count))?;
         eprintln!("{} playing; Ctrl-C ends it", if args.count == 1 { "a bot is" } else { "the bots are" });
         let time = async {
             match seconds {
@@ -90,6 +90,17 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
         fleet.stop().await;
         ended
     })
+}
+
+/// What became of the attempt to come in. Whatever is wrong with a token, the next one must have a seat for each bot.
+fn not_let_in(error: &ConnectError, count: u16) -> Failure {
+    match error {
+        ConnectError::Refused(reason) if reason.code == CloseCode::TokenRefused && count > 1 => {
+            let advice = format!("for {count} bots issue it with `evenkeel token --seats {count}`");
+            Failure::mistake(format!("{error}; {advice}"))
+        }
+        _ => network::not_connected(error),
+    }
 }
 
 /// Comes back when the last bot has been sent away for good, and meanwhile tells what becomes of their connections.

@@ -36,7 +36,7 @@ Exit status:
   0    done
   1    it did not work out: a verdict differs from the recorded one, a relay is gone, a replay is not the same
   2    a mistake in the arguments or in a file; the message says where, and what would be right
-  130  stopped by Ctrl-C";
+  130  stopped by Ctrl-C before it was done (what runs until it is stopped, as arena, relay and bot, ends with 0)";
 
 /// Accurate and fair real-time games over the network.
 #[derive(Parser)]

@@ -1,8 +1,8 @@
 //! `evenkeel relay`: what a server operator runs.
 
 use std::fs::File;
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
 use evenkeel_net::relay::StartError;
 use evenkeel_net::{RelayConfig, RelayServer};
@@ -42,7 +42,7 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
             RelayConfig { keep_certificate: Some(PathBuf::from("evenkeel.pem")), ..RelayConfig::default() }
         }
     };
-    let record = args.record.as_ref().map(recording).transpose()?;
+    let record = args.record.as_deref().map(recording).transpose()?;
     network::runtime()?.block_on(async {
         let key = config.token_key.clone();
         let own_key = config.issuer.is_none();
@@ -88,9 +88,14 @@ fn not_started(error: StartError) -> Failure {
 }
 
 /// A new file to record into.
-pub(crate) fn recording(path: &PathBuf) -> Result<Box<dyn Write + Send>, Failure> {
+pub(crate) fn recording(path: &Path) -> Result<Box<dyn Write + Send>, Failure> {
     let file = File::create_new(path).map_err(|error| {
-        Failure::mistake(format!("--record {}: {error}; choose a name that is not taken", path.display()))
+        let advice = match error.kind() {
+            ErrorKind::AlreadyExists => "choose a name that is not taken",
+            ErrorKind::NotFound => "is there such a folder?",
+            _ => "choose a place where files can be made",
+        };
+        Failure::mistake(format!("--record {}: {error}; {advice}", path.display()))
     })?;
     Ok(Box::new(file))
 }

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     key: PathBuf,
 
     /// How long it is good.
-    #[arg(long, value_name = "H", default_value_t = 12.0)]
+    #[arg(long, value_name = "H", default_value_t = 12.0, allow_negative_numbers = true)]
     hours: f64,
 
     /// How many players may come in with it: NAME-1, NAME-2, ...

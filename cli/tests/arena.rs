@@ -125,9 +125,13 @@ fn an_arena_that_cannot_start_says_why() {
     folder.refuses(&["arena", "--port", &port], &format!("127.0.0.1:{port}"));
     folder.refuses(&["arena", "--port", &port], "--port");
     folder.refuses(&["arena", "--delays", "20,far"], "it is a number of milliseconds");
-    folder.refuses(&["arena", "--delays", "2000"], "it is between 0 and 1000 ms");
+    for delays in ["2000", "-5"] {
+        folder.refuses(&["arena", "--delays", delays], "it is between 0 and 1000 ms");
+    }
     folder.refuses(&["arena", "--policy", "fairest"], "it is one of base, papers, even");
-    folder.refuses(&["arena", "--bots", "100"], "--bots");
+    for bots in ["100", "-1"] {
+        folder.refuses(&["arena", "--bots", bots], &format!("{bots} is not in 0..=64"));
+    }
     folder.write("taken.evkt", "something");
     folder.refuses(&["arena", "--record", "taken.evkt"], "choose a name that is not taken");
     assert_eq!(arena.stop().0, Some(0));

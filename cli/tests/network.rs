@@ -117,7 +117,8 @@ fn whoever_is_not_wanted_is_told_why() {
     says(&foreign, &[], "signed by another key");
     let good = token(&folder, &["--name", "ada"]);
     says(&good, &["--pin", &"0".repeat(64)], "does not match the pinned hash");
-    says(&good, &["--count", "2"], "has 1 seats");
+    says(&good, &["--count", "3"], "the token has 1 seat: ");
+    says(&good, &["--count", "3"], "for 3 bots issue it with `evenkeel token --seats 3`");
     let done = bot(&folder, &format!("{}/pit", relay.url()), &good, &[]);
     assert_eq!(done.status, Some(2), "{}", done.stderr);
     assert!(done.stderr.contains("for the room arena"), "{}", done.stderr);
@@ -191,6 +192,20 @@ fn a_relay_that_cannot_start_says_why() {
         "listen = [\"127.0.0.1:0\"]\n[certificate]\nchain = \"no.pem\"\nkey = \"no.key\"\n",
     );
     folder.refuses(&["relay", "--config", "tls.toml"], "no.pem");
+    folder.write("names.toml", "listen = [\"localhost:20110\"]\n");
+    folder.refuses(
+        &["relay", "--config", "names.toml"],
+        "names.toml: line 1: listen: \"localhost:20110\" is no",
+    );
+    folder.write("own.toml", "listen = [\"127.0.0.1:0\"]\nkeep_certificate = \"key.toml\"\n");
+    folder.refuses(&["relay", "--config", "own.toml"], "key.toml holds something else");
+    folder.write("lost.toml", "listen = [\"127.0.0.1:0\"]\ntoken_key = \"none/k\"\n");
+    folder
+        .refuses(&["relay", "--config", "lost.toml"], "none/k can't be made, since there is no such folder");
+    folder.write("pages.toml", "listen = [\"127.0.0.1:0\"]\n[pages]\nfolder = \"www\"\n");
+    folder.refuses(&["relay", "--config", "pages.toml"], "pages.toml: pages.folder: www is no folder");
+    folder.refuses(&["relay", "--record", "none/x"], "(os error 2); is there such a folder?");
+    folder.refuses(&["relay", "--record", "key.toml"], "(os error 17); choose a name that is not taken");
     folder.refuses(&["token", "--room", "a room", "--name", "ada"], "--room a room: a name has");
     folder.refuses(&["replay", "missing.evkt"], "missing.evkt: No such file");
     folder.write("no.evkt", "something else");
