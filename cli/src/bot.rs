@@ -105,18 +105,26 @@ fn not_let_in(error: &ConnectError, count: u16) -> Failure {
 
 /// Comes back when the last bot has been sent away for good, and meanwhile tells what becomes of their connections.
 async fn sent_away(fleet: &Fleet) -> String {
-    let mut told = String::new();
+    let mut told = None;
     loop {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let statuses = fleet.statuses();
         if let Some(words) = last_words(&statuses) {
             return words;
         }
-        if let Some(trouble) = trouble(&statuses).filter(|trouble| *trouble != told) {
-            eprintln!("{trouble}");
-            told = trouble;
+        if let Some(words) = news(&mut told, trouble(&statuses)) {
+            eprintln!("{words}");
         }
     }
+}
+
+/// What to say of the trouble that there is now, or of its end, after what was told before.
+fn news(told: &mut Option<String>, trouble: Option<String>) -> Option<String> {
+    if *told == trouble {
+        return None;
+    }
+    told.clone_from(&trouble);
+    Some(trouble.unwrap_or_else(|| "connected again".to_owned()))
 }
 
 /// Why it is over for the first of the bots, if it is over for all of them.
@@ -157,6 +165,19 @@ mod tests {
         assert_eq!(trouble(&[over(), coming()]).as_deref(), Some("replaced; the other bots go on"));
         assert_eq!(trouble(&[over(), trying()]).as_deref(), Some("silent; trying again"));
         assert_eq!(trouble(&[coming(), None]), None);
+    }
+
+    #[test]
+    fn trouble_is_told_once_and_so_is_its_end_each_time() {
+        let mut told = None;
+        let mut said = |trouble: Option<&str>| news(&mut told, trouble.map(str::to_owned));
+        for _ in 0..2 {
+            assert_eq!(said(None), None);
+            assert_eq!(said(Some("silent")).as_deref(), Some("silent"));
+            assert_eq!(said(Some("silent")), None);
+            assert_eq!(said(Some("gone")).as_deref(), Some("gone"));
+            assert_eq!(said(None).as_deref(), Some("connected again"));
+        }
     }
 
     #[test]

@@ -140,15 +140,19 @@ fn a_relay_that_is_gone_is_named_and_its_end_is_told() {
     let relay = relay(&folder, &[]);
     let token = token(&folder, &["--name", "ada"]);
     let url = relay.url();
-    let arguments = ["bot", "--connect", &url, "--token", &token, "--seconds", "4"];
+    let arguments = ["bot", "--connect", &url, "--token", &token, "--seconds", "9"];
     let child = evenkeel(&folder, &arguments).stderr(Stdio::piped()).spawn().expect("the binary starts");
     sleep(Duration::from_millis(1500));
+    let port = relay.port();
     let (status, said) = relay.stop();
     assert_eq!(status, Some(0));
     assert!(said.contains("telling the players"), "{said}");
+    sleep(Duration::from_millis(500));
+    let _again = Server::start(&folder, &["relay", "--config", "relay.toml"], port, "API:");
     let output = child.wait_with_output().expect("it ends");
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("the relay is shutting down; trying again"), "{told}");
+    let trouble = told.find("the relay is shutting down; trying again").unwrap_or_else(|| panic!("{told}"));
+    assert!(told[trouble..].contains("connected again"), "{told}");
 }
 
 #[test]
