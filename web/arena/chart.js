@@ -4,7 +4,7 @@
 
 import { SHOWN } from "./history.js";
 import { colour, colourOf, faint, pathOf } from "./palette.js";
-import { fit, ratioOf } from "./scene.js";
+import { fit, hasPixels, ratioOf } from "./scene.js";
 import { amount } from "./words.js";
 
 const STRIP = 20;
@@ -62,6 +62,7 @@ export class Chart {
   /** `nameOf(player)` and `choiceName(choice)` say what people call them. */
   draw(now, { players, nameOf, choiceName }) {
     fit(this.canvas);
+    if (!hasPixels(this.canvas)) return;
     const { context, canvas } = this;
     const ratio = ratioOf(canvas);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);

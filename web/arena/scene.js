@@ -32,6 +32,9 @@ export function fit(canvas) {
   return true;
 }
 
+/** Whether a canvas has pixels at all. In a tiny window it may have none, and browsers refuse to copy from such a one. */
+export const hasPixels = ({ width, height }) => width > 0 && height > 0;
+
 function drawBlock(context, { middle: [x, y], half: [halfX, halfY] }) {
   context.fillStyle = colour("shade");
   context.beginPath();
@@ -122,7 +125,9 @@ export class Scene {
    * a tank.
    */
   draw(now, world) {
-    if (fit(this.canvas) || this.isStale) this.paintGround();
+    if (fit(this.canvas)) this.isStale = true;
+    if (!hasPixels(this.canvas)) return;
+    if (this.isStale) this.paintGround();
     const { context, scale } = this;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.drawImage(this.ground, 0, 0);
@@ -188,6 +193,7 @@ export class Scene {
   /** The tank in focus, enlarged: so large that the others' ideas of it can be told apart. */
   drawLens(now, world) {
     fit(this.lens);
+    if (!hasPixels(this.lens)) return;
     const { lensContext: context, lens, field } = this;
     const scale = lens.width / LENS;
     context.setTransform(1, 0, 0, 1, 0, 0);

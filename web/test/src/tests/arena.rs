@@ -18,6 +18,7 @@ pub(super) const TESTS: &[Test] = &[
         name: "arena: a relay that was killed is told in words, and played in again without loading the page anew",
         run: comes_back,
     },
+    Test { name: "arena: a window may be tiny for a while", run: may_be_tiny },
     Test { name: "arena: everybody can read and use the page while it plays", run: is_for_everybody },
 ];
 
@@ -137,6 +138,20 @@ fn comes_back(stage: &Stage<'_>) -> Result<()> {
     let player = page.eval("arena.player")?.as_u64().context("the player has no number")?;
     stage.wait("the relay knows the player's tank", || arena.tank(player))?;
     Ok(())
+}
+
+/// Its console stays silent, as every test's does.
+fn may_be_tiny(stage: &Stage<'_>) -> Result<()> {
+    let arena = stage.arena(&[])?;
+    let page = stage.open(&arena.page())?;
+    is_playing(&page)?;
+    for size in [[40, 40], [10, 10], [1, 1], [1280, 1], [1280, 900]] {
+        page.show_as("light", size)?;
+        let count = page.eval("arena.curve.length")?;
+        page.wait("the page goes on", &format!("arena.curve.length >= {count} + 4"))?;
+    }
+    page.eval("globalThis.firsts?.clear()")?;
+    bots_move(&page)
 }
 
 fn is_for_everybody(stage: &Stage<'_>) -> Result<()> {
