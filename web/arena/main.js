@@ -369,12 +369,12 @@ function listen() {
       isFresh = true;
     });
   }
-  // Who has set something with the pointer goes on driving with the keys.
-  document.addEventListener("pointerup", (event) => {
-    if (event.target.closest?.(".switch label, .tabs label, input[type=range]")) {
-      setTimeout(() => $("field").focus({ preventScroll: true }));
-    }
+  // Who has set or pressed something with the pointer goes on driving with the keys. Keys click too, but not with a count.
+  const goOn = () => setTimeout(() => $("field").focus({ preventScroll: true }));
+  document.addEventListener("click", (event) => {
+    if (event.detail > 0 && event.target.closest?.(".switch label, .tabs label, .lens-switch, .term, button.who")) goOn();
   });
+  document.addEventListener("pointerup", (event) => event.target.matches?.("input[type=range]") && goOn());
   $("scene").addEventListener("click", (event) => {
     const player = scene.playerAt(event.clientX, event.clientY, scene.tanks ?? []);
     if (player !== null) choosePlayer(player);

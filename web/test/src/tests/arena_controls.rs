@@ -17,6 +17,10 @@ pub(super) const TESTS: &[Test] = &[
         run: keys_set,
     },
     Test {
+        name: "arena: who clicked on something goes on driving; by keys it is pressed",
+        run: goes_on_driving,
+    },
+    Test {
         name: "arena: the switch turned with the pointer turns the policy, and even draws the errors together",
         run: even_draws_together,
     },
@@ -114,6 +118,32 @@ fn set_policy(page: &Page<'_>, policy: &str) -> Result<()> {
     let post = format!("{{ method: 'POST', headers: {headers}, body: {body} }}");
     let is_taken = page.eval(&format!("fetch('/api/rooms/arena/policy', {post}).then(({{ ok }}) => ok)"))?;
     ensure!(is_taken == true, "the relay does not take {policy}");
+    Ok(())
+}
+
+fn goes_on_driving(stage: &Stage<'_>) -> Result<()> {
+    // Nobody is hit.
+    let arena = stage.arena(&["--bots", "0"])?;
+    let page = stage.open(&arena.page())?;
+    is_playing(&page)?;
+    let player = page.eval("arena.player")?.as_u64().context("the player has no number")?;
+    page.wait("there is a name to click on", "document.querySelector('#pays button.who')")?;
+    for control in ["#pays button.who", "#lens-on", "[data-term=mean]", ".tabs label:has([value=total])"] {
+        page.click(control)?;
+        page.wait("the field has the focus", "document.activeElement.id === 'field'")?;
+        page.press(" ")?;
+        stage.wait("a shot is seen at the relay", || arena.shot(player))?;
+        page.release(" ")?;
+        stage.wait("it is over", || Ok(arena.shot(player)?.is_none().then_some(())))?;
+    }
+    let is_on = page.eval("document.getElementById('lens-on').checked")?;
+    ensure!(is_on == false, "the key has turned the lens on again");
+
+    page.tab_to("#lens-on")?;
+    page.strike(" ")?;
+    page.wait("the lens is turned on by a key", "document.getElementById('lens-on').checked")?;
+    let focused = page.eval("document.activeElement.id")?;
+    ensure!(focused == "lens-on", "the focus has gone to {focused}");
     Ok(())
 }
 
