@@ -27,7 +27,6 @@ const FIGURES = 250;
 const SHOWN = 100;
 /** Without an answer for so long, in milliseconds, the relay is taken to be gone. */
 const STALE = 2000;
-const SILENT = { state: "lost", words: "The relay does not answer; what you see is old." };
 /** The lens stays on one side for so long, in milliseconds. */
 const LENS_STAYS = 2500;
 /** A notice stays for so long, in milliseconds. */
@@ -117,13 +116,19 @@ function choosePlayer(player) {
 function onState(said) {
   told = said;
   state = said.state;
-  veil.show(said);
+  showState();
   setOwn(ownPlayer());
   const isPlaying = state === "playing";
   input.isOn = isPlaying;
   $("thumbs").hidden = !isPlaying;
   document.body.dataset.state = state;
   if (state === "gone" || state === "refused") leave();
+}
+
+/** A relay of which nothing is heard any more is gone, whatever the last attempt to reach it came to; unless it said more. */
+function showState() {
+  const isSilent = document.body.classList.contains("stale") && !["stopped", "refused", "unsupported"].includes(state);
+  veil.show(isSilent ? { state: "silent" } : told);
 }
 
 function leave() {
@@ -328,7 +333,7 @@ function showStale(now) {
   const isStale = arena !== null && now - heard > STALE;
   if (isStale === document.body.classList.contains("stale")) return;
   document.body.classList.toggle("stale", isStale);
-  veil.show(isStale && ["playing", "watching"].includes(state) ? SILENT : told);
+  showState();
 }
 
 let before = performance.now();

@@ -27,7 +27,7 @@ export class Veil {
     setText(title, said.title);
     setText(text, said.text);
     setText(more, words ?? "");
-    spinner.hidden = !["connecting", "clock", "lost"].includes(state);
+    spinner.hidden = !["connecting", "clock", "lost", "stopped", "silent"].includes(state);
     button.hidden = !again;
     watch.hidden = !["unsupported", "refused", "gone"].includes(state);
   }

@@ -106,9 +106,14 @@ export const STATES = {
   },
   playing: { pill: "playing" },
   watching: { pill: "watching" },
-  lost: {
-    pill: "connection lost", title: "The connection broke",
-    text: "It is being tried again. If the relay was stopped, start it again.",
+  lost: { pill: "connection lost", title: "The connection to the relay broke", text: "It is being tried again." },
+  stopped: {
+    pill: "relay gone", title: "The relay has stopped",
+    text: "Start \u201cevenkeel arena\u201d again: this page comes back by itself.",
+  },
+  silent: {
+    pill: "relay gone", title: "The relay does not answer",
+    text: "What you see is old. If the relay was stopped, start \u201cevenkeel arena\u201d again: this page comes back by itself.",
   },
   gone: {
     pill: "relay gone", title: "The relay is gone",
