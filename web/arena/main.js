@@ -27,8 +27,6 @@ const FIGURES = 250;
 const SHOWN = 100;
 /** Without an answer for so long, in milliseconds, the relay is taken to be gone. */
 const STALE = 2000;
-/** The lens stays on one side for so long, in milliseconds. */
-const LENS_STAYS = 2500;
 /** A notice stays for so long, in milliseconds. */
 const NOTICE = 6000;
 /** Where the browser keeps who somebody was, so that it is the same player after the page was loaded again. */
@@ -52,8 +50,8 @@ let relay = null;
 /** Whom the lens and the outlines are about, if somebody was chosen. */
 let chosen = null;
 let isFresh = false;
-/** On which side the lens is: 1 on the right, -1 on the left; and since when. */
-let [lensSide, lensMoved] = [1, -Infinity];
+/** On which side the lens is: 1 on the right, -1 on the left. */
+let lensSide = 1;
 /** Which attempt to join this is. */
 let attempt = 0;
 /** What the relay said before there was a tank to hear it; no more than this. */
@@ -260,19 +258,18 @@ function labelOf(player) {
   return label;
 }
 
-/** The lens goes to the side where nobody is, or lets itself be seen through. */
-function placeLens(now, { focus, tanks }) {
+/** The lens gives way to the tank that it is about, and to nobody else: it would never come to rest. */
+function placeLens({ focus }) {
   const lens = $("lens");
   const isOn = focus !== null && $("lens-on").checked;
   if (lens.hidden === isOn) lens.hidden = !isOn;
   if (!focus) return;
   const from = scene.lensFrom();
-  const isUnder = (side) => tanks.some((tank) => side * tank.x > from.x && tank.y > from.y);
-  if (isUnder(lensSide) && !isUnder(-lensSide) && now - lensMoved > LENS_STAYS) {
-    [lensSide, lensMoved] = [-lensSide, now];
+  const isUnder = (side) => side * focus.x > from.x && focus.y > from.y;
+  if (isUnder(lensSide) && !isUnder(-lensSide)) {
+    lensSide = -lensSide;
     lens.classList.toggle("left", lensSide < 0);
   }
-  lens.classList.toggle("thin", isUnder(lensSide));
   const who = focus.player === ownPlayer() ? "you" : nameOf(focus.player);
   setText($("lens-words"), `as the others see ${who}`);
   setText($("hint-who"), who);
@@ -354,7 +351,7 @@ function frame() {
     const world = gather(now, ns);
     scene.draw(now, world);
     scene.tanks = world.tanks;
-    placeLens(now, world);
+    placeLens(world);
   }
   showWait(now);
   showFigures(now);

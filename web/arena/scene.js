@@ -17,6 +17,10 @@ const GRID = 8;
 const RATIO_MAX = 3;
 /** The lens shows so many units from side to side. */
 const LENS = 15;
+/** What is drawn around a tank reaches so far from its middle, in units: ring, gun and marks. */
+const AROUND = 5.2;
+/** Its name reaches farther, in the page's pixels: to both sides, and above what is around it. */
+const NAME = [40, 16];
 
 const font = (size, weight = 500) => `${weight} ${size}px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif`;
 
@@ -176,7 +180,7 @@ export class Scene {
     }
   }
 
-  /** Beyond which place, in units from the middle, a tank is under the lens, be it on the right or on the left. */
+  /** Beyond which place, in units from the middle, a tank or its name is under the lens, be it on the right or on the left. */
   lensFrom() {
     const { canvas, scale } = this;
     const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = this.lens.parentElement;
@@ -185,8 +189,8 @@ export class Scene {
     const unit = scale / ratioOf(canvas);
     const aside = Math.min(offsetLeft, canvas.clientWidth - offsetLeft - offsetWidth);
     return {
-      x: (canvas.clientWidth / 2 - aside - offsetWidth) / unit - LENGTH / 2,
-      y: (canvas.clientHeight / 2 - offsetTop - offsetHeight) / unit - LENGTH / 2,
+      x: (canvas.clientWidth / 2 - aside - offsetWidth) / unit - Math.max(AROUND, NAME[0] / unit),
+      y: (canvas.clientHeight / 2 - offsetTop - offsetHeight) / unit - AROUND - NAME[1] / unit,
     };
   }
 
