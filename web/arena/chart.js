@@ -2,7 +2,7 @@
  * The curve: everybody's error over the last two minutes, what was switched on when, and how wide the errors lie apart.
  */
 
-import { SHOWN } from "./history.js";
+import { GAP, SHOWN } from "./history.js";
 import { colour, colourOf, faint, pathOf } from "./palette.js";
 import { fit, hasPixels, ratioOf } from "./scene.js";
 import { amount } from "./words.js";
@@ -43,6 +43,18 @@ function outermost(labels, room) {
   if (labels.length <= count) return labels;
   const upper = Math.ceil(count / 2);
   return labels.filter((_, place) => place < upper || place >= labels.length - (count - upper));
+}
+
+/** What was measured, in pieces between which nothing was. */
+function runsOf(samples) {
+  const runs = [];
+  let last = -Infinity;
+  for (const sample of samples) {
+    if (sample.t - last > GAP) runs.push([]);
+    runs.at(-1).push(sample);
+    last = sample.t;
+  }
+  return runs;
 }
 
 export class Chart {
@@ -174,11 +186,12 @@ export class Chart {
       const here = players.map((player) => values.get(player)?.[this.kind]).filter((value) => value !== undefined);
       return { t, low: Math.min(...here), high: Math.max(...here), count: here.length };
     }).filter(({ count }) => count > 1);
-    if (range.length < 2) return;
     context.beginPath();
-    range.forEach(({ t, high }) => context.lineTo(x(t), y(high)));
-    [...range].reverse().forEach(({ t, low }) => context.lineTo(x(t), y(low)));
-    context.closePath();
+    for (const run of runsOf(range)) {
+      run.forEach(({ t, high }, place) => (place ? context.lineTo(x(t), y(high)) : context.moveTo(x(t), y(high))));
+      run.reverse().forEach(({ t, low }) => context.lineTo(x(t), y(low)));
+      context.closePath();
+    }
     context.fillStyle = faint(colour("accent"), 0.08);
     context.fill();
   }
@@ -189,13 +202,13 @@ export class Chart {
     context.lineWidth = 2;
     context.lineJoin = "round";
     context.beginPath();
-    let isDown = false;
+    let last = -Infinity;
     for (const { t, values } of this.history.samples) {
       const value = values.get(player)?.[this.kind];
-      if (value === undefined) isDown = false;
-      else if (isDown) context.lineTo(x(t), y(value));
-      else context.moveTo(x(t), y(value));
-      isDown = value !== undefined;
+      if (value === undefined) continue;
+      if (t - last > GAP) context.moveTo(x(t), y(value));
+      else context.lineTo(x(t), y(value));
+      last = t;
     }
     context.stroke();
   }

@@ -6,6 +6,10 @@
 export const SHOWN = 120_000;
 /** Errors are means over this long, in milliseconds: so long after a change they still tell of what was before. */
 export const WINDOW = 10_000;
+/** A newcomer's error is a mean over so much, in seconds, before it is shown: less is hardly more than one message. */
+const SETTLED = 2;
+/** Samples that are farther apart, in milliseconds, have something between them that was not measured. */
+export const GAP = 1500;
 /** The relay's figures are means over so much, in milliseconds, or since the switch was turned. */
 const FIGURES = 60_000;
 /** The choice that others are compared with. */
@@ -21,8 +25,12 @@ export class History {
   }
 
   add(t, { choice, policy, players }) {
-    const valuesOf = ({ player, recent, total }) => [player, { error: recent, total: total - this.first(player, total) }];
-    const values = new Map(players.map(valuesOf));
+    const values = new Map();
+    for (const { player, recent, total } of players) {
+      const sum = total - this.first(player, total);
+      // Whoever has just come has a sum that is short of what such a mean adds up to.
+      if (total > 0 && total >= SETTLED * recent) values.set(player, { error: recent, total: sum });
+    }
     this.samples.push({ t, values });
     while (this.samples.length && this.samples[0].t < t - SHOWN - 1000) this.samples.shift();
     // Somebody may have set a policy that is on no position of the switch.
