@@ -271,7 +271,7 @@ function placeLens({ focus }) {
     lens.classList.toggle("left", lensSide < 0);
   }
   const who = focus.player === ownPlayer() ? "you" : nameOf(focus.player);
-  setText($("lens-words"), `as the others see ${who}`);
+  setText($("lens-words"), `as others see ${who}`);
   setText($("hint-who"), who);
 }
 
@@ -366,8 +366,8 @@ function listen() {
     kind.addEventListener("change", () => {
       chart.kind = kind.value;
       setText($("curve-words"), kind.value === "error"
-        ? "mean distance over 10 s; a tank is 6 units long"
-        : "summed up since you came here: units × seconds");
+        ? "mean distance in units; a tank is 6 long"
+        : "since you came here, in units × seconds");
       isFresh = true;
     });
   }
