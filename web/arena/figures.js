@@ -40,7 +40,7 @@ export class Figures {
   against(value, reference, compared) {
     if (reference.kind === "itself") return { text: "this is without us" };
     const by = change(value, compared);
-    if (!by) return { text: "nothing to compare yet" };
+    if (!by) return { text: typeof compared === "number" ? "hardly any without us" : "nothing to compare yet" };
     const title = reference.kind === "measured"
       ? "compared with the last time that \u201cwithout us\u201d was on"
       : "compared with what the relay reckons alongside: the same budget, without us";

@@ -20,9 +20,12 @@ export function signed(value, digits = 2) {
   return (value < 0 ? MINUS : "+") + text;
 }
 
+/** What is less is as good as nothing: parts of it are only rounding and chance. */
+const HARDLY = 0.02;
+
 /** By how much something differs from what it is compared with, or null if that says nothing. */
 export function change(value, reference) {
-  if (typeof value !== "number" || typeof reference !== "number" || reference < 0.005) return null;
+  if (typeof value !== "number" || typeof reference !== "number" || reference < HARDLY) return null;
   const part = value / reference;
   if (part >= 10) return `${part.toFixed(0)} times`;
   return `${signed((part - 1) * 100, 0)} %`;
