@@ -9,8 +9,8 @@ import { LENGTH } from "./rules.js";
 import { drawOutline, drawShot, drawTank } from "./sprites.js";
 import { forgetStamps, textStamp } from "./stamps.js";
 
-/** Room around the field for its walls, in units. */
-const MARGIN = 1.6;
+/** Room around the field, in units: for its walls, and for the ring around a tank that stands at one. */
+const MARGIN = 2.6;
 /** Lines of the grid are so far apart. */
 const GRID = 8;
 /** Pixel ratios above this cost more than they show. */
