@@ -15,6 +15,8 @@ const KEYS = {
 const DEAD = 0.18;
 /** Who points more than this away from the front, in radians, wants to back up. */
 const BEHIND = 2.2;
+/** A click that is neither of a finger nor of a key fires for so long, in milliseconds. */
+const CLICK = 60;
 
 export class Input {
   constructor({ stick, knob, trigger }) {
@@ -88,7 +90,21 @@ export class Input {
       this.isFiring = isFiring;
     };
     trigger.addEventListener("pointerdown", set(true));
-    for (const end of ["pointerup", "pointercancel", "pointerleave"]) trigger.addEventListener(end, set(false));
+    for (const end of ["pointerup", "pointercancel", "pointerleave", "blur"]) trigger.addEventListener(end, set(false));
+    for (const [kind, isFiring] of [["keydown", true], ["keyup", false]]) {
+      trigger.addEventListener(kind, (event) => {
+        if (event.code !== "Space" && event.code !== "Enter") return;
+        // It would be a click too.
+        event.preventDefault();
+        this.isFiring = isFiring;
+      });
+    }
+    // Screen readers neither touch nor press it: they click.
+    trigger.addEventListener("click", (event) => {
+      if (event.detail > 0) return;
+      this.isFiring = true;
+      setTimeout(set(false), CLICK);
+    });
   }
 }
 

@@ -76,7 +76,7 @@ const figures = new Figures($("figures"));
 const pays = new Pays($("pays"), $("cap"), choosePlayer);
 const network = new Network($("network"), notify);
 const turn = new Switch($("switch"), $("budget"), notify);
-const feed = new Feed($("feed"));
+const feed = new Feed($("feed"), $("own-hits"));
 const score = new Score($("score"));
 const veil = new Veil({
   veil: $("veil"), title: $("veil-title"), text: $("veil-text"), more: $("veil-words"), spinner: $("veil-spinner"),
@@ -148,7 +148,7 @@ function onMessage(bytes) {
   if (news.kind === "hit") {
     const [x, y] = news.at;
     effects.add("burst", performance.now(), { x, y, tint: colourOf(news.victim) });
-    feed.add(news.shooter, news.victim, nameOf);
+    feed.add(news.shooter, news.victim, { nameOf, own: ownPlayer() });
   } else if (news.kind === "scores" && arena) {
     for (const { player, hits, losses } of news.scores) Object.assign(playerOf(player) ?? {}, { hits, losses });
     score.show(arena.players, { nameOf });

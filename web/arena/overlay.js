@@ -33,13 +33,13 @@ export class Veil {
   }
 }
 
-/** Who hit whom, for a few seconds. */
+/** Who hit whom, for a few seconds. Who listens instead of looking is told of its own hits only: bots never rest. */
 export class Feed {
-  constructor(root) {
-    this.root = root;
+  constructor(root, told) {
+    Object.assign(this, { root, told });
   }
 
-  add(shooter, victim, nameOf) {
+  add(shooter, victim, { nameOf, own }) {
     const item = document.createElement("li");
     const [by, of] = [shooter, victim].map((player) => {
       const name = document.createElement("b");
@@ -50,6 +50,7 @@ export class Feed {
     this.root.append(item);
     while (this.root.children.length > FEED_MAX) this.root.firstChild.remove();
     setTimeout(() => item.remove(), FEED);
+    if (shooter === own || victim === own) this.told.textContent = item.textContent;
   }
 }
 
