@@ -11,8 +11,11 @@ use crate::vector::DrSeq;
 
 /// So many numbers are in a register, so many receivers are asked at once, and so many lines are in a table.
 const WIDE: usize = 8;
-/// So many receivers' answers are in a word.
+/// So many receivers' answers are in a word: those of whole registers.
 const WORD: usize = u64::BITS as usize;
+const _: () = assert!(WORD.is_multiple_of(WIDE), "what is asked at once is in one word");
+/// So many tables are looked up at most.
+const TABLES_MAX: usize = 8;
 
 type Table = [f32; WIDE];
 
@@ -33,13 +36,17 @@ pub(crate) struct Columns<'a> {
 }
 
 impl Columns<'_> {
+    /// Whether something of everything is there for each receiver.
+    fn are_whole(&self) -> bool {
+        let others =
+            [self.numbers.len(), self.states.len(), self.to.len(), self.most.len(), self.overdue.len()];
+        others.iter().all(|other| *other >= self.seqs.len())
+    }
+
     /// Whether there are enough to be asked several at once.
     #[cfg(target_arch = "x86_64")]
     fn are_wide(&self) -> bool {
-        let len = self.seqs.len();
-        let others =
-            [self.numbers.len(), self.states.len(), self.to.len(), self.most.len(), self.overdue.len()];
-        len >= WIDE && others.iter().all(|other| *other >= len)
+        self.seqs.len() >= WIDE && self.are_whole()
     }
 }
 
@@ -60,6 +67,7 @@ impl Left {
     /// Those of the next few from a place on, a bit for each. They must not reach into another word.
     #[inline]
     fn add(&mut self, place: usize, left: u64) {
+        debug_assert!(left.leading_zeros() as usize >= place % WORD, "{left:x} from {place} on");
         self.words[place / WORD] |= left << (place % WORD);
     }
 
@@ -97,6 +105,7 @@ impl<const N: usize> Lines<N> {
 
     /// How far who shows the vector can be that is so many before the newest.
     pub(crate) fn set(&mut self, age: usize, first: f32, growth: f32) {
+        const { assert!(N <= WIDE * TABLES_MAX, "lines in further tables would be overlooked") };
         if age >= N {
             return;
         }
@@ -111,6 +120,7 @@ impl<const N: usize> Lines<N> {
     /// vector, or it is not known how far, and of those whose reports are overdue. What is said of places before that means nothing.
     #[inline]
     pub(crate) fn sift(&self, newest: DrSeq, columns: &Columns<'_>, from: usize, left: &mut Left) {
+        debug_assert!(columns.are_whole(), "there is less than the {} of the first", columns.seqs.len());
         left.clear(columns.seqs.len());
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && columns.are_wide() {
@@ -147,7 +157,7 @@ mod avx2 {
         _mm256_setr_epi32, _mm256_setr_ps, _mm256_setzero_ps, _mm256_srli_epi32, _mm256_sub_epi32,
     };
 
-    use super::{Columns, DrSeq, Left, Table, WIDE};
+    use super::{Columns, DrSeq, Left, TABLES_MAX, Table, WIDE};
 
     /// [`Lines::sift_plainly`](super::Lines::sift_plainly), eight at a time.
     #[target_feature(enable = "avx2")]
@@ -166,7 +176,7 @@ mod avx2 {
             many => {
                 let unknown = [[f32::NAN; WIDE], [0.0; WIDE]];
                 let table = |place: usize| many.get(place).unwrap_or(&unknown);
-                sift_by::<8>(core::array::from_fn(table), newest, columns, from, left);
+                sift_by::<TABLES_MAX>(core::array::from_fn(table), newest, columns, from, left);
             }
         }
     }
