@@ -29,7 +29,7 @@ use super::proc::usage;
 use super::{Bench, Check, SoakError, Verdict};
 use honest::{Honest, Seen};
 pub use reached::Count;
-use reached::{Ends, Reached, Tally};
+use reached::{Ends, Lasted, Reached, Tally};
 
 /// The honest players' error may be larger by this part of the control's, and by so many standard errors of both: a run
 /// of a minute differs from the next by a few per cent, because deadlines fall differently.
@@ -214,15 +214,24 @@ pub async fn run(bench: &Bench, plan: Plan) -> Result<Outcome, SoakError> {
     let lives = relay.lives();
     honest.stop().await;
     let attacks = reached.counts(&attack);
-    let mut verdict = judge(&control, &seen, &samples, &attack, (lives, relay.said().0));
-    verdict.checks.extend(reached.checks(&attacks, &attack.ends));
+    let mut verdict = judge(&control, &seen, &samples, (lives, relay.said().0));
+    let (first, last) = (&samples[0], &samples[samples.len() - 1]);
+    let lasted = Lasted(if bench.is_stopped() { last.at } else { plan.duration });
+    let turned = |name: &str| last.metrics.since(&first.metrics, name);
+    verdict.checks.push(lasted.check(
+        "as much was sent as was asked for",
+        attack.total() >= plan.messages,
+        plan.duration,
+        format!("{} of {}", attack.total(), plan.messages),
+    ));
+    verdict.checks.extend(reached.checks(&attacks, &attack.ends, turned, lasted));
     verdict.figures.extend(reached.figures());
     let own = format!("{:.1} % of a core", 100.0 * own);
     verdict.figures.push(("what attackers and honest players used themselves".to_owned(), own));
     verdict.title = format!(
         "{} datagrams and messages of attackers in {:.0} s, beside two honest players; policy {}, tick 20 ms",
         attack.total(),
-        samples.last().map_or(0.0, |sample| sample.at.as_secs_f64()),
+        last.at.as_secs_f64(),
         plan.policy
     );
     verdict.stopped_early = bench.is_stopped();
@@ -257,18 +266,11 @@ async fn watch(
     Ok((seen, samples, reached))
 }
 
-fn judge(
-    control: &Seen,
-    seen: &Seen,
-    samples: &[Sample],
-    attack: &Attack,
-    (lives, panics): (bool, usize),
-) -> Verdict {
+fn judge(control: &Seen, seen: &Seen, samples: &[Sample], (lives, panics): (bool, usize)) -> Verdict {
     let (first, last) = (&samples[0], &samples[samples.len() - 1]);
     let failed = last.metrics.sum("room_panics_total");
     let words = if lives { "it lives" } else { "it is gone" };
     let warm = ((samples.len() as f64 * WARM_UP_SHARE) as usize + 1).min(samples.len() - 1);
-    let sent = attack.total();
     let checks = vec![
         Check::new(
             "the relay lives, and nothing in it panicked",
@@ -289,11 +291,6 @@ fn judge(
                 "{} such at {} looks; up to {} entities shown",
                 seen.foreign, seen.looks, seen.entities_max
             ),
-        ),
-        Check::new(
-            "as much was sent as was asked for",
-            sent >= attack.messages,
-            format!("{sent} of {}", attack.messages),
         ),
     ];
     let late = on_time(&first.metrics, &last.metrics);

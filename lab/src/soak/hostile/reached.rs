@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use evenkeel_net::relay::RoomReport;
 use serde::Serialize;
@@ -15,6 +16,31 @@ use super::{Attack, Kind, members};
 /// from time to time only, it is never found with more.
 const OWED_MAX: u64 = 8_192 + 384 * 1_024 / 20;
 
+/// By then every attack has begun and come as far as it does, but for those who never read, also on a busy machine.
+const REACHED_WITHIN: Duration = Duration::from_secs(20);
+/// By then so much waits for who never reads that it is closed: a member's lives are few, so that takes minutes.
+const TOO_SLOW_WITHIN: Duration = Duration::from_secs(300);
+
+/// How long the attack lasted.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Lasted(pub(super) Duration);
+
+impl Lasted {
+    /// Whether something came about that must within a time. A shorter attack does not fail for lack of it, and says so.
+    pub(super) fn check(
+        self,
+        what: impl Into<String>,
+        came: bool,
+        within: Duration,
+        measured: impl Into<String>,
+    ) -> Check {
+        if came || self.0 >= within {
+            return Check::new(what, came, measured);
+        }
+        Check::new(what, true, format!("{}; not reached in this time", measured.into()))
+    }
+}
+
 /// What attackers of one kind sent, and what came back.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
@@ -25,7 +51,7 @@ pub(super) struct Tally {
     pub(super) settled: AtomicU64,
 }
 
-/// How connections ended that did nothing.
+/// How connections ended that did nothing, or should not have been made.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
     /// Those that did not read: closed for that, or for something else.
@@ -34,6 +60,8 @@ pub(super) struct Ends {
     /// Those that did not get as far as that: closed in time, or not.
     pub(super) closed: AtomicU64,
     pub(super) held: AtomicU64,
+    /// Those that were let in with a bad token, or without any.
+    pub(super) let_in: AtomicU64,
 }
 
 /// A kind of attack, how often it was made, and what the relay made of it.
@@ -133,14 +161,24 @@ impl Reached {
         Kind::ALL.iter().map(count).collect()
     }
 
-    pub(super) fn checks(&self, counts: &[Count], ends: &Ends) -> Vec<Check> {
+    /// All that is asked of the attack. `turned` says by how much a metric of the relay has grown.
+    pub(super) fn checks(
+        &self,
+        counts: &[Count],
+        ends: &Ends,
+        turned: impl Fn(&str) -> f64,
+        lasted: Lasted,
+    ) -> Vec<Check> {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         vec![
-            self.vectors(counts),
-            self.reports(counts),
-            self.refused(counts),
-            never_reads(self.owed, read(&ends.too_slow), read(&ends.not_too_slow)),
-            idle(read(&ends.closed), read(&ends.held)),
+            made(counts, lasted),
+            self.vectors(counts, lasted),
+            self.reports(counts, lasted),
+            self.rejected(counts, lasted),
+            refused(turned("players_refused_total"), read(&ends.let_in), lasted),
+            flooding(turned("flooding_total"), lasted),
+            never_reads(self.owed, read(&ends.too_slow), read(&ends.not_too_slow), lasted),
+            idle(read(&ends.closed), read(&ends.held), lasted),
         ]
     }
 
@@ -152,7 +190,7 @@ impl Reached {
     }
 
     /// The vectors of everybody who has entities were taken and passed on, and some were too many.
-    fn vectors(&self, counts: &[Count]) -> Check {
+    fn vectors(&self, counts: &[Count], lasted: Lasted) -> Check {
         let mut senders = with_entities(counts);
         let all = senders.clone().fold((0, 0, 0), |(sent, recorded, passed_on), count| {
             (sent + count.vectors, recorded + count.recorded, passed_on + count.passed_on)
@@ -163,21 +201,21 @@ impl Reached {
             all.0, all.1, all.2, self.over_quota
         );
         let what = "the attackers' vectors of every kind reach the ledger and all others, and their quota";
-        Check::new(what, reached && self.over_quota > 0, measured)
+        lasted.check(what, reached && self.over_quota > 0, REACHED_WITHIN, measured)
     }
 
     /// The acknowledgments got into the books, and the untrue ones were found out.
-    fn reports(&self, counts: &[Count]) -> Check {
+    fn reports(&self, counts: &[Count], lasted: Lasted) -> Check {
         let empty = Count::default();
         let count = counts.get(Kind::Reports as usize).unwrap_or(&empty);
         let measured =
             format!("{} of {} settled, {} found untrue or cut", count.settled, count.reports, count.clamped);
         let what = "the attackers' acknowledgments reach the ledger";
-        Check::new(what, count.settled > 0 && count.clamped > 0, measured)
+        lasted.check(what, count.settled > 0 && count.clamped > 0, REACHED_WITHIN, measured)
     }
 
     /// What is malformed or beyond the limits was looked at and rejected.
-    fn refused(&self, counts: &[Count]) -> Check {
+    fn rejected(&self, counts: &[Count], lasted: Lasted) -> Check {
         let kinds = [Kind::RandomDatagram, Kind::MutatedDatagram, Kind::Beyond, Kind::RandomReliable];
         let rejected = kinds.map(|kind| counts.get(kind as usize).map_or(0, |count| count.rejected));
         let measured = format!(
@@ -185,7 +223,7 @@ impl Reached {
             rejected[0], rejected[1], rejected[2], rejected[3]
         );
         let what = "what is malformed or beyond the limits reaches the room and is rejected";
-        Check::new(what, rejected.iter().all(|count| *count > 0), measured)
+        lasted.check(what, rejected.iter().all(|count| *count > 0), REACHED_WITHIN, measured)
     }
 }
 
@@ -193,22 +231,53 @@ fn with_entities(counts: &[Count]) -> impl Iterator<Item = &Count> + Clone {
     Kind::ALL.iter().zip(counts).filter(|((kind, _), _)| kind.has_entities()).map(|(_, count)| count)
 }
 
+/// Every kind of attack was made: one that could not be, for whatever reason, proves nothing.
+fn made(counts: &[Count], lasted: Lasted) -> Check {
+    let of = |place: usize| counts.get(place).map_or(0, |count| count.count);
+    let missing = Kind::ALL.iter().enumerate().filter(|(place, _)| of(*place) == 0);
+    let missing: Vec<&str> = missing.map(|(_, (_, words))| *words).collect();
+    let measured = if missing.is_empty() {
+        format!("all {} kinds", Kind::ALL.len())
+    } else {
+        format!("{} of {} kinds missing: {}", missing.len(), Kind::ALL.len(), missing.join("; "))
+    };
+    lasted.check("every kind of attack is made", missing.is_empty(), REACHED_WITHIN, measured)
+}
+
+/// Whoever comes without a token, or with a bad one, is refused every time.
+fn refused(refused: f64, let_in: u64, lasted: Lasted) -> Check {
+    let what = "who has no token, or a bad one, is not let in";
+    let check = lasted.check(
+        what,
+        refused > 0.0,
+        REACHED_WITHIN,
+        format!("{refused:.0} times refused, {let_in} times let in"),
+    );
+    Check { passed: check.passed && let_in == 0, ..check }
+}
+
+/// Whoever floods is closed for it.
+fn flooding(flooding: f64, lasted: Lasted) -> Check {
+    let measured = format!("closed {flooding:.0} times");
+    lasted.check("who sends far more than it may is closed for it", flooding > 0.0, REACHED_WITHIN, measured)
+}
+
 /// Whoever never reads is closed for that, and for nothing else, before more waits for it than may.
-fn never_reads(owed: Option<u64>, too_slow: u64, otherwise: u64) -> Check {
+fn never_reads(owed: Option<u64>, too_slow: u64, otherwise: u64, lasted: Lasted) -> Check {
     let most = owed.map_or("never found in the room".to_owned(), |owed| format!("at most {owed} waited"));
     let measured = format!("{most}; closed {too_slow} times as too slow, {otherwise} times otherwise");
     let what = format!("who never reads is closed as too slow before {OWED_MAX} reliable messages wait");
-    Check::new(what, owed.is_some_and(|owed| owed <= OWED_MAX) && otherwise == 0, measured)
+    let check = lasted.check(what, owed.is_some() && too_slow > 0, TOO_SLOW_WITHIN, measured);
+    let was_there = owed.is_some() || lasted.0 < REACHED_WITHIN;
+    Check { passed: check.passed && was_there && owed <= Some(OWED_MAX) && otherwise == 0, ..check }
 }
 
 /// Whoever does nothing after the handshake is closed in time.
-fn idle(closed: u64, held: u64) -> Check {
+fn idle(closed: u64, held: u64, lasted: Lasted) -> Check {
     let measured = format!("{closed} closed in time, {held} not");
-    Check::new(
-        "who has no token, or opens no stream, is closed within 12 s",
-        closed > 0 && held == 0,
-        measured,
-    )
+    let what = "who has no token, or opens no stream, is closed within 12 s";
+    let check = lasted.check(what, closed > 0, REACHED_WITHIN, measured);
+    Check { passed: check.passed && held == 0, ..check }
 }
 
 #[cfg(test)]
@@ -217,8 +286,12 @@ mod tests {
 
     use super::*;
 
+    const WHOLE: Lasted = Lasted(Duration::from_secs(600));
+    const STOPPED: Lasted = Lasted(Duration::from_secs(3));
+
     fn good() -> (Reached, Vec<Count>) {
         let one = Count {
+            count: 6,
             vectors: 5,
             recorded: 4,
             passed_on: 9,
@@ -235,8 +308,8 @@ mod tests {
     fn an_attack_that_does_not_reach_the_room_fails() {
         let (reached, counts) = good();
         let passes = |reached: &Reached, counts: &[Count]| {
-            [reached.vectors(counts), reached.reports(counts), reached.refused(counts)]
-                .map(|check| check.passed)
+            let checks = [Reached::vectors, Reached::reports, Reached::rejected];
+            checks.map(|check| check(reached, counts, WHOLE).passed)
         };
         assert_eq!(passes(&reached, &counts), [true; 3]);
         assert_eq!(passes(&reached, &[]), [false; 3]);
@@ -258,12 +331,51 @@ mod tests {
 
     #[test]
     fn who_is_not_closed_when_it_should_be_fails() {
-        assert!(never_reads(Some(0), 0, 0).passed && never_reads(Some(OWED_MAX), 2, 0).passed);
-        assert!(!never_reads(None, 1, 0).passed, "it was never there");
-        assert!(!never_reads(Some(OWED_MAX + 1), 0, 0).passed);
-        assert!(!never_reads(Some(5), 1, 1).passed);
-        assert!(idle(3, 0).passed);
-        assert!(!idle(3, 1).passed && !idle(0, 0).passed);
+        let never_reads = |owed, too_slow, otherwise| never_reads(owed, too_slow, otherwise, WHOLE).passed;
+        assert!(never_reads(Some(0), 1, 0) && never_reads(Some(OWED_MAX), 2, 0));
+        assert!(!never_reads(Some(0), 0, 0), "it was never closed");
+        assert!(!never_reads(None, 1, 0), "it was never there");
+        assert!(!never_reads(Some(OWED_MAX + 1), 1, 0));
+        assert!(!never_reads(Some(5), 1, 1));
+        let idle = |closed, held| idle(closed, held, WHOLE).passed;
+        assert!(idle(3, 0));
+        assert!(!idle(3, 1) && !idle(0, 0));
+        assert!(flooding(1.0, WHOLE).passed);
+        assert!(!flooding(0.0, WHOLE).passed && !flooding(f64::NAN, WHOLE).passed);
+        assert!(refused(1.0, 0, WHOLE).passed);
+        assert!(!refused(0.0, 0, WHOLE).passed && !refused(9.0, 1, WHOLE).passed);
+    }
+
+    #[test]
+    fn an_attack_that_lacks_a_kind_fails() {
+        let (_, counts) = good();
+        assert!(made(&counts, WHOLE).passed && !made(&[], WHOLE).passed);
+        for (place, (kind, words)) in Kind::ALL.iter().enumerate() {
+            let mut counts = counts.clone();
+            counts[place].count = 0;
+            let check = made(&counts, WHOLE);
+            assert!(!check.passed && check.measured.ends_with(words), "{kind:?}: {}", check.measured);
+        }
+    }
+
+    #[test]
+    fn what_there_was_no_time_for_is_said_and_does_not_fail() {
+        let (reached, ends) = (Reached::default(), Ends::default());
+        let nothing = |lasted| reached.checks(&[], &ends, |_| 0.0, lasted);
+        for check in nothing(STOPPED) {
+            assert!(check.passed && check.measured.ends_with("; not reached in this time"), "{check:?}");
+        }
+        assert!(nothing(WHOLE).iter().all(|check| !check.passed));
+        let minute = Lasted(Duration::from_secs(60));
+        let check = never_reads(Some(5), 0, 0, minute);
+        assert!(check.passed && check.measured.ends_with("; not reached in this time"), "{check:?}");
+        assert!(!never_reads(None, 0, 0, minute).passed, "it was never there");
+        // What must never happen fails however short it was.
+        assert!(
+            !never_reads(Some(5), 0, 1, STOPPED).passed
+                && !never_reads(Some(OWED_MAX + 1), 0, 0, STOPPED).passed
+        );
+        assert!(!refused(0.0, 1, STOPPED).passed && !idle(0, 1, STOPPED).passed);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use evenkeel_core::{Draws, Seed};
-use evenkeel_net::transport::{Limits, connect};
+use evenkeel_net::transport::{ConnectError, Limits, connect};
 use tokio::task::JoinSet;
 use url::Url;
 use web_transport_quinn::ClientBuilder;
@@ -110,6 +110,8 @@ async fn initials() -> Vec<Vec<u8>> {
 /// Comes without a token, with nonsense, or with one that was signed for somebody but changed.
 async fn bad_tokens(attack: Arc<Attack>) {
     let mut draws = Seed::new(12).draws();
+    // A seat is named, so that nothing but the token is wrong.
+    let url = format!("{}?seat=1", attack.target.url);
     while !attack.is_over() {
         let token = match draws.below(4) {
             0 => None,
@@ -122,9 +124,12 @@ async fn bad_tokens(attack: Arc<Attack>) {
                 String::from_utf8(token).ok()
             }
         };
-        let target = &attack.target;
-        let _ = connect(&target.url, token.as_deref(), &target.trust, Limits::default()).await;
-        attack.count(Kind::BadToken, 1);
+        let came = connect(&url, token.as_deref(), &attack.target.trust, Limits::default()).await;
+        tally(&attack.ends.let_in, u64::from(came.is_ok()));
+        // Where nobody answers nothing was asked.
+        if matches!(came, Ok(_) | Err(ConnectError::Refused(_))) {
+            attack.count(Kind::BadToken, 1);
+        }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
