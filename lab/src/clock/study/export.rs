@@ -1,4 +1,4 @@
-//! What a clock costs where it is used: the world of the two figures about the export error, with the machines that
+//! What a clock costs where it is used: the world of the figures about the export error, with the machines that
 //! serve players.
 //!
 //! Owner and receivers follow a relay's clock; DR vectors travel without jitter, and all of them are sent to everybody.

@@ -5,7 +5,9 @@
 
 mod export;
 mod export_jitter;
+mod export_skew;
 mod export_step;
+mod export_sweep;
 mod step;
 mod sweep;
 
@@ -49,7 +51,17 @@ pub(crate) const STUDY: Paper = Paper {
                 "export-jitter",
                 "Error of placement by the clock against jitter on one of the ways",
             )],
-            work: Work::Own { jobs: export_jitter::jobs, run: export_jitter::run_export_jitter },
+            work: Work::Own {
+                jobs: |setup| export_sweep::jobs(setup, &sweep::JITTERS_MS),
+                run: export_jitter::run_export_jitter,
+            },
+        },
+        Group {
+            figures: &[("export-skew", "Error of placement by the clock against wrong rates of the clocks")],
+            work: Work::Own {
+                jobs: |setup| export_sweep::jobs(setup, &sweep::SKEWS_PPM),
+                run: export_skew::run_export_skew,
+            },
         },
         Group {
             figures: &[("export-step", "Error of placement after a step of a receiver's clock")],
