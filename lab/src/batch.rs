@@ -79,13 +79,15 @@ pub fn run_all_on_sockets(scenario: &Scenario, progress: &Progress) -> Result<Ba
         ));
     }
     progress.expect(jobs.len());
-    let runs: Result<Vec<_>, _> = thread::scope(|scope| {
+    let runs: Result<Vec<_>, SocketsError> = thread::scope(|scope| {
         let start = |(policy, seed): &(PolicyKind, u64)| {
             let (policy, seed) = (*policy, *seed);
             scope.spawn(move || {
-                let done = run_on_sockets(scenario, policy, seed, progress)?;
-                progress.finished();
-                Ok(done)
+                let done = run_on_sockets(scenario, policy, seed, progress);
+                if done.is_ok() {
+                    progress.finished();
+                }
+                done
             })
         };
         let running: Vec<_> = jobs.iter().map(start).collect();

@@ -115,13 +115,6 @@ fn everybody_has_the_same_error_and_the_mean_is_no_worse_for_it() {
 #[test]
 fn with_many_entities_too_whose_errors_are_looked_at_less_often() {
     let (base, even) = (after(3_000, 120, "base-1/3", 0.0), after(3_000, 120, "even", 0.0));
-    eprintln!(
-        "{} {}; {} {}",
-        spread(&base),
-        spread(&even),
-        base.iter().sum::<f64>(),
-        even.iter().sum::<f64>()
-    );
     assert!(spread(&even) < 0.02 * spread(&base), "{even:?} instead of {base:?}");
     assert!(even.iter().sum::<f64>() < 1.05 * base.iter().sum::<f64>(), "{even:?} instead of {base:?}");
 }
