@@ -20,16 +20,17 @@ export class History {
     this.samples = [];
     /** When which choice was taken, the first included. */
     this.marks = [];
-    /** What had been summed up of each player's error when it was first seen here. */
+    /** When each player was first seen here, and what had been summed up of its error then. */
     this.firsts = new Map();
   }
 
   add(t, { choice, policy, players }) {
     const values = new Map();
     for (const { player, recent, total } of players) {
-      const sum = total - this.first(player, total);
-      // Whoever has just come has a sum that is short of what such a mean adds up to.
-      if (total > 0 && total >= SETTLED * recent) values.set(player, { error: recent, total: sum });
+      const first = this.first(player, t, total);
+      // Whoever has just come has a sum that is short of what such a mean adds up to; of noughts only the time tells.
+      const settled = total > 0 ? total >= SETTLED * recent : t - first.t >= 1000 * SETTLED;
+      if (settled) values.set(player, { error: recent, total: total - first.total });
     }
     this.samples.push({ t, values });
     while (this.samples.length && this.samples[0].t < t - SHOWN - 1000) this.samples.shift();
@@ -41,8 +42,8 @@ export class History {
   }
 
   /** A sum that is smaller than before has begun anew. */
-  first(player, total) {
-    if (!(this.firsts.get(player) <= total)) this.firsts.set(player, total);
+  first(player, t, total) {
+    if (!(this.firsts.get(player)?.total <= total)) this.firsts.set(player, { t, total });
     return this.firsts.get(player);
   }
 

@@ -49,8 +49,13 @@ export class Feed {
     item.append(by, " hit ", of);
     this.root.append(item);
     while (this.root.children.length > FEED_MAX) this.root.firstChild.remove();
-    setTimeout(() => item.remove(), FEED);
-    if (shooter === own || victim === own) this.told.textContent = item.textContent;
+    const isOwn = shooter === own || victim === own;
+    if (isOwn) [this.last, this.told.textContent] = [item, item.textContent];
+    setTimeout(() => {
+      item.remove();
+      // The same words again are told only if there were none in between.
+      if (this.last === item) this.told.textContent = "";
+    }, FEED);
   }
 }
 

@@ -99,8 +99,10 @@ Examples:
   evenkeel lab soak hostile --json | jq '.attacks'
 
 What is judged: the relay lives and nothing in it panicked, its memory is flat, the honest players stay connected, their
-error is what it was without the attack, and nothing is shown under a name that is not its owner's; the attacks reached
-the room, and whoever never reads, or does nothing after the handshake, is closed.";
+error is what it was without the attack, and nothing is shown under a name that is not its owner's; every kind of
+attack was made and reached the room; nobody came in with a bad token; and whoever floods, never reads, or does nothing
+after the handshake is closed. What a short soak gives no time for is said, and does not fail it: whoever never reads is
+closed within 300 s, and all else comes within 20 s.";
 
 /// Arguments of `evenkeel lab soak hostile`.
 #[derive(clap::Args)]

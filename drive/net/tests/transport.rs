@@ -146,7 +146,7 @@ async fn a_relay_that_does_not_tell_its_hash_is_told_from_one_that_is_not_there(
     let asked = format!("http://{}/api/certificate", relay.listener.local_addresses()[0]);
     assert_eq!(error, ConnectError::NobodyTells { url: asked.clone() });
     let words = error.to_string();
-    assert!(words.contains(&asked) && words.contains("--pin") && !words.contains("UDP"), "{words}");
+    assert!(words.contains(&asked) && words.contains("name the hash") && !words.contains("UDP"), "{words}");
 }
 
 #[tokio::test]

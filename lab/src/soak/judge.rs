@@ -79,7 +79,7 @@ fn slope(points: &[(f64, f64)]) -> f64 {
     if variance > 0.0 { covariance / variance } else { 0.0 }
 }
 
-/// What counts what is dropped or refused: nothing of it, under an honest load.
+/// What counts what is dropped, refused, or goes another way since the usual one is full: nothing of it, under an honest load.
 const QUEUES: [(&str, &str); 10] = [
     ("queue full", "queue_full_total"),
     ("post full", "post_full_total"),

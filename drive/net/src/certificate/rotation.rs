@@ -6,6 +6,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Certificate, CertificateError, CertificateHash};
 
@@ -130,12 +131,22 @@ fn kept(path: &Path) -> Result<Vec<Certificate>, CertificateError> {
 
 /// Writes a file that only its owner can read, wholly or not at all.
 fn save(path: &Path, text: &str) -> io::Result<()> {
+    // A name that nobody has: what is there already is not ours to overwrite, and may be open to others.
+    let unique = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let mut fresh = path.as_os_str().to_owned();
-    fresh.push(".new");
+    fresh.push(format!(".{unique:x}.new"));
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&fresh)?.write_all(text.as_bytes())?;
-    fs::rename(&fresh, path)
+    let mut file = options.open(&fresh)?;
+    // It must be on the disk before it has its name: half of one would not be taken for our own.
+    let saved = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&fresh, path));
+    if saved.is_err() {
+        let _ = fs::remove_file(&fresh);
+    }
+    saved
 }

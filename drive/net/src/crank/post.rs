@@ -2,13 +2,15 @@
 //!
 //! A connection that is handed something wakes its task. From a thread that is not its runtime's that is dear, and the task runs at
 //! once, beside this thread, and sends the first datagram in a packet of its own. So what leaves in one turn is handed over together,
-//! by a task of the runtime.
+//! by a task of the runtime. Datagrams keep their order on this way, unless the task is so far behind that the way is full.
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use evenkeel_core::Channel;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
@@ -54,10 +56,37 @@ impl Batch {
     }
 }
 
-/// What leaves, and the way to the task that hands it over.
+/// The way to the task that hands datagrams over.
+struct Task {
+    batches: Sender<Batch>,
+    /// How many it has not handed over yet, the one in its hands included.
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Task {
+    fn start(runtime: &Handle, totals: Arc<CrankCounters>) -> Self {
+        let (batches, coming) = mpsc::channel(WAITING_MAX);
+        let waiting = Arc::new(AtomicUsize::new(0));
+        runtime.spawn(deliver(coming, waiting.clone(), totals));
+        Self { batches, waiting }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.waiting.load(Ordering::Acquire) == 0
+    }
+
+    fn try_send(&self, batch: Batch) -> Result<(), TrySendError<Batch>> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.batches.try_send(batch).inspect_err(|_| {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        })
+    }
+}
+
+/// What leaves, and the way that it goes.
 pub(super) struct Post {
     batch: Batch,
-    task: Option<Sender<Batch>>,
+    task: Option<Task>,
     totals: Arc<CrankCounters>,
 }
 
@@ -88,17 +117,13 @@ impl Post {
         let Some(first) = self.batch.leaving.first() else { return };
         let next = self.batch.next();
         // The task ends with its runtime.
-        let task = self.task.take().filter(|task| !task.is_closed());
-        // One alone goes at once, unless something waits that was to leave before it.
-        if self.batch.leaving.len() == 1 && task.as_ref().is_none_or(|task| task.capacity() == WAITING_MAX) {
+        let task = self.task.take().filter(|task| !task.batches.is_closed());
+        // One alone goes at once, unless something is on its way that was to leave before it.
+        if self.batch.leaving.len() == 1 && task.as_ref().is_none_or(Task::is_idle) {
             self.task = task;
             return std::mem::replace(&mut self.batch, next).hand_over(&self.totals);
         }
-        let task = task.unwrap_or_else(|| {
-            let (task, waiting) = mpsc::channel(WAITING_MAX);
-            first.connection.runtime().spawn(deliver(waiting, self.totals.clone()));
-            task
-        });
+        let task = task.unwrap_or_else(|| Task::start(first.connection.runtime(), self.totals.clone()));
         let batch = std::mem::replace(&mut self.batch, next);
         if let Err(unsent) = task.try_send(batch) {
             if matches!(unsent, TrySendError::Full(_)) {
@@ -110,9 +135,10 @@ impl Post {
     }
 }
 
-async fn deliver(mut waiting: Receiver<Batch>, totals: Arc<CrankCounters>) {
-    while let Some(batch) = waiting.recv().await {
+async fn deliver(mut coming: Receiver<Batch>, waiting: Arc<AtomicUsize>, totals: Arc<CrankCounters>) {
+    while let Some(batch) = coming.recv().await {
         batch.hand_over(&totals);
+        waiting.fetch_sub(1, Ordering::Release);
     }
 }
 

@@ -46,7 +46,7 @@ pub enum ConnectError {
     },
     /// Nobody tells the certificate of a relay on this machine.
     #[error(
-        "nobody answers at {url}, where a relay on this machine tells the hash of its certificate: is it running? If its API is elsewhere, name the hash instead (--pin)"
+        "nobody answers at {url}, where a relay on this machine tells the hash of its certificate: is it running? If its API is elsewhere, name the hash instead"
     )]
     NobodyTells {
         /// Where it was asked for.

@@ -117,11 +117,14 @@ async fn assault(attack: &Arc<Attack>, kind: Kind, connection: Connection, mut f
         forge.stamp = stamp.unwrap_or(forge.stamp);
         if let (false, Some(_)) = (introduced, stamp) {
             introduced = connection.send_reliable(forge.introductions()).is_ok();
-            attack.count(kind, 1);
         }
         for _ in 0..if introduced { per_turn } else { 0 } {
-            if send(kind, vectors, &connection, &mut forge, &mut lock(&heard)) {
-                attack.count(kind, 1);
+            // Each has valid vectors among what else it sends: its entities live.
+            let is_valid = kind.has_entities() && forge.draws.chance(VALID_SHARE);
+            let as_kind = if is_valid { Kind::Vectors } else { kind };
+            let count = if kind == Kind::Vectors { vectors } else { 1 };
+            if send(as_kind, count, &connection, &mut forge, &mut lock(&heard)) {
+                attack.count(as_kind, 1);
             }
         }
         let made = std::mem::take(&mut forge.made);
@@ -145,9 +148,7 @@ fn send(kind: Kind, vectors: u64, connection: &Connection, forge: &mut Forge, he
     };
     match kind {
         Kind::RandomDatagram => datagram(forge.noise(400)),
-        // Each has valid vectors among what else it sends: its entities live.
         Kind::Vectors => datagram(forge.valid(vectors)),
-        _ if kind.has_entities() && forge.draws.chance(VALID_SHARE) => datagram(forge.valid(1)),
         Kind::MutatedDatagram => {
             let bytes = match forge.draws.below(4) {
                 0 => forge.valid(4),
