@@ -1,5 +1,7 @@
 //! Players in a room, over real sockets.
 
+mod loopback;
+
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
@@ -9,15 +11,13 @@ use std::time::{Duration, Instant};
 
 use evenkeel_core::clock::{FollowerClock, ServerClock};
 use evenkeel_core::transcript::{Call, Record, Transcript, replay};
-use evenkeel_core::{PeerChange, PeerId, Reader, Span, Vec3, Wire};
+use evenkeel_core::{PeerChange, Reader, Vec3};
 use evenkeel_dr::{DrCommand, DrConfig, DrPeer, DrRelay, EntityId, MotionState};
-use evenkeel_net::certificate::Certificate;
 use evenkeel_net::relay::{RoomReport, StartError};
 use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
-use evenkeel_net::transport::{BindError, CloseCode, ConnectError, Connection, Limits, Listener, connect};
-use evenkeel_net::{
-    Client, ClientConfig, ClientError, NodeId, RELAY, RelayConfig, RelayServer, Status, Welcome,
-};
+use evenkeel_net::transport::{BindError, CloseCode, ConnectError, Connection, Limits, connect};
+use evenkeel_net::{Client, ClientConfig, ClientError, NodeId, RELAY, RelayConfig, RelayServer, Status};
+use loopback::until;
 use tokio::runtime::Runtime;
 
 /// A relay with a runtime of its own, as a program has it.
@@ -103,15 +103,6 @@ impl Relay {
         if let Some(server) = self.server.take() {
             self.runtime.block_on(server.stop());
         }
-    }
-}
-
-/// Waits until it is so, for a while.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(10), "{what}");
-        sleep(Duration::from_millis(10));
     }
 }
 
@@ -412,66 +403,6 @@ fn a_client_of_another_version_is_told_so() {
     let closed = relay.runtime.block_on(connection.closed());
     assert_eq!(closed.code(), Some(CloseCode::VersionMismatch));
     assert!(closed.to_string().contains("of version 200 came, and version 1 is spoken here"), "{closed}");
-}
-
-/// A relay of another version, which lets whoever comes in with these greetings, one after the other, and treats each
-/// connection like this.
-fn strange_relay(
-    runtime: &Runtime,
-    greetings: Vec<Vec<u8>>,
-    treat: impl Fn(&Connection) + Send + 'static,
-) -> ClientConfig {
-    let certificate = Certificate::self_signed(&[], unix_seconds()).expect("a certificate");
-    let _runtime = runtime.enter();
-    let address = (Ipv4Addr::LOCALHOST, 0).into();
-    let mut listener = Listener::bind(&[address], &certificate, Limits::default()).expect("bound");
-    let url = format!("https://{}", listener.local_addresses()[0]);
-    runtime.spawn(async move {
-        let mut connections = Vec::new();
-        for greeting in greetings {
-            let request = listener.accept().await.expect("somebody comes");
-            let connection = request.accept(&greeting).await.expect("it comes in");
-            treat(&connection);
-            connections.push(connection);
-        }
-        std::future::pending::<()>().await;
-    });
-    ClientConfig::pinned(&url, "token", &[certificate.hash()])
-}
-
-fn greeting() -> Vec<u8> {
-    let mut greeting = Vec::new();
-    Welcome { player: PeerId(1), tick: Span::from_millis(20) }.emit(&mut greeting);
-    greeting
-}
-
-#[test]
-fn a_relay_whose_messages_are_of_another_version_is_left_for_good() {
-    let runtime = Runtime::new().expect("a runtime");
-    let config = strange_relay(&runtime, vec![greeting(), greeting()], |connection| {
-        connection.send_reliable(vec![200, 1, 2, 3]).expect("it is sent");
-    });
-    const WORDS: &str = "of version 200 came";
-    match Client::connect(config) {
-        Ok(ada) => {
-            until("she gives up", || matches!(ada.status(), Status::Over(words) if words.contains(WORDS)));
-        }
-        // It came before she was all there.
-        Err(error) => assert!(error.to_string().contains(WORDS), "{error}"),
-    }
-}
-
-#[test]
-fn a_relay_that_comes_back_in_another_version_is_left_for_good() {
-    let runtime = Runtime::new().expect("a runtime");
-    let config = strange_relay(&runtime, vec![greeting(), vec![9, 9, 9]], |connection| {
-        connection.close(CloseCode::ShuttingDown);
-    });
-    let ada = Client::connect(config).expect("she is let in");
-    until(
-        "she gives up",
-        || matches!(ada.status(), Status::Over(words) if words.contains("speaks another version")),
-    );
 }
 
 #[test]

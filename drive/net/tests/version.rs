@@ -1,0 +1,73 @@
+//! Relays of another version, over real sockets: clients leave them for good.
+
+mod loopback;
+
+use std::net::Ipv4Addr;
+
+use evenkeel_core::{PeerId, Span, Wire};
+use evenkeel_net::certificate::Certificate;
+use evenkeel_net::token::unix_seconds;
+use evenkeel_net::transport::{CloseCode, Connection, Limits, Listener};
+use evenkeel_net::{Client, ClientConfig, Status, Welcome};
+use loopback::until;
+use tokio::runtime::Runtime;
+
+/// A relay of another version, which lets whoever comes in with these greetings, one after the other, and treats each
+/// connection like this.
+fn strange_relay(
+    runtime: &Runtime,
+    greetings: Vec<Vec<u8>>,
+    treat: impl Fn(&Connection) + Send + 'static,
+) -> ClientConfig {
+    let certificate = Certificate::self_signed(&[], unix_seconds()).expect("a certificate");
+    let _runtime = runtime.enter();
+    let address = (Ipv4Addr::LOCALHOST, 0).into();
+    let mut listener = Listener::bind(&[address], &certificate, Limits::default()).expect("bound");
+    let url = format!("https://{}", listener.local_addresses()[0]);
+    runtime.spawn(async move {
+        let mut connections = Vec::new();
+        for greeting in greetings {
+            let request = listener.accept().await.expect("somebody comes");
+            let connection = request.accept(&greeting).await.expect("it comes in");
+            treat(&connection);
+            connections.push(connection);
+        }
+        std::future::pending::<()>().await;
+    });
+    ClientConfig::pinned(&url, "token", &[certificate.hash()])
+}
+
+fn greeting() -> Vec<u8> {
+    let mut greeting = Vec::new();
+    Welcome { player: PeerId(1), tick: Span::from_millis(20) }.emit(&mut greeting);
+    greeting
+}
+
+#[test]
+fn a_relay_whose_messages_are_of_another_version_is_left_for_good() {
+    let runtime = Runtime::new().expect("a runtime");
+    let config = strange_relay(&runtime, vec![greeting(), greeting()], |connection| {
+        connection.send_reliable(vec![200, 1, 2, 3]).expect("it is sent");
+    });
+    const WORDS: &str = "of version 200 came";
+    match Client::connect(config) {
+        Ok(ada) => {
+            until("she gives up", || matches!(ada.status(), Status::Over(words) if words.contains(WORDS)));
+        }
+        // It came before she was all there.
+        Err(error) => assert!(error.to_string().contains(WORDS), "{error}"),
+    }
+}
+
+#[test]
+fn a_relay_that_comes_back_in_another_version_is_left_for_good() {
+    let runtime = Runtime::new().expect("a runtime");
+    let config = strange_relay(&runtime, vec![greeting(), vec![9, 9, 9]], |connection| {
+        connection.close(CloseCode::ShuttingDown);
+    });
+    let ada = Client::connect(config).expect("she is let in");
+    until(
+        "she gives up",
+        || matches!(ada.status(), Status::Over(words) if words.contains("speaks another version")),
+    );
+}
