@@ -21,8 +21,10 @@ use crate::transport::{Connection, SendError};
 /// send, and it must not take much memory.
 const LEAVING_MAX: usize = 512;
 const BYTES_MAX: usize = 64 * 1024;
-/// So many times what leaves together may wait for the task; beyond that the crank's thread hands it over itself.
-const WAITING_MAX: usize = 16;
+/// So many times what leaves together may wait for the task, and of no more bytes in sum; beyond that the crank's thread hands it
+/// over itself. With many rooms there are many turns, and little leaves in each.
+const WAITING_MAX: usize = 1_024;
+const WAITING_BYTES_MAX: usize = 16 * BYTES_MAX;
 
 /// Datagrams that leave together.
 #[derive(Default)]
@@ -59,7 +61,7 @@ impl Batch {
 /// The way to the task that hands datagrams over.
 struct Task {
     batches: Sender<Batch>,
-    /// How many it has not handed over yet, the one in its hands included.
+    /// The bytes of what it has not handed over yet, what is in its hands included.
     waiting: Arc<AtomicUsize>,
 }
 
@@ -76,9 +78,13 @@ impl Task {
     }
 
     fn try_send(&self, batch: Batch) -> Result<(), TrySendError<Batch>> {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let bytes = batch.bytes.len();
+        if self.waiting.fetch_add(bytes, Ordering::Relaxed) > WAITING_BYTES_MAX {
+            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(TrySendError::Full(batch));
+        }
         self.batches.try_send(batch).inspect_err(|_| {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
         })
     }
 }
@@ -137,8 +143,9 @@ impl Post {
 
 async fn deliver(mut coming: Receiver<Batch>, waiting: Arc<AtomicUsize>, totals: Arc<CrankCounters>) {
     while let Some(batch) = coming.recv().await {
+        let bytes = batch.bytes.len();
         batch.hand_over(&totals);
-        waiting.fetch_sub(1, Ordering::Release);
+        waiting.fetch_sub(bytes, Ordering::Release);
     }
 }
 
