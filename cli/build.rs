@@ -11,9 +11,18 @@ fn main() {
     for path in WATCHED {
         println!("cargo:rerun-if-changed={path}");
     }
-    let described =
-        Command::new("git").args(["describe", "--always", "--exclude=*", "--dirty=+", "--abbrev=9"]).output();
-    let commit = described.ok().filter(|output| output.status.success());
-    let commit = commit.and_then(|output| String::from_utf8(output.stdout).ok());
-    println!("cargo:rustc-env=EVENKEEL_COMMIT={}", commit.as_deref().map_or("unknown", str::trim));
+    println!("cargo:rustc-env=EVENKEEL_COMMIT={}", commit().unwrap_or_else(|| "unknown".to_owned()));
+}
+
+fn commit() -> Option<String> {
+    let hash = git(&["rev-parse", "--short=9", "HEAD"])?;
+    let is_changed = !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();
+    Some(if is_changed { hash + "+" } else { hash })
+}
+
+/// What git says. It writes nothing meanwhile: its index is watched, and the program would be built anew the next time.
+fn git(words: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(words).env("GIT_OPTIONAL_LOCKS", "0").output().ok()?;
+    output.status.success().then_some(())?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }
