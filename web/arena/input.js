@@ -24,6 +24,8 @@ export class Input {
     this.thumb = null;
     this.isFiring = false;
     this.isOn = false;
+    /** The keys are about to be the tank's again, whatever has the focus for a moment yet. */
+    this.isNext = false;
     this.listenToKeys();
     this.listenToStick(stick, knob);
     this.listenToTrigger(trigger);
@@ -47,7 +49,8 @@ export class Input {
   listenToKeys() {
     addEventListener("keydown", (event) => {
       const verb = KEYS[event.code];
-      if (!verb || !this.isOn || event.ctrlKey || event.metaKey || event.altKey || isTakenBy(event)) return;
+      const isTaken = !this.isNext && isTakenBy(event);
+      if (!verb || !this.isOn || event.ctrlKey || event.metaKey || event.altKey || isTaken) return;
       event.preventDefault();
       this.held.add(verb);
     });

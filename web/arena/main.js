@@ -372,7 +372,13 @@ function listen() {
     });
   }
   // Who has set or pressed something with the pointer goes on driving with the keys. Keys click too, but not with a count.
-  const goOn = () => setTimeout(() => $("field").focus({ preventScroll: true }));
+  const goOn = () => {
+    input.isNext = true;
+    setTimeout(() => {
+      input.isNext = false;
+      $("field").focus({ preventScroll: true });
+    });
+  };
   document.addEventListener("click", (event) => {
     if (event.detail > 0 && event.target.closest?.(".switch label, .tabs label, .lens-switch, .term, button.who")) goOn();
   });
