@@ -17,13 +17,32 @@ pub const HISTORY_MAX: usize = 2048;
 pub const HOLE_MAX: usize = 256;
 
 /// The errors from one exported vector to the next are kept for those who show one of so many vectors before it.
-const PIECES: usize = 4;
+const PIECES: usize = 3;
 
 /// The error from an exported vector to the next, by how much older the vector is that is shown. Not a number: nobody asked yet.
 type Pieces = [Cell<f64>; PIECES];
 
 const fn no_pieces() -> Pieces {
     [const { Cell::new(f64::NAN) }; PIECES]
+}
+
+/// A vector of an exported path, and the path up to the next one. What a linear path is and when it begins is in one line of memory, everything else in the next one.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct Stretch {
+    /// The vector.
+    pub vector: DrVector,
+    /// Its number.
+    pub seq: DrSeq,
+    pieces: Pieces,
+}
+
+impl Stretch {
+    /// A vector and its number.
+    #[must_use]
+    pub const fn new(seq: DrSeq, vector: DrVector) -> Self {
+        Self { vector, seq, pieces: no_pieces() }
+    }
 }
 
 /// What became of a vector that was offered to the history.
@@ -41,12 +60,10 @@ pub enum Recorded {
 /// likes.
 #[derive(Clone, Debug)]
 pub struct History {
-    vectors: Vec<(DrSeq, DrVector)>,
+    vectors: Vec<Stretch>,
     /// The numbers of the first of them and of the last.
     first: DrSeq,
     last: DrSeq,
-    /// Of each of them.
-    pieces: Vec<Pieces>,
     /// Older ones that somebody still shows.
     shown: Vec<(DrSeq, DrVector)>,
     contiguous: DrSeq,
@@ -59,16 +76,15 @@ impl History {
     /// A path that begins with this vector. `complete`: kept by the owner itself, so that nothing can be missing.
     #[must_use]
     pub fn new(seq: DrSeq, vector: DrVector, complete: bool) -> Self {
-        let (vectors, pieces) = (vec![(seq, vector)], vec![no_pieces()]);
-        let (first, last, contiguous, shown) = (seq, seq, seq, Vec::new());
-        Self { vectors, first, last, pieces, shown, contiguous, complete, ended: None }
+        let (vectors, shown) = (vec![Stretch::new(seq, vector)], Vec::new());
+        Self { vectors, first: seq, last: seq, shown, contiguous: seq, complete, ended: None }
     }
 
     /// The newest vector and its number.
     #[must_use]
     pub fn newest(&self) -> (DrSeq, &DrVector) {
-        let (seq, vector) = self.vectors.last().expect("a history is never empty");
-        (*seq, vector)
+        let newest = self.vectors.last().expect("a history is never empty");
+        (self.last, &newest.vector)
     }
 
     /// The number of the newest vector: that is at hand, the vector may be far away in memory.
@@ -81,15 +97,21 @@ impl History {
     #[must_use]
     pub fn nth_newest(&self, n: usize) -> Option<&DrVector> {
         let place = self.vectors.len().checked_sub(n)?;
-        self.vectors.get(place).map(|(_, vector)| vector)
+        self.vectors.get(place).map(|stretch| &stretch.vector)
+    }
+
+    /// Whether no vector is missing between the first and the last.
+    #[inline]
+    const fn is_gapless(&self) -> bool {
+        ((self.last.0 - self.first.0) as usize) < self.vectors.len()
     }
 
     /// Where a vector is, or would be.
     #[inline]
     pub(crate) fn place(&self, seq: DrSeq) -> Result<usize, usize> {
-        let guess = seq.0.wrapping_sub(self.first().0) as usize;
-        if self.vectors.get(guess).is_some_and(|(known, _)| *known == seq) {
-            return Ok(guess); // Nothing is missing before it.
+        let place = seq.0.wrapping_sub(self.first.0) as usize;
+        if self.is_gapless() && place < self.vectors.len() {
+            return Ok(place);
         }
         self.search(seq)
     }
@@ -101,15 +123,14 @@ impl History {
         if seq < self.first {
             return Err(0);
         }
-        self.vectors.binary_search_by_key(&seq, |(known, _)| *known)
+        self.vectors.binary_search_by_key(&seq, |stretch| stretch.seq)
     }
 
     /// A vector by its number, if it is known and still kept.
     #[must_use]
     #[inline]
     pub fn vector(&self, seq: DrSeq) -> Option<&DrVector> {
-        let (_, vector) = self.vectors.get(self.place(seq).ok()?)?;
-        Some(vector)
+        self.vectors.get(self.place(seq).ok()?).map(|stretch| &stretch.vector)
     }
 
     /// A vector that somebody shows, whether it is still part of the path or not.
@@ -133,35 +154,35 @@ impl History {
     /// The number of the vector that is exported at a time, as far as is known; before the first that is kept, that one.
     #[must_use]
     pub fn exported_at(&self, at: SessionTime) -> DrSeq {
-        let made = self.vectors.partition_point(|(_, vector)| vector.generated <= at);
-        self.vectors[made.saturating_sub(1)].0
+        let made = self.vectors.partition_point(|stretch| stretch.vector.generated <= at);
+        self.vectors[made.saturating_sub(1)].seq
     }
 
     /// The first known vector after a number.
     #[must_use]
     pub fn after(&self, seq: DrSeq) -> Option<(DrSeq, &DrVector)> {
         let next = self.place(seq).map_or_else(|before| before, |place| place + 1);
-        self.vectors.get(next).map(|(seq, vector)| (*seq, vector))
+        self.vectors.get(next).map(|stretch| (stretch.seq, &stretch.vector))
     }
 
     /// When the newest vector was generated that comes after a number and not later than a time; `None` if none does.
     #[must_use]
     pub fn last_until(&self, seq: DrSeq, to: SessionTime) -> Option<SessionTime> {
-        let after = self.vectors.iter().rev().take_while(|(known, _)| *known > seq);
-        after.map(|(_, vector)| vector.generated).find(|generated| *generated <= to)
+        let after = self.vectors.iter().rev().take_while(|stretch| stretch.seq > seq);
+        after.map(|stretch| stretch.vector.generated).find(|generated| *generated <= to)
     }
 
     /// The vector with a number, if it is known and still kept, and the known ones after it.
     #[must_use]
-    pub fn from(&self, seq: DrSeq) -> (Option<&DrVector>, &[(DrSeq, DrVector)]) {
+    pub fn from(&self, seq: DrSeq) -> (Option<&DrVector>, &[Stretch]) {
         match self.place(seq) {
-            Ok(place) => (Some(&self.vectors[place].1), &self.vectors[place + 1..]),
+            Ok(place) => (Some(&self.vectors[place].vector), &self.vectors[place + 1..]),
             Err(next) => (None, &self.vectors[next..]),
         }
     }
 
     /// All that is kept.
-    pub(crate) fn path(&self) -> &[(DrSeq, DrVector)] {
+    pub(crate) fn path(&self) -> &[Stretch] {
         &self.vectors
     }
 
@@ -169,7 +190,7 @@ impl History {
     /// who asks.
     #[inline]
     pub(crate) fn piece(&self, place: usize, older: u32, count: impl FnOnce() -> f64) -> f64 {
-        let kept = (older as usize).checked_sub(1).and_then(|older| self.pieces[place].get(older));
+        let kept = (older as usize).checked_sub(1).and_then(|older| self.vectors[place].pieces.get(older));
         let Some(kept) = kept else { return count() };
         if kept.get().is_nan() {
             kept.set(count());
@@ -181,8 +202,8 @@ impl History {
     #[inline]
     pub(crate) fn read_ahead(&self) -> u64 {
         let some = |place: usize| {
-            let (seq, vector) = &self.vectors[place];
-            u64::from(seq.0) ^ vector.kind as u64 ^ self.pieces[place][0].get().to_bits()
+            let stretch = &self.vectors[place];
+            u64::from(stretch.seq.0) ^ stretch.vector.kind as u64
         };
         let last = self.vectors.len() - 1;
         some(0) ^ some(last) ^ some(last.saturating_sub(1)) ^ some(last.saturating_sub(2))
@@ -191,31 +212,27 @@ impl History {
     /// Something of what tells where its vectors are.
     #[inline]
     pub(crate) const fn read_ahead_heads(&self) -> usize {
-        self.vectors.len() ^ self.pieces.len() ^ self.last.0 as usize
+        self.vectors.len() ^ self.last.0 as usize
     }
 
     /// Something of a vector.
     #[inline]
     pub(crate) fn read_ahead_of(&self, seq: DrSeq) -> u64 {
         let place = seq.0.wrapping_sub(self.first.0) as usize;
-        self.vectors.get(place).map_or(0, |(known, DrVector { generated, state, .. })| {
-            let (first, last) = (state.position.x.to_bits(), state.turn_rate.to_bits());
-            u64::from(known.0) ^ generated.as_nanos().cast_unsigned() ^ first ^ last
-        })
+        self.vectors.get(place).map_or(0, |stretch| stretch.vector.kind as u64)
     }
 
     /// Something of what a walk from a vector to the one after it needs.
     #[inline]
     pub(crate) fn read_ahead_from(&self, seq: DrSeq) -> u64 {
         let place = seq.0.wrapping_sub(self.first.0) as usize;
-        let pieces = self.pieces.get(place).map_or(0, |pieces| pieces[0].get().to_bits());
+        let pieces = self.vectors.get(place).map_or(0, |stretch| stretch.pieces[0].get().to_bits());
         pieces ^ self.read_ahead_of(seq) ^ self.read_ahead_of(seq.next())
     }
 
     /// All that is kept, if nothing is missing.
-    pub(crate) fn gapless(&self) -> Option<&[(DrSeq, DrVector)]> {
-        let missing = (self.last.0 - self.first.0) as usize >= self.vectors.len();
-        (!missing).then_some(&self.vectors)
+    pub(crate) fn gapless(&self) -> Option<&[Stretch]> {
+        self.is_gapless().then_some(&self.vectors)
     }
 
     /// The number of the oldest vector that is kept.
@@ -255,12 +272,9 @@ impl History {
             }
             if self.vectors.len() == self.vectors.capacity() {
                 // There are very many entities: room for twice as many would be too much.
-                let more = 1 + self.vectors.len() / 4;
-                self.vectors.reserve_exact(more);
-                self.pieces.reserve_exact(more);
+                self.vectors.reserve_exact(1 + self.vectors.len() / 4);
             }
-            self.vectors.push((seq, vector));
-            self.pieces.push(no_pieces());
+            self.vectors.push(Stretch::new(seq, vector));
             self.last = seq;
             self.close_holes();
             return Recorded::Newest;
@@ -269,14 +283,13 @@ impl History {
         if seq <= self.contiguous || place == 0 {
             return Recorded::Ignored;
         }
-        let fits = self.vectors[place - 1].1.generated < vector.generated
-            && vector.generated < self.vectors[place].1.generated;
+        let fits = self.vectors[place - 1].vector.generated < vector.generated
+            && vector.generated < self.vectors[place].vector.generated;
         if !fits {
             return Recorded::Ignored;
         }
-        self.vectors.insert(place, (seq, vector));
-        self.pieces[place - 1] = no_pieces();
-        self.pieces.insert(place, no_pieces());
+        self.vectors.insert(place, Stretch::new(seq, vector));
+        self.vectors[place - 1].pieces = no_pieces();
         self.close_holes();
         Recorded::Filled
     }
@@ -329,26 +342,24 @@ impl History {
     /// The newest known vector that was generated before a time, if it is not the first one that is kept.
     #[must_use]
     pub fn newest_before(&self, at: SessionTime) -> Option<(DrSeq, SessionTime)> {
-        let old = self.vectors.iter().skip(1).map(|(seq, vector)| (*seq, vector.generated));
+        let old = self.vectors.iter().skip(1).map(|stretch| (stretch.seq, stretch.vector.generated));
         old.take_while(|(_, generated)| *generated < at).last()
     }
 
     /// The number in the middle of what is kept.
     #[must_use]
     pub fn middle(&self) -> DrSeq {
-        self.vectors[self.vectors.len() / 2].0
+        self.vectors[self.vectors.len() / 2].seq
     }
 
     /// Gives up every vector before a number that is not the newest.
     pub fn trim(&mut self, before: DrSeq) {
-        let old = self.vectors.partition_point(|(seq, _)| *seq < before);
+        let old = self.vectors.partition_point(|stretch| stretch.seq < before);
         let old = old.min(self.vectors.len() - 1);
         self.vectors.drain(..old);
-        self.pieces.drain(..old);
-        self.first = self.vectors[0].0;
+        self.first = self.vectors[0].seq;
         if self.vectors.capacity() > 4 * self.vectors.len() {
             self.vectors.shrink_to(2 * self.vectors.len());
-            self.pieces.shrink_to(2 * self.vectors.len());
         }
         self.contiguous = self.contiguous.max(self.first());
         self.close_holes();

@@ -29,6 +29,7 @@ impl DrSeq {
 /// The change of velocity is told in two parts, because dead reckoning extrapolates them in two ways: how fast the
 /// velocity turns about the vertical axis, and the rest, which for a vehicle is its change of speed.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[repr(C)]
 pub struct MotionState {
     /// Where it is.
     pub position: Vec3,
@@ -97,14 +98,16 @@ pub const TURN_RATE_MAX: f64 = 100.0;
 pub const TIME_MAX: i64 = 1 << 60;
 
 /// A dead-reckoning vector: the state of an entity at a session time and the kind of path it follows from there.
+// In this order: what a linear path needs comes first and fills a line of memory.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C)]
 pub struct DrVector {
+    /// How to go on.
+    pub kind: MotionKind,
     /// T: when the owner made it.
     pub generated: SessionTime,
     /// The entity's state then.
     pub state: MotionState,
-    /// How to go on.
-    pub kind: MotionKind,
 }
 
 impl DrVector {

@@ -3,6 +3,7 @@
 use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
 use super::PairWeights;
+use crate::history::Stretch;
 use crate::ledger::{
     Account, Cursor, Dispatch, ErrorLedger, Flight, Kinematics, Life, Link, Mail, Outlook, Pairs, Settlement,
     Slot, Track,
@@ -206,10 +207,10 @@ impl<'a> Exported<'a> {
 
     /// Its exported path, if every receiver that has a vector of it shows the same, and all of it is linear, without a hole, and
     /// known up to now.
-    pub(crate) fn linear_path(&self) -> Option<&'a [(DrSeq, DrVector)]> {
+    pub(crate) fn linear_path(&self) -> Option<&'a [Stretch]> {
         let path = self.track.history.gapless().filter(|_| self.ledger.shows_alike())?;
-        let known = path.last().is_some_and(|(_, newest)| newest.generated <= self.now);
-        let linear = path.iter().all(|(_, vector)| vector.kind == MotionKind::Linear);
+        let known = path.last().is_some_and(|newest| newest.vector.generated <= self.now);
+        let linear = path.iter().all(|stretch| stretch.vector.kind == MotionKind::Linear);
         (known && linear).then_some(path)
     }
 

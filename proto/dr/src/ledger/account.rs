@@ -162,8 +162,8 @@ impl<'a> Account<'a> {
     /// The number of the vector that was sent last, and that of its message.
     #[inline]
     fn last(&self) -> (DrSeq, u32) {
-        let prospects = &self.pairs.prospects;
-        (prospects.seqs[self.link as usize], prospects.numbers[self.link as usize])
+        let prospect = self.pairs.prospects[self.link as usize];
+        (prospect.seq, prospect.number())
     }
 
     /// The vector that was sent last.

@@ -123,8 +123,8 @@ impl Settled {
         let (mut exported, later) = history.from(self.exported);
         let mut later = later.iter();
         while self.at < to {
-            let next = later.next().filter(|(_, vector)| vector.generated <= to);
-            let until = next.map_or(to, |(_, vector)| vector.generated);
+            let next = later.next().filter(|next| next.vector.generated <= to);
+            let until = next.map_or(to, |next| next.vector.generated);
             if let Some(exported) = exported
                 && until > self.at
                 // Nearly always the receiver has the very vector that is exported, and there is nothing to integrate.
@@ -135,7 +135,7 @@ impl Settled {
             }
             self.at = self.at.max(until);
             match next {
-                Some((seq, vector)) => (self.exported, exported) = (*seq, Some(vector)),
+                Some(next) => (self.exported, exported) = (next.seq, Some(&next.vector)),
                 None => break,
             }
         }
@@ -233,10 +233,10 @@ impl Point {
         let to = history.ended().map_or(to, |end| to.min(end));
         let shown = shown(history, placed);
         let mut later = history.path()[place..].iter();
-        let Some(mut vector) = later.next().map(|(_, vector)| vector) else { return };
+        let Some(mut vector) = later.next().map(|stretch| &stretch.vector) else { return };
         while at < to {
-            let next = later.next().filter(|(_, vector)| vector.generated <= to);
-            let until = next.map_or(to, |(_, vector)| vector.generated);
+            let next = later.next().filter(|next| next.vector.generated <= to);
+            let until = next.map_or(to, |next| next.vector.generated);
             if until > at && placed != exported {
                 if next.is_some() && at == vector.generated {
                     let older = exported.0.wrapping_sub(placed.0);
@@ -246,8 +246,8 @@ impl Point {
                 }
             }
             at = at.max(until);
-            let Some((seq, next)) = next else { break };
-            (exported, vector, place) = (*seq, next, place + 1);
+            let Some(next) = next else { break };
+            (exported, vector, place) = (next.seq, &next.vector, place + 1);
         }
         *self = Self { at, exported, place };
     }

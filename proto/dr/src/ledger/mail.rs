@@ -14,6 +14,9 @@ const VOID_MAX: usize = 64;
 /// There may be room for twice as many as are kept, and twice this.
 const SPARE: usize = 16;
 
+/// The numbers of messages are smaller.
+pub(super) const NUMBERS_END: u32 = 1 << 30;
+
 /// A message, or what of it was put in at an instant.
 #[derive(Clone, Copy, Debug)]
 struct Letter {
@@ -135,7 +138,7 @@ impl Mail {
     /// The number of the first message that was not sent before a time; if that can't be told, a higher one.
     pub(crate) fn first_since(&self, at: SessionTime) -> u32 {
         if at == SessionTime::MAX || !self.is_ordered {
-            return u32::MAX;
+            return NUMBERS_END;
         }
         self.first + self.letters.partition_point(|letter| letter.sent < at) as u32
     }
@@ -143,7 +146,7 @@ impl Mail {
     /// Whether so many are kept for nothing, or so many have been numbered, that it is time to number them anew.
     pub(super) fn is_crowded(&self) -> bool {
         let len = self.letters.len();
-        self.void > VOID_MAX + len / 2 || self.first > u32::MAX / 2
+        self.void > VOID_MAX + len / 2 || self.first > NUMBERS_END / 2
     }
 
     /// Numbers those that something is asked of anew. Gives what tells the new numbers.

@@ -13,6 +13,7 @@ mod life;
 mod link;
 mod mail;
 mod pairs;
+mod prospect;
 mod reports;
 mod sums;
 mod tracks;
@@ -33,7 +34,8 @@ pub use life::{ENDED_MAX, Kinematics, LINGER, Life};
 pub(crate) use link::Link;
 use link::Links;
 pub(crate) use mail::Mail;
-pub(crate) use pairs::{Pairs, Prospects, Shows};
+pub(crate) use pairs::Pairs;
+pub(crate) use prospect::{Prospect, Shows};
 pub(crate) use reports::{Report, Reports};
 use sums::Sums;
 use tracks::Tracks;
@@ -245,7 +247,7 @@ impl ErrorLedger {
         let last = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) });
         last.map_or(0, |place| {
             let Track { pairs, history, .. } = &self.tracks[place];
-            pairs.prospects.read_ahead() ^ history.read_ahead()
+            pairs.read_ahead_prospects() ^ history.read_ahead()
         })
     }
 

@@ -1,81 +1,14 @@
-//! The pairs of one life, in columns, by the places of their receivers. There are very many: what each has takes 53 bytes, and what few
+//! The pairs of one life, in columns, by the places of their receivers. There are very many: what each has takes 52 bytes, and what few
 //! have is in columns that are not there as long as nobody has it.
-
-use evenkeel_core::{SessionTime, Span};
 
 use super::account::Rare;
 use super::asked::Asked;
 use super::folio::Folio;
-use super::mail::{Mail, Renumbered};
+use super::mail::Renumbered;
+use super::prospect::Prospect;
 use super::sums::Errors;
 use super::waiting::Queue;
 use crate::vector::DrSeq;
-
-/// What tells of each pair whether its receiver lacks the newest vector, nearly always. At each tick every pair is asked this, and most
-/// have nothing to gain: so it is kept apart, and several are asked at once.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Prospects {
-    /// The vector that was sent last.
-    pub(crate) seqs: Vec<DrSeq>,
-    /// The number of the message that it was in.
-    pub(crate) numbers: Vec<u32>,
-    /// Whether that tells what the receiver shows.
-    pub(crate) states: Vec<u8>,
-}
-
-impl Prospects {
-    /// Nothing can be told without the account.
-    pub(crate) const UNCLEAR: u8 = 0x80;
-    /// What was sent last is reported, or there is nobody.
-    pub(crate) const REPORTED: u8 = 0x40;
-    /// Of who is not there, it is clear that nothing is lacking.
-    const NOBODY: DrSeq = DrSeq(u32::MAX);
-
-    /// Something of all of them.
-    pub(super) fn read_ahead(&self) -> u64 {
-        /// So many bytes come from memory together.
-        const LINE: usize = 64;
-        let seqs = self.seqs.iter().step_by(LINE / size_of::<DrSeq>()).fold(0, |seen, seq| seen ^ seq.0);
-        let numbers = self.numbers.iter().step_by(LINE / size_of::<u32>()).fold(0, |seen, n| seen ^ n);
-        let states = self.states.iter().step_by(LINE).fold(0, |seen, state| seen ^ state);
-        u64::from(seqs ^ numbers ^ u32::from(states))
-    }
-
-    /// What a receiver shows. What is not reported for longer than `lost_after` may be lost.
-    #[inline]
-    pub(crate) fn shows(
-        &self,
-        link: u32,
-        newest: DrSeq,
-        now: SessionTime,
-        lost_after: Span,
-        mail: &Mail,
-    ) -> Shows {
-        let (seq, state) = (self.seqs[link as usize], self.states[link as usize]);
-        let is_awaited = || {
-            let sent = mail.sent(self.numbers[link as usize]);
-            now - sent <= lost_after && lost_after < Span::MAX
-        };
-        if state & Self::UNCLEAR != 0 || state & Self::REPORTED == 0 && !is_awaited() {
-            Shows::Unclear
-        } else if seq >= newest {
-            Shows::Newest
-        } else {
-            Shows::Older(seq)
-        }
-    }
-}
-
-/// Which vector a receiver shows, or will show when what is on its way arrives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shows {
-    /// The newest.
-    Newest,
-    /// This one.
-    Older(DrSeq),
-    /// The account must be asked.
-    Unclear,
-}
 
 /// Columns grow by so many places.
 const COLUMN_STEP: usize = 8;
@@ -135,7 +68,7 @@ pub(super) struct Few {
 /// The pairs of one life.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairs {
-    pub(crate) prospects: Prospects,
+    pub(crate) prospects: Vec<Prospect>,
     pub(super) folios: Vec<Folio>,
     pub(super) few: Few,
     count: usize,
@@ -177,16 +110,23 @@ impl Pairs {
     #[inline]
     pub(super) const fn read_ahead_heads(&self) -> usize {
         let Few { rare, asked, .. } = &self.few;
-        self.folios.len() ^ self.prospects.seqs.len() ^ rare.0.len() ^ asked.read_ahead() as usize
+        self.folios.len() ^ self.prospects.len() ^ rare.0.len() ^ asked.read_ahead() as usize
     }
 
     /// Something of what is kept of a pair.
     #[inline]
     pub(super) fn read_ahead(&self, link: u32) -> u64 {
-        let (place, Prospects { seqs, numbers, states }) = (link as usize, &self.prospects);
+        let place = link as usize;
         let Some(folio) = self.folios.get(place) else { return 0 };
-        let prospect = seqs[place].0 ^ numbers[place] ^ u32::from(states[place]);
-        u64::from(prospect) ^ folio.read_ahead()
+        u64::from(self.prospects[place].seq.0) ^ folio.read_ahead()
+    }
+
+    /// Something of what tells of all of them whether they lack the newest vector.
+    pub(super) fn read_ahead_prospects(&self) -> u64 {
+        /// So many bytes come from memory together.
+        const LINE: usize = 64;
+        let some = self.prospects.iter().step_by(LINE / size_of::<Prospect>());
+        u64::from(some.fold(0, |seen, prospect| seen ^ prospect.seq.0))
     }
 
     /// Adds to what is settled of a pair. Gives what that was, and is.
@@ -208,22 +148,18 @@ impl Pairs {
     pub(super) fn open(&mut self, link: u32, places: usize) {
         let width = places.max(link as usize + 1);
         if self.folios.len() < width {
-            let Prospects { seqs, numbers, states } = &mut self.prospects;
-            widen(seqs, width, Prospects::NOBODY);
-            widen(numbers, width, 0);
-            widen(states, width, Prospects::REPORTED);
+            widen(&mut self.prospects, width, Prospect::NOBODY);
             widen(&mut self.folios, width, Folio::new(0));
         }
         self.folios[link as usize] = Folio::new(Folio::OPEN);
-        self.prospects.states[link as usize] = Prospects::UNCLEAR;
+        self.prospects[link as usize].set_state(Prospect::UNCLEAR);
         self.count += 1;
     }
 
     /// One pair less.
     pub(super) fn close(&mut self, link: u32) {
         self.folios[link as usize] = Folio::new(0);
-        self.prospects.seqs[link as usize] = Prospects::NOBODY;
-        self.prospects.states[link as usize] = Prospects::REPORTED;
+        self.prospects[link as usize] = Prospect::NOBODY;
         let Few { head_starts, placed, arrivals, rare, asked } = &mut self.few;
         head_starts.clear(link);
         placed.clear(link);
@@ -236,8 +172,8 @@ impl Pairs {
     /// The messages to a receiver have new numbers.
     pub(super) fn renumber(&mut self, link: u32, numbers: &Renumbered) {
         if self.folio(link).is_some_and(|folio| folio.has(Folio::SENT)) {
-            let number = &mut self.prospects.numbers[link as usize];
-            *number = numbers.of(*number);
+            let prospect = &mut self.prospects[link as usize];
+            prospect.set_number(numbers.of(prospect.number()));
         }
     }
 }
@@ -265,14 +201,6 @@ mod tests {
         assert_eq!((pairs.count(), pairs.width()), (2, 6));
         pairs.close(2);
         assert_eq!((pairs.count(), pairs.links().collect::<Vec<_>>()), (1, vec![5]));
-    }
-
-    #[test]
-    fn who_is_not_there_lacks_nothing() {
-        let (mut pairs, now) = (Pairs::default(), SessionTime::from_nanos(5));
-        pairs.open(1, 2);
-        let shows = |link| pairs.prospects.shows(link, DrSeq(9), now, Span::MAX, &Mail::default());
-        assert_eq!((shows(0), shows(1)), (Shows::Newest, Shows::Unclear));
     }
 
     #[test]

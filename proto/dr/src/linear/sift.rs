@@ -6,7 +6,7 @@
 // To call what is compiled for AVX2 is the one thing here that the compiler can't check.
 #![allow(unsafe_code)]
 
-use crate::ledger::Prospects;
+use crate::ledger::Prospect;
 use crate::vector::DrSeq;
 
 /// So many numbers are in a register, so many receivers are asked at once, and so many lines are in a table.
@@ -22,11 +22,7 @@ type Table = [f32; WIDE];
 /// What is known of receivers, and asked of them. There are as many of each as of the first, or more.
 pub(crate) struct Columns<'a> {
     /// The vector that each shows, unless what was sent last got lost.
-    pub(crate) seqs: &'a [DrSeq],
-    /// The number of the message that it was in.
-    pub(crate) numbers: &'a [u32],
-    /// Whether it is [clear](Prospects::UNCLEAR) that it does, and whether it is [reported](Prospects::REPORTED).
-    pub(crate) states: &'a [u8],
+    pub(crate) prospects: &'a [Prospect],
     /// After how many seconds it is asked how far it can be,
     pub(crate) to: &'a [f32],
     /// and up to what that does not matter.
@@ -38,15 +34,14 @@ pub(crate) struct Columns<'a> {
 impl Columns<'_> {
     /// Whether something of everything is there for each receiver.
     fn are_whole(&self) -> bool {
-        let others =
-            [self.numbers.len(), self.states.len(), self.to.len(), self.most.len(), self.overdue.len()];
-        others.iter().all(|other| *other >= self.seqs.len())
+        let others = [self.to.len(), self.most.len(), self.overdue.len()];
+        others.iter().all(|other| *other >= self.prospects.len())
     }
 
     /// Whether there are enough to be asked several at once.
     #[cfg(target_arch = "x86_64")]
     fn are_wide(&self) -> bool {
-        self.seqs.len() >= WIDE && self.are_whole()
+        self.prospects.len() >= WIDE && self.are_whole()
     }
 }
 
@@ -120,8 +115,8 @@ impl<const N: usize> Lines<N> {
     /// vector, or it is not known how far, and of those whose reports are overdue. What is said of places before that means nothing.
     #[inline]
     pub(crate) fn sift(&self, newest: DrSeq, columns: &Columns<'_>, from: usize, left: &mut Left) {
-        debug_assert!(columns.are_whole(), "there is less than the {} of the first", columns.seqs.len());
-        left.clear(columns.seqs.len());
+        debug_assert!(columns.are_whole(), "there is less than the {} of the first", columns.prospects.len());
+        left.clear(columns.prospects.len());
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && columns.are_wide() {
             // SAFETY: the processor has AVX2.
@@ -132,32 +127,34 @@ impl<const N: usize> Lines<N> {
 
     /// The same by what every processor has.
     fn sift_plainly(&self, newest: DrSeq, columns: &Columns<'_>, from: usize, left: &mut Left) {
-        for place in from..columns.seqs.len() {
+        for place in from..columns.prospects.len() {
             left.add(place, u64::from(self.leaves(newest, columns, place)));
         }
     }
 
     /// Whether the receiver at a place is left.
     fn leaves(&self, newest: DrSeq, columns: &Columns<'_>, place: usize) -> bool {
-        let &Columns { seqs, numbers, states, to, most, overdue } = columns;
-        let age = newest.0.saturating_sub(seqs[place].0) as usize;
+        let &Columns { prospects, to, most, overdue } = columns;
+        let prospect = prospects[place];
+        let age = newest.0.saturating_sub(prospect.seq.0) as usize;
         let line = self.tables.get(age / WIDE).map(|table| table.map(|lines| lines[age % WIDE]));
         let is_near = line.is_some_and(|[first, growth]| first + growth * to[place] <= most[place]);
-        let is_late = states[place] & Prospects::REPORTED == 0 && numbers[place] < overdue[place];
-        !is_near || is_late || states[place] & Prospects::UNCLEAR != 0
+        let is_late = prospect.mark() < overdue[place];
+        !is_near || is_late || prospect.state() & Prospect::UNCLEAR != 0
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use core::arch::x86_64::{
-        __m256, __m256i, _CMP_LE_OQ, _mm_cvtsi64_si128, _mm_movemask_epi8, _mm_slli_epi16, _mm256_add_ps,
-        _mm256_blendv_ps, _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_max_epu32,
-        _mm256_movemask_ps, _mm256_mul_ps, _mm256_permutevar8x32_ps, _mm256_set1_epi32, _mm256_set1_ps,
-        _mm256_setr_epi32, _mm256_setr_ps, _mm256_setzero_ps, _mm256_srli_epi32, _mm256_sub_epi32,
+        __m256, __m256i, _CMP_LE_OQ, _mm256_add_ps, _mm256_blendv_ps, _mm256_castps_si256,
+        _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_max_epu32, _mm256_movemask_ps,
+        _mm256_mul_ps, _mm256_permute4x64_epi64, _mm256_permutevar8x32_ps, _mm256_set1_epi32, _mm256_set1_ps,
+        _mm256_setr_epi32, _mm256_setr_ps, _mm256_setzero_ps, _mm256_shuffle_ps, _mm256_srli_epi32,
+        _mm256_sub_epi32,
     };
 
-    use super::{Columns, DrSeq, Left, TABLES_MAX, Table, WIDE};
+    use super::{Columns, DrSeq, Left, Prospect, TABLES_MAX, Table, WIDE};
 
     /// [`Lines::sift_plainly`](super::Lines::sift_plainly), eight at a time.
     #[target_feature(enable = "avx2")]
@@ -194,17 +191,14 @@ mod avx2 {
             *registers = [floats(firsts), floats(growths)];
         }
         let newest = _mm256_set1_epi32(newest.0.cast_signed());
-        let count = columns.seqs.len();
-        let &Columns { seqs, numbers, states, to, most, overdue } = columns;
-        let (seqs, rest) = seqs.as_chunks();
-        let (numbers, states) = (&numbers.as_chunks().0[..seqs.len()], &states.as_chunks().0[..seqs.len()]);
-        let (to, most) = (&to.as_chunks().0[..seqs.len()], &most.as_chunks().0[..seqs.len()]);
-        let overdue = &overdue.as_chunks().0[..seqs.len()];
-        for chunk in from / WIDE..seqs.len() {
+        let count = columns.prospects.len();
+        let &Columns { prospects, to, most, overdue } = columns;
+        let (prospects, rest) = prospects.as_chunks();
+        let (to, most) = (&to.as_chunks().0[..prospects.len()], &most.as_chunks().0[..prospects.len()]);
+        let overdue = &overdue.as_chunks().0[..prospects.len()];
+        for chunk in from / WIDE..prospects.len() {
             let eight = Eight {
-                seqs: &seqs[chunk],
-                numbers: &numbers[chunk],
-                states: &states[chunk],
+                prospects: &prospects[chunk],
                 to: &to[chunk],
                 most: &most[chunk],
                 overdue: &overdue[chunk],
@@ -221,9 +215,7 @@ mod avx2 {
 
     /// What is known of eight receivers, and asked of them.
     struct Eight<'a> {
-        seqs: &'a [DrSeq; WIDE],
-        numbers: &'a [u32; WIDE],
-        states: &'a [u8; WIDE],
+        prospects: &'a [Prospect; WIDE],
         to: &'a [f32; WIDE],
         most: &'a [f32; WIDE],
         overdue: &'a [u32; WIDE],
@@ -231,12 +223,10 @@ mod avx2 {
 
     impl<'a> Eight<'a> {
         fn last(columns: &Columns<'a>) -> Option<Self> {
-            let &Columns { seqs, numbers, states, to, most, overdue } = columns;
-            let end = seqs.len();
+            let &Columns { prospects, to, most, overdue } = columns;
+            let end = prospects.len();
             Some(Self {
-                seqs: seqs.last_chunk()?,
-                numbers: numbers.get(..end)?.last_chunk()?,
-                states: states.get(..end)?.last_chunk()?,
+                prospects: prospects.last_chunk()?,
                 to: to.get(..end)?.last_chunk()?,
                 most: most.get(..end)?.last_chunk()?,
                 overdue: overdue.get(..end)?.last_chunk()?,
@@ -248,7 +238,7 @@ mod avx2 {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn left_of<const N: usize>(tables: &[[__m256; 2]; N], newest: __m256i, some: &Eight<'_>) -> u64 {
-        let seqs = numbers_of(&some.seqs.map(|seq| seq.0));
+        let (seqs, marks) = parted(some.prospects);
         let ages = _mm256_sub_epi32(_mm256_max_epu32(newest, seqs), seqs);
         let places = _mm256_srli_epi32::<3>(ages);
         let (mut first, mut growth) = (_mm256_set1_ps(f32::NAN), _mm256_setzero_ps());
@@ -259,19 +249,29 @@ mod avx2 {
         }
         let farthest = _mm256_add_ps(first, _mm256_mul_ps(growth, floats(some.to)));
         let near = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(farthest, floats(some.most)));
-        let (sent, overdue) = (numbers_of(some.numbers), numbers_of(some.overdue));
-        let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(sent, overdue), sent);
+        // What is reported is not late: its mark is above the number of any message.
+        let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(marks, numbers_of(some.overdue)), marks);
         let since = _mm256_movemask_ps(_mm256_castsi256_ps(is_since));
-        let [unclear, reported] = highest_bits(some.states);
-        u64::from((!near & 0xff | (!since & 0xff & !reported) | unclear).cast_unsigned())
+        let unclear = _mm256_movemask_ps(_mm256_castsi256_ps(marks));
+        u64::from((!(near & since) & 0xff | unclear).cast_unsigned())
     }
 
-    /// The highest bit of each of eight bytes, and the one below it.
+    /// Eight numbers of vectors, and eight marks.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn highest_bits(all: &[u8; WIDE]) -> [i32; 2] {
-        let bytes = _mm_cvtsi64_si128(i64::from_le_bytes(*all));
-        [_mm_movemask_epi8(bytes), _mm_movemask_epi8(_mm_slli_epi16::<1>(bytes))]
+    fn parted(all: &[Prospect; WIDE]) -> (__m256i, __m256i) {
+        /// Of each four, the first two of both in turn; and whose turn it is, so that they are in order again.
+        const FIRST: i32 = 0b10_00_10_00;
+        const SECOND: i32 = 0b11_01_11_01;
+        const IN_ORDER: i32 = 0b11_01_10_00;
+        let [a, b, c, d, e, f, g, h] = all.map(|one| [one.seq.0, one.mark()]);
+        let half = |[a, b, c, d]: [[u32; 2]; 4]| {
+            let all = [a[0], a[1], b[0], b[1], c[0], c[1], d[0], d[1]];
+            _mm256_castsi256_ps(numbers_of(&all))
+        };
+        let (low, high) = (half([a, b, c, d]), half([e, f, g, h]));
+        let order = |some| _mm256_permute4x64_epi64::<IN_ORDER>(_mm256_castps_si256(some));
+        (order(_mm256_shuffle_ps::<FIRST>(low, high)), order(_mm256_shuffle_ps::<SECOND>(low, high)))
     }
 
     #[inline]
@@ -293,6 +293,8 @@ mod tests {
     use evenkeel_core::Seed;
 
     use super::*;
+
+    const NUMBERS_END: u32 = Prospect::REPORTED;
 
     #[test]
     fn eight_at_a_time_leave_whom_one_at_a_time_does() {
@@ -325,22 +327,16 @@ mod tests {
                 };
                 (0..len).map(&mut number).collect::<Vec<_>>()
             };
-            let (numbers, overdue) = (numbers(u32::MAX, 1_000), numbers(0, 400));
+            let (numbers, overdue) = (numbers(NUMBERS_END - 1, 1_000), numbers(NUMBERS_END, 400));
             let mut state = |_| match draws.below(9) {
-                0 => Prospects::UNCLEAR,
-                1 => Prospects::UNCLEAR | Prospects::REPORTED,
-                2..6 => Prospects::REPORTED,
+                0 => Prospect::UNCLEAR,
+                1 => Prospect::UNCLEAR | Prospect::REPORTED,
+                2..6 => Prospect::REPORTED,
                 _ => 0,
             };
-            let states: Vec<u8> = (0..len).map(&mut state).collect();
-            let columns = Columns {
-                seqs: &seqs,
-                numbers: &numbers,
-                states: &states,
-                to: &to,
-                most: &most,
-                overdue: &overdue,
-            };
+            let prospect = |(seq, number): (DrSeq, u32)| Prospect::new(seq, number, state(()));
+            let prospects: Vec<Prospect> = seqs.into_iter().zip(numbers).map(prospect).collect();
+            let columns = Columns { prospects: &prospects, to: &to, most: &most, overdue: &overdue };
             let (mut wide, mut plain) = (Left::default(), Left::default());
             plain.clear(len);
             let from = if round % 3 == 0 { draws.below(len as u64 + 1) as usize } else { 0 };
@@ -353,7 +349,7 @@ mod tests {
             let of_all = (from..len).filter(|place| lines.leaves(newest, &columns, *place));
             let (wide, plain) = (places(&wide), places(&plain));
             assert_eq!(plain, of_all.collect::<Vec<_>>());
-            assert_eq!(wide, plain, "{lines:?} {seqs:?}");
+            assert_eq!(wide, plain, "{lines:?} {prospects:?}");
             (lefts, alls) = (lefts + wide.len(), alls + len - from);
         }
         assert!((alls / 5..4 * alls / 5).contains(&lefts), "{lefts} of {alls}");

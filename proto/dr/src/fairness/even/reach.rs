@@ -10,7 +10,7 @@ use super::control::Control;
 use super::path::Path;
 use super::share::{LEAD_MAX, WORST, window};
 use crate::fairness::{Exported, Review};
-use crate::ledger::Prospects;
+use crate::ledger::Prospect;
 use crate::linear::sift::Columns;
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
@@ -50,8 +50,8 @@ pub(super) struct Asks {
 
 impl Asks {
     /// The same with what the receivers of an entity are expected to show.
-    pub(super) fn of<'a>(&'a self, Prospects { seqs, numbers, states }: &'a Prospects) -> Columns<'a> {
-        Columns { seqs, numbers, states, to: &self.to, most: &self.rarity, overdue: &self.overdue }
+    pub(super) fn of<'a>(&'a self, prospects: &'a [Prospect]) -> Columns<'a> {
+        Columns { prospects, to: &self.to, most: &self.rarity, overdue: &self.overdue }
     }
 
     fn clear(&mut self) {

@@ -283,7 +283,8 @@ impl Deal<'_> {
         let (pairs, row) = (exported.columns(), reach.row(link));
         let is_looked_at = pairs.folio(link)?.is_looked_at();
         let mail = exported.mail(link);
-        let known = match pairs.prospects.shows(link, exported.newest().0, now, row.lost_after, mail) {
+        let known = match pairs.prospects[link as usize].shows(exported.newest().0, now, row.lost_after, mail)
+        {
             Shows::Newest => return None,
             Shows::Older(_) if !row.is_served => return None,
             Shows::Older(seq) => sieve.known(&mut self.tracked.chords, exported, seq, || {

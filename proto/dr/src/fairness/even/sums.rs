@@ -7,6 +7,7 @@
 
 use evenkeel_core::{SessionTime, Vec3};
 
+use crate::history::Stretch;
 use crate::ledger::{Folio, Look, MARKS_END};
 use crate::linear::{self, bulk::Start};
 use crate::vector::{DrSeq, DrVector, MotionState};
@@ -21,7 +22,7 @@ const SUMS_SPARE: usize = 4;
 pub(super) const NEAR: usize = 32;
 
 /// The exported path of an entity, without holes.
-pub(super) type Exports<'a> = &'a [(DrSeq, DrVector)];
+pub(super) type Exports<'a> = &'a [Stretch];
 
 /// What is gathered by showing one vector.
 #[derive(Clone, Debug)]
@@ -100,8 +101,8 @@ pub(super) struct End {
 impl End {
     /// A time that is not before the first exported vector.
     pub(super) fn new(path: Exports<'_>, at: SessionTime) -> Option<Self> {
-        let place = path.iter().rposition(|(_, vector)| vector.generated <= at)?;
-        let (seq, vector) = &path[place];
+        let place = path.iter().rposition(|stretch| stretch.vector.generated <= at)?;
+        let Stretch { seq, vector, .. } = &path[place];
         Some(Self { place, seq: *seq, after: (at - vector.generated).as_secs_f64() })
     }
 }
@@ -109,12 +110,12 @@ impl End {
 impl Sums {
     /// A look begins. What nobody showed at the last one is forgotten.
     pub(super) fn begin(&mut self, path: Exports<'_>, folios: &[Folio], now: SessionTime) {
-        let (first, (newest, vector)) = (path[0].0, &path[path.len() - 1]);
+        let (first, Stretch { seq: newest, vector, .. }) = (path[0].seq, &path[path.len() - 1]);
         let (newest, made) = (*newest, vector.generated);
         // An entity of the same name may have begun anew, with numbers that were used before.
         let goes_on = |(seq, made): (DrSeq, SessionTime)| {
             let same = path.get(seq.0.wrapping_sub(first.0) as usize);
-            seq < first || same.is_some_and(|(_, vector)| vector.generated == made)
+            seq < first || same.is_some_and(|stretch| stretch.vector.generated == made)
         };
         if !self.reached.is_none_or(goes_on) {
             self.clear(folios);
@@ -202,7 +203,7 @@ impl Sums {
         seq: DrSeq,
         vector: impl FnOnce() -> Option<DrVector>,
     ) -> Option<usize> {
-        let newest = path[path.len() - 1].0;
+        let newest = path[path.len() - 1].seq;
         let near = self.near.get(newest.0.wrapping_sub(seq.0) as usize).copied();
         let place = match near {
             Some(0) => None,
@@ -227,8 +228,8 @@ impl Sums {
                 break;
             }
         }
-        let first = path.partition_point(|(_, exported)| exported.generated < vector.generated);
-        let first = path[first.min(path.len() - 1)].0;
+        let first = path.partition_point(|stretch| stretch.vector.generated < vector.generated);
+        let first = path[first.min(path.len() - 1)].seq;
         let (line, sums) = (Line::of(&vector), vec![0.0]);
         let mark = self.marks;
         let mut sum = Sum { seq, mark, is_used: true, line, first, sums, before: 0.0, now: 0.0 };
@@ -236,7 +237,7 @@ impl Sums {
         grow(&mut self.all);
         self.all.push(sum);
         let place = self.all.len() - 1;
-        note(&mut self.near, path[path.len() - 1].0, seq, place);
+        note(&mut self.near, path[path.len() - 1].seq, seq, place);
         Some(place)
     }
 
@@ -258,7 +259,7 @@ impl Sums {
         if !has_rest {
             return Some(before);
         }
-        let exported = &path[end.place].1;
+        let exported = &path[end.place].vector;
         let (position, velocity) = self.all[place].apart(exported, exported.generated);
         Some(before + linear::integral(position, velocity, end.after))
     }
@@ -273,7 +274,7 @@ impl Sums {
 
     /// What the piece from the generation of an exported vector on begins with.
     pub(super) fn start(&self, path: Exports<'_>, place: usize, exported: usize) -> Start {
-        let exported = &path[exported].1;
+        let exported = &path[exported].vector;
         let (position, velocity) = self.all[place].apart(exported, exported.generated);
         Start::new(position, velocity)
     }
@@ -326,10 +327,10 @@ impl Sum {
 
     /// Sums up to the newest vector of a path, and to now.
     fn go_on(&mut self, path: Exports<'_>, now: SessionTime) {
-        let mut place = (self.first.0 + self.sums.len() as u32 - 1 - path[0].0.0) as usize;
+        let mut place = (self.first.0 + self.sums.len() as u32 - 1 - path[0].seq.0) as usize;
         let mut sum = self.sums[self.sums.len() - 1];
-        while let Some((_, next)) = path.get(place + 1) {
-            sum += self.piece(&path[place], next.generated);
+        while let Some(next) = path.get(place + 1) {
+            sum += self.piece(&path[place], next.vector.generated);
             grow(&mut self.sums);
             self.sums.push(sum);
             place += 1;
@@ -346,7 +347,7 @@ impl Sum {
     }
 
     /// From the generation of an exported vector on.
-    fn piece(&self, (seq, exported): &(DrSeq, DrVector), until: SessionTime) -> f64 {
+    fn piece(&self, Stretch { seq, vector: exported, .. }: &Stretch, until: SessionTime) -> f64 {
         if *seq == self.seq {
             return 0.0;
         }
@@ -362,14 +363,14 @@ mod tests {
     use super::*;
     use crate::vector::MotionKind;
 
-    fn path(from: i64, count: u32) -> Vec<(DrSeq, DrVector)> {
+    fn path(from: i64, count: u32) -> Vec<Stretch> {
         let at = |number: u32| SessionTime::from_nanos(0) + Span::from_millis(from + 100 * i64::from(number));
         let state = |number: u32| MotionState {
             position: Vec3::xy(f64::from(number) + from as f64, 0.0),
             ..MotionState::default()
         };
         let vector = |number| DrVector::generate(at(number), &state(number), MotionKind::Linear);
-        (0..count).map(|number| (DrSeq(number), vector(number))).collect()
+        (0..count).map(|number| Stretch::new(DrSeq(number), vector(number))).collect()
     }
 
     #[test]
@@ -379,7 +380,7 @@ mod tests {
             let (before, anew) = (path(0, 5), path(10_000, count));
             let mut sums = Sums::default();
             sums.begin(&before, &[], now);
-            sums.find(&before, now, DrSeq(1), || Some(before[1].1)).expect("there is room");
+            sums.find(&before, now, DrSeq(1), || Some(before[1].vector)).expect("there is room");
             sums.begin(&before, &[], now);
             assert_eq!(sums.all.len(), 1, "what is shown is kept");
             sums.begin(&anew, &[], now);

@@ -192,11 +192,11 @@ impl Tally {
         seat: &Seat,
         now: SessionTime,
     ) -> bool {
-        let newest = path[path.len() - 1].0;
+        let newest = path[path.len() - 1].seq;
         let Some(&Card { mark, place, before, .. }) = self.card(newest, folio.arrived) else { return false };
         let Some((base, error)) = folio.awaits_with(mark) else { return false };
-        let prospects = &exported.columns().prospects;
-        let (seq, number) = (prospects.seqs[link as usize], prospects.numbers[link as usize]);
+        let prospect = exported.columns().prospects[link as usize];
+        let (seq, number) = (prospect.seq, prospect.number());
         let mut way = Way { shown: usize::from(place), seq: folio.arrived, at: now, error: base, uses: 0 };
         self.shared |= 1 << place;
         if let Some(arrival) = seat.expects(exported.mail(link).sent(number), now) {
@@ -297,8 +297,8 @@ impl Tally {
         match pending {
             Pending::Unclear | Pending::Nothing => {}
             Pending::Last => {
-                let prospects = &exported.columns().prospects;
-                let (seq, number) = (prospects.seqs[link as usize], prospects.numbers[link as usize]);
+                let prospect = exported.columns().prospects[link as usize];
+                let (seq, number) = (prospect.seq, prospect.number());
                 let last = Dispatch { seq, sent: exported.mail(link).sent(number) };
                 self.expect(&mut way, path, sums, seat, last, now)?;
             }
@@ -308,7 +308,7 @@ impl Tally {
                 }
             }
         }
-        Some(self.arrive(way, path[path.len() - 1].0, sums, link, seat, now))
+        Some(self.arrive(way, path[path.len() - 1].seq, sums, link, seat, now))
     }
 
     /// What is on its way to a receiver has been followed: what is left is what is to come until something sent now arrives.
@@ -346,7 +346,7 @@ impl Tally {
         let place = sums.find(path, now, seq, vector)?;
         if place == known {
             self.starts.open(sums, place, &self.front);
-            sums.deal_one(place, path[path.len() - 1].0, &mut self.cards);
+            sums.deal_one(place, path[path.len() - 1].seq, &mut self.cards);
         }
         Some(place)
     }
@@ -452,5 +452,5 @@ struct Way {
 }
 
 fn vector(path: Exports<'_>, seq: DrSeq) -> Option<DrVector> {
-    path.get(seq.0.wrapping_sub(path[0].0.0) as usize).map(|(_, vector)| *vector)
+    path.get(seq.0.wrapping_sub(path[0].seq.0) as usize).map(|stretch| stretch.vector)
 }

@@ -9,7 +9,8 @@ use crate::history::History;
 use crate::ledger::cursor::{Cursor, Settled, Walk};
 use crate::ledger::folio::{Folio, Pending};
 use crate::ledger::mail::Mail;
-use crate::ledger::pairs::{Pairs, Prospects};
+use crate::ledger::pairs::Pairs;
+use crate::ledger::prospect::Prospect;
 use crate::ledger::sums::Sums;
 use crate::ledger::waiting::Arrived;
 use crate::vector::DrSeq;
@@ -102,8 +103,8 @@ impl<'a> AccountMut<'a> {
         }
         folio.set(Folio::DISORDERED, is_disordered);
         folio.set(Folio::SENT | Folio::FLIES, true);
-        let (prospects, place) = (&mut self.pairs.prospects, self.link as usize);
-        (prospects.seqs[place], prospects.numbers[place]) = (seq, posted);
+        let prospect = &mut self.pairs.prospects[self.link as usize];
+        *prospect = Prospect::new(seq, posted, prospect.state());
     }
 
     /// The same where little is unsettled and little is in flight, and what leaves is newer than all of that: so it is nearly always. Notes
@@ -140,8 +141,7 @@ impl<'a> AccountMut<'a> {
         }
         folio.set(Folio::FLIES, true);
         folio.set_pending(pending.and_newer());
-        let (prospects, place) = (&mut self.pairs.prospects, self.link as usize);
-        (prospects.seqs[place], prospects.numbers[place], prospects.states[place]) = (seq, posted, 0);
+        self.pairs.prospects[self.link as usize] = Prospect::new(seq, posted, 0);
         true
     }
 
@@ -162,13 +162,13 @@ impl<'a> AccountMut<'a> {
         let shows = is_clear && folio.has(Folio::SETTLED) && account.placed_number() == folio.arrived;
         // What was sent last is nearly always what is newest; who was sent something older after that is asked.
         let state = match folio.arrived.cmp(&last) {
-            _ if !is_clear => Prospects::UNCLEAR,
+            _ if !is_clear => Prospect::UNCLEAR,
             core::cmp::Ordering::Less => 0,
-            core::cmp::Ordering::Equal => Prospects::REPORTED,
-            core::cmp::Ordering::Greater => Prospects::UNCLEAR,
+            core::cmp::Ordering::Equal => Prospect::REPORTED,
+            core::cmp::Ordering::Greater => Prospect::UNCLEAR,
         };
         let pending = if shows { pending } else { Pending::Unclear };
-        self.pairs.prospects.states[place] = state;
+        self.pairs.prospects[place].set_state(state);
         let folio = &mut self.pairs.folios[place];
         folio.set_pending(pending);
         if pending == Pending::Unclear {
@@ -294,14 +294,15 @@ impl<'a> AccountMut<'a> {
     ) -> bool {
         let (place, mail) = (self.link as usize, &*self.mail);
         let Pairs { folios, prospects, few, .. } = &mut *self.pairs;
-        let (folio, last) = (&mut folios[place], prospects.seqs[place]);
+        let (folio, prospect) = (&mut folios[place], &mut prospects[place]);
+        let last = prospect.seq;
         // If it is clear what was pending, then nothing waits, and what was reported last is what is shown.
         if folio.pending() == Pending::Unclear || seq <= folio.arrived || seq > last {
             return false;
         }
         let (pending, oldest) = match (folio.chain.is_empty(), folio.has(Folio::FLIES)) {
             (true, false) => (Pending::Nothing, None),
-            (true, true) => (Pending::Last, Some((prospects.numbers[place], last))),
+            (true, true) => (Pending::Last, Some((prospect.number(), last))),
             (false, _) => (Pending::Several, mail.chains.front(folio.chain)),
         };
         if oldest.is_some_and(|(_, newer)| newer <= seq || !mail.is_ordered()) {
@@ -318,7 +319,7 @@ impl<'a> AccountMut<'a> {
         folio.arrive(seq);
         folio.settle(at, exported);
         folio.set_pending(pending);
-        prospects.states[place] = if seq == last { Prospects::REPORTED } else { 0 };
+        prospect.set_state(if seq == last { Prospect::REPORTED } else { 0 });
         debug_assert_eq!(
             few.placed.get(self.link).copied().flatten(),
             None,

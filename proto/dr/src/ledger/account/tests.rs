@@ -262,14 +262,15 @@ fn truth(history: &History, arrived: &[Arrived], until: SessionTime) -> f64 {
     let path = history.path();
     let ats = arrived.iter().map(|(_, at)| *at);
     let first = ats.clone().min().expect("something has arrived");
-    let mut times: Vec<SessionTime> = path.iter().map(|(_, vector)| vector.generated).chain(ats).collect();
+    let mut times: Vec<SessionTime> =
+        path.iter().map(|stretch| stretch.vector.generated).chain(ats).collect();
     times.retain(|at| (first..until).contains(at));
     times.push(until);
     times.sort();
     let error = |from: SessionTime, to: SessionTime| {
-        let (_, exported) = path.iter().rfind(|(_, vector)| vector.generated <= from)?;
+        let exported = path.iter().rfind(|stretch| stretch.vector.generated <= from)?;
         let shown = arrived.iter().filter(|(_, at)| *at <= from).map(|(seq, _)| *seq).max()?;
-        Some(crate::export_error(exported, history.vector(shown)?, from, to))
+        Some(crate::export_error(&exported.vector, history.vector(shown)?, from, to))
     };
     times.windows(2).map(|ends| error(ends[0], ends[1]).expect("something is shown")).sum()
 }
@@ -322,7 +323,10 @@ fn twins(set_back: u32) -> [u32; 3] {
         }
         let settled = [account.read(), twin.read()].map(|one| {
             let error = one.settled_error().to_bits();
-            let (pending, states) = (one.folio().pending(), one.pairs.prospects.states.clone());
+            let (pending, states) = (
+                one.folio().pending(),
+                one.pairs.prospects.iter().map(|one| one.state()).collect::<Vec<_>>(),
+            );
             let in_flight: Vec<_> = one.flown().map(|(number, seq)| (one.mail.sent(number), seq)).collect();
             Some((one.point(&history)?, error, one.newest_arrived(), pending, states, in_flight))
         });

@@ -1,0 +1,115 @@
+//! What tells of a pair whether its receiver lacks the newest vector, nearly always. At each tick every pair is asked this, and most have
+//! nothing to gain: so it is kept apart from the rest, in eight bytes, and several are asked at once.
+
+use evenkeel_core::{SessionTime, Span};
+
+use super::mail::{Mail, NUMBERS_END};
+use crate::vector::DrSeq;
+
+/// What was sent last to a receiver, and whether that tells what it shows.
+// As it lies in memory, several are read at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub(crate) struct Prospect {
+    /// The vector that was sent last.
+    pub(crate) seq: DrSeq,
+    /// The number of the message that it was in, below two bits that tell the rest.
+    mark: u32,
+}
+
+const _: () = assert!(NUMBERS_END == Prospect::REPORTED, "the bits are above all numbers of messages");
+
+impl Prospect {
+    /// Nothing can be told without the account.
+    pub(crate) const UNCLEAR: u32 = 1 << 31;
+    /// What was sent last is reported, or there is nobody.
+    pub(crate) const REPORTED: u32 = 1 << 30;
+    /// Of who is not there, it is clear that nothing is lacking.
+    pub(super) const NOBODY: Self = Self { seq: DrSeq(u32::MAX), mark: Self::REPORTED };
+
+    /// A vector was sent in the message with a number, and so much is known of it.
+    #[inline]
+    pub(crate) const fn new(seq: DrSeq, number: u32, state: u32) -> Self {
+        debug_assert!(number < NUMBERS_END, "the message's number fits");
+        Self { seq, mark: number | state }
+    }
+
+    /// The number of the message.
+    #[inline]
+    pub(crate) const fn number(self) -> u32 {
+        self.mark & (NUMBERS_END - 1)
+    }
+
+    /// What is known of it.
+    #[inline]
+    pub(crate) const fn state(self) -> u32 {
+        self.mark & (Self::UNCLEAR | Self::REPORTED)
+    }
+
+    /// As one number: the highest bit says that it is [unclear](Self::UNCLEAR), and what is [reported](Self::REPORTED) is above the number of
+    /// any message.
+    #[inline]
+    pub(crate) const fn mark(self) -> u32 {
+        self.mark
+    }
+
+    #[inline]
+    pub(super) const fn set_state(&mut self, state: u32) {
+        self.mark = self.number() | state;
+    }
+
+    #[inline]
+    pub(super) const fn set_number(&mut self, number: u32) {
+        *self = Self::new(self.seq, number, self.state());
+    }
+
+    /// What the receiver shows. What is not reported for longer than `lost_after` may be lost.
+    #[inline]
+    pub(crate) fn shows(self, newest: DrSeq, now: SessionTime, lost_after: Span, mail: &Mail) -> Shows {
+        let is_awaited = || now - mail.sent(self.number()) <= lost_after && lost_after < Span::MAX;
+        if self.mark & Self::UNCLEAR != 0 || self.mark & Self::REPORTED == 0 && !is_awaited() {
+            Shows::Unclear
+        } else if self.seq >= newest {
+            Shows::Newest
+        } else {
+            Shows::Older(self.seq)
+        }
+    }
+}
+
+/// Which vector a receiver shows, or will show when what is on its way arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shows {
+    /// The newest.
+    Newest,
+    /// This one.
+    Older(DrSeq),
+    /// The account must be asked.
+    Unclear,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_there_lacks_nothing() {
+        let (now, mail) = (SessionTime::from_nanos(5), Mail::default());
+        let shows = |prospect: Prospect| prospect.shows(DrSeq(9), now, Span::MAX, &mail);
+        let unclear = Prospect { mark: Prospect::UNCLEAR, ..Prospect::NOBODY };
+        assert_eq!((shows(Prospect::NOBODY), shows(unclear)), (Shows::Newest, Shows::Unclear));
+    }
+
+    #[test]
+    fn a_number_and_what_is_known_are_kept_apart() {
+        for number in [0, 7, NUMBERS_END - 1] {
+            for state in [0, Prospect::REPORTED, Prospect::UNCLEAR] {
+                let mut prospect = Prospect::new(DrSeq(3), number, Prospect::REPORTED);
+                prospect.set_state(state);
+                assert_eq!((prospect.number(), prospect.state()), (number, state));
+                prospect.set_number(5);
+                assert_eq!((prospect.number(), prospect.state(), prospect.seq), (5, state, DrSeq(3)));
+            }
+        }
+    }
+}
