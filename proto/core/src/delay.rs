@@ -10,9 +10,6 @@ pub struct DelayEstimate {
     samples: u64,
 }
 
-/// Below so many nanoseconds, 36 years, nothing of an estimate comes near the end of all numbers.
-const TAME: u64 = 1 << 60;
-
 impl DelayEstimate {
     /// Takes a new sample into account. The first one is taken as it is.
     #[inline]
@@ -25,29 +22,6 @@ impl DelayEstimate {
             self.mean += error.part(8);
         }
         self.samples = self.samples.saturating_add(1);
-    }
-
-    /// The same sample comes so many times. `seen` is told the average and the deviation after each.
-    #[inline]
-    pub fn sample_again(&mut self, delay: Span, count: u32, mut seen: impl FnMut(Span, Span)) {
-        let (delay, mut mean, mut deviation) =
-            (delay.as_nanos(), self.mean.as_nanos(), self.deviation.as_nanos());
-        if self.samples == 0 || [delay, mean, deviation].iter().any(|nanos| nanos.unsigned_abs() >= TAME) {
-            for _ in 0..count {
-                self.sample(Span::from_nanos(delay));
-                seen(self.mean, self.deviation);
-            }
-            return;
-        }
-        // The average stays between what it is and the delay, and the deviation between what it is and their distance.
-        for _ in 0..count {
-            let error = delay - mean;
-            deviation += (error.abs() - deviation) / 4;
-            mean += error / 8;
-            seen(Span::from_nanos(mean), Span::from_nanos(deviation));
-        }
-        (self.mean, self.deviation) = (Span::from_nanos(mean), Span::from_nanos(deviation));
-        self.samples = self.samples.saturating_add(count.into());
     }
 
     /// The average; zero before the first sample.
@@ -69,27 +43,5 @@ impl DelayEstimate {
     #[inline]
     pub const fn samples(&self) -> u64 {
         self.samples
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_same_sample_many_times_over_counts_as_if_it_came_one_at_a_time() {
-        let delays = [5, -7, 900_000_000, 0, i64::MAX, i64::MIN, 3, 40_000_000, 41_000_000];
-        for start in 0..delays.len() {
-            let (mut all, mut each) = (DelayEstimate::default(), DelayEstimate::default());
-            for (count, delay) in (0..).zip(delays[start..].iter().map(|delay| Span::from_nanos(*delay))) {
-                let (mut seen, mut known) = (Vec::new(), Vec::new());
-                all.sample_again(delay, count, |mean, deviation| seen.push((mean, deviation)));
-                (0..count).for_each(|_| {
-                    each.sample(delay);
-                    known.push((each.mean(), each.deviation()));
-                });
-                assert_eq!((seen, all.samples()), (known, each.samples()));
-            }
-        }
     }
 }

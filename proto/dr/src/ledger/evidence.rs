@@ -78,7 +78,8 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// A vector was sent, is said to have arrived, and its acknowledgment came now.
+    /// A message was sent, is said to have arrived, and its acknowledgment came now. However many vectors were in it, it is one sample: if
+    /// each counted, the deviation would soon be that between vectors of one message, which is none.
     pub(super) fn sample(
         &mut self,
         sent: SessionTime,
@@ -97,45 +98,18 @@ impl Evidence {
             self.compensated = claimed;
             return;
         };
-        // Many samples come in one message.
-        let growth = if first || now == self.at {
-            Span::ZERO
+        let slow = if first {
+            START_MAX
         } else {
-            Span::from_secs_f64(growth_per_second.as_secs_f64() * (now - self.at).as_secs_f64())
+            let past = (now - self.at).as_secs_f64();
+            self.compensated + Span::from_secs_f64(growth_per_second.as_secs_f64() * past)
         };
-        let slow = if first { START_MAX } else { self.compensated + growth };
         self.compensated = claimed.min(self.least_round_trip()).min(delay_max).min(slow);
         self.at = now;
         // An honest estimate sways with the jitter, and may be ahead of a bound that follows slowly.
         let tolerance = self.claimed.deviation().times(4) + self.tolerance;
         self.is_cut = claimed > self.compensated + tolerance.min(CUT_TOLERANCE);
         self.clamped += u64::from(claimed > self.compensated + tolerance);
-    }
-
-    /// The last sample comes so many times more, at the same time: what follows from the round trip is known.
-    pub(super) fn sample_again(
-        &mut self,
-        count: u32,
-        sent: SessionTime,
-        arrived: SessionTime,
-        now: SessionTime,
-        compensation: Option<Compensation>,
-    ) {
-        let (delay, round_trip) = (arrived - sent, now - sent);
-        self.round_trip.sample_again(round_trip, count, |_, _| {});
-        let Some(Compensation { delay_max, .. }) = compensation else {
-            self.claimed.sample_again(delay, count, |_, _| {});
-            self.compensated = self.claimed.mean();
-            return;
-        };
-        let (most, mut compensated, mut cut) = (self.least_round_trip().min(delay_max), self.compensated, 0);
-        self.claimed.sample_again(delay, count, |mean, deviation| {
-            compensated = mean.min(most).min(compensated);
-            cut += u64::from(mean > compensated + (deviation.times(4) + self.tolerance));
-        });
-        let tolerance = self.claimed.deviation().times(4) + self.tolerance;
-        self.is_cut = self.claimed.mean() > compensated + tolerance.min(CUT_TOLERANCE);
-        (self.compensated, self.clamped) = (compensated, self.clamped + cut);
     }
 
     /// A round trip begins a window, or is the least of one.

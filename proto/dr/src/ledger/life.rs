@@ -242,7 +242,7 @@ impl ErrorLedger {
         let Some(track) = self.tracks.place(life) else { return };
         for link in 0..self.tracks[track].pairs.width() {
             if self.tracks[track].pairs.is_open(link) {
-                self.settle(Slot { track, link }, now);
+                self.settle(Slot { track, link }, None, now);
             }
         }
         self.add_up();

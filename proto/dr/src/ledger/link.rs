@@ -115,6 +115,8 @@ pub(crate) struct Link {
     /// The messages to it.
     pub(super) mail: Mail,
     pub(super) evidence: Evidence,
+    /// When the last message was sent that its evidence has a sample of, and when that is said to have arrived.
+    sampled: (SessionTime, SessionTime),
     /// Every arrival up to here has been reported.
     pub(super) known_until: SessionTime,
     /// Settled error over all lives, those that are over included.
@@ -137,6 +139,7 @@ impl Link {
             id,
             mail: Mail::default(),
             evidence: Evidence::default(),
+            sampled: (SessionTime::MAX, SessionTime::MAX),
             known_until: SessionTime::MIN,
             settled: 0.0,
             sent: 0,
@@ -182,33 +185,24 @@ impl Link {
             self.hear(is_true, now);
         }
         self.known_until = arrived;
-        if let Some(sent) = sent {
+        if let Some(sent) = sent.filter(|sent| (*sent, at) != self.sampled) {
+            self.sampled = (sent, at);
             self.evidence.sample(sent, arrived, now, compensation);
         }
         is_true && (return_min, tolerance) == (self.evidence.return_min(), self.evidence.tolerance())
     }
 
-    /// What it has just been found to tell truly, it tells so many times more.
-    pub(super) fn learn_again(
-        &mut self,
-        count: u32,
-        sent: SessionTime,
-        now: SessionTime,
-        compensation: Option<Compensation>,
-    ) {
-        let arrived = self.known_until;
+    /// What it has just been found to tell truly, it tells of so many more vectors that were in the same message. They travelled together:
+    /// of the delay that tells nothing new.
+    pub(super) fn hear_again(&mut self, count: u32, now: SessionTime) {
         if self.truth < TRUE_MIN || self.answers.may_be_silent() {
-            for _ in 0..count {
-                self.hear(true, now);
-                self.evidence.sample(sent, arrived, now, compensation);
-            }
+            (0..count).for_each(|_| self.hear(true, now));
             return;
         }
         if self.truth != 1.0 {
             (0..count).for_each(|_| self.truth += (1.0 - self.truth) / REMEMBERED);
         }
         self.answers.hear_again(count);
-        self.evidence.sample_again(count, sent, arrived, now, compensation);
     }
 
     #[inline]
@@ -347,30 +341,44 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_again_counts_as_if_it_were_told_one_at_a_time() {
-        let compensation = Compensation { delay_max: Span::from_millis(300), ..Compensation::default() };
-        for compensation in [None, Some(compensation)] {
-            let mut draws = evenkeel_core::Seed::new(1).draws();
-            let (mut link, mut twin) = (Link::new(PeerId(1), 1), Link::new(PeerId(1), 1));
-            let (mut now, mut again) = (1_000, 0);
-            for _ in 0..5_000 {
-                now += if draws.chance(0.01) { 20_000 } else { draws.below(200) as i64 };
-                (0..draws.below(9))
-                    .for_each(|_| [&mut link, &mut twin].into_iter().for_each(|one| one.ask(at(now))));
-                let sent = now - draws.below(700) as i64;
-                let told = (Some(at(sent)), at(sent + draws.below(500) as i64), at(now), compensation);
-                let [may_be_told_again, _] =
-                    [&mut link, &mut twin].map(|one| one.learn(told.0, told.1, told.2, told.3));
-                if may_be_told_again {
-                    let count = draws.below(9) as u32;
-                    link.learn_again(count, at(sent), at(now), compensation);
-                    (0..count).for_each(|_| _ = twin.learn(told.0, told.1, told.2, told.3));
-                    again += count;
-                }
-                assert_eq!(format!("{link:?}"), format!("{twin:?}"));
+    fn what_is_told_again_counts_as_if_it_were_heard_one_at_a_time() {
+        let mut draws = evenkeel_core::Seed::new(1).draws();
+        let (mut link, mut twin) = (Link::new(PeerId(1), 1), Link::new(PeerId(1), 1));
+        let (mut now, mut again) = (1_000, 0);
+        for _ in 0..5_000 {
+            now += if draws.chance(0.01) { 20_000 } else { draws.below(200) as i64 };
+            let asked = draws.below(9);
+            let is_true = draws.chance(0.8);
+            let count = draws.below(9) as u32;
+            for one in [&mut link, &mut twin] {
+                (0..asked).for_each(|_| one.ask(at(now)));
+                one.hear(is_true, at(now));
             }
-            assert!(again > 1_000 && link.clamped > 100, "{again} {}", link.clamped);
+            if is_true {
+                link.hear_again(count, at(now));
+                (0..count).for_each(|_| twin.hear(true, at(now)));
+                again += count;
+            }
+            assert_eq!(format!("{link:?}"), format!("{twin:?}"));
         }
+        assert!(again > 1_000 && link.clamped > 100, "{again} {}", link.clamped);
+    }
+
+    #[test]
+    fn vectors_of_one_message_are_one_sample_of_the_delay() {
+        let mut links = [1, 20].map(|_| Link::new(PeerId(1), 1));
+        let mut draws = evenkeel_core::Seed::new(2).draws();
+        for message in 0..200 {
+            let (sent, delay) = (1_000 + 50 * message, 100 + draws.below(40) as i64);
+            for (link, count) in links.iter_mut().zip([1, 20]) {
+                (0..count).for_each(|_| link.ask(at(sent)));
+                let (arrived, now) = (at(sent + delay), at(sent + 2 * delay));
+                (0..count).for_each(|_| _ = link.learn(Some(at(sent)), arrived, now, None));
+            }
+        }
+        let [one, many] = links.map(|link| (link.evidence.delay(), link.evidence.lost_after()));
+        assert_eq!(one, many);
+        assert!(one.1 > Span::from_millis(260), "it has to wait for the slowest, too: {one:?}");
     }
 
     /// Someone who is sent a vector every so many milliseconds, and reports it 400 ms later if it is one of these.

@@ -1,6 +1,6 @@
 //! What a receiver reports, on its way into the books.
 
-use evenkeel_core::{SessionTime, Span};
+use evenkeel_core::SessionTime;
 
 use super::account::{AccountMut, Forged};
 use super::life::{Life, Track};
@@ -25,7 +25,7 @@ pub(crate) struct Reports<'a> {
 }
 
 /// What was told last of when something was sent and arrived, and how often it was told again. What comes in one message mostly left in
-/// one, too: what that tells of the receiver is reckoned when somebody asks.
+/// one, too: that so much was answered is reckoned when somebody asks.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     sent: SessionTime,
@@ -38,9 +38,9 @@ impl Told {
 
     /// What was told again is reckoned.
     #[inline]
-    fn reckon(&mut self, link: &mut Link, now: SessionTime, compensation: Option<Compensation>) {
+    fn reckon(&mut self, link: &mut Link, now: SessionTime) {
         if self.again > 0 {
-            link.learn_again(core::mem::take(&mut self.again), self.sent, now, compensation);
+            link.hear_again(core::mem::take(&mut self.again), now);
         }
     }
 
@@ -54,7 +54,7 @@ impl Told {
         now: SessionTime,
         compensation: Option<Compensation>,
     ) {
-        self.reckon(link, now, compensation);
+        self.reckon(link, now);
         *self = Self::NOTHING;
         match taken {
             Err(Forged) => link.hear(false, now),
@@ -84,7 +84,7 @@ pub(crate) struct Fate {
 
 impl Drop for Reports<'_> {
     fn drop(&mut self) {
-        self.reckon();
+        self.told.reckon(self.ledger.links.at_mut(self.link), self.now);
         self.ledger.add_up();
     }
 }
@@ -92,6 +92,7 @@ impl Drop for Reports<'_> {
 impl ErrorLedger {
     /// The receiver at a place reports something.
     pub(crate) fn reports(&mut self, link: u32, now: SessionTime) -> Reports<'_> {
+        self.changes += 1;
         Reports { ledger: self, link, now, told: Told::NOTHING }
     }
 
@@ -105,12 +106,13 @@ impl ErrorLedger {
         Some(reports.settlement(report, fate))
     }
 
-    /// Settles an account as far as is known. What that adds is in the books after [`add_up`](Self::add_up).
-    pub(super) fn settle(&mut self, slot: Slot, now: SessionTime) {
+    /// Settles an account as far as is known, with what has just been reported and is not settled. What that adds is in the books after
+    /// [`add_up`](Self::add_up).
+    #[inline(never)]
+    pub(super) fn settle(&mut self, slot: Slot, reported: Option<Arrived>, now: SessionTime) {
         let (track, link) = (&mut self.tracks[slot.track], self.links.at_mut(slot.link));
-        let lost_after = |link: &mut Link| link.evidence.lost_after();
-        if !settle_plainly(track, link, slot, None, now, self.placement, &mut self.sums, lost_after) {
-            self.settle_fully(slot, None, now);
+        if !settle_plainly(track, link, slot, reported, now, self.placement, &mut self.sums) {
+            self.settle_fully(slot, reported, now);
         }
     }
 
@@ -144,7 +146,6 @@ impl ErrorLedger {
 /// Settles an account as far as is known, with what has just been reported, if it is [plain](Account::is_plain). What that adds is among
 /// the sums. False if there is more to do.
 #[inline]
-#[allow(clippy::too_many_arguments)]
 fn settle_plainly(
     track: &mut Track,
     link: &mut Link,
@@ -153,9 +154,8 @@ fn settle_plainly(
     now: SessionTime,
     placement: Placement,
     sums: &mut Sums,
-    lost_after: impl FnOnce(&mut Link) -> Span,
 ) -> bool {
-    let history = &track.history;
+    let (history, lost_after) = (&track.history, link.evidence.lost_after());
     let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, slot.link);
     account.change();
     if !account.read().is_plain(placement) {
@@ -164,10 +164,8 @@ fn settle_plainly(
     let reported = reported.filter(|(seq, _)| account.read().is_news(*seq));
     let placed = account.arrive_newer(reported);
     if account.read().is_overtaken() {
-        let lost_after = lost_after(link);
-        AccountMut::new(&mut track.pairs, &mut link.mail, slot.link).forget_lost(now, lost_after);
+        account.forget_lost(now, lost_after);
     }
-    let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, slot.link);
     account.settle_plain(history, placed, reported, now, sums);
     sums.owe(slot);
     account.read().is_near(history, now) && !sums.is_full()
@@ -178,12 +176,6 @@ impl Reports<'_> {
     #[inline]
     pub(crate) fn find(&self, entity: EntityId, seq: DrSeq) -> Report {
         Report { entity, seq, track: self.ledger.tracks.last(Life { entity, first: seq }) }
-    }
-
-    /// What was told again is reckoned.
-    fn reckon(&mut self) {
-        let Self { ref mut ledger, link, now, ref mut told } = *self;
-        told.reckon(ledger.links.at_mut(link), now, ledger.compensation);
     }
 
     /// These arrivals are about to be reported. What they need lies far apart in memory: all of it is asked for here, so that it is
@@ -227,7 +219,6 @@ impl Reports<'_> {
     pub(crate) fn arrived(&mut self, report: Report, at: SessionTime, nonce: u32) -> Option<Fate> {
         let Self { ref mut ledger, link: to, now, ref mut told } = *self;
         let Report { seq, track: place, .. } = report;
-        ledger.changes += 1;
         let ErrorLedger { tracks, links, sums, placement, compensation, .. } = &mut **ledger;
         let link = links.at_mut(to);
         let mut track = place.map(|place| &mut tracks[place]).filter(|track| track.pairs.is_open(to));
@@ -253,25 +244,9 @@ impl Reports<'_> {
             sums.owe(slot);
         }
         if !is_settled || !account.read().is_near(&track.history, now) || sums.is_full() {
-            self.settle_in_turn(slot, sent.filter(|_| !is_settled).map(|_| (seq, arrived)));
+            ledger.settle(slot, sent.filter(|_| !is_settled).map(|_| (seq, arrived)), now);
         }
         sent.map(|sent| Fate { sent, arrived, slot })
-    }
-
-    /// Settles an account as far as is known, with what has just been reported and is not settled.
-    #[inline(never)]
-    fn settle_in_turn(&mut self, slot: Slot, reported: Option<Arrived>) {
-        let Self { ref mut ledger, now, ref mut told, .. } = *self;
-        let ErrorLedger { tracks, links, sums, placement, compensation, .. } = &mut **ledger;
-        let (track, link) = (&mut tracks[slot.track], links.at_mut(slot.link));
-        let lost_after = |link: &mut Link| {
-            told.reckon(link, now, *compensation);
-            link.evidence.lost_after()
-        };
-        if !settle_plainly(track, link, slot, reported, now, *placement, sums, lost_after) {
-            self.reckon();
-            self.ledger.settle_fully(slot, reported, now);
-        }
     }
 
     /// What became known of what a report is of, for those who want to hear of it.
