@@ -58,18 +58,20 @@ pub enum Recorded {
 
 /// The vectors of one entity in order. One that is missing takes no room: a hostile owner may leave out as many as it
 /// likes.
+// In this order: what every acknowledgment needs fills a line of memory.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct History {
     vectors: Vec<Stretch>,
     /// The numbers of the first of them and of the last.
     first: DrSeq,
     last: DrSeq,
-    /// Older ones that somebody still shows.
-    shown: Vec<(DrSeq, DrVector)>,
     contiguous: DrSeq,
     complete: bool,
     /// When it ended, and with which vector.
     ended: Option<(SessionTime, DrSeq)>,
+    /// Older ones that somebody still shows.
+    shown: Vec<(DrSeq, DrVector)>,
 }
 
 impl History {

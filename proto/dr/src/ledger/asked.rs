@@ -20,12 +20,13 @@ impl Answers {
 
 /// The last answers by the places of the receivers, if there were any.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(super) struct Asked {
+    /// How many there are. Mostly none, and whoever is to forget them need not look for them.
+    count: Cell<u32>,
     // Boxed: most that are there are of those who were never asked.
     #[allow(clippy::vec_box)]
     all: RefCell<Vec<Option<Box<Answers>>>>,
-    /// How many there are. Mostly none, and whoever is to forget them need not look for them.
-    count: Cell<u32>,
 }
 
 impl Asked {

@@ -35,15 +35,17 @@ pub struct Life {
 }
 
 /// One life's exported path and its accounts.
+// In this order: what every acknowledgment needs is at the beginning, in few lines of memory.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Track {
+    pub(crate) history: History,
+    pub(crate) pairs: Pairs,
     /// Whose it is.
     pub(crate) life: Life,
     /// Its place among the lives, and what is not used again, unlike that.
     pub(crate) place: u32,
     pub(super) id: u32,
-    pub(crate) history: History,
-    pub(crate) pairs: Pairs,
     /// Whom it belongs to, at a relay.
     pub(crate) owner: Option<PeerId>,
     /// What triggers a new vector, as the owner states it.

@@ -54,19 +54,22 @@ impl<T: Default> Column<T> {
 
 /// What few pairs have.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(super) struct Few {
+    pub(super) rare: Column<Option<Box<Rare>>>,
+    pub(super) asked: Asked,
     /// What the receiver is taken to have suffered before the account was opened, when receivers are compared.
     pub(super) head_starts: Column<f64>,
     /// The number of the vector that is placed where the error is settled, if it is not the newest that is reported.
     pub(super) placed: Column<Option<DrSeq>>,
     /// Reported to have arrived, and not settled.
     pub(super) arrivals: Column<Queue>,
-    pub(super) rare: Column<Option<Box<Rare>>>,
-    pub(super) asked: Asked,
 }
 
 /// The pairs of one life.
+// In this order: what every acknowledgment needs lies side by side.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Pairs {
     pub(crate) prospects: Vec<Prospect>,
     pub(super) folios: Vec<Folio>,
