@@ -143,7 +143,7 @@ impl Settled {
 }
 
 /// A settled error that moves on along the exported path, while vectors are shown as they are in the history: what others have counted
-/// along it is not counted again. The bits of the sum are those of [`Cursor::integrate_to`].
+/// along it is not counted again.
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
     history: &'a History,
@@ -174,7 +174,7 @@ impl<'a> Walk<'a> {
 
     /// From where the error is settled up to an end, while one newer vector arrives. Where the exported vector is in the history has
     /// been found.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn past(
         history: &History,
         place: usize,

@@ -6,7 +6,6 @@ use super::asked::Asked;
 use super::folio::Folio;
 use super::mail::Renumbered;
 use super::prospect::Prospect;
-use super::sums::Errors;
 use super::waiting::Queue;
 use crate::vector::DrSeq;
 
@@ -132,14 +131,11 @@ impl Pairs {
         u64::from(some.fold(0, |seen, prospect| seen ^ prospect.seq.0))
     }
 
-    /// Adds to what is settled of a pair. Gives what that was, and is.
+    /// Adds to what is settled of a pair.
     #[inline]
-    pub(super) fn add(&mut self, link: u32, errors: Errors<'_>) -> (f64, f64) {
+    pub(super) fn add(&mut self, link: u32, error: f64) {
         let folio = &mut self.folios[link as usize];
-        let before = folio.settled_error();
-        let after = errors.added_to(before);
-        folio.set_settled_error(after);
-        (before, after)
+        folio.set_settled_error(folio.settled_error() + error);
     }
 
     /// How many places there are.

@@ -136,9 +136,9 @@ impl ErrorLedger {
     /// What was settled goes into the books.
     pub(super) fn add_up(&mut self) {
         let Self { tracks, links, sums, .. } = self;
-        sums.pay(|slot, errors| {
-            let (before, after) = tracks[slot.track].pairs.add(slot.link, errors);
-            links.at_mut(slot.link).settled += after - before;
+        sums.pay(|slot, error| {
+            tracks[slot.track].pairs.add(slot.link, error);
+            links.at_mut(slot.link).settled += error;
         });
     }
 }
