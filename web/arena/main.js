@@ -277,7 +277,7 @@ function placeLens({ focus }) {
 
 function showWait(now) {
   const wait = $("wait");
-  const isOut = state === "playing" && own && !own.tank;
+  const isOut = state === "playing" && own && !own.tank && $("veil").hidden;
   wait.hidden = !isOut;
   if (!isOut) return;
   const left = Math.max(0, Math.ceil(((own.returns ?? now) - now) / 1000));
