@@ -4,12 +4,17 @@
 
 import { GAP, SHOWN } from "./history.js";
 import { colour, colourOf, faint, pathOf } from "./palette.js";
-import { fit, hasPixels, ratioOf } from "./scene.js";
+import { canvasOf, pictureOf } from "./stamps.js";
+import { Surface } from "./surface.js";
 import { amount } from "./words.js";
 
 const STRIP = 20;
 const BOTTOM = 24;
 const LABEL = 15;
+/** Points of a line are so far apart, in milliseconds: it shows means over ten seconds, of which more cannot be seen. */
+const GRAIN = 1000;
+/** So many lines are drawn at once: of all together a frame would be late. */
+const LINES = 8;
 const FONT = "system-ui, -apple-system, \"Segoe UI\", Roboto, sans-serif";
 
 /** An axis in round steps, about four of them, that has room for these values. */
@@ -57,12 +62,21 @@ function runsOf(samples) {
   return runs;
 }
 
+/** Of one piece the ends, and the last sample of each grain. Grains are of the clock: a line that moves to the left keeps its points. */
+function thinned(run) {
+  const grainOf = (place) => Math.floor(run[place].t / GRAIN);
+  return run.filter((_, place) => place === 0 || place + 1 === run.length || grainOf(place) !== grainOf(place + 1));
+}
+
 export class Chart {
   constructor(canvas, history) {
-    Object.assign(this, { canvas, history });
-    this.context = canvas.getContext("2d");
+    this.history = history;
+    this.surface = new Surface(canvas);
+    this.context = this.surface.context;
     this.kind = "error";
     this.pointer = null;
+    /** What is being drawn. */
+    this.sheet = null;
     canvas.addEventListener("pointermove", (event) => {
       this.pointer = event.clientX - canvas.getBoundingClientRect().left;
     });
@@ -71,42 +85,76 @@ export class Chart {
     });
   }
 
-  /** `nameOf(player)` and `choiceName(choice)` say what people call them. */
+  /**
+   * Draws a part of it, and returns whether that was the last one. `nameOf(player)` and `choiceName(choice)` say what people
+   * call them.
+   */
   draw(now, { players, nameOf, choiceName }) {
-    fit(this.canvas);
-    if (!hasPixels(this.canvas)) return;
-    const { context, canvas } = this;
-    const ratio = ratioOf(canvas);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
-    const isNarrow = canvas.clientWidth < 420;
+    this.sheet ??= this.begin(now, players);
+    if (this.sheet === null) return true;
+    if (this.sheet.left.length > 0) {
+      this.drawLines(this.sheet.left.splice(0, LINES));
+      return false;
+    }
+    this.finish(nameOf, choiceName);
+    this.sheet = null;
+    return true;
+  }
+
+  /** What is to be drawn, and where; null if there is no room. */
+  begin(now, players) {
+    const { surface } = this;
+    surface.fit();
+    if (!surface.isThere) return null;
+    const isNarrow = surface.wide < 420;
     const frame = {
-      left: this.kind === "error" ? 34 : 42, right: canvas.clientWidth - (isNarrow ? 62 : 84), top: STRIP + 12,
-      bottom: canvas.clientHeight - BOTTOM,
+      left: this.kind === "error" ? 34 : 42, right: surface.wide - (isNarrow ? 62 : 84), top: STRIP + 12,
+      bottom: surface.high - BOTTOM,
     };
     const last = this.history.samples.at(-1);
     const end = last ? Math.max(last.t, now - 1000) : now;
-    this.scaleTo(players);
+    const runs = runsOf(this.history.samples).map(thinned);
+    const axis = this.axisOf(players, runs);
     const x = (t) => frame.right - ((end - t) / SHOWN) * (frame.right - frame.left);
-    const { low, high } = this.axis;
-    const y = (value) => frame.bottom - ((value - low) / (high - low)) * (frame.bottom - frame.top);
-    this.drawAxes(frame, y);
-    this.drawStrip(frame, x, choiceName);
+    const y = (value) => frame.bottom - ((value - axis.low) / (axis.high - axis.low)) * (frame.bottom - frame.top);
+    return { kind: this.kind, players, left: [...players], frame, last, end, runs, axis, x, y, pictures: [] };
+  }
+
+  /** Some of the lines, as a picture: its pixels are made now and not with those of the others. */
+  drawLines(players) {
+    const { width, height } = this.surface.canvas;
+    const canvas = canvasOf(width, height);
+    const context = canvas.getContext("2d");
+    context.scale(this.surface.ratio, this.surface.ratio);
+    for (const player of players) this.drawLine(context, player);
+    this.sheet.pictures.push(pictureOf(canvas));
+  }
+
+  finish(nameOf, choiceName) {
+    const { context, surface: { wide, high, ratio }, sheet: { frame, pictures, last } } = this;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, wide, high);
+    this.drawAxes();
+    this.drawStrip(choiceName);
     context.save();
     context.beginPath();
     context.rect(frame.left, frame.top - 4, frame.right - frame.left + 6, frame.bottom - frame.top + 6);
     context.clip();
-    this.drawBand(players, x, y);
-    for (const player of players) this.drawLine(player, x, y);
+    this.drawBand();
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    for (const picture of pictures) {
+      context.drawImage(picture, 0, 0);
+      picture.close?.();
+    }
     context.restore();
-    if (last) this.drawLabels(players, last, frame, { x, y }, nameOf);
-    if (this.pointer !== null) this.drawReading(players, frame, end, { x, y }, nameOf);
+    if (last) this.drawLabels(nameOf);
+    if (this.pointer !== null) this.drawReading(nameOf);
   }
 
   /** The axis follows what is shown, in steps. A mean counts from nought; a sum from where it was at the left. */
-  scaleTo(players) {
+  axisOf(players, runs) {
     let [least, most] = [Infinity, -Infinity];
-    for (const { values } of this.history.samples) {
+    for (const { values } of runs.flat()) {
       for (const player of players) {
         const value = values.get(player)?.[this.kind];
         if (value < least) least = value;
@@ -114,7 +162,7 @@ export class Chart {
       }
     }
     const low = this.kind === "error" || least === Infinity ? 0 : least;
-    this.axis = axisFor(low, Math.max(low + (this.kind === "error" ? 0.25 : 4), most * 1.03));
+    return axisFor(low, Math.max(low + (this.kind === "error" ? 0.25 : 4), most * 1.03));
   }
 
   text(text, x, y, { size = 11.5, weight = 400, align = "left", tint = colour("quiet") } = {}) {
@@ -126,11 +174,11 @@ export class Chart {
     context.fillText(text, x, y);
   }
 
-  drawAxes(frame, y) {
-    const { context } = this;
+  drawAxes() {
+    const { context, sheet: { frame, axis, y } } = this;
     context.lineWidth = 1;
-    for (let step = 0; step <= this.axis.steps; step += 1) {
-      const value = this.axis.low + this.axis.step * step;
+    for (let step = 0; step <= axis.steps; step += 1) {
+      const value = axis.low + axis.step * step;
       const at = Math.round(y(value)) + 0.5;
       context.strokeStyle = colour("line");
       context.setLineDash(step ? [3, 4] : []);
@@ -138,7 +186,7 @@ export class Chart {
       context.moveTo(frame.left, at);
       context.lineTo(frame.right, at);
       context.stroke();
-      this.text(value === 0 ? "0" : value.toFixed(this.axis.digits), frame.left - 7, at, { align: "right" });
+      this.text(value === 0 ? "0" : value.toFixed(axis.digits), frame.left - 7, at, { align: "right" });
     }
     context.setLineDash([]);
     const ticks = frame.right - frame.left < 300 ? [120, 60, 0] : [120, 90, 60, 30, 0];
@@ -150,8 +198,8 @@ export class Chart {
   }
 
   /** Above the curve: what was on. A dashed line marks each moment at which the switch was turned. */
-  drawStrip(frame, x, choiceName) {
-    const { context } = this;
+  drawStrip(choiceName) {
+    const { context, sheet: { frame, x } } = this;
     const { marks } = this.history;
     marks.forEach(({ t, choice }, place) => {
       const from = Math.max(x(t), frame.left);
@@ -180,14 +228,22 @@ export class Chart {
   }
 
   /** Between the one who is worst off and the one who is best off. */
-  drawBand(players, x, y) {
-    const { context } = this;
-    const range = this.history.samples.map(({ t, values }) => {
-      const here = players.map((player) => values.get(player)?.[this.kind]).filter((value) => value !== undefined);
-      return { t, low: Math.min(...here), high: Math.max(...here), count: here.length };
-    }).filter(({ count }) => count > 1);
+  drawBand() {
+    const { context, sheet: { players, kind, runs, x, y } } = this;
+    const rangeOf = ({ t, values }) => {
+      let [low, high, count] = [Infinity, -Infinity, 0];
+      for (const player of players) {
+        const value = values.get(player)?.[kind];
+        if (value === undefined) continue;
+        low = Math.min(low, value);
+        high = Math.max(high, value);
+        count += 1;
+      }
+      return { t, low, high, count };
+    };
     context.beginPath();
-    for (const run of runsOf(range)) {
+    for (const samples of runs) {
+      const run = samples.map(rangeOf).filter(({ count }) => count > 1);
       run.forEach(({ t, high }, place) => (place ? context.lineTo(x(t), y(high)) : context.moveTo(x(t), y(high))));
       run.reverse().forEach(({ t, low }) => context.lineTo(x(t), y(low)));
       context.closePath();
@@ -196,19 +252,20 @@ export class Chart {
     context.fill();
   }
 
-  drawLine(player, x, y) {
-    const { context } = this;
+  drawLine(context, player) {
+    const { kind, runs, x, y } = this.sheet;
     context.strokeStyle = colourOf(player);
     context.lineWidth = 2;
     context.lineJoin = "round";
     context.beginPath();
-    let last = -Infinity;
-    for (const { t, values } of this.history.samples) {
-      const value = values.get(player)?.[this.kind];
-      if (value === undefined) continue;
-      if (t - last > GAP) context.moveTo(x(t), y(value));
-      else context.lineTo(x(t), y(value));
-      last = t;
+    for (const run of runs) {
+      let isDown = false;
+      for (const { t, values } of run) {
+        const value = values.get(player)?.[kind];
+        if (value !== undefined && isDown) context.lineTo(x(t), y(value));
+        else if (value !== undefined) context.moveTo(x(t), y(value));
+        isDown = value !== undefined;
+      }
     }
     context.stroke();
   }
@@ -223,11 +280,11 @@ export class Chart {
     context.restore();
   }
 
-  drawLabels(players, last, frame, { x, y }, nameOf) {
-    const { context } = this;
+  drawLabels(nameOf) {
+    const { context, sheet: { players, kind, last, frame, x, y } } = this;
     const all = [];
     for (const player of players) {
-      const value = last.values.get(player)?.[this.kind];
+      const value = last.values.get(player)?.[kind];
       if (value !== undefined) all.push({ player, y: y(value) });
     }
     const labels = outermost(all.sort((a, b) => a.y - b.y), frame.bottom - frame.top);
@@ -240,7 +297,7 @@ export class Chart {
       context.lineTo(frame.right + 12, at);
       context.stroke();
       this.mark(player, frame.right + 18, at, 4);
-      const room = this.canvas.clientWidth - frame.right - 28;
+      const room = this.surface.wide - frame.right - 28;
       this.text(this.cut(nameOf(player), room), frame.right + 27, at, { weight: 600, size: 12, tint: colour("ink") });
     }
   }
@@ -255,13 +312,14 @@ export class Chart {
   }
 
   /** What the values were where the pointer is. */
-  drawReading(players, frame, end, { x, y }, nameOf) {
+  drawReading(nameOf) {
+    const { players, kind, frame, end, x, y } = this.sheet;
     const part = (frame.right - this.pointer) / (frame.right - frame.left);
     const sample = part >= 0 && part <= 1 ? this.history.nearest(end - part * SHOWN) : null;
     if (!sample || Math.abs(x(sample.t) - this.pointer) > 12) return;
     const { context } = this;
     const rows = players.filter((player) => sample.values.has(player))
-      .map((player) => ({ player, value: sample.values.get(player)[this.kind] }))
+      .map((player) => ({ player, value: sample.values.get(player)[kind] }))
       .sort((a, b) => b.value - a.value);
     const [width, height] = [128, rows.length * 17 + 12];
     const at = x(sample.t);
@@ -284,7 +342,7 @@ export class Chart {
       this.mark(player, at, y(value), 3.5);
       this.mark(player, left + 13, row, 3.5);
       this.text(this.cut(nameOf(player), 52), left + 23, row, { tint: colour("ink") });
-      const words = amount(value, this.kind === "error" ? 2 : 0);
+      const words = amount(value, kind === "error" ? 2 : 0);
       this.text(words, left + width - 10, row, { align: "right", weight: 600, tint: colour("ink") });
     });
   }

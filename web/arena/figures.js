@@ -8,9 +8,16 @@ import { amount, change, signed } from "./words.js";
 const UNITS = "Units: mean distance, a tank is 6 long; ms.";
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Sets a text if it has changed, so that nothing is laid out anew for nothing. */
+/** Sets a text if it has changed, so that nothing is laid out anew for nothing. It stays in its node: a new one each time is to be freed. */
 export function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const { firstChild: node, lastChild } = element;
+  if (node === null || node !== lastChild || node.nodeType !== Node.TEXT_NODE) element.textContent = text;
+  else if (node.data !== text) node.data = text;
+}
+
+/** Sets an attribute if it has changed: a drawing is painted anew even for the same value. */
+function setAttribute(element, name, value) {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
 function setClass(element, name, isOn) {
@@ -147,13 +154,13 @@ function dumbbell(player) {
   const show = (error, without, most) => {
     const at = (value) => `${(4 + (92 * Math.min(value, most)) / most).toFixed(1)}%`;
     const isKnown = typeof without === "number";
-    for (const part of [way, hollow]) part.style.visibility = isKnown ? "visible" : "hidden";
-    group.setAttribute("x", at(error ?? 0));
+    for (const part of [way, hollow]) setAttribute(part, "visibility", isKnown ? "visible" : "hidden");
+    setAttribute(group, "x", at(error ?? 0));
     if (!isKnown) return;
-    hollow.setAttribute("cx", at(without));
-    way.setAttribute("x1", at(without));
-    way.setAttribute("x2", at(error ?? 0));
-    way.setAttribute("class", `way ${error > without ? "pay" : "good"}`);
+    setAttribute(hollow, "cx", at(without));
+    setAttribute(way, "x1", at(without));
+    setAttribute(way, "x2", at(error ?? 0));
+    setAttribute(way, "class", `way ${error > without ? "pay" : "good"}`);
   };
   return { svg, show };
 }

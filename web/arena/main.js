@@ -277,7 +277,7 @@ function placeLens({ focus }) {
 
 function showWait(now) {
   const wait = $("wait");
-  const isOut = state === "playing" && own && !own.tank;
+  const isOut = state === "playing" && own && !own.tank && $("veil").hidden;
   wait.hidden = !isOut;
   if (!isOut) return;
   const left = Math.max(0, Math.ceil(((own.returns ?? now) - now) / 1000));
@@ -293,7 +293,10 @@ function showOwnClock() {
   arena.clock_ms = Math.max(arena.clock_ms ?? 0, width);
 }
 
-/** What shows the relay's figures. All of it at once would take longer than a frame has: it is a part in each. */
+/**
+ * What shows the relay's figures. All of it at once would take longer than a frame has: it is a part in each. One that gives false
+ * goes on in the next frame.
+ */
 const PANELS = [
   () => {
     showOwnClock();
@@ -309,7 +312,7 @@ const PANELS = [
   () => score.show(arena.players, { nameOf }),
   (now) => {
     const players = arena.players.map(({ player }) => player);
-    chart.draw(now, { players, nameOf, choiceName: (id) => turn.nameOf(id) });
+    return chart.draw(now, { players, nameOf, choiceName: (id) => turn.nameOf(id) });
   },
 ];
 
@@ -320,10 +323,7 @@ function showFigures(now) {
     [isFresh, drawn, panel] = [false, now, 0];
     showStale(now);
   }
-  if (arena && panel < PANELS.length) {
-    PANELS[panel](now);
-    panel += 1;
-  }
+  if (arena && panel < PANELS.length && PANELS[panel](now) !== false) panel += 1;
 }
 
 function showStale(now) {

@@ -14,13 +14,29 @@ const REACH = [4.5, WIDTH / 2 + 0.3];
 /** Outlines have marks while there are no more of them. */
 const MARKS_MAX = 12;
 
-/** Runs a drawing with the origin at a place and east at an angle. */
-export function at(context, { x, y, angle = 0 }, draw) {
-  context.save();
-  context.translate(x, y);
-  context.rotate(angle);
-  draw();
-  context.restore();
+/** Outlines that are nearer to each other than this, in the canvas' pixels, look the same; a way that is shorter is none. */
+const NEAR = 0.25;
+const WAY_MIN = 1;
+
+/** How units of the field lie on a canvas. `fine` are the canvas' pixels for one unit, `scale` the page's. */
+export class View {
+  /** The place `x`, `y` is in the middle of the canvas. */
+  constructor(context, { fine, scale, x, y }) {
+    const { width, height } = context.canvas;
+    Object.assign(this, { context, fine, scale, left: width / 2 - x * fine, top: height / 2 + y * fine });
+  }
+
+  /** From now on it is drawn in units, north up. */
+  units() {
+    this.context.setTransform(this.fine, 0, 0, -this.fine, this.left, this.top);
+  }
+
+  /** From now on it is stamped at a place, turned by an angle. */
+  turn(x, y, angle) {
+    const { context, fine, left, top } = this;
+    const [east, north] = [fine * Math.cos(angle), fine * Math.sin(angle)];
+    context.setTransform(east, -north, north, east, left + fine * x, top - fine * y);
+  }
 }
 
 function rounded(context, x, y, width, height, radius) {
@@ -53,45 +69,47 @@ function drawBody(context, tint) {
   context.stroke();
 }
 
-/** A tank with its player's mark. `fine` are the canvas' pixels for one unit, `scale` the page's. */
-export function drawTank(context, tank, { scale, fine, isOwn = false, isSpared = false, reload = 0 }) {
-  const tint = colourOf(tank.player);
-  const shade = colour("shade");
-  at(context, { x: tank.x + 0.35, y: tank.y - 0.5, angle: tank.angle }, () => {
-    stampUnits(context, `shade ${shade}`, REACH, fine, (inner) => {
-      inner.fillStyle = shade;
-      rounded(inner, -HALF[0], -HALF[1], LENGTH, WIDTH, 0.6);
-      inner.fill();
-    });
-  });
-  at(context, tank, () => stampUnits(context, `tank ${tint}`, REACH, fine, (inner) => drawBody(inner, tint)));
+function drawShade(context, shade) {
+  context.fillStyle = shade;
+  rounded(context, -HALF[0], -HALF[1], LENGTH, WIDTH, 0.6);
+  context.fill();
+}
+
+/** A tank with its player's mark, without what is around it. */
+export function drawTank(view, { player, x, y, angle }) {
+  const { context, fine } = view;
+  const [tint, shade] = [colourOf(player), colour("shade")];
+  view.turn(x + 0.35, y - 0.5, angle);
+  stampUnits(context, `shade ${shade}`, REACH, fine, (inner) => drawShade(inner, shade));
+  view.turn(x, y, angle);
+  stampUnits(context, `tank ${tint}`, REACH, fine, (inner) => drawBody(inner, tint));
   // The mark stays upright, so that it can be read.
-  const turret = { x: tank.x - 0.3 * Math.cos(tank.angle), y: tank.y - 0.3 * Math.sin(tank.angle) };
-  at(context, turret, () => drawMark(context, tank.player, { tint: "#fff", size: 0.58, fine }));
-  if (isOwn || isSpared) drawRing(context, tank, { tint, scale, isSpared, reload });
+  view.turn(x - 0.3 * Math.cos(angle), y - 0.3 * Math.sin(angle), 0);
+  drawMark(view, player, { tint: "#fff", size: 0.58 });
 }
 
 /** Around one's own tank: how far it is loaded. Around who has just started: it can't be hit yet. */
-function drawRing(context, tank, { tint, scale, isSpared, reload }) {
+export function drawRing({ context, scale }, { player, x, y, isSpared = false, reload = 0 }) {
+  const tint = colourOf(player);
   context.lineWidth = 1.5 / scale;
   context.lineCap = "round";
   context.strokeStyle = faint(tint, isSpared ? 0.9 : 0.35);
   if (isSpared) context.setLineDash([0.9, 0.9]);
   context.beginPath();
-  context.arc(tank.x, tank.y, 4.9, 0, 2 * Math.PI);
+  context.arc(x, y, 4.9, 0, 2 * Math.PI);
   context.stroke();
   context.setLineDash([]);
   if (reload > 0) {
     context.strokeStyle = tint;
     context.lineWidth = 3 / scale;
     context.beginPath();
-    context.arc(tank.x, tank.y, 4.9, Math.PI / 2, Math.PI / 2 - 2 * Math.PI * (1 - reload), true);
+    context.arc(x, y, 4.9, Math.PI / 2, Math.PI / 2 - 2 * Math.PI * (1 - reload), true);
     context.stroke();
   }
 }
 
 /** A player's mark, upright. */
-function drawMark(context, player, { tint, size, fine }) {
+function drawMark({ context, fine }, player, { tint, size }) {
   stampUnits(context, `mark ${shapeNumber(player)} ${tint} ${size}`, [1.3 * size, 1.3 * size], fine, (inner) => {
     inner.scale(size, -size);
     inner.fillStyle = tint;
@@ -99,38 +117,64 @@ function drawMark(context, player, { tint, size, fine }) {
   });
 }
 
-/** Where another player sees a tank: a dashed outline in that player's colour, with its mark, and the way it is off. */
-export function drawOutline(context, outline, truth, { scale, fine, dash, place, count }) {
-  const tint = colourOf(outline.by);
-  context.strokeStyle = faint(tint, 0.55);
+/** Whether two outlines cannot be told apart. */
+function isSame(one, other, fine) {
+  const near = NEAR / fine;
+  return Math.abs(one.x - other.x) < near && Math.abs(one.y - other.y) < near
+    && Math.abs(one.angle - other.angle) * HALF[0] < near;
+}
+
+/** Where the others see a tank: for each a dashed outline in its player's colour, with its mark, and the way it is off. */
+export function drawOutlines(view, outlines, truth) {
+  const { fine } = view;
+  const count = outlines.length;
+  // Outlines on top of each other share their line: each has its own part of the dashes.
+  const shares = Math.min(Math.max(count, 2), 4);
+  outlines.forEach((outline, place) => {
+    if (Math.hypot(outline.x - truth.x, outline.y - truth.y) * fine >= WAY_MIN) drawWay(view, outline, truth);
+    // Whoever has the same vector shows the same: of many outlines few are seen, the last one in each part of the dashes.
+    let after = place + shares;
+    while (after < count && !isSame(outline, outlines[after], fine)) after += shares;
+    if (after >= count) drawOutline(view, outline, { share: place % shares, shares });
+    // Marks stand in a row behind the tank, so that each can be seen where outlines are on top of each other; in a long row
+    // they could not.
+    if (count > MARKS_MAX) return;
+    const [east, north] = [Math.cos(outline.angle), Math.sin(outline.angle)];
+    const [behind, aside] = [-HALF[0] - 1, 1.2 * (place - (count - 1) / 2)];
+    view.turn(outline.x + east * behind - north * aside, outline.y + north * behind + east * aside, 0);
+    drawMark(view, outline.by, { tint: colourOf(outline.by), size: 0.5 });
+  });
+  view.units();
+}
+
+function drawWay(view, outline, truth) {
+  const { context, scale } = view;
+  view.units();
+  context.strokeStyle = faint(colourOf(outline.by), 0.55);
   context.lineWidth = 1 / scale;
   context.beginPath();
   context.moveTo(outline.x, outline.y);
   context.lineTo(truth.x, truth.y);
   context.stroke();
-  // Outlines on top of each other share their line: each has its own part of the dashes.
-  const shares = Math.min(Math.max(count, 2), 4);
-  const share = place % shares;
-  at(context, outline, () => stampUnits(context, `outline ${tint} ${share} ${shares} ${dash}`, REACH, fine, (inner) => {
+}
+
+function drawOutline(view, { by, x, y, angle }, { share, shares }) {
+  const { context, scale, fine } = view;
+  const tint = colourOf(by);
+  const dash = Math.max(3, Math.min(scale * 0.6, 6));
+  view.turn(x, y, angle);
+  stampUnits(context, `outline ${tint} ${share} ${shares} ${scale}`, REACH, fine, (inner) => {
     inner.strokeStyle = tint;
     inner.lineWidth = 2 / scale;
     inner.setLineDash([dash / scale, ((shares - 1) * dash) / scale]);
     inner.lineDashOffset = (-share * dash) / scale;
     rounded(inner, -HALF[0], -HALF[1], LENGTH, WIDTH, 0.6);
     inner.stroke();
-  }));
-  // Marks stand in a row behind the tank, so that each can be seen where outlines are on top of each other; in a long row
-  // they could not.
-  if (count > MARKS_MAX) return;
-  at(context, outline, () => {
-    context.translate(-HALF[0] - 1, 1.2 * (place - (count - 1) / 2));
-    context.rotate(-outline.angle);
-    drawMark(context, outline.by, { tint, size: 0.5, fine });
   });
 }
 
 /** A shot with its trail. */
-export function drawShot(context, shot, scale) {
+export function drawShot({ context, scale }, shot) {
   const tint = colourOf(shot.player);
   const [tailX, tailY] = [shot.x - shot.vx * 0.055, shot.y - shot.vy * 0.055];
   const trail = context.createLinearGradient(tailX, tailY, shot.x, shot.y);
@@ -153,12 +197,12 @@ export function drawShot(context, shot, scale) {
 const EFFECTS = {
   flash(context, effect, part, isCalm) {
     if (isCalm) return;
-    at(context, effect, () => {
-      context.fillStyle = faint(colour("pay"), 0.8 * (1 - part));
-      context.beginPath();
-      context.ellipse(0.6, 0, 1.4 * (1 - part) + 0.3, 0.7 * (1 - part) + 0.2, 0, 0, 2 * Math.PI);
-      context.fill();
-    });
+    context.translate(effect.x, effect.y);
+    context.rotate(effect.angle);
+    context.fillStyle = faint(colour("pay"), 0.8 * (1 - part));
+    context.beginPath();
+    context.ellipse(0.6, 0, 1.4 * (1 - part) + 0.3, 0.7 * (1 - part) + 0.2, 0, 0, 2 * Math.PI);
+    context.fill();
   },
   spark(context, effect, part, isCalm) {
     context.strokeStyle = faint(colour("quiet"), 0.6 * (1 - part));

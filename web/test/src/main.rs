@@ -11,6 +11,7 @@ mod accessible;
 mod arena;
 mod cdp;
 mod chromium;
+mod frames;
 mod http;
 mod page;
 mod relay;

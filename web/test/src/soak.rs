@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use crate::chromium::Chromium;
+use crate::frames::{self, Count, Frames};
 use crate::http;
 use crate::page::Page;
 use crate::relay::{Program, free_address};
@@ -21,6 +22,10 @@ const USAGE: &str = "usage: cargo xtask soak arena [--minutes M] [--bots N] [--p
 /// What is measured in this part of the time is left out: caches fill, scripts are compiled again and again, and
 /// what was freed is not given back at once.
 const WARM_SHARE: f64 = 0.5;
+/// Nor is memory judged before so much time has passed: the page's curve holds two minutes of everybody's errors, and fills until then.
+const FILLED: Duration = Duration::from_secs(140);
+/// Fewer looks tell no trend.
+const JUDGED_MIN: usize = 5;
 /// The player presses other keys this often.
 pub(crate) const KEYS_CHANGE: Duration = Duration::from_millis(1500);
 /// So often it is looked at everything.
@@ -29,10 +34,6 @@ const LOOK: Duration = Duration::from_secs(30);
 const GROWTH_MAX: f64 = 0.05;
 /// The page's time and the relay's may differ by so much, beyond what the question's own way explains, in milliseconds.
 const APART_MAX: f64 = 1.0;
-
-/// Counts frames, beside whatever the page does.
-const COUNT_FRAMES: &str = "globalThis.soak = { frames: 0, since: performance.now() }; \
-    (function count() { soak.frames += 1; requestAnimationFrame(count); })()";
 
 /// The relay's time minus the page's, and half of what the question took, in milliseconds: of the quickest of some questions.
 const COMPARE: &str = "(async () => { \
@@ -102,7 +103,7 @@ struct Sample {
 struct Spent {
     /// Seconds since the soak's beginning.
     at: f64,
-    frames: f64,
+    frames: Count,
     /// Time in which its main thread was busy, in seconds; and in scripts.
     busy: f64,
     script: f64,
@@ -114,7 +115,8 @@ pub(crate) type Figures = Vec<(&'static str, f64)>;
 /// Whether something held, and what was measured.
 pub(crate) struct Check {
     pub(crate) what: String,
-    pub(crate) passed: bool,
+    /// None: too little was seen to say so.
+    pub(crate) passed: Option<bool>,
     pub(crate) measured: String,
 }
 
@@ -126,7 +128,7 @@ pub(crate) fn run(evenkeel: &Path, root: &Path, words: &[String]) -> Result<bool
     if plan.is_switch {
         let (checks, figures) = switch::run(evenkeel, &folder)?;
         print("four bots and a browser, without us and then even", plan.is_json, &[], &checks, &figures);
-        return Ok(checks.iter().all(|check| check.passed));
+        return Ok(held_all(&checks));
     }
     let address = free_address()?;
     let (bots, port) = (plan.bots.to_string(), address.port().to_string());
@@ -134,22 +136,27 @@ pub(crate) fn run(evenkeel: &Path, root: &Path, words: &[String]) -> Result<bool
     let arena = Program::start(evenkeel, &folder, &arena)?;
     arena.answers(address)?;
     let chromium = Chromium::start()?;
+    let empty = frames::of_an_empty_page(&chromium.cdp)?;
     let page = Page::open(&chromium.cdp, &format!("http://{address}/"))?;
     page.wait("the page plays", "document.body.dataset.state === 'playing'")?;
     // The browser keeps what it has loaded for whoever asks; here nobody does.
     page.call("Network.disable", json!({}))?;
     page.call("Performance.enable", json!({}))?;
-    page.eval(COUNT_FRAMES)?;
+    Count::begin(&page)?;
     let soak = Soak { arena: &arena, chromium: &chromium, page: &page, started: Instant::now() };
     let samples = soak.play(Duration::from_secs_f64(60.0 * plan.minutes))?;
     let complaints = chromium.cdp.take_witness().complaints;
     let end = http::get(address, "/api/arena")?;
     let checks = judge(&samples, &complaints);
-    let figures = figures(&samples, &end, address)?;
+    let figures = figures(&samples, &empty, &end, address)?;
     fs::write(folder.join("end.png"), page.picture()?)?;
     let title = format!("{} bots and a browser, {} minutes, {}", plan.bots, plan.minutes, plan.policy);
     print(&title, plan.is_json, &samples, &checks, &figures);
-    Ok(checks.iter().all(|check| check.passed))
+    Ok(held_all(&checks))
+}
+
+fn held_all(checks: &[Check]) -> bool {
+    checks.iter().all(|check| check.passed != Some(false))
 }
 
 struct Soak<'a> {
@@ -178,7 +185,7 @@ impl Soak<'_> {
     }
 
     fn look(&self) -> Result<Sample> {
-        let (before, nodes) = self.spent()?;
+        let (before, _) = self.spent()?;
         let compared = self.page.wait("the page's clock is compared with the relay's", COMPARE)?;
         let figure = |name: &str| compared[name].as_f64().with_context(|| format!("no {name}"));
         let (apart, uncertain) = (figure("apart")?, figure("half")?);
@@ -188,13 +195,14 @@ impl Soak<'_> {
         let workers: f64 = cdp.workers().iter().map(of_worker).sum::<Result<f64>>()?;
         let arena = self.arena.process().and_then(memory).context("the arena has ended")?;
         let renderer = self.renderer()?;
-        let (after, _) = self.spent()?;
+        // After the garbage is gone, or those nodes would count that nothing refers to any more.
+        let (after, nodes) = self.spent()?;
         Ok(Sample { arena, renderer, heap, workers, nodes, apart, uncertain, before, after })
     }
 
     /// What the page has spent, and how many nodes it has.
     fn spent(&self) -> Result<(Spent, f64)> {
-        let frames = self.page.eval("soak.frames")?.as_f64().context("frames are counted")?;
+        let frames = Count::read(self.page)?;
         let metrics = self.page.call("Performance.getMetrics", json!({}))?;
         let at = self.started.elapsed().as_secs_f64();
         let metric = |name: &str| {
@@ -270,19 +278,21 @@ impl Chance {
 }
 
 fn judge(samples: &[Sample], complaints: &[String]) -> Vec<Check> {
+    let unfilled = samples.iter().take_while(|sample| sample.before.at < FILLED.as_secs_f64()).count();
+    let filled = &samples[unfilled..];
     let mut checks = vec![
-        flat("the arena's memory in MiB", samples, |sample| sample.arena),
-        flat("the memory of the page's process in MiB", samples, |sample| sample.renderer),
-        flat("what the page's scripts hold in MiB", samples, |sample| sample.heap),
-        flat("what the scripts of its workers hold in MiB", samples, |sample| sample.workers),
-        flat("the number of the page's nodes", samples, |sample| sample.nodes),
+        flat("the arena's memory in MiB", filled, |sample| sample.arena),
+        flat("the memory of the page's process in MiB", filled, |sample| sample.renderer),
+        flat("what the page's scripts hold in MiB", filled, |sample| sample.heap),
+        flat("what the scripts of its workers hold in MiB", filled, |sample| sample.workers),
+        flat("the number of the page's nodes", filled, |sample| sample.nodes),
     ];
     let beyond = |sample: &Sample| (sample.apart.abs() - sample.uncertain).max(0.0);
     let worst = samples.iter().map(beyond).fold(0.0, f64::max);
     let (first, last) = (&samples[0], &samples[samples.len() - 1]);
     checks.push(Check {
         what: format!("the page's clock is within {APART_MAX} ms of the relay's"),
-        passed: worst <= APART_MAX,
+        passed: Some(worst <= APART_MAX),
         measured: format!(
             "{:+.2} ms at first, {:+.2} ms at last, each ± {:.2}; at worst {worst:.2} ms more than the question explains",
             first.apart, last.apart, last.uncertain
@@ -290,7 +300,7 @@ fn judge(samples: &[Sample], complaints: &[String]) -> Vec<Check> {
     });
     checks.push(Check {
         what: "the console is empty".to_owned(),
-        passed: complaints.is_empty(),
+        passed: Some(complaints.is_empty()),
         measured: complaints.first().map_or("nothing".to_owned(), Clone::clone),
     });
     checks
@@ -298,6 +308,15 @@ fn judge(samples: &[Sample], complaints: &[String]) -> Vec<Check> {
 
 /// Whether something does not grow, by its trend from the first look to the last, and from the first third to the last.
 fn flat(what: &str, samples: &[Sample], of: impl Fn(&Sample) -> f64) -> Check {
+    let what = format!("{what} grows by at most {:.0} %", 100.0 * GROWTH_MAX);
+    if samples.len() < JUDGED_MIN {
+        let measured = format!(
+            "{} looks after the first {} s, and it takes {JUDGED_MIN}: play for 5 minutes or more",
+            samples.len(),
+            FILLED.as_secs()
+        );
+        return Check { what, passed: None, measured };
+    }
     let points: Vec<(f64, f64)> = samples.iter().map(|sample| (sample.before.at, of(sample))).collect();
     let mean = |points: &[(f64, f64)]| points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
     let third = points.len().div_ceil(3);
@@ -305,8 +324,8 @@ fn flat(what: &str, samples: &[Sample], of: impl Fn(&Sample) -> f64) -> Check {
     let trend = slope(&points) * (points[points.len() - 1].0 - points[0].0);
     let grown = [(late - early) / early, trend / early];
     Check {
-        what: format!("{what} grows by at most {:.0} %", 100.0 * GROWTH_MAX),
-        passed: grown.iter().all(|grown| *grown <= GROWTH_MAX),
+        what,
+        passed: Some(grown.iter().all(|grown| *grown <= GROWTH_MAX)),
         measured: format!(
             "{early:.1} in the first third, {late:.1} in the last: {:+.1} %; trend {:+.1} %",
             100.0 * grown[0],
@@ -325,23 +344,31 @@ fn slope(points: &[(f64, f64)]) -> f64 {
 }
 
 /// What is not judged.
-fn figures(samples: &[Sample], end: &Value, address: SocketAddr) -> Result<Figures> {
+fn figures(samples: &[Sample], empty: &Frames, end: &Value, address: SocketAddr) -> Result<Figures> {
     let between = |of: fn(&Spent) -> f64| -> f64 {
         samples.windows(2).map(|looks| of(&looks[1].before) - of(&looks[0].after)).sum()
     };
-    let (seconds, frames) = (between(|spent| spent.at), between(|spent| spent.frames));
+    let mut frames = Frames::default();
+    for looks in samples.windows(2) {
+        frames.add(&looks[0].after.frames, &looks[1].before.frames);
+    }
     let room = http::get(address, "/api/rooms/arena")?;
     let players = room["players"].as_array().context("the room has players")?.len();
     let each = end["players"].as_array().into_iter().flatten();
     let fouls = each.filter_map(|player| player["fouls"].as_f64()).sum();
     Ok(vec![
         ("players", players as f64),
-        ("frames a second", frames / seconds),
+        ("frames a second", frames.each_second()),
+        ("frames missed a minute", frames.missed_each_minute()),
+        ("the longest time from frame to frame, in ms", frames.longest),
+        ("frames a second of an empty page, before", empty.each_second()),
+        ("frames that it missed a minute", empty.missed_each_minute()),
+        ("the longest time from frame to frame there, in ms", empty.longest),
         (
             "the page's share of a frame of 1/60 s, in % (its main thread)",
-            6000.0 * between(|spent| spent.busy) / frames,
+            6000.0 * between(|spent| spent.busy) / frames.drawn,
         ),
-        ("of which scripts, in %", 6000.0 * between(|spent| spent.script) / frames),
+        ("of which scripts, in %", 6000.0 * between(|spent| spent.script) / frames.drawn),
         ("spread of the errors", end["spread"].as_f64().unwrap_or(f64::NAN)),
         ("mean error", end["mean"].as_f64().unwrap_or(f64::NAN)),
         ("shots that did not count", fouls),
@@ -376,7 +403,8 @@ fn print(title: &str, is_json: bool, samples: &[Sample], checks: &[Check], figur
     }
     println!("{title}");
     for Check { what, passed, measured } in checks {
-        println!("  {}  {what}: {measured}", if *passed { "passed" } else { "FAILED" });
+        let verdict = passed.map_or("unsure", |passed| if passed { "passed" } else { "FAILED" });
+        println!("  {verdict}  {what}: {measured}");
     }
     for (name, value) in figures {
         println!("          {name}: {value:.3}");
@@ -389,17 +417,18 @@ mod tests {
 
     fn samples(heap: impl Fn(f64) -> f64, apart: f64) -> Vec<Sample> {
         let sample = |look: u32| {
-            let at = f64::from(look);
+            let at = FILLED.as_secs_f64() + f64::from(look);
             let (arena, renderer, nodes, uncertain) = (70.0, 90.0, 300.0, 0.5);
-            let spent = Spent { at, frames: at, busy: at, script: at };
-            let (heap, workers, before, after) = (heap(at), 2.0, spent, spent);
+            let frames = Count { at, drawn: at, missed: 0.0, longest: 17.0 };
+            let spent = Spent { at, frames, busy: at, script: at };
+            let (heap, workers, before, after) = (heap(f64::from(look)), 2.0, spent, spent);
             Sample { arena, renderer, heap, workers, nodes, apart, uncertain, before, after }
         };
         (0..30).map(sample).collect()
     }
 
     fn passed(samples: &[Sample], complaints: &[String]) -> bool {
-        judge(samples, complaints).iter().all(|check| check.passed)
+        held_all(&judge(samples, complaints))
     }
 
     #[test]
@@ -408,6 +437,21 @@ mod tests {
         assert!(!passed(&samples(|at| 5.0 + 0.02 * at, 0.0), &[]));
         assert!(!passed(&samples(|_| 5.0, -1.6), &[]));
         assert!(!passed(&samples(|_| 5.0, 0.0), &["a word".to_owned()]));
+    }
+
+    #[test]
+    fn what_fills_at_first_is_not_judged() {
+        let mut early = samples(|at| 5.0 + at, 0.0);
+        for sample in &mut early {
+            sample.before.at -= 29.5;
+        }
+        assert!(judge(&early, &[]).iter().take(5).all(|check| check.passed.is_none()));
+        // Some that are early do no harm to enough that are not.
+        let mut some = samples(|at| if at < 10.0 { at } else { 10.0 }, 0.0);
+        for sample in &mut some {
+            sample.before.at -= 10.0;
+        }
+        assert!(judge(&some, &[]).iter().all(|check| check.passed == Some(true)));
     }
 
     #[test]
