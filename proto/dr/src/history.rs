@@ -8,7 +8,7 @@ use core::cell::Cell;
 
 use evenkeel_core::SessionTime;
 
-use crate::vector::{DrSeq, DrVector};
+use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// Vectors kept of one entity; when full, the oldest is given up and those who still needed it settle by estimate.
 pub const HISTORY_MAX: usize = 2048;
@@ -232,9 +232,10 @@ impl History {
         pieces ^ self.read_ahead_of(seq) ^ self.read_ahead_of(seq.next())
     }
 
-    /// All that is kept, if nothing is missing.
-    pub(crate) fn gapless(&self) -> Option<&[Stretch]> {
-        self.is_gapless().then_some(&self.vectors)
+    /// All that is kept, if nothing is missing and all of it is linear.
+    pub(crate) fn gapless_linear(&self) -> Option<&[Stretch]> {
+        let is_linear = |stretch: &Stretch| stretch.vector.kind == MotionKind::Linear;
+        (self.is_gapless() && self.vectors.iter().all(is_linear)).then_some(&self.vectors)
     }
 
     /// The number of the oldest vector that is kept.

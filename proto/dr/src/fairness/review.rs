@@ -9,7 +9,7 @@ use crate::ledger::{
     Slot, Track,
 };
 use crate::threshold::Threshold;
-use crate::vector::{DrSeq, DrVector, EntityId, MotionKind};
+use crate::vector::{DrSeq, DrVector, EntityId};
 
 /// Nothing is planned farther ahead than this.
 pub const HOLD_MAX: Span = Span::from_secs(60);
@@ -208,10 +208,9 @@ impl<'a> Exported<'a> {
     /// Its exported path, if every receiver that has a vector of it shows the same, and all of it is linear, without a hole, and
     /// known up to now.
     pub(crate) fn linear_path(&self) -> Option<&'a [Stretch]> {
-        let path = self.track.history.gapless().filter(|_| self.ledger.shows_alike())?;
+        let path = self.track.history.gapless_linear().filter(|_| self.ledger.shows_alike())?;
         let known = path.last().is_some_and(|newest| newest.vector.generated <= self.now);
-        let linear = path.iter().all(|stretch| stretch.vector.kind == MotionKind::Linear);
-        (known && linear).then_some(path)
+        known.then_some(path)
     }
 
     /// How much the error at a receiver counts.
