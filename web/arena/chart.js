@@ -2,7 +2,7 @@
  * The curve: everybody's error over the last two minutes, what was switched on when, and how wide the errors lie apart.
  */
 
-import { GAP, SHOWN } from "./history.js";
+import { GAP, nearest, SHOWN } from "./history.js";
 import { colour, colourOf, faint, pathOf } from "./palette.js";
 import { canvasOf, pictureOf } from "./stamps.js";
 import { Surface } from "./surface.js";
@@ -15,6 +15,8 @@ const LABEL = 15;
 const GRAIN = 1000;
 /** So many lines are drawn at once: of all together a frame would be late. */
 const LINES = 8;
+/** What was begun so many milliseconds ago is begun anew: the page was hidden meanwhile. */
+const STALE = 1000;
 const FONT = "system-ui, -apple-system, \"Segoe UI\", Roboto, sans-serif";
 
 /** An axis in round steps, about four of them, that has room for these values. */
@@ -90,10 +92,13 @@ export class Chart {
    * call them.
    */
   draw(now, { players, nameOf, choiceName }) {
+    if (this.sheet && now - this.sheet.begun > STALE) this.drop();
     this.sheet ??= this.begin(now, players);
     if (this.sheet === null) return true;
-    if (this.sheet.left.length > 0) {
-      this.drawLines(this.sheet.left.splice(0, LINES));
+    const { left, isBlank } = this.sheet;
+    if (isBlank) this.drawLines(left.splice(0));
+    if (left.length > 0) {
+      this.drawLines(left.splice(0, LINES));
       return false;
     }
     this.finish(nameOf, choiceName);
@@ -101,10 +106,16 @@ export class Chart {
     return true;
   }
 
-  /** What is to be drawn, and where; null if there is no room. */
+  /** What is begun is not finished. */
+  drop() {
+    for (const picture of this.sheet.pictures) picture.close?.();
+    this.sheet = null;
+  }
+
+  /** What is to be drawn, and where; null if there is no room. On a canvas of another size nothing is left, so all of it is drawn at once. */
   begin(now, players) {
     const { surface } = this;
-    surface.fit();
+    const isBlank = surface.fit();
     if (!surface.isThere) return null;
     const isNarrow = surface.wide < 420;
     const frame = {
@@ -117,7 +128,8 @@ export class Chart {
     const axis = this.axisOf(players, runs);
     const x = (t) => frame.right - ((end - t) / SHOWN) * (frame.right - frame.left);
     const y = (value) => frame.bottom - ((value - axis.low) / (axis.high - axis.low)) * (frame.bottom - frame.top);
-    return { kind: this.kind, players, left: [...players], frame, last, end, runs, axis, x, y, pictures: [] };
+    const drawn = { players, left: [...players], isBlank, pictures: [] };
+    return { begun: now, kind: this.kind, frame, last, end, runs, axis, x, y, ...drawn };
   }
 
   /** Some of the lines, as a picture: its pixels are made now and not with those of the others. */
@@ -241,12 +253,20 @@ export class Chart {
       }
       return { t, low, high, count };
     };
-    context.beginPath();
-    for (const samples of runs) {
-      const run = samples.map(rangeOf).filter(({ count }) => count > 1);
+    const fillBetween = (run) => {
       run.forEach(({ t, high }, place) => (place ? context.lineTo(x(t), y(high)) : context.moveTo(x(t), y(high))));
       run.reverse().forEach(({ t, low }) => context.lineTo(x(t), y(low)));
       context.closePath();
+    };
+    context.beginPath();
+    for (const samples of runs) {
+      const run = [];
+      for (const range of samples.map(rangeOf)) {
+        // While there is only one, there is nothing between.
+        if (range.count > 1) run.push(range);
+        else fillBetween(run.splice(0));
+      }
+      fillBetween(run);
     }
     context.fillStyle = faint(colour("accent"), 0.08);
     context.fill();
@@ -313,9 +333,9 @@ export class Chart {
 
   /** What the values were where the pointer is. */
   drawReading(nameOf) {
-    const { players, kind, frame, end, x, y } = this.sheet;
+    const { players, kind, frame, end, runs, x, y } = this.sheet;
     const part = (frame.right - this.pointer) / (frame.right - frame.left);
-    const sample = part >= 0 && part <= 1 ? this.history.nearest(end - part * SHOWN) : null;
+    const sample = part >= 0 && part <= 1 ? nearest(runs.flat(), end - part * SHOWN) : null;
     if (!sample || Math.abs(x(sample.t) - this.pointer) > 12) return;
     const { context } = this;
     const rows = players.filter((player) => sample.values.has(player))

@@ -46,15 +46,15 @@ export class History {
     if (!(this.firsts.get(player)?.total <= total)) this.firsts.set(player, { t, total });
     return this.firsts.get(player);
   }
+}
 
-  /** The sample that is nearest to a time. */
-  nearest(t) {
-    let best = null;
-    for (const sample of this.samples) {
-      if (!best || Math.abs(sample.t - t) < Math.abs(best.t - t)) best = sample;
-    }
-    return best;
+/** The sample that is nearest to a time. */
+export function nearest(samples, t) {
+  let best = null;
+  for (const sample of samples) {
+    if (!best || Math.abs(sample.t - t) < Math.abs(best.t - t)) best = sample;
   }
+  return best;
 }
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

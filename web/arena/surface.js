@@ -21,7 +21,7 @@ export class Surface {
 
   /** Pixels of the canvas for one of the page's. */
   get ratio() {
-    return this.canvas.width / this.wide || 1;
+    return this.wide > 0 ? this.canvas.width / this.wide : 1;
   }
 
   /**

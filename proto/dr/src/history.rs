@@ -5,10 +5,11 @@
 //! the newest vector, because the owner may have made another since.
 
 use core::cell::Cell;
+use core::mem::offset_of;
 
 use evenkeel_core::SessionTime;
 
-use crate::vector::{DrSeq, DrVector, MotionKind};
+use crate::vector::{DrSeq, DrVector, MotionKind, MotionState};
 
 /// Vectors kept of one entity; when full, the oldest is given up and those who still needed it settle by estimate.
 pub const HISTORY_MAX: usize = 2048;
@@ -26,7 +27,8 @@ const fn no_pieces() -> Pieces {
     [const { Cell::new(f64::NAN) }; PIECES]
 }
 
-/// A vector of an exported path, and the path up to the next one. What a linear path is and when it begins is in one line of memory, everything else in the next one.
+/// A vector of an exported path, and the path up to the next one. What a linear path is and when it begins is in one line of memory,
+/// everything else in the next one.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Stretch {
@@ -37,6 +39,8 @@ pub struct Stretch {
     pieces: Pieces,
 }
 
+const _: () = assert!(size_of::<Stretch>() == 2 * LINE && offset_of!(MotionState, acceleration) == LINE - 16);
+
 impl Stretch {
     /// A vector and its number.
     #[must_use]
@@ -44,6 +48,9 @@ impl Stretch {
         Self { vector, seq, pieces: no_pieces() }
     }
 }
+
+/// So many bytes come from memory together.
+pub(crate) const LINE: usize = 64;
 
 /// What became of a vector that was offered to the history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +80,8 @@ pub struct History {
     /// Older ones that somebody still shows.
     shown: Vec<(DrSeq, DrVector)>,
 }
+
+const _: () = assert!(offset_of!(History, shown) == LINE, "what is needed most fills a line");
 
 impl History {
     /// A path that begins with this vector. `complete`: kept by the owner itself, so that nothing can be missing.

@@ -78,8 +78,8 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// A message was sent, is said to have arrived, and its acknowledgment came now. However many vectors were in it, it is one sample: if
-    /// each counted, the deviation would soon be that between vectors of one message, which is none.
+    /// Something was sent, is said to have arrived, and its acknowledgment came now. However many vectors went into a message at that
+    /// instant, it is one sample: if each counted, the deviation would soon be that between them, which is none.
     pub(super) fn sample(
         &mut self,
         sent: SessionTime,

@@ -115,7 +115,7 @@ pub(crate) struct Link {
     /// The messages to it.
     pub(super) mail: Mail,
     pub(super) evidence: Evidence,
-    /// When the last message was sent that its evidence has a sample of, and when that is said to have arrived.
+    /// When something was sent last that its evidence has a sample of, and when that is said to have arrived.
     sampled: (SessionTime, SessionTime),
     /// Every arrival up to here has been reported.
     pub(super) known_until: SessionTime,
@@ -192,8 +192,8 @@ impl Link {
         is_true && (return_min, tolerance) == (self.evidence.return_min(), self.evidence.tolerance())
     }
 
-    /// What it has just been found to tell truly, it tells of so many more vectors that were in the same message. They travelled together:
-    /// of the delay that tells nothing new.
+    /// What it has just been found to tell truly, it tells of so many more vectors that went into the same message at the same instant. They
+    /// travelled together: of the delay that tells nothing new.
     pub(super) fn hear_again(&mut self, count: u32, now: SessionTime) {
         if self.truth < TRUE_MIN || self.answers.may_be_silent() {
             (0..count).for_each(|_| self.hear(true, now));
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_of_one_message_are_one_sample_of_the_delay() {
+    fn what_is_sent_at_one_instant_is_one_sample_of_the_delay() {
         let mut links = [1, 20].map(|_| Link::new(PeerId(1), 1));
         let mut draws = evenkeel_core::Seed::new(2).draws();
         for message in 0..200 {

@@ -7,6 +7,7 @@ use super::folio::Folio;
 use super::mail::Renumbered;
 use super::prospect::Prospect;
 use super::waiting::Queue;
+use crate::history::LINE;
 use crate::vector::DrSeq;
 
 /// Columns grow by so many places.
@@ -125,8 +126,6 @@ impl Pairs {
 
     /// Something of what tells of all of them whether they lack the newest vector.
     pub(super) fn read_ahead_prospects(&self) -> u64 {
-        /// So many bytes come from memory together.
-        const LINE: usize = 64;
         let some = self.prospects.iter().step_by(LINE / size_of::<Prospect>());
         u64::from(some.fold(0, |seen, prospect| seen ^ prospect.seq.0))
     }
@@ -188,7 +187,11 @@ fn widen<T: Clone>(column: &mut Vec<T>, width: usize, value: T) {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_core::{SessionTime, Span};
+
     use super::*;
+    use crate::ledger::mail::Mail;
+    use crate::ledger::prospect::Shows;
 
     #[test]
     fn a_pair_is_at_the_place_of_its_receiver() {
@@ -200,6 +203,19 @@ mod tests {
         assert_eq!((pairs.count(), pairs.width()), (2, 6));
         pairs.close(2);
         assert_eq!((pairs.count(), pairs.links().collect::<Vec<_>>()), (1, vec![5]));
+    }
+
+    #[test]
+    fn who_is_not_there_or_has_gone_lacks_nothing() {
+        let (now, mail) = (SessionTime::from_nanos(5), Mail::default());
+        let mut pairs = Pairs::default();
+        pairs.open(1, 2);
+        let shows = |pairs: &Pairs| {
+            [0, 1].map(|link: usize| pairs.prospects[link].shows(DrSeq(9), now, Span::MAX, &mail))
+        };
+        assert_eq!(shows(&pairs), [Shows::Newest, Shows::Unclear]);
+        pairs.close(1);
+        assert_eq!(shows(&pairs), [Shows::Newest, Shows::Newest]);
     }
 
     #[test]

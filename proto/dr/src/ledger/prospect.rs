@@ -93,14 +93,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_not_there_lacks_nothing() {
-        let (now, mail) = (SessionTime::from_nanos(5), Mail::default());
-        let shows = |prospect: Prospect| prospect.shows(DrSeq(9), now, Span::MAX, &mail);
-        let unclear = Prospect { mark: Prospect::UNCLEAR, ..Prospect::NOBODY };
-        assert_eq!((shows(Prospect::NOBODY), shows(unclear)), (Shows::Newest, Shows::Unclear));
-    }
-
-    #[test]
     fn a_number_and_what_is_known_are_kept_apart() {
         for number in [0, 7, NUMBERS_END - 1] {
             for state in [0, Prospect::REPORTED, Prospect::UNCLEAR] {

@@ -25,7 +25,7 @@ pub(crate) struct Reports<'a> {
 }
 
 /// What was told last of when something was sent and arrived, and how often it was told again. What comes in one message mostly left in
-/// one, too: that so much was answered is reckoned when somebody asks.
+/// one, too: that so much was answered is reckoned for all of it, when something else is told.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     sent: SessionTime,

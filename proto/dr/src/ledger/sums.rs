@@ -64,7 +64,7 @@ impl Sums {
     #[inline]
     pub(super) fn owe(&mut self, slot: Slot) {
         let end = self.pieces.len();
-        if end > self.end || self.known > 0.0 {
+        if end > self.end || self.known != 0.0 {
             self.owed.push(Owed { slot, known: core::mem::take(&mut self.known), end });
             self.end = end;
         }
