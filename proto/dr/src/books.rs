@@ -49,11 +49,12 @@ impl Books {
             reports.give_up(at);
         }
         self.next += reported.len() as u64;
-        let is_heard = policy.hears_settled();
+        if !policy.hears_settled() {
+            reports.arrived(reported, at, nonce);
+            return;
+        }
         for report in reported {
-            if let Some(fate) = reports.arrived(*report, at, nonce)
-                && is_heard
-            {
+            if let Some(fate) = reports.arrived(core::slice::from_ref(report), at, nonce) {
                 policy.on_settled(&reports.settlement(*report, fate));
             }
         }

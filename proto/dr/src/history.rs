@@ -9,6 +9,7 @@ use core::mem::offset_of;
 
 use evenkeel_core::SessionTime;
 
+use crate::ahead::{LINE, prefetch};
 use crate::vector::{DrSeq, DrVector, MotionKind, MotionState};
 
 /// Vectors kept of one entity; when full, the oldest is given up and those who still needed it settle by estimate.
@@ -48,9 +49,6 @@ impl Stretch {
         Self { vector, seq, pieces: no_pieces() }
     }
 }
-
-/// So many bytes come from memory together.
-pub(crate) const LINE: usize = 64;
 
 /// What became of a vector that was offered to the history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,6 +123,12 @@ impl History {
             return Ok(place);
         }
         self.search(seq)
+    }
+
+    /// The number of the vector at a place. Mostly that need not be looked up.
+    #[inline]
+    pub(crate) fn number(&self, place: usize) -> DrSeq {
+        if self.is_gapless() { DrSeq(self.first.0 + place as u32) } else { self.vectors[place].seq }
     }
 
     /// The same if something is missing, or if it was given up. Out of line, it is in nobody's way.
@@ -220,25 +224,23 @@ impl History {
         some(0) ^ some(last) ^ some(last.saturating_sub(1)) ^ some(last.saturating_sub(2))
     }
 
-    /// Something of what tells where its vectors are.
+    /// A vector will be needed.
     #[inline]
-    pub(crate) const fn read_ahead_heads(&self) -> usize {
-        self.vectors.len() ^ self.last.0 as usize
+    pub(crate) fn prefetch(&self, seq: DrSeq) {
+        let place = seq.0.wrapping_sub(self.first.0) as usize;
+        if let Some(stretch) = self.vectors.get(place) {
+            prefetch::<1, _>(stretch);
+        }
     }
 
-    /// Something of a vector.
+    /// What a walk from a vector on needs will be.
     #[inline]
-    pub(crate) fn read_ahead_of(&self, seq: DrSeq) -> u64 {
+    pub(crate) fn prefetch_from(&self, seq: DrSeq) {
         let place = seq.0.wrapping_sub(self.first.0) as usize;
-        self.vectors.get(place).map_or(0, |stretch| stretch.vector.kind as u64)
-    }
-
-    /// Something of what a walk from a vector to the one after it needs.
-    #[inline]
-    pub(crate) fn read_ahead_from(&self, seq: DrSeq) -> u64 {
-        let place = seq.0.wrapping_sub(self.first.0) as usize;
-        let pieces = self.vectors.get(place).map_or(0, |stretch| stretch.pieces[0].get().to_bits());
-        pieces ^ self.read_ahead_of(seq) ^ self.read_ahead_of(seq.next())
+        if let Some(stretch) = self.vectors.get(place) {
+            prefetch::<2, _>(stretch);
+        }
+        self.prefetch(seq.next());
     }
 
     /// All that is kept, if nothing is missing and all of it is linear.

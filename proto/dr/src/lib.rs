@@ -27,6 +27,7 @@
 //! assert!((error - 0.5 * 200f64.sqrt() * 0.25).abs() < 1e-12);
 //! ```
 
+mod ahead;
 pub mod arrivals;
 mod books;
 pub mod command;

@@ -32,8 +32,8 @@ pub const EARLY_MAX: usize = 4096;
 /// Entities that one sender exports; more are not taken.
 pub const ENTITIES_MAX: usize = 4096;
 
-/// What fewer reports need is not asked for at once.
-const READ_AHEAD_MIN: usize = 4;
+/// What fewer reports need is not asked for ahead.
+const PREFETCH_MIN: usize = 4;
 
 /// A vector that waits for its time; void if the account has another one by then.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -400,8 +400,8 @@ impl Sender {
             for run in feedback.runs_from(books.next) {
                 self.reported.clear();
                 self.reported.extend(run.names.map(|(entity, seq)| reports.find(entity, seq)));
-                if self.reported.len() >= READ_AHEAD_MIN {
-                    reports.read_ahead(&self.reported);
+                if self.reported.len() >= PREFETCH_MIN {
+                    reports.prefetch(&self.reported);
                 }
                 books.settle(&self.reported, run.came, &mut reports, &mut *self.policy);
             }

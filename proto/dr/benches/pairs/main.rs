@@ -14,7 +14,7 @@ mod room;
 
 use std::time::Duration;
 
-use room::{Figures, Room, even};
+use room::{Figures, Recording, Room, even};
 
 const ENTITIES: usize = 1_000;
 const RECEIVERS: usize = 100;
@@ -48,9 +48,7 @@ fn each(took: Duration, count: u64) -> f64 {
 
 fn report() {
     for distance in [1.0, 0.09] {
-        let mut room = Room::new(ENTITIES, RECEIVERS, even(), distance);
-        (0..250).for_each(|_| room.step());
-        let figures = room.measure(250);
+        let figures = Recording::new(ENTITIES, RECEIVERS, distance, 500).play(250);
         let ticks = pairs(&(ENTITIES, RECEIVERS)) * figures.ticks;
         let seconds = figures.ticks as f64 / 50.0;
         println!("{ENTITIES} entities x {RECEIVERS} receivers, 50 Hz, even, threshold {distance}:");

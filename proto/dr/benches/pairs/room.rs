@@ -1,5 +1,8 @@
 //! A room that is cranked by hand: one owner of many entities, many receivers, all of them real machines. Messages take
 //! a few ticks each way.
+//!
+//! In a real room the receivers are elsewhere. Here they would take most of the caches from the owner: so what it hears is written down,
+//! and times are taken of another owner that hears the same and is by itself. It does the same, to the byte.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +18,8 @@ pub(crate) const TICK: Span = Span::from_millis(20);
 const DELAY_MAX: usize = 20;
 const DATAGRAM_MAX: usize = 1200;
 
-struct Message {
+/// What comes to a machine, or leaves it.
+pub(crate) struct Message {
     /// The receiver's number; the owner is at the other end.
     receiver: usize,
     to_owner: bool,
@@ -34,21 +38,6 @@ pub(crate) struct Figures {
     pub(crate) settling: Duration,
 }
 
-pub(crate) struct Room {
-    pub(crate) owner: DrPeer,
-    pub(crate) figures: Figures,
-    receivers: Vec<DrPeer>,
-    movers: Vec<Mover>,
-    /// What arrives at which of the next ticks.
-    wheel: Vec<Vec<Message>>,
-    draws: Draws,
-    tick: u64,
-    /// Whether what is sent arrives.
-    pub(crate) is_delivering: bool,
-    /// Whether it is what is measured, or what comes before.
-    pub(crate) is_measured: bool,
-}
-
 pub(crate) fn even() -> PolicyKind {
     "even".parse().expect("a policy of ours")
 }
@@ -58,64 +47,149 @@ pub(crate) fn budget(receivers: usize) -> Budget {
     Budget::new(receivers as f64 / 3.0).expect("a number")
 }
 
-impl Room {
-    pub(crate) fn new(entities: usize, receivers: usize, policy: PolicyKind, distance: f64) -> Self {
-        let threshold = Threshold { distance, ..Threshold::default() };
-        let config =
-            DrConfig { policy, threshold, budget: budget(receivers), tick: TICK, ..DrConfig::default() };
-        let mut owner = DrPeer::new(&config);
-        let start = LocalTime::from_nanos(0);
-        let joined =
-            |peer: usize| PeerChange::Joined { peer: PeerId(peer as u32), datagram_max: DATAGRAM_MAX };
-        let mut others: Vec<DrPeer> = (0..receivers).map(|_| DrPeer::new(&config)).collect();
-        for (receiver, peer) in others.iter_mut().enumerate() {
-            owner.handle_peer(start, joined(1 + receiver));
-            peer.handle_peer(start, joined(0));
-        }
+fn config(receivers: usize, policy: PolicyKind, distance: f64) -> DrConfig {
+    let threshold = Threshold { distance, ..Threshold::default() };
+    DrConfig { policy, threshold, budget: budget(receivers), tick: TICK, ..DrConfig::default() }
+}
+
+fn joined(peer: usize) -> PeerChange {
+    PeerChange::Joined { peer: PeerId(peer as u32), datagram_max: DATAGRAM_MAX }
+}
+
+const START: LocalTime = LocalTime::from_nanos(0);
+
+/// The owner and its entities.
+pub(crate) struct Side {
+    pub(crate) owner: DrPeer,
+    pub(crate) figures: Figures,
+    movers: Vec<Mover>,
+    tick: u64,
+    /// Whether it is what is measured, or what comes before.
+    is_measured: bool,
+}
+
+impl Side {
+    fn new(entities: usize, receivers: usize, config: &DrConfig) -> Self {
+        let mut owner = DrPeer::new(config);
+        (0..receivers).for_each(|receiver| owner.handle_peer(START, joined(1 + receiver)));
         let mover = |entity: usize| Mover::tank(Driver::Random, Seed::new(1 + entity as u64));
-        Self {
-            owner,
-            figures: Figures::default(),
-            receivers: others,
-            movers: (0..entities).map(mover).collect(),
-            wheel: (0..2 * DELAY_MAX).map(|_| Vec::new()).collect(),
-            draws: Seed::new(9).draws(),
-            tick: 0,
-            is_delivering: true,
-            is_measured: false,
-        }
+        let movers = (0..entities).map(mover).collect();
+        Self { owner, figures: Figures::default(), movers, tick: 0, is_measured: false }
     }
 
     fn now(&self) -> LocalTime {
-        LocalTime::from_nanos(0) + TICK.times(self.tick as i64)
+        START + TICK.times(self.tick as i64)
     }
 
-    pub(crate) fn states(&mut self) -> Vec<(EntityId, MotionState)> {
+    fn states(&mut self) -> Vec<(EntityId, MotionState)> {
         let step = 2 * self.tick;
         let state = |mover: &mut Mover| mover.at(step).expect("a driven tank never dies").state;
         (0..).map(EntityId).zip(self.movers.iter_mut().map(state)).collect()
     }
 
+    /// Figures are taken from now on.
+    fn begin(&mut self) {
+        (self.is_measured, self.figures) = (true, Figures::default());
+    }
+
+    /// The owner hears what has come by now, looks at its entities, and hands over what it sends. The clock is read once for all that has
+    /// come: to read it takes a part of what a message takes.
+    fn step(
+        &mut self,
+        heard: &[Message],
+        states: Vec<(EntityId, MotionState)>,
+    ) -> Vec<(PeerId, Channel, Vec<u8>)> {
+        let (now, mut sent) = (self.now(), Vec::new());
+        let started = Instant::now();
+        for Message { receiver, channel, bytes, .. } in heard {
+            let from = PeerId(1 + *receiver as u32);
+            let taken = if self.is_measured {
+                take_acknowledgment(&mut self.owner, now, from, *channel, bytes)
+            } else {
+                self.owner.handle_message(now, from, *channel, bytes)
+            };
+            taken.expect("a peer takes what a peer sends");
+        }
+        self.figures.settling += started.elapsed();
+        let started = Instant::now();
+        if self.is_measured {
+            look_at_all(&mut self.owner, now, states);
+        } else {
+            self.owner.handle_command(now, DrCommand::ObserveAll { states });
+        }
+        self.figures.looking += started.elapsed();
+        let started = Instant::now();
+        if self.is_measured {
+            hand_over(&mut self.owner, now, &mut sent);
+        } else {
+            poll_all(&mut self.owner, now, &mut sent);
+        }
+        self.figures.sending += started.elapsed();
+        while let Some(event) = self.owner.poll_event() {
+            self.figures.triggers += u64::from(matches!(event, DrEvent::Generated { .. }));
+        }
+        self.tick += 1;
+        self.figures.ticks += 1;
+        sent
+    }
+}
+
+/// What an owner heard in a tick, how many arrivals there were meanwhile, and how many bytes it sent.
+struct Heard {
+    messages: Vec<Message>,
+    arrived: u64,
+    sent: usize,
+}
+
+/// A room with everybody in it.
+pub(crate) struct Room {
+    pub(crate) side: Side,
+    receivers: Vec<DrPeer>,
+    /// What arrives at which of the next ticks.
+    wheel: Vec<Vec<Message>>,
+    draws: Draws,
+    /// Whether what is sent arrives.
+    pub(crate) is_delivering: bool,
+}
+
+impl Room {
+    pub(crate) fn new(entities: usize, receivers: usize, policy: PolicyKind, distance: f64) -> Self {
+        let config = config(receivers, policy, distance);
+        let mut others: Vec<DrPeer> = (0..receivers).map(|_| DrPeer::new(&config)).collect();
+        others.iter_mut().for_each(|peer| peer.handle_peer(START, joined(0)));
+        Self {
+            side: Side::new(entities, receivers, &config),
+            receivers: others,
+            wheel: (0..2 * DELAY_MAX).map(|_| Vec::new()).collect(),
+            draws: Seed::new(9).draws(),
+            is_delivering: true,
+        }
+    }
+
     /// So many ticks, of which figures are taken.
     pub(crate) fn measure(&mut self, ticks: u32) -> Figures {
-        (self.is_measured, self.figures) = (true, Figures::default());
+        self.side.begin();
         (0..ticks).for_each(|_| self.step());
-        self.figures
+        self.side.figures
     }
 
     /// What arrives does, then the owner looks at its entities.
     pub(crate) fn step(&mut self) {
-        let states = self.states();
+        let states = self.side.states();
         self.step_with(states);
     }
 
     pub(crate) fn step_with(&mut self, states: Vec<(EntityId, MotionState)>) {
-        let now = self.now();
-        let place = self.tick as usize % self.wheel.len();
+        self.write_down(states);
+    }
+
+    /// The same. Gives what the owner heard.
+    fn write_down(&mut self, states: Vec<(EntityId, MotionState)>) -> Heard {
+        let (now, before) = (self.side.now(), self.side.figures.settled);
+        let place = self.side.tick as usize % self.wheel.len();
         let arrived = std::mem::take(&mut self.wheel[place]);
-        let (to_owner, to_receivers): (Vec<_>, Vec<_>) =
+        let (messages, to_receivers): (Vec<_>, Vec<_>) =
             arrived.into_iter().partition(|message| message.to_owner);
-        self.acknowledge(&to_owner, now);
         for message in to_receivers {
             let Message { receiver, channel, bytes, .. } = message;
             let taken = self.receivers[receiver].handle_message(now, PeerId(0), channel, &bytes);
@@ -126,69 +200,72 @@ impl Room {
             self.receivers[receiver].handle_timeout(now);
             self.drain_receiver(receiver, now);
         }
-        let started = Instant::now();
-        if self.is_measured {
-            look_at_all(&mut self.owner, now, states);
-        } else {
-            self.owner.handle_command(now, DrCommand::ObserveAll { states });
+        let tick = self.side.tick;
+        let all = self.side.step(&messages, states);
+        let sent = all.iter().map(|(_, _, bytes)| bytes.len()).sum();
+        for (to, channel, bytes) in all {
+            self.send(tick, Message { receiver: to.0 as usize - 1, to_owner: false, channel, bytes });
         }
-        self.figures.looking += started.elapsed();
-        let started = Instant::now();
-        let mut sent = Vec::new();
-        if self.is_measured {
-            hand_over(&mut self.owner, now, &mut sent);
-        } else {
-            poll_all(&mut self.owner, now, &mut sent);
-        }
-        self.figures.sending += started.elapsed();
-        for (to, channel, bytes) in sent {
-            self.send(Message { receiver: to.0 as usize - 1, to_owner: false, channel, bytes });
-        }
-        while let Some(event) = self.owner.poll_event() {
-            self.figures.triggers += u64::from(matches!(event, DrEvent::Generated { .. }));
-        }
-        self.tick += 1;
-        self.figures.ticks += 1;
+        Heard { messages, arrived: self.side.figures.settled - before, sent }
     }
 
-    fn send(&mut self, message: Message) {
+    fn send(&mut self, tick: u64, message: Message) {
         if !self.is_delivering {
             return;
         }
         let usual = 1 + (DELAY_MAX - 1) * message.receiver / self.receivers.len();
         let late = usize::from(self.draws.unit() < 0.2);
-        let place = (self.tick as usize + usual + late) % self.wheel.len();
+        let place = (tick as usize + usual + late) % self.wheel.len();
         self.wheel[place].push(message);
     }
 
-    /// What has come to the owner by now. The clock is read once for all of it: to read it takes a part of what a message takes.
-    fn acknowledge(&mut self, messages: &[Message], now: LocalTime) {
-        let started = Instant::now();
-        for Message { receiver, channel, bytes, .. } in messages {
-            let from = PeerId(1 + *receiver as u32);
-            let taken = if self.is_measured {
-                take_acknowledgment(&mut self.owner, now, from, *channel, bytes)
-            } else {
-                self.owner.handle_message(now, from, *channel, bytes)
-            };
-            taken.expect("a peer takes what a peer sends");
-        }
-        self.figures.settling += started.elapsed();
-    }
-
     fn drain_receiver(&mut self, receiver: usize, now: LocalTime) {
-        let mut bytes = Vec::new();
+        let (mut bytes, tick) = (Vec::new(), self.side.tick);
         while let Some((_, channel)) = self.receivers[receiver].poll_transmit(now, &mut bytes) {
-            self.send(Message { receiver, to_owner: true, channel, bytes: std::mem::take(&mut bytes) });
+            self.send(tick, Message { receiver, to_owner: true, channel, bytes: std::mem::take(&mut bytes) });
         }
         while let Some(event) = self.receivers[receiver].poll_event() {
-            self.figures.settled += u64::from(matches!(event, DrEvent::Arrived { .. }));
+            self.side.figures.settled += u64::from(matches!(event, DrEvent::Arrived { .. }));
         }
     }
 
     /// Everybody else goes.
     pub(crate) fn into_owner(self) -> DrPeer {
-        self.owner
+        self.side.owner
+    }
+}
+
+/// What an owner heard, tick by tick.
+pub(crate) struct Recording {
+    size: (usize, usize),
+    config: DrConfig,
+    heard: Vec<Heard>,
+}
+
+impl Recording {
+    pub(crate) fn new(entities: usize, receivers: usize, distance: f64, ticks: usize) -> Self {
+        let mut room = Room::new(entities, receivers, even(), distance);
+        let tick = |_| {
+            let states = room.side.states();
+            room.write_down(states)
+        };
+        let heard = (0..ticks).map(tick).collect();
+        Self { size: (entities, receivers), config: config(receivers, even(), distance), heard }
+    }
+
+    /// Another owner hears the same, by itself. Figures are of what comes after so many ticks.
+    pub(crate) fn play(&self, before: usize) -> Figures {
+        let mut side = Side::new(self.size.0, self.size.1, &self.config);
+        for (tick, Heard { messages, arrived, sent }) in self.heard.iter().enumerate() {
+            if tick == before {
+                side.begin();
+            }
+            let states = side.states();
+            let again: usize = side.step(messages, states).iter().map(|(_, _, bytes)| bytes.len()).sum();
+            assert_eq!(again, *sent, "who hears the same does the same");
+            side.figures.settled += arrived;
+        }
+        side.figures
     }
 }
 

@@ -7,12 +7,14 @@
 //!
 //! What is known is in the columns of the life (`pairs.rs`) and in the messages to the receiver (`mail.rs`): an account is where to look.
 
+mod entry;
 mod estimate;
 mod placed;
 mod settle;
 
 use evenkeel_core::{SessionTime, Span};
 
+pub(super) use self::entry::Entry;
 pub(super) use self::placed::Rare;
 use super::cursor::{Cursor, Settled};
 use super::folio::{Folio, Pending};

@@ -1,6 +1,7 @@
 //! What accounts keep of their last answers. Few are asked, and those who only ask can put answers in place.
 
 use core::cell::{Cell, RefCell};
+use core::mem::offset_of;
 
 use super::account::{Memo, Resume};
 use super::cursor::Cursor;
@@ -30,6 +31,9 @@ pub(super) struct Asked {
 }
 
 impl Asked {
+    /// Where that ends which tells that there are none.
+    pub(super) const NEEDED_END: usize = offset_of!(Self, all);
+
     fn read<T>(&self, link: u32, read: impl FnOnce(&Answers) -> Option<T>) -> Option<T> {
         self.all.borrow().get(link as usize)?.as_deref().and_then(read)
     }
@@ -90,11 +94,5 @@ impl Asked {
     #[inline]
     pub(super) fn forget(&mut self, link: u32) {
         self.strike(link, |answers| *answers = Answers::default());
-    }
-
-    /// Something of what tells that there are none.
-    #[inline]
-    pub(super) const fn read_ahead(&self) -> u32 {
-        self.count.get()
     }
 }

@@ -247,7 +247,7 @@ impl Point {
             }
             at = at.max(until);
             let Some(next) = next else { break };
-            (exported, vector, place) = (next.seq, &next.vector, place + 1);
+            (exported, vector, place) = (history.number(place + 1), &next.vector, place + 1);
         }
         *self = Self { at, exported, place };
     }

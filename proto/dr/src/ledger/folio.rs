@@ -153,12 +153,6 @@ impl Folio {
         self.flags = self.flags << 2 >> 2 | (pending as u8) << Self::PENDING;
     }
 
-    /// Something of its beginning and of its end.
-    #[inline]
-    pub(super) fn read_ahead(&self) -> u64 {
-        self.settled.bits() ^ u64::from(self.flags)
-    }
-
     #[inline]
     pub(super) const fn settled_error(&self) -> f64 {
         self.settled.as_number()

@@ -1,5 +1,7 @@
 //! The lives of entities in the ledger: their exported paths from introduction to end, and until the last report.
 
+use core::mem::offset_of;
+
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::account::{Account, AccountMut, Flight};
@@ -69,6 +71,9 @@ pub struct Kinematics {
 }
 
 impl Track {
+    /// Where that ends which every acknowledgment needs.
+    pub(super) const NEEDED_END: usize = offset_of!(Self, pairs) + Pairs::NEEDED_END;
+
     fn is_live(&self) -> bool {
         self.history.ended().is_none()
     }

@@ -1,13 +1,15 @@
 //! The pairs of one life, in columns, by the places of their receivers. There are very many: what each has takes 52 bytes, and what few
 //! have is in columns that are not there as long as nobody has it.
 
+use core::mem::offset_of;
+
 use super::account::Rare;
 use super::asked::Asked;
 use super::folio::Folio;
 use super::mail::Renumbered;
 use super::prospect::Prospect;
 use super::waiting::Queue;
-use crate::history::LINE;
+use crate::ahead::{LINE, prefetch};
 use crate::vector::DrSeq;
 
 /// Columns grow by so many places.
@@ -66,6 +68,10 @@ pub(super) struct Few {
     pub(super) arrivals: Column<Queue>,
 }
 
+impl Few {
+    const NEEDED_END: usize = offset_of!(Self, asked) + Asked::NEEDED_END;
+}
+
 /// The pairs of one life.
 // In this order: what every acknowledgment needs lies side by side.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +84,9 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
+    /// Where that ends which every acknowledgment needs.
+    pub(super) const NEEDED_END: usize = offset_of!(Self, few) + Few::NEEDED_END;
+
     /// How many there are.
     pub(crate) const fn count(&self) -> usize {
         self.count
@@ -109,19 +118,16 @@ impl Pairs {
         self.iter().map(|(link, _)| link)
     }
 
-    /// Something of what tells where everything is that is kept of pairs.
+    /// What is kept of a pair will be needed.
     #[inline]
-    pub(super) const fn read_ahead_heads(&self) -> usize {
-        let Few { rare, asked, .. } = &self.few;
-        self.folios.len() ^ self.prospects.len() ^ rare.0.len() ^ asked.read_ahead() as usize
-    }
-
-    /// Something of what is kept of a pair.
-    #[inline]
-    pub(super) fn read_ahead(&self, link: u32) -> u64 {
+    pub(super) fn prefetch(&self, link: u32) {
         let place = link as usize;
-        let Some(folio) = self.folios.get(place) else { return 0 };
-        u64::from(self.prospects[place].seq.0) ^ folio.read_ahead()
+        if let (Some(folio), Some(prospect)) = (self.folios.get(place), self.prospects.get(place)) {
+            // It may end in another line.
+            prefetch::<1, _>(folio);
+            prefetch::<1, _>(&folio.arrived);
+            prefetch::<1, _>(prospect);
+        }
     }
 
     /// Something of what tells of all of them whether they lack the newest vector.

@@ -2,7 +2,7 @@
 
 use evenkeel_core::SessionTime;
 
-use super::account::{AccountMut, Forged};
+use super::account::{AccountMut, Entry, Forged};
 use super::life::{Life, Track};
 use super::link::Link;
 use super::sums::Sums;
@@ -102,7 +102,7 @@ impl ErrorLedger {
         let mut reports = self.reports(link, now);
         let Arrival { entity, seq, at, nonce } = arrival;
         let report = reports.find(entity, seq);
-        let fate = reports.arrived(report, at, nonce)?;
+        let fate = reports.arrived(&[report], at, nonce)?;
         Some(reports.settlement(report, fate))
     }
 
@@ -172,31 +172,30 @@ fn settle_plainly(
 }
 
 impl Reports<'_> {
-    /// Finds out what an arrival is of.
+    /// Finds out what an arrival is of, and asks for it.
     #[inline]
     pub(crate) fn find(&self, entity: EntityId, seq: DrSeq) -> Report {
-        Report { entity, seq, track: self.ledger.tracks.last(Life { entity, first: seq }) }
+        let track = self.ledger.tracks.last(Life { entity, first: seq });
+        if let Some(place) = track {
+            self.ledger.tracks.prefetch(place);
+        }
+        Report { entity, seq, track }
     }
 
-    /// These arrivals are about to be reported. What they need lies far apart in memory: all of it is asked for here, so that it is
-    /// waited for once. First where it is, then what is there: the less is done between two questions, the more are on their way at once.
-    pub(crate) fn read_ahead(&self, reports: &[Report]) {
+    /// These arrivals have been found, and are about to be reported. What they need lies far apart in memory: all of it is asked for here.
+    /// First what is kept of the pairs, then what that tells to be needed of the path.
+    pub(crate) fn prefetch(&self, reports: &[Report]) {
         let tracks = || {
             let places = reports.iter().filter_map(|report| Some((report.track?, report.seq)));
             places.map(|(track, seq)| (&self.ledger.tracks[track], seq))
         };
-        let mut seen = 0;
-        tracks().for_each(|(Track { pairs, history, .. }, _)| {
-            seen ^= pairs.read_ahead_heads() ^ history.read_ahead_heads();
-        });
-        tracks().for_each(|(track, _)| seen ^= track.pairs.read_ahead(self.link) as usize);
+        tracks().for_each(|(track, _)| track.pairs.prefetch(self.link));
         tracks().for_each(|(Track { pairs, history, .. }, seq)| {
             let Some(folio) = pairs.folio(self.link) else { return };
-            let from = folio.exported(history.newest_number());
-            let shown = history.read_ahead_of(folio.arrived) ^ history.read_ahead_of(seq);
-            seen ^= (shown ^ history.read_ahead_from(from)) as usize;
+            history.prefetch(folio.arrived);
+            history.prefetch(seq);
+            history.prefetch_from(folio.exported(history.newest_number()));
         });
-        core::hint::black_box(seen);
     }
 
     /// Reports are lost for good, before all that come now: what they would have said up to a time is estimated.
@@ -214,39 +213,65 @@ impl Reports<'_> {
         });
     }
 
-    /// An arrival is reported. Times that can't be true are moved to the nearest that can. Gives what became known by it, if anything.
+    /// Arrivals are reported, of what came with a message of this nonce. Times that can't be true are moved to the nearest that can. Gives
+    /// what became known by the last of them, if anything.
+    pub(crate) fn arrived(&mut self, reports: &[Report], at: SessionTime, nonce: u32) -> Option<Fate> {
+        let (mut left, mut fate) = (reports.iter(), None);
+        while let Some((slot, reported)) = self.settle_at_once(&mut left, at, nonce, &mut fate) {
+            self.ledger.settle(slot, reported, self.now);
+        }
+        fate
+    }
+
+    /// The same as long as each can be settled at once. Otherwise gives where there is more to do, and what is reported there and not
+    /// settled.
     #[inline]
-    pub(crate) fn arrived(&mut self, report: Report, at: SessionTime, nonce: u32) -> Option<Fate> {
+    fn settle_at_once(
+        &mut self,
+        left: &mut core::slice::Iter<'_, Report>,
+        at: SessionTime,
+        nonce: u32,
+        fate: &mut Option<Fate>,
+    ) -> Option<(Slot, Option<Arrived>)> {
         let Self { ref mut ledger, link: to, now, ref mut told } = *self;
-        let Report { seq, track: place, .. } = report;
         let ErrorLedger { tracks, links, sums, placement, compensation, .. } = &mut **ledger;
-        let link = links.at_mut(to);
-        let mut track = place.map(|place| &mut tracks[place]).filter(|track| track.pairs.is_open(to));
-        let taken = track
-            .as_mut()
-            .map_or(Ok(None), |track| AccountMut::new(&mut track.pairs, &mut link.mail, to).take(seq, nonce));
-        // What was true then is so again.
-        if let Ok(Some(sent)) = taken
-            && (sent, at) == (told.sent, told.at)
-        {
-            told.again += 1;
-        } else {
-            told.learn(link, taken, at, now, *compensation);
+        let (link, is_local) = (links.at_mut(to), *placement == Placement::Local);
+        for &Report { seq, track: place, .. } in left {
+            *fate = None;
+            let mut track = place.map(|place| (place, &mut tracks[place]));
+            let entry = track.as_mut().and_then(|(place, Track { history, pairs, .. })| {
+                let (entry, few) = Entry::new(pairs, to)?;
+                Some((*place, &*history, entry, few))
+            });
+            let Some((place, history, mut entry, few)) = entry else {
+                told.learn(link, Ok(None), at, now, *compensation);
+                continue;
+            };
+            let taken = entry.take(&mut link.mail, seq, nonce);
+            // What was true then is so again.
+            if let Ok(Some(sent)) = taken
+                && (sent, at) == (told.sent, told.at)
+            {
+                told.again += 1;
+            } else {
+                told.learn(link, taken, at, now, *compensation);
+            }
+            let Ok(sent) = taken else { continue };
+            let (slot, arrived) = (Slot { track: place, link: to }, link.known_until);
+            *fate = sent.map(|sent| Fate { sent, arrived, slot });
+            few.asked.forget(to);
+            let is_plain = !is_local && few.rare.get(to).is_none_or(Option::is_none);
+            let is_settled = sent.is_some()
+                && is_plain
+                && entry.settle_at_once(&link.mail, history, (seq, arrived), now, sums);
+            if is_settled {
+                sums.owe(slot);
+            }
+            if !is_settled || !entry.is_near(&link.mail, history, now) || sums.is_full() {
+                return Some((slot, sent.filter(|_| !is_settled).map(|_| (seq, arrived))));
+            }
         }
-        let (track, sent) = (track?, taken.ok()?);
-        let (slot, arrived) = (Slot { track: place?, link: to }, link.known_until);
-        let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, to);
-        account.change();
-        let is_settled = sent.is_some()
-            && account.read().is_plain(*placement)
-            && account.settle_at_once(&track.history, (seq, arrived), now, sums);
-        if is_settled {
-            sums.owe(slot);
-        }
-        if !is_settled || !account.read().is_near(&track.history, now) || sums.is_full() {
-            ledger.settle(slot, sent.filter(|_| !is_settled).map(|_| (seq, arrived)), now);
-        }
-        sent.map(|sent| Fate { sent, arrived, slot })
+        None
     }
 
     /// What became known of what a report is of, for those who want to hear of it.

@@ -115,7 +115,7 @@ fn reports_that_come_together_are_the_same_as_one_by_one() {
         ledger
     });
     let link = twins[0].link(RECEIVER).expect("it is here");
-    let (mut under_way, mut together, mut settled) = (Vec::new(), 0, 0);
+    let (mut under_way, mut together, mut largest, mut settled) = (Vec::new(), 0, 0, 0);
     for step in 1..3_000 {
         let arrival = at(step) + Span::from_millis(30 + draws.below(120) as i64);
         let is_lost = draws.chance(0.1);
@@ -137,12 +137,15 @@ fn reports_that_come_together_are_the_same_as_one_by_one() {
             together = together.max(due.len());
             let [one, other] = &mut twins;
             let mut reports = one.reports(link, now);
-            for report in &due {
-                let found = reports.find(report.entity, report.seq);
-                let fate = reports.arrived(found, report.at, report.nonce);
-                let settlement = fate.map(|fate| reports.settlement(found, fate));
-                assert_eq!(settlement, other.report(link, *report, now), "{report:?}");
-                settled += u32::from(settlement.is_some());
+            for some in due.chunk_by(|one, next| (one.at, one.nonce) == (next.at, next.nonce)) {
+                let found: Vec<_> =
+                    some.iter().map(|report| reports.find(report.entity, report.seq)).collect();
+                let fate = reports.arrived(&found, some[0].at, some[0].nonce);
+                let told = fate.map(|fate| reports.settlement(found[found.len() - 1], fate));
+                let one_by_one: Vec<_> = some.iter().map(|report| other.report(link, *report, now)).collect();
+                assert_eq!(Some(&told), one_by_one.last(), "{some:?}");
+                settled += one_by_one.iter().flatten().count();
+                largest = largest.max(some.len());
             }
             drop(reports);
         }
@@ -151,5 +154,5 @@ fn reports_that_come_together_are_the_same_as_one_by_one() {
         let alike = |(one, other): (&f64, &f64)| (one - other).abs() <= 1e-12 * one.abs().max(1.0);
         assert!(one.0.len() == other.0.len() && one.0.iter().zip(&other.0).all(alike), "{one:?} {other:?}");
     }
-    assert!(together > 20 && settled > 5_000, "{together} {settled}");
+    assert!(together > 20 && largest > 4 && settled > 5_000, "{together} {largest} {settled}");
 }

@@ -4,14 +4,20 @@
 use core::ops::{Index, IndexMut};
 
 use super::life::{Life, Track};
+use crate::ahead::{LINE, prefetch};
+
+/// An acknowledgment needs so many lines of a track.
+const NEEDED: usize = 3;
+
+const _: () = assert!(Track::NEEDED_END <= NEEDED * LINE, "what is needed is at the beginning");
 
 /// Lives and their tracks. A track has a place for as long as it is here.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracks {
     /// In order, with the places of their tracks.
     lives: Vec<(Life, u32)>,
-    /// Boxed: they are large.
-    tracks: Vec<Option<Box<Track>>>,
+    /// Side by side: an acknowledgment then finds one without asking where it is.
+    tracks: Vec<Option<Track>>,
     free: Vec<u32>,
     begun: u32,
 }
@@ -36,9 +42,17 @@ impl Tracks {
         (life.entity == up_to.entity).then_some(place)
     }
 
+    /// The track at a place will be needed.
+    #[inline]
+    pub(super) fn prefetch(&self, place: u32) {
+        if let Some(track) = self.tracks.get(place as usize) {
+            prefetch::<NEEDED, _>(track);
+        }
+    }
+
     /// The track at a place.
     pub(super) fn at(&self, place: u32) -> Option<&Track> {
-        self.tracks.get(place as usize)?.as_deref()
+        self.tracks.get(place as usize)?.as_ref()
     }
 
     /// The place of a life.
@@ -69,17 +83,17 @@ impl Tracks {
         self.begun = self.begun.wrapping_add(1).max(1);
         track.id = self.begun;
         let place = self.free.pop().unwrap_or_else(|| {
-            self.tracks.push(None);
+            super::push(&mut self.tracks, None);
             u32::try_from(self.tracks.len() - 1).expect("fewer than 2^32 lives")
         });
         track.place = place;
-        self.tracks[place as usize] = Some(Box::new(track));
+        self.tracks[place as usize] = Some(track);
         let index = self.lives.partition_point(|(known, _)| *known < life);
         self.lives.insert(index, (life, place));
         place
     }
 
-    pub(super) fn remove(&mut self, life: Life) -> Option<Box<Track>> {
+    pub(super) fn remove(&mut self, life: Life) -> Option<Track> {
         let index = self.up_to(life).filter(|index| self.lives[*index].0 == life)?;
         let (_, place) = self.lives.remove(index);
         self.free.push(place);
@@ -93,7 +107,7 @@ impl Tracks {
 
     /// All of them in the order of their places.
     pub(super) fn by_place(&self) -> impl Iterator<Item = &Track> + '_ {
-        self.tracks.iter().filter_map(|track| track.as_deref())
+        self.tracks.iter().flatten()
     }
 
     /// Does something with all of them in the order of lives.

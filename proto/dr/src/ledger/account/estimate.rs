@@ -6,6 +6,7 @@ use super::{Account, AccountMut, Dispatch, Flight, Memo, Outlook, Presumed, Resu
 use crate::history::History;
 use crate::ledger::cursor::Cursor;
 use crate::ledger::folio::Folio;
+use crate::ledger::mail::Mail;
 use crate::vector::{DrSeq, DrVector};
 
 /// An estimate goes along about so many vectors at most, exported and expected ones each.
@@ -38,16 +39,20 @@ impl AccountMut<'_> {
     }
 }
 
+/// Whether little is unsettled.
+#[inline(always)]
+pub(super) fn is_near(folio: &Folio, mail: &Mail, history: &History, now: SessionTime) -> bool {
+    folio.has(Folio::SETTLED)
+        && folio.settled_at() >= now - NEAR_SPAN
+        && history.len() < NEAR
+        && mail.chains.is_short(folio.chain)
+}
+
 impl<'a> Account<'a> {
     /// Whether little is unsettled and nothing is presumed: so it is nearly always.
     #[inline(always)]
     pub(in crate::ledger) fn is_near(&self, history: &History, now: SessionTime) -> bool {
-        let folio = self.folio();
-        folio.has(Folio::SETTLED)
-            && folio.settled_at() >= now - NEAR_SPAN
-            && history.len() < NEAR
-            && self.mail.chains.is_short(folio.chain)
-            && self.rare().is_none()
+        is_near(self.folio(), self.mail, history, now) && self.rare().is_none()
     }
 
     /// From here on an estimate has neither many vectors to go along nor long to count.

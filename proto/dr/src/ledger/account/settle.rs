@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use evenkeel_core::{SessionTime, Span};
 
-use super::{ARRIVALS_MAX, Account, AccountMut, Dispatch, Forged, IN_FLIGHT_MAX, Outlook};
+use super::{ARRIVALS_MAX, Account, AccountMut, Dispatch, IN_FLIGHT_MAX, Outlook};
 use crate::history::History;
 use crate::ledger::cursor::{Cursor, Settled, Walk};
 use crate::ledger::folio::{Folio, Pending};
@@ -187,39 +187,6 @@ impl<'a> AccountMut<'a> {
         placed
     }
 
-    /// The receiver reports an arrival. Gives when the vector was sent, if its fate was unknown.
-    ///
-    /// # Errors
-    /// It was sent, but not in a message with this nonce; nothing is changed.
-    #[inline]
-    pub(in crate::ledger) fn take(&mut self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
-        let (last, number) = self.read().last();
-        let of_chain =
-            if self.read().folio().chain.is_empty() { Ok(None) } else { self.take_of_chain(seq, nonce) };
-        if let Ok(Some(_)) = of_chain {
-            return of_chain;
-        }
-        let folio = &mut self.pairs.folios[self.link as usize];
-        if !folio.has(Folio::FLIES) || last != seq {
-            return of_chain;
-        }
-        let (sent, posted) = self.mail.posted(number);
-        if posted != nonce {
-            return Err(Forged);
-        }
-        folio.set(Folio::FLIES, false);
-        Ok(Some(sent))
-    }
-
-    /// The same of all but what was sent last.
-    #[inline(never)]
-    fn take_of_chain(&mut self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
-        let (mail, chain) = (&mut *self.mail, &mut self.pairs.folios[self.link as usize].chain);
-        let taken = mail.take(chain, seq, nonce);
-        let is_known = taken.is_none() && mail.chains.iter(*chain).any(|(_, flown)| flown == seq);
-        if is_known { Err(Forged) } else { Ok(taken) }
-    }
-
     /// The oldest vector in flight is not waited for any more.
     fn forget_oldest(&mut self) {
         let folio = &mut self.pairs.folios[self.link as usize];
@@ -280,52 +247,6 @@ impl<'a> AccountMut<'a> {
         {
             self.forget_oldest();
         }
-    }
-
-    /// Settles what has just been reported where the account is [plain](Account::is_plain), nothing waits, and what is still in flight is
-    /// newer: so it is nearly always. Notes what is to be seen of it, too. False, and nothing is changed, if it is not so.
-    #[inline]
-    pub(in crate::ledger) fn settle_at_once(
-        &mut self,
-        history: &History,
-        (seq, at): Arrived,
-        now: SessionTime,
-        sums: &mut Sums,
-    ) -> bool {
-        let (place, mail) = (self.link as usize, &*self.mail);
-        let Pairs { folios, prospects, few, .. } = &mut *self.pairs;
-        let (folio, prospect) = (&mut folios[place], &mut prospects[place]);
-        let last = prospect.seq;
-        // If it is clear what was pending, then nothing waits, and what was reported last is what is shown.
-        if folio.pending() == Pending::Unclear || seq <= folio.arrived || seq > last {
-            return false;
-        }
-        let (pending, oldest) = match (folio.chain.is_empty(), folio.has(Folio::FLIES)) {
-            (true, false) => (Pending::Nothing, None),
-            (true, true) => (Pending::Last, Some((prospect.number(), last))),
-            (false, _) => (Pending::Several, mail.chains.front(folio.chain)),
-        };
-        if oldest.is_some_and(|(_, newer)| newer <= seq || !mail.is_ordered()) {
-            return false;
-        }
-        let unknown = oldest.map_or(now, |(number, _)| mail.sent(number));
-        let horizon = history.exact_until().min(unknown);
-        let exported = folio.exported(history.newest_number());
-        let (true, Ok(_), Ok(from)) = (at <= horizon, history.place(seq), history.place(exported)) else {
-            return false;
-        };
-        let settled = Settled { at: folio.settled_at(), exported, placed: folio.arrived };
-        let Settled { at, exported, .. } = Walk::past(history, from, settled, (seq, at), horizon, sums);
-        folio.arrive(seq);
-        folio.settle(at, exported);
-        folio.set_pending(pending);
-        prospect.set_state(if seq == last { Prospect::REPORTED } else { 0 });
-        debug_assert_eq!(
-            few.placed.get(self.link).copied().flatten(),
-            None,
-            "what is shown is what has arrived"
-        );
-        true
     }
 
     /// Settles what waits and what has just been reported, if anything, where the account is [plain](Account::is_plain): what others

@@ -37,6 +37,15 @@ impl Alone {
         AccountMut::new(&mut self.pairs, &mut self.mail, 0)
     }
 
+    fn entry(&mut self) -> (Entry<'_>, &mut Mail) {
+        (Entry::new(&mut self.pairs, 0).expect("it is open").0, &mut self.mail)
+    }
+
+    fn take(&mut self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
+        let (mut entry, mail) = self.entry();
+        entry.take(mail, seq, nonce)
+    }
+
     /// Settles as far as is known, with what has just been reported. Says whether that was done at once.
     fn settle_with(
         &mut self,
@@ -48,7 +57,10 @@ impl Alone {
         self.write().change();
         let (reported, mut sums) = (reported.filter(|(seq, _)| self.read().is_news(*seq)), Sums::default());
         let is_plain = may_be_plain && self.read().is_plain(outlook.placement);
-        let mut at_once = |arrived| self.write().settle_at_once(history, arrived, outlook.now, &mut sums);
+        let mut at_once = |arrived| {
+            let (mut entry, mail) = self.entry();
+            entry.settle_at_once(mail, history, arrived, outlook.now, &mut sums)
+        };
         let is_settled = is_plain && reported.is_some_and(&mut at_once);
         if is_settled {
             // There is nothing else to do.
@@ -81,7 +93,7 @@ impl Alone {
 
     /// An arrival is reported, which waits to be settled.
     fn arrived(&mut self, seq: DrSeq, nonce: u32, at: SessionTime) {
-        if self.write().take(seq, nonce).is_ok_and(|sent| sent.is_some()) && self.read().is_news(seq) {
+        if self.take(seq, nonce).is_ok_and(|sent| sent.is_some()) && self.read().is_news(seq) {
             self.write().set_arrived(seq);
             self.write().wait((seq, at));
         }
@@ -314,7 +326,7 @@ fn twins(set_back: u32) -> [u32; 3] {
             arrived.push((seq, known_until));
             let outlook = outlook(clock(step), known_until);
             let reported = Some((seq, known_until));
-            let taken = [&mut account, &mut twin].map(|one| one.write().take(seq, nonce));
+            let taken = [&mut account, &mut twin].map(|one| one.take(seq, nonce));
             assert!(taken.iter().all(|taken| matches!(taken, Ok(Some(at)) if *at == sent)), "{taken:?}");
             let news = twin.read().is_news(seq);
             settled_at_once += u32::from(account.settle_with(&history, &outlook, reported, true));
@@ -371,7 +383,7 @@ fn of_what_is_sent_again_and_again_the_first_and_the_last_are_remembered() {
         assert!(account.read().in_flight_count() <= 8, "{}", account.read().in_flight_count());
         assert!(account.mail.len() <= 160, "{}", account.mail.len());
     }
-    let mut is_known = |step| matches!(account.write().take(DrSeq(0), step), Ok(Some(_)));
+    let mut is_known = |step| matches!(account.take(DrSeq(0), step), Ok(Some(_)));
     let known: Vec<u32> = steps.filter(|step| is_known(*step)).collect();
     assert_eq!(known, [0, 582, 585, 588, 591, 594, 597].map(|seconds| second * seconds));
 }
