@@ -21,6 +21,9 @@ pub const HOLE_MAX: usize = 256;
 /// The errors from one exported vector to the next are kept for those who show one of so many vectors before it.
 const PIECES: usize = 3;
 
+/// An acknowledgment mostly has not more vectors to walk along.
+const WALKED: usize = 3;
+
 /// The error from an exported vector to the next, by how much older the vector is that is shown. Not a number: nobody asked yet.
 type Pieces = [Cell<f64>; PIECES];
 
@@ -224,12 +227,14 @@ impl History {
         some(0) ^ some(last) ^ some(last.saturating_sub(1)) ^ some(last.saturating_sub(2))
     }
 
-    /// A vector will be needed.
+    /// A vector that somebody shows will be needed.
     #[inline]
     pub(crate) fn prefetch(&self, seq: DrSeq) {
         let place = seq.0.wrapping_sub(self.first.0) as usize;
         if let Some(stretch) = self.vectors.get(place) {
             prefetch::<1, _>(stretch);
+        } else if let Some(older) = self.shown.first() {
+            prefetch::<2, _>(older);
         }
     }
 
@@ -237,10 +242,9 @@ impl History {
     #[inline]
     pub(crate) fn prefetch_from(&self, seq: DrSeq) {
         let place = seq.0.wrapping_sub(self.first.0) as usize;
-        if let Some(stretch) = self.vectors.get(place) {
+        for stretch in self.vectors.iter().skip(place).take(WALKED) {
             prefetch::<2, _>(stretch);
         }
-        self.prefetch(seq.next());
     }
 
     /// All that is kept, if nothing is missing and all of it is linear.

@@ -406,7 +406,9 @@ impl Sender {
                 books.settle(&self.reported, run.came, &mut reports, &mut *self.policy);
             }
         }
-        while let Some(entry) = books.early.first_entry()
+        // Nearly always there are none, and that is seen without going where they would be.
+        while !books.early.is_empty()
+            && let Some(entry) = books.early.first_entry()
             && *entry.key() <= books.next
         {
             let (number, Arrival { entity, seq, at, nonce }) = entry.remove_entry();

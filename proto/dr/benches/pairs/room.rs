@@ -19,6 +19,7 @@ const DELAY_MAX: usize = 20;
 const DATAGRAM_MAX: usize = 1200;
 
 /// What comes to a machine, or leaves it.
+#[derive(Clone)]
 pub(crate) struct Message {
     /// The receiver's number; the owner is at the other end.
     receiver: usize,
@@ -93,15 +94,16 @@ impl Side {
     }
 
     /// The owner hears what has come by now, looks at its entities, and hands over what it sends. The clock is read once for all that has
-    /// come: to read it takes a part of what a message takes.
+    /// come: to read it takes a part of what a message takes. A socket would have just written what it hands over.
     fn step(
         &mut self,
         heard: &[Message],
         states: Vec<(EntityId, MotionState)>,
     ) -> Vec<(PeerId, Channel, Vec<u8>)> {
         let (now, mut sent) = (self.now(), Vec::new());
+        let heard = heard.to_vec();
         let started = Instant::now();
-        for Message { receiver, channel, bytes, .. } in heard {
+        for Message { receiver, channel, bytes, .. } in &heard {
             let from = PeerId(1 + *receiver as u32);
             let taken = if self.is_measured {
                 take_acknowledgment(&mut self.owner, now, from, *channel, bytes)

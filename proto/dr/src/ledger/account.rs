@@ -138,7 +138,7 @@ impl<'a> Account<'a> {
 
     #[inline]
     fn rare(&self) -> Option<&'a Rare> {
-        self.pairs.few.rare.get(self.link)?.as_deref()
+        self.pairs.few.rare.get(self.link)
     }
 
     #[inline]

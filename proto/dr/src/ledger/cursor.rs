@@ -3,7 +3,7 @@
 use evenkeel_core::SessionTime;
 
 use crate::divergence::{Divergence, export_error, export_error_roughly, linear_error};
-use crate::history::History;
+use crate::history::{History, Stretch};
 use crate::ledger::sums::Sums;
 use crate::ledger::waiting::Arrived;
 use crate::vector::{DrSeq, DrVector};
@@ -231,12 +231,11 @@ impl Point {
     fn integrate(&mut self, history: &History, placed: DrSeq, to: SessionTime, sums: &mut Sums) {
         let Self { mut at, mut exported, mut place } = *self;
         let to = history.ended().map_or(to, |end| to.min(end));
-        let shown = shown(history, placed);
-        let mut later = history.path()[place..].iter();
-        let Some(mut vector) = later.next().map(|stretch| &stretch.vector) else { return };
+        let (path, shown) = (history.path(), shown(history, placed));
         while at < to {
-            let next = later.next().filter(|next| next.vector.generated <= to);
-            let until = next.map_or(to, |next| next.vector.generated);
+            let Some(Stretch { vector, .. }) = path.get(place) else { break };
+            let next = path.get(place + 1).map(|next| next.vector.generated).filter(|next| *next <= to);
+            let until = next.unwrap_or(to);
             if until > at && placed != exported {
                 if next.is_some() && at == vector.generated {
                     let older = exported.0.wrapping_sub(placed.0);
@@ -246,8 +245,11 @@ impl Point {
                 }
             }
             at = at.max(until);
-            let Some(next) = next else { break };
-            (exported, vector, place) = (history.number(place + 1), &next.vector, place + 1);
+            if next.is_none() {
+                break;
+            }
+            place += 1;
+            exported = history.number(place);
         }
         *self = Self { at, exported, place };
     }

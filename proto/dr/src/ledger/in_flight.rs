@@ -2,6 +2,7 @@
 //! very many of them: four take a block of 24 bytes, in which messages and numbers are told as differences, and none takes no room.
 
 use super::mail::Renumbered;
+use crate::ahead::prefetch;
 use crate::vector::DrSeq;
 
 /// So many are in one block.
@@ -103,6 +104,14 @@ impl Chains {
     #[inline]
     fn block(&self, chain: Chain) -> Option<&Block> {
         chain.place().map(|place| &self.blocks[place])
+    }
+
+    /// A chain will be needed.
+    #[inline]
+    pub(super) fn prefetch(&self, chain: Chain) {
+        if let Some(block) = chain.place().and_then(|place| self.blocks.get(place)) {
+            prefetch::<1, _>(block);
+        }
     }
 
     /// The vectors of a chain in order.

@@ -7,6 +7,7 @@ use evenkeel_core::SessionTime;
 
 use super::in_flight::{Chain, Chains, Flown};
 use super::waiting::Waiting;
+use crate::ahead::prefetch;
 use crate::vector::DrSeq;
 
 /// So many messages may be kept that nothing is asked of, besides as many as there are others.
@@ -63,6 +64,15 @@ impl Mail {
     #[inline]
     fn letter(&self, number: u32) -> &Letter {
         &self.letters[(number - self.first) as usize]
+    }
+
+    /// A message will be asked for, if there is one with this number.
+    #[inline]
+    pub(super) fn prefetch(&self, number: Option<u32>) {
+        let place = number.and_then(|number| number.checked_sub(self.first));
+        if let Some(letter) = place.and_then(|place| self.letters.get(place as usize)) {
+            prefetch::<1, _>(letter);
+        }
     }
 
     /// When a message was sent that is asked for.

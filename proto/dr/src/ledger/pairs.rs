@@ -54,11 +54,44 @@ impl<T: Default> Column<T> {
     }
 }
 
+/// What is rare, by the places of the receivers.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
+pub(super) struct Rares {
+    /// How many have it. Mostly nobody has, and whoever asks need not look for it.
+    count: u32,
+    all: Column<Option<Box<Rare>>>,
+}
+
+impl Rares {
+    #[inline]
+    pub(super) fn get(&self, link: u32) -> Option<&Rare> {
+        if self.count == 0 { None } else { self.all.get(link)?.as_deref() }
+    }
+
+    pub(super) fn get_mut(&mut self, link: u32) -> Option<&mut Rare> {
+        self.all.get_mut(link)?.as_deref_mut()
+    }
+
+    pub(super) fn entry(&mut self, link: u32) -> &mut Rare {
+        let place = self.all.entry(link);
+        self.count += u32::from(place.is_none());
+        place.get_or_insert_default()
+    }
+
+    /// Gives the room back if it is of no use.
+    pub(super) fn clear_if(&mut self, link: u32, is_useless: impl FnOnce(&Rare) -> bool) {
+        if let Some(place) = self.all.get_mut(link) {
+            self.count -= u32::from(place.take_if(|rare| is_useless(rare)).is_some());
+        }
+    }
+}
+
 /// What few pairs have.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(super) struct Few {
-    pub(super) rare: Column<Option<Box<Rare>>>,
+    pub(super) rare: Rares,
     pub(super) asked: Asked,
     /// What the receiver is taken to have suffered before the account was opened, when receivers are compared.
     pub(super) head_starts: Column<f64>,
@@ -130,6 +163,12 @@ impl Pairs {
         }
     }
 
+    /// The number of the message in which something was sent last to the receiver at a place.
+    #[inline]
+    pub(super) fn last_number(&self, link: u32) -> Option<u32> {
+        self.prospects.get(link as usize).map(|prospect| prospect.number())
+    }
+
     /// Something of what tells of all of them whether they lack the newest vector.
     pub(super) fn read_ahead_prospects(&self) -> u64 {
         let some = self.prospects.iter().step_by(LINE / size_of::<Prospect>());
@@ -168,7 +207,7 @@ impl Pairs {
         head_starts.clear(link);
         placed.clear(link);
         arrivals.clear(link);
-        rare.clear(link);
+        rare.clear_if(link, |_| true);
         asked.forget(link);
         self.count -= 1;
     }

@@ -189,9 +189,15 @@ impl Reports<'_> {
             let places = reports.iter().filter_map(|report| Some((report.track?, report.seq)));
             places.map(|(track, seq)| (&self.ledger.tracks[track], seq))
         };
+        let mail = &self.ledger.links.at(self.link).mail;
         tracks().for_each(|(track, _)| track.pairs.prefetch(self.link));
+        // They came in one message, and so there is mostly one to be asked for.
+        if let Some((track, _)) = tracks().next() {
+            mail.prefetch(track.pairs.last_number(self.link));
+        }
         tracks().for_each(|(Track { pairs, history, .. }, seq)| {
             let Some(folio) = pairs.folio(self.link) else { return };
+            mail.chains.prefetch(folio.chain);
             history.prefetch(folio.arrived);
             history.prefetch(seq);
             history.prefetch_from(folio.exported(history.newest_number()));
@@ -260,7 +266,7 @@ impl Reports<'_> {
             let (slot, arrived) = (Slot { track: place, link: to }, link.known_until);
             *fate = sent.map(|sent| Fate { sent, arrived, slot });
             few.asked.forget(to);
-            let is_plain = !is_local && few.rare.get(to).is_none_or(Option::is_none);
+            let is_plain = !is_local && few.rare.get(to).is_none();
             let is_settled = sent.is_some()
                 && is_plain
                 && entry.settle_at_once(&link.mail, history, (seq, arrived), now, sums);

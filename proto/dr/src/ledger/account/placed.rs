@@ -93,7 +93,7 @@ impl Account<'_> {
 
 impl AccountMut<'_> {
     pub(super) fn rare(&mut self) -> &mut Rare {
-        self.pairs.few.rare.entry(self.link).get_or_insert_default()
+        self.pairs.few.rare.entry(self.link)
     }
 
     fn has_rare(&self) -> bool {
@@ -102,9 +102,7 @@ impl AccountMut<'_> {
 
     /// Gives the room back if nothing is in it.
     pub(super) fn tidy(&mut self) {
-        if let Some(rare) = self.pairs.few.rare.get_mut(self.link) {
-            rare.take_if(|rare| rare.is_bare());
-        }
+        self.pairs.few.rare.clear_if(self.link, Rare::is_bare);
     }
 
     pub(super) fn set_presumed(&mut self, presumed: Option<Presumed>) {
@@ -148,7 +146,7 @@ impl AccountMut<'_> {
     }
 
     pub(super) fn marks_mut(&mut self) -> Option<&mut VecDeque<(DrSeq, f64)>> {
-        self.pairs.few.rare.get_mut(self.link)?.as_mut()?.marks.as_mut()
+        self.pairs.few.rare.get_mut(self.link)?.marks.as_mut()
     }
 
     /// From this vector on, which has not been sent yet, the receiver is sent such a kind; unless it is still unknown what
