@@ -33,9 +33,17 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// Bytes per pair, with so many vectors in flight: all that the owner holds, and what it holds more for each pair that twice as many receivers
+/// make. What is kept of an entity, whoever sees it, is in the first and not in the second.
+pub(crate) fn per_pair(entities: usize, receivers: usize, in_flight: usize) -> (f64, f64) {
+    let (held, of_twice) = (held(entities, receivers, in_flight), held(entities, 2 * receivers, in_flight));
+    let each = |bytes: i64| bytes as f64 / (entities * receivers) as f64;
+    (each(held), each(of_twice - held))
+}
+
 /// Everybody has been introduced and has said so; then so many vectors go to everybody, and nothing is heard of them.
 /// `even` decides in the end, so that what it remembers of each pair is there.
-pub(crate) fn per_pair(entities: usize, receivers: usize, in_flight: usize) -> f64 {
+fn held(entities: usize, receivers: usize, in_flight: usize) -> i64 {
     let before = HELD.load(Ordering::Relaxed);
     let mut room = Room::new(entities, receivers, "base".parse().expect("a policy of ours"), 1.0);
     let still = |entity: u32, place: usize| {
@@ -56,5 +64,5 @@ pub(crate) fn per_pair(entities: usize, receivers: usize, in_flight: usize) -> f
     crate::room::look_at_all(&mut owner, now, states);
     let held = HELD.load(Ordering::Relaxed) - before;
     drop(owner);
-    held as f64 / (entities * receivers) as f64
+    held
 }

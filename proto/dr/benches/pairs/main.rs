@@ -69,8 +69,11 @@ fn report() {
 }
 
 fn report_bytes() {
-    println!("bytes per pair, all that the owner holds included:");
+    println!(
+        "bytes per pair, all that the owner holds included; and what each pair of another {RECEIVERS} receivers adds:"
+    );
     for in_flight in [0, 5, 10, 20] {
-        println!("  {:8.1} with {in_flight} in flight", bytes::per_pair(ENTITIES, RECEIVERS, in_flight));
+        let (held, added) = bytes::per_pair(ENTITIES, RECEIVERS, in_flight);
+        println!("  {held:8.1} {added:8.1} with {in_flight} in flight");
     }
 }
