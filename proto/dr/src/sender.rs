@@ -32,7 +32,7 @@ pub const EARLY_MAX: usize = 4096;
 /// Entities that one sender exports; more are not taken.
 pub const ENTITIES_MAX: usize = 4096;
 
-/// What fewer reports need is not asked for ahead.
+/// Of fewer reports only the lives are asked for ahead.
 const PREFETCH_MIN: usize = 4;
 
 /// A vector that waits for its time; void if the account has another one by then.

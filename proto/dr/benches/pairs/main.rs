@@ -10,14 +10,18 @@
 
 mod bytes;
 mod plain;
+mod recording;
 mod room;
 
 use std::time::Duration;
 
-use room::{Figures, Recording, Room, even};
+use recording::Recording;
+use room::{Figures, Room, even};
 
 const ENTITIES: usize = 1_000;
 const RECEIVERS: usize = 100;
+/// So many ticks are measured, after as many others.
+const TICKS: usize = 250;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
@@ -48,24 +52,32 @@ fn each(took: Duration, count: u64) -> f64 {
 
 fn report() {
     for distance in [1.0, 0.09] {
-        let figures = Recording::new(ENTITIES, RECEIVERS, distance, 500).play(250);
-        let ticks = pairs(&(ENTITIES, RECEIVERS)) * figures.ticks;
-        let seconds = figures.ticks as f64 / 50.0;
         println!("{ENTITIES} entities x {RECEIVERS} receivers, 50 Hz, even, threshold {distance}:");
-        println!(
-            "  {:.1} triggers per entity and second, {:.0} vectors per second",
-            figures.triggers as f64 / seconds / ENTITIES as f64,
-            figures.settled as f64 / seconds
-        );
-        println!("  {:8.1} ns per pair and tick", each(figures.looking, ticks));
-        println!("  {:8.1} ns per vector to hand over what is sent", each(figures.sending, figures.settled));
-        println!("  {:8.1} ns per acknowledgment settled", each(figures.settling, figures.settled));
-        let busy = figures.looking + figures.sending + figures.settling;
-        println!("  {:8.1} % of a core, all of it", 100.0 * busy.as_secs_f64() / seconds);
+        println!("the owner by itself, what it hears just written by a socket:");
+        report_figures(&Recording::new(ENTITIES, RECEIVERS, distance, 2 * TICKS).play(TICKS));
+        println!("the owner between ticks of all receivers, who are on the same core:");
+        let mut room = Room::new(ENTITIES, RECEIVERS, even(), distance);
+        (0..TICKS).for_each(|_| room.step());
+        report_figures(&room.measure(TICKS));
     }
     println!("the same in the most straightforward way:");
     println!("  {:8.1} ns per pair and tick", plain::nanos_per_tick(200, RECEIVERS, 1.0));
     report_bytes();
+}
+
+fn report_figures(figures: &Figures) {
+    let ticks = pairs(&(ENTITIES, RECEIVERS)) * figures.ticks;
+    let seconds = figures.ticks as f64 / 50.0;
+    println!(
+        "  {:.1} triggers per entity and second, {:.0} vectors per second",
+        figures.triggers as f64 / seconds / ENTITIES as f64,
+        figures.settled as f64 / seconds
+    );
+    println!("  {:8.1} ns per pair and tick", each(figures.looking, ticks));
+    println!("  {:8.1} ns per vector to hand over what is sent", each(figures.sending, figures.settled));
+    println!("  {:8.1} ns per acknowledgment settled", each(figures.settling, figures.settled));
+    let busy = figures.looking + figures.sending + figures.settling;
+    println!("  {:8.1} % of a core, all of it", 100.0 * busy.as_secs_f64() / seconds);
 }
 
 fn report_bytes() {

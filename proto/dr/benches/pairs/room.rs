@@ -1,9 +1,7 @@
 //! A room that is cranked by hand: one owner of many entities, many receivers, all of them real machines. Messages take
 //! a few ticks each way.
-//!
-//! In a real room the receivers are elsewhere. Here they would take most of the caches from the owner: so what it hears is written down,
-//! and times are taken of another owner that hears the same and is by itself. It does the same, to the byte.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
 use evenkeel_core::{Channel, Draws, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, Span};
@@ -28,6 +26,9 @@ pub(crate) struct Message {
     bytes: Vec<u8>,
 }
 
+/// To whom, how, and what.
+type Sent = (PeerId, Channel, Vec<u8>);
+
 /// What was done, and how long it took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Figures {
@@ -48,7 +49,7 @@ pub(crate) fn budget(receivers: usize) -> Budget {
     Budget::new(receivers as f64 / 3.0).expect("a number")
 }
 
-fn config(receivers: usize, policy: PolicyKind, distance: f64) -> DrConfig {
+pub(crate) fn config(receivers: usize, policy: PolicyKind, distance: f64) -> DrConfig {
     let threshold = Threshold { distance, ..Threshold::default() };
     DrConfig { policy, threshold, budget: budget(receivers), tick: TICK, ..DrConfig::default() }
 }
@@ -70,7 +71,7 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    fn new(entities: usize, receivers: usize, config: &DrConfig) -> Self {
+    pub(crate) fn new(entities: usize, receivers: usize, config: &DrConfig) -> Self {
         let mut owner = DrPeer::new(config);
         (0..receivers).for_each(|receiver| owner.handle_peer(START, joined(1 + receiver)));
         let mover = |entity: usize| Mover::tank(Driver::Random, Seed::new(1 + entity as u64));
@@ -82,25 +83,22 @@ impl Side {
         START + TICK.times(self.tick as i64)
     }
 
-    fn states(&mut self) -> Vec<(EntityId, MotionState)> {
+    pub(crate) fn states(&mut self) -> Vec<(EntityId, MotionState)> {
         let step = 2 * self.tick;
         let state = |mover: &mut Mover| mover.at(step).expect("a driven tank never dies").state;
         (0..).map(EntityId).zip(self.movers.iter_mut().map(state)).collect()
     }
 
     /// Figures are taken from now on.
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         (self.is_measured, self.figures) = (true, Figures::default());
     }
 
     /// The owner hears what has come by now, looks at its entities, and hands over what it sends. The clock is read once for all that has
-    /// come: to read it takes a part of what a message takes. A socket would have just written what it hands over.
-    fn step(
-        &mut self,
-        heard: &[Message],
-        states: Vec<(EntityId, MotionState)>,
-    ) -> Vec<(PeerId, Channel, Vec<u8>)> {
+    /// come: to read it takes a part of what a message takes.
+    pub(crate) fn step(&mut self, heard: &[Message], states: Vec<(EntityId, MotionState)>) -> Vec<Sent> {
         let (now, mut sent) = (self.now(), Vec::new());
+        // A socket has just written what it hands over.
         let heard = heard.to_vec();
         let started = Instant::now();
         for Message { receiver, channel, bytes, .. } in &heard {
@@ -136,11 +134,20 @@ impl Side {
     }
 }
 
-/// What an owner heard in a tick, how many arrivals there were meanwhile, and how many bytes it sent.
-struct Heard {
-    messages: Vec<Message>,
-    arrived: u64,
-    sent: usize,
+/// What an owner heard in a tick, how many arrivals there were at its receivers meanwhile, and what it sent, as a number.
+pub(crate) struct Heard {
+    pub(crate) messages: Vec<Message>,
+    pub(crate) arrived: u64,
+    pub(crate) sent: u64,
+}
+
+/// What was sent, as a number.
+pub(crate) fn digest(sent: &[Sent]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for (to, channel, bytes) in sent {
+        (to.0, *channel == Channel::Reliable, bytes).hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 /// A room with everybody in it.
@@ -169,7 +176,7 @@ impl Room {
     }
 
     /// So many ticks, of which figures are taken.
-    pub(crate) fn measure(&mut self, ticks: u32) -> Figures {
+    pub(crate) fn measure(&mut self, ticks: usize) -> Figures {
         self.side.begin();
         (0..ticks).for_each(|_| self.step());
         self.side.figures
@@ -186,7 +193,7 @@ impl Room {
     }
 
     /// The same. Gives what the owner heard.
-    fn write_down(&mut self, states: Vec<(EntityId, MotionState)>) -> Heard {
+    pub(crate) fn write_down(&mut self, states: Vec<(EntityId, MotionState)>) -> Heard {
         let (now, before) = (self.side.now(), self.side.figures.settled);
         let place = self.side.tick as usize % self.wheel.len();
         let arrived = std::mem::take(&mut self.wheel[place]);
@@ -204,7 +211,7 @@ impl Room {
         }
         let tick = self.side.tick;
         let all = self.side.step(&messages, states);
-        let sent = all.iter().map(|(_, _, bytes)| bytes.len()).sum();
+        let sent = digest(&all);
         for (to, channel, bytes) in all {
             self.send(tick, Message { receiver: to.0 as usize - 1, to_owner: false, channel, bytes });
         }
@@ -237,40 +244,6 @@ impl Room {
     }
 }
 
-/// What an owner heard, tick by tick.
-pub(crate) struct Recording {
-    size: (usize, usize),
-    config: DrConfig,
-    heard: Vec<Heard>,
-}
-
-impl Recording {
-    pub(crate) fn new(entities: usize, receivers: usize, distance: f64, ticks: usize) -> Self {
-        let mut room = Room::new(entities, receivers, even(), distance);
-        let tick = |_| {
-            let states = room.side.states();
-            room.write_down(states)
-        };
-        let heard = (0..ticks).map(tick).collect();
-        Self { size: (entities, receivers), config: config(receivers, even(), distance), heard }
-    }
-
-    /// Another owner hears the same, by itself. Figures are of what comes after so many ticks.
-    pub(crate) fn play(&self, before: usize) -> Figures {
-        let mut side = Side::new(self.size.0, self.size.1, &self.config);
-        for (tick, Heard { messages, arrived, sent }) in self.heard.iter().enumerate() {
-            if tick == before {
-                side.begin();
-            }
-            let states = side.states();
-            let again: usize = side.step(messages, states).iter().map(|(_, _, bytes)| bytes.len()).sum();
-            assert_eq!(again, *sent, "who hears the same does the same");
-            side.figures.settled += arrived;
-        }
-        side.figures
-    }
-}
-
 /// What is measured as ticks of pairs; its name is what instructions are counted under.
 #[inline(never)]
 pub(crate) fn look_at_all(owner: &mut DrPeer, now: LocalTime, states: Vec<(EntityId, MotionState)>) {
@@ -279,11 +252,11 @@ pub(crate) fn look_at_all(owner: &mut DrPeer, now: LocalTime, states: Vec<(Entit
 
 /// What is measured as handing over what is sent.
 #[inline(never)]
-fn hand_over(owner: &mut DrPeer, now: LocalTime, sent: &mut Vec<(PeerId, Channel, Vec<u8>)>) {
+fn hand_over(owner: &mut DrPeer, now: LocalTime, sent: &mut Vec<Sent>) {
     poll_all(owner, now, sent);
 }
 
-fn poll_all(owner: &mut DrPeer, now: LocalTime, sent: &mut Vec<(PeerId, Channel, Vec<u8>)>) {
+fn poll_all(owner: &mut DrPeer, now: LocalTime, sent: &mut Vec<Sent>) {
     owner.handle_timeout(now);
     let mut bytes = Vec::new();
     while let Some((to, channel)) = owner.poll_transmit(now, &mut bytes) {

@@ -181,11 +181,10 @@ impl<'a> Account<'a> {
         folio.has(Folio::ARRIVED).then_some(folio.arrived)
     }
 
-    /// Whether the receiver shows vectors as they are exported, and nothing is remembered along the way: so it is nearly always, and
-    /// what others have settled is of use.
+    /// Whether it is plain, as the columns of few pairs tell.
     #[inline]
     pub(super) fn is_plain(&self, placement: Placement) -> bool {
-        placement != Placement::Local && self.rare().is_none()
+        self.pairs.few.is_plain(self.link, placement)
     }
 
     /// Whether a vector is newer than all that are reported to have arrived.

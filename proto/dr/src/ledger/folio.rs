@@ -5,6 +5,7 @@ use core::cell::Cell;
 use evenkeel_core::SessionTime;
 
 use super::in_flight::Chain;
+use crate::ahead::prefetch;
 use crate::vector::DrSeq;
 
 /// What of an account tells more than what has arrived.
@@ -151,6 +152,13 @@ impl Folio {
 
     pub(super) fn set_pending(&mut self, pending: Pending) {
         self.flags = self.flags << 2 >> 2 | (pending as u8) << Self::PENDING;
+    }
+
+    /// It will be needed. It may begin in one line of memory and end in the next.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        prefetch::<1, _>(self);
+        prefetch::<1, _>(&self.sum);
     }
 
     #[inline]

@@ -10,6 +10,7 @@ use super::mail::Renumbered;
 use super::prospect::Prospect;
 use super::waiting::Queue;
 use crate::ahead::{LINE, prefetch};
+use crate::placement::Placement;
 use crate::vector::DrSeq;
 
 /// Columns grow by so many places.
@@ -70,7 +71,7 @@ impl Rares {
     }
 
     pub(super) fn get_mut(&mut self, link: u32) -> Option<&mut Rare> {
-        self.all.get_mut(link)?.as_deref_mut()
+        if self.count == 0 { None } else { self.all.get_mut(link)?.as_deref_mut() }
     }
 
     pub(super) fn entry(&mut self, link: u32) -> &mut Rare {
@@ -102,6 +103,13 @@ pub(super) struct Few {
 }
 
 impl Few {
+    /// Whether a receiver that places like this shows vectors as they are exported, and nothing is remembered along the way: so it is nearly
+    /// always, and what others have settled is of use.
+    #[inline]
+    pub(super) fn is_plain(&self, link: u32, placement: Placement) -> bool {
+        placement != Placement::Local && self.rare.get(link).is_none()
+    }
+
     const NEEDED_END: usize = offset_of!(Self, asked) + Asked::NEEDED_END;
 }
 
@@ -156,9 +164,7 @@ impl Pairs {
     pub(super) fn prefetch(&self, link: u32) {
         let place = link as usize;
         if let (Some(folio), Some(prospect)) = (self.folios.get(place), self.prospects.get(place)) {
-            // It may end in another line.
-            prefetch::<1, _>(folio);
-            prefetch::<1, _>(&folio.arrived);
+            folio.prefetch();
             prefetch::<1, _>(prospect);
         }
     }
@@ -261,6 +267,26 @@ mod tests {
         assert_eq!(shows(&pairs), [Shows::Newest, Shows::Unclear]);
         pairs.close(1);
         assert_eq!(shows(&pairs), [Shows::Newest, Shows::Newest]);
+    }
+
+    #[test]
+    fn what_is_rare_is_counted() {
+        let mut rares = Rares::default();
+        rares.clear_if(3, |_| true);
+        assert_eq!((rares.count, rares.get(3).is_some()), (0, false));
+        for link in [3, 3, 1] {
+            rares.entry(link);
+        }
+        assert_eq!((rares.count, rares.get(0).is_some(), rares.get(3).is_some()), (2, false, true));
+        rares.clear_if(3, |_| false);
+        rares.clear_if(0, |_| true);
+        assert_eq!((rares.count, rares.get_mut(3).is_some()), (2, true));
+        rares.clear_if(3, |_| true);
+        assert_eq!((rares.count, rares.get(3).is_some(), rares.get_mut(1).is_some()), (1, false, true));
+        let mut pairs = Pairs { few: Few { rare: rares, ..Few::default() }, ..Pairs::default() };
+        pairs.open(1, 2);
+        pairs.close(1);
+        assert_eq!((pairs.few.rare.count, pairs.few.rare.get_mut(1).is_some()), (0, false));
     }
 
     #[test]

@@ -143,7 +143,7 @@ impl ErrorLedger {
     }
 }
 
-/// Settles an account as far as is known, with what has just been reported, if it is [plain](Account::is_plain). What that adds is among
+/// Settles an account as far as is known, with what has just been reported, if it is [plain](super::pairs::Few::is_plain). What that adds is among
 /// the sums. False if there is more to do.
 #[inline]
 fn settle_plainly(
@@ -220,7 +220,7 @@ impl Reports<'_> {
     }
 
     /// Arrivals are reported, of what came with a message of this nonce. Times that can't be true are moved to the nearest that can. Gives
-    /// what became known by the last of them, if anything.
+    /// what became known by the last of them, if anything: who wants to hear of each reports one at a time.
     pub(crate) fn arrived(&mut self, reports: &[Report], at: SessionTime, nonce: u32) -> Option<Fate> {
         let (mut left, mut fate) = (reports.iter(), None);
         while let Some((slot, reported)) = self.settle_at_once(&mut left, at, nonce, &mut fate) {
@@ -241,15 +241,15 @@ impl Reports<'_> {
     ) -> Option<(Slot, Option<Arrived>)> {
         let Self { ref mut ledger, link: to, now, ref mut told } = *self;
         let ErrorLedger { tracks, links, sums, placement, compensation, .. } = &mut **ledger;
-        let (link, is_local) = (links.at_mut(to), *placement == Placement::Local);
+        let link = links.at_mut(to);
         for &Report { seq, track: place, .. } in left {
             *fate = None;
-            let mut track = place.map(|place| (place, &mut tracks[place]));
-            let entry = track.as_mut().and_then(|(place, Track { history, pairs, .. })| {
+            let pair = place.and_then(|place| {
+                let Track { history, pairs, .. } = &mut tracks[place];
                 let (entry, few) = Entry::new(pairs, to)?;
-                Some((*place, &*history, entry, few))
+                Some((place, &*history, entry, few))
             });
-            let Some((place, history, mut entry, few)) = entry else {
+            let Some((place, history, mut entry, few)) = pair else {
                 told.learn(link, Ok(None), at, now, *compensation);
                 continue;
             };
@@ -266,11 +266,16 @@ impl Reports<'_> {
             let (slot, arrived) = (Slot { track: place, link: to }, link.known_until);
             *fate = sent.map(|sent| Fate { sent, arrived, slot });
             few.asked.forget(to);
-            let is_plain = !is_local && few.rare.get(to).is_none();
+            let is_plain = few.is_plain(to, *placement);
             let is_settled = sent.is_some()
                 && is_plain
                 && entry.settle_at_once(&link.mail, history, (seq, arrived), now, sums);
             if is_settled {
+                debug_assert_eq!(
+                    few.placed.get(to).copied().flatten(),
+                    None,
+                    "what is shown is what has arrived"
+                );
                 sums.owe(slot);
             }
             if !is_settled || !entry.is_near(&link.mail, history, now) || sums.is_full() {

@@ -56,6 +56,19 @@ fn what_an_idle_pair_was_sent_is_known_however_many_messages_follow() {
 }
 
 #[test]
+fn what_is_untrue_is_so_of_a_life_that_is_not_known_too() {
+    let (mut ledger, _) = ledger();
+    let link = ledger.link(RECEIVER).expect("it is here");
+    ledger.introduce(None, &frame(2, 0), Threshold::default());
+    for (untrue, entity) in [(1, 9), (2, 2)] {
+        let arrival = |at| Arrival { entity: EntityId(entity), seq: DrSeq(0), at, nonce: 0 };
+        assert_eq!(ledger.report(link, arrival(at(10)), at(10)), None);
+        assert_eq!(ledger.report(link, arrival(at(20)), at(10)), None);
+        assert_eq!(ledger.clamped(RECEIVER), untrue, "of entity {entity}");
+    }
+}
+
+#[test]
 fn nothing_is_kept_of_messages_when_the_lives_are_over() {
     let (mut ledger, slots) = ledger();
     let link = ledger.link(RECEIVER).expect("it is here");
@@ -95,10 +108,13 @@ fn said_of(ledger: &ErrorLedger, now: SessionTime) -> (Vec<f64>, String) {
     (errors, format!("{link:?}"))
 }
 
-/// Some messages are lost, some arrive after later ones, some reports are untrue, and some are told twice.
+/// Some messages are lost, some arrive after later ones, some reports are untrue, some are told twice, and some are of what is not there or
+/// was never sent. One account has something rare.
 #[test]
 fn reports_that_come_together_are_the_same_as_one_by_one() {
     const ENTITIES: u32 = 6;
+    const UNSENT: u32 = ENTITIES;
+    const UNKNOWN: u32 = ENTITIES + 1;
     let mut draws = evenkeel_core::Seed::new(7).draws();
     // The same places in both.
     let mut slots = Vec::new();
@@ -112,6 +128,8 @@ fn reports_that_come_together_are_the_same_as_one_by_one() {
             slot
         };
         slots = (0..ENTITIES).map(open).collect();
+        ledger.introduce(None, &frame(UNSENT, 0), Threshold::default());
+        ledger.account_mut(slots[0]).keep_marks(true);
         ledger
     });
     let link = twins[0].link(RECEIVER).expect("it is here");
@@ -129,6 +147,10 @@ fn reports_that_come_together_are_the_same_as_one_by_one() {
             let report = Arrival { entity: EntityId(entity), seq: DrSeq(step), at: arrival, nonce };
             (0..if is_lost { 0 } else { 1 + u32::from(draws.chance(0.1)) })
                 .for_each(|_| under_way.push(report));
+            if draws.chance(0.05) {
+                let entity = if draws.chance(0.5) { UNSENT } else { UNKNOWN };
+                under_way.push(Arrival { entity: EntityId(entity), ..report });
+            }
         }
         if draws.chance(0.3) {
             let now = at(step) - Span::from_millis(if draws.chance(0.1) { 15 } else { 0 });
@@ -137,7 +159,10 @@ fn reports_that_come_together_are_the_same_as_one_by_one() {
             together = together.max(due.len());
             let [one, other] = &mut twins;
             let mut reports = one.reports(link, now);
-            for some in due.chunk_by(|one, next| (one.at, one.nonce) == (next.at, next.nonce)) {
+            let mut goes_on = |one: &Arrival, next: &Arrival| {
+                (one.at, one.nonce) == (next.at, next.nonce) && draws.chance(0.8)
+            };
+            for some in due.chunk_by(&mut goes_on) {
                 let found: Vec<_> =
                     some.iter().map(|report| reports.find(report.entity, report.seq)).collect();
                 let fate = reports.arrived(&found, some[0].at, some[0].nonce);

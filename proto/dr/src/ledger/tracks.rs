@@ -9,6 +9,7 @@ use crate::ahead::{LINE, prefetch};
 /// An acknowledgment needs so many lines of a track.
 const NEEDED: usize = 3;
 
+const _: () = assert!(size_of::<Option<Track>>() == size_of::<Track>(), "nothing is before it");
 const _: () = assert!(Track::NEEDED_END <= NEEDED * LINE, "what is needed is at the beginning");
 
 /// Lives and their tracks. A track has a place for as long as it is here.
@@ -16,7 +17,7 @@ const _: () = assert!(Track::NEEDED_END <= NEEDED * LINE, "what is needed is at 
 pub(super) struct Tracks {
     /// In order, with the places of their tracks.
     lives: Vec<(Life, u32)>,
-    /// Side by side: an acknowledgment then finds one without asking where it is.
+    /// Side by side: an acknowledgment then finds one without asking where it is. There is room for as many as there ever were at once.
     tracks: Vec<Option<Track>>,
     free: Vec<u32>,
     begun: u32,

@@ -71,7 +71,7 @@ impl<'a> Entry<'a> {
         if is_known { Err(Forged) } else { Ok(taken) }
     }
 
-    /// Settles what has just been reported where the account is [plain](super::Account::is_plain), nothing waits, and what is still in
+    /// Settles what has just been reported where the account is [plain](Few::is_plain), nothing waits, and what is still in
     /// flight is newer: so it is nearly always. Notes what is to be seen of it, too. False, and nothing is changed, if it is not so.
     #[inline(always)]
     pub(in crate::ledger) fn settle_at_once(
@@ -111,7 +111,7 @@ impl<'a> Entry<'a> {
         true
     }
 
-    /// Whether little is unsettled.
+    /// Whether little is unsettled, where it has just been settled at once.
     #[inline(always)]
     pub(in crate::ledger) fn is_near(&self, mail: &Mail, history: &History, now: SessionTime) -> bool {
         is_near(self.folio, mail, history, now)
