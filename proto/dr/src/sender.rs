@@ -32,9 +32,6 @@ pub const EARLY_MAX: usize = 4096;
 /// Entities that one sender exports; more are not taken.
 pub const ENTITIES_MAX: usize = 4096;
 
-/// Of fewer reports only the lives are asked for ahead.
-const PREFETCH_MIN: usize = 4;
-
 /// A vector that waits for its time; void if the account has another one by then.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Due {
@@ -398,11 +395,7 @@ impl Sender {
             }
         } else {
             for run in feedback.runs_from(books.next) {
-                self.reported.clear();
-                self.reported.extend(run.names.map(|(entity, seq)| reports.find(entity, seq)));
-                if self.reported.len() >= PREFETCH_MIN {
-                    reports.prefetch(&self.reported);
-                }
+                reports.find_all(run.names, &mut self.reported);
                 books.settle(&self.reported, run.came, &mut reports, &mut *self.policy);
             }
         }

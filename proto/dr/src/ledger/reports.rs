@@ -13,6 +13,9 @@ use crate::message::Arrival;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, EntityId};
 
+/// A life is asked for so many reports before the pair, whose place it tells. What fewer reports need is not asked for, but for the lives.
+const STEP: usize = 4;
+
 /// The reports of one receiver that came together. What they add to its errors is in the books when this is dropped: it is counted for
 /// all of them at once.
 #[derive(Debug)]
@@ -172,7 +175,7 @@ fn settle_plainly(
 }
 
 impl Reports<'_> {
-    /// Finds out what an arrival is of, and asks for it.
+    /// Finds out what an arrival is of, and asks for its life.
     #[inline]
     pub(crate) fn find(&self, entity: EntityId, seq: DrSeq) -> Report {
         let track = self.ledger.tracks.last(Life { entity, first: seq });
@@ -182,26 +185,43 @@ impl Reports<'_> {
         Report { entity, seq, track }
     }
 
-    /// These arrivals have been found, and are about to be reported. What they need lies far apart in memory: all of it is asked for here.
-    /// First what is kept of the pairs, then what that tells to be needed of the path.
-    pub(crate) fn prefetch(&self, reports: &[Report]) {
-        let tracks = || {
-            let places = reports.iter().filter_map(|report| Some((report.track?, report.seq)));
-            places.map(|(track, seq)| (&self.ledger.tracks[track], seq))
-        };
-        let mail = &self.ledger.links.at(self.link).mail;
-        tracks().for_each(|(track, _)| track.pairs.prefetch(self.link));
-        // They came in one message, and so there is mostly one to be asked for.
-        if let Some((track, _)) = tracks().next() {
-            mail.prefetch(track.pairs.last_number(self.link));
+    /// Finds out what all arrivals of a run are of, in place of what is in `found`. What they need lies far apart in memory, and each thing tells
+    /// where the next is: it is asked for in steps, first the lives, then the pairs, then what those tell to be needed of the paths.
+    pub(crate) fn find_all(&self, names: impl Iterator<Item = (EntityId, DrSeq)>, found: &mut Vec<Report>) {
+        found.clear();
+        for (entity, seq) in names {
+            found.push(self.find(entity, seq));
+            if let Some(before) = found.len().checked_sub(1 + STEP) {
+                self.prefetch_pair(found[before]);
+            }
         }
-        tracks().for_each(|(Track { pairs, history, .. }, seq)| {
-            let Some(folio) = pairs.folio(self.link) else { return };
+        if found.len() < STEP {
+            return;
+        }
+        found[found.len() - STEP..].iter().for_each(|report| self.prefetch_pair(*report));
+        let tracks = found.iter().filter_map(|report| Some((&self.ledger.tracks[report.track?], report.seq)));
+        let mail = &self.ledger.links.at(self.link).mail;
+        let mut number = None;
+        for (Track { pairs, history, .. }, seq) in tracks {
+            let Some(folio) = pairs.folio(self.link) else { continue };
+            // They came in one message, and so there is mostly one to be asked for.
+            if number.is_none() {
+                number = pairs.last_number(self.link);
+                mail.prefetch(number);
+            }
             mail.chains.prefetch(folio.chain);
             history.prefetch(folio.arrived);
             history.prefetch(seq);
             history.prefetch_from(folio.exported(history.newest_number()));
-        });
+        }
+    }
+
+    /// What is kept of the pair that an arrival is of will be needed.
+    #[inline]
+    fn prefetch_pair(&self, report: Report) {
+        if let Some(place) = report.track {
+            self.ledger.tracks[place].pairs.prefetch(self.link);
+        }
     }
 
     /// Reports are lost for good, before all that come now: what they would have said up to a time is estimated.
