@@ -1,5 +1,5 @@
 //! What a pair (one entity at one receiver) costs under `even`: time for each pair and tick, time for each acknowledgment
-//! that is settled, and bytes.
+//! that is settled, and bytes. Times are of an owner by itself, and of one in a room with its receivers.
 //!
 //! `cargo bench -p evenkeel-dr --bench pairs`. With the arguments `count ticks` or `count acknowledgments` it runs a
 //! smaller room and prints how many of them were measured: `cargo xtask instructions` runs that under valgrind. With `bytes` it
