@@ -87,7 +87,7 @@ fn bots_move_the_page_is_served_and_what_is_set_there_acts() {
     assert!(set("link", r#"{"player":2,"delay_ms":-1,"jitter_ms":1}"#).starts_with("HTTP/1.1 400"));
     assert!(set("link", r#"{"player":9,"delay_ms":1,"jitter_ms":1}"#).starts_with("HTTP/1.1 404"));
     let room = document(&arena.ask("GET /api/rooms/arena"));
-    assert_eq!(room["policy"], "even:kappa=2");
+    assert_eq!(room["policy"], "even:kappa=3");
     let figures =
         wait_for("the choice among the figures", || Some(read()).filter(|now| now["choice"] == "even"));
     assert!(figures["players"].as_array().expect("a list").iter().any(|player| player["delay_ms"] == 90.0));

@@ -55,7 +55,7 @@ fn bots_play_are_reported_and_the_recordings_replay() {
     let answer = relay.ask("GET /api/rooms/arena");
     let body = answer.split_once("\r\n\r\n").expect("it has a body").1;
     let room: serde_json::Value = serde_json::from_str(body).expect("it is JSON");
-    assert_eq!(room["policy"], "even:kappa=2");
+    assert_eq!(room["policy"], "even:kappa=3");
     for key in ["mean_aee", "std_aee", "sent_per_s"] {
         assert!(room[key].is_f64(), "{key} in {room}");
     }

@@ -17,7 +17,7 @@ use crate::welcome::TICK_MAX;
 
 /// The policy of a room that is not told otherwise. Members who are far away, or pretend to be, cost the others no more than
 /// its kappa says.
-pub const POLICY: &str = "even:kappa=2";
+pub const POLICY: &str = "even:kappa=3";
 
 /// The port that a relay listens on if it is not told otherwise.
 pub const PORT: u16 = 7878;
