@@ -7,7 +7,7 @@ use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use evenkeel_core::{Seed, Vec3};
 use evenkeel_dr::Divergence;
-use evenkeel_dr::linear::bulk::Pieces;
+use evenkeel_dr::linear::bulk::{Pieces, Width};
 use evenkeel_dr::linear::{integral, inverse};
 
 fn main() {
@@ -45,34 +45,33 @@ fn linear_closed_form(bencher: Bencher<'_, '_>) {
     each(bencher, |(p, v, h)| integral(*p, *v, *h));
 }
 
-fn in_bulk(bencher: Bencher<'_, '_>, integrate: fn(&Pieces, &mut Vec<f64>)) {
+/// Any paths, and those that are as near to each other, for as short a time, as when many receivers are looked at.
+const PATHS: [&str; 2] = ["any", "near"];
+
+fn in_bulk(bencher: Bencher<'_, '_>, width: Option<Width>, paths: &str) {
+    let Some(width) = width else { return };
+    let [slower, shorter] = if paths == "near" { [0.2, 0.25] } else { [1.0; 2] };
     let (mut pieces, mut errors) = (Pieces::default(), Vec::new());
-    inputs().iter().for_each(|(p, v, h)| pieces.push(*p, *v, *h));
+    inputs().iter().for_each(|(p, v, h)| pieces.push(*p, *v * slower, *h * shorter));
     bencher.counter(ItemsCount::new(COUNT)).bench_local(|| {
-        integrate(black_box(&pieces), &mut errors);
+        black_box(&pieces).integrate_by(width, &mut errors);
         errors.last().copied()
     });
 }
 
-/// As far apart and for as long as paths are when many receivers are looked at: a few units a second, and a fifth of one.
-#[divan::bench]
-fn linear_in_bulk_as_looked_at(bencher: Bencher<'_, '_>) {
-    let (mut pieces, mut errors) = (Pieces::default(), Vec::new());
-    inputs().iter().for_each(|(p, v, h)| pieces.push(*p, *v * 0.2, *h * 0.25));
-    bencher.counter(ItemsCount::new(COUNT)).bench_local(|| {
-        black_box(&pieces).integrate(&mut errors);
-        errors.last().copied()
-    });
+#[divan::bench(args = PATHS)]
+fn linear_in_bulk_avx512(bencher: Bencher<'_, '_>, paths: &str) {
+    in_bulk(bencher, Width::avx512(), paths);
 }
 
-#[divan::bench]
-fn linear_in_bulk(bencher: Bencher<'_, '_>) {
-    in_bulk(bencher, Pieces::integrate);
+#[divan::bench(args = PATHS)]
+fn linear_in_bulk_avx2(bencher: Bencher<'_, '_>, paths: &str) {
+    in_bulk(bencher, Width::avx2(), paths);
 }
 
-#[divan::bench]
-fn linear_in_bulk_on_any_processor(bencher: Bencher<'_, '_>) {
-    in_bulk(bencher, Pieces::integrate_plainly);
+#[divan::bench(args = PATHS)]
+fn linear_in_bulk_on_any_processor(bencher: Bencher<'_, '_>, paths: &str) {
+    in_bulk(bencher, Some(Width::ANY), paths);
 }
 
 #[divan::bench]

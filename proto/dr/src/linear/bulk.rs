@@ -1,21 +1,70 @@
 //! Many integrals between linear paths at once, coordinate by coordinate, so that a processor computes several side by side.
 //!
-//! There is one kernel. It is compiled twice: for any processor, and for those with AVX2, which is found out when the program
-//! runs. Every lane does the operations of [`integral`](super::integral) in their order, and none of them is fused: the bytes are the same.
+//! There is one kernel. It is compiled for any processor, for those with AVX2, and for those with AVX-512, which is found out when the
+//! program runs. Every lane does the operations of [`integral`](super::integral) in their order, and none of them is fused: the bytes are the same.
 
-// To call what is compiled for AVX2 is the one thing here that the compiler can't check.
+// To call what is compiled for some processors only is the one thing here that the compiler can't check.
 #![allow(unsafe_code)]
 
 use evenkeel_core::Vec3;
 
 use super::{SERIES_RANGE, series};
 
-/// As many go side by side.
-const LANES: usize = 8;
+/// As many go side by side. A processor has registers for half as many, and begins with the second half while it waits for the roots of the
+/// first.
+const LANES: usize = 16;
 type Lanes = [f64; LANES];
 
 /// To do so many by themselves is cheaper.
-const FEW: usize = 2;
+const FEW: usize = 3;
+
+/// How much of a processor is used: there is one of these only if the processor that runs has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Width(Set);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Set {
+    Any,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Width {
+    /// What every processor has.
+    pub const ANY: Self = Self(Set::Any);
+
+    /// AVX2, if this processor has it.
+    #[must_use]
+    #[inline]
+    pub fn avx2() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        return std::arch::is_x86_feature_detected!("avx2").then_some(Self(Set::Avx2));
+        #[cfg(not(target_arch = "x86_64"))]
+        None
+    }
+
+    /// AVX-512, as far as is needed, if this processor has it.
+    #[must_use]
+    #[inline]
+    pub fn avx512() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::is_x86_feature_detected as has;
+            (has!("avx512f") && has!("avx512dq")).then_some(Self(Set::Avx512))
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        None
+    }
+
+    /// The most that this processor has.
+    #[must_use]
+    #[inline]
+    pub fn widest() -> Self {
+        Self::avx512().or_else(Self::avx2).unwrap_or(Self::ANY)
+    }
+}
 
 /// Coordinates of a position, those of a velocity, and a length, of several pieces.
 type Chunk = [Lanes; 7];
@@ -69,24 +118,34 @@ impl Pieces {
     }
 
     /// The [`integral`](super::integral) of each, in their order, in place of what is in `errors`.
+    #[inline]
     pub fn integrate(&self, errors: &mut Vec<f64>) {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has AVX2.
-            return unsafe { integrate_wide(self, errors) };
-        }
-        self.integrate_plainly(errors);
+        self.integrate_by(Width::widest(), errors);
     }
 
-    /// The same by what every processor has.
-    pub fn integrate_plainly(&self, errors: &mut Vec<f64>) {
-        integrate(self, errors);
+    /// The same by so much of a processor.
+    pub fn integrate_by(&self, width: Width, errors: &mut Vec<f64>) {
+        match width.0 {
+            // SAFETY: there is no such width where the processor does not have it.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => unsafe { integrate_avx512(self, errors) },
+            // SAFETY: the same.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => unsafe { integrate_avx2(self, errors) },
+            Set::Any => integrate(self, errors),
+        }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn integrate_avx512(pieces: &Pieces, errors: &mut Vec<f64>) {
+    integrate(pieces, errors);
+}
+
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn integrate_wide(pieces: &Pieces, errors: &mut Vec<f64>) {
+fn integrate_avx2(pieces: &Pieces, errors: &mut Vec<f64>) {
     integrate(pieces, errors);
 }
 
@@ -141,41 +200,47 @@ impl Start {
 ///
 /// # Panics
 /// There is no start at a place.
+#[inline]
 pub fn integrate_from(
     starts: &[Start],
     places: &mut Vec<u32>,
     lengths: &mut Vec<f64>,
     errors: &mut Vec<f64>,
 ) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
-        return unsafe { integrate_from_wide(starts, places, lengths, errors) };
-    }
-    integrate_from_plainly(starts, places, lengths, errors);
+    integrate_from_by(Width::widest(), starts, places, lengths, errors);
 }
 
-/// The same by what every processor has.
+/// The same by so much of a processor.
 ///
 /// # Panics
 /// There is no start at a place.
-pub fn integrate_from_plainly(
+pub fn integrate_from_by(
+    width: Width,
     starts: &[Start],
     places: &mut Vec<u32>,
     lengths: &mut Vec<f64>,
     errors: &mut Vec<f64>,
 ) {
+    match width.0 {
+        // SAFETY: there is no such width where the processor does not have it.
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx512 => unsafe { from_avx512(starts, places, lengths, errors) },
+        // SAFETY: the same.
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx2 => unsafe { from_avx2(starts, places, lengths, errors) },
+        Set::Any => from(starts, places, lengths, errors),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn from_avx512(starts: &[Start], places: &mut Vec<u32>, lengths: &mut Vec<f64>, errors: &mut Vec<f64>) {
     from(starts, places, lengths, errors);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn integrate_from_wide(
-    starts: &[Start],
-    places: &mut Vec<u32>,
-    lengths: &mut Vec<f64>,
-    errors: &mut Vec<f64>,
-) {
+fn from_avx2(starts: &[Start], places: &mut Vec<u32>, lengths: &mut Vec<f64>, errors: &mut Vec<f64>) {
     from(starts, places, lengths, errors);
 }
 
@@ -287,37 +352,49 @@ mod tests {
             .prop_map(|((p, v), h)| (p, v, h))
     }
 
+    /// Of what is not a number, the sign and the rest are nobody's promise.
+    fn bits(error: f64) -> u64 {
+        if error.is_nan() { f64::NAN.to_bits() } else { error.to_bits() }
+    }
+
+    fn widths() -> impl Iterator<Item = Width> {
+        [Some(Width::ANY), Width::avx2(), Width::avx512()].into_iter().flatten()
+    }
+
     proptest! {
         #[test]
-        fn the_bytes_are_those_of_one_at_a_time(all in prop::collection::vec(piece(), 0..40)) {
-            let (mut pieces, mut wide, mut plain) = (Pieces::default(), Vec::new(), vec![7.0]);
+        fn the_bytes_are_those_of_one_at_a_time(all in prop::collection::vec(piece(), 1..60)) {
+            let (mut pieces, mut errors) = (Pieces::default(), vec![7.0]);
             all.iter().for_each(|(p, v, h)| pieces.push(*p, *v, *h));
-            pieces.integrate(&mut wide);
-            pieces.integrate_plainly(&mut plain);
-            prop_assert_eq!((wide.len(), plain.len()), (all.len(), all.len()));
-            // Of what is not a number, the sign and the rest are nobody's promise.
-            let bits = |error: f64| if error.is_nan() { f64::NAN.to_bits() } else { error.to_bits() };
-            for (index, (p, v, h)) in all.iter().enumerate() {
-                let one = integral(*p, *v, *h);
-                prop_assert_eq!(bits(wide[index]), bits(one), "{:?} {:?} {}", p, v, h);
-                prop_assert_eq!(bits(plain[index]), bits(one), "{:?} {:?} {}", p, v, h);
-            }
             let starts: Vec<Start> = all.iter().map(|(p, v, _)| Start::new(*p, *v)).collect();
             let place = |index: usize| (index * index + 1) % all.len();
-            let mut lengths: Vec<f64> = all.iter().map(|(_, _, h)| *h).collect();
-            let mut places: Vec<u32> = (0..all.len()).map(|index| place(index) as u32).collect();
-            let (mut same, mut again) = (places.clone(), lengths.clone());
-            if all.is_empty() {
-                return Ok(());
+            for width in widths() {
+                pieces.integrate_by(width, &mut errors);
+                prop_assert_eq!(errors.len(), all.len());
+                for (error, (p, v, h)) in errors.iter().zip(&all) {
+                    prop_assert_eq!(bits(*error), bits(integral(*p, *v, *h)), "{:?}: {:?} {:?} {}", width, p, v, h);
+                }
+                let mut lengths: Vec<f64> = all.iter().map(|(_, _, h)| *h).collect();
+                let mut places: Vec<u32> = (0..all.len()).map(|index| place(index) as u32).collect();
+                integrate_from_by(width, &starts, &mut places, &mut lengths, &mut errors);
+                prop_assert_eq!(errors.len(), all.len());
+                for (index, (_, _, h)) in all.iter().enumerate() {
+                    let (p, v, _) = &all[place(index)];
+                    prop_assert_eq!(bits(errors[index]), bits(integral(*p, *v, *h)), "{:?}: {:?} {:?} {}", width, p, v, h);
+                }
             }
-            integrate_from(&starts, &mut places, &mut lengths, &mut wide);
-            integrate_from_plainly(&starts, &mut same, &mut again, &mut plain);
-            prop_assert_eq!((wide.len(), plain.len()), (all.len(), all.len()));
-            for (index, (_, _, h)) in all.iter().enumerate() {
-                let (p, v, _) = &all[place(index)];
-                let one = bits(integral(*p, *v, *h));
-                prop_assert_eq!((bits(wide[index]), bits(plain[index])), (one, one), "{:?} {:?} {}", p, v, h);
-            }
+        }
+    }
+
+    #[test]
+    fn of_nothing_there_is_no_error() {
+        for width in widths() {
+            let mut errors = vec![7.0];
+            Pieces::default().integrate_by(width, &mut errors);
+            assert!(errors.is_empty());
+            errors.push(7.0);
+            integrate_from_by(width, &[], &mut Vec::new(), &mut Vec::new(), &mut errors);
+            assert!(errors.is_empty());
         }
     }
 }
