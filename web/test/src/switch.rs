@@ -1,5 +1,6 @@
 //! `cargo xtask soak arena --switch`: what the page's switch does. A while without us, then *even*; of both there is a picture.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 
 use crate::chromium::Chromium;
 use crate::http;
@@ -38,10 +40,10 @@ pub(crate) fn run(evenkeel: &Path, folder: &Path) -> Result<(Vec<Check>, Figures
     page.wait("the page plays", "document.body.dataset.state === 'playing'")?;
     let mut keys = Keys::new();
     play(&page, &mut keys, BEFORE)?;
-    let [base, base_mean] = look(&page, &mut keys, address, &folder.join("arena-base"))?;
+    let base = look(&page, &mut keys, address, &folder.join("arena-base"))?;
     page.click("#switch label:has([value=even])")?;
     play(&page, &mut keys, AFTER)?;
-    let [even, even_mean] = look(&page, &mut keys, address, &folder.join("arena-even"))?;
+    let even = look(&page, &mut keys, address, &folder.join("arena-even"))?;
     let complaints = chromium.cdp.take_witness().complaints;
     let checks = vec![
         Check {
@@ -50,8 +52,14 @@ pub(crate) fn run(evenkeel: &Path, folder: &Path) -> Result<(Vec<Check>, Figures
                 AFTER.as_secs(),
                 100.0 * LEFT_MAX
             ),
-            passed: Some(even <= LEFT_MAX * base),
-            measured: format!("{base:.4} without us, {even:.4} with it: {:.1} %", 100.0 * even / base),
+            passed: Some(even.spread <= LEFT_MAX * base.spread),
+            measured: format!(
+                "{:.4} without us, {:.4} with it: {:.1} % ({})",
+                base.spread,
+                even.spread,
+                100.0 * even.spread / base.spread,
+                even.apart()
+            ),
         },
         Check {
             what: "the console is empty".to_owned(),
@@ -59,7 +67,7 @@ pub(crate) fn run(evenkeel: &Path, folder: &Path) -> Result<(Vec<Check>, Figures
             measured: complaints.first().map_or("nothing".to_owned(), Clone::clone),
         },
     ];
-    let figures = vec![("mean error without us", base_mean), ("mean error with even", even_mean)];
+    let figures = vec![("mean error without us", base.mean), ("mean error with even", even.mean)];
     Ok((checks, figures))
 }
 
@@ -73,19 +81,45 @@ fn play(page: &Page<'_>, keys: &mut Keys, length: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Drives on, and gives the mean of the spread and of the mean error that the page shows meanwhile. Takes pictures.
-fn look(page: &Page<'_>, keys: &mut Keys, address: SocketAddr, pictures: &Path) -> Result<[f64; 2]> {
+/// What the page shows, on the average over some time.
+struct Shown {
+    spread: f64,
+    mean: f64,
+    /// Everybody's error, by name.
+    errors: BTreeMap<String, f64>,
+}
+
+impl Shown {
+    /// By how much everybody is above the mean, in words.
+    fn apart(&self) -> String {
+        let each = self.errors.iter().map(|(name, error)| format!("{name} {:+.4}", error - self.mean));
+        each.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Drives on, and gives what the page shows meanwhile. Keeps pictures of it, and the figures behind each.
+fn look(page: &Page<'_>, keys: &mut Keys, address: SocketAddr, kept: &Path) -> Result<Shown> {
     let start = Instant::now();
-    let (mut sums, mut count) = ([0.0; 2], 0);
+    let mut shown = Shown { spread: 0.0, mean: 0.0, errors: BTreeMap::new() };
+    let mut count = 0;
     while start.elapsed() < LOOKED_AT {
         keys.change(page)?;
         thread::sleep(KEYS_CHANGE);
         let figures = http::get(address, "/api/arena")?;
-        for (sum, name) in sums.iter_mut().zip(["spread", "mean"]) {
-            *sum += figures[name].as_f64().with_context(|| format!("the arena tells no {name}"))?;
+        let told =
+            |of: &Value, name: &str| of[name].as_f64().with_context(|| format!("the arena tells no {name}"));
+        shown.spread += told(&figures, "spread")?;
+        shown.mean += told(&figures, "mean")?;
+        for player in figures["players"].as_array().context("the arena tells no players")? {
+            let name = player["name"].as_str().unwrap_or_default().to_owned();
+            *shown.errors.entry(name).or_default() += told(player, "error")?;
         }
-        fs::write(pictures.with_extension(format!("{count}.png")), page.picture()?)?;
+        fs::write(kept.with_extension(format!("{count}.png")), page.picture()?)?;
+        fs::write(kept.with_extension(format!("{count}.json")), figures.to_string())?;
         count += 1;
     }
-    Ok(sums.map(|sum| sum / f64::from(count)))
+    let count = f64::from(count);
+    (shown.spread, shown.mean) = (shown.spread / count, shown.mean / count);
+    shown.errors.values_mut().for_each(|error| *error /= count);
+    Ok(shown)
 }
