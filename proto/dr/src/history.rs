@@ -51,6 +51,17 @@ impl Stretch {
     pub const fn new(seq: DrSeq, vector: DrVector) -> Self {
         Self { vector, seq, pieces: no_pieces() }
     }
+
+    /// The error up to the next vector while one is shown that is so much older: counted only for the first who asks. `None` if that is so
+    /// old that it is not kept.
+    #[inline]
+    pub(crate) fn piece(&self, older: u32, count: impl FnOnce() -> f64) -> Option<f64> {
+        let kept = self.pieces.get((older as usize).checked_sub(1)?)?;
+        if kept.get().is_nan() {
+            kept.set(count());
+        }
+        Some(kept.get())
+    }
 }
 
 /// What became of a vector that was offered to the history.
@@ -202,18 +213,6 @@ impl History {
     /// All that is kept.
     pub(crate) fn path(&self) -> &[Stretch] {
         &self.vectors
-    }
-
-    /// The error from the exported vector at a place to the next, while one is shown that is so much older: counted only for the first
-    /// who asks.
-    #[inline]
-    pub(crate) fn piece(&self, place: usize, older: u32, count: impl FnOnce() -> f64) -> f64 {
-        let kept = (older as usize).checked_sub(1).and_then(|older| self.vectors[place].pieces.get(older));
-        let Some(kept) = kept else { return count() };
-        if kept.get().is_nan() {
-            kept.set(count());
-        }
-        kept.get()
     }
 
     /// Something of the newest vectors.

@@ -3,7 +3,7 @@
 use evenkeel_core::SessionTime;
 
 use crate::divergence::{Divergence, export_error, export_error_roughly, linear_error};
-use crate::history::{History, Stretch};
+use crate::history::History;
 use crate::ledger::sums::Sums;
 use crate::ledger::waiting::Arrived;
 use crate::vector::{DrSeq, DrVector};
@@ -233,15 +233,16 @@ impl Point {
         let to = history.ended().map_or(to, |end| to.min(end));
         let (path, shown) = (history.path(), shown(history, placed));
         while at < to {
-            let Some(Stretch { vector, .. }) = path.get(place) else { break };
+            let Some(stretch) = path.get(place) else { break };
             let next = path.get(place + 1).map(|next| next.vector.generated).filter(|next| *next <= to);
-            let until = next.unwrap_or(to);
+            let (vector, until) = (&stretch.vector, next.unwrap_or(to));
             if until > at && placed != exported {
-                if next.is_some() && at == vector.generated {
-                    let older = exported.0.wrapping_sub(placed.0);
-                    sums.add(history.piece(place, older, move || whole_piece(vector, shown, at, until)));
-                } else {
-                    sums.count(vector, shown, at, until);
+                let older = exported.0.wrapping_sub(placed.0);
+                let is_whole = next.is_some() && at == vector.generated;
+                let known = is_whole.then(|| stretch.piece(older, || whole_piece(vector, shown, at, until)));
+                match known.flatten() {
+                    Some(piece) => sums.add(piece),
+                    None => sums.count(vector, shown, at, until),
                 }
             }
             at = at.max(until);
