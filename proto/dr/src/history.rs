@@ -237,13 +237,13 @@ impl History {
         }
     }
 
-    /// What a walk from a vector on needs will be.
+    /// What a walk from a vector on needs will be. It mostly begins in the midst of a stretch: only what is known of the next ones may be of use.
     #[inline]
     pub(crate) fn prefetch_from(&self, seq: DrSeq) {
         let place = seq.0.wrapping_sub(self.first.0) as usize;
-        for stretch in self.vectors.iter().skip(place).take(WALKED) {
-            prefetch::<2, _>(stretch);
-        }
+        let Some((first, later)) = self.vectors.get(place..).and_then(<[_]>::split_first) else { return };
+        prefetch::<1, _>(first);
+        later.iter().take(WALKED - 1).for_each(prefetch::<2, _>);
     }
 
     /// All that is kept, if nothing is missing and all of it is linear.
