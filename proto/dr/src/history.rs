@@ -241,9 +241,10 @@ impl History {
     #[inline]
     pub(crate) fn prefetch_from(&self, seq: DrSeq) {
         let place = seq.0.wrapping_sub(self.first.0) as usize;
-        let Some((first, later)) = self.vectors.get(place..).and_then(<[_]>::split_first) else { return };
-        prefetch::<1, _>(first);
-        later.iter().take(WALKED - 1).for_each(prefetch::<2, _>);
+        // To ask for the last one again costs less than to find out how many there are.
+        let stretch = |place: usize| &self.vectors[place.min(self.vectors.len() - 1)];
+        prefetch::<1, _>(stretch(place));
+        (1..WALKED).for_each(|later| prefetch::<2, _>(stretch(place.saturating_add(later))));
     }
 
     /// All that is kept, if nothing is missing and all of it is linear.
