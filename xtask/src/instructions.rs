@@ -40,7 +40,7 @@ const GATES: [Gate; 4] = [
         what: "acknowledgments",
         function: "take_acknowledgment",
         each: "acknowledgment settled",
-        max: 1_690.0,
+        max: 1_665.0,
     },
     Gate {
         bench: ("machines", "evenkeel-sim"),

@@ -51,6 +51,17 @@ impl Stretch {
     pub const fn new(seq: DrSeq, vector: DrVector) -> Self {
         Self { vector, seq, pieces: no_pieces() }
     }
+
+    /// The error up to the next vector while one is shown that is so much older: counted only for the first who asks. `None` if that is so
+    /// old that it is not kept.
+    #[inline]
+    pub(crate) fn piece(&self, older: u32, count: impl FnOnce() -> f64) -> Option<f64> {
+        let kept = self.pieces.get((older as usize).checked_sub(1)?)?;
+        if kept.get().is_nan() {
+            kept.set(count());
+        }
+        Some(kept.get())
+    }
 }
 
 /// What became of a vector that was offered to the history.
@@ -204,18 +215,6 @@ impl History {
         &self.vectors
     }
 
-    /// The error from the exported vector at a place to the next, while one is shown that is so much older: counted only for the first
-    /// who asks.
-    #[inline]
-    pub(crate) fn piece(&self, place: usize, older: u32, count: impl FnOnce() -> f64) -> f64 {
-        let kept = (older as usize).checked_sub(1).and_then(|older| self.vectors[place].pieces.get(older));
-        let Some(kept) = kept else { return count() };
-        if kept.get().is_nan() {
-            kept.set(count());
-        }
-        kept.get()
-    }
-
     /// Something of the newest vectors.
     #[inline]
     pub(crate) fn read_ahead(&self) -> u64 {
@@ -238,13 +237,14 @@ impl History {
         }
     }
 
-    /// What a walk from a vector on needs will be.
+    /// What a walk from a vector on needs will be. It mostly begins in the midst of a stretch: only what is known of the next ones may be of use.
     #[inline]
     pub(crate) fn prefetch_from(&self, seq: DrSeq) {
         let place = seq.0.wrapping_sub(self.first.0) as usize;
-        for stretch in self.vectors.iter().skip(place).take(WALKED) {
-            prefetch::<2, _>(stretch);
-        }
+        // To ask for the last one again costs less than to find out how many there are.
+        let stretch = |place: usize| &self.vectors[place.min(self.vectors.len() - 1)];
+        prefetch::<1, _>(stretch(place));
+        (1..WALKED).for_each(|later| prefetch::<2, _>(stretch(place.saturating_add(later))));
     }
 
     /// All that is kept, if nothing is missing and all of it is linear.

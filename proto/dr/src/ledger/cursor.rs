@@ -3,7 +3,7 @@
 use evenkeel_core::SessionTime;
 
 use crate::divergence::{Divergence, export_error, export_error_roughly, linear_error};
-use crate::history::{History, Stretch};
+use crate::history::History;
 use crate::ledger::sums::Sums;
 use crate::ledger::waiting::Arrived;
 use crate::vector::{DrSeq, DrVector};
@@ -231,25 +231,34 @@ impl Point {
     fn integrate(&mut self, history: &History, placed: DrSeq, to: SessionTime, sums: &mut Sums) {
         let Self { mut at, mut exported, mut place } = *self;
         let to = history.ended().map_or(to, |end| to.min(end));
-        let (path, shown) = (history.path(), shown(history, placed));
-        while at < to {
-            let Some(Stretch { vector, .. }) = path.get(place) else { break };
-            let next = path.get(place + 1).map(|next| next.vector.generated).filter(|next| *next <= to);
-            let until = next.unwrap_or(to);
+        if at >= to {
+            return;
+        }
+        let (shown, mut rest) = (shown(history, placed), history.path().get(place..).unwrap_or_default());
+        // How many are passed can't be foreseen, and a processor that is wrong about it loses time: so there is one end to the loop.
+        while let [stretch, later @ ..] = rest
+            && let Some(until) = later.first().map(|next| next.vector.generated).filter(|next| *next <= to)
+        {
+            let vector = &stretch.vector;
             if until > at && placed != exported {
-                if next.is_some() && at == vector.generated {
-                    let older = exported.0.wrapping_sub(placed.0);
-                    sums.add(history.piece(place, older, move || whole_piece(vector, shown, at, until)));
-                } else {
-                    sums.count(vector, shown, at, until);
+                let older = exported.0.wrapping_sub(placed.0);
+                let known = (at == vector.generated)
+                    .then(|| stretch.piece(older, || whole_piece(vector, shown, at, until)));
+                match known.flatten() {
+                    Some(piece) => sums.add(piece),
+                    None => sums.count(vector, shown, at, until),
                 }
             }
-            at = at.max(until);
-            if next.is_none() {
-                break;
-            }
-            place += 1;
+            (at, rest, place) = (at.max(until), later, place + 1);
             exported = history.number(place);
+        }
+        if let Some(last) = rest.first()
+            && at < to
+        {
+            if placed != exported {
+                sums.count(&last.vector, shown, at, to);
+            }
+            at = to;
         }
         *self = Self { at, exported, place };
     }

@@ -40,7 +40,7 @@ impl Sums {
     }
 
     /// The same, of an interval in which one vector is exported and another is shown.
-    #[inline]
+    #[inline(always)]
     pub(super) fn count(
         &mut self,
         exported: &DrVector,
