@@ -13,10 +13,12 @@ use super::{SERIES_RANGE, series};
 /// As many go side by side. A processor has registers for half as many, and begins with the second half while it waits for the roots of the
 /// first.
 const LANES: usize = 16;
+/// So many, if there are no more.
+const HALF: usize = LANES / 2;
 type Lanes = [f64; LANES];
 
 /// To do so many by themselves is cheaper.
-const FEW: usize = 3;
+const FEW: usize = 2;
 
 /// How much of a processor is used: there is one of these only if the processor that runs has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -158,13 +160,24 @@ fn integrate(pieces: &Pieces, errors: &mut Vec<f64>) {
     for (place, chunk) in places.iter_mut().zip(&pieces.chunks) {
         if left <= FEW {
             (0..left).for_each(|lane| place[lane] = one(chunk.map(|lanes| lanes[lane])));
+        } else if left <= HALF {
+            *first_half_mut(place) = side_by_side(chunk.each_ref().map(first_half));
         } else {
-            let [x, y, z, u, v, w, h] = chunk;
-            *place = side_by_side([x, y, z], [u, v, w], h);
+            *place = side_by_side(chunk.each_ref());
         }
         left = left.saturating_sub(LANES);
     }
     errors.truncate(pieces.len);
+}
+
+#[inline(always)]
+fn first_half(lanes: &Lanes) -> &[f64; HALF] {
+    lanes.first_chunk().expect("half of them")
+}
+
+#[inline(always)]
+fn first_half_mut(lanes: &mut Lanes) -> &mut [f64; HALF] {
+    lanes.first_chunk_mut().expect("half of them")
 }
 
 /// One by itself.
@@ -260,16 +273,16 @@ fn from(starts: &[Start], places: &mut Vec<u32>, lengths: &mut Vec<f64>, errors:
             chunk.iter_mut().zip(start).for_each(|(lanes, number)| lanes[lane] = number);
         }
         let [x, y, z, u, v, w] = &chunk;
-        *error = side_by_side([x, y, z], [u, v, w], h);
+        *error = side_by_side([x, y, z, u, v, w, h]);
     }
     errors.truncate(len);
 }
 
 /// What [`integral`](super::integral) does, for several. Loops without branches are what a compiler makes vector instructions of.
 #[inline(always)]
-fn side_by_side([x, y, z]: [&Lanes; 3], [u, v, w]: [&Lanes; 3], h: &Lanes) -> Lanes {
-    let [mut r, mut inverse, mut middle, mut c, mut rest] = [[0.0; LANES]; 5];
-    for i in 0..LANES {
+fn side_by_side<const N: usize>([x, y, z, u, v, w, h]: [&[f64; N]; 7]) -> [f64; N] {
+    let [mut r, mut inverse, mut middle, mut c, mut rest] = [[0.0; N]; 5];
+    for i in 0..N {
         let (p, v) = (Vec3::new(x[i], y[i], z[i]), Vec3::new(u[i], v[i], w[i]));
         let p1 = p + v * h[i];
         middle[i] = ((p + p1) * 0.5).length_squared();
@@ -280,8 +293,8 @@ fn side_by_side([x, y, z]: [&Lanes; 3], [u, v, w]: [&Lanes; 3], h: &Lanes) -> La
         rest[i] = (v.length_squared() * squared * inverse[i] * inverse[i]).min(1.0 - f64::EPSILON / 2.0);
     }
     let g = g(rest);
-    let mut errors = [0.0; LANES];
-    for i in 0..LANES {
+    let mut errors = [0.0; N];
+    for i in 0..N {
         let error = 0.5 * h[i] * (0.5 * r[i] + 2.0 * (middle[i] + c[i] * g[i]) * inverse[i]);
         errors[i] = if h[i] <= 0.0 { 0.0 } else { error };
     }
@@ -290,14 +303,14 @@ fn side_by_side([x, y, z]: [&Lanes; 3], [u, v, w]: [&Lanes; 3], h: &Lanes) -> La
 
 /// What [`super::g`] does. A lane that needs fewer rounds than another keeps what it has.
 #[inline(always)]
-fn g(mut x: Lanes) -> Lanes {
-    let (mut sums, mut factors) = ([0.0; LANES], [1.0; LANES]);
+fn g<const N: usize>(mut x: [f64; N]) -> [f64; N] {
+    let (mut sums, mut factors) = ([0.0; N], [1.0; N]);
     while x.iter().fold(false, |any, x| any | (*x > SERIES_RANGE)) {
-        let mut inverse = [0.0; LANES];
-        for i in 0..LANES {
+        let mut inverse = [0.0; N];
+        for i in 0..N {
             inverse[i] = 1.0 / (1.0 + (1.0 - x[i]).sqrt());
         }
-        for i in 0..LANES {
+        for i in 0..N {
             let squared = inverse[i] * inverse[i];
             let more = if x[i] > SERIES_RANGE { u64::MAX } else { 0 };
             sums[i] = either(more, sums[i] + factors[i] * squared, sums[i]);
@@ -305,8 +318,8 @@ fn g(mut x: Lanes) -> Lanes {
             x[i] = either(more, x[i] * squared, x[i]);
         }
     }
-    let mut g = [0.0; LANES];
-    for i in 0..LANES {
+    let mut g = [0.0; N];
+    for i in 0..N {
         g[i] = sums[i] + factors[i] * series(x[i]);
     }
     g
