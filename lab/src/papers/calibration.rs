@@ -1,6 +1,8 @@
 //! What must be known before the runs: the threshold with which the base case sends as many vectors as somebody else, and
 //! the budget with which another threshold does.
 
+use core::ops::Range;
+
 use evenkeel_core::SessionTime;
 use evenkeel_dr::owner::{Generated, Owner};
 use evenkeel_dr::{Budget, EntityId, Threshold};
@@ -14,6 +16,9 @@ use crate::scenario::Scenario;
 
 /// With so many seeds it is found out: it is one of the motion, and the number of vectors is nearly the same for all.
 const SEEDS: u64 = 4;
+/// With so many of the study's own seeds where base is to have no more vectors than our policy: four seeds of motion make a few in a
+/// hundred more or less than twenty others, and so much more is worth as much as what is to be told apart.
+const SEEDS_OF_EVEN: u64 = 20;
 /// With so many it is found out what share many players are sent.
 const SEEDS_OF_MANY: u64 = 1;
 const HALVINGS: usize = 14;
@@ -37,28 +42,42 @@ impl Search {
 
     /// The setting's scenario with what was found; `None` if it was cancelled.
     pub(crate) fn find(self, scenario: &Scenario, progress: &Progress) -> Option<Scenario> {
+        let seeds = self.seeds();
         match self {
             Self::Budget(setting) => {
                 let usual = setting.usual_threshold();
-                let per_trigger =
-                    triggers(scenario, usual, progress)? / triggers(scenario, scenario.threshold, progress)?;
+                let per_trigger = triggers(scenario, usual, &seeds, progress)?
+                    / triggers(scenario, scenario.threshold, &seeds, progress)?;
                 let budget = Budget::new(per_trigger).unwrap_or(Budget::ONE);
                 Some(Scenario { budget, ..scenario.clone() })
             }
-            Self::Coarser(_, A_THIRD) => raised(scenario, 1.0 / 3.0, progress),
+            Self::Coarser(_, A_THIRD) => raised(scenario, 1.0 / 3.0, &seeds, progress),
             Self::Coarser(setting, policy) => {
-                let seeds = if matches!(setting, Setting::Receivers(_)) { SEEDS_OF_MANY } else { SEEDS };
-                raised(scenario, share_sent(scenario, policy, seeds, progress)?, progress)
+                let few = if matches!(setting, Setting::Receivers(_)) { SEEDS_OF_MANY } else { SEEDS };
+                let share = share_sent(scenario, policy, seeds.start..seeds.start + few, progress)?;
+                raised(scenario, share, &seeds, progress)
             }
         }
+    }
+
+    /// With which seeds vectors are counted.
+    const fn seeds(self) -> Range<u64> {
+        let first = self.setting().first_seed();
+        let count = if matches!(self.setting(), Setting::Even(_)) { SEEDS_OF_EVEN } else { SEEDS };
+        first..first + count
     }
 }
 
 /// DR vectors that the owner makes with a threshold in a run, on average.
-fn triggers(scenario: &Scenario, threshold: Threshold, progress: &Progress) -> Option<f64> {
+fn triggers(
+    scenario: &Scenario,
+    threshold: Threshold,
+    seeds: &Range<u64>,
+    progress: &Progress,
+) -> Option<f64> {
     let ticks = scenario.duration.as_nanos() / scenario.tick.as_nanos();
     let mut made = 0_u64;
-    for seed in 1..=SEEDS {
+    for seed in seeds.clone() {
         if progress.is_cancelled() {
             return None;
         }
@@ -84,13 +103,13 @@ fn triggers(scenario: &Scenario, threshold: Threshold, progress: &Progress) -> O
             }
         }
     }
-    Some(made as f64 / SEEDS as f64)
+    Some(made as f64 / (seeds.end - seeds.start) as f64)
 }
 
 /// The share of what base sends that a policy sends.
-fn share_sent(scenario: &Scenario, policy: &str, seeds: u64, progress: &Progress) -> Option<f64> {
+fn share_sent(scenario: &Scenario, policy: &str, seeds: Range<u64>, progress: &Progress) -> Option<f64> {
     let (mut sent, mut all) = (0, 0);
-    for seed in 1..=seeds {
+    for seed in seeds {
         let run = run_unless(scenario, named(policy), seed, None, progress)?;
         sent += run.sent;
         all += run.triggers * scenario.receivers.len() as u64;
@@ -100,15 +119,15 @@ fn share_sent(scenario: &Scenario, policy: &str, seeds: u64, progress: &Progress
 
 /// The scenario with so coarse a threshold that there is only this share of the vectors; without a heartbeat if that alone
 /// makes more.
-fn raised(scenario: &Scenario, share: f64, progress: &Progress) -> Option<Scenario> {
-    let wanted = triggers(scenario, scenario.threshold, progress)? * share;
+fn raised(scenario: &Scenario, share: f64, seeds: &Range<u64>, progress: &Progress) -> Option<Scenario> {
+    let wanted = triggers(scenario, scenario.threshold, seeds, progress)? * share;
     let (mut low, mut high) = (scenario.threshold.distance, 1000.0 * scenario.threshold.distance);
     let coarsest = Threshold { distance: high, ..scenario.threshold };
-    let beats = triggers(scenario, coarsest, progress)?;
+    let beats = triggers(scenario, coarsest, seeds, progress)?;
     let time = scenario.threshold.time.filter(|_| beats <= wanted);
     for _ in 0..HALVINGS {
         let middle = (low * high).sqrt();
-        let made = triggers(scenario, Threshold { distance: middle, time }, progress)?;
+        let made = triggers(scenario, Threshold { distance: middle, time }, seeds, progress)?;
         if made > wanted { low = middle } else { high = middle }
     }
     let threshold = Threshold { distance: (low * high).sqrt(), time };
@@ -129,10 +148,10 @@ mod tests {
             let coarser = Search::Coarser(Setting::Modern, policy)
                 .find(&scenario, &progress)
                 .expect("nobody cancels it");
-            let share = |scenario: &Scenario, policy| share_sent(scenario, policy, SEEDS, &progress);
+            let share = |scenario: &Scenario, policy| share_sent(scenario, policy, 1..SEEDS + 1, &progress);
             let ratio = share(&coarser, "base").zip(share(&scenario, policy));
             let made = |scenario: &Scenario| {
-                triggers(scenario, scenario.threshold, &progress).expect("nobody cancels it")
+                triggers(scenario, scenario.threshold, &(1..SEEDS + 1), &progress).expect("nobody cancels it")
             };
             let (all, some) = ratio.expect("nobody cancels it");
             let sent = all * made(&coarser) / (some * made(&scenario));
