@@ -17,7 +17,7 @@ const LANES: usize = 16;
 const HALF: usize = LANES / 2;
 type Lanes = [f64; LANES];
 
-/// To do so many by themselves is cheaper.
+/// To do so many one after the other is cheaper.
 const FEW: usize = 2;
 
 /// How much of a processor is used: there is one of these only if the processor that runs has it.
@@ -120,9 +120,13 @@ impl Pieces {
     }
 
     /// The [`integral`](super::integral) of each, in their order, in place of what is in `errors`.
-    #[inline]
     pub fn integrate(&self, errors: &mut Vec<f64>) {
-        self.integrate_by(Width::widest(), errors);
+        if self.len > FEW {
+            return self.integrate_by(Width::widest(), errors);
+        }
+        errors.clear();
+        let [first, ..] = &self.chunks[..] else { return };
+        errors.extend((0..self.len).map(|lane| one(first.map(|lanes| lanes[lane]))));
     }
 
     /// The same by so much of a processor.
@@ -158,9 +162,7 @@ fn integrate(pieces: &Pieces, errors: &mut Vec<f64>) {
     let (places, _) = errors.as_chunks_mut();
     let mut left = pieces.len;
     for (place, chunk) in places.iter_mut().zip(&pieces.chunks) {
-        if left <= FEW {
-            (0..left).for_each(|lane| place[lane] = one(chunk.map(|lanes| lanes[lane])));
-        } else if left <= HALF {
+        if left <= HALF {
             *first_half_mut(place) = side_by_side(chunk.each_ref().map(first_half));
         } else {
             *place = side_by_side(chunk.each_ref());
