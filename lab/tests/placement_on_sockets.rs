@@ -34,7 +34,7 @@ fn after_arrival_a_copy_is_off_by_at_most_the_clocks_bound_times_its_speed() {
     stage.wait_for_clocks(&Progress::default()).expect("the clocks find the time");
     let mut mover = Mover::tank(Driver::Random, evenkeel_core::Seed::new(5));
     let start = stage.clock.now();
-    let (mut compared, mut looked, mut worst, mut widest) = (0u32, 0u32, 0.0f64, Span::ZERO);
+    let (mut compared, mut looked, mut sum, mut worst, mut widest) = (0u32, 0u32, 0.0, 0.0f64, Span::ZERO);
     for step in 0..SECONDS * 100 {
         stage.sleep_until(start + STEP.times(step));
         let sample = mover.at(step.unsigned_abs()).expect("it never dies");
@@ -63,13 +63,16 @@ fn after_arrival_a_copy_is_off_by_at_most_the_clocks_bound_times_its_speed() {
             let distance = here.distance(there);
             let bound = vector.state.velocity.length() * (owner_error + error).as_secs_f64() + ROUNDING;
             assert!(distance <= bound, "receiver {receiver}: {distance} > {bound} at {at:?}, {placed:?}");
+            sum += distance;
             worst = worst.max(distance);
             widest = widest.max(owner_error + error);
         }
     }
+    let mean = sum / f64::from(compared.max(1));
     println!(
-        "{compared} of {looked} looks compared, at most {worst:.6} units apart, clocks within {widest:?}"
+        "{compared} of {looked} looks compared, {mean:.6} units apart and at most {worst:.6}, clocks within {widest:?}"
     );
     assert!(compared > looked / 4, "{compared} of {looked}: most of the time the newest vector has arrived");
-    assert!(worst < 0.1, "{worst}: and it is small, too");
+    // Two milliseconds at full speed. A machine that is busy may hold a clock's question up for longer once, which the bound above covers.
+    assert!(mean < 0.05, "{mean}: and it is small, too");
 }

@@ -11,6 +11,8 @@ use crate::papers::liars::Liars;
 use crate::papers::setting::{Belief, LIAR, Lie, Setting};
 
 const CAPPED: Contender = Contender::Policy("even:kappa=1.2");
+/// What a relay's rooms have.
+const IN_ROOMS: Contender = Contender::Policy(evenkeel_net::relay::POLICY);
 const KAPPA: f64 = 1.2;
 /// How much more than kappa allows anybody may have.
 const ABOVE_CAP: f64 = 1.05;
@@ -22,8 +24,9 @@ const FAR: usize = 0;
 const LIARS: Liars =
     Liars { setting: |lie, belief| Setting::Even(Case::Lying(lie, belief)), policies: &POLICIES };
 
-const POLICIES: [Contender; 10] = [
+const POLICIES: [Contender; 11] = [
     Contender::EVEN,
+    IN_ROOMS,
     CAPPED,
     Contender::BASE,
     Contender::THIRD,
@@ -110,7 +113,7 @@ fn stamps_claims(cells: &Cells) -> Vec<Claim> {
 
 fn holds_claims(cells: &Cells) -> Vec<Claim> {
     let price = |contender| LIARS.price(cells, Lie::StampsAndHolds, Belief::Bounded, contender);
-    let (even, capped) = (price(Contender::EVEN), price(CAPPED));
+    let [even, in_rooms, capped] = [Contender::EVEN, IN_ROOMS, CAPPED].map(price);
     let case = Case::Lying(Lie::StampsAndHolds, Belief::Bounded);
     let changes = of(cells, case, CAPPED).changes(&of(cells, case, Contender::THIRD));
     let honest = changes.into_iter().enumerate().filter(|(player, _)| *player != LIAR);
@@ -121,8 +124,9 @@ fn holds_claims(cells: &Cells) -> Vec<Claim> {
             "What a liar that also holds its answers back can cost anybody is bounded by kappa.",
             format!(
                 "with kappa = 1.2 the honest player who is worst off has {worst} times its error under 1/3 base (bounded: at most 5 % above \
-                 kappa). The price: the liar has {} of its error and the others {} of theirs; with kappa = 1.2 it is {} and {}",
-                even.liar, even.others, capped.liar, capped.others
+                 kappa). The price: the liar has {} of its error and the others {} of theirs; with the cap of a relay's rooms ({}) {} and {}, with \
+                 kappa = 1.2 {} and {}",
+                even.liar, even.others, evenkeel_net::relay::POLICY, in_rooms.liar, in_rooms.others, capped.liar, capped.others
             ),
             Test::below(worst, KAPPA * ABOVE_CAP),
             Verdict::Holds,

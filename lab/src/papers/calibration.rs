@@ -14,10 +14,10 @@ use crate::dr::{movers, run_unless};
 use crate::parallel::Progress;
 use crate::scenario::Scenario;
 
-/// With so many seeds it is found out: it is one of the motion, and the number of vectors is nearly the same for all.
+/// With so many seeds it is found out: it is one of the motion, and the number of vectors is near enough for the papers' figures.
 const SEEDS: u64 = 4;
-/// With so many of the study's own seeds where base is to have no more vectors than our policy: four seeds of motion make a few in a
-/// hundred more or less than twenty others, and so much more is worth as much as what is to be told apart.
+/// With so many, which are those that the study has unless it is told otherwise, where base is to have no more vectors than our policy: four
+/// seeds of motion make a few in a hundred more or less than twenty others, which is worth as much as what is to be told apart.
 const SEEDS_OF_EVEN: u64 = 20;
 /// With so many it is found out what share many players are sent.
 const SEEDS_OF_MANY: u64 = 1;
@@ -63,7 +63,12 @@ impl Search {
     /// With which seeds vectors are counted.
     const fn seeds(self) -> Range<u64> {
         let first = self.setting().first_seed();
-        let count = if matches!(self.setting(), Setting::Even(_)) { SEEDS_OF_EVEN } else { SEEDS };
+        let count = match self.setting() {
+            // Motion that is recorded is the same with every seed.
+            setting if setting.is_recorded() => 1,
+            Setting::Even(_) => SEEDS_OF_EVEN,
+            _ => SEEDS,
+        };
         first..first + count
     }
 }
@@ -145,13 +150,12 @@ mod tests {
         let scenario = Scenario { duration: Span::from_secs(40), ..Setting::Modern.scenario() };
         let progress = Progress::default();
         for policy in [A_THIRD, "netgames05-consistent"] {
-            let coarser = Search::Coarser(Setting::Modern, policy)
-                .find(&scenario, &progress)
-                .expect("nobody cancels it");
-            let share = |scenario: &Scenario, policy| share_sent(scenario, policy, 1..SEEDS + 1, &progress);
+            let search = Search::Coarser(Setting::Modern, policy);
+            let coarser = search.find(&scenario, &progress).expect("nobody cancels it");
+            let share = |scenario: &Scenario, policy| share_sent(scenario, policy, search.seeds(), &progress);
             let ratio = share(&coarser, "base").zip(share(&scenario, policy));
             let made = |scenario: &Scenario| {
-                triggers(scenario, scenario.threshold, &(1..SEEDS + 1), &progress).expect("nobody cancels it")
+                triggers(scenario, scenario.threshold, &search.seeds(), &progress).expect("nobody cancels it")
             };
             let (all, some) = ratio.expect("nobody cancels it");
             let sent = all * made(&coarser) / (some * made(&scenario));

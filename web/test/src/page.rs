@@ -185,12 +185,17 @@ impl<'a> Page<'a> {
     }
 
     /// Shows the page in light or dark colours, on a screen of this size; a small one is touched with fingers. Whatever is drawn is drawn anew.
-    pub(crate) fn show_as(&self, scheme: &str, [width, height]: [u32; 2]) -> Result<()> {
+    pub(crate) fn show_as(&self, scheme: &str, size: [u32; 2]) -> Result<()> {
+        self.show_finely(scheme, size, 1.0)
+    }
+
+    /// The same, with so many pixels of the screen for each of the page.
+    pub(crate) fn show_finely(&self, scheme: &str, [width, height]: [u32; 2], pixels: f64) -> Result<()> {
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.call("Emulation.setEmulatedMedia", features)?;
         let metrics = json!({
             "width": width, "height": height, "screenWidth": width, "screenHeight": height,
-            "deviceScaleFactor": 1, "mobile": width < PHONE_BELOW,
+            "deviceScaleFactor": pixels, "mobile": width < PHONE_BELOW,
         });
         self.call("Emulation.setDeviceMetricsOverride", metrics)?;
         let touch = json!({ "enabled": width < PHONE_BELOW, "maxTouchPoints": 2 });

@@ -25,7 +25,8 @@ const AFTER: Duration = Duration::from_secs(90);
 const LOOKED_AT: Duration = Duration::from_secs(30);
 /// With *even* so much of the spread may be left.
 const LEFT_MAX: f64 = 0.05;
-const SCREEN: [u32; 2] = [1280, 1000];
+/// All of the page is to be seen, and as finely as people have it.
+const SCREEN: ([u32; 2], f64) = ([1280, 1060], 1.5);
 
 /// What held, and figures that are not judged.
 pub(crate) fn run(evenkeel: &Path, folder: &Path) -> Result<(Vec<Check>, Figures)> {
@@ -36,7 +37,7 @@ pub(crate) fn run(evenkeel: &Path, folder: &Path) -> Result<(Vec<Check>, Figures
     arena.answers(address)?;
     let chromium = Chromium::start()?;
     let page = Page::open(&chromium.cdp, &format!("http://{address}/"))?;
-    page.show_as("light", SCREEN)?;
+    page.show_finely("light", SCREEN.0, SCREEN.1)?;
     page.wait("the page plays", "document.body.dataset.state === 'playing'")?;
     let mut keys = Keys::new();
     play(&page, &mut keys, BEFORE)?;
@@ -111,7 +112,7 @@ fn look(page: &Page<'_>, keys: &mut Keys, address: SocketAddr, kept: &Path) -> R
         shown.spread += told(&figures, "spread")?;
         shown.mean += told(&figures, "mean")?;
         for player in figures["players"].as_array().context("the arena tells no players")? {
-            let name = player["name"].as_str().unwrap_or_default().to_owned();
+            let name = player["name"].as_str().context("a player has no name")?.to_owned();
             *shown.errors.entry(name).or_default() += told(player, "error")?;
         }
         fs::write(kept.with_extension(format!("{count}.png")), page.picture()?)?;

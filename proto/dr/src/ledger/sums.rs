@@ -8,7 +8,7 @@ use crate::divergence::{export_error, linear_divergence};
 use crate::linear::bulk::Pieces;
 use crate::vector::DrVector;
 
-/// With so many it is time to add them up.
+/// With so many it is time to add them up. The last account may have put down as many more as a path has vectors.
 const ERRORS_MAX: usize = 512;
 
 /// Errors, in order, and whose they are.

@@ -10,7 +10,7 @@ use evenkeel_core::Vec3;
 
 use super::{SERIES_RANGE, series};
 
-/// As many go side by side. A processor has registers for half as many, and begins with the second half while it waits for the roots of the
+/// As many go side by side. A register has at most half as many: a processor begins with the next ones while it waits for the roots of the
 /// first.
 const LANES: usize = 16;
 /// So many, if there are no more.
@@ -42,7 +42,9 @@ impl Width {
     #[inline]
     pub fn avx2() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
-        return std::arch::is_x86_feature_detected!("avx2").then_some(Self(Set::Avx2));
+        {
+            std::arch::is_x86_feature_detected!("avx2").then_some(Self(Set::Avx2))
+        }
         #[cfg(not(target_arch = "x86_64"))]
         None
     }
@@ -126,7 +128,7 @@ impl Pieces {
         }
         errors.clear();
         let [first, ..] = &self.chunks[..] else { return };
-        errors.extend((0..self.len).map(|lane| one(first.map(|lanes| lanes[lane]))));
+        errors.extend((0..self.len).map(|lane| one(first.each_ref().map(|lanes| lanes[lane]))));
     }
 
     /// The same by so much of a processor.
@@ -380,23 +382,37 @@ mod tests {
         #[test]
         fn the_bytes_are_those_of_one_at_a_time(all in prop::collection::vec(piece(), 1..60)) {
             let (mut pieces, mut errors) = (Pieces::default(), vec![7.0]);
+            // What was there before must not matter.
+            (0..70).for_each(|_| pieces.push(Vec3::xy(f64::NAN, f64::INFINITY), Vec3::ZERO, f64::MAX));
+            pieces.clear();
             all.iter().for_each(|(p, v, h)| pieces.push(*p, *v, *h));
             let starts: Vec<Start> = all.iter().map(|(p, v, _)| Start::new(*p, *v)).collect();
             let place = |index: usize| (index * index + 1) % all.len();
-            for width in widths() {
-                pieces.integrate_by(width, &mut errors);
+            let are_those_of_one = |errors: &[f64], at: &dyn Fn(usize) -> usize| {
                 prop_assert_eq!(errors.len(), all.len());
-                for (error, (p, v, h)) in errors.iter().zip(&all) {
-                    prop_assert_eq!(bits(*error), bits(integral(*p, *v, *h)), "{:?}: {:?} {:?} {}", width, p, v, h);
+                for (index, (error, (_, _, h))) in errors.iter().zip(&all).enumerate() {
+                    let (p, v, _) = &all[at(index)];
+                    prop_assert_eq!(bits(*error), bits(integral(*p, *v, *h)), "{:?} {:?} {}", p, v, h);
                 }
+                Ok(())
+            };
+            let from = |width: Option<Width>, errors: &mut Vec<f64>| {
                 let mut lengths: Vec<f64> = all.iter().map(|(_, _, h)| *h).collect();
                 let mut places: Vec<u32> = (0..all.len()).map(|index| place(index) as u32).collect();
-                integrate_from_by(width, &starts, &mut places, &mut lengths, &mut errors);
-                prop_assert_eq!(errors.len(), all.len());
-                for (index, (_, _, h)) in all.iter().enumerate() {
-                    let (p, v, _) = &all[place(index)];
-                    prop_assert_eq!(bits(errors[index]), bits(integral(*p, *v, *h)), "{:?}: {:?} {:?} {}", width, p, v, h);
+                match width {
+                    Some(width) => integrate_from_by(width, &starts, &mut places, &mut lengths, errors),
+                    None => integrate_from(&starts, &mut places, &mut lengths, errors),
                 }
+            };
+            pieces.integrate(&mut errors);
+            are_those_of_one(&errors, &|index| index)?;
+            from(None, &mut errors);
+            are_those_of_one(&errors, &place)?;
+            for width in widths() {
+                pieces.integrate_by(width, &mut errors);
+                are_those_of_one(&errors, &|index| index)?;
+                from(Some(width), &mut errors);
+                are_those_of_one(&errors, &place)?;
             }
         }
     }
