@@ -63,6 +63,7 @@ pub(crate) fn run(root: &Path) -> Result<Outcome> {
         println!("valgrind is not installed: skipped (to install it: `apt-get install valgrind`)");
         return Ok(Outcome::Skipped);
     }
+    // What valgrind runs are the kernels for AVX2: it knows of no AVX-512.
     #[cfg(target_arch = "x86_64")]
     let has_kernels = std::arch::is_x86_feature_detected!("avx2");
     #[cfg(not(target_arch = "x86_64"))]
