@@ -1,4 +1,4 @@
-//! Two players over real sockets, one near and one far, accurate and fair: `cargo run --example two_players -p evenkeel-net`
+//! Two players over real sockets, one near and one far, accurate and fair: `cargo run --example two_players -p evenkeel-serve`
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use evenkeel_core::{Seed, Span, Vec3};
 use evenkeel_dr::MotionState;
 use evenkeel_link::{Link, LinkFaults};
+use evenkeel_net::Emulation;
 use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
-use evenkeel_net::{Client, ClientConfig, Emulation, RelayConfig, RelayServer};
+use evenkeel_serve::{Client, ClientConfig, RelayConfig, RelayServer};
 
 /// A tank on a figure of eight, each player at its own place on it.
 fn tank(seconds: f64, player: f64) -> MotionState {

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use evenkeel_core::Span;
 use evenkeel_lab::arena::{Arena, ArenaConfig, ArenaError, Choice, DELAY_MAX};
-use evenkeel_net::relay::{PORT, StartError};
+use evenkeel_serve::{PORT, StartError};
 
 use crate::failure::Failure;
 use crate::{network, relay};

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use evenkeel_core::Seed;
 use evenkeel_lab::fleet::{Fleet, FleetConfig, RECORDED};
+use evenkeel_net::Recording;
 use evenkeel_net::certificate::CertificateHash;
 use evenkeel_net::transport::{CloseCode, ConnectError, Trust};
-use evenkeel_net::{Recording, Status, Target};
+use evenkeel_serve::{Status, Target};
 
 use crate::failure::Failure;
 use crate::{network, relay};

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use evenkeel_net::relay::StartError;
-use evenkeel_net::{RelayConfig, RelayServer};
+use evenkeel_serve::StartError;
+use evenkeel_serve::{RelayConfig, RelayServer};
 
 use crate::failure::Failure;
 use crate::network;

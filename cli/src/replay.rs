@@ -8,8 +8,7 @@ use evenkeel_core::{Malformed, Reader};
 use evenkeel_dr::{DrConfig, DrPeer, DrRelay};
 use evenkeel_games::{Bot, BotConfig};
 use evenkeel_lab::{arena, fleet};
-use evenkeel_net::relay::Game;
-use evenkeel_net::{RELAY, client, relay};
+use evenkeel_serve::{RECORDED, RELAY, client, room_seed};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -50,12 +49,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn feed(transcript: Transcript<'_>) -> Result<Replayed, ReplayError> {
     let read = |bytes: &[u8]| Reader::new(bytes).read::<DrConfig>();
     match transcript.config {
-        relay::RECORDED => {
+        RECORDED => {
             replay(transcript, |_, config| Ok(DrRelay::with_clock(&read(config)?, ServerClock::default())))
         }
         arena::RECORDED => {
             let seed = transcript.seed;
-            replay(transcript, |node, config| Ok(arena::room(&read(config)?, Game::room_seed(seed, node))))
+            replay(transcript, |node, config| Ok(arena::room(&read(config)?, room_seed(seed, node))))
         }
         client::RECORDED => replay(transcript, |_, config| {
             Ok(DrPeer::<FollowerClock>::with_clock(&read(config)?, FollowerClock::new(RELAY)))

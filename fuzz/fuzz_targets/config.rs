@@ -8,7 +8,7 @@ use std::path::Path;
 use evenkeel_core::{Seed, ServerClock, Wire};
 use evenkeel_dr::{DrConfig, DrRelay};
 use evenkeel_fuzz::wire::check_wire;
-use evenkeel_net::relay::{ConfigError, RelayConfig, RoomConfig};
+use evenkeel_serve::{ConfigError, RelayConfig, RoomConfig};
 use libfuzzer_sys::fuzz_target;
 
 const PATH: &str = "my.toml";

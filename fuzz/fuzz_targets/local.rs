@@ -6,7 +6,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use evenkeel_fuzz::feed::Feed;
-use evenkeel_net::relay::may_change;
+use evenkeel_serve::may_change;
 use evenkeel_net::transport::published;
 use libfuzzer_sys::fuzz_target;
 

@@ -3,8 +3,7 @@
 use evenkeel_core::{ClockFrame, LocalTime, SessionTime, Span};
 use evenkeel_dr::message::{
     Arrival, ConfirmFrame, Header, VectorFrame, emit_clock, emit_confirm, emit_ended, emit_feedback,
-    emit_introduce, emit_recorded, emit_vector, frames,
-};
+    emit_introduce, emit_recorded, emit_vector, frames, VERSION};
 use evenkeel_dr::{DrSeq, DrVector, EntityId, MotionKind, Threshold};
 
 use crate::feed::Feed;
@@ -41,7 +40,7 @@ impl Overheard<'_> {
         let mut bytes = Vec::new();
         let stamp = self.time(feed);
         let said = if feed.once_in(16) { None } else { Some(stamp) };
-        Header { nonce: feed.small(), stamp: said }.emit(&mut bytes);
+        Header { nonce: feed.small(), stamp: said }.emit(VERSION, &mut bytes);
         for _ in 0..=feed.below(FRAMES_MAX) {
             self.frame(stamp, feed, &mut bytes);
         }

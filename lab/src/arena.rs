@@ -20,16 +20,22 @@ use evenkeel_dr::{Budget, Content, DrConfig, PolicyKind, Threshold};
 use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom, Field, SHOT_SPEED};
 use evenkeel_games::{ACCELERATION_MAX, TURN_RATE_MAX};
 use evenkeel_link::{DelayLaw, Jitter, Link, LinkFaults};
-use evenkeel_net::client::player_config;
-use evenkeel_net::relay::{Game, POLICY, RoomConfig, RoomMachine, StartError};
 use evenkeel_net::token::{IssuerKey, Name};
 use evenkeel_net::transport::{ConnectError, Trust};
-use evenkeel_net::{Dial, Emulation, NodeId, RELAY, RelayConfig, RelayServer, Status, Target, Welcome};
+use evenkeel_net::{Emulation, NodeId};
+use evenkeel_serve::client::player_config;
+use evenkeel_serve::{Dial, RELAY, RelayConfig, RelayServer, Status, Target, Welcome};
+use evenkeel_serve::{Game, POLICY, RoomConfig, StartError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use shared::{Shared, lock};
+
+/// The machine of the arena's room.
+pub type RoomMachine = ArenaRoom<ServerClock>;
+/// The arena's relay.
+pub type ArenaServer = RelayServer<RoomMachine>;
 
 /// The room.
 pub const ROOM: &str = "arena";
@@ -182,7 +188,7 @@ fn name(text: &str) -> Name {
 
 /// An arena that is running.
 pub struct Arena {
-    server: Arc<RelayServer>,
+    server: Arc<ArenaServer>,
     shared: Arc<Shared>,
     bots: Vec<Bot>,
     tasks: Vec<JoinHandle<()>>,
@@ -252,7 +258,7 @@ impl Arena {
 
     /// The relay.
     #[must_use]
-    pub fn server(&self) -> &RelayServer {
+    pub fn server(&self) -> &ArenaServer {
         &self.server
     }
 
@@ -269,7 +275,7 @@ impl Arena {
 /// The machine of the arena's room.
 #[must_use]
 pub fn room(config: &DrConfig, seed: Seed) -> RoomMachine {
-    Box::new(ArenaRoom::new(config, ServerClock::default(), seed))
+    ArenaRoom::new(config, ServerClock::default(), seed)
 }
 
 fn bot_name(index: usize) -> String {

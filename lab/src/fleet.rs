@@ -4,11 +4,10 @@ use evenkeel_core::clock::FollowerClock;
 use evenkeel_core::{LocalTime, Seed, SessionClock, Span};
 use evenkeel_dr::{Content, DrEvent, EntityId, Threshold};
 use evenkeel_games::{Bot, BotConfig, Driver};
-use evenkeel_net::client::player_config;
 use evenkeel_net::transport::ConnectError;
-use evenkeel_net::{
-    Crank, CrankHandle, Dial, Emulation, LocalClock, NodeId, RELAY, Recording, Status, Target, Welcome,
-};
+use evenkeel_net::{Crank, CrankHandle, Emulation, LocalClock, NodeId, Recording};
+use evenkeel_serve::client::player_config;
+use evenkeel_serve::{Dial, RELAY, Status, Target, Welcome};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 

@@ -1,7 +1,7 @@
 //! The whole arena in the simulator: its room, its bots, and the ways between them.
 
 use evenkeel_core::{Endpoint, LocalTime, PeerId, Seed, SessionTime, Span, Synchronized, contract};
-use evenkeel_dr::{Budget, DrConfig, DrEvent, EntityId, PolicyKind, RelayCommand, Room, Topology};
+use evenkeel_dr::{Budget, DrConfig, DrEvent, DrRoom, EntityId, PolicyKind, RelayCommand, Topology};
 use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom, Field};
 use evenkeel_lab::arena::Choice;
 use evenkeel_lab::arena::tally::{Seen, Tally};

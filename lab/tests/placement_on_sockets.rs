@@ -8,7 +8,8 @@ use evenkeel_lab::dr::sockets::Stage;
 use evenkeel_lab::parallel::Progress;
 use evenkeel_lab::scenario::{Receiver, Scenario, ScenarioTopology};
 use evenkeel_link::Jitter;
-use evenkeel_net::{NodeId, RELAY};
+use evenkeel_net::NodeId;
+use evenkeel_serve::RELAY;
 
 const TANK: EntityId = EntityId(0);
 const OWNER: NodeId = NodeId(0);
@@ -43,7 +44,7 @@ fn after_arrival_a_copy_is_off_by_at_most_the_clocks_bound_times_its_speed() {
             stage.players.command(OWNER, command).expect("it runs");
         }
         let at = stage.clock.now();
-        let exported = move |peer: &mut evenkeel_net::client::PlayerMachine, _| {
+        let exported = move |peer: &mut evenkeel_serve::client::PlayerMachine, _| {
             let vector = *peer.exported_vector(TANK)?;
             Some((vector, peer.exported(at, TANK)?, peer.clock().error_max(at)?))
         };
@@ -51,7 +52,7 @@ fn after_arrival_a_copy_is_off_by_at_most_the_clocks_bound_times_its_speed() {
         let Some((vector, here, owner_error)) = owner else { continue };
         for receiver in 2..5 {
             looked += 1;
-            let placed = move |peer: &mut evenkeel_net::client::PlayerMachine, _| {
+            let placed = move |peer: &mut evenkeel_serve::client::PlayerMachine, _| {
                 let placed = *peer.placed_vector(RELAY, TANK)?;
                 Some((placed, peer.position(at, RELAY, TANK)?, peer.clock().error_max(at)?))
             };

@@ -29,18 +29,22 @@ const PURE: Outside = Outside::Only(&["libm", "thiserror"]);
 
 /// One row per crate of the workspace.
 #[rustfmt::skip]
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 12] = [
     Rule { name: "evenkeel-core",  outside: PURE, ours: &[] },
-    Rule { name: "evenkeel-dr",    outside: PURE, ours: &["evenkeel-core"] },
+    Rule { name: "evenkeel-session", outside: PURE, ours: &["evenkeel-core"] },
+    Rule { name: "evenkeel-dr",    outside: PURE, ours: &["evenkeel-core", "evenkeel-session"] },
     Rule { name: "evenkeel-link",  outside: PURE, ours: &["evenkeel-core"] },
     Rule { name: "evenkeel-sim",   outside: PURE, ours: &["evenkeel-core", "evenkeel-link"] },
     Rule { name: "evenkeel-net",   outside: Outside::Any,
-           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-link"] },
-    Rule { name: "evenkeel-games", outside: PURE, ours: &["evenkeel-core", "evenkeel-dr"] },
+           ours: &["evenkeel-core", "evenkeel-link"] },
+    Rule { name: "evenkeel-serve", outside: Outside::Any,
+           ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-net"] },
+    Rule { name: "evenkeel-games", outside: PURE, ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr"] },
     Rule { name: "evenkeel-lab",   outside: Outside::Any,
-           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-link", "evenkeel-sim", "evenkeel-net", "evenkeel-games"] },
+           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-link", "evenkeel-sim", "evenkeel-net",
+                   "evenkeel-serve", "evenkeel-games"] },
     Rule { name: "evenkeel",       outside: Outside::Any,
-           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-net", "evenkeel-games", "evenkeel-lab"] },
+           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-net", "evenkeel-serve", "evenkeel-games", "evenkeel-lab"] },
     // It knows the others as their users do: by the binary, and by what is served.
     Rule { name: "evenkeel-web-test", outside: Outside::Any, ours: &[] },
     Rule { name: "xtask",          outside: Outside::Any, ours: &[] },

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use evenkeel_dr::fairness::PolicyKind;
 use evenkeel_lab::soak::load::Load;
 use evenkeel_lab::soak::{Bench, SoakError, Verdict, hostile, load, saturate};
-use evenkeel_net::relay::POLICY;
+use evenkeel_serve::POLICY;
 use serde_json::json;
 
 use super::tables;

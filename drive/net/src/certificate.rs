@@ -240,7 +240,9 @@ impl Certificate {
         self.validity
     }
 
-    pub(crate) fn certified(&self) -> Arc<CertifiedKey> {
+    /// The certificate as rustls serves it.
+    #[must_use]
+    pub fn certified(&self) -> Arc<CertifiedKey> {
         self.certified.clone()
     }
 }

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, SessionClock, Span, Wire,
 };
-use evenkeel_dr::{DrConfig, DrEvent, DrRelay, Present, RelayCommand, Room};
+use evenkeel_dr::{DrConfig, DrEvent, DrRelay, DrRoom, Present, RelayCommand};
+use evenkeel_session::Room;
 
 use super::field::Field;
 use super::referee::Referee;
@@ -78,9 +79,15 @@ impl<C: SessionClock> ArenaRoom<C> {
     }
 }
 
-impl<C: SessionClock> Room<C> for ArenaRoom<C> {
+impl<C: SessionClock> DrRoom<C> for ArenaRoom<C> {
     fn dr(&self) -> &DrRelay<C> {
         &self.dr
+    }
+}
+
+impl<C: SessionClock> Room for ArenaRoom<C> {
+    fn stalled(event: &DrEvent) -> Option<PeerId> {
+        DrRelay::<C>::stalled(event)
     }
 
     fn tallies(&self, player: PeerId) -> Vec<(&'static str, u64)> {

@@ -10,14 +10,14 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use evenkeel_core::{LocalTime, PeerId, SessionClock, Span, Vec3};
-use evenkeel_dr::{DrVector, EntityId};
+use evenkeel_dr::{DrRoom, DrVector, EntityId};
 use evenkeel_games::arena::Field;
-use evenkeel_net::relay::{RoomMachine, asked, refuse};
+use evenkeel_serve::{asked, refuse};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::page::file;
-use super::{Choice, DELAY_MAX, Distance, ROOM, Shared, budget, cap, lock, name};
+use super::{Choice, DELAY_MAX, Distance, ROOM, RoomMachine, Shared, budget, cap, lock, name};
 use crate::stats::{mean, population_sd};
 
 pub(super) fn router(shared: &Arc<Shared>) -> Router {

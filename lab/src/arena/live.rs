@@ -6,12 +6,12 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use evenkeel_core::{LocalTime, PeerId, SessionClock, Span};
-use evenkeel_dr::{Budget, PolicyKind};
-use evenkeel_net::relay::{PlayerReport, RoomMachine};
-use evenkeel_net::{NodeId, RelayServer};
+use evenkeel_dr::{Budget, DrRoom, PolicyKind};
+use evenkeel_net::NodeId;
+use evenkeel_serve::PlayerReport;
 
 use super::tally::{Seen, Sum, Tally};
-use super::{ROOM, Shared, lock, name};
+use super::{ArenaServer, ROOM, RoomMachine, Shared, lock, name};
 
 const PERIOD: Duration = Duration::from_millis(250);
 /// The curve is a mean over so much time.
@@ -151,7 +151,7 @@ fn look(room: &RoomMachine, now: LocalTime, players: &[PeerId]) -> (LocalTime, S
 }
 
 /// Looks until the arena is over.
-pub(super) async fn watch(server: Weak<RelayServer>, shared: Arc<Shared>) {
+pub(super) async fn watch(server: Weak<ArenaServer>, shared: Arc<Shared>) {
     let mut ticks = tokio::time::interval(PERIOD);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {

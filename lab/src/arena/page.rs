@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use evenkeel_net::relay::refuse;
+use evenkeel_serve::refuse;
 use rust_embed::RustEmbed;
 
 /// Nothing is asked for elsewhere, and the page has a timer as fine as browsers give.

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::{io, iter};
 
 use evenkeel_core::{LocalTime, PeerId};
-use evenkeel_net::relay::RoomMachine;
 use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
-use evenkeel_net::{Crank, CrankHandle, NodeId, RELAY, RelayServer};
+use evenkeel_net::{Crank, CrankHandle, NodeId};
+use evenkeel_serve::RELAY;
 
 use super::live::Live;
-use super::{BotMachine, Choice, Distance, ROOM, budget, name};
+use super::{ArenaServer, BotMachine, Choice, Distance, ROOM, RoomMachine, budget, name};
 
 /// How long the tokens of the arena are good.
 const TOKEN_SECONDS: u64 = 7 * 24 * 3600;
@@ -31,7 +31,7 @@ pub(super) struct Shared {
     /// The names of people who have come.
     people: Mutex<BTreeSet<String>>,
     /// The relay, once it runs.
-    server: OnceLock<Weak<RelayServer>>,
+    server: OnceLock<Weak<ArenaServer>>,
 }
 
 /// Nothing is left half done under these locks.
@@ -58,16 +58,16 @@ impl Shared {
     }
 
     /// The relay runs.
-    pub(super) fn serve(&self, server: &Arc<RelayServer>) {
+    pub(super) fn serve(&self, server: &Arc<ArenaServer>) {
         let _ = self.server.set(Arc::downgrade(server));
     }
 
-    pub(super) fn server(&self) -> Option<Arc<RelayServer>> {
+    pub(super) fn server(&self) -> Option<Arc<ArenaServer>> {
         self.server.get()?.upgrade()
     }
 
     /// Where players connect to.
-    pub(super) fn url(&self, server: &RelayServer) -> String {
+    pub(super) fn url(&self, server: &ArenaServer) -> String {
         let address = server.addresses().first().map_or_else(String::new, ToString::to_string);
         format!("https://{address}/{ROOM}")
     }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, Span, Synchronized,
 };
-use evenkeel_dr::message::{Arrival, Frame, emit_feedback, frames};
+use evenkeel_dr::message::{Arrival, Frame, VERSION, emit_feedback, frames};
 use evenkeel_dr::{DrCommand, DrEvent, DrPeer};
 
 /// Messages that the liar holds back; more are let through at once.
@@ -41,7 +41,7 @@ impl<C> Liar<C> {
         let Ok((header, frames)) = frames(bytes) else { return false };
         let Some(stamp) = header.stamp else { return false };
         let mut forged = Vec::new();
-        header.emit(&mut forged);
+        header.emit(VERSION, &mut forged);
         let mut acknowledges = false;
         for frame in frames {
             let Frame::Feedback(feedback) = frame else {

@@ -15,11 +15,12 @@ use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, DrRelay, EntityId, Polic
 use evenkeel_games::{STEP, Sample};
 use evenkeel_link::{ClockFaults, Link, LinkFaults, TrueTime};
 use evenkeel_net::certificate::Certificate;
-use evenkeel_net::client::PlayerMachine;
+use evenkeel_serve::client::PlayerMachine;
 
 use evenkeel_net::token::unix_seconds;
 use evenkeel_net::transport::{Limits, Listener, Trust, connect};
-use evenkeel_net::{Attachment, Crank, CrankError, CrankHandle, Emulation, LocalClock, NodeId, RELAY};
+use evenkeel_net::{Attachment, Crank, CrankError, CrankHandle, Emulation, LocalClock, NodeId};
+use evenkeel_serve::RELAY;
 use evenkeel_sim::{NodeId as Role, Observer};
 use tokio::runtime::Runtime;
 

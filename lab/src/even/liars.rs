@@ -12,7 +12,7 @@ use crate::papers::setting::{Belief, LIAR, Lie, Setting};
 
 const CAPPED: Contender = Contender::Policy("even:kappa=1.2");
 /// What a relay's rooms have.
-const IN_ROOMS: Contender = Contender::Policy(evenkeel_net::relay::POLICY);
+const IN_ROOMS: Contender = Contender::Policy(evenkeel_serve::POLICY);
 const KAPPA: f64 = 1.2;
 /// How much more than kappa allows anybody may have.
 const ABOVE_CAP: f64 = 1.05;
@@ -126,7 +126,7 @@ fn holds_claims(cells: &Cells) -> Vec<Claim> {
                 "with kappa = 1.2 the honest player who is worst off has {worst} times its error under 1/3 base (bounded: at most 5 % above \
                  kappa). The price: the liar has {} of its error and the others {} of theirs; with the cap of a relay's rooms ({}) {} and {}, with \
                  kappa = 1.2 {} and {}",
-                even.liar, even.others, evenkeel_net::relay::POLICY, in_rooms.liar, in_rooms.others, capped.liar, capped.others
+                even.liar, even.others, evenkeel_serve::POLICY, in_rooms.liar, in_rooms.others, capped.liar, capped.others
             ),
             Test::below(worst, KAPPA * ABOVE_CAP),
             Verdict::Holds,

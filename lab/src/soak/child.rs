@@ -8,11 +8,11 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use evenkeel_net::Target;
 use evenkeel_net::certificate::CertificateHash;
-use evenkeel_net::relay::RoomReport;
 use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
 use evenkeel_net::transport::Trust;
+use evenkeel_serve::RoomReport;
+use evenkeel_serve::Target;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use evenkeel_core::{Draws, Seed, SessionClock};
 use evenkeel_dr::Threshold;
-use evenkeel_net::{NodeId, RELAY, Status, Target};
+use evenkeel_net::NodeId;
+use evenkeel_serve::{RELAY, Status, Target};
 use tokio::runtime::Runtime;
 
 use super::child::RelayChild;

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use evenkeel_core::{Key, Malformed, PeerId, Reader, Seed, Span, Wire};
+use evenkeel_core::{Malformed, PeerId, Reader, Seed, Span, Wire};
 
 use crate::command::{emit_policy, parse_policy};
 use crate::content::Content;
@@ -137,16 +137,6 @@ pub struct DrConfig {
     pub limits: Limits,
     /// The randomness of the policies that draw, and of nonces; on a real network it is a secret.
     pub seed: Seed,
-}
-
-const NONCES: u64 = 0x6e6f_6e63_6573;
-
-impl DrConfig {
-    /// The key of the nonces.
-    pub(crate) fn nonce_key(&self) -> Key {
-        let mut draws = self.seed.child(NONCES).draws();
-        Key::new(draws.bits(), draws.bits())
-    }
 }
 
 impl Default for DrConfig {

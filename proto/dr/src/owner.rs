@@ -1,13 +1,13 @@
 //! An owner's entities: their exported paths, and when a new DR vector is due.
 
 use evenkeel_core::SessionTime;
+use evenkeel_session::envelope::is_sane_time;
 
 use crate::content::Content;
 use crate::message::VectorFrame;
-use crate::peers::Entities;
 use crate::replay::Rivals;
 use crate::threshold::Threshold;
-use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState, is_sane_time};
+use crate::vector::{DrSeq, DrVector, EntityId, EntityMap, MotionKind, MotionState};
 
 /// The entities that a peer owns.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Owner {
     content: Content,
     /// More are not exported.
     entities_max: usize,
-    exports: Entities<Export>,
+    exports: EntityMap<Export>,
     /// A name that is used again continues after every number that any entity had, so that what is left of its
     /// earlier life on the network is older than its introduction.
     first_seq: DrSeq,
@@ -45,7 +45,7 @@ impl Owner {
     /// An owner without entities, that will export at most so many.
     #[must_use]
     pub const fn new(threshold: Threshold, content: Content, entities_max: usize) -> Self {
-        Self { threshold, content, entities_max, exports: Entities::new(), first_seq: DrSeq(0) }
+        Self { threshold, content, entities_max, exports: EntityMap::new(), first_seq: DrSeq(0) }
     }
 
     /// The owner looks at its entity. Makes a DR vector if it is new or has strayed. A state that is not finite, or
@@ -87,7 +87,7 @@ impl Owner {
     pub fn start_over(&mut self) {
         let last = self.exports.values().map(|export| export.seq.next()).max();
         self.first_seq = self.first_seq.max(last.unwrap_or_default());
-        self.exports = Entities::new();
+        self.exports = EntityMap::new();
     }
 
     /// The exported vector of an entity.

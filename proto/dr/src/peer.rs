@@ -1,26 +1,21 @@
 //! A player's machine: owner of its own entities, receiver of everybody else's.
 
-use std::collections::VecDeque;
-
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Synchronized,
     Vec3, earlier,
 };
+use evenkeel_session::{Pending, Station};
 
 use crate::command::{DrCommand, DrEvent};
 use crate::config::{DrConfig, Topology};
 use crate::intake::OWNER_ENTITIES_MAX;
 use crate::ledger::ErrorLedger;
-use crate::message::{Frame, Frames, frames};
+use crate::message::{DrMessage, Frame, VERSION, frames};
 use crate::owner::{Generated, Owner};
 use crate::receiver::{Events, Receiver};
 use crate::sender::{ENTITIES_MAX, Sender};
-use crate::station::Station;
 use crate::uplink::Uplink;
 use crate::vector::{DrVector, EntityId, MotionState};
-
-/// Bytes of reliable messages of one peer that wait for the session's clock; a peer that sends more counts as stalled.
-pub const EARLY_BYTES_MAX: usize = 1 << 20;
 
 /// Of so many entities what is known is asked for before they are looked at.
 const READ_AHEAD: usize = 8;
@@ -39,12 +34,9 @@ pub struct DrPeer<C = Synchronized> {
     outward: Outward,
     receiver: Receiver,
     events: Events,
-    /// Peers that came before there was a session time to introduce entities at.
-    waiting: Vec<PeerId>,
-    /// What must not be lost and came before there was a session time to read it by.
-    early: VecDeque<(PeerId, Vec<u8>)>,
-    /// The last session time that was worked with.
-    worked: SessionTime,
+    pending: Pending,
+    /// The last session time.
+    latest: SessionTime,
 }
 
 impl DrPeer {
@@ -68,14 +60,13 @@ impl<C: SessionClock> DrPeer<C> {
             Topology::Relay(relay) => Outward::Relay(Uplink::new(relay, config.threshold.sane())),
         };
         Self {
-            station: Station::new(config, clock),
+            station: Station::new(VERSION, config.tick, config.seed, clock),
             owner: Owner::new(config.threshold.sane(), config.kind, entities_max),
             outward,
             receiver: Receiver::new(config.placement),
             events: Events::default(),
-            waiting: Vec::new(),
-            early: VecDeque::new(),
-            worked: SessionTime::MIN,
+            pending: Pending::default(),
+            latest: SessionTime::MIN,
         }
     }
 
@@ -130,14 +121,15 @@ impl<C: SessionClock> DrPeer<C> {
         &self.station.clock
     }
 
-    /// The session's time. Whoever and whatever waited for it has its turn now.
+    /// The session time. Serves the peers and messages that waited for it.
     fn session(&mut self, now: LocalTime) -> Option<SessionTime> {
         let now = self.station.set_now(now)?;
-        if now < self.worked {
-            self.owner.start_over(); // Another session: what was exported in the last one means nothing in it.
+        if now < self.latest {
+            // Another session has begun: exports of the last one mean nothing in it.
+            self.owner.start_over();
         }
-        self.worked = now;
-        if !(self.waiting.is_empty() && self.early.is_empty()) {
+        self.latest = now;
+        if !self.pending.is_empty() {
             self.catch_up(now);
         }
         Some(now)
@@ -145,10 +137,10 @@ impl<C: SessionClock> DrPeer<C> {
 
     #[cold]
     fn catch_up(&mut self, now: SessionTime) {
-        for peer in core::mem::take(&mut self.waiting) {
+        for peer in self.pending.take_peers() {
             self.welcome(peer, now);
         }
-        while let Some((from, message)) = self.early.pop_front() {
+        while let Some((from, message)) = self.pending.next_message() {
             if let Ok((_, mut frames)) = frames(&message) {
                 self.apply_all(from, &mut frames, now);
             }
@@ -218,18 +210,12 @@ impl<C: SessionClock> DrPeer<C> {
             }
     }
 
-    /// What waits for the session's clock of one peer, counting something for each message.
-    fn early_bytes(&self, from: PeerId) -> usize {
-        let messages = self.early.iter().filter(|(peer, _)| *peer == from);
-        messages.map(|(_, message)| 32 + message.len()).sum()
-    }
-
     /// Takes the frames of a message that has been checked.
-    fn apply_all(&mut self, from: PeerId, frames: &mut Frames<'_>, now: SessionTime) {
-        let nonce = frames.header().nonce;
-        frames.each(|frame| self.apply(from, nonce, frame, now));
+    fn apply_all(&mut self, from: PeerId, message: &mut DrMessage<'_>, now: SessionTime) {
+        let nonce = message.header().nonce;
+        message.each(|frame| self.apply(from, nonce, frame, now));
         if self.receiver.owes(from) {
-            self.station.outbox.want(from);
+            self.station.outbox.request(from);
         }
     }
 
@@ -309,7 +295,7 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
             return Err(Rejected::UnknownPeer);
         }
         let mut has_clock = false;
-        let mut frames = Frames::unchecked(bytes);
+        let mut frames = DrMessage::unchecked(bytes);
         frames.check(|frame| {
             has_clock |= matches!(frame, Frame::Clock(_));
             if self.expects(from, channel, frame) { Ok(()) } else { Err(Rejected::Unexpected) }
@@ -325,11 +311,12 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         }
         match (self.session(at), channel) {
             (Some(now), _) => self.apply_all(from, &mut frames, now),
-            (None, Channel::Reliable) if self.early_bytes(from) + bytes.len() <= EARLY_BYTES_MAX => {
-                self.early.push_back((from, bytes.to_vec()));
+            (None, Channel::Reliable) => {
+                if !self.pending.keep(from, bytes) {
+                    self.events.push(DrEvent::Stalled { peer: from });
+                }
             }
-            (None, Channel::Reliable) => self.events.push(DrEvent::Stalled { peer: from }),
-            // As good as lost on the way.
+            // Dropped, as if lost on the way.
             (None, Channel::Datagram) => {}
         }
         Ok(())
@@ -339,20 +326,19 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         let now = self.session(at);
         let peer = change.peer();
         self.receiver.leave(peer, &mut self.events);
-        self.early.retain(|(from, _)| *from != peer);
+        self.pending.leave(peer);
         self.station.on_peer(change);
         match &mut self.outward {
             Outward::Direct(sender) => sender.leave(peer),
             Outward::Relay(uplink) if uplink.relay() == peer => uplink.leave(),
             Outward::Relay(_) => {}
         }
-        self.waiting.retain(|waiting| *waiting != peer);
         let PeerChange::Joined { .. } = change else { return };
         self.receiver.join(peer);
         // A clock may lose its time with the peer that it followed.
         match now.and_then(|_| self.session(at)) {
             Some(now) => self.welcome(peer, now),
-            None => self.waiting.push(peer),
+            None => self.pending.join(peer),
         }
     }
 

@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use evenkeel_core::{PeerId, SessionTime, Vec3};
+use evenkeel_session::{Outbox, PeerMap};
 
 use crate::arrivals::{ArrivalLog, Run};
 use crate::command::DrEvent;
 use crate::message::{Arrival, ConfirmFrame, VectorFrame};
-use crate::outbox::Outbox;
-use crate::peers::Peers;
 use crate::placement::Placement;
 use crate::vector::{DrSeq, DrVector, EntityId};
 
@@ -47,7 +46,7 @@ impl Source {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     placement: Placement,
-    sources: Peers<Source>,
+    sources: PeerMap<Source>,
     /// Nothing is due to be repeated before this.
     repeat_wake: SessionTime,
     ignored: u64,
@@ -57,7 +56,7 @@ impl Receiver {
     /// A receiver that places in this way.
     #[must_use]
     pub const fn new(placement: Placement) -> Self {
-        Self { placement, sources: Peers::new(), repeat_wake: SessionTime::MAX, ignored: 0 }
+        Self { placement, sources: PeerMap::new(), repeat_wake: SessionTime::MAX, ignored: 0 }
     }
 
     /// A sender comes, or comes back with a new log.

@@ -5,6 +5,7 @@
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Span, Synchronized,
 };
+use evenkeel_session::{Pending, Room, Station};
 
 use crate::command::{DrEvent, RelayCommand};
 use crate::config::DrConfig;
@@ -12,10 +13,9 @@ use crate::history::Recorded;
 use crate::intake::{Intake, Numbering, OWNER_ENTITIES_MAX};
 use crate::ledger::{ErrorLedger, Life};
 use crate::limits::Limits;
-use crate::message::{Frame, Frames, VectorFrame, emit_recorded};
+use crate::message::{DrMessage, Frame, VERSION, VectorFrame, emit_recorded};
 use crate::quota::Quotas;
 use crate::sender::{ENTITIES_MAX, Sender};
-use crate::station::Station;
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId};
 
@@ -47,8 +47,7 @@ pub struct DrRelay<C = Synchronized> {
     intake: Intake,
     quotas: Quotas,
     limits: Limits,
-    /// Peers that came before there was a session time to introduce entities at.
-    waiting: Vec<PeerId>,
+    pending: Pending,
 }
 
 impl DrRelay {
@@ -64,12 +63,12 @@ impl<C: SessionClock> DrRelay<C> {
     #[must_use]
     pub fn with_clock(config: &DrConfig, clock: C) -> Self {
         Self {
-            station: Station::new(config, clock),
+            station: Station::new(VERSION, config.tick, config.seed, clock),
             sender: Sender::new(config),
             intake: Intake::default(),
             quotas: Quotas::default(),
             limits: config.limits,
-            waiting: Vec::new(),
+            pending: Pending::default(),
         }
     }
 
@@ -120,7 +119,7 @@ impl<C: SessionClock> DrRelay<C> {
     /// The session's time. Whoever waited for it is welcomed now.
     fn session(&mut self, now: LocalTime) -> Option<SessionTime> {
         let now = self.station.set_now(now)?;
-        for peer in core::mem::take(&mut self.waiting) {
+        for peer in self.pending.take_peers() {
             self.sender.join(peer, now, &mut self.station.outbox);
         }
         Some(now)
@@ -278,7 +277,7 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
             return Err(Rejected::UnknownPeer);
         }
         let now = self.station.session(at).ok_or(Rejected::NoSessionTime)?;
-        let mut frames = Frames::unchecked(bytes);
+        let mut frames = DrMessage::unchecked(bytes);
         frames.check(|frame| self.expects(from, channel, frame, now))?;
         self.session(at);
         frames.each(|frame| self.apply(from, frame, now));
@@ -298,11 +297,11 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
         self.quotas.leave(peer);
         self.sender.leave(peer);
         self.station.on_peer(change);
-        self.waiting.retain(|waiting| *waiting != peer);
+        self.pending.leave(peer);
         let PeerChange::Joined { .. } = change else { return };
         match now {
             Some(now) => self.sender.join(peer, now, &mut self.station.outbox),
-            None => self.waiting.push(peer),
+            None => self.pending.join(peer),
         }
     }
 
@@ -326,5 +325,26 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
 
     fn poll_timeout(&self) -> Option<LocalTime> {
         self.station.next_timeout(self.sender.next_timeout())
+    }
+}
+
+impl<C: SessionClock> Room for DrRelay<C> {
+    fn stalled(event: &DrEvent) -> Option<PeerId> {
+        match event {
+            DrEvent::Stalled { peer } => Some(*peer),
+            _ => None,
+        }
+    }
+}
+
+/// A room in which entities move by dead reckoning: a [`DrRelay`], or a game's machine that holds one.
+pub trait DrRoom<C>: Room {
+    /// The relay of the players' entities.
+    fn dr(&self) -> &DrRelay<C>;
+}
+
+impl<C: SessionClock> DrRoom<C> for DrRelay<C> {
+    fn dr(&self) -> &Self {
+        self
     }
 }

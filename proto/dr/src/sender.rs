@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use evenkeel_core::{PeerId, Seed, SessionTime, Span, Timers};
+use evenkeel_session::{Outbox, PeerMap};
 
 use crate::books::Books;
 use crate::config::{Budget, DrConfig};
@@ -16,8 +17,6 @@ use crate::message::{
     Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended,
     emit_introduce, emit_vector,
 };
-use crate::outbox::Outbox;
-use crate::peers::Peers;
 use crate::tailor::Tailor;
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionState};
@@ -67,7 +66,7 @@ pub struct Sender {
     /// If each receiver is sent the kind that is best for it.
     tailor: Option<Tailor>,
     due: BinaryHeap<Reverse<Due>>,
-    books: Peers<Books>,
+    books: PeerMap<Books>,
     /// Reports to confirm, in order of time; void if that has happened by then.
     confirms: VecDeque<(SessionTime, PeerId)>,
     timers: Timers<SessionTime, 4>,
@@ -96,7 +95,7 @@ impl Sender {
             plan: SendPlan::default(),
             tailor: (config.kind == Content::Auto).then(Tailor::default),
             due: BinaryHeap::new(),
-            books: Peers::new(),
+            books: PeerMap::new(),
             confirms: VecDeque::new(),
             timers: Timers::default(),
             reviews: 0,

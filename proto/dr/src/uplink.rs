@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 
 use evenkeel_core::{Backoff, DelayEstimate, PeerId, SessionTime, Span};
+use evenkeel_session::Outbox;
 
 use crate::message::{VectorFrame, emit_ended, emit_introduce, emit_vector};
-use crate::outbox::Outbox;
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, EntityId};
 

@@ -5,12 +5,24 @@
 //! then knows what one at the owner knows.
 
 use evenkeel_core::{SessionTime, Vec3};
+use evenkeel_session::envelope::is_sane_time;
+use evenkeel_session::{IdMap, Numbered};
 
 use crate::fading;
 
 /// An entity, unique among those of its owner (in the relay topology, in its room).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct EntityId(pub u32);
+
+impl Numbered for EntityId {
+    #[inline]
+    fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// One value for each entity.
+pub type EntityMap<T> = IdMap<EntityId, T>;
 
 /// The number of a DR vector of one entity; consecutive, from trigger to trigger.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -94,8 +106,6 @@ impl MotionKind {
 pub const MAGNITUDE_MAX: f64 = 1e9;
 /// No turn rate may be larger: 16 turns per second.
 pub const TURN_RATE_MAX: f64 = 100.0;
-/// Session times from outside lie within this many nanoseconds of the origin (36 years).
-pub const TIME_MAX: i64 = 1 << 60;
 
 /// A dead-reckoning vector: the state of an entity at a session time and the kind of path it follows from there.
 // In this order: what a linear path needs comes first and fills a line of memory.
@@ -192,12 +202,6 @@ impl DrVector {
     pub fn is_sane(&self) -> bool {
         self.state.is_sane() && is_sane_time(self.generated)
     }
-}
-
-/// Whether a session time from outside is one that arithmetic can be done with.
-#[must_use]
-pub const fn is_sane_time(at: SessionTime) -> bool {
-    -TIME_MAX <= at.as_nanos() && at.as_nanos() <= TIME_MAX
 }
 
 /// The way gone in `t` seconds from a velocity that turns at a constant rate: the chord, which is `t sinc(half the

@@ -5,7 +5,7 @@
 mod net;
 
 use evenkeel_core::{Channel, Endpoint, PeerId, SessionTime, Span, Vec3};
-use evenkeel_dr::message::{Frame, Header, VectorFrame, emit_vector, frames};
+use evenkeel_dr::message::{Frame, Header, VERSION, VectorFrame, emit_vector, frames};
 use evenkeel_dr::{
     DrCommand, DrConfig, DrEvent, DrSeq, DrVector, EntityId, MotionKind, MotionState, Placement, PolicyKind,
     Threshold, export_error,
@@ -203,7 +203,7 @@ fn a_vector_of_an_entity_that_was_never_introduced_is_ignored() {
     let (entity, sent) = (EntityId(99), vector.generated);
     let frame = VectorFrame { entity, first: DrSeq(0), seq: DrSeq(3), sent, vector };
     let mut bytes = Vec::new();
-    Header { nonce: 7, stamp: Some(sent) }.emit(&mut bytes);
+    Header { nonce: 7, stamp: Some(sent) }.emit(VERSION, &mut bytes);
     emit_vector(&frame, sent, &mut bytes);
     let receiver = &mut net.peers[1];
     assert_eq!(receiver.handle_message(net.now, OWNER, Channel::Datagram, &bytes), Ok(()));

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, SessionTime, Span};
-use evenkeel_dr::message::{Arrival, Header, emit_feedback, frames};
+use evenkeel_dr::message::{Arrival, Header, VERSION, emit_feedback, frames};
 use evenkeel_dr::{Compensation, DrConfig, DrPeer, DrSeq, EntityId, PolicyKind, Threshold};
 use net::{Net, millis, moving};
 
@@ -44,7 +44,7 @@ fn introduced() -> (DrPeer, u32) {
 /// The receiver says at `now` that the introduction arrived at `arrived`.
 fn acknowledge(owner: &mut DrPeer, nonce: u32, arrived: i64, now: i64) {
     let mut bytes = Vec::new();
-    Header { nonce: 0, stamp: Some(session(now)) }.emit(&mut bytes);
+    Header { nonce: 0, stamp: Some(session(now)) }.emit(VERSION, &mut bytes);
     let arrival = Arrival { entity: TANK, seq: DrSeq(0), at: session(arrived), nonce };
     emit_feedback(0, 0, session(now), [arrival].iter(), &mut bytes);
     assert_eq!(owner.handle_message(at(now), RECEIVER, Channel::Datagram, &bytes), Ok(()));

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Span, Vec3,
 };
-use evenkeel_dr::message::Header;
+use evenkeel_dr::message::{Header, VERSION};
 use evenkeel_dr::{DrCommand, DrConfig, DrPeer, DrRelay, EntityId, MotionState, Topology};
 
 /// A clock that shows nothing until it is fixed.
@@ -90,7 +90,7 @@ fn a_relay_remembers_who_came_too_early_unless_they_left() {
     relay.handle_peer(at(10), PeerChange::Joined { peer: PeerId(5), datagram_max: 1200 });
     relay.handle_peer(at(20), PeerChange::Left { peer: PeerId(5) });
     let mut message = Vec::new();
-    Header { nonce: 1, stamp: None }.emit(&mut message);
+    Header { nonce: 1, stamp: None }.emit(VERSION, &mut message);
     let early = relay.handle_message(at(25), OTHER, Channel::Datagram, &message);
     assert_eq!(early, Err(Rejected::NoSessionTime));
     clock.0.set(true);

@@ -22,7 +22,7 @@ const THRESHOLD: Threshold = Threshold { distance: 0.09, time: Some(Span::from_s
 fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
     let Ok((header, frames)) = frames(bytes) else { return Ok(()) };
     let mut again = Vec::new();
-    header.emit(&mut again);
+    header.emit(VERSION, &mut again);
     frames.for_each(|frame| frame.emit(header.stamp.unwrap_or_default(), &mut again));
     prop_assert_eq!(again, bytes);
     Ok(())
@@ -33,7 +33,7 @@ const NONCE: u32 = 0xfeed_beef;
 /// A message with this stamp.
 fn message(stamp: SessionTime, emit: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Header { nonce: NONCE, stamp: Some(stamp) }.emit(&mut bytes);
+    Header { nonce: NONCE, stamp: Some(stamp) }.emit(VERSION, &mut bytes);
     assert_eq!(bytes.len(), HEADER_LEN);
     emit(&mut bytes);
     bytes
@@ -319,7 +319,7 @@ proptest! {
 #[test]
 fn a_message_without_a_session_time_can_only_speak_of_clocks() {
     let mut bytes = Vec::new();
-    Header { nonce: 1, stamp: None }.emit(&mut bytes);
+    Header { nonce: 1, stamp: None }.emit(VERSION, &mut bytes);
     emit_clock(&ClockFrame::Probe { sent: LocalTime::from_nanos(5) }, &mut bytes);
     assert!(frames(&bytes).is_ok());
     emit_recorded(EntityId(1), DrSeq(2), DrSeq(3), &mut bytes);

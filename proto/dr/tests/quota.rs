@@ -1,7 +1,9 @@
 //! A relay under members who say as much as they can: what it costs the others is bounded.
 
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, SessionTime, Span};
-use evenkeel_dr::message::{Arrival, Header, VectorFrame, emit_feedback, emit_introduce, emit_vector};
+use evenkeel_dr::message::{
+    Arrival, Header, VERSION, VectorFrame, emit_feedback, emit_introduce, emit_vector,
+};
 use evenkeel_dr::sender::ENTITIES_MAX;
 use evenkeel_dr::{
     DrConfig, DrRelay, DrSeq, DrVector, EntityId, Limits, MotionKind, MotionState, PolicyKind, Threshold,
@@ -37,7 +39,7 @@ impl Room {
 
     fn say(&mut self, from: u32, channel: Channel, emit: impl FnOnce(SessionTime, &mut Vec<u8>)) {
         let (stamp, mut bytes) = (self.stamp(), Vec::new());
-        Header { nonce: 1, stamp: Some(stamp) }.emit(&mut bytes);
+        Header { nonce: 1, stamp: Some(stamp) }.emit(VERSION, &mut bytes);
         emit(stamp, &mut bytes);
         self.relay.handle_message(self.now, PeerId(from), channel, &bytes).expect("it is valid");
     }

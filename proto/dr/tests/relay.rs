@@ -1,7 +1,9 @@
 //! A relay with several owners: who may say what about which entity, and players that come back.
 
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, SessionTime, Span, Vec3};
-use evenkeel_dr::message::{Frame, Header, VectorFrame, emit_ended, emit_introduce, emit_vector, frames};
+use evenkeel_dr::message::{
+    Frame, Header, VERSION, VectorFrame, emit_ended, emit_introduce, emit_vector, frames,
+};
 use evenkeel_dr::{
     Budget, DrCommand, DrConfig, DrPeer, DrRelay, DrSeq, DrVector, EntityId, MotionKind, MotionState,
     RelayCommand, Threshold, Topology,
@@ -90,7 +92,7 @@ impl Room {
     fn message(&self, emit: impl FnOnce(SessionTime, &mut Vec<u8>)) -> Vec<u8> {
         let stamp = SessionTime::from_nanos(self.now.as_nanos());
         let mut bytes = Vec::new();
-        Header { nonce: 0, stamp: Some(stamp) }.emit(&mut bytes);
+        Header { nonce: 0, stamp: Some(stamp) }.emit(VERSION, &mut bytes);
         emit(stamp, &mut bytes);
         bytes
     }

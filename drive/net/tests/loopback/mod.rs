@@ -3,7 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of it")]
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use evenkeel_net::certificate::Certificate;
 use evenkeel_net::token::unix_seconds;
@@ -56,13 +56,4 @@ impl Relay {
 
 pub async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(SOON, what).await.expect("it happens soon")
-}
-
-/// Waits until it is so, for a while.
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(10), "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }

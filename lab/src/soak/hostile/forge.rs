@@ -11,7 +11,7 @@ use evenkeel_dr::message::{
     Arrival, Header, VERSION, VectorFrame, emit_ended, emit_feedback, emit_introduce, emit_vector,
 };
 use evenkeel_dr::{DrSeq, DrVector, EntityId, MotionKind, MotionState, Threshold};
-use evenkeel_net::Welcome;
+use evenkeel_serve::Welcome;
 
 /// The longest reliable message that is forged.
 const RELIABLE_MAX: usize = 60_000;
@@ -118,7 +118,7 @@ impl Forge {
 
     fn header(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        Header { nonce: self.draws.bits() as u32, stamp: Some(self.stamp) }.emit(&mut bytes);
+        Header { nonce: self.draws.bits() as u32, stamp: Some(self.stamp) }.emit(VERSION, &mut bytes);
         bytes
     }
 

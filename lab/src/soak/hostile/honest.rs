@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use evenkeel_core::{PeerId, Seed, Span};
 use evenkeel_link::{Link, LinkFaults};
-use evenkeel_net::{Emulation, NodeId, RELAY, Status};
+use evenkeel_net::{Emulation, NodeId};
+use evenkeel_serve::{RELAY, Status};
 
 use super::super::child::RelayChild;
 use super::super::{Bench, SoakError};

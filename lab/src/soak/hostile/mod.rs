@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use evenkeel_dr::fairness::PolicyKind;
 use evenkeel_dr::limits::PLAYERS_MAX;
-use evenkeel_net::Target;
+use evenkeel_serve::Target;
 use serde::Serialize;
 
 use super::child::RelayChild;

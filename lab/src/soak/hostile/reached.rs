@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use evenkeel_net::relay::RoomReport;
+use evenkeel_serve::RoomReport;
 use serde::Serialize;
 
 use super::super::Check;
@@ -282,7 +282,7 @@ fn idle(closed: u64, held: u64, lasted: Lasted) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_net::relay::PlayerReport;
+    use evenkeel_serve::PlayerReport;
 
     use super::*;
 

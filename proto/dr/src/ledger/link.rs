@@ -6,8 +6,8 @@ use super::account::{AccountMut, Outlook};
 use super::evidence::{Compensation, Evidence};
 use super::mail::Mail;
 use super::pairs::Pairs;
-use crate::peers::Peers;
 use crate::placement::Placement;
+use evenkeel_session::PeerMap;
 
 /// Whoever has been sent so many vectors and has reported none, or too few, though that would have had so much more time
 /// than usual, is silent.
@@ -267,7 +267,7 @@ impl Link {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Links {
     rows: Vec<Option<Link>>,
-    places: Peers<u32>,
+    places: PeerMap<u32>,
     free: Vec<u32>,
     joined: u32,
 }

@@ -1,10 +1,11 @@
 //! Acknowledgments on the wire: runs of arrivals that came with one message share its nonce and its time.
 
 use evenkeel_core::{Malformed, Reader, SessionTime, Span, Varint, Wire};
+use evenkeel_session::envelope::{emit_before, emit_u32, is_sane_time, parse_before};
 
+use super::FEEDBACK;
 use super::names::{Names, padded};
-use super::{FEEDBACK, emit_before, emit_u32, parse_before};
-use crate::vector::{DrSeq, EntityId, is_sane_time};
+use crate::vector::{DrSeq, EntityId};
 
 /// An arrival as its receiver reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,38 +1,35 @@
-//! What dead reckoning says on the wire: a header, then frames. `docs/WIRE.md` has every byte.
+//! The wire format of dead reckoning. `docs/WIRE.md` specifies every byte.
 //!
-//! | frame | channel | from → to | says |
+//! | frame | channel | from → to | content |
 //! | --- | --- | --- | --- |
 //! | vector | datagram | sender → receiver | a DR vector |
-//! | feedback | datagram | receiver → sender | arrivals, in order, from a running number on |
-//! | confirm | datagram | sender → receiver | arrivals up to that number are in the books |
-//! | recorded | datagram | relay → owner | vectors up to that number are in the exported path |
-//! | introduce | reliable | sender → receiver | an entity's newest vector, to somebody who has none |
-//! | ended | reliable | sender → receiver | an entity is no more |
+//! | feedback | datagram | receiver → sender | arrivals in order, from a running number on |
+//! | confirm | datagram | sender → receiver | arrivals up to this number are settled |
+//! | recorded | datagram | relay → owner | vectors up to this number are in the exported path |
+//! | introduce | reliable | sender → receiver | an entity's newest vector, for a receiver that has none |
+//! | ended | reliable | sender → receiver | an entity has ended |
 //! | clock | datagram | either way | half of an exchange of clock readings |
 //!
-//! Times are told relative to the header's stamp, which makes most of them short. A message is checked as a whole before
-//! any of it is acted on, so that a rejected one leaves no trace.
+//! The [envelope](evenkeel_session::envelope) around them is every protocol's.
 
 mod feedback;
 mod names;
 mod vector;
 
-use evenkeel_core::{ClockFrame, Malformed, Reader, Scratch, SessionTime, Span, Varint, Wire};
+use evenkeel_core::{ClockFrame, Malformed, Reader, Scratch, SessionTime, Span, Varint};
+use evenkeel_session::envelope::{CLOCK, emit_before, emit_u32, parse_before, parse_u32};
+pub use evenkeel_session::envelope::{CLOCK_LEN_MAX, HEADER_LEN, Header, emit_clock};
+use evenkeel_session::{FrameFormat, Message};
 
 pub use feedback::{Arrival, FEEDBACK_LEN_MAX, FEEDBACK_MAX, FeedbackFrame, RUN_LEN_MAX, emit_feedback};
 pub(crate) use vector::WrittenVector;
 pub use vector::{VECTOR_LEN_MAX, VectorFrame, emit_introduce, emit_vector};
 
 use crate::threshold::Threshold;
-use crate::vector::{DrSeq, EntityId, MotionKind, is_sane_time};
+use crate::vector::{DrSeq, EntityId, MotionKind};
 
-/// The version of this format.
+/// The first byte of every message: the version of this format.
 pub const VERSION: u8 = 1;
-
-/// The size of a header.
-pub const HEADER_LEN: usize = 1 + 4 + 8;
-/// The largest clock frame.
-pub const CLOCK_LEN_MAX: usize = 1 + 1 + 8 + 8 + 10;
 
 const LINEAR: u8 = 0;
 const QUADRATIC: u8 = 1;
@@ -44,50 +41,8 @@ const CONFIRM: u8 = 0x21;
 const CONFIRM_HOLE: u8 = 0x22;
 const RECORDED: u8 = 0x30;
 const ENDED: u8 = 0x31;
-const CLOCK: u8 = 0x40;
-/// This and what is above: the kind in two bits, then five of the vector's place in its life.
+/// Tags from here on hold a vector's kind in two bits and five bits of its number within its life.
 const VECTOR: u8 = 0x80;
-
-/// What every message begins with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Header {
-    /// A number that nobody can foresee; acknowledgments of what the message brings give it back, and so can be late but
-    /// never early.
-    pub nonce: u32,
-    /// The sender's session time when it began the message; `None` while it has none. Only clock frames do without.
-    pub stamp: Option<SessionTime>,
-}
-
-/// Stands for "no session time".
-const NO_STAMP: i64 = i64::MIN;
-
-impl Header {
-    /// Appends the header.
-    pub fn emit(&self, bytes: &mut Vec<u8>) {
-        let mut all = [VERSION; HEADER_LEN];
-        let stamp = self.stamp.map_or(NO_STAMP, SessionTime::as_nanos);
-        all[1..5].copy_from_slice(&self.nonce.to_le_bytes());
-        all[5..].copy_from_slice(&stamp.to_le_bytes());
-        bytes.extend_from_slice(&all);
-    }
-
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
-        match reader.read::<u8>()? {
-            VERSION => {}
-            came => return Err(Malformed::Version { came, spoken: VERSION }),
-        }
-        let nonce = reader.read()?;
-        let stamp = match reader.read()? {
-            NO_STAMP => None,
-            nanos => Some(sane(SessionTime::from_nanos(nanos))?),
-        };
-        Ok(Self { nonce, stamp })
-    }
-}
-
-fn sane(at: SessionTime) -> Result<SessionTime, Malformed> {
-    if is_sane_time(at) { Ok(at) } else { Err(Malformed::Field) }
-}
 
 /// What the sender has in its books, and an echo.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -174,40 +129,6 @@ const fn parse_kind(tag: u8) -> Option<MotionKind> {
     }
 }
 
-/// A time as its distance before the stamp.
-#[inline]
-fn emit_before(at: SessionTime, stamp: SessionTime, bytes: &mut Vec<u8>) {
-    Varint::signed((stamp - at).as_nanos()).emit_long(bytes);
-}
-
-#[inline]
-fn parse_before(stamp: SessionTime, reader: &mut Reader<'_>) -> Result<SessionTime, Malformed> {
-    let nanos =
-        stamp.as_nanos().checked_sub(Varint::parse_long(reader)?.to_signed()).ok_or(Malformed::Field)?;
-    sane(SessionTime::from_nanos(nanos))
-}
-
-#[inline]
-fn emit_u32(value: u32, bytes: &mut Vec<u8>) {
-    Varint(u64::from(value)).emit(bytes);
-}
-
-#[inline]
-fn parse_u32(reader: &mut Reader<'_>) -> Result<u32, Malformed> {
-    u32::try_from(reader.read::<Varint>()?.0).map_err(|_| Malformed::Field)
-}
-
-/// A span of time that is not negative.
-#[inline]
-fn parse_span(reader: &mut Reader<'_>) -> Result<Span, Malformed> {
-    i64::try_from(reader.read::<Varint>()?.0).map(Span::from_nanos).map_err(|_| Malformed::Field)
-}
-
-#[inline]
-fn emit_span(span: Span, bytes: &mut Vec<u8>) {
-    Varint(span.as_nanos().max(0) as u64).emit(bytes);
-}
-
 /// What a confirm frame is put together in: a tag, three numbers of at most ten bytes, and eight bytes more.
 const CONFIRM_ROOM: usize = 1 + 3 * 10 + 8;
 
@@ -244,128 +165,50 @@ pub fn emit_ended(entity: EntityId, last: DrSeq, at: SessionTime, stamp: Session
     emit_before(at, stamp, bytes);
 }
 
-/// Appends a clock frame.
-pub fn emit_clock(frame: &ClockFrame, bytes: &mut Vec<u8>) {
-    bytes.push(CLOCK);
-    frame.emit(bytes);
-}
+impl<'a> FrameFormat<'a> for Frame<'a> {
+    const FORMAT: u8 = VERSION;
 
-/// Reads a frame into its place.
-#[inline]
-fn parse_frame<'a>(
-    header: &Header,
-    reader: &mut Reader<'a>,
-    place: &mut Option<Frame<'a>>,
-) -> Result<(), Malformed> {
-    let tag = reader.read::<u8>()?;
-    if tag == CLOCK {
-        *place = Some(Frame::Clock(reader.read()?));
-        return Ok(());
-    }
-    let stamp = header.stamp.ok_or(Malformed::Field)?;
-    // Each kind is put there by itself: to put there whichever it is would copy as much as the largest takes.
-    match tag {
-        FEEDBACK => *place = Some(Frame::Feedback(feedback::parse(stamp, reader)?)),
-        CONFIRM | CONFIRM_HOLE => {
-            *place = Some(Frame::Confirm(parse_confirm(tag == CONFIRM_HOLE, stamp, reader)?));
-        }
-        RECORDED => {
-            let (entity, contiguous) = (EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?));
-            *place = Some(Frame::Recorded { entity, contiguous, newest: DrSeq(parse_u32(reader)?) });
-        }
-        ENDED => {
-            let (entity, last) = (EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?));
-            *place = Some(Frame::Ended { entity, last, at: parse_before(stamp, reader)? });
-        }
-        INTRODUCE => *place = Some(vector::parse_introduce(stamp, reader)?),
-        _ => *place = Some(Frame::Vector(vector::parse(tag, stamp, reader)?)),
-    }
-    Ok(())
-}
-
-/// Checks a whole message; then gives its header and its frames.
-///
-/// # Errors
-/// [`Malformed`] if any of it is not of this format.
-pub fn frames(bytes: &[u8]) -> Result<(Header, Frames<'_>), Malformed> {
-    let mut frames = Frames::unchecked(bytes);
-    frames.check(|_| Ok::<_, Malformed>(()))?;
-    Ok((frames.header, frames))
-}
-
-/// Most messages have no more frames than this.
-const READ_MAX: usize = 2;
-
-/// The frames of a message that has been checked.
-#[derive(Clone, Debug)]
-pub struct Frames<'a> {
-    header: Header,
-    /// The first ones, which are not read twice.
-    read: [Option<Frame<'a>>; READ_MAX],
-    taken: usize,
-    rest: Reader<'a>,
-}
-
-impl<'a> Frames<'a> {
-    /// Those of a message that is to be [checked](Self::check) before anything of it is read.
     #[inline]
-    pub(crate) fn unchecked(bytes: &'a [u8]) -> Self {
-        let header = Header { nonce: 0, stamp: None };
-        Self { header, read: core::array::from_fn(|_| None), taken: 0, rest: Reader::new(bytes) }
-    }
-
-    /// Checks the whole message, and that every frame of it is welcome. Once.
-    ///
-    /// # Errors
-    /// Why the first frame that is not welcome, or not of this format, is not.
-    #[inline]
-    pub(crate) fn check<E: From<Malformed>>(
-        &mut self,
-        mut welcome: impl FnMut(&Frame<'a>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.header = Header::parse(&mut self.rest)?;
-        for place in &mut self.read {
-            if self.rest.is_empty() {
-                return Ok(());
+    fn parse_into(
+        header: &Header,
+        reader: &mut Reader<'a>,
+        slot: &mut Option<Self>,
+    ) -> Result<(), Malformed> {
+        let tag = reader.read::<u8>()?;
+        if tag == CLOCK {
+            *slot = Some(Frame::Clock(reader.read()?));
+            return Ok(());
+        }
+        let stamp = header.stamp.ok_or(Malformed::Field)?;
+        // Each arm writes its own kind: one write after the match would copy the size of the largest.
+        match tag {
+            FEEDBACK => *slot = Some(Frame::Feedback(feedback::parse(stamp, reader)?)),
+            CONFIRM | CONFIRM_HOLE => {
+                *slot = Some(Frame::Confirm(parse_confirm(tag == CONFIRM_HOLE, stamp, reader)?));
             }
-            parse_frame(&self.header, &mut self.rest, place)?;
-            place.as_ref().map_or(Ok(()), &mut welcome)?;
-        }
-        let (mut reader, mut place) = (self.rest.clone(), None);
-        while !reader.is_empty() {
-            parse_frame(&self.header, &mut reader, &mut place)?;
-            place.as_ref().map_or(Ok(()), &mut welcome)?;
+            RECORDED => {
+                let (entity, contiguous) = (EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?));
+                *slot = Some(Frame::Recorded { entity, contiguous, newest: DrSeq(parse_u32(reader)?) });
+            }
+            ENDED => {
+                let (entity, last) = (EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?));
+                *slot = Some(Frame::Ended { entity, last, at: parse_before(stamp, reader)? });
+            }
+            INTRODUCE => *slot = Some(vector::parse_introduce(stamp, reader)?),
+            _ => *slot = Some(Frame::Vector(vector::parse(tag, stamp, reader)?)),
         }
         Ok(())
     }
-
-    pub(crate) const fn header(&self) -> Header {
-        self.header
-    }
-
-    /// All frames in their order. Cheaper than to iterate: they stay where they are.
-    #[inline]
-    pub(crate) fn each(&mut self, mut on_frame: impl FnMut(&Frame<'a>)) {
-        self.read.iter().flatten().for_each(&mut on_frame);
-        let mut place = None;
-        while !self.rest.is_empty() && parse_frame(&self.header, &mut self.rest, &mut place).is_ok() {
-            place.iter().for_each(&mut on_frame);
-        }
-    }
 }
 
-impl<'a> Iterator for Frames<'a> {
-    type Item = Frame<'a>;
+/// A message of dead reckoning.
+pub type DrMessage<'a> = Message<'a, Frame<'a>>;
 
-    fn next(&mut self) -> Option<Frame<'a>> {
-        if let Some(place) = self.read.get_mut(self.taken) {
-            self.taken += 1;
-            return place.take();
-        }
-        let mut frame = None;
-        if !self.rest.is_empty() {
-            parse_frame(&self.header, &mut self.rest, &mut frame).ok()?;
-        }
-        frame
-    }
+/// Checks a whole message. Returns its header and its frames.
+///
+/// # Errors
+/// [`Malformed`] if any of it is not of this format.
+pub fn frames(bytes: &[u8]) -> Result<(Header, DrMessage<'_>), Malformed> {
+    let message = DrMessage::parse(bytes)?;
+    Ok((message.header(), message))
 }

@@ -3,8 +3,8 @@
 //! nearly always.
 
 use evenkeel_core::{Malformed, Reader};
+use evenkeel_session::envelope::parse_u32;
 
-use super::parse_u32;
 use crate::vector::{DrSeq, EntityId};
 
 /// The top bits of eight bytes: where they are set, the number goes on.

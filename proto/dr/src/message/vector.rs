@@ -2,7 +2,9 @@
 
 use evenkeel_core::{Malformed, Reader, Scratch, SessionTime, Span, Varint, Wire};
 
-use super::{Frame, INTRODUCE, VECTOR, emit_span, kind_tag, parse_kind, parse_span, parse_u32};
+use evenkeel_session::envelope::{emit_span, parse_span, parse_u32};
+
+use super::{Frame, INTRODUCE, VECTOR, kind_tag, parse_kind};
 use crate::quantize::{STATE_LEN, from_micros, micros, parse_state, written_state};
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId};

@@ -1,8 +1,9 @@
 //! Messages of every kind, usual and extreme.
 
 use evenkeel_core::{ClockFrame, LocalTime, SessionTime, Span, Vec3};
-use evenkeel_dr::message::{Arrival, ConfirmFrame, Frame, Header, VectorFrame, emit_feedback};
-use evenkeel_dr::vector::{MAGNITUDE_MAX, TIME_MAX};
+use evenkeel_dr::message::{Arrival, ConfirmFrame, Frame, Header, VERSION, VectorFrame, emit_feedback};
+use evenkeel_dr::vector::MAGNITUDE_MAX;
+use evenkeel_session::envelope::TIME_MAX;
 use evenkeel_dr::{DrSeq, DrVector, EntityId, MotionKind, MotionState, Threshold};
 
 use crate::json::{Content, FrameJson, Message, hex};
@@ -19,7 +20,7 @@ enum Said {
 
 fn message_with(name: &'static str, header: Header, said: Vec<Said>) -> Message {
     let mut bytes = Vec::new();
-    header.emit(&mut bytes);
+    header.emit(VERSION, &mut bytes);
     let stamp = header.stamp.unwrap_or_default();
     let mut frames = Vec::new();
     for said in said {

@@ -1,7 +1,7 @@
 //! Bytes that are no messages, each for one reason.
 
 use evenkeel_core::{Varint, Wire};
-use evenkeel_dr::message::Header;
+use evenkeel_dr::message::{self, Header};
 
 use crate::json::{Refused, hex};
 use crate::messages::{NONCE, STAMP};
@@ -23,7 +23,7 @@ fn refused(name: &'static str, reason: &'static str, bytes: &[u8]) -> Refused {
 /// A message with these parts behind its header.
 fn message(parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Header { nonce: NONCE, stamp: Some(STAMP) }.emit(&mut bytes);
+    Header { nonce: NONCE, stamp: Some(STAMP) }.emit(message::VERSION, &mut bytes);
     bytes.extend(parts.concat());
     bytes
 }
@@ -31,7 +31,7 @@ fn message(parts: &[&[u8]]) -> Vec<u8> {
 /// A message without a session time.
 fn timeless(parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Header { nonce: NONCE, stamp: None }.emit(&mut bytes);
+    Header { nonce: NONCE, stamp: None }.emit(message::VERSION, &mut bytes);
     bytes.extend(parts.concat());
     bytes
 }

@@ -14,7 +14,7 @@ use super::sums::Sums;
 use crate::fairness::{Exported, Kinematics, Pair, Review, SendPlan};
 use crate::ledger::Shows;
 use crate::linear::sift::Left;
-use crate::peers::Entities;
+use crate::vector::EntityMap;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 
 /// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little. The farther
@@ -116,7 +116,7 @@ pub(super) struct Share {
     pub(super) price: Price,
     pub(super) control: Control,
     /// Boxed: they are large.
-    pub(super) entities: Entities<Box<Tracked>>,
+    pub(super) entities: EntityMap<Box<Tracked>>,
     /// The delay of the farthest receiver.
     farthest: Span,
     /// When it last had an entity.

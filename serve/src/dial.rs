@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use evenkeel_core::{Endpoint, Malformed, Reader, Wire};
 use tokio::sync::watch;
 
-use crate::crank::{Attachment, CrankHandle, NodeId};
-use crate::emulate::Emulation;
-use crate::transport::{CloseCode, Closed, ConnectError, Limits, Trust, connect};
 use crate::welcome::{RELAY, Welcome};
+use evenkeel_net::crank::{Attachment, CrankHandle, NodeId};
+use evenkeel_net::emulate::Emulation;
+use evenkeel_net::transport::{CloseCode, Closed, ConnectError, Limits, Trust, connect};
 
 /// The pause before the first new attempt; it doubles with each,
 const PAUSE_FIRST: Duration = Duration::from_millis(50);
@@ -124,7 +124,7 @@ impl<B, L> Dial<B, L> {
             Malformed::Version { .. } => ConnectError::OtherVersion,
             error => ConnectError::Broken(format!("the relay's greeting cannot be read: {error}")),
         })?;
-        let over = |error: crate::CrankError| ConnectError::Broken(error.to_string());
+        let over = |error: evenkeel_net::CrankError| ConnectError::Broken(error.to_string());
         if *known != Some(welcome) {
             let (machine, config) = (self.build)(&welcome);
             crank.add_configured(self.node, machine, &config).map_err(over)?;
@@ -178,7 +178,7 @@ fn is_refused(error: &ConnectError) -> bool {
 mod tests {
     use super::*;
 
-    const DOCUMENT: &str = include_str!("../../../docs/WIRE.md");
+    const DOCUMENT: &str = include_str!("../../docs/WIRE.md");
 
     #[test]
     fn what_the_document_calls_worth_trying_again_is_tried_again() {

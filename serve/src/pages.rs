@@ -21,7 +21,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tower_http::services::ServeDir;
 
-use crate::certificate::Certificate;
+use evenkeel_net::certificate::Certificate;
 
 /// Connections that are answered at once; more wait.
 const CONNECTIONS_MAX: usize = 1_024;
@@ -33,21 +33,21 @@ const CONNECTION_MAX: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The files of a folder; `index.html` where a path names a folder.
-pub(super) fn router(folder: &Path) -> Router {
+pub(crate) fn router(folder: &Path) -> Router {
     Router::new().fallback_service(ServeDir::new(folder))
 }
 
 /// The certificate that pages are served with; it can be exchanged.
 #[derive(Debug)]
-pub(super) struct Shown(Mutex<Arc<CertifiedKey>>);
+pub(crate) struct Shown(Mutex<Arc<CertifiedKey>>);
 
 impl Shown {
-    pub(super) fn new(certificate: &Certificate) -> Arc<Self> {
+    pub(crate) fn new(certificate: &Certificate) -> Arc<Self> {
         Arc::new(Self(Mutex::new(certificate.certified())))
     }
 
     /// Shows another one from now on.
-    pub(super) fn set(&self, certificate: &Certificate) {
+    pub(crate) fn set(&self, certificate: &Certificate) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = certificate.certified();
     }
 }
@@ -59,7 +59,7 @@ impl ResolvesServerCert for Shown {
 }
 
 /// Serves pages on these sockets.
-pub(super) fn serve(
+pub(crate) fn serve(
     sockets: Vec<TcpListener>,
     shown: Arc<Shown>,
     pages: &Router,

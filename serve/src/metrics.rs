@@ -6,8 +6,10 @@
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
-use super::server::Shared;
-use crate::crank::{LATENESS_MICROS, REJECTED_KINDS};
+use crate::game::ServedRoom;
+use crate::report::RoomReport;
+use crate::server::Shared;
+use evenkeel_net::crank::{LATENESS_MICROS, REJECTED_KINDS};
 
 /// A page that is being written.
 #[derive(Default)]
@@ -33,14 +35,14 @@ impl Page {
 }
 
 /// All of it.
-pub(super) async fn text(shared: &Shared) -> String {
+pub(crate) async fn text<R: ServedRoom>(shared: &Shared<R>) -> String {
     let mut page = Page::default();
     crank(shared, &mut page);
     rooms(shared, &mut page).await;
     page.0
 }
 
-fn crank(shared: &Shared, page: &mut Page) {
+fn crank<R: ServedRoom>(shared: &Shared<R>, page: &mut Page) {
     let counts = shared.crank.counts();
     let admitted = shared.admitted.load(Ordering::Relaxed);
     let refused = shared.refused.load(Ordering::Relaxed);
@@ -81,7 +83,7 @@ fn crank(shared: &Shared, page: &mut Page) {
     page.value("lateness_seconds_count", "", total as f64);
 }
 
-async fn rooms(shared: &Shared, page: &mut Page) {
+async fn rooms<R: ServedRoom>(shared: &Shared<R>, page: &mut Page) {
     let names: Vec<_> = shared.rooms().iter().map(|(name, _)| name.clone()).collect();
     page.one("rooms", "gauge", "Rooms that there are.", names.len() as u64);
     let mut reports = Vec::new();
@@ -90,7 +92,7 @@ async fn rooms(shared: &Shared, page: &mut Page) {
             reports.push((name, report));
         }
     }
-    type Figure = fn(&super::RoomReport) -> f64;
+    type Figure = fn(&RoomReport) -> f64;
     let figures: [(&str, &str, &str, Figure); 10] = [
         ("room_players", "gauge", "Players in a room.", |room| room.players.len() as f64),
         ("room_export_error_mean", "gauge", "Mean of the players' accumulated export errors.", |room| {

@@ -11,9 +11,9 @@ use evenkeel_dr::{Budget, Compensation, Content, DrConfig, Limits, PolicyKind};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::crank::Allowance;
-use crate::token::{IssuerId, Name};
 use crate::welcome::TICK_MAX;
+use evenkeel_net::crank::Allowance;
+use evenkeel_net::token::{IssuerId, Name};
 
 /// The policy of a room that is not told otherwise. Members who are far away, or pretend to be, cost the others no more than
 /// its kappa says.
@@ -168,7 +168,7 @@ pub struct RoomConfig {
 }
 
 /// Reads a budget: a number, or a text with a number or a part in per cent.
-pub(super) fn budget<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Budget, D::Error> {
+pub(crate) fn budget<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Budget, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Said {
@@ -315,7 +315,7 @@ impl RelayConfig {
     }
 
     /// Whether everything makes sense; the path is for messages.
-    pub(super) fn check(&self, path: &Path) -> Result<(), ConfigError> {
+    pub(crate) fn check(&self, path: &Path) -> Result<(), ConfigError> {
         let wrong = |key: String, words: String| ConfigError::Value { path: path.to_owned(), key, words };
         if self.listen.is_empty() {
             return Err(wrong("listen".to_owned(), "a relay needs an address to listen on".to_owned()));
@@ -345,7 +345,7 @@ impl RelayConfig {
     }
 
     /// Whether the folders that must be there are; the path is for messages.
-    pub(super) fn check_folders(&self, path: &Path) -> Result<(), ConfigError> {
+    pub(crate) fn check_folders(&self, path: &Path) -> Result<(), ConfigError> {
         let Some(PagesConfig { folder, .. }) = &self.pages else { return Ok(()) };
         if folder.is_dir() {
             return Ok(());
@@ -358,7 +358,7 @@ impl RelayConfig {
     }
 
     /// The settings of a room; `None` if there is no such room.
-    pub(super) fn room(&self, name: &Name) -> Option<&RoomConfig> {
+    pub(crate) fn room(&self, name: &Name) -> Option<&RoomConfig> {
         self.rooms.get(name.as_str()).or_else(|| self.open.then_some(&self.room))
     }
 
@@ -381,7 +381,7 @@ impl RelayConfig {
         addresses
     }
 
-    pub(super) const fn allowance(&self) -> Allowance {
+    pub(crate) const fn allowance(&self) -> Allowance {
         Allowance { messages_per_second: self.messages_per_second, bytes_per_second: self.bytes_per_second }
     }
 }

@@ -8,33 +8,32 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use evenkeel_core::clock::ServerClock;
 use evenkeel_core::{PeerId, Seed, Wire};
-use evenkeel_dr::{Budget, DrEvent, EntityId, PairWeight, PolicyKind, RelayCommand};
+use evenkeel_dr::{Budget, DrRelay, EntityId, PairWeight, PolicyKind, RelayCommand};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::config::RelayConfig;
-use super::http::{self, HttpError};
-use super::pages::{self, Shown};
-use super::rooms::{Entry, RoomReport, Rooms};
-use super::{ConfigError, Game, MakeRoom, RoomMachine};
-use crate::certificate::{Certificate, CertificateError, CertificateHash, Rotation};
-use crate::crank::{Attachment, Crank, CrankError, CrankHandle, NodeId};
-use crate::record::{Recording, RecordingError};
-use crate::token::{IssuerId, IssuerKey, KeyFileError, Name, TokenRefused, unix_seconds};
-use crate::transport::{
+use crate::config::{ConfigError, RelayConfig};
+use crate::game::{Game, MakeRoom, ServedRoom, room_seed};
+use crate::http::{self, HttpError};
+use crate::pages::{self, Shown};
+use crate::report::RoomReport;
+use crate::rooms::{Entry, Rooms};
+use crate::welcome::Welcome;
+use evenkeel_net::certificate::{Certificate, CertificateError, CertificateHash, Rotation};
+use evenkeel_net::crank::{Attachment, Crank, CrankError, CrankHandle, NodeId};
+use evenkeel_net::record::{Recording, RecordingError};
+use evenkeel_net::token::{IssuerId, IssuerKey, KeyFileError, Name, TokenRefused, unix_seconds};
+use evenkeel_net::transport::{
     BindError, CloseCode, CloseReason, Closed, Connection, Limits, Listener, ListenerHandle, Request,
 };
-use crate::welcome::Welcome;
 
 /// How often certificates are looked after.
 const CERTIFICATE_PERIOD: Duration = Duration::from_secs(600);
 /// How long a graceful end may take.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
-
-/// What a recording of a relay says that it is.
-pub const RECORDED: &[u8] = b"relay";
 
 /// Why a relay did not start.
 #[derive(Debug, thiserror::Error)]
@@ -69,11 +68,11 @@ enum Serving {
 }
 
 /// What the relay's tasks share.
-pub(super) struct Shared {
-    pub(super) config: RelayConfig,
-    pub(super) crank: CrankHandle<RoomMachine>,
-    pub(super) rooms: Arc<Mutex<Rooms>>,
-    make_room: MakeRoom,
+pub(crate) struct Shared<R: ServedRoom> {
+    pub(crate) config: RelayConfig,
+    pub(crate) crank: CrankHandle<R>,
+    pub(crate) rooms: Arc<Mutex<Rooms>>,
+    make_room: MakeRoom<R>,
     /// What the rooms' games depend on.
     game_seed: u64,
     issuer: IssuerId,
@@ -82,17 +81,17 @@ pub(super) struct Shared {
     /// What pages are served with, if they are.
     shown: Option<Arc<Shown>>,
     /// Players that were let in, and not.
-    pub(super) admitted: AtomicU64,
-    pub(super) refused: AtomicU64,
+    pub(crate) admitted: AtomicU64,
+    pub(crate) refused: AtomicU64,
 }
 
-impl Shared {
-    pub(super) fn rooms(&self) -> MutexGuard<'_, Rooms> {
+impl<R: ServedRoom> Shared<R> {
+    pub(crate) fn rooms(&self) -> MutexGuard<'_, Rooms> {
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The hashes that clients may pin; none if the certificate is a real one.
-    pub(super) fn hashes(&self) -> Vec<CertificateHash> {
+    pub(crate) fn hashes(&self) -> Vec<CertificateHash> {
         match &*self.serving.lock().unwrap_or_else(PoisonError::into_inner) {
             Serving::Own(rotation) => rotation.hashes(),
             Serving::Files(_) => Vec::new(),
@@ -100,23 +99,23 @@ impl Shared {
     }
 
     /// How a room is doing; `None` if there is none.
-    pub(super) async fn report(&self, name: &Name) -> Option<RoomReport> {
+    pub(crate) async fn report(&self, name: &Name) -> Option<RoomReport> {
         let (node, config, roll) =
             self.rooms().get(name).map(|room| (room.node, room.config, room.roll()))?;
         self.crank.with(node, move |machine, now| RoomReport::of(machine, now, &config, roll)).await.ok()
     }
 
     /// Switches a room's policy; false if there is no such room.
-    pub(super) fn switch(&self, name: &Name, policy: PolicyKind, budget: Budget) -> Result<bool, CrankError> {
+    pub(crate) fn switch(&self, name: &Name, policy: PolicyKind, budget: Budget) -> Result<bool, CrankError> {
         let mut rooms = self.rooms();
         let Some(node) = rooms.get(name).map(|room| room.node) else { return Ok(false) };
-        self.crank.command(node, RelayCommand::Switch { policy, budget })?;
+        self.crank.command(node, RelayCommand::Switch { policy, budget }.into())?;
         rooms.switched(name, policy, budget);
         Ok(true)
     }
 
     /// Says how much the error of an entity at a player counts; false if there is no such player, `None` if no room.
-    pub(super) fn weigh(
+    pub(crate) fn weigh(
         &self,
         name: &Name,
         entity: EntityId,
@@ -127,7 +126,7 @@ impl Shared {
         let room = rooms.get(name)?;
         let Some(receiver) = room.player(player) else { return Some(Ok(false)) };
         let command = RelayCommand::Weigh { entity, receiver, weight };
-        Some(self.crank.command(room.node, command).map(|()| true))
+        Some(self.crank.command(room.node, command.into()).map(|()| true))
     }
 
     /// Somebody asks to be let in.
@@ -195,7 +194,7 @@ impl Shared {
             let crank = self.crank.clone();
             tokio::spawn(async move { crank.remove(closed, CloseCode::RoomClosed).await });
         }
-        let machine = || (self.make_room)(&entry.config, Game::room_seed(self.game_seed, entry.node.0));
+        let machine = || (self.make_room)(&entry.config, room_seed(self.game_seed, entry.node.0));
         !entry.is_new || self.crank.add_configured(entry.node, machine(), &entry.config).is_ok()
     }
 
@@ -224,8 +223,8 @@ impl Shared {
 }
 
 /// A relay that is running.
-pub struct RelayServer {
-    shared: Arc<Shared>,
+pub struct RelayServer<R: ServedRoom = DrRelay<ServerClock>> {
+    shared: Arc<Shared<R>>,
     tasks: Vec<JoinHandle<()>>,
     http: Vec<SocketAddr>,
     https: Vec<SocketAddr>,
@@ -242,7 +241,9 @@ impl RelayServer {
     ) -> Result<Self, StartError> {
         Self::start_with(config, record, Game::default()).await
     }
+}
 
+impl<R: ServedRoom> RelayServer<R> {
     /// Starts a relay whose rooms have a game of their own.
     ///
     /// # Errors
@@ -250,7 +251,7 @@ impl RelayServer {
     pub async fn start_with(
         config: RelayConfig,
         record: Option<Box<dyn Write + Send>>,
-        game: Game,
+        game: Game<R>,
     ) -> Result<Self, StartError> {
         let Game { recorded, seed: game_seed, make_room, pages } = game;
         let settings = Path::new("the relay's settings");
@@ -272,7 +273,7 @@ impl RelayServer {
             None => Vec::new(),
         };
         let (http, https) = (of(&sockets), of(&page_sockets));
-        let seed = Seed::new(crate::random());
+        let seed = Seed::new(evenkeel_net::random());
         let rooms = Arc::new(Mutex::new(Rooms::new(config.clone(), seed)));
         let record = record.map(|writer| Recording::start(writer, recorded, game_seed)).transpose()?;
         let (crank, stalled) = start_crank(rooms.clone(), record)?;
@@ -346,7 +347,7 @@ impl RelayServer {
 
     /// What turns the rooms.
     #[must_use]
-    pub fn crank(&self) -> &CrankHandle<RoomMachine> {
+    pub fn crank(&self) -> &CrankHandle<R> {
         &self.shared.crank
     }
 
@@ -377,7 +378,7 @@ impl RelayServer {
     }
 }
 
-impl fmt::Debug for RelayServer {
+impl<R: ServedRoom> fmt::Debug for RelayServer<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RelayServer({:?})", self.addresses())
     }
@@ -386,15 +387,15 @@ impl fmt::Debug for RelayServer {
 /// A peer that does not take what must not be lost.
 type Stalled = (NodeId, PeerId);
 
-fn start_crank(
+fn start_crank<R: ServedRoom>(
     rooms: Arc<Mutex<Rooms>>,
     record: Option<Recording>,
-) -> Result<(CrankHandle<RoomMachine>, mpsc::UnboundedReceiver<Stalled>), StartError> {
+) -> Result<(CrankHandle<R>, mpsc::UnboundedReceiver<Stalled>), StartError> {
     // Each peer is named once for each time that it joins.
     let (sender, stalled) = mpsc::unbounded_channel();
     let mut crank = Crank::new()
         .on_event(move |node, _, event| {
-            if let DrEvent::Stalled { peer } = event {
+            if let Some(peer) = R::stalled(&event) {
                 let _ = sender.send((node, peer));
             }
         })
@@ -416,13 +417,16 @@ fn start_crank(
     Ok((crank.start().map_err(StartError::Thread)?, stalled))
 }
 
-async fn let_stalled_go(shared: Arc<Shared>, mut stalled: mpsc::UnboundedReceiver<Stalled>) {
+async fn let_stalled_go<R: ServedRoom>(
+    shared: Arc<Shared<R>>,
+    mut stalled: mpsc::UnboundedReceiver<Stalled>,
+) {
     while let Some((node, peer)) = stalled.recv().await {
         let _ = shared.crank.detach(node, peer, CloseCode::TooSlow);
     }
 }
 
-async fn look_after_certificates(shared: Arc<Shared>) {
+async fn look_after_certificates<R: ServedRoom>(shared: Arc<Shared<R>>) {
     loop {
         tokio::time::sleep(CERTIFICATE_PERIOD).await;
         if let Err(error) = shared.look_after_certificate() {

@@ -1,6 +1,6 @@
 //! Relays of another version, over real sockets: clients leave them for good.
 
-mod loopback;
+mod support;
 
 use std::net::Ipv4Addr;
 
@@ -8,8 +8,8 @@ use evenkeel_core::{PeerId, Span, Wire};
 use evenkeel_net::certificate::Certificate;
 use evenkeel_net::token::unix_seconds;
 use evenkeel_net::transport::{CloseCode, Connection, Limits, Listener};
-use evenkeel_net::{Client, ClientConfig, Status, Welcome};
-use loopback::until;
+use evenkeel_serve::{Client, ClientConfig, Status, Welcome};
+use support::until;
 use tokio::runtime::Runtime;
 
 /// A relay of another version, which lets whoever comes in with these greetings, one after the other, and treats each

@@ -4,25 +4,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use evenkeel_core::{LocalTime, PeerId, Seed, SessionClock};
+use evenkeel_core::{PeerId, Seed};
 use evenkeel_dr::limits::PLAYERS_MAX;
 use evenkeel_dr::{Budget, DrConfig, PolicyKind};
-use serde::{Deserialize, Serialize};
 
-use super::RoomMachine;
-use super::config::RelayConfig;
-use crate::crank::{NodeId, PeerCounters};
-use crate::token::Name;
-use crate::transport::{CloseCode, CloseReason};
+use crate::config::RelayConfig;
+use crate::report::PlayerReport;
+use evenkeel_net::crank::{NodeId, PeerCounters};
+use evenkeel_net::token::Name;
+use evenkeel_net::transport::{CloseCode, CloseReason};
 
 /// A player that is there.
 #[derive(Debug)]
-pub(super) struct Present {
+pub(crate) struct Present {
     /// Also what tells this connection of the player from its next one.
-    pub(super) counters: Arc<PeerCounters>,
-    pub(super) since: Instant,
+    pub(crate) counters: Arc<PeerCounters>,
+    pub(crate) since: Instant,
     /// Players are listed in the order of this.
-    pub(super) rank: u64,
+    pub(crate) rank: u64,
 }
 
 /// A player's place, which it keeps when it goes.
@@ -45,9 +44,9 @@ impl Place {
 
 /// A room.
 #[derive(Debug)]
-pub(super) struct Room {
-    pub(super) node: NodeId,
-    pub(super) config: DrConfig,
+pub(crate) struct Room {
+    pub(crate) node: NodeId,
+    pub(crate) config: DrConfig,
     places: BTreeMap<PeerId, Place>,
     players_max: usize,
     touched: u64,
@@ -81,17 +80,17 @@ impl Room {
         Some(peer)
     }
 
-    pub(super) fn present(&self) -> impl Iterator<Item = (PeerId, &Name, &Present)> {
+    pub(crate) fn present(&self) -> impl Iterator<Item = (PeerId, &Name, &Present)> {
         self.places.iter().filter_map(|(peer, place)| Some((*peer, &place.name, place.present.as_ref()?)))
     }
 
     /// A player who is here, by name.
-    pub(super) fn player(&self, name: &str) -> Option<PeerId> {
+    pub(crate) fn player(&self, name: &str) -> Option<PeerId> {
         self.present().find(|(_, present, _)| present.as_str() == name).map(|(peer, ..)| peer)
     }
 
     /// Players in joining order, as the ledger is to be asked about them.
-    pub(super) fn roll(&self) -> Vec<(PeerId, PlayerReport)> {
+    pub(crate) fn roll(&self) -> Vec<(PeerId, PlayerReport)> {
         let mut present: Vec<_> = self.present().collect();
         present.sort_by_key(|(_, _, present)| present.rank);
         let entry = |(peer, name, present): &(PeerId, &Name, &Present)| {
@@ -114,7 +113,7 @@ impl Room {
 
 /// All rooms of a relay.
 #[derive(Debug)]
-pub(super) struct Rooms {
+pub(crate) struct Rooms {
     config: RelayConfig,
     seed: Seed,
     rooms: BTreeMap<Name, Room>,
@@ -124,18 +123,18 @@ pub(super) struct Rooms {
 
 /// A player's way into its room, which ends in [`Rooms::came`] or [`Rooms::did_not_come`].
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) node: NodeId,
-    pub(super) peer: PeerId,
-    pub(super) config: DrConfig,
+pub(crate) struct Entry {
+    pub(crate) node: NodeId,
+    pub(crate) peer: PeerId,
+    pub(crate) config: DrConfig,
     /// Whether the room has just been made and is to be given a machine.
-    pub(super) is_new: bool,
+    pub(crate) is_new: bool,
     /// An empty room that had to make place, whose machine is to go.
-    pub(super) closed: Option<NodeId>,
+    pub(crate) closed: Option<NodeId>,
 }
 
 impl Rooms {
-    pub(super) fn new(config: RelayConfig, seed: Seed) -> Self {
+    pub(crate) fn new(config: RelayConfig, seed: Seed) -> Self {
         Self { config, seed, rooms: BTreeMap::new(), made: 0, ranks: 0 }
     }
 
@@ -170,7 +169,7 @@ impl Rooms {
     ///
     /// # Errors
     /// What to tell a player for whom there is no place.
-    pub(super) fn enter(&mut self, room: &Name, name: &Name) -> Result<Entry, CloseReason> {
+    pub(crate) fn enter(&mut self, room: &Name, name: &Name) -> Result<Entry, CloseReason> {
         let is_new = !self.rooms.contains_key(room);
         let closed = if is_new { self.make(room)? } else { None };
         let touched = self.rank();
@@ -186,7 +185,7 @@ impl Rooms {
     }
 
     /// A player is attached, with these counts. What it had before is replaced.
-    pub(super) fn came(&mut self, entry: Entry, counters: Arc<PeerCounters>) {
+    pub(crate) fn came(&mut self, entry: Entry, counters: Arc<PeerCounters>) {
         let rank = self.rank();
         if let Some(place) = self.place(entry.node, entry.peer) {
             place.coming -= 1;
@@ -197,7 +196,7 @@ impl Rooms {
     }
 
     /// A player did not get in after all.
-    pub(super) fn did_not_come(&mut self, entry: Entry) {
+    pub(crate) fn did_not_come(&mut self, entry: Entry) {
         let rank = self.rank();
         if let Some(place) = self.place(entry.node, entry.peer) {
             place.coming -= 1;
@@ -206,7 +205,7 @@ impl Rooms {
     }
 
     /// The attachment with these counts is over. Nothing happens if the player's next one has replaced it.
-    pub(super) fn went(&mut self, node: NodeId, peer: PeerId, counters: &Arc<PeerCounters>) {
+    pub(crate) fn went(&mut self, node: NodeId, peer: PeerId, counters: &Arc<PeerCounters>) {
         let rank = self.rank();
         let Some(room) = self.rooms.values_mut().find(|room| room.node == node) else { return };
         room.touched = rank;
@@ -219,145 +218,24 @@ impl Rooms {
     }
 
     /// There is no machine of a room any more: the next player makes the room anew.
-    pub(super) fn failed(&mut self, node: NodeId) {
+    pub(crate) fn failed(&mut self, node: NodeId) {
         self.rooms.retain(|_, room| room.node != node);
     }
 
     /// Another policy is in force in a room.
-    pub(super) fn switched(&mut self, room: &Name, policy: PolicyKind, budget: Budget) {
+    pub(crate) fn switched(&mut self, room: &Name, policy: PolicyKind, budget: Budget) {
         if let Some(room) = self.rooms.get_mut(room) {
             (room.config.policy, room.config.budget) = (policy, budget);
         }
     }
 
-    pub(super) fn get(&self, room: &Name) -> Option<&Room> {
+    pub(crate) fn get(&self, room: &Name) -> Option<&Room> {
         self.rooms.get(room)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Name, &Room)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Name, &Room)> {
         self.rooms.iter()
     }
-}
-
-/// How a room is doing.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct RoomReport {
-    /// The policy in force.
-    pub policy: String,
-    /// Its budget: DR vectors per trigger, or a part of the receivers in per cent.
-    pub budget: String,
-    /// The mean of the players' accumulated export errors since each joined.
-    pub mean_aee: f64,
-    /// Their standard deviation: the measure of unfairness. It compares players that joined at about the same time.
-    pub std_aee: f64,
-    /// The mean of the players' export errors per second since each joined,
-    pub mean_aee_per_s: f64,
-    /// and their standard deviation, which compares players whenever they joined.
-    pub std_aee_per_s: f64,
-    /// DR vectors sent per second, to all players together, since each joined.
-    pub sent_per_s: f64,
-    /// DR vectors sent since there is the room, to players that have gone, too.
-    pub sent: u64,
-    /// Datagrams dropped because too many waited for their players.
-    pub crowded_out: u64,
-    /// Vectors and lives beyond what their players may send, left as if lost on the way.
-    pub over_quota: u64,
-    /// Times that the truth about an error could not be waited for.
-    pub estimated: u64,
-    /// In joining order.
-    pub players: Vec<PlayerReport>,
-}
-
-/// How a player is doing.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct PlayerReport {
-    /// Its name,
-    pub name: String,
-    /// and its number in the room, which its entities' names are made of.
-    pub player: u32,
-    /// Its accumulated export error since it joined, as far as it is settled: as of about a round trip ago.
-    pub aee: f64,
-    /// The delay from the relay to it, in milliseconds: what the policy compensates, which is certain, and what its
-    /// reports claim. Noughts before its first report.
-    pub delay_ms: [f64; 2],
-    /// DR vectors sent to it since it joined.
-    pub sent: u64,
-    /// Reports of it that could not be true, and how often the delay that it claims was cut.
-    pub clamped: u64,
-    /// Messages of it that were rejected: malformed, or beyond the room's limits.
-    pub rejected: u64,
-    /// Datagrams of it that were dropped: beyond its allowance, or because the relay could not keep up.
-    pub dropped: u64,
-    /// Reliable messages to it since it joined,
-    pub reliable_sent: u64,
-    /// and from it.
-    pub reliable_received: u64,
-    /// Seconds since it joined.
-    pub present_s: f64,
-    /// What the room's game counts of it.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub tallies: BTreeMap<String, u64>,
-}
-
-impl RoomReport {
-    /// What the machine of a room knows of its players. Runs on the crank's thread.
-    pub(super) fn of(
-        machine: &RoomMachine,
-        now: LocalTime,
-        config: &DrConfig,
-        roll: Vec<(PeerId, PlayerReport)>,
-    ) -> Self {
-        let (room, machine) = (machine, machine.dr());
-        debug_assert!(machine.clock().session(now).is_some(), "a relay always has a session time");
-        let ledger = machine.ledger();
-        let millis = |span: evenkeel_core::Span| span.as_secs_f64() * 1e3;
-        let players: Vec<PlayerReport> = roll
-            .into_iter()
-            .map(|(peer, counted)| {
-                let (low, high) = ledger.delay(peer).unwrap_or_default();
-                PlayerReport {
-                    aee: ledger.settled(peer).unwrap_or(0.0),
-                    delay_ms: [millis(low), millis(high)],
-                    sent: ledger.sent_to(peer),
-                    clamped: ledger.clamped(peer),
-                    tallies: room.tallies(peer).into_iter().map(|(name, of)| (name.to_owned(), of)).collect(),
-                    ..counted
-                }
-            })
-            .collect();
-        let (mean_aee, std_aee) = mean_and_deviation(players.iter().map(|player| player.aee));
-        let per_second = |of: f64, player: &PlayerReport| of / player.present_s.max(1e-3);
-        let (mean_aee_per_s, std_aee_per_s) =
-            mean_and_deviation(players.iter().map(|player| per_second(player.aee, player)));
-        let sent_per_s = sum(players.iter().map(|player| per_second(player.sent as f64, player)));
-        Self {
-            policy: config.policy.to_string(),
-            budget: config.budget.to_string(),
-            mean_aee,
-            std_aee,
-            mean_aee_per_s,
-            std_aee_per_s,
-            sent_per_s,
-            sent: ledger.sent(),
-            crowded_out: machine.crowded_out(),
-            over_quota: machine.over_quota(),
-            estimated: ledger.estimated(),
-            players,
-        }
-    }
-}
-
-/// The sum, from 0.0 on: the library's sum of nothing is -0.0.
-fn sum(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(0.0, |sum, value| sum + value)
-}
-
-/// The mean and the population's standard deviation; noughts of nothing.
-fn mean_and_deviation(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
-    let count = values.clone().count().max(1) as f64;
-    let mean = sum(values.clone()) / count;
-    let variance = sum(values.map(|value| (value - mean) * (value - mean))) / count;
-    (mean, variance.sqrt())
 }
 
 #[cfg(test)]

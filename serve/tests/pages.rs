@@ -4,8 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use evenkeel_net::relay::{CertificateConfig, PagesConfig};
-use evenkeel_net::{RelayConfig, RelayServer};
+use evenkeel_serve::{CertificateConfig, PagesConfig};
+use evenkeel_serve::{RelayConfig, RelayServer};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};

@@ -20,10 +20,11 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use super::config::budget;
-use super::metrics;
-use super::server::Shared;
-use crate::token::Name;
+use crate::config::budget;
+use crate::game::ServedRoom;
+use crate::metrics;
+use crate::server::Shared;
+use evenkeel_net::token::Name;
 
 /// So many may wait to be answered.
 const BACKLOG: i32 = 1024;
@@ -48,7 +49,7 @@ pub enum HttpError {
 }
 
 /// Takes the sockets, all or none. Has to be called where tokio runs.
-pub(super) fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, HttpError> {
+pub(crate) fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, HttpError> {
     let take = |&address: &SocketAddr| {
         listen(address).map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => HttpError::Taken { address },
@@ -74,19 +75,19 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Answers on these sockets.
-pub(super) fn serve(
+pub(crate) fn serve<R: ServedRoom>(
     sockets: Vec<TcpListener>,
-    shared: &Arc<Shared>,
+    shared: &Arc<Shared<R>>,
     pages: Option<Router>,
 ) -> Vec<JoinHandle<()>> {
     let router = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
-        .route("/metrics", get(scrape))
-        .route("/api/certificate", get(certificate))
-        .route("/api/rooms", get(rooms))
-        .route("/api/rooms/{room}", get(room))
-        .route("/api/rooms/{room}/policy", post(switch))
-        .route("/api/rooms/{room}/weight", post(weigh))
+        .route("/metrics", get(scrape::<R>))
+        .route("/api/certificate", get(certificate::<R>))
+        .route("/api/rooms", get(rooms::<R>))
+        .route("/api/rooms/{room}", get(room::<R>))
+        .route("/api/rooms/{room}/policy", post(switch::<R>))
+        .route("/api/rooms/{room}/weight", post(weigh::<R>))
         .with_state(shared.clone())
         .merge(pages.unwrap_or_else(|| Router::new().route("/", get(index))));
     let answer = |socket| {
@@ -104,17 +105,17 @@ async fn index() -> &'static str {
     "an Evenkeel relay: /metrics, /api/rooms, /api/rooms/<room>, /api/certificate\n"
 }
 
-async fn scrape(State(shared): State<Arc<Shared>>) -> Response {
+async fn scrape<R: ServedRoom>(State(shared): State<Arc<Shared<R>>>) -> Response {
     let text = metrics::text(&shared).await;
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }
 
-async fn certificate(State(shared): State<Arc<Shared>>) -> Response {
+async fn certificate<R: ServedRoom>(State(shared): State<Arc<Shared<R>>>) -> Response {
     let hashes: Vec<String> = shared.hashes().iter().map(ToString::to_string).collect();
     Json(json!({ "sha256": hashes })).into_response()
 }
 
-async fn rooms(State(shared): State<Arc<Shared>>) -> Response {
+async fn rooms<R: ServedRoom>(State(shared): State<Arc<Shared<R>>>) -> Response {
     let rooms: Vec<String> = shared.rooms().iter().map(|(name, _)| name.to_string()).collect();
     Json(json!({ "rooms": rooms })).into_response()
 }
@@ -129,7 +130,7 @@ fn no_such_room(room: &str) -> Response {
     refuse(StatusCode::NOT_FOUND, &format!("there is no room {room} here; /api/rooms lists those there are"))
 }
 
-async fn room(State(shared): State<Arc<Shared>>, Path(room): Path<String>) -> Response {
+async fn room<R: ServedRoom>(State(shared): State<Arc<Shared<R>>>, Path(room): Path<String>) -> Response {
     let report = match Name::new(&room) {
         Ok(name) => shared.report(&name).await,
         Err(_) => None,
@@ -166,8 +167,8 @@ pub fn asked<T>(
     Ok(asked)
 }
 
-async fn switch(
-    State(shared): State<Arc<Shared>>,
+async fn switch<R: ServedRoom>(
+    State(shared): State<Arc<Shared<R>>>,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     Path(room): Path<String>,
@@ -197,8 +198,8 @@ struct Weigh {
     weight: f64,
 }
 
-async fn weigh(
-    State(shared): State<Arc<Shared>>,
+async fn weigh<R: ServedRoom>(
+    State(shared): State<Arc<Shared<R>>>,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     Path(room): Path<String>,

@@ -1,6 +1,6 @@
 //! Players in a room, over real sockets.
 
-mod loopback;
+mod support;
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -13,11 +13,12 @@ use evenkeel_core::clock::{FollowerClock, ServerClock};
 use evenkeel_core::transcript::{Call, Record, Transcript, replay};
 use evenkeel_core::{PeerChange, Reader, Vec3};
 use evenkeel_dr::{DrCommand, DrConfig, DrPeer, DrRelay, EntityId, MotionState};
-use evenkeel_net::relay::{RoomReport, StartError};
+use evenkeel_net::NodeId;
 use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
 use evenkeel_net::transport::{BindError, CloseCode, ConnectError, Connection, Limits, connect};
-use evenkeel_net::{Client, ClientConfig, ClientError, NodeId, RELAY, RelayConfig, RelayServer, Status};
-use loopback::until;
+use evenkeel_serve::{Client, ClientConfig, ClientError, RELAY, RelayConfig, RelayServer, Status};
+use evenkeel_serve::{RoomReport, StartError};
+use support::until;
 use tokio::runtime::Runtime;
 
 /// A relay with a runtime of its own, as a program has it.

@@ -90,9 +90,3 @@ fn a_number_is_not_given_away_while_its_player_is_on_its_way_in() {
     assert_ne!(ada.peer, bob.peer);
     assert_eq!(enter(rooms).peer, ada.peer);
 }
-
-#[test]
-fn the_mean_of_nobody_is_nought_and_not_below() {
-    let (mean, deviation) = mean_and_deviation(std::iter::empty());
-    assert!(mean == 0.0 && mean.is_sign_positive() && deviation == 0.0 && deviation.is_sign_positive());
-}

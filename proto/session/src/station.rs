@@ -1,41 +1,50 @@
-//! What every machine of dead reckoning stands on: a clock, and what is ready to leave.
+//! What every machine of a session stands on: a clock, and what is ready to leave.
 
-use evenkeel_core::{Channel, ClockFrame, LocalTime, PeerChange, PeerId, SessionClock, SessionTime, earlier};
+use evenkeel_core::{
+    Channel, ClockFrame, Key, LocalTime, PeerChange, PeerId, Seed, SessionClock, SessionTime, Span, earlier,
+};
 
-use crate::config::DrConfig;
-use crate::message::emit_clock;
+use crate::envelope::emit_clock;
 use crate::outbox::Outbox;
+
+const NONCES: u64 = 0x6e6f_6e63_6573;
 
 /// A clock and an outbox that agree on the time.
 #[derive(Debug)]
-pub(crate) struct Station<C> {
-    pub(crate) clock: C,
-    pub(crate) outbox: Outbox,
+pub struct Station<C> {
+    /// The session's clock.
+    pub clock: C,
+    /// What is ready to leave.
+    pub outbox: Outbox,
     latest: LocalTime,
 }
 
 impl<C: SessionClock> Station<C> {
-    pub(crate) fn new(config: &DrConfig, clock: C) -> Self {
-        let outbox = Outbox::new(config.tick, config.nonce_key());
-        Self { clock, outbox, latest: LocalTime::MIN }
+    /// A station for messages of this format. On a real network the seed is a secret: nonces come from it.
+    #[must_use]
+    pub fn new(format: u8, tick: Span, seed: Seed, clock: C) -> Self {
+        let mut draws = seed.child(NONCES).draws();
+        let key = Key::new(draws.bits(), draws.bits());
+        Self { clock, outbox: Outbox::new(format, tick, key), latest: LocalTime::MIN }
     }
 
-    /// It is now; a local clock that runs backwards is held. Gives the session's time if there is one.
+    /// Advances the time; a local clock that runs backwards is held. Returns the session time, if there is one.
     #[inline]
-    pub(crate) fn set_now(&mut self, now: LocalTime) -> Option<SessionTime> {
+    pub fn set_now(&mut self, now: LocalTime) -> Option<SessionTime> {
         self.latest = self.latest.max(now);
         let session = self.clock.session(self.latest);
         self.outbox.set_now(self.latest, session);
         session
     }
 
-    /// The session's time at an arrival that may yet be rejected.
-    pub(crate) fn session(&self, at: LocalTime) -> Option<SessionTime> {
+    /// The session time of an arrival that may yet be rejected.
+    #[must_use]
+    pub fn session(&self, at: LocalTime) -> Option<SessionTime> {
         self.clock.session(self.latest.max(at))
     }
 
-    /// A peer came or went.
-    pub(crate) fn on_peer(&mut self, change: PeerChange) {
+    /// Adds or removes a peer.
+    pub fn on_peer(&mut self, change: PeerChange) {
         self.clock.handle_peer(self.latest, change);
         match change {
             PeerChange::Joined { peer, datagram_max } => self.outbox.join(peer, datagram_max),
@@ -44,29 +53,30 @@ impl<C: SessionClock> Station<C> {
         self.wake_clock();
     }
 
-    /// A clock frame came.
-    pub(crate) fn on_clock_frame(&mut self, from: PeerId, frame: &ClockFrame) {
+    /// Hands a clock frame to the clock.
+    pub fn on_clock_frame(&mut self, from: PeerId, frame: &ClockFrame) {
         self.clock.handle_frame(self.latest, from, frame);
         self.wake_clock();
     }
 
-    /// Datagrams are wanted for whomever the clock has a frame for.
-    pub(crate) fn wake_clock(&mut self) {
+    /// Requests a datagram for every peer that the clock has a frame for.
+    pub fn wake_clock(&mut self) {
         while let Some(peer) = self.clock.poll_due(self.latest) {
-            self.outbox.want(peer);
+            self.outbox.request(peer);
         }
     }
 
-    /// The next message. Before the last datagram for a peer leaves, `ride` may add to it, and then the clock.
+    /// Writes the next message. Before the last datagram for a peer leaves, `ride` may add frames to it; the clock adds
+    /// its own.
     #[inline]
-    pub(crate) fn poll(
+    pub fn poll(
         &mut self,
         now: LocalTime,
         bytes: &mut Vec<u8>,
         ride: impl FnMut(PeerId, &mut Outbox),
     ) -> Option<(PeerId, Channel)> {
         self.set_now(now);
-        // Every call of the driver's ends with this answer.
+        // Drivers poll until `None`, so this is the usual answer.
         if self.outbox.is_idle() { None } else { self.poll_due(bytes, ride) }
     }
 
@@ -90,8 +100,8 @@ impl<C: SessionClock> Station<C> {
         }
     }
 
-    /// When to wake: for the machine, for the clock, or for the end of a tick.
-    pub(crate) fn next_timeout(&self, machine: Option<SessionTime>) -> Option<LocalTime> {
+    /// The next timeout: of the machine, of the clock, or the end of a peer's tick.
+    pub fn next_timeout(&self, machine: Option<SessionTime>) -> Option<LocalTime> {
         let machine = machine.and_then(|at| self.clock.local(at));
         earlier(earlier(machine, self.clock.poll_timeout()), self.outbox.next_timeout())
     }

@@ -32,13 +32,13 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::clock::LocalClock;
-use crate::crank::{Crank, CrankHandle, NodeId};
 use crate::dial::{Dial, Status, Target};
-use crate::emulate::Emulation;
-use crate::record::{Recording, RecordingError};
-use crate::transport::{ConnectError, Trust};
 use crate::welcome::{RELAY, Welcome};
+use evenkeel_net::clock::LocalClock;
+use evenkeel_net::crank::{Crank, CrankHandle, NodeId};
+use evenkeel_net::emulate::Emulation;
+use evenkeel_net::record::{Recording, RecordingError};
+use evenkeel_net::transport::{ConnectError, Trust};
 
 /// The machine of a player.
 pub type PlayerMachine = DrPeer<FollowerClock>;
@@ -88,7 +88,7 @@ impl ClientConfig {
 
     /// The same, trusting the self-signed certificate with this hash.
     #[must_use]
-    pub fn pinned(url: &str, token: &str, hashes: &[crate::certificate::CertificateHash]) -> Self {
+    pub fn pinned(url: &str, token: &str, hashes: &[evenkeel_net::certificate::CertificateHash]) -> Self {
         let mut config = Self::new(url, token);
         config.target.trust = Trust::Pinned(hashes.to_vec());
         config
@@ -260,7 +260,7 @@ pub fn player_config(welcome: &Welcome, threshold: Threshold, kind: Content) -> 
         threshold,
         kind,
         tick: welcome.tick,
-        seed: Seed::new(crate::random()),
+        seed: Seed::new(evenkeel_net::random()),
         ..DrConfig::default()
     }
 }

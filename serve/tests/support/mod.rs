@@ -1,0 +1,12 @@
+//! Waiting in tests.
+
+use std::time::{Duration, Instant};
+
+/// Waits at most ten seconds until a condition holds.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(10), "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
