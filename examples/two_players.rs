@@ -10,7 +10,7 @@ use evenkeel_net::Emulation;
 use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
 use evenkeel_serve::{Client, ClientConfig, RelayConfig, RelayServer};
 
-/// A tank on a figure of eight, each player at its own place on it.
+/// A tank driving a figure of eight; each player has its own phase.
 fn tank(seconds: f64, player: f64) -> MotionState {
     let angle = player * 2.0 + seconds * 0.6;
     MotionState {
@@ -21,7 +21,7 @@ fn tank(seconds: f64, player: f64) -> MotionState {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // A relay on this machine. Yours would run elsewhere: `evenkeel relay --config relay.toml`.
+    // A relay in this process. In production: `evenkeel relay --config relay.toml`.
     let key = IssuerKey::generate();
     let config = RelayConfig {
         listen: vec!["127.0.0.1:0".parse()?],
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let relay = runtime.block_on(RelayServer::start(config, None))?;
     let url = format!("https://{}/arena", relay.addresses()[0]);
 
-    // Two players. A lobby would hand out the tokens; the far one's links are slowed down by 150 ms each way.
+    // Two players. A lobby would issue the tokens. The far player's links add 150 ms each way.
     let room = Name::new("arena")?;
     let player = |name| -> Result<ClientConfig, Box<dyn Error>> {
         let token = key.sign(&Claims::issue(room.clone(), Name::new(name)?, unix_seconds(), 600));
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }));
     let mut far = Client::connect(far)?;
 
-    // The game loop: say where your own tank is, draw where the others' are.
+    // The game loop: report your own tank, draw the others'.
     let start = Instant::now();
     for tick in 0..500 {
         let now = start.elapsed().as_secs_f64();
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::thread::sleep(Duration::from_millis(20));
     }
 
-    // What the relay knows: who bears how much error.
+    // Each player's error, as the relay's ledger has it.
     if let Some(report) = runtime.block_on(relay.report(&room)) {
         println!("policy {}, spread {:.2}, mean {:.2}", report.policy, report.std_aee, report.mean_aee);
         for player in report.players {
