@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use evenkeel_core::{PeerId, Seed};
-use evenkeel_dr::limits::PLAYERS_MAX;
+use evenkeel_dr::relay::limits::PLAYERS_MAX;
 use evenkeel_dr::{Budget, DrConfig, PolicyKind};
 
 use crate::config::RelayConfig;

@@ -1,7 +1,7 @@
 //! What a relay tells a player when it lets it in: the greeting of the reliable stream.
 
 use evenkeel_core::{Malformed, PeerId, Reader, Span, Varint, Wire};
-use evenkeel_dr::limits::PLAYERS_MAX;
+use evenkeel_dr::relay::limits::PLAYERS_MAX;
 
 /// The relay, as its players know it.
 pub const RELAY: PeerId = PeerId(0);

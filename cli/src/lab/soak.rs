@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Subcommand;
-use evenkeel_dr::fairness::PolicyKind;
+use evenkeel_dr::policy::PolicyKind;
 use evenkeel_lab::soak::load::Load;
 use evenkeel_lab::soak::{Bench, SoakError, Verdict, hostile, load, saturate};
 use evenkeel_serve::POLICY;

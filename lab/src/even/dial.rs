@@ -1,6 +1,6 @@
 //! What users set: how much of the spread is evened out, and what anybody may have to pay for it.
 
-use evenkeel_dr::fairness::even::EvenSettings;
+use evenkeel_dr::policy::even::EvenSettings;
 
 use super::{Case, each, key, of, seeds};
 use crate::claims::{Claim, Verdict};

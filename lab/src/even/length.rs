@@ -1,6 +1,6 @@
 //! Twenty minutes: whether the spread grows with time.
 
-use evenkeel_dr::fairness::even::EvenSettings;
+use evenkeel_dr::policy::even::EvenSettings;
 
 use super::{Case, each, key, of, seeds};
 use crate::claims::Verdict;

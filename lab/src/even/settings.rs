@@ -1,6 +1,6 @@
 //! The bars that the policy must reach, in the settings that they are for.
 
-use evenkeel_dr::fairness::even::EvenSettings;
+use evenkeel_dr::policy::even::EvenSettings;
 
 use super::{
     BOUNDS, BOUNDS_WORDS, Case, bound_over, each, equal, key, least_mean, of, over_bound, percent, seeds,

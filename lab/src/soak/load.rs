@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use evenkeel_core::Seed;
-use evenkeel_dr::fairness::PolicyKind;
+use evenkeel_dr::policy::PolicyKind;
 use serde::{Serialize, Serializer};
 
 use super::child::RelayChild;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use evenkeel_dr::fairness::PolicyKind;
+use evenkeel_dr::policy::PolicyKind;
 use serde::Serialize;
 
 use super::child::RelayChild;

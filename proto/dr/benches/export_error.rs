@@ -7,8 +7,8 @@ use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use evenkeel_core::{Seed, Vec3};
 use evenkeel_dr::Divergence;
-use evenkeel_dr::linear::bulk::{Pieces, Width};
-use evenkeel_dr::linear::{integral, inverse};
+use evenkeel_dr::motion::linear::bulk::{Pieces, Width};
+use evenkeel_dr::motion::linear::{integral, inverse};
 
 fn main() {
     divan::main();

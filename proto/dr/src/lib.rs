@@ -3,7 +3,7 @@
 //! Owners export their entities' motion as time-stamped [`DrVector`]s; receivers place them by the session's clock, so
 //! that after a vector's arrival exported and placed path are the same to the bit. What distance leaves is the export
 //! error before arrival. The sender keeps a [`ledger`] of it for each receiver, and a
-//! [fairness policy](fairness::FairnessPolicy) decides who is sent which vector and when.
+//! [fairness policy](policy::FairnessPolicy) decides who is sent which vector and when.
 //!
 //! Sources: Aggarwal, Banavar, Mukherjee, Rangarajan, "Fairness in Dead-Reckoning based Distributed Multi-Player
 //! Games" (NetGames 2005), and Banavar's thesis (2005), chapters 2 and 3.
@@ -28,43 +28,34 @@
 //! ```
 
 mod ahead;
-pub mod arrivals;
-mod books;
 pub mod command;
 pub mod config;
-pub mod content;
-pub mod divergence;
-pub mod fading;
-pub mod fairness;
-pub mod history;
-mod intake;
 pub mod ledger;
-pub mod limits;
-pub mod linear;
 pub mod message;
+pub mod motion;
 pub mod owner;
-pub mod peer;
-pub mod placement;
-pub mod quantize;
-mod quota;
+mod peer;
+pub mod policy;
 pub mod receiver;
 pub mod relay;
-mod replay;
 pub mod sender;
-mod tailor;
-pub mod threshold;
-pub mod uplink;
-pub mod vector;
+
+// Paths of before the folders, until every module names them.
+#[rustfmt::skip]
+use {
+    ledger::history, motion::{content, divergence, fading, linear, quantize, vector}, owner::{replay, threshold, uplink},
+    policy as fairness, receiver::{arrivals, placement}, relay::{intake, limits, quota}, sender::{books, tailor},
+};
 
 pub use command::{DrCommand, DrEvent, RelayCommand};
 pub use config::{BadBudget, Budget, DrConfig, Topology};
-pub use content::Content;
-pub use divergence::{Divergence, export_error};
-pub use fairness::{FairnessPolicy, PairWeight, PolicyKind};
 pub use ledger::Compensation;
-pub use limits::Limits;
+pub use motion::content::Content;
+pub use motion::divergence::{Divergence, export_error};
+pub use motion::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
+pub use owner::threshold::Threshold;
 pub use peer::DrPeer;
-pub use placement::Placement;
+pub use policy::{FairnessPolicy, PairWeight, PolicyKind};
+pub use receiver::placement::Placement;
+pub use relay::limits::Limits;
 pub use relay::{DrRelay, DrRoom, Present};
-pub use threshold::Threshold;
-pub use vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};

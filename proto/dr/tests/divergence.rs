@@ -8,9 +8,10 @@ mod quadrature;
 
 use dd::Dd;
 use evenkeel_core::{SessionTime, Span, Vec3};
-use evenkeel_dr::fading::DAMPING;
-use evenkeel_dr::vector::TURN_RATE_MAX;
-use evenkeel_dr::{Divergence, DrVector, MotionKind, MotionState, export_error, linear};
+use evenkeel_dr::motion::fading::DAMPING;
+use evenkeel_dr::motion::linear;
+use evenkeel_dr::motion::vector::TURN_RATE_MAX;
+use evenkeel_dr::{Divergence, DrVector, MotionKind, MotionState, export_error};
 use proptest::prelude::*;
 use quadrature::Rule;
 

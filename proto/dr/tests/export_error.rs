@@ -8,7 +8,7 @@ mod quadrature;
 
 use dd::Dd;
 use evenkeel_core::Vec3;
-use evenkeel_dr::linear;
+use evenkeel_dr::motion::linear;
 use proptest::prelude::*;
 use quadrature::Rule;
 

@@ -4,9 +4,9 @@
 mod net;
 
 use evenkeel_core::{LocalTime, Span};
-use evenkeel_dr::fairness::deterministic_budget::PATIENCE;
-use evenkeel_dr::fairness::even::EvenSettings;
-use evenkeel_dr::fairness::frequency::{Weights, cap};
+use evenkeel_dr::policy::deterministic_budget::PATIENCE;
+use evenkeel_dr::policy::even::EvenSettings;
+use evenkeel_dr::policy::frequency::{Weights, cap};
 use evenkeel_dr::{Budget, DrCommand, DrConfig, PolicyKind, Threshold};
 use net::{Net, millis, moving};
 use proptest::prelude::*;

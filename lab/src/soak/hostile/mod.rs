@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use evenkeel_dr::fairness::PolicyKind;
-use evenkeel_dr::limits::PLAYERS_MAX;
+use evenkeel_dr::policy::PolicyKind;
+use evenkeel_dr::relay::limits::PLAYERS_MAX;
 use evenkeel_serve::Target;
 use serde::Serialize;
 

@@ -8,6 +8,7 @@ mod asked;
 mod cursor;
 mod evidence;
 mod folio;
+pub mod history;
 mod in_flight;
 mod life;
 mod link;

@@ -1,7 +1,7 @@
 //! Vectors and where they are at session times, and states before and after quantization.
 
 use evenkeel_core::{SessionTime, Span, Vec3};
-use evenkeel_dr::quantize::written_state;
+use evenkeel_dr::motion::quantize::written_state;
 use evenkeel_dr::{DrVector, MotionKind, MotionState};
 use serde::Serialize;
 

@@ -1,5 +1,8 @@
 //! The receiving side: copies of other owners' entities, and the log of what arrived when.
 
+pub mod arrivals;
+pub mod placement;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use evenkeel_core::{PeerId, SessionTime, Vec3};

@@ -1,5 +1,9 @@
 //! An owner's entities: their exported paths, and when a new DR vector is due.
 
+pub(crate) mod replay;
+pub mod threshold;
+pub mod uplink;
+
 use evenkeel_core::SessionTime;
 use evenkeel_session::envelope::is_sane_time;
 

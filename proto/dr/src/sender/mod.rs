@@ -1,6 +1,9 @@
 //! The sending side: whoever runs the policy. The owner in the direct topology, the relay in the other: one
 //! implementation of ledger, policies and held vectors for both.
 
+pub(crate) mod books;
+pub(crate) mod tailor;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

@@ -2,6 +2,10 @@
 //!
 //! The error counts from the generation time at the owner, so the owner's own uplink is in it, for everybody alike.
 
+pub(crate) mod intake;
+pub mod limits;
+pub(crate) mod quota;
+
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Span, Synchronized,
 };
