@@ -5,7 +5,8 @@
 //! such roundings.
 
 use evenkeel_core::Vec3;
-use evenkeel_dr::{Divergence, linear};
+use evenkeel_dr::Divergence;
+use evenkeel_dr::motion::linear;
 use proptest::prelude::*;
 
 /// Roundings of the closed form: its relative error is below 1e-14.
