@@ -4,8 +4,18 @@
 use std::process::Command;
 
 /// What a report depends on; if any of it changes, so may the note.
-const WATCHED: [&str; 8] =
-    ["../.git/HEAD", "../.git/index", "../Cargo.lock", "../drive", "../games", "../lab", "../proto", "src"];
+const WATCHED: [&str; 10] = [
+    "../.git/HEAD",
+    "../.git/index",
+    "../Cargo.lock",
+    "../arena",
+    "../drive",
+    "../games",
+    "../lab",
+    "../proto",
+    "../soak",
+    "src",
+];
 
 fn main() {
     for path in WATCHED {

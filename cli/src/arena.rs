@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use evenkeel_arena::{Arena, ArenaConfig, ArenaError, Choice, DELAY_MAX};
 use evenkeel_core::Span;
-use evenkeel_lab::arena::{Arena, ArenaConfig, ArenaError, Choice, DELAY_MAX};
 use evenkeel_serve::{PORT, StartError};
 
 use crate::failure::Failure;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use evenkeel_arena::fleet::{Fleet, FleetConfig, RECORDED};
 use evenkeel_core::Seed;
-use evenkeel_lab::fleet::{Fleet, FleetConfig, RECORDED};
 use evenkeel_net::Recording;
 use evenkeel_net::certificate::CertificateHash;
 use evenkeel_net::transport::{CloseCode, ConnectError, Trust};

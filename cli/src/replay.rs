@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use evenkeel_arena::fleet;
 use evenkeel_core::clock::{FollowerClock, ServerClock};
 use evenkeel_core::transcript::{ReplayError, Replayed, Transcript, replay};
 use evenkeel_core::{Malformed, Reader};
 use evenkeel_dr::{DrConfig, DrPeer, DrRelay};
 use evenkeel_games::{Bot, BotConfig};
-use evenkeel_lab::{arena, fleet};
 use evenkeel_serve::{RECORDED, RELAY, client, room_seed};
 use serde_json::json;
 
@@ -52,9 +52,9 @@ fn feed(transcript: Transcript<'_>) -> Result<Replayed, ReplayError> {
         RECORDED => {
             replay(transcript, |_, config| Ok(DrRelay::with_clock(&read(config)?, ServerClock::default())))
         }
-        arena::RECORDED => {
+        evenkeel_arena::RECORDED => {
             let seed = transcript.seed;
-            replay(transcript, |node, config| Ok(arena::room(&read(config)?, room_seed(seed, node))))
+            replay(transcript, |node, config| Ok(evenkeel_arena::room(&read(config)?, room_seed(seed, node))))
         }
         client::RECORDED => replay(transcript, |_, config| {
             Ok(DrPeer::<FollowerClock>::with_clock(&read(config)?, FollowerClock::new(RELAY)))

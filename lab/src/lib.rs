@@ -6,7 +6,6 @@
 //! - [`papers`]: figure by figure, with the [`claims`] that the papers make and what became of them.
 //! - `even`: our own policy, beside what could be had by knowing the future ([`bounds`]).
 //! - [`report`]: one folder that opens offline in a browser.
-//! - [`fleet`]: bots over real sockets; [`soak`]: a relay under load and under attack, for as long as one likes.
 //!
 //! ```
 //! use evenkeel_core::Span;
@@ -22,7 +21,6 @@
 //! assert!((figures.receivers[0].known_aee / figures.receivers[0].aee - 1.0).abs() < 1e-9);
 //! ```
 
-pub mod arena;
 pub mod batch;
 pub mod bounds;
 pub mod claims;
@@ -31,10 +29,9 @@ pub mod dr;
 pub(crate) mod even;
 pub mod figure;
 pub mod files;
-pub mod fleet;
 pub mod papers;
 pub mod parallel;
 pub mod report;
 pub mod scenario;
-pub mod soak;
-pub mod stats;
+
+use evenkeel_core::stats;

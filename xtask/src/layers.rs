@@ -29,7 +29,7 @@ const PURE: Outside = Outside::Only(&["libm", "thiserror"]);
 
 /// One row per crate of the workspace.
 #[rustfmt::skip]
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 14] = [
     Rule { name: "evenkeel-core",  outside: PURE, ours: &[] },
     Rule { name: "evenkeel-session", outside: PURE, ours: &["evenkeel-core"] },
     Rule { name: "evenkeel-dr",    outside: PURE, ours: &["evenkeel-core", "evenkeel-session"] },
@@ -40,11 +40,18 @@ const RULES: [Rule; 12] = [
     Rule { name: "evenkeel-serve", outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-net"] },
     Rule { name: "evenkeel-games", outside: PURE, ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr"] },
+    Rule { name: "evenkeel-arena", outside: Outside::Any,
+           ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-link", "evenkeel-net", "evenkeel-serve",
+                   "evenkeel-games"] },
+    Rule { name: "evenkeel-soak",  outside: Outside::Any,
+           ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-link", "evenkeel-net", "evenkeel-serve",
+                   "evenkeel-games", "evenkeel-arena"] },
     Rule { name: "evenkeel-lab",   outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-link", "evenkeel-sim", "evenkeel-net",
                    "evenkeel-serve", "evenkeel-games"] },
     Rule { name: "evenkeel",       outside: Outside::Any,
-           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-net", "evenkeel-serve", "evenkeel-games", "evenkeel-lab"] },
+           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-net", "evenkeel-serve", "evenkeel-games", "evenkeel-arena",
+                   "evenkeel-soak", "evenkeel-lab"] },
     // It knows the others as their users do: by the binary, and by what is served.
     Rule { name: "evenkeel-web-test", outside: Outside::Any, ours: &[] },
     Rule { name: "xtask",          outside: Outside::Any, ours: &[] },
@@ -52,7 +59,7 @@ const RULES: [Rule; 12] = [
 
 /// What the tests of a protocol may not import either: they drive their machines by hand, with a virtual clock, and
 /// so can be read and published without whatever turns the crank.
-const CRANKS: [&str; 3] = ["drive", "lab", "cli"];
+const CRANKS: [&str; 5] = ["drive", "arena", "soak", "lab", "cli"];
 
 pub(crate) fn run(root: &Path) -> Result<Outcome> {
     let breaches = breaches(&Workspace::read(root)?);
@@ -172,6 +179,18 @@ mod tests {
             found,
             ["evenkeel-dr: imports evenkeel-sim, but of our crates it may import only evenkeel-core"]
         );
+    }
+
+    #[test]
+    fn the_lab_may_import_neither_arena_nor_soak() {
+        let found = breaches_of(&[
+            ("evenkeel-arena", "arena", &[("evenkeel-sim", Some("dev"))]),
+            ("evenkeel-soak", "soak", &[("evenkeel-arena", None)]),
+            ("evenkeel-lab", "lab", &[("evenkeel-arena", None), ("evenkeel-soak", None)]),
+        ]);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("evenkeel-lab: imports evenkeel-arena, but"), "{found:?}");
+        assert!(found[1].starts_with("evenkeel-lab: imports evenkeel-soak, but"), "{found:?}");
     }
 
     #[test]

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use evenkeel_dr::policy::PolicyKind;
-use evenkeel_lab::soak::load::Load;
-use evenkeel_lab::soak::{Bench, SoakError, Verdict, hostile, load, saturate};
 use evenkeel_serve::POLICY;
+use evenkeel_soak::load::Load;
+use evenkeel_soak::{Bench, SoakError, Verdict, hostile, load, saturate};
 use serde_json::json;
 
 use super::tables;

@@ -24,6 +24,7 @@ pub mod endpoint;
 pub mod keyed;
 pub mod peer;
 pub mod scratch;
+pub mod stats;
 pub mod time;
 pub mod timers;
 pub mod transcript;

@@ -8,7 +8,8 @@ use super::Finding;
 const LINES_MAX: usize = 500;
 
 /// The folders whose Rust files open with a description.
-const DESCRIBED: [&str; 8] = ["proto", "drive", "games", "lab", "cli", "web", "xtask", "fuzz"];
+const DESCRIBED: [&str; 10] =
+    ["proto", "drive", "games", "arena", "soak", "lab", "cli", "web", "xtask", "fuzz"];
 
 /// What may not stay in a Rust file. The words are put together here so that this file does not hold them itself.
 const LEFTOVERS: [(&str, &str); 6] = [

@@ -1,8 +1,8 @@
 //! Soaks as tables.
 
-use evenkeel_lab::soak::Verdict;
-use evenkeel_lab::soak::hostile::Count;
-use evenkeel_lab::soak::saturate::Step;
+use evenkeel_soak::Verdict;
+use evenkeel_soak::hostile::Count;
+use evenkeel_soak::saturate::Step;
 
 use super::{Column, table};
 

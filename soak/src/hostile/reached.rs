@@ -8,8 +8,8 @@ use std::time::Duration;
 use evenkeel_serve::RoomReport;
 use serde::Serialize;
 
-use super::super::Check;
 use super::{Attack, Kind, members};
+use crate::Check;
 
 /// No more reliable messages may wait for one who never reads: as many as are queued, and as many of the shortest, of 20
 /// bytes, as fit the windows of the stream, 384 KiB. The connection is closed at the latest then; since it is looked at

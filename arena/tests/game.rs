@@ -1,11 +1,11 @@
 //! The whole arena in the simulator: its room, its bots, and the ways between them.
 
+use evenkeel_arena::Choice;
+use evenkeel_arena::tally::{Seen, Tally};
+use evenkeel_core::stats::{mean, population_sd};
 use evenkeel_core::{Endpoint, LocalTime, PeerId, Seed, SessionTime, Span, Synchronized, contract};
 use evenkeel_dr::{Budget, DrConfig, DrEvent, DrRoom, EntityId, PolicyKind, RelayCommand, Topology};
 use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom, Field};
-use evenkeel_lab::arena::Choice;
-use evenkeel_lab::arena::tally::{Seen, Tally};
-use evenkeel_lab::stats::{mean, population_sd};
 use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults, TrueTime};
 use evenkeel_sim::{NodeId, World};
 

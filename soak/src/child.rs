@@ -16,9 +16,9 @@ use evenkeel_serve::Target;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::metrics::Metrics;
-use super::proc::{Usage, usage};
-use super::{Bench, SoakError};
+use crate::metrics::Metrics;
+use crate::proc::{Usage, usage};
+use crate::{Bench, SoakError};
 
 /// The relay has so long to start, and to answer.
 const ANSWER_MAX: Duration = Duration::from_secs(20);

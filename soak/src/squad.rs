@@ -5,16 +5,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use evenkeel_arena::fleet::{BotMachine, Fleet, FleetConfig};
 use evenkeel_core::{Draws, Seed, SessionClock};
 use evenkeel_dr::Threshold;
 use evenkeel_net::NodeId;
 use evenkeel_serve::{RELAY, Status, Target};
 use tokio::runtime::Runtime;
 
-use super::child::RelayChild;
-use super::load::Load;
-use super::{Bench, SoakError};
-use crate::fleet::{BotMachine, Fleet, FleetConfig};
+use crate::child::RelayChild;
+use crate::load::Load;
+use crate::{Bench, SoakError};
 
 /// A bot that is not back after this counts as never having come back.
 const RETURN_MAX: Duration = Duration::from_secs(10);

@@ -22,11 +22,11 @@ use evenkeel_dr::relay::limits::PLAYERS_MAX;
 use evenkeel_serve::Target;
 use serde::Serialize;
 
-use super::child::RelayChild;
-use super::judge::{costs, memory, on_time};
-use super::load::Sample;
-use super::proc::usage;
-use super::{Bench, Check, SoakError, Verdict};
+use crate::child::RelayChild;
+use crate::judge::{costs, memory, on_time};
+use crate::load::Sample;
+use crate::proc::usage;
+use crate::{Bench, Check, SoakError, Verdict};
 use honest::{Honest, Seen};
 pub use reached::Count;
 use reached::{Ends, Lasted, Reached, Tally};
@@ -260,7 +260,7 @@ async fn watch(
             start.elapsed().as_secs_f64(),
             plan.duration.as_secs_f64(),
             attack.total(),
-            super::judge::megabytes(memory)
+            crate::judge::megabytes(memory)
         ));
     }
     Ok((seen, samples, reached))

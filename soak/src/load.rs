@@ -6,12 +6,12 @@ use evenkeel_core::Seed;
 use evenkeel_dr::policy::PolicyKind;
 use serde::{Serialize, Serializer};
 
-use super::child::RelayChild;
-use super::judge::{judge, megabytes};
-use super::metrics::Metrics;
-use super::proc::Usage;
-use super::squad::{Sighting, Squad};
-use super::{Bench, SoakError, Verdict};
+use crate::child::RelayChild;
+use crate::judge::{judge, megabytes};
+use crate::metrics::Metrics;
+use crate::proc::Usage;
+use crate::squad::{Sighting, Squad};
+use crate::{Bench, SoakError, Verdict};
 
 /// The part of the bots that crashes at a time, rounded to whole machines of them,
 const CRASHED_SHARE: f64 = 0.1;

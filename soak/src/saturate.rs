@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use evenkeel_dr::policy::PolicyKind;
 use serde::Serialize;
 
-use super::child::RelayChild;
-use super::judge::{ON_TIME_MIN, costs};
-use super::load::{Load, Sample};
-use super::squad::Squad;
-use super::{Bench, SoakError};
+use crate::child::RelayChild;
+use crate::judge::{ON_TIME_MIN, costs};
+use crate::load::{Load, Sample};
+use crate::squad::Squad;
+use crate::{Bench, SoakError};
 
 /// The sizes of room that are tried, until one is too large.
 pub const SIZES: [usize; 10] = [50, 100, 150, 200, 300, 400, 500, 600, 800, 1000];

@@ -3,6 +3,7 @@
 //! It is what a deployment runs: the bots come over real sockets, with tokens, as players do. Only how far away they are is
 //! emulated, and can be changed while they play.
 
+pub mod fleet;
 mod http;
 mod live;
 mod page;

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use evenkeel_arena::fleet::{BotMachine, Fleet, FleetConfig};
+use evenkeel_core::stats::{mean, population_sd};
 use evenkeel_core::{PeerId, Seed, Span};
 use evenkeel_link::{Link, LinkFaults};
 use evenkeel_net::{Emulation, NodeId};
 use evenkeel_serve::{RELAY, Status};
 
-use super::super::child::RelayChild;
-use super::super::{Bench, SoakError};
 use super::ROOM;
-use crate::fleet::{BotMachine, Fleet, FleetConfig};
-use crate::stats::{mean, population_sd};
+use crate::child::RelayChild;
+use crate::{Bench, SoakError};
 
 /// The mean error of so much time is one sample: longer than what one crash of a vector's way takes.
 pub(super) const WINDOW: Duration = Duration::from_secs(5);

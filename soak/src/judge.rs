@@ -1,9 +1,9 @@
 //! What a soak under load is judged by, and what it cost.
 
-use super::load::{Datagrams, Gathered, Load, Sample};
-use super::metrics::Metrics;
-use super::squad::Sighting;
-use super::{Check, Verdict};
+use crate::load::{Datagrams, Gathered, Load, Sample};
+use crate::metrics::Metrics;
+use crate::squad::Sighting;
+use crate::{Check, Verdict};
 
 /// The relay's memory may grow by so much after the warm-up.
 pub const GROWTH_MAX: f64 = 0.05;
@@ -187,8 +187,8 @@ pub(super) fn costs(first: &Sample, last: &Sample) -> Vec<(String, String)> {
 mod tests {
     use std::time::Duration;
 
-    use super::super::proc::Usage;
     use super::*;
+    use crate::proc::Usage;
 
     fn sample(second: u64, mebibytes: u64) -> Sample {
         let usage = Usage { memory: mebibytes << 20, cpu: Duration::from_secs(second / 2) };

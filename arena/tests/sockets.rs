@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use evenkeel_arena::{Arena, ArenaConfig, Choice};
 use evenkeel_core::clock::FollowerClock;
 use evenkeel_core::{Seed, Span};
 use evenkeel_dr::{Content, Threshold};
 use evenkeel_games::arena::{ArenaBot, ArenaBotConfig};
-use evenkeel_lab::arena::{Arena, ArenaConfig, Choice};
 use evenkeel_net::transport::Trust;
 use evenkeel_net::{Crank, CrankHandle, NodeId};
 use evenkeel_serve::client::player_config;

@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use evenkeel_core::stats::{mean, population_sd};
 use evenkeel_core::{LocalTime, PeerId, SessionClock, Span, Vec3};
 use evenkeel_dr::{DrRoom, DrVector, EntityId};
 use evenkeel_games::arena::Field;
@@ -18,7 +19,6 @@ use serde_json::{Value, json};
 
 use super::page::file;
 use super::{Choice, DELAY_MAX, Distance, ROOM, RoomMachine, Shared, budget, cap, lock, name};
-use crate::stats::{mean, population_sd};
 
 pub(super) fn router(shared: &Arc<Shared>) -> Router {
     Router::new()
