@@ -177,7 +177,9 @@ mod tests {
         ]);
         assert_eq!(
             found,
-            ["evenkeel-dr: imports evenkeel-sim, but of our crates it may import only evenkeel-core"]
+            [
+                "evenkeel-dr: imports evenkeel-sim, but of our crates it may import only evenkeel-core, evenkeel-session"
+            ]
         );
     }
 
