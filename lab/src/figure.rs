@@ -8,12 +8,12 @@ pub struct Curve {
     /// What the legend says.
     pub name: String,
     /// x, mean over the runs, and standard deviation over the runs.
-    pub points: Vec<Point>,
+    pub points: Vec<CurvePoint>,
 }
 
 /// One point of a curve.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Point {
+pub struct CurvePoint {
     /// Where.
     pub x: f64,
     /// Mean over the runs.
@@ -154,7 +154,7 @@ impl Plot {
                 .iter()
                 .flat_map(|curve| {
                     curve.points.iter().map(move |point| {
-                        let Point { x, y, spread } = *point;
+                        let CurvePoint { x, y, spread } = *point;
                         vec![plot.clone(), curve.name.clone(), number(x), number(y), number(spread)]
                     })
                 })

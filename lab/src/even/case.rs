@@ -4,13 +4,13 @@ use evenkeel_core::Span;
 use evenkeel_dr::{Budget, Content};
 use evenkeel_link::{DelayStep, Jitter, TrueTime};
 
-use crate::papers::setting::{Belief, Lie, Setting, a_third};
+use crate::papers::setting::{Belief, ExperimentSetting, Lie, third_budget};
 use crate::scenario::{Absence, Receiver, Scenario, ScenarioTopology};
 
 /// One of the settings. Thresholds are in hundredths of a unit; unless said otherwise it is the papers' setting with
 /// ±100 ms and a threshold of 0.3.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Case {
+pub(crate) enum EvenCase {
     /// The papers' delays, with a threshold.
     Papers(u16),
     /// The same through a relay that runs the policy.
@@ -52,15 +52,15 @@ pub(super) fn distance(hundredths: u16) -> f64 {
     f64::from(hundredths) / 100.0
 }
 
-impl Case {
+impl EvenCase {
     /// The scenario.
     pub(crate) fn scenario(self) -> Scenario {
         let papers = Scenario::papers(JITTER, self.threshold());
         match self {
             Self::Papers(_) => papers,
             Self::Relay(_) => Scenario { topology: ScenarioTopology::Relay { uplink: Span::ZERO }, ..papers },
-            Self::Broadband(_) => like(Setting::Modern, &papers),
-            Self::Tanks(_) => like(Setting::Tanks, &papers),
+            Self::Broadband(_) => like(ExperimentSetting::Modern, &papers),
+            Self::Tanks(_) => like(ExperimentSetting::Tanks, &papers),
             Self::Budget(hundredths) => {
                 let budget = Budget::new(distance(hundredths)).unwrap_or(Budget::ONE);
                 Scenario { budget, ..papers }
@@ -72,7 +72,7 @@ impl Case {
                     let jitter = Jitter::Gamma { sd: Span::from_millis_f64(millis / 10.0) };
                     Receiver::at(&format!("{millis:.0} ms"), Span::from_millis_f64(millis), jitter)
                 };
-                let budget = a_third(usize::from(count));
+                let budget = third_budget(usize::from(count));
                 Scenario { receivers: (0..count).map(receiver).collect(), budget, ..papers }
             }
             Self::Loss(percent, _) => {
@@ -94,10 +94,10 @@ impl Case {
                 let mut receivers = papers.receivers;
                 receivers.push(visitor("comes", 350, COMES_AT, None));
                 receivers.push(visitor("leaves", 650, Span::ZERO, Some(LEAVES_AT)));
-                Scenario { budget: a_third(receivers.len()), receivers, ..papers }
+                Scenario { budget: third_budget(receivers.len()), receivers, ..papers }
             }
             Self::Long => Scenario { duration: Span::from_secs(1200), ..papers },
-            Self::Lying(lie, belief) => like(Setting::Lying(lie, belief), &papers),
+            Self::Lying(lie, belief) => like(ExperimentSetting::Lying(lie, belief), &papers),
             Self::Content(kind, _) => Scenario { kind, ..papers },
         }
     }
@@ -116,7 +116,7 @@ impl Case {
     }
 
     /// How often it is looked at on its way, if it is.
-    pub(crate) const fn looked_at_every(self) -> Option<Span> {
+    pub(crate) const fn sample_interval(self) -> Option<Span> {
         match self {
             Self::Papers(_) | Self::Step | Self::Visitors => Some(Span::from_secs(1)),
             Self::Long => Some(Span::from_secs(10)),
@@ -130,7 +130,7 @@ impl Case {
     }
 
     /// What it is, in a few words.
-    pub(crate) fn words(self) -> String {
+    pub(crate) fn label(self) -> String {
         let at = |what: &str, hundredths| format!("{what}, threshold {}", distance(hundredths));
         match self {
             Self::Papers(hundredths) => at("800/500/200 ms", hundredths),
@@ -150,7 +150,7 @@ impl Case {
 }
 
 /// Another study's setting, for as long and with the threshold of this one.
-fn like(setting: Setting, papers: &Scenario) -> Scenario {
+fn like(setting: ExperimentSetting, papers: &Scenario) -> Scenario {
     let Scenario { duration, threshold, .. } = *papers;
     Scenario { duration, threshold, ..setting.scenario() }
 }

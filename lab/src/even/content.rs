@@ -3,12 +3,12 @@
 use evenkeel_dr::{Content, MotionKind};
 
 use super::case::distance;
-use super::{Case, each, key, of, percent, seeds};
+use super::{EvenCase, cells_for, key, percent, runs_of, seeds};
 use crate::claims::{Claim, Verdict};
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
 use crate::papers::cells::{Cell, Cells, Contender, Ratio};
-use crate::papers::judged::Test;
+use crate::papers::judgement::Test;
 
 const THRESHOLDS: [u16; 3] = [9, 30, 100];
 /// The kinds, as they are named in scenario files.
@@ -24,22 +24,22 @@ const SPREAD_MAX: f64 = 0.02;
 /// And of its mean, at these thresholds.
 const MEAN_MAX: [(u16, f64); 2] = [(9, 0.95), (100, 0.66)];
 
-fn case(content: Content, hundredths: u16) -> Case {
-    Case::Content(content, hundredths)
+fn case(content: Content, hundredths: u16) -> EvenCase {
+    EvenCase::Content(content, hundredths)
 }
 
 pub(super) fn cells() -> Vec<Cell> {
-    let mut cells = each(&THRESHOLDS.map(Case::Papers), &[Contender::THIRD]);
+    let mut cells = cells_for(&THRESHOLDS.map(EvenCase::Papers), &[Contender::THIRD]);
     for (_, content) in KINDS {
-        cells.extend(each(&THRESHOLDS.map(|hundredths| case(content, hundredths)), &[Contender::EVEN]));
+        cells.extend(cells_for(&THRESHOLDS.map(|hundredths| case(content, hundredths)), &[Contender::EVEN]));
     }
     cells
 }
 
 /// Spread and mean of the error against the real path, relative to 1/3 base with linear vectors.
 fn ratios(cells: &Cells, content: Content, hundredths: u16) -> [Ratio; 2] {
-    let third = of(cells, Case::Papers(hundredths), Contender::THIRD);
-    of(cells, case(content, hundredths), Contender::EVEN).real_ratios(&third)
+    let third = runs_of(cells, EvenCase::Papers(hundredths), Contender::THIRD);
+    runs_of(cells, case(content, hundredths), Contender::EVEN).real_ratios(&third)
 }
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
@@ -102,7 +102,7 @@ fn claims(cells: &Cells) -> Vec<Claim> {
     let mut claims = super::claims("content");
     for (hundredths, bar) in MEAN_MAX {
         let [spread, mean] = ratios(cells, Content::Auto, hundredths);
-        claims = claims.say(
+        claims = claims.add(
             &format!(
                 "With auto content at threshold {}, spread and mean against the real path are at most 2 % and {bar} of those of 1/3 base \
                  with linear vectors.",

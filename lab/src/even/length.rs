@@ -2,12 +2,12 @@
 
 use evenkeel_dr::fairness::even::EvenSettings;
 
-use super::{Case, each, key, of, seeds};
+use super::{EvenCase, cells_for, key, runs_of, seeds};
 use crate::claims::Verdict;
 use crate::figure::{Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
-use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio};
-use crate::papers::judged::Test;
+use crate::papers::cells::{Cell, Cells, Contender, ContenderRuns, Ratio};
+use crate::papers::judgement::Test;
 use crate::papers::study::curve_over_time;
 use crate::stats::population_sd;
 
@@ -20,21 +20,21 @@ const LOOKS: [usize; 5] = [6, 12, 30, 60, 120];
 const GROWTH_MAX: f64 = 1.5;
 
 pub(super) fn cells() -> Vec<Cell> {
-    each(&[Case::Long], &CONTENDERS)
+    cells_for(&[EvenCase::Long], &CONTENDERS)
 }
 
-fn spreads(one: &Measured<'_>, look: usize) -> Vec<f64> {
+fn spreads(one: &ContenderRuns<'_>, look: usize) -> Vec<f64> {
     one.by_run(|run| run.samples.get(look).map_or(0.0, |sample| population_sd(&sample.aee)))
 }
 
 /// The spread at a look, relative to that at another one, or of another.
-fn ratio(one: &Measured<'_>, look: usize, to: &Measured<'_>, at: usize) -> Ratio {
+fn ratio(one: &ContenderRuns<'_>, look: usize, to: &ContenderRuns<'_>, at: usize) -> Ratio {
     Ratio::of(&spreads(one, look).into_iter().zip(spreads(to, at)).collect::<Vec<_>>())
 }
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
-    let all = CONTENDERS.map(|contender| of(cells, Case::Long, contender));
-    let plot = |title: &str, shown: &[Measured<'_>]| Plot {
+    let all = CONTENDERS.map(|contender| runs_of(cells, EvenCase::Long, contender));
+    let plot = |title: &str, shown: &[ContenderRuns<'_>]| Plot {
         title: title.to_owned(),
         x_label: "time (s)".to_owned(),
         y_label: "spread of accumulated error (units·s)".to_owned(),
@@ -43,7 +43,7 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
         ),
     };
     let third = &all[3];
-    let row = |one: &Measured<'_>| {
+    let row = |one: &ContenderRuns<'_>| {
         let mut row = vec![one.name.clone()];
         row.extend(LOOKS.map(|look| format!("{:.1}", crate::stats::mean(&spreads(one, look)))));
         row.push(ratio(one, 120, third, 120).to_string());
@@ -77,7 +77,7 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
         columns: 2,
         table: Table { head: head.map(str::to_owned).to_vec(), rows: all.iter().map(row).collect() },
         claims: super::claims("length")
-            .say(
+            .add(
                 "The spread does not grow with time if all of it is evened out.",
                 format!(
                     "after 20 minutes {} times that after 2 (not: at most 1.5 times); 1/3 base: {} times",

@@ -1,14 +1,14 @@
 //! The price of lying under every policy, ours among them: what a near player gains who claims to be far away, and what the
 //! others lose.
 
-use super::{Case, key, of, percent, seeds};
+use super::{EvenCase, key, percent, runs_of, seeds};
 use crate::claims::{Claim, Verdict};
 use crate::figure::Figure;
 use crate::papers::Setup;
 use crate::papers::cells::{Cell, Cells, Contender, Ratio};
-use crate::papers::judged::Test;
-use crate::papers::liars::Liars;
-use crate::papers::setting::{Belief, LIAR, Lie, Setting};
+use crate::papers::judgement::Test;
+use crate::papers::liar_study::LiarStudy;
+use crate::papers::setting::{Belief, ExperimentSetting, LIAR, Lie};
 
 const CAPPED: Contender = Contender::Policy("even:kappa=1.2");
 /// What a relay's rooms have.
@@ -21,8 +21,10 @@ const KEPT_MIN: f64 = 0.9;
 /// Who is 150 ms away.
 const FAR: usize = 0;
 
-const LIARS: Liars =
-    Liars { setting: |lie, belief| Setting::Even(Case::Lying(lie, belief)), policies: &POLICIES };
+const LIARS: LiarStudy = LiarStudy {
+    setting: |lie, belief| ExperimentSetting::Even(EvenCase::Lying(lie, belief)),
+    policies: &POLICIES,
+};
 
 const POLICIES: [Contender; 11] = [
     Contender::EVEN,
@@ -78,9 +80,9 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
 /// What the far player is helped by, with the bound relative to without it, if all are honest.
 fn kept(cells: &Cells) -> Ratio {
     let helped = |belief| -> Vec<f64> {
-        let case = Case::Lying(Lie::None, belief);
+        let case = EvenCase::Lying(Lie::None, belief);
         let [with, without] = [Contender::EVEN, Contender::THIRD]
-            .map(|contender| of(cells, case, contender).by_run(|run| run.receivers[FAR].aee));
+            .map(|contender| runs_of(cells, case, contender).by_run(|run| run.receivers[FAR].aee));
         without.into_iter().zip(with).map(|(without, with)| without - with).collect()
     };
     Ratio::of(&helped(Belief::Bounded).into_iter().zip(helped(Belief::Blind)).collect::<Vec<_>>())
@@ -89,17 +91,17 @@ fn kept(cells: &Cells) -> Ratio {
 fn stamps_claims(cells: &Cells) -> Vec<Claim> {
     let price = LIARS.price(cells, Lie::Stamps, Belief::Bounded, Contender::EVEN);
     let kept = kept(cells);
-    let case = |belief| Case::Lying(Lie::None, belief);
-    let far = of(cells, case(Belief::Bounded), Contender::EVEN)
-        .ratio(&of(cells, case(Belief::Blind), Contender::EVEN), |run| run.receivers[FAR].aee);
+    let case = |belief| EvenCase::Lying(Lie::None, belief);
+    let far = runs_of(cells, case(Belief::Bounded), Contender::EVEN)
+        .ratio(&runs_of(cells, case(Belief::Blind), Contender::EVEN), |run| run.receivers[FAR].aee);
     super::claims("stamps")
-        .say(
+        .add(
             "Bounded, a near player that only states times 300 ms too late gains at most 10 %, and the others lose at most 5 %.",
             format!("it has {} of its error, the others {} of theirs", price.liar, price.others),
             price.is_small(),
             Verdict::Holds,
         )
-        .say(
+        .add(
             "Bounded, an honest far player keeps at least 90 % of its compensation.",
             format!(
                 "{} of what even takes off its error under 1/3 base if it is believed blindly; its error is {far} of that then",
@@ -114,13 +116,13 @@ fn stamps_claims(cells: &Cells) -> Vec<Claim> {
 fn holds_claims(cells: &Cells) -> Vec<Claim> {
     let price = |contender| LIARS.price(cells, Lie::StampsAndHolds, Belief::Bounded, contender);
     let [even, in_rooms, capped] = [Contender::EVEN, IN_ROOMS, CAPPED].map(price);
-    let case = Case::Lying(Lie::StampsAndHolds, Belief::Bounded);
-    let changes = of(cells, case, CAPPED).changes(&of(cells, case, Contender::THIRD));
+    let case = EvenCase::Lying(Lie::StampsAndHolds, Belief::Bounded);
+    let changes = runs_of(cells, case, CAPPED).changes(&runs_of(cells, case, Contender::THIRD));
     let honest = changes.into_iter().enumerate().filter(|(player, _)| *player != LIAR);
     let worst = honest.map(|(_, change)| change).max_by(|a, b| a.value.total_cmp(&b.value));
     let worst = worst.expect("there are others");
     super::claims("holds")
-        .say(
+        .add(
             "What a liar that also holds its answers back can cost anybody is bounded by kappa.",
             format!(
                 "with kappa = 1.2 the honest player who is worst off has {worst} times its error under 1/3 base (bounded: at most 5 % above \

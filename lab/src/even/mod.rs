@@ -5,6 +5,7 @@
 
 mod budget;
 mod case;
+mod changes;
 mod content;
 mod dial;
 mod length;
@@ -15,24 +16,23 @@ mod players;
 mod relay;
 mod settings;
 mod tanks;
-mod turns;
 mod windows;
 
-pub(crate) use case::Case;
+pub(crate) use case::EvenCase;
 
 use crate::bounds::Bounds;
 use crate::dr::RunFigures;
-use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio, product};
-use crate::papers::setting::Setting;
-use crate::papers::view::{Claims, Source};
-use crate::papers::{Group, Paper, Setup, Work, seeds_in_words};
+use crate::papers::cells::{Cell, Cells, Contender, ContenderRuns, Ratio, product};
+use crate::papers::setting::ExperimentSetting;
+use crate::papers::view::{ClaimSource, Claims};
+use crate::papers::{FigureGroup, Paper, Setup, Work, seeds_in_words};
 
 /// The first seed of the study.
 pub(crate) const FIRST_SEED: u64 = 201;
 /// Those on which the policy was tuned.
 pub(crate) const TUNED_ON: &str = "1 to 40";
 
-const SOURCE: Source = Source { paper: "even", words: "Evenkeel: our own policy" };
+const SOURCE: ClaimSource = ClaimSource { paper: "even", citation: "Evenkeel: our own policy" };
 
 /// The study, listed beside the papers.
 pub(crate) const STUDY: Paper = Paper {
@@ -43,67 +43,67 @@ pub(crate) const STUDY: Paper = Paper {
     first_seed: FIRST_SEED,
     is_long: true,
     groups: &[
-        Group {
+        FigureGroup {
             figures: &[
                 ("pareto", "Spread against mean: all policies, and what could be had by knowing the future"),
                 ("pareto-real", "The same against the real path, with base at as many vectors"),
             ],
             work: Work::Cells { cells: pareto::cells, draw: pareto::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[(
                 "settings",
                 "Spread, mean and vectors in each setting, against the bars that it must reach",
             )],
             work: Work::Cells { cells: settings::cells, draw: settings::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("phi", "The dial: how much of the spread is evened out"),
                 ("kappa", "The cap: what anybody may have to pay"),
             ],
             work: Work::Cells { cells: dial::cells, draw: dial::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[("budget", "Spread and mean against the budget")],
             work: Work::Cells { cells: budget::cells, draw: budget::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[("players", "Spread, mean and vectors against the number of players")],
             work: Work::Cells { cells: players::cells, draw: players::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[("loss", "Spread and mean against the share of packets that are lost")],
             work: Work::Cells { cells: loss::cells, draw: loss::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("step", "A player's delay steps up"),
                 ("joins", "A player comes, and another one leaves"),
             ],
-            work: Work::Cells { cells: turns::cells, draw: turns::draw },
+            work: Work::Cells { cells: changes::cells, draw: changes::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[("length", "The spread over twenty minutes")],
             work: Work::Cells { cells: length::cells, draw: length::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[("windows", "The spread of the error within windows of time")],
             work: Work::Cells { cells: windows::cells, draw: windows::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[("content", "What vectors say: kinds of motion, and the best of them")],
             work: Work::Cells { cells: content::cells, draw: content::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[("relay", "A relay that decides, against the owner itself")],
             work: Work::Cells { cells: relay::cells, draw: relay::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[("tanks", "All policies on recorded tanks")],
             work: Work::Cells { cells: tanks::cells, draw: tanks::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("stamps", "A liar that states wrong times of arrival"),
                 ("holds", "A liar that holds its acknowledgments back as well"),
@@ -129,28 +129,32 @@ fn seeds(setup: &Setup<'_>) -> String {
 }
 
 /// What must be run for each of these in each of these cases.
-fn each(cases: &[Case], contenders: &[Contender]) -> Vec<Cell> {
-    let settings: Vec<Setting> = cases.iter().map(|case| Setting::Even(*case)).collect();
+fn cells_for(cases: &[EvenCase], contenders: &[Contender]) -> Vec<Cell> {
+    let settings: Vec<ExperimentSetting> = cases.iter().map(|case| ExperimentSetting::Even(*case)).collect();
     product(&settings, contenders)
 }
 
 /// A contender in a case.
-fn of(cells: &Cells, case: Case, contender: Contender) -> Measured<'_> {
-    cells.of(Setting::Even(case), contender)
+fn runs_of(cells: &Cells, case: EvenCase, contender: Contender) -> ContenderRuns<'_> {
+    cells.of(ExperimentSetting::Even(case), contender)
 }
 
 /// The mean error of somebody, relative to what could be had by knowing the future.
-fn over_bound(cells: &Cells, case: Case, contender: Contender, bound: Bound) -> Ratio {
-    let bounds = cells.bounds(Setting::Even(case)).map(bound);
+fn mean_over_bound(cells: &Cells, case: EvenCase, contender: Contender, bound: Bound) -> Ratio {
+    let bounds = cells.bounds(ExperimentSetting::Even(case)).map(bound);
     Ratio::of(
-        &of(cells, case, contender).by_run(RunFigures::mean_aee).into_iter().zip(bounds).collect::<Vec<_>>(),
+        &runs_of(cells, case, contender)
+            .by_run(RunFigures::mean_aee)
+            .into_iter()
+            .zip(bounds)
+            .collect::<Vec<_>>(),
     )
 }
 
 /// What could be had by knowing the future, relative to the mean error of somebody.
-fn bound_over(cells: &Cells, case: Case, contender: Contender, bound: Bound) -> Ratio {
-    let bounds = cells.bounds(Setting::Even(case)).map(bound);
-    Ratio::of(&bounds.zip(of(cells, case, contender).by_run(RunFigures::mean_aee)).collect::<Vec<_>>())
+fn bound_over_mean(cells: &Cells, case: EvenCase, contender: Contender, bound: Bound) -> Ratio {
+    let bounds = cells.bounds(ExperimentSetting::Even(case)).map(bound);
+    Ratio::of(&bounds.zip(runs_of(cells, case, contender).by_run(RunFigures::mean_aee)).collect::<Vec<_>>())
 }
 
 /// The least error that all can have alike.

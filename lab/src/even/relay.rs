@@ -1,41 +1,41 @@
 //! Where the policy runs: at the owner, who knows how it moves, or at a relay, which knows what it was told.
 
 use super::case::distance;
-use super::{Case, each, key, of, percent, seeds};
+use super::{EvenCase, cells_for, key, percent, runs_of, seeds};
 use crate::claims::{Claim, Verdict};
 use crate::dr::RunFigures;
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
 use crate::papers::cells::{Cell, Cells, Contender, Ratio};
-use crate::papers::judged::Test;
+use crate::papers::judgement::Test;
 
 const THRESHOLDS: [u16; 3] = [9, 30, 100];
 const CONTENDERS: [Contender; 2] = [Contender::EVEN, Contender::THIRD];
 const DEARER_MAX: f64 = 1.05;
 
 pub(super) fn cells() -> Vec<Cell> {
-    let mut cells = each(&THRESHOLDS.map(Case::Papers), &CONTENDERS);
-    cells.extend(each(&THRESHOLDS.map(Case::Relay), &CONTENDERS));
+    let mut cells = cells_for(&THRESHOLDS.map(EvenCase::Papers), &CONTENDERS);
+    cells.extend(cells_for(&THRESHOLDS.map(EvenCase::Relay), &CONTENDERS));
     cells
 }
 
 /// The relay's mean error, relative to the owner's.
 fn dearer(cells: &Cells, hundredths: u16) -> Ratio {
-    of(cells, Case::Relay(hundredths), Contender::EVEN)
-        .ratio(&of(cells, Case::Papers(hundredths), Contender::EVEN), RunFigures::mean_aee)
+    runs_of(cells, EvenCase::Relay(hundredths), Contender::EVEN)
+        .ratio(&runs_of(cells, EvenCase::Papers(hundredths), Contender::EVEN), RunFigures::mean_aee)
 }
 
-fn spread(cells: &Cells, case: Case) -> Ratio {
-    of(cells, case, Contender::EVEN).spread_ratio(&of(cells, case, Contender::THIRD))
+fn spread(cells: &Cells, case: EvenCase) -> Ratio {
+    runs_of(cells, case, Contender::EVEN).spread_ratio(&runs_of(cells, case, Contender::THIRD))
 }
 
-fn mean(cells: &Cells, case: Case) -> Ratio {
-    of(cells, case, Contender::EVEN).mean_ratio(&of(cells, case, Contender::THIRD))
+fn mean(cells: &Cells, case: EvenCase) -> Ratio {
+    runs_of(cells, case, Contender::EVEN).mean_ratio(&runs_of(cells, case, Contender::THIRD))
 }
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
-    let plot = |what: &str, mark, ratio: fn(&Cells, Case) -> Ratio| {
-        let marks = |name: &str, case: fn(u16) -> Case| Bars {
+    let plot = |what: &str, mark, ratio: fn(&Cells, EvenCase) -> Ratio| {
+        let marks = |name: &str, case: fn(u16) -> EvenCase| Bars {
             name: name.to_owned(),
             heights: THRESHOLDS.iter().map(|hundredths| ratio(cells, case(*hundredths)).value).collect(),
         };
@@ -48,13 +48,16 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
                     .iter()
                     .map(|hundredths| format!("threshold {}", distance(*hundredths)))
                     .collect(),
-                groups: vec![marks("the owner decides", Case::Papers), marks("a relay decides", Case::Relay)],
+                groups: vec![
+                    marks("the owner decides", EvenCase::Papers),
+                    marks("a relay decides", EvenCase::Relay),
+                ],
                 mark,
             },
         }
     };
     let row = |hundredths: &u16| {
-        let (direct, relay) = (Case::Papers(*hundredths), Case::Relay(*hundredths));
+        let (direct, relay) = (EvenCase::Papers(*hundredths), EvenCase::Relay(*hundredths));
         let ratios = [
             spread(cells, direct),
             mean(cells, direct),
@@ -93,9 +96,9 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
 
 fn claims(cells: &Cells) -> Vec<Claim> {
     let dearer = THRESHOLDS.map(|hundredths| dearer(cells, hundredths));
-    let spreads = THRESHOLDS.map(|hundredths| percent(spread(cells, Case::Relay(hundredths))));
+    let spreads = THRESHOLDS.map(|hundredths| percent(spread(cells, EvenCase::Relay(hundredths))));
     super::claims("relay")
-        .say(
+        .add(
             "Where a relay decides, the mean is at most 5 % above that of the owner's own decisions.",
             format!(
                 "thresholds of 0.09 / 0.3 / 1: {} of it; spread {} of 1/3 base's",

@@ -3,21 +3,22 @@
 use evenkeel_dr::fairness::even::EvenSettings;
 
 use super::{
-    BOUNDS, BOUNDS_WORDS, Case, bound_over, each, equal, key, least_mean, of, over_bound, percent, seeds,
+    BOUNDS, BOUNDS_WORDS, EvenCase, bound_over_mean, cells_for, equal, key, least_mean, mean_over_bound,
+    percent, runs_of, seeds,
 };
 use crate::claims::{Claim, Verdict};
 use crate::dr::RunFigures;
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
-use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio};
-use crate::papers::judged::{Judged, Test};
-use crate::papers::setting::Setting;
+use crate::papers::cells::{Cell, Cells, Contender, ContenderRuns, Ratio};
+use crate::papers::judgement::{Judgement, Test};
+use crate::papers::setting::ExperimentSetting;
 use crate::papers::view::Claims;
 use crate::scenario::{Motion, Scenario};
 
-const PAPERS: [Case; 3] = [Case::Papers(9), Case::Papers(30), Case::Papers(100)];
-const BROADBAND: [Case; 2] = [Case::Broadband(9), Case::Broadband(100)];
-const TANKS: [Case; 2] = [Case::Tanks(9), Case::Tanks(100)];
+const PAPERS: [EvenCase; 3] = [EvenCase::Papers(9), EvenCase::Papers(30), EvenCase::Papers(100)];
+const BROADBAND: [EvenCase; 2] = [EvenCase::Broadband(9), EvenCase::Broadband(100)];
+const TANKS: [EvenCase; 2] = [EvenCase::Tanks(9), EvenCase::Tanks(100)];
 
 const CONTENDERS: [Contender; 4] =
     [Contender::EVEN, Contender::DETERMINISTIC_PA, Contender::AS_MANY_AS_EVEN, Contender::THIRD];
@@ -27,12 +28,12 @@ const SPREAD_MAX: f64 = 0.02;
 /// Of the clairvoyant's equal error, the mean is to be no more than so many times, at each of the papers' thresholds.
 const OVER_MAX: [f64; 3] = [1.10, 1.15, 1.20];
 
-fn all() -> impl Iterator<Item = Case> {
+fn all() -> impl Iterator<Item = EvenCase> {
     PAPERS.into_iter().chain(BROADBAND).chain(TANKS)
 }
 
 pub(super) fn cells() -> Vec<Cell> {
-    each(&all().collect::<Vec<_>>(), &CONTENDERS)
+    cells_for(&all().collect::<Vec<_>>(), &CONTENDERS)
 }
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
@@ -63,12 +64,12 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, 0.0), |(low, high), value| (value.min(low), value.max(high)))
 }
 
-fn spread(cells: &Cells, case: Case) -> Ratio {
-    of(cells, case, Contender::EVEN).spread_ratio(&of(cells, case, Contender::THIRD))
+fn spread(cells: &Cells, case: EvenCase) -> Ratio {
+    runs_of(cells, case, Contender::EVEN).spread_ratio(&runs_of(cells, case, Contender::THIRD))
 }
 
-fn over_equal(cells: &Cells, case: Case) -> Ratio {
-    over_bound(cells, case, Contender::EVEN, equal)
+fn over_equal(cells: &Cells, case: EvenCase) -> Ratio {
+    mean_over_bound(cells, case, Contender::EVEN, equal)
 }
 
 fn dots(title: &str, mark: f64, groups: Vec<Bars>) -> Plot {
@@ -76,17 +77,25 @@ fn dots(title: &str, mark: f64, groups: Vec<Bars>) -> Plot {
         title: title.to_owned(),
         x_label: format!("{title} / 1/3 base"),
         y_label: String::new(),
-        drawing: Drawing::Dots { rows: all().map(Case::words).collect(), groups, mark: Some(mark) },
+        drawing: Drawing::Dots { rows: all().map(EvenCase::label).collect(), groups, mark: Some(mark) },
     }
 }
 
-fn marks(cells: &Cells, contender: Contender, ratio: fn(&Measured<'_>, &Measured<'_>) -> Ratio) -> Bars {
-    let mark = |case| ratio(&of(cells, case, contender), &of(cells, case, Contender::THIRD)).value;
+fn marks(
+    cells: &Cells,
+    contender: Contender,
+    ratio: fn(&ContenderRuns<'_>, &ContenderRuns<'_>) -> Ratio,
+) -> Bars {
+    let mark = |case| ratio(&runs_of(cells, case, contender), &runs_of(cells, case, Contender::THIRD)).value;
     Bars { name: contender.label(), heights: all().map(mark).collect() }
 }
 
 /// Even and the deterministic budget; against the real path also base with as many vectors.
-fn compared(cells: &Cells, contenders: usize, ratio: fn(&Measured<'_>, &Measured<'_>) -> Ratio) -> Vec<Bars> {
+fn compared(
+    cells: &Cells,
+    contenders: usize,
+    ratio: fn(&ContenderRuns<'_>, &ContenderRuns<'_>) -> Ratio,
+) -> Vec<Bars> {
     CONTENDERS[..contenders].iter().map(|contender| marks(cells, *contender, ratio)).collect()
 }
 
@@ -94,7 +103,7 @@ fn plots(cells: &Cells) -> Vec<Plot> {
     let mut means = compared(cells, 2, |one, to| one.mean_ratio(to));
     means.extend(BOUNDS.map(|(name, bound)| Bars {
         name: name.to_owned(),
-        heights: all().map(|case| bound_over(cells, case, Contender::THIRD, bound).value).collect(),
+        heights: all().map(|case| bound_over_mean(cells, case, Contender::THIRD, bound).value).collect(),
     }));
     vec![
         dots("spread", SPREAD_MAX, compared(cells, 2, |one, to| one.spread_ratio(to))),
@@ -121,10 +130,10 @@ fn table(cells: &Cells) -> Table {
         "mean",
         "vectors",
     ];
-    let row = |case: Case| {
-        let third = of(cells, case, Contender::THIRD);
-        let [even, deterministic, base] = [0, 1, 2].map(|index| of(cells, case, CONTENDERS[index]));
-        let scenario = cells.scenario(Setting::Even(case));
+    let row = |case: EvenCase| {
+        let third = runs_of(cells, case, Contender::THIRD);
+        let [even, deterministic, base] = [0, 1, 2].map(|index| runs_of(cells, case, CONTENDERS[index]));
+        let scenario = cells.scenario(ExperimentSetting::Even(case));
         let spent = even.by_run(|run| run.sent as f64).into_iter();
         let spent: Vec<_> = spent.zip(even.by_run(|run| budgeted(scenario, run))).collect();
         let [real_spread, real_mean] = even.real_ratios(&base);
@@ -139,7 +148,7 @@ fn table(cells: &Cells) -> Table {
             real_mean,
             even.sent_ratio(&base),
         ];
-        [case.words()].into_iter().chain(ratios.map(|ratio| ratio.to_string())).collect()
+        [case.label()].into_iter().chain(ratios.map(|ratio| ratio.to_string())).collect()
     };
     Table { head: head.map(str::to_owned).to_vec(), rows: all().map(row).collect() }
 }
@@ -149,12 +158,16 @@ fn budgeted(scenario: &Scenario, run: &RunFigures) -> f64 {
 }
 
 /// "0.09: 1.3 ± 0.1 %, ..." and the ratios themselves, each with its bar.
-fn listed(cases: &[Case], ratio: impl Fn(Case) -> Ratio, words: fn(Ratio) -> String) -> (String, Vec<Ratio>) {
+fn listed(
+    cases: &[EvenCase],
+    ratio: impl Fn(EvenCase) -> Ratio,
+    words: fn(Ratio) -> String,
+) -> (String, Vec<Ratio>) {
     let ratios: Vec<Ratio> = cases.iter().map(|case| ratio(*case)).collect();
     let listed: Vec<String> = cases
         .iter()
         .zip(&ratios)
-        .map(|(case, ratio)| format!("{}: {}", case.words(), words(*ratio)))
+        .map(|(case, ratio)| format!("{}: {}", case.label(), words(*ratio)))
         .collect();
     (listed.join("; "), ratios)
 }
@@ -170,7 +183,7 @@ fn claims(cells: &Cells) -> Vec<Claim> {
         ("on the recorded tanks", &TANKS.to_vec(), Verdict::Holds),
     ] {
         let (words, ratios) = listed(cases, |case| spread(cells, case), percent);
-        claims = claims.say(
+        claims = claims.add(
             &format!("After 300 s, at most 2 % of 1/3 base's spread is left {where_}."),
             words,
             Test::all(ratios.iter().map(|ratio| Test::below(*ratio, SPREAD_MAX))),
@@ -180,14 +193,14 @@ fn claims(cells: &Cells) -> Vec<Claim> {
     claims = within_budget(claims, cells);
     for ((case, bar), expected) in PAPERS.into_iter().zip(OVER_MAX).zip([Verdict::Fails; 3]) {
         let over = over_equal(cells, case);
-        claims = claims.say(
+        claims = claims.add(
             &format!(
                 "{}: the mean is at most {bar:.2} times the least error that all could have alike.",
-                case.words()
+                case.label()
             ),
             format!(
                 "{over} times; {} times if the mean alone counts",
-                over_bound(cells, case, Contender::EVEN, least_mean)
+                mean_over_bound(cells, case, Contender::EVEN, least_mean)
             ),
             Test::below(over, bar),
             expected,
@@ -201,11 +214,12 @@ fn claims(cells: &Cells) -> Vec<Claim> {
 fn against_base(mut claims: Claims, cells: &Cells) -> Claims {
     let are_below = |ratios: &[Ratio; 2]| Test::all(ratios.iter().map(|ratio| Test::below(*ratio, 1.0)));
     for (case, expected) in BROADBAND.into_iter().zip([Verdict::Differs; 2]) {
-        let (even, base) = (of(cells, case, Contender::EVEN), of(cells, case, Contender::AS_MANY_AS_EVEN));
+        let (even, base) =
+            (runs_of(cells, case, Contender::EVEN), runs_of(cells, case, Contender::AS_MANY_AS_EVEN));
         let (export, real) = ([even.spread_ratio(&base), even.mean_ratio(&base)], even.real_ratios(&base));
         claims = claims
-            .say(
-                &format!("{}: spread and mean are below those of base with as many vectors.", case.words()),
+            .add(
+                &format!("{}: spread and mean are below those of base with as many vectors.", case.label()),
                 format!(
                     "spread {} and mean {} of base's against the real path; {} and {} by the export error; with {} of its vectors. The \
                      coarser threshold that makes base send as many moves its exported path away from the real one, which the export \
@@ -216,7 +230,7 @@ fn against_base(mut claims: Claims, cells: &Cells) -> Claims {
                     export[1],
                     even.sent_ratio(&base)
                 ),
-                Judged::read(are_below(&export), are_below(&real)),
+                Judgement::read(are_below(&export), are_below(&real)),
                 expected,
             );
     }
@@ -227,19 +241,19 @@ fn against_base(mut claims: Claims, cells: &Cells) -> Claims {
 fn within_budget(claims: Claims, cells: &Cells) -> Claims {
     let (mut runs, mut over, mut most) = (0, 0, 0.0_f64);
     for case in all() {
-        let scenario = cells.scenario(Setting::Even(case));
+        let scenario = cells.scenario(ExperimentSetting::Even(case));
         let entities = match &scenario.motion {
             Motion::Driven(_) => 1,
             Motion::Recorded(tanks) => tanks.len(),
         };
         let saved = EvenSettings::saved_max(scenario.budget.per_trigger(scenario.receivers.len()), entities);
-        for run in of(cells, case, Contender::EVEN).runs {
+        for run in runs_of(cells, case, Contender::EVEN).runs {
             runs += 1;
             over += usize::from(run.sent as f64 > budgeted(scenario, run) + saved);
             most = most.max(run.sent as f64 / budgeted(scenario, run));
         }
     }
-    claims.say(
+    claims.add(
         "Never is more sent than the budget for all triggers and what can be saved up for a turn.",
         format!(
             "more in {over} of {runs} runs; the most is {most:.3} times the budget for all triggers alone"

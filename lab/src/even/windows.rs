@@ -1,15 +1,15 @@
 //! Fair not only in the end: the spread of the error within windows of time.
 
-use super::{Case, each, key, of, percent, seeds};
+use super::{EvenCase, cells_for, key, percent, runs_of, seeds};
 use crate::dr::RunFigures;
-use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
 use crate::papers::cells::{Cell, Cells, Contender, Ratio};
 use crate::stats::{mean, population_sd};
 
 /// Seconds; the runs are looked at once a second.
 const WINDOWS: [usize; 7] = [2, 5, 10, 20, 60, 120, 300];
-const CASES: [Case; 2] = [Case::Papers(9), Case::Papers(100)];
+const CASES: [EvenCase; 2] = [EvenCase::Papers(9), EvenCase::Papers(100)];
 const CONTENDERS: [Contender; 5] = [
     Contender::EVEN,
     Contender::CONSISTENT,
@@ -19,7 +19,7 @@ const CONTENDERS: [Contender; 5] = [
 ];
 
 pub(super) fn cells() -> Vec<Cell> {
-    each(&CASES, &[CONTENDERS.as_slice(), &[Contender::THIRD]].concat())
+    cells_for(&CASES, &[CONTENDERS.as_slice(), &[Contender::THIRD]].concat())
 }
 
 /// What each player's error has grown by in the window that ends with each look, for every look that has one.
@@ -34,25 +34,25 @@ fn spread_within(run: &RunFigures, seconds: usize) -> f64 {
     mean(&growths(run, seconds).map(|(_, grown)| population_sd(&grown)).collect::<Vec<_>>())
 }
 
-fn ratio(cells: &Cells, case: Case, contender: Contender, seconds: usize) -> Ratio {
-    let third = of(cells, case, Contender::THIRD);
-    of(cells, case, contender).ratio(&third, |run| spread_within(run, seconds))
+fn ratio(cells: &Cells, case: EvenCase, contender: Contender, seconds: usize) -> Ratio {
+    let third = runs_of(cells, case, Contender::THIRD);
+    runs_of(cells, case, contender).ratio(&third, |run| spread_within(run, seconds))
 }
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
-    let plot = |case: Case| {
+    let plot = |case: EvenCase| {
         let curve = |contender: &Contender| Curve {
             name: contender.label(),
             points: WINDOWS
                 .iter()
                 .map(|seconds| {
                     let Ratio { value, error } = ratio(cells, case, *contender, *seconds);
-                    Point { x: *seconds as f64, y: value, spread: error }
+                    CurvePoint { x: *seconds as f64, y: value, spread: error }
                 })
                 .collect(),
         };
         Plot {
-            title: case.words(),
+            title: case.label(),
             x_label: "window (s)".to_owned(),
             y_label: "spread within it / 1/3 base".to_owned(),
             drawing: Drawing::Curves(CONTENDERS.iter().map(curve).collect()),
@@ -62,7 +62,7 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     for case in CASES {
         for contender in CONTENDERS {
             let ratios = WINDOWS.iter().map(|seconds| ratio(cells, case, contender, *seconds).to_string());
-            rows.push([case.words(), contender.label()].into_iter().chain(ratios).collect());
+            rows.push([case.label(), contender.label()].into_iter().chain(ratios).collect());
         }
     }
     let head = WINDOWS.iter().map(|seconds| format!("{seconds} s"));

@@ -8,8 +8,8 @@ use evenkeel_dr::owner::{Generated, Owner};
 use evenkeel_dr::{Budget, EntityId, Threshold};
 use evenkeel_games::STEP;
 
-use super::contender::{A_THIRD, named};
-use super::setting::Setting;
+use super::contender::{BASE_THIRD, named};
+use super::setting::ExperimentSetting;
 use crate::dr::{movers, run_unless};
 use crate::parallel::Progress;
 use crate::scenario::Scenario;
@@ -21,20 +21,20 @@ const SEEDS: u64 = 4;
 const SEEDS_OF_EVEN: u64 = 20;
 /// With so many it is found out what share many players are sent.
 const SEEDS_OF_MANY: u64 = 1;
-const HALVINGS: usize = 14;
+const BISECTIONS: usize = 14;
 
 /// Something to find out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Search {
     /// The setting's budget.
-    Budget(Setting),
+    Budget(ExperimentSetting),
     /// The threshold with which base sends as many vectors there as this policy.
-    Coarser(Setting, &'static str),
+    Coarser(ExperimentSetting, &'static str),
 }
 
 impl Search {
     /// Where.
-    pub(crate) const fn setting(self) -> Setting {
+    pub(crate) const fn setting(self) -> ExperimentSetting {
         match self {
             Self::Budget(setting) | Self::Coarser(setting, _) => setting,
         }
@@ -51,9 +51,10 @@ impl Search {
                 let budget = Budget::new(per_trigger).unwrap_or(Budget::ONE);
                 Some(Scenario { budget, ..scenario.clone() })
             }
-            Self::Coarser(_, A_THIRD) => raised(scenario, 1.0 / 3.0, &seeds, progress),
+            Self::Coarser(_, BASE_THIRD) => raised(scenario, 1.0 / 3.0, &seeds, progress),
             Self::Coarser(setting, policy) => {
-                let few = if matches!(setting, Setting::Receivers(_)) { SEEDS_OF_MANY } else { SEEDS };
+                let few =
+                    if matches!(setting, ExperimentSetting::Receivers(_)) { SEEDS_OF_MANY } else { SEEDS };
                 let share = share_sent(scenario, policy, seeds.start..seeds.start + few, progress)?;
                 raised(scenario, share, &seeds, progress)
             }
@@ -66,7 +67,7 @@ impl Search {
         let count = match self.setting() {
             // Motion that is recorded is the same with every seed.
             setting if setting.is_recorded() => 1,
-            Setting::Even(_) => SEEDS_OF_EVEN,
+            ExperimentSetting::Even(_) => SEEDS_OF_EVEN,
             _ => SEEDS,
         };
         first..first + count
@@ -130,7 +131,7 @@ fn raised(scenario: &Scenario, share: f64, seeds: &Range<u64>, progress: &Progre
     let coarsest = Threshold { distance: high, ..scenario.threshold };
     let beats = triggers(scenario, coarsest, seeds, progress)?;
     let time = scenario.threshold.time.filter(|_| beats <= wanted);
-    for _ in 0..HALVINGS {
+    for _ in 0..BISECTIONS {
         let middle = (low * high).sqrt();
         let made = triggers(scenario, Threshold { distance: middle, time }, seeds, progress)?;
         if made > wanted { low = middle } else { high = middle }
@@ -147,10 +148,10 @@ mod tests {
 
     #[test]
     fn base_is_made_to_send_as_many_as_somebody_else() {
-        let scenario = Scenario { duration: Span::from_secs(40), ..Setting::Modern.scenario() };
+        let scenario = Scenario { duration: Span::from_secs(40), ..ExperimentSetting::Modern.scenario() };
         let progress = Progress::default();
-        for policy in [A_THIRD, "netgames05-consistent"] {
-            let search = Search::Coarser(Setting::Modern, policy);
+        for policy in [BASE_THIRD, "netgames05-consistent"] {
+            let search = Search::Coarser(ExperimentSetting::Modern, policy);
             let coarser = search.find(&scenario, &progress).expect("nobody cancels it");
             let share = |scenario: &Scenario, policy| share_sent(scenario, policy, search.seeds(), &progress);
             let ratio = share(&coarser, "base").zip(share(&scenario, policy));
@@ -165,12 +166,12 @@ mod tests {
 
     #[test]
     fn a_search_ends_when_it_is_cancelled() {
-        let setting = Setting::Threshold(5);
+        let setting = ExperimentSetting::Threshold(5);
         let progress = Progress::default();
         progress.cancel();
         for search in [
             Search::Budget(setting),
-            Search::Coarser(setting, A_THIRD),
+            Search::Coarser(setting, BASE_THIRD),
             Search::Coarser(setting, "scheduling-1"),
         ] {
             assert!(search.find(&setting.scenario(), &progress).is_none(), "{search:?}");

@@ -7,8 +7,8 @@ use evenkeel_core::Span;
 
 use super::calibration::Search;
 pub(crate) use super::contender::Contender;
-pub(crate) use super::measured::{Measured, Ratio, in_words, mean_at, ratios_in_words};
-use super::setting::Setting;
+pub(crate) use super::contender_runs::{ContenderRuns, Ratio, in_words, mean_at, ratios_in_words};
+use super::setting::ExperimentSetting;
 use super::study::Setup;
 use crate::batch::bounds_with_budget;
 use crate::bounds::Bounds;
@@ -19,19 +19,19 @@ use crate::scenario::Scenario;
 /// A contender in a setting.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Cell {
-    pub(crate) setting: Setting,
+    pub(crate) setting: ExperimentSetting,
     pub(crate) contender: Contender,
 }
 
 /// Each of these contenders in each of these settings.
-pub(crate) fn product(settings: &[Setting], contenders: &[Contender]) -> Vec<Cell> {
+pub(crate) fn product(settings: &[ExperimentSetting], contenders: &[Contender]) -> Vec<Cell> {
     let cells = settings.iter().flat_map(|setting| contenders.iter().map(|contender| (*setting, *contender)));
     cells.map(|(setting, contender)| Cell { setting, contender }).collect()
 }
 
 /// What must be found out before these can be run.
 fn searches(cells: &BTreeSet<Cell>) -> BTreeSet<Search> {
-    let budgets = cells.iter().filter(|cell| matches!(cell.setting, Setting::Threshold(_)));
+    let budgets = cells.iter().filter(|cell| matches!(cell.setting, ExperimentSetting::Threshold(_)));
     let coarser = cells.iter().filter_map(|cell| match cell.contender {
         Contender::Coarser(policy) => Some(Search::Coarser(cell.setting, policy)),
         Contender::Policy(_) => None,
@@ -43,11 +43,11 @@ fn searches(cells: &BTreeSet<Cell>) -> BTreeSet<Search> {
 #[derive(Clone, Copy, Debug)]
 enum Job {
     Run(Cell, u64),
-    Bounds(Setting, u64),
+    Bounds(ExperimentSetting, u64),
 }
 
 /// What became of a job.
-enum Done {
+enum JobResult {
     Run(RunFigures),
     Bounds(Bounds),
 }
@@ -55,12 +55,14 @@ enum Done {
 impl Job {
     /// Every cell, and the bounds of every setting that has some, with every seed.
     fn all(cells: &BTreeSet<Cell>, setup: &Setup<'_>) -> Vec<Self> {
-        let seeds = |setting: Setting| setup.seeds_from(setting.first_seed()).take(setting.runs(setup.runs));
+        let seeds = |setting: ExperimentSetting| {
+            setup.seeds_from(setting.first_seed()).take(setting.runs(setup.runs))
+        };
         let runs = cells.iter().flat_map(|cell| seeds(cell.setting).map(|seed| Self::Run(*cell, seed)));
-        let settings: BTreeSet<Setting> = cells.iter().map(|cell| cell.setting).collect();
+        let settings: BTreeSet<ExperimentSetting> = cells.iter().map(|cell| cell.setting).collect();
         let bounded = settings.into_iter().filter(|setting| setting.is_bounded());
         // At mean delays nothing but the motion is drawn.
-        let drawn = |setting: Setting| if setting.is_recorded() { 1 } else { setup.runs };
+        let drawn = |setting: ExperimentSetting| if setting.is_recorded() { 1 } else { setup.runs };
         let bounds = bounded.flat_map(|setting| {
             seeds(setting).take(drawn(setting)).map(move |seed| Self::Bounds(setting, seed))
         });
@@ -71,10 +73,10 @@ impl Job {
 /// Cells that were run.
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
-    scenarios: BTreeMap<Setting, Scenario>,
-    coarser: BTreeMap<(Setting, &'static str), Scenario>,
+    scenarios: BTreeMap<ExperimentSetting, Scenario>,
+    coarser: BTreeMap<(ExperimentSetting, &'static str), Scenario>,
     runs: BTreeMap<Cell, Vec<RunFigures>>,
-    bounds: BTreeMap<Setting, Vec<Bounds>>,
+    bounds: BTreeMap<ExperimentSetting, Vec<Bounds>>,
 }
 
 impl Cells {
@@ -88,8 +90,8 @@ impl Cells {
     /// # Errors
     /// [`Cancelled`] if the work was cancelled.
     pub(crate) fn run(cells: &BTreeSet<Cell>, setup: &Setup<'_>) -> Result<Self, Cancelled> {
-        let settings: BTreeSet<Setting> = cells.iter().map(|cell| cell.setting).collect();
-        let mut scenarios: BTreeMap<Setting, Scenario> =
+        let settings: BTreeSet<ExperimentSetting> = cells.iter().map(|cell| cell.setting).collect();
+        let mut scenarios: BTreeMap<ExperimentSetting, Scenario> =
             settings.iter().map(|setting| (*setting, setting.scenario())).collect();
         let searches: Vec<Search> = searches(cells).into_iter().collect();
         let found = parallel::map(&searches, setup.progress, |search| {
@@ -106,7 +108,7 @@ impl Cells {
         let order = interleaved(jobs.len());
         let done = parallel::map(&order, setup.progress, |index| match jobs[*index] {
             Job::Bounds(setting, seed) => {
-                Some(Done::Bounds(bounds_with_budget(&scenarios[&setting], seed).1))
+                Some(JobResult::Bounds(bounds_with_budget(&scenarios[&setting], seed).1))
             }
             Job::Run(cell, seed) => {
                 let scenario = match cell.contender {
@@ -114,19 +116,21 @@ impl Cells {
                     Contender::Policy(_) => &scenarios[&cell.setting],
                 };
                 let until = scenario.duration;
-                let looks = cell.setting.looked_at_every();
+                let looks = cell.setting.sample_interval();
                 let sampling = looks.map(|every| Sampling { from: Span::ZERO, until, every, ledger: false });
                 let policy = cell.contender.policy();
-                run_unless(scenario, policy, seed, sampling, setup.progress).map(Done::Run)
+                run_unless(scenario, policy, seed, sampling, setup.progress).map(JobResult::Run)
             }
         })?;
-        let mut by_job: Vec<(usize, Done)> = order.into_iter().zip(done).collect();
+        let mut by_job: Vec<(usize, JobResult)> = order.into_iter().zip(done).collect();
         by_job.sort_by_key(|(index, _)| *index);
         let (mut runs, mut bounds) = (BTreeMap::new(), BTreeMap::new());
         for (index, done) in by_job {
             match (jobs[index], done) {
-                (Job::Run(cell, _), Done::Run(run)) => runs.entry(cell).or_insert_with(Vec::new).push(run),
-                (Job::Bounds(setting, _), Done::Bounds(found)) => {
+                (Job::Run(cell, _), JobResult::Run(run)) => {
+                    runs.entry(cell).or_insert_with(Vec::new).push(run)
+                }
+                (Job::Bounds(setting, _), JobResult::Bounds(found)) => {
                     bounds.entry(setting).or_insert_with(Vec::new).push(found);
                 }
                 (job, _) => unreachable!("{job:?} gives what it is for"),
@@ -136,24 +140,24 @@ impl Cells {
     }
 
     /// The scenario of a setting.
-    pub(crate) fn scenario(&self, setting: Setting) -> &Scenario {
+    pub(crate) fn scenario(&self, setting: ExperimentSetting) -> &Scenario {
         self.scenarios.get(&setting).expect("a group names the cells that it draws")
     }
 
     /// A contender in a setting.
-    pub(crate) fn of(&self, setting: Setting, contender: Contender) -> Measured<'_> {
+    pub(crate) fn of(&self, setting: ExperimentSetting, contender: Contender) -> ContenderRuns<'_> {
         let runs =
             self.runs.get(&Cell { setting, contender }).expect("a group names the cells that it draws");
-        Measured { name: contender.label(), runs }
+        ContenderRuns { name: contender.label(), runs }
     }
 
     /// What could be had in a setting by knowing the future, for each seed; with its budget, at mean delays, without loss.
-    pub(crate) fn bounds(&self, setting: Setting) -> impl Iterator<Item = &Bounds> {
+    pub(crate) fn bounds(&self, setting: ExperimentSetting) -> impl Iterator<Item = &Bounds> {
         self.bounds.get(&setting).expect("the setting is one that is bounded").iter().cycle()
     }
 
     /// The distance of a contender's threshold in a setting, if it is a coarser one.
-    pub(crate) fn coarser(&self, setting: Setting, contender: Contender) -> Option<f64> {
+    pub(crate) fn coarser(&self, setting: ExperimentSetting, contender: Contender) -> Option<f64> {
         let Contender::Coarser(policy) = contender else { return None };
         self.coarser.get(&(setting, policy)).map(|scenario| scenario.threshold.distance)
     }

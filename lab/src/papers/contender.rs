@@ -14,7 +14,7 @@ pub(crate) enum Contender {
 
 impl Contender {
     pub(crate) const BASE: Self = Self::Policy("base");
-    pub(crate) const THIRD: Self = Self::Policy(A_THIRD);
+    pub(crate) const THIRD: Self = Self::Policy(BASE_THIRD);
     pub(crate) const CHANCE: Self = Self::Policy("probabilistic-1/3");
     pub(crate) const NETGAMES05: Self = Self::Policy("netgames05");
     pub(crate) const CONSISTENT: Self = Self::Policy("netgames05-consistent");
@@ -34,7 +34,7 @@ impl Contender {
     pub(crate) const DETERMINISTIC_THIRDS: Self = Self::Policy(DETERMINISTIC_MIX);
     pub(crate) const EVEN: Self = Self::Policy("even");
     /// Beside 1/3 base and everything that has a budget of a third.
-    pub(crate) const COARSER: Self = Self::Coarser(A_THIRD);
+    pub(crate) const COARSER: Self = Self::Coarser(BASE_THIRD);
     pub(crate) const AS_MANY_AS_EVEN: Self = Self::Coarser("even");
     pub(crate) const AS_MANY_AS_SCHEDULING_1: Self = Self::Coarser("scheduling-1");
     pub(crate) const AS_MANY_AS_CONSISTENT: Self = Self::Coarser("netgames05-consistent");
@@ -46,7 +46,7 @@ impl Contender {
                 let known = NAMES.iter().find(|(policy, _)| *policy == name);
                 known.map_or(name, |(_, label)| label).to_owned()
             }
-            Self::Coarser(A_THIRD) => "base, coarser threshold".to_owned(),
+            Self::Coarser(BASE_THIRD) => "base, coarser threshold".to_owned(),
             Self::Coarser(policy) => format!("base, as many as {policy}"),
         }
     }
@@ -66,7 +66,7 @@ pub(crate) fn named(policy: &str) -> PolicyKind {
 }
 
 /// Every third vector to everybody.
-pub(crate) const A_THIRD: &str = "base-1/3";
+pub(crate) const BASE_THIRD: &str = "base-1/3";
 
 /// Weights that are a third each.
 const PROBABILISTIC_MIX: &str =
@@ -77,7 +77,7 @@ const DETERMINISTIC_MIX: &str =
 
 /// What policies with settings are called in legends.
 const NAMES: [(&str, &str); 12] = [
-    (A_THIRD, "1/3 base"),
+    (BASE_THIRD, "1/3 base"),
     ("probabilistic-1/3", "1/3 probabilistic"),
     ("probabilistic-budget:pa", "probabilistic (PA)"),
     ("probabilistic-budget:pi", "probabilistic (PI)"),

@@ -3,15 +3,15 @@
 
 use super::bars::SAME;
 use super::cells::{Cell, Cells, Contender};
-use super::judged::Test;
-use super::liars::{GAIN_MAX, Liars};
-use super::setting::{Belief, Lie, Setting};
-use super::study::{Group, Paper, Setup, Work};
-use super::view::{Claims, Source};
+use super::judgement::Test;
+use super::liar_study::{GAIN_MAX, LiarStudy};
+use super::setting::{Belief, ExperimentSetting, Lie};
+use super::study::{FigureGroup, Paper, Setup, Work};
+use super::view::{ClaimSource, Claims};
 use crate::claims::{Claim, Verdict};
 use crate::figure::Figure;
 
-const SOURCE: Source = Source { paper: "lying", words: "Evenkeel: who may lie" };
+const SOURCE: ClaimSource = ClaimSource { paper: "lying", citation: "Evenkeel: who may lie" };
 
 /// The study, listed beside the papers.
 pub(super) const STUDY: Paper = Paper {
@@ -21,7 +21,7 @@ pub(super) const STUDY: Paper = Paper {
     readings: &[],
     first_seed: 1,
     is_long: false,
-    groups: &[Group {
+    groups: &[FigureGroup {
         figures: &[
             ("stamps", "A liar that states wrong times of arrival"),
             ("holds", "A liar that holds its acknowledgments back as well"),
@@ -41,7 +41,7 @@ const POLICIES: [Contender; 8] = [
     Contender::DETERMINISTIC_PA,
 ];
 
-const LIARS: Liars = Liars { setting: Setting::Lying, policies: &POLICIES };
+const LIARS: LiarStudy = LiarStudy { setting: ExperimentSetting::Lying, policies: &POLICIES };
 
 fn cells() -> Vec<Cell> {
     LIARS.cells()
@@ -73,17 +73,17 @@ fn stamps_claims(cells: &Cells) -> Vec<Claim> {
     let of = |belief, policy| LIARS.price(cells, Lie::Stamps, belief, policy);
     let is_small = |belief| Test::all(POLICIES.map(|policy| of(belief, policy).is_small()));
     let far = |policy: Contender| {
-        let honest = |belief| cells.of(Setting::Lying(Lie::None, belief), policy);
-        honest(Belief::Bounded).to_receiver(0, &honest(Belief::Blind), 0)
+        let honest = |belief| cells.of(ExperimentSetting::Lying(Lie::None, belief), policy);
+        honest(Belief::Bounded).receiver_ratio(0, &honest(Belief::Blind), 0)
     };
     Claims::about(SOURCE, "stamps", "claims")
-        .say(
+        .add(
             "Believed blindly, a lie pays under some policy.",
             format!("the liar's error: {}", LIARS.in_words(|policy| of(Belief::Blind, policy).liar)),
             !is_small(Belief::Blind),
             Verdict::Holds,
         )
-        .say(
+        .add(
             "Bounded, to state wrong times gains at most 10 % and costs the others at most 5 %.",
             format!(
                 "the liar's error: {}; the others': {}. A time after its acknowledgment came is cut to that; with the \
@@ -95,7 +95,7 @@ fn stamps_claims(cells: &Cells) -> Vec<Claim> {
             is_small(Belief::Bounded),
             Verdict::Fails,
         )
-        .say(
+        .add(
             "The bound takes little from an honest far player.",
             format!(
                 "the 150 ms player's error, bounded / blindly: {} (little: at most {:.0} % more)",
@@ -112,7 +112,7 @@ fn holds_claims(cells: &Cells) -> Vec<Claim> {
     let of = |policy| LIARS.price(cells, Lie::StampsAndHolds, Belief::Bounded, policy);
     let gains = |policy| Test::below(of(policy).liar, 1.0 - GAIN_MAX);
     Claims::about(SOURCE, "holds", "claims")
-        .say(
+        .add(
             "Who holds its acknowledgments back can't be told from a far player, and gains in spite of the bound.",
             format!("the liar's error, bounded: {}", LIARS.in_words(|policy| of(policy).liar)),
             Test::any(POLICIES.map(gains)),

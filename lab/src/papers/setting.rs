@@ -5,8 +5,8 @@ use evenkeel_dr::{Budget, Compensation, Threshold};
 use evenkeel_games::Trace;
 use evenkeel_link::Jitter;
 
-use super::study::{Setup, few};
-use crate::even::{self, Case};
+use super::study::{Setup, quarter};
+use crate::even::{self, EvenCase};
 use crate::scenario::{Motion, Receiver, Scenario, ScenarioTopology};
 
 /// How much the delays vary in the papers.
@@ -31,7 +31,7 @@ pub(crate) enum Law {
 
 /// Everything about an experiment but the policy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Setting {
+pub(crate) enum ExperimentSetting {
     /// The papers': 800, 500 and 200 ms, threshold 0.09.
     Papers(Variation),
     /// The same, as long as those beyond the papers.
@@ -51,7 +51,7 @@ pub(crate) enum Setting {
     /// With a liar among them.
     Lying(Lie, Belief),
     /// One of those in which our own policy is measured.
-    Even(Case),
+    Even(EvenCase),
 }
 
 /// What the nearest of four says of itself.
@@ -75,25 +75,25 @@ pub(crate) enum Belief {
 }
 
 /// The settings beyond the papers', in the order in which they are listed, after what they are to be compared with.
-pub(crate) const ELSEWHERE: [Setting; 12] = [
-    Setting::Short(Variation::Moderate),
-    Setting::Short(Variation::None),
-    Setting::Law(Law::Normal),
-    Setting::Law(Law::Exponential),
-    Setting::Law(Law::Gamma),
-    Setting::Law(Law::LogNormal),
-    Setting::Modern,
-    Setting::Relay,
-    Setting::Tanks,
-    Setting::Receivers(10),
-    Setting::Receivers(30),
-    Setting::Receivers(100),
+pub(crate) const ELSEWHERE: [ExperimentSetting; 12] = [
+    ExperimentSetting::Short(Variation::Moderate),
+    ExperimentSetting::Short(Variation::None),
+    ExperimentSetting::Law(Law::Normal),
+    ExperimentSetting::Law(Law::Exponential),
+    ExperimentSetting::Law(Law::Gamma),
+    ExperimentSetting::Law(Law::LogNormal),
+    ExperimentSetting::Modern,
+    ExperimentSetting::Relay,
+    ExperimentSetting::Tanks,
+    ExperimentSetting::Receivers(10),
+    ExperimentSetting::Receivers(30),
+    ExperimentSetting::Receivers(100),
 ];
 
 const TANKS: &str = include_str!("../../../games/data/bzflag-tanks.csv");
 const THRESHOLD: f64 = 0.09;
 /// How often a run is looked at that is drawn over time.
-const EVERY: Span = Span::from_secs(3);
+const SAMPLE_INTERVAL: Span = Span::from_secs(3);
 /// The delays of the farthest and of the nearest of many.
 const DELAYS_MS: (f64, f64) = (800.0, 200.0);
 
@@ -119,7 +119,7 @@ impl Law {
     }
 }
 
-impl Setting {
+impl ExperimentSetting {
     /// The scenario.
     pub(crate) fn scenario(self) -> Scenario {
         let moderate = Scenario::papers(Variation::Moderate.half_width(), THRESHOLD);
@@ -164,7 +164,7 @@ impl Setting {
                     let name = format!("{millis:.0} ms");
                     Receiver::at(&name, Span::from_millis_f64(millis), jitter.clone())
                 };
-                let budget = a_third(usize::from(count));
+                let budget = third_budget(usize::from(count));
                 Scenario { receivers: (0..count).map(receiver).collect(), budget, ..short }
             }
             Self::Lying(lie, belief) => lying(lie, belief, short),
@@ -189,7 +189,7 @@ impl Setting {
     /// With how many of so many seeds it is run: many players take long, and vary little.
     pub(crate) const fn runs(self, runs: usize) -> usize {
         match self {
-            Self::Receivers(_) => few(runs),
+            Self::Receivers(_) => quarter(runs),
             _ => runs,
         }
     }
@@ -200,10 +200,10 @@ impl Setting {
     }
 
     /// How often it is looked at on its way, if it is.
-    pub(crate) fn looked_at_every(self) -> Option<Span> {
+    pub(crate) fn sample_interval(self) -> Option<Span> {
         match self {
-            Self::Even(case) => case.looked_at_every(),
-            _ => self.is_drawn_over_time().then_some(EVERY),
+            Self::Even(case) => case.sample_interval(),
+            _ => self.is_drawn_over_time().then_some(SAMPLE_INTERVAL),
         }
     }
 
@@ -217,7 +217,7 @@ impl Setting {
 
     /// Whether the motion is the same with every seed.
     pub(crate) const fn is_recorded(self) -> bool {
-        matches!(self, Self::Tanks | Self::Even(Case::Tanks(_)))
+        matches!(self, Self::Tanks | Self::Even(EvenCase::Tanks(_)))
     }
 
     /// The first of its seeds.
@@ -229,12 +229,12 @@ impl Setting {
     }
 
     /// What it is, in a few words.
-    pub(crate) fn words(self) -> String {
+    pub(crate) fn label(self) -> String {
         match self {
             Self::Papers(Variation::None) => "fixed delays".to_owned(),
             Self::Papers(Variation::Moderate) => "±100 ms".to_owned(),
             Self::Papers(Variation::High) => "±180 ms".to_owned(),
-            Self::Short(variation) => format!("the papers' {}", Self::Papers(variation).words()),
+            Self::Short(variation) => format!("the papers' {}", Self::Papers(variation).label()),
             Self::Threshold(hundredths) => format!("threshold {:.2}", f64::from(hundredths) / 100.0),
             Self::Law(Law::Normal) => "normal jitter".to_owned(),
             Self::Law(Law::Exponential) => "exponential jitter".to_owned(),
@@ -245,7 +245,7 @@ impl Setting {
             Self::Tanks => "recorded tanks".to_owned(),
             Self::Receivers(count) => format!("{count} players"),
             Self::Lying(..) => "a liar among four".to_owned(),
-            Self::Even(case) => case.words(),
+            Self::Even(case) => case.label(),
         }
     }
 
@@ -278,11 +278,11 @@ fn lying(lie: Lie, belief: Belief, short: Scenario) -> Scenario {
         receivers[LIAR].holds_acks = LIE + LIE;
     }
     let compensation = (belief == Belief::Bounded).then(Compensation::default);
-    Scenario { budget: a_third(receivers.len()), receivers, compensation, ..short }
+    Scenario { budget: third_budget(receivers.len()), receivers, compensation, ..short }
 }
 
 /// A budget with which as many vectors are sent as under 1/3 base.
-pub(crate) fn a_third(receivers: usize) -> Budget {
+pub(crate) fn third_budget(receivers: usize) -> Budget {
     Budget::new(receivers as f64 / 3.0).unwrap_or(Budget::ONE)
 }
 

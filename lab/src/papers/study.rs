@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use evenkeel_dr::PolicyKind;
 
 use super::cells::{Cell, Cells};
-use super::summary::{self, Summary};
+use super::summary::{self, PapersSummary};
 use crate::dr::{RunFigures, Sampling, run_unless};
-use crate::figure::{Curve, Figure, Point};
+use crate::figure::{Curve, CurvePoint, Figure};
 use crate::parallel::{self, Cancelled, Progress};
 use crate::scenario::Scenario;
 use crate::stats::{mean, population_sd};
@@ -28,12 +28,12 @@ pub struct Paper {
     /// It takes minutes, and is only run if it is named.
     pub is_long: bool,
     /// Its figures, in groups that share their runs.
-    pub groups: &'static [Group],
+    pub groups: &'static [FigureGroup],
 }
 
 /// Figures that come from the same runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Group {
+pub struct FigureGroup {
     /// Their names within the paper, with what they show.
     pub figures: &'static [(&'static str, &'static str)],
     /// What is run for them.
@@ -78,8 +78,8 @@ pub struct UnknownKey {
 pub fn select(
     keys: &[String],
     papers: &'static [Paper],
-) -> Result<Vec<(&'static Group, Vec<String>)>, UnknownKey> {
-    let names = |paper: &Paper, group: &Group| -> Vec<String> {
+) -> Result<Vec<(&'static FigureGroup, Vec<String>)>, UnknownKey> {
+    let names = |paper: &Paper, group: &FigureGroup| -> Vec<String> {
         group.figures.iter().map(|(figure, _)| format!("{}/{figure}", paper.key)).collect()
     };
     for key in keys {
@@ -111,7 +111,7 @@ pub struct Results {
     /// The figures that were asked for.
     pub figures: Vec<Figure>,
     /// All policies side by side, if what it takes was run for the figures.
-    pub summary: Option<Summary>,
+    pub summary: Option<PapersSummary>,
 }
 
 /// Runs what these keys name, and announces all of it first. What several groups need is run once.
@@ -119,7 +119,7 @@ pub struct Results {
 /// # Errors
 /// [`Cancelled`] if the work was cancelled.
 pub fn run_selected(
-    selected: &[(&'static Group, Vec<String>)],
+    selected: &[(&'static FigureGroup, Vec<String>)],
     setup: &Setup<'_>,
 ) -> Result<Results, Cancelled> {
     let mut cells = BTreeSet::new();
@@ -141,14 +141,14 @@ pub fn run_selected(
         };
         figures.extend(drawn.into_iter().filter(|figure| wanted.contains(&figure.key)));
     }
-    Ok(Results { figures, summary: Summary::of(&cells) })
+    Ok(Results { figures, summary: PapersSummary::of(&cells) })
 }
 
 impl Setup<'_> {
     /// The same with a quarter of the seeds, for runs that are dear or vary little.
     #[must_use]
     pub(crate) const fn with_few_seeds(&self) -> Self {
-        Self { runs: few(self.runs), progress: self.progress }
+        Self { runs: quarter(self.runs), progress: self.progress }
     }
 
     /// The seeds of each run.
@@ -186,7 +186,7 @@ impl Setup<'_> {
 }
 
 /// A quarter of so many seeds.
-pub(crate) const fn few(runs: usize) -> usize {
+pub(crate) const fn quarter(runs: usize) -> usize {
     runs.div_ceil(4)
 }
 
@@ -209,7 +209,7 @@ pub(crate) fn curve_over_time(name: &str, runs: &[RunFigures], figure: impl Fn(&
     let samples = runs.iter().map(|run| run.samples.len()).min().unwrap_or(0);
     let point = |index: usize| {
         let values: Vec<f64> = runs.iter().map(|run| figure(&run.samples[index].aee)).collect();
-        Point { x: runs[0].samples[index].at, y: mean(&values), spread: population_sd(&values) }
+        CurvePoint { x: runs[0].samples[index].at, y: mean(&values), spread: population_sd(&values) }
     };
     Curve { name: name.to_owned(), points: (0..samples).map(point).collect() }
 }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::cells::{Cell, Cells, Contender, Measured, product};
-use super::setting::{Setting, Variation};
+use super::cells::{Cell, Cells, Contender, ContenderRuns, product};
+use super::setting::{ExperimentSetting, Variation};
 use crate::even::TUNED_ON;
 use crate::figure::Table;
 use crate::stats::mean;
 
-const SETTING: Setting = Setting::Papers(Variation::Moderate);
+const SETTING: ExperimentSetting = ExperimentSetting::Papers(Variation::Moderate);
 /// With delays as many players have today, another advice may be the right one.
-const TODAY: Setting = Setting::Modern;
+const TODAY: ExperimentSetting = ExperimentSetting::Modern;
 /// Those that send as many vectors as 1/3 base, and that one first.
 const FRUGAL: [Contender; 4] =
     [Contender::THIRD, Contender::COARSER, Contender::DETERMINISTIC_PA, Contender::EVEN];
@@ -52,7 +52,7 @@ const AS_MANY: f64 = 1.05;
 
 /// What a stranger asks first, answered from what was measured.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Summary {
+pub struct PapersSummary {
     /// Where it was measured.
     pub caption: String,
     /// The policies.
@@ -61,7 +61,7 @@ pub struct Summary {
     pub answers: Vec<(&'static str, Vec<String>)>,
 }
 
-impl Summary {
+impl PapersSummary {
     /// From cells that were run; `None` if some of them were not.
     pub(crate) fn of(cells: &Cells) -> Option<Self> {
         cells.has(&needed()).then(|| {
@@ -100,8 +100,8 @@ pub(crate) fn complete(cells: &mut BTreeSet<Cell>) {
 
 struct Row<'a> {
     does: &'static str,
-    one: Measured<'a>,
-    third: Measured<'a>,
+    one: ContenderRuns<'a>,
+    third: ContenderRuns<'a>,
     seconds: f64,
 }
 
@@ -266,7 +266,7 @@ fn who_pays(with: &[f64], without: &[f64]) -> String {
 }
 
 /// How far from where the tank really is it is seen on average: far, middle, near.
-fn real_distances(cells: &Cells, setting: Setting, contender: Contender) -> Vec<f64> {
+fn real_distances(cells: &Cells, setting: ExperimentSetting, contender: Contender) -> Vec<f64> {
     let seconds = cells.scenario(setting).duration.as_secs_f64();
     let one = cells.of(setting, contender);
     let distance = |index: usize| mean(&one.by_run(|run| run.receivers[index].real_error / seconds));
@@ -274,7 +274,7 @@ fn real_distances(cells: &Cells, setting: Setting, contender: Contender) -> Vec<
 }
 
 /// Of those that send as many vectors, who is the least off from the tank itself on average, and by how much.
-fn nearest(cells: &Cells, setting: Setting) -> (String, f64) {
+fn nearest(cells: &Cells, setting: ExperimentSetting) -> (String, f64) {
     let off = FRUGAL.map(|one| (one.label(), mean(&real_distances(cells, setting, one))));
     off.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).expect("there are some")
 }

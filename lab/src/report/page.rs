@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::svg::{Layout, draw};
 use crate::claims::{Claim, Verdict};
 use crate::figure::{Figure, Table};
-use crate::papers::{PAPERS, Paper, Results, Summary, bars, seeds_in_words};
+use crate::papers::{PAPERS, Paper, PapersSummary, Results, bars, seeds_in_words};
 
 /// Where a report comes from: with these three anybody can make it again.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -123,15 +123,15 @@ pub(super) fn index(results: &Results, chapters: &[Chapter<'_>], provenance: &Pr
                     }
                 }
             }
-            @if let Some(summary) = &results.summary { (summed(summary, provenance)) }
+            @if let Some(summary) = &results.summary { (summary_sections(summary, provenance)) }
             @if differs + fails > 0 { (errata(chapters)) }
-            (sureness(&seeds))
+            (confidence_section(&seeds))
         }
     };
     page("Evenkeel lab report", provenance, &seeds, &body)
 }
 
-fn summed(summary: &Summary, provenance: &Provenance) -> Markup {
+fn summary_sections(summary: &PapersSummary, provenance: &Provenance) -> Markup {
     html! {
         @for (question, answers) in &summary.answers {
             section {
@@ -165,7 +165,7 @@ impl Erratum<'_> {
 }
 
 /// What does not hold, each statement once.
-fn wrong<'a>(chapters: &'a [Chapter<'a>]) -> Vec<Erratum<'a>> {
+fn collect_errata<'a>(chapters: &'a [Chapter<'a>]) -> Vec<Erratum<'a>> {
     let mut errata: Vec<Erratum<'a>> = Vec::new();
     for chapter in chapters.iter().filter(|chapter| chapter.is_paper()) {
         for (figure, claim) in chapter.claims().filter(|(_, claim)| claim.verdict != Verdict::Holds) {
@@ -181,7 +181,7 @@ fn wrong<'a>(chapters: &'a [Chapter<'a>]) -> Vec<Erratum<'a>> {
 
 /// Where the papers err.
 fn errata(chapters: &[Chapter<'_>]) -> Markup {
-    let (fails, differs): (Vec<_>, Vec<_>) = wrong(chapters).into_iter().partition(Erratum::fails);
+    let (fails, differs): (Vec<_>, Vec<_>) = collect_errata(chapters).into_iter().partition(Erratum::fails);
     html! {
         section {
             h2 { "Where do the papers err?" }
@@ -212,9 +212,9 @@ fn details(title: &str, errata: &[Erratum<'_>]) -> Markup {
             ul.claims {
                 @for erratum in errata {
                     li {
-                        p { @for verdict in told_once(&erratum.places) { (verdict) " " } (erratum.statement) }
+                        p { @for verdict in verdict_badges(&erratum.places) { (verdict) " " } (erratum.statement) }
                         @for (file, stem, claim) in &erratum.places {
-                            p.measured { (told(claim)) " " a href=(format!("{file}#{stem}")) { (claim.source) " · " (claim.id) } }
+                            p.measured { (measured_sentence(claim)) " " a href=(format!("{file}#{stem}")) { (claim.source) " · " (claim.id) } }
                         }
                     }
                 }
@@ -224,14 +224,14 @@ fn details(title: &str, errata: &[Erratum<'_>]) -> Markup {
 }
 
 /// The verdicts of a statement, each once.
-fn told_once(places: &[(String, String, &Claim)]) -> Vec<Markup> {
+fn verdict_badges(places: &[(String, String, &Claim)]) -> Vec<Markup> {
     let mut known: Vec<(Verdict, bool)> = Vec::new();
     for (_, _, claim) in places {
         if !known.contains(&(claim.verdict, claim.is_close)) {
             known.push((claim.verdict, claim.is_close));
         }
     }
-    known.into_iter().map(|(verdict, is_close)| judged(verdict, is_close)).collect()
+    known.into_iter().map(|(verdict, is_close)| verdict_badge(verdict, is_close)).collect()
 }
 
 /// The seeds of all chapters, in words.
@@ -246,7 +246,7 @@ fn seeds(chapters: &[Chapter<'_>], provenance: &Provenance) -> String {
     all.join(" or ")
 }
 
-fn sureness(seeds: &str) -> Markup {
+fn confidence_section(seeds: &str) -> Markup {
     html! {
         section {
             h2 { "How sure are we?" }
@@ -264,13 +264,13 @@ fn sureness(seeds: &str) -> Markup {
         section id="words" {
             h2 { "What do words such as “much” mean here?" }
             p { "The papers say “much lower” or “the same” without a number. These are the numbers that we judge by, the same for every claim." }
-            (table(&words()))
+            (table(&word_table()))
         }
     }
 }
 
 /// What words mean in numbers.
-fn words() -> Table {
+fn word_table() -> Table {
     let rows = bars::table().into_iter().map(|(said, means)| vec![said.to_owned(), means]);
     Table {
         head: ["what a paper says", "what it means here"].map(str::to_owned).to_vec(),
@@ -358,7 +358,7 @@ fn table(table: &Table) -> Markup {
     }
 }
 
-fn judged(verdict: Verdict, is_close: bool) -> Markup {
+fn verdict_badge(verdict: Verdict, is_close: bool) -> Markup {
     html! {
         span class=(format!("verdict {verdict}")) { (verdict) }
         @if is_close { " " span.verdict.close { "too close to call" } }
@@ -366,15 +366,15 @@ fn judged(verdict: Verdict, is_close: bool) -> Markup {
 }
 
 /// What was measured, as a sentence.
-fn told(claim: &Claim) -> String {
+fn measured_sentence(claim: &Claim) -> String {
     format!("{}.", claim.measured)
 }
 
 fn item(claim: &Claim) -> Markup {
     html! {
         li {
-            p { (judged(claim.verdict, claim.is_close)) " " (claim.statement) }
-            p.measured { (told(claim)) " " span.source { (claim.source) " · " (claim.id) } }
+            p { (verdict_badge(claim.verdict, claim.is_close)) " " (claim.statement) }
+            p.measured { (measured_sentence(claim)) " " span.source { (claim.source) " · " (claim.id) } }
         }
     }
 }

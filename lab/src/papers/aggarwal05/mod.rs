@@ -5,10 +5,10 @@ mod budget;
 mod scheduling;
 mod theorem;
 
-use super::study::{Group, Paper, Work};
-use super::view::Source;
+use super::study::{FigureGroup, Paper, Work};
+use super::view::ClaimSource;
 
-const SOURCE: Source = Source { paper: "aggarwal05", words: "Aggarwal et al. 2005" };
+const SOURCE: ClaimSource = ClaimSource { paper: "aggarwal05", citation: "Aggarwal et al. 2005" };
 
 /// The paper.
 pub(super) const PAPER: Paper = Paper {
@@ -19,21 +19,21 @@ pub(super) const PAPER: Paper = Paper {
     first_seed: 1,
     is_long: false,
     groups: &[
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig4", "Mean and spread of error, scheduled and sent at once"),
                 ("scheduling-elsewhere", "The scheduling algorithm in other settings"),
             ],
             work: Work::Cells { cells: scheduling::cells, draw: scheduling::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("theorem4.1", "Accumulated error is equal at every scheduling instant"),
                 ("theorem4.1-elsewhere", "The theorem in other settings"),
             ],
             work: Work::Own { jobs: theorem::jobs, run: theorem::run },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig5", "Mean and spread of error, all algorithms, delays ±100 ms"),
                 ("fig6", "Mean and spread of error, all algorithms, delays ±180 ms"),

@@ -7,23 +7,23 @@ use super::SOURCE;
 use crate::claims::{Claim, Verdict};
 use crate::figure::Figure;
 use crate::papers::bars::{CONTINUALLY, MOST, MUCH, SAME};
-use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio, product, ratios_in_words};
+use crate::papers::cells::{Cell, Cells, Contender, ContenderRuns, Ratio, product, ratios_in_words};
 use crate::papers::elsewhere::Elsewhere;
-use crate::papers::judged::{Judged, Test};
-use crate::papers::setting::{self, Setting, Variation};
+use crate::papers::judgement::{Judgement, Test};
+use crate::papers::setting::{self, ExperimentSetting, Variation};
 use crate::papers::study::Setup;
-use crate::papers::view::{Claims, View, What, draw_all};
+use crate::papers::view::{Claims, Quantity, View, draw_all};
 
 /// Where no vector comes late.
-const FIXED: Setting = Setting::Papers(Variation::None);
+const FIXED: ExperimentSetting = ExperimentSetting::Papers(Variation::None);
 /// Delays of today.
-const TODAY: Setting = Setting::Modern;
+const TODAY: ExperimentSetting = ExperimentSetting::Modern;
 
 const VIEW: View = View {
     figure: "fig4",
     title: "Scheduling evens the error out; what it costs depends on what is counted as arrived",
-    what: What::Both,
-    setting: Setting::Papers(Variation::Moderate),
+    what: Quantity::Both,
+    setting: ExperimentSetting::Papers(Variation::Moderate),
     contenders: &[
         Contender::BASE,
         Contender::NETGAMES05,
@@ -54,29 +54,29 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
 }
 
 /// The other players' errors relative to the farthest's.
-fn to_farthest(one: &Measured<'_>) -> Vec<Ratio> {
-    (1..one.receivers().len()).map(|receiver| one.to_receiver(receiver, one, 0)).collect()
+fn to_farthest(one: &ContenderRuns<'_>) -> Vec<Ratio> {
+    (1..one.receivers().len()).map(|receiver| one.receiver_ratio(receiver, one, 0)).collect()
 }
 
 /// The mean relative to base's.
-fn rise(cells: &Cells, setting: Setting, contender: Contender) -> Ratio {
+fn rise(cells: &Cells, setting: ExperimentSetting, contender: Contender) -> Ratio {
     cells.of(setting, contender).mean_ratio(&cells.of(setting, Contender::BASE))
 }
 
 /// In which settings the mean increases multi-fold. The consistent form gives everybody the farthest player's error, so
 /// that depends on how far that one's is from the mean.
-fn where_it_turns(base: &Measured<'_>, cells: &Cells) -> String {
+fn where_it_turns(base: &ContenderRuns<'_>, cells: &Cells) -> String {
     let farthest = base.receiver(0) / base.mean();
-    let is_multi_fold = |setting: &Setting| {
+    let is_multi_fold = |setting: &ExperimentSetting| {
         let consistent = rise(cells, *setting, Contender::CONSISTENT);
         consistent.value > MUCH && !consistent.is_close_to(MUCH)
     };
-    let (above, below): (Vec<Setting>, Vec<Setting>) =
+    let (above, below): (Vec<ExperimentSetting>, Vec<ExperimentSetting>) =
         setting::ELSEWHERE.into_iter().partition(is_multi_fold);
     let multi_fold = above.iter().map(|setting| {
         let [printed, consistent] =
             [Contender::NETGAMES05, Contender::CONSISTENT].map(|form| rise(cells, *setting, form));
-        format!("{} ({} / {})", setting.words(), printed.in_words(2), consistent.in_words(2))
+        format!("{} ({} / {})", setting.label(), printed.in_words(2), consistent.in_words(2))
     });
     let others = below.iter().map(|setting| rise(cells, *setting, Contender::CONSISTENT).value);
     let (least, most) =
@@ -87,7 +87,7 @@ fn where_it_turns(base: &Measured<'_>, cells: &Cells) -> String {
          the other {} settings of the next figure. Read with delays of {}, where as printed it is {}",
         multi_fold.collect::<Vec<_>>().join(", "),
         below.len(),
-        TODAY.words(),
+        TODAY.label(),
         rise(cells, TODAY, Contender::NETGAMES05)
     )
 }
@@ -101,16 +101,16 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
     let as_many = of(Contender::AS_MANY_AS_CONSISTENT);
     let changes = printed.changes(&base);
     let claims = Claims::about(SOURCE, view.figure, "4.7")
-        .say(
+        .add(
             "The spread with scheduling is much lower than without.",
             format!(
                 "{spread} of base as printed; {spread_consistent} if what is in flight is counted at its estimated arrival (much lower: \
                  below half)"
             ),
-            Judged::read(Test::below(spread, 1.0 / MUCH), Test::below(spread_consistent, 1.0 / MUCH)),
+            Judgement::read(Test::below(spread, 1.0 / MUCH), Test::below(spread_consistent, 1.0 / MUCH)),
             Verdict::Differs,
         )
-        .say(
+        .add(
             "The mean increases multi-fold with scheduling.",
             format!(
                 "{mean} of base as printed; {mean_consistent} in the consistent form, which alone evens the error out (multi-fold: at \
@@ -121,21 +121,21 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
                 as_many.mean_ratio(&base),
                 as_many.spread_ratio(&base)
             ),
-            Judged::read(Test::above(mean, MUCH), Test::above(rise(cells, TODAY, Contender::NETGAMES05), MUCH)),
+            Judgement::read(Test::above(mean, MUCH), Test::above(rise(cells, TODAY, Contender::NETGAMES05), MUCH)),
             Verdict::Differs,
         )
-        .say(
+        .add(
             "Scheduling pushes every receiver's error higher.",
             format!("far / middle / near: {} of base's", ratios_in_words(&changes)),
             Test::all(changes.iter().map(|one| Test::above(*one, 1.0))),
             Verdict::Holds,
         );
-    let is_near = |one: &Measured<'_>| {
+    let is_near = |one: &ContenderRuns<'_>| {
         Test::all(to_farthest(one).into_iter().map(|ratio| Test::above(ratio, 1.0 - SAME)))
     };
-    say_flip_flop(claims, view, cells)
+    add_flip_flop(claims, view, cells)
         .at("1")
-        .say(
+        .add(
             "Scheduling pushes everybody's error towards that of the farthest player.",
             format!(
                 "middle and near: {} of the farthest's as printed, {} in the consistent form (towards it: at least {})",
@@ -143,7 +143,7 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
                 ratios_in_words(&to_farthest(&consistent)),
                 1.0 - SAME
             ),
-            Judged::read(is_near(&printed), is_near(&consistent)),
+            Judgement::read(is_near(&printed), is_near(&consistent)),
             Verdict::Differs,
         )
         .all()
@@ -151,7 +151,7 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
 
 /// What is said of the flip-flop: a vector that comes late makes its receiver the one with the highest error, and the
 /// others are pushed up to it. At fixed delays none comes late.
-fn say_flip_flop(claims: Claims, view: &View, cells: &Cells) -> Claims {
+fn add_flip_flop(claims: Claims, view: &View, cells: &Cells) -> Claims {
     let forms = [Contender::NETGAMES05, Contender::CONSISTENT];
     let means = |setting| {
         let base = cells.of(setting, Contender::BASE);
@@ -163,7 +163,7 @@ fn say_flip_flop(claims: Claims, view: &View, cells: &Cells) -> Claims {
     let flips = [Contender::NETGAMES05, Contender::CONSISTENT, Contender::BASE]
         .map(|contender| cells.of(view.setting, contender).highest().0);
     claims
-        .say(
+        .add(
             "The flip-flop is what raises everybody's error.",
             format!(
                 "at fixed delays, where no vector comes late, the mean is {} of base's as printed and {} in the consistent form, with \
@@ -179,7 +179,7 @@ fn say_flip_flop(claims: Claims, view: &View, cells: &Cells) -> Claims {
             Test::all(left.map(|share| Test::below(share, MOST))),
             Verdict::Fails,
         )
-        .say(
+        .add(
             "By the same flip-flop somebody else comes to have the highest error.",
             format!(
                 "looked at every 3 s, {} times a minute as printed, {} in the consistent form, {} under base (it flips: twice a minute)",
@@ -187,7 +187,7 @@ fn say_flip_flop(claims: Claims, view: &View, cells: &Cells) -> Claims {
                 flips[1].in_words(1),
                 flips[2].in_words(1)
             ),
-            Judged::read(Test::above(flips[0], CONTINUALLY), Test::above(flips[1], CONTINUALLY)),
+            Judgement::read(Test::above(flips[0], CONTINUALLY), Test::above(flips[1], CONTINUALLY)),
             Verdict::Differs,
         )
 }

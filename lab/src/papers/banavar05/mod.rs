@@ -6,10 +6,10 @@ mod probabilistic;
 mod scheduling;
 mod threshold;
 
-use super::study::{Group, Paper, Work};
-use super::view::Source;
+use super::study::{FigureGroup, Paper, Work};
+use super::view::ClaimSource;
 
-const SOURCE: Source = Source { paper: "banavar05", words: "Banavar 2005" };
+const SOURCE: ClaimSource = ClaimSource { paper: "banavar05", citation: "Banavar 2005" };
 
 /// The thesis.
 pub(super) const PAPER: Paper = Paper {
@@ -20,14 +20,14 @@ pub(super) const PAPER: Paper = Paper {
     first_seed: 1,
     is_long: false,
     groups: &[
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig2.2", "Real against placed position, with local and with global clocks"),
                 ("fig2.2-elsewhere", "Local and global clocks in other settings"),
             ],
             work: Work::Own { jobs: accuracy::jobs, run: accuracy::run },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig3.2", "Spread over time, scheduling #1, fixed delays"),
                 ("fig3.3", "Spread over time, scheduling #1, delays ±100 ms"),
@@ -42,7 +42,7 @@ pub(super) const PAPER: Paper = Paper {
             ],
             work: Work::Cells { cells: scheduling::first_cells, draw: scheduling::draw_first },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig3.11", "Spread over time, scheduling #2"),
                 ("fig3.12", "Mean over time, scheduling #2"),
@@ -51,7 +51,7 @@ pub(super) const PAPER: Paper = Paper {
             ],
             work: Work::Cells { cells: scheduling::second_cells, draw: scheduling::draw_second },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig3.15", "Spread over time, probabilistic budget algorithm"),
                 ("fig3.16", "Mean over time, probabilistic budget algorithm"),
@@ -61,11 +61,11 @@ pub(super) const PAPER: Paper = Paper {
             ],
             work: Work::Cells { cells: probabilistic::cells, draw: probabilistic::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[("threshold", "Spread and mean against the threshold, at as many vectors")],
             work: Work::Cells { cells: threshold::cells, draw: threshold::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig3.19", "Spread over time, deterministic budget algorithm"),
                 ("fig3.20", "Mean over time, deterministic budget algorithm"),
@@ -74,7 +74,7 @@ pub(super) const PAPER: Paper = Paper {
             ],
             work: Work::Cells { cells: deterministic::fixed_cells, draw: deterministic::draw_fixed },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig3.22", "Spread over time, budget algorithms, delays ±100 ms"),
                 ("fig3.23", "Spread over time, budget algorithms, delays ±180 ms"),

@@ -4,14 +4,14 @@ use super::SOURCE;
 use crate::claims::{Claim, Verdict};
 use crate::figure::Figure;
 use crate::papers::bars::{MOST, SAME};
-use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio, product, ratios_in_words};
+use crate::papers::cells::{Cell, Cells, Contender, ContenderRuns, Ratio, product, ratios_in_words};
 use crate::papers::elsewhere::Elsewhere;
-use crate::papers::judged::{Judged, Test};
-use crate::papers::setting::{Setting, Variation};
+use crate::papers::judgement::{Judgement, Test};
+use crate::papers::setting::{ExperimentSetting, Variation};
 use crate::papers::study::Setup;
-use crate::papers::view::{Claims, View, What, draw_all};
+use crate::papers::view::{Claims, Quantity, View, draw_all};
 
-const SETTING: Setting = Setting::Papers(Variation::None);
+const SETTING: ExperimentSetting = ExperimentSetting::Papers(Variation::None);
 /// The thesis' cases 1 to 5, and what they are compared with.
 const CASES: [Contender; 5] = [
     Contender::PROBABILISTIC_PA,
@@ -40,7 +40,7 @@ const SHOWN: &[Contender] = &[
 const fn view(
     figure: &'static str,
     title: &'static str,
-    what: What,
+    what: Quantity,
     contenders: &'static [Contender],
     claims: fn(&View, &Cells) -> Vec<Claim>,
 ) -> View {
@@ -51,22 +51,22 @@ const VIEWS: [View; 4] = [
     view(
         "fig3.15",
         "Weighed by error, chance narrows the spread; weighed by time it does not",
-        What::Spread,
+        Quantity::Spread,
         SHOWN,
         spread_claims,
     ),
     view(
         "fig3.16",
         "Every probabilistic case has a higher mean than 1/3 base",
-        What::Mean,
+        Quantity::Mean,
         SHOWN,
         mean_claims,
     ),
-    view("fig3.17", "What each player pays in the five cases", What::Receivers, SHOWN, receiver_claims),
+    view("fig3.17", "What each player pays in the five cases", Quantity::Receivers, SHOWN, receiver_claims),
     view(
         "fig3.18",
         "Chance alone costs everybody: as many vectors, at irregular times",
-        What::Receivers,
+        Quantity::Receivers,
         &[Contender::BASE, Contender::THIRD, Contender::CHANCE, Contender::COARSER],
         chance_claims,
     ),
@@ -103,7 +103,7 @@ fn name(contender: Contender) -> &'static str {
 }
 
 /// A figure of each case relative to 1/3 base, in words.
-fn by_case(cells: &Cells, figure: impl Fn(&Measured<'_>) -> Ratio) -> String {
+fn by_case(cells: &Cells, figure: impl Fn(&ContenderRuns<'_>) -> Ratio) -> String {
     let words = CASES.map(|case| format!("{} {}", name(case), figure(&cells.of(SETTING, case)).in_words(2)));
     words.join(", ")
 }
@@ -117,15 +117,15 @@ fn spread_claims(view: &View, cells: &Cells) -> Vec<Claim> {
     let is_best = others.map(|case| Test::above(cells.of(SETTING, case).spread_ratio(&best), 1.0));
     let by_error = CASES.into_iter().filter(|case| *case != Contender::PROBABILISTIC_PT);
     Claims::about(SOURCE, view.figure, "3.4.1.4.1.1")
-        .say(
+        .add(
             "All five cases have a lower spread than 1/3 base.",
             format!(
                 "spread relative to 1/3 base: {words}. Those that look at the error have; time alone has not"
             ),
-            Judged::read(Test::all(CASES.map(is_lower)), Test::all(by_error.map(is_lower))),
+            Judgement::read(Test::all(CASES.map(is_lower)), Test::all(by_error.map(is_lower))),
             Verdict::Differs,
         )
-        .say(
+        .add(
             "The best of them weighs by instantaneous error (PI).",
             format!("spread relative to 1/3 base: {words}"),
             Test::all(is_best),
@@ -139,7 +139,7 @@ fn mean_claims(view: &View, cells: &Cells) -> Vec<Claim> {
     let words = by_case(cells, |one| one.mean_ratio(&third));
     let coarser = cells.of(SETTING, Contender::COARSER).mean_ratio(&third);
     Claims::about(SOURCE, view.figure, "3.4.1.4.1.2")
-        .say(
+        .add(
             "All five cases have a higher mean than 1/3 base.",
             format!("mean relative to 1/3 base: {words}; base with a coarser threshold {coarser}"),
             Test::all(CASES.map(|case| Test::above(cells.of(SETTING, case).mean_ratio(&third), 1.0))),
@@ -157,13 +157,13 @@ fn receiver_claims(view: &View, cells: &Cells) -> Vec<Claim> {
     let words = format!("far / middle / near relative to 1/3 base: {}", words.join(", "));
     let is_higher = |change: &Ratio| Test::above(*change, 1.0);
     Claims::about(SOURCE, view.figure, "3.4.1.4.1.3")
-        .say(
+        .add(
             "In all five cases every player's error is higher than under 1/3 base.",
             words.clone(),
             Test::all(changes.iter().flatten().map(is_higher)),
             Verdict::Holds,
         )
-        .say(
+        .add(
             "No probabilistic algorithm brings the highest error down.",
             format!("{words} (the farthest player's)"),
             Test::all(changes.iter().map(|change| is_higher(&change[0]))),
@@ -182,7 +182,7 @@ fn chance_claims(view: &View, cells: &Cells) -> Vec<Claim> {
     let stands = third.mean_ratio(&coarser);
     let within = 100.0 * SAME;
     let claims = Claims::about(SOURCE, view.figure, "3.4.1.5")
-        .say(
+        .add(
             "1/3 probabilistic sends as many vectors as 1/3 base, yet every player's error is higher.",
             format!(
                 "{sent} of its vectors (as many: within {within:.0} %); far / middle / near {} of its error",
@@ -192,7 +192,7 @@ fn chance_claims(view: &View, cells: &Cells) -> Vec<Claim> {
             Verdict::Holds,
         )
         .at("3.4.1.4")
-        .say(
+        .add(
             "1/3 base stands for a base case with a coarser threshold.",
             format!(
                 "measured by what it stands for, 1/3 base has {stands} of the mean and {} of the spread of base with a coarser threshold, and \
@@ -205,11 +205,11 @@ fn chance_claims(view: &View, cells: &Cells) -> Vec<Claim> {
             Test::same(stands, SAME),
             Verdict::Fails,
         );
-    say_irregular(claims, cells, &third).all()
+    add_irregular(claims, cells, &third).all()
 }
 
 /// The cause that is named: of the rise by chance, what is left if vectors with the same weights are sent in turns.
-fn say_irregular(claims: Claims, cells: &Cells, third: &Measured<'_>) -> Claims {
+fn add_irregular(claims: Claims, cells: &Cells, third: &ContenderRuns<'_>) -> Claims {
     let mean = |contender| cells.of(SETTING, contender).mean_ratio(third);
     let words = IN_TURNS.map(|(by_chance, in_turns)| {
         let (chance, turns) = (mean(by_chance), mean(in_turns));
@@ -218,7 +218,7 @@ fn say_irregular(claims: Claims, cells: &Cells, third: &Measured<'_>) -> Claims 
     let is_cause =
         |(by_chance, in_turns)| Test::below(mean(in_turns).plus(-1.0).over(mean(by_chance).plus(-1.0)), MOST);
     let others = IN_TURNS.into_iter().filter(|(one, _)| *one != Contender::PROBABILISTIC_PI);
-    claims.at("3.4.1.5 and 3.4.1.6").say(
+    claims.at("3.4.1.5 and 3.4.1.6").add(
         "It is irregular sending that raises the error of the probabilistic algorithm.",
         format!(
             "mean relative to 1/3 base, by chance and in turns with the same weights: {} (it is what raises it: in turns less than half of the \
@@ -226,7 +226,7 @@ fn say_irregular(claims: Claims, cells: &Cells, third: &Measured<'_>) -> Claims 
              irregular as chance, and the rise stays",
             words.join(", ")
         ),
-        Judged::read(Test::all(IN_TURNS.map(is_cause)), Test::all(others.map(is_cause))),
+        Judgement::read(Test::all(IN_TURNS.map(is_cause)), Test::all(others.map(is_cause))),
         Verdict::Differs,
     )
 }

@@ -8,29 +8,30 @@
 //! acknowledged before the next one is made; until one is held for so long that it is flushed (section 4.6). What comes
 //! after that is told apart.
 
-mod measured;
+mod triggers;
 
 use evenkeel_core::Span;
 use evenkeel_dr::PolicyKind;
 
-use self::measured::{
+use self::triggers::{
     FIRST_LIFE, Sums, differences, flushed, instants, relative_spread, sampling, sums, under_assumptions,
 };
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
 use crate::dr::{RunFigures, Sample};
-use crate::figure::{Bars, Curve, Drawing, Figure, Plot, Point, Table};
+use crate::figure::{Bars, Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::bars::{EQUAL, GROWS, NEARLY_ALL};
 use crate::papers::cells::Ratio;
-use crate::papers::judged::{Judged, Test};
-use crate::papers::setting::{ELSEWHERE, ELSEWHERE_WORDS, Setting, Variation, elsewhere_seeds};
+use crate::papers::judgement::{Judgement, Test};
+use crate::papers::setting::{ELSEWHERE, ELSEWHERE_WORDS, ExperimentSetting, Variation, elsewhere_seeds};
 use crate::papers::study::Setup;
 use crate::papers::view::Claims;
 use crate::parallel::Cancelled;
 use crate::scenario::Scenario;
 use crate::stats::{mean, population_sd};
 
-const DRAWN: [Setting; 2] = [Setting::Papers(Variation::None), Setting::Papers(Variation::Moderate)];
+const DRAWN: [ExperimentSetting; 2] =
+    [ExperimentSetting::Papers(Variation::None), ExperimentSetting::Papers(Variation::Moderate)];
 
 /// Single runs: those that are drawn, and those beyond the paper, each under base as well.
 pub(super) fn jobs(setup: &Setup<'_>) -> usize {
@@ -39,8 +40,8 @@ pub(super) fn jobs(setup: &Setup<'_>) -> usize {
 }
 
 /// One setting, over the seeds.
-struct Measured {
-    setting: Setting,
+struct TheoremRuns {
+    setting: ExperimentSetting,
     scenario: Scenario,
     runs: Vec<RunFigures>,
     /// The same vectors, to everybody at once.
@@ -48,14 +49,14 @@ struct Measured {
 }
 
 /// The relative spread at the last trigger, on average.
-fn at_last(runs: &[RunFigures]) -> Ratio {
+fn final_spread(runs: &[RunFigures]) -> Ratio {
     let last = |run: &RunFigures| instants(run).last().map_or(0.0, |sample| relative_spread(&sample.aee));
     Ratio::mean(&runs.iter().map(last).collect::<Vec<_>>())
 }
 
-impl Measured {
+impl TheoremRuns {
     /// With these seeds, for so long if it is said.
-    fn run(setting: Setting, duration: Option<Span>, setup: &Setup<'_>) -> Result<Self, Cancelled> {
+    fn run(setting: ExperimentSetting, duration: Option<Span>, setup: &Setup<'_>) -> Result<Self, Cancelled> {
         let setup = Setup { runs: setting.runs(setup.runs), ..*setup };
         let scenario = under_assumptions(setting.scenario());
         let scenario = Scenario { duration: duration.unwrap_or(scenario.duration), ..scenario };
@@ -70,10 +71,10 @@ impl Measured {
     }
 
     /// The relative spreads of the theorem's sums: up to the first flush, and after it.
-    fn as_estimated(&self) -> [Estimated; 2] {
+    fn as_estimated(&self) -> [SumSpreads; 2] {
         [false, true].map(|after| {
             let sums = self.runs.iter().flat_map(sums).filter(|one| one.is_after_flush == after);
-            Estimated(sums.map(|one| one.spread).collect())
+            SumSpreads(sums.map(|one| one.spread).collect())
         })
     }
 
@@ -102,9 +103,9 @@ impl Measured {
 }
 
 /// Relative spreads of the theorem's sums at some triggers.
-struct Estimated(Vec<f64>);
+struct SumSpreads(Vec<f64>);
 
-impl Estimated {
+impl SumSpreads {
     fn triggers(&self) -> usize {
         self.0.len()
     }
@@ -121,14 +122,14 @@ impl Estimated {
 
 /// Runs the theorem, and the same elsewhere.
 pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
-    let [fixed, varying] = DRAWN.map(|setting| Measured::run(setting, None, setup));
+    let [fixed, varying] = DRAWN.map(|setting| TheoremRuns::run(setting, None, setup));
     let (fixed, varying) = (fixed?, varying?);
     let elsewhere: Result<Vec<_>, _> =
-        ELSEWHERE.into_iter().map(|setting| Measured::run(setting, Some(FIRST_LIFE), setup)).collect();
+        ELSEWHERE.into_iter().map(|setting| TheoremRuns::run(setting, Some(FIRST_LIFE), setup)).collect();
     Ok(vec![theorem(setup, &fixed, &varying), beyond(setup, &elsewhere?)])
 }
 
-fn theorem(setup: &Setup<'_>, fixed: &Measured, varying: &Measured) -> Figure {
+fn theorem(setup: &Setup<'_>, fixed: &TheoremRuns, varying: &TheoremRuns) -> Figure {
     Figure {
         key: "aggarwal05/theorem4.1".to_owned(),
         title: "Under the theorem's assumptions nobody's error runs away: what one vector is misjudged by, the next makes up for"
@@ -150,9 +151,10 @@ fn theorem(setup: &Setup<'_>, fixed: &Measured, varying: &Measured) -> Figure {
     }
 }
 
-fn plot(one: &Measured, title: &str) -> Plot {
+fn plot(one: &TheoremRuns, title: &str) -> Plot {
     let curve = |index: usize| {
-        let point = |sample: &Sample| Point { x: sample.at, y: differences(&sample.aee)[index], spread: 0.0 };
+        let point =
+            |sample: &Sample| CurvePoint { x: sample.at, y: differences(&sample.aee)[index], spread: 0.0 };
         Curve {
             name: one.scenario.receivers[index].name.clone(),
             points: one.runs.first().into_iter().flat_map(instants).map(point).collect(),
@@ -166,7 +168,7 @@ fn plot(one: &Measured, title: &str) -> Plot {
     }
 }
 
-fn table(measured: &[&Measured]) -> Table {
+fn table(measured: &[&TheoremRuns]) -> Table {
     let head = [
         "setting",
         "triggers",
@@ -178,16 +180,16 @@ fn table(measured: &[&Measured]) -> Table {
         "after it: triggers",
         "mean sum / mean",
     ];
-    let row = |one: &&Measured| {
+    let row = |one: &&TheoremRuns| {
         let [up_to, after] = one.as_estimated();
         let or_none =
             |figure: Option<f64>| figure.map_or_else(|| "none".to_owned(), |one| format!("{one:.1e}"));
         vec![
-            one.setting.words(),
+            one.setting.label(),
             one.instants().to_string(),
             format!("{:.1e}", one.worst()),
-            format!("{:.1e}", at_last(&one.runs).value),
-            format!("{:.1e}", at_last(&one.base).value),
+            format!("{:.1e}", final_spread(&one.runs).value),
+            format!("{:.1e}", final_spread(&one.base).value),
             up_to.triggers().to_string(),
             or_none(up_to.worst()),
             after.triggers().to_string(),
@@ -197,21 +199,21 @@ fn table(measured: &[&Measured]) -> Table {
     Table { head: head.map(str::to_owned).to_vec(), rows: measured.iter().map(row).collect() }
 }
 
-fn claims(fixed: &Measured, varying: &Measured) -> Vec<Claim> {
+fn claims(fixed: &TheoremRuns, varying: &TheoremRuns) -> Vec<Claim> {
     let (worst, triggers) = (fixed.worst(), fixed.instants());
-    let claims = Claims::about(SOURCE, "theorem4.1", "4.2").say(
+    let claims = Claims::about(SOURCE, "theorem4.1", "4.2").add(
         "When a vector's schedule is computed, the accumulated errors of all receivers are equal.",
         format!("fixed delays: spread at most {worst:.1e} of the mean over {triggers} triggers"),
         Test::fact(worst <= EQUAL && triggers > 0),
         Verdict::Holds,
     );
-    let claims = say_sums(claims, varying);
+    let claims = add_sums(claims, varying);
     let [first, last] = [0, 2].map(|third| Ratio::mean(&varying.spreads_in(third)));
     let pairs = varying.spreads_in(2).into_iter().zip(varying.spreads_in(0));
     let growth = Ratio::of(&pairs.collect::<Vec<_>>());
     claims
         .at("4.2")
-        .say(
+        .add(
             "So everybody's actual error is equalized with each vector.",
             format!(
                 "±100 ms: actual errors spread by {} units·s in the first third of the triggers and by {} in the last, {} times as much, at \
@@ -220,16 +222,16 @@ fn claims(fixed: &Measured, varying: &Measured) -> Vec<Claim> {
                 first.in_words(2),
                 last.in_words(2),
                 growth.in_words(2),
-                at_last(&varying.runs).times(100.0).in_words(1)
+                final_spread(&varying.runs).times(100.0).in_words(1)
             ),
-            Judged::read(Test::fact(varying.worst() <= EQUAL), Test::below(growth, GROWS)),
+            Judgement::read(Test::fact(varying.worst() <= EQUAL), Test::below(growth, GROWS)),
             Verdict::Differs,
         )
         .all()
 }
 
 /// What is said of the sums: up to the first vector that is flushed, and after it.
-fn say_sums(claims: Claims, varying: &Measured) -> Claims {
+fn add_sums(claims: Claims, varying: &TheoremRuns) -> Claims {
     let percent = |share: Option<f64>| {
         share.map_or_else(|| "nothing".to_owned(), |one| format!("{:.2} %", 100.0 * one))
     };
@@ -240,7 +242,7 @@ fn say_sums(claims: Claims, varying: &Measured) -> Claims {
     let dropped: usize = varying.runs.iter().map(flushed).sum();
     let told = up_to.triggers() + after.triggers();
     claims
-        .say(
+        .add(
             "When delays vary, what the vectors so far really cost and what this one is estimated to are equal in sum.",
             format!(
                 "±100 ms: until the first vector is flushed, at {} of {} triggers, the sums spread by at most {:.1e} of their mean; after \
@@ -255,14 +257,14 @@ fn say_sums(claims: Claims, varying: &Measured) -> Claims {
                 100.0 * NEARLY_ALL,
                 varying.instants() - told - dropped
             ),
-            Judged::read(
+            Judgement::read(
                 Test::above(all, NEARLY_ALL),
                 Test::fact(up_to.worst().is_some_and(|worst| worst <= EQUAL)),
             ),
             Verdict::Differs,
         )
         .at("4.6")
-        .say(
+        .add(
             "If a vector is flushed before it is sent to everybody, counting its error to the next one keeps the sums equal.",
             format!(
                 "±100 ms: {dropped} of {} vectors are flushed. At the {} triggers after the first of them the sums spread by {} of their mean \
@@ -280,9 +282,9 @@ fn say_sums(claims: Claims, varying: &Measured) -> Claims {
         )
 }
 
-fn beyond(setup: &Setup<'_>, measured: &[Measured]) -> Figure {
+fn beyond(setup: &Setup<'_>, measured: &[TheoremRuns]) -> Figure {
     // Of nothing there is no mark.
-    let marks = |name: &str, figure: fn(&Measured) -> Option<f64>| Bars {
+    let marks = |name: &str, figure: fn(&TheoremRuns) -> Option<f64>| Bars {
         name: name.to_owned(),
         heights: measured
             .iter()
@@ -306,12 +308,12 @@ fn beyond(setup: &Setup<'_>, measured: &[Measured]) -> Figure {
             x_label: "spread (% of the mean)".to_owned(),
             y_label: String::new(),
             drawing: Drawing::Dots {
-                rows: measured.iter().map(|one| one.setting.words()).collect(),
+                rows: measured.iter().map(|one| one.setting.label()).collect(),
                 groups: vec![
                     marks("sums, up to the first flush", |one| one.as_estimated()[0].worst()),
                     marks("sums, after it", |one| one.as_estimated()[1].mean()),
-                    marks("actual errors, at the end", |one| Some(at_last(&one.runs).value)),
-                    marks("the same under base, at the end", |one| Some(at_last(&one.base).value)),
+                    marks("actual errors, at the end", |one| Some(final_spread(&one.runs).value)),
+                    marks("the same under base, at the end", |one| Some(final_spread(&one.base).value)),
                 ],
                 mark: None,
             },

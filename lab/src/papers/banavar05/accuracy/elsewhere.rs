@@ -3,18 +3,18 @@
 
 use evenkeel_dr::PolicyKind;
 
-use super::measured::Measured;
-use super::{Case, measure};
+use super::placement_runs::PlacementRuns;
+use super::{AccuracyCase, measure};
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 use crate::papers::calibration::Search;
 use crate::papers::cells::Contender;
-use crate::papers::contender::A_THIRD;
-use crate::papers::setting::{ELSEWHERE, ELSEWHERE_WORDS, Setting, Variation, elsewhere_seeds};
+use crate::papers::contender::BASE_THIRD;
+use crate::papers::setting::{ELSEWHERE, ELSEWHERE_WORDS, ExperimentSetting, Variation, elsewhere_seeds};
 use crate::papers::study::Setup;
 use crate::parallel::Cancelled;
 
 /// Where vectors are spared.
-const SPARING: Setting = Setting::Short(Variation::Moderate);
+const SPARING: ExperimentSetting = ExperimentSetting::Short(Variation::Moderate);
 /// How.
 const SPARED: [Contender; 2] = [Contender::THIRD, Contender::COARSER];
 
@@ -25,12 +25,12 @@ pub(super) fn jobs(setup: &Setup<'_>) -> usize {
 }
 
 /// The rows with fewer vectors, and the coarser threshold.
-fn spared(setup: &Setup<'_>) -> Option<(Vec<Case>, f64)> {
+fn spared(setup: &Setup<'_>) -> Option<(Vec<AccuracyCase>, f64)> {
     let scenario = SPARING.scenario();
-    let coarser = Search::Coarser(SPARING, A_THIRD).find(&scenario, setup.progress)?;
+    let coarser = Search::Coarser(SPARING, BASE_THIRD).find(&scenario, setup.progress)?;
     let distance = coarser.threshold.distance;
     let scenarios = [scenario, coarser].into_iter().zip(SPARED);
-    let rows = scenarios.map(|(scenario, contender)| Case {
+    let rows = scenarios.map(|(scenario, contender)| AccuracyCase {
         name: contender.label(),
         scenario,
         policy: contender.policy(),
@@ -39,7 +39,7 @@ fn spared(setup: &Setup<'_>) -> Option<(Vec<Case>, f64)> {
 }
 
 /// The farthest player, the one in the middle, and the nearest.
-fn shown(one: &Measured) -> [usize; 3] {
+fn shown(one: &PlacementRuns) -> [usize; 3] {
     let last = one.scenario.receivers.len() - 1;
     [0, last / 2, last]
 }
@@ -50,7 +50,8 @@ pub(super) fn figure(setup: &Setup<'_>) -> Result<Figure, Cancelled> {
     let mut measured = Vec::new();
     for setting in ELSEWHERE {
         let setup = Setup { runs: setting.runs(setup.runs), ..*setup };
-        let case = Case { name: setting.words(), scenario: setting.scenario(), policy: PolicyKind::BASE };
+        let case =
+            AccuracyCase { name: setting.label(), scenario: setting.scenario(), policy: PolicyKind::BASE };
         measured.extend(measure(&setup, vec![case], None)?);
     }
     measured.extend(measure(setup, fewer, None)?);
@@ -72,7 +73,7 @@ pub(super) fn figure(setup: &Setup<'_>) -> Result<Figure, Cancelled> {
     })
 }
 
-fn plot(measured: &[Measured]) -> Plot {
+fn plot(measured: &[PlacementRuns]) -> Plot {
     let marks = |(place, name): (usize, &str)| Bars {
         name: name.to_owned(),
         heights: measured.iter().map(|one| one.distance_ratio(shown(one)[place]).value).collect(),
@@ -89,7 +90,7 @@ fn plot(measured: &[Measured]) -> Plot {
     }
 }
 
-fn table(measured: &[Measured]) -> Table {
+fn table(measured: &[PlacementRuns]) -> Table {
     let head = ["setting", "player", "local, mean (units)", "global, mean (units)", "local / global"];
     let mut rows = Vec::new();
     for one in measured {

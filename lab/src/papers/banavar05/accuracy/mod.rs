@@ -5,17 +5,17 @@
 
 mod claims;
 mod elsewhere;
-mod measured;
+mod placement_runs;
 
 use evenkeel_core::Span;
 use evenkeel_dr::{MotionKind, Placement, PolicyKind};
 use evenkeel_games::Driver;
 use evenkeel_link::{ClockFaults, Jitter};
 
-use self::measured::Measured;
+use self::placement_runs::PlacementRuns;
 use crate::clock::Filter;
 use crate::dr::{RunFigures, Sampling};
-use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::study::Setup;
 use crate::parallel::Cancelled;
 use crate::scenario::{Motion, Receiver, Scenario, ScenarioClock, ScenarioTopology};
@@ -71,7 +71,7 @@ fn by_session_clocks(scenario: Scenario) -> Scenario {
 }
 
 /// What is run under both placements.
-struct Case {
+struct AccuracyCase {
     name: String,
     scenario: Scenario,
     /// Who is sent what.
@@ -81,9 +81,9 @@ struct Case {
 /// Runs cases under both placements.
 fn measure(
     setup: &Setup<'_>,
-    cases: Vec<Case>,
+    cases: Vec<AccuracyCase>,
     sampling: Option<Sampling>,
-) -> Result<Vec<Measured>, Cancelled> {
+) -> Result<Vec<PlacementRuns>, Cancelled> {
     let placed: Vec<(Scenario, PolicyKind)> = cases
         .iter()
         .flat_map(|case| {
@@ -93,7 +93,7 @@ fn measure(
         .collect();
     let runs: Vec<_> = placed.iter().map(|(scenario, policy)| (scenario, *policy)).collect();
     let mut results = setup.run(&runs, sampling)?.into_iter();
-    let both = |Case { name, scenario, .. }| Measured {
+    let both = |AccuracyCase { name, scenario, .. }| PlacementRuns {
         name,
         scenario,
         local: results.next().unwrap_or_default(),
@@ -105,7 +105,7 @@ fn measure(
 /// Runs figure 2.2, and the same elsewhere.
 pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     let motions = |change: fn(Scenario) -> Scenario| {
-        let case = |(name, driver, kind): (&str, Driver, MotionKind)| Case {
+        let case = |(name, driver, kind): (&str, Driver, MotionKind)| AccuracyCase {
             name: name.to_owned(),
             scenario: change(scenario(driver, kind)),
             policy: PolicyKind::BASE,
@@ -131,12 +131,12 @@ pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     Ok(vec![figure, elsewhere::figure(setup)?])
 }
 
-fn plots(measured: &[Measured]) -> Vec<Plot> {
+fn plots(measured: &[PlacementRuns]) -> Vec<Plot> {
     let curve = |name: &str, runs: &[RunFigures], receiver: usize| {
         let samples = runs.first().into_iter().flat_map(|run| &run.samples);
         let shown = samples.filter(|sample| SHOWN.contains(&sample.at));
         let points =
-            shown.map(|sample| Point { x: sample.at, y: sample.real_distance[receiver], spread: 0.0 });
+            shown.map(|sample| CurvePoint { x: sample.at, y: sample.real_distance[receiver], spread: 0.0 });
         Curve { name: name.to_owned(), points: points.collect() }
     };
     let mut plots = Vec::new();
@@ -157,7 +157,7 @@ fn plots(measured: &[Measured]) -> Vec<Plot> {
     plots
 }
 
-fn table(measured: &[Measured]) -> Table {
+fn table(measured: &[PlacementRuns]) -> Table {
     let head = ["motion", "delay (ms)", "local, mean (units)", "global, mean (units)", "local / global"];
     let mut rows = Vec::new();
     for motion in measured {

@@ -2,14 +2,14 @@
 
 use super::case::{COMES_AT, LEAVES_AT, STEP_AT};
 use super::windows::growths;
-use super::{Case, each, key, of, percent, seeds};
+use super::{EvenCase, cells_for, key, percent, runs_of, seeds};
 use crate::claims::Verdict;
 use crate::dr::RunFigures;
-use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
-use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio};
-use crate::papers::judged::Test;
-use crate::papers::setting::Setting;
+use crate::papers::cells::{Cell, Cells, Contender, ContenderRuns, Ratio};
+use crate::papers::judgement::Test;
+use crate::papers::setting::ExperimentSetting;
 use crate::stats::{mean, population_sd};
 
 const CONTENDERS: [Contender; 3] = [Contender::EVEN, Contender::DETERMINISTIC_PA, Contender::THIRD];
@@ -18,7 +18,7 @@ const WINDOW: usize = 20;
 const SPREAD_MAX: f64 = 0.03;
 
 pub(super) fn cells() -> Vec<Cell> {
-    each(&[Case::Step, Case::Visitors], &CONTENDERS)
+    cells_for(&[EvenCase::Step, EvenCase::Visitors], &CONTENDERS)
 }
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
@@ -26,10 +26,10 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
 }
 
 /// How far off each player sees the tank, over the last seconds, while it is there.
-fn players(cells: &Cells, case: Case, contender: Contender) -> Plot {
-    let one = of(cells, case, contender);
+fn players(cells: &Cells, case: EvenCase, contender: Contender) -> Plot {
+    let one = runs_of(cells, case, contender);
     let runs: Vec<Vec<(f64, Vec<f64>)>> = one.runs.iter().map(|run| growths(run, WINDOW).collect()).collect();
-    let receivers = &cells.scenario(Setting::Even(case)).receivers;
+    let receivers = &cells.scenario(ExperimentSetting::Even(case)).receivers;
     let curve = |(player, receiver): (usize, &crate::scenario::Receiver)| {
         let there = |at: f64| {
             let from = receiver.absence.joins.as_secs_f64() + WINDOW as f64;
@@ -38,7 +38,7 @@ fn players(cells: &Cells, case: Case, contender: Contender) -> Plot {
         let looks = (0..runs[0].len()).filter(|look| there(runs[0][*look].0));
         let point = |look: usize| {
             let off: Vec<f64> = runs.iter().map(|run| run[look].1[player] / WINDOW as f64).collect();
-            Point { x: runs[0][look].0, y: mean(&off), spread: 0.0 }
+            CurvePoint { x: runs[0][look].0, y: mean(&off), spread: 0.0 }
         };
         Curve { name: receiver.name.clone(), points: looks.map(point).collect() }
     };
@@ -60,13 +60,13 @@ fn spread_between(run: &RunFigures, from: usize, until: usize) -> f64 {
 /// A row for each contender: the spread of each stretch of time, relative to 1/3 base's.
 fn table(
     cells: &Cells,
-    case: Case,
+    case: EvenCase,
     stretches: &[(usize, usize)],
-    last: fn(&Measured<'_>, &Measured<'_>) -> Ratio,
+    last: fn(&ContenderRuns<'_>, &ContenderRuns<'_>) -> Ratio,
 ) -> Table {
-    let third = of(cells, case, Contender::THIRD);
+    let third = runs_of(cells, case, Contender::THIRD);
     let row = |contender: &Contender| {
-        let one = of(cells, case, *contender);
+        let one = runs_of(cells, case, *contender);
         let spreads = stretches
             .iter()
             .map(|(from, until)| one.ratio(&third, |run| spread_between(run, *from, *until)).to_string());
@@ -82,7 +82,7 @@ fn table(
 }
 
 fn draw_step(setup: &Setup<'_>, cells: &Cells) -> Figure {
-    let [even, third] = [Contender::EVEN, Contender::THIRD].map(|one| of(cells, Case::Step, one));
+    let [even, third] = [Contender::EVEN, Contender::THIRD].map(|one| runs_of(cells, EvenCase::Step, one));
     let spread = even.spread_ratio(&third);
     let at = STEP_AT.as_secs_f64() as usize;
     Figure {
@@ -97,15 +97,15 @@ fn draw_step(setup: &Setup<'_>, cells: &Cells) -> Figure {
             seeds(setup)
         ),
         plots: vec![
-            players(cells, Case::Step, Contender::THIRD),
-            players(cells, Case::Step, Contender::EVEN),
+            players(cells, EvenCase::Step, Contender::THIRD),
+            players(cells, EvenCase::Step, Contender::EVEN),
         ],
         columns: 2,
-        table: table(cells, Case::Step, &[(0, at), (at, at + 30), (at + 30, 300)], |one, to| {
+        table: table(cells, EvenCase::Step, &[(0, at), (at, at + 30), (at + 30, 300)], |one, to| {
             one.spread_ratio(to)
         }),
         claims: super::claims("step")
-            .say(
+            .add(
                 "A step of a delay leaves at most 3 % of 1/3 base's spread at the end.",
                 percent(spread),
                 Test::below(spread, SPREAD_MAX),
@@ -116,7 +116,8 @@ fn draw_step(setup: &Setup<'_>, cells: &Cells) -> Figure {
 }
 
 fn draw_visitors(setup: &Setup<'_>, cells: &Cells) -> Figure {
-    let [even, third] = [Contender::EVEN, Contender::THIRD].map(|one| of(cells, Case::Visitors, one));
+    let [even, third] =
+        [Contender::EVEN, Contender::THIRD].map(|one| runs_of(cells, EvenCase::Visitors, one));
     let (comes, leaves) = (COMES_AT.as_secs_f64() as usize, LEAVES_AT.as_secs_f64() as usize);
     let together = even.ratio(&third, |run| spread_between(run, comes, leaves));
     Figure {
@@ -133,13 +134,13 @@ fn draw_visitors(setup: &Setup<'_>, cells: &Cells) -> Figure {
             seeds(setup)
         ),
         plots: vec![
-            players(cells, Case::Visitors, Contender::THIRD),
-            players(cells, Case::Visitors, Contender::EVEN),
+            players(cells, EvenCase::Visitors, Contender::THIRD),
+            players(cells, EvenCase::Visitors, Contender::EVEN),
         ],
         columns: 2,
-        table: table(cells, Case::Visitors, &[(comes, leaves)], |one, to| one.spread_ratio(to)),
+        table: table(cells, EvenCase::Visitors, &[(comes, leaves)], |one, to| one.spread_ratio(to)),
         claims: super::claims("joins")
-            .say(
+            .add(
                 "While all five are there, at most 3 % of 1/3 base's spread is left of what each suffers in that time.",
                 percent(together),
                 Test::below(together, SPREAD_MAX),

@@ -1,8 +1,8 @@
 //! A liar among four players: what it gains and what the others lose under some policies, as figures.
 
 use super::cells::{Cell, Cells, Contender, Ratio, product};
-use super::judged::Test;
-use super::setting::{Belief, LIAR, Lie, Setting};
+use super::judgement::Test;
+use super::setting::{Belief, ExperimentSetting, LIAR, Lie};
 use crate::claims::Claim;
 use crate::dr::RunFigures;
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
@@ -13,21 +13,21 @@ pub(crate) const LOSS_MAX: f64 = 0.05;
 
 /// A liar among four.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Liars {
+pub(crate) struct LiarStudy {
     /// Where, for a lie and for how far it is believed.
-    pub(crate) setting: fn(Lie, Belief) -> Setting,
+    pub(crate) setting: fn(Lie, Belief) -> ExperimentSetting,
     /// Who is lied to.
     pub(crate) policies: &'static [Contender],
 }
 
 /// What a lie does to the errors of the liar and of the others, relative to the truth.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Price {
+pub(crate) struct LiePrice {
     pub(crate) liar: Ratio,
     pub(crate) others: Ratio,
 }
 
-impl Price {
+impl LiePrice {
     /// The liar gains little, and the others lose little.
     pub(crate) fn is_small(&self) -> Test {
         Test::above(self.liar, 1.0 - GAIN_MAX).and(Test::below(self.others, 1.0 + LOSS_MAX))
@@ -38,7 +38,7 @@ fn others(run: &RunFigures) -> f64 {
     run.receivers.iter().enumerate().filter(|(index, _)| *index != LIAR).map(|(_, one)| one.aee).sum()
 }
 
-impl Liars {
+impl LiarStudy {
     /// What must be run.
     pub(crate) fn cells(&self) -> Vec<Cell> {
         let lies = [Lie::None, Lie::Stamps, Lie::StampsAndHolds];
@@ -48,10 +48,10 @@ impl Liars {
     }
 
     /// What a lie does under a policy.
-    pub(crate) fn price(&self, cells: &Cells, lie: Lie, belief: Belief, policy: Contender) -> Price {
+    pub(crate) fn price(&self, cells: &Cells, lie: Lie, belief: Belief, policy: Contender) -> LiePrice {
         let honest = cells.of((self.setting)(Lie::None, belief), policy);
         let lying = cells.of((self.setting)(lie, belief), policy);
-        Price {
+        LiePrice {
             liar: lying.ratio(&honest, |run| run.receivers[LIAR].aee),
             others: lying.ratio(&honest, others),
         }
@@ -96,7 +96,7 @@ impl Liars {
     }
 
     fn plot(&self, cells: &Cells, lie: Lie, belief: Belief) -> Plot {
-        let marks = |name: &str, part: fn(&Price) -> f64| Bars {
+        let marks = |name: &str, part: fn(&LiePrice) -> f64| Bars {
             name: name.to_owned(),
             heights: self
                 .policies
@@ -128,7 +128,7 @@ impl Liars {
         let row = |policy: &Contender| {
             let mut row = vec![policy.label()];
             for belief in [Belief::Blind, Belief::Bounded] {
-                let Price { liar, others } = self.price(cells, lie, belief, *policy);
+                let LiePrice { liar, others } = self.price(cells, lie, belief, *policy);
                 row.extend([liar.in_words(2), others.in_words(2)]);
             }
             row

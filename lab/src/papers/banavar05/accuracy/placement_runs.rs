@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 const STANDING: f64 = 1.0;
 
 /// One kind of motion under both placements.
-pub(super) struct Measured {
+pub(super) struct PlacementRuns {
     pub(super) name: String,
     /// Of both but for the placement.
     pub(super) scenario: Scenario,
@@ -20,7 +20,7 @@ pub(super) struct Measured {
 }
 
 /// When the global clock's copy is the one that is farther off.
-pub(super) struct Worse {
+pub(super) struct GlobalWorse {
     /// The share of the samples at which it is.
     pub(super) share: Ratio,
     /// The share of those at which the tank has stood still within the last delay.
@@ -46,7 +46,7 @@ fn hits(run: &RunFigures, receiver: usize) -> (f64, f64) {
     (hit.count() as f64, run.samples.len().max(1) as f64)
 }
 
-impl Measured {
+impl PlacementRuns {
     fn seconds(&self) -> f64 {
         self.scenario.duration.as_secs_f64()
     }
@@ -89,7 +89,7 @@ impl Measured {
     }
 
     /// The share of the time in which the global error is zero.
-    pub(super) fn zero(&self, receiver: usize) -> Ratio {
+    pub(super) fn zero_share(&self, receiver: usize) -> Ratio {
         let pair = |run: &RunFigures| {
             let zero = run.samples.iter().filter(|sample| self.is_zero(sample.real_distance[receiver]));
             (zero.count() as f64, run.samples.len().max(1) as f64)
@@ -117,7 +117,7 @@ impl Measured {
     }
 
     /// How often in a second the global error comes down to zero.
-    pub(super) fn zero_again(&self, receiver: usize) -> Ratio {
+    pub(super) fn returns_to_zero(&self, receiver: usize) -> Ratio {
         let is_zero = |sample: &Sample| self.is_zero(sample.real_distance[receiver]);
         let pair = |run: &RunFigures| {
             let falls = run.samples.windows(2).filter(|pair| !is_zero(&pair[0]) && is_zero(&pair[1]));
@@ -128,7 +128,7 @@ impl Measured {
     }
 
     /// When the global clock's copy is farther off than the local clock's.
-    pub(super) fn global_worse(&self, receiver: usize) -> Worse {
+    pub(super) fn global_worse(&self, receiver: usize) -> GlobalWorse {
         let delay = self.scenario.receivers[receiver].delay().as_nanos() / self.scenario.tick.as_nanos();
         let delay = usize::try_from(delay).expect("a delay is not negative");
         // Of each run: all samples, those at which it is worse, those after a stop, and those that are both.
@@ -147,7 +147,7 @@ impl Measured {
         let share = |part: usize, of: usize| {
             Ratio::of(&runs.iter().map(|counts| (counts[part], counts[of])).collect::<Vec<_>>())
         };
-        Worse { share: share(1, 0), stopped: share(3, 1), stopped_always: share(2, 0) }
+        GlobalWorse { share: share(1, 0), stopped: share(3, 1), stopped_always: share(2, 0) }
     }
 
     pub(super) fn triggers_per_second(&self) -> Ratio {
@@ -156,26 +156,30 @@ impl Measured {
     }
 
     /// The export error after arrival with global clocks, relative to that with local ones.
-    pub(super) fn after_left(&self) -> Ratio {
+    pub(super) fn after_ratio(&self) -> Ratio {
         let pairs = self.global.iter().zip(&self.local);
-        Ratio::of(&pairs.map(|(global, local)| (after(global), after(local))).collect::<Vec<_>>())
+        Ratio::of(
+            &pairs
+                .map(|(global, local)| (export_error_after(global), export_error_after(local)))
+                .collect::<Vec<_>>(),
+        )
     }
 
     /// Export error of all receivers after the newest vector has arrived, and before: local, then global.
     pub(super) fn export_errors(&self) -> [(f64, f64); 2] {
         [&self.local, &self.global].map(|runs| {
-            let after = over_runs(runs, after);
-            (over_runs(runs, all) - after, after)
+            let after = over_runs(runs, export_error_after);
+            (over_runs(runs, export_error) - after, after)
         })
     }
 }
 
 /// The whole export error of a run.
-pub(super) fn all(run: &RunFigures) -> f64 {
+pub(super) fn export_error(run: &RunFigures) -> f64 {
     run.receivers.iter().map(|receiver| receiver.aee).sum()
 }
 
 /// The part of it after the newest vector has arrived.
-pub(super) fn after(run: &RunFigures) -> f64 {
+pub(super) fn export_error_after(run: &RunFigures) -> f64 {
     run.receivers.iter().map(|receiver| receiver.after_error).sum()
 }

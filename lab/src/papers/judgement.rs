@@ -2,7 +2,7 @@
 //!
 //! A verdict that would be another one if figures moved by less than two of their standard errors is too close to call.
 
-use super::measured::Ratio;
+use super::contender_runs::Ratio;
 use crate::claims::Verdict;
 
 /// Something that was tested.
@@ -66,12 +66,12 @@ impl core::ops::Not for Test {
 
 /// A verdict, and whether chance decides it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Judged {
+pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     pub(crate) is_close: bool,
 }
 
-impl Judged {
+impl Judgement {
     /// As printed, or only under a reading that is stated.
     pub(crate) const fn read(as_printed: Test, as_read: Test) -> Self {
         let verdict = Verdict::read(as_printed.holds, as_read.holds);
@@ -80,7 +80,7 @@ impl Judged {
     }
 }
 
-impl From<Test> for Judged {
+impl From<Test> for Judgement {
     fn from(test: Test) -> Self {
         Self { verdict: Verdict::of(test.holds), is_close: test.is_close }
     }
@@ -97,7 +97,7 @@ mod tests {
     fn less_than_two_standard_errors_are_too_close_to_call() {
         assert!(Test::above(UNSURE, 1.0).is_close && Test::above(UNSURE, 1.0).holds);
         assert!(!Test::above(SURE, 1.0).is_close);
-        assert!(Judged::from(Test::below(UNSURE, 1.0)).is_close);
+        assert!(Judgement::from(Test::below(UNSURE, 1.0)).is_close);
         assert!(Test::same(UNSURE, 0.1).is_close && !Test::same(SURE, 0.1).is_close);
     }
 
@@ -109,7 +109,7 @@ mod tests {
         assert!(!Test::all([no, maybe]).is_close, "it fails whatever chance does");
         assert!(!Test::any([yes, maybe]).is_close, "it holds whatever chance does");
         assert!(Test::any([no, maybe]).is_close);
-        assert_eq!(Judged::read(yes, maybe), Judged { verdict: Verdict::Holds, is_close: false });
-        assert_eq!(Judged::read(no, maybe), Judged { verdict: Verdict::Differs, is_close: true });
+        assert_eq!(Judgement::read(yes, maybe), Judgement { verdict: Verdict::Holds, is_close: false });
+        assert_eq!(Judgement::read(no, maybe), Judgement { verdict: Verdict::Differs, is_close: true });
     }
 }

@@ -14,24 +14,24 @@ use crate::scenario::{Motion, Scenario};
 use crate::stats::{mean, population_sd};
 
 /// Triggers are so far apart; there are no others.
-const APART: Span = Span::from_secs(4);
+const TRIGGER_INTERVAL: Span = Span::from_secs(4);
 /// Feedback is on its way for so long.
-const FEEDBACK: Span = Span::from_secs(2);
-const EVERY: Span = Span::from_millis(500);
-const PER_TRIGGER: usize = 8;
+const FEEDBACK_DELAY: Span = Span::from_secs(2);
+const SAMPLE_INTERVAL: Span = Span::from_millis(500);
+const SAMPLES_PER_TRIGGER: usize = 8;
 /// A second after a trigger its vector has been sent to everybody, if the assumptions are met.
-const SENT: usize = 2;
+const SENT_SAMPLE: usize = 2;
 /// A second later each of them should have arrived, and no feedback has.
-const EXPECTED: usize = 4;
+const EXPECTED_SAMPLE: usize = 4;
 
 /// What is sent later than three seconds after its trigger may arrive after the next vector is made.
-const OVERTAKEN: usize = 6;
+const OVERTAKEN_SAMPLE: usize = 6;
 
 /// The theorem's assumptions, as far as a scenario can meet them.
 pub(super) fn under_assumptions(scenario: Scenario) -> Scenario {
     let mut receivers = scenario.receivers;
     for receiver in &mut receivers {
-        receiver.back = LinkFaults::constant(FEEDBACK);
+        receiver.back = LinkFaults::constant(FEEDBACK_DELAY);
     }
     let motion = match scenario.motion {
         // Several tanks have triggers at several times, and who dies has others: one tank in its first life.
@@ -42,7 +42,7 @@ pub(super) fn under_assumptions(scenario: Scenario) -> Scenario {
         }
         motion @ Motion::Driven(_) => motion,
     };
-    let threshold = Threshold { distance: 1e6, time: Some(APART) };
+    let threshold = Threshold { distance: 1e6, time: Some(TRIGGER_INTERVAL) };
     Scenario { threshold, receivers, motion, ..scenario }
 }
 
@@ -52,12 +52,12 @@ pub(super) const FIRST_LIFE: Span = Span::from_secs(68);
 
 /// How a run is looked at. The first trigger after the introduction is at 4 s.
 pub(super) fn sampling(scenario: &Scenario) -> Sampling {
-    Sampling { from: APART, until: scenario.duration, every: EVERY, ledger: true }
+    Sampling { from: TRIGGER_INTERVAL, until: scenario.duration, every: SAMPLE_INTERVAL, ledger: true }
 }
 
 /// The samples just before each trigger but the first, when everything has arrived.
 pub(super) fn instants(run: &RunFigures) -> impl Iterator<Item = &Sample> {
-    run.samples.chunks(PER_TRIGGER).skip(1).map(|samples| &samples[0])
+    run.samples.chunks(SAMPLES_PER_TRIGGER).skip(1).map(|samples| &samples[0])
 }
 
 /// Whether between two looks everybody was sent one vector.
@@ -87,20 +87,20 @@ pub(super) enum Trigger {
 /// What became of every trigger's vector, with the theorem's sums. A vector that is flushed breaks the assumptions for
 /// good: whoever was sent it has used up its R, although the others have not come up to it. So does one that is overtaken.
 pub(super) fn triggers(run: &RunFigures) -> impl Iterator<Item = Trigger> {
-    let chunks: Vec<&[Sample]> = run.samples.chunks(PER_TRIGGER).collect();
+    let chunks: Vec<&[Sample]> = run.samples.chunks(SAMPLES_PER_TRIGGER).collect();
     let (mut is_after_flush, mut was_late) = (false, false);
     let pairs: Vec<_> = chunks.windows(2).map(|pair| (pair[0], &pair[1][0])).collect();
     pairs.into_iter().map(move |(samples, next)| {
-        let is_late = !is_sent(&samples[0], &samples[SENT]);
+        let is_late = !is_sent(&samples[0], &samples[SENT_SAMPLE]);
         let feedback_is_late = core::mem::replace(&mut was_late, is_late);
-        is_after_flush |= !is_sent(&samples[0], &samples[OVERTAKEN]);
+        is_after_flush |= !is_sent(&samples[0], &samples[OVERTAKEN_SAMPLE]);
         if !is_sent(&samples[0], next) {
             return Trigger::Flushed;
         }
         if is_late || feedback_is_late {
             return Trigger::Late;
         }
-        let sums: Vec<f64> = samples[EXPECTED].known.iter().map(|(error, _)| *error).collect();
+        let sums: Vec<f64> = samples[EXPECTED_SAMPLE].known.iter().map(|(error, _)| *error).collect();
         Trigger::Sent(Sums { spread: relative_spread(&sums), is_after_flush })
     })
 }

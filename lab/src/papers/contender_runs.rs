@@ -5,12 +5,12 @@ use crate::stats::mean;
 
 /// A contender in a setting, over the seeds.
 #[derive(Clone, Debug)]
-pub(crate) struct Measured<'a> {
+pub(crate) struct ContenderRuns<'a> {
     pub(crate) name: String,
     pub(crate) runs: &'a [RunFigures],
 }
 
-impl Measured<'_> {
+impl ContenderRuns<'_> {
     /// A figure of each run.
     pub(crate) fn by_run(&self, figure: impl Fn(&RunFigures) -> f64) -> Vec<f64> {
         self.runs.iter().map(figure).collect()
@@ -41,13 +41,13 @@ impl Measured<'_> {
     }
 
     /// Each receiver's error relative to what it is under another contender.
-    pub(crate) fn changes(&self, to: &Measured<'_>) -> Vec<Ratio> {
+    pub(crate) fn changes(&self, to: &ContenderRuns<'_>) -> Vec<Ratio> {
         let receivers = 0..self.runs[0].receivers.len();
         receivers.map(|index| self.ratio(to, |run| run.receivers[index].aee)).collect()
     }
 
     /// With how many of the seeds a figure is lower than another contender's.
-    pub(crate) fn lower(&self, than: &Measured<'_>, figure: fn(&RunFigures) -> f64) -> usize {
+    pub(crate) fn count_lower(&self, than: &ContenderRuns<'_>, figure: fn(&RunFigures) -> f64) -> usize {
         self.runs.iter().zip(than.runs).filter(|(ours, theirs)| figure(ours) < figure(theirs)).count()
     }
 
@@ -78,33 +78,33 @@ impl Measured<'_> {
     }
 
     /// One receiver's error relative to that of one under another contender.
-    pub(crate) fn to_receiver(&self, receiver: usize, to: &Measured<'_>, other: usize) -> Ratio {
+    pub(crate) fn receiver_ratio(&self, receiver: usize, to: &ContenderRuns<'_>, other: usize) -> Ratio {
         let pairs = self.runs.iter().zip(to.runs);
         let errors = pairs.map(|(ours, theirs)| (ours.receivers[receiver].aee, theirs.receivers[other].aee));
         Ratio::of(&errors.collect::<Vec<_>>())
     }
 
     /// A figure relative to another contender's on the same seeds.
-    pub(crate) fn ratio(&self, to: &Measured<'_>, figure: impl Fn(&RunFigures) -> f64) -> Ratio {
+    pub(crate) fn ratio(&self, to: &ContenderRuns<'_>, figure: impl Fn(&RunFigures) -> f64) -> Ratio {
         let pairs: Vec<(f64, f64)> =
             self.runs.iter().zip(to.runs).map(|(ours, theirs)| (figure(ours), figure(theirs))).collect();
         Ratio::of(&pairs)
     }
 
-    pub(crate) fn spread_ratio(&self, to: &Measured<'_>) -> Ratio {
+    pub(crate) fn spread_ratio(&self, to: &ContenderRuns<'_>) -> Ratio {
         self.ratio(to, RunFigures::std_aee)
     }
 
-    pub(crate) fn mean_ratio(&self, to: &Measured<'_>) -> Ratio {
+    pub(crate) fn mean_ratio(&self, to: &ContenderRuns<'_>) -> Ratio {
         self.ratio(to, RunFigures::mean_aee)
     }
 
     /// The same of the errors against the real path: what exports another path can only be compared by these.
-    pub(crate) fn real_ratios(&self, to: &Measured<'_>) -> [Ratio; 2] {
+    pub(crate) fn real_ratios(&self, to: &ContenderRuns<'_>) -> [Ratio; 2] {
         [self.ratio(to, RunFigures::std_real_error), self.ratio(to, RunFigures::mean_real_error)]
     }
 
-    pub(crate) fn sent_ratio(&self, to: &Measured<'_>) -> Ratio {
+    pub(crate) fn sent_ratio(&self, to: &ContenderRuns<'_>) -> Ratio {
         self.ratio(to, |run| run.sent as f64)
     }
 }
@@ -234,7 +234,7 @@ mod tests {
         let (from, until) = (Span::from_secs(10), scenario.duration);
         let sampling = Sampling { from, until, every: Span::from_secs(1), ledger: false };
         let runs = [run(&scenario, PolicyKind::BASE, 1, Some(sampling))];
-        let base = Measured { name: "base".to_owned(), runs: &runs };
+        let base = ContenderRuns { name: "base".to_owned(), runs: &runs };
         // Then, under base, the farthest has it all the time.
         assert_eq!(base.highest(), (Ratio { value: 0.0, error: 0.0 }, vec![1.0, 0.0, 0.0]));
     }
