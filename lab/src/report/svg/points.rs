@@ -8,15 +8,15 @@ use super::{Frame, draw_columns, draw_grid, escape, place};
 use crate::figure::{Cloud, Level};
 
 const SIZE: f64 = 11.0;
-/// About the width of a letter of that size.
+/// Approximate width of a letter of that size.
 const LETTER: f64 = 6.1;
-/// A mark takes so much room to each side.
+/// Space reserved on each side of a mark.
 const MARK: f64 = 6.0;
-/// A name that finds no room goes so much farther away, at most so often.
+/// Step by which a name without room moves away from its mark, and the most steps.
 const STEP: f64 = 4.0;
 const AWAY_MAX: u32 = 40;
 
-/// Some room: left, top, right, bottom.
+/// A rectangle: left, top, right, bottom.
 #[derive(Clone, Copy)]
 struct Rect(f64, f64, f64, f64);
 
@@ -71,7 +71,7 @@ pub(super) fn draw(
     }
 }
 
-/// The room that a line takes, in pieces.
+/// Covers a line with small rectangles.
 fn along(from: (f64, f64), to: (f64, f64)) -> impl Iterator<Item = Rect> {
     const PIECES: u32 = 12;
     (0..=PIECES).map(move |piece| {
@@ -81,7 +81,7 @@ fn along(from: (f64, f64), to: (f64, f64)) -> impl Iterator<Item = Rect> {
     })
 }
 
-/// A line across, named above its right end.
+/// Draws a horizontal line with its name above its right end, or below it if that is taken.
 fn draw_level(svg: &mut String, level: &Level, y: f64, frame: Frame, taken: &mut Vec<Rect>) {
     let Frame { x0, x1, .. } = frame;
     let _ = write!(
@@ -99,7 +99,7 @@ fn draw_level(svg: &mut String, level: &Level, y: f64, frame: Frame, taken: &mut
     );
 }
 
-/// The name beside its mark, where there is room; where it has to go away from it, a line leads there.
+/// Draws a name beside its mark where there is room; if it had to move away, a line connects them.
 fn draw_name(svg: &mut String, name: &str, (x, y): (f64, f64), frame: Frame, taken: &mut Vec<Rect>) {
     let wide = LETTER * name.chars().count() as f64;
     let room = |left: f64, base: f64| Rect(left, base - SIZE, left + wide, base + 2.0);
