@@ -1,4 +1,4 @@
-//! What a budget buys: from a sixth of what base sends to all of it.
+//! The effect of the budget, from a sixth of base's vectors to all of them.
 
 use super::{
     BOUNDS, BOUNDS_WORDS, Bound, EvenCase, cells_for, equal, key, mean_over_bound, percent, runs_of, seeds,
@@ -10,7 +10,7 @@ use crate::papers::cells::{Cell, Cells, Contender, ContenderRuns};
 use crate::papers::setting::ExperimentSetting;
 use crate::stats::{mean, population_sd};
 
-/// Budgets in hundredths of a vector per trigger, and the base case that sends as many to three players.
+/// Budgets in hundredths of a vector per trigger, each with the base case that sends as many to three players.
 const BUDGETS: [(u16, Contender); 5] = [
     (50, Contender::Policy("base-1/6")),
     (75, Contender::Policy("base-1/4")),
@@ -32,7 +32,7 @@ fn point(budget: u16, values: &[f64]) -> CurvePoint {
     CurvePoint { x: f64::from(budget) / 100.0, y: mean(values), spread: population_sd(values) }
 }
 
-/// The curves of a figure over the budget.
+/// Returns the curves of a figure over the budget.
 fn curves(cells: &Cells, figure: fn(&RunFigures) -> f64) -> Vec<Curve> {
     let curve = |name: String, who: &dyn Fn(Contender) -> Contender| Curve {
         name,
@@ -71,13 +71,13 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     vec![Figure {
         key: key("budget"),
         title: format!(
-            "With no limit even makes all alike with {} of base's vectors; a sixth of them makes the mean {:.2} times as high",
+            "Without a limit even equalizes errors with {} of base's vectors; with a sixth of them the mean is {:.2} times as high",
             percent(even.sent_ratio(&base)),
             runs_of(cells, EvenCase::Budget(50), Contender::EVEN).mean() / even.mean()
         ),
         caption: format!(
-            "800 / 500 / 200 ms, each ±100 ms uniform; random motion, threshold 0.3, heartbeat 1 s, 300 s; {}. 1/m base sends every \
-             m-th vector to everybody, as many as the budget allows. Bands: one standard deviation over the seeds. {BOUNDS_WORDS}",
+            "800 / 500 / 200 ms, each ±100 ms uniform; random motion, threshold 0.3, heartbeat 1 s, 300 s; {}. 1/m base sends every m-th \
+             vector to every player, as many as the budget allows. Bands: one standard deviation over the seeds. {BOUNDS_WORDS}",
             seeds(setup)
         ),
         plots: vec![

@@ -1,4 +1,4 @@
-//! The settings in which our own policy is measured.
+//! The settings of the study of `even`.
 
 use evenkeel_core::Span;
 use evenkeel_dr::{Budget, Content};
@@ -7,53 +7,53 @@ use evenkeel_link::{DelayStep, Jitter, TrueTime};
 use crate::papers::setting::{Belief, ExperimentSetting, Lie, third_budget};
 use crate::scenario::{Absence, Receiver, Scenario, ScenarioTopology};
 
-/// One of the settings. Thresholds are in hundredths of a unit; unless said otherwise it is the papers' setting with
-/// ±100 ms and a threshold of 0.3.
+/// A setting of the study. Thresholds are in hundredths of a unit; unless noted otherwise, it is the papers' setting
+/// with ±100 ms and a threshold of 0.3.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum EvenCase {
     /// The papers' delays, with a threshold.
     Papers(u16),
-    /// The same through a relay that runs the policy.
+    /// The papers' delays through a relay that runs the policy, with a threshold.
     Relay(u16),
-    /// The delays of today, with a threshold.
+    /// Today's delays, with a threshold.
     Broadband(u16),
-    /// Tanks that were recorded in a real game, with a threshold.
+    /// Tanks recorded in a real game, with a threshold.
     Tanks(u16),
     /// A budget, in hundredths of a DR vector per trigger.
     Budget(u16),
-    /// So many players between 10 and 400 ms, threshold 0.09.
+    /// This many players between 10 and 400 ms, threshold 0.09.
     Receivers(u16),
-    /// This percentage of the packets is lost each way, with a threshold.
+    /// The percentage of packets lost each way, and a threshold.
     Loss(u16, u16),
     /// The near player's delay steps up.
     Step,
-    /// A player comes, and another one leaves.
+    /// A player joins, and another one leaves.
     Visitors,
     /// Twenty minutes, threshold 0.09.
     Long,
-    /// A liar among four.
+    /// A liar among four players.
     Lying(Lie, Belief),
-    /// What vectors say, with a threshold.
+    /// The content of vectors, with a threshold.
     Content(Content, u16),
 }
 
 /// When the near player's delay steps up, and to what.
 pub(super) const STEP_AT: Span = Span::from_secs(100);
 const STEP_TO: Span = Span::from_millis(600);
-/// When a player comes, and when another one leaves.
+/// When a player joins, and when another one leaves.
 pub(super) const COMES_AT: Span = Span::from_secs(100);
 pub(super) const LEAVES_AT: Span = Span::from_secs(200);
-/// The delays of the nearest and of the farthest of many, in milliseconds.
+/// Delays of the nearest and of the farthest of many players, in milliseconds.
 const MANY_MS: (f64, f64) = (10.0, 400.0);
 const JITTER: Span = Span::from_millis(100);
 
-/// A threshold that is told in hundredths.
+/// Converts a threshold from hundredths.
 pub(super) fn distance(hundredths: u16) -> f64 {
     f64::from(hundredths) / 100.0
 }
 
 impl EvenCase {
-    /// The scenario.
+    /// Returns its scenario.
     pub(crate) fn scenario(self) -> Scenario {
         let papers = Scenario::papers(JITTER, self.threshold());
         match self {
@@ -115,7 +115,7 @@ impl EvenCase {
         }
     }
 
-    /// How often it is looked at on its way, if it is.
+    /// Returns its sampling interval, if it is sampled.
     pub(crate) const fn sample_interval(self) -> Option<Span> {
         match self {
             Self::Papers(_) | Self::Step | Self::Visitors => Some(Span::from_secs(1)),
@@ -124,12 +124,12 @@ impl EvenCase {
         }
     }
 
-    /// Whether it is found out what could be had there by knowing the future.
+    /// Returns whether the clairvoyant bounds are computed for it.
     pub(crate) const fn is_bounded(self) -> bool {
         matches!(self, Self::Papers(_) | Self::Broadband(_) | Self::Tanks(_) | Self::Budget(_))
     }
 
-    /// What it is, in a few words.
+    /// Returns its name in figures and tables.
     pub(crate) fn label(self) -> String {
         let at = |what: &str, hundredths| format!("{what}, threshold {}", distance(hundredths));
         match self {
@@ -149,7 +149,7 @@ impl EvenCase {
     }
 }
 
-/// Another study's setting, for as long and with the threshold of this one.
+/// Returns another study's setting with the duration and threshold of this one.
 fn like(setting: ExperimentSetting, papers: &Scenario) -> Scenario {
     let Scenario { duration, threshold, .. } = *papers;
     Scenario { duration, threshold, ..setting.scenario() }

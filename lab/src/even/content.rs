@@ -1,4 +1,4 @@
-//! What vectors say: how far better content carries, against the real path.
+//! The content of vectors: what better content gains, against the real path.
 
 use evenkeel_dr::{Content, MotionKind};
 
@@ -11,7 +11,7 @@ use crate::papers::cells::{Cell, Cells, Contender, Ratio};
 use crate::papers::judgement::Test;
 
 const THRESHOLDS: [u16; 3] = [9, 30, 100];
-/// The kinds, as they are named in scenario files.
+/// The kinds and their names in scenario files.
 const KINDS: [(&str, Content); 5] = [
     ("linear", Content::Kind(MotionKind::Linear)),
     ("quadratic", Content::Kind(MotionKind::Quadratic)),
@@ -19,9 +19,9 @@ const KINDS: [(&str, Content); 5] = [
     ("damped", Content::Kind(MotionKind::Damped)),
     ("auto", Content::Auto),
 ];
-/// Of the spread of 1/3 base with linear vectors, no more than this is to be left.
+/// The share of 1/3 base's spread with linear vectors that may remain.
 const SPREAD_MAX: f64 = 0.02;
-/// And of its mean, at these thresholds.
+/// The share of its mean that may remain, at these thresholds.
 const MEAN_MAX: [(u16, f64); 2] = [(9, 0.95), (100, 0.66)];
 
 fn case(content: Content, hundredths: u16) -> EvenCase {
@@ -36,7 +36,7 @@ pub(super) fn cells() -> Vec<Cell> {
     cells
 }
 
-/// Spread and mean of the error against the real path, relative to 1/3 base with linear vectors.
+/// Returns spread and mean of the error against the real path, relative to 1/3 base with linear vectors.
 fn ratios(cells: &Cells, content: Content, hundredths: u16) -> [Ratio; 2] {
     let third = runs_of(cells, EvenCase::Papers(hundredths), Contender::THIRD);
     runs_of(cells, case(content, hundredths), Contender::EVEN).real_ratios(&third)
@@ -78,14 +78,14 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     vec![Figure {
         key: key("content"),
         title: format!(
-            "Vectors of the kind that serves best take even's mean error at threshold 0.09 from {linear:.2} to {auto:.2} of what 1/3 base has \
-             with linear ones"
+            "Choosing the best kind of vector reduces even's mean error at threshold 0.09 from {linear:.2} to {auto:.2} of 1/3 base's \
+             with linear vectors"
         ),
         caption: format!(
-            "Error against the real path, relative to 1/3 base with linear vectors. auto: the owner exports the kind of motion that would have \
-             served best in its last seconds, and each receiver is sent the kind that serves best at its distance. 800 / 500 / 200 ms, each \
-             ±100 ms uniform; random motion, heartbeat 1 s, 300 s, budget 1 per trigger; {}. Better content triggers less often, so it is also \
-             sent fewer vectors. Mark in the first frame: 2 %.",
+            "Error against the real path, relative to 1/3 base with linear vectors. auto: the owner exports the kind of motion that \
+             would have fitted its last seconds best, and each receiver is sent the kind that fits best at its delay. 800 / 500 / 200 \
+             ms, each ±100 ms uniform; random motion, heartbeat 1 s, 300 s, budget 1 per trigger; {}. Better content triggers less \
+             often, so fewer vectors are sent. Mark in the first frame: 2 %.",
             seeds(setup)
         ),
         plots: vec![plot("spread", 0, Some(SPREAD_MAX)), plot("mean", 1, Some(1.0))],

@@ -1,4 +1,5 @@
-//! What users set: how much of the spread is evened out, and what anybody may have to pay for it.
+//! The user's settings: how much of the spread is evened out (phi), and how much more any player may pay for it
+//! (kappa).
 
 use evenkeel_dr::fairness::even::EvenSettings;
 
@@ -17,7 +18,7 @@ const CASES: [EvenCase; 5] = [
     EvenCase::Broadband(100),
 ];
 
-/// Parts of the spread that are evened out.
+/// The values of phi, the share of the spread that is evened out.
 pub(super) const DIAL: [(f64, Contender); 6] = [
     (0.0, Contender::Policy("even:phi=0")),
     (0.2, Contender::Policy("even:phi=0.2")),
@@ -27,7 +28,7 @@ pub(super) const DIAL: [(f64, Contender); 6] = [
     (EvenSettings::PHI, Contender::EVEN),
 ];
 
-/// Caps on what anybody pays, and none.
+/// The values of kappa, the cap on what any player pays.
 const CAPS: [(&str, Contender); 5] = [
     ("1", Contender::Policy("even:phi=1,kappa=1")),
     ("1.1", Contender::Policy("even:phi=1,kappa=1.1")),
@@ -36,7 +37,7 @@ const CAPS: [(&str, Contender); 5] = [
     ("none", Contender::Policy("even:phi=1")),
 ];
 
-/// How exact the dial is to be, and how much more than the cap anybody may pay.
+/// How exact phi must be, and how far above the cap a player's error may be.
 const EXACT: f64 = 0.03;
 const ABOVE_CAP: f64 = 1.05;
 
@@ -57,7 +58,7 @@ fn mean(cells: &Cells, case: EvenCase, contender: Contender) -> Ratio {
     runs_of(cells, case, contender).mean_ratio(&runs_of(cells, case, Contender::THIRD))
 }
 
-/// What is left of the spread, beyond what the dial says.
+/// Returns how far the remaining spread is from what phi asks for.
 fn miss(cells: &Cells, case: EvenCase, (phi, contender): (f64, Contender)) -> f64 {
     (spread(cells, case, contender).value - (1.0 - phi)).abs()
 }
@@ -96,10 +97,10 @@ fn draw_dial(setup: &Setup<'_>, cells: &Cells) -> Figure {
     Figure {
         key: key("phi"),
         title: format!(
-            "phi says which part of the spread is evened out, to within {worst:.3} in all settings"
+            "phi sets the share of the spread that is evened out, to within {worst:.3} in all settings"
         ),
         caption: format!(
-            "What is left is to be 1 - phi of 1/3 base's spread. Delays ±100 ms uniform at 800/500/200 ms, gamma jitter of a tenth at \
+            "The remaining spread should be 1 - phi of 1/3 base's. Delays ±100 ms uniform at 800/500/200 ms, gamma jitter of a tenth at \
              120/40/15 ms; random motion, budget 1 per trigger, heartbeat 1 s, 300 s; {}.",
             seeds(setup)
         ),
@@ -111,7 +112,7 @@ fn draw_dial(setup: &Setup<'_>, cells: &Cells) -> Figure {
         },
         claims: super::claims("phi")
             .add(
-                "phi dials the spread within 0.03 of 1/3 base's.",
+                "phi sets the spread to within 0.03 of 1/3 base's.",
                 format!(
                     "off by at most {worst:.3} with phi of {}",
                     DIAL.map(|(phi, _)| phi.to_string()).join(" / ")
@@ -123,7 +124,7 @@ fn draw_dial(setup: &Setup<'_>, cells: &Cells) -> Figure {
     }
 }
 
-/// Everybody's error relative to 1/3 base.
+/// Returns each player's error relative to 1/3 base.
 fn changes(cells: &Cells, case: EvenCase, contender: Contender) -> Vec<Ratio> {
     runs_of(cells, case, contender).changes(&runs_of(cells, case, Contender::THIRD))
 }
@@ -164,9 +165,9 @@ fn draw_cap(setup: &Setup<'_>, cells: &Cells) -> Figure {
             pays(far)
         ),
         caption: format!(
-            "Each player's error, and the spread, relative to 1/3 base, with phi = 1 and caps on how much worse off anybody may be. The \
-             papers' delays, each ±100 ms uniform, and 120/40/15 ms with gamma jitter of a tenth; random motion, budget 1 per trigger, \
-             heartbeat 1 s, 300 s; {}.",
+            "Each player's error, and the spread, relative to 1/3 base, with phi = 1 and caps on how much worse off any player may be. \
+             The papers' delays, each ±100 ms uniform, and 120/40/15 ms with gamma jitter of a tenth; random motion, budget 1 per \
+             trigger, heartbeat 1 s, 300 s; {}.",
             seeds(setup)
         ),
         plots: shown.iter().map(|case| plot(*case)).collect(),
@@ -189,8 +190,8 @@ fn cap_claims(cells: &Cells) -> Vec<Claim> {
         CASES.iter().zip(&worst).map(|(case, ratio)| format!("{}: {ratio}", case.label())).collect();
     super::claims("kappa")
         .add(
-            "With kappa = 1 nobody is worse off than under 1/m base by more than 5 %.",
-            format!("the error of who is worst off, relative to that: {}", words.join("; ")),
+            "With kappa = 1 no player is worse off than under 1/m base by more than 5 %.",
+            format!("the error of the player who is worst off, relative to 1/m base: {}", words.join("; ")),
             Test::all(worst.iter().map(|ratio| Test::below(*ratio, ABOVE_CAP))),
             Verdict::Holds,
         )

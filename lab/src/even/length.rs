@@ -1,4 +1,4 @@
-//! Twenty minutes: whether the spread grows with time.
+//! Runs of twenty minutes: whether the spread grows with time.
 
 use evenkeel_dr::fairness::even::EvenSettings;
 
@@ -11,12 +11,12 @@ use crate::papers::judgement::Test;
 use crate::papers::study::curve_over_time;
 use crate::stats::population_sd;
 
-/// Without the little that is left by default, which is a part of 1/3 base's.
+/// Evens out the whole spread. The default leaves a small part of 1/3 base's.
 const WHOLLY: Contender = Contender::Policy("even:phi=1");
 const CONTENDERS: [Contender; 4] = [WHOLLY, Contender::EVEN, Contender::DETERMINISTIC_PA, Contender::THIRD];
-/// Looks at which it is told in numbers: they are ten seconds apart.
+/// Samples shown in the table; samples are ten seconds apart.
 const LOOKS: [usize; 5] = [6, 12, 30, 60, 120];
-/// What is bounded is not this many times as large after twenty minutes as after two.
+/// A bounded spread grows by less than this factor from two to twenty minutes.
 const GROWTH_MAX: f64 = 1.5;
 
 pub(super) fn cells() -> Vec<Cell> {
@@ -27,7 +27,7 @@ fn spreads(one: &ContenderRuns<'_>, look: usize) -> Vec<f64> {
     one.by_run(|run| run.samples.get(look).map_or(0.0, |sample| population_sd(&sample.aee)))
 }
 
-/// The spread at a look, relative to that at another one, or of another.
+/// Returns the spread at a sample, relative to that of a contender at another sample.
 fn ratio(one: &ContenderRuns<'_>, look: usize, to: &ContenderRuns<'_>, at: usize) -> Ratio {
     Ratio::of(&spreads(one, look).into_iter().zip(spreads(to, at)).collect::<Vec<_>>())
 }
@@ -68,8 +68,8 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
             growths[0].value, growths[1].value
         ),
         caption: format!(
-            "800 / 500 / 200 ms, each ±100 ms uniform; random motion, threshold 0.09, heartbeat 1 s, budget 1 per trigger; {}. By default \
-             (phi = {}) a little of what there is under 1/3 base is left, and grows with it. Bands: one standard deviation over the seeds.",
+            "800 / 500 / 200 ms, each ±100 ms uniform; random motion, threshold 0.09, heartbeat 1 s, budget 1 per trigger; {}. By \
+             default (phi = {}) a small part of 1/3 base's spread remains, and grows with it. Bands: one standard deviation over the seeds.",
             seeds(setup),
             EvenSettings::PHI
         ),
@@ -78,9 +78,9 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
         table: Table { head: head.map(str::to_owned).to_vec(), rows: all.iter().map(row).collect() },
         claims: super::claims("length")
             .add(
-                "The spread does not grow with time if all of it is evened out.",
+                "If all of the spread is evened out, it does not grow with time.",
                 format!(
-                    "after 20 minutes {} times that after 2 (not: at most 1.5 times); 1/3 base: {} times",
+                    "after 20 minutes {} times that after 2 (does not grow: at most 1.5 times); 1/3 base: {} times",
                     growths[0], growths[1]
                 ),
                 Test::below(growths[0], GROWTH_MAX),

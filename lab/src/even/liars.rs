@@ -1,5 +1,5 @@
-//! The price of lying under every policy, ours among them: what a near player gains who claims to be far away, and what the
-//! others lose.
+//! The price of lying under every policy including ours: what a near player gains by claiming to be far away, and
+//! what the others lose.
 
 use super::{EvenCase, key, percent, runs_of, seeds};
 use crate::claims::{Claim, Verdict};
@@ -11,14 +11,14 @@ use crate::papers::liar_study::LiarStudy;
 use crate::papers::setting::{Belief, ExperimentSetting, LIAR, Lie};
 
 const CAPPED: Contender = Contender::Policy("even:kappa=1.2");
-/// What a relay's rooms have.
+/// The default of a relay's rooms.
 const IN_ROOMS: Contender = Contender::Policy(evenkeel_net::relay::POLICY);
 const KAPPA: f64 = 1.2;
-/// How much more than kappa allows anybody may have.
+/// How far above kappa a player's error may be.
 const ABOVE_CAP: f64 = 1.05;
-/// What an honest far player keeps of what it is helped by.
+/// The share of its compensation that an honest far player must keep.
 const KEPT_MIN: f64 = 0.9;
-/// Who is 150 ms away.
+/// Index of the player at 150 ms.
 const FAR: usize = 0;
 
 const LIARS: LiarStudy = LiarStudy {
@@ -53,21 +53,21 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     let (stamps, holds) = (price(Lie::Stamps), price(Lie::StampsAndHolds));
     let title = |does: &str, liar: Ratio, others: Ratio| {
         format!(
-            "{does}: under even it has {:.2} times its error, the others {:.2} times theirs",
+            "{does}: under even its error is {:.2} times that when honest, the others' {:.2} times theirs",
             liar.value, others.value
         )
     };
     vec![
         figure(
             "stamps",
-            title("Who states wrong times and no more", stamps.liar, stamps.others),
+            title("A liar that only reports wrong times", stamps.liar, stamps.others),
             Lie::Stamps,
             stamps_claims(cells),
         ),
         figure(
             "holds",
             title(
-                "Who holds its acknowledgments back as well is taken for a far player",
+                "A liar that also delays its acknowledgments passes for a far player",
                 holds.liar,
                 holds.others,
             ),
@@ -77,7 +77,7 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     ]
 }
 
-/// What the far player is helped by, with the bound relative to without it, if all are honest.
+/// Returns how much of the far player's compensation the bound leaves if all players are honest.
 fn kept(cells: &Cells) -> Ratio {
     let helped = |belief| -> Vec<f64> {
         let case = EvenCase::Lying(Lie::None, belief);
@@ -96,15 +96,16 @@ fn stamps_claims(cells: &Cells) -> Vec<Claim> {
         .ratio(&runs_of(cells, case(Belief::Blind), Contender::EVEN), |run| run.receivers[FAR].aee);
     super::claims("stamps")
         .add(
-            "Bounded, a near player that only states times 300 ms too late gains at most 10 %, and the others lose at most 5 %.",
-            format!("it has {} of its error, the others {} of theirs", price.liar, price.others),
+            "With the bound, a near player that only reports times 300 ms too late gains at most 10 %, and the others lose at most 5 \
+             %.",
+            format!("its error is {} of that when honest, the others' {} of theirs", price.liar, price.others),
             price.is_small(),
             Verdict::Holds,
         )
         .add(
-            "Bounded, an honest far player keeps at least 90 % of its compensation.",
+            "With the bound, an honest far player keeps at least 90 % of its compensation.",
             format!(
-                "{} of what even takes off its error under 1/3 base if it is believed blindly; its error is {far} of that then",
+                "the bound leaves {} of even's reduction of its error below 1/3 base's; its error is {far} of that without the bound",
                 percent(kept)
             ),
             Test::above(kept, KEPT_MIN),
@@ -123,11 +124,11 @@ fn holds_claims(cells: &Cells) -> Vec<Claim> {
     let worst = worst.expect("there are others");
     super::claims("holds")
         .add(
-            "What a liar that also holds its answers back can cost anybody is bounded by kappa.",
+            "kappa bounds what a liar that also delays its acknowledgments can cost any player.",
             format!(
-                "with kappa = 1.2 the honest player who is worst off has {worst} times its error under 1/3 base (bounded: at most 5 % above \
-                 kappa). The price: the liar has {} of its error and the others {} of theirs; with the cap of a relay's rooms ({}) {} and {}, with \
-                 kappa = 1.2 {} and {}",
+                "with kappa = 1.2 the honest player who is worst off has {worst} times its error under 1/3 base (bounded: at most 5 % \
+                 above kappa). The price, as the liar's error and the others' relative to those when it is honest: {} and {}; with the \
+                 cap of a relay's rooms ({}) {} and {}, with kappa = 1.2 {} and {}",
                 even.liar, even.others, evenkeel_net::relay::POLICY, in_rooms.liar, in_rooms.others, capped.liar, capped.others
             ),
             Test::below(worst, KAPPA * ABOVE_CAP),

@@ -1,4 +1,4 @@
-//! Packets that are lost, both ways.
+//! Packet loss in both directions.
 
 use super::{EvenCase, cells_for, key, percent, runs_of, seeds};
 use crate::claims::{Claim, Verdict};
@@ -9,7 +9,7 @@ use crate::papers::judgement::Test;
 
 const PERCENTS: [u16; 6] = [0, 1, 2, 5, 10, 20];
 const CONTENDERS: [Contender; 3] = [Contender::EVEN, Contender::DETERMINISTIC_PA, Contender::THIRD];
-/// The thresholds at which the bar is to be reached, and the loss.
+/// The thresholds at which the bar must be reached, and the loss.
 const THRESHOLDS: [u16; 3] = [9, 30, 100];
 const PERCENT: u16 = 10;
 const SPREAD_MAX: f64 = 0.03;
@@ -31,7 +31,7 @@ fn spread(cells: &Cells, case: EvenCase, contender: Contender) -> Ratio {
     runs_of(cells, case, contender).spread_ratio(&runs_of(cells, case, Contender::THIRD))
 }
 
-/// The mean error, relative to 1/3 base's without loss.
+/// Returns the mean error relative to 1/3 base's without loss.
 fn mean(cells: &Cells, case: EvenCase, contender: Contender) -> Ratio {
     runs_of(cells, case, contender).mean_ratio(&runs_of(cells, swept(0), Contender::THIRD))
 }
@@ -74,8 +74,8 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
             percent(spread(cells, swept(20), Contender::EVEN))
         ),
         caption: format!(
-            "DR vectors and acknowledgments are lost alike, each by itself. 800 / 500 / 200 ms, each ±100 ms uniform; random motion, threshold 0.3, heartbeat \
-             1 s, 300 s, budget 1 per trigger; {}. Bands: one standard error.",
+            "DR vectors and acknowledgments are lost independently with the same probability. 800 / 500 / 200 ms, each ±100 ms uniform; \
+             random motion, threshold 0.3, heartbeat 1 s, 300 s, budget 1 per trigger; {}. Bands: one standard error.",
             seeds(setup)
         ),
         plots: vec![
@@ -96,7 +96,7 @@ fn claims(cells: &Cells) -> Vec<Claim> {
         THRESHOLDS.map(|hundredths| spread(cells, EvenCase::Loss(PERCENT, hundredths), Contender::EVEN));
     super::claims("loss")
         .add(
-            "With 10 % loss each way, at most 3 % of 1/3 base's spread is left after 300 s.",
+            "With 10 % loss each way, at most 3 % of 1/3 base's spread remains after 300 s.",
             format!("thresholds of 0.09 / 0.3 / 1: {}", ratios.map(percent).join(" / ")),
             Test::all(ratios.iter().map(|ratio| Test::below(*ratio, SPREAD_MAX))),
             Verdict::Holds,

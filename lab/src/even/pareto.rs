@@ -1,4 +1,4 @@
-//! Spread against mean, all policies in one picture: who is left and below of somebody is better than that one.
+//! Spread over mean, all policies in one picture: a policy to the left of and below another one is better.
 
 use super::dial::DIAL;
 use super::{
@@ -12,7 +12,7 @@ use crate::papers::cells::{Cell, Cells, Contender, ContenderRuns, Ratio};
 const CASES: [EvenCase; 4] =
     [EvenCase::Papers(9), EvenCase::Papers(100), EvenCase::Broadband(9), EvenCase::Broadband(100)];
 
-/// Everybody but ours, on the same exported path.
+/// All policies but ours, on the same exported path.
 pub(super) const OTHERS: [Contender; 15] = [
     Contender::BASE,
     Contender::THIRD,
@@ -31,13 +31,13 @@ pub(super) const OTHERS: [Contender; 15] = [
     Contender::DETERMINISTIC_PI,
 ];
 
-/// Who sends at most so many times 1/3 base's vectors sends as many.
+/// A contender that sends at most this many times 1/3 base's vectors counts as sending as many.
 const AS_MANY: f64 = 1.05;
 
-/// Who has a spread of more than so many times 1/3 base's stands at the edge.
+/// Larger spreads relative to 1/3 base's are drawn at the edge.
 const X_MAX: f64 = 1.5;
 
-/// Which error.
+/// The error that is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ErrorMeasure {
     /// Between exported and placed path, as in the papers.
@@ -47,7 +47,7 @@ enum ErrorMeasure {
 }
 
 impl ErrorMeasure {
-    /// Spread and mean, relative to another's.
+    /// Returns spread and mean relative to another contender's.
     fn ratios(self, one: &ContenderRuns<'_>, to: &ContenderRuns<'_>) -> [Ratio; 2] {
         match self {
             Self::Export => [one.spread_ratio(to), one.mean_ratio(to)],
@@ -55,7 +55,7 @@ impl ErrorMeasure {
         }
     }
 
-    /// Who can be compared by it, without ours.
+    /// Returns the contenders besides ours that can be compared by it.
     fn others(self) -> impl Iterator<Item = Contender> {
         OTHERS.into_iter().chain((self == Self::Real).then_some(Contender::AS_MANY_AS_EVEN))
     }
@@ -68,8 +68,8 @@ pub(super) fn cells() -> Vec<Cell> {
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     let setting = format!(
-        "both relative to 1/3 base, which sends as many vectors as the budget of 1 per trigger allows. Left and low is better. Delays ±100 ms \
-         uniform at 800/500/200 ms, gamma jitter of a tenth at 120/40/15 ms; random motion, heartbeat 1 s, 300 s; {}.",
+        "both relative to 1/3 base, which sends as many vectors as the budget of 1 per trigger allows. Further left and lower is better. \
+         Delays ±100 ms uniform at 800/500/200 ms, gamma jitter of a tenth at 120/40/15 ms; random motion, heartbeat 1 s, 300 s; {}.",
         seeds(setup)
     );
     let figure = |name: &str, title, caption, error| Figure {
@@ -86,8 +86,8 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
             "pareto",
             title(cells),
             format!(
-                "Spread: the standard deviation between the players of the error that each has accumulated; mean: of the same errors; {setting} \
-                 {BOUNDS_WORDS}"
+                "Spread: the standard deviation over the players of their accumulated errors; mean: the mean of the same errors; \
+                 {setting} {BOUNDS_WORDS}"
             ),
             ErrorMeasure::Export,
         ),
@@ -95,15 +95,16 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
             "pareto-real",
             real_title(cells),
             format!(
-                "The error is that against the real path. Only by it can base with so coarse a threshold that it sends as many vectors as even be compared \
-                 with the others: what it exports is another path, farther from the real one (and it has no heartbeat where that alone would send more). Spread and mean {setting}"
+                "The error is against the real path. Only this error is fair to compare base with a threshold coarse enough to send as \
+                 many vectors as even, because that exports a different path, farther from the real one (and has no heartbeat where the \
+                 heartbeat alone would send more). Spread and mean {setting}"
             ),
             ErrorMeasure::Real,
         ),
     ]
 }
 
-/// What the first one shows.
+/// Returns the title of the first figure.
 fn title(cells: &Cells) -> String {
     let case = CASES[0];
     let third = runs_of(cells, case, Contender::THIRD);
@@ -115,13 +116,10 @@ fn title(cells: &Cells) -> String {
         let left = percent(next.spread_ratio(&third));
         format!("; the next best with as many vectors, {}, leaves {left}", next.name)
     });
-    format!(
-        "In the papers' setting even leaves {} of the difference between the players{next}",
-        percent(even)
-    )
+    format!("In the papers' setting even leaves {} of the spread between the players{next}", percent(even))
 }
 
-/// What the second one shows.
+/// Returns the title of the second figure.
 fn real_title(cells: &Cells) -> String {
     let [near, far] = [CASES[2], CASES[0]].map(|case| {
         let base = runs_of(cells, case, Contender::AS_MANY_AS_EVEN);
@@ -129,7 +127,7 @@ fn real_title(cells: &Cells) -> String {
         format!("{} of the spread and {:.2} times the mean", percent(spread), mean.value)
     });
     format!(
-        "Of base with as many vectors, even has {near} at the delays of today, {far} at the papers' (threshold 0.09)"
+        "Compared with base at as many vectors, even has {near} at today's delays, {far} at the papers' (threshold 0.09)"
     )
 }
 
@@ -170,7 +168,7 @@ fn plot(cells: &Cells, case: EvenCase, error: ErrorMeasure) -> Plot {
     }
 }
 
-/// Of each policy in each setting: spread, mean, and vectors sent.
+/// Returns spread, mean and vectors sent of each policy in each setting.
 fn table(cells: &Cells, error: ErrorMeasure) -> Table {
     let head = CASES.map(|case| format!("{}: spread, mean / 1/3 base; sent", case.label()));
     let policy = |contender: Contender| {

@@ -1,4 +1,4 @@
-//! More players: what it costs to make all of them alike, against what the farthest has in any case.
+//! More players: the cost of equal errors for all, compared with the farthest player's inevitable error.
 
 use super::{EvenCase, cells_for, key, runs_of, seeds};
 use crate::dr::RunFigures;
@@ -14,7 +14,7 @@ pub(super) fn cells() -> Vec<Cell> {
     cells_for(&COUNTS.map(EvenCase::Receivers), &all)
 }
 
-/// The mean error, relative to what the farthest has if it is sent every vector.
+/// Returns the mean error relative to the farthest player's if it is sent every vector.
 fn over_floor(cells: &Cells, count: u16, contender: Contender) -> Ratio {
     let case = EvenCase::Receivers(count);
     let means = runs_of(cells, case, contender).by_run(RunFigures::mean_aee);
@@ -51,19 +51,19 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     vec![Figure {
         key: key("players"),
         title: format!(
-            "Among {most} players even gives everybody {:.2} times what the farthest has in any case, with {:.0} % of the budget",
+            "Among {most} players even gives everyone {:.2} times the farthest player's inevitable error, with {:.0} % of the budget",
             over_floor(cells, most, Contender::EVEN).value,
             100.0 * used.value
         ),
         caption: format!(
-            "Players evenly between 10 and 400 ms, gamma jitter of a tenth; random motion, threshold 0.09, heartbeat 1 s, 300 s; budget a third \
-             of the players per trigger; {}. The farthest's floor: its error if it is sent every \
-             vector at once; who does not know the future can hardly give everybody less.",
+            "Players spaced evenly between 10 and 400 ms, gamma jitter of a tenth; random motion, threshold 0.09, heartbeat 1 s, 300 s; \
+             budget a third of the players per trigger; {}. The farthest player's floor: its error if it is sent every vector at once; \
+             without knowing the future, a policy can hardly give every player less.",
             seeds(setup)
         ),
         plots: vec![
             plot("spread / 1/3 base", Some(0.02), spread),
-            plot("mean / the farthest's floor", Some(1.0), over_floor),
+            plot("mean / farthest player's floor", Some(1.0), over_floor),
         ],
         columns: 2,
         table: table(cells),
@@ -78,7 +78,7 @@ fn table(cells: &Cells) -> Table {
         "spread / 1/3 base",
         "mean / 1/3 base",
         "sent / 1/3 base",
-        "mean / the farthest's floor",
+        "mean / farthest player's floor",
     ];
     let mut rows = Vec::new();
     for count in COUNTS {

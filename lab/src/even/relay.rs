@@ -1,4 +1,5 @@
-//! Where the policy runs: at the owner, who knows how it moves, or at a relay, which knows what it was told.
+//! Where the policy runs: at the owner, which knows its own motion, or at a relay, which knows only the vectors it
+//! receives.
 
 use super::case::distance;
 use super::{EvenCase, cells_for, key, percent, runs_of, seeds};
@@ -19,7 +20,7 @@ pub(super) fn cells() -> Vec<Cell> {
     cells
 }
 
-/// The relay's mean error, relative to the owner's.
+/// Returns the relay's mean error relative to the owner's.
 fn dearer(cells: &Cells, hundredths: u16) -> Ratio {
     runs_of(cells, EvenCase::Relay(hundredths), Contender::EVEN)
         .ratio(&runs_of(cells, EvenCase::Papers(hundredths), Contender::EVEN), RunFigures::mean_aee)
@@ -79,12 +80,12 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     vec![Figure {
         key: key("relay"),
         title: format!(
-            "That a relay decides, which does not see the tank, makes the mean at most {:.1} % higher",
+            "A relay that decides without seeing the tank raises the mean by at most {:.1} %",
             100.0 * (worst - 1.0)
         ),
         caption: format!(
-            "The relay is at the owner's, so that only what it knows differs: the newest vector, not the tank. 800 / 500 / 200 ms, each ±100 ms uniform; random motion, \
-             heartbeat 1 s, 300 s, budget 1 per trigger; {}. Mark in the first frame: 2 %.",
+            "The relay has no delay to the owner, so only its knowledge differs: the newest vector instead of the tank. 800 / 500 / 200 \
+             ms, each ±100 ms uniform; random motion, heartbeat 1 s, 300 s, budget 1 per trigger; {}. Mark in the first frame: 2 %.",
             seeds(setup)
         ),
         plots: vec![plot("spread", Some(0.02), spread), plot("mean", Some(1.0), mean)],
@@ -99,7 +100,7 @@ fn claims(cells: &Cells) -> Vec<Claim> {
     let spreads = THRESHOLDS.map(|hundredths| percent(spread(cells, EvenCase::Relay(hundredths))));
     super::claims("relay")
         .add(
-            "Where a relay decides, the mean is at most 5 % above that of the owner's own decisions.",
+            "If a relay decides, the mean is at most 5 % above that with the owner's own decisions.",
             format!(
                 "thresholds of 0.09 / 0.3 / 1: {} of it; spread {} of 1/3 base's",
                 dearer.map(|ratio| ratio.to_string()).join(" / "),

@@ -1,4 +1,4 @@
-//! The bars that the policy must reach, in the settings that they are for.
+//! The bars that the policy must reach in each setting.
 
 use evenkeel_dr::fairness::even::EvenSettings;
 
@@ -23,9 +23,9 @@ const TANKS: [EvenCase; 2] = [EvenCase::Tanks(9), EvenCase::Tanks(100)];
 const CONTENDERS: [Contender; 4] =
     [Contender::EVEN, Contender::DETERMINISTIC_PA, Contender::AS_MANY_AS_EVEN, Contender::THIRD];
 
-/// Of 1/3 base's spread, no more than this is to be left.
+/// The share of 1/3 base's spread that may remain.
 const SPREAD_MAX: f64 = 0.02;
-/// Of the clairvoyant's equal error, the mean is to be no more than so many times, at each of the papers' thresholds.
+/// The largest mean relative to the clairvoyant optimum with equal errors, at each of the papers' thresholds.
 const OVER_MAX: [f64; 3] = [1.10, 1.15, 1.20];
 
 fn all() -> impl Iterator<Item = EvenCase> {
@@ -42,15 +42,16 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     vec![Figure {
         key: key("settings"),
         title: format!(
-            "even leaves {:.1} to {:.1} % of 1/3 base's spread, at {under:.2} to {over:.2} times the least error that all could have alike",
+            "even leaves {:.1} to {:.1} % of 1/3 base's spread, at {under:.2} to {over:.2} times the least error that all could have \
+             equally",
             100.0 * least,
             100.0 * most
         ),
         caption: format!(
-            "Delays ±100 ms uniform at 800/500/200 ms and for the tanks, gamma jitter of a tenth at 120/40/15 ms; budget 1 DR vector per trigger, heartbeat 1 s, \
-             300 s; random motion, or four recorded tanks, whose motion is the same for all seeds; {}. {BOUNDS_WORDS} Base, as many as even: with so \
-             coarse a threshold that it sends as many vectors, and without a heartbeat where that alone would send more; it can only be compared by \
-             the error against the real path.",
+            "Delays ±100 ms uniform at 800/500/200 ms and for the tanks, gamma jitter of a tenth at 120/40/15 ms; budget 1 DR vector per \
+             trigger, heartbeat 1 s, 300 s; random motion, or four recorded tanks, whose motion is the same for all seeds; {}. \
+             {BOUNDS_WORDS} Base, as many as even: with a threshold coarse enough to send as many vectors, and without a heartbeat where \
+             the heartbeat alone would send more; it can only be compared by the error against the real path.",
             seeds(setup)
         ),
         plots: plots(cells),
@@ -90,7 +91,8 @@ fn marks(
     Bars { name: contender.label(), heights: all().map(mark).collect() }
 }
 
-/// Even and the deterministic budget; against the real path also base with as many vectors.
+/// Returns the marks of `even` and the deterministic budget, and against the real path also of base with as many
+/// vectors.
 fn compared(
     cells: &Cells,
     contenders: usize,
@@ -157,7 +159,7 @@ fn budgeted(scenario: &Scenario, run: &RunFigures) -> f64 {
     scenario.budget.per_trigger(scenario.receivers.len()) * run.triggers as f64
 }
 
-/// "0.09: 1.3 ± 0.1 %, ..." and the ratios themselves, each with its bar.
+/// Formats a ratio in each case, and returns the ratios.
 fn listed(
     cases: &[EvenCase],
     ratio: impl Fn(EvenCase) -> Ratio,
@@ -175,16 +177,12 @@ fn listed(
 fn claims(cells: &Cells) -> Vec<Claim> {
     let mut claims = super::claims("settings");
     for (where_, cases, expected) in [
-        (
-            "at the papers' delays and at those of today",
-            &[PAPERS.as_slice(), &BROADBAND].concat(),
-            Verdict::Holds,
-        ),
+        ("at the papers' and at today's delays", &[PAPERS.as_slice(), &BROADBAND].concat(), Verdict::Holds),
         ("on the recorded tanks", &TANKS.to_vec(), Verdict::Holds),
     ] {
         let (words, ratios) = listed(cases, |case| spread(cells, case), percent);
         claims = claims.add(
-            &format!("After 300 s, at most 2 % of 1/3 base's spread is left {where_}."),
+            &format!("After 300 s, at most 2 % of 1/3 base's spread remains {where_}."),
             words,
             Test::all(ratios.iter().map(|ratio| Test::below(*ratio, SPREAD_MAX))),
             expected,
@@ -195,11 +193,11 @@ fn claims(cells: &Cells) -> Vec<Claim> {
         let over = over_equal(cells, case);
         claims = claims.add(
             &format!(
-                "{}: the mean is at most {bar:.2} times the least error that all could have alike.",
+                "{}: the mean is at most {bar:.2} times the least error that all could have equally.",
                 case.label()
             ),
             format!(
-                "{over} times; {} times if the mean alone counts",
+                "{over} times; {} times the least possible mean",
                 mean_over_bound(cells, case, Contender::EVEN, least_mean)
             ),
             Test::below(over, bar),
@@ -209,8 +207,8 @@ fn claims(cells: &Cells) -> Vec<Claim> {
     against_base(claims, cells).all()
 }
 
-/// Base with so coarse a threshold that it sends as many exports another path; by the papers' error it is not judged by how
-/// far that is from the real one.
+/// Adds the claims against base with a threshold coarse enough to send as many vectors. Base then exports another
+/// path, whose distance from the real one the papers' error does not count.
 fn against_base(mut claims: Claims, cells: &Cells) -> Claims {
     let are_below = |ratios: &[Ratio; 2]| Test::all(ratios.iter().map(|ratio| Test::below(*ratio, 1.0)));
     for (case, expected) in BROADBAND.into_iter().zip([Verdict::Differs; 2]) {
@@ -222,8 +220,8 @@ fn against_base(mut claims: Claims, cells: &Cells) -> Claims {
                 &format!("{}: spread and mean are below those of base with as many vectors.", case.label()),
                 format!(
                     "spread {} and mean {} of base's against the real path; {} and {} by the export error; with {} of its vectors. The \
-                     coarser threshold that makes base send as many moves its exported path away from the real one, which the export \
-                     error does not count: so read as the error against the real path",
+                     coarser threshold moves base's exported path away from the real one, which the export error does not count; so the \
+                     claim is read as the error against the real path",
                     percent(real[0]),
                     real[1],
                     percent(export[0]),
@@ -237,7 +235,7 @@ fn against_base(mut claims: Claims, cells: &Cells) -> Claims {
     claims
 }
 
-/// Never more than the budget allows and what was saved up.
+/// Adds the claim that even never sends more than the budget plus its savings.
 fn within_budget(claims: Claims, cells: &Cells) -> Claims {
     let (mut runs, mut over, mut most) = (0, 0, 0.0_f64);
     for case in all() {
@@ -254,7 +252,7 @@ fn within_budget(claims: Claims, cells: &Cells) -> Claims {
         }
     }
     claims.add(
-        "Never is more sent than the budget for all triggers and what can be saved up for a turn.",
+        "even never sends more than the budget for all triggers plus what it can save up for a turn.",
         format!(
             "more in {over} of {runs} runs; the most is {most:.3} times the budget for all triggers alone"
         ),

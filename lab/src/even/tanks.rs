@@ -1,4 +1,4 @@
-//! Recorded tanks of a real game: four entities of one sender, under every policy.
+//! Tanks recorded in a real game: four entities of one sender, under every policy.
 
 use super::pareto::OTHERS;
 use super::{EQUAL, EvenCase, bound_over_mean, cells_for, equal, key, percent, runs_of, seeds};
@@ -67,8 +67,9 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
             "On recorded tanks even leaves {fine} of 1/3 base with threshold 0.09, {coarse} with threshold 1"
         ),
         caption: format!(
-            "Four tanks of one sender, recorded in a real game; their motion is the same for all seeds, the delays are not. A player's error \
-             is the sum over them. 800 / 500 / 200 ms, each ±100 ms uniform; heartbeat 1 s, 300 s, budget 1 per trigger; {}.",
+            "Four tanks of one sender, recorded in a real game; their motion is the same for all seeds, but the delays differ. A \
+             player's error is the sum over the tanks. 800 / 500 / 200 ms, each ±100 ms uniform; heartbeat 1 s, 300 s, budget 1 per \
+             trigger; {}.",
             seeds(setup)
         ),
         plots: CASES.iter().map(|case| plot(*case)).collect(),

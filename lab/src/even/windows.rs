@@ -1,4 +1,4 @@
-//! Fair not only in the end: the spread of the error within windows of time.
+//! Fairness within windows of time, not only at the end.
 
 use super::{EvenCase, cells_for, key, percent, runs_of, seeds};
 use crate::dr::RunFigures;
@@ -7,7 +7,7 @@ use crate::papers::Setup;
 use crate::papers::cells::{Cell, Cells, Contender, Ratio};
 use crate::stats::{mean, population_sd};
 
-/// Seconds; the runs are looked at once a second.
+/// Window lengths in seconds; runs are sampled once a second.
 const WINDOWS: [usize; 7] = [2, 5, 10, 20, 60, 120, 300];
 const CASES: [EvenCase; 2] = [EvenCase::Papers(9), EvenCase::Papers(100)];
 const CONTENDERS: [Contender; 5] = [
@@ -22,14 +22,15 @@ pub(super) fn cells() -> Vec<Cell> {
     cells_for(&CASES, &[CONTENDERS.as_slice(), &[Contender::THIRD]].concat())
 }
 
-/// What each player's error has grown by in the window that ends with each look, for every look that has one.
+/// Returns the growth of each player's error in the window that ends at each sample, for every sample with a full
+/// window.
 pub(super) fn growths(run: &RunFigures, looks: usize) -> impl Iterator<Item = (f64, Vec<f64>)> {
     run.samples.iter().zip(run.samples.iter().skip(looks)).map(|(before, now)| {
         (now.at, now.aee.iter().zip(&before.aee).map(|(now, before)| now - before).collect())
     })
 }
 
-/// The mean over all windows of a run of the spread within it.
+/// Returns the spread within a window, averaged over all windows of a run.
 fn spread_within(run: &RunFigures, seconds: usize) -> f64 {
     mean(&growths(run, seconds).map(|(_, grown)| population_sd(&grown)).collect::<Vec<_>>())
 }
@@ -77,9 +78,9 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
             even(300)
         ),
         caption: format!(
-            "The spread between the players of what each one's error has grown by within a window of time, averaged over all windows \
-             of the run. 800 / 500 / 200 ms, each ±100 ms uniform; random motion, heartbeat 1 s, 300 s, budget 1 per trigger; {}. \
-             Bands: one standard error.",
+            "The spread between the players of the growth of their errors within a window of time, averaged over all windows of the run. \
+             800 / 500 / 200 ms, each ±100 ms uniform; random motion, heartbeat 1 s, 300 s, budget 1 per trigger; {}. Bands: one \
+             standard error.",
             seeds(setup)
         ),
         plots: CASES.iter().map(|case| plot(*case)).collect(),
