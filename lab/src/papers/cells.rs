@@ -1,5 +1,5 @@
-//! What is measured: a contender in a setting, over the seeds. Figures, tables and claims are views of the same cells, so
-//! what several of them need is run once.
+//! Runs contenders in settings over the seeds. Figures, tables and claims are views of these cells, so what several
+//! of them need is run once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,13 +23,13 @@ pub(crate) struct Cell {
     pub(crate) contender: Contender,
 }
 
-/// Each of these contenders in each of these settings.
+/// Returns the cells of each of these contenders in each of these settings.
 pub(crate) fn product(settings: &[ExperimentSetting], contenders: &[Contender]) -> Vec<Cell> {
     let cells = settings.iter().flat_map(|setting| contenders.iter().map(|contender| (*setting, *contender)));
     cells.map(|(setting, contender)| Cell { setting, contender }).collect()
 }
 
-/// What must be found out before these can be run.
+/// Returns the searches that must precede these cells.
 fn searches(cells: &BTreeSet<Cell>) -> BTreeSet<Search> {
     let budgets = cells.iter().filter(|cell| matches!(cell.setting, ExperimentSetting::Threshold(_)));
     let coarser = cells.iter().filter_map(|cell| match cell.contender {
@@ -39,21 +39,21 @@ fn searches(cells: &BTreeSet<Cell>) -> BTreeSet<Search> {
     budgets.map(|cell| Search::Budget(cell.setting)).chain(coarser).collect()
 }
 
-/// One thing to compute with one seed.
+/// A computation with one seed.
 #[derive(Clone, Copy, Debug)]
 enum Job {
     Run(Cell, u64),
     Bounds(ExperimentSetting, u64),
 }
 
-/// What became of a job.
+/// The result of a job.
 enum JobResult {
     Run(RunFigures),
     Bounds(Bounds),
 }
 
 impl Job {
-    /// Every cell, and the bounds of every setting that has some, with every seed.
+    /// Returns a job for every cell, and for the bounds of every setting that has them, with every seed.
     fn all(cells: &BTreeSet<Cell>, setup: &Setup<'_>) -> Vec<Self> {
         let seeds = |setting: ExperimentSetting| {
             setup.seeds_from(setting.first_seed()).take(setting.runs(setup.runs))
@@ -61,7 +61,7 @@ impl Job {
         let runs = cells.iter().flat_map(|cell| seeds(cell.setting).map(|seed| Self::Run(*cell, seed)));
         let settings: BTreeSet<ExperimentSetting> = cells.iter().map(|cell| cell.setting).collect();
         let bounded = settings.into_iter().filter(|setting| setting.is_bounded());
-        // At mean delays nothing but the motion is drawn.
+        // At mean delays only the motion is random.
         let drawn = |setting: ExperimentSetting| if setting.is_recorded() { 1 } else { setup.runs };
         let bounds = bounded.flat_map(|setting| {
             seeds(setting).take(drawn(setting)).map(move |seed| Self::Bounds(setting, seed))
@@ -70,7 +70,7 @@ impl Job {
     }
 }
 
-/// Cells that were run.
+/// The results of cells that were run.
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
     scenarios: BTreeMap<ExperimentSetting, Scenario>,
@@ -80,7 +80,7 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// How many jobs it is to run these.
+    /// Returns the number of jobs to run these cells.
     pub(crate) fn jobs(cells: &BTreeSet<Cell>, setup: &Setup<'_>) -> usize {
         Job::all(cells, setup).len() + searches(cells).len()
     }
@@ -133,43 +133,42 @@ impl Cells {
                 (Job::Bounds(setting, _), JobResult::Bounds(found)) => {
                     bounds.entry(setting).or_insert_with(Vec::new).push(found);
                 }
-                (job, _) => unreachable!("{job:?} gives what it is for"),
+                (job, _) => unreachable!("{job:?} has a result of its kind"),
             }
         }
         Ok(Self { scenarios, coarser, runs, bounds })
     }
 
-    /// The scenario of a setting.
+    /// Returns the scenario of a setting.
     pub(crate) fn scenario(&self, setting: ExperimentSetting) -> &Scenario {
-        self.scenarios.get(&setting).expect("a group names the cells that it draws")
+        self.scenarios.get(&setting).expect("every group lists the cells it draws")
     }
 
-    /// A contender in a setting.
+    /// Returns the runs of a contender in a setting.
     pub(crate) fn of(&self, setting: ExperimentSetting, contender: Contender) -> ContenderRuns<'_> {
-        let runs =
-            self.runs.get(&Cell { setting, contender }).expect("a group names the cells that it draws");
+        let runs = self.runs.get(&Cell { setting, contender }).expect("every group lists the cells it draws");
         ContenderRuns { name: contender.label(), runs }
     }
 
-    /// What could be had in a setting by knowing the future, for each seed; with its budget, at mean delays, without loss.
+    /// Returns the clairvoyant bounds of a setting for each seed, with its budget, at mean delays and without loss.
     pub(crate) fn bounds(&self, setting: ExperimentSetting) -> impl Iterator<Item = &Bounds> {
-        self.bounds.get(&setting).expect("the setting is one that is bounded").iter().cycle()
+        self.bounds.get(&setting).expect("bounds are computed for this setting").iter().cycle()
     }
 
-    /// The distance of a contender's threshold in a setting, if it is a coarser one.
+    /// Returns the distance of a contender's threshold in a setting if it is a coarser one.
     pub(crate) fn coarser(&self, setting: ExperimentSetting, contender: Contender) -> Option<f64> {
         let Contender::Coarser(policy) = contender else { return None };
         self.coarser.get(&(setting, policy)).map(|scenario| scenario.threshold.distance)
     }
 
-    /// Whether all of these were run.
+    /// Returns whether all of these were run.
     pub(crate) fn has(&self, cells: &[Cell]) -> bool {
         cells.iter().all(|cell| self.runs.contains_key(cell))
     }
 }
 
-/// The numbers below `count` in an order in which cheap and dear neighbours are mixed, so that the share of the runs that
-/// are done is the share of the time that is gone.
+/// Returns the numbers below `count`, with cheap and expensive neighbours mixed, so that the share of jobs done
+/// matches the share of time passed.
 fn interleaved(count: usize) -> Vec<usize> {
     const STRIDE: usize = 31;
     (0..STRIDE.min(count)).flat_map(|first| (first..count).step_by(STRIDE)).collect()
@@ -180,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_job_is_done_once_in_whatever_order() {
+    fn the_interleaved_order_contains_every_job_once() {
         for count in [0, 1, 30, 31, 32, 1000] {
             let mut order = interleaved(count);
             order.sort_unstable();

@@ -1,4 +1,4 @@
-//! A liar among four players: what it gains and what the others lose under some policies, as figures.
+//! Figures of a liar among four players: what it gains and what the others lose under each policy.
 
 use super::cells::{Cell, Cells, Contender, Ratio, product};
 use super::judgement::Test;
@@ -7,20 +7,20 @@ use crate::claims::Claim;
 use crate::dr::RunFigures;
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 
-/// The gain that a liar is left with, and the loss of the others, that we call small.
+/// The largest gain of the liar, and the largest loss of the others, that we call small.
 pub(crate) const GAIN_MAX: f64 = 0.10;
 pub(crate) const LOSS_MAX: f64 = 0.05;
 
-/// A liar among four.
+/// A liar among four players, under some policies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LiarStudy {
-    /// Where, for a lie and for how far it is believed.
+    /// Returns the setting for a lie and for how far it is believed.
     pub(crate) setting: fn(Lie, Belief) -> ExperimentSetting,
-    /// Who is lied to.
+    /// The policies.
     pub(crate) policies: &'static [Contender],
 }
 
-/// What a lie does to the errors of the liar and of the others, relative to the truth.
+/// The errors of the liar and of the others, relative to those under honesty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LiePrice {
     pub(crate) liar: Ratio,
@@ -28,7 +28,7 @@ pub(crate) struct LiePrice {
 }
 
 impl LiePrice {
-    /// The liar gains little, and the others lose little.
+    /// Tests that the liar gains little and the others lose little.
     pub(crate) fn is_small(&self) -> Test {
         Test::above(self.liar, 1.0 - GAIN_MAX).and(Test::below(self.others, 1.0 + LOSS_MAX))
     }
@@ -39,7 +39,7 @@ fn others(run: &RunFigures) -> f64 {
 }
 
 impl LiarStudy {
-    /// What must be run.
+    /// Returns the cells it needs.
     pub(crate) fn cells(&self) -> Vec<Cell> {
         let lies = [Lie::None, Lie::Stamps, Lie::StampsAndHolds];
         let settings =
@@ -47,7 +47,7 @@ impl LiarStudy {
         product(settings.as_flattened(), self.policies)
     }
 
-    /// What a lie does under a policy.
+    /// Returns the effect of a lie under a policy.
     pub(crate) fn price(&self, cells: &Cells, lie: Lie, belief: Belief, policy: Contender) -> LiePrice {
         let honest = cells.of((self.setting)(Lie::None, belief), policy);
         let lying = cells.of((self.setting)(lie, belief), policy);
@@ -57,14 +57,14 @@ impl LiarStudy {
         }
     }
 
-    /// One figure of every policy, in words.
+    /// Formats one figure of every policy.
     pub(crate) fn in_words(&self, figure: impl Fn(Contender) -> Ratio) -> String {
         let words =
             self.policies.iter().map(|policy| format!("{} {}", policy.label(), figure(*policy).in_words(2)));
         words.collect::<Vec<_>>().join(", ")
     }
 
-    /// The figure of a lie. `setup` says for how long and with which seeds.
+    /// Draws the figure of a lie. `setup` describes the duration and the seeds.
     pub(crate) fn draw(
         &self,
         cells: &Cells,
@@ -83,10 +83,10 @@ impl LiarStudy {
             key,
             title,
             caption: format!(
-                "Players at 150, 100, 50 and 30 ms with gamma jitter of a tenth; the nearest {does}. Errors relative to those if it \
-                 tells the truth: below 1 is a gain. Bounded: no more delay is made up for than the least round trip that the sender \
-                 measured itself, at most 500 ms, growing by 10 ms in a second. Random motion, threshold 0.09; budget, where there is \
-                 one, a third of the players per trigger; {setup}."
+                "Players at 150, 100, 50 and 30 ms with gamma jitter of a tenth; the nearest {does}. Errors relative to those when it \
+                 tells the truth: below 1 is a gain. Bounded: the sender compensates at most the least round trip that it measured \
+                 itself, up to 500 ms, growing by 10 ms per second. Random motion, threshold 0.09; budget, for policies that have one, a \
+                 third of the players per trigger; {setup}."
             ),
             plots: vec![self.plot(cells, lie, Belief::Blind), self.plot(cells, lie, Belief::Bounded)],
             columns: 2,
@@ -110,7 +110,7 @@ impl LiarStudy {
                 Belief::Bounded => "bounded by what the sender measured",
             }
             .to_owned(),
-            x_label: "error / error if it tells the truth".to_owned(),
+            x_label: "error / error when it tells the truth".to_owned(),
             y_label: String::new(),
             drawing: Drawing::Dots {
                 rows: self.policies.iter().map(|policy| policy.label()).collect(),

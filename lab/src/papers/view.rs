@@ -1,4 +1,4 @@
-//! Figures as views of cells: the spread or the mean over time, or everybody's error at the end.
+//! Figures as views of cells: the spread or the mean over time, or each receiver's error at the end.
 
 use super::cells::{Cell, Cells, Contender, ContenderRuns, product};
 use super::elsewhere::Elsewhere;
@@ -10,16 +10,16 @@ use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 use crate::scenario::{Receiver, Scenario};
 use crate::stats::{mean, population_sd};
 
-/// What a figure shows.
+/// The quantity a figure shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Quantity {
     /// The spread between the receivers over time.
     Spread,
-    /// Their mean over time.
+    /// The mean over the receivers over time.
     Mean,
     /// Mean and spread over time, side by side.
     Both,
-    /// Everybody's error at the end.
+    /// Each receiver's error at the end.
     Receivers,
 }
 
@@ -28,19 +28,19 @@ pub(crate) enum Quantity {
 pub(crate) struct View {
     /// Its number.
     pub(crate) figure: &'static str,
-    /// A title that says what it shows.
+    /// A title that states the finding.
     pub(crate) title: &'static str,
     pub(crate) what: Quantity,
     pub(crate) setting: ExperimentSetting,
     pub(crate) contenders: &'static [Contender],
-    /// Whom they are compared with in the table.
+    /// The reference in the table.
     pub(crate) reference: Contender,
-    /// What the paper says of it.
+    /// Returns the paper's claims about it.
     pub(crate) claims: fn(&Self, &Cells) -> Vec<Claim>,
 }
 
 impl View {
-    /// A figure in the papers' setting, beside a reference.
+    /// Creates a figure in the papers' setting.
     pub(crate) const fn papers(
         (figure, title): (&'static str, &'static str),
         what: Quantity,
@@ -60,14 +60,14 @@ impl View {
         }
     }
 
-    /// What must be run for it.
+    /// Returns the cells it needs.
     pub(crate) fn cells(&self) -> Vec<Cell> {
         let mut cells = product(&[self.setting], self.contenders);
         cells.push(Cell { setting: self.setting, contender: self.reference });
         cells
     }
 
-    /// The figure.
+    /// Draws the figure.
     pub(crate) fn draw(&self, paper: &str, cells: &Cells, setup: &Setup<'_>) -> Figure {
         let measured: Vec<ContenderRuns<'_>> =
             self.contenders.iter().map(|contender| cells.of(self.setting, *contender)).collect();
@@ -103,7 +103,7 @@ impl View {
     }
 }
 
-/// The figures of views, and the same elsewhere.
+/// Draws the figures of views, and the figure of the settings beyond the papers.
 pub(crate) fn draw_all(
     source: ClaimSource,
     setup: &Setup<'_>,
@@ -139,7 +139,7 @@ fn by_receiver(measured: &[ContenderRuns<'_>], scenario: &Scenario) -> Plot {
     }
 }
 
-/// Spread, mean and vectors sent relative to a reference, and everybody's error.
+/// Returns a table of spread, mean and vectors sent relative to a reference, and each receiver's error.
 pub(crate) fn table(
     measured: &[ContenderRuns<'_>],
     reference: &ContenderRuns<'_>,
@@ -161,7 +161,7 @@ pub(crate) fn table(
     Table { head, rows: measured.iter().map(row).collect() }
 }
 
-/// Where claims come from.
+/// The paper that claims come from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClaimSource {
     /// The paper's key.
@@ -180,18 +180,18 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// None yet, about a figure, made in a section.
+    /// Starts a list of claims about a figure, made in this section.
     pub(crate) const fn about(source: ClaimSource, figure: &'static str, place: &'static str) -> Self {
         Self { source, figure, place, claims: Vec::new() }
     }
 
-    /// What follows is said there.
+    /// Sets the section of the claims that follow.
     pub(crate) const fn at(mut self, place: &'static str) -> Self {
         self.place = place;
         self
     }
 
-    /// One more.
+    /// Adds a claim.
     pub(crate) fn add(
         mut self,
         statement: &str,
@@ -208,7 +208,7 @@ impl Claims {
         self
     }
 
-    /// All of them.
+    /// Returns all claims.
     pub(crate) fn all(self) -> Vec<Claim> {
         self.claims
     }

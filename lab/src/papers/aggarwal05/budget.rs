@@ -1,4 +1,4 @@
-//! Figures 5 and 6: the budget algorithms beside scheduling and the base cases, when delays vary.
+//! Figures 5 and 6: the budget algorithms, scheduling and the base cases with varying delays.
 
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
@@ -27,11 +27,17 @@ const VIEWS: [View; 2] = [
     view(
         (
             "fig5",
-            "The deterministic budget is fairer than 1/3 base at its mean; chance is not as cheap as said",
+            "The deterministic budget is fairer than 1/3 base at the same mean; the probabilistic one costs more than claimed",
         ),
         Variation::Moderate,
     ),
-    view(("fig6", "The same with delays that vary by 180 ms"), Variation::High),
+    view(
+        (
+            "fig6",
+            "With delays ±180 ms, too, the deterministic budget is fairer than 1/3 base at the same mean",
+        ),
+        Variation::High,
+    ),
 ];
 
 const fn view(titled: (&'static str, &'static str), variation: Variation) -> View {
@@ -40,21 +46,21 @@ const fn view(titled: (&'static str, &'static str), variation: Variation) -> Vie
 
 const ELSEWHERE: Elsewhere = Elsewhere {
     figure: "budget-elsewhere",
-    title: "The budget algorithms beyond the paper, and base with as many vectors",
+    title: "The budget algorithms and base with as many vectors, beyond the paper",
     contenders: &[Contender::PROBABILISTIC_ONE, Contender::DETERMINISTIC_PA, Contender::COARSER],
     reference: Contender::THIRD,
-    note: "The budget is a third of the players at each trigger. Only probabilistic (one) sends to one of them however many there are, as \
-           the paper has it: with 10, 30 and 100 players that is 0.3, 0.1 and 0.03 of what the others send, and its error grows with it.",
+    note: "The budget is a third of the players at each trigger. Only probabilistic (one) always sends to exactly one player, as in the \
+           paper: with 10, 30 and 100 players that is 0.3, 0.1 and 0.03 of what the others send, and its error grows accordingly.",
 };
 
-/// What the figures are made of.
+/// Returns the cells of the figures.
 pub(super) fn cells() -> Vec<Cell> {
     let fixed =
         product(&[FIXED], &[Contender::THIRD, Contender::PROBABILISTIC_ONE, Contender::DETERMINISTIC_PA]);
     VIEWS.iter().flat_map(View::cells).chain(fixed).chain(ELSEWHERE.cells()).collect()
 }
 
-/// Figures 5 and 6, and the same elsewhere.
+/// Draws figures 5 and 6, and the figure of the settings beyond the paper.
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     draw_all(SOURCE, setup, cells, &VIEWS, Some(&ELSEWHERE))
 }
@@ -92,7 +98,7 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
             Verdict::Holds,
         )
         .add(
-            "The deterministic scheme's mean is always less than the probabilistic one's.",
+            "The deterministic scheme's mean is always less than the probabilistic scheme's.",
             format!(
                 "{mean} against {mean_chance} of 1/3 base's; less with {always} of {} seeds",
                 schedule.runs.len()
@@ -109,7 +115,7 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
     add_why(add_comparable(claims, &base, &third, [&chance, &schedule]), &base, [mean_chance, mean]).all()
 }
 
-/// What is said of both schemes in the end.
+/// Adds the conclusion about both schemes.
 fn add_comparable(
     claims: Claims,
     base: &ContenderRuns<'_>,
@@ -121,7 +127,7 @@ fn add_comparable(
     claims.at("6").add(
         "Both schemes lower the spread at a mean error that is comparable to the base case's.",
         format!(
-            "mean of the probabilistic / the deterministic scheme: {} of base's, {} of 1/3 base's, which sends as many vectors as they do \
+            "mean of the probabilistic / deterministic scheme: {} of base's, {} of 1/3 base's, which sends as many vectors as they do \
              (comparable: within {:.0} %)",
             ratios_in_words(&means(base)),
             ratios_in_words(&means(third)),
@@ -132,7 +138,7 @@ fn add_comparable(
     )
 }
 
-/// The causes that are named: irregular sending raises the mean, and distance the error.
+/// Adds the claims about causes: irregular sending raises the mean, and distance raises the error.
 fn add_why(claims: Claims, base: &ContenderRuns<'_>, [by_chance, in_turns]: [Ratio; 2]) -> Claims {
     let left = in_turns.plus(-1.0).over(by_chance.plus(-1.0));
     let farthest = base.runs.iter().filter(|run| {
@@ -143,10 +149,10 @@ fn add_why(claims: Claims, base: &ContenderRuns<'_>, [by_chance, in_turns]: [Rat
     claims
         .at("5.1 and 5.2")
         .add(
-            "It is its irregular sending that raises the probabilistic scheme's mean.",
+            "Irregular sending is what raises the probabilistic scheme's mean.",
             format!(
-                "by chance the mean is {by_chance} of 1/3 base's; with the same weights in turns, which the deterministic scheme keeps, \
-                 {in_turns}: {} % of the rise are left (it is what raises it: less than half is)",
+                "by chance the mean is {by_chance} of 1/3 base's; with the same weights in the deterministic scheme's turns it is \
+                 {in_turns}, so {} % of the rise remains (it is the cause: less than half remains)",
                 left.times(100.0).in_words(0)
             ),
             Test::below(left, MOST),
@@ -154,14 +160,14 @@ fn add_why(claims: Claims, base: &ContenderRuns<'_>, [by_chance, in_turns]: [Rat
         )
         .at("5")
         .add(
-            "If everything is sent to everybody, the most distant player's error is always the highest.",
-            format!("after 300 s with {farthest} of {runs} seeds"),
+            "If every vector is sent to every player, the most distant player's error is always the highest.",
+            format!("after 300 s, with {farthest} of {runs} seeds"),
             Test::fact(farthest == runs),
             Verdict::Holds,
         )
 }
 
-/// The spreads of both schemes, relative to 1/3 base and to each other.
+/// Returns the spreads of both schemes relative to 1/3 base, in words, and relative to each other.
 fn spreads(
     schedule: &ContenderRuns<'_>,
     chance: &ContenderRuns<'_>,
@@ -169,7 +175,7 @@ fn spreads(
 ) -> (String, Ratio) {
     let better = chance.count_lower(schedule, RunFigures::std_aee);
     let words = format!(
-        "{} against {} of 1/3 base's; the probabilistic one's is lower with {better} of {} seeds",
+        "{} against {} of 1/3 base's; the probabilistic scheme's is lower with {better} of {} seeds",
         schedule.spread_ratio(third),
         chance.spread_ratio(third),
         chance.runs.len()
@@ -177,7 +183,7 @@ fn spreads(
     (words, schedule.spread_ratio(chance))
 }
 
-/// What is said of fixed delays and of those that vary little.
+/// Adds the claims about fixed delays and about those that vary little.
 fn add_lower(mut claims: Claims, cells: &Cells, little: ExperimentSetting) -> Claims {
     for (when, setting) in [("When delays vary little", little), ("When delays are fixed", FIXED)] {
         let of = |contender| cells.of(setting, contender);
@@ -186,14 +192,13 @@ fn add_lower(mut claims: Claims, cells: &Cells, little: ExperimentSetting) -> Cl
             &of(Contender::PROBABILISTIC_ONE),
             &of(Contender::THIRD),
         );
-        let statement =
-            format!("{when}, the deterministic scheme's spread is generally the lower of the two.");
+        let statement = format!("{when}, the deterministic scheme's spread is generally the lower one.");
         claims = claims.add(&statement, words, Test::below(ratio, 1.0), Verdict::Fails);
     }
     claims
 }
 
-/// What is said of more variation.
+/// Adds the claim about delays that vary more.
 fn sometimes_better(
     claims: Claims,
     schedule: &ContenderRuns<'_>,
@@ -209,8 +214,8 @@ fn sometimes_better(
     )
 }
 
-/// What is said of the deterministic scheme and the base case itself. That nobody's error be higher than there is what
-/// section 6 asks of the scheme, not what it measured.
+/// Adds the claim about the deterministic scheme and the base case itself. Section 6 requires that the farthest
+/// player's error be no higher than under base, but did not measure it.
 fn add_as_accurate(
     claims: Claims,
     base: &ContenderRuns<'_>,
@@ -224,7 +229,7 @@ fn add_as_accurate(
         "The budget algorithm is as accurate as the base case with much fewer vectors.",
         format!(
             "mean {} of base's with {sent} of its vectors (as accurate: within {:.0} %; much fewer: at most half); it is as accurate as \
-             1/3 base, which sends as many. The farthest player's error is {} of base's and {} of 1/3 base's: that it is no higher than \
+             1/3 base, which sends as many. The farthest player's error is {} of base's and {} of 1/3 base's; that it is no higher than \
              base's is a requirement in section 6, not a result",
             schedule.mean_ratio(base),
             100.0 * SAME,

@@ -1,7 +1,7 @@
-//! Figure 4: mean and standard deviation of the accumulated error, scheduled and sent at once.
+//! Figure 4: mean and standard deviation of the accumulated error, with and without scheduling.
 //!
-//! Two curves are ours to tell apart: the algorithm as printed, and the one that its proof is about, which takes into
-//! account what is still in flight.
+//! We show the algorithm in two forms: as printed, and consistent with its proof, which accounts for vectors in
+//! flight.
 
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
@@ -14,14 +14,14 @@ use crate::papers::setting::{self, ExperimentSetting, Variation};
 use crate::papers::study::Setup;
 use crate::papers::view::{Claims, Quantity, View, draw_all};
 
-/// Where no vector comes late.
+/// A setting in which no vector arrives late.
 const FIXED: ExperimentSetting = ExperimentSetting::Papers(Variation::None);
-/// Delays of today.
+/// Today's delays.
 const TODAY: ExperimentSetting = ExperimentSetting::Modern;
 
 const VIEW: View = View {
     figure: "fig4",
-    title: "Scheduling evens the error out; what it costs depends on what is counted as arrived",
+    title: "Scheduling evens out the error; its cost depends on how vectors in flight are counted",
     what: Quantity::Both,
     setting: ExperimentSetting::Papers(Variation::Moderate),
     contenders: &[
@@ -42,29 +42,29 @@ const ELSEWHERE: Elsewhere = Elsewhere {
     note: "",
 };
 
-/// What the figures are made of.
+/// Returns the cells of the figures.
 pub(super) fn cells() -> Vec<Cell> {
     let fixed = product(&[FIXED], &[Contender::BASE, Contender::NETGAMES05, Contender::CONSISTENT]);
     VIEW.cells().into_iter().chain(fixed).chain(ELSEWHERE.cells()).collect()
 }
 
-/// Figure 4, and the same elsewhere.
+/// Draws figure 4, and the figure of the settings beyond the paper.
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     draw_all(SOURCE, setup, cells, &[VIEW], Some(&ELSEWHERE))
 }
 
-/// The other players' errors relative to the farthest's.
+/// Returns the other players' errors relative to the farthest player's.
 fn to_farthest(one: &ContenderRuns<'_>) -> Vec<Ratio> {
     (1..one.receivers().len()).map(|receiver| one.receiver_ratio(receiver, one, 0)).collect()
 }
 
-/// The mean relative to base's.
+/// Returns the mean relative to base's.
 fn rise(cells: &Cells, setting: ExperimentSetting, contender: Contender) -> Ratio {
     cells.of(setting, contender).mean_ratio(&cells.of(setting, Contender::BASE))
 }
 
-/// In which settings the mean increases multi-fold. The consistent form gives everybody the farthest player's error, so
-/// that depends on how far that one's is from the mean.
+/// Describes in which settings the mean increases multi-fold. The consistent form gives every player the farthest
+/// player's error, so the increase depends on how far that is above the mean.
 fn where_it_turns(base: &ContenderRuns<'_>, cells: &Cells) -> String {
     let farthest = base.receiver(0) / base.mean();
     let is_multi_fold = |setting: &ExperimentSetting| {
@@ -82,9 +82,10 @@ fn where_it_turns(base: &ContenderRuns<'_>, cells: &Cells) -> String {
     let (least, most) =
         others.fold((f64::INFINITY, 0.0_f64), |(least, most), one| (least.min(one), most.max(one)));
     format!(
-        "The consistent form gives everybody the farthest player's error, which under base is {farthest:.2} times the mean: it turns \
-         where that is {MUCH}. It is multi-fold, as printed / in the consistent form, with {}; and {least:.2} to {most:.2} times in that form in \
-         the other {} settings of the next figure. Read with delays of {}, where as printed it is {}",
+        "The consistent form gives every player the farthest player's error, which under base is {farthest:.2} times the mean; the \
+         increase is multi-fold where that exceeds {MUCH}. It is multi-fold, as printed / in the consistent form, with {}; in the other \
+         {} settings of the next figure the consistent form has {least:.2} to {most:.2} times. Read with delays of {}, where it is {} as \
+         printed",
         multi_fold.collect::<Vec<_>>().join(", "),
         below.len(),
         TODAY.label(),
@@ -104,7 +105,7 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
         .add(
             "The spread with scheduling is much lower than without.",
             format!(
-                "{spread} of base as printed; {spread_consistent} if what is in flight is counted at its estimated arrival (much lower: \
+                "{spread} of base as printed; {spread_consistent} if vectors in flight count at their estimated arrival (much lower: \
                  below half)"
             ),
             Judgement::read(Test::below(spread, 1.0 / MUCH), Test::below(spread_consistent, 1.0 / MUCH)),
@@ -113,9 +114,9 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
         .add(
             "The mean increases multi-fold with scheduling.",
             format!(
-                "{mean} of base as printed; {mean_consistent} in the consistent form, which alone evens the error out (multi-fold: at \
-                 least {MUCH}). {}. Base with a coarser threshold, which sends {} as many vectors as the consistent form, has {} of base's mean \
-                 and {} of its spread",
+                "{mean} of base as printed; {mean_consistent} in the consistent form, the only one that evens out the error (multi-fold: \
+                 at least {MUCH}). {}. Base with a coarser threshold, which sends {} as many vectors as the consistent form, has {} of \
+                 base's mean and {} of its spread",
                 where_it_turns(&base, cells),
                 as_many.sent_ratio(&consistent),
                 as_many.mean_ratio(&base),
@@ -136,9 +137,9 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
     add_flip_flop(claims, view, cells)
         .at("1")
         .add(
-            "Scheduling pushes everybody's error towards that of the farthest player.",
+            "Scheduling pushes every player's error towards that of the farthest player.",
             format!(
-                "middle and near: {} of the farthest's as printed, {} in the consistent form (towards it: at least {})",
+                "middle and near: {} of the farthest player's as printed, {} in the consistent form (towards it: at least {})",
                 ratios_in_words(&to_farthest(&printed)),
                 ratios_in_words(&to_farthest(&consistent)),
                 1.0 - SAME
@@ -149,8 +150,8 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
         .all()
 }
 
-/// What is said of the flip-flop: a vector that comes late makes its receiver the one with the highest error, and the
-/// others are pushed up to it. At fixed delays none comes late.
+/// Adds the claims about the flip-flop: a late vector gives its receiver the highest error, and the others are pushed
+/// up to it. With fixed delays no vector is late.
 fn add_flip_flop(claims: Claims, view: &View, cells: &Cells) -> Claims {
     let forms = [Contender::NETGAMES05, Contender::CONSISTENT];
     let means = |setting| {
@@ -158,17 +159,17 @@ fn add_flip_flop(claims: Claims, view: &View, cells: &Cells) -> Claims {
         forms.map(|form| cells.of(setting, form).mean_ratio(&base))
     };
     let (fixed, varying) = (means(FIXED), means(view.setting));
-    // Of the rise above base, the part that is there at fixed delays.
+    // The share of the rise above base that remains with fixed delays.
     let left = [0, 1].map(|form| fixed[form].plus(-1.0).over(varying[form].plus(-1.0)));
     let flips = [Contender::NETGAMES05, Contender::CONSISTENT, Contender::BASE]
         .map(|contender| cells.of(view.setting, contender).highest().0);
     claims
         .add(
-            "The flip-flop is what raises everybody's error.",
+            "The flip-flop is what raises every player's error.",
             format!(
-                "at fixed delays, where no vector comes late, the mean is {} of base's as printed and {} in the consistent form, with \
-                 ±100 ms {} and {}: {} % and {} % of the rise are there without it (it is what raises it: less than half is). The rise is \
-                 the price of distance",
+                "with fixed delays, where no vector is late, the mean is {} of base's as printed and {} in the consistent form; with \
+                 ±100 ms {} and {}. So {} % and {} % of the rise occur without the flip-flop (it is the cause: less than half would). \
+                 The rise is the price of distance",
                 fixed[0],
                 fixed[1],
                 varying[0],
@@ -180,9 +181,9 @@ fn add_flip_flop(claims: Claims, view: &View, cells: &Cells) -> Claims {
             Verdict::Fails,
         )
         .add(
-            "By the same flip-flop somebody else comes to have the highest error.",
+            "The same flip-flop changes which player has the highest error.",
             format!(
-                "looked at every 3 s, {} times a minute as printed, {} in the consistent form, {} under base (it flips: twice a minute)",
+                "sampled every 3 s, {} times a minute as printed, {} in the consistent form, {} under base (it flips: twice a minute)",
                 flips[0].in_words(1),
                 flips[1].in_words(1),
                 flips[2].in_words(1)

@@ -1,5 +1,5 @@
-//! Figures 3.19 to 3.27: the deterministic budget algorithm against the base cases, and both budget algorithms when delays
-//! vary.
+//! Figures 3.19 to 3.27: the deterministic budget algorithm and the base cases, and both budget algorithms with
+//! varying delays.
 
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
@@ -38,7 +38,7 @@ const fn view(
     View::papers((figure, title), what, variation, contenders, Contender::THIRD, claims)
 }
 
-/// The figures at fixed delays.
+/// The figures with fixed delays.
 const FIXED_VIEWS: [View; 3] = [
     view(
         "fig3.19",
@@ -49,7 +49,7 @@ const FIXED_VIEWS: [View; 3] = [
     ),
     view(
         "fig3.20",
-        "The deterministic budget algorithm keeps the mean error near that of 1/3 base",
+        "The deterministic budget algorithm keeps the mean error close to 1/3 base's",
         Quantity::Mean,
         Variation::None,
         ALONE,
@@ -63,7 +63,7 @@ const FIXED_VIEWS: [View; 3] = [
     ),
 ];
 
-/// The figures at delays that vary.
+/// The figures with varying delays.
 const VARIABLE_VIEWS: [View; 6] = [
     view(
         "fig3.22",
@@ -72,25 +72,37 @@ const VARIABLE_VIEWS: [View; 6] = [
         Variation::Moderate,
         WITH_CHANCE,
     ),
-    view("fig3.23", "And when they vary by 180 ms", Quantity::Spread, Variation::High, WITH_CHANCE),
+    view(
+        "fig3.23",
+        "Both budget algorithms narrow the spread when delays vary by 180 ms",
+        Quantity::Spread,
+        Variation::High,
+        WITH_CHANCE,
+    ),
     view(
         "fig3.24",
-        "Only the deterministic one keeps the mean when delays vary by 100 ms",
+        "Only the deterministic algorithm keeps the mean when delays vary by 100 ms",
         Quantity::Mean,
         Variation::Moderate,
         WITH_CHANCE,
     ),
-    view("fig3.25", "The same when they vary by 180 ms", Quantity::Mean, Variation::High, WITH_CHANCE),
+    view(
+        "fig3.25",
+        "Only the deterministic algorithm keeps the mean when delays vary by 180 ms",
+        Quantity::Mean,
+        Variation::High,
+        WITH_CHANCE,
+    ),
     view(
         "fig3.26",
-        "Who pays for whom when delays vary by 100 ms",
+        "What each player pays when delays vary by 100 ms",
         Quantity::Receivers,
         Variation::Moderate,
         WITH_CHANCE,
     ),
     view(
         "fig3.27",
-        "Who pays for whom when they vary by 180 ms",
+        "What each player pays when delays vary by 180 ms",
         Quantity::Receivers,
         Variation::High,
         WITH_CHANCE,
@@ -99,13 +111,13 @@ const VARIABLE_VIEWS: [View; 6] = [
 
 const ELSEWHERE: Elsewhere = Elsewhere {
     figure: "deterministic-elsewhere",
-    title: "The deterministic algorithm beyond the thesis, and base with as many vectors",
+    title: "The deterministic algorithm and base with as many vectors, beyond the thesis",
     contenders: &[Contender::DETERMINISTIC_PA, Contender::COARSER],
     reference: Contender::THIRD,
     note: "The budget is a third of the players at each trigger.",
 };
 
-/// What figures 3.19 to 3.21 are made of.
+/// Returns the cells of figures 3.19 to 3.21.
 pub(super) fn fixed_cells() -> Vec<Cell> {
     let views = FIXED_VIEWS.iter().flat_map(View::cells);
     views
@@ -117,17 +129,17 @@ pub(super) fn fixed_cells() -> Vec<Cell> {
         .collect()
 }
 
-/// What figures 3.22 to 3.27 are made of, and the table of all policies in the same setting.
+/// Returns the cells of figures 3.22 to 3.27, and of the table of all policies in the same setting.
 pub(super) fn variable_cells() -> Vec<Cell> {
     VARIABLE_VIEWS.iter().flat_map(View::cells).chain(summary::needed()).collect()
 }
 
-/// Figures 3.19 to 3.21, and the same elsewhere.
+/// Draws figures 3.19 to 3.21, and the figure of the settings beyond the thesis.
 pub(super) fn draw_fixed(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     draw_all(SOURCE, setup, cells, &FIXED_VIEWS, Some(&ELSEWHERE))
 }
 
-/// Figures 3.22 to 3.27.
+/// Draws figures 3.22 to 3.27.
 pub(super) fn draw_variable(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     draw_all(SOURCE, setup, cells, &VARIABLE_VIEWS, None)
 }
@@ -158,12 +170,12 @@ fn fixed_claims(view: &View, cells: &Cells) -> Vec<Claim> {
     }
 }
 
-/// What the abstract says of the game with the deterministic algorithm in it.
+/// Adds the abstract's claim about the game with the deterministic algorithm.
 fn add_considerably(claims: Claims, to_base: Ratio, to_third: Ratio, to_coarser: Ratio) -> Claims {
     claims.at("abstract").add(
         "The deterministic algorithm is considerably fairer than the base case.",
         format!(
-            "spread {to_base} of base's, {to_third} of 1/3 base's and {to_coarser} of that of base with a coarser threshold (considerably: at \
+            "spread {to_base} of base's, {to_third} of 1/3 base's and {to_coarser} of base's with a coarser threshold (considerably: at \
              most half)"
         ),
         Judgement::read(Test::below(to_base, 1.0 / MUCH), Test::below(to_third, 1.0 / MUCH)),
@@ -171,7 +183,7 @@ fn add_considerably(claims: Claims, to_base: Ratio, to_third: Ratio, to_coarser:
     )
 }
 
-/// The deterministic algorithm keeps 1/3 base's mean.
+/// Adds the claim that the deterministic algorithm keeps 1/3 base's mean.
 fn add_same_mean(claims: Claims, ratio: Ratio) -> Claims {
     claims.add(
         "The mean under the deterministic algorithm is almost the same as under 1/3 base.",
@@ -181,7 +193,7 @@ fn add_same_mean(claims: Claims, ratio: Ratio) -> Claims {
     )
 }
 
-/// Of all weights, accumulated error alone is the best.
+/// Adds the claim that of all weights accumulated error alone is the best.
 fn add_best(
     claims: Claims,
     pa: &ContenderRuns<'_>,
@@ -191,7 +203,7 @@ fn add_best(
     let keeps_mean = |one: &ContenderRuns<'_>| Test::below(one.mean_ratio(third), 1.0 + SAME);
     let is_better = |other: &ContenderRuns<'_>| Test::below(pa.spread_ratio(other), 1.0);
     let best = Test::all(others.iter().map(is_better));
-    // Better than each other, or that one does not keep the mean.
+    // Better than each of the others, unless that one does not keep the mean.
     let best_with_mean =
         Test::all(others.iter().map(|other| Test::any([is_better(other), !keeps_mean(other)])));
     let pair = |one: &ContenderRuns<'_>| ratios_in_words(&[one.spread_ratio(third), one.mean_ratio(third)]);
@@ -199,9 +211,9 @@ fn add_best(
     claims.add(
         "Of all weights, accumulated export error alone performs best.",
         format!(
-            "spread / mean relative to 1/3 base: PA {}, PI {pi}, PT {pt}, equal mix {thirds}. PI spreads less at a much higher mean, \
-             so it holds only among those that keep the mean within {:.0} % (PI with waits bounded at four times an equal share; \
-             unbounded, as printed, it starves receivers)",
+            "spread / mean relative to 1/3 base: PA {}, PI {pi}, PT {pt}, equal mix {thirds}. PI has a lower spread at a much higher \
+             mean, so it holds only among those that keep the mean within {:.0} % (PI with waits bounded to four times those of equal \
+             shares; as printed, without a bound, it starves receivers)",
             pair(pa),
             100.0 * SAME
         ),
@@ -210,7 +222,7 @@ fn add_best(
     )
 }
 
-/// Somebody gains, somebody pays, and the highest error falls.
+/// Adds the claims that some players gain, some pay, and the highest error falls.
 fn shared(claims: Claims, pa: &ContenderRuns<'_>, third: &ContenderRuns<'_>) -> Claims {
     let change = pa.changes(third);
     let words = format!("far / middle / near: {} of 1/3 base", ratios_in_words(&change));
@@ -218,12 +230,12 @@ fn shared(claims: Claims, pa: &ContenderRuns<'_>, third: &ContenderRuns<'_>) -> 
     let rises = Test::any(change.iter().map(|one| Test::above(*one, 1.0)));
     claims
         .add(
-            "Somebody's error falls against 1/3 base and somebody's rises.",
+            "Compared with 1/3 base, some players' errors fall and others rise.",
             words.clone(),
             falls.and(rises),
             Verdict::Holds,
         )
-        .add("The highest error is brought down.", words, Test::below(change[0], 1.0), Verdict::Holds)
+        .add("The highest error is reduced.", words, Test::below(change[0], 1.0), Verdict::Holds)
 }
 
 fn variable_claims(view: &View, cells: &Cells) -> Vec<Claim> {
@@ -247,7 +259,7 @@ fn variable_claims(view: &View, cells: &Cells) -> Vec<Claim> {
                 )
                 .add(
                     "The spread under the probabilistic algorithm is lower than under 1/3 base.",
-                    format!("{by_chance} of it, weighed by accumulated error"),
+                    format!("{by_chance} of it, weighted by accumulated error"),
                     Test::below(by_chance, 1.0),
                     Verdict::Holds,
                 )
@@ -275,16 +287,16 @@ fn variable_receivers(
 ) -> Vec<Claim> {
     let change = pa.changes(third);
     let (spread, mean) = (pa.spread_ratio(third), pa.mean_ratio(third));
-    // How far a player's error is from the mean, relative to how far it is under 1/3 base.
+    // A player's distance from the mean, relative to that under 1/3 base.
     let nearer: Vec<Ratio> = (0..change.len())
         .map(|receiver| pa.ratio(third, |run| run.receivers[receiver].aee - run.mean_aee()).magnitude())
         .collect();
     claims
         .add(
-            "Fairness is higher at the same mean, as compared to 1/3 base.",
+            "Compared with 1/3 base, fairness is higher at the same mean.",
             format!(
-                "spread {spread}, mean {mean} of 1/3 base's (the same: within {:.0} %). Of base with a coarser threshold, which sends {} of \
-                 1/3 base's vectors: spread {}, mean {}",
+                "spread {spread}, mean {mean} of 1/3 base's (the same: within {:.0} %). Relative to base with a coarser threshold, which \
+                 sends {} of 1/3 base's vectors: spread {}, mean {}",
                 100.0 * SAME,
                 coarser.sent_ratio(third),
                 pa.spread_ratio(coarser),
@@ -301,7 +313,7 @@ fn variable_receivers(
             Verdict::Holds,
         )
         .add(
-            "Everybody's error is pushed towards the mean.",
+            "Every receiver's error is pushed towards the mean.",
             format!(
                 "far / middle / near: {} of the distance from the mean under 1/3 base",
                 ratios_in_words(&nearer)

@@ -1,4 +1,4 @@
-//! What a lower threshold is good for, at one and the same number of vectors sent (equation 3.5).
+//! The effect of a lower threshold at a constant number of vectors sent (equation 3.5).
 
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
@@ -11,16 +11,16 @@ use crate::papers::study::Setup;
 use crate::papers::view::Claims;
 use crate::stats::{mean, population_sd};
 
-/// Thresholds in hundredths, at one and the same number of vectors sent.
+/// Thresholds in hundredths, all with the same number of vectors sent.
 const THRESHOLDS: [u16; 5] = [2, 5, 9, 20, 40];
 
-/// What the figure is made of.
+/// Returns the cells of the figure.
 pub(super) fn cells() -> Vec<Cell> {
     let settings = THRESHOLDS.map(ExperimentSetting::Threshold);
     product(&settings, &[Contender::PROBABILISTIC_PA, Contender::DETERMINISTIC_PA])
 }
 
-/// Whether a lower threshold is better, at as many vectors.
+/// Draws the figure.
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     let at = |hundredths: u16, contender| cells.of(ExperimentSetting::Threshold(hundredths), contender);
     let curve = |contender, figure: fn(&RunFigures) -> f64| Curve {
@@ -69,11 +69,10 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     ];
     vec![Figure {
         key: "banavar05/threshold".to_owned(),
-        title: "At as many vectors, a lower threshold is not always better".to_owned(),
+        title: "With as many vectors, a lower threshold is not always better".to_owned(),
         caption: format!(
-            "800 / 500 / 200 ms, each ±100 ms uniform, random motion, heartbeat 1 s, 100 s; budget such that as many DR \
-             vectors are sent as with threshold 0.09 and one per trigger (equation 3.5); {}. Bands: one standard deviation over \
-             them.",
+            "800 / 500 / 200 ms, each ±100 ms uniform, random motion, heartbeat 1 s, 100 s; budget chosen to send as many DR vectors as \
+             threshold 0.09 with one per trigger (equation 3.5); {}. Bands: one standard deviation over the seeds.",
             setup.seeds_in_words()
         ),
         plots: vec![
@@ -86,7 +85,7 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     }]
 }
 
-/// Better: lower at the lower of each two neighbours.
+/// Judges each pair of neighbouring thresholds: the lower one should have the lower figure.
 fn claims(cells: &Cells) -> Vec<Claim> {
     let say = |claims: Claims, what: &str, figure: fn(&RunFigures) -> f64| {
         let at =

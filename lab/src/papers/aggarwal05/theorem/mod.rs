@@ -1,12 +1,12 @@
 //! Theorem 4.1: with feedback in time, the accumulated errors of all receivers are equal at every scheduling instant.
 //!
-//! What is equal is the sum of what the vectors so far really cost and of what the next one is estimated to. If delays
-//! are fixed the estimate is right and the errors themselves are equal. If they vary they are off by what the last vector
-//! was misjudged by, which the next one makes up for.
+//! The sums that are equal consist of the actual errors of the vectors so far and the estimated error of the next
+//! one. With fixed delays the estimate is exact, and the errors themselves are equal. With varying delays they differ
+//! by the estimation error of the last vector, which the next vector makes up for.
 //!
-//! The assumptions are met by triggers that are four seconds apart, so that each DR vector has arrived and been
-//! acknowledged before the next one is made; until one is held for so long that it is flushed (section 4.6). What comes
-//! after that is told apart.
+//! Triggers four seconds apart meet the assumptions, because each DR vector has arrived and been acknowledged before
+//! the next one is made, until one is held so long that it is flushed (section 4.6). The triggers after a flush are
+//! reported separately.
 
 mod triggers;
 
@@ -33,29 +33,29 @@ use crate::stats::{mean, population_sd};
 const DRAWN: [ExperimentSetting; 2] =
     [ExperimentSetting::Papers(Variation::None), ExperimentSetting::Papers(Variation::Moderate)];
 
-/// Single runs: those that are drawn, and those beyond the paper, each under base as well.
+/// Returns the number of single runs: those that are drawn and those beyond the paper, each also under base.
 pub(super) fn jobs(setup: &Setup<'_>) -> usize {
     let elsewhere = ELSEWHERE.map(|setting| setting.runs(setup.runs)).into_iter().sum::<usize>();
     2 * (DRAWN.len() * setup.runs + elsewhere)
 }
 
-/// One setting, over the seeds.
+/// The runs of a setting, one per seed.
 struct TheoremRuns {
     setting: ExperimentSetting,
     scenario: Scenario,
     runs: Vec<RunFigures>,
-    /// The same vectors, to everybody at once.
+    /// Runs that send the same vectors to every receiver at once.
     base: Vec<RunFigures>,
 }
 
-/// The relative spread at the last trigger, on average.
+/// Returns the relative spread at the last trigger, averaged over the runs.
 fn final_spread(runs: &[RunFigures]) -> Ratio {
     let last = |run: &RunFigures| instants(run).last().map_or(0.0, |sample| relative_spread(&sample.aee));
     Ratio::mean(&runs.iter().map(last).collect::<Vec<_>>())
 }
 
 impl TheoremRuns {
-    /// With these seeds, for so long if it is said.
+    /// Runs a setting with the setup's seeds, with another duration if given.
     fn run(setting: ExperimentSetting, duration: Option<Span>, setup: &Setup<'_>) -> Result<Self, Cancelled> {
         let setup = Setup { runs: setting.runs(setup.runs), ..*setup };
         let scenario = under_assumptions(setting.scenario());
@@ -70,7 +70,7 @@ impl TheoremRuns {
         self.runs.iter().map(|run| instants(run).count()).sum()
     }
 
-    /// The relative spreads of the theorem's sums: up to the first flush, and after it.
+    /// Returns the relative spreads of the theorem's sums up to the first flush, and after it.
     fn as_estimated(&self) -> [SumSpreads; 2] {
         [false, true].map(|after| {
             let sums = self.runs.iter().flat_map(sums).filter(|one| one.is_after_flush == after);
@@ -78,7 +78,7 @@ impl TheoremRuns {
         })
     }
 
-    /// The share of triggers at which the theorem's sums are equal, of those that are counted; none of nothing.
+    /// Returns the share of counted triggers at which the theorem's sums are equal; 0 if there are none.
     fn share_equal(&self, is_counted: fn(&Sums) -> bool, of: fn(&RunFigures) -> usize) -> Ratio {
         let equal = |run: &RunFigures| sums(run).filter(|one| is_counted(one) && one.spread <= EQUAL).count();
         let pairs = self.runs.iter().map(|run| (equal(run) as f64, of(run) as f64));
@@ -86,13 +86,13 @@ impl TheoremRuns {
         if pairs.is_empty() { Ratio::default() } else { Ratio::of(&pairs) }
     }
 
-    /// The largest relative spread of the actual errors.
+    /// Returns the largest relative spread of the actual errors.
     fn worst(&self) -> f64 {
         let spreads = self.runs.iter().flat_map(instants).map(|sample| relative_spread(&sample.aee));
         spreads.fold(0.0, f64::max)
     }
 
-    /// The mean spread of each run's actual errors in a third of the triggers.
+    /// Returns the mean spread of each run's actual errors in a third of the triggers.
     fn spreads_in(&self, third: usize) -> Vec<f64> {
         let part = |run: &RunFigures| {
             let spreads: Vec<f64> = instants(run).map(|sample| population_sd(&sample.aee)).collect();
@@ -110,7 +110,7 @@ impl SumSpreads {
         self.0.len()
     }
 
-    /// The largest; none of nothing.
+    /// Returns the largest spread, if there is any.
     fn worst(&self) -> Option<f64> {
         self.0.iter().copied().reduce(f64::max)
     }
@@ -120,7 +120,7 @@ impl SumSpreads {
     }
 }
 
-/// Runs the theorem, and the same elsewhere.
+/// Runs the theorem in the paper's settings and beyond them.
 pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     let [fixed, varying] = DRAWN.map(|setting| TheoremRuns::run(setting, None, setup));
     let (fixed, varying) = (fixed?, varying?);
@@ -132,13 +132,14 @@ pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
 fn theorem(setup: &Setup<'_>, fixed: &TheoremRuns, varying: &TheoremRuns) -> Figure {
     Figure {
         key: "aggarwal05/theorem4.1".to_owned(),
-        title: "Under the theorem's assumptions nobody's error runs away: what one vector is misjudged by, the next makes up for"
+        title: "Under the theorem's assumptions no player's error runs away: the next vector makes up for the last one's estimation \
+                error"
             .to_owned(),
         caption: format!(
             "Differences between each player's accumulated error and the mean of all, just before each trigger. 800 / \
-             500 / 200 ms, random motion, a DR vector every 4 s, feedback after 2 s; {}, of which seed 1 is drawn. A \
-             vector is flushed if the next one is made before it was sent to everybody (4.6); what comes after one that is sent in the last \
-             second before that is counted as after a flush, because the next vector may overtake it.",
+             500 / 200 ms, random motion, a DR vector every 4 s, feedback after 2 s; {}, of which seed 1 is drawn. A vector is flushed \
+             if the next one is made before it was sent to every player (4.6). Triggers after a vector that is sent less than a second \
+             before the next one count as after a flush, because the next one may overtake it.",
             setup.seeds_in_words()
         ),
         plots: vec![
@@ -174,11 +175,11 @@ fn table(measured: &[&TheoremRuns]) -> Table {
         "triggers",
         "actual: worst spread / mean",
         "at the end: spread / mean",
-        "the same under base",
+        "at the end under base: spread / mean",
         "up to the first flush: triggers",
-        "worst sum / mean",
-        "after it: triggers",
-        "mean sum / mean",
+        "worst spread of sums / mean",
+        "after the first flush: triggers",
+        "mean spread of sums / mean",
     ];
     let row = |one: &&TheoremRuns| {
         let [up_to, after] = one.as_estimated();
@@ -214,11 +215,11 @@ fn claims(fixed: &TheoremRuns, varying: &TheoremRuns) -> Vec<Claim> {
     claims
         .at("4.2")
         .add(
-            "So everybody's actual error is equalized with each vector.",
+            "So every receiver's actual error is equalized with each vector.",
             format!(
-                "±100 ms: actual errors spread by {} units·s in the first third of the triggers and by {} in the last, {} times as much, at \
-                 the end by {} % of the mean: not equal, because the last vector was misjudged and some were flushed, but it does not grow \
-                 (grows: {GROWS} times)",
+                "±100 ms: actual errors spread by {} units·s in the first third of the triggers and by {} in the last, {} times as much; \
+                 at the end by {} % of the mean. They are not equal, because the last vector's estimate was off and some vectors were \
+                 flushed, but the spread does not grow (grows: {GROWS} times)",
                 first.in_words(2),
                 last.in_words(2),
                 growth.in_words(2),
@@ -230,7 +231,7 @@ fn claims(fixed: &TheoremRuns, varying: &TheoremRuns) -> Vec<Claim> {
         .all()
 }
 
-/// What is said of the sums: up to the first vector that is flushed, and after it.
+/// Adds the claims about the sums, up to the first flushed vector and after it.
 fn add_sums(claims: Claims, varying: &TheoremRuns) -> Claims {
     let percent = |share: Option<f64>| {
         share.map_or_else(|| "nothing".to_owned(), |one| format!("{:.2} %", 100.0 * one))
@@ -240,14 +241,16 @@ fn add_sums(claims: Claims, varying: &TheoremRuns) -> Claims {
     let after_flush = varying
         .share_equal(|one| one.is_after_flush, |run| sums(run).filter(|one| one.is_after_flush).count());
     let dropped: usize = varying.runs.iter().map(flushed).sum();
-    let told = up_to.triggers() + after.triggers();
+    let judged = up_to.triggers() + after.triggers();
     claims
         .add(
-            "When delays vary, what the vectors so far really cost and what this one is estimated to are equal in sum.",
+            "When delays vary, the actual errors of the vectors so far plus the estimated error of this one are equal for all \
+             receivers.",
             format!(
-                "±100 ms: until the first vector is flushed, at {} of {} triggers, the sums spread by at most {:.1e} of their mean; after \
-                 it, at {}, by {} on average. Of all triggers they are seen to be equal at {} % (it holds: at more than {:.0} %), so it holds \
-                 only as long as nothing is flushed. Vectors that are sent late, and those after them, are not judged: {} triggers",
+                "±100 ms: until the first vector is flushed, at {} of {} triggers, the sums spread by at most {:.1e} of their mean; \
+                 after it, at {}, by {} on average. They are observed to be equal at {} % of all triggers (it holds: at more than {:.0} \
+                 %), so it holds only until a vector is flushed. Vectors that are sent late, and those right after them, are not judged: \
+                 {} triggers",
                 up_to.triggers(),
                 varying.instants(),
                 up_to.worst().unwrap_or(0.0),
@@ -255,7 +258,7 @@ fn add_sums(claims: Claims, varying: &TheoremRuns) -> Claims {
                 percent(after.mean()),
                 all.times(100.0).in_words(0),
                 100.0 * NEARLY_ALL,
-                varying.instants() - told - dropped
+                varying.instants() - judged - dropped
             ),
             Judgement::read(
                 Test::above(all, NEARLY_ALL),
@@ -265,11 +268,12 @@ fn add_sums(claims: Claims, varying: &TheoremRuns) -> Claims {
         )
         .at("4.6")
         .add(
-            "If a vector is flushed before it is sent to everybody, counting its error to the next one keeps the sums equal.",
+            "If a vector is flushed before it is sent to every receiver, adding its error to that of the next one keeps the sums \
+             equal.",
             format!(
-                "±100 ms: {dropped} of {} vectors are flushed. At the {} triggers after the first of them the sums spread by {} of their mean \
-                 on average and by {} at worst; they are equal at {} % of them (it holds: at more than {:.0} %). Who was sent the vector that was \
-                 flushed has used up its R, although the others have not come up to it",
+                "±100 ms: {dropped} of {} vectors are flushed. At the {} triggers after the first flush the sums spread by {} of their \
+                 mean on average and by {} at worst; they are equal at {} % of these triggers (it holds: at more than {:.0} %). A \
+                 receiver that was sent the flushed vector has used up its R, although the others have not caught up with it",
                 varying.instants(),
                 after.triggers(),
                 percent(after.mean()),
@@ -283,7 +287,7 @@ fn add_sums(claims: Claims, varying: &TheoremRuns) -> Claims {
 }
 
 fn beyond(setup: &Setup<'_>, measured: &[TheoremRuns]) -> Figure {
-    // Of nothing there is no mark.
+    // Without a value there is no mark.
     let marks = |name: &str, figure: fn(&TheoremRuns) -> Option<f64>| Bars {
         name: name.to_owned(),
         heights: measured
@@ -293,13 +297,14 @@ fn beyond(setup: &Setup<'_>, measured: &[TheoremRuns]) -> Figure {
     };
     Figure {
         key: "aggarwal05/theorem4.1-elsewhere".to_owned(),
-        title: "The theorem beyond the paper: the sums are equal until a vector is flushed, and not after it"
-            .to_owned(),
+        title:
+            "The theorem beyond the paper: the sums are equal until a vector is flushed, but not afterwards"
+                .to_owned(),
         caption: format!(
-            "As above, a DR vector every 4 s. {ELSEWHERE_WORDS}. There is one recorded tank; it lives for {:.0} s, and every row is as long. \
-             Sums: the theorem's, the largest spread up to the first vector that is flushed, and the \
-             spread after it, on average; actual errors: the spread at the last trigger, on average, and the same under base, which sends \
-             the same vectors to everybody at once, so as many or a few more. What is exactly equal is drawn at the last bit of a number; {}.",
+            "As above, a DR vector every 4 s. {ELSEWHERE_WORDS}. The recording is of one tank, which lives for {:.0} s; every row has \
+             that duration. Sums: the theorem's sums, with the largest spread up to the first flushed vector and the average spread \
+             after it. Actual errors: the average spread at the last trigger, also under base, which sends the same vectors to every \
+             player at once, so as many or a few more. Exact equality is drawn at floating-point precision; {}.",
             FIRST_LIFE.as_secs_f64(),
             elsewhere_seeds(setup)
         ),
@@ -311,9 +316,9 @@ fn beyond(setup: &Setup<'_>, measured: &[TheoremRuns]) -> Figure {
                 rows: measured.iter().map(|one| one.setting.label()).collect(),
                 groups: vec![
                     marks("sums, up to the first flush", |one| one.as_estimated()[0].worst()),
-                    marks("sums, after it", |one| one.as_estimated()[1].mean()),
+                    marks("sums, after the first flush", |one| one.as_estimated()[1].mean()),
                     marks("actual errors, at the end", |one| Some(final_spread(&one.runs).value)),
-                    marks("the same under base, at the end", |one| Some(final_spread(&one.base).value)),
+                    marks("actual errors under base, at the end", |one| Some(final_spread(&one.base).value)),
                 ],
                 mark: None,
             },

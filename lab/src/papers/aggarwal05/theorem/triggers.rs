@@ -1,9 +1,9 @@
-//! What the theorem speaks of, taken from a run at its triggers.
+//! Extracts the theorem's quantities from a run at its triggers.
 //!
-//! Symbols: `A` is the error that a vector really caused at a receiver, `S` the one that was estimated when its schedule
-//! was made, `R = A - S`. Just before a trigger everything has arrived, and a receiver's accumulated error is the sum of
-//! `A`; once the next vector has been sent and while its feedback is on its way, what the sender's ledger expects is
-//! that sum plus `S`.
+//! Symbols: `A` is the actual error of a vector at a receiver, `S` the error estimated when its schedule was made, `R
+//! = A - S`. Just before a trigger every vector has arrived, and a receiver's accumulated error is the sum of `A`.
+//! Once the next vector has been sent and while its feedback is in flight, the sender's ledger expects that sum plus
+//! `S`.
 
 use evenkeel_core::Span;
 use evenkeel_dr::Threshold;
@@ -13,28 +13,28 @@ use crate::dr::{RunFigures, Sample, Sampling};
 use crate::scenario::{Motion, Scenario};
 use crate::stats::{mean, population_sd};
 
-/// Triggers are so far apart; there are no others.
+/// The time between triggers; there are no others.
 const TRIGGER_INTERVAL: Span = Span::from_secs(4);
-/// Feedback is on its way for so long.
+/// How long feedback travels.
 const FEEDBACK_DELAY: Span = Span::from_secs(2);
 const SAMPLE_INTERVAL: Span = Span::from_millis(500);
 const SAMPLES_PER_TRIGGER: usize = 8;
-/// A second after a trigger its vector has been sent to everybody, if the assumptions are met.
+/// A second after a trigger, its vector has been sent to every receiver if the assumptions are met.
 const SENT_SAMPLE: usize = 2;
-/// A second later each of them should have arrived, and no feedback has.
+/// A second later, every copy should have arrived, but no feedback has.
 const EXPECTED_SAMPLE: usize = 4;
 
-/// What is sent later than three seconds after its trigger may arrive after the next vector is made.
+/// A vector sent more than three seconds after its trigger may arrive after the next vector is made.
 const OVERTAKEN_SAMPLE: usize = 6;
 
-/// The theorem's assumptions, as far as a scenario can meet them.
+/// Changes a scenario to meet the theorem's assumptions as far as it can.
 pub(super) fn under_assumptions(scenario: Scenario) -> Scenario {
     let mut receivers = scenario.receivers;
     for receiver in &mut receivers {
         receiver.back = LinkFaults::constant(FEEDBACK_DELAY);
     }
     let motion = match scenario.motion {
-        // Several tanks have triggers at several times, and who dies has others: one tank in its first life.
+        // Several tanks trigger at different times, and a respawn adds triggers: use one tank in its first life.
         Motion::Recorded(mut cursors) => {
             cursors.retain_mut(|tank| tank.sample(0.0).is_some());
             cursors.truncate(1);
@@ -46,21 +46,21 @@ pub(super) fn under_assumptions(scenario: Scenario) -> Scenario {
     Scenario { threshold, receivers, motion, ..scenario }
 }
 
-/// So long, and a little longer, the recorded tank lives that is there from the start: that long is every row beyond the
-/// paper.
+/// The first life of the recorded tank that is there from the start lasts slightly longer than this. Every row beyond
+/// the paper has this duration.
 pub(super) const FIRST_LIFE: Span = Span::from_secs(68);
 
-/// How a run is looked at. The first trigger after the introduction is at 4 s.
+/// Returns how a run is sampled. The first trigger after the introduction is at 4 s.
 pub(super) fn sampling(scenario: &Scenario) -> Sampling {
     Sampling { from: TRIGGER_INTERVAL, until: scenario.duration, every: SAMPLE_INTERVAL, ledger: true }
 }
 
-/// The samples just before each trigger but the first, when everything has arrived.
+/// Returns the samples just before each trigger but the first, when every vector has arrived.
 pub(super) fn instants(run: &RunFigures) -> impl Iterator<Item = &Sample> {
     run.samples.chunks(SAMPLES_PER_TRIGGER).skip(1).map(|samples| &samples[0])
 }
 
-/// Whether between two looks everybody was sent one vector.
+/// Returns whether every receiver was sent exactly one vector between two samples.
 fn is_sent(before: &Sample, after: &Sample) -> bool {
     before.known.iter().zip(&after.known).all(|((_, before), (_, after))| *after == before + 1)
 }
@@ -69,23 +69,24 @@ fn is_sent(before: &Sample, after: &Sample) -> bool {
 pub(super) struct Sums {
     /// Their spread relative to their mean.
     pub(super) spread: f64,
-    /// Whether an earlier vector was flushed, or all but flushed: the next one may have overtaken it.
+    /// Whether an earlier vector was flushed, or sent so late that the next one may have overtaken it.
     pub(super) is_after_flush: bool,
 }
 
-/// What became of the vector of a trigger.
+/// The fate of a trigger's vector.
 pub(super) enum Trigger {
-    /// It was sent to everybody within a second, after one whose feedback had come: the assumptions are met but for
-    /// what was flushed before.
+    /// It was sent to every receiver within a second, after one whose feedback had arrived: the assumptions are met
+    /// except for earlier flushes.
     Sent(Sums),
-    /// It was sent to everybody, but it or the one before it so late that feedback may have been missing.
+    /// It was sent to every receiver, but it or the one before it so late that feedback may have been missing.
     Late,
-    /// The next one was made before it was sent to everybody.
+    /// The next vector was made before this one was sent to every receiver.
     Flushed,
 }
 
-/// What became of every trigger's vector, with the theorem's sums. A vector that is flushed breaks the assumptions for
-/// good: whoever was sent it has used up its R, although the others have not come up to it. So does one that is overtaken.
+/// Returns the fate of every trigger's vector, with the theorem's sums. A flushed vector breaks the assumptions for
+/// good: a receiver that was sent it has used up its R, although the others have not caught up with it. So does a
+/// vector that is overtaken.
 pub(super) fn triggers(run: &RunFigures) -> impl Iterator<Item = Trigger> {
     let chunks: Vec<&[Sample]> = run.samples.chunks(SAMPLES_PER_TRIGGER).collect();
     let (mut is_after_flush, mut was_late) = (false, false);
@@ -105,23 +106,23 @@ pub(super) fn triggers(run: &RunFigures) -> impl Iterator<Item = Trigger> {
     })
 }
 
-/// The theorem's sums where they can be told.
+/// Returns the theorem's sums at the triggers where they can be observed.
 pub(super) fn sums(run: &RunFigures) -> impl Iterator<Item = Sums> {
     triggers(run).filter_map(|trigger| if let Trigger::Sent(sums) = trigger { Some(sums) } else { None })
 }
 
-/// How many vectors were flushed.
+/// Counts the flushed vectors.
 pub(super) fn flushed(run: &RunFigures) -> usize {
     triggers(run).filter(|trigger| matches!(trigger, Trigger::Flushed)).count()
 }
 
-/// The spread relative to the mean.
+/// Returns the spread relative to the mean.
 pub(super) fn relative_spread(errors: &[f64]) -> f64 {
     let mean = mean(errors);
     if mean > 0.0 { population_sd(errors) / mean } else { 0.0 }
 }
 
-/// Everybody's error less the mean; taken from the first, so that those of equal errors are exactly nought.
+/// Returns each error minus the mean. Differences to the first error come first, so that equal errors give exactly 0.
 pub(super) fn differences(errors: &[f64]) -> Vec<f64> {
     let to_first: Vec<f64> = errors.iter().map(|error| error - errors[0]).collect();
     let mean = mean(&to_first);
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_errors_differ_by_nothing() {
+    fn differences_of_equal_errors_are_exactly_zero() {
         assert_eq!(differences(&[0.1 + 0.2; 3]), [0.0; 3]);
         assert_eq!(differences(&[1.0, 2.0, 6.0]), [-2.0, -1.0, 3.0]);
     }

@@ -1,4 +1,4 @@
-//! What the thesis says of figure 2.2, and of the errors before and after a vector arrives.
+//! The thesis' claims about figure 2.2, and about the errors before and after a vector arrives.
 
 use evenkeel_games::{LENGTH, WIDTH};
 
@@ -12,7 +12,7 @@ use crate::papers::view::Claims;
 
 const RECEIVERS: [usize; 3] = [0, 1, 2];
 
-/// The claims of figure 2.2: of what is drawn, and of the same with the clocks that players have.
+/// Returns the claims about figure 2.2, from the runs that are drawn and from runs with realistic clocks.
 pub(super) fn claims(measured: &[PlacementRuns], by_session_clocks: &[PlacementRuns]) -> Vec<Claim> {
     let [linear, circular, random] = measured else { return Vec::new() };
     let claims = Claims::about(SOURCE, "fig2.2", "2.3");
@@ -25,14 +25,14 @@ pub(super) fn claims(measured: &[PlacementRuns], by_session_clocks: &[PlacementR
     add_hits(add_local(claims, measured), random).all()
 }
 
-/// What is said of local clocks alone.
+/// Adds the claim about local clocks alone.
 fn add_local(claims: Claims, measured: &[PlacementRuns]) -> Claims {
     let ratio = |motion: &PlacementRuns| motion.distance_ratio(0);
     claims.at("abstract").add(
         "With local clocks the inaccuracy is substantial even if the delay is low, and increases with it.",
         format!(
-            "mean local error at 100 / 300 / 800 ms, in units: {}; at 100 ms it is {} times that with global clocks, linear / circular / \
-             random (substantial: at least {MUCH} times)",
+            "mean local error at 100 / 300 / 800 ms, in units: {}; at 100 ms it is {} times that with global clocks for linear / \
+             circular / random motion (substantial: at least {MUCH} times)",
             by_motion(measured, |motion, receiver| Ratio::mean(&motion.local_errors(receiver)).in_words(2)),
             each(measured, |motion| ratio(motion).in_words(1))
         ),
@@ -42,7 +42,7 @@ fn add_local(claims: Claims, measured: &[PlacementRuns]) -> Claims {
     )
 }
 
-/// What is said of shots.
+/// Adds the claim about shots.
 fn add_hits(claims: Claims, random: &PlacementRuns) -> Claims {
     let gained = RECEIVERS.map(|receiver| random.hits_gained(receiver));
     let percent = |which: usize| {
@@ -55,10 +55,10 @@ fn add_hits(claims: Claims, random: &PlacementRuns) -> Claims {
     claims.at("2.3.1").add(
         "The hit rate is better with the global clock, particularly if the delay is high.",
         format!(
-            "there by hand, here computed: a shot at where a tank in random motion is seen, at once and without aim of its own, hits if the \
-             tank's middle is within half its width of there. At 100 / 300 / 800 ms hit {} % with local and {} % with global clocks, {} \
-             times as many (particularly: the more times as many, the higher the delay; read: at 300 ms than at 100 ms. With 800 ms the \
-             copy placed by the global clock is far off, too)",
+            "measured with players in the thesis, computed here: a shot aimed exactly at where a tank in random motion is seen arrives \
+             at once and hits if the tank's centre is within half its width of that point. At 100 / 300 / 800 ms {} % hit with local and \
+             {} % with global clocks, {} times as many (particularly: the factor rises with the delay; read: from 100 ms to 300 ms. At \
+             800 ms the copy placed by the global clock is far off, too)",
             percent(0),
             percent(1),
             in_words(&gained, 2)
@@ -71,7 +71,7 @@ fn add_hits(claims: Claims, random: &PlacementRuns) -> Claims {
     )
 }
 
-/// A figure at 100, 300 and 800 ms of each motion, in words.
+/// Formats a figure of each motion at 100, 300 and 800 ms.
 fn by_motion(measured: &[PlacementRuns], figure: impl Fn(&PlacementRuns, usize) -> String) -> String {
     let words = |motion: &PlacementRuns| {
         let figures = RECEIVERS.map(|receiver| figure(motion, receiver));
@@ -80,7 +80,7 @@ fn by_motion(measured: &[PlacementRuns], figure: impl Fn(&PlacementRuns, usize) 
     measured.iter().map(words).collect::<Vec<_>>().join("; ")
 }
 
-/// What each run gives at one receiver, relative to the next farther one: below 1 if it rises with the delay.
+/// Tests that a value rises with the delay: that each receiver's, relative to the next farther one's, is below 1.
 fn rises(by_receiver: impl Fn(usize) -> Vec<f64>) -> Test {
     let steps = RECEIVERS.windows(2).map(|pair| {
         let pairs = by_receiver(pair[0]).into_iter().zip(by_receiver(pair[1]));
@@ -95,7 +95,7 @@ fn add_smaller(claims: Claims, measured: &[PlacementRuns], linear: &PlacementRun
         Test::all(RECEIVERS.map(|receiver| Test::above(ratio(motion, receiver), MUCH)))
     };
     let local_max = linear.local_max(1);
-    // The thesis speaks of two tank units; a tank is 6.0 long and 2.8 wide.
+    // The thesis says "two tank units"; a tank is 6.0 units long and 2.8 wide.
     let (lengths, widths) = (local_max / LENGTH, local_max / WIDTH);
     let global_share = Ratio { value: 1.0, error: 0.0 }.over(ratio(linear, 1));
     let is_close = Test::below(global_share, CLOSE_TO_ZERO);
@@ -110,10 +110,11 @@ fn add_smaller(claims: Claims, measured: &[PlacementRuns], linear: &PlacementRun
             Verdict::Holds,
         )
         .add(
-            "At 300 ms in linear motion the local error reaches two tank units, the global one is close to zero.",
+            "At 300 ms in linear motion the local error reaches two tank units, and the global error is close to zero.",
             format!(
                 "local at most {local_max:.2} units: {lengths:.2} tank lengths or {widths:.2} widths; global {} % of \
-                 local on average. Top speed x 300 ms is 7.5 units, so it holds only if a tank unit is its width (close to zero: below {:.0} %)",
+                 local on average. Top speed x 300 ms is 7.5 units, so it holds only if a tank unit is the tank's width (close to zero: \
+                 below {:.0} %)",
                 global_share.times(100.0).in_words(1),
                 100.0 * CLOSE_TO_ZERO
             ),
@@ -139,7 +140,7 @@ fn add_random(claims: Claims, measured: &[PlacementRuns], random: &PlacementRuns
             Verdict::Holds,
         )
         .add(
-            "As the delay increases, so does the global error.",
+            "The global error increases with the delay.",
             format!(
                 "mean global error at 100 / 300 / 800 ms, in units: {}",
                 by_motion(measured, |motion, receiver| Ratio::mean(&motion.global_errors(receiver))
@@ -162,7 +163,7 @@ fn add_rates(
     let percent = |share: Ratio, decimals| share.times(100.0).in_words(decimals);
     claims
         .add(
-            "Linear and circular motion make few DR vectors, random motion many.",
+            "Linear and circular motion generate few DR vectors, random motion many.",
             format!(
                 "DR vectors per second: linear / circular / random {} (many: more than {MUCH} times as many)",
                 in_words(&rates, 2)
@@ -186,8 +187,8 @@ fn add_rates(
         .add(
             "The global error is the larger one when a moving tank stops.",
             format!(
-                "at 300 ms the tank has stood within the last 300 ms at {} % of the samples at which it is the larger one, and at {} % of all \
-                 samples (when: at more than half; to turn back is to stand, too)",
+                "at 300 ms the tank has stood still within the last 300 ms at {} % of the samples at which the global error is larger, \
+                 and at {} % of all samples (when: at more than half; reversing counts as standing still, too)",
                 percent(worse.stopped, 0),
                 percent(worse.stopped_always, 0)
             ),
@@ -211,16 +212,17 @@ fn add_peaks(
         .add(
             "In linear motion the global error is zero most of the time.",
             format!(
-                "at 100 / 300 / 800 ms for {} % of the time (zero: within the threshold, by which the exported path itself may be off)",
+                "at 100 / 300 / 800 ms for {} % of the time (zero: within the threshold, because the exported path itself may be off by \
+                 that)",
                 in_words(&zero(linear), 0)
             ),
             mostly_zero(linear),
             Verdict::Holds,
         )
         .add(
-            "As the delay increases, so do the peaks of the global error in linear motion.",
+            "The peaks of the global error in linear motion increase with the delay.",
             format!(
-                "the highest of a run, on average, at 100 / 300 / 800 ms: {} units",
+                "the highest peak of a run, on average, at 100 / 300 / 800 ms: {} units",
                 in_words(&peaks(linear), 2)
             ),
             peaks_rise(linear),
@@ -240,7 +242,7 @@ fn add_peaks(
         )
 }
 
-/// A figure of each motion, in words.
+/// Formats a figure of each motion.
 fn each(measured: &[PlacementRuns], figure: impl Fn(&PlacementRuns) -> String) -> String {
     measured.iter().map(figure).collect::<Vec<_>>().join(" / ")
 }
@@ -249,14 +251,15 @@ fn add_after(claims: Claims, measured: &[PlacementRuns], by_session_clocks: &[Pl
     let of = |which: usize| move |motion: &PlacementRuns| format!("{:.1}", motion.export_errors()[which].1);
     let exact = measured.iter().all(|motion| motion.export_errors()[1].1 == 0.0);
     let exact_by_session = by_session_clocks.iter().all(|motion| motion.export_errors()[1].1 == 0.0);
-    // What is left of it, of what there is with local clocks.
+    // The error that remains, relative to that with local clocks.
     let left: Vec<Ratio> = by_session_clocks.iter().map(PlacementRuns::after_ratio).collect();
     claims.at("2.1, 2.2 and 2.4").add(
         "With synchronized clocks there is no export error after a vector has arrived.",
         format!(
-            "after export error in 120 s, linear / circular / random, all receivers: {} units·s if clocks agree exactly, by construction: \
-             the same vector at the same time is at the same place. With the session clocks that players have (wrong by up to an hour and 60 \
-             ppm, 20 ms of jitter on the way up) {} units·s in 60 s; that is {} of what local clocks leave, {} (none: less than {:.0} %)",
+            "after export error in 120 s, linear / circular / random, all receivers: {} units·s if clocks agree exactly, by \
+             construction: the same vector at the same time gives the same position. With the session clocks of players (off by up to an \
+             hour and 60 ppm, 20 ms of jitter on the way up) {} units·s in 60 s; that is {} of the error with local clocks, {} (none: \
+             less than {:.0} %)",
             each(measured, of(1)),
             each(by_session_clocks, of(1)),
             left.iter().map(|one| format!("{} %", one.times(100.0).in_words(2))).collect::<Vec<_>>().join(" / "),
@@ -285,10 +288,11 @@ fn add_before(claims: Claims, measured: &[PlacementRuns]) -> Claims {
     claims
         .at("2.2")
         .add(
-            "Before it arrives there is, with synchronized clocks too; in all the export error is significantly reduced.",
+            "Before a vector arrives there is an export error even with synchronized clocks; overall the export error is significantly \
+             reduced.",
             format!(
-                "before export error, linear / circular / random: {} units·s; the whole with local clocks is {whole} times that with \
-                 global ones (significantly: at least {MUCH} times)",
+                "before export error, linear / circular / random: {} units·s; the whole export error with local clocks is {whole} times \
+                 that with global clocks (significantly: at least {MUCH} times)",
                 each(measured, |motion| format!("{:.1}", motion.export_errors()[1].0))
             ),
             Test::fact(unavoidable).and(whole_is_reduced),
@@ -298,7 +302,8 @@ fn add_before(claims: Claims, measured: &[PlacementRuns]) -> Claims {
         .add(
             "The export error before a vector arrives is significantly reduced, too.",
             format!(
-                "with local clocks it is {early} times that with global ones, linear / circular / random (significantly: at least {MUCH} times)"
+                "with local clocks it is {early} times that with global clocks, linear / circular / random (significantly: at least \
+                 {MUCH} times)"
             ),
             early_is_reduced,
             Verdict::Holds,

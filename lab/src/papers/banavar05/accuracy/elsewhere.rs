@@ -1,5 +1,5 @@
-//! Local and global clocks beyond the thesis: other jitter, today's delays, a relay, recorded tanks, more players, and fewer
-//! vectors: every third one, or as many with a coarser threshold.
+//! Local and global clocks beyond the thesis: other jitter, today's delays, a relay, recorded tanks, more players,
+//! and fewer vectors, either every third one or as many with a coarser threshold.
 
 use evenkeel_dr::PolicyKind;
 
@@ -13,18 +13,18 @@ use crate::papers::setting::{ELSEWHERE, ELSEWHERE_WORDS, ExperimentSetting, Vari
 use crate::papers::study::Setup;
 use crate::parallel::Cancelled;
 
-/// Where vectors are spared.
+/// The setting with fewer vectors.
 const SPARING: ExperimentSetting = ExperimentSetting::Short(Variation::Moderate);
-/// How.
+/// The contenders that send fewer vectors.
 const SPARED: [Contender; 2] = [Contender::THIRD, Contender::COARSER];
 
-/// Single runs: every row under both placements.
+/// Returns the number of single runs: every row under both placements.
 pub(super) fn jobs(setup: &Setup<'_>) -> usize {
     let rows = ELSEWHERE.map(|setting| setting.runs(setup.runs)).into_iter().sum::<usize>();
     2 * (rows + SPARED.len() * setup.runs)
 }
 
-/// The rows with fewer vectors, and the coarser threshold.
+/// Returns the rows with fewer vectors, and the distance of the coarser threshold; `None` if cancelled.
 fn spared(setup: &Setup<'_>) -> Option<(Vec<AccuracyCase>, f64)> {
     let scenario = SPARING.scenario();
     let coarser = Search::Coarser(SPARING, BASE_THIRD).find(&scenario, setup.progress)?;
@@ -38,13 +38,13 @@ fn spared(setup: &Setup<'_>) -> Option<(Vec<AccuracyCase>, f64)> {
     Some((rows.collect(), distance))
 }
 
-/// The farthest player, the one in the middle, and the nearest.
+/// Returns the indices of the farthest player, the middle one, and the nearest.
 fn shown(one: &PlacementRuns) -> [usize; 3] {
     let last = one.scenario.receivers.len() - 1;
     [0, last / 2, last]
 }
 
-/// The figure: one row for each setting, one mark for each receiver that is shown.
+/// Runs the figure: a row for each setting, a mark for each receiver shown.
 pub(super) fn figure(setup: &Setup<'_>) -> Result<Figure, Cancelled> {
     let (fewer, coarser) = spared(setup).ok_or_else(|| setup.progress.cancelled())?;
     let mut measured = Vec::new();
@@ -57,11 +57,11 @@ pub(super) fn figure(setup: &Setup<'_>) -> Result<Figure, Cancelled> {
     measured.extend(measure(setup, fewer, None)?);
     Ok(Figure {
         key: "banavar05/fig2.2-elsewhere".to_owned(),
-        title: "Local clocks trail wherever there is a delay, today's included".to_owned(),
+        title: "With local clocks copies lag behind at any delay, including today's".to_owned(),
         caption: format!(
-            "Distance between real and placed position, relative to that with global clocks. {ELSEWHERE_WORDS}; last, ±100 ms with every \
-             third vector, and base with so coarse a threshold ({coarser:.2} units) that it sends as many. Far, middle, near: of many \
-             players the farthest, the one in the middle and the nearest. Distances to recorded tanks are summed over four of them. \
+            "Distance between real and placed position, relative to that with global clocks. {ELSEWHERE_WORDS}; in the last rows, ±100 \
+             ms with every third vector, and base with a threshold coarse enough ({coarser:.2} units) to send as many. Far, middle, \
+             near: the farthest, the middle and the nearest player. Distances to recorded tanks are summed over four tanks. \
              Every row: {:.0} s, {}.",
             SPARING.scenario().duration.as_secs_f64(),
             elsewhere_seeds(setup)

@@ -1,4 +1,4 @@
-//! Figures 3.2 to 3.13: the scheduling algorithms against the base case.
+//! Figures 3.2 to 3.13: the scheduling algorithms and the base case.
 
 mod first;
 mod second;
@@ -48,27 +48,52 @@ const FIRST_VIEWS: [View; 9] = [
         Quantity::Spread,
         Variation::None,
     ),
-    first("fig3.3", "It does so when delays vary by 100 ms", Quantity::Spread, Variation::Moderate),
-    first("fig3.4", "And when they vary by 180 ms", Quantity::Spread, Variation::High),
+    first(
+        "fig3.3",
+        "Scheduling #1 leaves almost no difference when delays vary by 100 ms",
+        Quantity::Spread,
+        Variation::Moderate,
+    ),
+    first(
+        "fig3.4",
+        "Scheduling #1 leaves almost no difference when delays vary by 180 ms",
+        Quantity::Spread,
+        Variation::High,
+    ),
     first(
         "fig3.5",
         "Scheduling #1 makes the mean error three times as high",
         Quantity::Mean,
         Variation::None,
     ),
-    first("fig3.6", "The same when delays vary by 100 ms", Quantity::Mean, Variation::Moderate),
-    first("fig3.7", "The same when they vary by 180 ms", Quantity::Mean, Variation::High),
+    first(
+        "fig3.6",
+        "Scheduling #1 raises the mean as much when delays vary by 100 ms",
+        Quantity::Mean,
+        Variation::Moderate,
+    ),
+    first(
+        "fig3.7",
+        "Scheduling #1 raises the mean as much when delays vary by 180 ms",
+        Quantity::Mean,
+        Variation::High,
+    ),
     first(
         "fig3.8",
-        "Under scheduling #1 everybody is worse off than the farthest player was",
+        "Under scheduling #1 every player is worse off than the farthest is under base",
         Quantity::Receivers,
         Variation::None,
     ),
-    first("fig3.9", "Everybody's error when delays vary by 100 ms", Quantity::Receivers, Variation::Moderate),
-    first("fig3.10", "Everybody's error when they vary by 180 ms", Quantity::Receivers, Variation::High),
+    first(
+        "fig3.9",
+        "Each player's error when delays vary by 100 ms",
+        Quantity::Receivers,
+        Variation::Moderate,
+    ),
+    first("fig3.10", "Each player's error when delays vary by 180 ms", Quantity::Receivers, Variation::High),
 ];
 
-/// The figures of the second.
+/// The figures of the second algorithm.
 const SECOND_VIEWS: [View; 3] = [
     second("fig3.11", "Scheduling #2 narrows the spread a little", Quantity::Spread, second::spread),
     second("fig3.12", "Scheduling #2 raises the mean a little", Quantity::Mean, second::mean),
@@ -93,15 +118,15 @@ const SECOND_ELSEWHERE: Elsewhere = Elsewhere {
     title: "Scheduling #2 beyond the thesis",
     contenders: &[Contender::SCHEDULING_2],
     reference: Contender::BASE,
-    note: "Scheduling #2 sends as many vectors as base, so that base with as many vectors is base itself.",
+    note: "Scheduling #2 sends as many vectors as base, so base with as many vectors is base itself.",
 };
 
-/// What the first algorithm's figures are made of.
+/// Returns the cells of the first algorithm's figures.
 pub(super) fn first_cells() -> Vec<Cell> {
     FIRST_VIEWS.iter().flat_map(View::cells).chain(FIRST_ELSEWHERE.cells()).collect()
 }
 
-/// What the second's are made of.
+/// Returns the cells of the second algorithm's figures.
 pub(super) fn second_cells() -> Vec<Cell> {
     let views = SECOND_VIEWS.iter().flat_map(View::cells);
     let varying =
@@ -109,12 +134,12 @@ pub(super) fn second_cells() -> Vec<Cell> {
     views.chain(varying).chain(SECOND_ELSEWHERE.cells()).collect()
 }
 
-/// Figures 3.2 to 3.10, and the same elsewhere.
+/// Draws figures 3.2 to 3.10, and the figure of the settings beyond the thesis.
 pub(super) fn draw_first(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     draw_all(SOURCE, setup, cells, &FIRST_VIEWS, Some(&FIRST_ELSEWHERE))
 }
 
-/// Figures 3.11 to 3.13, and the same elsewhere.
+/// Draws figures 3.11 to 3.13, and the figure of the settings beyond the thesis.
 pub(super) fn draw_second(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     draw_all(SOURCE, setup, cells, &SECOND_VIEWS, Some(&SECOND_ELSEWHERE))
 }

@@ -1,4 +1,4 @@
-//! What is said of scheduling #2.
+//! The claims about scheduling #2.
 
 use super::first::{gap_ratio, rate};
 use crate::claims::{Claim, Verdict};
@@ -9,7 +9,7 @@ use crate::papers::judgement::{Judgement, Test};
 use crate::papers::setting::{ExperimentSetting, Variation};
 use crate::papers::view::{Claims, View};
 
-/// Where delays vary.
+/// The settings with varying delays.
 pub(super) const VARYING: [ExperimentSetting; 2] =
     [ExperimentSetting::Papers(Variation::Moderate), ExperimentSetting::Papers(Variation::High)];
 
@@ -27,7 +27,7 @@ pub(super) fn spread(view: &View, cells: &Cells) -> Vec<Claim> {
         )
         .at("3.3.4.3")
         .add(
-            "Errors draw together far more slowly than under scheduling #1.",
+            "Errors converge far more slowly than under scheduling #1.",
             format!(
                 "spread {spread} of base's, under #1 {} (far more slowly: at least {MUCH} times the spread)",
                 first.spread_ratio(&base)
@@ -51,7 +51,7 @@ pub(super) fn mean(view: &View, cells: &Cells) -> Vec<Claim> {
             Verdict::Holds,
         )
         .add(
-            "Its increase is smaller than that of scheduling #1.",
+            "The increase is smaller than under scheduling #1.",
             format!("{mean} of base's, under #1 {}", first.mean_ratio(&base)),
             Test::below(second.mean_ratio(&first), 1.0),
             Verdict::Holds,
@@ -59,7 +59,7 @@ pub(super) fn mean(view: &View, cells: &Cells) -> Vec<Claim> {
     add_overcomes(claims, &base, &first, &second).all()
 }
 
-/// What is said of #1's drawbacks, which #2 shall not have.
+/// Adds the claims that #2 overcomes the drawbacks of #1.
 fn add_overcomes(
     claims: Claims,
     base: &ContenderRuns<'_>,
@@ -75,9 +75,9 @@ fn add_overcomes(
         .add(
             "Scheduling #2 overcomes the unbounded rate at which the error builds up under #1.",
             format!(
-                "what the last third of the run adds relative to the first, against base: {} under #1, {} under #2, so neither rate grows \
-                 (grows: {GROWS} times). The gap to base does under both: at the end it is {} and {} times that of half of the run. But it is \
-                 much smaller under #2, {gap} of #1's (much: at most half)",
+                "growth in the last third of the run relative to the first, compared with base: {} under #1, {} under #2, so neither \
+                 rate grows (grows: {GROWS} times). The gap to base does grow under both: at the end it is {} and {} times that at half \
+                 of the run. But it is much smaller under #2, {gap} of #1's (much: at most half)",
                 rates[0].in_words(2),
                 rates[1].in_words(2),
                 is_bounded[0].in_words(2),
@@ -92,7 +92,7 @@ fn add_overcomes(
         .add(
             "Scheduling #2 alleviates the hysteresis of #1.",
             format!(
-                "looked at every 3 s, somebody else comes to have the highest error {} times a minute under #1, {} under #2",
+                "sampled every 3 s, the player with the highest error changes {} times a minute under #1, {} under #2",
                 flips[0].in_words(1),
                 flips[1].in_words(1)
             ),
@@ -121,7 +121,7 @@ pub(super) fn receivers(view: &View, cells: &Cells) -> Vec<Claim> {
     add_varying(claims, view, cells).all()
 }
 
-/// What is said of scheduling #2 when delays vary.
+/// Adds the claims about scheduling #2 when delays vary.
 fn add_varying(claims: Claims, fixed: &View, cells: &Cells) -> Claims {
     let changes = VARYING.map(|setting| {
         cells.of(setting, Contender::SCHEDULING_2).changes(&cells.of(setting, Contender::BASE))
@@ -134,20 +134,20 @@ fn add_varying(claims: Claims, fixed: &View, cells: &Cells) -> Claims {
         settings.map(|setting| rise(setting, contender))
     };
     let (first, second) = (rises(Contender::SCHEDULING_1), rises(Contender::SCHEDULING_2));
-    // By hysteresis somebody else comes to have the highest error, and everybody is pushed there.
+    // By hysteresis the player with the highest error changes, and every other player is pushed there.
     let flips = VARYING.map(|setting| cells.of(setting, Contender::SCHEDULING_2).highest().0);
     let is_evident = Test::any(flips.map(|often| Test::above(often, 0.0)));
-    // What ±180 ms add to the mean, beside what #1 adds to base.
+    // The rise of the mean from ±180 ms, relative to the rise of #1 above base.
     let added = second[2].less(second[0]).over(first[2].plus(-1.0));
     let is_negligible = Test::below(added, NEGLIGIBLE);
     claims
         .at("3.3.4.3")
         .add(
-            "When delays vary, hysteresis shows under scheduling #2, too, but is negligible beside that of #1.",
+            "When delays vary, hysteresis shows under scheduling #2, too, but is negligible compared with that of #1.",
             format!(
-                "somebody else comes to have the highest error {} times a minute with ±100 ms, {} with ±180 ms; mean relative to base's \
-                 at fixed delays / ±100 / ±180 ms: {}, under #1 {}: ±180 ms add {} of what #1 adds to base (it shows: sometimes somebody else \
-                 has; negligible: at most {NEGLIGIBLE})",
+                "the player with the highest error changes {} times a minute with ±100 ms, {} with ±180 ms; mean relative to base's at \
+                 fixed delays / ±100 / ±180 ms: {}, under #1 {}: ±180 ms adds {} of what #1 adds to base (it shows: that player \
+                 sometimes changes; negligible: at most {NEGLIGIBLE})",
                 flips[0].in_words(1),
                 flips[1].in_words(1),
                 ratios_in_words(&second),
@@ -159,9 +159,9 @@ fn add_varying(claims: Claims, fixed: &View, cells: &Cells) -> Claims {
         )
         .at("5.2")
         .add(
-            "When delays vary, everybody's error is higher under scheduling #2 than under base.",
+            "When delays vary, every player's error is higher under scheduling #2 than under base.",
             format!(
-                "far / middle / near, of base's: {} with ±100 ms, {} with ±180 ms",
+                "far / middle / near: {} of base's with ±100 ms, {} with ±180 ms",
                 ratios_in_words(moderate),
                 ratios_in_words(high)
             ),
