@@ -5,7 +5,7 @@ use crate::claims::Claim;
 /// A curve with its uncertainty.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Curve {
-    /// What the legend says.
+    /// Name in the legend.
     pub name: String,
     /// The points, in order of x.
     pub points: Vec<CurvePoint>,
@@ -14,7 +14,7 @@ pub struct Curve {
 /// One point of a curve.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CurvePoint {
-    /// Where.
+    /// Its x value.
     pub x: f64,
     /// Mean over the runs.
     pub y: f64,
@@ -25,7 +25,7 @@ pub struct CurvePoint {
 /// A group of bars, or of marks in rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bars {
-    /// What the legend says.
+    /// Name in the legend.
     pub name: String,
     /// One value per category; NaN where there is none.
     pub heights: Vec<f64>,
@@ -34,7 +34,7 @@ pub struct Bars {
 /// Points of one series.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cloud {
-    /// What the legend says.
+    /// Name in the legend.
     pub name: String,
     /// The points.
     pub points: Vec<NamedPoint>,
@@ -47,9 +47,9 @@ pub struct Cloud {
 pub struct NamedPoint {
     /// Its label; may be empty.
     pub name: String,
-    /// Where.
+    /// Its x value.
     pub x: f64,
-    /// Where.
+    /// Its y value.
     pub y: f64,
 }
 
@@ -99,9 +99,9 @@ pub enum Drawing {
 pub struct Plot {
     /// Title above the frame.
     pub title: String,
-    /// With its unit.
+    /// Label of the horizontal axis, with its unit.
     pub x_label: String,
-    /// With its unit.
+    /// Label of the vertical axis, with its unit.
     pub y_label: String,
     /// The contents.
     pub drawing: Drawing,

@@ -22,7 +22,7 @@ const KINDS: [(&str, Content); 5] = [
 /// The share of 1/3 base's spread with linear vectors that may remain.
 const SPREAD_MAX: f64 = 0.02;
 /// The share of its mean that may remain, at these thresholds.
-const MEAN_MAX: [(u16, f64); 2] = [(9, 0.95), (100, 0.66)];
+const MEANS_MAX: [(u16, f64); 2] = [(9, 0.95), (100, 0.66)];
 
 fn case(content: Content, hundredths: u16) -> EvenCase {
     EvenCase::Content(content, hundredths)
@@ -100,7 +100,7 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
 
 fn claims(cells: &Cells) -> Vec<Claim> {
     let mut claims = super::claims("content");
-    for (hundredths, bar) in MEAN_MAX {
+    for (hundredths, bar) in MEANS_MAX {
         let [spread, mean] = ratios(cells, Content::Auto, hundredths);
         claims = claims.add(
             &format!(

@@ -38,8 +38,8 @@ const CAPS: [(&str, Contender); 5] = [
 ];
 
 /// How exact phi must be, and how far above the cap a player's error may be.
-const EXACT: f64 = 0.03;
-const ABOVE_CAP: f64 = 1.05;
+const PHI_ERROR_MAX: f64 = 0.03;
+const ABOVE_CAP_MAX: f64 = 1.05;
 
 pub(super) fn cells() -> Vec<Cell> {
     let contenders = DIAL.iter().map(|(_, one)| *one).chain(CAPS.iter().map(|(_, one)| *one));
@@ -59,12 +59,12 @@ fn mean(cells: &Cells, case: EvenCase, contender: Contender) -> Ratio {
 }
 
 /// Returns how far the remaining spread is from what phi asks for.
-fn miss(cells: &Cells, case: EvenCase, (phi, contender): (f64, Contender)) -> f64 {
+fn phi_error(cells: &Cells, case: EvenCase, (phi, contender): (f64, Contender)) -> f64 {
     (spread(cells, case, contender).value - (1.0 - phi)).abs()
 }
 
-fn worst_miss(cells: &Cells) -> f64 {
-    let all = CASES.iter().flat_map(|case| DIAL.iter().map(|set| miss(cells, *case, *set)));
+fn worst_phi_error(cells: &Cells) -> f64 {
+    let all = CASES.iter().flat_map(|case| DIAL.iter().map(|set| phi_error(cells, *case, *set)));
     all.fold(0.0, f64::max)
 }
 
@@ -86,7 +86,7 @@ fn draw_dial(setup: &Setup<'_>, cells: &Cells) -> Figure {
         y_label: format!("{what} / 1/3 base"),
         drawing: Drawing::Curves(CASES.iter().map(|case| curve(*case, ratio)).collect()),
     };
-    let worst = worst_miss(cells);
+    let worst = worst_phi_error(cells);
     let row = |case: &EvenCase| {
         let ratios = DIAL.iter().map(|(_, one)| {
             format!("{:.3}, {:.2}", spread(cells, *case, *one).value, mean(cells, *case, *one).value)
@@ -117,7 +117,7 @@ fn draw_dial(setup: &Setup<'_>, cells: &Cells) -> Figure {
                     "off by at most {worst:.3} with phi of {}",
                     DIAL.map(|(phi, _)| phi.to_string()).join(" / ")
                 ),
-                Test::fact(worst <= EXACT),
+                Test::fact(worst <= PHI_ERROR_MAX),
                 Verdict::Holds,
             )
             .all(),
@@ -192,7 +192,7 @@ fn cap_claims(cells: &Cells) -> Vec<Claim> {
         .add(
             "With kappa = 1 no player is worse off than under 1/m base by more than 5 %.",
             format!("the error of the player who is worst off, relative to 1/m base: {}", words.join("; ")),
-            Test::all(worst.iter().map(|ratio| Test::below(*ratio, ABOVE_CAP))),
+            Test::all(worst.iter().map(|ratio| Test::below(*ratio, ABOVE_CAP_MAX))),
             Verdict::Holds,
         )
         .all()

@@ -12,8 +12,8 @@ use crate::papers::study::curve_over_time;
 use crate::stats::population_sd;
 
 /// Evens out the whole spread. The default leaves a small part of 1/3 base's.
-const WHOLLY: Contender = Contender::Policy("even:phi=1");
-const CONTENDERS: [Contender; 4] = [WHOLLY, Contender::EVEN, Contender::DETERMINISTIC_PA, Contender::THIRD];
+const PHI_ONE: Contender = Contender::Policy("even:phi=1");
+const CONTENDERS: [Contender; 4] = [PHI_ONE, Contender::EVEN, Contender::DETERMINISTIC_PA, Contender::THIRD];
 /// Samples shown in the table; samples are ten seconds apart.
 const LOOKS: [usize; 5] = [6, 12, 30, 60, 120];
 /// A bounded spread grows by less than this factor from two to twenty minutes.

@@ -15,7 +15,7 @@ const CAPPED: Contender = Contender::Policy("even:kappa=1.2");
 const IN_ROOMS: Contender = Contender::Policy(evenkeel_net::relay::POLICY);
 const KAPPA: f64 = 1.2;
 /// How far above kappa a player's error may be.
-const ABOVE_CAP: f64 = 1.05;
+const ABOVE_CAP_MAX: f64 = 1.05;
 /// The share of its compensation that an honest far player must keep.
 const KEPT_MIN: f64 = 0.9;
 /// Index of the player at 150 ms.
@@ -78,7 +78,7 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
 }
 
 /// Returns how much of the far player's compensation the bound leaves if all players are honest.
-fn kept(cells: &Cells) -> Ratio {
+fn compensation_kept(cells: &Cells) -> Ratio {
     let helped = |belief| -> Vec<f64> {
         let case = EvenCase::Lying(Lie::None, belief);
         let [with, without] = [Contender::EVEN, Contender::THIRD]
@@ -90,7 +90,7 @@ fn kept(cells: &Cells) -> Ratio {
 
 fn stamps_claims(cells: &Cells) -> Vec<Claim> {
     let price = LIARS.price(cells, Lie::Stamps, Belief::Bounded, Contender::EVEN);
-    let kept = kept(cells);
+    let kept = compensation_kept(cells);
     let case = |belief| EvenCase::Lying(Lie::None, belief);
     let far = runs_of(cells, case(Belief::Bounded), Contender::EVEN)
         .ratio(&runs_of(cells, case(Belief::Blind), Contender::EVEN), |run| run.receivers[FAR].aee);
@@ -131,7 +131,7 @@ fn holds_claims(cells: &Cells) -> Vec<Claim> {
                  cap of a relay's rooms ({}) {} and {}, with kappa = 1.2 {} and {}",
                 even.liar, even.others, evenkeel_net::relay::POLICY, in_rooms.liar, in_rooms.others, capped.liar, capped.others
             ),
-            Test::below(worst, KAPPA * ABOVE_CAP),
+            Test::below(worst, KAPPA * ABOVE_CAP_MAX),
             Verdict::Holds,
         )
         .all()

@@ -12,7 +12,7 @@ use crate::papers::judgement::Test;
 
 const THRESHOLDS: [u16; 3] = [9, 30, 100];
 const CONTENDERS: [Contender; 2] = [Contender::EVEN, Contender::THIRD];
-const DEARER_MAX: f64 = 1.05;
+const RELAY_OVER_OWNER_MAX: f64 = 1.05;
 
 pub(super) fn cells() -> Vec<Cell> {
     let mut cells = cells_for(&THRESHOLDS.map(EvenCase::Papers), &CONTENDERS);
@@ -21,7 +21,7 @@ pub(super) fn cells() -> Vec<Cell> {
 }
 
 /// Returns the relay's mean error relative to the owner's.
-fn dearer(cells: &Cells, hundredths: u16) -> Ratio {
+fn relay_over_owner(cells: &Cells, hundredths: u16) -> Ratio {
     runs_of(cells, EvenCase::Relay(hundredths), Contender::EVEN)
         .ratio(&runs_of(cells, EvenCase::Papers(hundredths), Contender::EVEN), RunFigures::mean_aee)
 }
@@ -64,7 +64,7 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
             mean(cells, direct),
             spread(cells, relay),
             mean(cells, relay),
-            dearer(cells, *hundredths),
+            relay_over_owner(cells, *hundredths),
         ];
         [distance(*hundredths).to_string()].into_iter().chain(ratios.map(|ratio| ratio.to_string())).collect()
     };
@@ -76,7 +76,8 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
         "mean / 1/3 base",
         "mean, relay / owner",
     ];
-    let worst = THRESHOLDS.iter().map(|hundredths| dearer(cells, *hundredths).value).fold(0.0, f64::max);
+    let worst =
+        THRESHOLDS.iter().map(|hundredths| relay_over_owner(cells, *hundredths).value).fold(0.0, f64::max);
     vec![Figure {
         key: key("relay"),
         title: format!(
@@ -96,7 +97,7 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
 }
 
 fn claims(cells: &Cells) -> Vec<Claim> {
-    let dearer = THRESHOLDS.map(|hundredths| dearer(cells, hundredths));
+    let dearer = THRESHOLDS.map(|hundredths| relay_over_owner(cells, hundredths));
     let spreads = THRESHOLDS.map(|hundredths| percent(spread(cells, EvenCase::Relay(hundredths))));
     super::claims("relay")
         .add(
@@ -106,7 +107,7 @@ fn claims(cells: &Cells) -> Vec<Claim> {
                 dearer.map(|ratio| ratio.to_string()).join(" / "),
                 spreads.join(" / ")
             ),
-            Test::all(dearer.iter().map(|ratio| Test::below(*ratio, DEARER_MAX))),
+            Test::all(dearer.iter().map(|ratio| Test::below(*ratio, RELAY_OVER_OWNER_MAX))),
             Verdict::Holds,
         )
         .all()

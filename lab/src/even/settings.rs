@@ -26,7 +26,7 @@ const CONTENDERS: [Contender; 4] =
 /// The share of 1/3 base's spread that may remain.
 const SPREAD_MAX: f64 = 0.02;
 /// The largest mean relative to the clairvoyant optimum with equal errors, at each of the papers' thresholds.
-const OVER_MAX: [f64; 3] = [1.10, 1.15, 1.20];
+const OVER_EQUAL_MAX: [f64; 3] = [1.10, 1.15, 1.20];
 
 fn all() -> impl Iterator<Item = EvenCase> {
     PAPERS.into_iter().chain(BROADBAND).chain(TANKS)
@@ -176,20 +176,20 @@ fn listed(
 
 fn claims(cells: &Cells) -> Vec<Claim> {
     let mut claims = super::claims("settings");
-    for (where_, cases, expected) in [
+    for (place, cases, expected) in [
         ("at the papers' and at today's delays", &[PAPERS.as_slice(), &BROADBAND].concat(), Verdict::Holds),
         ("on the recorded tanks", &TANKS.to_vec(), Verdict::Holds),
     ] {
         let (words, ratios) = listed(cases, |case| spread(cells, case), percent);
         claims = claims.add(
-            &format!("After 300 s, at most 2 % of 1/3 base's spread remains {where_}."),
+            &format!("After 300 s, at most 2 % of 1/3 base's spread remains {place}."),
             words,
             Test::all(ratios.iter().map(|ratio| Test::below(*ratio, SPREAD_MAX))),
             expected,
         );
     }
     claims = within_budget(claims, cells);
-    for ((case, bar), expected) in PAPERS.into_iter().zip(OVER_MAX).zip([Verdict::Fails; 3]) {
+    for ((case, bar), expected) in PAPERS.into_iter().zip(OVER_EQUAL_MAX).zip([Verdict::Fails; 3]) {
         let over = over_equal(cells, case);
         claims = claims.add(
             &format!(

@@ -27,7 +27,7 @@ impl Provenance {
 
 const STYLE: &str = include_str!("style.css");
 /// The most claims shown beside a table; more are shown in two columns.
-const BESIDE_MAX: usize = 5;
+const CLAIMS_BESIDE_MAX: usize = 5;
 /// The most columns of a table with claims beside it.
 const COLUMNS_MAX: usize = 4;
 
@@ -316,9 +316,10 @@ pub(super) fn chapter(chapter: &Chapter<'_>, provenance: &Provenance) -> String 
 fn section(figure: &Figure, provenance: &Provenance) -> Markup {
     let stem = figure.file_stem();
     // Claims stand beside the table if both are small.
-    let small = figure.table.head.len() <= COLUMNS_MAX && (1..=BESIDE_MAX).contains(&figure.claims.len());
+    let small =
+        figure.table.head.len() <= COLUMNS_MAX && (1..=CLAIMS_BESIDE_MAX).contains(&figure.claims.len());
     let beside = if small { "beside" } else { "beside alone" };
-    let list = if figure.claims.len() > BESIDE_MAX { "claims many" } else { "claims" };
+    let list = if figure.claims.len() > CLAIMS_BESIDE_MAX { "claims many" } else { "claims" };
     html! {
         section id=(stem) {
             h2 { (figure.title) }

@@ -65,7 +65,7 @@ fn rise(cells: &Cells, setting: ExperimentSetting, contender: Contender) -> Rati
 
 /// Describes in which settings the mean increases multi-fold. The consistent form gives every player the farthest
 /// player's error, so the increase depends on how far that is above the mean.
-fn where_it_turns(base: &ContenderRuns<'_>, cells: &Cells) -> String {
+fn multi_fold_settings(base: &ContenderRuns<'_>, cells: &Cells) -> String {
     let farthest = base.receiver(0) / base.mean();
     let is_multi_fold = |setting: &ExperimentSetting| {
         let consistent = rise(cells, *setting, Contender::CONSISTENT);
@@ -117,7 +117,7 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
                 "{mean} of base as printed; {mean_consistent} in the consistent form, the only one that evens out the error (multi-fold: \
                  at least {MUCH}). {}. Base with a coarser threshold, which sends {} as many vectors as the consistent form, has {} of \
                  base's mean and {} of its spread",
-                where_it_turns(&base, cells),
+                multi_fold_settings(&base, cells),
                 as_many.sent_ratio(&consistent),
                 as_many.mean_ratio(&base),
                 as_many.spread_ratio(&base)

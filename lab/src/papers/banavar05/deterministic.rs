@@ -230,7 +230,7 @@ fn shared(claims: Claims, pa: &ContenderRuns<'_>, third: &ContenderRuns<'_>) -> 
     let rises = Test::any(change.iter().map(|one| Test::above(*one, 1.0)));
     claims
         .add(
-            "Compared with 1/3 base, some players' errors fall and others rise.",
+            "Compared with 1/3 base, at least one player's error falls and at least one player's rises.",
             words.clone(),
             falls.and(rises),
             Verdict::Holds,

@@ -9,8 +9,8 @@ use crate::figure::Bars;
 /// The height of a row.
 pub(super) const ROW: f64 = 24.0;
 const RADIUS: f64 = 5.0;
-/// The axis is logarithmic if a value exceeds the highlighted value by the first factor, or the median of a group by
-/// the second; on a linear axis the other marks would overlap.
+/// The axis is logarithmic if the largest value is more than this many times the highlighted value, or the median of
+/// a group: on a linear axis the other marks would overlap.
 const ABOVE_MARK: f64 = 8.0;
 const ABOVE_GROUP: f64 = 20.0;
 

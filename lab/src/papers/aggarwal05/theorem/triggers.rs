@@ -1,9 +1,9 @@
 //! Extracts the theorem's quantities from a run at its triggers.
 //!
-//! Symbols: `A` is the actual error of a vector at a receiver, `S` the error estimated when its schedule was made, `R
-//! = A - S`. Just before a trigger every vector has arrived, and a receiver's accumulated error is the sum of `A`.
-//! Once the next vector has been sent and while its feedback is in flight, the sender's ledger expects that sum plus
-//! `S`.
+//! Symbols: `A` is the actual error of a vector at a receiver, `S` the error estimated when its schedule was made,
+//! and `R` is `A - S`. Just before a trigger every vector has arrived, and a receiver's accumulated error is the sum
+//! of `A`. Once the next vector has been sent and while its feedback is in flight, the sender's ledger expects that
+//! sum plus `S`.
 
 use evenkeel_core::Span;
 use evenkeel_dr::Threshold;
@@ -122,7 +122,8 @@ pub(super) fn relative_spread(errors: &[f64]) -> f64 {
     if mean > 0.0 { population_sd(errors) / mean } else { 0.0 }
 }
 
-/// Returns each error minus the mean. Differences to the first error come first, so that equal errors give exactly 0.
+/// Returns each error minus the mean. It works on differences to the first error, so that equal errors give exactly
+/// 0.
 pub(super) fn differences(errors: &[f64]) -> Vec<f64> {
     let to_first: Vec<f64> = errors.iter().map(|error| error - errors[0]).collect();
     let mean = mean(&to_first);

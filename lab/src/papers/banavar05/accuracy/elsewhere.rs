@@ -14,22 +14,22 @@ use crate::papers::study::Setup;
 use crate::parallel::Cancelled;
 
 /// The setting with fewer vectors.
-const SPARING: ExperimentSetting = ExperimentSetting::Short(Variation::Moderate);
+const FEWER_VECTORS_SETTING: ExperimentSetting = ExperimentSetting::Short(Variation::Moderate);
 /// The contenders that send fewer vectors.
-const SPARED: [Contender; 2] = [Contender::THIRD, Contender::COARSER];
+const FEWER_VECTORS: [Contender; 2] = [Contender::THIRD, Contender::COARSER];
 
 /// Returns the number of single runs: every row under both placements.
 pub(super) fn jobs(setup: &Setup<'_>) -> usize {
     let rows = ELSEWHERE.map(|setting| setting.runs(setup.runs)).into_iter().sum::<usize>();
-    2 * (rows + SPARED.len() * setup.runs)
+    2 * (rows + FEWER_VECTORS.len() * setup.runs)
 }
 
 /// Returns the rows with fewer vectors, and the distance of the coarser threshold; `None` if cancelled.
-fn spared(setup: &Setup<'_>) -> Option<(Vec<AccuracyCase>, f64)> {
-    let scenario = SPARING.scenario();
-    let coarser = Search::Coarser(SPARING, BASE_THIRD).find(&scenario, setup.progress)?;
+fn fewer_vectors(setup: &Setup<'_>) -> Option<(Vec<AccuracyCase>, f64)> {
+    let scenario = FEWER_VECTORS_SETTING.scenario();
+    let coarser = Search::Coarser(FEWER_VECTORS_SETTING, BASE_THIRD).find(&scenario, setup.progress)?;
     let distance = coarser.threshold.distance;
-    let scenarios = [scenario, coarser].into_iter().zip(SPARED);
+    let scenarios = [scenario, coarser].into_iter().zip(FEWER_VECTORS);
     let rows = scenarios.map(|(scenario, contender)| AccuracyCase {
         name: contender.label(),
         scenario,
@@ -46,7 +46,7 @@ fn shown(one: &PlacementRuns) -> [usize; 3] {
 
 /// Runs the figure: a row for each setting, a mark for each receiver shown.
 pub(super) fn figure(setup: &Setup<'_>) -> Result<Figure, Cancelled> {
-    let (fewer, coarser) = spared(setup).ok_or_else(|| setup.progress.cancelled())?;
+    let (fewer, coarser) = fewer_vectors(setup).ok_or_else(|| setup.progress.cancelled())?;
     let mut measured = Vec::new();
     for setting in ELSEWHERE {
         let setup = Setup { runs: setting.runs(setup.runs), ..*setup };
@@ -63,7 +63,7 @@ pub(super) fn figure(setup: &Setup<'_>) -> Result<Figure, Cancelled> {
              ms with every third vector, and base with a threshold coarse enough ({coarser:.2} units) to send as many. Far, middle, \
              near: the farthest, the middle and the nearest player. Distances to recorded tanks are summed over four tanks. \
              Every row: {:.0} s, {}.",
-            SPARING.scenario().duration.as_secs_f64(),
+            FEWER_VECTORS_SETTING.scenario().duration.as_secs_f64(),
             elsewhere_seeds(setup)
         ),
         plots: vec![plot(&measured)],

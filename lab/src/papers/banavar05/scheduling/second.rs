@@ -134,7 +134,7 @@ fn add_varying(claims: Claims, fixed: &View, cells: &Cells) -> Claims {
         settings.map(|setting| rise(setting, contender))
     };
     let (first, second) = (rises(Contender::SCHEDULING_1), rises(Contender::SCHEDULING_2));
-    // By hysteresis the player with the highest error changes, and every other player is pushed there.
+    // Hysteresis changes which player has the highest error, and pushes the others up to it.
     let flips = VARYING.map(|setting| cells.of(setting, Contender::SCHEDULING_2).highest().0);
     let is_evident = Test::any(flips.map(|often| Test::above(often, 0.0)));
     // The rise of the mean from ±180 ms, relative to the rise of #1 above base.
