@@ -117,12 +117,12 @@ fn key(figure: &str) -> String {
 
 /// Starts the claims about one of the study's figures.
 const fn claims(figure: &'static str) -> Claims {
-    Claims::about(SOURCE, figure, "what it must show")
+    Claims::about(SOURCE, figure, "requirements")
 }
 
 /// Describes the seeds for a caption.
 fn seeds(setup: &Setup<'_>) -> String {
-    format!("{} (the policy was tuned on {TUNED_ON})", seeds_in_words(FIRST_SEED, setup.runs))
+    format!("{} (the policy was tuned on seeds {TUNED_ON})", seeds_in_words(FIRST_SEED, setup.runs))
 }
 
 /// Returns the cells of each of these contenders in each of these cases.

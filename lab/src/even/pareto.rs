@@ -95,8 +95,8 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
             "pareto-real",
             real_title(cells),
             format!(
-                "The error is against the real path. Only this error is fair to compare base with a threshold coarse enough to send as \
-                 many vectors as even, because that exports a different path, farther from the real one (and has no heartbeat where the \
+                "The error is against the real path. Base with a threshold coarse enough to send as many vectors as even can be compared \
+                 only by this error, because it exports a different path, farther from the real one (and has no heartbeat where the \
                  heartbeat alone would send more). Spread and mean {setting}"
             ),
             ErrorMeasure::Real,

@@ -76,7 +76,7 @@ impl LiarStudy {
             Lie::None => "tells the truth",
             Lie::Stamps => "claims that everything arrives 300 ms later than it does",
             Lie::StampsAndHolds => {
-                "claims that everything arrives 300 ms later than it does, and holds its acknowledgments back for 600 ms"
+                "claims that everything arrives 300 ms later than it does, and delays its acknowledgments by 600 ms"
             }
         };
         Figure {

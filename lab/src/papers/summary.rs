@@ -288,7 +288,7 @@ fn today(cells: &Cells) -> Vec<String> {
         let [coarser, third] = [Contender::COARSER, Contender::THIRD].map(|one| cells.of(setting, one));
         let [export, real] = [coarser.mean_ratio(&third), coarser.real_ratios(&third)[1]];
         format!(
-            "{} error, {} relative to the tank itself",
+            "{} error ({} relative to the tank itself)",
             less_or_more(export.value),
             less_or_more(real.value)
         )
@@ -321,9 +321,9 @@ fn today(cells: &Cells) -> Vec<String> {
             coarser(SETTING)
         ),
         format!(
-            "Relative to the tank itself, far, middle and near are off by {} units under the coarser base, {}.",
+            "Relative to the tank itself, far, middle and near are off by {} units under the coarser base; {}.",
             hundredths(&unfair),
-            fair.join(", ")
+            fair.join("; ")
         ),
         format!(
             "So the advice is {advice} in the papers' setting: among those that send as many vectors, {there} is closest to the tank, \

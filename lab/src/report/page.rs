@@ -299,7 +299,7 @@ pub(super) fn chapter(chapter: &Chapter<'_>, provenance: &Provenance) -> String 
             @for figure in &chapter.figures { (section(figure, provenance)) }
             @if !paper.readings.is_empty() {
                 section {
-                    h2 { "What we read differently, and why" }
+                    h2 { "Where our reading differs, and why" }
                     dl {
                         @for (what, why) in paper.readings {
                             dt { (what) }

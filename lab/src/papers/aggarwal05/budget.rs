@@ -152,7 +152,7 @@ fn add_why(claims: Claims, base: &ContenderRuns<'_>, [by_chance, in_turns]: [Rat
             "Irregular sending is what raises the probabilistic scheme's mean.",
             format!(
                 "by chance the mean is {by_chance} of 1/3 base's; with the same weights in the deterministic scheme's turns it is \
-                 {in_turns}, so {} % of the rise remains (it is the cause: less than half remains)",
+                 {in_turns}, so {} % of the rise remains (is what raises it: less than half remains)",
                 left.times(100.0).in_words(0)
             ),
             Test::below(left, MOST),

@@ -115,8 +115,8 @@ fn claims(view: &View, cells: &Cells) -> Vec<Claim> {
             "The mean increases multi-fold with scheduling.",
             format!(
                 "{mean} of base as printed; {mean_consistent} in the consistent form, the only one that evens out the error (multi-fold: \
-                 at least {MUCH}). {}. Base with a coarser threshold, which sends {} as many vectors as the consistent form, has {} of \
-                 base's mean and {} of its spread",
+                 at least {MUCH}). {}. Base with a coarser threshold, which sends {} times as many vectors as the consistent form, has \
+                 {} of base's mean and {} of its spread",
                 multi_fold_settings(&base, cells),
                 as_many.sent_ratio(&consistent),
                 as_many.mean_ratio(&base),
@@ -168,7 +168,7 @@ fn add_flip_flop(claims: Claims, view: &View, cells: &Cells) -> Claims {
             "The flip-flop is what raises every player's error.",
             format!(
                 "with fixed delays, where no vector is late, the mean is {} of base's as printed and {} in the consistent form; with \
-                 ±100 ms {} and {}. So {} % and {} % of the rise occur without the flip-flop (it is the cause: less than half would). \
+                 ±100 ms {} and {}. So {} % and {} % of the rise occur without the flip-flop (is what raises it: less than half would). \
                  The rise is the price of distance",
                 fixed[0],
                 fixed[1],

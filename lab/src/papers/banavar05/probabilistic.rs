@@ -195,9 +195,9 @@ fn chance_claims(view: &View, cells: &Cells) -> Vec<Claim> {
         .add(
             "1/3 base stands for a base case with a coarser threshold.",
             format!(
-                "1/3 base has {stands} of the mean and {} of the spread of base with a coarser threshold, and sends {} as many vectors; \
-                 base itself, with three times as many, has {} of 1/3 base's mean (stands for it: the mean within {within:.0} % of the \
-                 coarser base's, because readers are told to take one for the other)",
+                "1/3 base has {stands} of the mean and {} of the spread of base with a coarser threshold, and sends {} times as many \
+                 vectors; base itself, with three times as many, has {} of 1/3 base's mean (stands for it: the mean within {within:.0} % \
+                 of the coarser base's, because readers are told to take one for the other)",
                 third.spread_ratio(&coarser),
                 third.sent_ratio(&coarser),
                 base.mean_ratio(&third)
@@ -222,7 +222,7 @@ fn add_irregular(claims: Claims, cells: &Cells, third: &ContenderRuns<'_>) -> Cl
     claims.at("3.4.1.5 and 3.4.1.6").add(
         "Irregular sending is what raises the error of the probabilistic algorithm.",
         format!(
-            "mean relative to 1/3 base, by chance and in turns with the same weights: {} (it is the cause: in turns less than half of \
+            "mean relative to 1/3 base, by chance and in turns with the same weights: {} (is what raises it: in turns less than half of \
              the rise remains). 1/3 probabilistic differs from 1/3 base in nothing else. Weighted by instantaneous error (PI), turns are \
              as irregular as chance, and the rise remains",
             words.join(", ")

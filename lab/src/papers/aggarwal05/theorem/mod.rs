@@ -301,7 +301,7 @@ fn beyond(setup: &Setup<'_>, measured: &[TheoremRuns]) -> Figure {
             "The theorem beyond the paper: the sums are equal until a vector is flushed, but not afterwards"
                 .to_owned(),
         caption: format!(
-            "As above, a DR vector every 4 s. {ELSEWHERE_WORDS}. The recording is of one tank, which lives for {:.0} s; every row has \
+            "As above, a DR vector every 4 s. {ELSEWHERE_WORDS}. Only one recorded tank is used, which lives for {:.0} s; every row has \
              that duration. Sums: the theorem's sums, with the largest spread up to the first flushed vector and the average spread \
              after it. Actual errors: the average spread at the last trigger, also under base, which sends the same vectors to every \
              player at once, so as many or a few more. Exact equality is drawn at floating-point precision; {}.",

@@ -97,9 +97,9 @@ fn add_suffers(
     claims.at("3.5").add(
         "Scheduling suffers from an increase of the mean error.",
         format!(
-            "{printed} times base's, and {} times that of base with a coarser threshold, which sends {} as many vectors. If vectors in \
-             flight count to their arrival (netgames05-consistent, not in the thesis), {counted} times base's; far / middle / near then \
-             have {} of the farthest player's error under base",
+            "{printed} times base's, and {} times that of base with a coarser threshold, which sends {} times as many vectors. If \
+             vectors in flight count to their arrival (netgames05-consistent, not in the thesis), {counted} times base's; far / middle / \
+             near then have {} of the farthest player's error under base",
             first.mean_ratio(as_many),
             as_many.sent_ratio(first),
             ratios_in_words(&to_farthest)
