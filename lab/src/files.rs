@@ -1,4 +1,4 @@
-//! Writes sets of result files: either all files of a set change or none, and no file is ever half-written.
+//! Writes sets of result files: no file changes if writing any of them fails, and none is ever half-written.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
