@@ -6,7 +6,7 @@ use evenkeel_link::{ClockStep, TrueTime};
 use super::export::{run_from, scenario};
 use super::{FILTERS, Filter, STUDY};
 use crate::claims::{Claim, Verdict};
-use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
 use crate::parallel::{self, Cancelled};
 use crate::scenario::Scenario;
@@ -110,7 +110,7 @@ fn curve(name: &str, runs: &[Course], drawn: usize, within: (f64, f64)) -> Curve
         let errors: Vec<f64> = runs.iter().filter_map(|run| run.errors[sample]).collect();
         let x = EVERY_S * sample as f64 - BEFORE.as_secs_f64();
         // How the error spreads is how the speeds do, which says nothing of the clock.
-        (!errors.is_empty()).then(|| Point { x, y: mean(&errors), spread: 0.0 })
+        (!errors.is_empty()).then(|| CurvePoint { x, y: mean(&errors), spread: 0.0 })
     };
     let points = (0..samples)
         .step_by(drawn)

@@ -5,7 +5,7 @@ use evenkeel_core::Span;
 use super::export::{SYNCHRONIZED, run_from, scenario};
 use super::{FILTERS, Filter, STUDY};
 use crate::claims::{Claim, Verdict};
-use crate::figure::{Curve, Drawing, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Plot, Table};
 use crate::papers::Setup;
 use crate::parallel::{self, Cancelled};
 use crate::scenario::Scenario;
@@ -108,7 +108,7 @@ impl Sweep {
         let curve = |name: &str, cases: &[&[Measured]]| {
             let point = |(x, runs): (&f64, &&[Measured])| {
                 let (y, spread) = over(runs, figure);
-                Point { x: *x, y, spread }
+                CurvePoint { x: *x, y, spread }
             };
             Curve { name: name.to_owned(), points: self.xs.iter().zip(cases).map(point).collect() }
         };

@@ -17,7 +17,7 @@ use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults};
 
 use super::filters::{Averaging, Filter, LeastRoundTrip, Simpson};
 use super::run::{Look, Setting, run};
-use crate::papers::{Group, Paper, Work};
+use crate::papers::{FigureGroup, Paper, Work};
 
 /// The study, listed beside the papers.
 pub(crate) const STUDY: Paper = Paper {
@@ -28,25 +28,25 @@ pub(crate) const STUDY: Paper = Paper {
     first_seed: 1,
     is_long: false,
     groups: &[
-        Group {
+        FigureGroup {
             figures: &[("jitter", "Error of the clock against jitter on one of the ways")],
             work: Work::Own {
                 jobs: |setup| FILTERS.len() * sweep::JITTERS_MS.len() * setup.runs,
                 run: sweep::jitter,
             },
         },
-        Group {
+        FigureGroup {
             figures: &[("skew", "Error of the clock against a wrong rate of it")],
             work: Work::Own {
                 jobs: |setup| FILTERS.len() * sweep::SKEWS_PPM.len() * setup.runs,
                 run: sweep::skew,
             },
         },
-        Group {
+        FigureGroup {
             figures: &[("step", "Error of the clock after a step of it")],
             work: Work::Own { jobs: |setup| FILTERS.len() * setup.runs, run: step::run_step },
         },
-        Group {
+        FigureGroup {
             figures: &[(
                 "export-jitter",
                 "Error of placement by the clock against jitter on one of the ways",
@@ -56,14 +56,14 @@ pub(crate) const STUDY: Paper = Paper {
                 run: export_jitter::run_export_jitter,
             },
         },
-        Group {
+        FigureGroup {
             figures: &[("export-skew", "Error of placement by the clock against wrong rates of the clocks")],
             work: Work::Own {
                 jobs: |setup| export_sweep::jobs(setup, &sweep::SKEWS_PPM),
                 run: export_skew::run_export_skew,
             },
         },
-        Group {
+        FigureGroup {
             figures: &[("export-step", "Error of placement after a step of a receiver's clock")],
             work: Work::Own { jobs: |setup| FILTERS.len() * setup.runs, run: export_step::run_export_step },
         },

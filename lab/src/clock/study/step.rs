@@ -6,7 +6,7 @@ use evenkeel_link::{ClockStep, TrueTime};
 use super::{FILTERS, Filter, SOURCE, setting};
 use crate::claims::{Claim, Verdict};
 use crate::clock::Setting;
-use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
 use crate::parallel::{self, Cancelled};
 use crate::stats::{mean, population_sd};
@@ -97,7 +97,7 @@ fn curve(name: &str, runs: &[Course]) -> Curve {
     let point = |look: usize| {
         let errors: Vec<f64> = runs.iter().map(|run| run.errors[look]).collect();
         let x = (EVERY.times(look as i64) - BEFORE).as_secs_f64();
-        Point { x, y: mean(&errors), spread: population_sd(&errors) }
+        CurvePoint { x, y: mean(&errors), spread: population_sd(&errors) }
     };
     Curve { name: name.to_owned(), points: (0..looks).step_by(DRAWN).map(point).collect() }
 }

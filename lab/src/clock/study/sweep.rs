@@ -5,7 +5,7 @@ use evenkeel_core::Span;
 use super::{FILTERS, Filter, SOURCE, setting};
 use crate::claims::{Claim, Verdict};
 use crate::clock::Setting;
-use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
 use crate::parallel::{self, Cancelled};
 use crate::stats::{mean, p95, population_sd};
@@ -69,7 +69,7 @@ impl Sweep {
         let curve = |(filter, cases): (&Filter, &[&[Measured]])| {
             let point = |(x, runs): (&f64, &&[Measured])| {
                 let p95 = of(runs, |measured| measured.0);
-                Point { x: *x, y: mean(&p95), spread: population_sd(&p95) }
+                CurvePoint { x: *x, y: mean(&p95), spread: population_sd(&p95) }
             };
             Curve { name: filter.name().to_owned(), points: xs.iter().zip(cases).map(point).collect() }
         };

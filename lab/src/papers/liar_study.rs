@@ -1,34 +1,34 @@
-//! A liar among four players: what it gains and what the others lose under some policies, as figures.
+//! Figures of a liar among four players: what it gains and what the others lose under each policy.
 
 use super::cells::{Cell, Cells, Contender, Ratio, product};
-use super::judged::Test;
-use super::setting::{Belief, LIAR, Lie, Setting};
+use super::judgement::Test;
+use super::setting::{Belief, ExperimentSetting, LIAR, Lie};
 use crate::claims::Claim;
 use crate::dr::RunFigures;
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 
-/// The gain that a liar is left with, and the loss of the others, that we call small.
+/// The largest gain of the liar, and the largest loss of the others, that we call small.
 pub(crate) const GAIN_MAX: f64 = 0.10;
 pub(crate) const LOSS_MAX: f64 = 0.05;
 
-/// A liar among four.
+/// A liar among four players, under some policies.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Liars {
-    /// Where, for a lie and for how far it is believed.
-    pub(crate) setting: fn(Lie, Belief) -> Setting,
-    /// Who is lied to.
+pub(crate) struct LiarStudy {
+    /// Returns the setting for a lie and for how far it is believed.
+    pub(crate) setting: fn(Lie, Belief) -> ExperimentSetting,
+    /// The policies.
     pub(crate) policies: &'static [Contender],
 }
 
-/// What a lie does to the errors of the liar and of the others, relative to the truth.
+/// The errors of the liar and of the others, relative to those under honesty.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Price {
+pub(crate) struct LiePrice {
     pub(crate) liar: Ratio,
     pub(crate) others: Ratio,
 }
 
-impl Price {
-    /// The liar gains little, and the others lose little.
+impl LiePrice {
+    /// Tests that the liar gains little and the others lose little.
     pub(crate) fn is_small(&self) -> Test {
         Test::above(self.liar, 1.0 - GAIN_MAX).and(Test::below(self.others, 1.0 + LOSS_MAX))
     }
@@ -38,8 +38,8 @@ fn others(run: &RunFigures) -> f64 {
     run.receivers.iter().enumerate().filter(|(index, _)| *index != LIAR).map(|(_, one)| one.aee).sum()
 }
 
-impl Liars {
-    /// What must be run.
+impl LiarStudy {
+    /// Returns the cells it needs.
     pub(crate) fn cells(&self) -> Vec<Cell> {
         let lies = [Lie::None, Lie::Stamps, Lie::StampsAndHolds];
         let settings =
@@ -47,24 +47,24 @@ impl Liars {
         product(settings.as_flattened(), self.policies)
     }
 
-    /// What a lie does under a policy.
-    pub(crate) fn price(&self, cells: &Cells, lie: Lie, belief: Belief, policy: Contender) -> Price {
+    /// Returns the effect of a lie under a policy.
+    pub(crate) fn price(&self, cells: &Cells, lie: Lie, belief: Belief, policy: Contender) -> LiePrice {
         let honest = cells.of((self.setting)(Lie::None, belief), policy);
         let lying = cells.of((self.setting)(lie, belief), policy);
-        Price {
+        LiePrice {
             liar: lying.ratio(&honest, |run| run.receivers[LIAR].aee),
             others: lying.ratio(&honest, others),
         }
     }
 
-    /// One figure of every policy, in words.
+    /// Formats one figure of every policy.
     pub(crate) fn in_words(&self, figure: impl Fn(Contender) -> Ratio) -> String {
         let words =
             self.policies.iter().map(|policy| format!("{} {}", policy.label(), figure(*policy).in_words(2)));
         words.collect::<Vec<_>>().join(", ")
     }
 
-    /// The figure of a lie. `setup` says for how long and with which seeds.
+    /// Draws the figure of a lie. `setup` describes the duration and the seeds.
     pub(crate) fn draw(
         &self,
         cells: &Cells,
@@ -76,17 +76,17 @@ impl Liars {
             Lie::None => "tells the truth",
             Lie::Stamps => "claims that everything arrives 300 ms later than it does",
             Lie::StampsAndHolds => {
-                "claims that everything arrives 300 ms later than it does, and holds its acknowledgments back for 600 ms"
+                "claims that everything arrives 300 ms later than it does, and delays its acknowledgments by 600 ms"
             }
         };
         Figure {
             key,
             title,
             caption: format!(
-                "Players at 150, 100, 50 and 30 ms with gamma jitter of a tenth; the nearest {does}. Errors relative to those if it \
-                 tells the truth: below 1 is a gain. Bounded: no more delay is made up for than the least round trip that the sender \
-                 measured itself, at most 500 ms, growing by 10 ms in a second. Random motion, threshold 0.09; budget, where there is \
-                 one, a third of the players per trigger; {setup}."
+                "Players at 150, 100, 50 and 30 ms with gamma jitter of a tenth; the nearest {does}. Errors relative to those when it \
+                 tells the truth: below 1 is a gain. Bounded: the sender compensates at most the least round trip that it measured \
+                 itself, up to 500 ms, growing by 10 ms per second. Random motion, threshold 0.09; budget, for policies that have one, a \
+                 third of the players per trigger; {setup}."
             ),
             plots: vec![self.plot(cells, lie, Belief::Blind), self.plot(cells, lie, Belief::Bounded)],
             columns: 2,
@@ -96,7 +96,7 @@ impl Liars {
     }
 
     fn plot(&self, cells: &Cells, lie: Lie, belief: Belief) -> Plot {
-        let marks = |name: &str, part: fn(&Price) -> f64| Bars {
+        let marks = |name: &str, part: fn(&LiePrice) -> f64| Bars {
             name: name.to_owned(),
             heights: self
                 .policies
@@ -110,7 +110,7 @@ impl Liars {
                 Belief::Bounded => "bounded by what the sender measured",
             }
             .to_owned(),
-            x_label: "error / error if it tells the truth".to_owned(),
+            x_label: "error / error when it tells the truth".to_owned(),
             y_label: String::new(),
             drawing: Drawing::Dots {
                 rows: self.policies.iter().map(|policy| policy.label()).collect(),
@@ -128,7 +128,7 @@ impl Liars {
         let row = |policy: &Contender| {
             let mut row = vec![policy.label()];
             for belief in [Belief::Blind, Belief::Bounded] {
-                let Price { liar, others } = self.price(cells, lie, belief, *policy);
+                let LiePrice { liar, others } = self.price(cells, lie, belief, *policy);
                 row.extend([liar.in_words(2), others.in_words(2)]);
             }
             row

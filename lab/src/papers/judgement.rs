@@ -1,50 +1,50 @@
-//! How a claim is judged: figures against bars, and whether chance decides on which side of the bar they are.
+//! Judges claims: compares figures with bars, and determines whether chance decides the verdict.
 //!
-//! A verdict that would be another one if figures moved by less than two of their standard errors is too close to call.
+//! A verdict is too close to call if it would change when figures moved by less than two of their standard errors.
 
-use super::measured::Ratio;
+use super::contender_runs::Ratio;
 use crate::claims::Verdict;
 
-/// Something that was tested.
+/// The result of a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Test {
     holds: bool,
-    /// Chance decides it.
+    /// Whether chance decides it.
     is_close: bool,
 }
 
 impl Test {
-    /// What has no error: it was counted, or is exact.
+    /// Tests something without error: it was counted or is exact.
     pub(crate) const fn fact(holds: bool) -> Self {
         Self { holds, is_close: false }
     }
 
-    /// A figure is above a bar.
+    /// Tests that a figure is above a bar.
     pub(crate) fn above(figure: Ratio, bar: f64) -> Self {
         Self { holds: figure.value > bar, is_close: figure.is_close_to(bar) }
     }
 
-    /// A figure is below a bar.
+    /// Tests that a figure is below a bar.
     pub(crate) fn below(figure: Ratio, bar: f64) -> Self {
         Self { holds: figure.value < bar, is_close: figure.is_close_to(bar) }
     }
 
-    /// A ratio is 1 but for this share.
+    /// Tests that a ratio is 1 to within this share.
     pub(crate) fn same(ratio: Ratio, share: f64) -> Self {
         Self::above(ratio, 1.0 - share).and(Self::below(ratio, 1.0 + share))
     }
 
-    /// All of them hold. It is close if those that chance decides could change that.
+    /// Returns whether all of them hold. It is close if the tests that chance decides could change that.
     pub(crate) fn all(tests: impl IntoIterator<Item = Self>) -> Self {
         tests.into_iter().fold(Self::fact(true), Self::and)
     }
 
-    /// One of them holds.
+    /// Returns whether one of them holds.
     pub(crate) fn any(tests: impl IntoIterator<Item = Self>) -> Self {
         !Self::all(tests.into_iter().map(|test| !test))
     }
 
-    /// Both hold.
+    /// Returns whether both hold.
     pub(crate) const fn and(self, other: Self) -> Self {
         let is_close = match (self.holds, other.holds) {
             (true, true) => self.is_close || other.is_close,
@@ -66,13 +66,13 @@ impl core::ops::Not for Test {
 
 /// A verdict, and whether chance decides it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Judged {
+pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     pub(crate) is_close: bool,
 }
 
-impl Judged {
-    /// As printed, or only under a reading that is stated.
+impl Judgement {
+    /// Judges a claim as printed, and under a stated reading.
     pub(crate) const fn read(as_printed: Test, as_read: Test) -> Self {
         let verdict = Verdict::read(as_printed.holds, as_read.holds);
         let is_close = as_printed.is_close || (as_read.is_close && !as_printed.holds);
@@ -80,7 +80,7 @@ impl Judged {
     }
 }
 
-impl From<Test> for Judged {
+impl From<Test> for Judgement {
     fn from(test: Test) -> Self {
         Self { verdict: Verdict::of(test.holds), is_close: test.is_close }
     }
@@ -94,22 +94,22 @@ mod tests {
     const UNSURE: Ratio = Ratio { value: 1.1, error: 0.06 };
 
     #[test]
-    fn less_than_two_standard_errors_are_too_close_to_call() {
+    fn figures_within_two_standard_errors_of_a_bar_are_too_close_to_call() {
         assert!(Test::above(UNSURE, 1.0).is_close && Test::above(UNSURE, 1.0).holds);
         assert!(!Test::above(SURE, 1.0).is_close);
-        assert!(Judged::from(Test::below(UNSURE, 1.0)).is_close);
+        assert!(Judgement::from(Test::below(UNSURE, 1.0)).is_close);
         assert!(Test::same(UNSURE, 0.1).is_close && !Test::same(SURE, 0.1).is_close);
     }
 
     #[test]
-    fn what_chance_cannot_change_is_not_close() {
+    fn verdicts_that_chance_cannot_change_are_not_close() {
         let (yes, no) = (Test::above(SURE, 1.0), Test::below(SURE, 1.0));
         let maybe = Test::above(UNSURE, 1.0);
         assert!(Test::all([yes, maybe]).is_close);
-        assert!(!Test::all([no, maybe]).is_close, "it fails whatever chance does");
-        assert!(!Test::any([yes, maybe]).is_close, "it holds whatever chance does");
+        assert!(!Test::all([no, maybe]).is_close, "fails either way");
+        assert!(!Test::any([yes, maybe]).is_close, "holds either way");
         assert!(Test::any([no, maybe]).is_close);
-        assert_eq!(Judged::read(yes, maybe), Judged { verdict: Verdict::Holds, is_close: false });
-        assert_eq!(Judged::read(no, maybe), Judged { verdict: Verdict::Differs, is_close: true });
+        assert_eq!(Judgement::read(yes, maybe), Judgement { verdict: Verdict::Holds, is_close: false });
+        assert_eq!(Judgement::read(no, maybe), Judgement { verdict: Verdict::Differs, is_close: true });
     }
 }

@@ -1,35 +1,35 @@
-//! What changes in the middle of a run: a delay that steps up, somebody who comes, somebody who leaves.
+//! Changes in the middle of a run: a delay steps up, a player joins, a player leaves.
 
 use super::case::{COMES_AT, LEAVES_AT, STEP_AT};
 use super::windows::growths;
-use super::{Case, each, key, of, percent, seeds};
+use super::{EvenCase, cells_for, key, percent, runs_of, seeds};
 use crate::claims::Verdict;
 use crate::dr::RunFigures;
-use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
-use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio};
-use crate::papers::judged::Test;
-use crate::papers::setting::Setting;
+use crate::papers::cells::{Cell, Cells, Contender, ContenderRuns, Ratio};
+use crate::papers::judgement::Test;
+use crate::papers::setting::ExperimentSetting;
 use crate::stats::{mean, population_sd};
 
 const CONTENDERS: [Contender; 3] = [Contender::EVEN, Contender::DETERMINISTIC_PA, Contender::THIRD];
-/// What is drawn is the error of so many seconds; the runs are looked at once a second.
+/// Figures show the error of this many seconds; runs are sampled once a second.
 const WINDOW: usize = 20;
 const SPREAD_MAX: f64 = 0.03;
 
 pub(super) fn cells() -> Vec<Cell> {
-    each(&[Case::Step, Case::Visitors], &CONTENDERS)
+    cells_for(&[EvenCase::Step, EvenCase::Visitors], &CONTENDERS)
 }
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     vec![draw_step(setup, cells), draw_visitors(setup, cells)]
 }
 
-/// How far off each player sees the tank, over the last seconds, while it is there.
-fn players(cells: &Cells, case: Case, contender: Contender) -> Plot {
-    let one = of(cells, case, contender);
+/// Plots how far off each player sees the tank, over the last seconds, while the player is present.
+fn players(cells: &Cells, case: EvenCase, contender: Contender) -> Plot {
+    let one = runs_of(cells, case, contender);
     let runs: Vec<Vec<(f64, Vec<f64>)>> = one.runs.iter().map(|run| growths(run, WINDOW).collect()).collect();
-    let receivers = &cells.scenario(Setting::Even(case)).receivers;
+    let receivers = &cells.scenario(ExperimentSetting::Even(case)).receivers;
     let curve = |(player, receiver): (usize, &crate::scenario::Receiver)| {
         let there = |at: f64| {
             let from = receiver.absence.joins.as_secs_f64() + WINDOW as f64;
@@ -38,7 +38,7 @@ fn players(cells: &Cells, case: Case, contender: Contender) -> Plot {
         let looks = (0..runs[0].len()).filter(|look| there(runs[0][*look].0));
         let point = |look: usize| {
             let off: Vec<f64> = runs.iter().map(|run| run[look].1[player] / WINDOW as f64).collect();
-            Point { x: runs[0][look].0, y: mean(&off), spread: 0.0 }
+            CurvePoint { x: runs[0][look].0, y: mean(&off), spread: 0.0 }
         };
         Curve { name: receiver.name.clone(), points: looks.map(point).collect() }
     };
@@ -50,23 +50,23 @@ fn players(cells: &Cells, case: Case, contender: Contender) -> Plot {
     }
 }
 
-/// The spread of what everybody's error grows by between two looks.
+/// Returns the spread of the increase of each player's error between two samples.
 fn spread_between(run: &RunFigures, from: usize, until: usize) -> f64 {
     let grown: Vec<f64> =
         run.samples[until].aee.iter().zip(&run.samples[from].aee).map(|(now, before)| now - before).collect();
     population_sd(&grown)
 }
 
-/// A row for each contender: the spread of each stretch of time, relative to 1/3 base's.
+/// Returns a table with a row for each contender: the spread in each stretch of time, relative to 1/3 base's.
 fn table(
     cells: &Cells,
-    case: Case,
+    case: EvenCase,
     stretches: &[(usize, usize)],
-    last: fn(&Measured<'_>, &Measured<'_>) -> Ratio,
+    last: fn(&ContenderRuns<'_>, &ContenderRuns<'_>) -> Ratio,
 ) -> Table {
-    let third = of(cells, case, Contender::THIRD);
+    let third = runs_of(cells, case, Contender::THIRD);
     let row = |contender: &Contender| {
-        let one = of(cells, case, *contender);
+        let one = runs_of(cells, case, *contender);
         let spreads = stretches
             .iter()
             .map(|(from, until)| one.ratio(&third, |run| spread_between(run, *from, *until)).to_string());
@@ -82,31 +82,32 @@ fn table(
 }
 
 fn draw_step(setup: &Setup<'_>, cells: &Cells) -> Figure {
-    let [even, third] = [Contender::EVEN, Contender::THIRD].map(|one| of(cells, Case::Step, one));
+    let [even, third] = [Contender::EVEN, Contender::THIRD].map(|one| runs_of(cells, EvenCase::Step, one));
     let spread = even.spread_ratio(&third);
     let at = STEP_AT.as_secs_f64() as usize;
     Figure {
         key: key("step"),
         title: format!(
-            "When the near player's way becomes three times as long, even still leaves {} of 1/3 base's spread",
+            "When the near player's delay triples, even leaves {} of 1/3 base's spread",
             percent(spread)
         ),
         caption: format!(
-            "The near player's delay steps from 200 to 600 ms after {at} s, both ways; the others are at 800 and 500 ms, all ±100 ms uniform. How far \
-             off each sees the tank, averaged over the last {WINDOW} s and the seeds. Random motion, threshold 0.3, heartbeat 1 s, budget 1 per trigger; {}.",
+            "The near player's delay steps from 200 to 600 ms after {at} s, both ways; the others are at 800 and 500 ms, all ±100 ms \
+             uniform. How far off each sees the tank, averaged over the last {WINDOW} s and the seeds. Random motion, threshold 0.3, \
+             heartbeat 1 s, budget 1 per trigger; {}.",
             seeds(setup)
         ),
         plots: vec![
-            players(cells, Case::Step, Contender::THIRD),
-            players(cells, Case::Step, Contender::EVEN),
+            players(cells, EvenCase::Step, Contender::THIRD),
+            players(cells, EvenCase::Step, Contender::EVEN),
         ],
         columns: 2,
-        table: table(cells, Case::Step, &[(0, at), (at, at + 30), (at + 30, 300)], |one, to| {
+        table: table(cells, EvenCase::Step, &[(0, at), (at, at + 30), (at + 30, 300)], |one, to| {
             one.spread_ratio(to)
         }),
         claims: super::claims("step")
-            .say(
-                "A step of a delay leaves at most 3 % of 1/3 base's spread at the end.",
+            .add(
+                "After a step of a delay, at most 3 % of 1/3 base's spread remains at the end.",
                 percent(spread),
                 Test::below(spread, SPREAD_MAX),
                 Verdict::Holds,
@@ -116,31 +117,32 @@ fn draw_step(setup: &Setup<'_>, cells: &Cells) -> Figure {
 }
 
 fn draw_visitors(setup: &Setup<'_>, cells: &Cells) -> Figure {
-    let [even, third] = [Contender::EVEN, Contender::THIRD].map(|one| of(cells, Case::Visitors, one));
+    let [even, third] =
+        [Contender::EVEN, Contender::THIRD].map(|one| runs_of(cells, EvenCase::Visitors, one));
     let (comes, leaves) = (COMES_AT.as_secs_f64() as usize, LEAVES_AT.as_secs_f64() as usize);
     let together = even.ratio(&third, |run| spread_between(run, comes, leaves));
     Figure {
         key: key("joins"),
         title: format!(
-            "While a newcomer and a player who is about to leave are both there, even leaves {} of 1/3 base's spread among the five",
+            "While a newcomer and a player who later leaves are both present, even leaves {} of 1/3 base's spread among the five",
             percent(together)
         ),
         caption: format!(
-            "Three players stay, at 800, 500 and 200 ms; one at 350 ms comes after {comes} s, one at 650 ms leaves after {leaves} s; all ±100 ms uniform. How far \
-             off each sees the tank, averaged over the last {WINDOW} s and the seeds. Over the whole run, who is not there all the time counts \
-             with its error per second, and has had another share of the turns than the others, whatever a policy does. Random motion, threshold \
-             0.3, heartbeat 1 s, budget a third of the players per trigger; {}.",
+            "Three players stay, at 800, 500 and 200 ms; one at 350 ms joins after {comes} s, one at 650 ms leaves after {leaves} s; all \
+             ±100 ms uniform. How far off each sees the tank, averaged over the last {WINDOW} s and the seeds. Over the whole run, \
+             players who are not present all the time count with their error per second; under any policy they had a different share of \
+             the turns than the others. Random motion, threshold 0.3, heartbeat 1 s, budget a third of the players per trigger; {}.",
             seeds(setup)
         ),
         plots: vec![
-            players(cells, Case::Visitors, Contender::THIRD),
-            players(cells, Case::Visitors, Contender::EVEN),
+            players(cells, EvenCase::Visitors, Contender::THIRD),
+            players(cells, EvenCase::Visitors, Contender::EVEN),
         ],
         columns: 2,
-        table: table(cells, Case::Visitors, &[(comes, leaves)], |one, to| one.spread_ratio(to)),
+        table: table(cells, EvenCase::Visitors, &[(comes, leaves)], |one, to| one.spread_ratio(to)),
         claims: super::claims("joins")
-            .say(
-                "While all five are there, at most 3 % of 1/3 base's spread is left of what each suffers in that time.",
+            .add(
+                "While all five are present, at most 3 % of 1/3 base's spread of the errors in that time remains.",
                 percent(together),
                 Test::below(together, SPREAD_MAX),
                 Verdict::Holds,

@@ -1,4 +1,5 @@
-//! One motion under both placements: how far the copy is off, how often it is not, and when the global clock does worse.
+//! The runs of one motion under both placements: how far the copy is off, how often it is not, and when the global
+//! clock does worse.
 
 use evenkeel_games::WIDTH;
 
@@ -7,89 +8,89 @@ use crate::papers::cells::Ratio;
 use crate::papers::study::over_runs;
 use crate::scenario::Scenario;
 
-/// Slower than this, in units per second, a tank stands still.
+/// A tank slower than this stands still, in units per second.
 const STANDING: f64 = 1.0;
 
-/// One kind of motion under both placements.
-pub(super) struct Measured {
+/// The runs of one kind of motion under both placements.
+pub(super) struct PlacementRuns {
     pub(super) name: String,
-    /// Of both but for the placement.
+    /// The scenario of both, except for the placement.
     pub(super) scenario: Scenario,
     pub(super) local: Vec<RunFigures>,
     pub(super) global: Vec<RunFigures>,
 }
 
-/// When the global clock's copy is the one that is farther off.
-pub(super) struct Worse {
+/// When the copy placed by the global clock is farther off than the one placed by the local clock.
+pub(super) struct GlobalWorse {
     /// The share of the samples at which it is.
     pub(super) share: Ratio,
     /// The share of those at which the tank has stood still within the last delay.
     pub(super) stopped: Ratio,
-    /// The share of all samples at which it has.
+    /// The share of all samples at which the tank has stood still within the last delay.
     pub(super) stopped_always: Ratio,
 }
 
-/// Mean distance over time and runs at the receiver with this index.
+/// Returns the mean distance over time and runs at the receiver with this index.
 pub(super) fn mean_distance(runs: &[RunFigures], receiver: usize, seconds: f64) -> f64 {
     over_runs(runs, |run| run.receivers[receiver].real_error / seconds)
 }
 
-/// The largest distance of each run at the receiver with this index.
+/// Returns the largest distance of each run at the receiver with this index.
 fn peaks(runs: &[RunFigures], receiver: usize) -> Vec<f64> {
     let peak = |run: &RunFigures| run.samples.iter().map(|s| s.real_distance[receiver]).fold(0.0, f64::max);
     runs.iter().map(peak).collect()
 }
 
-/// Samples at which a shot would hit, and all.
+/// Returns the number of samples at which a shot would hit, and of all samples.
 fn hits(run: &RunFigures, receiver: usize) -> (f64, f64) {
     let hit = run.samples.iter().filter(|sample| sample.real_distance[receiver] <= 0.5 * WIDTH);
     (hit.count() as f64, run.samples.len().max(1) as f64)
 }
 
-impl Measured {
+impl PlacementRuns {
     fn seconds(&self) -> f64 {
         self.scenario.duration.as_secs_f64()
     }
 
-    /// Mean distances with local and with global placement.
+    /// Returns the mean distances with local and with global placement.
     pub(super) fn distances(&self, receiver: usize) -> [f64; 2] {
         [&self.local, &self.global].map(|runs| mean_distance(runs, receiver, self.seconds()))
     }
 
-    /// A figure of local placement relative to that of global placement.
+    /// Returns a figure of local placement relative to that of global placement.
     pub(super) fn ratio(&self, figure: impl Fn(&RunFigures) -> f64) -> Ratio {
         let pairs = self.local.iter().zip(&self.global);
         Ratio::of(&pairs.map(|(local, global)| (figure(local), figure(global))).collect::<Vec<_>>())
     }
 
-    /// The distance of local placement relative to that of global placement.
+    /// Returns the distance of local placement relative to that of global placement.
     pub(super) fn distance_ratio(&self, receiver: usize) -> Ratio {
         self.ratio(|run| run.receivers[receiver].real_error)
     }
 
-    /// The farthest that the local clock's copy ever was.
+    /// Returns the largest distance ever with local placement.
     pub(super) fn local_max(&self, receiver: usize) -> f64 {
         peaks(&self.local, receiver).into_iter().fold(0.0, f64::max)
     }
 
-    /// The highest peak of the global error in each run.
+    /// Returns the highest peak of the global error in each run.
     pub(super) fn peaks(&self, receiver: usize) -> Vec<f64> {
         peaks(&self.global, receiver)
     }
 
-    /// The mean global error of each run.
+    /// Returns the mean global error of each run.
     pub(super) fn global_errors(&self, receiver: usize) -> Vec<f64> {
         let errors = self.global.iter().map(|run| run.receivers[receiver].real_error);
         errors.map(|error| error / self.seconds()).collect()
     }
 
-    /// Whether a distance is nothing: the exported path itself is off by up to the threshold.
+    /// Returns whether a distance counts as zero: the exported path itself is off by up to the threshold.
     fn is_zero(&self, distance: f64) -> bool {
         distance <= self.scenario.threshold.distance
     }
 
-    /// The share of the time in which the global error is zero.
-    pub(super) fn zero(&self, receiver: usize) -> Ratio {
+    /// Returns the share of the time in which the global error is zero.
+    pub(super) fn zero_share(&self, receiver: usize) -> Ratio {
         let pair = |run: &RunFigures| {
             let zero = run.samples.iter().filter(|sample| self.is_zero(sample.real_distance[receiver]));
             (zero.count() as f64, run.samples.len().max(1) as f64)
@@ -97,27 +98,27 @@ impl Measured {
         Ratio::of(&self.global.iter().map(pair).collect::<Vec<_>>())
     }
 
-    /// The share of shots that hit, with local and with global placement: each is aimed at where the tank is seen, arrives at
-    /// once, and hits if the tank's middle is within half its width of there.
+    /// Returns the share of shots that hit, with local and with global placement. A shot is aimed at where the tank
+    /// is seen, arrives at once, and hits if the tank's centre is within half its width of that point.
     pub(super) fn hits(&self, receiver: usize) -> [Ratio; 2] {
         [&self.local, &self.global]
             .map(|runs| Ratio::of(&runs.iter().map(|run| hits(run, receiver)).collect::<Vec<_>>()))
     }
 
-    /// The share of shots that hit with global placement, relative to that with local placement.
+    /// Returns the share of shots that hit with global placement, relative to that with local placement.
     pub(super) fn hits_gained(&self, receiver: usize) -> Ratio {
         let pairs = self.global.iter().zip(&self.local);
         let pairs = pairs.map(|(global, local)| (hits(global, receiver).0, hits(local, receiver).0));
         Ratio::of(&pairs.collect::<Vec<_>>())
     }
 
-    /// The mean local error of each run.
+    /// Returns the mean local error of each run.
     pub(super) fn local_errors(&self, receiver: usize) -> Vec<f64> {
         self.local.iter().map(|run| run.receivers[receiver].real_error / self.seconds()).collect()
     }
 
-    /// How often in a second the global error comes down to zero.
-    pub(super) fn zero_again(&self, receiver: usize) -> Ratio {
+    /// Returns how often per second the global error comes down to zero.
+    pub(super) fn returns_to_zero(&self, receiver: usize) -> Ratio {
         let is_zero = |sample: &Sample| self.is_zero(sample.real_distance[receiver]);
         let pair = |run: &RunFigures| {
             let falls = run.samples.windows(2).filter(|pair| !is_zero(&pair[0]) && is_zero(&pair[1]));
@@ -127,11 +128,11 @@ impl Measured {
         Ratio::of(&self.global.iter().map(pair).collect::<Vec<_>>())
     }
 
-    /// When the global clock's copy is farther off than the local clock's.
-    pub(super) fn global_worse(&self, receiver: usize) -> Worse {
+    /// Returns when the global clock's copy is farther off than the local clock's.
+    pub(super) fn global_worse(&self, receiver: usize) -> GlobalWorse {
         let delay = self.scenario.receivers[receiver].delay().as_nanos() / self.scenario.tick.as_nanos();
         let delay = usize::try_from(delay).expect("a delay is not negative");
-        // Of each run: all samples, those at which it is worse, those after a stop, and those that are both.
+        // For each run: all samples, those at which it is worse, those after a stop, and those that are both.
         let counts = |(local, global): (&RunFigures, &RunFigures)| {
             let mut counts = [0.0; 4];
             for (index, sample) in global.samples.iter().enumerate().skip(delay) {
@@ -147,7 +148,7 @@ impl Measured {
         let share = |part: usize, of: usize| {
             Ratio::of(&runs.iter().map(|counts| (counts[part], counts[of])).collect::<Vec<_>>())
         };
-        Worse { share: share(1, 0), stopped: share(3, 1), stopped_always: share(2, 0) }
+        GlobalWorse { share: share(1, 0), stopped: share(3, 1), stopped_always: share(2, 0) }
     }
 
     pub(super) fn triggers_per_second(&self) -> Ratio {
@@ -155,27 +156,31 @@ impl Measured {
         Ratio::mean(&self.global.iter().map(rate).collect::<Vec<_>>())
     }
 
-    /// The export error after arrival with global clocks, relative to that with local ones.
-    pub(super) fn after_left(&self) -> Ratio {
+    /// Returns the export error after arrival with global clocks, relative to that with local clocks.
+    pub(super) fn after_ratio(&self) -> Ratio {
         let pairs = self.global.iter().zip(&self.local);
-        Ratio::of(&pairs.map(|(global, local)| (after(global), after(local))).collect::<Vec<_>>())
+        Ratio::of(
+            &pairs
+                .map(|(global, local)| (export_error_after(global), export_error_after(local)))
+                .collect::<Vec<_>>(),
+        )
     }
 
-    /// Export error of all receivers after the newest vector has arrived, and before: local, then global.
+    /// Returns the export error of all receivers before and after the newest vector has arrived: local, then global.
     pub(super) fn export_errors(&self) -> [(f64, f64); 2] {
         [&self.local, &self.global].map(|runs| {
-            let after = over_runs(runs, after);
-            (over_runs(runs, all) - after, after)
+            let after = over_runs(runs, export_error_after);
+            (over_runs(runs, export_error) - after, after)
         })
     }
 }
 
-/// The whole export error of a run.
-pub(super) fn all(run: &RunFigures) -> f64 {
+/// Returns the export error of a run, summed over the receivers.
+pub(super) fn export_error(run: &RunFigures) -> f64 {
     run.receivers.iter().map(|receiver| receiver.aee).sum()
 }
 
-/// The part of it after the newest vector has arrived.
-pub(super) fn after(run: &RunFigures) -> f64 {
+/// Returns the part of the export error after the newest vector has arrived.
+pub(super) fn export_error_after(run: &RunFigures) -> f64 {
     run.receivers.iter().map(|receiver| receiver.after_error).sum()
 }
