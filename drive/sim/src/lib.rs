@@ -1,21 +1,24 @@
-//! A discrete-event world for [endpoints](evenkeel_core::Endpoint): nodes with clocks, links with faults, and
-//! a queue of what happens next.
+//! A deterministic discrete-event simulator for [endpoints](evenkeel_core::Endpoint): nodes with clocks,
+//! connected by links with faults.
 //!
-//! The world is a driver like any other. It turns the crank of real protocol machines with the true time of
-//! the simulation, carries their bytes over [links](evenkeel_link::Link), and can [record](World::record)
-//! every call. It reads no clock and draws nothing but from its seed, so a run is a function of seed and
-//! calls: the same ones give the same bytes on every machine.
+//! A [`World`] drives real protocol machines like any other driver. It gives them the simulated time, carries
+//! their messages over [links](evenkeel_link::Link), and can [record](World::record) every call. It reads no
+//! clock and draws all random numbers from its seed, so a run is a function of seed and calls, byte for byte
+//! the same on every platform.
 //!
-//! Its law: after each call on a node, everything the node wants to transmit is put on its links, then its
-//! events go to the [`Observer`], then its timeout is noted. What happens at the same instant happens in the
-//! order in which it was caused.
+//! After each call on a node, the world puts everything that the node transmits on its links, passes the
+//! node's events to the [`Observer`], and schedules its timeout. Simultaneous events happen in the order of
+//! their causes.
 //!
+//! # Example
+//!
+//! Two nodes greet each other over links of 30 ms and 50 ms:
 //! ```
 //! use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, Span};
 //! use evenkeel_link::{ClockFaults, LinkFaults, TrueTime};
 //! use evenkeel_sim::{NodeId, World};
 //!
-//! /// Says its name to whoever joins, and reports the names it hears.
+//! /// Sends its name to every peer that joins, and reports the names it receives.
 //! struct Greeter { name: u8, greet: Option<PeerId>, heard: Option<u8> }
 //!
 //! impl Endpoint for Greeter {
