@@ -175,8 +175,8 @@ fn traced(rows: &[(Span, Span)], now: TrueTime) -> Span {
         return last;
     }
     let phase = Span::from_nanos(now.as_nanos().rem_euclid(period.as_nanos()));
-    let begun = rows.partition_point(|(at, _)| *at <= phase);
-    if begun == 0 { last } else { rows[begun - 1].1 }
+    let next = rows.partition_point(|(at, _)| *at <= phase);
+    if next == 0 { last } else { rows[next - 1].1 }
 }
 
 /// Weights each row by how long it holds; the last one holds from the start of the period to the first row.

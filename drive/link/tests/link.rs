@@ -57,8 +57,8 @@ fn bursts_have_their_mean_length_and_do_not_depend_on_traffic() {
     let coarse: Vec<bool> = fine.iter().step_by(50).copied().collect();
     assert_eq!(states(50), coarse);
     let bad = fine.iter().filter(|bad| **bad).count() as f64;
-    let begun = fine.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
-    assert!((bad / begun - 100.0).abs() < 10.0, "mean burst {} ms", bad / begun);
+    let bursts = fine.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+    assert!((bad / bursts - 100.0).abs() < 10.0, "mean burst {} ms", bad / bursts);
 }
 
 #[test]

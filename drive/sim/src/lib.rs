@@ -19,7 +19,7 @@
 //! use evenkeel_sim::{NodeId, World};
 //!
 //! /// Sends its name to every peer that joins, and reports the names it receives.
-//! struct Greeter { name: u8, greet: Option<PeerId>, heard: Option<u8> }
+//! struct Greeter { name: u8, joined: Option<PeerId>, received: Option<u8> }
 //!
 //! impl Endpoint for Greeter {
 //!     type Command = ();
@@ -32,23 +32,23 @@
 //!         _: Channel,
 //!         bytes: &[u8],
 //!     ) -> Result<(), Rejected> {
-//!         self.heard = bytes.first().copied();
+//!         self.received = bytes.first().copied();
 //!         Ok(())
 //!     }
 //!     fn handle_peer(&mut self, _: LocalTime, change: PeerChange) {
-//!         self.greet = Some(change.peer());
+//!         self.joined = Some(change.peer());
 //!     }
 //!     fn handle_timeout(&mut self, _: LocalTime) {}
 //!     fn poll_transmit(&mut self, _: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
 //!         bytes.clear();
 //!         bytes.push(self.name);
-//!         self.greet.take().map(|peer| (peer, Channel::Datagram))
+//!         self.joined.take().map(|peer| (peer, Channel::Datagram))
 //!     }
-//!     fn poll_event(&mut self) -> Option<u8> { self.heard.take() }
+//!     fn poll_event(&mut self) -> Option<u8> { self.received.take() }
 //!     fn poll_timeout(&self) -> Option<LocalTime> { None }
 //! }
 //!
-//! let greeter = |name| Greeter { name, greet: None, heard: None };
+//! let greeter = |name| Greeter { name, joined: None, received: None };
 //! let mut world = World::new(Seed::new(1));
 //! let anna = world.add_node(greeter(b'a'), ClockFaults::default());
 //! let bert = world.add_node(greeter(b'b'), ClockFaults::default());
@@ -56,10 +56,10 @@
 //! world.connect(anna, bert, delay(30), delay(50));
 //! world.join(anna, bert, 1200);
 //!
-//! let mut heard = Vec::new();
-//! let mut note = |at: TrueTime, node: NodeId, name: u8| heard.push((at.as_nanos() / 1_000_000, node, name));
+//! let mut received = Vec::new();
+//! let mut note = |at: TrueTime, node: NodeId, name: u8| received.push((at.as_nanos() / 1_000_000, node, name));
 //! world.run_until(TrueTime::from_nanos(1_000_000_000), &mut note);
-//! assert_eq!(heard, [(30, bert, b'a'), (50, anna, b'b')]);
+//! assert_eq!(received, [(30, bert, b'a'), (50, anna, b'b')]);
 //! ```
 
 mod crank;

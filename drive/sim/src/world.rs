@@ -57,7 +57,7 @@ impl<E: Endpoint> World<E> {
         id
     }
 
-    /// Connects two nodes by a link in each direction. The nodes are not told until they
+    /// Connects two nodes by a link in each direction. The nodes learn of each other when they
     /// [`join`](Self::join).
     ///
     /// # Panics

@@ -121,10 +121,10 @@ fn leaving_drops_packets_in_flight_and_rejoining_does_not_restore_them() {
     world.join(a, b, 1200);
     world.command(a, ping(b, 3));
     let log = run(&mut world, millis(100));
-    let heard: Vec<_> = log.iter().filter(|(_, _, event)| !matches!(event, Event::Peer { .. })).collect();
+    let received: Vec<_> = log.iter().filter(|(_, _, event)| !matches!(event, Event::Peer { .. })).collect();
     let pinged = Event::Pinged { now: local_millis(40), from: a.into(), number: 3 };
     let ponged = Event::Ponged { now: local_millis(70), from: b.into(), number: 3 };
-    assert_eq!(heard, [&(millis(40), b, pinged), &(millis(70), a, ponged)]);
+    assert_eq!(received, [&(millis(40), b, pinged), &(millis(70), a, ponged)]);
     assert_eq!(world.counters(a, b).unwrap().cut, 2);
     let changes: Vec<NodeId> = log
         .iter()

@@ -48,10 +48,10 @@ impl Block {
     }
 
     /// Returns the fraction of a straight path at which it enters the block, if it does.
-    fn entry(&self, from: Vec3, way: Vec3) -> Option<f64> {
+    fn entry(&self, from: Vec3, path: Vec3) -> Option<f64> {
         let (mut enter, mut leave) = (0.0_f64, 1.0_f64);
         for (at, step, middle, half) in
-            [(from.x, way.x, self.middle.x, self.half.x), (from.y, way.y, self.middle.y, self.half.y)]
+            [(from.x, path.x, self.middle.x, self.half.x), (from.y, path.y, self.middle.y, self.half.y)]
         {
             let (low, high) = (middle - half - at, middle + half - at);
             if step.abs() < 1e-12 {
@@ -121,9 +121,9 @@ impl Field {
     /// Returns the fraction of a straight path at which a shot hits a wall or a block, if it does.
     #[must_use]
     pub fn first_hit(&self, from: Vec3, to: Vec3) -> Option<f64> {
-        let way = to - from;
-        let blocks = self.blocks.iter().filter_map(|block| block.entry(from, way));
-        let walls = [(from.x, way.x, self.half.x), (from.y, way.y, self.half.y)].map(|(at, step, half)| {
+        let path = to - from;
+        let blocks = self.blocks.iter().filter_map(|block| block.entry(from, path));
+        let walls = [(from.x, path.x, self.half.x), (from.y, path.y, self.half.y)].map(|(at, step, half)| {
             let ahead = if step > 0.0 { half - at } else { -half - at };
             (step.abs() > 1e-12).then(|| ahead / step).filter(|part| *part <= 1.0)
         });

@@ -138,8 +138,8 @@ impl Pilot {
             let hidden = if field.is_clear(here, other.position) { 0.0 } else { 30.0 };
             here.distance(other.position) + hidden
         };
-        let weighed = others.iter().map(|other| (cost(other) * self.draws.uniform(0.7, 1.4), other));
-        let nearest = weighed.reduce(|a, b| if b.0 < a.0 { b } else { a }).map(|(_, other)| *other);
+        let weighted = others.iter().map(|other| (cost(other) * self.draws.uniform(0.7, 1.4), other));
+        let nearest = weighted.reduce(|a, b| if b.0 < a.0 { b } else { a }).map(|(_, other)| *other);
         self.target = nearest.map(|other| other.player);
         nearest
     }

@@ -18,9 +18,9 @@ const RESPAWN_DELAY: Span = Span::from_secs(2);
 const SPAWN_PROTECTION: Span = Span::from_millis(1_500);
 /// Number of random places considered for a spawn; the one farthest from all tanks is taken.
 const SPAWN_CANDIDATES: usize = 16;
-/// Tolerance for the position of a new shot relative to its tank, whose reported position is slightly off,
+/// Distance that the origin of a new shot may be off its tank's muzzle, because reported positions are not exact.
 const MUZZLE_TOLERANCE: f64 = 2.0;
-/// and for how long after firing a shot may be reported.
+/// The longest time between firing and reporting a shot, in which it flies ahead of the muzzle.
 const REPORT_DELAY_MAX: Span = Span::from_millis(200);
 /// How much earlier than the reload time a gun may fire, if the shots before came late. A player that was
 /// held up may catch up.
@@ -39,7 +39,7 @@ enum PlayerState {
 struct Player {
     score: Score,
     state: PlayerState,
-    is_here: bool,
+    is_present: bool,
     /// Its tank as last reported.
     tank: Option<DrVector>,
     /// When its gun is loaded.
@@ -51,7 +51,7 @@ struct Player {
 impl Player {
     fn new(state: PlayerState) -> Self {
         let (score, tank, loaded) = (Score::default(), None, SessionTime::MIN);
-        Self { score, state, is_here: true, tank, loaded, fouls: 0 }
+        Self { score, state, is_present: true, tank, loaded, fouls: 0 }
     }
 
     /// Returns whether this is a valid shot from its gun, and counts a foul otherwise.
@@ -76,11 +76,11 @@ impl Player {
 
 /// Returns whether a shot starts at a tank's gun.
 fn is_from_gun(tank: &DrVector, shot: &DrVector) -> bool {
-    let (way, speed) = (shot.state.velocity, shot.state.velocity.length());
+    let (velocity, speed) = (shot.state.velocity, shot.state.velocity.length());
     if speed <= 0.0 {
         return false;
     }
-    let ahead = way * (1.0 / speed);
+    let ahead = velocity * (1.0 / speed);
     let from_tank = shot.project(shot.generated) - tank.project(shot.generated);
     let along = from_tank.dot(ahead);
     let aside = from_tank.distance(ahead * along);
@@ -130,21 +130,24 @@ impl Referee {
     pub fn join(&mut self, player: PeerId) {
         let state = PlayerState::Waiting(SessionTime::MIN);
         let player = self.players.entry(player).or_insert_with(|| Player::new(state));
-        (player.state, player.is_here, player.tank) = (state, true, None);
+        (player.state, player.is_present, player.tank) = (state, true, None);
         self.announce_scores();
     }
 
     /// Removes a player. Its score is kept in case it comes back.
     pub fn leave(&mut self, player: PeerId) {
         if let Some(player) = self.players.get_mut(&player) {
-            player.is_here = false;
+            player.is_present = false;
         }
         self.announce_scores();
     }
 
     /// Returns the present players with their scores.
     pub fn scores(&self) -> impl Iterator<Item = (PeerId, Score)> + '_ {
-        self.players.iter().filter(|(_, player)| player.is_here).map(|(peer, player)| (*peer, player.score))
+        self.players
+            .iter()
+            .filter(|(_, player)| player.is_present)
+            .map(|(peer, player)| (*peer, player.score))
     }
 
     /// Returns a player's score; zero if it never came.
@@ -171,7 +174,7 @@ impl Referee {
         self.messages.push_back((None, scores));
     }
 
-    /// Updates the game by all present entities.
+    /// Updates the game from the newest reports of all entities.
     pub fn update(&mut self, present: &[Present], now: SessionTime) {
         let before = self.at.replace(now);
         for Present { owner, newest, .. } in present.iter().filter(|present| is_tank(present.entity)) {
@@ -193,8 +196,8 @@ impl Referee {
             let since = known.and(before).map_or(since, |before| before.max(since));
             let until = now.min(ends);
             if !shot.is_spent && since < until {
-                let way = (shot.path.project(since), shot.path.project(until));
-                shot.is_spent = self.fly(report, way, &mut tanks, now);
+                let path = (shot.path.project(since), shot.path.project(until));
+                shot.is_spent = self.fly(report, path, &mut tanks, now);
             }
             shots.insert(report.entity, shot);
         }
@@ -219,12 +222,12 @@ impl Referee {
     ) -> bool {
         let stop = self.field.first_hit(from, to);
         let hits = tanks.iter().enumerate().filter(|(_, (player, _))| *player != shot.owner);
-        let hits = hits.filter_map(|(place, (_, at))| passes(from, to, *at).map(|part| (part, place)));
+        let hits = hits.filter_map(|(index, (_, at))| hit_fraction(from, to, *at).map(|part| (part, index)));
         let first = hits
             .filter(|(part, _)| stop.is_none_or(|stop| *part <= stop))
             .reduce(|a, b| if b.0 < a.0 { b } else { a });
-        let Some((part, place)) = first else { return stop.is_some() };
-        let (victim, _) = tanks.swap_remove(place);
+        let Some((part, index)) = first else { return stop.is_some() };
+        let (victim, _) = tanks.swap_remove(index);
         self.hit(victim, shot, from + (to - from) * part, now);
         true
     }
@@ -245,8 +248,9 @@ impl Referee {
     /// Spawns the players whose time has come.
     fn spawn(&mut self, tanks: &[(PeerId, Vec3)], now: SessionTime) {
         let mut taken: Vec<Vec3> = tanks.iter().map(|(_, at)| *at).collect();
-        let due =
-            |player: &Player| player.is_here && matches!(player.state, PlayerState::Waiting(at) if at <= now);
+        let due = |player: &Player| {
+            player.is_present && matches!(player.state, PlayerState::Waiting(at) if at <= now)
+        };
         let due: Vec<PeerId> =
             self.players.iter().filter(|(_, player)| due(player)).map(|(peer, _)| *peer).collect();
         for peer in due {
@@ -284,11 +288,11 @@ pub fn is_tank(entity: EntityId) -> bool {
 }
 
 /// Returns the fraction of a straight path that is nearest to a place, if it is near enough for a hit.
-fn passes(from: Vec3, to: Vec3, at: Vec3) -> Option<f64> {
-    let way = to - from;
-    let length = way.length_squared();
-    let part = if length > 0.0 { ((at - from).dot(way) / length).clamp(0.0, 1.0) } else { 0.0 };
-    ((from + way * part).distance(at) <= HIT_RADIUS).then_some(part)
+fn hit_fraction(from: Vec3, to: Vec3, at: Vec3) -> Option<f64> {
+    let path = to - from;
+    let length = path.length_squared();
+    let part = if length > 0.0 { ((at - from).dot(path) / length).clamp(0.0, 1.0) } else { 0.0 };
+    ((from + path * part).distance(at) <= HIT_RADIUS).then_some(part)
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ impl<C: SessionClock> ArenaRoom<C> {
             match to {
                 Some(peer) => self.send(peer, bytes),
                 None => {
-                    (0..self.players.len()).for_each(|place| self.send(self.players[place], bytes.clone()))
+                    (0..self.players.len()).for_each(|index| self.send(self.players[index], bytes.clone()))
                 }
             }
         }
@@ -103,7 +103,7 @@ impl<C: SessionClock> Endpoint for ArenaRoom<C> {
     fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
         self.dr.handle_peer(now, change);
         let peer = change.peer();
-        self.players.retain(|players| *players != peer);
+        self.players.retain(|player| *player != peer);
         self.outgoing.retain(|(to, _)| *to != peer);
         match change {
             PeerChange::Joined { .. } => {

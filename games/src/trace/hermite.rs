@@ -32,11 +32,11 @@ pub(super) fn motion(a: CurveEnd, b: CurveEnd, seconds: f64, part: f64) -> Motio
         + a.velocity * ((s3 - 2.0 * s2 + s) * seconds)
         + b.position * (3.0 * s2 - 2.0 * s3)
         + b.velocity * ((s3 - s2) * seconds);
-    let way = b.position - a.position;
-    let velocity = way * ((6.0 * s - 6.0 * s2) / seconds)
+    let path = b.position - a.position;
+    let velocity = path * ((6.0 * s - 6.0 * s2) / seconds)
         + a.velocity * (3.0 * s2 - 4.0 * s + 1.0)
         + b.velocity * (3.0 * s2 - 2.0 * s);
-    let derivative = way * ((6.0 - 12.0 * s) / (seconds * seconds))
+    let derivative = path * ((6.0 - 12.0 * s) / (seconds * seconds))
         + a.velocity * ((6.0 * s - 4.0) / seconds)
         + b.velocity * ((6.0 * s - 2.0) / seconds);
     let turn_rate = turn_rate(velocity, derivative);

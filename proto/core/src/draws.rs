@@ -76,9 +76,9 @@ impl Draws {
     #[inline]
     #[must_use]
     pub const fn defer(&mut self) -> Self {
-        let here = Self { state: self.state };
+        let skipped = Self { state: self.state };
         self.state = self.state.wrapping_add(GOLDEN);
-        here
+        skipped
     }
 
     /// Uniform in [0, 1).

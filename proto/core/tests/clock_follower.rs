@@ -224,11 +224,11 @@ proptest! {
         let mut now = LocalTime::from_nanos(0);
         clock.handle_peer(now, JOINED);
         let mut shown = None;
-        for (index, (away, arrived, held, is_wild)) in echoes.into_iter().enumerate() {
+        for (index, (elapsed, arrived, held, is_wild)) in echoes.into_iter().enumerate() {
             let sent = now;
             let _ = clock.poll_due(now);
             let is_sent = clock.poll_frame(now, SERVER).is_some();
-            now += Span::from_nanos(away + 1);
+            now += Span::from_nanos(elapsed + 1);
             // Most echoes are only badly off; some claim any time at all.
             let arrived = if is_wild && index % 7 == 0 { arrived } else { now.as_nanos() + arrived % (900 * MS) };
             let arrived = SessionTime::from_nanos(arrived);

@@ -33,8 +33,11 @@ impl Exchange {
     #[must_use]
     pub fn complete(echo: &ClockFrame, returned: LocalTime) -> Option<Self> {
         let ClockFrame::Echo { probe, arrived, held } = *echo else { return None };
-        let away = returned - probe;
-        if away < Span::ZERO || held < Span::ZERO || held > away + drift(away, HELD_PPB_MAX) + ROUNDING {
+        let elapsed = returned - probe;
+        if elapsed < Span::ZERO
+            || held < Span::ZERO
+            || held > elapsed + drift(elapsed, HELD_PPB_MAX) + ROUNDING
+        {
             return None;
         }
         let exchange = Self { sent: probe, arrived, left: arrived + held, returned };

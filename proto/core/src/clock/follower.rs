@@ -41,7 +41,7 @@ struct ServerConnection<E> {
     /// Exchanges since the beginning or the last break.
     exchanges: u32,
     /// When the last exchange was completed.
-    heard: Option<LocalTime>,
+    last_echo: Option<LocalTime>,
     delays: Delays,
 }
 
@@ -51,7 +51,7 @@ impl<E: OffsetEstimator> ServerConnection<E> {
             probes: Probes::new(now),
             estimator: E::default(),
             exchanges: 0,
-            heard: None,
+            last_echo: None,
             delays: Delays::default(),
         }
     }
@@ -105,7 +105,7 @@ impl<E: OffsetEstimator> FollowerClock<E> {
             }
         }
         // The first answer of a server that was silent may come when the burst is used up.
-        if connection.heard.replace(now).is_none() {
+        if connection.last_echo.replace(now).is_none() {
             connection.probes.start_burst(now);
         }
         if connection.exchanges < EXCHANGES_MIN {
@@ -134,12 +134,12 @@ impl<E: OffsetEstimator> FollowerClock<E> {
         let Some(connection) = &mut self.connection else { return };
         connection.estimator = E::default();
         connection.exchanges = 0;
-        connection.heard = None;
+        connection.last_echo = None;
         connection.delays = Delays::default();
     }
 
     fn silent_at(&self) -> Option<LocalTime> {
-        Some(self.connection.as_ref()?.heard? + WINDOW)
+        Some(self.connection.as_ref()?.last_echo? + WINDOW)
     }
 }
 

@@ -42,18 +42,18 @@ struct PeerConnection {
     exchanges: u32,
     /// The bounds from enough exchanges; after a break the old ones stay until there are enough again.
     band: Option<Band>,
-    heard: LocalTime,
+    last_echo: LocalTime,
 }
 
 impl PeerConnection {
     fn new(now: LocalTime) -> Self {
         let (probes, hull) = (Probes::new(now), Hull::default());
-        Self { joined: now, probes, hull, exchanges: 0, band: None, heard: now }
+        Self { joined: now, probes, hull, exchanges: 0, band: None, last_echo: now }
     }
 
     /// Returns the bounds of the peer's clock, if they are fresh.
     fn band(&self, now: LocalTime) -> Option<Band> {
-        self.band.filter(|_| now - self.heard < WINDOW)
+        self.band.filter(|_| now - self.last_echo < WINDOW)
     }
 }
 
@@ -97,7 +97,7 @@ impl MedianClock {
                 peer.probes.start_burst(now);
             }
         }
-        peer.heard = now;
+        peer.last_echo = now;
         if peer.exchanges < EXCHANGES_MIN {
             return;
         }

@@ -1,6 +1,6 @@
 //! Session clocks: from a node's own clock to the time of the session.
 //!
-//! A clock is told when datagrams leave and which clock frames arrive, and adds its frames to datagrams that
+//! A clock learns which datagrams leave and which clock frames arrive, and adds its frames to datagrams that
 //! leave anyway. So it sends nothing of its own while there is other traffic, and its stamps are those of the
 //! datagrams.
 //!

@@ -65,12 +65,12 @@ impl Output {
         self.is_steady = true;
         let target = shifted(now, band.best(now));
         let Some(line) = &mut self.line else { return self.advance(now) };
-        let lacking = target - line.session(now);
-        if lacking.abs() <= SLEW_MAX {
+        let correction = target - line.session(now);
+        if correction.abs() <= SLEW_MAX {
             line.aim(now, target, band.best_ppb);
-        } else if lacking > Span::ZERO {
+        } else if correction > Span::ZERO {
             *line = Slewed::start(now, target, band.best_ppb);
-            self.push_event(ClockEvent::Stepped { by: lacking });
+            self.push_event(ClockEvent::Stepped { by: correction });
         } else {
             self.hide(now);
         }

@@ -35,14 +35,14 @@ impl Slewed {
     /// Turns, without a jump, towards a clock that shows `target` now and runs at this rate.
     pub(super) fn aim(&mut self, now: LocalTime, target: SessionTime, ppb: i64) {
         let shown = self.session(now);
-        let lacking = target - shown;
-        let rate = if lacking > Span::ZERO {
+        let correction = target - shown;
+        let rate = if correction > Span::ZERO {
             SLEW_PPB_MAX.min(ppb + SLEW_PPB_MAX)
         } else {
             (-SLEW_PPB_MAX).max(ppb - SLEW_PPB_MAX)
         };
         // Rounded down, so that the line does not overshoot.
-        let needed = i128::from(lacking.as_nanos()) * 1_000_000_000 / i128::from(rate - ppb);
+        let needed = i128::from(correction.as_nanos()) * 1_000_000_000 / i128::from(rate - ppb);
         let until = now + Span::from_nanos(i64::try_from(needed).unwrap_or(i64::MAX));
         self.slewing = Piece { from: now, shown, ppb: rate };
         self.following = Piece { from: until, shown: self.slewing.session(until), ppb };
