@@ -206,7 +206,7 @@ impl<'a> Transcript<'a> {
         }
         match reader.read::<u8>()? {
             VERSION => {}
-            came => return Err(Malformed::Version { came, spoken: VERSION }),
+            found => return Err(Malformed::Version { found, supported: VERSION }),
         }
         let config = parse_slice(&mut reader)?;
         let seed = reader.read()?;

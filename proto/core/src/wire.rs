@@ -15,12 +15,12 @@ pub enum Malformed {
     #[error("unknown tag {0}")]
     UnknownTag(u8),
     /// The message belongs to another version of the protocol.
-    #[error("version {came} is not supported, only version {spoken}")]
+    #[error("version {found} is not supported, only version {supported}")]
     Version {
         /// The version of the bytes.
-        came: u8,
+        found: u8,
         /// The only version that is supported.
-        spoken: u8,
+        supported: u8,
     },
     /// A field holds a value out of its range.
     #[error("a field is out of range")]

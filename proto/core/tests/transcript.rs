@@ -220,7 +220,7 @@ fn foreign_bytes_and_other_versions_are_rejected() {
     assert_eq!(Transcript::open(b"EVKX\x01").err(), Some(Malformed::Field));
     let mut newer = bytes.clone();
     newer[4] = 200;
-    assert_eq!(Transcript::open(&newer).err(), Some(Malformed::Version { came: 200, spoken: 2 }));
+    assert_eq!(Transcript::open(&newer).err(), Some(Malformed::Version { found: 200, supported: 2 }));
     let mut strange = bytes;
     let tag = 4 + 1 + 4 + b"as configured".len() + 8;
     strange[tag] = 99;

@@ -74,7 +74,7 @@ impl Header {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         match reader.read::<u8>()? {
             VERSION => {}
-            came => return Err(Malformed::Version { came, spoken: VERSION }),
+            found => return Err(Malformed::Version { found, supported: VERSION }),
         }
         let nonce = reader.read()?;
         let stamp = match reader.read()? {
