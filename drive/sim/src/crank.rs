@@ -23,7 +23,7 @@ impl<E: Endpoint> World<E> {
             recording.recorder.peer(id.0, local, change);
         }
         node.endpoint.handle_peer(local, change);
-        self.settle_later(id, local);
+        self.settle_unobserved(id, local);
     }
 
     /// Makes the call that an event is for. Returns false if there was none to make.
@@ -84,7 +84,7 @@ impl<E: Endpoint> World<E> {
         self.drain(id, local, |_, at, event| observer.on_event(at, id, event));
     }
 
-    pub(crate) fn settle_later(&mut self, id: NodeId, local: LocalTime) {
+    pub(crate) fn settle_unobserved(&mut self, id: NodeId, local: LocalTime) {
         self.drain(id, local, |pending, at, event| pending.keep(at, id, event));
     }
 

@@ -97,7 +97,7 @@ impl<E: Endpoint> World<E> {
             recording.command(id, local, &command);
         }
         node.endpoint.handle_command(local, command);
-        self.settle_later(id, local);
+        self.settle_unobserved(id, local);
     }
 
     /// Runs up to and including a time. A time in the past changes nothing.

@@ -9,7 +9,7 @@ use crate::vec3::Vec3;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Malformed {
     /// The bytes end before the message does.
-    #[error("the message is truncated")]
+    #[error("the bytes end too early")]
     Truncated,
     /// No message has this tag.
     #[error("unknown tag {0}")]
@@ -26,7 +26,7 @@ pub enum Malformed {
     #[error("a field is out of range")]
     Field,
     /// Bytes remain after the end of the message.
-    #[error("bytes remain after the message")]
+    #[error("bytes remain after the end")]
     TrailingBytes,
 }
 

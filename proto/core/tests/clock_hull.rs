@@ -51,8 +51,8 @@ impl Path {
 fn contains_truth(band: &Band, local: i64, remote: i64) -> bool {
     let (now, truth) = (LocalTime::from_nanos(local), Span::from_nanos(remote - local));
     // The rounding of two readings.
-    let hidden = Span::from_nanos(2);
-    band.low(now) <= truth + hidden && truth <= band.high(now) + hidden
+    let rounding = Span::from_nanos(2);
+    band.low(now) <= truth + rounding && truth <= band.high(now) + rounding
 }
 
 /// Computes the band at a time by trying every pair of points.
