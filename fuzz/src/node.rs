@@ -162,5 +162,5 @@ impl Endpoint for Node {
         }
     }
 
-    evenkeel_core::pass_on!(Peer, Bot, Relay);
+    evenkeel_core::delegate_endpoint!(match self { Peer, Bot, Relay });
 }

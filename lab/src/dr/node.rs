@@ -98,7 +98,7 @@ impl Endpoint for DrNode {
         }
     }
 
-    evenkeel_core::pass_on!(Peer, Relay, Liar, SessionPeer, SessionRelay, SessionLiar);
+    evenkeel_core::delegate_endpoint!(match self { Peer, Relay, Liar, SessionPeer, SessionRelay, SessionLiar });
 }
 
 impl Wire for NodeCommand {

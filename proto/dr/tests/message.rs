@@ -330,7 +330,7 @@ fn a_message_without_a_session_time_can_only_speak_of_clocks() {
 fn another_version_is_named() {
     let mut bytes = message(SessionTime::default(), |_| {});
     bytes[0] = VERSION + 1;
-    assert_eq!(frames(&bytes).err(), Some(Malformed::Version { came: VERSION + 1, spoken: VERSION }));
+    assert_eq!(frames(&bytes).err(), Some(Malformed::Version { found: VERSION + 1, supported: VERSION }));
 }
 
 #[test]
