@@ -1,7 +1,8 @@
 /**
- * One WebTransport connection to a relay: its datagrams, its reliable stream, and how it ends (docs/WIRE.md, "Transport").
+ * One WebTransport connection to a relay: its datagrams, its reliable stream, and how it ends (docs/WIRE.md,
+ * "Transport").
  *
- * Everything that waits here is bounded: what the browser has not taken yet stays in the machine's own queues, which have limits.
+ * It queues next to nothing: whatever the browser does not accept yet stays in the machine's bounded queues.
  */
 
 import { Reader, Refused } from "./bytes.js";
@@ -10,43 +11,43 @@ import { MESSAGE_MAX } from "./wire.js";
 
 /** `EVK` and the version of the reliable stream. */
 const PREAMBLE = new Uint8Array([0x45, 0x56, 0x4b, 1]);
-/** The longest greeting, in bytes. */
+/** Longest greeting, in bytes. */
 const GREETING_MAX = 4096;
-/** How long opening may take, and how long after a stream's end the reason may take to come, in milliseconds. */
+/** How long opening may take, and how long the close reason may take after a stream's end, in milliseconds. */
 const OPENING_MAX = 5000;
 const REASON_MAX = 2000;
-/** Datagrams that the browser may hold for us on their way there, and until we read them. */
+/** Datagrams that the browser may queue for us, on their way out and until we read them. */
 const DATAGRAMS_HELD_MAX = 16;
 const DATAGRAMS_COMING_MAX = 256;
-/** The relay's packets do not grow: no datagram is longer, whatever the browser says. */
+/** The relay does not probe for larger packets, so no datagram is longer, whatever the browser claims. */
 const DATAGRAM_MAX = 1200;
-/** The version of the greeting. */
+/** Version of the greeting. */
 const VERSION = 1;
 const PLAYERS_END = 1024;
 const TICK_MAX = 1_000_000_000n;
 
 /**
- * Where to, and as whom.
+ * Where to connect, and as whom.
  * @typedef {object} Target
  * @property {string} url
  * @property {string} token
  * @property {number | null} seat
- * @property {BufferSource[]} hashes SHA-256 of certificates that are trusted besides those that the browser trusts
+ * @property {BufferSource[]} hashes SHA-256 of certificates to trust besides those the browser trusts
  */
 
 /**
- * What the relay says first: who this player is, and the room's tick in nanoseconds.
+ * First message of the relay: this player's number, and the room's tick in nanoseconds.
  * @typedef {{ player: number, tick: number }} Greeting
  */
 
 /**
  * @typedef {object} Handlers
  * @property {(bytes: Uint8Array) => void} onDatagram
- * @property {(bytes: Uint8Array) => void} onMessage a message of the reliable stream
- * @property {() => void} onReady something may be sent again
+ * @property {(bytes: Uint8Array) => void} onMessage a message arrived on the reliable stream
+ * @property {() => void} onReady sending is possible again
  */
 
-/** Bytes of a stream, from which whole pieces are taken. */
+/** Reassembles the length-prefixed messages of a stream. */
 class Inflow {
   #bytes = new Uint8Array(0);
 
@@ -59,7 +60,7 @@ class Inflow {
   }
 
   /**
-   * The first bytes, without taking them; null if fewer have come.
+   * Returns the first bytes without consuming them; null if fewer have arrived.
    * @param {number} count
    */
   peek(count) {
@@ -72,8 +73,8 @@ class Inflow {
   }
 
   /**
-   * The next piece that has its length in front; null if it has not come as a whole.
-   * @param {number} width of the length: 2 or 4 bytes
+   * Takes the next length-prefixed message; null if it is not complete.
+   * @param {number} width size of the length prefix: 2 or 4 bytes
    * @param {number} max
    */
   takeLong(width, max) {
@@ -81,7 +82,7 @@ class Inflow {
     if (head === null) return null;
     const length = width === 2 ? new Reader(head).u16() : new Reader(head).u32();
     if (length > max) {
-      throw Closed.byUs(MESSAGE_TOO_LONG, `a message of ${length} bytes came, ${max} are allowed`);
+      throw Closed.byUs(MESSAGE_TOO_LONG, `received a message of ${length} bytes, at most ${max} are allowed`);
     }
     const whole = this.peek(width + length);
     if (whole === null) return null;
@@ -91,11 +92,11 @@ class Inflow {
 }
 
 export class Connection {
-  /** Resolves when it is over, and says why. @type {Promise<Closed>} */
+  /** Resolves with the reason once the connection has ended. @type {Promise<Closed>} */
   closed;
   /** @type {Greeting} */
   greeting;
-  /** The longest datagram that reaches the relay. */
+  /** Longest datagram that reaches the relay. */
   datagramMax;
 
   #transport;
@@ -127,7 +128,7 @@ export class Connection {
   }
 
   /**
-   * Opens a connection. Throws `Closed`, which says in words why there is none.
+   * Opens a connection. Throws `Closed`, which says why there is none.
    * @param {Target} target
    */
   static async open(target) {
@@ -136,7 +137,7 @@ export class Connection {
       throw Closed.broken(words, true);
     }
     const transport = start(target);
-    // However it ends, that is told by whoever waits for it, and nobody else need hear of it.
+    // Every waiter sees the end through its own promise; this one must not raise an unhandled rejection.
     transport.closed.catch(() => {});
     try {
       const refusal = transport.ready.then(async () => Promise.reject(await closing(transport)));
@@ -149,7 +150,7 @@ export class Connection {
   }
 
   /**
-   * Reads until it is over. What comes is given to the handlers as it comes.
+   * Starts reading. What arrives goes to the handlers until the connection ends.
    * @param {Handlers} handlers
    */
   run(handlers) {
@@ -158,12 +159,12 @@ export class Connection {
     void this.#readMessages(handlers);
   }
 
-  /** Whether a datagram that is sent now leaves soon. */
+  /** True if a datagram sent now leaves soon. */
   get hasRoom() {
     return this.#held < DATAGRAMS_HELD_MAX;
   }
 
-  /** Whether a reliable message that is sent now leaves soon. */
+  /** True if a reliable message sent now leaves soon. */
   get hasRoomForMessage() {
     return (this.#stream.desiredSize ?? 0) > 0;
   }
@@ -173,7 +174,7 @@ export class Connection {
     this.#held += 1;
     const done = () => {
       this.#held -= 1;
-      // Only whoever was told that there is no room waits for it.
+      // `onReady` matters only after `hasRoom` was false.
       if (this.#held === DATAGRAMS_HELD_MAX - 1) this.#onReady();
     };
     this.#datagrams.write(bytes).then(done, done);
@@ -184,12 +185,12 @@ export class Connection {
     const bytes = new Uint8Array(4 + message.length);
     new DataView(bytes.buffer).setUint32(0, message.length, true);
     bytes.set(message, 4);
-    // If it fails the connection is over, and that is told elsewhere.
+    // A failed write ends the connection, which `closed` reports.
     this.#stream.write(bytes).then(this.#onReady, () => {});
   }
 
   /**
-   * Ends it.
+   * Ends the connection.
    * @param {Closed} closed
    */
   close(closed) {
@@ -230,7 +231,7 @@ export class Connection {
   }
 
   /**
-   * Something cannot be read any more. That is the first sign of a gentle end, whose reason is under way.
+   * Reading failed. After an orderly close this comes first, and the reason follows.
    * @param {unknown} error
    */
   async #broke(error) {
@@ -268,7 +269,7 @@ function start({ url, token, seat, hashes }) {
 }
 
 /**
- * Opens the reliable stream and waits for the relay's greeting on it, which comes only if the relay lets us in.
+ * Opens the reliable stream and waits for the relay's greeting, which arrives only if the relay lets this player in.
  * @param {WebTransport} transport
  * @returns {Promise<Opened>}
  */
@@ -307,12 +308,12 @@ export function parseGreeting(bytes) {
     return { player, tick: Number(tick) };
   } catch (error) {
     if (error instanceof Refused && error.reason === "version") throw Closed.byUs(OTHER_VERSION);
-    throw Closed.byUs(PROTOCOL, "the relay's greeting cannot be read");
+    throw Closed.byUs(PROTOCOL, "the relay's greeting is invalid");
   }
 }
 
 /**
- * How the session ended, as the browser tells it.
+ * Resolves with how the session ended, as reported by the browser.
  * @param {WebTransport} transport
  * @returns {Promise<Closed>}
  */
@@ -324,7 +325,7 @@ function closing(transport) {
 }
 
 /**
- * Why something failed: the reason that the relay gave, if it comes.
+ * Finds out why something failed: the relay's reason, if it arrives in time.
  * @param {WebTransport} transport
  * @param {unknown} error
  * @returns {Promise<Closed>}
@@ -336,7 +337,7 @@ async function why(transport, error) {
     () => false,
   );
   if (!isReady) {
-    const what = "is it running, does UDP get through, and is the hash of its certificate right?";
+    const what = "is it running, does UDP get through, and is its certificate hash right?";
     return Closed.broken(`the relay cannot be reached (${words}): ${what}`);
   }
   return within(REASON_MAX, closing(transport)).catch(() => Closed.broken(`the connection broke: ${words}`));
@@ -350,7 +351,7 @@ function end(transport, closed) {
   try {
     transport.close({ closeCode: closed.code ?? DONE, reason: closed.message.slice(0, 256) });
   } catch {
-    // It is over already.
+    // It has ended already.
   }
 }
 
@@ -359,13 +360,13 @@ function end(transport, closed) {
  * @returns {WritableStreamDefaultWriter<Uint8Array>}
  */
 function datagramWriter(transport) {
-  // Browsers are on their way from an attribute to a method.
+  // The specification is moving from an attribute to a method.
   const datagrams = /** @type {any} */ (transport.datagrams);
   return (datagrams.createWritable?.() ?? datagrams.writable).getWriter();
 }
 
 /**
- * The same promise, but not for longer than so many milliseconds.
+ * Rejects if a promise takes longer than a number of milliseconds.
  * @template T
  * @param {number} limit
  * @param {Promise<T>} promise
@@ -373,7 +374,7 @@ function datagramWriter(transport) {
  */
 function within(limit, promise) {
   return new Promise((resolve, reject) => {
-    const words = limit === OPENING_MAX ? "nobody answered in time" : "it took too long";
+    const words = limit === OPENING_MAX ? "no answer in time" : "it took too long";
     const timer = setTimeout(() => reject(new Error(words)), limit);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });

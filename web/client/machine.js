@@ -1,12 +1,16 @@
 /**
- * A player's machine: its clock, its own entities, its copies of everybody else's. It knows no sockets and reads no clock: it is
- * told the time and what arrived, and asked what to send. After every call that changes it, take `pollReliable` and `pollDatagram`
- * until they are empty, then sleep until `pollTimeout` or the next arrival. Early, late or repeated timeouts are harmless.
+ * State machine of one player: its clock, its own entities, and its copies of everybody else's. It mirrors `DrPeer` of
+ * the Rust crate `evenkeel-dr`.
  *
- * Times of the own clock are numbers of nanoseconds since it was started. Session times are numbers of nanoseconds since
- * `clock.base` (see `clock.js`); on the wire and only there they are a `BigInt` since the session's origin.
+ * It does no I/O and reads no clock: the caller passes in the time and whatever arrived, and polls for what to send.
+ * After every call that changes it, drain `pollReliable` and `pollDatagram`, then sleep until `pollTimeout` or the next
+ * arrival. Early, late or repeated timeouts are harmless.
  *
- * Messages of the game itself are nothing to it: `session.js` passes them on before it, and they leave by `outbox.message`.
+ * Local times are numbers of nanoseconds since the local clock started. Session times are numbers of nanoseconds since
+ * `clock.base` (see `clock.js`); only on the wire are they a `BigInt` since the session's origin.
+ *
+ * Game messages do not pass through it on the way in: `session.js` delivers them directly. They leave through
+ * `outbox.message`.
  */
 
 import { Refused } from "./bytes.js";
@@ -26,12 +30,12 @@ import { micros, parse } from "./wire.js";
 /** @typedef {import("./wire.js").Message} Message */
 /** @typedef {import("./wire.js").VectorFields} VectorFields */
 
-/** Bytes of reliable messages that wait for the session's clock; a relay that sends more counts as stalled. */
+/** Bytes of reliable messages held until the session time is known; a relay that sends more counts as stalled. */
 export const EARLY_BYTES_MAX = 1 << 20;
-/** Names of entities are local number * 1024 + player number. */
+/** Entity ids are local number * 1024 + player number. */
 export const PLAYERS_MAX = 1024;
 
-/** What a relay may say, and on which channel. */
+/** Channel on which each frame may arrive from the relay. */
 const EXPECTED = {
   vector: "datagram",
   introduce: "reliable",
@@ -43,7 +47,7 @@ const EXPECTED = {
   feedback: "never",
 };
 
-/** @returns {() => number} numbers of 32 bits that nobody can foresee */
+/** Returns a generator of unpredictable 32-bit numbers. @returns {() => number} */
 export function secureNonces() {
   const drawn = new Uint32Array(256);
   let left = 0;
@@ -58,12 +62,12 @@ export function secureNonces() {
 }
 
 export class Machine {
-  /** Messages that were refused, by their reason. @type {Record<string, number>} */
+  /** Rejected messages, by reason. @type {Record<string, number>} */
   refused = {};
-  /** Whether the relay does not read, or says more than can wait: the connection must be given up. */
+  /** True once the relay does not read, or sends more than may be held: the connection must be closed. */
   isStalled = false;
 
-  /** Who this player is, and the room's tick in nanoseconds. */
+  /** This player's number, and the room's tick in nanoseconds. */
   player;
   tick;
   clock;
@@ -74,12 +78,12 @@ export class Machine {
   uplink;
   /** Something arrived that is not acknowledged yet. */
   #owes = false;
-  /** The relay came before there was a session time to introduce entities at. */
+  /** A relay joined and has not been introduced to the own entities yet. */
   #isAwaited = false;
-  /** What must not be lost and came before there was a session time to read it by. @type {Message[]} */
+  /** Reliable messages that arrived before the session time was known. @type {Message[]} */
   #early = [];
   #earlyBytes = 0;
-  /** The last session time that was worked with. */
+  /** Latest session time that was acted on. */
   #worked = -Infinity;
   #latest = -Infinity;
 
@@ -87,8 +91,8 @@ export class Machine {
    * @param {object} config
    * @param {number} config.player
    * @param {number} config.tick
-   * @param {number} config.grain how far a reading of the own clock may be off, in nanoseconds
-   * @param {number} [config.firstSeq] the number that the first own vector has
+   * @param {number} config.grain error bound of a local clock reading, in nanoseconds
+   * @param {number} [config.firstSeq] sequence number of the first own vector
    * @param {() => number} [config.drawNonce]
    */
   constructor({ player, tick, grain, firstSeq = 0, drawNonce = secureNonces() }) {
@@ -101,9 +105,9 @@ export class Machine {
   }
 
   /**
-   * The relay comes, or comes back.
+   * The relay connected, or reconnected.
    * @param {number} now
-   * @param {number} datagramMax the longest datagram that reaches it
+   * @param {number} datagramMax longest datagram that reaches the relay
    */
   join(now, datagramMax) {
     this.leave(now);
@@ -116,7 +120,7 @@ export class Machine {
   }
 
   /**
-   * The relay goes, and all copies with it.
+   * The relay disconnected. All copies are dropped.
    * @param {number} now
    */
   leave(now) {
@@ -132,7 +136,8 @@ export class Machine {
   }
 
   /**
-   * One of this player's entities was so at a time, which is not after now. While there is no session time, nothing happens.
+   * Reports the state of one of this player's entities at a time no later than now. Ignored while the session time is
+   * unknown.
    * @param {number} now
    * @param {number} local the game's number for it
    * @param {MotionState} state
@@ -149,23 +154,24 @@ export class Machine {
   }
 
   /**
-   * One of this player's entities is no more.
+   * Ends one of this player's entities.
    * @param {number} now
    * @param {number} local
    */
   end(now, local) {
     const session = this.#session(now);
     const last = this.own.end(this.#name(local));
-    // Whoever comes to know the time introduces what there is, and what is over by then is not to come back.
+    // Without a session time nothing was introduced, so there is nothing to end at the relay.
     if (session !== null && last !== null) this.uplink.end(this.#name(local), last, this.#wire(session));
   }
 
   /**
-   * A message came. Whatever its bytes are, nothing is thrown; what is no message, or not expected, is counted and has no effect.
-   * @param {number} at when it arrived
+   * Handles a message from the relay. Never throws, whatever the bytes: an invalid or unexpected message is counted and
+   * has no effect.
+   * @param {number} at arrival time
    * @param {"datagram" | "reliable"} channel
    * @param {Uint8Array} bytes
-   * @returns {Refused | null} why it was refused
+   * @returns {Refused | null} why it was rejected, or null
    */
   handleMessage(at, channel, bytes) {
     let message;
@@ -178,7 +184,7 @@ export class Machine {
       return error;
     }
     if (!this.outbox.isHere) return null;
-    // The clock first: it may fix the time by which the rest is read.
+    // Echoes first: they may fix the session time that the other frames need.
     this.#setNow(at);
     for (const frame of message.frames) {
       if (frame.frame === "echo") this.clock.handleEcho(this.#latest, frame);
@@ -188,7 +194,7 @@ export class Machine {
     if (session !== null) {
       this.#applyAll(message, session);
     } else if (channel === "reliable") {
-      // A datagram is as good as lost on the way, but this must not be.
+      // A datagram may be dropped as if the network had lost it; a reliable message may not.
       this.#earlyBytes += 32 + bytes.length;
       if (this.#earlyBytes > EARLY_BYTES_MAX) this.isStalled = true;
       else this.#early.push(message);
@@ -197,11 +203,11 @@ export class Machine {
   }
 
   /**
-   * It is time for something, perhaps.
+   * Runs what is due. Call it at `pollTimeout`.
    * @param {number} now
    */
   handleTimeout(now) {
-    // The clock first: it may step, and what is due then is due now.
+    // The clock first: if it steps, more may be due.
     this.#setNow(now);
     this.#wakeClock();
     const session = this.#session(now);
@@ -214,15 +220,15 @@ export class Machine {
     this.#startOver();
   }
 
-  /** The next reliable message; undefined if there is none. */
+  /** Takes the next reliable message; undefined if there is none. */
   pollReliable() {
     this.isStalled ||= this.outbox.isStalled;
     return this.outbox.takeReliable();
   }
 
   /**
-   * The next datagram that may leave now; undefined if there is none. Before the last one leaves, acknowledgments and the clock
-   * have something to add to it.
+   * Takes the next datagram that may leave now; undefined if there is none. Acknowledgments and a probe are added to
+   * the last one.
    * @param {number} now
    */
   pollDatagram(now) {
@@ -238,7 +244,7 @@ export class Machine {
     return this.outbox.takeDatagram();
   }
 
-  /** When to call `handleTimeout` and to poll again, by the own clock; Infinity: after the next arrival. */
+  /** Returns the local time at which to call `handleTimeout` and poll again; Infinity: after the next arrival. */
   pollTimeout() {
     const session = Math.min(this.uplink.nextTimeout, this.own.nextTimeout, this.log.repeatAt);
     const machine = session === Infinity ? Infinity : (this.clock.local(session) ?? Infinity);
@@ -251,7 +257,7 @@ export class Machine {
   }
 
   /**
-   * It is now; a clock that runs backwards is held.
+   * Advances the local clock; a reading earlier than the last one is ignored.
    * @param {number} now
    */
   #setNow(now) {
@@ -262,13 +268,13 @@ export class Machine {
   }
 
   /**
-   * The session's time. Whoever and whatever waited for it has its turn now.
+   * Returns the session time, after running everything that waited for it to be known; null while unknown.
    * @param {number} now
    */
   #session(now) {
     const session = this.#setNow(now);
     if (session === null) return null;
-    // Another session: what was exported in the last one means nothing in it.
+    // Time went back, so this is another session: exports of the previous one mean nothing in it.
     if (session < this.#worked) this.own.startOver();
     this.#worked = session;
     if (this.#isAwaited) {
@@ -298,7 +304,7 @@ export class Machine {
    * @param {Frame} frame
    * @param {number} nonce
    * @param {number} session
-   * @param {bigint} at the same on the wire
+   * @param {bigint} at the session time on the wire
    */
   #apply(frame, nonce, session, at) {
     switch (frame.frame) {
@@ -324,7 +330,7 @@ export class Machine {
   }
 
   /**
-   * The relay is told of a vector that was just made.
+   * Sends a newly made vector to the relay.
    * @param {Export} made
    * @param {number} session
    */
@@ -333,7 +339,7 @@ export class Machine {
     else this.uplink.trigger({ frame: "vector", ...this.#fields(made) }, session);
   }
 
-  /** If the relay has missed too much to be told of it, it learns of every entity anew. */
+  /** Introduces every entity again if the relay has missed too much. */
   #startOver() {
     if (this.uplink.hasGivenUp) this.uplink.join(this.#introductions());
   }
@@ -353,7 +359,7 @@ export class Machine {
   }
 
   /**
-   * A vector as it travels.
+   * Converts an export into the fields of a wire frame.
    * @param {Export} made
    * @returns {VectorFields}
    */
@@ -362,7 +368,7 @@ export class Machine {
   }
 
   /**
-   * A vector that came, by this machine's times.
+   * Converts a received frame into a vector in this machine's times.
    * @param {VectorFields} frame
    * @returns {DrVector}
    */
@@ -381,7 +387,7 @@ export class Machine {
     return this.clock.base ?? 0n;
   }
 
-  /** A datagram is wanted if the clock has a probe for it. */
+  /** Requests a datagram if a probe is due. */
   #wakeClock() {
     if (this.clock.pollDue(this.#latest)) this.outbox.want();
   }

@@ -1,6 +1,6 @@
 /**
- * A player's way to its relay, and back to it: connects, turns the player's machine with what comes, and when the connection breaks
- * connects again, as the same player.
+ * Keeps a player connected to its relay: connects, drives the player's machine, and reconnects as the same player when
+ * the connection breaks.
  */
 
 import { Connection } from "./connection.js";
@@ -13,40 +13,39 @@ import { GAME } from "./wire.js";
 /** @typedef {import("./quantize.js").MotionState} MotionState */
 
 /**
- * How it stands.
+ * State of a session.
  *
  * | status | meaning |
  * | --- | --- |
- * | connecting | under way to the relay for the first time |
- * | syncing | there; the session's time is not known yet |
- * | playing | there, and the session's time is known |
- * | lost | the connection broke, `words` say why; it is being tried again |
- * | over | over for good, `words` say why |
- *
+ * | connecting | connecting for the first time |
+ * | syncing | connected; the session time is not known yet |
+ * | playing | connected, and the session time is known |
+ * | lost | the connection broke, `words` say why; reconnecting |
+ * | over | ended for good, `words` say why |
  * @typedef {object} State
  * @property {"connecting" | "syncing" | "playing" | "lost" | "over"} status
  * @property {string} words for people; empty if there is nothing to say
- * @property {number | null} player who this player is in its room; null before the relay said so
- * @property {number | null} code why the relay closed the connection, if it did: see docs/WIRE.md
+ * @property {number | null} player this player's number in the room; null before the relay assigned it
+ * @property {number | null} code close code of the relay, if it closed the connection: see docs/WIRE.md
  */
 
 /**
- * The own clock: what it shows in nanoseconds, whole, and how far a reading may be off.
+ * Local clock: its reading in whole nanoseconds, and the error bound of a reading.
  * @typedef {{ now: () => number, grain: number }} LocalClock
  */
 
-/** The pause before the first new attempt, in milliseconds; it doubles with each, up to the second. */
+/** Pause before the first reconnection attempt, in milliseconds. It doubles with each attempt, up to the maximum. */
 const PAUSE_FIRST = 50;
 const PAUSE_MAX = 2000;
-/** A connection that lasted so long (ns) was a good one: after it, attempts begin quickly again. */
+/** After a connection that lasted this long (ns), the pause starts small again. */
 const LASTING = 3e9;
-/** Timers are not set for longer, in milliseconds. */
+/** Longest timer, in milliseconds. */
 const SLEEP_MAX = 1000;
 
 export class Session {
   /** @type {State} */
   state = { status: "connecting", words: "", player: null, code: null };
-  /** The player's machine: from the first greeting on. @type {Machine | null} */
+  /** The player's machine; null before the first greeting. @type {Machine | null} */
   machine = null;
 
   #target;
@@ -57,7 +56,7 @@ export class Session {
   #connection = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
-  /** When the connection began. */
+  /** When the current connection was established. */
   #since = Infinity;
   #isLeft = false;
   /** Ends the pause between two attempts. */
@@ -66,8 +65,8 @@ export class Session {
   /**
    * @param {Target} target
    * @param {LocalClock} clock
-   * @param {() => void} onChange something about it is new
-   * @param {(bytes: Uint8Array) => void} [onMessage] a message of the game came
+   * @param {() => void} onChange the state, or something that the machine holds, changed
+   * @param {(bytes: Uint8Array) => void} [onMessage] receives game messages
    */
   constructor(target, clock, onChange, onMessage = () => {}) {
     this.#target = target;
@@ -76,14 +75,14 @@ export class Session {
     this.#onMessage = onMessage;
   }
 
-  /** Connects, and connects again, until it is over. Never throws. */
+  /** Connects, and reconnects until the session is over. Never throws. */
   async run() {
     let pause = PAUSE_FIRST;
     for (;;) {
       this.#since = Infinity;
       const closed = this.#isLeft ? Closed.byUs(DONE) : await this.#connectOnce();
       if (this.#isLeft) return this.#say("over", "this player left", DONE);
-      // Who was never let in is told why at once.
+      // If the first attempt fails, retrying would only hide the reason.
       if (closed.isFinal || this.machine === null) return this.#say("over", closed.message, closed.code);
       this.#say("lost", closed.message, closed.code);
       if (this.#clock.now() - this.#since > LASTING) pause = PAUSE_FIRST;
@@ -103,11 +102,11 @@ export class Session {
   }
 
   /**
-   * One of this player's entities was so at a time. While there is no session time, nothing happens.
+   * Reports the state of one of this player's entities at some time. Ignored while the session time is unknown.
    * @param {number} local
    * @param {MotionState} state
    * @param {Threshold} threshold
-   * @param {number | null} at by the own clock; null: now
+   * @param {number | null} at local time; null: now
    */
   observe(local, state, threshold, at) {
     const now = this.#clock.now();
@@ -116,7 +115,7 @@ export class Session {
   }
 
   /**
-   * One of this player's entities is no more.
+   * Ends one of this player's entities.
    * @param {number} local
    */
   end(local) {
@@ -125,7 +124,7 @@ export class Session {
   }
 
   /**
-   * Says something of the game to the relay. While there is no connection, nothing happens.
+   * Sends a game message to the relay. Ignored while there is no connection.
    * @param {Uint8Array} bytes
    */
   send(bytes) {
@@ -133,7 +132,7 @@ export class Session {
     this.#pump();
   }
 
-  /** @returns {Promise<Closed>} how it ended, or why it did not begin */
+  /** Resolves with how the connection ended, or why it could not be opened. @returns {Promise<Closed>} */
   async #connectOnce() {
     let connection;
     try {
@@ -163,7 +162,7 @@ export class Session {
     }
     const machine = /** @type {Machine} */ (this.machine);
     machine.join(this.#clock.now(), connection.datagramMax);
-    // That the last connection's time was lost is no news.
+    // Discards events of the previous connection.
     while (machine.clock.pollEvent() !== undefined);
     this.#connection = connection;
     this.#since = this.#clock.now();
@@ -177,20 +176,21 @@ export class Session {
   }
 
   /**
-   * @param {Connection} connection that it came by; of an earlier one it means nothing
+   * Handles a message, unless it belongs to an earlier connection.
+   * @param {Connection} connection the one on which it arrived
    * @param {"datagram" | "reliable"} channel
    * @param {Uint8Array} bytes
    */
   #handle(connection, channel, bytes) {
     if (connection !== this.#connection) return;
-    // Bytes of its own: these are a piece of what has come so far.
+    // A copy: the bytes are a view into the stream's buffer.
     if (channel === "reliable" && bytes[0] === GAME) return this.#onMessage(bytes.slice());
     const refused = this.machine?.handleMessage(this.#clock.now(), channel, bytes);
     if (refused?.reason === "version") connection.close(Closed.byUs(OTHER_VERSION, refused.message));
     this.#pump();
   }
 
-  /** Sends what there is to send, as far as the browser takes it, and sets the timer for what comes next. */
+  /** Sends whatever is ready, as far as the browser accepts it, and sets the timer for what comes next. */
   #pump = () => {
     const [machine, connection] = [this.machine, this.#connection];
     if (machine === null || connection === null) return;
@@ -218,13 +218,13 @@ export class Session {
   };
 
   /**
-   * Takes note of what became of the session's time.
+   * Turns the clock's events into states.
    * @param {Machine} machine
    */
   #notice(machine) {
     for (let event = machine.clock.pollEvent(); event !== undefined; event = machine.clock.pollEvent()) {
       if (event.event === "fixed") this.#say("playing", "");
-      if (event.event === "lost") this.#say("syncing", "the session's time is being found anew");
+      if (event.event === "lost") this.#say("syncing", "the clock is being set again");
     }
   }
 

@@ -1,14 +1,15 @@
 /**
- * How the worker's clock stands to the page's: both count from an origin of their own. An answer was given between question and
- * return, so each exchange bounds the difference, and since both are the same clock, all of them hold at once. What the browser says
- * of the origins is taken for the best guess within these bounds.
+ * Estimates the offset between the page's and the worker's clock, which count from different origins.
  *
- * Times are in milliseconds, as `performance.now()` gives them.
+ * An answer is given between question and return, so each exchange bounds the offset; since both read the same hardware
+ * clock, all bounds hold at once. Within them, the browser's own statement of the origins is the best guess.
+ *
+ * Times are milliseconds, as `performance.now()` returns them.
  */
 
-/** Exchanges that are made at first, one after the other. */
+/** Exchanges made at first, back to back. */
 const EXCHANGES = 8;
-/** After those, one in so many milliseconds. */
+/** Pause between later exchanges, in milliseconds. */
 const INTERVAL = 5000;
 
 export class Twin {
@@ -17,38 +18,38 @@ export class Twin {
   #guess = 0;
   #count = 0;
 
-  /** Whether anything is known. */
+  /** True after the first exchange. */
   get isKnown() {
     return this.#count > 0;
   }
 
-  /** What to add to a time of the page to have the worker's. */
+  /** Add this to a time of the page to get the worker's. */
   get offset() {
     return Math.min(Math.max(this.#guess, this.#low), this.#high);
   }
 
-  /** How far that may be off, but for the grain of both clocks. */
+  /** Error bound of the offset, without the grain of both clocks. */
   get errorMax() {
     const offset = this.offset;
     return Math.max(this.#high - offset, offset - this.#low);
   }
 
-  /** How long to wait before the next exchange. */
+  /** Pause before the next exchange. */
   get pause() {
     return this.#count < EXCHANGES ? 0 : INTERVAL;
   }
 
   /**
-   * An answer came back.
+   * Handles an answer.
    * @param {number} sent when the question left, by the page's clock
-   * @param {number} at when it was answered, by the worker's
-   * @param {number} returned when the answer came, by the page's clock
-   * @param {number} guess what the browser says of the difference
+   * @param {number} at when it was answered, by the worker's clock
+   * @param {number} returned when the answer arrived, by the page's clock
+   * @param {number} guess the offset by the browser's time origins
    */
   observe(sent, at, returned, guess) {
     this.#guess = guess;
     const [low, high] = [Math.max(this.#low, at - returned), Math.min(this.#high, at - sent)];
-    // Coarse clocks may contradict themselves by a little, and clocks of machines that slept by much.
+    // Coarse clocks may contradict themselves slightly; after the machine slept, by a lot.
     const isContradicted = low > high;
     this.#low = isContradicted ? at - returned : low;
     this.#high = isContradicted ? at - sent : high;

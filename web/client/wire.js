@@ -1,9 +1,9 @@
 /**
- * Messages: `parse` and `emit` every frame of docs/WIRE.md, version 1.
+ * Messages: `parse` and `emit` for every frame of docs/WIRE.md, version 1.
  *
- * Times: a stamp is a `BigInt` of nanoseconds, as are all times and numbers of frames that come seldom. Vectors come often, and
- * their generation times are whole microseconds: within the range that the format allows (2^60 ns) these fit a `Number`
- * exactly, so `generated` is a `Number` of microseconds since the origin of the session.
+ * Stamps and the times and numbers of rare frames are `BigInt`s of nanoseconds. Vectors are frequent, and their
+ * generation times are whole microseconds, which fit a `Number` exactly within the range of the format (2^60 ns):
+ * `generated` is a `Number` of microseconds since the session's origin.
  */
 
 import { Reader, Refused, Writer } from "./bytes.js";
@@ -29,15 +29,15 @@ import { emitState, parseState } from "./quantize.js";
 /** @typedef {{ nonce: number, stamp: bigint | null, frames: Frame[] }} Message */
 
 export const VERSION = 1;
-/** What a reliable message of the game itself begins with. It is not looked into here, and no version has this number. */
+/** First byte of a game message. This client does not look further into it, and no version uses this number. */
 export const GAME = 0x47;
-/** The longest reliable message, in bytes. */
+/** Longest reliable message, in bytes. */
 export const MESSAGE_MAX = 64 * 1024;
-/** The size of a header. */
+/** Size of a header. */
 export const HEADER_LEN = 13;
-/** The largest clock frame. */
+/** Size of the largest clock frame. */
 export const CLOCK_LEN_MAX = 28;
-/** The largest feedback frame without its arrivals, and what one of them takes at most: a run of its own. */
+/** Size of the largest feedback frame without its arrivals, and of an arrival in a run of its own. */
 export const FEEDBACK_LEN_MAX = 22;
 export const RUN_LEN_MAX = 25;
 /** Arrivals in one feedback frame. */
@@ -56,15 +56,15 @@ const ECHO = 1;
 
 /** Stands for "no session time". */
 const NO_STAMP = -(1n << 63n);
-/** Session times on the wire are not further from the origin: in nanoseconds, and in whole microseconds. */
+/** Bound of session times on the wire, in nanoseconds and in whole microseconds. */
 const TIME_MAX = 1n << 60n;
 const MICROS_MAX = Number(TIME_MAX / 1000n);
 const NUMBER_MAX = (1n << 63n) - 1n;
-/** No vector has this number or a higher one. */
+/** Sequence numbers are below this. */
 const SEQ_END = 0xffff_ffff;
 
 /**
- * Whole microseconds of a time, rounded down.
+ * Returns a time in whole microseconds, rounded down.
  * @param {bigint} nanos
  */
 export function micros(nanos) {
@@ -73,8 +73,9 @@ export function micros(nanos) {
 }
 
 /**
+ * Returns a time unchanged if it is within bounds; throws otherwise.
  * @param {bigint} at
- * @returns {bigint} the same, if it is a time that may be told
+ * @returns {bigint}
  */
 function sane(at) {
   if (at > TIME_MAX || at < -TIME_MAX) throw new Refused("field");
@@ -82,7 +83,7 @@ function sane(at) {
 }
 
 /**
- * Reads a whole message; what is not of this format is thrown as `Refused`.
+ * Parses a whole message; throws `Refused` if it is malformed.
  * @param {Uint8Array} bytes
  * @returns {Message}
  */
@@ -90,7 +91,7 @@ export function parse(bytes) {
   const reader = new Reader(bytes);
   const version = reader.u8();
   if (version !== VERSION) {
-    throw new Refused("version", `a message of version ${version} came; version ${VERSION} is spoken here`);
+    throw new Refused("version", `received a message of version ${version}; this client speaks version ${VERSION}`);
   }
   const nonce = reader.u32();
   const nanos = reader.i64();
@@ -213,14 +214,14 @@ function parseFeedback(reader, stamp) {
       const entity = reader.varint32();
       arrivals.push({ entity, seq: reader.varint32(), at, nonce });
     }
-    // Runs are as long as they can be: two in a row with one nonce and one time would be one.
+    // Two adjacent runs with the same nonce and time must have been one.
     if (before !== undefined && before.nonce === nonce && before.at === at) throw new Refused("field");
   }
   return { frame: "feedback", oldest, first, arrivals };
 }
 
 /**
- * Writes a whole message.
+ * Emits a whole message.
  * @param {Message} message
  * @returns {Uint8Array}
  */
