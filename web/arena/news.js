@@ -4,21 +4,21 @@
  * The format is that of `games/src/arena/message.rs`. What can't be read is null: nothing of it takes effect.
  */
 
-import { Reader, Refused } from "../client/bytes.js";
+import { Reader, Rejected } from "../client/bytes.js";
 
 const TAG = 0x47;
 const PLAYERS_MAX = 1024;
 const FAR = 1e6;
 
 function finite(value, most = Infinity) {
-  if (!Number.isFinite(value) || Math.abs(value) > most) throw new Refused("field");
+  if (!Number.isFinite(value) || Math.abs(value) > most) throw new Rejected("field");
   return value;
 }
 
 const place = (reader) => [finite(reader.f64(), FAR), finite(reader.f64(), FAR)];
 
 function read(reader) {
-  if (reader.u8() !== TAG) throw new Refused("unknown tag");
+  if (reader.u8() !== TAG) throw new Rejected("unknown tag");
   switch (reader.u8()) {
     case 0:
       return { kind: "spawn", position: place(reader), heading: finite(reader.f64()) };
@@ -28,12 +28,12 @@ function read(reader) {
     }
     case 2: {
       const count = reader.varint32();
-      if (count > PLAYERS_MAX) throw new Refused("field");
+      if (count > PLAYERS_MAX) throw new Rejected("field");
       const one = () => ({ player: reader.varint32(), hits: reader.varint32(), losses: reader.varint32() });
       return { kind: "scores", scores: Array.from({ length: count }, one) };
     }
     default:
-      throw new Refused("unknown tag");
+      throw new Rejected("unknown tag");
   }
 }
 
@@ -44,7 +44,7 @@ export function parseNews(bytes) {
     const news = read(reader);
     return reader.isEmpty ? news : null;
   } catch (error) {
-    if (error instanceof Refused) return null;
+    if (error instanceof Rejected) return null;
     throw error;
   }
 }

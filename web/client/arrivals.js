@@ -15,7 +15,7 @@ import { FEEDBACK_LEN_MAX, FEEDBACK_MAX, RUN_LEN_MAX } from "./wire.js";
 /** Unconfirmed arrivals that are kept; beyond it the oldest is dropped. */
 export const LOG_MAX = 16_384;
 /** Least number of arrivals in an acknowledgment. */
-const RECENT = 8;
+const RECENT_MIN = 8;
 /** Arrivals repeated at once when the relay misses some. */
 const REPAIR_MAX = 1024;
 /** Timeout before the first round trip is known. */
@@ -65,7 +65,7 @@ export class ArrivalLog {
    */
   note(arrival, now) {
     if (this.length === LOG_MAX) {
-      this.#forget(1);
+      this.#dropFirst(1);
       this.dropped += 1;
     }
     this.#log.push(arrival);
@@ -79,7 +79,7 @@ export class ArrivalLog {
    */
   acknowledge(bytesMax) {
     const next = this.#next;
-    const from = Math.max(Math.min(this.#reached[0], next - RECENT), this.#oldest);
+    const from = Math.max(Math.min(this.#reached[0], next - RECENT_MIN), this.#oldest);
     this.#reached = [...this.#reached.slice(1), next];
     return this.#frames(from, next, bytesMax);
   }
@@ -116,7 +116,7 @@ export class ArrivalLog {
   confirm(confirm, now) {
     const isOutdated = confirm.next < this.#oldest;
     const confirmed = Math.min(Math.max(confirm.next - this.#oldest, 0), this.length);
-    this.#forget(confirmed);
+    this.#dropFirst(confirmed);
     if (confirmed > 0) {
       this.#backoff.answered();
       const roundTrip = now - confirm.stamp - confirm.held;
@@ -142,7 +142,7 @@ export class ArrivalLog {
   }
 
   /** @param {number} count */
-  #forget(count) {
+  #dropFirst(count) {
     this.#oldest += count;
     this.#head += count;
     // Compact the array now and then: amortized O(1).

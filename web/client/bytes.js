@@ -7,22 +7,22 @@
 /** @typedef {"version" | "truncated" | "unknown tag" | "field" | "unexpected"} Reason */
 
 /** Error: bytes are not a valid message. The handler drops the whole message and counts it. */
-export class Refused extends Error {
+export class Rejected extends Error {
   /**
-   * @param {Reason} reason
+   * @param {RejectReason} reason
    * @param {string} [words] detail for people
    */
   constructor(reason, words = reason) {
     super(words);
     this.name = "Refused";
-    /** @type {Reason} */
+    /** @type {RejectReason} */
     this.reason = reason;
   }
 }
 
 /** Varints of up to seven bytes are below this. */
-const LOW = 2 ** 49;
-const SAFE = BigInt(Number.MAX_SAFE_INTEGER);
+const VARINT_LOW_END = 2 ** 49;
+const NUMBER_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 const SPAN_END = 1n << 63n;
 
 /** Reads numbers from bytes, front to back. */
@@ -47,7 +47,7 @@ export class Reader {
    */
   take(count) {
     const at = this.at;
-    if (count > this.view.byteLength - at) throw new Refused("truncated");
+    if (count > this.view.byteLength - at) throw new Rejected("truncated");
     this.at = at + count;
     return at;
   }
@@ -75,7 +75,7 @@ export class Reader {
   /** Reads a number below 2^32. */
   varint32() {
     this.#scan();
-    if (this.high !== 0 || this.low > 0xffff_ffff) throw new Refused("field");
+    if (this.high !== 0 || this.low > 0xffff_ffff) throw new Rejected("field");
     return this.low;
   }
 
@@ -95,15 +95,15 @@ export class Reader {
   /** Reads a signed number; rejects it if it needs more than 53 bits. */
   zigzag53() {
     this.#scan();
-    const value = this.low + this.high * LOW;
-    if (value > Number.MAX_SAFE_INTEGER) throw new Refused("field");
+    const value = this.low + this.high * VARINT_LOW_END;
+    if (value > Number.MAX_SAFE_INTEGER) throw new Rejected("field");
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
   /** Reads a duration below 2^63 ns. */
   span() {
     const value = this.varint();
-    if (value >= SPAN_END) throw new Refused("field");
+    if (value >= SPAN_END) throw new Rejected("field");
     return value;
   }
 
@@ -114,7 +114,7 @@ export class Reader {
     for (let place = 0; ; place++) {
       const byte = this.u8();
       // The tenth byte holds a single bit, and a trailing zero byte is not the shortest form.
-      if ((place === 9 && byte !== 1) || (place > 0 && byte === 0)) throw new Refused("field");
+      if ((place === 9 && byte !== 1) || (place > 0 && byte === 0)) throw new Rejected("field");
       if (place === 7) scale = 1;
       if (place < 7) this.low += (byte & 0x7f) * scale;
       else this.high += (byte & 0x7f) * scale;
@@ -200,7 +200,7 @@ export class Writer {
 
   /** @param {bigint} value */
   varint(value) {
-    while (value > SAFE) {
+    while (value > NUMBER_MAX) {
       this.u8(Number(value & 0x7fn) | 0x80);
       value >>= 7n;
     }

@@ -13,7 +13,7 @@ import { bandAt, Hull, lower, upper, WINDOW } from "./hull.js";
 /** @typedef {import("./hull.js").Exchange} Exchange */
 /** @typedef {import("./wire.js").EchoFrame} EchoFrame */
 /** @typedef {{ from: number, shown: number, rate: number }} Piece */
-/** @typedef {{ slewing: Piece, following: Piece }} Line */
+/** @typedef {{ slewing: LinePiece, following: LinePiece }} Line */
 /** @typedef {{ event: "fixed", errorMax: number } | { event: "stepped", by: number } | { event: "lost" }} ClockEvent */
 
 /** Interval of probes during a burst, and otherwise. */
@@ -24,7 +24,7 @@ const BURST_MAX = 100;
 /** Probes that may wait for their echoes; beyond it the oldest are given up. */
 const OUTSTANDING_MAX = 64;
 /** Exchanges that fix the session time. */
-const FIXING = 8;
+const FIX_EXCHANGES = 8;
 /** Largest error corrected by slewing, and the slew rate. */
 const SLEW_MAX = 5e6;
 const SLEW_RATE_MAX = 500e-6;
@@ -46,7 +46,7 @@ export function shownAt(line, now) {
 }
 
 /**
- * @param {Piece} piece
+ * @param {LinePiece} piece
  * @param {number} now
  */
 function pieceAt(piece, now) {
@@ -84,14 +84,14 @@ function startLine(from, shown, rate) {
  * @param {number} rate
  * @returns {Line}
  */
-function aim(line, now, target, rate) {
+function slewTowards(line, now, target, rate) {
   const shown = shownAt(line, now);
-  const lacking = target - shown;
-  const hurry =
-    lacking > 0 ? Math.min(SLEW_RATE_MAX, rate + SLEW_RATE_MAX) : Math.max(-SLEW_RATE_MAX, rate - SLEW_RATE_MAX);
-  const slewing = { from: now, shown, rate: hurry };
+  const behind = target - shown;
+  const slewRate =
+    behind > 0 ? Math.min(SLEW_RATE_MAX, rate + SLEW_RATE_MAX) : Math.max(-SLEW_RATE_MAX, rate - SLEW_RATE_MAX);
+  const slewing = { from: now, shown, rate: slewRate };
   // Rounded down, so as not to overshoot.
-  const until = now + Math.floor(lacking / (hurry - rate));
+  const until = now + Math.floor(behind / (slewRate - rate));
   return { slewing, following: { from: until, shown: pieceAt(slewing, until), rate } };
 }
 
@@ -117,7 +117,7 @@ class Probes {
    * Starts a burst of probes.
    * @param {number} now
    */
-  hurry(now) {
+  startBurst(now) {
     this.burst = BURST_MAX;
     this.next = Math.min(this.next, now + BURST_INTERVAL);
   }
@@ -185,7 +185,7 @@ export class FollowerClock {
   /** Exchanges since the start or the last contradiction, and when the last one completed. */
   #exchanges = 0;
   /** @type {number | null} */
-  #heard = null;
+  #heardAt = null;
   /** After time was shown once: least value that may be shown next. */
   #floor = -Infinity;
   /** True if the band is good enough to be shown, as soon as the floor allows. */
@@ -214,7 +214,7 @@ export class FollowerClock {
    */
   leave(now) {
     this.#advance(now);
-    this.#forget();
+    this.#resetHull();
     this.#lose();
     this.#floor = -Infinity;
     this.#probes = null;
@@ -276,18 +276,18 @@ export class FollowerClock {
     } else {
       this.breaks += 1;
       this.#exchanges = 0;
-      this.#probes.hurry(now);
+      this.#probes.startBurst(now);
     }
     // After a silence, the burst may be used up.
-    if (this.#heard === null) this.#probes.hurry(now);
-    this.#heard = now;
-    if (this.#exchanges < FIXING) {
+    if (this.#heardAt === null) this.#probes.startBurst(now);
+    this.#heardAt = now;
+    if (this.#exchanges < FIX_EXCHANGES) {
       // Not good enough to follow: the line continues as it was.
       this.band = band;
       this.#isSteady = false;
       return;
     }
-    if (this.#exchanges === FIXING) this.#probes.burst = 0;
+    if (this.#exchanges === FIX_EXCHANGES) this.#probes.burst = 0;
     this.#steer(now, band);
   }
 
@@ -312,8 +312,8 @@ export class FollowerClock {
   /** When to call `pollDue` again at the latest. */
   pollTimeout() {
     if (this.#probes === null) return Infinity;
-    const silent = this.#heard === null ? Infinity : this.#heard + WINDOW;
-    return Math.min(this.#probes.next, silent, this.#wake());
+    const silent = this.#heardAt === null ? Infinity : this.#heardAt + WINDOW;
+    return Math.min(this.#probes.next, silent, this.#catchUpAt());
   }
 
   /** Takes the oldest event; undefined if there is none. */
@@ -353,12 +353,12 @@ export class FollowerClock {
     this.#isSteady = true;
     if (this.line === null) return this.#show(now);
     const target = now + Math.round(bandAt(band, now).best);
-    const lacking = target - shownAt(this.line, now);
-    if (Math.abs(lacking) <= SLEW_MAX) {
-      this.line = aim(this.line, now, target, band.bestRate);
-    } else if (lacking > 0) {
+    const behind = target - shownAt(this.line, now);
+    if (Math.abs(behind) <= SLEW_MAX) {
+      this.line = slewTowards(this.line, now, target, band.bestRate);
+    } else if (behind > 0) {
       this.line = startLine(now, target, band.bestRate);
-      this.#say({ event: "stepped", by: lacking });
+      this.#emit({ event: "stepped", by: behind });
     } else {
       this.#hide();
     }
@@ -374,11 +374,11 @@ export class FollowerClock {
     const target = now + Math.round(best);
     if (target < this.#floor) return;
     this.line = startLine(now, target, this.band.bestRate);
-    this.#say({ event: "fixed", errorMax: Math.max(high - best, best - low) + this.#grain });
+    this.#emit({ event: "fixed", errorMax: Math.max(high - best, best - low) + this.#grain });
   }
 
   /** When the estimate catches up with the last time shown, if that is awaited. */
-  #wake() {
+  #catchUpAt() {
     if (this.line !== null || !this.#isSteady || this.band === null || this.#floor === -Infinity) return Infinity;
     const { at, best, bestRate } = this.band;
     return localAt(startLine(at, at + best, bestRate), this.#floor);
@@ -390,18 +390,18 @@ export class FollowerClock {
    */
   #advance(now) {
     this.#now = Math.max(this.#now, now);
-    if (this.#heard !== null && this.#heard + WINDOW <= this.#now) {
-      this.#forget();
+    if (this.#heardAt !== null && this.#heardAt + WINDOW <= this.#now) {
+      this.#resetHull();
       this.#lose();
     }
     this.#show(this.#now);
     return this.#now;
   }
 
-  #forget() {
+  #resetHull() {
     this.#hull = new Hull(this.#grain);
     this.#exchanges = 0;
-    this.#heard = null;
+    this.#heardAt = null;
     this.roundTrip = null;
   }
 
@@ -416,11 +416,11 @@ export class FollowerClock {
     if (this.line === null) return;
     this.#floor = shownAt(this.line, this.#now);
     this.line = null;
-    this.#say({ event: "lost" });
+    this.#emit({ event: "lost" });
   }
 
   /** @param {ClockEvent} event */
-  #say(event) {
+  #emit(event) {
     if (this.#events.length >= EVENTS_MAX) this.#events.shift();
     this.#events.push(event);
   }

@@ -8,7 +8,7 @@ export const COPIES_MAX = 4096;
 /** How many of the latest sequence numbers are checked for duplicates. */
 const SEEN_MAX = 64;
 /** Not a sequence number. */
-const NONE = 0xffff_ffff;
+const SEQ_NONE = 0xffff_ffff;
 
 /**
  * One life of another player's entity. `seen` is a ring of the latest 64 sequence numbers: a slot holds the number if
@@ -18,7 +18,7 @@ const NONE = 0xffff_ffff;
 
 /** Every entity that the relay shows this player. */
 export class Copies {
-  /** By entity id. @type {Map<number, Copy>} */
+  /** By entity id. @type {Map<number, TrackedCopy>} */
   copies = new Map();
   /** Vectors of unknown entities, duplicates, and those beyond a limit. */
   ignored = 0;
@@ -41,7 +41,7 @@ export class Copies {
     const copy = this.copies.get(entity);
     if (copy === undefined) {
       if (!isIntroduction || this.copies.size >= COPIES_MAX) return this.#ignore();
-      const seen = new Uint32Array(SEEN_MAX).fill(NONE);
+      const seen = new Uint32Array(SEEN_MAX).fill(SEQ_NONE);
       seen[seq % SEEN_MAX] = seq;
       this.copies.set(entity, { first, newest: seq, seen, placed: vector });
       this.#changed.set(entity, vector);

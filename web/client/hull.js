@@ -38,19 +38,19 @@ export const WINDOW = 30e9;
 /** Exchanges that are kept; beyond it the oldest are discarded. */
 const EXCHANGES_MAX = 512;
 /** How often old exchanges are discarded, which rebuilds the hulls. */
-const PRUNING = 1e9;
+const PRUNE_INTERVAL = 1e9;
 /** Largest difference of two clocks' rates that is believed. */
 export const SKEW_MAX = 200e-6;
 /** Bound of the searches, which take a handful of steps. */
-const STEPS_MAX = 64;
+const ITERATIONS_MAX = 64;
 /** Heights that differ by less, in nanoseconds, count as equal. */
-const SAME = 1e-3;
+const HEIGHT_TOLERANCE = 1e-3;
 
 /** Smaller clock steps are not detected. */
 const SUDDEN_MIN = 5e6;
 /** Exchanges needed to judge a step, and the number of newest ones that the jitter is taken from. */
-const BEFORE_MIN = 4;
-const BEFORE_MAX = 32;
+const SUDDEN_EXCHANGES_MIN = 4;
+const JITTER_EXCHANGES_MAX = 32;
 
 /**  @param {Exchange} exchange upper bound of the offset when the probe left */
 export const upper = (exchange) => exchange.arrived - exchange.sent;
@@ -114,7 +114,7 @@ class Chain {
    * Returns the corner that a line of this slope touches first when raised from below. There must be a corner.
    * @param {number} slope
    */
-  touched(slope) {
+  tangent(slope) {
     let best = this.corners[0];
     for (const corner of this.corners) {
       if (excess(slope, corner) < excess(slope, best)) best = corner;
@@ -163,10 +163,10 @@ export class Hull {
     if (exchange.sent <= this.#since) return "ignored";
     this.#prune(exchange.returned);
     this.#insert(exchange);
-    this.#strip = this.#movedSuddenly(exchange) ? null : this.#widest();
+    this.#strip = this.#hasMovedSuddenly(exchange) ? null : this.#widest();
     const band = this.#strip && this.#solve(exchange.returned, this.#strip);
     if (band === null) {
-      this.#breakOff(exchange);
+      this.#reset(exchange);
       return "broke";
     }
     this.exchanges.push(exchange);
@@ -186,7 +186,7 @@ export class Hull {
    */
   #prune(now) {
     const kept = this.exchanges;
-    const isOver = kept.length > 0 && now - kept[0].returned > WINDOW + PRUNING;
+    const isOver = kept.length > 0 && now - kept[0].returned > WINDOW + PRUNE_INTERVAL;
     if (kept.length < EXCHANGES_MAX && !isOver) return;
     // Discard some extra, so that a flood does not rebuild the hulls with each exchange.
     const spare = Math.max(0, kept.length + EXCHANGES_MAX / 16 - EXCHANGES_MAX);
@@ -207,8 +207,8 @@ export class Hull {
    * @returns {Band | null}
    */
   #solve(now, strip) {
-    const steepest = this.#extreme(SKEW_MAX);
-    const flattest = this.#extreme(-SKEW_MAX);
+    const steepest = this.#extremeSlope(SKEW_MAX);
+    const flattest = this.#extremeSlope(-SKEW_MAX);
     if (steepest === null || flattest === null || steepest.slope < flattest.slope) return null;
     const low = Math.floor(along(flattest.b, flattest.slope, now));
     const high = Math.ceil(along(steepest.a, steepest.slope, now));
@@ -226,16 +226,16 @@ export class Hull {
   #widest() {
     const run = (/** @type {Strip} */ strip) => strip.b.at - strip.a.at;
     const gap = (/** @type {Strip} */ strip) => strip.a.height - strip.b.height;
-    let rising = this.#bounds(-SKEW_MAX);
+    let rising = this.#tangents(-SKEW_MAX);
     if (run(rising) <= 0) return rising;
-    let falling = this.#bounds(SKEW_MAX);
+    let falling = this.#tangents(SKEW_MAX);
     if (run(falling) >= 0) return falling;
     for (let step = 1; ; step++) {
       const slope = (gap(falling) - gap(rising)) / (run(rising) - run(falling));
-      const strip = this.#bounds(slope);
+      const strip = this.#tangents(slope);
       const known = excess(slope, rising.a) - excess(slope, rising.b);
-      const isTop = excess(slope, strip.a) - excess(slope, strip.b) >= known - SAME;
-      if (isTop || run(strip) === 0 || step >= STEPS_MAX) return strip;
+      const isTop = excess(slope, strip.a) - excess(slope, strip.b) >= known - HEIGHT_TOLERANCE;
+      if (isTop || run(strip) === 0 || step >= ITERATIONS_MAX) return strip;
       if (run(strip) > 0) rising = strip;
       else falling = strip;
     }
@@ -246,9 +246,9 @@ export class Hull {
    * @param {number} slope
    * @returns {Strip}
    */
-  #bounds(slope) {
-    const below = this.#below.touched(-slope);
-    return { slope, a: this.#above.touched(slope), b: { at: below.at, height: -below.height } };
+  #tangents(slope) {
+    const below = this.#below.tangent(-slope);
+    return { slope, a: this.#above.tangent(slope), b: { at: below.at, height: -below.height } };
   }
 
   /**
@@ -257,12 +257,12 @@ export class Hull {
    * @param {number} limit
    * @returns {Strip | null}
    */
-  #extreme(limit) {
+  #extremeSlope(limit) {
     let slope = limit;
-    for (let step = 0; step < STEPS_MAX; step++) {
-      const strip = this.#bounds(slope);
+    for (let step = 0; step < ITERATIONS_MAX; step++) {
+      const strip = this.#tangents(slope);
       const { a, b } = strip;
-      if (excess(slope, a) >= excess(slope, b) - SAME) return strip;
+      if (excess(slope, a) >= excess(slope, b) - HEIGHT_TOLERANCE) return strip;
       // The gap is negative. A slope that closes it lies further on, if the corners are in the right order.
       const run = a.at - b.at;
       if (run === 0 || run > 0 !== limit > 0) return null;
@@ -277,7 +277,7 @@ export class Hull {
    * leaves a feasible line, but a wrong one; to the hulls it looks as if one direction had suddenly become faster.
    * @param {Exchange} exchange
    */
-  #movedSuddenly(exchange) {
+  #hasMovedSuddenly(exchange) {
     if (this.#strip === null) return false;
     const { slope, a, b } = this.#strip;
     return (
@@ -292,8 +292,8 @@ export class Hull {
    * @param {number} moved
    */
   #isSudden(bound, moved) {
-    if (moved <= SUDDEN_MIN || this.exchanges.length < BEFORE_MIN) return false;
-    const bounds = this.exchanges.slice(-BEFORE_MAX).map(bound);
+    if (moved <= SUDDEN_MIN || this.exchanges.length < SUDDEN_EXCHANGES_MIN) return false;
+    const bounds = this.exchanges.slice(-JITTER_EXCHANGES_MAX).map(bound);
     // Sum differences to the last one, so that precision does not depend on the offset.
     const last = bounds[bounds.length - 1];
     const mean = last + bounds.reduce((sum, each) => sum + (each - last), 0) / bounds.length;
@@ -305,7 +305,7 @@ export class Hull {
    * Discards everything. Until the next exchange, the contradicting one alone determines the band.
    * @param {Exchange} exchange
    */
-  #breakOff(exchange) {
+  #reset(exchange) {
     this.exchanges = [];
     this.#clear();
     this.#insert(exchange);

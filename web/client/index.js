@@ -45,28 +45,28 @@
 
 import { intervalAt, shownAt } from "./clock.js";
 import { KINDS, project, velocityAt } from "./motion.js";
-import { THRESHOLD } from "./own.js";
+import { THRESHOLD_DEFAULT } from "./owner.js";
 import { isSane, MAGNITUDE_MAX, TURN_RATE_MAX } from "./quantize.js";
-import { Twin } from "./twin.js";
+import { WorkerClock } from "./worker-clock.js";
 import { GAME, MESSAGE_MAX } from "./wire.js";
 
 /** @typedef {import("./motion.js").DrVector} DrVector */
 /** @typedef {import("./motion.js").MotionKind} MotionKind */
-/** @typedef {import("./own.js").Threshold} Threshold */
+/** @typedef {import("./owner.js").Threshold} Threshold */
 /** @typedef {import("./quantize.js").MotionState} MotionState */
 /** @typedef {import("./quantize.js").Vec3} Vec3 */
-/** @typedef {import("./session.js").State} State */
+/** @typedef {import("./session.js").SessionState} State */
 /** @typedef {import("./worker.js").Counts} Counts */
 /** @typedef {import("./worker.js").FromPage} FromPage */
 /** @typedef {import("./worker.js").FromWorker} FromWorker */
-/** @typedef {import("./worker.js").Reading} Reading */
+/** @typedef {import("./worker.js").ClockReading} Reading */
 
 /**
  * @typedef {object} ConnectOptions
  * @property {string} token signed by the game's lobby; says who this player is
  * @property {number} [seat] which of the token's seats to take, if it has several
  * @property {(string | Uint8Array)[]} [hashes] SHA-256 of the relay's certificate, as hexadecimal or bytes, if the relay signed it itself
- * @property {(state: State) => void} [onState]
+ * @property {(state: SessionState) => void} [onState]
  * @property {(bytes: Uint8Array) => void} [onMessage] receives each game message, whole, including its first byte 0x47
  */
 
@@ -99,7 +99,7 @@ import { GAME, MESSAGE_MAX } from "./wire.js";
 const PLAYERS_MAX = 1024;
 const LOCALS_MAX = 2 ** 22;
 /** Time a worker has to say goodbye after `close`, in milliseconds; then it is terminated. */
-const GOODBYE_MAX = 1000;
+const CLOSE_WAIT_MAX = 1000;
 /** Longest heartbeat in milliseconds: about 100 days. */
 const HEARTBEAT_MAX = 9e9;
 
@@ -114,7 +114,7 @@ export function connect(url, options) {
 
 /** A player in a room. */
 export class Session {
-  /** @type {State} */
+  /** @type {SessionState} */
   state = { status: "connecting", words: "", player: null, code: null };
   /** @type {Counts | null} */
   counts = null;
@@ -124,11 +124,11 @@ export class Session {
   #worker;
   #onState;
   #onMessage;
-  #twin = new Twin();
-  /** @type {Reading | null} */
+  #workerClock = new WorkerClock();
+  /** @type {ClockReading | null} */
   #clock = null;
   /** Latest session time returned, so that the clock never runs backwards. */
-  #shown = -Infinity;
+  #shownLatest = -Infinity;
   /** By entity id. @type {Map<number, DrVector>} */
   #placed = new Map();
   /** @type {(over?: Error) => void} */
@@ -153,13 +153,13 @@ export class Session {
       this.#end(`the worker failed: ${why}`);
     });
     const target = { url: String(url), token: String(token), seat: seat ?? null, hashes: hashes.map(readHash) };
-    this.#say({ type: "open", target });
+    this.#post({ type: "open", target });
     this.#ping();
   }
 
   /** Returns the session time in milliseconds, the same for all players; null while unknown. */
   now() {
-    const now = this.#relative();
+    const now = this.#sessionNow();
     return now === null ? null : this.#origin + now / 1e6;
   }
 
@@ -168,10 +168,10 @@ export class Session {
    * @returns {[number, number] | null}
    */
   interval() {
-    if (this.#clock === null || !this.#twin.isKnown) return null;
+    if (this.#clock === null || !this.#workerClock.isKnown) return null;
     const { band, grain } = this.#clock;
-    const doubt = grain + 1e6 * this.#twin.errorMax;
-    const [from, to] = intervalAt(band, this.#local(), grain + doubt);
+    const doubt = grain + 1e6 * this.#workerClock.errorMax;
+    const [from, to] = intervalAt(band, this.#workerNanos(), grain + doubt);
     return [this.#origin + from / 1e6, this.#origin + to / 1e6];
   }
 
@@ -181,7 +181,7 @@ export class Session {
    * @returns {Copy[]}
    */
   copies(at = null) {
-    const when = at === null ? this.#relative() : (at - this.#origin) * 1e6;
+    const when = at === null ? this.#sessionNow() : (at - this.#origin) * 1e6;
     if (when === null || this.#clock === null) return [];
     /** @type {Copy[]} */
     const copies = [];
@@ -201,10 +201,10 @@ export class Session {
     if (!Number.isInteger(local) || local < 0 || local >= LOCALS_MAX) {
       throw new RangeError(`${local} is not a valid entity number: use 0, 1, 2 and so on`);
     }
-    this.#say({ type: "own", local, threshold: readThreshold(options) });
+    this.#post({ type: "own", local, threshold: readThreshold(options) });
     return new Own(
-      (state) => this.#say({ type: "move", local, state, at: this.#twin.isKnown ? this.#workerNow() : null }),
-      () => this.#say({ type: "end", local }),
+      (state) => this.#post({ type: "move", local, state, at: this.#workerClock.isKnown ? this.#workerNow() : null }),
+      () => this.#post({ type: "end", local }),
     );
   }
 
@@ -216,15 +216,15 @@ export class Session {
     if (!(bytes instanceof Uint8Array) || bytes[0] !== GAME || bytes.length > MESSAGE_MAX) {
       throw new RangeError(`a game message is a Uint8Array of at most ${MESSAGE_MAX} bytes that starts with 0x47`);
     }
-    this.#say({ type: "send", bytes: bytes.slice() });
+    this.#post({ type: "send", bytes: bytes.slice() });
   }
 
   /** Leaves the room for good. */
   close() {
-    this.#say({ type: "close" });
+    this.#post({ type: "close" });
     setTimeout(() => {
       if (this.state.status !== "over") this.#end("this player left");
-    }, GOODBYE_MAX);
+    }, CLOSE_WAIT_MAX);
   }
 
   /** The session's base in milliseconds since its origin. Always a whole second. */
@@ -233,27 +233,27 @@ export class Session {
   }
 
   /** Returns session time in nanoseconds since the base; null while unknown. Never decreases. */
-  #relative() {
-    if (this.#clock === null || !this.#twin.isKnown) return null;
-    this.#shown = Math.max(this.#shown, shownAt(this.#clock.line, this.#local()));
-    return this.#shown;
+  #sessionNow() {
+    if (this.#clock === null || !this.#workerClock.isKnown) return null;
+    this.#shownLatest = Math.max(this.#shownLatest, shownAt(this.#clock.line, this.#workerNanos()));
+    return this.#shownLatest;
   }
 
   #workerNow() {
-    return performance.now() + this.#twin.offset;
+    return performance.now() + this.#workerClock.offset;
   }
 
   /** Returns the worker's clock, in nanoseconds. */
-  #local() {
+  #workerNanos() {
     return 1e6 * this.#workerNow();
   }
 
   #ping() {
-    if (this.state.status !== "over") this.#say({ type: "ping", sent: performance.now() });
+    if (this.state.status !== "over") this.#post({ type: "ping", sent: performance.now() });
   }
 
   /** @param {FromPage} message */
-  #say(message) {
+  #post(message) {
     this.#worker.postMessage(message);
   }
 
@@ -261,9 +261,9 @@ export class Session {
   #handle(message) {
     if (message.type === "pong") {
       const guess = performance.timeOrigin - message.origin;
-      this.#twin.observe(message.sent, message.at, performance.now(), guess);
-      setTimeout(() => this.#ping(), this.#twin.pause);
-      return this.#tell();
+      this.#workerClock.observe(message.sent, message.at, performance.now(), guess);
+      setTimeout(() => this.#ping(), this.#workerClock.pause);
+      return this.#notify();
     }
     if (message.type === "message") return this.#onMessage(message.bytes);
     for (const [entity, vector] of message.placed) this.#placed.set(entity, vector);
@@ -272,18 +272,18 @@ export class Session {
     if (message.clock !== undefined) {
       this.#clock = message.clock;
       // The next connection may join another session, whose time can be earlier.
-      if (message.clock === null) this.#shown = -Infinity;
+      if (message.clock === null) this.#shownLatest = -Infinity;
     }
     if (message.state !== undefined) this.state = message.state;
-    this.#tell(message.state);
+    this.#notify(message.state);
   }
 
   /**
    * Settles `ready` and reports a new state to the page.
-   * @param {State} [state] the state, if it changed
+   * @param {SessionState} [state] the state, if it changed
    */
-  #tell(state) {
-    if (this.#clock !== null && this.#twin.isKnown) this.#settle();
+  #notify(state) {
+    if (this.#clock !== null && this.#workerClock.isKnown) this.#settle();
     if (this.state.status === "over") this.#settle(new Error(this.state.words));
     if (state !== undefined) this.#onState(state);
   }
@@ -294,7 +294,7 @@ export class Session {
     this.#worker.terminate();
     this.#clock = null;
     this.#placed.clear();
-    this.#tell(this.state);
+    this.#notify(this.state);
   }
 }
 
@@ -346,7 +346,7 @@ const readVec3 = (axes) => [axes[0], axes[1], axes[2] ?? 0];
  * @param {OwnOptions} options
  * @returns {Threshold}
  */
-function readThreshold({ distance = THRESHOLD.distance, heartbeat = THRESHOLD.heartbeat / 1e6, kind = THRESHOLD.kind }) {
+function readThreshold({ distance = THRESHOLD_DEFAULT.distance, heartbeat = THRESHOLD_DEFAULT.heartbeat / 1e6, kind = THRESHOLD_DEFAULT.kind }) {
   if (!(Number.isFinite(distance) && distance >= 0)) throw new RangeError(`${distance} is not a valid distance`);
   if (!KINDS.includes(kind)) throw new RangeError(`${kind} is not a kind of motion: use one of ${KINDS.join(", ")}`);
   const isNever = heartbeat === null || heartbeat === Infinity;

@@ -2,7 +2,7 @@
  * DR vectors and their projection: where an entity was at some session time, and how it moves on from there
  * (docs/WIRE.md, "Projection").
  *
- * Times are numbers of nanoseconds since the base of the machine that holds the vector (see `machine.js`).
+ * Times are numbers of nanoseconds since the base of the machine that holds the vector (see `peer.js`).
  */
 
 /** @typedef {import("./quantize.js").Vec3} Vec3 */
@@ -26,7 +26,7 @@ const BACK_MAX = 2;
 /** Below this value of (1 + |w|) t, the displacement by a damped acceleration is summed as a series. */
 const SERIES_RANGE = 0.1;
 /** Terms of that series; the next one is below 1e-17. */
-const TERMS = 10;
+const SERIES_TERMS = 10;
 
 /**
  * Returns the position that a vector predicts for a time.
@@ -54,7 +54,7 @@ export function project(vector, at) {
     }
     case "damped": {
       const c = arc(v, w, t);
-      const [along, aside, up] = fadingWay(w, t);
+      const [along, aside, up] = dampedDisplacement(w, t);
       return [
         p[0] + c[0] + (a[0] * along - a[1] * aside),
         p[1] + c[1] + (a[0] * aside + a[1] * along),
@@ -131,9 +131,9 @@ function sinc(angle) {
  * @param {number} t
  * @returns {Vec3}
  */
-function fadingWay(w, t) {
+function dampedDisplacement(w, t) {
   t = Math.max(t, -BACK_MAX);
-  if ((1 + Math.abs(w)) * Math.abs(t) < SERIES_RANGE) return shortWay(w, t);
+  if ((1 + Math.abs(w)) * Math.abs(t) < SERIES_RANGE) return dampedSeries(w, t);
   const half = 0.5 * w * t;
   const [sin, cos, k] = [Math.sin(half), Math.cos(half), t * sinc(half)];
   const lost = Math.expm1(-t);
@@ -144,17 +144,17 @@ function fadingWay(w, t) {
 }
 
 /**
- * `fadingWay` for short times, where S and D of docs/WIRE.md nearly cancel: t² times the sum of h(n) / (n + 2)!, where
+ * `dampedDisplacement` for short times, where S and D of docs/WIRE.md nearly cancel: t² times the sum of h(n) / (n + 2)!, where
  * h(n) is the sum of all products of n factors that are iwt or (iw - 1)t.
  * @param {number} w
  * @param {number} t
  * @returns {Vec3}
  */
-function shortWay(w, t) {
+function dampedSeries(w, t) {
   const [a, b] = [w * t, -t];
   let [along, aside, up] = [0, 0, 0];
   let [hx, hy, px, py, fall, factor] = [1, 0, 1, 0, 1, 0.5];
-  for (let n = 0; n < TERMS; n++) {
+  for (let n = 0; n < SERIES_TERMS; n++) {
     along += factor * hx;
     aside += factor * hy;
     up += factor * fall;

@@ -17,13 +17,13 @@ export const DATAGRAMS_MAX = 64;
  */
 export const RELIABLE_MAX = 8192;
 /** Every datagram keeps room for a probe and an echo. */
-const RIDERS_LEN = 2 * CLOCK_LEN_MAX;
+const PIGGYBACK_LEN = 2 * CLOCK_LEN_MAX;
 
 /** Datagram being filled. @typedef {{ stamp: bigint | null, writer: Writer }} Open */
 
 export class Outbox {
   /** Datagrams dropped because too many were waiting. */
-  crowdedOut = 0;
+  dropped = 0;
   /** True once more reliable messages wait than allowed: the connection must be closed. */
   isStalled = false;
 
@@ -34,14 +34,14 @@ export class Outbox {
   #now = -Infinity;
   /** @type {bigint | null} */
   #stamp = null;
-  /** @type {Open | null} */
+  /** @type {OpenDatagram | null} */
   #open = null;
   /** @type {Uint8Array[]} */
   #full = [];
   /** @type {Uint8Array[]} */
   #reliable = [];
   /** A datagram should leave even if it holds nothing yet. */
-  #isWanted = false;
+  #isRequested = false;
   /** Earliest time of the next datagram. */
   #nextAt = -Infinity;
 
@@ -70,16 +70,16 @@ export class Outbox {
     this.#open = null;
     this.#full = [];
     this.#reliable = [];
-    this.#isWanted = false;
+    this.#isRequested = false;
   }
 
-  get isHere() {
+  get isConnected() {
     return this.#datagramMax > 0;
   }
 
   /** Bytes of frames that fit into a datagram. */
   get framesMax() {
-    return Math.max(0, this.#datagramMax - HEADER_LEN - RIDERS_LEN);
+    return Math.max(0, this.#datagramMax - HEADER_LEN - PIGGYBACK_LEN);
   }
 
   /**
@@ -98,7 +98,7 @@ export class Outbox {
    * @param {Frame} frame
    */
   datagram(frame) {
-    if (!this.isHere || this.#stamp === null) return;
+    if (!this.isConnected || this.#stamp === null) return;
     const limit = HEADER_LEN + this.framesMax;
     if (this.#open !== null && this.#open.stamp !== null) {
       const { stamp, writer } = this.#open;
@@ -114,15 +114,15 @@ export class Outbox {
   }
 
   /** Requests a datagram, for something that is added just before it leaves. */
-  want() {
-    this.#isWanted = this.isHere;
+  requestDatagram() {
+    this.#isRequested = this.isConnected;
   }
 
   /**
    * Adds a clock frame to the datagram that is about to leave.
    * @param {Frame} frame
    */
-  ride(frame) {
+  piggyback(frame) {
     this.#open ??= this.#begin();
     emitFrame(this.#open.writer, frame, 0n);
   }
@@ -132,7 +132,7 @@ export class Outbox {
    * @param {Frame} frame
    */
   reliable(frame) {
-    if (!this.isHere || this.#stamp === null) return;
+    if (!this.isConnected || this.#stamp === null) return;
     const { writer, stamp } = this.#begin();
     emitFrame(writer, frame, stamp ?? 0n);
     this.message(writer.finish());
@@ -143,7 +143,7 @@ export class Outbox {
    * @param {Uint8Array} bytes
    */
   message(bytes) {
-    if (!this.isHere || this.isStalled) return;
+    if (!this.isConnected || this.isStalled) return;
     if (this.#reliable.length >= RELIABLE_MAX) this.isStalled = true;
     else this.#reliable.push(bytes);
   }
@@ -154,7 +154,7 @@ export class Outbox {
   }
 
   /** True when the last waiting datagram may leave now: the moment to add acknowledgments and probes. */
-  get isTimeToRide() {
+  get canPiggyback() {
     return this.#isDue && this.#full.length === 0;
   }
 
@@ -163,7 +163,7 @@ export class Outbox {
     if (!this.#isDue) return undefined;
     const full = this.#full.shift();
     if (full !== undefined) return full;
-    this.#isWanted = false;
+    this.#isRequested = false;
     const open = this.#open;
     if (open === null) return undefined;
     this.#open = null;
@@ -178,14 +178,14 @@ export class Outbox {
   }
 
   get #hasDatagram() {
-    return this.#isWanted || this.#open !== null || this.#full.length > 0;
+    return this.#isRequested || this.#open !== null || this.#full.length > 0;
   }
 
   get #isDue() {
     return this.#hasDatagram && this.#nextAt <= this.#now;
   }
 
-  /** @returns {Open} */
+  /** @returns {OpenDatagram} */
   #begin() {
     const writer = new Writer();
     emitHeader(writer, this.#drawNonce(), this.#stamp);
@@ -196,7 +196,7 @@ export class Outbox {
     if (this.#open === null) return;
     if (this.#full.length === DATAGRAMS_MAX) {
       this.#full.shift();
-      this.crowdedOut += 1;
+      this.dropped += 1;
     }
     this.#full.push(this.#open.writer.finish());
     this.#open = null;

@@ -5,7 +5,7 @@
  * numbers as all receivers.
  */
 
-import { Refused } from "./bytes.js";
+import { Rejected } from "./bytes.js";
 
 /** @typedef {import("./bytes.js").Reader} Reader */
 /** @typedef {import("./bytes.js").Writer} Writer */
@@ -73,7 +73,7 @@ const largest = (v) => Math.max(Math.abs(v[0]), Math.abs(v[1]), Math.abs(v[2]));
  * @param {number} bits
  * @returns {{ exponent: number, numbers: Vec3 }}
  */
-function share(v, bits) {
+function toShared(v, bits) {
   const finest = exponentOf(largest(v)) - (bits - 2);
   let exponent = Math.min(Math.max(finest, EXPONENT_MIN), EXPONENT_MAX - 1);
   for (;;) {
@@ -93,7 +93,7 @@ function share(v, bits) {
  * @returns {Vec3}
  */
 function rounded(v, bits) {
-  const { exponent, numbers } = share(v, bits);
+  const { exponent, numbers } = toShared(v, bits);
   const unit = power(exponent);
   return [numbers[0] * unit, numbers[1] * unit, numbers[2] * unit];
 }
@@ -104,7 +104,7 @@ function rounded(v, bits) {
  * @param {number} bits
  */
 function emitShared(writer, v, bits) {
-  const { exponent, numbers } = share(v, bits);
+  const { exponent, numbers } = toShared(v, bits);
   writer.u8(exponent);
   for (const number of numbers) emitWhole(writer, number, bits);
 }
@@ -141,7 +141,7 @@ function parseShared(reader, bits) {
   const size = largest([x, y, z]);
   const isFinest = exponent === EXPONENT_MIN || size >= 2 ** (bits - 2);
   const isInRange = exponent >= EXPONENT_MIN && exponent <= EXPONENT_MAX && size < 2 ** (bits - 1);
-  if (!isFinest || !isInRange) throw new Refused("field");
+  if (!isFinest || !isInRange) throw new Rejected("field");
   const unit = power(exponent);
   return [x * unit, y * unit, z * unit];
 }
@@ -170,7 +170,7 @@ export function parseState(reader) {
     acceleration: parseShared(reader, RATE_BITS),
     turnRate: parseWhole(reader, 24) * TURN_RATE_UNIT,
   };
-  if (!isSane(state)) throw new Refused("field");
+  if (!isSane(state)) throw new Rejected("field");
   return state;
 }
 

@@ -4,12 +4,12 @@
  */
 
 import { Connection } from "./connection.js";
-import { Machine } from "./machine.js";
-import { Closed, DONE, OTHER_VERSION, TOO_SLOW } from "./reason.js";
+import { Peer } from "./peer.js";
+import { Closed, DONE, VERSION_MISMATCH, TOO_SLOW } from "./closed.js";
 import { GAME } from "./wire.js";
 
 /** @typedef {import("./connection.js").Target} Target */
-/** @typedef {import("./own.js").Threshold} Threshold */
+/** @typedef {import("./owner.js").Threshold} Threshold */
 /** @typedef {import("./quantize.js").MotionState} MotionState */
 
 /**
@@ -35,18 +35,18 @@ import { GAME } from "./wire.js";
  */
 
 /** Pause before the first reconnection attempt, in milliseconds. It doubles with each attempt, up to the maximum. */
-const PAUSE_FIRST = 50;
+const PAUSE_MIN = 50;
 const PAUSE_MAX = 2000;
 /** After a connection that lasted this long (ns), the pause starts small again. */
-const LASTING = 3e9;
+const STABLE_MIN = 3e9;
 /** Longest timer, in milliseconds. */
-const SLEEP_MAX = 1000;
+const TIMER_MAX = 1000;
 
-export class Session {
-  /** @type {State} */
+export class RelaySession {
+  /** @type {SessionState} */
   state = { status: "connecting", words: "", player: null, code: null };
-  /** The player's machine; null before the first greeting. @type {Machine | null} */
-  machine = null;
+  /** The player's machine; null before the first greeting. @type {Peer | null} */
+  peer = null;
 
   #target;
   #clock;
@@ -57,10 +57,10 @@ export class Session {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   /** When the current connection was established. */
-  #since = Infinity;
-  #isLeft = false;
+  #connectedAt = Infinity;
+  #hasLeft = false;
   /** Ends the pause between two attempts. */
-  #hurry = () => {};
+  #endPause = () => {};
 
   /**
    * @param {Target} target
@@ -77,17 +77,17 @@ export class Session {
 
   /** Connects, and reconnects until the session is over. Never throws. */
   async run() {
-    let pause = PAUSE_FIRST;
+    let pause = PAUSE_MIN;
     for (;;) {
-      this.#since = Infinity;
-      const closed = this.#isLeft ? Closed.byUs(DONE) : await this.#connectOnce();
-      if (this.#isLeft) return this.#say("over", "this player left", DONE);
+      this.#connectedAt = Infinity;
+      const closed = this.#hasLeft ? Closed.byUs(DONE) : await this.#connectOnce();
+      if (this.#hasLeft) return this.#setState("over", "this player left", DONE);
       // If the first attempt fails, retrying would only hide the reason.
-      if (closed.isFinal || this.machine === null) return this.#say("over", closed.message, closed.code);
-      this.#say("lost", closed.message, closed.code);
-      if (this.#clock.now() - this.#since > LASTING) pause = PAUSE_FIRST;
+      if (closed.isFinal || this.peer === null) return this.#setState("over", closed.message, closed.code);
+      this.#setState("lost", closed.message, closed.code);
+      if (this.#clock.now() - this.#connectedAt > STABLE_MIN) pause = PAUSE_MIN;
       await new Promise((resolve) => {
-        this.#hurry = () => resolve(undefined);
+        this.#endPause = () => resolve(undefined);
         setTimeout(resolve, pause);
       });
       pause = Math.min(2 * pause, PAUSE_MAX);
@@ -96,9 +96,9 @@ export class Session {
 
   /** Leaves the room for good. */
   leave() {
-    this.#isLeft = true;
+    this.#hasLeft = true;
     this.#connection?.close(Closed.byUs(DONE));
-    this.#hurry();
+    this.#endPause();
   }
 
   /**
@@ -110,7 +110,7 @@ export class Session {
    */
   observe(local, state, threshold, at) {
     const now = this.#clock.now();
-    this.machine?.observe(now, local, state, threshold, at === null ? now : Math.min(at, now));
+    this.peer?.observe(now, local, state, threshold, at === null ? now : Math.min(at, now));
     this.#pump();
   }
 
@@ -119,7 +119,7 @@ export class Session {
    * @param {number} local
    */
   end(local) {
-    this.machine?.end(this.#clock.now(), local);
+    this.peer?.end(this.#clock.now(), local);
     this.#pump();
   }
 
@@ -128,7 +128,7 @@ export class Session {
    * @param {Uint8Array} bytes
    */
   send(bytes) {
-    this.machine?.outbox.message(bytes);
+    this.peer?.outbox.message(bytes);
     this.#pump();
   }
 
@@ -140,7 +140,7 @@ export class Session {
     } catch (error) {
       return error instanceof Closed ? error : Closed.broken(`the connection could not be opened: ${error}`);
     }
-    if (this.#isLeft) {
+    if (this.#hasLeft) {
       connection.close(Closed.byUs(DONE));
       return connection.closed;
     }
@@ -148,30 +148,30 @@ export class Session {
     const closed = await connection.closed;
     this.#connection = null;
     clearTimeout(this.#timer);
-    this.machine?.leave(this.#clock.now());
+    this.peer?.leave(this.#clock.now());
     return closed;
   }
 
   /** @param {Connection} connection */
   #attach(connection) {
     const { player, tick } = connection.greeting;
-    const last = this.machine;
+    const last = this.peer;
     if (last === null || last.player !== player || last.tick !== tick) {
       const firstSeq = last?.own.nextSeq ?? 0;
-      this.machine = new Machine({ player, tick, grain: this.#clock.grain, firstSeq });
+      this.peer = new Peer({ player, tick, grain: this.#clock.grain, firstSeq });
     }
-    const machine = /** @type {Machine} */ (this.machine);
-    machine.join(this.#clock.now(), connection.datagramMax);
+    const peer = /** @type {Peer} */ (this.peer);
+    peer.join(this.#clock.now(), connection.datagramMax);
     // Discards events of the previous connection.
-    while (machine.clock.pollEvent() !== undefined);
+    while (peer.clock.pollEvent() !== undefined);
     this.#connection = connection;
-    this.#since = this.#clock.now();
+    this.#connectedAt = this.#clock.now();
     connection.run({
       onDatagram: (bytes) => this.#handle(connection, "datagram", bytes),
       onMessage: (bytes) => this.#handle(connection, "reliable", bytes),
       onReady: this.#pump,
     });
-    this.#say("syncing", "");
+    this.#setState("syncing", "");
     this.#pump();
   }
 
@@ -185,56 +185,56 @@ export class Session {
     if (connection !== this.#connection) return;
     // A copy: the bytes are a view into the stream's buffer.
     if (channel === "reliable" && bytes[0] === GAME) return this.#onMessage(bytes.slice());
-    const refused = this.machine?.handleMessage(this.#clock.now(), channel, bytes);
-    if (refused?.reason === "version") connection.close(Closed.byUs(OTHER_VERSION, refused.message));
+    const rejected = this.peer?.handleMessage(this.#clock.now(), channel, bytes);
+    if (rejected?.reason === "version") connection.close(Closed.byUs(VERSION_MISMATCH, rejected.message));
     this.#pump();
   }
 
   /** Sends whatever is ready, as far as the browser accepts it, and sets the timer for what comes next. */
   #pump = () => {
-    const [machine, connection] = [this.machine, this.#connection];
-    if (machine === null || connection === null) return;
-    while (connection.hasRoomForMessage) {
-      const message = machine.pollReliable();
+    const [peer, connection] = [this.peer, this.#connection];
+    if (peer === null || connection === null) return;
+    while (connection.canSendMessage) {
+      const message = peer.pollReliable();
       if (message === undefined) break;
       connection.sendMessage(message);
     }
-    while (connection.hasRoom) {
-      const datagram = machine.pollDatagram(this.#clock.now());
+    while (connection.canSendDatagram) {
+      const datagram = peer.pollDatagram(this.#clock.now());
       if (datagram === undefined) break;
       connection.sendDatagram(datagram);
     }
-    if (machine.isStalled) connection.close(Closed.byUs(TOO_SLOW));
-    this.#notice(machine);
+    if (peer.isStalled) connection.close(Closed.byUs(TOO_SLOW));
+    this.#takeClockEvents(peer);
     clearTimeout(this.#timer);
-    const wait = (machine.pollTimeout() - this.#clock.now()) / 1e6;
-    this.#timer = setTimeout(this.#wake, Math.min(Math.max(Math.ceil(wait), 1), SLEEP_MAX));
+    const wait = (peer.pollTimeout() - this.#clock.now()) / 1e6;
+    this.#timer = setTimeout(this.#wake, Math.min(Math.max(Math.ceil(wait), 1), TIMER_MAX));
     this.#onChange();
   };
 
   #wake = () => {
-    this.machine?.handleTimeout(this.#clock.now());
+    this.peer?.handleTimeout(this.#clock.now());
     this.#pump();
   };
 
   /**
    * Turns the clock's events into states.
-   * @param {Machine} machine
+   * @param {Peer} peer
    */
-  #notice(machine) {
-    for (let event = machine.clock.pollEvent(); event !== undefined; event = machine.clock.pollEvent()) {
-      if (event.event === "fixed") this.#say("playing", "");
-      if (event.event === "lost") this.#say("syncing", "the clock is being set again");
+  #takeClockEvents(peer) {
+    for (let event = peer.clock.pollEvent(); event !== undefined; event = peer.clock.pollEvent()) {
+      if (event.event === "fixed") this.#setState("playing", "");
+      if (event.event === "lost") this.#setState("syncing", "the clock is being set again");
     }
   }
 
   /**
-   * @param {State["status"]} status
+   * @param {SessionState["status"]} status
    * @param {string} words
    * @param {number | null} [code]
    */
-  #say(status, words, code = null) {
-    this.state = { status, words, player: this.machine?.player ?? null, code };
+  #setState(status, words, code = null) {
+    this.state = { status, words, player: this.peer?.player ?? null, code };
     this.#onChange();
   }
 }

@@ -22,11 +22,11 @@ const REPEAT_FIRST = 500e6;
 
 export class Uplink {
   /** Some vector will never be recorded, so every entity must be introduced again. */
-  hasGivenUp = false;
+  needsIntroductions = false;
   /** Vectors that were sent again. */
   repeated = 0;
   roundTrip = new DelayEstimate();
-  #isHere = false;
+  #isConnected = false;
   /** In the order of their last transmission. @type {Unrecorded[]} */
   #unrecorded = [];
   #backoff = new Backoff();
@@ -38,7 +38,7 @@ export class Uplink {
   }
 
   /** Number of vectors not recorded yet. */
-  get waiting() {
+  get unrecordedCount() {
     return this.#unrecorded.length;
   }
 
@@ -47,14 +47,14 @@ export class Uplink {
    * @param {IntroduceFrame[]} frames
    */
   join(frames) {
-    this.#isHere = true;
-    this.hasGivenUp = false;
+    this.#isConnected = true;
+    this.needsIntroductions = false;
     this.#unrecorded = [];
     for (const frame of frames) this.introduce(frame);
   }
 
   leave() {
-    this.#isHere = false;
+    this.#isConnected = false;
     this.#unrecorded = [];
   }
 
@@ -63,7 +63,7 @@ export class Uplink {
    * @param {IntroduceFrame} frame
    */
   introduce(frame) {
-    if (this.#isHere) this.#outbox.reliable(frame);
+    if (this.#isConnected) this.#outbox.reliable(frame);
   }
 
   /**
@@ -72,9 +72,9 @@ export class Uplink {
    * @param {number} now
    */
   trigger(frame, now) {
-    if (!this.#isHere) return;
+    if (!this.#isConnected) return;
     if (this.#unrecorded.length >= UNRECORDED_MAX) {
-      this.hasGivenUp = true;
+      this.needsIntroductions = true;
       return;
     }
     this.#unrecorded.push({ frame, sent: now, repeats: 0 });
@@ -88,7 +88,7 @@ export class Uplink {
    * @param {bigint} at
    */
   end(entity, last, at) {
-    if (this.#isHere) this.#outbox.reliable({ frame: "ended", entity, last, at });
+    if (this.#isConnected) this.#outbox.reliable({ frame: "ended", entity, last, at });
   }
 
   /**
@@ -118,7 +118,7 @@ export class Uplink {
       each.sent = now;
       each.repeats += 1;
       this.repeated += 1;
-      if (each.repeats === REPEATS_MAX) this.hasGivenUp = true;
+      if (each.repeats === REPEATS_MAX) this.needsIntroductions = true;
       this.#outbox.datagram(each.frame);
       this.#unrecorded.push(each);
     }

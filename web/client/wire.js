@@ -6,7 +6,7 @@
  * `generated` is a `Number` of microseconds since the session's origin.
  */
 
-import { Reader, Refused, Writer } from "./bytes.js";
+import { Reader, Rejected, Writer } from "./bytes.js";
 import { KINDS } from "./motion.js";
 import { emitState, parseState } from "./quantize.js";
 
@@ -77,13 +77,13 @@ export function micros(nanos) {
  * @param {bigint} at
  * @returns {bigint}
  */
-function sane(at) {
-  if (at > TIME_MAX || at < -TIME_MAX) throw new Refused("field");
+function checkTime(at) {
+  if (at > TIME_MAX || at < -TIME_MAX) throw new Rejected("field");
   return at;
 }
 
 /**
- * Parses a whole message; throws `Refused` if it is malformed.
+ * Parses a whole message; throws `Rejected` if it is malformed.
  * @param {Uint8Array} bytes
  * @returns {Message}
  */
@@ -91,18 +91,18 @@ export function parse(bytes) {
   const reader = new Reader(bytes);
   const version = reader.u8();
   if (version !== VERSION) {
-    throw new Refused("version", `received a message of version ${version}; this client speaks version ${VERSION}`);
+    throw new Rejected("version", `received a message of version ${version}; this client speaks version ${VERSION}`);
   }
   const nonce = reader.u32();
   const nanos = reader.i64();
-  const stamp = nanos === NO_STAMP ? null : sane(nanos);
+  const stamp = nanos === NO_STAMP ? null : checkTime(nanos);
   const stampMicros = stamp === null ? 0 : micros(stamp);
   /** @type {Frame[]} */
   const frames = [];
   while (!reader.isEmpty) {
     const tag = reader.u8();
     if (tag === CLOCK) frames.push(parseClock(reader));
-    else if (stamp === null) throw new Refused("field");
+    else if (stamp === null) throw new Rejected("field");
     else if (tag >= VECTOR) frames.push({ frame: "vector", ...parseVector(reader, tag, stampMicros) });
     else frames.push(parseRare(reader, tag, stamp, stampMicros));
   }
@@ -125,7 +125,7 @@ function parseRare(reader, tag, stamp, stampMicros) {
     case CONFIRM:
     case CONFIRM_HOLE: {
       const next = reader.varint();
-      const given = parseBefore(reader, stamp);
+      const given = parseTimeBefore(reader, stamp);
       return { frame: "confirm", next, stamp: given, held: reader.span(), hole: tag === CONFIRM_HOLE };
     }
     case RECORDED: {
@@ -134,10 +134,10 @@ function parseRare(reader, tag, stamp, stampMicros) {
     }
     case ENDED: {
       const [entity, last] = [reader.varint32(), reader.varint32()];
-      return { frame: "ended", entity, last, at: parseBefore(reader, stamp) };
+      return { frame: "ended", entity, last, at: parseTimeBefore(reader, stamp) };
     }
     default:
-      throw new Refused("unknown tag");
+      throw new Rejected("unknown tag");
   }
 }
 
@@ -148,7 +148,7 @@ function parseRare(reader, tag, stamp, stampMicros) {
 function parseClock(reader) {
   const which = reader.u8();
   if (which === PROBE) return { frame: "probe", sent: reader.i64() };
-  if (which !== ECHO) throw new Refused("unknown tag");
+  if (which !== ECHO) throw new Rejected("unknown tag");
   const [probe, arrived] = [reader.i64(), reader.i64()];
   return { frame: "echo", probe, arrived, held: reader.span() };
 }
@@ -157,8 +157,8 @@ function parseClock(reader) {
  * @param {Reader} reader
  * @param {bigint} stamp
  */
-function parseBefore(reader, stamp) {
-  return sane(stamp - reader.zigzag());
+function parseTimeBefore(reader, stamp) {
+  return checkTime(stamp - reader.zigzag());
 }
 
 /**
@@ -168,14 +168,14 @@ function parseBefore(reader, stamp) {
  * @returns {VectorFields}
  */
 function parseVector(reader, tag, stampMicros) {
-  if (tag < VECTOR) throw new Refused("unknown tag");
+  if (tag < VECTOR) throw new Rejected("unknown tag");
   const kind = KINDS[(tag >> 5) & 3];
   const [entity, first] = [reader.varint32(), reader.varint32()];
   const seq = first + reader.varint32() * 32 + (tag & 31);
-  if (seq >= SEQ_END) throw new Refused("field");
+  if (seq >= SEQ_END) throw new Rejected("field");
   const generated = stampMicros - reader.zigzag53();
   const state = parseState(reader);
-  if (Math.abs(generated) > MICROS_MAX) throw new Refused("field");
+  if (Math.abs(generated) > MICROS_MAX) throw new Rejected("field");
   return { entity, first, seq, kind, generated, ...state };
 }
 
@@ -187,7 +187,7 @@ function parseVector(reader, tag, stampMicros) {
 function parseIntroduce(reader, stampMicros) {
   const distance = reader.f64();
   const heartbeat = reader.span();
-  if (!Number.isFinite(distance) || distance < 0 || Object.is(distance, -0)) throw new Refused("field");
+  if (!Number.isFinite(distance) || distance < 0 || Object.is(distance, -0)) throw new Rejected("field");
   const fields = parseVector(reader, reader.u8(), stampMicros);
   return { frame: "introduce", ...fields, distance, heartbeat: heartbeat === 0n ? null : heartbeat };
 }
@@ -200,22 +200,22 @@ function parseIntroduce(reader, stampMicros) {
 function parseFeedback(reader, stamp) {
   const oldest = reader.varint();
   const first = oldest + reader.varint();
-  if (first > NUMBER_MAX) throw new Refused("field");
+  if (first > NUMBER_MAX) throw new Rejected("field");
   const count = reader.u8();
   /** @type {Arrival[]} */
   const arrivals = [];
   while (arrivals.length < count) {
     const before = arrivals.at(-1);
     const nonce = reader.u32();
-    const at = parseBefore(reader, stamp);
+    const at = parseTimeBefore(reader, stamp);
     const length = reader.u8();
-    if (length === 0 || length > count - arrivals.length) throw new Refused("field");
+    if (length === 0 || length > count - arrivals.length) throw new Rejected("field");
     for (let place = 0; place < length; place++) {
       const entity = reader.varint32();
       arrivals.push({ entity, seq: reader.varint32(), at, nonce });
     }
     // Two adjacent runs with the same nonce and time must have been one.
-    if (before !== undefined && before.nonce === nonce && before.at === at) throw new Refused("field");
+    if (before !== undefined && before.nonce === nonce && before.at === at) throw new Rejected("field");
   }
   return { frame: "feedback", oldest, first, arrivals };
 }

@@ -4,15 +4,15 @@
  * session clock.
  */
 
-import { Session } from "./session.js";
+import { RelaySession } from "./session.js";
 
 /** @typedef {import("./clock.js").Line} Line */
 /** @typedef {import("./connection.js").Target} Target */
 /** @typedef {import("./hull.js").Band} Band */
 /** @typedef {import("./motion.js").DrVector} DrVector */
-/** @typedef {import("./own.js").Threshold} Threshold */
+/** @typedef {import("./owner.js").Threshold} Threshold */
 /** @typedef {import("./quantize.js").MotionState} MotionState */
-/** @typedef {import("./session.js").State} State */
+/** @typedef {import("./session.js").SessionState} State */
 
 /**
  * Messages from the page. Times are milliseconds of the worker's clock (`performance.now()` here).
@@ -42,20 +42,20 @@ import { Session } from "./session.js";
 /**
  * Messages to the page. An update holds what is new, all as of one instant; game messages are passed on as they arrive.
  * @typedef {{ type: "pong", sent: number, at: number, origin: number } | { type: "message", bytes: Uint8Array }
- *   | { type: "update", state?: State, clock?: Reading | null, counts?: Counts, placed: [number, DrVector][], ended: number[] }} FromWorker
+ *   | { type: "update", state?: SessionState, clock?: ClockReading | null, counts?: Counts, placed: [number, DrVector][], ended: number[] }} FromWorker
  */
 
 /** How often counters are posted, in nanoseconds. */
 const COUNTS_INTERVAL = 1e9;
 /** Clock steps to measure, and the time limit for it in milliseconds. */
-const STEPS = 8;
-const MEASURED_MAX = 60;
+const GRAIN_STEPS = 8;
+const GRAIN_MEASUREMENT_MAX = 60;
 
 /** Returns the smallest step of the clock, in nanoseconds: browsers coarsen clocks, each in its own way. */
 function measureGrain() {
   const start = performance.now();
   let [last, least] = [start, Infinity];
-  for (let steps = 0; steps < STEPS && last - start < MEASURED_MAX; ) {
+  for (let steps = 0; steps < GRAIN_STEPS && last - start < GRAIN_MEASUREMENT_MAX; ) {
     const now = performance.now();
     if (now === last) continue;
     least = Math.min(least, now - last);
@@ -66,61 +66,61 @@ function measureGrain() {
 }
 
 const clock = { now: () => Math.round(performance.now() * 1e6), grain: measureGrain() };
-/** @type {Session | null} */
+/** @type {RelaySession | null} */
 let session = null;
 /** @type {Map<number, Threshold>} */
 const thresholds = new Map();
-/** What was last posted to the page. @type {{ state: State | null, line: Line | null, countsAt: number }} */
-const told = { state: null, line: null, countsAt: -Infinity };
+/** What was last posted to the page. @type {{ state: SessionState | null, line: Line | null, countsAt: number }} */
+const posted = { state: null, line: null, countsAt: -Infinity };
 
 /** @param {FromWorker} message */
-const say = (message) => postMessage(message);
+const post = (message) => postMessage(message);
 
 /** Posts what is new to the page. */
 function update() {
   if (session === null) return;
-  const { state, machine } = session;
+  const { state, peer } = session;
   /** @type {Extract<FromWorker, { type: "update" }>} */
   const message = { type: "update", placed: [], ended: [] };
   let isNew = false;
-  if (state !== told.state) {
-    message.state = told.state = state;
+  if (state !== posted.state) {
+    message.state = posted.state = state;
     isNew = true;
   }
-  if (machine !== null) {
-    for (const [entity, vector] of machine.copies.takeChanges()) {
+  if (peer !== null) {
+    for (const [entity, vector] of peer.copies.takeChanges()) {
       if (vector === null) message.ended.push(entity);
       else message.placed.push([entity, vector]);
       isNew = true;
     }
-    const { base, line, band } = machine.clock;
-    if (line !== told.line) {
-      told.line = line;
+    const { base, line, band } = peer.clock;
+    if (line !== posted.line) {
+      posted.line = line;
       const isKnown = line !== null && band !== null && base !== null;
       message.clock = isKnown ? { base, line, band, grain: clock.grain } : null;
       isNew = true;
     }
-    if (clock.now() - told.countsAt >= COUNTS_INTERVAL) {
-      told.countsAt = clock.now();
-      message.counts = counts(machine);
+    if (clock.now() - posted.countsAt >= COUNTS_INTERVAL) {
+      posted.countsAt = clock.now();
+      message.counts = counts(peer);
       isNew = true;
     }
   }
-  if (isNew) say(message);
+  if (isNew) post(message);
 }
 
 /**
- * @param {import("./machine.js").Machine} machine
+ * @param {import("./peer.js").Peer} peer
  * @returns {Counts}
  */
-function counts({ refused, copies, uplink, log, outbox, clock }) {
+function counts({ rejected, copies, uplink, log, outbox, clock }) {
   return {
-    refused: { ...refused },
+    refused: { ...rejected },
     ignored: copies.ignored,
     repeated: uplink.repeated,
-    unrecorded: uplink.waiting,
+    unrecorded: uplink.unrecordedCount,
     unconfirmed: log.length,
-    dropped: outbox.crowdedOut + log.dropped,
+    dropped: outbox.dropped + log.dropped,
     clockBreaks: clock.breaks,
     roundTrip: clock.roundTrip === null ? null : clock.roundTrip / 1e6,
   };
@@ -130,7 +130,7 @@ function counts({ refused, copies, uplink, log, outbox, clock }) {
 function handle(message) {
   switch (message.type) {
     case "open": {
-      const opened = new Session(message.target, clock, update, (bytes) => say({ type: "message", bytes }));
+      const opened = new RelaySession(message.target, clock, update, (bytes) => post({ type: "message", bytes }));
       session = opened;
       update();
       // The final state has been posted by then.
@@ -151,7 +151,7 @@ function handle(message) {
     case "send":
       return session?.send(message.bytes);
     case "ping":
-      return say({ type: "pong", sent: message.sent, at: performance.now(), origin: performance.timeOrigin });
+      return post({ type: "pong", sent: message.sent, at: performance.now(), origin: performance.timeOrigin });
     case "close":
       return session?.leave();
   }

@@ -2,7 +2,7 @@
 
 import { FollowerClock, shownAt } from "../client/clock.js";
 import { Hull, lower, SKEW_MAX, upper } from "../client/hull.js";
-import { Twin } from "../client/twin.js";
+import { WorkerClock } from "../client/worker-clock.js";
 import { assert, draws, equal, near, test } from "./check.js";
 
 const MS = 1e6;
@@ -240,7 +240,7 @@ export function clockTests() {
   });
 
   test("the page reads the worker's clock to within the shortest answer", () => {
-    const [twin, draw] = [new Twin(), draws(3)];
+    const [twin, draw] = [new WorkerClock(), draws(3)];
     equal(twin.isKnown, false);
     for (let sent = 0; sent < 100; sent += 10) {
       const at = sent + 0.1 + draw();

@@ -1,7 +1,7 @@
 /** Own entities, their way to the relay, and the datagrams that they share. */
 
 import { DATAGRAMS_MAX, Outbox, RELIABLE_MAX } from "../client/outbox.js";
-import { ENTITIES_MAX, THRESHOLD } from "../client/own.js";
+import { ENTITIES_MAX, THRESHOLD_DEFAULT } from "../client/owner.js";
 import { UNRECORDED_MAX } from "../client/uplink.js";
 import { assert, equal, near, test } from "./check.js";
 import { DATAGRAM_MAX, moving, MS, PLAYER, REST, Room, TICK } from "./relay.js";
@@ -59,7 +59,7 @@ function ownTests() {
     const room = Room.fixed();
     const at = room.now;
     room.now += 8 * MS;
-    room.machine.observe(room.now, 0, moving(5, 1), { distance: 1, heartbeat: Infinity, kind: "linear" }, at);
+    room.peer.observe(room.now, 0, moving(5, 1), { distance: 1, heartbeat: Infinity, kind: "linear" }, at);
     room.drain();
     const [introduced] = room.frames("introduce");
     near(introduced.generated, Number(room.stamp / 1000n) - 8000, 1.01);
@@ -72,7 +72,7 @@ function ownTests() {
     room.observe(0, REST);
     room.observe(1, REST);
     room.run(room.now + 2100 * MS, () => room.observe(0, REST));
-    room.machine.end(room.now, 0);
+    room.peer.end(room.now, 0);
     room.drain();
     const [ended] = room.frames("ended");
     equal([ended.entity, ended.last, ended.channel], [PLAYER, 2, "reliable"]);
@@ -80,7 +80,7 @@ function ownTests() {
     const before = [...room.frames("vector"), ...room.frames("introduce").slice(0, 2)].map(({ seq }) => seq);
     const anew = room.frames("introduce").at(-1);
     equal([anew?.entity, anew?.first, anew?.seq], [PLAYER, Math.max(...before) + 1, Math.max(...before) + 1]);
-    room.machine.end(room.now, 7);
+    room.peer.end(room.now, 7);
     room.drain();
     equal(room.frames("ended").length, 1, "what never was does not end");
   });
@@ -108,11 +108,11 @@ function uplinkTests() {
     for (const [place, expected] of [0, 500, 1500, 3500, 5500, 7500].entries()) near(times[place], expected, SLACK);
     const recorded = { frame: /** @type {const} */ ("recorded"), entity: PLAYER, contiguous: 1, newest: 1 };
     room.say(recorded);
-    equal([room.machine.uplink.waiting, room.machine.uplink.roundTrip.samples], [0, 0], "it was sent more than once");
+    equal([room.peer.uplink.unrecordedCount, room.peer.uplink.roundTrip.samples], [0, 0], "it was sent more than once");
     room.observe(0, moving(2, 0));
     room.run(room.now + 30 * MS);
     room.say({ ...recorded, contiguous: 2, newest: 2 });
-    near(room.machine.uplink.roundTrip.mean, 30 * MS, MS);
+    near(room.peer.uplink.roundTrip.mean, 30 * MS, MS);
     const later = room.now;
     room.sent = [];
     room.observe(0, moving(3, 0));
@@ -128,9 +128,9 @@ function uplinkTests() {
       room.observe(0, moving(seq, 0));
     }
     room.say({ frame: "recorded", entity: PLAYER, contiguous: 2, newest: 5 });
-    equal(room.machine.uplink.waiting, 3);
+    equal(room.peer.uplink.unrecordedCount, 3);
     room.say({ frame: "recorded", entity: 1024 + PLAYER, contiguous: 9, newest: 9 });
-    equal(room.machine.uplink.waiting, 3, "of another entity");
+    equal(room.peer.uplink.unrecordedCount, 3, "of another entity");
   });
 
   test("with too many vectors not recorded every entity is introduced anew, with its newest and the same first", () => {
@@ -145,7 +145,7 @@ function uplinkTests() {
     room.observe(0, moving(-1, 0));
     const anew = room.frames("introduce").at(-1);
     equal([anew?.first, anew?.seq, anew?.position], [0, UNRECORDED_MAX + 1, [-1, 0, 0]]);
-    equal(room.machine.uplink.waiting, 0);
+    equal(room.peer.uplink.unrecordedCount, 0);
   });
 
   test("a vector that was sent again 64 times is given up, and the entity introduced anew", () => {
@@ -155,7 +155,7 @@ function uplinkTests() {
     room.observe(0, moving(1, 0));
     room.run(room.now + 140_000 * MS, () => {});
     equal(room.frames("introduce").length, 2);
-    equal(room.machine.uplink.waiting, 0);
+    equal(room.peer.uplink.unrecordedCount, 0);
   });
 
   test("after a reconnection every entity is introduced anew, and what ended in between is not", () => {
@@ -165,11 +165,11 @@ function uplinkTests() {
     room.observe(1, REST);
     room.run(room.now + 1100 * MS, () => room.observe(0, REST));
     room.introduce(1029, 0);
-    room.machine.leave(room.now);
-    equal(room.machine.copies.copies.size, 0, "copies without a relay");
-    room.machine.end(room.now, 1);
+    room.peer.leave(room.now);
+    equal(room.peer.copies.copies.size, 0, "copies without a relay");
+    room.peer.end(room.now, 1);
     room.sent = [];
-    room.machine.join(room.now, DATAGRAM_MAX);
+    room.peer.join(room.now, DATAGRAM_MAX);
     room.run(room.now + 400 * MS);
     equal(room.frames("introduce").map(({ entity, first, seq }) => [entity, first, seq]), [[PLAYER, 0, 1]]);
   });
@@ -216,7 +216,7 @@ function outboxTests() {
     for (let local = 0; local < 60; local++) room.observe(local, REST);
     room.run(room.now + 3 * TICK);
     room.sent = [];
-    for (let local = 0; local < 60; local++) room.machine.observe(room.now, local, moving(1, 0), THRESHOLD);
+    for (let local = 0; local < 60; local++) room.peer.observe(room.now, local, moving(1, 0), THRESHOLD_DEFAULT);
     room.run(room.now + TICK);
     equal(room.frames("vector").length, 60);
     for (const { bytes } of room.sent) assert(bytes <= DATAGRAM_MAX, `${bytes} bytes`);
@@ -236,7 +236,7 @@ function outboxTests() {
     const frame = { frame: /** @type {const} */ ("recorded"), entity: 1, contiguous: 2, newest: 3 };
     const framesPerDatagram = Math.floor(outbox.framesMax / 4);
     for (let count = 0; count < framesPerDatagram * (DATAGRAMS_MAX + 11); count++) outbox.datagram(frame);
-    equal(outbox.crowdedOut, 10);
+    equal(outbox.dropped, 10);
     for (let count = 0; count < RELIABLE_MAX; count++) outbox.reliable(frame);
     equal(outbox.isStalled, false);
     outbox.reliable(frame);

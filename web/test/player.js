@@ -9,7 +9,7 @@ import { drive, Ways } from "./paths.js";
 
 const query = new URLSearchParams(location.search);
 const state = /** @type {HTMLElement} */ (document.getElementById("state"));
-/** Every state that was told. @type {import("../client/session.js").State[]} */
+/** Every state that was told. @type {import("../client/session.js").SessionState[]} */
 const states = [];
 
 const session = connect(query.get("url") ?? "", {

@@ -2,7 +2,7 @@
 
 import { ArrivalLog, LOG_MAX } from "../client/arrivals.js";
 import { COPIES_MAX } from "../client/copies.js";
-import { EARLY_BYTES_MAX } from "../client/machine.js";
+import { EARLY_BYTES_MAX } from "../client/peer.js";
 import { assert, draws, equal, near, test } from "./check.js";
 import { MS, Room, TICK } from "./relay.js";
 
@@ -96,7 +96,7 @@ function logTests() {
 
 function copyTests() {
   test("only an introduction makes a copy; what is older, doubled or of another life changes nothing", () => {
-    const { copies } = Room.fixed().machine;
+    const { copies } = Room.fixed().peer;
     const room = new Room();
     const place = (/** @type {boolean} */ isIntroduction, /** @type {number} */ seq, first = 0) => {
       const fields = room.fields(1029, seq, first);
@@ -124,8 +124,8 @@ function copyTests() {
   test("no more copies are made than may be", () => {
     const room = Room.fixed();
     for (let entity = 0; entity < COPIES_MAX + 5; entity++) room.introduce(entity, 0);
-    equal(room.machine.copies.copies.size, COPIES_MAX);
-    equal(room.machine.log.length, COPIES_MAX, "what is not taken is not acknowledged");
+    equal(room.peer.copies.copies.size, COPIES_MAX);
+    equal(room.peer.log.length, COPIES_MAX, "what is not taken is not acknowledged");
   });
 
   test("an arrival is acknowledged at once, with its nonce, its time and its number", () => {
@@ -144,8 +144,8 @@ function copyTests() {
   test("a copy is placed by the session's time", () => {
     const room = Room.fixed();
     room.introduce(1029, 7, 7);
-    const placed = room.machine.copies.copies.get(1029)?.placed;
-    near(placed?.generated ?? NaN, room.machine.clock.session(room.now) ?? NaN, 1100, "when it was made");
+    const placed = room.peer.copies.copies.get(1029)?.placed;
+    near(placed?.generated ?? NaN, room.peer.clock.session(room.now) ?? NaN, 1100, "when it was made");
     equal(placed?.position, [7, 0, 0]);
   });
 }
@@ -166,9 +166,9 @@ function channelTests() {
     room.vector(1029, 1);
     room.introduce(2053, 0);
     room.say({ frame: "ended", entity: 1029, last: 0, at: room.stamp });
-    equal(room.machine.copies.copies.size, 0);
+    equal(room.peer.copies.copies.size, 0);
     room.run(400 * MS);
-    equal([...room.machine.copies.copies.keys()], [2053]);
+    equal([...room.peer.copies.copies.keys()], [2053]);
     equal(numbers(room.frames("feedback")).slice(0, 2), [0, 1], "both introductions are acknowledged");
   });
 
@@ -176,7 +176,7 @@ function channelTests() {
     const room = new Room();
     room.hasClock = false;
     for (let bytes = 0; bytes < EARLY_BYTES_MAX; bytes += 80) room.introduce(1029, 0);
-    equal(room.machine.isStalled, true);
+    equal(room.peer.isStalled, true);
   });
 
   test("a message with a frame that is not expected is refused as a whole", () => {
@@ -186,9 +186,9 @@ function channelTests() {
     equal(room.hear("reliable", introduce, vector)?.reason, "unexpected");
     equal(room.hear("datagram", introduce)?.reason, "unexpected");
     equal(room.hear("datagram", { frame: "feedback", oldest: 0n, first: 0n, arrivals: [] })?.reason, "unexpected");
-    equal(room.machine.copies.copies.size, 0);
-    equal(room.machine.refused, { unexpected: 3 });
-    equal(room.machine.handleMessage(room.now, "datagram", new Uint8Array([2]))?.reason, "version");
+    equal(room.peer.copies.copies.size, 0);
+    equal(room.peer.rejected, { unexpected: 3 });
+    equal(room.peer.handleMessage(room.now, "datagram", new Uint8Array([2]))?.reason, "version");
   });
 
   test("bytes from the relay never throw, whatever they are", () => {
@@ -200,12 +200,12 @@ function channelTests() {
       // Mostly with a stamp that is none or sane, so that frames are looked at.
       if (bytes.length >= 13 && draw() < 0.9) bytes.set([0, 0, 0, 0, 0, 0, 0, draw() < 0.3 ? 0x80 : 0], 5);
       if (bytes.length >= 14 && draw() < 0.8) bytes[13] = [0x14, 0x20, 0x21, 0x22, 0x30, 0x31, 0x40, 0x87][Math.floor(draw() * 8)];
-      room.machine.handleMessage(room.now, draw() < 0.5 ? "datagram" : "reliable", bytes);
+      room.peer.handleMessage(room.now, draw() < 0.5 ? "datagram" : "reliable", bytes);
       if (round % 100 === 0) room.run(room.now + MS);
     }
-    assert(Object.values(room.machine.refused).reduce((sum, count) => sum + count, 0) < 20_000, "some are taken");
+    assert(Object.values(room.peer.rejected).reduce((sum, count) => sum + count, 0) < 20_000, "some are taken");
     room.run(room.now + 1000 * MS);
-    assert(room.machine.clock.session(room.now) !== null, "the session goes on");
+    assert(room.peer.clock.session(room.now) !== null, "the session goes on");
   });
 }
 

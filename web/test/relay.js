@@ -1,7 +1,7 @@
 /** A relay for tests, turned by hand: it answers probes, records vectors and confirms arrivals, if it is told to. */
 
-import { Machine } from "../client/machine.js";
-import { THRESHOLD } from "../client/own.js";
+import { Peer } from "../client/peer.js";
+import { THRESHOLD_DEFAULT } from "../client/owner.js";
 import { emit, parse } from "../client/wire.js";
 import { draws } from "./check.js";
 
@@ -28,7 +28,7 @@ export const moving = (x, speed) => ({ ...REST, position: [x, 0, 0], velocity: [
 /** A machine, a relay whose clock is the machine's and ORIGIN, and a network that takes no time. */
 export class Room {
   now = 0;
-  machine;
+  peer;
   /** Everything that left, with when and how. @type {(Message & { at: number, channel: "datagram" | "reliable", bytes: number })[]} */
   sent = [];
   hasClock = true;
@@ -38,8 +38,8 @@ export class Room {
 
   constructor({ tick = TICK } = {}) {
     const draw = draws(11);
-    this.machine = new Machine({ player: PLAYER, tick, grain: 0, drawNonce: () => Math.floor(draw() * 2 ** 32) });
-    this.machine.join(0, DATAGRAM_MAX);
+    this.peer = new Peer({ player: PLAYER, tick, grain: 0, drawNonce: () => Math.floor(draw() * 2 ** 32) });
+    this.peer.join(0, DATAGRAM_MAX);
   }
 
   /** A room whose clock is fixed. What was sent for that is forgotten. */
@@ -57,10 +57,10 @@ export class Room {
 
   /** Takes what the machine wants to send. */
   drain() {
-    for (let bytes = this.machine.pollReliable(); bytes !== undefined; bytes = this.machine.pollReliable()) {
+    for (let bytes = this.peer.pollReliable(); bytes !== undefined; bytes = this.peer.pollReliable()) {
       this.#take("reliable", bytes);
     }
-    for (let bytes = this.machine.pollDatagram(this.now); bytes !== undefined; bytes = this.machine.pollDatagram(this.now)) {
+    for (let bytes = this.peer.pollDatagram(this.now); bytes !== undefined; bytes = this.peer.pollDatagram(this.now)) {
       this.#take("datagram", bytes);
     }
   }
@@ -95,7 +95,7 @@ export class Room {
     while (this.now < until) {
       this.now += MS;
       look();
-      if (this.machine.pollTimeout() <= this.now) this.machine.handleTimeout(this.now);
+      if (this.peer.pollTimeout() <= this.now) this.peer.handleTimeout(this.now);
       this.drain();
     }
   }
@@ -116,7 +116,7 @@ export class Room {
   hear(channel, ...frames) {
     this.#nonce += 1;
     const bytes = emit({ nonce: this.#nonce, stamp: this.stamp, frames });
-    return this.machine.handleMessage(this.now, channel, bytes);
+    return this.peer.handleMessage(this.now, channel, bytes);
   }
 
   /**
@@ -152,10 +152,10 @@ export class Room {
    * The page tells of its entity.
    * @param {number} local
    * @param {MotionState} state
-   * @param {Partial<import("../client/own.js").Threshold>} [threshold]
+   * @param {Partial<import("../client/owner.js").Threshold>} [threshold]
    */
   observe(local, state, threshold = {}) {
-    this.machine.observe(this.now, local, state, { ...THRESHOLD, ...threshold });
+    this.peer.observe(this.now, local, state, { ...THRESHOLD_DEFAULT, ...threshold });
     this.drain();
   }
 

@@ -1,8 +1,8 @@
 /** Connections, over a transport that is made of streams of this page. */
 
 import { parseGreeting } from "../client/connection.js";
-import { Closed } from "../client/reason.js";
-import { Session } from "../client/session.js";
+import { Closed } from "../client/closed.js";
+import { RelaySession } from "../client/session.js";
 import { emit, parse } from "../client/wire.js";
 import { assert, equal, test, unhex } from "./check.js";
 
@@ -85,7 +85,7 @@ function letIn(transport) {
 /**
  * Plays a session against scripts until `isDone` says so, or for half a minute.
  * @param {Script[]} scripts
- * @param {(session: Session, statuses: string[]) => boolean} isDone
+ * @param {(session: RelaySession, statuses: string[]) => boolean} isDone
  * @param {(bytes: Uint8Array) => void} [onMessage]
  */
 async function play(scripts, isDone, onMessage) {
@@ -97,7 +97,7 @@ async function play(scripts, isDone, onMessage) {
   const statuses = [];
   const target = { url: "https://relay.example:4433/arena", token: "a+b", seat: 2, hashes: [] };
   const clock = { now: () => Math.round(performance.now() * 1e6), grain: 1e6 };
-  const session = new Session(target, clock, () => {
+  const session = new RelaySession(target, clock, () => {
     if (session.state.status !== statuses.at(-1)) statuses.push(session.state.status);
   }, onMessage);
   const over = session.run();
@@ -109,7 +109,7 @@ async function play(scripts, isDone, onMessage) {
   return { session, state, statuses, transports: FakeTransport.all };
 }
 
-const isOver = (/** @type {Session} */ session) => session.state.status === "over";
+const isOver = (/** @type {RelaySession} */ session) => session.state.status === "over";
 
 export function transportTests() {
   test("a greeting says who the player is, and nothing else is taken for one", () => {
@@ -151,9 +151,9 @@ export function transportTests() {
       letIn(transport);
       transport.say([message.length, 0, 0, 0, ...message]);
     };
-    const { session } = await play([dribble], (session) => (session.machine?.copies.copies.size ?? 0) > 0);
-    equal(session.machine?.log.length, 1, "what is to be acknowledged");
-    equal(session.machine?.refused, {});
+    const { session } = await play([dribble], (session) => (session.peer?.copies.copies.size ?? 0) > 0);
+    equal(session.peer?.log.length, 1, "what is to be acknowledged");
+    equal(session.peer?.rejected, {});
   });
 
   test("messages of the game are passed on whole and in order, also before the session's time is known", async () => {
@@ -166,7 +166,7 @@ export function transportTests() {
     const { state, session } = await play([silent], () => heard.length === 3, (message) => heard.push(message));
     equal(heard.map((message) => [...message]), says);
     equal(heard.map(({ buffer }) => buffer.byteLength), [1, 4, 2], "bytes of their own");
-    equal([state.status, session.machine?.refused], ["syncing", {}]);
+    equal([state.status, session.peer?.rejected], ["syncing", {}]);
   });
 
   test("a message of the game leaves as it is; while there is no connection it is lost", async () => {
@@ -196,7 +196,7 @@ export function transportTests() {
     const { statuses, transports, session } = await play([drop, drop, letIn], ({ state }) => state.status === "playing");
     equal(statuses, ["syncing", "lost", "syncing", "lost", "syncing", "playing", "over"]);
     equal(transports.map(({ url }) => url.search), Array(3).fill(transports[0].url.search));
-    equal(session.machine?.player, 3);
+    equal(session.peer?.player, 3);
   });
 
   test("who was replaced does not come back", async () => {
@@ -233,11 +233,11 @@ export function transportTests() {
     const target = { url: "relay.example", token: "", seat: null, hashes: [] };
     const real = globalThis.WebTransport;
     globalThis.WebTransport = /** @type {any} */ (FakeTransport);
-    const wrong = new Session(target, clock, () => {});
+    const wrong = new RelaySession(target, clock, () => {});
     await wrong.run();
     assert(wrong.state.words.includes("not an address"), wrong.state.words);
     globalThis.WebTransport = /** @type {any} */ (undefined);
-    const none = new Session({ ...target, url: "https://relay.example/" }, clock, () => {});
+    const none = new RelaySession({ ...target, url: "https://relay.example/" }, clock, () => {});
     await none.run();
     assert(none.state.words.includes("no WebTransport"), none.state.words);
     globalThis.WebTransport = real;

@@ -1,8 +1,8 @@
 /** The client against `vectors/`: what the Rust machines say and understand. */
 
-import { Refused, Writer } from "../client/bytes.js";
+import { Rejected, Writer } from "../client/bytes.js";
 import { project, velocityAt } from "../client/motion.js";
-import { generate } from "../client/own.js";
+import { generate } from "../client/owner.js";
 import { emitState } from "../client/quantize.js";
 import { emit, parse } from "../client/wire.js";
 import { assert, draws, equal, near, test, toHex, unhex } from "./check.js";
@@ -32,7 +32,7 @@ function refusal(bytes) {
     parse(bytes);
     return null;
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof Rejected)) throw error;
     return error.reason;
   }
 }

@@ -20,24 +20,24 @@ import { isSane, quantize } from "./quantize.js";
  */
 
 /**
- * One life of an entity. `looked` is the motion that the page last reported.
- * @typedef {{ entity: number, first: number, seq: number, vector: DrVector, threshold: Threshold, looked: DrVector }} Export
+ * One life of an entity. `reported` is the motion that the page last reported.
+ * @typedef {{ entity: number, first: number, seq: number, vector: DrVector, threshold: Threshold, reported: DrVector }} Export
  */
 
 /** Entities per owner; more are not exported, since no relay accepts them. */
 export const ENTITIES_MAX = 256;
 /** A page that has not reported an entity for this long is silent. */
-const SILENT = 250e6;
+const SILENCE_MIN = 250e6;
 /** How often the entities of a silent page are checked. */
-const LOOK_INTERVAL = 50e6;
+const CHECK_INTERVAL = 50e6;
 /** Highest sequence number of a vector. */
 const SEQ_MAX = 0xffff_fffe;
 
 /** The papers' threshold, with a heartbeat every second. @type {Threshold} */
-export const THRESHOLD = { distance: 0.09, heartbeat: 1e9, kind: "linear" };
+export const THRESHOLD_DEFAULT = { distance: 0.09, heartbeat: 1e9, kind: "linear" };
 
 /** The entities that this player owns. */
-export class Own {
+export class Owner {
   /** By entity id. @type {Map<number, Export>} */
   exports = new Map();
   /**
@@ -45,7 +45,7 @@ export class Own {
    * of an earlier life still in the network are older than its introduction.
    */
   #firstSeq;
-  #lookedAt = -Infinity;
+  #checkedAt = -Infinity;
 
   /**  @param {number} firstSeq sequence number of the first vector */
   constructor(firstSeq) {
@@ -72,16 +72,16 @@ export class Own {
     if (!isSane(state)) return null;
     const known = this.exports.get(entity);
     if (known !== undefined) {
-      if (now <= known.looked.generated) return null;
-      known.looked = { kind: known.threshold.kind, generated: now, ...state };
-      return this.#look(known, state, now) ? known : null;
+      if (now <= known.reported.generated) return null;
+      known.reported = { kind: known.threshold.kind, generated: now, ...state };
+      return this.#check(known, state, now) ? known : null;
     }
     const first = this.nextSeq;
     if (this.exports.size >= ENTITIES_MAX || first > SEQ_MAX) return null;
     const vector = generate(state, threshold.kind, now);
     if (vector === null) return null;
-    const looked = { kind: threshold.kind, generated: now, ...state };
-    const made = { entity, first, seq: first, vector, threshold, looked };
+    const reported = { kind: threshold.kind, generated: now, ...state };
+    const made = { entity, first, seq: first, vector, threshold, reported };
     this.exports.set(entity, made);
     return made;
   }
@@ -93,16 +93,16 @@ export class Own {
    */
   handleTimeout(now) {
     if (now < this.nextTimeout) return [];
-    this.#lookedAt = now;
-    const silent = [...this.exports.values()].filter(({ looked }) => looked.generated + SILENT <= now);
-    return silent.filter((each) => this.#look(each, stateAt(each.looked, now), now));
+    this.#checkedAt = now;
+    const silent = [...this.exports.values()].filter(({ reported }) => reported.generated + SILENCE_MIN <= now);
+    return silent.filter((each) => this.#check(each, stateAt(each.reported, now), now));
   }
 
   /** When to check the entities, if the page stays silent. */
   get nextTimeout() {
     let silent = Infinity;
-    for (const { looked } of this.exports.values()) silent = Math.min(silent, looked.generated + SILENT);
-    return Math.max(silent, this.#lookedAt + LOOK_INTERVAL);
+    for (const { reported } of this.exports.values()) silent = Math.min(silent, reported.generated + SILENCE_MIN);
+    return Math.max(silent, this.#checkedAt + CHECK_INTERVAL);
   }
 
   /**
@@ -121,7 +121,7 @@ export class Own {
   startOver() {
     this.#firstSeq = this.nextSeq;
     this.exports.clear();
-    this.#lookedAt = -Infinity;
+    this.#checkedAt = -Infinity;
   }
 
   /**
@@ -130,7 +130,7 @@ export class Own {
    * @param {MotionState} state
    * @param {number} now
    */
-  #look(known, state, now) {
+  #check(known, state, now) {
     if (now <= known.vector.generated || !hasStrayed(known, state, now) || known.seq >= SEQ_MAX) return false;
     const next = generate(state, known.threshold.kind, now);
     // Generation times are whole microseconds and must increase.

@@ -13,18 +13,18 @@
  * `outbox.message`.
  */
 
-import { Refused } from "./bytes.js";
+import { Rejected } from "./bytes.js";
 import { ArrivalLog } from "./arrivals.js";
 import { FollowerClock } from "./clock.js";
 import { Copies } from "./copies.js";
 import { Outbox } from "./outbox.js";
-import { Own } from "./own.js";
+import { Owner } from "./owner.js";
 import { Uplink } from "./uplink.js";
 import { micros, parse } from "./wire.js";
 
 /** @typedef {import("./motion.js").DrVector} DrVector */
-/** @typedef {import("./own.js").Export} Export */
-/** @typedef {import("./own.js").Threshold} Threshold */
+/** @typedef {import("./owner.js").Export} Export */
+/** @typedef {import("./owner.js").Threshold} Threshold */
 /** @typedef {import("./quantize.js").MotionState} MotionState */
 /** @typedef {import("./wire.js").Frame} Frame */
 /** @typedef {import("./wire.js").Message} Message */
@@ -61,9 +61,9 @@ export function secureNonces() {
   };
 }
 
-export class Machine {
+export class Peer {
   /** Rejected messages, by reason. @type {Record<string, number>} */
-  refused = {};
+  rejected = {};
   /** True once the relay does not read, or sends more than may be held: the connection must be closed. */
   isStalled = false;
 
@@ -73,19 +73,19 @@ export class Machine {
   clock;
   copies = new Copies();
   log = new ArrivalLog();
-  own;
+  owner;
   outbox;
   uplink;
   /** Something arrived that is not acknowledged yet. */
-  #owes = false;
+  #owesAcknowledgment = false;
   /** A relay joined and has not been introduced to the own entities yet. */
-  #isAwaited = false;
+  #needsIntroduction = false;
   /** Reliable messages that arrived before the session time was known. @type {Message[]} */
   #early = [];
   #earlyBytes = 0;
   /** Latest session time that was acted on. */
-  #worked = -Infinity;
-  #latest = -Infinity;
+  #sessionLatest = -Infinity;
+  #localLatest = -Infinity;
 
   /**
    * @param {object} config
@@ -99,7 +99,7 @@ export class Machine {
     this.player = player;
     this.tick = tick;
     this.clock = new FollowerClock(grain);
-    this.own = new Own(firstSeq);
+    this.owner = new Owner(firstSeq);
     this.outbox = new Outbox(tick, drawNonce);
     this.uplink = new Uplink(this.outbox);
   }
@@ -111,12 +111,12 @@ export class Machine {
    */
   join(now, datagramMax) {
     this.leave(now);
-    this.clock.join(this.#latest);
+    this.clock.join(this.#localLatest);
     this.outbox.join(datagramMax);
     this.log = new ArrivalLog();
     this.isStalled = false;
-    this.#isAwaited = true;
-    this.#wakeClock();
+    this.#needsIntroduction = true;
+    this.#requestProbe();
   }
 
   /**
@@ -124,15 +124,15 @@ export class Machine {
    * @param {number} now
    */
   leave(now) {
-    this.#setNow(now);
+    this.#advance(now);
     this.copies.clear();
-    this.clock.leave(this.#latest);
+    this.clock.leave(this.#localLatest);
     this.outbox.leave();
     this.uplink.leave();
     this.#early = [];
     this.#earlyBytes = 0;
-    this.#owes = false;
-    this.#isAwaited = false;
+    this.#owesAcknowledgment = false;
+    this.#needsIntroduction = false;
   }
 
   /**
@@ -145,12 +145,12 @@ export class Machine {
    * @param {number} [at]
    */
   observe(now, local, state, threshold, at = now) {
-    const session = this.#session(now);
+    const session = this.#advanceSession(now);
     const seen = this.clock.session(at);
     if (session === null || seen === null) return;
-    const made = this.own.observe(this.#name(local), state, threshold, Math.min(seen, session));
-    if (made !== null) this.#tell(made, session);
-    this.#startOver();
+    const made = this.owner.observe(this.#entityId(local), state, threshold, Math.min(seen, session));
+    if (made !== null) this.#export(made, session);
+    this.#introduceAgain();
   }
 
   /**
@@ -159,10 +159,10 @@ export class Machine {
    * @param {number} local
    */
   end(now, local) {
-    const session = this.#session(now);
-    const last = this.own.end(this.#name(local));
+    const session = this.#advanceSession(now);
+    const last = this.owner.end(this.#entityId(local));
     // Without a session time nothing was introduced, so there is nothing to end at the relay.
-    if (session !== null && last !== null) this.uplink.end(this.#name(local), last, this.#wire(session));
+    if (session !== null && last !== null) this.uplink.end(this.#entityId(local), last, this.#toWireTime(session));
   }
 
   /**
@@ -171,28 +171,28 @@ export class Machine {
    * @param {number} at arrival time
    * @param {"datagram" | "reliable"} channel
    * @param {Uint8Array} bytes
-   * @returns {Refused | null} why it was rejected, or null
+   * @returns {Rejected | null} why it was rejected, or null
    */
   handleMessage(at, channel, bytes) {
     let message;
     try {
       message = parse(bytes);
-      if (message.frames.some(({ frame }) => EXPECTED[frame] !== channel)) throw new Refused("unexpected");
+      if (message.frames.some(({ frame }) => EXPECTED[frame] !== channel)) throw new Rejected("unexpected");
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      this.refused[error.reason] = (this.refused[error.reason] ?? 0) + 1;
+      if (!(error instanceof Rejected)) throw error;
+      this.rejected[error.reason] = (this.rejected[error.reason] ?? 0) + 1;
       return error;
     }
-    if (!this.outbox.isHere) return null;
+    if (!this.outbox.isConnected) return null;
     // Echoes first: they may fix the session time that the other frames need.
-    this.#setNow(at);
+    this.#advance(at);
     for (const frame of message.frames) {
-      if (frame.frame === "echo") this.clock.handleEcho(this.#latest, frame);
+      if (frame.frame === "echo") this.clock.handleEcho(this.#localLatest, frame);
     }
-    this.#wakeClock();
-    const session = this.#session(at);
+    this.#requestProbe();
+    const session = this.#advanceSession(at);
     if (session !== null) {
-      this.#applyAll(message, session);
+      this.#applyMessage(message, session);
     } else if (channel === "reliable") {
       // A datagram may be dropped as if the network had lost it; a reliable message may not.
       this.#earlyBytes += 32 + bytes.length;
@@ -208,16 +208,16 @@ export class Machine {
    */
   handleTimeout(now) {
     // The clock first: if it steps, more may be due.
-    this.#setNow(now);
-    this.#wakeClock();
-    const session = this.#session(now);
+    this.#advance(now);
+    this.#requestProbe();
+    const session = this.#advanceSession(now);
     if (session === null) return;
     if (this.log.repeatAt <= session) {
       for (const frame of this.log.repeat(session, this.outbox.framesMax)) this.outbox.datagram(frame);
     }
-    for (const made of this.own.handleTimeout(session)) this.#tell(made, session);
+    for (const made of this.owner.handleTimeout(session)) this.#export(made, session);
     this.uplink.handleTimeout(session);
-    this.#startOver();
+    this.#introduceAgain();
   }
 
   /** Takes the next reliable message; undefined if there is none. */
@@ -232,27 +232,27 @@ export class Machine {
    * @param {number} now
    */
   pollDatagram(now) {
-    this.#setNow(now);
-    if (this.outbox.isTimeToRide) {
-      if (this.#owes) {
-        this.#owes = false;
+    this.#advance(now);
+    if (this.outbox.canPiggyback) {
+      if (this.#owesAcknowledgment) {
+        this.#owesAcknowledgment = false;
         for (const frame of this.log.acknowledge(this.outbox.framesMax)) this.outbox.datagram(frame);
       }
-      const sent = this.clock.pollProbe(this.#latest);
-      if (sent !== null) this.outbox.ride({ frame: "probe", sent: BigInt(sent) });
+      const sent = this.clock.pollProbe(this.#localLatest);
+      if (sent !== null) this.outbox.piggyback({ frame: "probe", sent: BigInt(sent) });
     }
     return this.outbox.takeDatagram();
   }
 
   /** Returns the local time at which to call `handleTimeout` and poll again; Infinity: after the next arrival. */
   pollTimeout() {
-    const session = Math.min(this.uplink.nextTimeout, this.own.nextTimeout, this.log.repeatAt);
-    const machine = session === Infinity ? Infinity : (this.clock.local(session) ?? Infinity);
-    return Math.min(machine, this.clock.pollTimeout(), this.outbox.nextTimeout);
+    const session = Math.min(this.uplink.nextTimeout, this.owner.nextTimeout, this.log.repeatAt);
+    const peer = session === Infinity ? Infinity : (this.clock.local(session) ?? Infinity);
+    return Math.min(peer, this.clock.pollTimeout(), this.outbox.nextTimeout);
   }
 
   /** @param {number} local */
-  #name(local) {
+  #entityId(local) {
     return local * PLAYERS_MAX + this.player;
   }
 
@@ -260,10 +260,10 @@ export class Machine {
    * Advances the local clock; a reading earlier than the last one is ignored.
    * @param {number} now
    */
-  #setNow(now) {
-    this.#latest = Math.max(this.#latest, now);
-    const session = this.clock.session(this.#latest);
-    this.outbox.setNow(this.#latest, session === null ? null : this.#wire(session));
+  #advance(now) {
+    this.#localLatest = Math.max(this.#localLatest, now);
+    const session = this.clock.session(this.#localLatest);
+    this.outbox.setNow(this.#localLatest, session === null ? null : this.#toWireTime(session));
     return session;
   }
 
@@ -271,21 +271,21 @@ export class Machine {
    * Returns the session time, after running everything that waited for it to be known; null while unknown.
    * @param {number} now
    */
-  #session(now) {
-    const session = this.#setNow(now);
+  #advanceSession(now) {
+    const session = this.#advance(now);
     if (session === null) return null;
     // Time went back, so this is another session: exports of the previous one mean nothing in it.
-    if (session < this.#worked) this.own.startOver();
-    this.#worked = session;
-    if (this.#isAwaited) {
-      this.#isAwaited = false;
+    if (session < this.#sessionLatest) this.owner.startOver();
+    this.#sessionLatest = session;
+    if (this.#needsIntroduction) {
+      this.#needsIntroduction = false;
       this.uplink.join(this.#introductions());
     }
     if (this.#early.length > 0) {
       const early = this.#early;
       this.#early = [];
       this.#earlyBytes = 0;
-      for (const message of early) this.#applyAll(message, session);
+      for (const message of early) this.#applyMessage(message, session);
     }
     return session;
   }
@@ -294,10 +294,10 @@ export class Machine {
    * @param {Message} message
    * @param {number} session
    */
-  #applyAll(message, session) {
-    const at = this.#wire(session);
-    for (const frame of message.frames) this.#apply(frame, message.nonce, session, at);
-    if (this.#owes) this.outbox.want();
+  #applyMessage(message, session) {
+    const at = this.#toWireTime(session);
+    for (const frame of message.frames) this.#applyFrame(frame, message.nonce, session, at);
+    if (this.#owesAcknowledgment) this.outbox.requestDatagram();
   }
 
   /**
@@ -306,14 +306,14 @@ export class Machine {
    * @param {number} session
    * @param {bigint} at the session time on the wire
    */
-  #apply(frame, nonce, session, at) {
+  #applyFrame(frame, nonce, session, at) {
     switch (frame.frame) {
       case "vector":
       case "introduce": {
-        const isNew = this.copies.handleVector(frame, this.#vector(frame), frame.frame === "introduce");
+        const isNew = this.copies.handleVector(frame, this.#vectorOf(frame), frame.frame === "introduce");
         if (!isNew) return;
         this.log.note({ entity: frame.entity, seq: frame.seq, at, nonce }, session);
-        this.#owes = true;
+        this.#owesAcknowledgment = true;
         return;
       }
       case "ended":
@@ -334,28 +334,28 @@ export class Machine {
    * @param {Export} made
    * @param {number} session
    */
-  #tell(made, session) {
-    if (made.seq === made.first) this.uplink.introduce(this.#introduction(made));
-    else this.uplink.trigger({ frame: "vector", ...this.#fields(made) }, session);
+  #export(made, session) {
+    if (made.seq === made.first) this.uplink.introduce(this.#introductionOf(made));
+    else this.uplink.trigger({ frame: "vector", ...this.#fieldsOf(made) }, session);
   }
 
   /** Introduces every entity again if the relay has missed too much. */
-  #startOver() {
-    if (this.uplink.hasGivenUp) this.uplink.join(this.#introductions());
+  #introduceAgain() {
+    if (this.uplink.needsIntroductions) this.uplink.join(this.#introductions());
   }
 
   #introductions() {
-    return [...this.own.exports.values()].map((made) => this.#introduction(made));
+    return [...this.owner.exports.values()].map((made) => this.#introductionOf(made));
   }
 
   /**
    * @param {Export} made
    * @returns {import("./wire.js").IntroduceFrame}
    */
-  #introduction(made) {
+  #introductionOf(made) {
     const { distance, heartbeat } = made.threshold;
     const span = heartbeat === Infinity ? null : BigInt(heartbeat);
-    return { frame: "introduce", ...this.#fields(made), distance, heartbeat: span };
+    return { frame: "introduce", ...this.#fieldsOf(made), distance, heartbeat: span };
   }
 
   /**
@@ -363,7 +363,7 @@ export class Machine {
    * @param {Export} made
    * @returns {VectorFields}
    */
-  #fields({ entity, first, seq, vector }) {
+  #fieldsOf({ entity, first, seq, vector }) {
     return { ...vector, entity, first, seq, generated: micros(this.#base) + vector.generated / 1000 };
   }
 
@@ -372,14 +372,14 @@ export class Machine {
    * @param {VectorFields} frame
    * @returns {DrVector}
    */
-  #vector(frame) {
+  #vectorOf(frame) {
     const { kind, position, velocity, acceleration, turnRate } = frame;
     const generated = (frame.generated - micros(this.#base)) * 1000;
     return { kind, generated, position, velocity, acceleration, turnRate };
   }
 
   /** @param {number} session */
-  #wire(session) {
+  #toWireTime(session) {
     return this.#base + BigInt(session);
   }
 
@@ -388,7 +388,7 @@ export class Machine {
   }
 
   /** Requests a datagram if a probe is due. */
-  #wakeClock() {
-    if (this.clock.pollDue(this.#latest)) this.outbox.want();
+  #requestProbe() {
+    if (this.clock.pollDue(this.#localLatest)) this.outbox.requestDatagram();
   }
 }

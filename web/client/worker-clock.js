@@ -12,7 +12,7 @@ const EXCHANGES = 8;
 /** Pause between later exchanges, in milliseconds. */
 const INTERVAL = 5000;
 
-export class Twin {
+export class WorkerClock {
   #low = -Infinity;
   #high = Infinity;
   #guess = 0;

@@ -20,9 +20,9 @@ const CODES = {
 
 export const DONE = 0;
 export const TOO_SLOW = 2;
-export const OTHER_VERSION = 4;
+export const VERSION_MISMATCH = 4;
 export const MESSAGE_TOO_LONG = 7;
-export const PROTOCOL = 8;
+export const PROTOCOL_VIOLATION = 8;
 
 /** Error: how a connection ended, or why it could not be opened. */
 export class Closed extends Error {
@@ -54,7 +54,7 @@ export class Closed extends Error {
    * @param {string} [words]
    */
   static byUs(code, words) {
-    return new Closed(words || CODES[code][0], code, code === DONE || code === OTHER_VERSION);
+    return new Closed(words || CODES[code][0], code, code === DONE || code === VERSION_MISMATCH);
   }
 
   /**
