@@ -4,7 +4,7 @@
  * Numbers of up to 53 bits are JavaScript numbers. Fields that may need 64 bits are `BigInt`s.
  */
 
-/** @typedef {"version" | "truncated" | "unknown tag" | "field" | "unexpected"} Reason */
+/** @typedef {"version" | "truncated" | "unknown tag" | "field" | "unexpected"} RejectReason */
 
 /** Error: bytes are not a valid message. The handler drops the whole message and counts it. */
 export class Rejected extends Error {

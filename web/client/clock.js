@@ -12,7 +12,7 @@ import { bandAt, Hull, lower, upper, WINDOW } from "./hull.js";
 /** @typedef {import("./hull.js").Band} Band */
 /** @typedef {import("./hull.js").Exchange} Exchange */
 /** @typedef {import("./wire.js").EchoFrame} EchoFrame */
-/** @typedef {{ from: number, shown: number, rate: number }} Piece */
+/** @typedef {{ from: number, shown: number, rate: number }} LinePiece */
 /** @typedef {{ slewing: LinePiece, following: LinePiece }} Line */
 /** @typedef {{ event: "fixed", errorMax: number } | { event: "stepped", by: number } | { event: "lost" }} ClockEvent */
 

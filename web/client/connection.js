@@ -242,7 +242,7 @@ export class Connection {
 }
 
 /**
- * @typedef {object} Opened
+ * @typedef {object} Handshake
  * @property {Greeting} greeting
  * @property {StreamBuffer} buffer
  * @property {ReadableStreamDefaultReader<Uint8Array>} reader

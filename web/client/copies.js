@@ -13,7 +13,7 @@ const SEQ_NONE = 0xffff_ffff;
 /**
  * One life of another player's entity. `seen` is a ring of the latest 64 sequence numbers: a slot holds the number if
  * it has arrived.
- * @typedef {{ first: number, newest: number, seen: Uint32Array, placed: DrVector }} Copy
+ * @typedef {{ first: number, newest: number, seen: Uint32Array, placed: DrVector }} TrackedCopy
  */
 
 /** Every entity that the relay shows this player. */

@@ -55,11 +55,11 @@ import { GAME, MESSAGE_MAX } from "./wire.js";
 /** @typedef {import("./owner.js").Threshold} Threshold */
 /** @typedef {import("./quantize.js").MotionState} MotionState */
 /** @typedef {import("./quantize.js").Vec3} Vec3 */
-/** @typedef {import("./session.js").SessionState} State */
+/** @typedef {import("./session.js").SessionState} SessionState */
 /** @typedef {import("./worker.js").Counts} Counts */
 /** @typedef {import("./worker.js").FromPage} FromPage */
 /** @typedef {import("./worker.js").FromWorker} FromWorker */
-/** @typedef {import("./worker.js").ClockReading} Reading */
+/** @typedef {import("./worker.js").ClockReading} ClockReading */
 
 /**
  * @typedef {object} ConnectOptions

@@ -19,7 +19,7 @@ export const RELIABLE_MAX = 8192;
 /** Every datagram keeps room for a probe and an echo. */
 const PIGGYBACK_LEN = 2 * CLOCK_LEN_MAX;
 
-/** Datagram being filled. @typedef {{ stamp: bigint | null, writer: Writer }} Open */
+/** Datagram being filled. @typedef {{ stamp: bigint | null, writer: Writer }} OpenDatagram */
 
 export class Outbox {
   /** Datagrams dropped because too many were waiting. */

@@ -22,7 +22,7 @@ import { GAME } from "./wire.js";
  * | playing | connected, and the session time is known |
  * | lost | the connection broke, `words` say why; reconnecting |
  * | over | ended for good, `words` say why |
- * @typedef {object} State
+ * @typedef {object} SessionState
  * @property {"connecting" | "syncing" | "playing" | "lost" | "over"} status
  * @property {string} words for people; empty if there is nothing to say
  * @property {number | null} player this player's number in the room; null before the relay assigned it
@@ -157,7 +157,7 @@ export class RelaySession {
     const { player, tick } = connection.greeting;
     const last = this.peer;
     if (last === null || last.player !== player || last.tick !== tick) {
-      const firstSeq = last?.own.nextSeq ?? 0;
+      const firstSeq = last?.owner.nextSeq ?? 0;
       this.peer = new Peer({ player, tick, grain: this.#clock.grain, firstSeq });
     }
     const peer = /** @type {Peer} */ (this.peer);

@@ -12,7 +12,7 @@ import { RelaySession } from "./session.js";
 /** @typedef {import("./motion.js").DrVector} DrVector */
 /** @typedef {import("./owner.js").Threshold} Threshold */
 /** @typedef {import("./quantize.js").MotionState} MotionState */
-/** @typedef {import("./session.js").SessionState} State */
+/** @typedef {import("./session.js").SessionState} SessionState */
 
 /**
  * Messages from the page. Times are milliseconds of the worker's clock (`performance.now()` here).
@@ -23,7 +23,7 @@ import { RelaySession } from "./session.js";
 
 /**
  * How to read the session clock: `line` and `band` map the worker's clock, in nanoseconds.
- * @typedef {{ base: bigint, line: Line, band: Band, grain: number }} Reading
+ * @typedef {{ base: bigint, line: Line, band: Band, grain: number }} ClockReading
  */
 
 /**
