@@ -1,11 +1,11 @@
 /** The arena's rules in the browser, its news, headings and comparisons. */
 
-import { Reference } from "../arena/history.js";
-import { Heading, placed, vectorOf } from "../arena/motion.js";
-import { parseNews } from "../arena/news.js";
-import { Own } from "../arena/own.js";
+import { Baseline } from "../arena/history.js";
+import { Heading, placeVector, vectorFromJson } from "../arena/motion.js";
+import { parseGameMessage } from "../arena/game-message.js";
+import { LocalPlayer } from "../arena/local-player.js";
 import { Field, SPEED_MAX, Tank, TURN_RATE_MAX } from "../arena/rules.js";
-import { change, signed } from "../arena/words.js";
+import { formatChange, formatSigned } from "../arena/format.js";
 import { assert, draws, equal, near, test, unhex } from "./check.js";
 
 const BLOCKS = [[-30, 20, 6, 5], [2, 26, 3, 9], [34, 16, 5, 4], [-8, -4, 4, 4], [26, -14, 7, 4], [-38, -18, 4, 8], [-2, -30, 8, 3]];
@@ -25,7 +25,7 @@ export function arenaTests(motion) {
     for (const { vector, points: path } of motion.paths) {
       for (const base of [0n, BigInt(vector.generated) - 12_345_678_901n]) {
         for (const { at, position: [x, y] } of path) {
-          const found = placed(vectorOf(vector, base), Number(BigInt(at) - base));
+          const found = placeVector(vectorFromJson(vector, base), Number(BigInt(at) - base));
           most = Math.max(most, Math.abs(found.x - x), Math.abs(found.y - y));
           points += 1;
         }
@@ -73,12 +73,12 @@ export function arenaTests(motion) {
     const spawn = unhex("47000000000000000c4000000000000000c0000000000000f43f");
     const hit = unhex("47010384078428000000000000e03f0000000000002240");
     const scores = unhex("47020201" + "00ac02" + "bc050902");
-    equal(parseNews(spawn), { kind: "spawn", position: [3.5, -2], heading: 1.25 });
-    equal(parseNews(hit), { kind: "hit", victim: 3, shooter: 900, shot: 5124, at: [0.5, 9] });
-    equal(parseNews(scores).scores, [{ player: 1, hits: 0, losses: 300 }, { player: 700, hits: 9, losses: 2 }]);
+    equal(parseGameMessage(spawn), { kind: "spawn", position: [3.5, -2], heading: 1.25 });
+    equal(parseGameMessage(hit), { kind: "hit", victim: 3, shooter: 900, shot: 5124, at: [0.5, 9] });
+    equal(parseGameMessage(scores).scores, [{ player: 1, hits: 0, losses: 300 }, { player: 700, hits: 9, losses: 2 }]);
     for (const whole of [spawn, hit, scores]) {
-      for (let length = 0; length < whole.length; length += 1) equal(parseNews(whole.subarray(0, length)), null, `${length} bytes`);
-      equal(parseNews(Uint8Array.of(...whole, 0)), null, "with a byte more it");
+      for (let length = 0; length < whole.length; length += 1) equal(parseGameMessage(whole.subarray(0, length)), null, `${length} bytes`);
+      equal(parseGameMessage(Uint8Array.of(...whole, 0)), null, "with a byte more it");
     }
   });
 
@@ -96,8 +96,8 @@ export function arenaTests(motion) {
 
   test("between two steps a tank is told where it is right then", () => {
     const session = listener();
-    const own = new Own(field(), session, { fired() {}, ended() {} });
-    own.hear({ kind: "spawn", position: [-60, 8], heading: 0 }, 0);
+    const own = new LocalPlayer(field(), session, { fired() {}, ended() {} });
+    own.handleMessage({ kind: "spawn", position: [-60, 8], heading: 0 }, 0);
     own.advance(0, { speed: SPEED_MAX, turnRate: 0 });
     let before = 0;
     for (let frame = 1; frame <= 300; frame += 1) {
@@ -112,43 +112,43 @@ export function arenaTests(motion) {
   test("a shot is loaded, flies, and ends at a wall; who is hit has no tank", () => {
     const session = listener();
     const ends = [];
-    const own = new Own(field(), session, { fired() {}, ended: (x, y) => ends.push([x, y]) });
-    own.hear({ kind: "spawn", position: [40, 0], heading: 0 }, 0);
+    const own = new LocalPlayer(field(), session, { fired() {}, ended: (x, y) => ends.push([x, y]) });
+    own.handleMessage({ kind: "spawn", position: [40, 0], heading: 0 }, 0);
     const fire = { speed: 0, turnRate: 0, fire: true };
     for (let now = 0; now <= 200; now += 10) own.advance(now, fire);
     equal([...session.told.keys()], [0, 1]);
     for (let now = 210; now <= 500; now += 10) own.advance(now, fire);
     equal([...session.told.keys()], [0], "after the wall what is told of");
     near(ends[0][0], 64, 1e-9, "its end");
-    own.hear({ kind: "hit", victim: 7, shooter: 2, shot: 1026, at: [40, 0] }, 500);
+    own.handleMessage({ kind: "hit", victim: 7, shooter: 2, shot: 1026, at: [40, 0] }, 500);
     equal([own.tank, session.told.size, own.returns], [null, 0, 2500]);
   });
 
   test("figures are compared with what was measured without us, in the same network only", () => {
-    const reference = new Reference();
+    const baseline = new Baseline();
     const arena = (choice, delay, error, without = null) => ({
       choice, spread: 0.4, mean: 0.5, sent_per_s: 200, players: [{ player: 1, delay_ms: delay, error, without }],
     });
-    reference.hear(0, arena("base", 100, 0.9));
-    reference.hear(9000, arena("base", 100, 0.9));
-    equal(reference.for(arena("even", 100, 0.4)).kind, "none", "before its window is full what there is");
-    reference.hear(11_000, arena("base", 100, 0.9));
-    reference.hear(12_000, arena("even", 100, 0.4));
-    equal([...reference.for(arena("even", 100, 0.4)).errors], [[1, 0.9]]);
-    reference.hear(13_000, arena("even", 300, 0.4));
-    equal(reference.for(arena("even", 300, 0.4, 1.1)).kind, "reckoned", "in another network it");
-    reference.hear(20_000, arena("base", 300, 1.2));
-    reference.hear(31_000, arena("base", 300, 1.2));
-    equal(reference.for(arena("even", 300, 0.5)).kind, "measured", "after ten seconds without us it");
-    reference.hear(32_000, arena("base", 100, 1.1));
-    reference.hear(80_000, arena("base", 100, 1.1));
-    equal(reference.for(arena("even", 100, 0.5)).kind, "none", "while figures hold something of another network it");
-    reference.hear(93_000, arena("base", 100, 0.9));
-    equal(reference.for(arena("even", 100, 0.5)).kind, "measured", "a minute later it");
+    baseline.update(0, arena("base", 100, 0.9));
+    baseline.update(9000, arena("base", 100, 0.9));
+    equal(baseline.baselineFor(arena("even", 100, 0.4)).kind, "none", "before its window is full what there is");
+    baseline.update(11_000, arena("base", 100, 0.9));
+    baseline.update(12_000, arena("even", 100, 0.4));
+    equal([...baseline.baselineFor(arena("even", 100, 0.4)).errors], [[1, 0.9]]);
+    baseline.update(13_000, arena("even", 300, 0.4));
+    equal(baseline.baselineFor(arena("even", 300, 0.4, 1.1)).kind, "estimated", "in another network it");
+    baseline.update(20_000, arena("base", 300, 1.2));
+    baseline.update(31_000, arena("base", 300, 1.2));
+    equal(baseline.baselineFor(arena("even", 300, 0.5)).kind, "measured", "after ten seconds without us it");
+    baseline.update(32_000, arena("base", 100, 1.1));
+    baseline.update(80_000, arena("base", 100, 1.1));
+    equal(baseline.baselineFor(arena("even", 100, 0.5)).kind, "none", "while figures hold something of another network it");
+    baseline.update(93_000, arena("base", 100, 0.9));
+    equal(baseline.baselineFor(arena("even", 100, 0.5)).kind, "measured", "a minute later it");
   });
 
   test("changes are said as people read them", () => {
-    equal([change(0.01, 0.4), change(0.5, 0.4), change(4, 0.1), change(1, 0)], ["\u221298 %", "+25 %", "40 times", null]);
-    equal([signed(-0.001), signed(-0.49), signed(0.1), signed(null)], ["0.00", "\u22120.49", "+0.10", "–"]);
+    equal([formatChange(0.01, 0.4), formatChange(0.5, 0.4), formatChange(4, 0.1), formatChange(1, 0)], ["\u221298 %", "+25 %", "40 times", null]);
+    equal([formatSigned(-0.001), formatSigned(-0.49), formatSigned(0.1), formatSigned(null)], ["0.00", "\u22120.49", "+0.10", "–"]);
   });
 }

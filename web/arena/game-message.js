@@ -1,30 +1,30 @@
 /**
- * What the relay tells of the game, besides dead reckoning: who starts where, who was hit, and the score.
+ * Game messages from the relay: spawns, hits and scores.
  *
- * The format is that of `games/src/arena/message.rs`. What can't be read is null: nothing of it takes effect.
+ * The format is defined in `games/src/arena/message.rs`. Malformed messages yield null and have no effect.
  */
 
 import { Reader, Rejected } from "../client/bytes.js";
 
 const TAG = 0x47;
 const PLAYERS_MAX = 1024;
-const FAR = 1e6;
+const POSITION_MAX = 1e6;
 
 function finite(value, most = Infinity) {
   if (!Number.isFinite(value) || Math.abs(value) > most) throw new Rejected("field");
   return value;
 }
 
-const place = (reader) => [finite(reader.f64(), FAR), finite(reader.f64(), FAR)];
+const position = (reader) => [finite(reader.f64(), POSITION_MAX), finite(reader.f64(), POSITION_MAX)];
 
 function read(reader) {
   if (reader.u8() !== TAG) throw new Rejected("unknown tag");
   switch (reader.u8()) {
     case 0:
-      return { kind: "spawn", position: place(reader), heading: finite(reader.f64()) };
+      return { kind: "spawn", position: position(reader), heading: finite(reader.f64()) };
     case 1: {
       const [victim, shooter, shot] = [reader.varint32(), reader.varint32(), reader.varint32()];
-      return { kind: "hit", victim, shooter, shot, at: place(reader) };
+      return { kind: "hit", victim, shooter, shot, at: position(reader) };
     }
     case 2: {
       const count = reader.varint32();
@@ -37,12 +37,12 @@ function read(reader) {
   }
 }
 
-/** The news that these bytes hold, or null. */
-export function parseNews(bytes) {
+/** Parses a game message; null if it is malformed. */
+export function parseGameMessage(bytes) {
   const reader = new Reader(bytes);
   try {
-    const news = read(reader);
-    return reader.isEmpty ? news : null;
+    const message = read(reader);
+    return reader.isEmpty ? message : null;
   } catch (error) {
     if (error instanceof Rejected) return null;
     throw error;
