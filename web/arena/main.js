@@ -79,7 +79,7 @@ const policySwitch = new PolicySwitch($("switch"), $("budget"), notify);
 const feed = new HitFeed($("feed"), $("own-hits"));
 const scoreboard = new Scoreboard($("score"));
 const statusOverlay = new StatusOverlay({
-  statusOverlay: $("veil"), title: $("veil-title"), text: $("veil-text"), more: $("veil-words"), spinner: $("veil-spinner"),
+  veil: $("veil"), title: $("veil-title"), text: $("veil-text"), more: $("veil-words"), spinner: $("veil-spinner"),
   again: $("veil-again"), watch: $("veil-watch"), pill: $("state"), pillWords: $("state-words"),
 }, () => enter());
 

@@ -71,11 +71,11 @@ export function withAlpha(hex, part) {
 /** Mixes a colour with black (below 0) or white (above). */
 export function mix(hex, by) {
   const to = by < 0 ? 0 : 255;
-  const mix = [1, 3, 5].map((place) => {
+  const channels = [1, 3, 5].map((place) => {
     const part = parseInt(hex.slice(place, place + 2), 16);
     return Math.round(part + (to - part) * Math.abs(by)).toString(16).padStart(2, "0");
   });
-  return `#${mix.join("")}`;
+  return `#${channels.join("")}`;
 }
 
 /** Creates a player's mark for tables. Its colour is a CSS class, so it follows light and dark by itself. */
