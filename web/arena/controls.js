@@ -111,7 +111,7 @@ export class NetworkSliders {
     // On a narrow page the second slider has a row of its own and needs a label.
     const word = Object.assign(document.createElement("span"), { className: "jitter-word quiet", textContent: "varies by" });
     word.setAttribute("aria-hidden", "true");
-    const line = { row, name, at: -Infinity, told: -Infinity, timer: 0 };
+    const line = { row, name, at: -Infinity, sentAt: -Infinity, timer: 0 };
     for (const [kind, most] of [["delay", DELAY_MAX], ["jitter", JITTER_MAX]]) {
       const slider = document.createElement("input");
       Object.assign(slider, { type: "range", min: 0, max: most, step: 1, className: kind });
@@ -129,9 +129,9 @@ export class NetworkSliders {
     line.jitter.value = Math.min(line.jitter.value, line.delay.value);
     this.write(line);
     if (line.timer) return;
-    const tell = async () => {
+    const send = async () => {
       line.timer = 0;
-      line.told = performance.now();
+      line.sentAt = performance.now();
       try {
         await setLink(player, Number(line.delay.value), Number(line.jitter.value));
       } catch (error) {
@@ -139,6 +139,6 @@ export class NetworkSliders {
         this.onFailed(`Could not change the network. ${error.message}`);
       }
     };
-    line.timer = setTimeout(tell, Math.max(0, SEND_INTERVAL - (line.at - line.told)));
+    line.timer = setTimeout(send, Math.max(0, SEND_INTERVAL - (line.at - line.sentAt)));
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The local player: its tank and shots, advanced in steps of 10 ms and reported to the session.
  *
- * Both the drawing loop and a ticking worker call it; whoever comes first does the steps that are due, so the tank
+ * Both the drawing loop and a ticking worker call it; the first caller does the steps that are due, so the tank
  * keeps moving in a hidden tab. Reports are interpolated between steps: reporting the last step's position would shake
  * the tank by up to a quarter of a unit, and every shake would cost a message.
  */

@@ -17,13 +17,13 @@ export class StatusOverlay {
   /** Shows a session state. */
   show({ state, words, again }) {
     const { veil, title, text, more, spinner, again: button, watch, pill, pillWords } = this.parts;
-    const said = STATES[state];
+    const message = STATES[state];
     pill.dataset.state = state;
-    setText(pillWords, said.pill);
-    veil.hidden = !said.title;
-    if (!said.title) return;
-    setText(title, said.title);
-    setText(text, said.text);
+    setText(pillWords, message.pill);
+    veil.hidden = !message.title;
+    if (!message.title) return;
+    setText(title, message.title);
+    setText(text, message.text);
     setText(more, words ?? "");
     spinner.hidden = !["connecting", "clock", "lost", "stopped", "silent"].includes(state);
     button.hidden = !again;

@@ -7,8 +7,8 @@
  * "unsupported".
  */
 
-/** Close codes after which reconnecting in the same way is pointless (docs/WIRE.md, "Transport"). */
-const FINAL_CODES = new Set([1, 3, 4, 6, 9, 10, 11]);
+/** Close codes that mean that this player is not let in (docs/WIRE.md, "Transport"). */
+const REFUSAL_CODES = new Set([1, 3, 4, 6, 9, 10, 11]);
 /** Close code of a relay that shuts down. */
 const SHUTTING_DOWN = 5;
 const INSECURE = "Browsers disable it on pages loaded over plain http: use https, or localhost.";
@@ -17,7 +17,7 @@ const STATES = { connecting: "connecting", syncing: "clock", playing: "playing",
 function stateOf({ status, words, code }) {
   if (status === "lost" && code === SHUTTING_DOWN) return { state: "stopped" };
   if (status !== "over") return { state: STATES[status], words };
-  return { state: FINAL_CODES.has(code) ? "refused" : "gone", words, again: true };
+  return { state: REFUSAL_CODES.has(code) ? "refused" : "gone", words, again: true };
 }
 
 /** Returns a state listener that keeps the relay's close reason on display while reconnection attempts fail. */

@@ -203,7 +203,7 @@ export class Scene {
     };
   }
 
-  /** Draws the tank in focus, enlarged so that the outlines can be told apart. */
+  /** Draws the tank in focus, enlarged so that the outlines can be distinguished. */
   drawLens(now, world) {
     const { lens: { context, canvas, ratio }, field } = this;
     const { x, y } = world.focus;

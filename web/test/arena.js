@@ -13,9 +13,9 @@ const field = () => new Field({ half: [64, 44], blocks: BLOCKS.map(([x, y, w, h]
 
 /** A fake session that records what is reported to it. */
 function listener() {
-  const told = new Map();
-  const own = (local) => ({ move: (state) => told.set(local, state), end: () => told.delete(local) });
-  return { player: 7, told, own };
+  const reports = new Map();
+  const own = (local) => ({ move: (state) => reports.set(local, state), end: () => reports.delete(local) });
+  return { player: 7, reports, own };
 }
 
 /** @param {any} motion motion.json */
@@ -102,7 +102,7 @@ export function arenaTests(motion) {
     let before = 0;
     for (let frame = 1; frame <= 300; frame += 1) {
       own.advance(8.3 * frame, { speed: SPEED_MAX, turnRate: 0 });
-      const [x] = session.told.get(0).position;
+      const [x] = session.reports.get(0).position;
       // It has reached its top speed by then.
       if (frame > 200) near(x - before, (SPEED_MAX * 8.3) / 1000, 1e-9, "the distance of 8.3 ms");
       before = x;
@@ -116,12 +116,12 @@ export function arenaTests(motion) {
     own.handleMessage({ kind: "spawn", position: [40, 0], heading: 0 }, 0);
     const fire = { speed: 0, turnRate: 0, fire: true };
     for (let now = 0; now <= 200; now += 10) own.advance(now, fire);
-    equal([...session.told.keys()], [0, 1]);
+    equal([...session.reports.keys()], [0, 1]);
     for (let now = 210; now <= 500; now += 10) own.advance(now, fire);
-    equal([...session.told.keys()], [0], "what is reported after the wall");
+    equal([...session.reports.keys()], [0], "what is reported after the wall");
     near(ends[0][0], 64, 1e-9, "the x of its end");
     own.handleMessage({ kind: "hit", victim: 7, shooter: 2, shot: 1026, at: [40, 0] }, 500);
-    equal([own.tank, session.told.size, own.returns], [null, 0, 2500]);
+    equal([own.tank, session.reports.size, own.returns], [null, 0, 2500]);
   });
 
   test("figures are compared with those measured without us, in the same network only", () => {

@@ -17,9 +17,9 @@ const session = connect(query.get("url") ?? "", {
   token: query.get("token") ?? "",
   seat: query.has("seat") ? Number(query.get("seat")) : undefined,
   hashes: query.getAll("hash"),
-  onState: (told) => {
-    states.push(told);
-    state.textContent = `${told.status} ${told.words}`;
+  onState: (next) => {
+    states.push(next);
+    state.textContent = `${next.status} ${next.words}`;
   },
 });
 const tank = session.own(0, { kind: "circular" });

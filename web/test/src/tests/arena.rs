@@ -88,24 +88,24 @@ fn drives(fixture: &Fixture<'_>) -> Result<()> {
         let (own, other) = (place(&driver)?, place(&viewer)?);
         Ok(own.filter(|own| other.is_some_and(|other| distance(*own, other) < 0.1)))
     })?;
-    let told = arena.tank(player)?.context("the relay does not know the tank")?;
-    ensure!(speed(&told) < 0.01, "the tank moves though no key was pressed: {told}");
+    let vector = arena.tank(player)?.context("the relay does not know the tank")?;
+    ensure!(speed(&vector) < 0.01, "the tank moves though no key was pressed: {vector}");
 
     driver.press("ArrowUp")?;
     fixture.wait("the tank moves at the relay", || {
-        let told = arena.tank(player)?.context("the relay does not know the tank")?;
-        let at = point(&told["position"]).context("a vector has no position")?;
-        Ok((distance(at, start) > 3.0 && speed(&told) > 1.0).then_some(()))
+        let vector = arena.tank(player)?.context("the relay does not know the tank")?;
+        let at = point(&vector["position"]).context("a vector has no position")?;
+        Ok((distance(at, start) > 3.0 && speed(&vector) > 1.0).then_some(()))
     })?;
     fixture.wait("the tank moves on the other page", || {
         Ok(place(&viewer)?.filter(|at| distance(*at, start) > 3.0))
     })?;
     driver.release("ArrowUp")?;
     fixture.wait("the tank stands in the same place on both pages", || {
-        let told = arena.tank(player)?.context("the relay does not know the tank")?;
+        let vector = arena.tank(player)?.context("the relay does not know the tank")?;
         let (own, other) = (place(&driver)?, place(&viewer)?);
         let is_alike = own.zip(other).is_some_and(|(own, other)| distance(own, other) < 0.1);
-        Ok((speed(&told) < 0.01 && is_alike).then_some(()))
+        Ok((speed(&vector) < 0.01 && is_alike).then_some(()))
     })?;
 
     driver.press(" ")?;
