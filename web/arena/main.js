@@ -2,7 +2,7 @@
  * The arena's page: connects session, field, figures and controls.
  *
  * One loop draws, and only while the page is visible. A worker ticks fifty times a second regardless, so that the own
- * tank keeps moving and being next in a hidden tab. Figures and curve are drawn four times a second.
+ * tank keeps moving and being reported in a hidden tab. Figures and curve are drawn four times a second.
  */
 
 import { requestInvitation, poll, readArena, readOutlines } from "./api.js";
