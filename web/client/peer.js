@@ -78,7 +78,7 @@ export class Peer {
   uplink;
   /** Something arrived that is not acknowledged yet. */
   #owesAcknowledgment = false;
-  /** A relay joined and has not been introduced to the own entities yet. */
+  /** The own entities have not been introduced to the relay yet. */
   #needsIntroduction = false;
   /** Reliable messages that arrived before the session time was known. @type {Message[]} */
   #early = [];
@@ -161,7 +161,7 @@ export class Peer {
   end(now, local) {
     const session = this.#advanceSession(now);
     const last = this.owner.end(this.#entityId(local));
-    // Without a session time nothing was introduced, so there is nothing to end at the relay.
+    // Without a session time the end cannot be sent, but an entity that has ended is not introduced later either.
     if (session !== null && last !== null) this.uplink.end(this.#entityId(local), last, this.#toWireTime(session));
   }
 
@@ -247,8 +247,8 @@ export class Peer {
   /** Returns the local time at which to call `handleTimeout` and poll again; Infinity: after the next arrival. */
   pollTimeout() {
     const session = Math.min(this.uplink.nextTimeout, this.owner.nextTimeout, this.log.repeatAt);
-    const peer = session === Infinity ? Infinity : (this.clock.local(session) ?? Infinity);
-    return Math.min(peer, this.clock.pollTimeout(), this.outbox.nextTimeout);
+    const due = session === Infinity ? Infinity : (this.clock.local(session) ?? Infinity);
+    return Math.min(due, this.clock.pollTimeout(), this.outbox.nextTimeout);
   }
 
   /** @param {number} local */
