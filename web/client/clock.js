@@ -104,7 +104,7 @@ class Probes {
   /** A probe is overdue: the next datagram must carry it. */
   #isForced = false;
 
-  /**  @param {number} now the first probe is due at once */
+  /** @param {number} now the first probe is due at once */
   constructor(now) {
     this.next = now;
   }
@@ -193,7 +193,7 @@ export class FollowerClock {
   /** @type {ClockEvent[]} */
   #events = [];
 
-  /**  @param {number} grain error bound of a local clock reading, in nanoseconds */
+  /** @param {number} grain error bound of a local clock reading, in nanoseconds */
   constructor(grain) {
     this.#grain = grain;
     this.#hull = new Hull(grain);

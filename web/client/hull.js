@@ -52,9 +52,9 @@ const SUDDEN_MIN = 5e6;
 const SUDDEN_EXCHANGES_MIN = 4;
 const JITTER_EXCHANGES_MAX = 32;
 
-/**  @param {Exchange} exchange upper bound of the offset when the probe left */
+/** @param {Exchange} exchange upper bound of the offset when the probe left */
 export const upper = (exchange) => exchange.arrived - exchange.sent;
-/**  @param {Exchange} exchange lower bound of the offset when the echo returned */
+/** @param {Exchange} exchange lower bound of the offset when the echo returned */
 export const lower = (exchange) => exchange.left - exchange.returned;
 
 /**
@@ -90,7 +90,7 @@ class Chain {
   /** @type {Corner[]} */
   corners = [];
 
-  /**  @param {Corner} point may lie anywhere in time */
+  /** @param {Corner} point may lie anywhere in time */
   insert(point) {
     const corners = this.corners;
     let place = corners.length;
@@ -148,7 +148,7 @@ export class Hull {
   #since = -Infinity;
   #grain;
 
-  /**  @param {number} grain error bound of a local clock reading */
+  /** @param {number} grain error bound of a local clock reading */
   constructor(grain) {
     // Plus rounding: the relay reads its clock in whole nanoseconds.
     this.#grain = grain + 2;

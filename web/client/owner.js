@@ -47,7 +47,7 @@ export class Owner {
   #firstSeq;
   #checkedAt = -Infinity;
 
-  /**  @param {number} firstSeq sequence number of the first vector */
+  /** @param {number} firstSeq sequence number of the first vector */
   constructor(firstSeq) {
     this.#firstSeq = firstSeq;
   }

@@ -45,7 +45,7 @@ class World {
     return Math.floor(now / this.grain + this.draw()) * this.grain;
   }
 
-  /**  @param {number} now true time; the result is the session time then, since the origin */
+  /** @param {number} now true time; the result is the session time then, since the origin */
   truth(now) {
     return now + now * this.rate + this.step;
   }

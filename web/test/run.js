@@ -8,7 +8,7 @@ import { receivingTests } from "./receiving.js";
 import { transportTests } from "./transport.js";
 import { motionTests, wireTests } from "./vectors.js";
 
-/**  @param {(path: string) => Promise<string>} load reads a file of the repository */
+/** @param {(path: string) => Promise<string>} load reads a file of the repository */
 export async function run(load) {
   wireTests(JSON.parse(await load("vectors/wire.json")));
   const motion = JSON.parse(await load("vectors/motion.json"));

@@ -6,7 +6,7 @@ import { UNRECORDED_MAX } from "../client/uplink.js";
 import { assert, equal, near, test } from "./harness.js";
 import { DATAGRAM_MAX, moving, MS, PLAYER, REST, TestRoom, TICK } from "./relay.js";
 
-/**  @param {TestRoom} room */
+/** @param {TestRoom} room */
 const sendTimes = (room, since = 0) => room.frames("vector").map(({ seq, left }) => [seq, (left - since) / MS]);
 
 /** Longest wait for the end of a tick, in milliseconds. */
