@@ -163,7 +163,7 @@ export class Scene {
     const lift = (5.4 * scale) / ratio + size * 0.6;
     const taken = [];
     for (const tank of tanks) {
-      const { picture, width, margin, middle } = labelSprite(label(tank.player), style);
+      const { bitmap, width, margin, middle } = labelSprite(label(tank.player), style);
       const x = wide / 2 + (tank.x * scale) / ratio;
       const y = high / 2 - (tank.y * scale) / ratio;
       const left = Math.min(Math.max(x - width / 2, 8), wide - 8 - width);
@@ -171,7 +171,7 @@ export class Scene {
         && taken.every((other) => Math.abs(other.top - top) > size + 2 || other.right < left || other.left > left + width);
       const top = [y - lift, y + lift, y - lift - size - 3].find(isFree) ?? Math.max(y - lift, size);
       taken.push({ top, left, right: left + width });
-      context.drawImage(picture, whole(left - margin), whole(top - middle));
+      context.drawImage(bitmap, whole(left - margin), whole(top - middle));
     }
   }
 

@@ -51,7 +51,7 @@ fn detects_inaccessible_parts(fixture: &Fixture<'_>) -> Result<()> {
         "<button#bare> stands out by",
         "<input#faint-slider> stands out by",
         "a button has no name",
-        "does not say its language",
+        "does not declare its language",
         "has no title",
         "px wide, the window",
     ] {
