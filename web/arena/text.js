@@ -43,7 +43,7 @@ export const TERMS = {
     title: "Who pays",
     text:
       "A far player's error is mostly delay, which more messages cannot remove. Fairness therefore gives near players a "
-      + "little less, and far players as much as helps them. Change: the error now minus the error without us, at the same "
+      + "little less, and far players as much as helps them. Pays: the error now minus the error without us, at the same "
       + "budget (1/m base).",
     link: `${DOCS}/even.md#what-it-cannot-do`,
   },
