@@ -1,19 +1,19 @@
 /**
- * The exact term behind a word: shown at a word that the pointer is on, that has the focus, or that was tapped.
+ * Tooltips with the exact term behind a word: shown for a word that is hovered, focused or tapped.
  *
- * What is said stands at the page's end, where no heading and no table lends it its type and its name. So Tab is led there from
- * the word, and back behind it.
+ * The tooltip is at the end of the document, where it inherits nothing from headings. So Tab is redirected from the
+ * word into the tooltip, and back.
  */
 
-import { TERMS } from "./words.js";
+import { TERMS } from "./text.js";
 
-/** So long, in milliseconds, the pointer may take from the word to what is said about it. */
-const GRACE = 220;
+/** Time for the pointer to get from the word to the tooltip, in milliseconds. */
+const HIDE_DELAY = 220;
 
-export function explainTerms(tip) {
+export function enableTooltips(tip) {
   let open = null;
   let timer = 0;
-  /** Whether the pointer has opened it: then it does not go with the focus. */
+  /** True if the pointer opened it: then it stays open without focus. */
   let isTapped = false;
   const more = Object.assign(document.createElement("a"), { textContent: "More in the docs", target: "_blank", rel: "noopener" });
 
@@ -25,7 +25,7 @@ export function explainTerms(tip) {
   };
   const hideSoon = () => {
     clearTimeout(timer);
-    timer = setTimeout(hide, GRACE);
+    timer = setTimeout(hide, HIDE_DELAY);
   };
   const show = (word) => {
     clearTimeout(timer);
@@ -60,7 +60,7 @@ export function explainTerms(tip) {
   }
   more.addEventListener("keydown", (event) => {
     if (event.key !== "Tab" || !open) return;
-    // From the word the browser goes on by itself.
+    // From the word, the browser's own Tab goes on.
     if (event.shiftKey) event.preventDefault();
     open.focus();
   });
@@ -72,7 +72,7 @@ export function explainTerms(tip) {
   addEventListener("pointerdown", (event) => {
     if (open && !tip.contains(event.target) && !open.contains(event.target)) hide();
   });
-  // Who comes to a word by keys may have had the page scrolled for it.
+  // Focusing a word by keyboard may have scrolled the page.
   addEventListener("scroll", () => {
     if (open?.matches(":focus-visible")) placeAt(tip, open);
     else hide();
@@ -80,7 +80,10 @@ export function explainTerms(tip) {
   addEventListener("resize", hide);
 }
 
-/** Below the word if there is room, else above it; never over the page's edge, even if it lies on the word then. */
+/**
+ * Places the tooltip below the word if there is room, else above; always within the window, even if it then covers the
+ * word.
+ */
 function placeAt(tip, word) {
   const from = word.getBoundingClientRect();
   const { width, height } = tip.getBoundingClientRect();

@@ -9,15 +9,15 @@ use std::{fs, thread};
 
 use anyhow::{Context, Result};
 
-/// Who says nothing for so long is not waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Read timeout of a connection.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A server, for as long as this program runs.
-pub(crate) struct Server {
+/// A file server that runs as long as this program.
+pub(crate) struct FileServer {
     address: SocketAddr,
 }
 
-impl Server {
+impl FileServer {
     pub(crate) fn start(root: &Path) -> Result<Self> {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on this machine")?;
@@ -26,21 +26,21 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let root = root.clone();
-                // A browser opens connections that it may never use.
+                // Browsers open connections that they may never use.
                 thread::spawn(move || answer(&root, stream));
             }
         });
         Ok(Self { address })
     }
 
-    /// The address of a file of the repository.
+    /// Returns the URL of a file of the repository.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.address)
     }
 }
 
 fn answer(root: &Path, mut stream: TcpStream) -> Option<()> {
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream.set_read_timeout(Some(TIMEOUT)).ok()?;
     let mut lines = BufReader::new(stream.try_clone().ok()?).lines().map_while(Result::ok);
     let request = lines.next()?;
     lines.find(String::is_empty)?;
@@ -48,7 +48,7 @@ fn answer(root: &Path, mut stream: TcpStream) -> Option<()> {
     let path = target.split(['?', '#']).next()?;
     let (status, kind, body) = match local(path).map(|path| (fs::read(root.join(&path)), path)) {
         Some((Ok(body), path)) => ("200 OK", kind(&path), body),
-        // Browsers ask for it whether or not a page has one.
+        // Browsers request it in any case.
         _ if path == "/favicon.ico" => ("204 No Content", "image/x-icon", Vec::new()),
         _ => ("404 Not Found", "text/plain", b"there is no such file\n".to_vec()),
     };
@@ -60,7 +60,7 @@ fn answer(root: &Path, mut stream: TcpStream) -> Option<()> {
     stream.write_all(&body).ok()
 }
 
-/// The file that a path names, below the root.
+/// Returns the file that a URL path names, below the root.
 fn local(path: &str) -> Option<PathBuf> {
     let path = PathBuf::from(
         path.strip_prefix('/')?.to_owned() + if path.ends_with('/') { "index.html" } else { "" },

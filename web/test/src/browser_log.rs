@@ -1,21 +1,21 @@
-//! What pages and their workers write to their consoles, and whom they ask.
+//! Records what pages and their workers write to their consoles, and what they request.
 
 use serde_json::Value;
 
-/// Hosts of this machine.
+/// Hosts that are this machine.
 const OWN_HOSTS: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
-/// What was seen.
+/// Log of the browser.
 #[derive(Default)]
-pub(crate) struct Witness {
-    /// Warnings and errors of consoles, and what was thrown and not caught.
+pub(crate) struct BrowserLog {
+    /// Warnings and errors on consoles, and uncaught exceptions.
     pub(crate) complaints: Vec<String>,
-    /// The address of each request, whatever it was made with.
+    /// URL of every request, whatever made it.
     pub(crate) requests: Vec<String>,
 }
 
-impl Witness {
-    /// Takes note of an event.
+impl BrowserLog {
+    /// Records an event.
     pub(crate) fn note(&mut self, event: &Value) {
         let what = &event["params"];
         let complaint = match event["method"].as_str().unwrap_or_default() {
@@ -42,8 +42,8 @@ impl Witness {
         self.complaints.push(complaint.trim().to_owned());
     }
 
-    /// The requests that were for another machine.
-    pub(crate) fn strays(&self) -> impl Iterator<Item = &str> {
+    /// Returns the requests to other machines.
+    pub(crate) fn foreign_requests(&self) -> impl Iterator<Item = &str> {
         self.requests.iter().map(String::as_str).filter(|url| !is_own(url))
     }
 }
@@ -52,7 +52,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The arguments of a call to the console.
+/// Joins the arguments of a console call.
 fn words(arguments: &Value) -> String {
     let each = arguments.as_array().into_iter().flatten().map(|argument| match &argument["value"] {
         Value::String(text) => text.clone(),
@@ -62,7 +62,7 @@ fn words(arguments: &Value) -> String {
     each.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a request stays on this machine.
+/// Returns whether a request stays on this machine.
 fn is_own(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once(':') else { return false };
     if matches!(scheme, "data" | "blob" | "about") {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_requests_for_this_machine_are_its_own() {
+    fn only_requests_to_this_machine_are_own() {
         for url in [
             "http://127.0.0.1:80/a?b=http://x",
             "https://localhost",
@@ -105,17 +105,17 @@ mod tests {
     }
 
     #[test]
-    fn warnings_and_errors_are_noted_and_other_words_are_not() {
-        let mut witness = Witness::default();
+    fn only_warnings_and_errors_are_complaints() {
+        let mut log = BrowserLog::default();
         let console = |kind| json!({ "method": "Runtime.consoleAPICalled", "params": { "type": kind, "args": [{ "value": "a" }, { "value": 1 }] } });
         for kind in ["log", "info", "debug"] {
-            witness.note(&console(kind));
+            log.note(&console(kind));
         }
-        assert!(witness.complaints.is_empty());
-        witness.note(&console("warning"));
-        witness.note(&json!({ "method": "Log.entryAdded", "params": { "entry": { "level": "error", "text": "t", "url": "u" } } }));
-        witness.note(&json!({ "method": "Network.webTransportCreated", "params": { "url": "https://x/" } }));
-        assert_eq!(witness.complaints, ["a 1", "t u"]);
-        assert_eq!(witness.strays().collect::<Vec<_>>(), ["https://x/"]);
+        assert!(log.complaints.is_empty());
+        log.note(&console("warning"));
+        log.note(&json!({ "method": "Log.entryAdded", "params": { "entry": { "level": "error", "text": "t", "url": "u" } } }));
+        log.note(&json!({ "method": "Network.webTransportCreated", "params": { "url": "https://x/" } }));
+        assert_eq!(log.complaints, ["a 1", "t u"]);
+        assert_eq!(log.foreign_requests().collect::<Vec<_>>(), ["https://x/"]);
     }
 }

@@ -1,18 +1,18 @@
-/** The few lines that tests need. They run in a page, and wherever else there are modules. */
+/** Minimal test library. Runs in a page, or anywhere else that has ES modules. */
 
 /** @type {{ name: string, body: () => void | Promise<void> }[]} */
 const tests = [];
 
 /**
- * Names a behaviour and how it is seen.
- * @param {string} name a sentence
- * @param {() => void | Promise<void>} body throws if it is not so
+ * Registers a test.
+ * @param {string} name a sentence that states a behaviour
+ * @param {() => void | Promise<void>} body throws if it does not hold
  */
 export function test(name, body) {
   tests.push({ name, body });
 }
 
-/** Runs all tests that were named, one after the other. */
+/** Runs all registered tests, one after the other. */
 export async function runAll() {
   /** @type {{ name: string, failure: string | null }[]} */
   const results = [];
@@ -70,10 +70,10 @@ export function near(found, expected, tolerance, what = "it") {
 }
 
 /**
- * Numbers from 0 to 1 that are the same each time.
+ * Returns a generator of reproducible numbers from 0 to 1.
  * @param {number} seed
  */
-export function draws(seed) {
+export function seededRandom(seed) {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -1,15 +1,13 @@
-/**
- * Everything on the field that others move, as this page shows it: tanks with headings, shots, and where the others see one tank.
- */
+/** Everything on the field that other players own: tanks with headings, shots, and where others see one tank. */
 
-import { Heading, headingNear, placed, vectorOf } from "./motion.js";
+import { Heading, headingNear, placeVector, vectorFromJson } from "./motion.js";
 import { entityOf } from "./rules.js";
 
-/** A shot that was last seen longer ago, in milliseconds, has left no trace. */
-const FRESH = 200;
+/** A shot last seen longer ago, in milliseconds, disappears without a spark. */
+const SPARK_AGE_MAX = 200;
 
-export class Crowd {
-  /** `on` hears of what is worth a picture: `fired(x, y, heading)`, `ended(x, y)`. */
+export class RemoteEntities {
+  /** `on` receives the visible events: `fired(x, y, heading)` and `ended(x, y)`. */
   constructor(on) {
     this.on = on;
     this.tanks = new Map();
@@ -17,7 +15,7 @@ export class Crowd {
     this.shown = [];
   }
 
-  /** Places everybody's copies; `now` is the page's clock in milliseconds. */
+  /** Places every copy; `now` is the page's clock in milliseconds. */
   place(session, now, seconds) {
     const seen = new Set();
     for (const copy of session.copies()) {
@@ -29,7 +27,7 @@ export class Crowd {
     }
     for (const [entity, shot] of this.shots) {
       if (seen.has(entity)) continue;
-      if (now - shot.seen < FRESH) this.on.ended(shot.x, shot.y);
+      if (now - shot.seen < SPARK_AGE_MAX) this.on.ended(shot.x, shot.y);
       this.shots.delete(entity);
     }
     for (const entity of this.tanks.keys()) {
@@ -41,7 +39,7 @@ export class Crowd {
     let tank = this.tanks.get(entity);
     if (!tank) {
       const { x, y, vx, vy } = copy;
-      // Who starts faces the middle, more or less.
+      // A tank that has not moved yet probably faces the middle.
       const angle = Math.hypot(vx, vy) > 1 ? Math.atan2(vy, vx) : Math.atan2(-y, -x);
       tank = { heading: new Heading(angle), since: now };
       this.tanks.set(entity, tank);
@@ -51,26 +49,26 @@ export class Crowd {
 
   placeShot(entity, copy, now) {
     const before = this.shots.get(entity);
-    // The same name far away is the next shot.
+    // The same id far away is the next shot.
     const isNew = !before || Math.hypot(copy.x - before.x, copy.y - before.y) > 12;
     if (isNew) this.on.fired(copy.x, copy.y, Math.atan2(copy.vy, copy.vx));
     this.shots.set(entity, { ...copy, seen: now });
   }
 
-  /** What each other player shows of one tank, as the relay's pages say. */
-  hearShown(answer, base) {
-    this.shown = answer.map(({ by, vector }) => ({ by, vector: vectorOf(vector, base) }));
+  /** Stores where each other player sees one tank, as reported by the relay. */
+  setOutlines(answer, base) {
+    this.shown = answer.map(({ by, vector }) => ({ by, vector: vectorFromJson(vector, base) }));
   }
 
-  /** Where the others see that tank, at a session time; it really heads for `angle`. */
+  /** Returns where the others see that tank at a session time, given its true heading `angle`. */
   outlines(ns, angle) {
     return this.shown.map(({ by, vector }) => {
-      const at = placed(vector, ns);
+      const at = placeVector(vector, ns);
       return { by, ...at, angle: headingNear(at, angle) };
     });
   }
 
-  forgetShown() {
+  clearOutlines() {
     this.shown = [];
   }
 }

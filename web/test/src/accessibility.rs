@@ -1,19 +1,18 @@
-//! Whether a page can be read and used by everybody: contrast by the styles that the browser computed, names by the tree that it gives to
-//! screen readers.
+//! Accessibility checks: contrast by the computed styles, and names by the accessibility tree.
 
 use std::fs;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use crate::fixture::Fixture;
 use crate::page::Page;
-use crate::stage::Stage;
 
-/// Light and dark, on a desk and on the smallest phone.
+/// Light and dark, on a desktop and on the smallest phone.
 const SHOWN: [(&str, [u32; 2]); 4] =
     [("light", [1280, 900]), ("dark", [1280, 900]), ("light", [360, 740]), ("dark", [360, 740])];
 
-/// What people use, or must be told of: without a name a screen reader has nothing to say.
+/// Roles that need a name for screen readers.
 const NAMED: [&str; 19] = [
     "button",
     "checkbox",
@@ -36,43 +35,43 @@ const NAMED: [&str; 19] = [
     "treeitem",
 ];
 
-/// What Chromium calls that part of a slider which is moved.
+/// Chromium's id for the movable part of a slider.
 const THUMB: &str = "thumb";
 
-/// Looks at a page in light and in dark, wide and narrow.
-pub(crate) fn check(stage: &Stage<'_>, page: &Page<'_>) -> Result<()> {
+/// Checks a page in light and dark, wide and narrow.
+pub(crate) fn check(fixture: &Fixture<'_>, page: &Page<'_>) -> Result<()> {
     let mut failures = Vec::new();
     for (scheme, size) in SHOWN {
-        page.show_as(scheme, size)?;
-        let found = failures_of(stage, page)?;
+        page.emulate(scheme, size)?;
+        let found = failures_of(fixture, page)?;
         failures.extend(found.into_iter().map(|failure| format!("{scheme}, {} px wide: {failure}", size[0])));
     }
-    page.show_as(SHOWN[0].0, SHOWN[0].1)?;
+    page.emulate(SHOWN[0].0, SHOWN[0].1)?;
     if !failures.is_empty() {
-        bail!("not everybody can read or use the page:\n{}", failures.join("\n"));
+        bail!("accessibility problems:\n{}", failures.join("\n"));
     }
     Ok(())
 }
 
-/// What is wrong with a page as it is shown now.
-pub(crate) fn failures_of(stage: &Stage<'_>, page: &Page<'_>) -> Result<Vec<String>> {
-    let script = fs::read_to_string(stage.place.root.join("web/test/accessible.js"))?;
+/// Returns the problems of a page as it is shown now.
+pub(crate) fn failures_of(fixture: &Fixture<'_>, page: &Page<'_>) -> Result<Vec<String>> {
+    let script = fs::read_to_string(fixture.harness.root.join("web/test/accessibility.js"))?;
     let parts = thumbs(page)?;
-    let found = page.apply(
+    let found = page.call_function(
         &format!("(...parts) => ({script})(Object.values(Object.groupBy(parts, (_, place) => place >> 1)))"),
         &parts,
     )?;
-    let found = found.as_array().context("the check of contrast gives no list")?;
+    let found = found.as_array().context("the contrast check returned no list")?;
     let mut failures: Vec<String> = found.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     page.call("Accessibility.enable", json!({}))?;
     let tree = page.call("Accessibility.getFullAXTree", json!({}))?;
     page.call("Accessibility.disable", json!({}))?;
-    let nodes = tree["nodes"].as_array().context("the page has no tree for screen readers")?;
+    let nodes = tree["nodes"].as_array().context("the page has no accessibility tree")?;
     failures.extend(nodes.iter().filter_map(nameless));
     Ok(failures)
 }
 
-/// Every slider, followed by its thumb, which only the browser knows of.
+/// Returns every slider followed by its thumb, which only the browser knows.
 fn thumbs(page: &Page<'_>) -> Result<Vec<String>> {
     let tree = page.call("DOM.getDocument", json!({ "depth": -1, "pierce": true }))?;
     let mut pairs = Vec::new();
@@ -85,7 +84,7 @@ fn thumbs(page: &Page<'_>) -> Result<Vec<String>> {
     Ok(handles)
 }
 
-/// Adds the thumbs at and below a node, which may be in a slider.
+/// Collects the thumbs at and below a node, which may be inside a slider.
 fn gather_thumbs(node: &Value, slider: Option<&Value>, pairs: &mut Vec<[Value; 2]>) {
     let attributes = node["attributes"].as_array().map_or(&[] as &[Value], Vec::as_slice);
     let has = |name: &str, value: &str| attributes.chunks(2).any(|pair| pair[0] == name && pair[1] == value);
@@ -101,7 +100,7 @@ fn gather_thumbs(node: &Value, slider: Option<&Value>, pairs: &mut Vec<[Value; 2
     }
 }
 
-/// Says so if a node should have a name and has none.
+/// Describes a node that should have a name and has none.
 fn nameless(node: &Value) -> Option<String> {
     let role = node["role"]["value"].as_str()?;
     let name = node["name"]["value"].as_str().unwrap_or_default();

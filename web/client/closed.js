@@ -1,17 +1,17 @@
-/** Why a connection ended, with a code for programs and words for people (docs/WIRE.md, "Transport"). */
+/** Why a connection ended: a code for programs and words for people (docs/WIRE.md, "Transport"). */
 
-/** Codes, each with its words and whether it is worth trying again. @type {Record<number, [string, boolean]>} */
+/** Words of each close code, and whether reconnecting may help. @type {Record<number, [string, boolean]>} */
 const CODES = {
   0: ["the connection was closed", true],
   1: ["replaced by a newer connection of the same player", false],
-  2: ["this connection is too slow: what was sent reliably piled up", true],
-  3: ["the token was refused", false],
-  4: ["the two sides speak different versions: update the older one", false],
+  2: ["this connection is too slow: reliable messages piled up", true],
+  3: ["the token was rejected", false],
+  4: ["client and relay speak different versions: update the older one", false],
   5: ["the relay is shutting down", true],
   6: ["too many messages came over this connection", false],
   7: ["a message was longer than allowed", true],
   8: ["the other side broke the protocol", true],
-  9: ["no place is left: try again later", true],
+  9: ["the relay is full: try again later", true],
   10: ["there is no such room", false],
   11: ["removed by the operator", false],
   12: ["the room was closed", true],
@@ -20,16 +20,16 @@ const CODES = {
 
 export const DONE = 0;
 export const TOO_SLOW = 2;
-export const OTHER_VERSION = 4;
+export const VERSION_MISMATCH = 4;
 export const MESSAGE_TOO_LONG = 7;
-export const PROTOCOL = 8;
+export const PROTOCOL_VIOLATION = 8;
 
-/** How a connection ended, or why there is none. */
+/** Error: how a connection ended, or why it could not be opened. */
 export class Closed extends Error {
   /**
    * @param {string} words for people
-   * @param {number | null} code for programs; null if nobody gave one
-   * @param {boolean} isFinal whether it is of no use to try again
+   * @param {number | null} code close code; null if the other side gave none
+   * @param {boolean} isFinal true if reconnecting cannot help
    */
   constructor(words, code, isFinal) {
     super(words);
@@ -39,7 +39,7 @@ export class Closed extends Error {
   }
 
   /**
-   * The relay closed it. Its own words say more, if it gave any.
+   * The relay closed the connection. Its own words, if any, take precedence over those of the code.
    * @param {number} code
    * @param {string} words
    */
@@ -49,16 +49,16 @@ export class Closed extends Error {
   }
 
   /**
-   * This side closed it.
+   * This side closed the connection.
    * @param {number} code
    * @param {string} [words]
    */
   static byUs(code, words) {
-    return new Closed(words || CODES[code][0], code, code === DONE || code === OTHER_VERSION);
+    return new Closed(words || CODES[code][0], code, code === DONE || code === VERSION_MISMATCH);
   }
 
   /**
-   * Nobody said why.
+   * The connection broke, or could not be opened, without a close code.
    * @param {string} words
    * @param {boolean} [isFinal]
    */

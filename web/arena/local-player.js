@@ -1,32 +1,32 @@
 /**
- * What a player moves itself: its tank and its shots, in steps of 10 ms, and what it tells of them.
+ * The local player: its tank and shots, advanced in steps of 10 ms and reported to the session.
  *
- * It is called from the picture's loop and from a ticking worker. Whoever calls first does the steps that are due, so the
- * tank goes on in a hidden tab. Between two steps it is told where it is right then, not where the last step left it:
- * otherwise the steps would shake it by up to a quarter of a unit, and every shake would cost a message.
+ * Both the drawing loop and a ticking worker call it; the first caller does the steps that are due, so the tank
+ * keeps moving in a hidden tab. Reports are interpolated between steps: reporting the last step's position would shake
+ * the tank by up to a quarter of a unit, and every shake would cost a message.
  */
 
-import { AWAY, entityOf, MUZZLE, RELOAD, SHOT_LIFE, SHOT_SPEED, SHOTS, STEP, Tank } from "./rules.js";
+import { RESPAWN_DELAY, entityOf, MUZZLE, RELOAD, SHOT_LIFE, SHOT_SPEED, SHOTS_MAX, STEP, Tank } from "./rules.js";
 
-/** Who was away for longer, in milliseconds, has stood meanwhile. */
+/** After a longer pause, in milliseconds, the missed steps are skipped. */
 const PAUSE_MAX = 1000;
-/** It is not told more often than this, in milliseconds. */
-const TELL = 8;
+/** Least interval between reports, in milliseconds. */
+const REPORT_INTERVAL = 8;
 const STANDING = { speed: 0, turnRate: 0 };
 
-export class Own {
-  /** `on` hears of what is worth a picture: `fired(x, y, heading)`, `ended(x, y)`. */
+export class LocalPlayer {
+  /** `on` receives the visible events: `fired(x, y, heading)` and `ended(x, y)`. */
   constructor(field, session, on) {
     Object.assign(this, { field, session, on });
     this.tank = null;
     this.shots = [];
     this.reload = 0;
-    /** When it was hit and starts again, on the page's clock in milliseconds. */
+    /** When it starts again after a hit, in milliseconds of the page's clock. */
     this.returns = null;
     this.since = null;
     this.hitBy = null;
-    this.at = null;
-    this.told = -Infinity;
+    this.steppedAt = null;
+    this.reportedAt = -Infinity;
     this.handles = new Map();
   }
 
@@ -34,38 +34,38 @@ export class Own {
     return this.session.player;
   }
 
-  hear(news, now) {
-    if (news.kind === "spawn") {
+  handleMessage(message, now) {
+    if (message.kind === "spawn") {
       this.end(0);
-      const [x, y] = this.field.free(...news.position);
-      this.tank = new Tank(x, y, news.heading);
+      const [x, y] = this.field.free(...message.position);
+      this.tank = new Tank(x, y, message.heading);
       Object.assign(this, { returns: null, since: now, hitBy: null });
-    } else if (news.kind === "hit" && news.victim === this.player) {
+    } else if (message.kind === "hit" && message.victim === this.player) {
       this.tank = null;
       this.end(0);
-      Object.assign(this, { returns: now + AWAY * 1000, hitBy: news.shooter });
-    } else if (news.kind === "hit" && news.shooter === this.player) {
-      const hit = this.shots.find((shot) => entityOf(this.player, shot.local) === news.shot);
-      if (hit) this.over(hit);
+      Object.assign(this, { returns: now + RESPAWN_DELAY * 1000, hitBy: message.shooter });
+    } else if (message.kind === "hit" && message.shooter === this.player) {
+      const hit = this.shots.find((shot) => entityOf(this.player, shot.local) === message.shot);
+      if (hit) this.endShot(hit);
     }
   }
 
-  /** Does the steps that are due by now, under a wish of the player's, and tells what has become of it. */
+  /** Does the steps that are due, with the desired motion `wish`, and reports the result. */
   advance(now, wish) {
-    if (this.at === null || now - this.at > PAUSE_MAX) this.at = now;
-    while (now - this.at >= STEP * 1000) {
-      this.at += STEP * 1000;
+    if (this.steppedAt === null || now - this.steppedAt > PAUSE_MAX) this.steppedAt = now;
+    while (now - this.steppedAt >= STEP * 1000) {
+      this.steppedAt += STEP * 1000;
       this.step(wish);
     }
-    if (now - this.told >= TELL) {
-      this.told = now;
-      this.tell(this.after(now));
+    if (now - this.reportedAt >= REPORT_INTERVAL) {
+      this.reportedAt = now;
+      this.report(this.after(now));
     }
   }
 
-  /** Seconds since the last step. */
+  /** Returns the seconds since the last step. */
   after(now) {
-    return Math.min(Math.max((now - this.at) / 1000, 0), STEP);
+    return Math.min(Math.max((now - this.steppedAt) / 1000, 0), STEP);
   }
 
   step(wish) {
@@ -81,13 +81,13 @@ export class Own {
       shot.left -= STEP;
       if (stop !== null) this.on.ended(shot.x + shot.vx * STEP * stop, shot.y + shot.vy * STEP * stop);
       [shot.x, shot.y] = to;
-      if (stop !== null || shot.left <= 0) this.over(shot);
+      if (stop !== null || shot.left <= 0) this.endShot(shot);
     }
   }
 
   fire() {
     const isFree = (local) => this.shots.every((shot) => shot.local !== local);
-    const local = Array.from({ length: SHOTS }, (_, place) => place + 1).find(isFree);
+    const local = Array.from({ length: SHOTS_MAX }, (_, place) => place + 1).find(isFree);
     if (local === undefined) return;
     const { x, y, heading } = this.tank;
     const [east, north] = [Math.cos(heading), Math.sin(heading)];
@@ -97,19 +97,19 @@ export class Own {
     this.on.fired(x + east * MUZZLE, y + north * MUZZLE, heading);
   }
 
-  /** A shot is over. */
-  over(shot) {
+  /** Ends a shot. */
+  endShot(shot) {
     this.shots = this.shots.filter((other) => other !== shot);
     this.end(shot.local);
   }
 
-  /** An entity of its own is no more. */
+  /** Ends an own entity. */
   end(local) {
     this.handles.get(local)?.end();
     this.handles.delete(local);
   }
 
-  tell(after) {
+  report(after) {
     const move = (local, state) => {
       if (!this.handles.has(local)) this.handles.set(local, this.session.own(local));
       this.handles.get(local).move(state);
@@ -121,7 +121,7 @@ export class Own {
     }
   }
 
-  /** Nothing is left of it. */
+  /** Ends all own entities. */
   close() {
     for (const local of [...this.handles.keys()]) this.end(local);
     this.tank = null;

@@ -1,8 +1,8 @@
 /**
  * This player's own entities: their exported paths, and when a new DR vector is due (docs/WIRE.md, "Owning").
  *
- * The page tells how they move at each of its frames. If it falls silent (a hidden tab draws no frames), its entities go on as they
- * were last said to move, and vectors are made of that: an entity is where its owner last said it would be.
+ * The page reports their motion every frame. If it falls silent (a hidden tab draws no frames), its entities are
+ * assumed to keep moving as last reported, and vectors are made of that.
  *
  * Times are numbers of nanoseconds since the base.
  */
@@ -15,44 +15,44 @@ import { isSane, quantize } from "./quantize.js";
 /** @typedef {import("./quantize.js").MotionState} MotionState */
 
 /**
- * When new vectors are made: if the real path is farther than `distance` from the exported one, or after `heartbeat`.
+ * When a new vector is made: the real path is farther than `distance` from the exported one, or `heartbeat` has passed.
  * @typedef {{ distance: number, heartbeat: number, kind: MotionKind }} Threshold
  */
 
 /**
- * One life of an entity. `looked` is what the page last said of it.
- * @typedef {{ entity: number, first: number, seq: number, vector: DrVector, threshold: Threshold, looked: DrVector }} Export
+ * One life of an entity. `reported` is the motion that the page last reported.
+ * @typedef {{ entity: number, first: number, seq: number, vector: DrVector, threshold: Threshold, reported: DrVector }} Export
  */
 
-/** Entities of one owner; more are not exported, since no relay takes them. */
+/** Entities per owner; more are not exported, since no relay accepts them. */
 export const ENTITIES_MAX = 256;
-/** A page that says nothing for so long is silent. */
-const SILENT = 250e6;
-/** How often entities are looked at then. */
-const LOOK_INTERVAL = 50e6;
-/** No vector may have a higher number. */
+/** A page that has not reported an entity for this long is silent. */
+const SILENCE_MIN = 250e6;
+/** How often the entities of a silent page are checked. */
+const CHECK_INTERVAL = 50e6;
+/** Highest sequence number of a vector. */
 const SEQ_MAX = 0xffff_fffe;
 
-/** The papers' limits, and a heartbeat each second. @type {Threshold} */
-export const THRESHOLD = { distance: 0.09, heartbeat: 1e9, kind: "linear" };
+/** The papers' threshold, with a heartbeat every second. @type {Threshold} */
+export const THRESHOLD_DEFAULT = { distance: 0.09, heartbeat: 1e9, kind: "linear" };
 
 /** The entities that this player owns. */
-export class Own {
-  /** By their names. @type {Map<number, Export>} */
+export class Owner {
+  /** By entity id. @type {Map<number, Export>} */
   exports = new Map();
   /**
-   * Above every number of lives that ended. A life begins above every number that any entity had, so that what is left of an earlier
-   * life on the network is older than its introduction.
+   * Above every number used by a life that has ended. A new life starts above all numbers used so far, so that vectors
+   * of an earlier life still in the network are older than its introduction.
    */
   #firstSeq;
-  #lookedAt = -Infinity;
+  #checkedAt = -Infinity;
 
-  /** @param {number} firstSeq the number that the first vector has */
+  /** @param {number} firstSeq sequence number of the first vector */
   constructor(firstSeq) {
     this.#firstSeq = firstSeq;
   }
 
-  /** The number that the next life begins with. */
+  /** First sequence number of the next life. */
   get nextSeq() {
     let next = this.#firstSeq;
     for (const { seq } of this.exports.values()) next = Math.max(next, seq + 1);
@@ -60,11 +60,11 @@ export class Own {
   }
 
   /**
-   * The page looks at its entity. Gives its export if a vector was made of that: the entity is new or has strayed. A state that is
-   * not finite, or of a size that no game has, is passed over.
+   * Takes the page's report on an entity. Returns its export if a vector was made: the entity is new or has strayed. A
+   * state that is not finite or too large is ignored.
    * @param {number} entity
    * @param {MotionState} state
-   * @param {Threshold} threshold of a new life
+   * @param {Threshold} threshold applies to a new life
    * @param {number} now
    * @returns {Export | null}
    */
@@ -72,41 +72,41 @@ export class Own {
     if (!isSane(state)) return null;
     const known = this.exports.get(entity);
     if (known !== undefined) {
-      if (now <= known.looked.generated) return null;
-      known.looked = { kind: known.threshold.kind, generated: now, ...state };
-      return this.#look(known, state, now) ? known : null;
+      if (now <= known.reported.generated) return null;
+      known.reported = { kind: known.threshold.kind, generated: now, ...state };
+      return this.#check(known, state, now) ? known : null;
     }
     const first = this.nextSeq;
     if (this.exports.size >= ENTITIES_MAX || first > SEQ_MAX) return null;
     const vector = generate(state, threshold.kind, now);
     if (vector === null) return null;
-    const looked = { kind: threshold.kind, generated: now, ...state };
-    const made = { entity, first, seq: first, vector, threshold, looked };
+    const reported = { kind: threshold.kind, generated: now, ...state };
+    const made = { entity, first, seq: first, vector, threshold, reported };
     this.exports.set(entity, made);
     return made;
   }
 
   /**
-   * Looks at the entities of a page that is silent. Gives those that a vector was made for.
+   * Checks the entities of a silent page. Returns those for which a vector was made.
    * @param {number} now
    * @returns {Export[]}
    */
   handleTimeout(now) {
     if (now < this.nextTimeout) return [];
-    this.#lookedAt = now;
-    const silent = [...this.exports.values()].filter(({ looked }) => looked.generated + SILENT <= now);
-    return silent.filter((each) => this.#look(each, stateAt(each.looked, now), now));
+    this.#checkedAt = now;
+    const silent = [...this.exports.values()].filter(({ reported }) => reported.generated + SILENCE_MIN <= now);
+    return silent.filter((each) => this.#check(each, stateAt(each.reported, now), now));
   }
 
-  /** When to look at the entities, if the page stays silent. */
+  /** When to check the entities, if the page stays silent. */
   get nextTimeout() {
     let silent = Infinity;
-    for (const { looked } of this.exports.values()) silent = Math.min(silent, looked.generated + SILENT);
-    return Math.max(silent, this.#lookedAt + LOOK_INTERVAL);
+    for (const { reported } of this.exports.values()) silent = Math.min(silent, reported.generated + SILENCE_MIN);
+    return Math.max(silent, this.#checkedAt + CHECK_INTERVAL);
   }
 
   /**
-   * The entity ceases to be. Gives the number of its last vector; null if there is no entity of that name.
+   * Ends an entity. Returns the sequence number of its last vector; null if there is no such entity.
    * @param {number} entity
    */
   end(entity) {
@@ -117,11 +117,11 @@ export class Own {
     return ended.seq;
   }
 
-  /** The session's time starts anew: every entity begins a new life when it is next looked at. */
+  /** The session time starts over: every entity begins a new life with its next report. */
   startOver() {
     this.#firstSeq = this.nextSeq;
     this.exports.clear();
-    this.#lookedAt = -Infinity;
+    this.#checkedAt = -Infinity;
   }
 
   /**
@@ -130,10 +130,10 @@ export class Own {
    * @param {MotionState} state
    * @param {number} now
    */
-  #look(known, state, now) {
+  #check(known, state, now) {
     if (now <= known.vector.generated || !hasStrayed(known, state, now) || known.seq >= SEQ_MAX) return false;
     const next = generate(state, known.threshold.kind, now);
-    // Within one microsecond there can be one vector only.
+    // Generation times are whole microseconds and must increase.
     if (next === null || next.generated <= known.vector.generated) return false;
     known.vector = next;
     known.seq += 1;
@@ -142,7 +142,7 @@ export class Own {
 }
 
 /**
- * Whether the real path strayed from the exported one, or the vector grew too old.
+ * True if the real path strayed from the exported one, or the heartbeat is due.
  * @param {Export} known
  * @param {MotionState} state
  * @param {number} now
@@ -155,7 +155,7 @@ function hasStrayed({ vector, threshold }, state, now) {
 }
 
 /**
- * The vector that the owner makes of its entity's state, as it can travel; null if rounding makes it larger than any may be.
+ * Makes a vector of an entity's state, quantized; null if rounding takes it out of range.
  * @param {MotionState} state
  * @param {MotionKind} kind
  * @param {number} now

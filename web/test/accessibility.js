@@ -1,13 +1,15 @@
 /**
- * What of the page that is shown now is too faint to be read, by WCAG 2.2, level AA: text at least 4.5 : 1 (3 : 1 if it is large),
- * what shows where a control is 3 : 1. Also whether the page says its language and its title, and fits the window's width.
+ * Finds what is too faint to read or use on the page as shown now, by WCAG 2.2, level AA: text needs a contrast of
+ * 4.5:1 (3:1 if it is large), parts of controls 3:1. Also checks that the page declares its language and title, and fits
+ * the window's width.
  *
- * What lies beneath a text is what the browser finds there, one below the other, whichever element it belongs to: a bright part that slides
- * under words, or a label over a picture. What is drawn on a canvas it cannot judge; text that lies on one is held against the commonest
- * colour beneath it.
+ * The background of a text is whatever the browser finds below it at that point, whichever element it belongs to: a
+ * highlight that slides under words, or a label over a picture. Text drawn on a canvas cannot be judged; text on top of
+ * a canvas is compared with the most common colour below it.
  *
- * It is one function, so that it can be put to any page whoever serves it. It is given the parts that browsers make controls of, which pages
- * can't see: for each a pair of control and part, such as a slider and its thumb. Its value is a list of sentences.
+ * It is a single function, so that it can be evaluated in any page. Its argument lists the parts that the browser
+ * builds controls from, which pages cannot see: pairs of a control and a part, such as a slider and its thumb. It
+ * returns a list of sentences.
  */
 ((/** @type {[Element, Element][]} */ parts) => {
   /** @typedef {number[]} Colour red, green and blue from 0 to 255, alpha from 0 to 1 */
@@ -15,16 +17,16 @@
   const TEXT_MIN = 4.5;
   const LARGE_MIN = 3;
   const PART_MIN = 3;
-  /** What rounding of colours to whole numbers may cost. */
+  /** Tolerance for the rounding of colours to whole numbers. */
   const ROUNDING = 0.005;
   const NAME_MAX = 40;
-  /** Backgrounds that may lie beneath a text, if there are several. */
+  /** Bound on the possible backgrounds of one text. */
   const GROUNDS_MAX = 64;
   const CONTROLS = "button, input, select, textarea, summary, [role=button], [role=slider], [role=switch], [role=checkbox]";
   const WORDLESS = /^(checkbox|radio|range|color|file|hidden|image)$/;
   const UNREAD = /^(script|style|noscript|template|title|desc|option)$/i;
 
-  /** A canvas to read from. @param {number} width @param {number} height */
+  /** Creates a canvas to read from. @param {number} width @param {number} height */
   function canvasOf(width, height) {
     const context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
     return /** @type {OffscreenCanvasRenderingContext2D} */ (context);
@@ -34,7 +36,7 @@
   /** @type {Map<string, Colour>} */
   const known = new Map();
 
-  /** A colour of CSS, whatever its notation is. @param {string} css @returns {Colour} */
+  /** Parses a CSS colour in any notation. @param {string} css @returns {Colour} */
   function read(css) {
     const found = known.get(css);
     if (found !== undefined) return found;
@@ -66,7 +68,11 @@
     return (bright + 0.05) / (dark + 0.05);
   }
 
-  /** The commonest colour of a canvas beneath a rectangle that overlaps it. @param {HTMLCanvasElement} canvas @param {DOMRect} box */
+  /**
+   * Returns the most common colour of a canvas below a rectangle that overlaps it.
+   * @param {HTMLCanvasElement} canvas
+   * @param {DOMRect} box
+   */
   function commonest(canvas, box) {
     const place = canvas.getBoundingClientRect();
     if (canvas.width * canvas.height === 0) return [0, 0, 0, 0];
@@ -88,7 +94,11 @@
     return [red, green, blue, alpha / 255];
   }
 
-  /** The layers of an element's own background, what lies on top first; of each the colours that it may have. @param {Element} element @param {DOMRect} box */
+  /**
+   * Returns the layers of an element's own background, topmost first; each is a list of possible colours.
+   * @param {Element} element
+   * @param {DOMRect} box
+   */
   function layersOf(element, box) {
     const { backgroundColor, backgroundImage } = getComputedStyle(element);
     const stops = backgroundImage.match(/(?:rgba?|hsla?|oklch|oklab|lab|lch|color)\([^()]*\)/gi) ?? [];
@@ -98,15 +108,23 @@
     return painted.map((colours) => colours.map(([red, green, blue, alpha]) => [red, green, blue, alpha * faded]));
   }
 
-  /** What is at the middle of a rectangle, from an element of it downwards. @param {Element} element @param {DOMRect} box */
+  /**
+   * Returns the elements at the middle of a rectangle, from the given one downwards.
+   * @param {Element} element
+   * @param {DOMRect} box
+   */
   function stackAt(element, box) {
     const all = document.elementsFromPoint(...middleOf(box));
     const at = all.findIndex((each) => each.contains(element));
-    // The page's own ground reaches everywhere.
+    // The page's own background reaches everywhere.
     return [...new Set([...(at < 0 ? [element] : all.slice(at)), document.body, document.documentElement])];
   }
 
-  /** The colours, all opaque, that may be beneath what lies on these, what is on top first. @param {Element[]} stack @param {DOMRect} box */
+  /**
+   * Returns the opaque colours that may lie below a stack of elements, topmost first.
+   * @param {Element[]} stack
+   * @param {DOMRect} box
+   */
   function grounds(stack, box) {
     const layers = stack.flatMap((each) => layersOf(each, box));
     const isDark = getComputedStyle(document.documentElement).colorScheme.includes("dark");
@@ -126,7 +144,12 @@
     return product;
   }
 
-  /** The least contrast of an element's colour with what may be beneath it. @param {string} css @param {Element} element @param {Colour[]} under */
+  /**
+   * Returns the least contrast of an element's colour with its possible backgrounds.
+   * @param {string} css
+   * @param {Element} element
+   * @param {Colour[]} under
+   */
   function least(css, element, under) {
     const [red, green, blue, alpha] = read(css);
     const faded = [red, green, blue, alpha * opacity(element)];
@@ -136,7 +159,11 @@
   /** @param {DOMRect} box @returns {[number, number]} */
   const middleOf = ({ left, top, width, height }) => [left + width / 2, top + height / 2];
 
-  /** Measures something after it was brought into the window. @param {Element} element @param {() => DOMRect | undefined} measure */
+  /**
+   * Scrolls an element into the window and measures it.
+   * @param {Element} element
+   * @param {() => DOMRect | undefined} measure
+   */
   function boxOf(element, measure) {
     const [x, y] = middleOf(measure() ?? new DOMRect());
     const isInside = x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
@@ -144,7 +171,11 @@
     return measure() ?? new DOMRect();
   }
 
-  /** Whether somebody who looks can see it. What is off need not be seen. @param {Element} element @param {DOMRect} box */
+  /**
+   * True if it is visible and enabled. Disabled controls need no contrast.
+   * @param {Element} element
+   * @param {DOMRect} box
+   */
   function isSeen(element, box) {
     const isThere = box.width >= 2 && box.height >= 2 && element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
     return isThere && element.closest(":disabled, [aria-disabled=true], [inert]") === null;
@@ -174,7 +205,7 @@
       if (element === null || !node.nodeValue?.trim() || UNREAD.test(element.localName)) continue;
       const range = document.createRange();
       range.selectNodeContents(node);
-      // A line of it stands for all.
+      // One line stands for all.
       const box = boxOf(element, () => range.getClientRects()[0]);
       if (isSeen(element, box)) yield* judgeText(element, box);
     }
@@ -185,7 +216,7 @@
     }
   }
 
-  /** The colours of an element's border and background. @param {Element} element */
+  /** Returns the colours of an element's border and background. @param {Element} element */
   function outlineOf(element) {
     const style = getComputedStyle(element);
     const borders = ["top", "right", "bottom", "left"]
@@ -194,7 +225,11 @@
     return [style.backgroundColor, ...borders];
   }
 
-  /** How much some part of a control stands out: its border, its background, its icon, or what the browser makes it of. @param {Element} control @param {DOMRect} box */
+  /**
+   * Returns the best contrast of any part of a control: its border, background, icon, or the browser's own parts.
+   * @param {Element} control
+   * @param {DOMRect} box
+   */
   function standing(control, box) {
     const icons = [...control.querySelectorAll("svg, svg *")]
       .flatMap((part) => [getComputedStyle(part).fill, getComputedStyle(part).stroke])
@@ -209,7 +244,7 @@
   function* controls() {
     for (const control of document.querySelectorAll(CONTROLS)) {
       const box = boxOf(control, () => control.getBoundingClientRect());
-      // One that has words is found by them, and one that looks as the browser draws it is the browser's own.
+      // Controls with words are judged by them, and those with native appearance are the browser's own.
       const isPlain = control.matches("input, select, textarea") && getComputedStyle(control).appearance !== "none";
       if (isPlain || (control.textContent ?? "").trim() !== "" || !isSeen(control, box)) continue;
       const found = standing(control, box);
@@ -218,7 +253,7 @@
   }
 
   function* whole() {
-    if (!document.documentElement.lang) yield "the page does not say its language";
+    if (!document.documentElement.lang) yield "the page does not declare its language";
     if (!document.title.trim()) yield "the page has no title";
     if (innerWidth > screen.width + 1) yield `the page is laid out for ${innerWidth} px, the screen has ${screen.width} px`;
     const width = document.documentElement.scrollWidth;
@@ -226,7 +261,7 @@
   }
 
   const place = /** @type {const} */ ([scrollX, scrollY]);
-  // What lets the pointer through can be seen all the same.
+  // Elements that let the pointer through are visible, too.
   const solid = new CSSStyleSheet();
   solid.replaceSync("* { pointer-events: auto !important; }");
   document.adoptedStyleSheets.push(solid);
