@@ -9,21 +9,21 @@ export const TERMS = {
     text:
       "How far apart the players' errors are. At 0 everyone sees the others equally well. Exactly: the standard deviation, "
       + "over all players, of the mean export error of the last minute, or since the policy was switched.",
-    link: `${DOCS}/even.md#who-is-worse-off`,
+    link: `${DOCS}/even.md#fairness-control`,
   },
   mean: {
     title: "Mean error",
     text:
       "How far from their true place players see each other, averaged over everyone and the last minute. A tank is 6 units "
       + "long. Exactly: the mean export error, the distance between exported and placed path.",
-    link: `${DOCS}/even.md#what-it-cannot-do`,
+    link: `${DOCS}/even.md#limits`,
   },
   sent: {
     title: "Messages",
     text:
       "Dead-reckoning (DR) vectors that the relay sends to players each second. The budget is the share of all vectors that "
       + "it may send, the same for all three policies.",
-    link: `${DOCS}/even.md#what-it-costs`,
+    link: `${DOCS}/even.md#price-and-budget`,
   },
   clock: {
     title: "Clock",
@@ -45,14 +45,14 @@ export const TERMS = {
       "A far player's error is mostly delay, which more messages cannot remove. Fairness therefore gives near players a "
       + "little less, and far players as much as helps them. Pays: the error now minus the error without us, at the same "
       + "budget (1/m base).",
-    link: `${DOCS}/even.md#what-it-cannot-do`,
+    link: `${DOCS}/even.md#limits`,
   },
   sending: {
     title: "Who is sent what, and when",
     text:
       "Three ways to spend the same message budget. Without us: every m-th message to everyone (base 1/m). The papers' best: "
       + "the deterministic budget algorithm of 2005. Even: our own policy, which evens out everyone's errors.",
-    link: `${DOCS}/even.md#how-it-works`,
+    link: `${DOCS}/even.md#design`,
   },
   network: {
     title: "Each player's network",
