@@ -5,7 +5,7 @@ use evenkeel_lab::batch::{run_all, run_all_on_sockets};
 use evenkeel_lab::dr::run;
 use evenkeel_lab::dr::sockets::SocketsError;
 use evenkeel_lab::parallel::{Cancelled, Progress};
-use evenkeel_lab::scenario::{Outcome, Scenario, Summary, parse};
+use evenkeel_lab::scenario::{Scenario, ScenarioOutcome, ScenarioSummary, parse};
 
 const TEXT: &str = "duration_s = 4\nseeds = [3, 1, 2]\npolicy.names = [\"base-1/2\", \"deterministic-budget\"]\n\
                     [[receiver]]\nname = \"far\"\ndelay_ms = 300\n[[receiver]]\nname = \"near\"\ndelay_ms = 30\n";
@@ -72,7 +72,7 @@ fn over_sockets_too_only_runs_that_are_done_count() {
 fn ratios_compare_with_the_first_thinned_base() {
     let scenario = scenario();
     let batch = run_all(&scenario, &Progress::default()).expect("nobody cancels it");
-    let summary = Summary::new(&Outcome::new(&scenario, &batch));
+    let summary = ScenarioSummary::new(&ScenarioOutcome::new(&scenario, &batch));
     assert_eq!(summary.reference.as_deref(), Some("base-1/2"));
     assert_eq!(summary.policies[0].std_ratio, Some(1.0));
     let expected = summary.policies[1].mean_aee / summary.policies[0].mean_aee;

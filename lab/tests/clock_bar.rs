@@ -4,21 +4,21 @@
 use evenkeel_core::clock::{Hull, OffsetEstimator};
 use evenkeel_core::{SessionTime, Span};
 use evenkeel_lab::clock::filters::{Averaging, LeastRoundTrip, Simpson};
-use evenkeel_lab::clock::{Look, Setting, run};
+use evenkeel_lab::clock::{ClockSample, ClockSetting, run};
 use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults};
 
 /// Round trip 40 ms, on the way up 20 ms of jitter (mean), 30 ppm of skew.
-fn setting() -> Setting {
+fn setting() -> ClockSetting {
     let base = Span::from_millis(20);
     let jitter = Jitter::Exponential { mean: Span::from_millis(20) };
     let up = LinkFaults { delay: DelayLaw { base, jitter }, ..LinkFaults::default() };
     let follower = ClockFaults { skew_ppm: 30.0, offset: Span::from_secs(-5), ..ClockFaults::default() };
-    Setting { up, down: LinkFaults::constant(base), follower, ..Setting::default() }
+    ClockSetting { up, down: LinkFaults::constant(base), follower, ..ClockSetting::default() }
 }
 
 /// The 95th percentile of what a figure of each look is off by, once the window is full, in milliseconds; and whether
 /// the truth was in the interval at each.
-fn p95<E: OffsetEstimator + 'static>(figure: fn(&Look) -> Option<SessionTime>) -> (f64, bool) {
+fn p95<E: OffsetEstimator + 'static>(figure: fn(&ClockSample) -> Option<SessionTime>) -> (f64, bool) {
     let (mut errors, mut is_certified) = (Vec::new(), true);
     for seed in 1..=10 {
         run::<E>(&setting(), seed, Span::from_millis(100), Span::from_secs(120), |look| {

@@ -62,15 +62,15 @@ fn judge(scenario: &Scenario, seed: u64) -> (usize, Vec<String>) {
     let figures = run(scenario, PolicyKind::BASE, seed, Some(sampling));
     let (mut checked, mut broken) = (0, Vec::new());
     for sample in &figures.samples {
-        for (index, sight) in sample.sights.iter().enumerate() {
-            let Some((distance, distance_max)) = sight.after_arrival() else { continue };
+        for (index, placement) in sample.placements.iter().enumerate() {
+            let Some((distance, distance_max)) = placement.after_arrival() else { continue };
             checked += 1;
             let step =
                 scenario.receivers[index].clock.steps.first().map(|step| step.at - TrueTime::default());
             let since = step.map(|step| Span::from_secs_f64(sample.at) - step);
             let is_unnoticed = since.is_some_and(|since| since >= Span::ZERO && since < NOTICED);
             if distance > distance_max + ROUNDING && !is_unnoticed {
-                broken.push(format!("seed {seed}, {} s, receiver {index}: {sight:?}", sample.at));
+                broken.push(format!("seed {seed}, {} s, receiver {index}: {placement:?}", sample.at));
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use evenkeel_core::clock::Hull;
 use evenkeel_core::{Draws, Seed, Span};
-use evenkeel_lab::clock::{Setting, run};
+use evenkeel_lab::clock::{ClockSetting, run};
 use evenkeel_lab::parallel::{Progress, map};
 use evenkeel_link::{ClockFaults, ClockStep, DelayLaw, DelayStep, Jitter, LinkFaults, Loss, TrueTime};
 
@@ -54,12 +54,12 @@ fn clock(draws: &mut Draws, skew_ppm_max: f64, is_stepped: bool) -> ClockFaults 
 }
 
 /// The two clocks differ by up to 150 ppm; at most one of them is stepped.
-fn setting(seed: u64) -> Setting {
+fn setting(seed: u64) -> ClockSetting {
     let mut draws = Seed::new(seed).draws();
     let up = millis(&mut draws, 0.0, 400.0);
     let down = if draws.chance(0.5) { up } else { millis(&mut draws, 0.0, 400.0) };
     let stepped = draws.below(6);
-    Setting {
+    ClockSetting {
         up: link(&mut draws, up),
         down: link(&mut draws, down),
         server: clock(&mut draws, 30.0, stepped == 0),
@@ -80,7 +80,7 @@ struct Verdict {
 }
 
 /// A clock that is set back stands still until it has caught up: only then its step is over.
-fn step(setting: &Setting) -> Option<(TrueTime, TrueTime)> {
+fn step(setting: &ClockSetting) -> Option<(TrueTime, TrueTime)> {
     let mut steps = setting.server.steps.iter().chain(&setting.follower.steps);
     steps.next().map(|step| (step.at, step.at + (-step.by).max(Span::ZERO)))
 }

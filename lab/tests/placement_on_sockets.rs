@@ -4,7 +4,7 @@
 use evenkeel_core::{SessionClock, Span};
 use evenkeel_dr::{DrCommand, EntityId, PolicyKind};
 use evenkeel_games::{Driver, Mover, STEP};
-use evenkeel_lab::dr::sockets::Stage;
+use evenkeel_lab::dr::sockets::SocketSession;
 use evenkeel_lab::parallel::Progress;
 use evenkeel_lab::scenario::{Receiver, Scenario, ScenarioTopology};
 use evenkeel_link::Jitter;
@@ -30,24 +30,24 @@ fn scenario() -> Scenario {
 
 #[test]
 fn after_arrival_a_copy_is_off_by_at_most_the_clocks_bound_times_its_speed() {
-    let stage = Stage::set(&scenario(), PolicyKind::BASE, 1).expect("loopback works");
-    stage.wait_for_clocks(&Progress::default()).expect("the clocks find the time");
+    let sockets = SocketSession::start(&scenario(), PolicyKind::BASE, 1).expect("loopback works");
+    sockets.wait_for_clocks(&Progress::default()).expect("the clocks find the time");
     let mut mover = Mover::tank(Driver::Random, evenkeel_core::Seed::new(5));
-    let start = stage.clock.now();
+    let start = sockets.clock.now();
     let (mut compared, mut looked, mut sum, mut worst, mut widest) = (0u32, 0u32, 0.0, 0.0f64, Span::ZERO);
     for step in 0..SECONDS * 100 {
-        stage.sleep_until(start + STEP.times(step));
+        sockets.sleep_until(start + STEP.times(step));
         let sample = mover.at(step.unsigned_abs()).expect("it never dies");
         if step % 2 == 0 {
             let command = DrCommand::Observe { entity: TANK, state: sample.state };
-            stage.players.command(OWNER, command).expect("it runs");
+            sockets.players.command(OWNER, command).expect("it runs");
         }
-        let at = stage.clock.now();
+        let at = sockets.clock.now();
         let exported = move |peer: &mut evenkeel_net::client::PlayerMachine, _| {
             let vector = *peer.exported_vector(TANK)?;
             Some((vector, peer.exported(at, TANK)?, peer.clock().error_max(at)?))
         };
-        let owner = stage.players.with_blocking(OWNER, exported).expect("it runs");
+        let owner = sockets.players.with_blocking(OWNER, exported).expect("it runs");
         let Some((vector, here, owner_error)) = owner else { continue };
         for receiver in 2..5 {
             looked += 1;
@@ -55,7 +55,7 @@ fn after_arrival_a_copy_is_off_by_at_most_the_clocks_bound_times_its_speed() {
                 let placed = *peer.placed_vector(RELAY, TANK)?;
                 Some((placed, peer.position(at, RELAY, TANK)?, peer.clock().error_max(at)?))
             };
-            let copy = stage.players.with_blocking(NodeId(receiver), placed).expect("it runs");
+            let copy = sockets.players.with_blocking(NodeId(receiver), placed).expect("it runs");
             let Some((placed, there, error)) = copy.filter(|(placed, ..)| *placed == vector) else {
                 continue;
             };

@@ -9,7 +9,7 @@ use evenkeel_lab::batch::run_all;
 use evenkeel_lab::clock::Filter;
 use evenkeel_lab::parallel::Progress;
 use evenkeel_lab::scenario::{
-    Motion, Outcome, Scenario, ScenarioClock, ScenarioError, ScenarioTopology, load, parse,
+    Motion, Scenario, ScenarioClock, ScenarioError, ScenarioOutcome, ScenarioTopology, load, parse,
 };
 use evenkeel_link::{ClockFaults, ClockStep, Jitter, Loss, TrueTime};
 
@@ -168,7 +168,7 @@ fn only_runs_with_session_clocks_tell_of_their_errors() {
     let json = |mut scenario: Scenario| {
         scenario.policies.truncate(1);
         let batch = run_all(&scenario, &Progress::default()).expect("nobody cancels it");
-        let outcome = Outcome::new(&scenario, &batch);
+        let outcome = ScenarioOutcome::new(&scenario, &batch);
         let [_, (_, receivers), _] = outcome.files();
         (outcome.to_json(), String::from_utf8(receivers).expect("it is text"))
     };

@@ -7,7 +7,7 @@ use evenkeel_lab::batch::{Batch, Unbounded, check_bounded, clairvoyant, run_all,
 use evenkeel_lab::dr::sockets::{SocketsError, check_suited};
 use evenkeel_lab::files;
 use evenkeel_lab::parallel::Progress;
-use evenkeel_lab::scenario::{Outcome, Scenario, Summary, load};
+use evenkeel_lab::scenario::{Scenario, ScenarioOutcome, ScenarioSummary, load};
 
 use super::tables;
 use crate::failure::Failure;
@@ -82,7 +82,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         Runner::Sim => progress::watch(|progress| Ok((run_all(&scenario, progress)?, figures(progress)?)))?,
         Runner::Sockets => (on_sockets(&scenario)?, Vec::new()),
     };
-    let outcome = Outcome::new(&scenario, &batch).with_clairvoyant(&figures);
+    let outcome = ScenarioOutcome::new(&scenario, &batch).with_clairvoyant(&figures);
     if let Some(folder) = &args.out {
         files::write_all(folder, &outcome.files()).map_err(super::refused)?;
         eprintln!("wrote runs.csv, receivers.csv and scenario.json to {}", folder.display());
@@ -90,7 +90,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     if args.json {
         output::print(&outcome.to_json())
     } else {
-        output::print(&tables::scenario(&args.file, &scenario, &Summary::new(&outcome)))
+        output::print(&tables::scenario(&args.file, &scenario, &ScenarioSummary::new(&outcome)))
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use evenkeel_lab::claims::{Claim, Verdict};
 use evenkeel_lab::figure::Figure;
-use evenkeel_lab::scenario::{PolicySummary, ReceiverSummary, Scenario, ScenarioTopology, Summary};
+use evenkeel_lab::scenario::{PolicySummary, ReceiverSummary, Scenario, ScenarioSummary, ScenarioTopology};
 
 pub(super) use soak::{attacks, saturation, verdicts};
 
@@ -30,7 +30,7 @@ const FRAMELESS: TableStyle = TableStyle::new().header_separator(LineStyle::none
 const PADDING: usize = 1;
 
 /// The whole text: what was run, the policies, the receivers.
-pub(super) fn scenario(file: &Path, scenario: &Scenario, summary: &Summary) -> String {
+pub(super) fn scenario(file: &Path, scenario: &Scenario, summary: &ScenarioSummary) -> String {
     let mut text = format!("{}\n\n", heading(file, scenario));
     text += &policies(summary);
     text += "\n";
@@ -61,7 +61,7 @@ fn heading(file: &Path, scenario: &Scenario) -> String {
 }
 
 /// What could be had by knowing the future, if that was asked for.
-fn clairvoyant(summary: &Summary) -> String {
+fn clairvoyant(summary: &ScenarioSummary) -> String {
     let Some(bounds) = &summary.clairvoyant else { return String::new() };
     let versus = |share: Option<f64>| match (share, &summary.reference) {
         (Some(share), Some(reference)) => format!(" ({share:.3} of {reference}'s mean)"),
@@ -78,7 +78,7 @@ fn clairvoyant(summary: &Summary) -> String {
     )
 }
 
-fn policies(summary: &Summary) -> String {
+fn policies(summary: &ScenarioSummary) -> String {
     let versus = summary.reference.as_ref().map_or("-", String::as_str);
     let rows = &summary.policies;
     let column = |title: &str, figure: &dyn Fn(&PolicySummary) -> Option<f64>, decimals: Option<usize>| {
@@ -98,7 +98,7 @@ fn policies(summary: &Summary) -> String {
     table(&["policy"], labels, &columns)
 }
 
-fn receivers(summary: &Summary) -> String {
+fn receivers(summary: &ScenarioSummary) -> String {
     let rows: Vec<(&PolicySummary, &ReceiverSummary)> = summary
         .policies
         .iter()

@@ -6,7 +6,7 @@ use super::path::{Costs, ExportedPath};
 
 /// So many vectors sent, and the least error with them.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Point {
+pub struct FrontierPoint {
     /// How many vectors.
     pub sends: f64,
     /// Which error.
@@ -26,7 +26,7 @@ pub struct Frontier {
 
 #[derive(Clone, Copy, Debug)]
 struct Corner {
-    point: Point,
+    point: FrontierPoint,
     /// The way to the next known corner is an edge of the hull.
     edge: bool,
 }
@@ -48,14 +48,14 @@ impl Frontier {
         }
     }
 
-    fn at_price(&self, price: f64) -> Point {
+    fn at_price(&self, price: f64) -> FrontierPoint {
         let (mut sends, mut error) = (0, 0.0);
         for costs in &self.costs {
             let (more, with) = costs.cheapest(price);
             sends += more;
             error += with;
         }
-        Point { sends: sends as f64, error }
+        FrontierPoint { sends: sends as f64, error }
     }
 
     /// The error if every vector is sent.
@@ -109,7 +109,7 @@ impl Frontier {
     }
 
     /// The ends of the hull's edge before the first corner that is beyond something.
-    fn edge(&mut self, is_beyond: impl Fn(&Point) -> bool) -> [Point; 2] {
+    fn edge(&mut self, is_beyond: impl Fn(&FrontierPoint) -> bool) -> [FrontierPoint; 2] {
         self.ends();
         loop {
             let beyond = self.corners.iter().position(|corner| is_beyond(&corner.point));

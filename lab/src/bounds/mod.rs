@@ -13,7 +13,7 @@
 mod frontier;
 mod path;
 
-pub use frontier::{Frontier, Point};
+pub use frontier::{Frontier, FrontierPoint};
 pub use path::{ExportedPath, SHOWN_MAX};
 
 use evenkeel_core::{SessionTime, Span};

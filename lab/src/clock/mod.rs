@@ -9,4 +9,4 @@ pub(crate) mod study;
 
 pub use filters::Filter;
 pub use lab_clock::LabClock;
-pub use run::{Look, Setting, run};
+pub use run::{ClockSample, ClockSetting, run};

@@ -9,7 +9,7 @@ use super::node::ClockNode;
 
 /// Two nodes and the way between them.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Setting {
+pub struct ClockSetting {
     /// From the follower to the server.
     pub up: LinkFaults,
     /// From the server to the follower.
@@ -22,7 +22,7 @@ pub struct Setting {
 
 /// What is seen at one instant.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Look {
+pub struct ClockSample {
     /// The true time.
     pub at: TrueTime,
     /// What the server's clock shows: the truth that the follower tries to know.
@@ -41,7 +41,7 @@ pub struct Look {
     pub events: Vec<(TrueTime, ClockEvent)>,
 }
 
-impl Look {
+impl ClockSample {
     /// How far a time is from the truth, in milliseconds.
     #[must_use]
     pub fn error_ms(&self, time: SessionTime) -> f64 {
@@ -59,11 +59,11 @@ impl Look {
 
 /// Runs a setting and looks every so often, for so long, the first time after the first span.
 pub fn run<E: OffsetEstimator + 'static>(
-    setting: &Setting,
+    setting: &ClockSetting,
     seed: u64,
     every: Span,
     duration: Span,
-    mut look: impl FnMut(Look),
+    mut look: impl FnMut(ClockSample),
 ) {
     let mut world = World::new(Seed::new(seed));
     let server = world.add_node(ClockNode::<E>::Server(Box::default()), setting.server.clone());
@@ -80,7 +80,7 @@ pub fn run<E: OffsetEstimator + 'static>(
         let truth = world.clock(server).local(at);
         let truth = ServerClock::default().session(truth).expect("a server always has a session time");
         let clock = world.node(follower).follower().expect("this is the follower");
-        look(Look {
+        look(ClockSample {
             at,
             truth,
             estimate: clock.estimate(local),

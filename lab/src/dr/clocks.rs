@@ -6,7 +6,7 @@ use evenkeel_dr::EntityId;
 use evenkeel_link::TrueTime;
 
 use super::truth::Truth;
-use super::world::Stage;
+use super::world::SimSession;
 use crate::scenario::{Scenario, ScenarioClock};
 use crate::stats::p95;
 
@@ -24,7 +24,7 @@ pub struct ClockFigures {
 
 /// The first entity at a receiver and at its owner, each by its own clock, at the same instant.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Sight {
+pub struct PlacementSample {
     /// Between where its owner exports it and where the receiver places it; `None` while one of them does not.
     pub distance: Option<f64>,
     /// Whether the newest DR vector has arrived, so that only the clocks are between them.
@@ -35,7 +35,7 @@ pub struct Sight {
     pub error_max: Option<Span>,
 }
 
-impl Sight {
+impl PlacementSample {
     /// The distance that the two clocks alone make, and the most that it can be by what they say.
     #[must_use]
     pub fn after_arrival(&self) -> Option<(f64, f64)> {
@@ -45,40 +45,39 @@ impl Sight {
 }
 
 /// What is kept of all clocks of a run.
-pub(super) struct Clocks {
+pub(super) struct ClockMonitor {
     ticks: i64,
     kept_every: i64,
-    receivers: Vec<Kept>,
+    receivers: Vec<ClockErrors>,
 }
 
 #[derive(Clone, Default)]
-struct Kept {
+struct ClockErrors {
     errors_ms: Vec<f64>,
     absent: Span,
 }
 
-impl Clocks {
+impl ClockMonitor {
     /// Nothing, if all clocks agree.
     pub(super) fn new(scenario: &Scenario) -> Option<Self> {
         let ScenarioClock::Session(_) = scenario.clock else { return None };
         let ticks = scenario.duration.as_nanos() / scenario.tick.as_nanos();
-        let receivers = vec![Kept::default(); scenario.receivers.len()];
+        let receivers = vec![ClockErrors::default(); scenario.receivers.len()];
         Some(Self { ticks: 0, kept_every: ticks / KEPT_MAX + 1, receivers })
     }
 
     /// Looks at all clocks; once per tick.
-    pub(super) fn look(&mut self, scenario: &Scenario, stage: &Stage, truth: &mut Truth, at: Span) {
+    pub(super) fn look(&mut self, scenario: &Scenario, sim: &SimSession, truth: &mut Truth, at: Span) {
         let now = TrueTime::from_nanos(at.as_nanos());
         let mut error_of = |node| {
-            let error = stage.clock_error(node, now).map(|(error, _)| error);
+            let error = sim.clock_error(node, now).map(|(error, _)| error);
             truth.set_clock_error(node, error, now);
             error
         };
-        error_of(stage.owner);
+        error_of(sim.owner);
         let is_kept = self.ticks % self.kept_every == 0;
         self.ticks += 1;
-        for ((kept, node), receiver) in
-            self.receivers.iter_mut().zip(&stage.receivers).zip(&scenario.receivers)
+        for ((kept, node), receiver) in self.receivers.iter_mut().zip(&sim.receivers).zip(&scenario.receivers)
         {
             let error = error_of(*node);
             let absence = receiver.absence;
@@ -95,26 +94,31 @@ impl Clocks {
 
     /// How a receiver's clock did.
     pub(super) fn figures(&self, receiver: usize) -> ClockFigures {
-        let Kept { errors_ms, absent } = &self.receivers[receiver];
+        let ClockErrors { errors_ms, absent } = &self.receivers[receiver];
         ClockFigures { error_ms: p95(errors_ms.clone()), absent: *absent }
     }
 }
 
 /// How each receiver sees an entity now.
-pub(super) fn sights(stage: &Stage, truth: &Truth, entity: EntityId, now: TrueTime) -> Vec<Sight> {
-    let local = |node| stage.world.clock(node).local(now);
-    let exported = stage.world.node(stage.owner).exported(local(stage.owner), entity);
-    let owner_max = stage.clock_error(stage.owner, now).map(|(_, error_max)| error_max);
-    let sight = |node| {
-        let Some((newest, is_newest)) = truth.newest(node, entity) else { return Sight::default() };
-        let placed = stage.world.node(node).placed(local(node), PeerId::from(stage.sender), entity);
-        let receiver_max = stage.clock_error(node, now).map(|(_, error_max)| error_max);
-        Sight {
+pub(super) fn placements(
+    sim: &SimSession,
+    truth: &Truth,
+    entity: EntityId,
+    now: TrueTime,
+) -> Vec<PlacementSample> {
+    let local = |node| sim.world.clock(node).local(now);
+    let exported = sim.world.node(sim.owner).exported(local(sim.owner), entity);
+    let owner_max = sim.clock_error(sim.owner, now).map(|(_, error_max)| error_max);
+    let placement = |node| {
+        let Some((newest, is_newest)) = truth.newest(node, entity) else { return PlacementSample::default() };
+        let placed = sim.world.node(node).placed(local(node), PeerId::from(sim.sender), entity);
+        let receiver_max = sim.clock_error(node, now).map(|(_, error_max)| error_max);
+        PlacementSample {
             distance: exported.zip(placed).map(|(exported, placed)| exported.distance(placed)),
             is_newest,
             speed: newest.state.velocity.length(),
             error_max: owner_max.zip(receiver_max).map(|(owner, receiver)| owner + receiver),
         }
     };
-    stage.receivers.iter().map(|node| sight(*node)).collect()
+    sim.receivers.iter().map(|node| placement(*node)).collect()
 }

@@ -10,5 +10,5 @@ mod world;
 
 pub(crate) use world::movers;
 
-pub use clocks::{ClockFigures, Sight};
-pub use run::{ReceiverFigures, RunFigures, Sample, Sampling, exported, run, run_unless};
+pub use clocks::{ClockFigures, PlacementSample};
+pub use run::{ReceiverFigures, RunFigures, RunSample, Sampling, exported, run, run_unless};

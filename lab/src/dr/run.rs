@@ -2,14 +2,14 @@
 
 use evenkeel_core::{PeerId, Span};
 use evenkeel_dr::{DrCommand, EntityId, PolicyKind};
-use evenkeel_games::{Mover, STEP, Sample as Motioned};
+use evenkeel_games::{Mover, STEP, Sample as MotionSample};
 use evenkeel_link::TrueTime;
 use evenkeel_sim::NodeId;
 
-use super::clocks::{ClockFigures, Clocks, Sight, sights};
+use super::clocks::{ClockFigures, ClockMonitor, PlacementSample, placements};
 use super::node::NodeCommand;
 use super::truth::{Truth, session};
-use super::world::{DATAGRAM_MAX, Stage, movers};
+use super::world::{DATAGRAM_MAX, SimSession, movers};
 use crate::bounds::ExportedPath;
 use crate::parallel::Progress;
 use crate::scenario::Scenario;
@@ -50,7 +50,7 @@ pub struct RunFigures {
     /// In the scenario's order.
     pub receivers: Vec<ReceiverFigures>,
     /// The run as it went, if it was sampled.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<RunSample>,
     /// Events that the simulator handled.
     pub events: u64,
 }
@@ -89,7 +89,7 @@ impl RunFigures {
 
 /// The state of a run at an instant.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Sample {
+pub struct RunSample {
     /// Seconds since the start.
     pub at: f64,
     /// Each receiver's accumulated export error.
@@ -101,7 +101,7 @@ pub struct Sample {
     /// Each receiver's distance between real and placed position of the first entity.
     pub real_distance: Vec<f64>,
     /// How each receiver sees the first entity, if they have session clocks; else empty.
-    pub sights: Vec<Sight>,
+    pub placements: Vec<PlacementSample>,
 }
 
 /// Which part of a run to look at, and how often.
@@ -174,18 +174,18 @@ pub fn exported(scenario: &Scenario, seed: u64) -> Vec<ExportedPath> {
 }
 
 /// One entity on its way.
-struct Driven {
+struct DrivenEntity {
     entity: EntityId,
     mover: Mover,
     life: Option<u64>,
     /// Where it is at the last step and at the next.
-    here: Option<Motioned>,
-    next: Option<Motioned>,
+    here: Option<MotionSample>,
+    next: Option<MotionSample>,
 }
 
 /// Something that happens to a receiver at a time.
 #[derive(Clone, Copy)]
-enum Turn {
+enum RunEvent {
     WarmedUp,
     Joins(usize),
     Leaves(usize),
@@ -195,14 +195,14 @@ struct Run<'a> {
     scenario: &'a Scenario,
     policy: PolicyKind,
     seed: u64,
-    stage: Stage,
+    sim: SimSession,
     truth: Truth,
-    clocks: Option<Clocks>,
-    entities: Vec<Driven>,
+    clocks: Option<ClockMonitor>,
+    entities: Vec<DrivenEntity>,
     /// Motion steps that have been driven.
     steps: u64,
     /// In order of time, the next one last.
-    turns: Vec<(Span, Turn)>,
+    pending: Vec<(Span, RunEvent)>,
     /// What the ledger knew of each receiver when counting began, and how many it had been sent.
     before: Vec<(f64, u64)>,
     /// The last word of the ledger on receivers that left.
@@ -215,76 +215,82 @@ fn at(span: Span) -> TrueTime {
 
 impl<'a> Run<'a> {
     fn new(scenario: &'a Scenario, policy: PolicyKind, seed: u64) -> Self {
-        let stage = Stage::new(scenario, policy, seed);
-        let truth = Truth::new(stage.owner, stage.receivers.iter().copied());
+        let sim = SimSession::new(scenario, policy, seed);
+        let truth = Truth::new(sim.owner, sim.receivers.iter().copied());
         let entity = |index: usize| EntityId(u32::try_from(index).expect("few entities"));
         let entities = movers(scenario, seed)
             .into_iter()
             .enumerate()
-            .map(|(index, mover)| Driven { entity: entity(index), mover, life: None, here: None, next: None })
+            .map(|(index, mover)| DrivenEntity {
+                entity: entity(index),
+                mover,
+                life: None,
+                here: None,
+                next: None,
+            })
             .collect();
-        let mut turns = vec![(scenario.warmup, Turn::WarmedUp)];
+        let mut pending = vec![(scenario.warmup, RunEvent::WarmedUp)];
         for (index, receiver) in scenario.receivers.iter().enumerate() {
-            turns.push((receiver.absence.joins, Turn::Joins(index)));
-            turns.extend(receiver.absence.leaves.map(|leaves| (leaves, Turn::Leaves(index))));
+            pending.push((receiver.absence.joins, RunEvent::Joins(index)));
+            pending.extend(receiver.absence.leaves.map(|leaves| (leaves, RunEvent::Leaves(index))));
         }
-        turns.sort_by_key(|(at, _)| *at);
-        turns.reverse();
+        pending.sort_by_key(|(at, _)| *at);
+        pending.reverse();
         let count = scenario.receivers.len();
         let (before, after) = (vec![(0.0, 0); count], vec![None; count]);
-        let clocks = Clocks::new(scenario);
-        Self { scenario, policy, seed, stage, truth, clocks, entities, steps: 0, turns, before, after }
+        let clocks = ClockMonitor::new(scenario);
+        Self { scenario, policy, seed, sim, truth, clocks, entities, steps: 0, pending, before, after }
     }
 
     /// Lets time pass, motion step by motion step, with what happens to receivers on the way.
     fn advance(&mut self, to: Span) {
         loop {
             let step_at = STEP.times(i64::try_from(self.steps).expect("a run has fewer steps"));
-            let turn_at = self.turns.last().map_or(Span::MAX, |(at, _)| *at);
-            if step_at.min(turn_at) > to {
+            let event_at = self.pending.last().map_or(Span::MAX, |(at, _)| *at);
+            if step_at.min(event_at) > to {
                 break;
             }
-            self.stage.world.run_until(at(step_at.min(turn_at)), &mut self.truth);
-            if turn_at <= step_at {
-                self.take_turn();
+            self.sim.world.run_until(at(step_at.min(event_at)), &mut self.truth);
+            if event_at <= step_at {
+                self.handle_event();
             } else {
                 self.drive_step(step_at);
             }
         }
-        self.stage.world.run_until(at(to), &mut self.truth);
+        self.sim.world.run_until(at(to), &mut self.truth);
     }
 
     /// The truth looks at the clocks, unless they agree.
     fn look(&mut self, now: Span) {
         if let Some(clocks) = &mut self.clocks {
-            clocks.look(self.scenario, &self.stage, &mut self.truth, now);
+            clocks.look(self.scenario, &self.sim, &mut self.truth, now);
         }
     }
 
-    fn take_turn(&mut self) {
-        let Some((when, turn)) = self.turns.pop() else { return };
-        let (sender, now) = (self.stage.sender, at(when));
-        match turn {
-            Turn::WarmedUp => {
+    fn handle_event(&mut self) {
+        let Some((when, event)) = self.pending.pop() else { return };
+        let (sender, now) = (self.sim.sender, at(when));
+        match event {
+            RunEvent::WarmedUp => {
                 self.truth.reset(now);
                 let known = |index: usize| self.after[index].unwrap_or_else(|| self.known(index));
                 self.before = (0..self.scenario.receivers.len()).map(known).collect();
             }
-            Turn::Joins(index) => self.stage.world.join(sender, self.stage.receivers[index], DATAGRAM_MAX),
-            Turn::Leaves(index) => {
-                let receiver = self.stage.receivers[index];
+            RunEvent::Joins(index) => self.sim.world.join(sender, self.sim.receivers[index], DATAGRAM_MAX),
+            RunEvent::Leaves(index) => {
+                let receiver = self.sim.receivers[index];
                 self.truth.leave(receiver, now);
                 self.after[index] = Some(self.known(index));
-                self.stage.world.leave(sender, receiver);
+                self.sim.world.leave(sender, receiver);
             }
         }
     }
 
     /// What the ledger knows of a receiver now, and how many vectors it was sent.
     fn known(&self, index: usize) -> (f64, u64) {
-        let receiver = PeerId::from(self.stage.receivers[index]);
-        let ledger = self.stage.world.node(self.stage.sender).ledger();
-        let now = session(self.stage.world.now());
+        let receiver = PeerId::from(self.sim.receivers[index]);
+        let ledger = self.sim.world.node(self.sim.sender).ledger();
+        let now = session(self.sim.world.now());
         ledger.map_or((0.0, 0), |ledger| (ledger.accumulated(receiver, now), ledger.sent_to(receiver)))
     }
 
@@ -310,9 +316,9 @@ impl<'a> Run<'a> {
             let sample = driven.here;
             let life = sample.map(|sample| sample.life);
             if driven.life.is_some() && driven.life != life {
-                self.stage
+                self.sim
                     .world
-                    .command(self.stage.owner, NodeCommand::Peer(DrCommand::End { entity: driven.entity }));
+                    .command(self.sim.owner, NodeCommand::Peer(DrCommand::End { entity: driven.entity }));
                 self.truth.end(driven.entity, at(now));
             }
             driven.life = life;
@@ -326,23 +332,23 @@ impl<'a> Run<'a> {
                 sample.state.position = from + (next.state.position - from) * late;
             }
             let command = DrCommand::Observe { entity: driven.entity, state: sample.state };
-            self.stage.world.command(self.stage.owner, NodeCommand::Peer(command));
+            self.sim.world.command(self.sim.owner, NodeCommand::Peer(command));
         }
     }
 
-    fn sample(&mut self, now: Span, ledger: bool) -> Sample {
+    fn sample(&mut self, now: Span, ledger: bool) -> RunSample {
         self.truth.count_to(at(now));
         let first = self.entities[0].entity;
         let distance = |node: NodeId| self.truth.real_distance(node, first, at(now)).unwrap_or(f64::NAN);
-        let looked_up = if ledger { self.stage.receivers.len() } else { 0 };
-        let sights = self.clocks.as_ref().map(|_| sights(&self.stage, &self.truth, first, at(now)));
-        Sample {
+        let looked_up = if ledger { self.sim.receivers.len() } else { 0 };
+        let placements = self.clocks.as_ref().map(|_| placements(&self.sim, &self.truth, first, at(now)));
+        RunSample {
             at: now.as_secs_f64(),
-            aee: self.stage.receivers.iter().map(|node| self.truth.toll(*node).aee).collect(),
+            aee: self.sim.receivers.iter().map(|node| self.truth.errors(*node).aee).collect(),
             known: (0..looked_up).map(|index| self.known(index)).collect(),
             real_speed: self.truth.real_speed(first).unwrap_or(f64::NAN),
-            real_distance: self.stage.receivers.iter().map(|node| distance(*node)).collect(),
-            sights: sights.unwrap_or_default(),
+            real_distance: self.sim.receivers.iter().map(|node| distance(*node)).collect(),
+            placements: placements.unwrap_or_default(),
         }
     }
 
@@ -356,23 +362,23 @@ impl<'a> Run<'a> {
             sent: receivers.iter().map(|receiver| receiver.sent).sum(),
             receivers,
             samples: Vec::new(),
-            events: self.stage.world.events_handled(),
+            events: self.sim.world.events_handled(),
         }
     }
 
     fn figures(&self, index: usize) -> ReceiverFigures {
-        let toll = self.truth.toll(self.stage.receivers[index]);
+        let errors = self.truth.errors(self.sim.receivers[index]);
         let (known, sent) = self.after[index].unwrap_or_else(|| self.known(index));
         let (known_before, sent_before) = self.before[index];
         let Scenario { duration, warmup, .. } = *self.scenario;
         let absence = self.scenario.receivers[index].absence;
         let there = absence.leaves.unwrap_or(duration).min(duration) - absence.joins.max(warmup);
         ReceiverFigures {
-            aee: toll.aee,
-            after_error: toll.after_error,
-            real_error: toll.real_error,
+            aee: errors.aee,
+            after_error: errors.after_error,
+            real_error: errors.real_error,
             sent: sent.saturating_sub(sent_before),
-            delivered: toll.delivered,
+            delivered: errors.delivered,
             known_aee: known - known_before,
             present: (there.as_secs_f64() / (duration - warmup).as_secs_f64()).max(0.0),
             clock: self.clocks.as_ref().map(|clocks| clocks.figures(index)),

@@ -64,11 +64,11 @@ const fn node(role: Role) -> NodeId {
     NodeId(role.0)
 }
 
-/// Something that happened, for the truth.
+/// Something that log, for the truth.
 #[derive(Clone, Copy, Debug)]
-enum Happened {
-    Told(Role, DrEvent),
-    Drives { entity: EntityId, from: evenkeel_core::Vec3, to: evenkeel_core::Vec3 },
+enum SocketEvent {
+    Dr(Role, DrEvent),
+    Moves { entity: EntityId, from: evenkeel_core::Vec3, to: evenkeel_core::Vec3 },
     Ends(EntityId),
 }
 
@@ -106,27 +106,27 @@ pub fn run_on_sockets(
     progress: &Progress,
 ) -> Result<RunFigures, SocketsError> {
     check_suited(scenario)?;
-    let mut stage = Stage::set(scenario, policy, seed)?;
-    stage.wait_for_clocks(progress)?;
-    let start = stage.clock.now();
-    let mut happened = Vec::new();
-    let before = stage.play(scenario, seed, start, &mut happened, progress)?;
-    let after = stage.known()?;
+    let mut sockets = SocketSession::start(scenario, policy, seed)?;
+    sockets.wait_for_clocks(progress)?;
+    let start = sockets.clock.now();
+    let mut log = Vec::new();
+    let before = sockets.play(scenario, seed, start, &mut log, progress)?;
+    let after = sockets.known()?;
     // What arrived until the end is told within a moment.
     sleep(Duration::from_millis(50));
-    happened.extend(stage.events.try_iter());
-    happened.sort_by_key(|(at, _)| *at);
-    let truth = judge(scenario, start, &happened);
+    log.extend(sockets.events.try_iter());
+    log.sort_by_key(|(at, _)| *at);
+    let truth = judge(scenario, start, &log);
     let receivers: Vec<_> = (0..scenario.receivers.len())
         .map(|index| {
-            let toll = truth.toll(role(index));
+            let errors = truth.errors(role(index));
             let ((known, sent), (known_before, sent_before)) = (after[index], before[index]);
             ReceiverFigures {
-                aee: toll.aee,
-                after_error: toll.after_error,
-                real_error: toll.real_error,
+                aee: errors.aee,
+                after_error: errors.after_error,
+                real_error: errors.real_error,
                 sent: sent - sent_before,
-                delivered: toll.delivered,
+                delivered: errors.delivered,
                 known_aee: known - known_before,
                 present: 1.0,
                 clock: None,
@@ -134,25 +134,25 @@ pub fn run_on_sockets(
         })
         .collect();
     let sent = receivers.iter().map(|receiver| receiver.sent).sum();
-    let events = happened.len() as u64;
+    let events = log.len() as u64;
     Ok(RunFigures { policy, seed, triggers: truth.triggers, sent, receivers, samples: Vec::new(), events })
 }
 
-/// Counts the errors of everything that happened in its order.
-fn judge(scenario: &Scenario, start: LocalTime, happened: &[(LocalTime, Happened)]) -> Truth {
+/// Counts the errors of everything that log in its order.
+fn judge(scenario: &Scenario, start: LocalTime, log: &[(LocalTime, SocketEvent)]) -> Truth {
     let mut truth = Truth::new(OWNER, (0..scenario.receivers.len()).map(role));
     let true_time = |at: LocalTime| TrueTime::from_nanos(at.as_nanos());
     let (warm, end) = (start + scenario.warmup, start + scenario.duration);
     let mut is_warm = false;
-    for &(at, happened) in happened.iter().filter(|(at, _)| *at <= end) {
+    for &(at, log) in log.iter().filter(|(at, _)| *at <= end) {
         if at >= warm && !is_warm {
             truth.reset(true_time(warm));
             is_warm = true;
         }
-        match happened {
-            Happened::Told(role, event) => truth.on_event(true_time(at), role, event),
-            Happened::Drives { entity, from, to } => truth.drive(entity, true_time(at), from, to, STEP),
-            Happened::Ends(entity) => truth.end(entity, true_time(at)),
+        match log {
+            SocketEvent::Dr(role, event) => truth.on_event(true_time(at), role, event),
+            SocketEvent::Moves { entity, from, to } => truth.drive(entity, true_time(at), from, to, STEP),
+            SocketEvent::Ends(entity) => truth.end(entity, true_time(at)),
         }
     }
     truth.count_to(true_time(end));
@@ -160,23 +160,23 @@ fn judge(scenario: &Scenario, start: LocalTime, happened: &[(LocalTime, Happened
 }
 
 /// A relay and its players on sockets.
-pub struct Stage {
+pub struct SocketSession {
     /// The one clock of all.
     pub clock: LocalClock,
     /// The players: the owner is node 0, the receivers are the nodes from 2 on.
     pub players: CrankHandle<PlayerMachine>,
     relay: CrankHandle<DrRelay<ServerClock>>,
     receivers: usize,
-    events: Inbox<(LocalTime, Happened)>,
+    events: Inbox<(LocalTime, SocketEvent)>,
     _runtime: Runtime,
 }
 
-impl Stage {
-    /// Sets the stage: everybody is connected, the links are emulated.
+impl SocketSession {
+    /// Sets the sockets: everybody is connected, the links are emulated.
     ///
     /// # Errors
     /// [`SocketsError::Network`] if the system does not let us.
-    pub fn set(scenario: &Scenario, policy: PolicyKind, seed: u64) -> Result<Self, SocketsError> {
+    pub fn start(scenario: &Scenario, policy: PolicyKind, seed: u64) -> Result<Self, SocketsError> {
         let network = |error: &dyn ToString| SocketsError::Network(error.to_string());
         let runtime = Runtime::new().map_err(|error| network(&error))?;
         let clock = LocalClock::start();
@@ -186,13 +186,13 @@ impl Stage {
         let (sender, events) = channel();
         // By when it was really told, so that a crank that is late makes the figures worse.
         let players = Crank::new().with_clock(clock).on_event(move |node, _, event| {
-            let _ = sender.send((clock.now(), Happened::Told(Role(node.0), event)));
+            let _ = sender.send((clock.now(), SocketEvent::Dr(Role(node.0), event)));
         });
         let players = players.start().map_err(|error| network(&error))?;
-        let stage =
+        let sockets =
             Self { clock, players, relay, receivers: scenario.receivers.len(), events, _runtime: runtime };
-        stage._runtime.block_on(stage.connect_all(scenario, &config, seed))?;
-        Ok(stage)
+        sockets._runtime.block_on(sockets.connect_all(scenario, &config, seed))?;
+        Ok(sockets)
     }
 
     async fn connect_all(
@@ -276,13 +276,18 @@ impl Stage {
         scenario: &Scenario,
         seed: u64,
         start: LocalTime,
-        happened: &mut Vec<(LocalTime, Happened)>,
+        log: &mut Vec<(LocalTime, SocketEvent)>,
         progress: &Progress,
     ) -> Result<Vec<(f64, u64)>, SocketsError> {
         let mut drivers: Vec<_> = movers(scenario, seed)
             .into_iter()
             .enumerate()
-            .map(|(index, mover)| Driver { entity: EntityId(index as u32), mover, life: None, step: None })
+            .map(|(index, mover)| PacedEntity {
+                entity: EntityId(index as u32),
+                mover,
+                life: None,
+                step: None,
+            })
             .collect();
         let mut before = None;
         let mut next = start;
@@ -297,14 +302,14 @@ impl Stage {
             let mut states = Vec::new();
             for driver in &mut drivers {
                 let now = self.clock.now();
-                if let Some(state) = driver.look(now, start, happened) {
+                if let Some(state) = driver.look(now, start, log) {
                     states.push((driver.entity, state));
                 } else {
                     self.players.command(node(OWNER), DrCommand::End { entity: driver.entity })?;
                 }
             }
             self.players.command(node(OWNER), DrCommand::ObserveAll { states })?;
-            happened.extend(self.events.try_iter());
+            log.extend(self.events.try_iter());
             next += scenario.tick;
         }
         self.sleep_until(start + scenario.duration);
@@ -321,7 +326,7 @@ impl Stage {
 }
 
 /// An entity that is driven.
-struct Driver {
+struct PacedEntity {
     entity: EntityId,
     mover: evenkeel_games::Mover,
     life: Option<u64>,
@@ -329,13 +334,13 @@ struct Driver {
     step: Option<u64>,
 }
 
-impl Driver {
+impl PacedEntity {
     /// Where it is now; `None` while it is dead. The truth is told of every step on the way.
     fn look(
         &mut self,
         now: LocalTime,
         start: LocalTime,
-        happened: &mut Vec<(LocalTime, Happened)>,
+        log: &mut Vec<(LocalTime, SocketEvent)>,
     ) -> Option<evenkeel_dr::MotionState> {
         let step = ((now - start).as_nanos() / STEP.as_nanos()).max(0).unsigned_abs();
         let entity = self.entity;
@@ -346,14 +351,14 @@ impl Driver {
             let at = start + STEP.times(passed as i64);
             let life = here.map(|sample| sample.life);
             if self.life.is_some() && self.life != life {
-                happened.push((at, Happened::Ends(entity)));
+                log.push((at, SocketEvent::Ends(entity)));
             }
             self.life = life;
             if let (Some(here), Some(next)) = (here, next)
                 && here.life == next.life
             {
                 let (from, to) = (here.state.position, next.state.position);
-                happened.push((at, Happened::Drives { entity, from, to }));
+                log.push((at, SocketEvent::Moves { entity, from, to }));
             }
         }
         self.step = Some(step);

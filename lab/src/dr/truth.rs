@@ -23,20 +23,20 @@ pub const fn session(at: TrueTime) -> SessionTime {
 
 /// What somebody's clock shows.
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct ClockOffset {
     /// How far it is ahead of the true time, when it was last looked at.
     error: Span,
     /// Without a session time nothing is exported or placed, and there is no error.
     is_shown: bool,
 }
 
-impl Default for Reading {
+impl Default for ClockOffset {
     fn default() -> Self {
         Self { error: Span::ZERO, is_shown: true }
     }
 }
 
-impl Reading {
+impl ClockOffset {
     /// A vector by true time.
     fn shifted(self, vector: DrVector) -> DrVector {
         DrVector { generated: vector.generated - self.error, ..vector }
@@ -53,7 +53,7 @@ impl Reading {
 
 /// An entity as it really is.
 #[derive(Clone, Debug)]
-struct Original {
+struct OwnedEntity {
     /// The newest DR vector; `None` while the entity is not alive.
     exported: Option<DrVector>,
     /// When that was made, by its owner's clock.
@@ -66,7 +66,7 @@ struct Original {
 
 /// An entity as a receiver shows it.
 #[derive(Clone, Debug, Default)]
-struct Copy {
+struct PlacedEntity {
     placed: Option<DrVector>,
     /// When the vector that is placed was made, by its owner's clock.
     made: SessionTime,
@@ -76,7 +76,7 @@ struct Copy {
 
 /// What a receiver has gone through.
 #[derive(Clone, Debug, Default)]
-pub struct Toll {
+pub struct ReceiverErrors {
     /// Accumulated export error.
     pub aee: f64,
     /// The part of it that accumulated while the newest DR vector was there already: the after export error.
@@ -85,17 +85,17 @@ pub struct Toll {
     pub real_error: f64,
     /// DR vectors that arrived, introductions not counted.
     pub delivered: u64,
-    clock: Reading,
-    copies: BTreeMap<EntityId, Copy>,
+    clock: ClockOffset,
+    copies: BTreeMap<EntityId, PlacedEntity>,
 }
 
 /// The truth of one run.
 #[derive(Clone, Debug)]
 pub struct Truth {
     owner: NodeId,
-    owner_clock: Reading,
-    originals: BTreeMap<EntityId, Original>,
-    tolls: BTreeMap<NodeId, Toll>,
+    owner_clock: ClockOffset,
+    originals: BTreeMap<EntityId, OwnedEntity>,
+    receivers: BTreeMap<NodeId, ReceiverErrors>,
     /// DR vectors generated.
     pub triggers: u64,
     /// Every life that was exported, in order of birth.
@@ -106,12 +106,12 @@ impl Truth {
     /// The truth about the entities of this owner at these receivers.
     #[must_use]
     pub fn new(owner: NodeId, receivers: impl IntoIterator<Item = NodeId>) -> Self {
-        let tolls = receivers.into_iter().map(|receiver| (receiver, Toll::default())).collect();
+        let receivers = receivers.into_iter().map(|receiver| (receiver, ReceiverErrors::default())).collect();
         Self {
             owner,
-            owner_clock: Reading::default(),
+            owner_clock: ClockOffset::default(),
             originals: BTreeMap::new(),
-            tolls,
+            receivers,
             triggers: 0,
             paths: Vec::new(),
         }
@@ -125,24 +125,24 @@ impl Truth {
 
     /// What a receiver has gone through up to the last time that was counted to.
     #[must_use]
-    pub fn toll(&self, receiver: NodeId) -> &Toll {
-        &self.tolls[&receiver]
+    pub fn errors(&self, receiver: NodeId) -> &ReceiverErrors {
+        &self.receivers[&receiver]
     }
 
     /// Nothing before now counts.
     pub fn reset(&mut self, now: TrueTime) {
         self.count_to(now);
         self.triggers = 0;
-        for toll in self.tolls.values_mut() {
-            (toll.aee, toll.after_error, toll.real_error, toll.delivered) = (0.0, 0.0, 0.0, 0);
+        for errors in self.receivers.values_mut() {
+            (errors.aee, errors.after_error, errors.real_error, errors.delivered) = (0.0, 0.0, 0.0, 0);
         }
     }
 
     /// Counts every error up to now.
     pub fn count_to(&mut self, now: TrueTime) {
         let now = session(now);
-        for toll in self.tolls.values_mut() {
-            toll.count_to(&self.originals, self.owner_clock, now);
+        for errors in self.receivers.values_mut() {
+            errors.count_to(&self.originals, self.owner_clock, now);
         }
     }
 
@@ -151,17 +151,17 @@ impl Truth {
     pub fn set_clock_error(&mut self, node: NodeId, error: Option<Span>, now: TrueTime) {
         let now = session(now);
         if node == self.owner {
-            for toll in self.tolls.values_mut() {
-                toll.count_to(&self.originals, self.owner_clock, now);
+            for errors in self.receivers.values_mut() {
+                errors.count_to(&self.originals, self.owner_clock, now);
             }
             let ahead = self.owner_clock.set(error);
             for exported in self.originals.values_mut().filter_map(|original| original.exported.as_mut()) {
                 exported.generated = exported.generated - ahead;
             }
-        } else if let Some(toll) = self.tolls.get_mut(&node) {
-            toll.count_to(&self.originals, self.owner_clock, now);
-            let ahead = toll.clock.set(error);
-            for placed in toll.copies.values_mut().filter_map(|copy| copy.placed.as_mut()) {
+        } else if let Some(errors) = self.receivers.get_mut(&node) {
+            errors.count_to(&self.originals, self.owner_clock, now);
+            let ahead = errors.clock.set(error);
+            for placed in errors.copies.values_mut().filter_map(|copy| copy.placed.as_mut()) {
                 placed.generated = placed.generated - ahead;
             }
         }
@@ -171,9 +171,9 @@ impl Truth {
     pub fn drive(&mut self, entity: EntityId, now: TrueTime, from: Vec3, to: Vec3, step: Span) {
         let at = session(now);
         let Some(original) = self.originals.get_mut(&entity) else { return };
-        for toll in self.tolls.values_mut() {
-            if let Some(copy) = toll.copies.get_mut(&entity) {
-                copy.count_real(original, toll.clock, at, &mut toll.real_error);
+        for errors in self.receivers.values_mut() {
+            if let Some(copy) = errors.copies.get_mut(&entity) {
+                copy.count_real(original, errors.clock, at, &mut errors.real_error);
             }
         }
         let velocity = (to - from) * (1.0 / step.as_secs_f64());
@@ -190,23 +190,23 @@ impl Truth {
         if let Some((_, path)) = self.paths.iter_mut().rfind(|(name, _)| *name == entity) {
             path.ended = Some(session(now));
         }
-        for toll in self.tolls.values_mut() {
-            toll.copies.remove(&entity);
+        for errors in self.receivers.values_mut() {
+            errors.copies.remove(&entity);
         }
     }
 
     /// A receiver goes: its error stops counting.
     pub fn leave(&mut self, receiver: NodeId, now: TrueTime) {
         self.count_to(now);
-        if let Some(toll) = self.tolls.get_mut(&receiver) {
-            toll.copies.clear();
+        if let Some(errors) = self.receivers.get_mut(&receiver) {
+            errors.copies.clear();
         }
     }
 
     /// The distance between the real and the placed position of an entity at a receiver.
     #[must_use]
     pub fn real_distance(&self, receiver: NodeId, entity: EntityId, now: TrueTime) -> Option<f64> {
-        let placed = self.tolls.get(&receiver)?.copies.get(&entity)?.placed?;
+        let placed = self.receivers.get(&receiver)?.copies.get(&entity)?.placed?;
         let real = self.originals.get(&entity)?.real?;
         Some(placed.project(session(now)).distance(real.project(session(now))))
     }
@@ -222,22 +222,22 @@ impl Truth {
     pub fn newest(&self, receiver: NodeId, entity: EntityId) -> Option<(DrVector, bool)> {
         let original = self.originals.get(&entity)?;
         let exported = original.exported?;
-        let copy = self.tolls.get(&receiver)?.copies.get(&entity);
+        let copy = self.receivers.get(&receiver)?.copies.get(&entity);
         Some((exported, copy.is_some_and(|copy| copy.placed.is_some() && copy.made == original.made)))
     }
 
     fn generated(&mut self, entity: EntityId, vector: DrVector, now: SessionTime) {
         self.triggers += 1;
-        let original = self.originals.entry(entity).or_insert(Original {
+        let original = self.originals.entry(entity).or_insert(OwnedEntity {
             exported: None,
             made: now,
             born: now,
             real: None,
         });
-        for toll in self.tolls.values_mut() {
-            if let Some(copy) = toll.copies.get_mut(&entity) {
-                let is_shown = self.owner_clock.is_shown && toll.clock.is_shown;
-                copy.count_exported(original, is_shown, now, &mut toll.aee, &mut toll.after_error);
+        for errors in self.receivers.values_mut() {
+            if let Some(copy) = errors.copies.get_mut(&entity) {
+                let is_shown = self.owner_clock.is_shown && errors.clock.is_shown;
+                copy.count_exported(original, is_shown, now, &mut errors.aee, &mut errors.after_error);
             }
         }
         if original.exported.is_none() {
@@ -259,23 +259,28 @@ impl Truth {
         placed: Option<DrVector>,
         now: SessionTime,
     ) {
-        let Some(toll) = self.tolls.get_mut(&node) else { return };
+        let Some(errors) = self.receivers.get_mut(&node) else { return };
         let (Some(placed), Some(original)) = (placed, self.originals.get(&entity)) else { return };
         if original.exported.is_none() || generated < original.born {
             return;
         }
-        let fresh = Copy { placed: None, made: generated, counted_to: now, real_counted_to: now };
-        let copy = toll.copies.entry(entity).or_insert(fresh);
-        let is_shown = self.owner_clock.is_shown && toll.clock.is_shown;
-        copy.count_exported(original, is_shown, now, &mut toll.aee, &mut toll.after_error);
-        copy.count_real(original, toll.clock, now, &mut toll.real_error);
+        let fresh = PlacedEntity { placed: None, made: generated, counted_to: now, real_counted_to: now };
+        let copy = errors.copies.entry(entity).or_insert(fresh);
+        let is_shown = self.owner_clock.is_shown && errors.clock.is_shown;
+        copy.count_exported(original, is_shown, now, &mut errors.aee, &mut errors.after_error);
+        copy.count_real(original, errors.clock, now, &mut errors.real_error);
         copy.made = generated;
-        copy.placed = Some(toll.clock.shifted(placed));
+        copy.placed = Some(errors.clock.shifted(placed));
     }
 }
 
-impl Toll {
-    fn count_to(&mut self, originals: &BTreeMap<EntityId, Original>, owner_clock: Reading, now: SessionTime) {
+impl ReceiverErrors {
+    fn count_to(
+        &mut self,
+        originals: &BTreeMap<EntityId, OwnedEntity>,
+        owner_clock: ClockOffset,
+        now: SessionTime,
+    ) {
         let is_shown = owner_clock.is_shown && self.clock.is_shown;
         for (entity, copy) in &mut self.copies {
             let Some(original) = originals.get(entity) else { continue };
@@ -285,10 +290,10 @@ impl Toll {
     }
 }
 
-impl Copy {
+impl PlacedEntity {
     fn count_exported(
         &mut self,
-        original: &Original,
+        original: &OwnedEntity,
         is_shown: bool,
         now: SessionTime,
         sum: &mut f64,
@@ -306,7 +311,7 @@ impl Copy {
         self.counted_to = now;
     }
 
-    fn count_real(&mut self, original: &Original, clock: Reading, now: SessionTime, sum: &mut f64) {
+    fn count_real(&mut self, original: &OwnedEntity, clock: ClockOffset, now: SessionTime, sum: &mut f64) {
         if let (Some(real), Some(placed), true) = (&original.real, &self.placed, clock.is_shown) {
             *sum += export_error(real, placed, self.real_counted_to, now);
         }
@@ -322,8 +327,8 @@ impl Observer<DrNode> for Truth {
                 self.generated(entity, vector, now);
             }
             DrEvent::Arrived { entity, generated, placed, introduction, .. } => {
-                if let Some(toll) = self.tolls.get_mut(&node) {
-                    toll.delivered += u64::from(!introduction);
+                if let Some(errors) = self.receivers.get_mut(&node) {
+                    errors.delivered += u64::from(!introduction);
                 }
                 self.arrived(node, entity, generated, placed, now);
             }

@@ -20,7 +20,7 @@ const NETWORK: u64 = 2;
 const POLICY: u64 = 3;
 
 /// A world with its roles.
-pub(super) struct Stage {
+pub(super) struct SimSession {
     pub(super) world: World<DrNode>,
     /// Who owns the entities.
     pub(super) owner: NodeId,
@@ -30,8 +30,8 @@ pub(super) struct Stage {
     pub(super) receivers: Vec<NodeId>,
 }
 
-impl Stage {
-    /// Sets the stage. Nobody but owner and relay has met yet.
+impl SimSession {
+    /// Sets the sim. Nobody but owner and relay has met yet.
     pub(super) fn new(scenario: &Scenario, policy: PolicyKind, seed: u64) -> Self {
         let mut world = World::new(Seed::new(seed).child(NETWORK));
         let relay = NodeId(1);

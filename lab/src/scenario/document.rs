@@ -17,12 +17,12 @@ const SHOWN_MAX: usize = 60;
 
 /// The text that errors point into.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct ScenarioText<'a> {
     pub(super) file: &'a str,
     pub(super) text: &'a str,
 }
 
-impl<'a> Source<'a> {
+impl<'a> ScenarioText<'a> {
     /// Parses the text.
     pub(super) fn document(self) -> Result<Spanned<DeTable<'a>>, ScenarioError> {
         DeTable::parse(self.text).map_err(|error| {
@@ -43,7 +43,7 @@ impl<'a> Source<'a> {
 
 /// A table whose keys are all known.
 pub(super) struct Section<'a> {
-    source: Source<'a>,
+    source: ScenarioText<'a>,
     table: &'a DeTable<'a>,
     span: Range<usize>,
     /// Its own key; empty for the whole document.
@@ -53,7 +53,7 @@ pub(super) struct Section<'a> {
 impl<'a> Section<'a> {
     /// The whole document.
     pub(super) fn root(
-        source: Source<'a>,
+        source: ScenarioText<'a>,
         document: &'a Spanned<DeTable<'a>>,
         keys: &[&str],
     ) -> Result<Self, ScenarioError> {
@@ -107,7 +107,7 @@ impl<'a> Section<'a> {
 /// A value with its key and its place.
 #[derive(Clone)]
 pub(super) struct Field<'a> {
-    source: Source<'a>,
+    source: ScenarioText<'a>,
     value: &'a Spanned<DeValue<'a>>,
     path: String,
 }

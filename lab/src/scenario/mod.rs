@@ -17,6 +17,6 @@ pub use error::ScenarioError;
 pub use limits::ListError;
 pub use load::load;
 pub use model::{Absence, Motion, Receiver, Scenario, ScenarioClock, ScenarioTopology};
-pub use outcome::{ClairvoyantOutcome, FloorOutcome, Outcome, ReceiverOutcome, RunOutcome};
+pub use outcome::{ClairvoyantOutcome, FloorOutcome, ReceiverOutcome, RunOutcome, ScenarioOutcome};
 pub use parse::parse;
-pub use summary::{ClairvoyantSummary, PolicySummary, ReceiverSummary, Summary};
+pub use summary::{ClairvoyantSummary, PolicySummary, ReceiverSummary, ScenarioSummary};

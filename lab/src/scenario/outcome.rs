@@ -12,7 +12,7 @@ use crate::dr::{ReceiverFigures, RunFigures};
 
 /// All runs of a scenario.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Outcome {
+pub struct ScenarioOutcome {
     /// Policy by policy, and seed by seed within one.
     pub runs: Vec<RunOutcome>,
     /// For each seed.
@@ -124,7 +124,7 @@ struct ReceiverRow<'a> {
     clock_absent_s: Option<f64>,
 }
 
-impl Outcome {
+impl ScenarioOutcome {
     /// The outcome of a batch of this scenario.
     #[must_use]
     pub fn new(scenario: &Scenario, batch: &Batch) -> Self {

@@ -8,7 +8,7 @@ use evenkeel_dr::{Budget, Compensation, Content, Placement, PolicyKind, Threshol
 use evenkeel_games::Driver;
 
 use super::clock;
-use super::document::{Field, Section, Source};
+use super::document::{Field, ScenarioText, Section};
 use super::limits::{self, DELAY_MAX_MS, DURATION_MAX_S, TRACE_BYTES_MAX};
 use super::motion::motion;
 use super::receiver::receiver;
@@ -51,7 +51,7 @@ pub fn parse(
     name: &str,
     mut read_trace: impl FnMut(&Path) -> Result<String, String>,
 ) -> Result<Scenario, ScenarioError> {
-    let source = Source { file: name, text };
+    let source = ScenarioText { file: name, text };
     let document = source.document()?;
     let root = Section::root(source, &document, &KEYS)?;
     let mut left = TRACE_BYTES_MAX;

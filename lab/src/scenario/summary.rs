@@ -1,11 +1,11 @@
 //! A scenario's outcome in brief: each policy over all seeds, and each receiver under it.
 
-use super::{Outcome, RunOutcome};
+use super::{RunOutcome, ScenarioOutcome};
 use crate::stats::mean;
 
 /// The policies side by side.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Summary {
+pub struct ScenarioSummary {
     /// Whom the ratios compare with: the first `base-1/K` among the policies, or `base`, or nobody.
     pub reference: Option<String>,
     /// In the scenario's order.
@@ -30,7 +30,7 @@ pub struct ClairvoyantSummary {
 }
 
 impl ClairvoyantSummary {
-    fn new(outcome: &Outcome, reference: Option<f64>) -> Option<Self> {
+    fn new(outcome: &ScenarioOutcome, reference: Option<f64>) -> Option<Self> {
         let all: Option<Vec<_>> = outcome.bounds.iter().map(|bound| bound.clairvoyant).collect();
         let all = all.filter(|all| !all.is_empty())?;
         let (least_mean_aee, equal_aee) =
@@ -90,10 +90,10 @@ pub struct ReceiverSummary {
     pub delivered: f64,
 }
 
-impl Summary {
+impl ScenarioSummary {
     /// Sums an outcome up.
     #[must_use]
-    pub fn new(outcome: &Outcome) -> Self {
+    pub fn new(outcome: &ScenarioOutcome) -> Self {
         let seeds = outcome.bounds.len().max(1);
         let mut policies: Vec<_> =
             outcome.runs.chunks(seeds).map(|runs| PolicySummary::new(runs, outcome)).collect();
@@ -113,7 +113,7 @@ impl Summary {
 
 impl PolicySummary {
     /// Sums the runs of one policy up.
-    fn new(runs: &[RunOutcome], outcome: &Outcome) -> Self {
+    fn new(runs: &[RunOutcome], outcome: &ScenarioOutcome) -> Self {
         let (triggers, sent) = (over(runs, |run| run.triggers as f64), over(runs, |run| run.sent as f64));
         let receivers = runs[0].receivers.iter().enumerate().map(|(index, receiver)| ReceiverSummary {
             name: receiver.name.clone(),

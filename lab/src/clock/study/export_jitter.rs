@@ -2,7 +2,7 @@
 
 use super::Filter;
 use super::export::scenario;
-use super::export_sweep::{Sweep, claim};
+use super::export_sweep::{PlacementSweep, claim};
 use super::sweep::JITTERS_MS;
 use crate::claims::Claim;
 use crate::figure::Figure;
@@ -12,7 +12,7 @@ use crate::parallel::Cancelled;
 /// The jitter at which filters are compared in words.
 const COMPARED_MS: f64 = 20.0;
 
-fn claims(sweep: &Sweep) -> Vec<Claim> {
+fn claims(sweep: &PlacementSweep) -> Vec<Claim> {
     let extra = |aee: f64| 100.0 * (aee / sweep.floor() - 1.0);
     let worst = extra(sweep.worst(Filter::Hull, |measured| measured.aee));
     let compared = |filter| extra(sweep.at(filter, COMPARED_MS, |measured| measured.aee));
@@ -48,7 +48,7 @@ fn claims(sweep: &Sweep) -> Vec<Claim> {
 /// The figure.
 pub(super) fn run_export_jitter(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     let setup = &setup.with_few_seeds();
-    let sweep = Sweep::run(setup, &JITTERS_MS, |filter, jitter_ms, duration| {
+    let sweep = PlacementSweep::run(setup, &JITTERS_MS, |filter, jitter_ms, duration| {
         scenario(Some(filter), jitter_ms, duration)
     })?;
     Ok(vec![Figure {

@@ -4,7 +4,7 @@ use evenkeel_core::Span;
 
 use super::Filter;
 use super::export::scenario;
-use super::export_sweep::{Sweep, claim};
+use super::export_sweep::{PlacementSweep, claim};
 use super::sweep::SKEWS_PPM;
 use crate::claims::Claim;
 use crate::figure::Figure;
@@ -26,7 +26,7 @@ fn skewed(filter: Filter, skew_ppm: f64, duration: Span) -> Scenario {
     scenario
 }
 
-fn claims(sweep: &Sweep) -> Vec<Claim> {
+fn claims(sweep: &PlacementSweep) -> Vec<Claim> {
     let [slowest, fastest] = [SKEWS_PPM[0], SKEWS_PPM[SKEWS_PPM.len() - 1]];
     let extra = |filter| 100.0 * (sweep.worst(filter, |measured| measured.aee) / sweep.floor() - 1.0);
     let worst = extra(Filter::Hull);
@@ -64,7 +64,7 @@ fn claims(sweep: &Sweep) -> Vec<Claim> {
 /// The figure.
 pub(super) fn run_export_skew(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     let setup = &setup.with_few_seeds();
-    let sweep = Sweep::run(setup, &SKEWS_PPM, skewed)?;
+    let sweep = PlacementSweep::run(setup, &SKEWS_PPM, skewed)?;
     Ok(vec![Figure {
         key: "clock/export-skew".to_owned(),
         title: "A wrong rate misplaces nothing where it is found out".to_owned(),

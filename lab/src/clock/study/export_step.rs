@@ -27,7 +27,7 @@ const DRAWN: usize = 10;
 const NEAR_S: (f64, f64) = (-0.5, 3.0);
 
 /// One run, at the receiver whose clock is stepped.
-struct Course {
+struct PlacementStepRun {
     /// The placement error at each sample; `None` while nothing is placed or the newest vector is under way.
     errors: Vec<Option<f64>>,
     /// How long after the step it was placed wrongly for the last time, in how many samples, and how often not at all.
@@ -36,18 +36,18 @@ struct Course {
     absent_s: f64,
 }
 
-fn follow(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<Course> {
+fn follow(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<PlacementStepRun> {
     let run = run_from(scenario, STEP_AT - BEFORE, seed, setup.progress)?;
-    let mut course = Course { errors: Vec::new(), recovery_s: 0.0, wrong_s: 0.0, absent_s: 0.0 };
+    let mut course = PlacementStepRun { errors: Vec::new(), recovery_s: 0.0, wrong_s: 0.0, absent_s: 0.0 };
     for sample in &run.samples {
-        let sight = sample.sights[0];
-        let error = sight.after_arrival().map(|(distance, _)| distance);
+        let placement = sample.placements[0];
+        let error = placement.after_arrival().map(|(distance, _)| distance);
         course.errors.push(error);
         let since = sample.at - STEP_AT.as_secs_f64();
         if since < 0.0 {
             continue;
         }
-        if sight.distance.is_none() {
+        if placement.distance.is_none() {
             course.absent_s += EVERY_S;
         }
         if error.is_some_and(|error| error > WRONG) {
@@ -69,7 +69,7 @@ pub(super) fn run_export_step(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelle
     let jobs: Vec<_> =
         scenarios.iter().flat_map(|scenario| setup.seeds().map(move |seed| (scenario, seed))).collect();
     let courses = parallel::map(&jobs, setup.progress, |(scenario, seed)| follow(setup, scenario, *seed))?;
-    let by_filter: Vec<&[Course]> = courses.chunks(setup.runs).collect();
+    let by_filter: Vec<&[PlacementStepRun]> = courses.chunks(setup.runs).collect();
     Ok(vec![Figure {
         key: "clock/export-step".to_owned(),
         title: "After a step the hull shows nothing for a moment, not something wrong for seconds".to_owned(),
@@ -90,7 +90,7 @@ pub(super) fn run_export_step(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelle
     }])
 }
 
-fn plot(title: &str, by_filter: &[&[Course]], drawn: usize, within: (f64, f64)) -> Plot {
+fn plot(title: &str, by_filter: &[&[PlacementStepRun]], drawn: usize, within: (f64, f64)) -> Plot {
     let curves = FILTERS
         .iter()
         .zip(by_filter)
@@ -104,7 +104,7 @@ fn plot(title: &str, by_filter: &[&[Course]], drawn: usize, within: (f64, f64)) 
     }
 }
 
-fn curve(name: &str, runs: &[Course], drawn: usize, within: (f64, f64)) -> Curve {
+fn curve(name: &str, runs: &[PlacementStepRun], drawn: usize, within: (f64, f64)) -> Curve {
     let samples = runs.iter().map(|run| run.errors.len()).min().unwrap_or(0);
     let point = |sample: usize| {
         let errors: Vec<f64> = runs.iter().filter_map(|run| run.errors[sample]).collect();
@@ -119,12 +119,12 @@ fn curve(name: &str, runs: &[Course], drawn: usize, within: (f64, f64)) -> Curve
     Curve { name: name.to_owned(), points: points.collect() }
 }
 
-fn over(runs: &[Course], figure: impl Fn(&Course) -> f64) -> f64 {
+fn over(runs: &[PlacementStepRun], figure: impl Fn(&PlacementStepRun) -> f64) -> f64 {
     mean(&runs.iter().map(figure).collect::<Vec<_>>())
 }
 
-fn table(by_filter: &[&[Course]]) -> Table {
-    let row = |(filter, runs): (&Filter, &&[Course])| {
+fn table(by_filter: &[&[PlacementStepRun]]) -> Table {
+    let row = |(filter, runs): (&Filter, &&[PlacementStepRun])| {
         vec![
             filter.name().to_owned(),
             format!("{:.1}", over(runs, |run| run.recovery_s)),
@@ -136,9 +136,9 @@ fn table(by_filter: &[&[Course]]) -> Table {
     Table { head: head.map(str::to_owned).to_vec(), rows: FILTERS.iter().zip(by_filter).map(row).collect() }
 }
 
-fn claim(by_filter: &[&[Course]]) -> Claim {
+fn claim(by_filter: &[&[PlacementStepRun]]) -> Claim {
     let hull = by_filter[FILTERS.len() - 1];
-    let most = |figure: fn(&Course) -> f64| hull.iter().map(figure).fold(0.0, f64::max);
+    let most = |figure: fn(&PlacementStepRun) -> f64| hull.iter().map(figure).fold(0.0, f64::max);
     let (recovery, absent) = (most(|run| run.recovery_s), most(|run| run.absent_s));
     let least = by_filter[2].iter().map(|run| run.recovery_s).fold(0.0, f64::max);
     Claim::new(

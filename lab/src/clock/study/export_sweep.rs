@@ -25,7 +25,7 @@ pub(super) fn jobs(setup: &Setup<'_>, xs: &[f64]) -> usize {
 
 /// What one run gives.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Measured {
+pub(super) struct PlacementRun {
     /// The 95th percentile of the distance between exported and placed, once the newest vector has arrived.
     pub(super) placement: f64,
     /// Accumulated export error per second, mean over the receivers.
@@ -37,13 +37,13 @@ pub(super) struct Measured {
     share: f64,
 }
 
-fn measure(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<Measured> {
+fn measure(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<PlacementRun> {
     let run = run_from(scenario, SETTLED, seed, setup.progress)?;
     let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
-    let mut measured = Measured { aee: run.mean_aee() / seconds, ..Measured::default() };
+    let mut measured = PlacementRun { aee: run.mean_aee() / seconds, ..PlacementRun::default() };
     let mut distances = Vec::new();
-    let sights = run.samples.iter().flat_map(|sample| &sample.sights);
-    for (distance, distance_max) in sights.filter_map(|sight| sight.after_arrival()) {
+    let placements = run.samples.iter().flat_map(|sample| &sample.placements);
+    for (distance, distance_max) in placements.filter_map(|placement| placement.after_arrival()) {
         measured.checked += 1;
         measured.kept += usize::from(distance <= distance_max + ROUNDING);
         measured.share = measured.share.max(distance / (distance_max + ROUNDING));
@@ -54,18 +54,18 @@ fn measure(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<Measured
 }
 
 /// Every filter at every setting, by seed; and synchronized clocks by seed.
-pub(super) struct Sweep {
+pub(super) struct PlacementSweep {
     xs: &'static [f64],
-    filters: Vec<Vec<Vec<Measured>>>,
-    synchronized: Vec<Measured>,
+    filters: Vec<Vec<Vec<PlacementRun>>>,
+    synchronized: Vec<PlacementRun>,
 }
 
-fn over(runs: &[Measured], figure: fn(&Measured) -> f64) -> (f64, f64) {
+fn over(runs: &[PlacementRun], figure: fn(&PlacementRun) -> f64) -> (f64, f64) {
     let values: Vec<f64> = runs.iter().map(figure).collect();
     (mean(&values), population_sd(&values))
 }
 
-impl Sweep {
+impl PlacementSweep {
     pub(super) fn run(
         setup: &Setup<'_>,
         xs: &'static [f64],
@@ -82,20 +82,21 @@ impl Sweep {
             scenarios.iter().flat_map(|scenario| setup.seeds().map(move |seed| (scenario, seed))).collect();
         let measured =
             parallel::map(&jobs, setup.progress, |(scenario, seed)| measure(setup, scenario, *seed))?;
-        let mut cases: Vec<Vec<Measured>> = measured.chunks(setup.runs).map(<[Measured]>::to_vec).collect();
+        let mut cases: Vec<Vec<PlacementRun>> =
+            measured.chunks(setup.runs).map(<[PlacementRun]>::to_vec).collect();
         let synchronized = cases.pop().unwrap_or_default();
         Ok(Self { xs, filters: cases.chunks(xs.len()).map(<[_]>::to_vec).collect(), synchronized })
     }
 
     /// The mean of a figure over the runs of a filter at a setting of the sweep.
-    pub(super) fn at(&self, filter: Filter, x: f64, figure: fn(&Measured) -> f64) -> f64 {
+    pub(super) fn at(&self, filter: Filter, x: f64, figure: fn(&PlacementRun) -> f64) -> f64 {
         let row = FILTERS.iter().position(|known| *known == filter).expect("a filter");
         let place = self.xs.iter().position(|known| *known == x).expect("a setting of the sweep");
         over(&self.filters[row][place], figure).0
     }
 
     /// The largest that it is at any setting.
-    pub(super) fn worst(&self, filter: Filter, figure: fn(&Measured) -> f64) -> f64 {
+    pub(super) fn worst(&self, filter: Filter, figure: fn(&PlacementRun) -> f64) -> f64 {
         self.xs.iter().map(|x| self.at(filter, *x, figure)).fold(0.0, f64::max)
     }
 
@@ -104,9 +105,9 @@ impl Sweep {
         over(&self.synchronized, |measured| measured.aee).0
     }
 
-    fn curves(&self, figure: fn(&Measured) -> f64) -> Vec<Curve> {
-        let curve = |name: &str, cases: &[&[Measured]]| {
-            let point = |(x, runs): (&f64, &&[Measured])| {
+    fn curves(&self, figure: fn(&PlacementRun) -> f64) -> Vec<Curve> {
+        let curve = |name: &str, cases: &[&[PlacementRun]]| {
+            let point = |(x, runs): (&f64, &&[PlacementRun])| {
                 let (y, spread) = over(runs, figure);
                 Point { x: *x, y, spread }
             };

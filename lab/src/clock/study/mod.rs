@@ -16,7 +16,7 @@ use evenkeel_core::clock::Hull;
 use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults};
 
 use super::filters::{Averaging, Filter, LeastRoundTrip, Simpson};
-use super::run::{Look, Setting, run};
+use super::run::{ClockSample, ClockSetting, run};
 use crate::papers::{Group, Paper, Work};
 
 /// The study, listed beside the papers.
@@ -76,7 +76,14 @@ const FILTERS: [Filter; 4] = Filter::ALL;
 
 impl Filter {
     /// Runs a setting with this filter.
-    fn run(self, setting: &Setting, seed: u64, every: Span, duration: Span, look: impl FnMut(Look)) {
+    fn run(
+        self,
+        setting: &ClockSetting,
+        seed: u64,
+        every: Span,
+        duration: Span,
+        look: impl FnMut(ClockSample),
+    ) {
         match self {
             Self::Averaging => run::<Averaging>(setting, seed, every, duration, look),
             Self::Simpson => run::<Simpson>(setting, seed, every, duration, look),
@@ -87,13 +94,13 @@ impl Filter {
 }
 
 /// The setting with another jitter or skew.
-fn setting(jitter_ms: f64, skew_ppm: f64) -> Setting {
+fn setting(jitter_ms: f64, skew_ppm: f64) -> ClockSetting {
     let base = Span::from_millis(20);
     let jitter = Jitter::Exponential { mean: Span::from_millis_f64(jitter_ms) };
-    Setting {
+    ClockSetting {
         up: LinkFaults { delay: DelayLaw { base, jitter }, ..LinkFaults::default() },
         down: LinkFaults::constant(base),
         follower: ClockFaults { offset: Span::from_secs(-5), skew_ppm, ..ClockFaults::default() },
-        ..Setting::default()
+        ..ClockSetting::default()
     }
 }

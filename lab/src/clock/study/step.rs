@@ -5,7 +5,7 @@ use evenkeel_link::{ClockStep, TrueTime};
 
 use super::{FILTERS, Filter, SOURCE, setting};
 use crate::claims::{Claim, Verdict};
-use crate::clock::Setting;
+use crate::clock::ClockSetting;
 use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
 use crate::papers::Setup;
 use crate::parallel::{self, Cancelled};
@@ -23,7 +23,7 @@ const RECOVERED_MS: f64 = 5.0;
 const DRAWN: usize = 5;
 
 /// One run: the error of the estimate at each look from shortly before the step, and what was said after it.
-struct Course {
+struct EstimateStepRun {
     errors: Vec<f64>,
     /// How long what was shown was wrong by more than [`RECOVERED_MS`], and how long nothing was shown.
     wrong: Span,
@@ -31,8 +31,9 @@ struct Course {
     is_told: bool,
 }
 
-fn follow(filter: Filter, setting: &Setting, seed: u64) -> Course {
-    let mut course = Course { errors: Vec::new(), wrong: Span::ZERO, absent: Span::ZERO, is_told: false };
+fn follow(filter: Filter, setting: &ClockSetting, seed: u64) -> EstimateStepRun {
+    let mut course =
+        EstimateStepRun { errors: Vec::new(), wrong: Span::ZERO, absent: Span::ZERO, is_told: false };
     filter.run(setting, seed, EVERY, DURATION, |look| {
         let since = (look.at - TrueTime::default()) - STEP_AT;
         if since < -BEFORE {
@@ -52,7 +53,7 @@ fn follow(filter: Filter, setting: &Setting, seed: u64) -> Course {
     course
 }
 
-impl Course {
+impl EstimateStepRun {
     /// How long after the step the estimate was off for the last time.
     fn recovery(&self) -> f64 {
         let off = self.errors.iter().rposition(|error| *error > RECOVERED_MS);
@@ -69,7 +70,7 @@ pub(super) fn run_step(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
         FILTERS.iter().flat_map(|filter| setup.seeds().map(move |seed| (*filter, seed))).collect();
     let courses =
         parallel::map(&jobs, setup.progress, |(filter, seed)| Some(follow(*filter, &setting, *seed)))?;
-    let by_filter: Vec<&[Course]> = courses.chunks(setup.runs).collect();
+    let by_filter: Vec<&[EstimateStepRun]> = courses.chunks(setup.runs).collect();
     let curves: Vec<Curve> =
         FILTERS.iter().zip(&by_filter).map(|(filter, runs)| curve(filter.name(), runs)).collect();
     Ok(vec![Figure {
@@ -92,7 +93,7 @@ pub(super) fn run_step(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     }])
 }
 
-fn curve(name: &str, runs: &[Course]) -> Curve {
+fn curve(name: &str, runs: &[EstimateStepRun]) -> Curve {
     let looks = runs.iter().map(|run| run.errors.len()).min().unwrap_or(0);
     let point = |look: usize| {
         let errors: Vec<f64> = runs.iter().map(|run| run.errors[look]).collect();
@@ -102,15 +103,15 @@ fn curve(name: &str, runs: &[Course]) -> Curve {
     Curve { name: name.to_owned(), points: (0..looks).step_by(DRAWN).map(point).collect() }
 }
 
-fn over(runs: &[Course], figure: impl Fn(&Course) -> f64) -> f64 {
+fn over(runs: &[EstimateStepRun], figure: impl Fn(&EstimateStepRun) -> f64) -> f64 {
     mean(&runs.iter().map(figure).collect::<Vec<_>>())
 }
 
-fn table(by_filter: &[&[Course]]) -> Table {
-    let row = |(filter, runs): (&Filter, &&[Course])| {
+fn table(by_filter: &[&[EstimateStepRun]]) -> Table {
+    let row = |(filter, runs): (&Filter, &&[EstimateStepRun])| {
         vec![
             filter.name().to_owned(),
-            format!("{:.1}", over(runs, Course::recovery)),
+            format!("{:.1}", over(runs, EstimateStepRun::recovery)),
             format!("{:.1}", over(runs, |run| run.wrong.as_secs_f64())),
             format!("{:.1}", over(runs, |run| run.absent.as_secs_f64())),
         ]
@@ -119,8 +120,8 @@ fn table(by_filter: &[&[Course]]) -> Table {
     Table { head: head.map(str::to_owned).to_vec(), rows: FILTERS.iter().zip(by_filter).map(row).collect() }
 }
 
-fn claim(hull: &[Course]) -> Claim {
-    let recovered = hull.iter().map(Course::recovery).fold(0.0, f64::max);
+fn claim(hull: &[EstimateStepRun]) -> Claim {
+    let recovered = hull.iter().map(EstimateStepRun::recovery).fold(0.0, f64::max);
     let is_told = hull.iter().all(|run| run.is_told);
     Claim::new(
         "clock/step/1".to_owned(),

@@ -4,7 +4,7 @@ use evenkeel_core::Span;
 
 use super::{FILTERS, Filter, SOURCE, setting};
 use crate::claims::{Claim, Verdict};
-use crate::clock::Setting;
+use crate::clock::ClockSetting;
 use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
 use crate::papers::Setup;
 use crate::parallel::{self, Cancelled};
@@ -23,7 +23,7 @@ const EVERY: Span = Span::from_millis(250);
 const BAR_MS: f64 = 0.2;
 
 /// One curve for each filter: the 95th percentile of the error at each setting of the sweep.
-struct Sweep {
+struct EstimateSweep {
     xs: &'static [f64],
     curves: Vec<Curve>,
     /// How often the hull's interval held the truth, of how many looks.
@@ -33,9 +33,9 @@ struct Sweep {
 }
 
 /// What one run gives: the 95th percentile of the error, looks with the truth inside, looks, and the error told.
-type Measured = (f64, usize, usize, f64);
+type EstimateRun = (f64, usize, usize, f64);
 
-fn measure(filter: Filter, setting: &Setting, seed: u64) -> Measured {
+fn measure(filter: Filter, setting: &ClockSetting, seed: u64) -> EstimateRun {
     let (mut errors, mut told, mut inside) = (Vec::new(), Vec::new(), 0);
     filter.run(setting, seed, EVERY, DURATION, |look| {
         if look.at.as_nanos() < SETTLED.as_nanos() {
@@ -48,13 +48,13 @@ fn measure(filter: Filter, setting: &Setting, seed: u64) -> Measured {
     (p95(errors).unwrap_or(f64::MAX), inside, told.len(), mean(&told))
 }
 
-impl Sweep {
+impl EstimateSweep {
     fn run(
         setup: &Setup<'_>,
         xs: &'static [f64],
-        setting_at: impl Fn(f64) -> Setting,
+        setting_at: impl Fn(f64) -> ClockSetting,
     ) -> Result<Self, Cancelled> {
-        let settings: Vec<Setting> = xs.iter().map(|x| setting_at(*x)).collect();
+        let settings: Vec<ClockSetting> = xs.iter().map(|x| setting_at(*x)).collect();
         let jobs: Vec<_> = FILTERS
             .iter()
             .flat_map(|filter| settings.iter().map(move |setting| (*filter, setting)))
@@ -63,11 +63,12 @@ impl Sweep {
         let measured = parallel::map(&jobs, setup.progress, |(filter, setting, seed)| {
             Some(measure(*filter, setting, *seed))
         })?;
-        let by_case: Vec<&[Measured]> = measured.chunks(setup.runs).collect();
-        let of =
-            |runs: &[Measured], figure: fn(&Measured) -> f64| runs.iter().map(figure).collect::<Vec<_>>();
-        let curve = |(filter, cases): (&Filter, &[&[Measured]])| {
-            let point = |(x, runs): (&f64, &&[Measured])| {
+        let by_case: Vec<&[EstimateRun]> = measured.chunks(setup.runs).collect();
+        let of = |runs: &[EstimateRun], figure: fn(&EstimateRun) -> f64| {
+            runs.iter().map(figure).collect::<Vec<_>>()
+        };
+        let curve = |(filter, cases): (&Filter, &[&[EstimateRun]])| {
+            let point = |(x, runs): (&f64, &&[EstimateRun])| {
                 let p95 = of(runs, |measured| measured.0);
                 Point { x: *x, y: mean(&p95), spread: population_sd(&p95) }
             };
@@ -75,7 +76,7 @@ impl Sweep {
         };
         let curves = FILTERS.iter().zip(by_case.chunks(xs.len())).map(curve).collect();
         let hull = &by_case[by_case.len() - xs.len()..];
-        let count = |figure: fn(&Measured) -> usize| hull.iter().copied().flatten().map(figure).sum();
+        let count = |figure: fn(&EstimateRun) -> usize| hull.iter().copied().flatten().map(figure).sum();
         let told = hull.iter().map(|runs| mean(&of(runs, |measured| measured.3))).collect();
         Ok(Self { xs, curves, inside: (count(|measured| measured.1), count(|measured| measured.2)), told })
     }
@@ -129,7 +130,7 @@ impl Sweep {
 
 /// The figure of the jitter.
 pub(super) fn jitter(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
-    let sweep = Sweep::run(setup, &JITTERS_MS, |jitter_ms| setting(jitter_ms, 30.0))?;
+    let sweep = EstimateSweep::run(setup, &JITTERS_MS, |jitter_ms| setting(jitter_ms, 30.0))?;
     let [averaging, simpson, least, hull] = FILTERS.map(|filter| sweep.at(filter, 20.0));
     let claims = vec![
         sweep.inside_claim("jitter"),
@@ -170,7 +171,7 @@ pub(super) fn jitter(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
 
 /// The figure of the skew.
 pub(super) fn skew(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
-    let sweep = Sweep::run(setup, &SKEWS_PPM, |skew_ppm| setting(20.0, skew_ppm))?;
+    let sweep = EstimateSweep::run(setup, &SKEWS_PPM, |skew_ppm| setting(20.0, skew_ppm))?;
     let (hull, least) = (sweep.worst(Filter::Hull), sweep.worst(Filter::LeastRoundTrip));
     let claims = vec![
         sweep.inside_claim("skew"),

@@ -9,7 +9,7 @@ use evenkeel_core::Span;
 use evenkeel_dr::Threshold;
 use evenkeel_link::LinkFaults;
 
-use crate::dr::{RunFigures, Sample, Sampling};
+use crate::dr::{RunFigures, RunSample, Sampling};
 use crate::scenario::{Motion, Scenario};
 use crate::stats::{mean, population_sd};
 
@@ -56,12 +56,12 @@ pub(super) fn sampling(scenario: &Scenario) -> Sampling {
 }
 
 /// The samples just before each trigger but the first, when everything has arrived.
-pub(super) fn instants(run: &RunFigures) -> impl Iterator<Item = &Sample> {
+pub(super) fn instants(run: &RunFigures) -> impl Iterator<Item = &RunSample> {
     run.samples.chunks(PER_TRIGGER).skip(1).map(|samples| &samples[0])
 }
 
 /// Whether between two looks everybody was sent one vector.
-fn is_sent(before: &Sample, after: &Sample) -> bool {
+fn is_sent(before: &RunSample, after: &RunSample) -> bool {
     before.known.iter().zip(&after.known).all(|((_, before), (_, after))| *after == before + 1)
 }
 
@@ -87,7 +87,7 @@ pub(super) enum Trigger {
 /// What became of every trigger's vector, with the theorem's sums. A vector that is flushed breaks the assumptions for
 /// good: whoever was sent it has used up its R, although the others have not come up to it. So does one that is overtaken.
 pub(super) fn triggers(run: &RunFigures) -> impl Iterator<Item = Trigger> {
-    let chunks: Vec<&[Sample]> = run.samples.chunks(PER_TRIGGER).collect();
+    let chunks: Vec<&[RunSample]> = run.samples.chunks(PER_TRIGGER).collect();
     let (mut is_after_flush, mut was_late) = (false, false);
     let pairs: Vec<_> = chunks.windows(2).map(|pair| (pair[0], &pair[1][0])).collect();
     pairs.into_iter().map(move |(samples, next)| {

@@ -18,7 +18,7 @@ use self::measured::{
 };
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
-use crate::dr::{RunFigures, Sample};
+use crate::dr::{RunFigures, RunSample};
 use crate::figure::{Bars, Curve, Drawing, Figure, Plot, Point, Table};
 use crate::papers::bars::{EQUAL, GROWS, NEARLY_ALL};
 use crate::papers::cells::Ratio;
@@ -152,7 +152,8 @@ fn theorem(setup: &Setup<'_>, fixed: &Measured, varying: &Measured) -> Figure {
 
 fn plot(one: &Measured, title: &str) -> Plot {
     let curve = |index: usize| {
-        let point = |sample: &Sample| Point { x: sample.at, y: differences(&sample.aee)[index], spread: 0.0 };
+        let point =
+            |sample: &RunSample| Point { x: sample.at, y: differences(&sample.aee)[index], spread: 0.0 };
         Curve {
             name: one.scenario.receivers[index].name.clone(),
             points: one.runs.first().into_iter().flat_map(instants).map(point).collect(),
