@@ -21,7 +21,7 @@ fn with(line: &str, replacement: &str) -> String {
 
 #[test]
 fn a_key_that_is_not_there() {
-    refuses("key", with("tick_ms", "tock_ms"), "my.toml:2: tock_ms: there is no such key; the keys here are");
+    refuses("key", with("tick_ms", "tock_ms"), "my.toml:2: tock_ms: unknown key; the keys here are");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn arguments_that_cannot_be() {
         &scenario(&["--policy", "fairest"]),
         "there is no policy \"fairest\"; the policies are base,",
     );
-    folder.refuses(&scenario(&["--policy", "base", "base"]), "--policy: the policy base is there twice");
+    folder.refuses(&scenario(&["--policy", "base", "base"]), "--policy: the policy base is listed twice");
     folder.refuses(&scenario(&["--seeds", "1,x"]), "invalid value 'x' for '--seeds");
     folder.refuses(&scenario(&["--out", "my.toml/results"]), "--out: my.toml");
     folder.refuses(&["lab", "scenario"], "FILE.toml");

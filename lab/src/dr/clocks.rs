@@ -1,5 +1,4 @@
-//! The session clocks of a run beside the true time: the truth learns of their errors tick by tick, and what they were
-//! off by is kept.
+//! The errors of a run's session clocks: once per tick they are measured, passed to the [`Truth`] and sampled.
 
 use evenkeel_core::{PeerId, Span};
 use evenkeel_dr::EntityId;
@@ -10,33 +9,33 @@ use super::world::SimSession;
 use crate::scenario::{Scenario, ScenarioClock};
 use crate::stats::p95;
 
-/// The most errors that are kept of a receiver; in a run of more ticks only every so many are.
-const KEPT_MAX: i64 = 4096;
+/// The most errors kept per receiver. Longer runs keep only every n-th.
+const ERRORS_MAX: i64 = 4096;
 
-/// How a receiver's session clock did.
+/// The accuracy of a receiver's session clock.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ClockFigures {
-    /// The 95th percentile of what it was off by, in milliseconds; `None` if it never had a session time.
+    /// The 95th percentile of its error in milliseconds; `None` if it never had a session time.
     pub error_ms: Option<f64>,
-    /// How long it was there without a session time.
+    /// How long the receiver was present without a session time.
     pub absent: Span,
 }
 
-/// The first entity at a receiver and at its owner, each by its own clock, at the same instant.
+/// The first entity at its owner and at a receiver at one instant, each by its own clock.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct PlacementSample {
-    /// Between where its owner exports it and where the receiver places it; `None` while one of them does not.
+    /// The distance between the exported and the placed position; `None` while one of them is missing.
     pub distance: Option<f64>,
-    /// Whether the newest DR vector has arrived, so that only the clocks are between them.
+    /// Whether the newest DR vector has arrived, so that only the clocks cause the distance.
     pub is_newest: bool,
     /// The speed of the newest DR vector.
     pub speed: f64,
-    /// How far the two clocks may be off together, as they say.
+    /// The sum of the two clocks' error bounds.
     pub error_max: Option<Span>,
 }
 
 impl PlacementSample {
-    /// The distance that the two clocks alone make, and the most that it can be by what they say.
+    /// The distance caused by the clocks alone, and its bound by their error bounds.
     #[must_use]
     pub fn after_arrival(&self) -> Option<(f64, f64)> {
         let distance = self.distance.filter(|_| self.is_newest)?;
@@ -44,7 +43,7 @@ impl PlacementSample {
     }
 }
 
-/// What is kept of all clocks of a run.
+/// Samples the errors of all clocks of a run.
 pub(super) struct ClockMonitor {
     ticks: i64,
     kept_every: i64,
@@ -58,16 +57,16 @@ struct ClockErrors {
 }
 
 impl ClockMonitor {
-    /// Nothing, if all clocks agree.
+    /// Creates a monitor; `None` under synchronized clocks.
     pub(super) fn new(scenario: &Scenario) -> Option<Self> {
         let ScenarioClock::Session(_) = scenario.clock else { return None };
         let ticks = scenario.duration.as_nanos() / scenario.tick.as_nanos();
         let receivers = vec![ClockErrors::default(); scenario.receivers.len()];
-        Some(Self { ticks: 0, kept_every: ticks / KEPT_MAX + 1, receivers })
+        Some(Self { ticks: 0, kept_every: ticks / ERRORS_MAX + 1, receivers })
     }
 
-    /// Looks at all clocks; once per tick.
-    pub(super) fn look(&mut self, scenario: &Scenario, sim: &SimSession, truth: &mut Truth, at: Span) {
+    /// Measures all clocks. Called once per tick.
+    pub(super) fn measure(&mut self, scenario: &Scenario, sim: &SimSession, truth: &mut Truth, at: Span) {
         let now = TrueTime::from_nanos(at.as_nanos());
         let mut error_of = |node| {
             let error = sim.clock_error(node, now).map(|(error, _)| error);
@@ -77,29 +76,30 @@ impl ClockMonitor {
         error_of(sim.owner);
         let is_kept = self.ticks % self.kept_every == 0;
         self.ticks += 1;
-        for ((kept, node), receiver) in self.receivers.iter_mut().zip(&sim.receivers).zip(&scenario.receivers)
+        for ((clock, node), receiver) in
+            self.receivers.iter_mut().zip(&sim.receivers).zip(&scenario.receivers)
         {
             let error = error_of(*node);
             let absence = receiver.absence;
-            let is_there =
+            let is_present =
                 at >= absence.joins.max(scenario.warmup) && at < absence.leaves.unwrap_or(scenario.duration);
             match error {
-                _ if !is_there => {}
-                None => kept.absent += scenario.tick,
-                Some(error) if is_kept => kept.errors_ms.push(error.abs().as_millis_f64()),
+                _ if !is_present => {}
+                None => clock.absent += scenario.tick,
+                Some(error) if is_kept => clock.errors_ms.push(error.abs().as_millis_f64()),
                 Some(_) => {}
             }
         }
     }
 
-    /// How a receiver's clock did.
+    /// The accuracy of a receiver's clock.
     pub(super) fn figures(&self, receiver: usize) -> ClockFigures {
         let ClockErrors { errors_ms, absent } = &self.receivers[receiver];
         ClockFigures { error_ms: p95(errors_ms.clone()), absent: *absent }
     }
 }
 
-/// How each receiver sees an entity now.
+/// Samples an entity's placement at each receiver.
 pub(super) fn placements(
     sim: &SimSession,
     truth: &Truth,

@@ -1,4 +1,4 @@
-//! Dead reckoning, simulated and over sockets: scenarios set up, the truth beside the ledger, runs and their figures.
+//! Runs of a scenario, simulated or over sockets, with the true errors beside those of the ledger.
 
 mod clocks;
 pub mod liar;

@@ -1,4 +1,4 @@
-//! One run: a scenario under one policy with one seed.
+//! One simulated run: a scenario under one policy with one seed.
 
 use evenkeel_core::{PeerId, Span};
 use evenkeel_dr::{DrCommand, EntityId, PolicyKind};
@@ -15,115 +15,117 @@ use crate::parallel::Progress;
 use crate::scenario::Scenario;
 use crate::stats::{mean, population_sd};
 
-/// What one receiver went through.
+/// The results of one receiver.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReceiverFigures {
-    /// Accumulated export error, the truth.
+    /// True accumulated export error.
     pub aee: f64,
-    /// The part of it that accumulated while the newest DR vector was there already: the after export error.
+    /// The after export error: the part of `aee` that accumulated while the receiver had the newest DR vector.
     pub after_error: f64,
-    /// The same integral against the real path.
+    /// Accumulated error against the real path.
     pub real_error: f64,
     /// DR vectors sent to it.
     pub sent: u64,
     /// DR vectors that reached it.
     pub delivered: u64,
-    /// What the sender's ledger believes its accumulated export error to be.
+    /// Accumulated export error by the sender's ledger.
     pub known_aee: f64,
-    /// Which share of the counted time it was there.
+    /// The share of the counted time in which it was present.
     pub present: f64,
-    /// How its session clock did, if it has one.
+    /// The accuracy of its session clock, if it has one.
     pub clock: Option<ClockFigures>,
 }
 
-/// What one run gave.
+/// The results of one run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunFigures {
     /// The policy.
     pub policy: PolicyKind,
     /// The seed.
     pub seed: u64,
-    /// DR vectors made.
+    /// DR vectors generated.
     pub triggers: u64,
     /// DR vectors sent.
     pub sent: u64,
-    /// In the scenario's order.
+    /// The receivers, in the scenario's order.
     pub receivers: Vec<ReceiverFigures>,
-    /// The run as it went, if it was sampled.
+    /// The samples, if the run was sampled.
     pub samples: Vec<RunSample>,
     /// Events that the simulator handled.
     pub events: u64,
 }
 
 impl RunFigures {
-    /// Mean over the receivers of the accumulated export error; one that was not there all the time enters with its
-    /// error per second present.
+    /// Mean accumulated export error over the receivers. The error of a receiver that was absent for some time is scaled to
+    /// the full time.
     #[must_use]
     pub fn mean_aee(&self) -> f64 {
         mean(&self.of(|receiver| receiver.aee))
     }
 
-    /// Its standard deviation over the receivers: the measure of unfairness.
+    /// Standard deviation of the accumulated export error over the receivers: the measure of unfairness.
     #[must_use]
     pub fn std_aee(&self) -> f64 {
         population_sd(&self.of(|receiver| receiver.aee))
     }
 
-    /// Mean of the error against the real path.
+    /// Mean error against the real path over the receivers.
     #[must_use]
     pub fn mean_real_error(&self) -> f64 {
         mean(&self.of(|receiver| receiver.real_error))
     }
 
-    /// Its standard deviation over the receivers.
+    /// Standard deviation of the error against the real path over the receivers.
     #[must_use]
     pub fn std_real_error(&self) -> f64 {
         population_sd(&self.of(|receiver| receiver.real_error))
     }
 
     fn of(&self, figure: impl Fn(&ReceiverFigures) -> f64) -> Vec<f64> {
-        let there = self.receivers.iter().filter(|receiver| receiver.present > 0.0);
-        there.map(|receiver| figure(receiver) / receiver.present).collect()
+        let present = self.receivers.iter().filter(|receiver| receiver.present > 0.0);
+        present.map(|receiver| figure(receiver) / receiver.present).collect()
     }
 }
 
-/// The state of a run at an instant.
+/// A sample of a run at one instant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunSample {
     /// Seconds since the start.
     pub at: f64,
     /// Each receiver's accumulated export error.
     pub aee: Vec<f64>,
-    /// What the sender's ledger believes that to be, and how many DR vectors were sent to each; empty if nobody looks.
+    /// Each receiver's accumulated export error by the sender's ledger, and the DR vectors sent to it; empty unless
+    /// [`Sampling::ledger`] is set.
     pub known: Vec<(f64, u64)>,
-    /// How fast the first entity really moves.
+    /// The speed of the first entity on the real path.
     pub real_speed: f64,
-    /// Each receiver's distance between real and placed position of the first entity.
+    /// The distance between the real and the placed position of the first entity at each receiver.
     pub real_distance: Vec<f64>,
-    /// How each receiver sees the first entity, if they have session clocks; else empty.
+    /// The first entity's placement at each receiver; empty under synchronized clocks.
     pub placements: Vec<PlacementSample>,
 }
 
-/// Which part of a run to look at, and how often.
+/// Which part of a run to sample, and how often.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sampling {
-    /// From this time on.
+    /// The time of the first sample.
     pub from: Span,
-    /// Until then.
+    /// No samples after this time.
     pub until: Span,
-    /// As often as this; rounded to ticks.
+    /// The time between samples, rounded to ticks.
     pub every: Span,
-    /// Whether to look at the sender's ledger, too.
+    /// Whether to sample the sender's ledger, too.
     pub ledger: bool,
 }
 
 /// Runs a scenario under one policy with one seed.
 #[must_use]
 pub fn run(scenario: &Scenario, policy: PolicyKind, seed: u64, sampling: Option<Sampling>) -> RunFigures {
-    run_unless(scenario, policy, seed, sampling, &Progress::default()).expect("nobody can cancel it")
+    run_unless(scenario, policy, seed, sampling, &Progress::default())
+        .expect("this progress is never cancelled")
 }
 
-/// The same, unless it is cancelled before its end; it looks once per tick.
+/// Runs a scenario like [`run`], or returns `None` if `progress` is cancelled, which is checked once per tick.
 #[must_use]
 pub fn run_unless(
     scenario: &Scenario,
@@ -142,7 +144,7 @@ pub fn run_unless(
         }
         let at = scenario.tick.times(tick).min(scenario.duration);
         run.advance(at);
-        run.look(at);
+        run.measure_clocks(at);
         if let Some(sampling) = sampling
             && at >= next_sample
             && at <= sampling.until
@@ -157,11 +159,11 @@ pub fn run_unless(
     Some(RunFigures { samples, ..run.finish() })
 }
 
-/// What the owner exports in a scenario with one seed; it does not depend on who watches.
+/// The paths that the owner exports in a scenario with one seed. They do not depend on receivers or policy.
 #[must_use]
 pub fn exported(scenario: &Scenario, seed: u64) -> Vec<ExportedPath> {
-    let unwatched = Scenario { receivers: Vec::new(), ..scenario.clone() };
-    let mut run = Run::new(&unwatched, PolicyKind::BASE, seed);
+    let without_receivers = Scenario { receivers: Vec::new(), ..scenario.clone() };
+    let mut run = Run::new(&without_receivers, PolicyKind::BASE, seed);
     let ticks = scenario.duration.as_nanos() / scenario.tick.as_nanos();
     for tick in 0..=ticks {
         let at = scenario.tick.times(tick);
@@ -173,17 +175,17 @@ pub fn exported(scenario: &Scenario, seed: u64) -> Vec<ExportedPath> {
     run.truth.into_paths()
 }
 
-/// One entity on its way.
+/// An entity and its motion.
 struct DrivenEntity {
     entity: EntityId,
     mover: Mover,
     life: Option<u64>,
-    /// Where it is at the last step and at the next.
+    /// Its state at the last motion step and at the next.
     here: Option<MotionSample>,
     next: Option<MotionSample>,
 }
 
-/// Something that happens to a receiver at a time.
+/// A scheduled event of a run.
 #[derive(Clone, Copy)]
 enum RunEvent {
     WarmedUp,
@@ -199,13 +201,13 @@ struct Run<'a> {
     truth: Truth,
     clocks: Option<ClockMonitor>,
     entities: Vec<DrivenEntity>,
-    /// Motion steps that have been driven.
+    /// Motion steps done.
     steps: u64,
-    /// In order of time, the next one last.
+    /// Scheduled events, the next one last.
     pending: Vec<(Span, RunEvent)>,
-    /// What the ledger knew of each receiver when counting began, and how many it had been sent.
+    /// Each receiver's error by the ledger and vectors sent when counting began.
     before: Vec<(f64, u64)>,
-    /// The last word of the ledger on receivers that left.
+    /// The final values of receivers that left.
     after: Vec<Option<(f64, u64)>>,
 }
 
@@ -242,7 +244,7 @@ impl<'a> Run<'a> {
         Self { scenario, policy, seed, sim, truth, clocks, entities, steps: 0, pending, before, after }
     }
 
-    /// Lets time pass, motion step by motion step, with what happens to receivers on the way.
+    /// Lets time pass, handling motion steps and scheduled events on the way.
     fn advance(&mut self, to: Span) {
         loop {
             let step_at = STEP.times(i64::try_from(self.steps).expect("a run has fewer steps"));
@@ -260,10 +262,10 @@ impl<'a> Run<'a> {
         self.sim.world.run_until(at(to), &mut self.truth);
     }
 
-    /// The truth looks at the clocks, unless they agree.
-    fn look(&mut self, now: Span) {
+    /// Measures the session clocks, if there are any.
+    fn measure_clocks(&mut self, now: Span) {
         if let Some(clocks) = &mut self.clocks {
-            clocks.look(self.scenario, &self.sim, &mut self.truth, now);
+            clocks.measure(self.scenario, &self.sim, &mut self.truth, now);
         }
     }
 
@@ -286,7 +288,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What the ledger knows of a receiver now, and how many vectors it was sent.
+    /// A receiver's accumulated export error by the ledger, and the vectors sent to it.
     fn known(&self, index: usize) -> (f64, u64) {
         let receiver = PeerId::from(self.sim.receivers[index]);
         let ledger = self.sim.world.node(self.sim.sender).ledger();
@@ -294,7 +296,7 @@ impl<'a> Run<'a> {
         ledger.map_or((0.0, 0), |ledger| (ledger.accumulated(receiver, now), ledger.sent_to(receiver)))
     }
 
-    /// Tells the truth how the entities really move until the next step.
+    /// Moves the entities along the real path until the next step.
     fn drive_step(&mut self, now: Span) {
         for driven in &mut self.entities {
             driven.here = if self.steps == 0 { driven.mover.at(0) } else { driven.next };
@@ -309,7 +311,7 @@ impl<'a> Run<'a> {
         self.steps += 1;
     }
 
-    /// The owner looks at its entities.
+    /// The owner observes its entities.
     fn observe(&mut self, now: Span) {
         let step = self.steps.saturating_sub(1);
         for driven in &mut self.entities {
@@ -323,7 +325,7 @@ impl<'a> Run<'a> {
             }
             driven.life = life;
             let Some(mut sample) = sample else { continue };
-            // Between two steps the tank is on the straight line that the truth has it on.
+            // Between two steps the real path is a straight line.
             let late = (now - STEP.times(step as i64)).as_secs_f64() / STEP.as_secs_f64();
             if late > 0.0
                 && let Some(next) = driven.next.filter(|next| next.life == sample.life)
@@ -340,12 +342,12 @@ impl<'a> Run<'a> {
         self.truth.count_to(at(now));
         let first = self.entities[0].entity;
         let distance = |node: NodeId| self.truth.real_distance(node, first, at(now)).unwrap_or(f64::NAN);
-        let looked_up = if ledger { self.sim.receivers.len() } else { 0 };
+        let known_count = if ledger { self.sim.receivers.len() } else { 0 };
         let placements = self.clocks.as_ref().map(|_| placements(&self.sim, &self.truth, first, at(now)));
         RunSample {
             at: now.as_secs_f64(),
             aee: self.sim.receivers.iter().map(|node| self.truth.errors(*node).aee).collect(),
-            known: (0..looked_up).map(|index| self.known(index)).collect(),
+            known: (0..known_count).map(|index| self.known(index)).collect(),
             real_speed: self.truth.real_speed(first).unwrap_or(f64::NAN),
             real_distance: self.sim.receivers.iter().map(|node| distance(*node)).collect(),
             placements: placements.unwrap_or_default(),
@@ -372,7 +374,7 @@ impl<'a> Run<'a> {
         let (known_before, sent_before) = self.before[index];
         let Scenario { duration, warmup, .. } = *self.scenario;
         let absence = self.scenario.receivers[index].absence;
-        let there = absence.leaves.unwrap_or(duration).min(duration) - absence.joins.max(warmup);
+        let present = absence.leaves.unwrap_or(duration).min(duration) - absence.joins.max(warmup);
         ReceiverFigures {
             aee: errors.aee,
             after_error: errors.after_error,
@@ -380,7 +382,7 @@ impl<'a> Run<'a> {
             sent: sent.saturating_sub(sent_before),
             delivered: errors.delivered,
             known_aee: known - known_before,
-            present: (there.as_secs_f64() / (duration - warmup).as_secs_f64()).max(0.0),
+            present: (present.as_secs_f64() / (duration - warmup).as_secs_f64()).max(0.0),
             clock: self.clocks.as_ref().map(|clocks| clocks.figures(index)),
         }
     }

@@ -1,8 +1,8 @@
-//! The simulator's own view of the export error: it sees owner and receivers at once and by true time, so it needs no
-//! reports and makes no estimates. The ledger is judged by it.
+//! The true export error of a run. [`Truth`] observes owner and receivers at once, in true time, so it needs neither
+//! reports nor estimates. The ledger is compared with it.
 //!
-//! Who shows a session time that is off by `e` projects a vector to `t + e` at the true time `t`, as if the vector had
-//! been made `e` earlier by a clock that is right: so vectors are kept shifted by it. See
+//! A node whose session clock is ahead by `e` projects a vector to `t + e` at the true time `t`, as if an exact clock had
+//! generated the vector `e` earlier. So vectors are stored shifted by `e`; see
 //! [`set_clock_error`](Truth::set_clock_error).
 
 use std::collections::BTreeMap;
@@ -15,18 +15,18 @@ use evenkeel_sim::{NodeId, Observer};
 use super::node::DrNode;
 use crate::bounds::ExportedPath;
 
-/// Under synchronized clocks, and by a relay's clock without faults, session time is true time.
+/// The session time at a true time: they are equal, as the clock that defines session time has no faults.
 #[must_use]
 pub const fn session(at: TrueTime) -> SessionTime {
     SessionTime::from_nanos(at.as_nanos())
 }
 
-/// What somebody's clock shows.
+/// The error of a node's session clock.
 #[derive(Clone, Copy, Debug)]
 struct ClockOffset {
-    /// How far it is ahead of the true time, when it was last looked at.
+    /// How far it was ahead of the true time when last measured.
     error: Span,
-    /// Without a session time nothing is exported or placed, and there is no error.
+    /// Whether it shows a time. Without one nothing is exported or placed, and no error accumulates.
     is_shown: bool,
 }
 
@@ -37,12 +37,12 @@ impl Default for ClockOffset {
 }
 
 impl ClockOffset {
-    /// A vector by true time.
+    /// Shifts a vector from the node's session time to true time.
     fn shifted(self, vector: DrVector) -> DrVector {
         DrVector { generated: vector.generated - self.error, ..vector }
     }
 
-    /// It is off by so much now; gives how much farther that is ahead than before.
+    /// Sets the error and returns its change.
     fn set(&mut self, error: Option<Span>) -> Span {
         self.is_shown = error.is_some();
         let before = self.error;
@@ -51,45 +51,45 @@ impl ClockOffset {
     }
 }
 
-/// An entity as it really is.
+/// An entity at its owner.
 #[derive(Clone, Debug)]
 struct OwnedEntity {
-    /// The newest DR vector; `None` while the entity is not alive.
+    /// The newest DR vector in true time; `None` while the entity is not alive.
     exported: Option<DrVector>,
-    /// When that was made, by its owner's clock.
+    /// When that was generated, by the owner's clock.
     made: SessionTime,
-    /// When its present life began, by its owner's clock; what arrives of an earlier one does not count.
+    /// When its current life began, by the owner's clock. Vectors of an earlier life do not count.
     born: SessionTime,
-    /// The piece of the real path that is being driven.
+    /// The current segment of the real path.
     real: Option<DrVector>,
 }
 
-/// An entity as a receiver shows it.
+/// An entity at a receiver.
 #[derive(Clone, Debug, Default)]
 struct PlacedEntity {
     placed: Option<DrVector>,
-    /// When the vector that is placed was made, by its owner's clock.
+    /// When the placed vector was generated, by the owner's clock.
     made: SessionTime,
     counted_to: SessionTime,
     real_counted_to: SessionTime,
 }
 
-/// What a receiver has gone through.
+/// The accumulated errors of a receiver.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiverErrors {
     /// Accumulated export error.
     pub aee: f64,
-    /// The part of it that accumulated while the newest DR vector was there already: the after export error.
+    /// The after export error: the part of `aee` that accumulated while the receiver had the newest DR vector.
     pub after_error: f64,
-    /// The same integral against the real path.
+    /// Accumulated error against the real path.
     pub real_error: f64,
-    /// DR vectors that arrived, introductions not counted.
+    /// DR vectors that arrived, without introductions.
     pub delivered: u64,
     clock: ClockOffset,
     copies: BTreeMap<EntityId, PlacedEntity>,
 }
 
-/// The truth of one run.
+/// Computes the true errors of one run.
 #[derive(Clone, Debug)]
 pub struct Truth {
     owner: NodeId,
@@ -98,12 +98,12 @@ pub struct Truth {
     receivers: BTreeMap<NodeId, ReceiverErrors>,
     /// DR vectors generated.
     pub triggers: u64,
-    /// Every life that was exported, in order of birth.
+    /// The exported path of every life, in order of birth.
     paths: Vec<(EntityId, ExportedPath)>,
 }
 
 impl Truth {
-    /// The truth about the entities of this owner at these receivers.
+    /// Creates the truth about the entities of `owner` at these receivers.
     #[must_use]
     pub fn new(owner: NodeId, receivers: impl IntoIterator<Item = NodeId>) -> Self {
         let receivers = receivers.into_iter().map(|receiver| (receiver, ReceiverErrors::default())).collect();
@@ -117,19 +117,19 @@ impl Truth {
         }
     }
 
-    /// Every life that was exported so far.
+    /// Returns the exported path of every life.
     #[must_use]
     pub fn into_paths(self) -> Vec<ExportedPath> {
         self.paths.into_iter().map(|(_, path)| path).collect()
     }
 
-    /// What a receiver has gone through up to the last time that was counted to.
+    /// The errors of a receiver, counted up to its last change or [`count_to`](Self::count_to).
     #[must_use]
     pub fn errors(&self, receiver: NodeId) -> &ReceiverErrors {
         &self.receivers[&receiver]
     }
 
-    /// Nothing before now counts.
+    /// Resets all counts.
     pub fn reset(&mut self, now: TrueTime) {
         self.count_to(now);
         self.triggers = 0;
@@ -138,7 +138,7 @@ impl Truth {
         }
     }
 
-    /// Counts every error up to now.
+    /// Accumulates all errors up to now.
     pub fn count_to(&mut self, now: TrueTime) {
         let now = session(now);
         for errors in self.receivers.values_mut() {
@@ -146,8 +146,8 @@ impl Truth {
         }
     }
 
-    /// From now on somebody's session time is ahead of the true time by so much; `None`: there is none. Clocks are slow
-    /// to change, so it is enough to look at them once per tick.
+    /// Sets how far a node's session clock is ahead of the true time; `None` if it shows no time. Clocks change slowly, so
+    /// once per tick is enough.
     pub fn set_clock_error(&mut self, node: NodeId, error: Option<Span>, now: TrueTime) {
         let now = session(now);
         if node == self.owner {
@@ -167,7 +167,7 @@ impl Truth {
         }
     }
 
-    /// The real path of an entity goes on from here in a straight line to `to`, which it reaches after `step`.
+    /// Continues the real path of an entity in a straight line from `from` to `to`, which it reaches after `step`.
     pub fn drive(&mut self, entity: EntityId, now: TrueTime, from: Vec3, to: Vec3, step: Span) {
         let at = session(now);
         let Some(original) = self.originals.get_mut(&entity) else { return };
@@ -181,7 +181,7 @@ impl Truth {
         original.real = Some(DrVector::generate(at, &state, MotionKind::Linear));
     }
 
-    /// An entity ceases to be: the error at everybody's copy stops counting.
+    /// Ends an entity's life: it accumulates no further errors.
     pub fn end(&mut self, entity: EntityId, now: TrueTime) {
         self.count_to(now);
         if let Some(original) = self.originals.get_mut(&entity) {
@@ -195,7 +195,7 @@ impl Truth {
         }
     }
 
-    /// A receiver goes: its error stops counting.
+    /// Removes a receiver: it accumulates no further errors.
     pub fn leave(&mut self, receiver: NodeId, now: TrueTime) {
         self.count_to(now);
         if let Some(errors) = self.receivers.get_mut(&receiver) {
@@ -211,13 +211,13 @@ impl Truth {
         Some(placed.project(session(now)).distance(real.project(session(now))))
     }
 
-    /// How fast an entity really moves.
+    /// The speed of an entity on the real path.
     #[must_use]
     pub fn real_speed(&self, entity: EntityId) -> Option<f64> {
         Some(self.originals.get(&entity)?.real?.state.velocity.length())
     }
 
-    /// The newest vector of an entity, and whether a receiver has it already.
+    /// The newest vector of an entity, and whether a receiver has it.
     #[must_use]
     pub fn newest(&self, receiver: NodeId, entity: EntityId) -> Option<(DrVector, bool)> {
         let original = self.originals.get(&entity)?;

@@ -1,4 +1,7 @@
-//! A scenario: who moves how, who watches from how far, and which policies are compared.
+//! Scenarios: how entities move, how far away the receivers are, and which policies are compared.
+//!
+//! A scenario file is TOML. It is checked completely before anything runs; unknown keys are rejected with their line
+//! number.
 
 mod clock;
 mod delay_trace;

@@ -1,4 +1,4 @@
-//! The course of the placement error when a receiver's clock is set forward by a quarter of a second.
+//! The placement error over time after a receiver's clock is set forward by a quarter of a second.
 
 use evenkeel_core::Span;
 use evenkeel_link::{ClockStep, TrueTime};
@@ -15,22 +15,22 @@ use crate::stats::mean;
 const STEP: Span = Span::from_millis(250);
 const STEP_AT: Span = Span::from_secs(40);
 const DURATION: Span = Span::from_secs(80);
-/// What is drawn before the step.
+/// The time drawn before the step.
 const BEFORE: Span = Span::from_secs(2);
 /// Between two samples.
 const EVERY_S: f64 = 0.1;
-/// Farther than the threshold is wrong: by so much exported and real path may differ anyway.
-const WRONG: f64 = 0.09;
-/// Of the whole run every so many samples are drawn, of what comes right after the step all.
-const DRAWN: usize = 10;
-/// The right frame, in time since the step.
+/// A placement error above this counts as wrong: the threshold, by which exported and real path differ anyway.
+const WRONG_MIN: f64 = 0.09;
+/// Every n-th sample of the whole run is drawn, but all shortly after the step.
+const DRAWN_EVERY: usize = 10;
+/// The right plot's range of time since the step.
 const NEAR_S: (f64, f64) = (-0.5, 3.0);
 
 /// One run, at the receiver whose clock is stepped.
 struct PlacementStepRun {
-    /// The placement error at each sample; `None` while nothing is placed or the newest vector is under way.
+    /// The placement error at each sample; `None` while nothing is placed or the newest vector is in flight.
     errors: Vec<Option<f64>>,
-    /// How long after the step it was placed wrongly for the last time, in how many samples, and how often not at all.
+    /// After the step: when the placement was wrong for the last time, and how long it was wrong or absent.
     recovery_s: f64,
     wrong_s: f64,
     absent_s: f64,
@@ -50,7 +50,7 @@ fn follow(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<Placement
         if placement.distance.is_none() {
             course.absent_s += EVERY_S;
         }
-        if error.is_some_and(|error| error > WRONG) {
+        if error.is_some_and(|error| error > WRONG_MIN) {
             course.wrong_s += EVERY_S;
             course.recovery_s = since + EVERY_S;
         }
@@ -58,7 +58,7 @@ fn follow(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<Placement
     Some(course)
 }
 
-/// The figure.
+/// Measures the figure.
 pub(super) fn run_export_step(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     let scenarios = FILTERS.map(|filter| {
         let mut scenario = scenario(Some(filter), 2.0, DURATION);
@@ -72,16 +72,17 @@ pub(super) fn run_export_step(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelle
     let by_filter: Vec<&[PlacementStepRun]> = courses.chunks(setup.runs).collect();
     Ok(vec![Figure {
         key: "clock/export-step".to_owned(),
-        title: "After a step the hull shows nothing for a moment, not something wrong for seconds".to_owned(),
+        title: "After a step, the hull shows nothing for a moment instead of something wrong for seconds"
+            .to_owned(),
         caption: format!(
             "The receiver at 20 ms has its clock set forward by 250 ms; otherwise as in clock/export-jitter, with 2 ms \
              of jitter. Distance between exported and placed path, each by its own session time, once the newest vector \
-             has arrived; mean over the runs that show something; {}. Right: the same, shortly after the step. Wrong: \
-             farther than the threshold of 0.09 u.",
+             has arrived; mean over the runs that show something; {}. Right: shortly after the step. Wrong: more than the \
+             threshold of 0.09 u.",
             setup.seeds_in_words()
         ),
         plots: vec![
-            plot("the whole course", &by_filter, DRAWN, (f64::MIN, f64::MAX)),
+            plot("the whole run", &by_filter, DRAWN_EVERY, (f64::MIN, f64::MAX)),
             plot("shortly after the step", &by_filter, 1, NEAR_S),
         ],
         columns: 2,
@@ -109,7 +110,7 @@ fn curve(name: &str, runs: &[PlacementStepRun], drawn: usize, within: (f64, f64)
     let point = |sample: usize| {
         let errors: Vec<f64> = runs.iter().filter_map(|run| run.errors[sample]).collect();
         let x = EVERY_S * sample as f64 - BEFORE.as_secs_f64();
-        // How the error spreads is how the speeds do, which says nothing of the clock.
+        // No spread: it reflects the entities' speeds, not the clock.
         (!errors.is_empty()).then(|| Point { x, y: mean(&errors), spread: 0.0 })
     };
     let points = (0..samples)
@@ -144,8 +145,8 @@ fn claim(by_filter: &[&[PlacementStepRun]]) -> Claim {
     Claim::new(
         "clock/export-step/1".to_owned(),
         STUDY.source.to_owned(),
-        "After a step of a receiver's clock nothing is placed wrongly for longer than half a second with the hull, and \
-         something is placed again within two.",
+        "After a step of a receiver's clock, the hull places nothing wrongly for longer than half a second, and places \
+         entities again within two seconds.",
         format!(
             "wrong until {recovery:.1} s after the step and not placed for {absent:.1} s, at most; least round trip: \
              wrong until {least:.1} s after it"

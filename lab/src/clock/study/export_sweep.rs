@@ -1,4 +1,4 @@
-//! The error of placement and the accumulated export error under each filter, at settings of a sweep.
+//! Sweeps of the placement error and the accumulated export error under each filter.
 
 use evenkeel_core::Span;
 
@@ -11,29 +11,29 @@ use crate::parallel::{self, Cancelled};
 use crate::scenario::Scenario;
 use crate::stats::{mean, p95, population_sd};
 
-/// The window is full then.
+/// When the filters' window is full.
 const SETTLED: Span = Span::from_secs(30);
 const DURATION: Span = Span::from_secs(120);
-/// Both project the same vector, so all that rounding can do is in the last bits.
+/// Owner and receiver project the same vector, so only floating-point errors remain.
 const ROUNDING: f64 = 1e-6;
 
-/// Single runs: each filter at each setting, and clocks that agree, to which none of them means anything; with a few seeds,
-/// because each gives thousands of looks.
+/// The number of runs: each filter at each setting, and synchronized clocks. A few seeds suffice, as each run has thousands
+/// of samples.
 pub(super) fn jobs(setup: &Setup<'_>, xs: &[f64]) -> usize {
     (FILTERS.len() * xs.len() + 1) * setup.with_few_seeds().runs
 }
 
-/// What one run gives.
+/// The results of one run.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PlacementRun {
     /// The 95th percentile of the distance between exported and placed, once the newest vector has arrived.
     pub(super) placement: f64,
     /// Accumulated export error per second, mean over the receivers.
     pub(super) aee: f64,
-    /// Samples in which the clocks' word could be checked, and in which it held.
+    /// Samples in which the clocks' error bounds could be checked, and in which they held.
     checked: usize,
     kept: usize,
-    /// The largest share of its bound that a distance came to.
+    /// The largest ratio of a distance to its bound.
     share: f64,
 }
 
@@ -53,7 +53,7 @@ fn measure(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<Placemen
     Some(measured)
 }
 
-/// Every filter at every setting, by seed; and synchronized clocks by seed.
+/// The runs of every filter at every setting, and those of synchronized clocks.
 pub(super) struct PlacementSweep {
     xs: &'static [f64],
     filters: Vec<Vec<Vec<PlacementRun>>>,
@@ -95,12 +95,12 @@ impl PlacementSweep {
         over(&self.filters[row][place], figure).0
     }
 
-    /// The largest that it is at any setting.
+    /// The largest mean of a figure at any setting.
     pub(super) fn worst(&self, filter: Filter, figure: fn(&PlacementRun) -> f64) -> f64 {
         self.xs.iter().map(|x| self.at(filter, *x, figure)).fold(0.0, f64::max)
     }
 
-    /// What synchronized clocks accumulate.
+    /// The accumulated export error under synchronized clocks.
     pub(super) fn floor(&self) -> f64 {
         over(&self.synchronized, |measured| measured.aee).0
     }
@@ -121,7 +121,7 @@ impl PlacementSweep {
         curves
     }
 
-    /// All filters, those that could not be told from zero, and what comes of it together with the vectors' delay.
+    /// Plots the placement error of all filters, that of the accurate ones, and the accumulated export error.
     pub(super) fn plots(&self, x_label: &str) -> Vec<Plot> {
         let plot = |title: &str, y_label: &str, curves: &[Curve]| Plot {
             title: title.to_owned(),
@@ -160,7 +160,7 @@ impl PlacementSweep {
         Table { head, rows: self.xs.iter().map(row).collect() }
     }
 
-    /// What is claimed of every sweep: what the clocks say holds.
+    /// The claim of every sweep: the clocks' error bounds hold.
     pub(super) fn bound_claim(&self, figure: &str) -> Claim {
         let hull = || self.filters[FILTERS.len() - 1].iter().flatten();
         let (kept, checked) =
@@ -169,8 +169,8 @@ impl PlacementSweep {
         claim(
             figure,
             1,
-            "Once the newest vector has arrived, the hull places no farther from the exported path than speed x what the \
-             two clocks say they may be off, in every sample.",
+            "Once the newest vector has arrived, the hull's placement is off by at most the speed times the error bounds of \
+             the two clocks, in every sample.",
             format!("{kept} of {checked} samples; at most {:.1} % of that bound", 100.0 * share),
             kept == checked && checked > 0,
         )
