@@ -51,7 +51,7 @@ enum CliCommand {
     /// Play in the browser: a relay, bots at different distances, and a switch between policies
     Arena(arena::Args),
     /// Run a relay, which keeps rooms of players accurate and fair
-    Relay(relay::RelayArgs),
+    Relay(relay::RelayServerArgs),
     /// Issue a token that lets a player into a room
     Token(token::TokenArgs),
     /// Send bots into a room

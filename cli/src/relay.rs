@@ -24,7 +24,7 @@ Ctrl-C (or SIGTERM) notifies the players and stops the relay.";
 /// Arguments of `evenkeel relay`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct RelayArgs {
+pub(crate) struct RelayServerArgs {
     /// Settings: rooms, tokens, certificate, limits, policy [default: see docs/relay.md]
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
@@ -35,7 +35,7 @@ pub(crate) struct RelayArgs {
 }
 
 /// Runs until Ctrl-C or SIGTERM.
-pub(crate) fn run(args: Args) -> Result<(), Failure> {
+pub(crate) fn run(args: RelayServerArgs) -> Result<(), Failure> {
     let config = match &args.config {
         Some(path) => RelayConfig::load(path).map_err(Failure::mistake)?,
         None => {

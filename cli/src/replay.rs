@@ -38,7 +38,7 @@ pub(crate) struct ReplayArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let in_file = |words: String| format!("{}: {words}", args.file.display());
     let bytes = std::fs::read(&args.file).map_err(|error| Failure::mistake(in_file(error.to_string())))?;
     let transcript = Transcript::open(&bytes)

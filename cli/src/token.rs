@@ -43,7 +43,7 @@ pub(crate) struct TokenArgs {
 }
 
 /// Prints the token.
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+pub(crate) fn run(args: &TokenArgs) -> Result<(), Failure> {
     let key = match IssuerKey::load(&args.key) {
         Err(KeyFileError::Missing { path }) => {
             let key = IssuerKey::generate();

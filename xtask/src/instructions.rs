@@ -59,7 +59,8 @@ const GATES: [Gate; 4] = [
 ];
 
 pub(crate) fn run(root: &Path) -> Result<()> {
-    if !is_installed() && !(apt::install("valgrind") && is_installed()) {
+    let is_ready = is_installed() || (apt::install("valgrind") && is_installed());
+    if !is_ready {
         bail!(
             "valgrind is missing: run `apt-get install valgrind` as root, or install it as your system does that"
         );

@@ -34,7 +34,7 @@ pub(super) struct ClaimsArgs {
 }
 
 /// Runs the command.
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     let figures = args.selection.run()?.figures;
     let claims: Vec<&Claim> = figures.iter().flat_map(|figure| &figure.claims).collect();
     if args.json {

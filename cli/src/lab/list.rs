@@ -21,7 +21,7 @@ pub(super) struct ListArgs {
 }
 
 /// Runs the command.
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
     let keys = PAPERS.iter().flat_map(|paper| paper.groups.iter().map(move |group| (paper, group)));
     let keys = keys.flat_map(|(paper, group)| {
         group.figures.iter().map(|(figure, _)| paper.key.len() + 1 + figure.len())

@@ -35,7 +35,7 @@ pub(super) struct RunArgs {
 }
 
 /// Runs the command.
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     files::check_folder(&args.out).map_err(super::not_written)?;
     let results = args.selection.run()?;
     let figures = &results.figures;

@@ -73,7 +73,7 @@ enum Runner {
 }
 
 /// Runs the command.
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: ScenarioArgs) -> Result<(), Failure> {
     let scenario = prepare(&args)?;
     let figures = |progress: &Progress| {
         if args.bounds { clairvoyant(&scenario, progress) } else { Ok(Vec::new()) }
@@ -106,7 +106,7 @@ fn on_sockets(scenario: &Scenario) -> Result<Batch, Failure> {
 }
 
 /// Loads the scenario and checks all arguments before anything runs.
-fn prepare(args: &Args) -> Result<Scenario, Failure> {
+fn prepare(args: &ScenarioArgs) -> Result<Scenario, Failure> {
     let mut scenario = load(&args.file).map_err(Failure::mistake)?;
     if !args.policies.is_empty() {
         let result = scenario.replace_policies(args.policies.clone());
