@@ -1,4 +1,4 @@
-//! The arena as a user types it.
+//! `evenkeel arena` from the command line.
 
 mod shell;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use shell::Folder;
 use shell::server::{Server, free_port};
 
-/// How long a signal may take to end it.
+/// The longest time that stopping may take.
 const END_MAX: Duration = Duration::from_secs(2);
 
 fn arena(folder: &Folder, arguments: &[&str]) -> Server {
@@ -19,14 +19,14 @@ fn arena(folder: &Folder, arguments: &[&str]) -> Server {
     Server::start(folder, &all, port, "the arena is open")
 }
 
-/// The document of an answer.
+/// The JSON document of a response.
 fn document(answer: &str) -> Value {
-    let (head, body) = answer.split_once("\r\n\r\n").expect("it has a body");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("the response has a body");
     assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
-    serde_json::from_str(body).expect("it is JSON")
+    serde_json::from_str(body).expect("the document is JSON")
 }
 
-/// Where every tank is, by its player.
+/// The position of every tank, by player.
 fn tanks(arena: &Server) -> Vec<(u64, f64, f64)> {
     let seen = document(&arena.ask("GET /api/arena/watch"));
     let entities = seen["entities"].as_array().expect("a list").iter();
@@ -72,7 +72,7 @@ fn bots_move_the_page_is_served_and_what_is_set_there_acts() {
     assert_eq!(figures["choice"], "base");
     for (name, delay_ms) in [("Ada", 60.0), ("Bo", 5.0), ("Cy", 5.0)] {
         let players = figures["players"].as_array().expect("a list");
-        let player = players.iter().find(|player| player["name"] == name).expect("it is there");
+        let player = players.iter().find(|player| player["name"] == name).expect("the player is listed");
         assert_eq!(player["delay_ms"], delay_ms, "{player}");
     }
     let shown = document(&arena.ask("GET /api/arena/shown?player=1"));
@@ -98,12 +98,12 @@ fn bots_move_the_page_is_served_and_what_is_set_there_acts() {
         (seen > 70.0).then_some(())
     });
 
-    let (status, said, took) = arena.stop_by("TERM");
-    assert_eq!(status, Some(0), "{said}");
+    let (status, output, took) = arena.stop_by("TERM");
+    assert_eq!(status, Some(0), "{output}");
     assert!(took < END_MAX, "it took {took:?}");
     let done = folder.run(&["replay", "arena.evkt"]);
     assert_eq!(done.status, Some(0), "{}", done.stderr);
-    assert!(done.stdout.starts_with("the same: ") && done.stdout.contains("(arena)"), "{}", done.stdout);
+    assert!(done.stdout.starts_with("identical: ") && done.stdout.contains("(arena)"), "{}", done.stdout);
 }
 
 #[test]
@@ -112,9 +112,9 @@ fn ctrl_c_ends_it_with_its_players_told() {
     let arena = arena(&folder, &["--bots", "2"]);
     let invitation = document(&arena.post("/api/arena/join", "{}", ""));
     assert_eq!(invitation["player_name"], "you");
-    let (status, said, took) = arena.stop_by("INT");
-    assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("telling the players") && took < END_MAX, "{said} after {took:?}");
+    let (status, output, took) = arena.stop_by("INT");
+    assert_eq!(status, Some(0), "{output}");
+    assert!(output.contains("telling the players") && took < END_MAX, "{output} after {took:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use evenkeel_lab::batch::{run_all, run_all_on_sockets};
 use evenkeel_lab::dr::run;
 use evenkeel_lab::dr::sockets::SocketsError;
 use evenkeel_lab::parallel::{Cancelled, Progress};
-use evenkeel_lab::scenario::{Outcome, Scenario, Summary, parse};
+use evenkeel_lab::scenario::{Scenario, ScenarioOutcome, ScenarioSummary, parse};
 
 const TEXT: &str = "duration_s = 4\nseeds = [3, 1, 2]\npolicy.names = [\"base-1/2\", \"deterministic-budget\"]\n\
                     [[receiver]]\nname = \"far\"\ndelay_ms = 300\n[[receiver]]\nname = \"near\"\ndelay_ms = 30\n";
@@ -71,8 +71,8 @@ fn a_cancelled_batch_over_sockets_counts_no_run_as_done() {
 #[test]
 fn ratios_are_relative_to_the_first_thinned_base() {
     let scenario = scenario();
-    let batch = run_all(&scenario, &Progress::default()).expect("not cancelled");
-    let summary = Summary::new(&Outcome::new(&scenario, &batch));
+    let batch = run_all(&scenario, &Progress::default()).expect("nobody cancels it");
+    let summary = ScenarioSummary::new(&ScenarioOutcome::new(&scenario, &batch));
     assert_eq!(summary.reference.as_deref(), Some("base-1/2"));
     assert_eq!(summary.policies[0].std_ratio, Some(1.0));
     let expected = summary.policies[1].mean_aee / summary.policies[0].mean_aee;

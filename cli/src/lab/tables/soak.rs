@@ -1,4 +1,4 @@
-//! Soaks as tables.
+//! Results of soaks as text tables.
 
 use evenkeel_soak::Verdict;
 use evenkeel_soak::hostile::Count;
@@ -6,7 +6,7 @@ use evenkeel_soak::saturate::Step;
 
 use super::{Column, table};
 
-/// What became of soaks: for each a line per check, and the figures beside them.
+/// The checks and figures of each soak.
 pub(crate) fn verdicts(verdicts: &[Verdict]) -> String {
     verdicts.iter().map(verdict).collect()
 }
@@ -25,7 +25,7 @@ fn verdict(verdict: &Verdict) -> String {
     text + "\n"
 }
 
-/// What attackers sent, and what the relay made of what its members sent.
+/// What attackers sent, and how the relay handled what its members sent.
 pub(crate) fn attacks(counts: &[Count]) -> String {
     let figures = counts.iter().map(|count| Some(count.count as f64)).collect();
     let labels = counts.iter().map(|count| vec![count.kind.to_owned()]).collect();
@@ -51,14 +51,14 @@ pub(crate) fn attacks(counts: &[Count]) -> String {
 }
 
 const ATTACKS_LEGEND: &str = "
-recorded   vectors that the relay said it has, or need not be told again
-passed on  how often it sent one of them to one of the attackers
-settled    acknowledgments that it said are in its books
-rejected   messages that are malformed or beyond the room's limits
+recorded   vectors that the relay confirmed
+passed on  how often it forwarded one of them to an attacker
+settled    acknowledgments that it settled in its ledger
+rejected   messages that were malformed or beyond the room's limits
 dropped    datagrams beyond their sender's allowance; vectors and lives beyond a quota are above
 ";
 
-/// The sizes of room that were tried, and which was too large.
+/// The room sizes tried, and whether the last one was too large.
 pub(crate) fn saturation(steps: &[Step]) -> String {
     let Some(last) = steps.last() else { return String::new() };
     let column = |title: &str, figure: &dyn Fn(&Step) -> f64, decimals: usize| {

@@ -18,7 +18,7 @@ use self::triggers::{
 };
 use super::SOURCE;
 use crate::claims::{Claim, Verdict};
-use crate::dr::{RunFigures, Sample};
+use crate::dr::{RunFigures, RunSample};
 use crate::figure::{Bars, Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::bars::{EQUAL, GROWS, NEARLY_ALL};
 use crate::papers::cells::Ratio;
@@ -155,7 +155,7 @@ fn theorem(setup: &Setup<'_>, fixed: &TheoremRuns, varying: &TheoremRuns) -> Fig
 fn plot(one: &TheoremRuns, title: &str) -> Plot {
     let curve = |index: usize| {
         let point =
-            |sample: &Sample| CurvePoint { x: sample.at, y: differences(&sample.aee)[index], spread: 0.0 };
+            |sample: &RunSample| CurvePoint { x: sample.at, y: differences(&sample.aee)[index], spread: 0.0 };
         Curve {
             name: one.scenario.receivers[index].name.clone(),
             points: one.runs.first().into_iter().flat_map(instants).map(point).collect(),

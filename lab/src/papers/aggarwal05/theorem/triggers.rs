@@ -9,7 +9,7 @@ use evenkeel_core::Span;
 use evenkeel_dr::Threshold;
 use evenkeel_link::LinkFaults;
 
-use crate::dr::{RunFigures, Sample, Sampling};
+use crate::dr::{RunFigures, RunSample, Sampling};
 use crate::scenario::{Motion, Scenario};
 use crate::stats::{mean, population_sd};
 
@@ -56,12 +56,12 @@ pub(super) fn sampling(scenario: &Scenario) -> Sampling {
 }
 
 /// Returns the samples just before each trigger but the first, when every vector has arrived.
-pub(super) fn instants(run: &RunFigures) -> impl Iterator<Item = &Sample> {
+pub(super) fn instants(run: &RunFigures) -> impl Iterator<Item = &RunSample> {
     run.samples.chunks(SAMPLES_PER_TRIGGER).skip(1).map(|samples| &samples[0])
 }
 
 /// Returns whether every receiver was sent exactly one vector between two samples.
-fn is_sent(before: &Sample, after: &Sample) -> bool {
+fn is_sent(before: &RunSample, after: &RunSample) -> bool {
     before.known.iter().zip(&after.known).all(|((_, before), (_, after))| *after == before + 1)
 }
 
@@ -88,7 +88,7 @@ pub(super) enum Trigger {
 /// good: a receiver that was sent it has used up its R, although the others have not caught up with it. So does a
 /// vector that is overtaken.
 pub(super) fn triggers(run: &RunFigures) -> impl Iterator<Item = Trigger> {
-    let chunks: Vec<&[Sample]> = run.samples.chunks(SAMPLES_PER_TRIGGER).collect();
+    let chunks: Vec<&[RunSample]> = run.samples.chunks(SAMPLES_PER_TRIGGER).collect();
     let (mut is_after_flush, mut was_late) = (false, false);
     let pairs: Vec<_> = chunks.windows(2).map(|pair| (pair[0], &pair[1][0])).collect();
     pairs.into_iter().map(move |(samples, next)| {

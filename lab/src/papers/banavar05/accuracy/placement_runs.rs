@@ -3,7 +3,7 @@
 
 use evenkeel_games::WIDTH;
 
-use crate::dr::{RunFigures, Sample};
+use crate::dr::{RunFigures, RunSample};
 use crate::papers::cells::Ratio;
 use crate::papers::study::over_runs;
 use crate::scenario::Scenario;
@@ -119,7 +119,7 @@ impl PlacementRuns {
 
     /// Returns how often per second the global error comes down to zero.
     pub(super) fn returns_to_zero(&self, receiver: usize) -> Ratio {
-        let is_zero = |sample: &Sample| self.is_zero(sample.real_distance[receiver]);
+        let is_zero = |sample: &RunSample| self.is_zero(sample.real_distance[receiver]);
         let pair = |run: &RunFigures| {
             let falls = run.samples.windows(2).filter(|pair| !is_zero(&pair[0]) && is_zero(&pair[1]));
             let seconds = run.samples.last().map_or(0.0, |last| last.at) - run.samples[0].at;
