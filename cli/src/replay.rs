@@ -56,7 +56,7 @@ fn feed(transcript: Transcript<'_>) -> Result<Replayed, ReplayError> {
         evenkeel_arena::RECORDED => {
             let seed = transcript.seed;
             replay(transcript, |node, config| {
-                Ok(evenkeel_arena::room(&read(config)?, Game::room_seed(seed, node)))
+                Ok(evenkeel_arena::make_room(&read(config)?, Game::room_seed(seed, node)))
             })
         }
         client::RECORDED => replay(transcript, |_, config| {
