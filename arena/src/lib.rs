@@ -6,6 +6,20 @@
 //! - [`Arena`]: the host. [`PolicyChoice`] is the page's switch between policies.
 //! - [`errors`]: every player's accumulated error, comparable between players.
 //! - [`fleet`]: bots in the rooms of any relay, for `evenkeel bot` and the soaks.
+//!
+//! ```
+//! use evenkeel_arena::{Arena, ArenaConfig, PolicyChoice};
+//! use evenkeel_core::Span;
+//!
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! // Two bots, 80 and 5 ms away. Port 0 is any free one.
+//! let delays = vec![Span::from_millis(80), Span::from_millis(5)];
+//! let config = ArenaConfig { bots: 2, delays, choice: PolicyChoice::Even, port: 0, seed: 1, record: None };
+//! let arena = Arena::start(config).await.unwrap();
+//! println!("open http://{}", arena.page_addresses()[0]);
+//! arena.stop().await;
+//! # });
+//! ```
 
 mod api;
 mod assets;

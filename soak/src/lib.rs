@@ -8,8 +8,17 @@
 //!
 //! The relay runs in a child process, so that its memory and processor time can be told from those of the bots, which run
 //! in this process.
+//!
+//! ```
+//! use evenkeel_soak::load::Load;
+//!
+//! // 32 rooms of 16 bots. A trigger reaches a quarter of the 15 others.
+//! let load = Load::new(32, 16, "even".parse().unwrap());
+//! assert_eq!(load.budget, 3.75);
+//! ```
 
 mod bots;
+mod group;
 pub mod hostile;
 pub mod judge;
 pub mod load;

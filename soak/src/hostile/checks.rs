@@ -48,7 +48,7 @@ pub(super) fn checks(
 ) -> Vec<Check> {
     vec![
         every_kind(counts, lasted),
-        vectors(reach, counts, lasted),
+        vectors(reach.over_quota, counts, lasted),
         reports(counts, lasted),
         rejected(counts, lasted),
         bad_tokens(growth("players_refused_total"), ends.admitted.value(), lasted),
@@ -76,7 +76,7 @@ fn every_kind(counts: &[AttackCount], lasted: Lasted) -> Check {
 }
 
 /// The vectors of each kind of attacker were recorded and passed on, and some were above the quota.
-fn vectors(reach: &AttackReach, counts: &[AttackCount], lasted: Lasted) -> Check {
+fn vectors(over_quota: u64, counts: &[AttackCount], lasted: Lasted) -> Check {
     let mut senders = with_entities(counts);
     let sum = |count: fn(&AttackCount) -> u64| senders.clone().map(count).sum::<u64>();
     let (sent, recorded) = (sum(|count| count.vectors), sum(|count| count.recorded));
@@ -84,11 +84,10 @@ fn vectors(reach: &AttackReach, counts: &[AttackCount], lasted: Lasted) -> Check
     let reached = senders.all(|count| count.recorded > 0 && count.passed_on > 0) && recorded > 0;
     let measured = format!(
         "of {sent} sent {recorded} were recorded; {passed_on} passed on to attackers; \
-         {} vectors and lives above the quota",
-        reach.over_quota
+         {over_quota} vectors and lives above the quota"
     );
     let what = "the attackers' vectors of every kind reach the ledger, the other players and the quota";
-    lasted.check(what, reached && reach.over_quota > 0, REACHED_WITHIN, measured)
+    lasted.check(what, reached && over_quota > 0, REACHED_WITHIN, measured)
 }
 
 /// Acknowledgments were settled, and untrue ones detected.
@@ -158,7 +157,7 @@ mod tests {
     const LONG: Lasted = Lasted(Duration::from_secs(600));
     const SHORT: Lasted = Lasted(Duration::from_secs(3));
 
-    fn good() -> (AttackReach, Vec<AttackCount>) {
+    fn good() -> Vec<AttackCount> {
         let one = AttackCount {
             count: 6,
             vectors: 5,
@@ -170,24 +169,23 @@ mod tests {
             clamped: 1,
             ..AttackCount::default()
         };
-        let reach = AttackReach { over_quota: 1, unread: Some(5), ..AttackReach::default() };
-        (reach, vec![one; AttackKind::ALL.len()])
+        vec![one; AttackKind::ALL.len()]
     }
 
     #[test]
     fn an_attack_that_does_not_reach_the_room_fails() {
-        let (reach, counts) = good();
-        let passes = |reach: &AttackReach, counts: &[AttackCount]| {
-            let checks = [vectors(reach, counts, LONG), reports(counts, LONG), rejected(counts, LONG)];
+        let counts = good();
+        let passes = |over_quota, counts: &[AttackCount]| {
+            let checks = [vectors(over_quota, counts, LONG), reports(counts, LONG), rejected(counts, LONG)];
             checks.map(|check| check.passed)
         };
-        assert_eq!(passes(&reach, &counts), [true; 3]);
-        assert_eq!(passes(&reach, &[]), [false; 3]);
-        assert!(!passes(&AttackReach { over_quota: 0, ..reach.clone() }, &counts)[0]);
+        assert_eq!(passes(1, &counts), [true; 3]);
+        assert_eq!(passes(1, &[]), [false; 3]);
+        assert!(!passes(0, &counts)[0]);
         let spoiled = |kind: AttackKind, spoil: fn(&mut AttackCount)| {
             let mut counts = counts.clone();
             spoil(&mut counts[kind as usize]);
-            passes(&reach, &counts)
+            passes(1, &counts)
         };
         for (kind, _) in AttackKind::ALL.iter().filter(|(kind, _)| kind.has_entities()) {
             assert_eq!(spoiled(*kind, |count| count.recorded = 0), [false, true, true], "{kind:?}");
@@ -218,7 +216,7 @@ mod tests {
 
     #[test]
     fn an_attack_that_lacks_a_kind_fails() {
-        let (_, counts) = good();
+        let counts = good();
         assert!(every_kind(&counts, LONG).passed && !every_kind(&[], LONG).passed);
         for (index, (kind, label)) in AttackKind::ALL.iter().enumerate() {
             let mut counts = counts.clone();

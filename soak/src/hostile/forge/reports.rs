@@ -20,7 +20,7 @@ pub(in crate::hostile) struct MemberView {
     pub(in crate::hostile) stamp: Option<SessionTime>,
     /// The relay has confirmed every acknowledgment before this number.
     pub(in crate::hostile) confirmed: u64,
-    arrivals: VecDeque<Arrival>,
+    pub(super) arrivals: VecDeque<Arrival>,
 }
 
 impl MemberView {
