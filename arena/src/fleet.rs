@@ -1,51 +1,59 @@
-//! Bots in a room, over real sockets: what `evenkeel bot` runs, and what loads a relay in a soak.
+//! A fleet of bots over real sockets: the players of `evenkeel bot`, and the load of a soak.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use evenkeel_core::clock::FollowerClock;
-use evenkeel_core::{LocalTime, Seed, SessionClock, Span};
+use evenkeel_core::{LocalTime, PeerId, Seed, Span};
 use evenkeel_dr::{Content, DrEvent, EntityId, Threshold};
 use evenkeel_games::{Bot, BotConfig, Driver};
 use evenkeel_net::transport::ConnectError;
 use evenkeel_net::{Crank, CrankHandle, Emulation, LocalClock, NodeId, Recording};
 use evenkeel_serve::client::player_config;
 use evenkeel_serve::{Dial, RELAY, Status, Target, Welcome};
-use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 
-/// A bot's machine.
+use crate::dialling::DialTask;
+
+/// The machine of one of a fleet's bots.
 pub type BotMachine = Bot<FollowerClock>;
 
-/// What a recording of bots says that it is.
+/// The kind that a recording of a fleet carries.
 pub const RECORDED: &[u8] = b"bots";
-/// A fleet connects so many bots at once; more would only wait for each other's handshakes.
+/// Concurrent connection attempts of a fleet. More would only wait for each other's handshakes.
 const CONNECTING_MAX: usize = 16;
+/// How long a bot may take to leave.
+const LEAVE_MAX: Duration = Duration::from_millis(500);
+/// How long the bots' crank may take to stop.
+const STOP_MAX: Duration = Duration::from_millis(200);
 
-/// Makes the links of the bot with this number, counted from 0; on each of its connections anew.
-pub type Links = std::sync::Arc<dyn Fn(usize) -> Option<Emulation> + Send + Sync>;
+/// Makes the links to emulate for the bot with this index, on each of its connections anew.
+pub type LinkFactory = Arc<dyn Fn(usize) -> Option<Emulation> + Send + Sync>;
 
-/// Who drives where.
+/// The settings of a fleet. Its bots are numbered from 0, room by room.
 #[derive(Clone)]
 pub struct FleetConfig {
-    /// Where to and as whom, for each room; each bot takes a seat of the token.
+    /// One room each: URL, and a token with a seat for every bot.
     pub targets: Vec<Target>,
-    /// How many for each room.
+    /// Bots per room.
     pub count: usize,
-    /// The seat of the first in each.
+    /// The seat of each room's first bot.
     pub first_seat: u16,
-    /// How they drive.
+    /// How the bots drive.
     pub driver: Driver,
-    /// What their ways depend on.
+    /// The seed of their motion.
     pub seed: Seed,
-    /// When their tanks get a new DR vector.
+    /// When a tank gets a new DR vector.
     pub threshold: Threshold,
-    /// How often they look at their tanks.
+    /// How often the bots compare their tanks with the exported path.
     pub tick: Span,
-    /// How their tanks are dead-reckoned.
-    pub kind: Content,
+    /// The content of the DR vectors.
+    pub content: Content,
     /// Links to emulate.
-    pub links: Links,
-    /// The clock that they run by.
+    pub links: LinkFactory,
+    /// The clock that the bots run by.
     pub clock: LocalClock,
-    /// Whether their deadlines may be a little late, for the sake of whoever shares the cores.
+    /// Whether the bots' deadlines may be served a little late, to leave the cores to others.
     pub relaxed: bool,
 }
 
@@ -61,19 +69,19 @@ impl FleetConfig {
             seed: Seed::new(1),
             threshold: Threshold::default(),
             tick: Span::from_millis(20),
-            kind: Content::default(),
-            links: std::sync::Arc::new(|_| None),
+            content: Content::default(),
+            links: Arc::new(|_| None),
             clock: LocalClock::start(),
             relaxed: false,
         }
     }
 
-    /// How many in all.
+    /// The number of bots in all rooms.
     fn bots(&self) -> usize {
         self.targets.len() * self.count
     }
 
-    /// The room of a bot.
+    /// The index of a bot's room.
     fn room(&self, bot: usize) -> usize {
         bot / self.count
     }
@@ -82,8 +90,7 @@ impl FleetConfig {
         self.first_seat + (bot % self.count) as u16
     }
 
-    /// Where a bot goes. It always names its seat: a lone bot does not know whether others share its token, and the only
-    /// seat of a token is the first.
+    /// The room and seat of a bot. Even a lone bot names its seat, because others may share its token.
     fn target(&self, bot: usize) -> Target {
         Target { seat: Some(self.seat(bot)), ..self.targets[self.room(bot)].clone() }
     }
@@ -92,37 +99,31 @@ impl FleetConfig {
         self.seed.child((self.room(bot) as u64) << 16 | (u64::from(self.seat(bot)) - 1))
     }
 
-    fn bot(&self, index: usize, welcome: &Welcome) -> (BotMachine, BotConfig) {
+    fn bot(&self, bot: usize, welcome: &Welcome) -> (BotMachine, BotConfig) {
         let config = BotConfig {
-            dr: player_config(welcome, self.threshold, self.kind),
+            dr: player_config(welcome, self.threshold, self.content),
             entity: EntityId::of(welcome.player, 0),
             driver: self.driver,
-            seed: self.seed(index),
+            seed: self.seed(bot),
             tick: self.tick,
         };
         (Bot::new(&config, FollowerClock::new(RELAY)), config)
     }
 }
 
-/// A bot of a fleet.
-#[derive(Debug)]
-struct Member {
-    status: watch::Receiver<Status>,
-    dialling: JoinHandle<Result<(), ConnectError>>,
-}
-
 /// Bots that are playing.
 pub struct Fleet {
     config: FleetConfig,
     crank: CrankHandle<BotMachine>,
-    members: Vec<Option<Member>>,
+    /// By bot.
+    tasks: Vec<DialTask>,
 }
 
 impl Fleet {
-    /// Sends the bots in, on a tokio runtime; comes back when all of them are there.
+    /// Connects the bots on the current tokio runtime; returns when all of them have joined.
     ///
     /// # Errors
-    /// [`ConnectError`] of the first bot that is not let in.
+    /// [`ConnectError`] of the first bot that is not admitted.
     pub async fn start(
         config: FleetConfig,
         recording: Option<Recording>,
@@ -136,42 +137,33 @@ impl Fleet {
             crank = crank.record(recording);
         }
         let crank = crank.start().map_err(|error| ConnectError::Broken(error.to_string()))?;
-        let members = (0..config.bots()).map(|_| None).collect();
-        let mut fleet = Self { config, crank, members };
-        fleet.send(0..fleet.config.bots()).await?;
+        let mut fleet = Self { config, crank, tasks: Vec::new() };
+        fleet.connect().await?;
         Ok(fleet)
     }
 
-    /// Sends bots in that are not there.
-    ///
-    /// # Errors
-    /// [`ConnectError`] of the first that is not let in.
-    pub async fn send(&mut self, bots: impl IntoIterator<Item = usize>) -> Result<(), ConnectError> {
-        let mut arriving = JoinSet::new();
-        let mut bots = bots.into_iter().peekable();
-        while bots.peek().is_some() || !arriving.is_empty() {
-            while arriving.len() < CONNECTING_MAX
+    /// Connects all bots, a few at a time.
+    async fn connect(&mut self) -> Result<(), ConnectError> {
+        let mut attempts = JoinSet::new();
+        let mut bots = 0..self.config.bots();
+        loop {
+            while attempts.len() < CONNECTING_MAX
                 && let Some(bot) = bots.next()
             {
-                let member = self.dial(bot);
-                let mut status = member.status.clone();
-                self.members[bot] = Some(member);
-                arriving.spawn(async move {
-                    let arrived = status.wait_for(|status| !matches!(status, Status::Connecting(None))).await;
-                    arrived.is_ok_and(|status| !matches!(&*status, Status::Over(_))).then_some(()).ok_or(bot)
-                });
+                let task = self.dial(bot);
+                let admitted = task.admitted();
+                self.tasks.push(task);
+                attempts.spawn(async move { admitted.await.then_some(()).ok_or(bot) });
             }
-            if let Some(Ok(Err(bot))) = arriving.join_next().await {
-                let failed = self.members[bot].take().expect("it was sent").dialling.await;
-                let failed = failed.ok().and_then(Result::err);
-                return Err(failed.unwrap_or(ConnectError::Broken("the relay let it go".to_owned())));
+            match attempts.join_next().await {
+                Some(Ok(Err(bot))) => return Err(self.tasks.swap_remove(bot).failure().await),
+                Some(_) => {}
+                None => return Ok(()),
             }
         }
-        Ok(())
     }
 
-    fn dial(&self, bot: usize) -> Member {
-        let (announce, status) = watch::channel(Status::Connecting(None));
+    fn dial(&self, bot: usize) -> DialTask {
         let (config, links) = (self.config.clone(), self.config.links.clone());
         let dial = Dial {
             target: config.target(bot),
@@ -179,53 +171,48 @@ impl Fleet {
             build: move |welcome: &Welcome| config.bot(bot, welcome),
             emulation: move || links(bot),
         };
-        Member { status, dialling: tokio::spawn(dial.run(self.crank.clone(), announce)) }
+        DialTask::spawn(|status| dial.run(self.crank.clone(), status))
     }
 
-    /// How it stands with a bot; `None` if it was not sent.
+    /// The status of a bot's connection.
     #[must_use]
-    pub fn status(&self, bot: usize) -> Option<Status> {
-        Some(self.members[bot].as_ref()?.status.borrow().clone())
+    pub fn status(&self, bot: usize) -> Status {
+        self.tasks[bot].status()
     }
 
-    /// How it stands with each bot; `None` for those that were not sent.
+    /// The status of each bot's connection.
     #[must_use]
-    pub fn statuses(&self) -> Vec<Option<Status>> {
-        (0..self.members.len()).map(|bot| self.status(bot)).collect()
+    pub fn statuses(&self) -> Vec<Status> {
+        self.tasks.iter().map(DialTask::status).collect()
     }
 
-    /// Bots that are in the room and know its time.
-    pub async fn playing(&self) -> usize {
-        let mut playing = 0;
-        for (index, status) in self.statuses().into_iter().enumerate() {
-            let connected = matches!(status, Some(Status::Connected(_)));
-            let fixed = |bot: &mut BotMachine, now| bot.peer().clock().session(now).is_some();
-            if connected && self.crank.with(NodeId(index as u32), fixed).await.unwrap_or(false) {
-                playing += 1;
-            }
+    /// A bot's player number at the relay; `None` while it is not connected.
+    #[must_use]
+    pub fn player(&self, bot: usize) -> Option<PeerId> {
+        match self.status(bot) {
+            Status::Connected(welcome) => Some(welcome.player),
+            _ => None,
         }
-        playing
     }
 
-    /// What turns them.
+    /// The crank that drives the bots.
     #[must_use]
     pub const fn crank(&self) -> &CrankHandle<BotMachine> {
         &self.crank
     }
 
-    /// They leave.
-    pub async fn stop(mut self) {
-        for member in self.members.iter_mut().filter_map(Option::take) {
-            drop(member.status);
-            let _ = tokio::time::timeout(std::time::Duration::from_millis(500), member.dialling).await;
+    /// Disconnects the bots.
+    pub async fn stop(self) {
+        for task in self.tasks {
+            task.leave(LEAVE_MAX).await;
         }
-        let _ = self.crank.stop(std::time::Duration::from_millis(200)).await;
+        let _ = self.crank.stop(STOP_MAX).await;
     }
 }
 
 impl std::fmt::Debug for Fleet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Fleet({} bots)", self.members.len())
+        write!(f, "Fleet({} bots)", self.tasks.len())
     }
 }
 
@@ -236,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_bot_names_its_seat_a_lone_one_too() {
+    fn every_bot_names_its_seat_even_a_lone_one() {
         let target = |room: &str| Target {
             url: format!("https://127.0.0.1:1/{room}"),
             token: room.to_owned(),

@@ -1,7 +1,7 @@
-//! The whole arena in the simulator: its room, its bots, and the ways between them.
+//! The whole arena in the simulator: its room, its bots, and the links between them.
 
-use evenkeel_arena::Choice;
-use evenkeel_arena::tally::{Seen, Tally};
+use evenkeel_arena::PolicyChoice;
+use evenkeel_arena::errors::{ErrorSnapshot, ErrorTotals};
 use evenkeel_core::stats::{mean, population_sd};
 use evenkeel_core::{Endpoint, LocalTime, PeerId, Seed, SessionTime, Span, Synchronized, contract};
 use evenkeel_dr::{Budget, DrConfig, DrEvent, DrRoom, EntityId, PolicyKind, RelayCommand, Topology};
@@ -32,8 +32,8 @@ impl Endpoint for Node {
 
 fn config(policy: &str) -> DrConfig {
     DrConfig {
-        policy: policy.parse().expect("there is such a policy"),
-        budget: Budget::of_receivers(1.0 / 3.0).expect("a part"),
+        policy: policy.parse().expect("a policy's name"),
+        budget: Budget::of_receivers(1.0 / 3.0).expect("a share"),
         tick: Span::from_millis(20),
         ..DrConfig::default()
     }
@@ -77,7 +77,7 @@ impl Arena {
         self.world.run_until(TrueTime::from_nanos(millis * 1_000_000), &mut |_, _, _| {});
     }
 
-    fn turn_switch(&mut self, choice: Choice) {
+    fn switch(&mut self, choice: PolicyChoice) {
         let config = config(&choice.policy().to_string());
         let command = RelayCommand::Switch { policy: config.policy, budget: config.budget };
         self.world.command(RELAY, command);
@@ -97,21 +97,21 @@ impl Arena {
         }
     }
 
-    /// Everybody's mean error per tank, as the arena's page shows it, over a minute that begins at this second.
+    /// Each player's mean error per tank over the minute from this second on, as the page shows it.
     fn errors_from(&mut self, second: i64) -> Vec<f64> {
         let peers: Vec<PeerId> = self.players.iter().map(|player| PeerId(player.0)).collect();
-        let mut tally = Tally::default();
+        let mut totals = ErrorTotals::default();
         for quarter in 0..=240 {
             self.run_until(1_000 * second + 250 * quarter);
             let session = SessionTime::from_nanos(self.world.now().as_nanos());
-            tally.note(Seen::of(self.room().dr(), session, &peers), &peers);
+            totals.add(ErrorSnapshot::take(self.room().dr(), session, &peers), &peers);
         }
-        tally.sums().values().map(|sum| sum.error / 60.0).collect()
+        totals.totals().values().map(|total| total.error / 60.0).collect()
     }
 }
 
 #[test]
-fn bots_play_stay_on_the_field_and_everybody_is_hit_and_hits() {
+fn bots_stay_on_the_field_and_every_bot_hits_and_is_hit() {
     let (mut arena, field) = (Arena::new("even", 1, &DELAYS), Field::default());
     let mut driven = vec![0.0; DELAYS.len()];
     let mut before = vec![None; DELAYS.len()];
@@ -136,14 +136,14 @@ fn bots_play_stay_on_the_field_and_everybody_is_hit_and_hits() {
         assert!(*driven > 180.0 * 5.0, "{driven} units in three minutes");
     }
     let sums = scores.iter().fold((0, 0), |sums, score| (sums.0 + score.hits, sums.1 + score.losses));
-    assert_eq!(sums.0, sums.1, "every hit is somebody's loss");
+    assert_eq!(sums.0, sums.1, "every hit is a loss of another player");
     let fouls = arena.players.iter().map(|player| arena.room().referee().fouls(PeerId(player.0)));
-    assert_eq!(fouls.sum::<u32>(), 0, "they play by the rules");
+    assert_eq!(fouls.sum::<u32>(), 0, "bots keep the rules");
     assert_eq!(arena.world.rejected(), 0);
 }
 
 #[test]
-fn a_tank_at_the_relay_is_where_its_owner_says_and_shown_a_little_wrong() {
+fn the_relay_knows_which_vector_each_player_shows() {
     let mut arena = Arena::new("base", 3, &DELAYS);
     arena.run_until(20_000);
     let now = LocalTime::from_nanos(arena.world.now().as_nanos());
@@ -153,11 +153,11 @@ fn a_tank_at_the_relay_is_where_its_owner_says_and_shown_a_little_wrong() {
         let tank = EntityId::of(PeerId(player.0), 0);
         for (by, vector) in dr.shown(now, tank) {
             assert_ne!(by, PeerId(player.0));
-            let Some(really) = arena.bot(NodeId(by.0)).dr().placed_vector(PeerId(0), tank) else { continue };
-            // What is under way is placed by its expected arrival; that may be off by the jitter.
+            let Some(placed) = arena.bot(NodeId(by.0)).dr().placed_vector(PeerId(0), tank) else { continue };
+            // The relay estimates when a vector in flight arrives, so it may be off by the jitter.
             compared += 1;
             assert!(
-                (vector.generated - really.generated).abs() <= Span::from_millis(300),
+                (vector.generated - placed.generated).abs() <= Span::from_millis(300),
                 "{by:?} of {player:?}"
             );
         }
@@ -174,34 +174,34 @@ fn the_same_seed_gives_the_same_bytes() {
     };
     let (first, again, other) = (play(5), play(5), play(6));
     assert!(first.len() > 100_000);
-    assert!(first == again, "the same seed gave something else");
+    assert!(first == again, "the same seed gave other bytes");
     assert!(first != other);
 }
 
-/// What the page shows of four bots and a person at no distance, who is a bot here: a minute without us, and the minute that it tells of
-/// somewhat later than 90 s after the switch.
+/// Four bots and, in place of a person, a fifth bot without delay. Compares a minute under the baseline with the one from
+/// 45 s to 105 s after the switch.
 #[test]
-fn soon_after_the_switch_even_shows_at_most_a_twentieth_of_the_spread() {
+fn even_leaves_at_most_a_twentieth_of_the_spread_soon_after_the_switch() {
     let players = [&DELAYS[..], &[0]].concat();
     for seed in 1..=6 {
-        let mut arena = Arena::new(&Choice::Base.policy().to_string(), seed, &players);
-        let without = population_sd(&arena.errors_from(30));
-        arena.turn_switch(Choice::Even);
+        let mut arena = Arena::new(&PolicyChoice::Base.policy().to_string(), seed, &players);
+        let baseline = population_sd(&arena.errors_from(30));
+        arena.switch(PolicyChoice::Even);
         let errors = arena.errors_from(90 + 45);
         let even = population_sd(&errors);
-        println!("{seed}: {errors:?} mean {} spread {even}, {without} without us", mean(&errors));
-        assert!(even <= 0.05 * without, "{even} {without}");
+        println!("{seed}: {errors:?} mean {} spread {even}, {baseline} under the baseline", mean(&errors));
+        assert!(even <= 0.05 * baseline, "{even} {baseline}");
     }
 }
 
 #[test]
-fn the_papers_best_shows_less_of_the_spread_than_there_is_without_us() {
+fn the_papers_best_policy_lowers_the_spread() {
     for seed in 1..=3 {
-        let spread = |choice: Choice| {
+        let spread = |choice: PolicyChoice| {
             population_sd(&Arena::new(&choice.policy().to_string(), seed, &DELAYS).errors_from(30))
         };
-        let [without, papers] = [Choice::Base, Choice::Papers].map(spread);
-        assert!(papers < without, "{papers} {without}");
+        let [baseline, papers] = [PolicyChoice::Base, PolicyChoice::Papers].map(spread);
+        assert!(papers < baseline, "{papers} {baseline}");
     }
 }
 

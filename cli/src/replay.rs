@@ -64,7 +64,9 @@ fn feed(transcript: Transcript<'_>) -> Result<Replayed, ReplayError> {
         }
         evenkeel_arena::RECORDED => {
             let seed = transcript.seed;
-            replay(transcript, |node, config| Ok(evenkeel_arena::room(&read(config)?, room_seed(seed, node))))
+            replay(transcript, |node, config| {
+                Ok(evenkeel_arena::make_room(&read(config)?, room_seed(seed, node)))
+            })
         }
         client::RECORDED => replay(transcript, |_, config| {
             Ok(DrPeer::<FollowerClock>::with_clock(&read(config)?, FollowerClock::new(RELAY)))

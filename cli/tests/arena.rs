@@ -38,10 +38,10 @@ fn tanks(arena: &Server) -> Vec<(u64, f64, f64)> {
     entities.filter_map(tank).collect()
 }
 
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+fn wait_for<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
-        if let Some(found) = look() {
+        if let Some(found) = poll() {
             return found;
         }
         assert!(start.elapsed() < Duration::from_secs(20), "no {what}");
@@ -50,7 +50,7 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 #[test]
-fn bots_move_the_page_is_served_and_what_is_set_there_acts() {
+fn bots_move_the_page_is_served_and_its_settings_take_effect() {
     let folder = Folder::new("arena");
     let arena =
         arena(&folder, &["--bots", "3", "--delays", "60,5", "--policy", "base", "--record", "arena.evkt"]);
@@ -107,7 +107,7 @@ fn bots_move_the_page_is_served_and_what_is_set_there_acts() {
 }
 
 #[test]
-fn ctrl_c_ends_it_with_its_players_told() {
+fn ctrl_c_tells_the_players_and_stops() {
     let folder = Folder::new("arena-end");
     let arena = arena(&folder, &["--bots", "2"]);
     let invitation = document(&arena.post("/api/arena/join", "{}", ""));
@@ -118,17 +118,17 @@ fn ctrl_c_ends_it_with_its_players_told() {
 }
 
 #[test]
-fn an_arena_that_cannot_start_says_why() {
+fn an_arena_that_cannot_start_reports_why() {
     let folder = Folder::new("arena-start");
     let arena = arena(&folder, &["--bots", "0"]);
     let port = arena.port().to_string();
     folder.refuses(&["arena", "--port", &port], &format!("127.0.0.1:{port}"));
     folder.refuses(&["arena", "--port", &port], "--port");
-    folder.refuses(&["arena", "--delays", "20,far"], "it is a number of milliseconds");
+    folder.refuses(&["arena", "--delays", "20,far"], "must be a number of milliseconds");
     for delays in ["2000", "-5"] {
-        folder.refuses(&["arena", "--delays", delays], "it is between 0 and 1000 ms");
+        folder.refuses(&["arena", "--delays", delays], "must lie between 0 and 1000 ms");
     }
-    folder.refuses(&["arena", "--policy", "fairest"], "it is one of base, papers, even");
+    folder.refuses(&["arena", "--policy", "fairest"], "must be base, papers or even");
     for bots in ["100", "-1"] {
         folder.refuses(&["arena", "--bots", bots], &format!("{bots} is not in 0..=64"));
     }

@@ -1,59 +1,59 @@
-//! What a soak under load is judged by, and what it cost.
+//! Judges a soak under load, and computes what the relay's work cost.
 
-use crate::load::{Datagrams, Gathered, Load, Sample};
+use crate::bots::Inspection;
+use crate::load::{DatagramCounts, Load, LoadMeasurements, Sample};
 use crate::metrics::Metrics;
-use crate::squad::Sighting;
 use crate::{Check, Verdict};
 
-/// The relay's memory may grow by so much after the warm-up.
-pub const GROWTH_MAX: f64 = 0.05;
-/// A bot that crashed must be back within this, in seconds.
+/// The largest growth of the relay's memory after the warm-up, as a share.
+pub const MEMORY_GROWTH_MAX: f64 = 0.05;
+/// How long a bot that crashed may take to come back, in seconds.
 pub const RETURN_SECONDS_MAX: f64 = 3.0;
-/// This share of the deadlines must be served in time.
+/// The least share of deadlines that must be served in time.
 pub const ON_TIME_MIN: f64 = 0.99;
-/// At most this share of the datagrams to living bots may not reach them: on one machine only full buffers lose any.
+/// The largest share of datagrams to connected bots that may be lost: on one machine only full buffers lose any.
 pub const LOST_MAX: f64 = 0.001;
 
-pub(super) fn judge(gathered: &Gathered, load: &Load) -> Verdict {
-    let warm = gathered.warm.min(gathered.samples.len() - 1);
-    let (first, last) = (&gathered.samples[warm], &gathered.samples[gathered.samples.len() - 1]);
-    let mut checks = vec![memory(&gathered.samples[warm..])];
+pub(crate) fn judge(measured: &LoadMeasurements, load: &Load) -> Verdict {
+    let warm = measured.warm.min(measured.samples.len() - 1);
+    let (first, last) = (&measured.samples[warm], &measured.samples[measured.samples.len() - 1]);
+    let mut checks = vec![memory(&measured.samples[warm..])];
     checks.push(Check::new(
-        "the relay answers whenever it is asked",
-        gathered.unanswered == 0,
+        "the relay answers every request",
+        measured.unanswered == 0,
         format!(
-            "{} of {} questions unanswered",
-            gathered.unanswered,
-            gathered.unanswered + gathered.samples.len()
+            "{} of {} requests unanswered",
+            measured.unanswered,
+            measured.unanswered + measured.samples.len()
         ),
     ));
-    checks.push(queues(&gathered.samples[0].metrics, &last.metrics, gathered.panics));
-    checks.push(sight(&gathered.sightings));
-    checks.push(reliable(&gathered.sightings));
-    checks.push(returns(&gathered.returns, gathered.crashes_due));
-    checks.push(datagrams(gathered.datagrams));
+    checks.push(limits(&measured.samples[0].metrics, &last.metrics, measured.panics));
+    checks.push(visibility(&measured.inspections));
+    checks.push(reliable(&measured.inspections));
+    checks.push(returns(&measured.returns, measured.crashes_due));
+    checks.push(datagrams(measured.datagrams));
     checks.push(on_time(&first.metrics, &last.metrics));
     let mut figures = costs(first, last);
     figures.push((
         "errors settled by estimate".to_owned(),
         format!("{:.0}", last.metrics.sum("room_estimated_total")),
     ));
-    Verdict { title: load.words(), checks, figures, stopped_early: false }
+    Verdict { title: load.describe(), checks, figures, stopped_early: false }
 }
 
-pub(super) fn megabytes(bytes: u64) -> f64 {
+pub(crate) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / (1024.0 * 1024.0)
 }
 
-/// The relay's memory is flat: at the end, by its trend, and at its highest.
-pub(super) fn memory(samples: &[Sample]) -> Check {
-    let what = format!("memory grows by at most {:.0} % after the warm-up", 100.0 * GROWTH_MAX);
+/// Checks that the relay's memory is flat: at the end, by its trend, and at its highest.
+pub(crate) fn memory(samples: &[Sample]) -> Check {
+    let what = format!("memory grows by at most {:.0} % after the warm-up", 100.0 * MEMORY_GROWTH_MAX);
     let points: Vec<(f64, f64)> = samples
         .iter()
         .filter_map(|sample| Some((sample.at.as_secs_f64(), megabytes(sample.usage?.memory))))
         .collect();
     let (Some(&(begin, base)), Some(&(end, last))) = (points.first(), points.last()) else {
-        return Check::new(what, false, "this system does not tell");
+        return Check::new(what, false, "not available on this system");
     };
     let slope = slope(&points);
     let highest = points.iter().map(|(_, memory)| *memory).fold(base, f64::max);
@@ -66,10 +66,10 @@ pub(super) fn memory(samples: &[Sample]) -> Check {
         slope * 60.0,
         100.0 * grown[2],
     );
-    Check::new(what, grown.iter().all(|grown| *grown <= GROWTH_MAX), measured)
+    Check::new(what, grown.iter().all(|grown| *grown <= MEMORY_GROWTH_MAX), measured)
 }
 
-/// The slope of the line of least squares; nought of fewer than two points.
+/// The slope of the least-squares line; 0 for fewer than two points.
 fn slope(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
     let mean_x = points.iter().map(|(x, _)| x).sum::<f64>() / count;
@@ -79,8 +79,8 @@ fn slope(points: &[(f64, f64)]) -> f64 {
     if variance > 0.0 { covariance / variance } else { 0.0 }
 }
 
-/// What counts what is dropped, refused, or goes another way since the usual one is full: nothing of it, under an honest load.
-const QUEUES: [(&str, &str); 10] = [
+/// Counters of what the relay drops, rejects or diverts at a limit. An honest load moves none of them.
+const LIMITS: [(&str, &str); 10] = [
     ("queue full", "queue_full_total"),
     ("post full", "post_full_total"),
     ("overdue", "overdue_total"),
@@ -93,25 +93,25 @@ const QUEUES: [(&str, &str); 10] = [
     ("rooms that failed", "room_panics_total"),
 ];
 
-/// No queue reached its limit.
-fn queues(then: &Metrics, now: &Metrics, panics: usize) -> Check {
-    let counts = QUEUES.map(|(words, name)| (words, now.since(then, name)));
+/// Checks that no queue has reached its limit.
+fn limits(then: &Metrics, now: &Metrics, panics: usize) -> Check {
+    let counts = LIMITS.map(|(label, name)| (label, now.growth(then, name)));
     let all = counts.iter().map(|(_, count)| count).sum::<f64>() + panics as f64;
-    let words: Vec<String> = counts.iter().map(|(words, count)| format!("{words} {count:.0}")).collect();
-    Check::new("no queue is at its limit, nothing is refused", all == 0.0, words.join(", "))
+    let measured: Vec<String> = counts.iter().map(|(label, count)| format!("{label} {count:.0}")).collect();
+    Check::new("no queue reaches its limit and nothing is refused", all == 0.0, measured.join(", "))
 }
 
-fn sight(sightings: &[Sighting]) -> Check {
-    let (bots, blind): (usize, usize) =
-        sightings.iter().fold((0, 0), |(bots, blind), one| (bots + one.bots, blind + one.blind));
-    let measured = format!("{blind} of {bots} looks, at {} times, saw others", sightings.len());
+fn visibility(inspections: &[Inspection]) -> Check {
+    let bots: usize = inspections.iter().map(|one| one.bots).sum();
+    let blind: usize = inspections.iter().map(|one| one.blind).sum();
+    let measured = format!("{blind} of {bots} bots did not, in {} inspections", inspections.len());
     Check::new("every bot sees exactly the others of its room", blind == 0 && bots > 0, measured)
 }
 
-fn reliable(sightings: &[Sighting]) -> Check {
-    let lost: u64 = sightings.iter().map(|one| one.lost).sum();
-    let compared: u64 = sightings.iter().map(|one| one.compared).sum();
-    let measured = format!("{lost} differ of {compared} counted on both sides of living connections");
+fn reliable(inspections: &[Inspection]) -> Check {
+    let lost: u64 = inspections.iter().map(|one| one.lost).sum();
+    let compared: u64 = inspections.iter().map(|one| one.compared).sum();
+    let measured = format!("{lost} of {compared} lost, by the counts at both ends of open connections");
     Check::new("no reliable message is lost", lost == 0 && compared > 0, measured)
 }
 
@@ -130,45 +130,42 @@ fn returns(returns: &[f64], due: bool) -> Check {
         seconds(most),
         seconds(slowest)
     );
-    let what = format!("whoever crashed is back within {RETURN_SECONDS_MAX:.0} s and sees all others");
+    let what = format!("a bot that crashed is back within {RETURN_SECONDS_MAX:.0} s and sees all others");
     Check::new(what, slowest.map_or(!due, |slowest| slowest < RETURN_SECONDS_MAX), measured)
 }
 
-fn datagrams(counted: Datagrams) -> Check {
-    let Datagrams { sent, received } = counted;
+fn datagrams(counts: DatagramCounts) -> Check {
+    let DatagramCounts { sent, received } = counts;
     let share = (sent - received).max(0.0) / sent;
-    let what = format!("at most {} % of the datagrams to living bots do not reach them", 100.0 * LOST_MAX);
-    let measured = format!(
-        "{:.0} of {sent:.0} ({:.4} %), in the times without crashes",
-        (sent - received).max(0.0),
-        100.0 * share
-    );
+    let what = format!("at most {} % of the datagrams to connected bots are lost", 100.0 * LOST_MAX);
+    let measured =
+        format!("{:.0} of {sent:.0} ({:.4} %), between crashes", (sent - received).max(0.0), 100.0 * share);
     Check::new(what, sent > 0.0 && received > 0.0 && share <= LOST_MAX, measured)
 }
 
-pub(super) fn on_time(then: &Metrics, now: &Metrics) -> Check {
+pub(crate) fn on_time(then: &Metrics, now: &Metrics) -> Check {
     let shares = [1, 2, 5].map(|millis| now.on_time(then, millis));
     let measured = format!(
         "{:.2} % within 1 ms, {:.2} % within 2 ms, {:.2} % within 5 ms, of {:.0}",
         100.0 * shares[0],
         100.0 * shares[1],
         100.0 * shares[2],
-        now.since(then, "lateness_seconds_count")
+        now.growth(then, "lateness_seconds_count")
     );
     let what = format!("{:.0} % of the relay's deadlines are served within 2 ms", 100.0 * ON_TIME_MIN);
     Check::new(what, shares[1] >= ON_TIME_MIN, measured)
 }
 
-/// What the relay spent, per vector, per datagram and per second.
-pub(super) fn costs(first: &Sample, last: &Sample) -> Vec<(String, String)> {
-    let since = |name: &str| last.metrics.since(&first.metrics, name);
+/// The relay's processor time per vector and per datagram, and its rates.
+pub(crate) fn costs(first: &Sample, last: &Sample) -> Vec<(String, String)> {
+    let growth = |name: &str| last.metrics.growth(&first.metrics, name);
     let seconds = (last.at - first.at).as_secs_f64().max(1e-3);
     let cpu = match (first.usage, last.usage) {
         (Some(first), Some(last)) => (last.cpu - first.cpu).as_secs_f64(),
         _ => f64::NAN,
     };
     let (vectors, sent, received) =
-        (since("room_vectors_total"), since("datagrams_sent_total"), since("datagrams_received_total"));
+        (growth("room_vectors_total"), growth("datagrams_sent_total"), growth("datagrams_received_total"));
     let micros = |count: f64| format!("{:.2} us", 1e6 * cpu / count.max(1.0));
     vec![
         ("the relay's share of a core".to_owned(), format!("{:.1} %", 100.0 * cpu / seconds)),
@@ -179,7 +176,7 @@ pub(super) fn costs(first: &Sample, last: &Sample) -> Vec<(String, String)> {
             "datagrams".to_owned(),
             format!("{:.0} sent and {:.0} received a second", sent / seconds, received / seconds),
         ),
-        ("deadlines".to_owned(), format!("{:.0} a second", since("lateness_seconds_count") / seconds)),
+        ("deadlines".to_owned(), format!("{:.0} a second", growth("lateness_seconds_count") / seconds)),
     ]
 }
 
@@ -188,7 +185,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::proc::Usage;
+    use crate::usage::Usage;
 
     fn sample(second: u64, mebibytes: u64) -> Sample {
         let usage = Usage { memory: mebibytes << 20, cpu: Duration::from_secs(second / 2) };
@@ -216,46 +213,46 @@ mod tests {
         assert!(returns(&[0.1, 0.2], true).passed);
         assert!(!returns(&[0.1, 3.5], true).passed);
         assert!(!returns(&[f64::INFINITY], true).passed);
-        assert!(returns(&[], false).passed, "none was due");
-        assert!(!returns(&[], true).passed, "none was measured");
+        assert!(returns(&[], false).passed, "no crash was due");
+        assert!(!returns(&[], true).passed, "no return was measured");
     }
 
     #[test]
-    fn lost_datagrams_fail_and_so_does_none_at_all() {
-        let counted = |sent, received| datagrams(Datagrams { sent, received }).passed;
-        assert!(counted(10_000.0, 9_990.0) && counted(10_000.0, 10_003.0));
-        assert!(!counted(10_000.0, 9_989.0));
-        assert!(!counted(0.0, 0.0) && !counted(f64::NAN, 5.0) && !counted(5.0, 0.0));
+    fn lost_datagrams_and_no_datagrams_fail() {
+        let passes = |sent, received| datagrams(DatagramCounts { sent, received }).passed;
+        assert!(passes(10_000.0, 9_990.0) && passes(10_000.0, 10_003.0));
+        assert!(!passes(10_000.0, 9_989.0));
+        assert!(!passes(0.0, 0.0) && !passes(f64::NAN, 5.0) && !passes(5.0, 0.0));
     }
 
-    /// A page on which every counter of the queues is there, and one of them has this value.
-    fn page(raised: &str, value: u32, in_time: u32) -> Metrics {
+    /// Metrics with every counter of a limit; `raised` has this value, the others are 0.
+    fn page(raised: &str, value: u32, on_time: u32) -> Metrics {
         let mut text = format!(
-            "evenkeel_lateness_seconds_bucket{{le=\"0.001\"}} {in_time}\n\
-             evenkeel_lateness_seconds_bucket{{le=\"0.002\"}} {in_time}\n\
-             evenkeel_lateness_seconds_bucket{{le=\"0.005\"}} {in_time}\n\
+            "evenkeel_lateness_seconds_bucket{{le=\"0.001\"}} {on_time}\n\
+             evenkeel_lateness_seconds_bucket{{le=\"0.002\"}} {on_time}\n\
+             evenkeel_lateness_seconds_bucket{{le=\"0.005\"}} {on_time}\n\
              evenkeel_lateness_seconds_count {}\n",
-            in_time.max(100)
+            on_time.max(100)
         );
-        for (_, name) in QUEUES {
+        for (_, name) in LIMITS {
             text += &format!("evenkeel_{name} {}\n", if name == raised { value } else { 0 });
         }
         Metrics::parse(&text)
     }
 
     #[test]
-    fn every_queue_at_its_limit_fails() {
+    fn reaching_any_limit_fails() {
         let quiet = page("", 0, 0);
-        assert!(queues(&quiet, &quiet, 0).passed);
-        assert!(!queues(&quiet, &quiet, 1).passed);
-        for (_, name) in QUEUES {
-            assert!(!queues(&quiet, &page(name, 1, 0), 0).passed, "{name}");
+        assert!(limits(&quiet, &quiet, 0).passed);
+        assert!(!limits(&quiet, &quiet, 1).passed);
+        for (_, name) in LIMITS {
+            assert!(!limits(&quiet, &page(name, 1, 0), 0).passed, "{name}");
         }
-        assert!(!queues(&Metrics::default(), &Metrics::default(), 0).passed, "there are no such counters");
+        assert!(!limits(&Metrics::default(), &Metrics::default(), 0).passed, "no such counters");
     }
 
     #[test]
-    fn late_deadlines_fail_and_so_does_none_at_all() {
+    fn late_deadlines_and_no_deadlines_fail() {
         let then = Metrics::parse(
             "evenkeel_lateness_seconds_bucket{le=\"0.001\"} 0\nevenkeel_lateness_seconds_bucket{le=\"0.002\"} 0\n\
              evenkeel_lateness_seconds_bucket{le=\"0.005\"} 0\nevenkeel_lateness_seconds_count 0\n",
@@ -266,11 +263,11 @@ mod tests {
     }
 
     #[test]
-    fn who_sees_too_few_fails() {
-        let good = Sighting { bots: 4, blind: 0, lost: 0, compared: 10 };
-        assert!(sight(&[good]).passed && reliable(&[good]).passed);
-        assert!(!sight(&[good, Sighting { blind: 1, ..good }]).passed);
-        assert!(!reliable(&[good, Sighting { lost: 1, ..good }]).passed);
-        assert!(!sight(&[]).passed && !reliable(&[]).passed, "nobody looked");
+    fn a_blind_bot_or_a_lost_message_fails() {
+        let good = Inspection { bots: 4, blind: 0, lost: 0, compared: 10 };
+        assert!(visibility(&[good]).passed && reliable(&[good]).passed);
+        assert!(!visibility(&[good, Inspection { blind: 1, ..good }]).passed);
+        assert!(!reliable(&[good, Inspection { lost: 1, ..good }]).passed);
+        assert!(!visibility(&[]).passed && !reliable(&[]).passed, "no inspection");
     }
 }

@@ -1,20 +1,31 @@
-//! Soaks: a relay as a process of its own under load, or under attack, for as long as one likes; measured from outside.
+//! Soaks: a relay in a process of its own, under load or under attack for as long as one likes, measured from outside.
 //!
-//! - [`load`]: bots in rooms, some of whom crash and come back every minute. Memory, processor time, deadlines, queues and
-//!   whether everybody sees everybody.
+//! - [`load`]: bots in rooms, some of whom crash and come back every minute. Judges memory, deadlines, queues, losses, and
+//!   whether every bot sees the others of its room.
 //! - [`saturate`]: how many bots are too many.
-//! - [`hostile`]: strangers and members who send nonsense and floods, beside two honest players whose error must not grow.
+//! - [`hostile`]: strangers and members who send noise, lies and floods, beside two honest players whose error must not
+//!   grow.
 //!
-//! The relay runs in a child process so that its memory and its processor time are its own; the bots run in this one.
+//! The relay runs in a child process, so that its memory and processor time can be told from those of the bots, which run
+//! in this process.
+//!
+//! ```
+//! use evenkeel_soak::load::Load;
+//!
+//! // 32 rooms of 16 bots. A trigger reaches a quarter of the 15 others.
+//! let load = Load::new(32, 16, "even".parse().unwrap());
+//! assert_eq!(load.budget, 3.75);
+//! ```
 
-mod child;
+mod bots;
+mod group;
 pub mod hostile;
 pub mod judge;
 pub mod load;
 mod metrics;
-mod proc;
+mod relay_process;
 pub mod saturate;
-mod squad;
+mod usage;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,49 +35,49 @@ use std::time::{Duration, Instant};
 use evenkeel_net::transport::ConnectError;
 use serde::Serialize;
 
-/// Why a soak could not be made.
+/// Why a soak could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum SoakError {
-    /// The relay's process did not start, or said nothing.
+    /// The relay's process did not start, or did not announce its addresses.
     #[error("the relay did not start: {0}")]
-    NoRelay(String),
-    /// The relay did not answer what it was asked over HTTP.
-    #[error("the relay did not answer at {path}: {words}")]
+    RelayNotStarted(String),
+    /// The relay did not answer an HTTP request.
+    #[error("the relay did not answer at {path}: {reason}")]
     NoAnswer {
-        /// What was asked for.
+        /// The requested path.
         path: String,
         /// Why there is no answer.
-        words: String,
+        reason: String,
     },
-    /// A bot that must come in did not.
-    #[error("a bot was not let in: {0}")]
-    NotLetIn(#[from] ConnectError),
+    /// The relay did not admit a bot that the soak depends on.
+    #[error("a bot could not join: {0}")]
+    BotNotAdmitted(#[from] ConnectError),
     /// The system refused something.
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }
 
-/// What a soak is run with: the program that has a relay in it, whom to tell how it goes, and when to end early.
+/// What every soak runs with.
 #[derive(Clone)]
-pub struct Bench {
-    /// The `evenkeel` program.
+pub struct Harness {
+    /// The `evenkeel` program, whose `relay` command is run.
     pub program: PathBuf,
-    /// Is told a line from time to time.
-    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
-    /// Ends the soak with what is measured so far.
+    /// Receives a line of progress from time to time.
+    pub progress: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Set to end the soak early, with what is measured so far.
     pub stop: Arc<AtomicBool>,
 }
 
-impl Bench {
+impl Harness {
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn tell(&self, words: &str) {
-        (self.tell)(words);
+    fn report(&self, line: &str) {
+        (self.progress)(line);
     }
 
-    /// Sleeps, but no longer than until it is stopped.
+    /// Sleeps until then, or until the soak is stopped.
     async fn sleep_until(&self, until: Instant) {
         while !self.is_stopped() {
             let left = until.saturating_duration_since(Instant::now());
@@ -78,14 +89,14 @@ impl Bench {
     }
 }
 
-/// One thing that must hold, and whether it did.
+/// A condition that must hold, and whether it did.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Check {
-    /// What must hold.
+    /// The condition.
     pub what: String,
-    /// What was measured.
+    /// The measurement, in words.
     pub measured: String,
-    /// Whether it held.
+    /// Whether the condition held.
     pub passed: bool,
 }
 
@@ -95,21 +106,21 @@ impl Check {
     }
 }
 
-/// What became of a soak, or of a part of it.
+/// The result of a soak, or of one of its loads.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Verdict {
     /// What was run, with its settings.
     pub title: String,
-    /// What was judged.
+    /// The judged conditions.
     pub checks: Vec<Check>,
-    /// What was measured beside it: a name, and the figure in words.
+    /// Figures that are not judged: name and value, in words.
     pub figures: Vec<(String, String)>,
-    /// Whether it was stopped before its time.
+    /// Whether the soak was stopped before its time.
     pub stopped_early: bool,
 }
 
 impl Verdict {
-    /// Whether everything held.
+    /// Whether every check passed.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.checks.iter().all(|check| check.passed)

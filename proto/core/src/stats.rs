@@ -1,12 +1,12 @@
-//! The statistics that the papers use.
+//! The statistics of figures: mean, standard deviation, percentile.
 
-/// Returns the arithmetic mean; 0 for an empty slice.
+/// The arithmetic mean; 0 if there are no values.
 #[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// Returns the population standard deviation; 0 for an empty slice.
+/// The standard deviation of the population; 0 if there are no values.
 #[must_use]
 pub fn population_sd(values: &[f64]) -> f64 {
     let centre = mean(values);
@@ -14,7 +14,7 @@ pub fn population_sd(values: &[f64]) -> f64 {
     mean(&squares).sqrt()
 }
 
-/// Returns the 95th percentile; `None` if there are no values.
+/// The 95th percentile; `None` if there are no values.
 #[must_use]
 pub fn p95(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);

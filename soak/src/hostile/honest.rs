@@ -1,4 +1,4 @@
-//! The two honest players, and what they see.
+//! The two honest players, and what they observe.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,38 +6,39 @@ use std::time::{Duration, Instant};
 
 use evenkeel_arena::fleet::{BotMachine, Fleet, FleetConfig};
 use evenkeel_core::stats::{mean, population_sd};
-use evenkeel_core::{PeerId, Seed, Span};
+use evenkeel_core::{Seed, Span};
 use evenkeel_link::{Link, LinkFaults};
 use evenkeel_net::{Emulation, NodeId};
-use evenkeel_serve::{RELAY, Status};
+use evenkeel_serve::RELAY;
 
 use super::ROOM;
-use crate::child::RelayChild;
-use crate::{Bench, SoakError};
+use crate::relay_process::RelayProcess;
+use crate::{Harness, SoakError};
 
-/// The mean error of so much time is one sample: longer than what one crash of a vector's way takes.
+/// The time over which errors are averaged to one sample, longer than any single disturbance lasts.
 pub(super) const WINDOW: Duration = Duration::from_secs(5);
-/// How far away they are, each way.
+/// The players' one-way delay.
 const DELAY: Span = Span::from_millis(20);
 const LOOK_PERIOD: Duration = Duration::from_millis(20);
 const SETTLE: Duration = Duration::from_secs(3);
 
-/// What they saw.
+/// What the honest players observed.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Seen {
-    /// The mean error of each window, in units: so many units times seconds in each second.
+pub(super) struct Observations {
+    /// The mean error of each window, in units.
     pub(super) windows: Vec<f64>,
     pub(super) looks: u64,
-    /// Looks at which one did not see the other.
+    /// Looks at which one player did not see the other.
     pub(super) unseen: u64,
-    /// Times that one was found without a connection.
+    /// Times that a player was found disconnected.
     pub(super) broken: u64,
-    /// Entities that were nobody's, or of the other one but not its own.
+    /// Shown entities that are nobody's, and entities of the other player beyond its only one.
     pub(super) foreign: u64,
+    /// The most entities shown at once.
     pub(super) entities_max: usize,
 }
 
-impl Seen {
+impl Observations {
     pub(super) fn extend(&mut self, other: Self) {
         self.windows.extend(other.windows);
         self.looks += other.looks;
@@ -54,11 +55,11 @@ impl Seen {
     }
 }
 
-/// The two.
-pub(super) struct Honest(Fleet);
+/// Two bots that play by the rules.
+pub(super) struct HonestPlayers(Fleet);
 
-impl Honest {
-    pub(super) async fn start(relay: &RelayChild) -> Result<Self, SoakError> {
+impl HonestPlayers {
+    pub(super) async fn start(relay: &RelayProcess) -> Result<Self, SoakError> {
         let target = relay.target(ROOM, relay.token(ROOM, "honest", 2));
         let link = |seed: u64| Link::new(LinkFaults::constant(DELAY), Seed::new(seed));
         let links = Arc::new(move |_| Some(Emulation { outgoing: link(1), incoming: link(2) }));
@@ -68,71 +69,64 @@ impl Honest {
         Ok(Self(fleet))
     }
 
-    fn player(&self, bot: usize) -> Option<PeerId> {
-        match self.0.status(bot) {
-            Some(Status::Connected(welcome)) => Some(welcome.player),
-            _ => None,
-        }
-    }
-
-    /// Watches until then; `attackers` says whose entities may be seen besides theirs.
+    /// Watches until then. `attackers` returns the players whose entities may be shown besides the honest ones.
     pub(super) async fn watch(
         &self,
-        bench: &Bench,
+        harness: &Harness,
         until: Instant,
         attackers: impl Fn() -> BTreeSet<u32>,
-    ) -> Seen {
-        let mut seen = Seen::default();
-        while Instant::now() < until && !bench.is_stopped() {
+    ) -> Observations {
+        let mut observed = Observations::default();
+        while Instant::now() < until && !harness.is_stopped() {
             let end = until.min(Instant::now() + WINDOW);
             let mut errors = Vec::new();
-            while Instant::now() < end && !bench.is_stopped() {
+            while Instant::now() < end && !harness.is_stopped() {
                 for (owner, viewer) in [(0, 1), (1, 0)] {
-                    seen.looks += 1;
+                    observed.looks += 1;
                     match self.error(owner, viewer).await {
                         Some(error) => errors.push(error),
-                        None => seen.unseen += 1,
+                        None => observed.unseen += 1,
                     }
                 }
                 tokio::time::sleep(LOOK_PERIOD).await;
             }
-            self.inspect(&attackers(), &mut seen).await;
+            self.inspect(&attackers(), &mut observed).await;
             if !errors.is_empty() {
-                seen.windows.push(mean(&errors));
+                observed.windows.push(mean(&errors));
             }
         }
-        seen
+        observed
     }
 
-    /// How far one sees the other from where it exports itself, at one and the same time.
+    /// The distance between where `owner` exports itself and where `viewer` shows it, at the same time.
     async fn error(&self, owner: usize, viewer: usize) -> Option<f64> {
         let crank = self.0.crank();
         let now = crank.clock().now();
         let exported =
             move |bot: &mut BotMachine, _| Some((bot.entity(), bot.peer().exported(now, bot.entity())?));
         let (entity, exported) = crank.with(NodeId(owner as u32), exported).await.ok()??;
-        let look = move |bot: &mut BotMachine, _| bot.peer().position(now, RELAY, entity);
-        let shown = crank.with(NodeId(viewer as u32), look).await.ok()??;
+        let position = move |bot: &mut BotMachine, _| bot.peer().position(now, RELAY, entity);
+        let shown = crank.with(NodeId(viewer as u32), position).await.ok()??;
         Some((shown - exported).length_squared().sqrt())
     }
 
-    /// Whose entities are shown.
-    async fn inspect(&self, attackers: &BTreeSet<u32>, seen: &mut Seen) {
+    /// Checks whose entities are shown.
+    async fn inspect(&self, attackers: &BTreeSet<u32>, observed: &mut Observations) {
         for (viewer, other) in [(0, 1), (1, 0)] {
-            let Some(other) = self.player(other).filter(|_| self.player(viewer).is_some()) else {
-                seen.broken += 1;
+            let Some(other) = self.0.player(other).filter(|_| self.0.player(viewer).is_some()) else {
+                observed.broken += 1;
                 continue;
             };
-            let look =
+            let shown =
                 |bot: &mut BotMachine, now| bot.peer().copies(now).map(|copy| copy.1).collect::<Vec<_>>();
-            let shown = self.0.crank().with(NodeId(viewer as u32), look).await.unwrap_or_default();
-            seen.entities_max = seen.entities_max.max(shown.len());
+            let shown = self.0.crank().with(NodeId(viewer as u32), shown).await.unwrap_or_default();
+            observed.entities_max = observed.entities_max.max(shown.len());
             let of_other = shown.iter().filter(|entity| entity.player() == other).count();
             let of_nobody = shown
                 .iter()
                 .filter(|entity| entity.player() != other && !attackers.contains(&entity.player().0))
                 .count();
-            seen.foreign += (of_other.saturating_sub(1) + of_nobody) as u64;
+            observed.foreign += (of_other.saturating_sub(1) + of_nobody) as u64;
         }
     }
 

@@ -1,4 +1,4 @@
-//! Attackers with a token: members of the room that the honest players are in.
+//! Attackers with a token: members of the honest players' room.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,40 +12,43 @@ use tokio::task::JoinSet;
 use url::Url;
 use web_transport_quinn::ClientBuilder;
 
-use super::forge::{ENTITIES_MAX, Forge, Heard};
-use super::{Attack, Kind, tally};
+use super::attack::Attack;
+use super::forge::{ENTITIES_MAX, Forge, MemberView};
+use super::kind::AttackKind;
 
-/// How many members attack.
+/// The number of attacking members.
 pub(super) const MEMBERS: u16 = 24;
-/// How many keep the honest players company before.
+/// The number of members that keep the honest players company before the attack.
 const COMPANY: u16 = 4;
-/// The name of their token: the members are called by it and their seats.
+/// The name in their token; a member's name is this and its seat.
 pub(super) const NAME: &str = "attacker";
-/// Messages of one member in a second: below what is allowed, so that they are looked at.
+/// A member's messages per second: within the allowance, so that the room sees them.
 const RATE: u64 = 450;
-/// The share of valid vectors among what members with entities send, at least: some 150 in a second.
+/// The least share of valid vectors in what members with entities send: some 150 a second.
 const VALID_SHARE: f64 = 1.0 / 3.0;
+/// How often a member sends.
 const TURN: Duration = Duration::from_millis(20);
+/// The pause before a member comes back.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What the member on a seat does.
-pub(super) const fn kind(seat: u16) -> Kind {
+/// The attack of the member on a seat.
+pub(super) const fn kind(seat: u16) -> AttackKind {
     match seat {
-        1..4 => Kind::RandomDatagram,
-        4..8 => Kind::MutatedDatagram,
-        8..10 => Kind::Vectors,
-        10..12 => Kind::Untrue,
-        12..13 => Kind::Beyond,
-        13..16 => Kind::Reports,
-        16..18 => Kind::Births,
-        18..20 => Kind::Flood,
-        20..22 => Kind::RandomReliable,
-        22..24 => Kind::BrokenStream,
-        _ => Kind::NeverReads,
+        1..4 => AttackKind::RandomDatagram,
+        4..8 => AttackKind::MutatedDatagram,
+        8..10 => AttackKind::ValidVectors,
+        10..12 => AttackKind::FalseVectors,
+        12..13 => AttackKind::OutOfLimits,
+        13..16 => AttackKind::FalseReports,
+        16..18 => AttackKind::ShortLives,
+        18..20 => AttackKind::Flood,
+        20..22 => AttackKind::RandomReliable,
+        22..24 => AttackKind::BrokenStream,
+        _ => AttackKind::NeverReads,
     }
 }
 
-/// How many entities it has: every other one as many as it may.
+/// The number of entities of the member on a seat: the most for every other one.
 const fn entities(seat: u16) -> usize {
     if seat.is_multiple_of(2) { ENTITIES_MAX } else { 32 }
 }
@@ -58,29 +61,29 @@ pub(super) fn start(attack: &Arc<Attack>) -> JoinSet<()> {
     tasks
 }
 
-/// Members that do no harm: each sends a valid vector in every turn.
+/// Starts harmless members: each sends one valid vector per turn.
 pub(super) fn company(attack: &Arc<Attack>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     for seat in 1..=COMPANY {
-        tasks.spawn(member(attack.clone(), seat, Kind::Vectors));
+        tasks.spawn(member(attack.clone(), seat, AttackKind::ValidVectors));
     }
     tasks
 }
 
-/// One member: comes back whenever it is thrown out.
-async fn member(attack: Arc<Attack>, seat: u16, kind: Kind) {
+/// Runs one member, which comes back whenever it is closed.
+async fn member(attack: Arc<Attack>, seat: u16, kind: AttackKind) {
     let mut draws = Seed::new(21).child(u64::from(seat)).draws();
     let url = format!("{}?seat={seat}", attack.target.url);
     while !attack.is_over() {
-        if matches!(kind, Kind::BrokenStream) {
+        if matches!(kind, AttackKind::BrokenStream) {
             let _ = broken_stream(&attack, &url, draws.bits()).await;
         } else {
-            let came =
+            let connected =
                 connect(&url, Some(&attack.member_token), &attack.target.trust, Limits::default()).await;
-            if let Ok(connection) = came
+            if let Ok(connection) = connected
                 && let Ok(welcome) = Reader::new(connection.greeting()).read::<Welcome>()
             {
-                attack.players.lock().unwrap_or_else(PoisonError::into_inner).insert(welcome.player.0, kind);
+                attack.players().insert(welcome.player.0, kind);
                 let forge = Forge::new(Seed::new(draws.bits()).draws(), welcome, entities(seat));
                 assault(&attack, kind, connection, forge).await;
             }
@@ -90,125 +93,136 @@ async fn member(attack: Arc<Attack>, seat: u16, kind: Kind) {
 }
 
 /// Attacks over one connection until it is closed.
-async fn assault(attack: &Arc<Attack>, kind: Kind, connection: Connection, mut forge: Forge) {
-    if kind == Kind::NeverReads {
-        attack.count(kind, 1);
+async fn assault(attack: &Arc<Attack>, kind: AttackKind, connection: Connection, mut forge: Forge) {
+    if kind == AttackKind::NeverReads {
+        attack.count(kind);
         let closed = connection.closed().await;
         let too_slow = matches!(&closed, Closed::ByPeer(reason) if reason.code == CloseCode::TooSlow);
         if !attack.is_over() {
-            tally(if too_slow { &attack.ends.too_slow } else { &attack.ends.not_too_slow }, 1);
+            let end = if too_slow { &attack.ends.too_slow } else { &attack.ends.not_too_slow };
+            end.add(1);
         }
         return;
     }
-    let heard = Arc::new(Mutex::new(Heard::default()));
+    let view = Arc::new(Mutex::new(MemberView::default()));
     let mut reading = JoinSet::new();
-    reading.spawn(read(attack.clone(), kind, connection.clone(), heard.clone()));
+    reading.spawn(read(attack.clone(), kind, connection.clone(), view.clone()));
     let mut introduced = !kind.has_entities();
     let vectors = if attack.harmless { 1 } else { 4 };
     let per_turn = match kind {
         _ if attack.harmless => 1,
-        // Twenty times the allowance, and no more than the own socket takes: what it drops was not sent.
-        Kind::Flood => 200,
-        Kind::Births | Kind::RandomReliable => 2,
+        // Twenty times the allowance, and no more than this socket takes: what it drops was not sent.
+        AttackKind::Flood => 200,
+        AttackKind::ShortLives | AttackKind::RandomReliable => 2,
         _ => RATE * TURN.as_millis() as u64 / 1_000,
     };
     while !attack.is_over() && !connection.is_closed() {
-        let stamp = lock(&heard).stamp;
+        let stamp = lock(&view).stamp;
         forge.stamp = stamp.unwrap_or(forge.stamp);
         if let (false, Some(_)) = (introduced, stamp) {
             introduced = connection.send_reliable(forge.introductions()).is_ok();
         }
         for _ in 0..if introduced { per_turn } else { 0 } {
-            // Each has valid vectors among what else it sends: its entities live.
+            // Valid vectors among the attacks keep the member's entities alive.
             let is_valid = kind.has_entities() && forge.draws.chance(VALID_SHARE);
-            let as_kind = if is_valid { Kind::Vectors } else { kind };
-            let count = if kind == Kind::Vectors { vectors } else { 1 };
-            if send(as_kind, count, &connection, &mut forge, &mut lock(&heard)) {
-                attack.count(as_kind, 1);
+            let as_kind = if is_valid { AttackKind::ValidVectors } else { kind };
+            let count = if kind == AttackKind::ValidVectors { vectors } else { 1 };
+            if send(as_kind, count, &connection, &mut forge, &mut lock(&view)) {
+                attack.count(as_kind);
             }
         }
-        let made = std::mem::take(&mut forge.made);
-        let tallies = &attack.tallies[kind as usize];
-        tally(&tallies.vectors, made.vectors);
-        tally(&tallies.reports, made.reports);
-        tally(&tallies.settled, made.settled);
+        let forged = std::mem::take(&mut forge.counts);
+        let counters = attack.counters(kind);
+        counters.vectors.add(forged.vectors);
+        counters.reports.add(forged.reports);
+        counters.settled.add(forged.settled);
         tokio::time::sleep(TURN).await;
     }
     reading.shutdown().await;
 }
 
-fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
-    heard.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(view: &Mutex<MemberView>) -> MutexGuard<'_, MemberView> {
+    view.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn send(kind: Kind, vectors: u64, connection: &Connection, forge: &mut Forge, heard: &mut Heard) -> bool {
+/// Sends one attack; returns whether the connection took it.
+fn send(
+    kind: AttackKind,
+    vectors: u64,
+    connection: &Connection,
+    forge: &mut Forge,
+    view: &mut MemberView,
+) -> bool {
     let datagram = |bytes: Vec<u8>| {
         let length = bytes.len().min(connection.datagram_max());
         connection.send_datagram(Bytes::from(bytes).slice(..length)).is_ok()
     };
     match kind {
-        Kind::RandomDatagram => datagram(forge.noise(400)),
-        Kind::Vectors => datagram(forge.valid(vectors)),
-        Kind::MutatedDatagram => {
+        AttackKind::RandomDatagram => datagram(forge.noise(400)),
+        AttackKind::ValidVectors => datagram(forge.valid_vectors(vectors)),
+        AttackKind::MutatedDatagram => {
             let bytes = match forge.draws.below(4) {
-                0 => forge.valid(4),
-                1 => forge.untrue(),
-                2 => forge.beyond(),
-                _ => forge.reports(heard),
+                0 => forge.valid_vectors(4),
+                1 => forge.false_vectors(),
+                2 => forge.out_of_limits(),
+                _ => forge.reports(view),
             };
             datagram(forge.mutation(bytes))
         }
-        Kind::Untrue if forge.draws.chance(0.02) => connection.send_reliable(forge.births()).is_ok(),
-        Kind::Untrue => datagram(forge.untrue()),
-        Kind::Beyond => datagram(forge.beyond()),
-        Kind::Reports => datagram(forge.reports(heard)),
-        Kind::Flood => datagram(forge.noise(60)),
-        Kind::RandomReliable if forge.draws.chance(0.5) => {
+        AttackKind::FalseVectors if forge.draws.chance(0.02) => {
+            connection.send_reliable(forge.short_lives()).is_ok()
+        }
+        AttackKind::FalseVectors => datagram(forge.false_vectors()),
+        AttackKind::OutOfLimits => datagram(forge.out_of_limits()),
+        AttackKind::FalseReports => datagram(forge.reports(view)),
+        AttackKind::Flood => datagram(forge.noise(60)),
+        AttackKind::RandomReliable if forge.draws.chance(0.5) => {
             connection.send_reliable(forge.noise(1_000)).is_ok()
         }
-        Kind::RandomReliable => {
-            let births = forge.births();
-            connection.send_reliable(forge.mutation(births)).is_ok()
+        AttackKind::RandomReliable => {
+            let lives = forge.short_lives();
+            connection.send_reliable(forge.mutation(lives)).is_ok()
         }
-        _ => connection.send_reliable(forge.births()).is_ok(),
+        _ => connection.send_reliable(forge.short_lives()).is_ok(),
     }
 }
 
-/// Reads everything: the session's time, what there is to acknowledge, and what the relay took.
-async fn read(attack: Arc<Attack>, kind: Kind, connection: Connection, heard: Arc<Mutex<Heard>>) {
+/// Reads everything that the relay sends.
+async fn read(attack: Arc<Attack>, kind: AttackKind, connection: Connection, view: Arc<Mutex<MemberView>>) {
     let Some(mut reader) = connection.take_reader() else { return };
     let reliable = async {
         while let Ok(bytes) = reader.next().await {
-            hear(&attack, kind, &bytes, &heard);
+            note(&attack, kind, &bytes, &view);
         }
     };
     let datagrams = async {
         while let Ok(bytes) = connection.read_datagram().await {
-            hear(&attack, kind, &bytes, &heard);
+            note(&attack, kind, &bytes, &view);
         }
     };
     tokio::join!(reliable, datagrams);
 }
 
-fn hear(attack: &Attack, kind: Kind, bytes: &[u8], heard: &Mutex<Heard>) {
+/// Notes the session time, the vectors to acknowledge, and what the relay confirms.
+fn note(attack: &Attack, kind: AttackKind, bytes: &[u8], view: &Mutex<MemberView>) {
     let Ok((header, frames)) = frames(bytes) else { return };
-    let (mut heard, tallies) = (lock(heard), &attack.tallies[kind as usize]);
-    heard.stamp = heard.stamp.max(header.stamp);
+    let (mut view, counters) = (lock(view), attack.counters(kind));
+    view.stamp = view.stamp.max(header.stamp);
     for frame in frames {
         match frame {
             Frame::Vector(vector) => {
-                heard.arrived(vector.entity, vector.seq, header.nonce);
-                tally(&attack.passed_on[vector.entity.player().0 as usize], 1);
+                view.add_arrival(vector.entity, vector.seq, header.nonce);
+                attack.passed_on[vector.entity.player().0 as usize].add(1);
             }
-            Frame::Introduce(vector, _) => heard.arrived(vector.entity, vector.seq, header.nonce),
-            Frame::Recorded { .. } => tally(&tallies.recorded, 1),
-            Frame::Confirm(confirm) => heard.confirmed = heard.confirmed.max(confirm.next),
+            Frame::Introduce(vector, _) => view.add_arrival(vector.entity, vector.seq, header.nonce),
+            Frame::Recorded { .. } => counters.recorded.add(1),
+            Frame::Confirm(confirm) => view.confirmed = view.confirmed.max(confirm.next),
             _ => {}
         }
     }
 }
 
-/// What the transport's own client would not do: too long and half messages, and streams in excess.
+/// Does what the transport's own client never does: oversized and truncated messages, and excess streams.
 async fn broken_stream(attack: &Arc<Attack>, url: &str, choice: u64) -> Option<()> {
     let client = ClientBuilder::new().dangerous().with_no_certificate_verification().ok()?;
     let mut url = Url::parse(url).ok()?;
@@ -224,7 +238,7 @@ async fn broken_stream(attack: &Arc<Attack>, url: &str, choice: u64) -> Option<(
     };
     writer.write_all(&announced.to_le_bytes()).await.ok()?;
     writer.write_all(&[7; 500]).await.ok()?;
-    attack.count(Kind::BrokenStream, 1);
+    attack.count(AttackKind::BrokenStream);
     let mut excess = Vec::new();
     for number in 0..64 {
         let pause = Duration::from_millis(20);
@@ -233,7 +247,7 @@ async fn broken_stream(attack: &Arc<Attack>, url: &str, choice: u64) -> Option<(
         } else {
             excess.push(tokio::time::timeout(pause, session.open_uni()).await.ok().map(drop));
         }
-        attack.count(Kind::BrokenStream, 1);
+        attack.count(AttackKind::BrokenStream);
     }
     if choice % 4 == 3 {
         let _ = writer.finish();

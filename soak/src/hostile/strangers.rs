@@ -1,4 +1,4 @@
-//! Attackers without a token, or with one that they make no use of: they know the port, and how a handshake begins.
+//! Attackers without a token, or with one that they do not use. They know the port, and how a handshake begins.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
@@ -10,20 +10,23 @@ use tokio::task::JoinSet;
 use url::Url;
 use web_transport_quinn::ClientBuilder;
 
+use super::attack::Attack;
 use super::forge::{mutate, noise};
-use super::{Attack, Kind, tally};
+use super::kind::AttackKind;
 
-/// First packets that are kept to send again and again.
+/// The number of captured handshake packets to replay.
 const INITIALS: usize = 200;
 const PACKET_MAX: usize = 1_200;
-/// Packets are sent in turns of this time.
+/// How often packets are sent.
 const TURN: Duration = Duration::from_millis(10);
-/// Sockets that packets come from; each is replaced from time to time.
+/// The number of source sockets; each is replaced from time to time.
 const SOCKETS: usize = 8;
+/// The number of connections that stall with a token.
 const STALLED: usize = 32;
+/// The number of connections that are held open without a token.
 const HOLDING: usize = 16;
-/// Whoever does not open its stream, or has no token, must be closed within this: the time for the handshake and for the
-/// reason to be read, and some more for a busy machine.
+/// How soon the relay must close a connection that has no token or opens no stream: its handshake timeout, time for the
+/// reason to be read, and a margin for a busy machine.
 const CLOSED_WITHIN: Duration = Duration::from_secs(12);
 
 pub(super) fn start(attack: &Arc<Attack>) -> JoinSet<()> {
@@ -31,15 +34,15 @@ pub(super) fn start(attack: &Arc<Attack>) -> JoinSet<()> {
     tasks.spawn(packets(attack.clone()));
     tasks.spawn(bad_tokens(attack.clone()));
     for _ in 0..STALLED {
-        tasks.spawn(hold(attack.clone(), Kind::Stall));
+        tasks.spawn(hold(attack.clone(), AttackKind::Stall));
     }
     for _ in 0..HOLDING {
-        tasks.spawn(hold(attack.clone(), Kind::NoToken));
+        tasks.spawn(hold(attack.clone(), AttackKind::NoToken));
     }
     tasks
 }
 
-/// Sends packets at the rate that brings the whole attack to its number of messages in time.
+/// Sends packets at the rate at which the whole attack reaches its number of messages in time.
 async fn packets(attack: Arc<Attack>) {
     let initials = initials().await;
     let sending = move || {
@@ -68,49 +71,49 @@ async fn packets(attack: Arc<Attack>) {
 fn packet(attack: &Attack, draws: &mut Draws, initials: &[Vec<u8>], socket: &UdpSocket) {
     let index = draws.below(initials.len().max(1) as u64) as usize;
     let kind = match (draws.below(100), initials.get(index)) {
-        (0..75, _) | (_, None) => Kind::Garbage,
-        (75..97, _) => Kind::MutatedInitial,
-        _ => Kind::HalfOpen,
+        (0..75, _) | (_, None) => AttackKind::Garbage,
+        (75..97, _) => AttackKind::MutatedInitial,
+        _ => AttackKind::HalfOpen,
     };
     let bytes = match (kind, initials.get(index)) {
-        (Kind::MutatedInitial, Some(initial)) => {
+        (AttackKind::MutatedInitial, Some(initial)) => {
             let mut bytes = initial.clone();
             mutate(draws, &mut bytes, 0);
             bytes
         }
-        (Kind::HalfOpen, Some(initial)) => initial.clone(),
+        (AttackKind::HalfOpen, Some(initial)) => initial.clone(),
         _ => noise(draws, PACKET_MAX),
     };
     if socket.send_to(&bytes, attack.relay).is_ok() {
-        attack.count(kind, 1);
+        attack.count(kind);
     }
 }
 
-/// The first packets of handshakes, caught on a socket that never answers.
+/// Captures first packets of handshakes on a socket that never answers.
 async fn initials() -> Vec<Vec<u8>> {
-    let mut caught = Vec::new();
-    let Ok(socket) = tokio::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await else { return caught };
-    let Ok(address) = socket.local_addr() else { return caught };
-    let Ok(url) = Url::parse(&format!("https://{address}/")) else { return caught };
+    let mut captured = Vec::new();
+    let Ok(socket) = tokio::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await else { return captured };
+    let Ok(address) = socket.local_addr() else { return captured };
+    let Ok(url) = Url::parse(&format!("https://{address}/")) else { return captured };
     let Ok(client) = ClientBuilder::new().dangerous().with_no_certificate_verification() else {
-        return caught;
+        return captured;
     };
     let mut bytes = vec![0; 2_048];
-    while caught.len() < INITIALS {
+    while captured.len() < INITIALS {
         let received = tokio::select! {
             _ = client.connect(url.clone()) => continue,
             received = tokio::time::timeout(Duration::from_secs(1), socket.recv(&mut bytes)) => received,
         };
-        let Ok(Ok(length)) = received else { return caught };
-        caught.push(bytes[..length].to_vec());
+        let Ok(Ok(length)) = received else { return captured };
+        captured.push(bytes[..length].to_vec());
     }
-    caught
+    captured
 }
 
-/// Comes without a token, with nonsense, or with one that was signed for somebody but changed.
+/// Connects without a token, with nonsense, or with a signed token in which a byte was changed.
 async fn bad_tokens(attack: Arc<Attack>) {
     let mut draws = Seed::new(12).draws();
-    // A seat is named, so that nothing but the token is wrong.
+    // With a seat, nothing but the token is wrong.
     let url = format!("{}?seat=1", attack.target.url);
     while !attack.is_over() {
         let token = match draws.below(4) {
@@ -124,29 +127,30 @@ async fn bad_tokens(attack: Arc<Attack>) {
                 String::from_utf8(token).ok()
             }
         };
-        let came = connect(&url, token.as_deref(), &attack.target.trust, Limits::default()).await;
-        tally(&attack.ends.let_in, u64::from(came.is_ok()));
-        // Where nobody answers nothing was asked.
-        if matches!(came, Ok(_) | Err(ConnectError::Refused(_))) {
-            attack.count(Kind::BadToken, 1);
+        let connected = connect(&url, token.as_deref(), &attack.target.trust, Limits::default()).await;
+        attack.ends.admitted.add(u64::from(connected.is_ok()));
+        // An attempt that the relay did not answer does not count.
+        if matches!(connected, Ok(_) | Err(ConnectError::Refused(_))) {
+            attack.count(AttackKind::BadToken);
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
-/// Shakes hands, asks for a session with or without a token, and then does nothing until it is thrown out.
-async fn hold(attack: Arc<Attack>, kind: Kind) {
+/// Opens a session with or without a token, and does nothing until the relay closes it.
+async fn hold(attack: Arc<Attack>, kind: AttackKind) {
     let Ok(client) = ClientBuilder::new().dangerous().with_no_certificate_verification() else { return };
     let Ok(mut url) = Url::parse(&attack.target.url) else { return };
-    if kind == Kind::Stall {
+    if kind == AttackKind::Stall {
         url.query_pairs_mut().append_pair("token", &attack.member_token).append_pair("seat", "1");
     }
     while !attack.is_over() {
         if let Ok(session) = client.connect(url.clone()).await {
-            attack.count(kind, 1);
+            attack.count(kind);
             let closed = tokio::time::timeout(CLOSED_WITHIN, session.closed()).await;
             if !attack.is_over() {
-                tally(if closed.is_ok() { &attack.ends.closed } else { &attack.ends.held }, 1);
+                let end = if closed.is_ok() { &attack.ends.closed } else { &attack.ends.held };
+                end.add(1);
             }
         }
         tokio::time::sleep(Duration::from_millis(500)).await;

@@ -1,4 +1,4 @@
-//! A relay in a process of its own, with a configuration in a folder that goes with it.
+//! A relay in a process of its own, with its configuration in a temporary folder.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
@@ -17,19 +17,19 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::metrics::Metrics;
-use crate::proc::{Usage, usage};
-use crate::{Bench, SoakError};
+use crate::usage::{Usage, usage};
+use crate::{Harness, SoakError};
 
-/// The relay has so long to start, and to answer.
+/// How long the relay may take to start, and to answer a request.
 const ANSWER_MAX: Duration = Duration::from_secs(20);
-/// Lines of the relay's standard error that are kept.
+/// Kept lines of the relay's standard error.
 const LINES_MAX: usize = 50;
-/// How long tokens are good: longer than any soak.
+/// The lifetime of tokens, longer than any soak.
 const TOKEN_SECONDS: u64 = 7 * 24 * 3600;
 
 /// What the relay has written to its standard error.
 #[derive(Debug, Default)]
-struct Said {
+struct RelayLog {
     lines: VecDeque<String>,
     players: Option<SocketAddr>,
     api: Option<SocketAddr>,
@@ -37,8 +37,8 @@ struct Said {
     panics: usize,
 }
 
-impl Said {
-    fn hear(&mut self, line: String) {
+impl RelayLog {
+    fn add(&mut self, line: String) {
         let address = |url: &str| url.trim().split_once("://")?.1.parse().ok();
         if let Some(url) = line.strip_prefix("players:") {
             self.players = self.players.or(address(url));
@@ -55,15 +55,15 @@ impl Said {
     }
 }
 
-/// A process and its folder. Dropping it ends the process, and takes the folder along.
-struct Process {
+/// A process and its folder. Dropping it kills the process and removes the folder.
+struct ChildProcess {
     child: Child,
     folder: PathBuf,
 }
 
-impl Process {
-    /// Starts it, in a group of its own: Ctrl-C in a terminal goes to all of a group, and a soak that is stopped early still
-    /// asks its relay.
+impl ChildProcess {
+    /// Starts a process in a process group of its own. A terminal's Ctrl-C goes to a whole group, and a soak that is stopped
+    /// early still has questions for its relay.
     fn start(mut command: Command, folder: PathBuf) -> Result<Self, SoakError> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -71,17 +71,17 @@ impl Process {
             Ok(child) => Ok(Self { child, folder }),
             Err(error) => {
                 let _ = std::fs::remove_dir_all(&folder);
-                Err(SoakError::NoRelay(format!("{}: {error}", command.get_program().display())))
+                Err(SoakError::RelayNotStarted(format!("{}: {error}", command.get_program().display())))
             }
         }
     }
 
-    fn lives(&mut self) -> bool {
+    fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -89,19 +89,19 @@ impl Drop for Process {
     }
 }
 
-/// A relay in a process of its own. Dropping it ends the process.
-pub(super) struct RelayChild {
-    process: Process,
+/// A relay in a process of its own. Dropping it kills the process.
+pub(crate) struct RelayProcess {
+    process: ChildProcess,
     key: IssuerKey,
-    said: Arc<Mutex<Said>>,
-    pub(super) players: SocketAddr,
+    log: Arc<Mutex<RelayLog>>,
+    pub(crate) players: SocketAddr,
     api: SocketAddr,
-    pub(super) hash: CertificateHash,
+    pub(crate) hash: CertificateHash,
 }
 
-impl RelayChild {
-    /// Starts one with these further lines of configuration.
-    pub(super) async fn start(bench: &Bench, config: &str) -> Result<Self, SoakError> {
+impl RelayProcess {
+    /// Starts a relay with these lines appended to its configuration; returns once it has announced its addresses.
+    pub(crate) async fn start(harness: &Harness, config: &str) -> Result<Self, SoakError> {
         let key = IssuerKey::generate();
         let unique = format!("evenkeel-soak-{}-{:x}", std::process::id(), unix_nanos());
         let folder = std::env::temp_dir().join(unique);
@@ -111,85 +111,85 @@ impl RelayChild {
             format!("listen = [\"127.0.0.1:0\"]\nhttp = [\"127.0.0.1:0\"]\nissuer = \"{issuer}\"\n{config}");
         let file = folder.join("relay.toml");
         std::fs::write(&file, text)?;
-        let mut command = Command::new(&bench.program);
+        let mut command = Command::new(&harness.program);
         command.args(["relay", "--config"]).arg(file);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut process = Process::start(command, folder)?;
-        let said = Arc::new(Mutex::new(Said::default()));
+        let mut process = ChildProcess::start(command, folder)?;
+        let log = Arc::new(Mutex::new(RelayLog::default()));
         if let Some(stderr) = process.child.stderr.take() {
-            let heard = said.clone();
-            std::thread::spawn(move || listen(stderr, &heard));
+            let log = log.clone();
+            std::thread::spawn(move || read_lines(stderr, &log));
         }
         let start = Instant::now();
         loop {
-            let found = {
-                let said = said.lock().unwrap_or_else(PoisonError::into_inner);
-                said.players.zip(said.api).zip(said.hash)
+            let announced = {
+                let log = log.lock().unwrap_or_else(PoisonError::into_inner);
+                log.players.zip(log.api).zip(log.hash)
             };
-            if let Some(((players, api), hash)) = found {
-                return Ok(Self { process, key, said, players, api, hash });
+            if let Some(((players, api), hash)) = announced {
+                return Ok(Self { process, key, log, players, api, hash });
             }
-            if start.elapsed() > ANSWER_MAX || !process.lives() {
-                let said = said.lock().unwrap_or_else(PoisonError::into_inner);
-                return Err(SoakError::NoRelay(said.lines.iter().cloned().collect::<Vec<_>>().join("; ")));
+            if start.elapsed() > ANSWER_MAX || !process.is_running() {
+                let log = log.lock().unwrap_or_else(PoisonError::into_inner);
+                let lines: Vec<_> = log.lines.iter().cloned().collect();
+                return Err(SoakError::RelayNotStarted(lines.join("; ")));
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
-    /// A token for so many players of a room, named after it.
-    pub(super) fn token(&self, room: &str, name: &str, seats: u16) -> String {
-        let name_of = |text: &str| Name::new(text).expect("names of soaks are plain");
+    /// Issues a token for a room, with this many seats.
+    pub(crate) fn token(&self, room: &str, name: &str, seats: u16) -> String {
+        let name_of = |text: &str| Name::new(text).expect("names of soaks are valid");
         let claims = Claims::issue(name_of(room), name_of(name), unix_seconds(), TOKEN_SECONDS);
         self.key.sign(&Claims { seats, ..claims })
     }
 
-    /// The way into a room with a token.
-    pub(super) fn target(&self, room: &str, token: String) -> Target {
+    /// Where a player with this token connects.
+    pub(crate) fn target(&self, room: &str, token: String) -> Target {
         let url = format!("https://{}/{room}", self.players);
         Target { url, token, seat: None, trust: Trust::Pinned(vec![self.hash]) }
     }
 
-    /// What the process has used.
-    pub(super) fn usage(&self) -> Option<Usage> {
+    /// The process's memory and processor time.
+    pub(crate) fn usage(&self) -> Option<Usage> {
         usage(self.process.child.id())
     }
 
-    /// Whether the process still runs.
-    pub(super) fn lives(&mut self) -> bool {
-        self.process.lives()
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.process.is_running()
     }
 
-    /// Times that its standard error spoke of a panic, and its last lines.
-    pub(super) fn said(&self) -> (usize, Vec<String>) {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        (said.panics, said.lines.iter().cloned().collect())
+    /// The number of panics reported on its standard error.
+    pub(crate) fn panics(&self) -> usize {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).panics
     }
 
-    pub(super) async fn metrics(&self) -> Result<Metrics, SoakError> {
-        self.ask("/metrics").await.map(|page| Metrics::parse(&page))
+    pub(crate) async fn metrics(&self) -> Result<Metrics, SoakError> {
+        self.get("/metrics").await.map(|page| Metrics::parse(&page))
     }
 
-    pub(super) async fn report(&self, room: &str) -> Result<RoomReport, SoakError> {
+    pub(crate) async fn report(&self, room: &str) -> Result<RoomReport, SoakError> {
         let path = format!("/api/rooms/{room}");
-        let page = self.ask(&path).await?;
-        serde_json::from_str(&page).map_err(|error| SoakError::NoAnswer { path, words: error.to_string() })
+        let page = self.get(&path).await?;
+        serde_json::from_str(&page).map_err(|error| SoakError::NoAnswer { path, reason: error.to_string() })
     }
 
-    async fn ask(&self, path: &str) -> Result<String, SoakError> {
-        let asked = async {
+    async fn get(&self, path: &str) -> Result<String, SoakError> {
+        let request = async {
             let mut stream = TcpStream::connect(self.api).await?;
             stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes()).await?;
             let mut page = String::new();
             stream.read_to_string(&mut page).await?;
             Ok::<_, std::io::Error>(page)
         };
-        let no_answer = |words: String| SoakError::NoAnswer { path: path.to_owned(), words };
-        let page = tokio::time::timeout(ANSWER_MAX, asked)
+        let no_answer = |reason: String| SoakError::NoAnswer { path: path.to_owned(), reason };
+        let page = tokio::time::timeout(ANSWER_MAX, request)
             .await
-            .map_err(|_| no_answer("it took too long".to_owned()))?
+            .map_err(|_| no_answer("it timed out".to_owned()))?
             .map_err(|error| no_answer(error.to_string()))?;
-        let (head, body) = page.split_once("\r\n\r\n").ok_or_else(|| no_answer("no answer".to_owned()))?;
+        let (head, body) =
+            page.split_once("\r\n\r\n").ok_or_else(|| no_answer("not an HTTP response".to_owned()))?;
         match head.lines().next() {
             Some(line) if line.contains(" 200 ") => Ok(body.to_owned()),
             line => Err(no_answer(line.unwrap_or_default().to_owned())),
@@ -197,9 +197,9 @@ impl RelayChild {
     }
 }
 
-fn listen(stderr: ChildStderr, said: &Mutex<Said>) {
+fn read_lines(stderr: ChildStderr, log: &Mutex<RelayLog>) {
     for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-        said.lock().unwrap_or_else(PoisonError::into_inner).hear(line);
+        log.lock().unwrap_or_else(PoisonError::into_inner).add(line);
     }
 }
 
@@ -220,14 +220,14 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn ctrl_c_does_not_reach_it_and_its_owners_end_does() {
+    fn the_process_has_its_own_group_and_ends_with_its_owner() {
         let folder = std::env::temp_dir().join(format!("evenkeel-child-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let mut command = Command::new("sleep");
         command.arg("60");
-        let mut process = Process::start(command, folder.clone()).expect("it starts");
+        let mut process = ChildProcess::start(command, folder.clone()).expect("it starts");
         let id = process.child.id();
-        assert!(process.lives());
+        assert!(process.is_running());
         assert_eq!(group(id), Some(id));
         assert_ne!(group(std::process::id()), Some(id));
         drop(process);
@@ -235,15 +235,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_relay_announces_is_heard() {
-        let mut said = Said::default();
+    fn a_relays_announcement_is_parsed() {
+        let mut log = RelayLog::default();
         let hash = "ab".repeat(32);
-        said.hear("players:  https://127.0.0.1:4433".to_owned());
-        said.hear("API:      http://127.0.0.1:8080".to_owned());
-        said.hear(format!("certificate (its own), SHA-256:  {hash}"));
-        said.hear("thread 'x' panicked at y".to_owned());
-        assert_eq!(said.players, "127.0.0.1:4433".parse().ok());
-        assert_eq!(said.api, "127.0.0.1:8080".parse().ok());
-        assert_eq!((said.hash.is_some(), said.panics), (true, 1));
+        log.add("players:  https://127.0.0.1:4433".to_owned());
+        log.add("API:      http://127.0.0.1:8080".to_owned());
+        log.add(format!("certificate (its own), SHA-256:  {hash}"));
+        log.add("thread 'x' panicked at y".to_owned());
+        assert_eq!(log.players, "127.0.0.1:4433".parse().ok());
+        assert_eq!(log.api, "127.0.0.1:8080".parse().ok());
+        assert_eq!((log.hash.is_some(), log.panics), (true, 1));
     }
 }

@@ -1,11 +1,11 @@
-//! The page's files, which are part of the program.
+//! The page's files, embedded in the program.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use evenkeel_serve::refuse;
 use rust_embed::RustEmbed;
 
-/// Nothing is asked for elsewhere, and the page has a timer as fine as browsers give.
+/// The page loads nothing from elsewhere, and is cross-origin isolated for the browser's finest timer.
 const HEADERS: [(header::HeaderName, HeaderValue); 5] = [
     (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     (
@@ -26,12 +26,12 @@ const HEADERS: [(header::HeaderName, HeaderValue); 5] = [
 #[derive(RustEmbed)]
 #[folder = "../web"]
 #[exclude = "test/*"]
-struct Web;
+struct WebAssets;
 
-/// A file of the page.
-pub(super) fn file(path: &str) -> Response {
-    let Some(file) = Web::get(path) else {
-        return refuse(StatusCode::NOT_FOUND, &format!("there is no {path} here"));
+/// The response with an embedded file.
+pub(super) fn asset(path: &str) -> Response {
+    let Some(file) = WebAssets::get(path) else {
+        return refuse(StatusCode::NOT_FOUND, &format!("no such file: {path}"));
     };
     let kind = match path.rsplit_once('.').map(|(_, end)| end) {
         Some("html") => "text/html; charset=utf-8",
@@ -48,18 +48,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_is_here_and_its_tests_are_not() {
+    fn serves_the_page_but_not_its_tests() {
         for (path, kind) in [
             ("arena/index.html", "text/html; charset=utf-8"),
             ("arena/main.js", "text/javascript; charset=utf-8"),
             ("client/worker.js", "text/javascript; charset=utf-8"),
         ] {
-            let answer = file(path);
+            let answer = asset(path);
             assert_eq!(answer.status(), StatusCode::OK, "{path}");
             assert_eq!(answer.headers()[header::CONTENT_TYPE], kind);
         }
         for path in ["", "arena", "test/mock.py", "../Cargo.toml", "arena/../../Cargo.toml"] {
-            assert_eq!(file(path).status(), StatusCode::NOT_FOUND, "{path}");
+            assert_eq!(asset(path).status(), StatusCode::NOT_FOUND, "{path}");
         }
     }
 }

@@ -1,21 +1,21 @@
-//! What Linux tells of a process: its memory and its processor time. Elsewhere there is nothing to be had.
+//! A process's memory and processor time, from Linux's `/proc`. Other systems give none.
 
 use std::time::Duration;
 
-/// The unit of processor times in `/proc`: the same on every Linux.
+/// The unit of processor times in `/proc`, the same on every Linux.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// What a process has used.
+/// The resources that a process uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Usage {
-    /// Memory that it has now, in bytes.
-    pub(super) memory: u64,
-    /// Processor time since its start, of all its threads.
-    pub(super) cpu: Duration,
+pub(crate) struct Usage {
+    /// Resident memory, in bytes.
+    pub(crate) memory: u64,
+    /// Processor time of all threads since the start.
+    pub(crate) cpu: Duration,
 }
 
-/// What a process has used; `None` if it is gone, or the system does not say.
-pub(super) fn usage(process: u32) -> Option<Usage> {
+/// Reads the usage of a process; `None` if it has ended, or there is no `/proc`.
+pub(crate) fn usage(process: u32) -> Option<Usage> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     Some(Usage { memory: memory(&status)?, cpu: cpu(&stat)? })
@@ -26,7 +26,7 @@ fn memory(status: &str) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
-/// The name in the second field may hold anything, so the fields are counted from its closing bracket on.
+/// Counts fields from the closing bracket of the second one: that is a name, which may hold spaces and brackets.
 fn cpu(stat: &str) -> Option<Duration> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_linux_writes_is_read() {
+    fn reads_what_linux_writes() {
         assert_eq!(memory("Name:\tx\nVmRSS:\t  1024 kB\nThreads:\t3\n"), Some(1024 * 1024));
         let stat = "7 (a b) c) S 1 7 7 0 -1 4194560 20 0 0 0 150 50 0 0 20 0 3 0 99 1 2";
         assert_eq!(cpu(stat), Some(Duration::from_secs(2)));
