@@ -119,7 +119,7 @@ pub fn damage(bytes: &mut Vec<u8>, feed: &mut Feed<'_>) {
 pub fn check_roundtrip(bytes: &[u8]) {
     let Ok((header, frames)) = frames(bytes) else { return };
     let mut again = Vec::with_capacity(bytes.len());
-    header.emit(&mut again);
+    header.emit(VERSION, &mut again);
     frames.for_each(|frame| frame.emit(header.stamp.unwrap_or_default(), &mut again));
     assert_eq!(again, bytes, "a message is emitted differently than it was parsed");
 }
