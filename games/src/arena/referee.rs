@@ -4,7 +4,7 @@ use core::f64::consts::PI;
 use std::collections::{BTreeMap, VecDeque};
 
 use evenkeel_core::{Draws, PeerId, Seed, SessionTime, Span, Vec3};
-use evenkeel_dr::{DrSeq, DrVector, EntityId, Present};
+use evenkeel_dr::{DrSeq, DrVector, EntityId, RoomEntity};
 
 use super::field::Field;
 use super::message::{News, Score};
@@ -165,9 +165,9 @@ impl Referee {
     }
 
     /// Looks at everything that is there.
-    pub fn look(&mut self, present: &[Present], now: SessionTime) {
+    pub fn look(&mut self, present: &[RoomEntity], now: SessionTime) {
         let before = self.at.replace(now);
-        for Present { owner, newest, .. } in present.iter().filter(|present| is_tank(present.entity)) {
+        for RoomEntity { owner, newest, .. } in present.iter().filter(|present| is_tank(present.entity)) {
             if let Some(player) = self.players.get_mut(owner) {
                 player.tank = Some(*newest);
             }
@@ -196,7 +196,7 @@ impl Referee {
     }
 
     /// Whether this is a tank that can be hit, of whom, and where it is.
-    fn tank(&self, present: &Present, now: SessionTime) -> Option<(PeerId, Vec3)> {
+    fn tank(&self, present: &RoomEntity, now: SessionTime) -> Option<(PeerId, Vec3)> {
         let player = self.players.get(&present.owner).filter(|_| is_tank(present.entity))?;
         let State::Out(since) = player.state else { return None };
         (now - since >= SPARED).then(|| (present.owner, present.newest.project(now)))
@@ -205,7 +205,7 @@ impl Referee {
     /// A shot goes on; whether it has hit something.
     fn fly(
         &mut self,
-        shot: &Present,
+        shot: &RoomEntity,
         (from, to): (Vec3, Vec3),
         tanks: &mut Vec<(PeerId, Vec3)>,
         now: SessionTime,
@@ -222,7 +222,7 @@ impl Referee {
         true
     }
 
-    fn hit(&mut self, victim: PeerId, shot: &Present, at: Vec3, now: SessionTime) {
+    fn hit(&mut self, victim: PeerId, shot: &RoomEntity, at: Vec3, now: SessionTime) {
         if let Some(player) = self.players.get_mut(&victim) {
             player.score.losses = player.score.losses.saturating_add(1);
             player.state = State::Away(now + AWAY);
@@ -293,10 +293,10 @@ mod tests {
         SessionTime::from_nanos(0) + Span::from_millis(millis)
     }
 
-    fn present(player: u32, local: u32, position: Vec3, velocity: Vec3, millis: i64) -> Present {
+    fn present(player: u32, local: u32, position: Vec3, velocity: Vec3, millis: i64) -> RoomEntity {
         let state = MotionState { position, velocity, ..MotionState::default() };
         let newest = DrVector::generate(at(millis), &state, MotionKind::Linear);
-        Present {
+        RoomEntity {
             entity: EntityId::of(PeerId(player), local),
             owner: PeerId(player),
             first: DrSeq(0),

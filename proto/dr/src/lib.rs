@@ -1,9 +1,9 @@
 //! Accurate, fair dead reckoning.
 //!
-//! Owners export their entities' motion as time-stamped [`DrVector`]s. Receivers place them by the session clock, so after a
-//! vector has arrived, exported and placed path are identical. What remains is the *export error* until it arrives, which
-//! grows with distance. The sender keeps a [`ledger`] of that error for each receiver, and a [fairness policy](policy)
-//! decides who is sent which vector, and when.
+//! Owners export their entities' motion as time-stamped [`DrVector`]s. Receivers place them by the session clock, so
+//! after a vector has arrived, exported and placed path are identical. What remains is the *export error* until it
+//! arrives, which grows with distance. The sender keeps a [`ledger`] of that error for each receiver, and a [fairness
+//! policy](policy) decides who is sent which vector, and when.
 //!
 //! Sources: Aggarwal, Banavar, Mukherjee, Rangarajan, "Fairness in Dead-Reckoning based Distributed Multi-Player
 //! Games" (NetGames 2005), and Banavar's thesis (2005), chapters 2 and 3.
@@ -25,9 +25,9 @@
 //! | [`sender`] | The sender takes the receiver's reports in order and confirms them. |
 //! | [`ledger`] | The ledger settles the receiver's error up to that arrival, and tells the policy ([`FairnessPolicy::on_settled`]). |
 //!
-//! The sender is part of whoever runs the policy: each owner ([`Topology::Direct`]) or the relay ([`Topology::Relay`]).
-//! [`DrPeer`] and [`DrRelay`] are the machines that put the folders together. They do no I/O: a driver hands them messages
-//! and the time, and sends what they transmit.
+//! The sender is part of the machine that runs the policy: each owner ([`Topology::Direct`]) or the relay
+//! ([`Topology::Relay`]). [`DrPeer`] and [`DrRelay`] are the machines that put the folders together. They do no I/O:
+//! a driver hands them messages and the time, and sends what they transmit.
 //!
 //! # Example
 //!
@@ -108,4 +108,4 @@ pub use owner::Threshold;
 pub use peer::DrPeer;
 pub use policy::{FairnessPolicy, PairWeight, PolicyKind};
 pub use receiver::Placement;
-pub use relay::{DrRelay, DrRoom, Limits, Present};
+pub use relay::{DrRelay, DrRoom, Limits, RoomEntity};

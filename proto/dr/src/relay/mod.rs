@@ -1,11 +1,11 @@
 //! The relay: owners send it every trigger, and it decides for each receiver.
 //!
 //! - [`limits`]: what it accepts from owners.
-//! - `quota`: how much of it.
+//! - `quota`: the work that each owner may cause.
 //! - `renumbering`: the numbers under which it passes vectors on.
 //!
-//! Errors count from the generation time at the owner, so they include the delay of the owner's uplink, the same for every
-//! receiver.
+//! Errors count from the generation time at the owner, so they include the delay of the owner's uplink, the same for
+//! every receiver.
 
 pub mod limits;
 mod quota;
@@ -40,7 +40,7 @@ const RESERVED_PER_OWNER: usize = 2;
 
 /// An entity of a room, as the relay knows it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Present {
+pub struct RoomEntity {
     /// The entity.
     pub entity: EntityId,
     /// Its owner.
@@ -90,17 +90,17 @@ impl<C: SessionClock> DrRelay<C> {
         self.sender.ledger()
     }
 
-    /// A receiver's accumulated error with an owner's entities if this policy did not run, up to a constant; `None` if the
-    /// policy does not track that.
+    /// A receiver's accumulated error with an owner's entities if this policy did not run, up to a constant; `None`
+    /// if the policy does not track that.
     #[must_use]
     pub fn without(&self, owner: PeerId, receiver: PeerId) -> Option<f64> {
         self.sender.without(Some(owner), receiver)
     }
 
     /// The entities in the room, by id.
-    pub fn present(&self) -> impl Iterator<Item = Present> + '_ {
+    pub fn entities(&self) -> impl Iterator<Item = RoomEntity> + '_ {
         self.ledger().lives().filter_map(|(Life { entity, first }, track)| {
-            Some(Present { entity, owner: track.owner?, first, newest: *track.history.newest().1 })
+            Some(RoomEntity { entity, owner: track.owner?, first, newest: *track.history.newest().1 })
         })
     }
 
@@ -194,8 +194,8 @@ impl<C: SessionClock> DrRelay<C> {
         }
     }
 
-    /// Continues a life some of whose vectors will never arrive: renumbered anew, or, if a newer vector has overtaken this
-    /// introduction, as before.
+    /// Continues a life some of whose vectors will never arrive: renumbered anew, or, if a newer vector has overtaken
+    /// this introduction, as before.
     fn continue_life(
         &mut self,
         from: PeerId,
@@ -225,7 +225,8 @@ impl<C: SessionClock> DrRelay<C> {
                 // The id, or a place for the entity, may have become free.
                 self.on_introduce(from, frame, threshold, now);
             }
-            // Stop the owner from repeating a vector of a refused life or one that is over. Other lives are not introduced yet.
+            // Stop the owner from repeating a vector of a refused life or one that is over. Other lives are not
+            // introduced yet.
             if refused.is_some() || self.lives.is_over(from, frame) {
                 self.station.outbox.datagram(from, |_, bytes| emit_recorded(entity, seq, seq, bytes));
             }
