@@ -1,7 +1,7 @@
 //! The cost of the export error: our closed form, the papers' closed form, and quadrature.
 //!
-//! Run with `cargo bench -p evenkeel-dr`. The papers' form is that of the thesis' appendix B, with its misprints corrected. It
-//! is wrong where paths are collinear, and only here to compare the cost.
+//! Run with `cargo bench -p evenkeel-dr`. The papers' form is that of the thesis' appendix B, with its misprints
+//! corrected. It is wrong where paths are collinear, and only here to compare the cost.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};

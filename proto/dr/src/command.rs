@@ -33,8 +33,8 @@ pub enum DrCommand {
         /// Its budget, which some policies ignore.
         budget: Budget,
     },
-    /// Weighs the error of one of this peer's entities at a receiver. If a relay runs the policy, give the command to the
-    /// relay.
+    /// Weighs the error of one of this peer's entities at a receiver. If a relay runs the policy, give the command to
+    /// the relay.
     Weigh {
         /// The entity.
         entity: EntityId,
@@ -74,8 +74,8 @@ pub enum DrEvent {
     },
     /// The session clock changed.
     Clock(ClockEvent),
-    /// A peer's reliable channel is stalled, and nothing more is sent on it. The driver should drop the peer, which may join
-    /// again.
+    /// A peer's reliable channel is stalled, and nothing more is sent on it. The driver should drop the peer, which
+    /// may join again.
     Stalled {
         /// The peer.
         peer: PeerId,

@@ -120,8 +120,8 @@ pub struct DrConfig {
     pub topology: Topology,
     /// The threshold at which this peer's entities get a new DR vector.
     pub threshold: Threshold,
-    /// The kind of motion of their DR vectors. At a relay, `Auto` sends each receiver the best kind for its delay; otherwise
-    /// vectors keep their kind.
+    /// The kind of motion of their DR vectors. At a relay, `Auto` sends each receiver the best kind for its delay;
+    /// otherwise vectors keep their kind.
     pub kind: Content,
     /// How this peer places vectors of others, and expects others to place its own.
     pub placement: Placement,

@@ -1,5 +1,5 @@
-//! Prefetches memory. What one acknowledgment needs is scattered, and waiting for memory would take most of its time, so
-//! everything that a whole message needs is requested first. Only timing depends on it.
+//! Prefetches memory. What one acknowledgment needs is scattered, and waiting for memory would take most of its time,
+//! so everything that a whole message needs is requested first. Only timing depends on it.
 
 // The intrinsic takes a raw pointer, which the compiler cannot check.
 #![allow(unsafe_code)]

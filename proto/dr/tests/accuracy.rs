@@ -1,5 +1,5 @@
-//! The accuracy model: after its arrival a DR vector is placed exactly where its owner exports it. The two other placements
-//! have their known errors, and late, duplicate or unknown vectors are not placed.
+//! The accuracy model: after its arrival a DR vector is placed exactly where its owner exports it. The two other
+//! placements have their known errors, and late, duplicate or unknown vectors are not placed.
 
 #[path = "support/net.rs"]
 mod net;
@@ -215,8 +215,8 @@ fn a_vector_of_an_entity_that_was_never_introduced_is_ignored() {
 
 #[test]
 fn an_id_that_is_reused_begins_a_new_life() {
-    // Vector 1, of the first life, arrives after its end. The reliable channel is slow, so vector 3, of the second life,
-    // overtakes its introduction.
+    // Vector 1, of the first life, arrives after its end. The reliable channel is slow, so vector 3, of the second
+    // life, overtakes its introduction.
     let mut net = Net::new(&config(), 1, |sent| match (sent.channel, sent.vectors().first()) {
         (Channel::Reliable, _) => vec![millis(400)],
         (_, Some(vector)) if vector.seq == DrSeq(1) => vec![millis(900)],

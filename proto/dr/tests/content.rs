@@ -1,5 +1,5 @@
-//! Damped motion against its differential equation, and `auto`, which finds the best kind of motion for each entity and each
-//! receiver.
+//! Damped motion against its differential equation, and `auto`, which finds the best kind of motion for each entity
+//! and each receiver.
 
 #[path = "support/net.rs"]
 mod net;

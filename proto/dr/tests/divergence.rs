@@ -1,4 +1,5 @@
-//! The export error between paths of any kind, against an independent quadrature in 32 digits and against the thesis' chord.
+//! The export error between paths of any kind, against an independent quadrature in 32 digits and against the thesis'
+//! chord.
 
 #[path = "support/dd.rs"]
 mod dd;
@@ -28,8 +29,8 @@ fn displacement(rate: f64, t: Dd) -> [Dd; 2] {
     sum
 }
 
-/// The displacement that a unit acceleration along x adds in `t` while it turns at `rate` and decays, by its power series: its
-/// n-th derivative is τ times the difference of (iw)^n and (iw - 1/τ)^n.
+/// The displacement that a unit acceleration along x adds in `t` while it turns at `rate` and decays, by its power
+/// series: its n-th derivative is τ times the difference of (iw)^n and (iw - 1/τ)^n.
 fn faded(rate: f64, t: Dd) -> [Dd; 2] {
     let (turn, fall) = (Dd::from(rate) * t, -t / Dd::from(DAMPING));
     // Powers of both, divided by (n + 1)!.

@@ -186,8 +186,8 @@ fn a_receiver_that_joins_late_is_served_like_the_others() {
     assert!(grown.iter().all(|grown| (grown / mean - 1.0).abs() < 0.1), "{grown:?}");
 }
 
-/// The growth of the error of one of nine receivers in two minutes, and the mean distance at which the other eight place the
-/// tank, whether those eight answer or not.
+/// The growth of the error of one of nine receivers in two minutes, and the mean distance at which the other eight
+/// place the tank, whether those eight answer or not.
 fn beside_a_crowd(answers: bool, budget: f64) -> (f64, f64) {
     let silent_from = millis(30_000).as_nanos();
     let fate = move |sent: &Sent| {

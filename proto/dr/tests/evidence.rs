@@ -78,7 +78,8 @@ fn a_claimed_delay_is_clamped_to_the_measured_round_trip() {
     assert_eq!(ledger(&owner).least_round_trip(RECEIVER), Some(millis(30)));
 }
 
-/// The compensated and the claimed delay, each second, of a receiver whose delay steps from 40 to 240 ms after ten seconds.
+/// The compensated and the claimed delay, each second, of a receiver whose delay steps from 40 to 240 ms after ten
+/// seconds.
 fn stepping(config: &DrConfig) -> Vec<(Span, Span)> {
     let slow = Rc::new(Cell::new(false));
     let steps = slow.clone();

@@ -1,5 +1,5 @@
-//! The export error between linear paths is within 1e-14 of an independent quadrature in 32 digits, for all input that games
-//! have and for the input on which the papers' code fails.
+//! The export error between linear paths is within 1e-14 of an independent quadrature in 32 digits, for all input
+//! that games have and for the input on which the papers' code fails.
 
 #[path = "support/dd.rs"]
 mod dd;

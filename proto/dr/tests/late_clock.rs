@@ -1,4 +1,5 @@
-//! Late session clocks: peers that join before the clock is fixed are not forgotten, and a clock that steps fires timers.
+//! Late session clocks: peers that join before the clock is fixed are not forgotten, and a clock that steps fires
+//! timers.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,5 +1,5 @@
-//! The wire format: what is emitted parses back, what parses is emitted back byte for byte, and no bytes make the parser
-//! panic.
+//! The wire format: what is emitted parses back, what parses is emitted back byte for byte, and no bytes make the
+//! parser panic.
 
 use evenkeel_core::{
     ClockFrame, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Seed, SessionTime, Span, Vec3, Wire,

@@ -171,8 +171,8 @@ fn a_budget_of_one_is_kept_on_average() {
     }
 }
 
-/// Makes vector 3 while vector 2 is held for the near one of two receivers. Returns the vectors that the near one was sent, and
-/// the time of the last trigger.
+/// Makes vector 3 while vector 2 is held for the near one of two receivers. Returns the vectors that the near one was
+/// sent, and the time of the last trigger.
 fn superseded(name: &str) -> (Vec<(LocalTime, u32)>, LocalTime) {
     let mut net = Net::star(&config(name, 1.0), &[millis(300), millis(20)]);
     trigger(&mut net, 2, Span::from_secs(2));

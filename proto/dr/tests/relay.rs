@@ -148,8 +148,8 @@ fn a_player_that_restarts_is_seen_again_at_once() {
     assert!((seen.x - room.now.as_nanos() as f64 / 1e9).abs() < 0.5, "{seen:?} at {:?}", room.now);
 }
 
-/// The mean distance between an entity and its copies at two players, over two minutes in which a fourth player's entity
-/// stands still or jumps about.
+/// The mean distance between an entity and its copies at two players, over two minutes in which a fourth player's
+/// entity stands still or jumps about.
 fn error_beside(jumps: bool) -> f64 {
     let mut room = Room::new(4);
     (1..=4).for_each(|peer| room.join(peer));

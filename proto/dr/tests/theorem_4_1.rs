@@ -2,9 +2,9 @@
 //! estimated error of this one are the same at every receiver, provided that each vector arrives and is acknowledged
 //! before the next trigger.
 //!
-//! The test runs real peers and computes the sums of the theorem from the messages that they sent and the delays that it
-//! imposed: `A` is the error that a vector caused at a receiver, `S` the error that follows from its sending time and the
-//! delay estimate.
+//! The test runs real peers and computes the sums of the theorem from the messages that they sent and the delays that
+//! it imposed: `A` is the error that a vector caused at a receiver, `S` the error that follows from its sending time
+//! and the delay estimate.
 
 #[path = "support/net.rs"]
 mod net;

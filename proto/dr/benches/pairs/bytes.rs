@@ -33,16 +33,16 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes per pair, with some vectors in flight: first on average, then for each additional pair if receivers are doubled. Only
-/// the first includes the memory per entity.
+/// Bytes per pair, with some vectors in flight: first on average, then for each additional pair if receivers are
+/// doubled. Only the first includes the memory per entity.
 pub(crate) fn per_pair(entities: usize, receivers: usize, in_flight: usize) -> (f64, f64) {
     let (held, of_twice) = (held(entities, receivers, in_flight), held(entities, 2 * receivers, in_flight));
     let each = |bytes: i64| bytes as f64 / (entities * receivers) as f64;
     (each(held), each(of_twice - held))
 }
 
-/// The bytes that an owner holds when every entity was introduced and acknowledged and every receiver was sent some more
-/// vectors, which are not. The policy is `even` in the end, so its state of each pair is included.
+/// The bytes that an owner holds when all introductions are acknowledged and some vectors per pair are in flight. The
+/// policy is `even` in the end, so its state of each pair is included.
 fn held(entities: usize, receivers: usize, in_flight: usize) -> i64 {
     let before = HELD.load(Ordering::Relaxed);
     let mut room = Room::new(entities, receivers, "base".parse().expect("a policy"), 1.0);

@@ -1,9 +1,10 @@
-//! The cost of a pair (one entity at one receiver) under `even`: time per pair and tick, time per settled acknowledgment, and
-//! memory. Times are measured for an owner that runs alone, and for one in a room with its receivers.
+//! The cost of a pair (one entity at one receiver) under `even`: time per pair and tick, time per settled
+//! acknowledgment, and memory. Times are measured for an owner that runs alone, and for one in a room with its
+//! receivers.
 //!
-//! Run with `cargo bench -p evenkeel-dr --bench pairs`. With the arguments `count ticks` or `count acknowledgments` it runs a
-//! smaller room and prints how many of them were measured, which `cargo xtask instructions` runs under valgrind. With `bytes`
-//! it only measures memory.
+//! Run with `cargo bench -p evenkeel-dr --bench pairs`. With the arguments `count ticks` or `count acknowledgments`
+//! it runs a smaller room and prints how many of them were measured, which `cargo xtask instructions` runs under
+//! valgrind. With `bytes` it only measures memory.
 
 // A benchmark reads the clock and prints.
 #![allow(clippy::disallowed_types, clippy::disallowed_macros, missing_docs)]

@@ -1,5 +1,5 @@
-//! A straightforward implementation of `even`'s tick, to compare the cost with. It computes everything that the rules of
-//! `even` name, for each entity and receiver, at each tick. Sending and acknowledgments are free.
+//! A straightforward implementation of `even`'s tick, to compare the cost with. It computes everything that the rules
+//! of `even` name, for each entity and receiver, at each tick. Sending and acknowledgments are free.
 
 use std::time::{Duration, Instant};
 

@@ -93,8 +93,8 @@ impl OwnerSide {
         (self.is_measured, self.figures) = (true, Figures::default());
     }
 
-    /// Runs the owner for a tick: it handles messages, observes its entities, and transmits. All messages are timed together,
-    /// because reading the clock costs a considerable part of what a message costs.
+    /// Runs the owner for a tick: it handles messages, observes its entities, and transmits. All messages are timed
+    /// together, because reading the clock costs a considerable part of what a message costs.
     pub(crate) fn step(&mut self, messages: &[Message], states: Vec<(EntityId, MotionState)>) -> Vec<Sent> {
         let (now, mut sent) = (self.now(), Vec::new());
         // Copy them into the cache, as a socket does.
@@ -133,7 +133,8 @@ impl OwnerSide {
     }
 }
 
-/// A tick of an owner: the messages it received, the number of arrivals at its receivers, and the digest of what it sent.
+/// A tick of an owner: the messages it received, the number of arrivals at its receivers, and the digest of what it
+/// sent.
 pub(crate) struct RecordedTick {
     pub(crate) messages: Vec<Message>,
     pub(crate) arrived: u64,

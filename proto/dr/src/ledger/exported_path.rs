@@ -1,8 +1,8 @@
 //! The exported path of one life, from the oldest vector that some receiver's error still depends on.
 //!
-//! At the owner the path is complete. At a relay, vectors may be lost or overtaken by newer ones. There the path is exactly
-//! known only up to the last vector before the first hole, and never beyond the newest vector, because the owner may have
-//! made another since.
+//! At the owner the path is complete. At a relay, vectors may be lost or overtaken by newer ones. There the path is
+//! exactly known only up to the last vector before the first hole, and never beyond the newest vector, because the
+//! owner may have made another since.
 
 mod segment;
 
@@ -36,7 +36,8 @@ pub enum Recorded {
     Ignored,
 }
 
-/// The exported path of one life: its vectors, by number. Holes take no memory, however large a hostile owner makes them.
+/// The exported path of one life: its vectors, by number. Holes take no memory, however large a hostile owner makes
+/// them.
 // Field order matters: what every acknowledgment needs fills a cache line.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -136,8 +137,8 @@ impl ExportedPath {
         Some(&self.shown[place].1)
     }
 
-    /// Keeps the vectors that some receivers show, given in order, even if they are [trimmed](Self::trim) off the path. Forgets
-    /// those that were kept before.
+    /// Keeps the vectors that some receivers show, given in order, even if they are [trimmed](Self::trim) off the
+    /// path. Forgets those that were kept before.
     pub fn keep_shown(&mut self, shown: &[DrSeq]) {
         self.shown = shown.iter().filter_map(|seq| self.shown(*seq).map(|vector| (*seq, *vector))).collect();
     }
@@ -199,8 +200,8 @@ impl ExportedPath {
         }
     }
 
-    /// Prefetches what settling from a vector on needs. It usually starts in the middle of a segment, so cached errors are of use
-    /// only in the later ones.
+    /// Prefetches what settling from a vector on needs. It usually starts in the middle of a segment, so cached
+    /// errors are of use only in the later ones.
     #[inline]
     pub(crate) fn prefetch_from(&self, seq: DrSeq) {
         let place = seq.0.wrapping_sub(self.first.0) as usize;
@@ -281,7 +282,8 @@ impl ExportedPath {
         }
     }
 
-    /// Restarts the path at this vector, whatever is missing before it. Returns false if it is not newer than the newest.
+    /// Restarts the path at this vector, whatever is missing before it. Returns false if it is not newer than the
+    /// newest.
     pub fn restart(&mut self, seq: DrSeq, vector: DrVector) -> bool {
         let (newest, newest_vector) = self.newest();
         if seq <= newest || vector.generated <= newest_vector.generated {

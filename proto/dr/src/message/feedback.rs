@@ -60,8 +60,8 @@ impl<'a> FeedbackFrame<'a> {
         arrivals.zip(next.max(self.first)..).map(|(arrival, number)| (number, arrival))
     }
 
-    /// The arrivals whose number is at least `next`, in runs. Usually only the last run is new, so the ones before it are
-    /// skipped at once if possible.
+    /// The arrivals whose number is at least `next`, in runs. Usually only the last run is new, so the ones before it
+    /// are skipped at once if possible.
     #[inline]
     pub(crate) fn runs_from(&self, next: u64) -> ArrivalRuns<'a> {
         let (count, len) = self.before_last;

@@ -1,8 +1,8 @@
 //! Runs on the wire: the arrivals that came with one message share its nonce and its time.
 //!
-//! Each acknowledgment repeats many runs, so the usual ones are read and written as words, without looking at every byte: a
-//! *short* run header has a time of at most seven bytes, and a short id has an entity and a vector number of at most two
-//! bytes each.
+//! Each acknowledgment repeats many runs, so the usual ones are read and written as words, without looking at every
+//! byte: a *short* run header has a time of at most seven bytes, and a short id has an entity and a vector number of
+//! at most two bytes each.
 
 use evenkeel_core::{Malformed, Reader, SessionTime, Span, Varint, Wire};
 use evenkeel_session::envelope::{emit_before, emit_u32, parse_before};

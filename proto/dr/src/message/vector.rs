@@ -23,8 +23,8 @@ pub struct VectorFrame {
     pub vector: DrVector,
 }
 
-/// The largest usual vector frame: at most two minutes old, of an entity below 2^21, in a life that began below 2^21 and has
-/// at most 2^19 vectors (or 2^14 and 2^26, or 2^28 and 2^12). Beyond, it grows by a byte for each seven bits.
+/// The largest usual vector frame: at most two minutes old, of an entity below 2^21, in a life that began below 2^21
+/// and has at most 2^19 vectors (or 2^14 and 2^26, or 2^28 and 2^12). Beyond, it grows by a byte for each seven bits.
 pub const VECTOR_LEN_MAX: usize = 1 + 3 + 3 + 2 + 4 + STATE_LEN;
 
 /// Bits of a vector's position in its life that are in the tag.
@@ -63,8 +63,8 @@ fn age(frame: &VectorFrame, stamp: SessionTime) -> Varint {
     Varint::signed(micros(stamp) - micros(frame.vector.generated))
 }
 
-/// A vector frame that is encoded once for all of its receivers. Only its age depends on the message, and usually not even
-/// that.
+/// A vector frame that is encoded once for all of its receivers. Only its age depends on the message, and usually not
+/// even that.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EncodedVector {
     frame: VectorFrame,

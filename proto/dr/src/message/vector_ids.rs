@@ -1,7 +1,7 @@
 //! Vector ids on the wire: an entity's number and a vector's number, as two varints.
 //!
-//! Each acknowledgment repeats many of them, and nearly always both numbers take at most two bytes. So ids of that form are
-//! checked and read as words.
+//! Each acknowledgment repeats many of them, and nearly always both numbers take at most two bytes. So ids of that
+//! form are checked and read as words.
 
 use evenkeel_core::{Malformed, Reader};
 use evenkeel_session::envelope::parse_u32;
@@ -74,8 +74,8 @@ fn parse_id(reader: &mut Reader<'_>) -> Result<(EntityId, DrSeq), Malformed> {
     Ok((EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?)))
 }
 
-/// The value of the varint that a word begins with, the rest of the word, and the varint's length in bits. Only valid if it
-/// is not [long](is_long).
+/// The value of the varint that a word begins with, the rest of the word, and the varint's length in bits. Only valid
+/// if it is not [long](is_long).
 #[inline]
 const fn short_varint(word: u32) -> (u32, u32, u32) {
     let has_more = word >> 7 & 1;
@@ -90,8 +90,8 @@ const fn is_long(word: u32) -> bool {
     word & 0x8080 == 0x8080
 }
 
-/// The length in bytes of `count` varints, which may exceed the bytes that there are; `None` if one takes more than two bytes
-/// or is not in its shortest form.
+/// The length in bytes of `count` varints, which may exceed the bytes that there are; `None` if one takes more than
+/// two bytes or is not in its shortest form.
 #[inline]
 fn short_varints_len(mut count: u64, bytes: &[u8]) -> Option<usize> {
     // `carry` is the top bit of the last byte of the word before, moved to the lowest byte.

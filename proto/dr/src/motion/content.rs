@@ -7,8 +7,8 @@ use super::MotionKind;
 pub enum Content {
     /// Always this kind.
     Kind(MotionKind),
-    /// For each entity the kind that would have predicted it best in the last seconds. Whoever runs the policy also picks
-    /// the best kind for each receiver's delay.
+    /// For each entity the kind that would have predicted it best in the last seconds. The sender also picks the best
+    /// kind for each receiver's delay.
     Auto,
 }
 

@@ -3,15 +3,15 @@
 //! A [`Divergence`] describes how two paths drift apart from an instant on. Two linear paths have the closed form of
 //! [`linear`]; arcs, parabolas and damped paths are integrated to 1e-9 by adaptive Gauss-Kronrod quadrature.
 //!
-//! Deviation: the thesis integrates along the chord of an arc, which overstates a fresh divergence by half. We integrate
-//! along the arc.
+//! Deviation: the thesis integrates along the chord of an arc, which overstates a fresh divergence by half. We
+//! integrate along the arc.
 //!
 //! Symbols: `P`, `V` differences of position and velocity at the start; `U` the second path's velocity; `A` the
-//! difference of accelerations; `w1`, `w2` the turn rates. With S(w, t) the displacement of a unit velocity that turns at
-//! w, the difference of the paths is `P + S(w1, t) V + (S(w1, t) - S(w2, t)) U + A t^2 / 2`: small differences are
-//! computed as such instead of by subtracting large positions. Where accelerations decay, `F` is their difference at the
-//! start, `G` the second path's, and K(w, t) the displacement that a unit of it adds ([`fading`]); they contribute
-//! `K(w1, t) F + (K(w1, t) - K(w2, t)) G`.
+//! difference of accelerations; `w1`, `w2` the turn rates. With S(w, t) the displacement of a unit velocity that
+//! turns at w, the difference of the paths is `P + S(w1, t) V + (S(w1, t) - S(w2, t)) U + A t^2 / 2`: small
+//! differences are computed as such instead of by subtracting large positions. Where accelerations decay, `F` is
+//! their difference at the start, `G` the second path's, and K(w, t) the displacement that a unit of it adds
+//! ([`fading`]); they contribute `K(w1, t) F + (K(w1, t) - K(w2, t)) G`.
 
 use evenkeel_core::{SessionTime, Span, Vec3};
 
@@ -48,8 +48,8 @@ pub fn export_error(exported: &DrVector, placed: &DrVector, from: SessionTime, t
     linear_error(exported, placed, from, to).unwrap_or_else(general)
 }
 
-/// An approximate [`export_error`], exact for two linear paths. Its cost is bounded however long the interval. Good enough
-/// for estimates, which rest on guessed delays anyway and are computed very often.
+/// An approximate [`export_error`], exact for two linear paths. Its cost is bounded however long the interval. Good
+/// enough for estimates, which rest on guessed delays anyway and are computed very often.
 pub(crate) fn export_error_roughly(
     exported: &DrVector,
     placed: &DrVector,
@@ -218,7 +218,8 @@ impl Divergence {
         (0..count as u64).map(move |index| (edge(index as f64), edge(index as f64 + 1.0)))
     }
 
-    /// The integral over one panel, split where the paths come closest, because there the distance has a kink or nearly one.
+    /// The integral over one panel, split where the paths come closest, because there the distance has a kink or
+    /// nearly one.
     fn panel(&self, from: f64, to: f64) -> f64 {
         let (closest, whole) = (self.closest(from, to), self.kronrod(from, to));
         let tolerance = Tolerance { scale: TOLERANCE * whole.0, noise: 8.0 * f64::EPSILON * self.size(to) };
@@ -253,7 +254,8 @@ impl Divergence {
         self.refine(low, middle, tolerance, halvings) + self.refine(middle, high, tolerance, halvings)
     }
 
-    /// The time in [from, to] at which the distance is least, if it falls before and rises afterwards; otherwise `from`.
+    /// The time in [from, to] at which the distance is least, if it falls before and rises afterwards; otherwise
+    /// `from`.
     fn closest(&self, from: f64, to: f64) -> f64 {
         let growth = |t: f64| self.at(t).dot(self.rate(t));
         let (mut low, mut high) = (from, to);
@@ -313,11 +315,11 @@ const PANELS_MAX: f64 = 1_000.0;
 /// The longest panel of the midpoint rule of [`export_error_roughly`], in seconds.
 const ROUGH_PANEL: f64 = 0.05;
 const ROUGH_PANELS_MAX: f64 = 32.0;
-/// Halvings per panel, after which values are taken as they are: where the distance is mere rounding noise, halving would
-/// never end.
+/// Halvings per panel, after which values are taken as they are: where the distance is mere rounding noise, halving
+/// would never end.
 const HALVINGS_MAX: u32 = 96;
-/// Difference of the two rules, relative to the integral, at which a part is done. The error of the finer rule is smaller
-/// by orders of magnitude.
+/// Difference of the two rules, relative to the integral, at which a part is done. The error of the finer rule is
+/// smaller by orders of magnitude.
 const TOLERANCE: f64 = 1e-10;
 
 /// The nodes of the 15-point Kronrod rule in (0, 1), outermost first.

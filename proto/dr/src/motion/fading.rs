@@ -1,8 +1,8 @@
 //! Accelerations that turn along with the velocity and decay: the part of [`Damped`](crate::MotionKind::Damped) vectors
 //! that circular ones lack.
 //!
-//! No vehicle speeds up for ever, and the thrust of one that turns turns with it. So the velocity turns at the rate `w`,
-//! and the acceleration drops to 1/e in [`DAMPING`] seconds. With the plane as complex numbers, τ = `DAMPING`,
+//! No vehicle speeds up for ever, and the thrust of one that turns turns with it. So the velocity turns at the rate
+//! `w`, and the acceleration drops to 1/e in [`DAMPING`] seconds. With the plane as complex numbers, τ = `DAMPING`,
 //! λ = iw - 1/τ, S(t) the displacement of a unit velocity that turns, and D(t) = (e^(λt) - 1) / λ:
 //!
 //! | effect of a unit acceleration | in the plane | vertically (w = 0) |
@@ -11,16 +11,16 @@
 //! | velocity | τ (e^(iwt) - e^(λt)) | τ (1 - e^(-t/τ)) |
 //! | displacement | τ (S - D) | τ (t - τ (1 - e^(-t/τ))) |
 //!
-//! Where S and D nearly cancel, the displacement is summed as a power series instead, which keeps its relative error below
-//! 1e-13 for any t. A damped path may be cut anywhere: the rest is the damped path of the state there. The integration
-//! of distances relies on that.
+//! Where S and D nearly cancel, the displacement is summed as a power series instead, which keeps its relative error
+//! below 1e-13 for any t. A damped path may be cut anywhere: the rest is the damped path of the state there. The
+//! integration of distances relies on that.
 
 use evenkeel_core::Vec3;
 
 use super::vector::half_angle;
 
-/// The time in which an acceleration drops to 1/e, in seconds. Recorded tanks are predicted best with 1.0 to 1.6 for 0.8 s
-/// ahead and with 0.7 for 1.2 s ahead; the optimum is flat.
+/// The time in which an acceleration drops to 1/e, in seconds. Recorded tanks are predicted best with 1.0 to 1.6 for
+/// 0.8 s ahead and with 0.7 for 1.2 s ahead; the optimum is flat.
 pub const DAMPING: f64 = 1.0;
 
 /// The farthest that accelerations are extrapolated back, in seconds; before, they are constant. Backwards they grow

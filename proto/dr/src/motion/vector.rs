@@ -1,8 +1,8 @@
 //! DR vectors: the state of an entity at a session time, and how it moves on from there.
 //!
-//! Linear, quadratic and circular DR vectors are the thesis' (sections 1.2 and 2.3); damped ones are ours. All four kinds
-//! share one flat type, because every vector carries turn rate and acceleration whatever its kind: a policy at a relay
-//! then knows as much as one at the owner.
+//! Linear, quadratic and circular DR vectors are the thesis' (sections 1.2 and 2.3); damped ones are ours. All four
+//! kinds share one flat type, because every vector carries turn rate and acceleration whatever its kind: a policy at
+//! a relay then knows as much as one at the owner.
 
 use evenkeel_core::{SessionTime, Vec3};
 use evenkeel_session::envelope::is_sane_time;
@@ -150,8 +150,8 @@ impl DrVector {
         fading::remaining(turn_rate, (at - self.generated).as_secs_f64()).applied_to(acceleration)
     }
 
-    /// The position at a session time. Owner and receivers call this function with identical vectors, so their positions
-    /// are identical, too.
+    /// The position at a session time. Owner and receivers call this function with identical vectors, so their
+    /// positions are identical, too.
     #[inline]
     #[must_use]
     pub fn project(&self, at: SessionTime) -> Vec3 {
@@ -204,9 +204,9 @@ impl DrVector {
     }
 }
 
-/// The displacement after `t` seconds at a velocity that turns at a constant rate: the chord, which is `t sinc(angle / 2)`
-/// long and points aside by half the angle. It never divides by the turn rate, so a rate of 0 gives exactly the straight
-/// line.
+/// The displacement after `t` seconds at a velocity that turns at a constant rate. It is the chord, which has the
+/// length `t sinc(angle / 2)` and points aside by half the angle. It never divides by the turn rate, so a rate of 0
+/// gives exactly the straight line.
 #[must_use]
 pub fn arc(velocity: Vec3, turn_rate: f64, t: f64) -> Vec3 {
     let (sin, cos, sinc) = half_angle(turn_rate * t);

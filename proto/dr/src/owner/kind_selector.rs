@@ -1,9 +1,9 @@
 //! The choice of the kind that an owner exports, behind [`Content::Auto`](crate::Content::Auto).
 //!
-//! Each kind exports the entity on its own, by the owner's threshold, to simulated receivers. The best kind has small errors
-//! over all delays and makes enough vectors to be worth a choice. It need not be the kind that is best for one receiver:
-//! the exported kind must follow the entity now, the one that a distant receiver shows must be right much later. In the
-//! papers' setting circular vectors are best exported, and damped ones best shown.
+//! Each kind exports the entity on its own, by the owner's threshold, to simulated receivers. The best kind has small
+//! errors over all delays and makes enough vectors to be worth a choice. It need not be the kind that is best for one
+//! receiver: the exported kind must follow the entity now, the one that a distant receiver shows must be right much
+//! later. In the papers' setting circular vectors are best exported, and damped ones best shown.
 
 use evenkeel_core::SessionTime;
 
@@ -13,8 +13,8 @@ use crate::motion::{DrVector, MotionKind, MotionState};
 
 /// The weight of the number of vectors, relative to the errors at all delays.
 const VECTORS_WEIGHT: f64 = 0.5;
-/// Receivers are sent one in this many of the vectors that a kind makes, as under a budget: a kind that makes few of them
-/// leaves little to send.
+/// Receivers are sent one in this many of the vectors that a kind makes, as under a budget: a kind that makes few of
+/// them leaves little to send.
 const SENT_ONE_IN: u8 = 3;
 
 /// Finds the kind of motion that serves an entity best.

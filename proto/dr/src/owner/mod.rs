@@ -30,8 +30,8 @@ pub struct Owner {
     /// Further entities are not exported.
     entities_max: usize,
     exports: EntityMap<Export>,
-    /// The first number of the next life. It is beyond the numbers of all earlier lives, so vectors of those that are still
-    /// on the network are older than the introduction.
+    /// The first number of the next life. It is beyond the numbers of all earlier lives, so vectors of those that are
+    /// still on the network are older than the introduction.
     first_seq: DrSeq,
 }
 
@@ -117,7 +117,8 @@ impl Owner {
 }
 
 impl Export {
-    /// Observes the entity. Returns true if that made a new vector. It is of this kind unless the selector knows a better.
+    /// Observes the entity. Returns true if that made a new vector. It is of this kind unless the selector knows a
+    /// better.
     fn observe(
         &mut self,
         state: &MotionState,

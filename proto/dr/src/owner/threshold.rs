@@ -22,8 +22,8 @@ impl Default for Threshold {
 }
 
 impl Threshold {
-    /// The threshold in numbers that can be sent. Infinite and NaN distances become the largest number, negative ones lose
-    /// their sign, and times become at least a nanosecond.
+    /// The threshold in numbers that can be sent. Infinite and NaN distances become the largest number, negative ones
+    /// lose their sign, and times become at least a nanosecond.
     #[must_use]
     pub fn sane(self) -> Self {
         let shortest = Span::from_nanos(1);

@@ -1,4 +1,5 @@
-//! An owner's uplink to its relay: each vector leaves at once as a datagram, and is repeated until the relay has recorded it.
+//! An owner's uplink to its relay: each vector leaves at once as a datagram, and is repeated until the relay has
+//! recorded it.
 //!
 //! The relay needs the newest vector early, and all of them eventually: the ledger is exact only as far as the exported
 //! path has no holes.
@@ -12,8 +13,8 @@ use super::Threshold;
 use crate::message::{VectorFrame, emit_ended, emit_introduce, emit_vector};
 use crate::motion::{DrSeq, EntityId};
 
-/// Vectors that the relay has not recorded yet. Beyond, every entity is introduced anew, and the relay estimates what it
-/// misses.
+/// Vectors that the relay has not recorded yet. Beyond, every entity is introduced anew, and the relay estimates what
+/// it misses.
 pub const UNRECORDED_MAX: usize = 1024;
 
 /// Repetitions of a vector that the relay does not record. Beyond, every entity is introduced anew.

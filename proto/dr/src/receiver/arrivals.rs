@@ -1,8 +1,9 @@
-//! A receiver's log of arrivals. They are numbered and repeated until the sender has confirmed them, so a lost acknowledgment
-//! costs time but no accuracy.
+//! A receiver's log of arrivals. They are numbered and repeated until the sender has confirmed them, so a lost
+//! acknowledgment costs time but no accuracy.
 //!
-//! Each acknowledgment repeats the last few arrivals, so several acknowledgments in a row may be lost at no cost. If more
-//! are, the sender reports the hole, gets everything from there on again, and for a while acknowledgments repeat more.
+//! Each acknowledgment repeats the last few arrivals, so several acknowledgments in a row may be lost at no cost. If
+//! more are, the sender reports the hole, gets everything from there on again, and for a while acknowledgments repeat
+//! more.
 
 use std::collections::VecDeque;
 
@@ -111,7 +112,8 @@ impl ArrivalLog {
         emit_feedback(self.oldest, range.first, stamp, self.log.range(skip..skip + range.count), bytes);
     }
 
-    /// Handles a confirmation. Returns true if the sender misses arrivals, which should be [repaired](Self::repair) at once.
+    /// Handles a confirmation. Returns true if the sender misses arrivals, which should be [repaired](Self::repair)
+    /// at once.
     pub fn confirm(&mut self, confirm: &ConfirmFrame, now: SessionTime) -> bool {
         let outdated = confirm.next < self.oldest;
         let confirmed = confirm.next.saturating_sub(self.oldest).min(self.log.len() as u64);
@@ -155,8 +157,8 @@ impl ArrivalLog {
     }
 }
 
-/// Splits the numbers from `from` up to `to` into ranges whose frames take at most `bytes_max`, even if each arrival came
-/// with a message of its own.
+/// Splits the numbers from `from` up to `to` into ranges whose frames take at most `bytes_max`, even if each arrival
+/// came with a message of its own.
 fn ranges(from: u64, to: u64, bytes_max: usize) -> impl Iterator<Item = ArrivalRange> {
     let room = bytes_max.saturating_sub(FEEDBACK_LEN_MAX) / RUN_LEN_MAX;
     let size = room.clamp(1, FEEDBACK_MAX);

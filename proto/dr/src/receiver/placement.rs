@@ -14,14 +14,14 @@ pub enum Placement {
     Global,
     /// Without synchronized clocks: project from the arrival time. The copy always trails by speed x delay.
     Local,
-    /// As in OpenTNL, for links without synchronized clocks: advance by the age that the sender states plus half the round
-    /// trip that the receiver measured.
+    /// As in OpenTNL, for links without synchronized clocks: advance by the age that the sender states plus half the
+    /// round trip that the receiver measured.
     OneWayDelay,
 }
 
 impl Placement {
-    /// The vector as placed: with the generation time that this receiver assumes. `sent` is the sender's stamp, `one_way`
-    /// the receiver's own estimate of the delay.
+    /// The vector as placed: with the generation time that this receiver assumes. `sent` is the sender's stamp,
+    /// `one_way` the receiver's own estimate of the delay.
     #[must_use]
     pub fn place(
         self,

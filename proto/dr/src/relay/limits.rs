@@ -25,8 +25,8 @@ impl EntityId {
     }
 }
 
-/// The limits of a room. Messages with vectors beyond the kinematic limits are rejected, because no honest owner sends them;
-/// vectors and lives beyond a quota are ignored.
+/// The limits of a room. Messages with vectors beyond the kinematic limits are rejected, because no honest owner
+/// sends them; vectors and lives beyond a quota are ignored.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Limits {
     /// The largest coordinate of a position.

@@ -1,9 +1,9 @@
 //! Quotas: the work that one owner may cause at a relay.
 //!
-//! A vector costs its owner about thirty bytes, but the relay a review of every receiver; a new life costs every receiver a
-//! reliable message or two. So the byte limits of a driver are not enough to stop a hostile owner from keeping the relay
-//! busy, or from making others be dropped as too slow. Whatever exceeds a quota counts as lost on the way: vectors are
-//! repeated, and lives are introduced by a later vector.
+//! A vector costs its owner about thirty bytes, but the relay a review of every receiver; a new life costs every
+//! receiver a reliable message or two. So the byte limits of a driver are not enough to stop a hostile owner from
+//! keeping the relay busy, or from making others be dropped as too slow. Whatever exceeds a quota counts as lost on
+//! the way: vectors are repeated, and lives are introduced by a later vector.
 
 use std::collections::BTreeMap;
 
@@ -69,8 +69,8 @@ impl Quotas {
         self.exceeded
     }
 
-    /// An owner joins or leaves. Its buckets are kept, or leaving and returning would refill them, unless there are more than a
-    /// room has players.
+    /// An owner joins or leaves. Its buckets are kept, or leaving and returning would refill them, unless there are
+    /// more than a room has players.
     pub(crate) fn leave(&mut self, owner: PeerId) {
         for quota in [&mut self.vectors, &mut self.births] {
             if quota.len() > PLAYERS_MAX as usize {

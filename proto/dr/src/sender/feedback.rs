@@ -1,7 +1,7 @@
 //! Feedback: settling the arrivals that receivers report, and confirming their reports.
 //!
-//! Reports are settled in the order of their numbers, so the ledger does not depend on the order in which acknowledgments
-//! arrive. Confirmations ride in datagrams with vectors if possible.
+//! Reports are settled in the order of their numbers, so the ledger does not depend on the order in which
+//! acknowledgments arrive. Confirmations ride in datagrams with vectors if possible.
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 use evenkeel_session::Outbox;
@@ -12,8 +12,8 @@ use crate::message::{Arrival, ConfirmFrame, FeedbackFrame, emit_confirm};
 
 /// The time that a report waits for a vector with which its confirmation can ride.
 const CONFIRM_AFTER: Span = Span::from_millis(200);
-/// The shortest time between two gaps of one receiver. No receiver fills its log faster, and giving up reports visits all of
-/// its accounts.
+/// The shortest time between two gaps of one receiver. No receiver fills its log faster, and giving up reports visits
+/// all of its accounts.
 const GAP_INTERVAL: Span = Span::from_secs(1);
 /// Reports of one receiver that wait behind a hole. Beyond, they are dropped, because they will be repeated.
 pub const EARLY_MAX: usize = 4096;

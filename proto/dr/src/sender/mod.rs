@@ -1,5 +1,5 @@
-//! The sender: whoever runs the policy. That is the owner in the direct topology and the relay otherwise; both use this
-//! implementation of ledger, policy and held vectors.
+//! The sender: runs the policy and keeps the ledger. It is part of the owner in the direct topology and of the relay
+//! otherwise.
 //!
 //! - `transmit`: vectors leave now or are held until later.
 //! - [`feedback`]: reports of arrivals are settled in order and confirmed.
@@ -141,8 +141,8 @@ impl Sender {
         self.weights.forget_receiver(receiver);
     }
 
-    /// Introduces a new entity, or one whose exported path continues after a hole, to every receiver on the reliable channel.
-    /// Returns false if it is neither, or if there are too many.
+    /// Introduces a new entity, or one whose exported path continues after a hole, to every receiver on the reliable
+    /// channel. Returns false if it is neither, or if there are too many.
     pub fn introduce(
         &mut self,
         owner: Option<PeerId>,
@@ -196,8 +196,8 @@ impl Sender {
         }
     }
 
-    /// Prefetches what [`observe`](Self::observe) needs of these entities. It is scattered in memory, so it is waited for at
-    /// once.
+    /// Prefetches what [`observe`](Self::observe) needs of these entities. It is scattered in memory, so it is waited
+    /// for at once.
     pub fn prefetch(&self, entities: impl Iterator<Item = EntityId>) {
         if self.policy.watches() {
             let touch = |entity| self.policy.read_ahead(entity) ^ self.ledger.read_ahead_of(entity);

@@ -1,5 +1,5 @@
-//! Numerical integration in double-double arithmetic, by the Gauss-Legendre rule on cells that shrink towards the kinks of the
-//! integrand.
+//! Numerical integration in double-double arithmetic, by the Gauss-Legendre rule on cells that shrink towards the
+//! kinks of the integrand.
 
 use super::dd::Dd;
 

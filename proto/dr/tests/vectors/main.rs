@@ -1,5 +1,5 @@
-//! The files in `vectors/`, against which clients in other languages are tested, match this code. With `EVENKEEL_BLESS=1` in
-//! the environment, this test writes them.
+//! The files in `vectors/`, against which clients in other languages are tested, match this code. With
+//! `EVENKEEL_BLESS=1` in the environment, this test writes them.
 
 mod json;
 mod messages;

@@ -1,7 +1,7 @@
 //! Segments of an exported path, and the errors along them, which many receivers share.
 //!
-//! Receivers that show the same vector along a whole segment have the same error there, so it is integrated for the first of
-//! them and cached for the others.
+//! Receivers that show the same vector along a whole segment have the same error there, so it is integrated for the
+//! first of them and cached for the others.
 
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -19,8 +19,8 @@ const fn no_errors() -> SegmentErrors {
     [const { Cell::new(f64::NAN) }; CACHED_ERRORS]
 }
 
-/// A segment of an exported path: a vector, which is exported until the next one. What a linear path needs is in the first
-/// cache line, everything else in the second.
+/// A segment of an exported path: a vector, which is exported until the next one. What a linear path needs is in the
+/// first cache line, everything else in the second.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct PathSegment {
@@ -42,8 +42,8 @@ impl PathSegment {
         Self { vector, seq, errors: no_errors() }
     }
 
-    /// The error along the segment while a vector is shown that is `older` vectors older. Calls `compute` unless it is cached.
-    /// Returns `None` if errors of such old vectors are not cached.
+    /// The error along the segment while a vector is shown that is `older` vectors older. Calls `compute` unless it
+    /// is cached. Returns `None` if errors of such old vectors are not cached.
     #[inline]
     pub(crate) fn piece(&self, older: u32, compute: impl FnOnce() -> f64) -> Option<f64> {
         let cached = self.errors.get((older as usize).checked_sub(1)?)?;
