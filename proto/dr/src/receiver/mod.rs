@@ -23,13 +23,13 @@ pub const COPIES_MAX: usize = 4096;
 /// Events that wait for the application. Beyond, the oldest is dropped.
 pub const EVENTS_MAX: usize = 8192;
 
-/// A copy of somebody else's entity.
+/// A copy of another owner's entity.
 #[derive(Clone, Debug)]
 struct EntityCopy {
     /// The first vector of its life.
     first: DrSeq,
     newest: DrSeq,
-    /// Which of the 64 vectors before the newest have arrived: bit 0 is the newest itself.
+    /// Which of the 64 newest vectors have arrived. Bit 0 is the newest.
     arrived: u64,
     placed: DrVector,
 }

@@ -194,8 +194,8 @@ impl<C: SessionClock> DrRelay<C> {
         }
     }
 
-    /// Continues a life some of whose vectors will never arrive: renumbered anew, or, if a newer vector has overtaken
-    /// this introduction, as before.
+    /// Continues a life some of whose vectors will never arrive: under new numbers, or under the old ones if a newer
+    /// vector has overtaken this introduction.
     fn continue_life(
         &mut self,
         from: PeerId,
