@@ -93,7 +93,7 @@ async fn watch(State(shared): State<Arc<Shared>>) -> Response {
     let look = |room: &mut RoomMachine, now: LocalTime| {
         let entities: Vec<Value> = room
             .dr()
-            .present()
+            .entities()
             .map(|present| json!({ "entity": present.entity.0, "vector": vector_json(&present.newest) }))
             .collect();
         let now = room.dr().clock().session(now).map(|now| now.as_nanos().to_string());
