@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::assets::asset;
-use crate::choice::{PolicyChoice, budget, error_cap};
+use crate::choice::{PolicyChoice, error_cap};
 use crate::delay::{DELAY_MAX, LinkDelay};
 use crate::host::RoomMachine;
 use crate::state::{HostState, lock, room_name};
@@ -31,7 +31,6 @@ pub(crate) fn router(state: &Arc<HostState>) -> Router {
         .route("/api/arena/watch", get(watch))
         .route("/api/arena/shown", get(shown))
         .route("/api/arena/join", post(join))
-        .route("/api/arena/policy", post(set_policy))
         .route("/api/arena/link", post(set_link))
         .with_state(state.clone())
 }
@@ -73,7 +72,7 @@ async fn figures(State(state): State<Arc<HostState>>) -> Json<Value> {
         "relay": state.certificate_hash(),
         "policy": live.policy,
         "choice": choice,
-        "choices": PolicyChoice::ALL.map(|choice| json!({ "id": choice, "name": choice.label() })),
+        "choices": choices(),
         "budget": live.budget,
         "spread": population_sd(&errors),
         "mean": mean(&errors),
@@ -83,6 +82,12 @@ async fn figures(State(state): State<Arc<HostState>>) -> Json<Value> {
         "field": field_json(),
         "players": players,
     }))
+}
+
+/// The switch's positions; the page sets a position's policy through the room's own API.
+fn choices() -> [Value; 3] {
+    PolicyChoice::ALL
+        .map(|choice| json!({ "id": choice, "name": choice.label(), "policy": choice.policy().to_string() }))
 }
 
 fn field_json() -> Value {
@@ -98,7 +103,7 @@ async fn watch(State(state): State<Arc<HostState>>) -> Response {
     let read = |room: &mut RoomMachine, now: LocalTime| {
         let entities: Vec<Value> = room
             .dr()
-            .present()
+            .entities()
             .map(|present| json!({ "entity": present.entity.0, "vector": vector_json(&present.newest) }))
             .collect();
         let now = room.dr().clock().session(now).map(|now| now.as_nanos().to_string());
@@ -171,28 +176,6 @@ async fn join(
         "player_name": player,
     }))
     .into_response()
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PolicyRequest {
-    choice: PolicyChoice,
-}
-
-async fn set_policy(
-    State(state): State<Arc<HostState>>,
-    ConnectInfo(from): ConnectInfo<SocketAddr>,
-    headers: HeaderMap,
-    body: Result<Json<PolicyRequest>, JsonRejection>,
-) -> Response {
-    let PolicyRequest { choice } = match asked(from, &headers, body) {
-        Ok(request) => request,
-        Err(refusal) => return *refusal,
-    };
-    if !state.server().is_some_and(|server| server.switch(&room_name(), choice.policy(), budget())) {
-        return refuse(StatusCode::SERVICE_UNAVAILABLE, "nobody is in the arena yet");
-    }
-    Json(json!({ "choice": choice })).into_response()
 }
 
 #[derive(Deserialize)]

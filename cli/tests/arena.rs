@@ -81,7 +81,8 @@ fn bots_move_the_page_is_served_and_its_settings_take_effect() {
     let set = |path: &str, body: &str| arena.post(&format!("/api/arena/{path}"), body, "");
     assert!(set("policy", r#"{"choice":"even"}"#).starts_with("HTTP/1.1 200"));
     assert!(set("policy", r#"{"choice":"fairest"}"#).starts_with("HTTP/1.1 400"));
-    let foreign = arena.post("/api/arena/policy", r#"{"choice":"base"}"#, "Origin: http://evil.example\r\n");
+    let foreign =
+        arena.post("/api/rooms/arena/policy", r#"{"policy":"base"}"#, "Origin: http://evil.example\r\n");
     assert!(foreign.starts_with("HTTP/1.1 403"), "{foreign}");
     assert!(set("link", r#"{"player":2,"delay_ms":90,"jitter_ms":1}"#).starts_with("HTTP/1.1 200"));
     assert!(set("link", r#"{"player":2,"delay_ms":-1,"jitter_ms":1}"#).starts_with("HTTP/1.1 400"));

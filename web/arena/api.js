@@ -1,11 +1,12 @@
 /** HTTP requests of the arena's page to the relay: figures, what other players see, joining, and settings. */
 
-const ROOT = "/api/arena";
+const ARENA = "/api/arena";
+const ROOM = "/api/rooms/arena";
 /** Timeout of a request, in milliseconds. */
 const TIMEOUT = 4000;
 
 async function request(path, options = {}) {
-  const answer = await fetch(ROOT + path, { cache: "no-store", signal: AbortSignal.timeout(TIMEOUT), ...options });
+  const answer = await fetch(path, { cache: "no-store", signal: AbortSignal.timeout(TIMEOUT), ...options });
   if (answer.ok) return answer;
   const { error } = await answer.json().catch(() => ({}));
   throw Object.assign(new Error(error ?? `the relay answers ${answer.status}`), { status: answer.status });
@@ -16,13 +17,13 @@ const read = async (path) => (await request(path)).json();
 const post = (path, body) =>
   request(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 
-export const readArena = () => read("");
-export const readOutlines = (player) => read(`/shown?player=${player}`);
-export const readWatch = () => read("/watch");
+export const readArena = () => read(ARENA);
+export const readOutlines = (player) => read(`${ARENA}/shown?player=${player}`);
+export const readWatch = () => read(`${ARENA}/watch`);
 /** Requests an invitation. Pass an earlier name to come back as the same player. */
-export const requestInvitation = async (name) => (await post("/join", name ? { name } : {})).json();
-export const setPolicy = (choice) => post("/policy", { choice });
-export const setLink = (player, delay, jitter) => post("/link", { player, delay_ms: delay, jitter_ms: jitter });
+export const requestInvitation = async (name) => (await post(`${ARENA}/join`, name ? { name } : {})).json();
+export const setPolicy = (policy, budget) => post(`${ROOM}/policy`, { policy, budget });
+export const setLink = (player, delay, jitter) => post(`${ARENA}/link`, { player, delay_ms: delay, jitter_ms: jitter });
 
 /**
  * Repeats a request every `period` milliseconds, one at a time, and calls `onAnswer(answer)` or `onError(error)` with each

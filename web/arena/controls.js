@@ -19,6 +19,7 @@ export class PolicySwitch {
     this.inputs = [...root.querySelectorAll("input")];
     this.thumb = root.querySelector(".thumb");
     this.names = new Map(this.inputs.map((input) => [input.value, input.nextElementSibling.textContent]));
+    this.policies = new Map();
     this.set = { choice: null, at: -Infinity };
     for (const input of this.inputs) input.addEventListener("change", () => this.turn(input.value));
     new ResizeObserver(() => this.slide()).observe(root);
@@ -32,7 +33,7 @@ export class PolicySwitch {
     this.set = { choice, at: performance.now() };
     this.slide();
     try {
-      await setPolicy(choice);
+      await setPolicy(this.policies.get(choice), this.budgetSet);
     } catch (error) {
       this.set.at = -Infinity;
       this.onFailed(`Could not switch the policy. ${error.message}`);
@@ -40,8 +41,10 @@ export class PolicySwitch {
   }
 
   show({ choice, choices, budget }) {
-    for (const { id, name } of choices ?? []) {
+    this.budgetSet = budget;
+    for (const { id, name, policy } of choices ?? []) {
       this.names.set(id, name);
+      this.policies.set(id, policy);
       const input = this.inputs.find((one) => one.value === id);
       if (input) setText(input.nextElementSibling, name);
     }

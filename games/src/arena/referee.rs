@@ -4,7 +4,7 @@ use core::f64::consts::PI;
 use std::collections::{BTreeMap, VecDeque};
 
 use evenkeel_core::{Draws, PeerId, Seed, SessionTime, Span, Vec3};
-use evenkeel_dr::{DrSeq, DrVector, EntityId, Present};
+use evenkeel_dr::{DrSeq, DrVector, EntityId, RoomEntity};
 
 use super::field::Field;
 use super::message::{ArenaMessage, Score};
@@ -175,9 +175,9 @@ impl Referee {
     }
 
     /// Updates the game from the newest reports of all entities.
-    pub fn update(&mut self, present: &[Present], now: SessionTime) {
+    pub fn update(&mut self, present: &[RoomEntity], now: SessionTime) {
         let before = self.at.replace(now);
-        for Present { owner, newest, .. } in present.iter().filter(|present| is_tank(present.entity)) {
+        for RoomEntity { owner, newest, .. } in present.iter().filter(|present| is_tank(present.entity)) {
             if let Some(player) = self.players.get_mut(owner) {
                 player.tank = Some(*newest);
             }
@@ -206,7 +206,7 @@ impl Referee {
     }
 
     /// Returns the player and position of a tank that can be hit.
-    fn tank(&self, present: &Present, now: SessionTime) -> Option<(PeerId, Vec3)> {
+    fn tank(&self, present: &RoomEntity, now: SessionTime) -> Option<(PeerId, Vec3)> {
         let player = self.players.get(&present.owner).filter(|_| is_tank(present.entity))?;
         let PlayerState::Playing(since) = player.state else { return None };
         (now - since >= SPAWN_PROTECTION).then(|| (present.owner, present.newest.project(now)))
@@ -215,7 +215,7 @@ impl Referee {
     /// Moves a shot on. Returns whether it hit something.
     fn fly(
         &mut self,
-        shot: &Present,
+        shot: &RoomEntity,
         (from, to): (Vec3, Vec3),
         tanks: &mut Vec<(PeerId, Vec3)>,
         now: SessionTime,
@@ -232,7 +232,7 @@ impl Referee {
         true
     }
 
-    fn hit(&mut self, victim: PeerId, shot: &Present, at: Vec3, now: SessionTime) {
+    fn hit(&mut self, victim: PeerId, shot: &RoomEntity, at: Vec3, now: SessionTime) {
         if let Some(player) = self.players.get_mut(&victim) {
             player.score.losses = player.score.losses.saturating_add(1);
             player.state = PlayerState::Waiting(now + RESPAWN_DELAY);
@@ -305,10 +305,10 @@ mod tests {
         SessionTime::from_nanos(0) + Span::from_millis(millis)
     }
 
-    fn present(player: u32, local: u32, position: Vec3, velocity: Vec3, millis: i64) -> Present {
+    fn present(player: u32, local: u32, position: Vec3, velocity: Vec3, millis: i64) -> RoomEntity {
         let state = MotionState { position, velocity, ..MotionState::default() };
         let newest = DrVector::generate(at(millis), &state, MotionKind::Linear);
-        Present {
+        RoomEntity {
             entity: EntityId::of(PeerId(player), local),
             owner: PeerId(player),
             first: DrSeq(0),

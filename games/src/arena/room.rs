@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Seed, SessionClock, Span, Wire, delegate_endpoint,
 };
-use evenkeel_dr::{DrConfig, DrEvent, DrRelay, DrRoom, Present, RelayCommand};
+use evenkeel_dr::{DrConfig, DrEvent, DrRelay, DrRoom, RelayCommand, RoomEntity};
 use evenkeel_session::Room;
 
 use super::field::Field;
@@ -25,7 +25,7 @@ pub struct ArenaRoom<C> {
     next: Option<LocalTime>,
     latest: LocalTime,
     outgoing: VecDeque<(PeerId, Vec<u8>)>,
-    present: Vec<Present>,
+    present: Vec<RoomEntity>,
 }
 
 impl<C: SessionClock> ArenaRoom<C> {
@@ -59,7 +59,7 @@ impl<C: SessionClock> ArenaRoom<C> {
             let next = self.next.map_or(now, |next| next + UPDATE_INTERVAL);
             self.next = Some(if next > now { next } else { now + UPDATE_INTERVAL });
             self.present.clear();
-            self.present.extend(self.dr.present());
+            self.present.extend(self.dr.entities());
             self.referee.update(&self.present, session);
         }
         while let Some((to, message)) = self.referee.poll_message() {

@@ -1,7 +1,7 @@
-//! What the export error costs: the closed form beside the papers' and beside plain quadrature, in one run.
+//! The cost of the export error: our closed form, the papers' closed form, and quadrature.
 //!
-//! `cargo bench -p evenkeel-dr`. The papers' form is the one of the thesis' appendix B with its misprints
-//! corrected; it is wrong where paths are collinear, and kept here only to compare the cost.
+//! Run with `cargo bench -p evenkeel-dr`. The papers' form is that of the thesis' appendix B, with its misprints
+//! corrected. It is wrong where paths are collinear, and only here to compare the cost.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -24,6 +24,7 @@ fn inputs() -> Vec<(Vec3, Vec3, f64)> {
     pairs.into_iter().map(|(p, v)| (p, v, draws.uniform(0.01, 0.8))).collect()
 }
 
+/// The papers' closed form.
 fn papers(p: Vec3, v: Vec3, h: f64) -> f64 {
     let (a, b, c) = (v.length_squared(), 2.0 * p.dot(v), p.length_squared());
     let root = a.sqrt();
@@ -45,7 +46,7 @@ fn linear_closed_form(bencher: Bencher<'_, '_>) {
     each(bencher, |(p, v, h)| integral(*p, *v, *h));
 }
 
-/// Any paths, and those that are as near to each other, for as short a time, as when many receivers are looked at.
+/// Arbitrary paths, and paths as close to each other, for times as short, as when `even` looks at many receivers.
 const PATHS: [&str; 2] = ["any", "near"];
 
 fn in_bulk(bencher: Bencher<'_, '_>, width: Option<Width>, paths: &str) {

@@ -1,56 +1,56 @@
-//! What applications say to dead-reckoning machines and learn from them.
+//! Commands that applications give to dead-reckoning machines, and events that they get from them.
 
 use evenkeel_core::{ClockEvent, Malformed, PeerId, Reader, SessionTime, Varint, Wire};
 
 use crate::config::Budget;
-use crate::fairness::{PairWeight, PolicyKind};
-use crate::vector::{DrSeq, DrVector, EntityId, MotionState};
+use crate::motion::{DrSeq, DrVector, EntityId, MotionState};
+use crate::policy::{PairWeight, PolicyKind};
 
-/// What the game tells its peer.
+/// A command from a game to its peer.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DrCommand {
-    /// One of this peer's entities is here and moves like this; said at every tick. The first time introduces it.
+    /// Reports the state of one of this peer's entities, at every tick. The first report introduces it.
     Observe {
-        /// Which.
+        /// The entity.
         entity: EntityId,
-        /// How it moves.
+        /// Its state.
         state: MotionState,
     },
-    /// The same for several at once, so that their vectors share a datagram.
+    /// Reports the states of several entities at once. Their vectors share datagrams, and it is faster.
     ObserveAll {
-        /// Which, and how they move.
+        /// The entities and their states.
         states: Vec<(EntityId, MotionState)>,
     },
-    /// One of this peer's entities is no more.
+    /// Ends one of this peer's entities.
     End {
-        /// Which.
+        /// The entity.
         entity: EntityId,
     },
-    /// Another policy decides from now on.
+    /// Switches to another policy.
     Switch {
-        /// Which.
+        /// The policy.
         policy: PolicyKind,
-        /// For the policies that have one.
+        /// Its budget, which some policies ignore.
         budget: Budget,
     },
-    /// The error of one of this peer's entities at a receiver counts so much from now on. For a relay's policy the relay
-    /// must be told.
+    /// Weighs the error of one of this peer's entities at a receiver. If a relay runs the policy, give the command to
+    /// the relay.
     Weigh {
-        /// Which entity.
+        /// The entity.
         entity: EntityId,
-        /// At whom.
+        /// The receiver.
         receiver: PeerId,
-        /// How much.
+        /// The weight of their error.
         weight: PairWeight,
     },
 }
 
-/// What the game learns from its peer or relay.
+/// An event from a peer or relay to its application.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum DrEvent {
     /// One of this peer's entities got a new DR vector.
     Generated {
-        /// Which entity.
+        /// The entity.
         entity: EntityId,
         /// The vector's number.
         seq: DrSeq,
@@ -59,53 +59,53 @@ pub enum DrEvent {
     },
     /// A DR vector arrived.
     Arrived {
-        /// From whom.
+        /// The peer that sent it.
         from: PeerId,
-        /// Of which entity.
+        /// The entity.
         entity: EntityId,
-        /// Its number; a relay numbers anew.
+        /// The vector's number. A relay's numbers are not the owner's.
         seq: DrSeq,
-        /// When its owner made it.
+        /// When its owner generated it.
         generated: SessionTime,
-        /// The vector as it is placed; `None` if a newer one had arrived before.
+        /// The vector as placed; `None` if a newer one had arrived before.
         placed: Option<DrVector>,
-        /// Whether it came reliably, to introduce the entity.
+        /// Whether it came on the reliable channel, to introduce the entity.
         introduction: bool,
     },
-    /// Something became of the session's time.
+    /// The session clock changed.
     Clock(ClockEvent),
-    /// A peer does not take what must not be lost, and is told nothing more. Whoever drives this machine should let it
-    /// go; if it joins again, it starts anew.
+    /// A peer's reliable channel is stalled, and nothing more is sent on it. The driver should drop the peer, which
+    /// may join again.
     Stalled {
-        /// Who.
+        /// The peer.
         peer: PeerId,
     },
-    /// An entity is no more.
+    /// An entity ended.
     Ended {
-        /// From whom it came.
+        /// The peer that sent it.
         from: PeerId,
-        /// Which.
+        /// The entity.
         entity: EntityId,
     },
 }
 
-/// What an operator tells the relay.
+/// A command from an operator or a game to a relay.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum RelayCommand {
-    /// Another policy decides from now on.
+    /// Switches to another policy.
     Switch {
-        /// Which.
+        /// The policy.
         policy: PolicyKind,
-        /// For the policies that have one.
+        /// Its budget, which some policies ignore.
         budget: Budget,
     },
-    /// The error of an entity at a receiver counts so much from now on.
+    /// Weighs the error of an entity at a receiver.
     Weigh {
-        /// Which entity.
+        /// The entity.
         entity: EntityId,
-        /// At whom.
+        /// The receiver.
         receiver: PeerId,
-        /// How much.
+        /// The weight of their error.
         weight: PairWeight,
     },
 }
@@ -202,7 +202,7 @@ impl Wire for RelayCommand {
     }
 }
 
-/// A state of motion to the last bit: a transcript must feed the machine what the game did.
+/// Appends a state of motion without rounding, because a transcript must repeat exactly what the game said.
 fn emit_state(state: &MotionState, bytes: &mut Vec<u8>) {
     state.position.emit(bytes);
     state.velocity.emit(bytes);
@@ -219,14 +219,14 @@ fn parse_state(reader: &mut Reader<'_>) -> Result<MotionState, Malformed> {
     })
 }
 
-/// Appends a policy by its name.
+/// Appends a policy's name.
 pub(crate) fn emit_policy(policy: PolicyKind, bytes: &mut Vec<u8>) {
     let name = policy.to_string();
     (name.len() as u16).emit(bytes);
     bytes.extend_from_slice(name.as_bytes());
 }
 
-/// Reads a policy by its name.
+/// Reads a policy's name.
 pub(crate) fn parse_policy(reader: &mut Reader<'_>) -> Result<PolicyKind, Malformed> {
     let len = reader.read::<u16>()?;
     let name = core::str::from_utf8(reader.take(usize::from(len))?).map_err(|_| Malformed::Field)?;

@@ -1,4 +1,4 @@
-//! How a dead-reckoning session is set up.
+//! The configuration of peers and relays.
 
 use core::fmt;
 use core::str::FromStr;
@@ -6,61 +6,61 @@ use core::str::FromStr;
 use evenkeel_core::{Malformed, PeerId, Reader, Seed, Span, Wire};
 
 use crate::command::{emit_policy, parse_policy};
-use crate::content::Content;
-use crate::fairness::PolicyKind;
 use crate::ledger::Compensation;
-use crate::limits::Limits;
-use crate::placement::Placement;
-use crate::threshold::Threshold;
+use crate::motion::Content;
+use crate::owner::Threshold;
+use crate::policy::PolicyKind;
+use crate::receiver::Placement;
+use crate::relay::Limits;
 
 /// Who runs the policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Topology {
-    /// The papers': each owner sends to its receivers.
+    /// Each owner, for its own entities, as in the papers.
     #[default]
     Direct,
-    /// What players use: owners send every trigger to this relay, which keeps the ledger and decides per receiver.
+    /// This relay: owners send it every trigger, and it keeps the ledger.
     Relay(PeerId),
 }
 
-/// DR vectors that may be sent per trigger, averaged over time, by the policies that have a budget.
+/// The DR vectors that a policy may send per trigger, on average.
 ///
-/// As text it is a number of vectors, `1.5`, or a part of the receivers, `40%`.
+/// Its text form is a number of vectors, like `1.5`, or a part of the receivers, like `40%`.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Budget(Per);
+pub struct Budget(BudgetUnit);
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Per {
-    /// So many vectors.
+enum BudgetUnit {
+    /// Vectors per trigger.
     Trigger(f64),
-    /// So many for each receiver.
+    /// Vectors per trigger and receiver.
     Receiver(f64),
 }
 
 impl Budget {
     /// One vector per trigger.
-    pub const ONE: Self = Self(Per::Trigger(1.0));
-    /// One vector per trigger and receiver: enough to send everything to everybody.
-    pub const ALL: Self = Self(Per::Receiver(1.0));
+    pub const ONE: Self = Self(BudgetUnit::Trigger(1.0));
+    /// One vector per trigger and receiver: everything goes to everybody.
+    pub const ALL: Self = Self(BudgetUnit::Receiver(1.0));
 
-    /// So many vectors per trigger; `None` unless that is between 0 and a thousand million.
+    /// A number of vectors per trigger; `None` unless it is between 0 and 1e9.
     #[must_use]
     pub fn new(per_trigger: f64) -> Option<Self> {
-        (0.0..=1e9).contains(&per_trigger).then_some(Self(Per::Trigger(per_trigger)))
+        (0.0..=1e9).contains(&per_trigger).then_some(Self(BudgetUnit::Trigger(per_trigger)))
     }
 
-    /// So many vectors per trigger and receiver; `None` unless that is between 0 and 1.
+    /// A part of the receivers; `None` unless it is between 0 and 1.
     #[must_use]
     pub fn of_receivers(part: f64) -> Option<Self> {
-        (0.0..=1.0).contains(&part).then_some(Self(Per::Receiver(part)))
+        (0.0..=1.0).contains(&part).then_some(Self(BudgetUnit::Receiver(part)))
     }
 
-    /// Vectors per trigger of an entity with so many receivers.
+    /// Vectors per trigger of an entity with this many receivers.
     #[must_use]
     pub const fn per_trigger(self, receivers: usize) -> f64 {
         match self.0 {
-            Per::Trigger(vectors) => vectors,
-            Per::Receiver(part) => part * receivers as f64,
+            BudgetUnit::Trigger(vectors) => vectors,
+            BudgetUnit::Receiver(part) => part * receivers as f64,
         }
     }
 }
@@ -68,16 +68,16 @@ impl Budget {
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Per::Trigger(vectors) => write!(f, "{vectors}"),
-            Per::Receiver(part) => write!(f, "{}%", 100.0 * part),
+            BudgetUnit::Trigger(vectors) => write!(f, "{vectors}"),
+            BudgetUnit::Receiver(part) => write!(f, "{}%", 100.0 * part),
         }
     }
 }
 
-/// Not a budget.
+/// The error for text that is no budget.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "\"{0}\" is no budget; one is a number of DR vectors per trigger, as 1.5, or a part of the receivers, as 40%"
+    "\"{0}\" is no budget: give a number of DR vectors per trigger, like 1.5, or a part of the receivers, like 40%"
 )]
 pub struct BadBudget(String);
 
@@ -95,11 +95,11 @@ impl FromStr for Budget {
 
 impl Wire for Budget {
     fn emit(&self, bytes: &mut Vec<u8>) {
-        let (which, number) = match self.0 {
-            Per::Trigger(vectors) => (0, vectors),
-            Per::Receiver(part) => (1, part),
+        let (tag, number) = match self.0 {
+            BudgetUnit::Trigger(vectors) => (0, vectors),
+            BudgetUnit::Receiver(part) => (1, part),
         };
-        bytes.push(which);
+        bytes.push(tag);
         number.emit(bytes);
     }
 
@@ -113,29 +113,29 @@ impl Wire for Budget {
     }
 }
 
-/// The settings of one peer or relay.
+/// The configuration of one peer or relay.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DrConfig {
     /// Who runs the policy.
     pub topology: Topology,
-    /// When this peer's entities get a new DR vector.
+    /// The threshold at which this peer's entities get a new DR vector.
     pub threshold: Threshold,
-    /// How their DR vectors are projected. At a relay `Auto` means that it sends each receiver the kind that serves best at
-    /// its distance, and any other that vectors go on as they came.
+    /// The kind of motion of their DR vectors. At a relay, `Auto` sends each receiver the best kind for its delay;
+    /// otherwise vectors keep their kind.
     pub kind: Content,
-    /// How this peer places others' vectors, and expects others to place its own.
+    /// How this peer places vectors of others, and expects others to place its own.
     pub placement: Placement,
-    /// Who is sent what, and when (at the relay in the relay topology).
+    /// The fairness policy. Used by the relay in the relay topology.
     pub policy: PolicyKind,
-    /// For the policies that have one.
+    /// The policy's budget, which some policies ignore.
     pub budget: Budget,
-    /// How far receivers are believed who say that they are far away; `None`: wholly, as in the papers.
+    /// How far reports of long delays are believed; `None` to believe them fully, as the papers do.
     pub compensation: Option<Compensation>,
-    /// At most one datagram leaves for a peer in this time, where what it has to say fits; nought: each when it comes.
+    /// The shortest time between two datagrams to a peer, unless one is full. With zero, every frame leaves at once.
     pub tick: Span,
-    /// What a relay takes from owners.
+    /// What a relay accepts from owners.
     pub limits: Limits,
-    /// The randomness of the policies that draw, and of nonces; on a real network it is a secret.
+    /// The source of randomness, for policies and nonces. Keep it secret on a real network.
     pub seed: Seed,
 }
 
@@ -156,7 +156,7 @@ impl Default for DrConfig {
     }
 }
 
-/// As transcripts keep it: to the last bit.
+/// The form in transcripts, which is exact.
 impl Wire for DrConfig {
     fn emit(&self, bytes: &mut Vec<u8>) {
         let relay = match self.topology {
@@ -167,7 +167,9 @@ impl Wire for DrConfig {
         self.threshold.distance.emit(bytes);
         emit_option(self.threshold.time.map(Span::as_nanos), bytes);
         bytes.push(Content::ALL.iter().position(|kind| *kind == self.kind).unwrap_or_default() as u8);
-        bytes.push(PLACEMENTS.iter().position(|way| *way == self.placement).unwrap_or_default() as u8);
+        bytes
+            .push(PLACEMENTS.iter().position(|placement| *placement == self.placement).unwrap_or_default()
+                as u8);
         emit_policy(self.policy, bytes);
         self.budget.emit(bytes);
         emit_option(self.compensation.map(|bound| bound.delay_max.as_nanos()), bytes);

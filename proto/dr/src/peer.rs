@@ -1,4 +1,4 @@
-//! A player's machine: owner of its own entities, receiver of everybody else's.
+//! A player's machine: the owner of its own entities and the receiver of everybody else's.
 
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Synchronized,
@@ -8,21 +8,23 @@ use evenkeel_session::{Pending, Station};
 
 use crate::command::{DrCommand, DrEvent};
 use crate::config::{DrConfig, Topology};
-use crate::intake::OWNER_ENTITIES_MAX;
 use crate::ledger::ErrorLedger;
 use crate::message::{DrMessage, Frame, VERSION, frames};
-use crate::owner::{Generated, Owner};
-use crate::receiver::{Events, Receiver};
+use crate::motion::{DrVector, EntityId, MotionState};
+use crate::owner::{Generated, Owner, Uplink};
+use crate::receiver::{EventQueue, Receiver};
+use crate::relay::OWNER_ENTITIES_MAX;
 use crate::sender::{ENTITIES_MAX, Sender};
-use crate::uplink::Uplink;
-use crate::vector::{DrVector, EntityId, MotionState};
 
-/// Of so many entities what is known is asked for before they are looked at.
-const READ_AHEAD: usize = 8;
+/// Entities prefetched per batch.
+const PREFETCH_BATCH: usize = 8;
 
+/// How this peer's vectors reach the receivers.
 #[derive(Debug)]
-enum Outward {
+enum Outbound {
+    /// This peer runs the policy.
     Direct(Box<Sender>),
+    /// A relay runs it.
     Relay(Uplink),
 }
 
@@ -31,16 +33,16 @@ enum Outward {
 pub struct DrPeer<C = Synchronized> {
     station: Station<C>,
     owner: Owner,
-    outward: Outward,
+    outbound: Outbound,
     receiver: Receiver,
-    events: Events,
+    events: EventQueue,
     pending: Pending,
-    /// The last session time.
+    /// The latest session time.
     latest: SessionTime,
 }
 
 impl DrPeer {
-    /// A peer whose clock shows the session's time.
+    /// A peer whose clock shows session time.
     #[must_use]
     pub fn new(config: &DrConfig) -> Self {
         Self::with_clock(config, Synchronized)
@@ -55,63 +57,63 @@ impl<C: SessionClock> DrPeer<C> {
             Topology::Direct => ENTITIES_MAX,
             Topology::Relay(_) => OWNER_ENTITIES_MAX,
         };
-        let outward = match config.topology {
-            Topology::Direct => Outward::Direct(Box::new(Sender::new(config))),
-            Topology::Relay(relay) => Outward::Relay(Uplink::new(relay, config.threshold.sane())),
+        let outbound = match config.topology {
+            Topology::Direct => Outbound::Direct(Box::new(Sender::new(config))),
+            Topology::Relay(relay) => Outbound::Relay(Uplink::new(relay, config.threshold.sane())),
         };
         Self {
             station: Station::new(VERSION, config.tick, config.seed, clock),
             owner: Owner::new(config.threshold.sane(), config.kind, entities_max),
-            outward,
+            outbound,
             receiver: Receiver::new(config.placement),
-            events: Events::default(),
+            events: EventQueue::default(),
             pending: Pending::default(),
             latest: SessionTime::MIN,
         }
     }
 
-    /// One of this peer's entities is here and moves like this.
+    /// Reports the state of one of this peer's entities. Call it at every tick.
     pub fn observe(&mut self, now: LocalTime, entity: EntityId, state: MotionState) {
         self.handle_command(now, DrCommand::Observe { entity, state });
     }
 
-    /// Where this peer sees somebody else's entity.
+    /// The position at which this peer places another owner's entity.
     #[must_use]
     pub fn position(&self, now: LocalTime, from: PeerId, entity: EntityId) -> Option<Vec3> {
         self.receiver.position(from, entity, self.station.clock.session(now)?)
     }
 
-    /// Everybody else's entities that this peer sees, with whom they came from, and where they are.
+    /// Every entity of other owners: the peer that sends it, its id, and its position.
     pub fn copies(&self, now: LocalTime) -> impl Iterator<Item = (PeerId, EntityId, Vec3)> + '_ {
         let at = self.station.clock.session(now);
         at.into_iter().flat_map(|at| self.receiver.copies(at))
     }
 
-    /// Where this peer's own entity is by what it told the others.
+    /// The exported position of one of this peer's entities.
     #[must_use]
     pub fn exported(&self, now: LocalTime, entity: EntityId) -> Option<Vec3> {
         let at = self.station.clock.session(now)?;
         self.owner.exported(entity).map(|vector| vector.project(at))
     }
 
-    /// The vector by which this peer's own entity is exported.
+    /// The exported vector of one of this peer's entities.
     #[must_use]
     pub fn exported_vector(&self, entity: EntityId) -> Option<&DrVector> {
         self.owner.exported(entity)
     }
 
-    /// The vector by which this peer places somebody else's entity.
+    /// The vector by which this peer places another owner's entity.
     #[must_use]
     pub fn placed_vector(&self, from: PeerId, entity: EntityId) -> Option<&DrVector> {
         self.receiver.placed(from, entity)
     }
 
-    /// What this peer knows of its receivers' errors; `None` where a relay keeps the books.
+    /// The ledger of this peer's receivers; `None` if a relay keeps it.
     #[must_use]
     pub const fn ledger(&self) -> Option<&ErrorLedger> {
-        match &self.outward {
-            Outward::Direct(sender) => Some(sender.ledger()),
-            Outward::Relay(_) => None,
+        match &self.outbound {
+            Outbound::Direct(sender) => Some(sender.ledger()),
+            Outbound::Relay(_) => None,
         }
     }
 
@@ -121,11 +123,11 @@ impl<C: SessionClock> DrPeer<C> {
         &self.station.clock
     }
 
-    /// The session time. Serves the peers and messages that waited for it.
+    /// The session time. Handles the peers and messages that waited for it.
     fn session(&mut self, now: LocalTime) -> Option<SessionTime> {
         let now = self.station.set_now(now)?;
         if now < self.latest {
-            // Another session has begun: exports of the last one mean nothing in it.
+            // Another session has begun, in which earlier exports mean nothing.
             self.owner.start_over();
         }
         self.latest = now;
@@ -147,59 +149,60 @@ impl<C: SessionClock> DrPeer<C> {
         }
     }
 
-    /// A peer learns of our entities.
+    /// Introduces our entities to a peer.
     fn welcome(&mut self, peer: PeerId, now: SessionTime) {
-        match &mut self.outward {
-            Outward::Direct(sender) => sender.join(peer, now, &mut self.station.outbox),
-            Outward::Relay(uplink) if uplink.relay() == peer => {
+        match &mut self.outbound {
+            Outbound::Direct(sender) => sender.join(peer, now, &mut self.station.outbox),
+            Outbound::Relay(uplink) if uplink.relay() == peer => {
                 uplink.join(self.owner.frames(now), &mut self.station.outbox);
             }
-            Outward::Relay(_) => {}
+            Outbound::Relay(_) => {}
         }
     }
 
     fn observed(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
         let Some(generated) = self.owner.observe(entity, state, now) else {
-            if let Outward::Direct(sender) = &mut self.outward {
+            if let Outbound::Direct(sender) = &mut self.outbound {
                 sender.observe(entity, state, now, &mut self.station.outbox);
             }
             return;
         };
         let (Generated::First(frame) | Generated::Next(frame)) = generated;
         self.events.push(DrEvent::Generated { entity, seq: frame.seq, vector: frame.vector });
-        match (&mut self.outward, generated) {
-            (Outward::Direct(sender), Generated::First(frame)) => {
+        match (&mut self.outbound, generated) {
+            (Outbound::Direct(sender), Generated::First(frame)) => {
                 sender.introduce(None, &frame, self.owner.threshold(), now, &mut self.station.outbox);
             }
-            (Outward::Direct(sender), Generated::Next(frame)) => {
-                sender.foresee(entity, state, now);
+            (Outbound::Direct(sender), Generated::Next(frame)) => {
+                sender.record_observation(entity, state, now);
                 sender.trigger(&frame, now, &mut self.station.outbox);
             }
-            (Outward::Relay(uplink), Generated::First(frame)) => {
+            (Outbound::Relay(uplink), Generated::First(frame)) => {
                 uplink.introduce(&frame, &mut self.station.outbox)
             }
-            (Outward::Relay(uplink), Generated::Next(frame)) => {
+            (Outbound::Relay(uplink), Generated::Next(frame)) => {
                 uplink.trigger(&frame, &mut self.station.outbox)
             }
         }
         self.start_over(now);
     }
 
-    /// If the relay has missed too much to be told of it, it learns of every entity anew.
+    /// Introduces every entity anew if the relay has missed too much.
     fn start_over(&mut self, now: SessionTime) {
-        if let Outward::Relay(uplink) = &mut self.outward
+        if let Outbound::Relay(uplink) = &mut self.outbound
             && uplink.gave_up()
         {
             uplink.join(self.owner.frames(now), &mut self.station.outbox);
         }
     }
 
+    /// Whether this peer accepts such a frame from there.
     fn expects(&self, from: PeerId, channel: Channel, frame: &Frame<'_>) -> bool {
-        let allowed_peer = match &self.outward {
-            Outward::Direct(_) => true,
-            Outward::Relay(uplink) => uplink.relay() == from,
+        let allowed_peer = match &self.outbound {
+            Outbound::Direct(_) => true,
+            Outbound::Relay(uplink) => uplink.relay() == from,
         };
-        let direct = matches!(self.outward, Outward::Direct(_));
+        let direct = matches!(self.outbound, Outbound::Direct(_));
         allowed_peer
             && match frame {
                 Frame::Vector(_) | Frame::Confirm(_) => channel == Channel::Datagram,
@@ -210,7 +213,7 @@ impl<C: SessionClock> DrPeer<C> {
             }
     }
 
-    /// Takes the frames of a message that has been checked.
+    /// Applies the frames of a checked message.
     fn apply_all(&mut self, from: PeerId, message: &mut DrMessage<'_>, now: SessionTime) {
         let nonce = message.header().nonce;
         message.each(|frame| self.apply(from, nonce, frame, now));
@@ -230,12 +233,12 @@ impl<C: SessionClock> DrPeer<C> {
             Frame::Ended { entity, .. } => self.receiver.on_ended(from, *entity, &mut self.events),
             Frame::Confirm(confirm) => self.receiver.on_confirm(from, confirm, now, &mut self.station.outbox),
             Frame::Feedback(feedback) => {
-                if let Outward::Direct(sender) = &mut self.outward {
+                if let Outbound::Direct(sender) = &mut self.outbound {
                     sender.on_feedback(from, feedback, now, &mut self.station.outbox);
                 }
             }
             Frame::Recorded { entity, contiguous, newest } => {
-                if let Outward::Relay(uplink) = &mut self.outward {
+                if let Outbound::Relay(uplink) = &mut self.outbound {
                     uplink.on_recorded(*entity, *contiguous, *newest, now);
                 }
             }
@@ -250,37 +253,37 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
 
     fn handle_command(&mut self, now: LocalTime, command: DrCommand) {
         let Some(now) = self.session(now) else {
-            // Whoever comes to know the time introduces what it has, and what is over by then is not to come back.
+            // Entities are introduced once there is a time. Those that end before must not be.
             if let DrCommand::End { entity } = command {
                 self.owner.end(entity);
             }
             return;
         };
-        match (command, &mut self.outward) {
+        match (command, &mut self.outbound) {
             (DrCommand::Observe { entity, state }, _) => self.observed(entity, &state, now),
             (DrCommand::ObserveAll { states }, _) => {
-                for some in states.chunks(READ_AHEAD) {
-                    if let Outward::Direct(sender) = &self.outward {
-                        sender.read_ahead(some.iter().map(|(entity, _)| *entity));
+                for batch in states.chunks(PREFETCH_BATCH) {
+                    if let Outbound::Direct(sender) = &self.outbound {
+                        sender.prefetch(batch.iter().map(|(entity, _)| *entity));
                     }
-                    for (entity, state) in some {
+                    for (entity, state) in batch {
                         self.observed(*entity, state, now);
                     }
                 }
             }
-            (DrCommand::End { entity }, outward) => {
+            (DrCommand::End { entity }, outbound) => {
                 if let Some(last) = self.owner.end(entity) {
-                    match outward {
-                        Outward::Direct(sender) => sender.end(entity, last, now, &mut self.station.outbox),
-                        Outward::Relay(uplink) => uplink.end(entity, last, now, &mut self.station.outbox),
+                    match outbound {
+                        Outbound::Direct(sender) => sender.end(entity, last, now, &mut self.station.outbox),
+                        Outbound::Relay(uplink) => uplink.end(entity, last, now, &mut self.station.outbox),
                     }
                 }
             }
-            (DrCommand::Switch { policy, budget }, Outward::Direct(sender)) => sender.switch(policy, budget),
-            (DrCommand::Weigh { entity, receiver, weight }, Outward::Direct(sender)) => {
+            (DrCommand::Switch { policy, budget }, Outbound::Direct(sender)) => sender.switch(policy, budget),
+            (DrCommand::Weigh { entity, receiver, weight }, Outbound::Direct(sender)) => {
                 sender.weigh(entity, receiver, weight);
             }
-            (DrCommand::Switch { .. } | DrCommand::Weigh { .. }, Outward::Relay(_)) => {}
+            (DrCommand::Switch { .. } | DrCommand::Weigh { .. }, Outbound::Relay(_)) => {}
         }
     }
 
@@ -300,7 +303,7 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
             has_clock |= matches!(frame, Frame::Clock(_));
             if self.expects(from, channel, frame) { Ok(()) } else { Err(Rejected::Unexpected) }
         })?;
-        // The clock first: it may fix the time by which the rest is read.
+        // The clock first: it may fix the session time, which the other frames need.
         if has_clock {
             self.station.set_now(at);
             frames.clone().each(|frame| {
@@ -316,7 +319,7 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
                     self.events.push(DrEvent::Stalled { peer: from });
                 }
             }
-            // Dropped, as if lost on the way.
+            // Counts as lost on the way.
             (None, Channel::Datagram) => {}
         }
         Ok(())
@@ -328,14 +331,14 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         self.receiver.leave(peer, &mut self.events);
         self.pending.leave(peer);
         self.station.on_peer(change);
-        match &mut self.outward {
-            Outward::Direct(sender) => sender.leave(peer),
-            Outward::Relay(uplink) if uplink.relay() == peer => uplink.leave(),
-            Outward::Relay(_) => {}
+        match &mut self.outbound {
+            Outbound::Direct(sender) => sender.leave(peer),
+            Outbound::Relay(uplink) if uplink.relay() == peer => uplink.leave(),
+            Outbound::Relay(_) => {}
         }
         let PeerChange::Joined { .. } = change else { return };
         self.receiver.join(peer);
-        // A clock may lose its time with the peer that it followed.
+        // The clock may have lost its time together with this peer.
         match now.and_then(|_| self.session(at)) {
             Some(now) => self.welcome(peer, now),
             None => self.pending.join(peer),
@@ -343,14 +346,14 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
     }
 
     fn handle_timeout(&mut self, now: LocalTime) {
-        // The clock first: it may step, and what is due then is due now.
+        // The clock first: if it steps, more may be due now.
         self.station.set_now(now);
         self.station.wake_clock();
         let Some(now) = self.session(now) else { return };
         self.receiver.on_timeout(now, &mut self.station.outbox);
-        match &mut self.outward {
-            Outward::Direct(sender) => sender.on_timeout(now, &mut self.station.outbox),
-            Outward::Relay(uplink) => uplink.on_timeout(now, &mut self.station.outbox),
+        match &mut self.outbound {
+            Outbound::Direct(sender) => sender.on_timeout(now, &mut self.station.outbox),
+            Outbound::Relay(uplink) => uplink.on_timeout(now, &mut self.station.outbox),
         }
         self.start_over(now);
     }
@@ -371,10 +374,10 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
 
     #[inline]
     fn poll_timeout(&self) -> Option<LocalTime> {
-        let outward = match &self.outward {
-            Outward::Direct(sender) => sender.next_timeout(),
-            Outward::Relay(uplink) => uplink.next_timeout(),
+        let outbound = match &self.outbound {
+            Outbound::Direct(sender) => sender.next_timeout(),
+            Outbound::Relay(uplink) => uplink.next_timeout(),
         };
-        self.station.next_timeout(earlier(outward, self.receiver.next_timeout()))
+        self.station.next_timeout(earlier(outbound, self.receiver.next_timeout()))
     }
 }

@@ -1,5 +1,5 @@
-//! The accuracy model: after its arrival a DR vector is placed where its owner exports it, to the bit; the two other ways
-//! of placing are off by what they are known to be off by; and what arrives late, twice or from nowhere is not placed.
+//! The accuracy model: after its arrival a DR vector is placed exactly where its owner exports it. The two other
+//! placements have their known errors, and late, duplicate or unknown vectors are not placed.
 
 #[path = "support/net.rs"]
 mod net;
@@ -23,7 +23,7 @@ fn config() -> DrConfig {
     }
 }
 
-/// What arrived at receiver 1: the number, and the vector if it was placed.
+/// The vectors that arrived at receiver 1: their number, and the vector if it was placed.
 fn arrivals(net: &Net) -> Vec<(u32, Option<DrVector>)> {
     let arrived = |event: &DrEvent| match event {
         DrEvent::Arrived { seq, placed, .. } => Some((seq.0, *placed)),
@@ -38,7 +38,7 @@ fn acknowledged(net: &Net) -> Vec<u32> {
         .sent
         .iter()
         .filter(|sent| sent.from == 1)
-        .flat_map(|sent| frames(&sent.bytes).expect("it can be read").1)
+        .flat_map(|sent| frames(&sent.bytes).expect("a valid message").1)
         .filter_map(|frame| match frame {
             Frame::Feedback(feedback) => {
                 Some(feedback.arrivals().map(|(_, arrival)| arrival.seq.0).collect::<Vec<_>>())
@@ -52,9 +52,10 @@ fn acknowledged(net: &Net) -> Vec<u32> {
     numbers
 }
 
+/// The distance between the exported and the placed position.
 fn distance(net: &Net) -> f64 {
-    let exported = net.peers[0].exported(net.now, TANK).expect("it is exported");
-    exported.distance(net.peers[1].position(net.now, OWNER, TANK).expect("it is placed"))
+    let exported = net.peers[0].exported(net.now, TANK).expect("exported");
+    exported.distance(net.peers[1].position(net.now, OWNER, TANK).expect("placed"))
 }
 
 /// A winding path, sampled every 10 ms.
@@ -71,7 +72,7 @@ fn wind(step: i64, space: bool) -> MotionState {
 }
 
 #[test]
-fn after_arrival_exported_and_placed_position_are_equal_to_the_bit() {
+fn after_arrival_exported_and_placed_position_are_identical() {
     for kind in MotionKind::ALL {
         for space in [false, true] {
             let config = DrConfig { kind: kind.into(), ..config() };
@@ -84,8 +85,8 @@ fn after_arrival_exported_and_placed_position_are_equal_to_the_bit() {
                 if arrivals(&net).len() < made {
                     continue;
                 }
-                let exported = net.peers[0].exported(net.now, TANK).expect("it is exported");
-                let placed = net.peers[1].position(net.now, OWNER, TANK).expect("it has arrived");
+                let exported = net.peers[0].exported(net.now, TANK).expect("exported");
+                let placed = net.peers[1].position(net.now, OWNER, TANK).expect("placed");
                 let bits = |v: Vec3| [v.x, v.y, v.z].map(f64::to_bits);
                 assert_eq!(bits(exported), bits(placed), "{kind:?} at {:?}", net.now);
                 compared += 1;
@@ -131,13 +132,13 @@ fn local_placement_trails_by_speed_times_delay() {
     assert!(net.vectors_to(1).is_empty(), "a straight path needs no second vector");
 }
 
-/// Drives straight on, then turns at 2 s, and gives the distance when that has arrived.
-fn turned_after_round_trips_were_measured(there: Span, back: Span) -> f64 {
+/// The distance after a turn, when round trips have been measured and the turn has arrived.
+fn distance_after_a_turn(there: Span, back: Span) -> f64 {
     let config = DrConfig { placement: Placement::OneWayDelay, ..config() };
     let mut net = Net::new(&config, 1, move |sent| vec![if sent.from == 0 { there } else { back }]);
     net.observe(TANK.0, moving((0.0, 0.0), (10.0, 0.0)));
     net.run_for(Span::from_secs(2));
-    // Nothing is known of the round trip when the introduction is placed.
+    // No round trip was measured when the introduction was placed.
     assert!((distance(&net) - 10.0 * there.as_secs_f64()).abs() < 1e-9);
     net.observe(TANK.0, moving((20.0, 5.0), (0.0, 10.0)));
     net.run_for(Span::from_secs(1));
@@ -145,17 +146,17 @@ fn turned_after_round_trips_were_measured(there: Span, back: Span) -> f64 {
 }
 
 #[test]
-fn one_way_delay_placement_is_exact_when_both_ways_take_equally_long() {
-    assert_eq!(turned_after_round_trips_were_measured(millis(150), millis(150)), 0.0);
+fn one_way_delay_placement_is_exact_if_both_directions_are_equally_slow() {
+    assert_eq!(distance_after_a_turn(millis(150), millis(150)), 0.0);
 }
 
 #[test]
-fn one_way_delay_placement_is_off_by_half_of_what_the_two_ways_differ() {
-    let off = turned_after_round_trips_were_measured(millis(100), millis(300));
+fn one_way_delay_placement_is_off_by_half_the_difference_of_both_directions() {
+    let off = distance_after_a_turn(millis(100), millis(300));
     assert!((off - 10.0 * 0.1).abs() < 1e-9, "{off}");
 }
 
-/// Peer 1 gets the entity introduced, then vector 1 after `first` and vector 2 after 50 ms.
+/// Sends peer 1 an introduction, vector 1 with these delays of its copies, and vector 2 with a delay of 50 ms.
 fn two_vectors(first: Vec<Span>) -> Net {
     let mut net = Net::new(&config(), 1, move |sent| match sent.vectors().first() {
         Some(vector) if vector.seq == DrSeq(1) => first.clone(),
@@ -185,11 +186,11 @@ fn a_vector_that_arrives_twice_counts_once() {
     let placed: Vec<_> = arrivals(&net).iter().map(|(seq, placed)| (*seq, placed.is_some())).collect();
     assert_eq!(placed, [(0, true), (1, true), (2, true)]);
     let late = net.sent.iter().filter(|sent| sent.from == 1 && sent.at.as_nanos() > 700_000_000);
-    assert_eq!(late.count(), 0, "a copy is not acknowledged again");
+    assert_eq!(late.count(), 0, "duplicates are not acknowledged");
 }
 
 #[test]
-fn a_lost_vector_leaves_no_trace_when_the_next_one_has_come() {
+fn a_lost_vector_does_not_matter_after_the_next_has_arrived() {
     let net = two_vectors(Vec::new());
     assert_eq!(acknowledged(&net), [0, 2]);
     assert_eq!(distance(&net), 0.0);
@@ -213,9 +214,9 @@ fn a_vector_of_an_entity_that_was_never_introduced_is_ignored() {
 }
 
 #[test]
-fn a_name_that_is_used_again_is_a_new_life() {
-    // Vector 1, of the first life, comes after its end; the reliable channel is slow, so vector 3, of the second life,
-    // overtakes its own introduction.
+fn an_id_that_is_reused_begins_a_new_life() {
+    // Vector 1, of the first life, arrives after its end. The reliable channel is slow, so vector 3, of the second
+    // life, overtakes its introduction.
     let mut net = Net::new(&config(), 1, |sent| match (sent.channel, sent.vectors().first()) {
         (Channel::Reliable, _) => vec![millis(400)],
         (_, Some(vector)) if vector.seq == DrSeq(1) => vec![millis(900)],
@@ -230,7 +231,7 @@ fn a_name_that_is_used_again_is_a_new_life() {
     net.run_for(millis(100));
     net.observe(TANK.0, moving((501.0, 501.0), (0.0, 1.0)));
     net.run_for(millis(200));
-    // The first life is still shown: nobody told the receiver otherwise.
+    // The first life is still shown, because its end has not arrived yet.
     assert!(net.peers[1].position(net.now, OWNER, TANK).is_some_and(|at| at.x < 20.0));
     net.run_for(millis(150));
     let ended = net.events.iter().position(|(.., event)| matches!(event, DrEvent::Ended { .. }));

@@ -1,4 +1,4 @@
-//! Acknowledgments keep up with many entities in one datagram, and with outages of the way back.
+//! Acknowledgments cope with many entities in one datagram and with outages of the return path.
 
 #[path = "support/net.rs"]
 mod net;
@@ -21,7 +21,7 @@ fn config() -> DrConfig {
     }
 }
 
-/// All entities swerve at each tick, and the owner is drained only after the last: their vectors share datagrams.
+/// Makes all entities swerve at each tick, and drains the owner after the last, so their vectors share datagrams.
 fn play(net: &mut Net, entities: u32, ticks: i64) {
     for tick in 0..ticks {
         for entity in 0..entities {
@@ -30,13 +30,13 @@ fn play(net: &mut Net, entities: u32, ticks: i64) {
             let state = moving((10.0 * t, side * 0.4 + f64::from(entity)), (10.0, 8.0 * side));
             net.peers[0].handle_command(net.now, DrCommand::Observe { entity: EntityId(entity), state });
         }
-        // An order that changes nothing drains the owner.
+        // Ending an unknown entity does nothing but drain the owner.
         net.command(DrCommand::End { entity: EntityId(u32::MAX) });
         net.run_for(TICK);
     }
 }
 
-/// The receiver's error, from what the machines told their applications and when.
+/// The receiver's true error, from the events of both machines.
 fn truth(net: &Net, until: SessionTime) -> f64 {
     let mut exported: BTreeMap<EntityId, DrVector> = BTreeMap::new();
     let mut shown: BTreeMap<EntityId, (DrVector, SessionTime)> = BTreeMap::new();
@@ -75,10 +75,10 @@ fn check(mut net: Net, entities: u32, ticks: i64) -> Result<(), TestCaseError> {
     play(&mut net, entities, ticks);
     net.run_for(Span::from_secs(20));
     let now = SessionTime::from_nanos(net.now.as_nanos());
-    let ledger = net.peers[0].ledger().expect("an owner keeps the books");
+    let ledger = net.peers[0].ledger().expect("the owner runs the policy");
     let (known, truth) = (ledger.accumulated(RECEIVER, now), truth(&net, now));
-    prop_assert_eq!(ledger.estimated(), 0, "nothing had to be given up");
-    prop_assert_eq!(ledger.clamped(RECEIVER), 0, "an honest receiver's times are taken as they are");
+    prop_assert_eq!(ledger.estimated(), 0, "reports were given up");
+    prop_assert_eq!(ledger.clamped(RECEIVER), 0, "an honest receiver was clamped");
     prop_assert!((known - truth).abs() <= 1e-9 * truth, "the ledger says {known}, the truth is {truth}");
     Ok(())
 }
@@ -87,12 +87,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_books_are_true_however_many_vectors_share_a_datagram(entities in 1u32..64, delay in 1i64..300) {
+    fn the_ledger_is_exact_however_many_vectors_share_a_datagram(entities in 1u32..64, delay in 1i64..300) {
         check(Net::star(&config(), &[millis(delay)]), entities, 60)?;
     }
 
     #[test]
-    fn an_outage_of_the_way_back_costs_time_and_no_truth(
+    fn the_ledger_is_exact_after_an_outage_of_the_return_path(
         entities in 1u32..20,
         delay in 1i64..200,
         begins in 100i64..500,
@@ -107,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn random_loss_of_acknowledgments_costs_no_truth(entities in 1u32..30, seed: u64, percent in 0u64..60) {
+    fn the_ledger_is_exact_under_random_loss_of_acknowledgments(entities in 1u32..30, seed: u64, percent in 0u64..60) {
         let mut draws = evenkeel_core::Seed::new(seed).draws();
         let fate = move |sent: &Sent| {
             let lost = sent.from == 1 && draws.below(100) < percent;
@@ -118,7 +118,7 @@ proptest! {
 }
 
 #[test]
-fn reports_that_stop_do_not_make_what_was_sent_count_as_lost() {
+fn vectors_do_not_count_as_lost_when_reports_stop() {
     let silent_from = millis(2000).as_nanos();
     let fate = move |sent: &Sent| {
         let lost = sent.from == 1 && sent.at.as_nanos() > silent_from;
@@ -127,7 +127,7 @@ fn reports_that_stop_do_not_make_what_was_sent_count_as_lost() {
     let mut net = Net::new(&config(), 1, fate);
     play(&mut net, 1, 1000);
     let now = SessionTime::from_nanos(net.now.as_nanos());
-    let known = net.peers[0].ledger().expect("an owner keeps the books").accumulated(RECEIVER, now);
+    let known = net.peers[0].ledger().expect("the owner runs the policy").accumulated(RECEIVER, now);
     let truth = truth(&net, now);
     assert!(
         (known / truth - 1.0).abs() < 0.05,
@@ -147,9 +147,9 @@ fn reports_that_are_lost_for_good_are_estimated_and_repaired_without_a_storm() {
         play(&mut net, 64, 600);
         net.run_for(Span::from_secs(20));
         let now = SessionTime::from_nanos(net.now.as_nanos());
-        let ledger = net.peers[0].ledger().expect("an owner keeps the books");
+        let ledger = net.peers[0].ledger().expect("the owner runs the policy");
         let (known, truth) = (ledger.accumulated(RECEIVER, now), truth(&net, now));
-        assert!(ledger.estimated() > 0, "the receiver's log can't hold eight seconds of 64 entities");
+        assert!(ledger.estimated() > 0, "the receiver's log holds less than eight seconds of 64 entities");
         assert!(
             (known / truth - 1.0).abs() < 0.02,
             "{delay} ms: the ledger says {known}, the truth is {truth}"

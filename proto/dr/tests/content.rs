@@ -1,5 +1,5 @@
-//! What vectors hold: damped motion in its closed form, and `auto`, which finds the kind that serves best, for each entity and
-//! for each receiver.
+//! Damped motion against its differential equation, and `auto`, which finds the best kind of motion for each entity
+//! and each receiver.
 
 #[path = "support/net.rs"]
 mod net;
@@ -34,9 +34,9 @@ fn damped(state: &MotionState) -> DrVector {
     DrVector::generate(START, state, MotionKind::Damped)
 }
 
-/// Position and velocity after so many seconds, by the law alone: the velocity turns, the acceleration turns along and
-/// dies away. The classical method of Runge and Kutta.
-fn driven(state: &MotionState, seconds: f64, steps: u32) -> (Vec3, Vec3) {
+/// Position and velocity after some seconds, integrated by the classical Runge-Kutta method: the velocity turns, the
+/// acceleration turns along and decays.
+fn integrated(state: &MotionState, seconds: f64, steps: u32) -> (Vec3, Vec3) {
     let w = state.turn_rate;
     let turn = |v: Vec3| Vec3::xy(-v.y, v.x) * w;
     let law = |[_, v, a]: [Vec3; 3]| [v, turn(v) + a, turn(a) - a * (1.0 / DAMPING)];
@@ -59,22 +59,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_closed_form_of_damped_motion_is_its_law_integrated(
+    fn the_closed_form_of_damped_motion_solves_its_differential_equation(
         state in state(), nanos in prop_oneof![-300_000_000..3_000_000_000i64, 0..200_000i64],
     ) {
         let at = START + Span::from_nanos(nanos);
         let seconds = Span::from_nanos(nanos).as_secs_f64();
         let steps = (seconds.abs() * (10.0 + state.turn_rate.abs()) * 150.0) as u32 + 20;
-        let (position, velocity) = driven(&state, seconds, steps);
+        let (position, velocity) = integrated(&state, seconds, steps);
         let vector = damped(&state);
-        let off = vector.project(at).distance(position);
-        prop_assert!(off < 1e-7 * (1.0 + seconds.abs()), "off by {off:e} after {seconds} s");
-        let off = vector.velocity(at).distance(velocity);
-        prop_assert!(off < 1e-6 * (1.0 + seconds.abs()), "velocity off by {off:e} after {seconds} s");
+        let error = vector.project(at).distance(position);
+        prop_assert!(error < 1e-7 * (1.0 + seconds.abs()), "off by {error:e} after {seconds} s");
+        let error = vector.velocity(at).distance(velocity);
+        prop_assert!(error < 1e-6 * (1.0 + seconds.abs()), "velocity off by {error:e} after {seconds} s");
     }
 
     #[test]
-    fn a_damped_path_that_is_cut_goes_on(
+    fn a_damped_path_can_be_cut_anywhere(
         state in state(), cut in 0..2_000_000_000i64, on in 0..2_000_000_000i64,
     ) {
         let vector = damped(&state);
@@ -102,7 +102,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_that_is_sane_leads_to_infinity() {
+fn sane_states_never_lead_to_infinity() {
     let huge = Vec3::new(MAGNITUDE_MAX, -MAGNITUDE_MAX, MAGNITUDE_MAX);
     let other = MotionState { velocity: huge, ..MotionState::default() };
     for turn_rate in [0.0, 1e-300, -1e-9, TURN_RATE_MAX] {
@@ -112,12 +112,12 @@ fn nothing_that_is_sane_leads_to_infinity() {
             let at = SessionTime::from_nanos(nanos);
             assert!(vector.project(at).within(f64::MAX) && vector.velocity(at).within(f64::MAX), "{nanos}");
             let error = export_error(&vector, &linear, at, at + Span::from_secs(3_600));
-            assert!(error.is_finite() && error >= 0.0, "{error} from {nanos} on");
+            assert!(error.is_finite() && error >= 0.0, "error {error} from {nanos}");
         }
     }
 }
 
-/// A tank at constant speed whose turn rate is a function of time, every 20 ms.
+/// The states of a tank at constant speed, every 20 ms. Its turn rate is a function of time.
 fn drive(seconds: i64, turn_rate: impl Fn(f64) -> f64) -> Vec<MotionState> {
     const FINE: i64 = 20;
     let (mut position, mut heading, speed, h) = (Vec3::ZERO, 0.0, 20.0, 0.02 / FINE as f64);
@@ -145,8 +145,8 @@ fn config(kind: Content) -> DrConfig {
     }
 }
 
-/// The owner drives along these states, and receivers watch.
-fn watched(kind: Content, delays: &[Span], states: &[MotionState]) -> Net {
+/// A network after the owner has driven along these states.
+fn driven(kind: Content, delays: &[Span], states: &[MotionState]) -> Net {
     let mut net = Net::star(&config(kind), delays);
     for state in states {
         net.observe(TANK.0, *state);
@@ -155,42 +155,42 @@ fn watched(kind: Content, delays: &[Span], states: &[MotionState]) -> Net {
     net
 }
 
-/// The kind of the last exported vector.
+/// The kind of the newest exported vector.
 fn exported(net: &Net) -> MotionKind {
-    net.peers[0].exported_vector(TANK).expect("it is exported").kind
+    net.peers[0].exported_vector(TANK).expect("exported").kind
 }
 
-/// The kind of the last vector that was sent to a receiver.
-fn shown(net: &Net, receiver: usize) -> MotionKind {
-    net.vectors_to(receiver).last().expect("it was sent something").1.vector.kind
+/// The kind of the newest vector that a receiver was sent.
+fn sent_kind(net: &Net, receiver: usize) -> MotionKind {
+    net.vectors_to(receiver).last().expect("at least one vector").1.vector.kind
 }
 
 #[test]
-fn auto_turns_with_who_turns() {
-    let net = watched(Content::Auto, &[millis(50), millis(400)], &drive(20, |_| 0.7));
+fn auto_is_circular_for_entities_that_turn() {
+    let net = driven(Content::Auto, &[millis(50), millis(400)], &drive(20, |_| 0.7));
     assert_eq!(exported(&net), MotionKind::Circular);
-    assert_eq!((shown(&net, 1), shown(&net, 2)), (MotionKind::Circular, MotionKind::Circular));
+    assert_eq!((sent_kind(&net, 1), sent_kind(&net, 2)), (MotionKind::Circular, MotionKind::Circular));
 }
 
 #[test]
-fn auto_goes_straight_with_who_wags_its_tail() {
-    // Turns that last for a tenth of a second are over before anybody hears of them.
-    let net = watched(Content::Auto, &[millis(200)], &drive(20, |t| 2.0 * libm::sin(30.0 * t)));
+fn auto_is_linear_for_entities_that_wag() {
+    // Turns of a tenth of a second are over before a vector arrives.
+    let net = driven(Content::Auto, &[millis(200)], &drive(20, |t| 2.0 * libm::sin(30.0 * t)));
     assert_eq!(exported(&net), MotionKind::Linear);
 }
 
 #[test]
-fn auto_finds_out_that_it_has_changed() {
+fn auto_adapts_when_the_motion_changes() {
     let states = drive(40, |t| if t < 20.0 { 0.7 } else { 2.0 * libm::sin(30.0 * t) });
-    let net = watched(Content::Auto, &[millis(200)], &states[..50 * 19]);
+    let net = driven(Content::Auto, &[millis(200)], &states[..50 * 19]);
     assert_eq!(exported(&net), MotionKind::Circular);
-    let net = watched(Content::Auto, &[millis(200)], &states);
+    let net = driven(Content::Auto, &[millis(200)], &states);
     assert_eq!(exported(&net), MotionKind::Linear);
 }
 
 #[test]
-fn auto_speeds_up_with_who_speeds_up() {
-    // Faster, slower, faster: three seconds each.
+fn auto_uses_acceleration_for_entities_that_accelerate() {
+    // Three seconds each of speeding up and slowing down.
     let (mut position, mut speed, mut states) = (0.0, 0.0, Vec::new());
     for step in 0..1_500 {
         let thrust = if step / 150 % 2 == 0 { 8.0 } else { -8.0 };
@@ -200,11 +200,11 @@ fn auto_speeds_up_with_who_speeds_up() {
         position += speed * 0.02 + 0.5 * thrust * 0.02 * 0.02;
         speed += thrust * 0.02;
     }
-    let net = watched(Content::Auto, &[millis(200)], &states);
+    let net = driven(Content::Auto, &[millis(200)], &states);
     assert!(matches!(exported(&net), MotionKind::Damped | MotionKind::Quadratic), "{:?}", exported(&net));
 }
 
-/// The mean distance between the real and the placed position of the second half, at each receiver.
+/// The mean distance between real and placed position at each receiver, in the second half.
 fn mean_errors(kind: Content, delays: &[Span], states: &[MotionState]) -> Vec<f64> {
     let mut net = Net::star(&config(kind), delays);
     let mut sums = vec![0.0; delays.len()];
@@ -213,7 +213,7 @@ fn mean_errors(kind: Content, delays: &[Span], states: &[MotionState]) -> Vec<f6
         if step >= states.len() / 2 {
             for (index, sum) in sums.iter_mut().enumerate() {
                 let placed = net.peers[index + 1].position(net.now, evenkeel_core::PeerId(0), TANK);
-                *sum += placed.expect("it is there").distance(state.position);
+                *sum += placed.expect("placed").distance(state.position);
             }
         }
         net.run_for(millis(20));
@@ -222,36 +222,35 @@ fn mean_errors(kind: Content, delays: &[Span], states: &[MotionState]) -> Vec<f6
 }
 
 #[test]
-fn who_dodges_turns_for_those_nearby_and_goes_straight_for_those_far_away() {
+fn dodging_entities_turn_for_near_receivers_and_go_straight_for_far_ones() {
     let dodging = drive(40, |t| 0.785 * libm::sin(std::f64::consts::TAU * t));
     let delays = [millis(50), millis(800)];
-    let net = watched(Content::Auto, &delays, &dodging);
-    assert_ne!(shown(&net, 1), MotionKind::Linear);
-    assert_eq!(shown(&net, 2), MotionKind::Linear);
-    let of = |kind: Content| mean_errors(kind, &delays, &dodging);
-    let auto = of(Content::Auto);
+    let net = driven(Content::Auto, &delays, &dodging);
+    assert_ne!(sent_kind(&net, 1), MotionKind::Linear);
+    assert_eq!(sent_kind(&net, 2), MotionKind::Linear);
+    let errors = |kind: Content| mean_errors(kind, &delays, &dodging);
+    let auto = errors(Content::Auto);
     for kind in MotionKind::ALL {
-        let fixed = of(kind.into());
+        let fixed = errors(kind.into());
         let both = |errors: &[f64]| errors[0] / auto[0] + errors[1] / auto[1];
         assert!(both(&fixed) > 2.15, "{kind:?}: {fixed:?}, auto: {auto:?}");
     }
 }
 
 #[test]
-fn the_books_know_as_which_kind_a_vector_was_sent() {
+fn the_ledger_knows_the_kind_that_each_receiver_was_sent() {
     let dodging = drive(30, |t| 0.785 * libm::sin(std::f64::consts::TAU * t));
-    let net = watched(Content::Auto, &[millis(50), millis(800)], &dodging);
-    assert_ne!(shown(&net, 1), shown(&net, 2), "there is something to know");
+    let net = driven(Content::Auto, &[millis(50), millis(800)], &dodging);
+    assert_ne!(sent_kind(&net, 1), sent_kind(&net, 2), "the kinds differ");
     for receiver in [1, 2] {
-        let ledger = net.peers[0].ledger().expect("the owner keeps the books");
+        let ledger = net.peers[0].ledger().expect("the owner runs the policy");
         let peer = evenkeel_core::PeerId(receiver as u32);
-        let (settled, until) =
-            ledger.pair(TANK, peer).and_then(|pair| pair.settled()).expect("it is settled");
+        let (settled, until) = ledger.pair(TANK, peer).and_then(|pair| pair.settled()).expect("settled");
         assert!((settled - truth(&net, receiver, until)).abs() < 1e-6 * settled, "receiver {receiver}");
     }
 }
 
-/// The export error of a receiver up to a time, by what it was told and what was exported.
+/// The true export error of a receiver up to a time, from the vectors that were exported and placed.
 fn truth(net: &Net, receiver: usize, until: SessionTime) -> f64 {
     let (mut error, mut exported, mut placed, mut from) = (0.0, None, None, SessionTime::MIN);
     for (at, node, event) in &net.events {

@@ -1,4 +1,4 @@
-//! Every machine of dead reckoning keeps the contract under the hostile schedule, whatever its application says.
+//! The machines keep the endpoint contract under a hostile schedule, whatever their applications do.
 
 use evenkeel_core::contract::check;
 use evenkeel_core::{Draws, Endpoint, LocalTime, PeerId, Seed, Span, Vec3};
@@ -9,7 +9,7 @@ use evenkeel_dr::{
 
 const STEPS: usize = 2_500;
 
-/// The machines of a room with a relay, because a world has one type of node.
+/// A machine of a room with a relay: all nodes of a test have one type.
 enum Node {
     Peer(Box<DrPeer>),
     Relay(Box<DrRelay>),
@@ -29,7 +29,7 @@ impl Endpoint for Node {
         match (self, command) {
             (Self::Peer(peer), Command::Peer(command)) => peer.handle_command(now, command),
             (Self::Relay(relay), Command::Relay(command)) => relay.handle_command(now, command),
-            _ => unreachable!("commands are made for the node that gets them"),
+            _ => unreachable!("commands match their nodes"),
         }
     }
 
@@ -41,7 +41,7 @@ fn policy(draws: &mut Draws) -> PolicyKind {
     all[draws.below(all.len() as u64) as usize]
 }
 
-/// A number as games have it, and now and then one that no game has.
+/// A usual number, or now and then an insane one.
 fn number(draws: &mut Draws) -> f64 {
     match draws.below(60) {
         0 => f64::NAN,
@@ -60,18 +60,18 @@ fn state(draws: &mut Draws) -> MotionState {
 }
 
 fn budget(draws: &mut Draws) -> Budget {
-    Budget::new([0.0, 0.5, 1.0, 3.0, 1e9][draws.below(5) as usize]).expect("finite and not negative")
+    Budget::new([0.0, 0.5, 1.0, 3.0, 1e9][draws.below(5) as usize]).expect("a valid budget")
 }
 
 fn peer_command(node: usize, draws: &mut Draws) -> DrCommand {
-    // The names of different owners overlap a little, as those of hostile ones would.
+    // Ids of different owners overlap a little, as with hostile owners.
     let entity = EntityId(3 * node as u32 + draws.below(4) as u32);
     match draws.below(30) {
         0 => DrCommand::End { entity },
         3 => DrCommand::Weigh {
             entity,
             receiver: PeerId(draws.below(5) as u32),
-            weight: PairWeight::new(draws.uniform(0.0, 2.0)).expect("it is in range"),
+            weight: PairWeight::new(draws.uniform(0.0, 2.0)).expect("a valid weight"),
         },
         1 => DrCommand::Switch { policy: policy(draws), budget: budget(draws) },
         2 => DrCommand::ObserveAll {
@@ -119,7 +119,7 @@ fn peers_and_their_relay_keep_the_contract() {
 }
 
 #[test]
-fn a_room_of_relays_that_take_each_other_for_players_keeps_the_contract() {
+fn relays_that_treat_each_other_as_players_keep_the_contract() {
     for seed in 0..6 {
         let config = config(Topology::Direct, seed);
         check(

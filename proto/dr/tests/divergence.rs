@@ -1,5 +1,5 @@
-//! The export error between paths of any kind, against an independent quadrature in 32 digits; and the thesis' chord,
-//! which it is not.
+//! The export error between paths of any kind, against an independent quadrature in 32 digits and against the thesis'
+//! chord.
 
 #[path = "support/dd.rs"]
 mod dd;
@@ -17,28 +17,28 @@ use quadrature::Rule;
 
 const TOLERANCE: f64 = 1e-9;
 
-/// The way that a unit velocity along x goes in `t` while it turns at `rate`, by its power series.
-fn way(rate: f64, t: Dd) -> [Dd; 2] {
+/// The displacement of a unit velocity along x in `t` while it turns at `rate`, by its power series.
+fn displacement(rate: f64, t: Dd) -> [Dd; 2] {
     let angle = Dd::from(rate) * t;
-    let (mut term, mut way) = (t, [Dd::ZERO; 2]);
+    let (mut term, mut sum) = (t, [Dd::ZERO; 2]);
     for n in 0..60 {
         let signed = if n % 4 < 2 { term } else { -term };
-        way[n % 2] = way[n % 2] + signed;
+        sum[n % 2] = sum[n % 2] + signed;
         term = term * angle / Dd::from(n as f64 + 2.0);
     }
-    way
+    sum
 }
 
-/// The way that a unit acceleration along x adds in `t` while it turns at `rate` and dies away, by its power series: in the
-/// derivative of n-th order there is the difference of (iw)^n and (iw - 1/τ)^n, times τ.
+/// The displacement that a unit acceleration along x adds in `t` while it turns at `rate` and decays, by its power
+/// series: its n-th derivative is τ times the difference of (iw)^n and (iw - 1/τ)^n.
 fn faded(rate: f64, t: Dd) -> [Dd; 2] {
     let (turn, fall) = (Dd::from(rate) * t, -t / Dd::from(DAMPING));
     // Powers of both, divided by (n + 1)!.
     let (mut kept, mut lost) = ([t, Dd::ZERO], [t, Dd::ZERO]);
-    let mut way = [Dd::ZERO; 2];
+    let mut sum = [Dd::ZERO; 2];
     for n in 0..80 {
-        way = [way[0] + kept[0] - lost[0], way[1] + kept[1] - lost[1]];
-        // Where the rest is nothing, it is left out: this is most of the time that the tests take.
+        sum = [sum[0] + kept[0] - lost[0], sum[1] + kept[1] - lost[1]];
+        // Stop when the remaining terms vanish: these tests spend most of their time here.
         if lost.iter().all(|term| term.to_f64().abs() < 1e-34 * t.to_f64()) {
             break;
         }
@@ -46,15 +46,15 @@ fn faded(rate: f64, t: Dd) -> [Dd; 2] {
         kept = [-kept[1] * turn / factor, kept[0] * turn / factor];
         lost = [(lost[0] * fall - lost[1] * turn) / factor, (lost[1] * fall + lost[0] * turn) / factor];
     }
-    way.map(|axis| axis * Dd::from(DAMPING))
+    sum.map(|axis| axis * Dd::from(DAMPING))
 }
 
-/// The distance after `t`: one path's way less the other's, subtracted with digits to spare.
+/// The distance after `t`: the difference of both displacements, with digits to spare.
 fn distance(divergence: &Divergence, t: Dd) -> Dd {
     let Divergence { position: p, velocity: v, second_velocity: u, acceleration: a, turn_rates, .. } =
         *divergence;
     let (f, g) = (divergence.fading, divergence.second_fading);
-    let [first, second] = turn_rates.map(|rate| way(rate, t));
+    let [first, second] = turn_rates.map(|rate| displacement(rate, t));
     let faded = |rate: f64, of: Vec3| if of == Vec3::ZERO { [Dd::ZERO; 2] } else { faded(rate, t) };
     let (first_faded, second_faded) = (faded(turn_rates[0], f + g), faded(turn_rates[1], g));
     let square = t * t * Dd::from(0.5);
@@ -71,7 +71,7 @@ fn distance(divergence: &Divergence, t: Dd) -> Dd {
     (x * x + y * y + z * z).sqrt()
 }
 
-/// Where in (0, h) the distance is least, among its neighbours.
+/// The local minima of the distance in (0, h).
 fn closest(divergence: &Divergence, h: f64) -> Vec<Dd> {
     const SAMPLES: usize = 60;
     let at = |i: usize| h * i as f64 / SAMPLES as f64;
@@ -103,7 +103,7 @@ fn check(rule: &Rule, divergence: &Divergence, h: f64) -> Result<(), TestCaseErr
     // Paths that fork are apart by less than numbers can tell for the first microsecond.
     prop_assert!(
         (ours - truth).abs() <= TOLERANCE * truth + 1e-28,
-        "{divergence:?} over {h:e}: {ours:e}, but it is {truth:e}, off by {:e}",
+        "{divergence:?} over {h:e}: got {ours:e}, expected {truth:e}, off by {:e}",
         (ours - truth) / truth
     );
     Ok(())
@@ -149,7 +149,7 @@ fn interval() -> impl Strategy<Value = f64> {
 
 const START: SessionTime = SessionTime::from_nanos(2_000_000_000);
 
-/// A circular path through the origin, and one that is drawn apart from it in a second way.
+/// Two circular paths through the origin with the same velocity and different turn rates.
 fn fork(velocity: Vec3, rates: [f64; 2]) -> Divergence {
     let arc = |turn_rate| MotionState { velocity, turn_rate, ..MotionState::default() };
     let [first, second] = rates.map(|rate| DrVector::generate(START, &arc(rate), MotionKind::Circular));
@@ -204,7 +204,7 @@ proptest! {
     }
 
     #[test]
-    fn tops_that_spin_as_fast_as_is_sane_agree_with_quadrature(
+    fn paths_with_the_largest_sane_turn_rate_agree_with_quadrature(
         first in state(), second in state(), spin in -1.0..1.0f64, h in magnitude(-4.0..-1.0),
     ) {
         let first = MotionState { turn_rate: spin * TURN_RATE_MAX, ..first };
@@ -243,7 +243,7 @@ fn a_near_miss_of_parabolas_agrees_with_quadrature() {
         acceleration: Vec3::new(17.828375358763, 15.75148782272191, 7.899723400471387),
         ..Divergence::default()
     };
-    check(&Rule::new(), &divergence, 2.7526088533364183e-2).expect("it agrees");
+    check(&Rule::new(), &divergence, 2.7526088533364183e-2).expect("agrees");
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn printed_closed_form(p: Vec3, v: Vec3, t: f64) -> f64 {
 }
 
 #[test]
-fn the_thesis_chord_overstates_a_fresh_divergence_by_half_and_ours_does_not() {
+fn the_chord_of_the_thesis_overstates_a_fresh_divergence_by_half() {
     let divergence = fork(Vec3::xy(25.0, 0.0), [core::f64::consts::FRAC_PI_4, 0.0]);
     for h in [1e-1, 1e-2, 1e-3, 1e-4] {
         let arc = divergence.integral(h);
@@ -291,7 +291,7 @@ fn the_thesis_chord_overstates_a_fresh_divergence_by_half_and_ours_does_not() {
 }
 
 #[test]
-fn the_thesis_closed_form_is_right_in_general_but_not_a_number_where_paths_are_collinear_or_meet() {
+fn the_closed_form_of_the_thesis_is_nan_where_paths_are_collinear_or_meet() {
     let (p, v) = (Vec3::xy(3.0, -1.0), Vec3::xy(2.0, 5.0));
     let (printed, ours) = (printed_closed_form(p, v, 0.8), linear::integral(p, v, 0.8));
     assert!((printed / ours - 1.0).abs() < 1e-12, "{printed} {ours}");

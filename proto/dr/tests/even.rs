@@ -1,4 +1,4 @@
-//! `even` at work: everybody's error alike, a budget that is never exceeded, and what may go wrong on the way.
+//! `even` at work: equal errors, a budget that is never exceeded, and trouble on the network.
 
 #[path = "support/net.rs"]
 mod net;
@@ -9,32 +9,32 @@ use net::{Net, Sent, millis};
 use proptest::prelude::*;
 
 const TICK: Span = Span::from_millis(20);
-/// What a bucket holds: so many triggers' worth of the budget for each entity, and no less than that.
+/// The size of the token bucket: the budget of this many triggers per entity, but at least the minimum.
 const BUCKET_TRIGGERS: f64 = 30.0;
 const BUCKET_MIN: f64 = 4.0;
 
-/// A tank that now and then turns.
+/// A tank that turns now and then.
 struct Tank {
     draws: Draws,
     state: MotionState,
     heading: f64,
     wish: f64,
-    left: u32,
+    ticks_left: u32,
 }
 
 impl Tank {
     fn new(seed: u64) -> Self {
         let draws = Seed::new(seed).draws();
-        Self { draws, state: MotionState::default(), heading: 0.0, wish: 0.0, left: 0 }
+        Self { draws, state: MotionState::default(), heading: 0.0, wish: 0.0, ticks_left: 0 }
     }
 
     fn drive(&mut self) -> MotionState {
         let seconds = TICK.as_secs_f64();
-        if self.left == 0 {
-            self.left = 15 + self.draws.below(100) as u32;
+        if self.ticks_left == 0 {
+            self.ticks_left = 15 + self.draws.below(100) as u32;
             self.wish = [0.0, 0.0, 0.7, -0.7][self.draws.below(4) as usize];
         }
-        self.left -= 1;
+        self.ticks_left -= 1;
         let turn = self.state.turn_rate;
         self.state.turn_rate = turn + (self.wish - turn).clamp(-seconds, seconds);
         self.heading += self.state.turn_rate * seconds;
@@ -49,7 +49,7 @@ fn config(policy: &str, budget: f64) -> DrConfig {
     DrConfig {
         threshold: Threshold { distance: 0.3, ..Threshold::default() },
         policy: policy.parse().unwrap_or_else(|error| panic!("{error}")),
-        budget: Budget::new(budget).expect("finite and not negative"),
+        budget: Budget::new(budget).expect("a valid budget"),
         compensation: None,
         ..DrConfig::default()
     }
@@ -64,9 +64,9 @@ fn drive(net: &mut Net, tanks: &mut [Tank], ticks: usize) {
     }
 }
 
-/// What each receiver's error is as far as the sender knows.
+/// Each receiver's error in the sender's ledger.
 fn errors(net: &Net) -> Vec<f64> {
-    let ledger = net.peers[0].ledger().expect("an owner that sends by itself keeps the books");
+    let ledger = net.peers[0].ledger().expect("the owner runs the policy");
     let now = SessionTime::from_nanos(net.now.as_nanos());
     (1..net.peers.len()).map(|receiver| ledger.accumulated(PeerId(receiver as u32), now)).collect()
 }
@@ -76,22 +76,23 @@ fn spread(errors: &[f64]) -> f64 {
     (errors.iter().map(|error| (error - mean) * (error - mean)).sum::<f64>() / errors.len() as f64).sqrt()
 }
 
+/// Vectors sent, introductions not included.
 fn sent(net: &Net) -> usize {
     net.sent.iter().map(|sent| sent.vectors().len()).sum()
 }
 
-/// DR vectors that the owner made, each entity's first not counted.
+/// DR vectors that the owner made, except each entity's first.
 fn triggers(net: &Net, entities: usize) -> usize {
     let made = |event: &DrEvent| matches!(event, DrEvent::Generated { .. });
     net.events.iter().filter(|(_, peer, event)| *peer == 0 && made(event)).count() - entities
 }
 
-/// Two minutes of one tank at three receivers.
+/// The errors after two minutes of one tank at three receivers.
 fn after_two_minutes(policy: &str, loss: f64) -> Vec<f64> {
     after(6_000, 1, policy, loss)
 }
 
-/// So many ticks of some tanks at three receivers.
+/// The errors after some ticks of some tanks at three receivers.
 fn after(ticks: usize, tanks: u64, policy: &str, loss: f64) -> Vec<f64> {
     let delays = [millis(400), millis(200), millis(60)];
     let mut draws = Seed::new(3).draws();
@@ -106,14 +107,14 @@ fn after(ticks: usize, tanks: u64, policy: &str, loss: f64) -> Vec<f64> {
 }
 
 #[test]
-fn everybody_has_the_same_error_and_the_mean_is_no_worse_for_it() {
+fn errors_are_equal_and_their_mean_is_hardly_worse() {
     let (base, even) = (after_two_minutes("base-1/3", 0.0), after_two_minutes("even", 0.0));
     assert!(spread(&even) < 0.04 * spread(&base), "{even:?} instead of {base:?}");
     assert!(even.iter().sum::<f64>() < 1.05 * base.iter().sum::<f64>(), "{even:?} instead of {base:?}");
 }
 
 #[test]
-fn with_many_entities_too_whose_errors_are_looked_at_less_often() {
+fn errors_are_equal_with_many_entities_too() {
     let (base, even) = (after(3_000, 120, "base-1/3", 0.0), after(3_000, 120, "even", 0.0));
     assert!(spread(&even) < 0.02 * spread(&base), "{even:?} instead of {base:?}");
     assert!(even.iter().sum::<f64>() < 1.05 * base.iter().sum::<f64>(), "{even:?} instead of {base:?}");
@@ -126,16 +127,16 @@ fn loss_both_ways_changes_little() {
 }
 
 #[test]
-fn phi_dials_how_much_of_the_spread_is_left() {
+fn phi_sets_the_part_of_the_spread_that_remains() {
     let base = spread(&after_two_minutes("base-1/3", 0.0));
-    for (policy, left) in [("even:phi=0.8", 0.2), ("even:phi=0.5", 0.5), ("even:phi=0.2", 0.8)] {
+    for (policy, remaining) in [("even:phi=0.8", 0.2), ("even:phi=0.5", 0.5), ("even:phi=0.2", 0.8)] {
         let spread = spread(&after_two_minutes(policy, 0.0)) / base;
-        assert!((spread - left).abs() < 0.06, "{policy} leaves {spread}");
+        assert!((spread - remaining).abs() < 0.06, "{policy} leaves {spread}");
     }
 }
 
 #[test]
-fn with_kappa_nobody_is_much_worse_off_than_without_it() {
+fn with_kappa_of_one_no_receiver_is_much_worse_off_than_without_the_policy() {
     let (base, even) = (after_two_minutes("base-1/3", 0.0), after_two_minutes("even:kappa=1", 0.0));
     for (even, base) in even.iter().zip(&base) {
         assert!(*even < 1.05 * base, "{even} instead of {base}");
@@ -143,10 +144,10 @@ fn with_kappa_nobody_is_much_worse_off_than_without_it() {
 }
 
 #[test]
-fn what_was_lost_is_sent_again_though_nothing_triggers() {
+fn a_lost_vector_is_sent_again_without_a_trigger() {
     let mut config = config("even", 1.0);
     config.threshold.time = None;
-    // Once the turn is over, the first vector after it gets lost.
+    // The first vector after the turn is lost.
     let mut lost = 0;
     let fate = move |sent: &Sent| {
         let straight = sent.vectors().iter().any(|vector| vector.vector.state.velocity.x == 0.0);
@@ -163,14 +164,14 @@ fn what_was_lost_is_sent_again_though_nothing_triggers() {
         net.observe(0, state);
         net.run_for(TICK);
     }
-    let shown = net.peers[1].position(net.now, PeerId(0), evenkeel_dr::EntityId(0)).expect("it is shown");
+    let shown = net.peers[1].position(net.now, PeerId(0), evenkeel_dr::EntityId(0)).expect("placed");
     assert!(shown.distance(state.position) < 1.0, "{shown:?} instead of {:?}", state.position);
     let sent = net.vectors_to(1);
     assert!(sent.len() <= 4, "{} vectors for one turn", sent.len());
 }
 
 #[test]
-fn a_receiver_that_joins_late_is_neither_starved_nor_fed() {
+fn a_receiver_that_joins_late_is_served_like_the_others() {
     let delays = [millis(300), millis(100), millis(200)];
     let mut net = Net::star(&config("even", 1.0), &delays);
     let third = PeerId(3);
@@ -185,8 +186,8 @@ fn a_receiver_that_joins_late_is_neither_starved_nor_fed() {
     assert!(grown.iter().all(|grown| (grown / mean - 1.0).abs() < 0.1), "{grown:?}");
 }
 
-/// By how much the last of nine receivers' error grows in two minutes, the others having stopped to answer; and how far off the
-/// tank those are, on average.
+/// The growth of the error of one of nine receivers in two minutes, and the mean distance at which the other eight
+/// place the tank, whether those eight answer or not.
 fn beside_a_crowd(answers: bool, budget: f64) -> (f64, f64) {
     let silent_from = millis(30_000).as_nanos();
     let fate = move |sent: &Sent| {
@@ -200,7 +201,7 @@ fn beside_a_crowd(answers: bool, budget: f64) -> (f64, f64) {
     for _ in 0..120 {
         drive(&mut net, &mut tanks, 50);
         for receiver in 1..9 {
-            let shown = net.peers[receiver].position(net.now, PeerId(0), EntityId(0)).expect("it is shown");
+            let shown = net.peers[receiver].position(net.now, PeerId(0), EntityId(0)).expect("placed");
             off += shown.distance(tanks[0].state.position) / (120.0 * 8.0);
         }
     }
@@ -208,7 +209,7 @@ fn beside_a_crowd(answers: bool, budget: f64) -> (f64, f64) {
 }
 
 #[test]
-fn nobody_waits_for_a_crowd_that_does_not_answer_and_it_is_served_all_the_same() {
+fn silent_receivers_are_still_served_and_do_not_hold_up_the_others() {
     for budget in [1.0, 3.0] {
         let (silent, together) = (beside_a_crowd(false, budget), beside_a_crowd(true, budget));
         assert!(silent.0 < 1.1 * together.0, "{silent:?} instead of {together:?}");
@@ -217,10 +218,10 @@ fn nobody_waits_for_a_crowd_that_does_not_answer_and_it_is_served_all_the_same()
 }
 
 #[test]
-fn who_did_not_answer_for_a_while_is_served_as_before_and_the_others_do_not_pay_for_it() {
+fn a_receiver_is_served_like_the_others_again_after_an_outage() {
     let outage = millis(20_000).as_nanos()..millis(30_000).as_nanos();
     let fate = move |sent: &Sent| {
-        // Nothing reaches it, and nothing comes from it.
+        // Cut off in both directions.
         let is_lost = sent.from.max(sent.to) == 1 && outage.contains(&sent.at.as_nanos());
         if is_lost { Vec::new() } else { vec![millis(100)] }
     };
@@ -252,18 +253,18 @@ fn entities_of_one_sender_share_one_price() {
 }
 
 #[test]
-fn what_a_game_says_matters_more_is_seen_more_truly() {
+fn pairs_with_more_weight_are_sent_more_vectors() {
     let run = |weight: f64| {
         let mut net = Net::star(&config("even", 1.0), &[millis(100); 2]);
         let mut tanks = [Tank::new(31), Tank::new(32)];
         drive(&mut net, &mut tanks, 1);
         for (entity, receiver) in [(0, 1), (1, 2)] {
             let (entity, receiver) = (EntityId(entity), PeerId(receiver));
-            let weight = PairWeight::new(weight).expect("it is in range");
+            let weight = PairWeight::new(weight).expect("a valid weight");
             net.command(DrCommand::Weigh { entity, receiver, weight });
         }
         drive(&mut net, &mut tanks, 3_000);
-        // Vectors of each entity that each receiver was sent.
+        // Vectors sent, by entity and receiver.
         let mut sent = [[0.0; 2]; 2];
         for message in &net.sent {
             for vector in message.vectors() {
@@ -281,9 +282,9 @@ fn what_a_game_says_matters_more_is_seen_more_truly() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever becomes of what was sent.
+    // Whatever the network does.
     #[test]
-    fn no_more_is_sent_than_the_budget_and_what_a_bucket_holds(
+    fn no_more_is_sent_than_the_budget_and_a_full_bucket(
         budget in prop_oneof![0.01..0.5f64, 0.5..2.0f64, 2.0..8.0f64],
         delays in proptest::collection::vec(0..600_i64, 1..6),
         entities in 1..4_usize,

@@ -1,4 +1,4 @@
-//! What a receiver says of its own delay is believed as far as the sender's evidence goes.
+//! A receiver's claims about its delay are believed as far as the sender's evidence goes.
 
 #[path = "support/net.rs"]
 mod net;
@@ -37,11 +37,11 @@ fn introduced() -> (DrPeer, u32) {
     owner.observe(at(0), TANK, moving((0.0, 0.0), (1.0, 0.0)));
     let mut bytes = Vec::new();
     assert_eq!(owner.poll_transmit(at(0), &mut bytes), Some((RECEIVER, Channel::Reliable)));
-    let (header, _) = frames(&bytes).expect("a peer sends what can be read");
+    let (header, _) = frames(&bytes).expect("a valid message");
     (owner, header.nonce)
 }
 
-/// The receiver says at `now` that the introduction arrived at `arrived`.
+/// The receiver claims at `now` that the introduction arrived at `arrived`.
 fn acknowledge(owner: &mut DrPeer, nonce: u32, arrived: i64, now: i64) {
     let mut bytes = Vec::new();
     Header { nonce: 0, stamp: Some(session(now)) }.emit(VERSION, &mut bytes);
@@ -51,15 +51,15 @@ fn acknowledge(owner: &mut DrPeer, nonce: u32, arrived: i64, now: i64) {
 }
 
 fn ledger(owner: &DrPeer) -> &evenkeel_dr::ledger::ErrorLedger {
-    owner.ledger().expect("an owner keeps the books")
+    owner.ledger().expect("the owner runs the policy")
 }
 
 #[test]
-fn an_acknowledgment_without_the_nonce_is_not_believed_and_is_counted() {
+fn an_acknowledgment_without_the_nonce_is_counted_and_not_believed() {
     let (mut owner, nonce) = introduced();
     acknowledge(&mut owner, nonce.wrapping_add(1), 5, 10);
     assert_eq!(ledger(&owner).clamped(RECEIVER), 1);
-    assert_eq!(ledger(&owner).delay(RECEIVER), None, "nothing is known of it");
+    assert_eq!(ledger(&owner).delay(RECEIVER), None, "nothing is known about its delay");
     assert_eq!(ledger(&owner).settled(RECEIVER), Some(0.0));
 
     let (mut owner, nonce) = introduced();
@@ -69,7 +69,7 @@ fn an_acknowledgment_without_the_nonce_is_not_believed_and_is_counted() {
 }
 
 #[test]
-fn a_claimed_delay_is_cut_to_the_round_trip_that_was_measured() {
+fn a_claimed_delay_is_clamped_to_the_measured_round_trip() {
     let (mut owner, nonce) = introduced();
     acknowledge(&mut owner, nonce, 400, 30);
     let (compensated, claimed) = ledger(&owner).delay(RECEIVER).expect("it has reported");
@@ -78,42 +78,43 @@ fn a_claimed_delay_is_cut_to_the_round_trip_that_was_measured() {
     assert_eq!(ledger(&owner).least_round_trip(RECEIVER), Some(millis(30)));
 }
 
-/// A receiver whose delay steps from 40 to 240 ms each way after ten seconds; what is made up for each second.
+/// The compensated and the claimed delay, each second, of a receiver whose delay steps from 40 to 240 ms after ten
+/// seconds.
 fn stepping(config: &DrConfig) -> Vec<(Span, Span)> {
     let slow = Rc::new(Cell::new(false));
     let steps = slow.clone();
     let mut net = Net::new(config, 1, move |_| vec![if steps.get() { millis(240) } else { millis(40) }]);
-    let mut course = Vec::new();
+    let mut delays = Vec::new();
     for tick in 0..40 * 50 {
         slow.set(tick >= 10 * 50);
         let t = f64::from(tick) * 0.02;
         net.observe(TANK.0, moving((10.0 * t, 0.0), (10.0, 0.0)));
         net.run_for(millis(20));
         if tick % 50 == 49 {
-            course.extend(ledger(&net.peers[0]).delay(RECEIVER));
+            delays.extend(ledger(&net.peers[0]).delay(RECEIVER));
         }
     }
-    course
+    delays
 }
 
 #[test]
-fn what_is_compensated_grows_slowly_and_up_to_a_limit() {
+fn the_compensated_delay_grows_slowly_and_up_to_a_limit() {
     let bound = Compensation { delay_max: millis(140), growth_per_second: millis(10) };
-    let course = stepping(&DrConfig { compensation: Some(bound), ..config() });
-    let (before, claimed_before) = course[8];
+    let delays = stepping(&DrConfig { compensation: Some(bound), ..config() });
+    let (before, claimed_before) = delays[8];
     assert_eq!((before, claimed_before), (millis(40), millis(40)));
-    let (_, claimed) = *course.last().expect("there is a course");
+    let (_, claimed) = *delays.last().expect("40 s of delays");
     assert!((claimed - millis(240)).abs() < millis(5), "{claimed:?}");
-    for pair in course.windows(2).skip(8) {
+    for pair in delays.windows(2).skip(8) {
         let growth = pair[1].0 - pair[0].0;
         assert!(growth <= millis(11), "{growth:?} in a second");
     }
-    let last = course.last().expect("there is a course").0;
-    assert_eq!(last, millis(140), "the limit is reached, and kept");
+    let last = delays.last().expect("40 s of delays").0;
+    assert_eq!(last, millis(140), "the limit is reached and kept");
 }
 
 #[test]
-fn without_a_bound_claims_are_believed_as_the_papers_do() {
-    let course = stepping(&DrConfig { compensation: None, ..config() });
-    assert!(course.iter().all(|(compensated, claimed)| compensated == claimed), "{course:?}");
+fn without_a_bound_claims_are_fully_believed() {
+    let delays = stepping(&DrConfig { compensation: None, ..config() });
+    assert!(delays.iter().all(|(compensated, claimed)| compensated == claimed), "{delays:?}");
 }

@@ -1,5 +1,5 @@
-//! The export error between linear paths is exact: within 1e-14 of an independent quadrature in 32 digits, for every
-//! input that a game has and for those that made the papers' own code fail.
+//! The export error between linear paths is within 1e-14 of an independent quadrature in 32 digits, for all input
+//! that games have and for the input on which the papers' code fails.
 
 #[path = "support/dd.rs"]
 mod dd;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use quadrature::Rule;
 
 const TOLERANCE: f64 = 1e-14;
-/// A few roundings, relative: what monotony may lose.
+/// The relative error that monotonicity may have: a few roundings.
 const ROUNDINGS: f64 = 8.0 * f64::EPSILON;
 
 fn coordinates(v: Vec3) -> [Dd; 3] {
@@ -41,11 +41,11 @@ fn reference(rule: &Rule, p: Vec3, v: Vec3, h: f64) -> f64 {
 fn check(rule: &Rule, p: Vec3, v: Vec3, h: f64) -> Result<(), TestCaseError> {
     let (ours, truth) = (linear::integral(p, v, h), reference(rule, p, v, h));
     let error = (ours - truth).abs();
-    prop_assert!(error <= TOLERANCE * truth, "p {p:?} v {v:?} h {h:e}: {ours:e}, but it is {truth:e}");
+    prop_assert!(error <= TOLERANCE * truth, "p {p:?} v {v:?} h {h:e}: got {ours:e}, expected {truth:e}");
     Ok(())
 }
 
-/// A positive number between powers of ten, each order of magnitude as likely as the other.
+/// A positive number, log-uniform between powers of ten.
 fn magnitude(orders: core::ops::Range<f64>) -> impl Strategy<Value = f64> {
     orders.prop_map(|order| libm::pow(10.0, order))
 }
@@ -92,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn the_integral_agrees_with_quadrature_where_everything_matters(
+    fn the_integral_agrees_with_quadrature_where_all_inputs_are_similar(
         p in vector(-1.0..1.0), v in vector(-1.0..1.0), h in magnitude(-1.0..1.0),
     ) {
         check(&Rule::new(), p, v, h)?;
@@ -131,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn the_integral_does_not_decrease_from_a_time_to_the_next_that_can_be_told_apart(
+    fn the_integral_does_not_decrease_from_one_floating_point_time_to_the_next(
         p in vector(-3.0..3.0), v in vector(-3.0..3.0), h in magnitude(-3.0..1.0),
     ) {
         let (before, after) = (linear::integral(p, v, h), linear::integral(p, v, h.next_up()));
@@ -145,7 +145,7 @@ proptest! {
         let middle = h * part;
         let parts = linear::integral(p, v, middle) + linear::integral(p + v * middle, v, h - middle);
         let whole = linear::integral(p, v, h);
-        // The second part starts where the rounding of p + v t says.
+        // Rounding moves the start of the second part.
         let moved = f64::EPSILON * (p.length() + v.length() * h) * h;
         prop_assert!((parts - whole).abs() <= TOLERANCE * whole + 4.0 * moved);
     }
@@ -169,13 +169,13 @@ fn the_integral_agrees_with_quadrature_at_the_corners() {
                 (north * size, east),
                 (north, east * size),
             ] {
-                check(&rule, p, v, h).expect("the corner agrees");
+                check(&rule, p, v, h).expect("agrees");
             }
         }
     }
 }
 
 #[test]
-fn paths_that_are_the_same_have_no_error_at_all() {
+fn identical_paths_have_no_error() {
     assert_eq!(linear::integral(Vec3::ZERO, Vec3::ZERO, 1.0), 0.0);
 }

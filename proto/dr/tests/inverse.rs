@@ -1,8 +1,7 @@
 //! The inverse of the export error: the earliest time at which the integral reaches a value.
 //!
-//! How well a time can be told is limited by the integral itself: one rounding of the integral I, ulp(I), moves the
-//! time by ulp(I) / distance. So a time is right if it is within 1e-9 of the true one, relative to it, or within a few
-//! such roundings.
+//! The integral limits how precisely the time is determined: one rounding of the integral I, ulp(I), moves it by
+//! ulp(I) / distance. So a time is right if its relative error is below 1e-9 or amounts to a few such roundings.
 
 use evenkeel_core::Vec3;
 use evenkeel_dr::Divergence;
@@ -11,7 +10,7 @@ use proptest::prelude::*;
 
 /// Roundings of the closed form: its relative error is below 1e-14.
 const LINEAR_ROUNDING: f64 = 1e-14;
-/// The quadrature is good to 1e-9; between two evaluations in the same panel it is far better.
+/// The error of the quadrature is below 1e-9, and far lower between two evaluations in the same panel.
 const CURVED_ROUNDING: f64 = 2e-9;
 
 fn magnitude(orders: core::ops::Range<f64>) -> impl Strategy<Value = f64> {
@@ -54,16 +53,16 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_inverse_finds_the_time_back(
+    fn the_inverse_recovers_the_time(
         p in vector(-6.0..3.0), v in vector(-6.0..3.0), t in magnitude(-6.0..1.0), beyond in 1.0..4.0f64,
     ) {
         let error = linear::integral(p, v, t);
         prop_assume!(error > 0.0);
         let found = linear::inverse(p, v, error, t * beyond);
-        let found = found.expect("it is reached by then");
+        let found = found.expect("reached in time");
         let slope = (p + v * t).length();
         let allowed = 1e-9 * t + LINEAR_ROUNDING * error / slope;
-        // Where the paths meet the slope vanishes; then the value must be right.
+        // Where the paths meet, the slope vanishes. There the value must be right.
         let reached = linear::integral(p, v, found);
         let exact = (reached - error).abs() <= LINEAR_ROUNDING * error;
         prop_assert!((found - t).abs() <= allowed || exact, "{found:e} for {t:e}, allowed {allowed:e}");
@@ -83,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn the_inverse_has_nothing_to_say_beyond_its_horizon(
+    fn the_inverse_is_none_beyond_its_horizon(
         p in vector(-3.0..3.0), v in vector(-3.0..3.0), h in magnitude(-3.0..1.0), more in 1e-12..10.0f64,
     ) {
         let error = linear::integral(p, v, h);
@@ -111,21 +110,21 @@ proptest! {
     }
 
     #[test]
-    fn bent_paths_find_the_time_back_that_an_error_came_from(
+    fn bent_paths_recover_the_time_of_an_error(
         divergence in curved(), h in magnitude(-3.0..0.5), part in 0.01..1.0f64,
     ) {
         let t = h * part;
         let error = divergence.integral(t);
-        prop_assume!(error > 0.0); // Paths that are the same have no time to find.
+        prop_assume!(error > 0.0); // Identical paths have no such time.
         let found = divergence.reaches(error, h).or_else(|| (part > 0.999).then_some(t)).expect("t is before h");
-        // Where the paths nearly meet, the last digits of the error stand for much time: there it is the error that counts.
+        // Where the paths nearly meet, rounding the error moves the time a lot.
         let near_miss = if divergence.distance(t) * t < 0.1 * error { CURVED_ROUNDING * error / divergence.distance(t) } else { 0.0 };
         let allowed = 1e-9 * t + near_miss;
         prop_assert!((found - t).abs() <= allowed, "{found:e} is not {t:e}");
     }
 
     #[test]
-    fn bent_paths_have_nothing_to_say_beyond_their_horizon(
+    fn bent_paths_are_none_beyond_their_horizon(
         divergence in curved(), h in magnitude(-4.0..0.5), more in 1e-6..10.0f64,
     ) {
         let error = divergence.integral(h);
@@ -134,7 +133,7 @@ proptest! {
 }
 
 #[test]
-fn an_error_of_nothing_is_reached_at_once() {
+fn an_error_of_zero_is_reached_at_once() {
     let v = Vec3::xy(1.0, 2.0);
     assert_eq!(linear::inverse(Vec3::ZERO, v, 0.0, 1.0), Some(0.0));
     assert_eq!(linear::inverse(Vec3::ZERO, v, -1.0, 1.0), Some(0.0));
@@ -144,16 +143,16 @@ fn an_error_of_nothing_is_reached_at_once() {
 }
 
 #[test]
-fn paths_that_are_the_same_never_reach_an_error() {
+fn identical_paths_never_reach_an_error() {
     assert_eq!(linear::inverse(Vec3::ZERO, Vec3::ZERO, 1e-12, 1e9), None);
     assert_eq!(straight(Vec3::ZERO, Vec3::ZERO).reaches(1e-12, 1e3), None);
 }
 
 #[test]
-fn a_time_at_which_the_paths_meet_is_found_though_the_integral_stands_still_there() {
+fn the_inverse_finds_the_time_at_which_paths_meet() {
     // |1 - t| up to the meeting at t = 1 is 1/2.
     let (p, v) = (Vec3::xy(1.0, 0.0), Vec3::xy(-1.0, 0.0));
-    let found = linear::inverse(p, v, 0.5, 3.0).expect("it is reached when they meet");
-    // There the integral is flat: half a rounding of 1/2 moves the time by the root of it.
+    let found = linear::inverse(p, v, 0.5, 3.0).expect("reached when they meet");
+    // There the integral is flat: half a rounding of 1/2 moves the time by its square root.
     assert!((found - 1.0).abs() < 3e-8, "{found}");
 }

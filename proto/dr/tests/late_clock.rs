@@ -1,4 +1,5 @@
-//! Peers that come before the session's clock is fixed are not forgotten, and what a step of it makes due is done.
+//! Late session clocks: peers that join before the clock is fixed are not forgotten, and a clock that steps fires
+//! timers.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,7 +10,7 @@ use evenkeel_core::{
 use evenkeel_dr::message::{Header, VERSION};
 use evenkeel_dr::{DrCommand, DrConfig, DrPeer, DrRelay, EntityId, MotionState, Topology};
 
-/// A clock that shows nothing until it is fixed.
+/// A clock without a time until it is fixed.
 #[derive(Clone, Default)]
 struct Unfixed(Rc<Cell<bool>>);
 
@@ -31,14 +32,14 @@ fn at(millis: i64) -> LocalTime {
 }
 
 #[test]
-fn a_peer_that_came_too_early_is_introduced_once_the_clock_is_fixed() {
+fn an_early_peer_is_introduced_once_the_clock_is_fixed() {
     let clock = Unfixed::default();
     let mut peer = DrPeer::with_clock(&DrConfig::default(), clock.clone());
     let state = MotionState { velocity: Vec3::xy(3.0, 0.0), ..MotionState::default() };
     let mut bytes = Vec::new();
     peer.handle_peer(at(0), JOINED);
     peer.observe(at(20), EntityId(1), state);
-    assert_eq!(peer.poll_transmit(at(20), &mut bytes), None, "there is no time to say anything at");
+    assert_eq!(peer.poll_transmit(at(20), &mut bytes), None, "there is no session time yet");
     let introduction = introduction();
     assert_eq!(peer.handle_message(at(30), OTHER, Channel::Reliable, &introduction), Ok(()));
     assert_eq!(peer.position(at(30), OTHER, EntityId(9)), None);
@@ -46,11 +47,11 @@ fn a_peer_that_came_too_early_is_introduced_once_the_clock_is_fixed() {
     clock.0.set(true);
     peer.observe(at(40), EntityId(1), state);
     assert_eq!(peer.poll_transmit(at(40), &mut bytes), Some((OTHER, Channel::Reliable)));
-    assert!(peer.position(at(40), OTHER, EntityId(9)).is_some(), "what must not be lost has waited");
+    assert!(peer.position(at(40), OTHER, EntityId(9)).is_some(), "reliable messages wait");
 }
 
 #[test]
-fn what_ends_while_there_is_no_time_does_not_come_back() {
+fn an_entity_that_ends_while_there_is_no_time_is_not_introduced() {
     let clock = Unfixed::default();
     clock.0.set(true);
     let relay = DrConfig { topology: Topology::Relay(OTHER), ..DrConfig::default() };
@@ -69,10 +70,10 @@ fn what_ends_while_there_is_no_time_does_not_come_back() {
     peer.handle_command(at(30), DrCommand::End { entity: EntityId(1) });
     clock.0.set(true);
     peer.handle_peer(at(40), JOINED);
-    assert_eq!(introduced(&mut peer, 40), 1, "only the one that is left");
+    assert_eq!(introduced(&mut peer, 40), 1, "only the other entity");
 }
 
-/// Somebody else's entity is introduced.
+/// The introduction of another owner's entity.
 fn introduction() -> Vec<u8> {
     let mut other = DrPeer::new(&DrConfig::default());
     other.handle_peer(at(0), JOINED);
@@ -83,7 +84,7 @@ fn introduction() -> Vec<u8> {
 }
 
 #[test]
-fn a_relay_remembers_who_came_too_early_unless_they_left() {
+fn a_relay_remembers_early_peers_unless_they_left() {
     let clock = Unfixed::default();
     let mut relay = DrRelay::with_clock(&DrConfig::default(), clock.clone());
     relay.handle_peer(at(0), JOINED);
@@ -100,7 +101,7 @@ fn a_relay_remembers_who_came_too_early_unless_they_left() {
     assert_eq!(gone, Err(Rejected::UnknownPeer));
 }
 
-/// A clock that steps forward when it is asked what is due, once a time has come.
+/// A clock that steps forward when it is polled after a given time.
 struct Stepping {
     at: LocalTime,
     step: Span,
@@ -125,16 +126,16 @@ impl SessionClock for Stepping {
 }
 
 #[test]
-fn what_a_step_of_the_clock_makes_due_is_done_in_the_same_call() {
+fn timers_that_a_clock_step_makes_due_fire_in_the_same_call() {
     let clock = Stepping { at: at(900), step: Span::from_millis(400), ahead: Span::ZERO };
     let mut peer = DrPeer::with_clock(&DrConfig::default(), clock);
     peer.handle_peer(at(0), JOINED);
-    let taken = peer.handle_message(at(20), OTHER, Channel::Reliable, &introduction());
-    assert_eq!(taken, Ok(()));
+    let result = peer.handle_message(at(20), OTHER, Channel::Reliable, &introduction());
+    assert_eq!(result, Ok(()));
     let mut bytes = Vec::new();
     while peer.poll_transmit(at(20), &mut bytes).is_some() {}
     assert_eq!(peer.poll_timeout(), Some(at(1_020)), "the arrival is to be repeated");
     peer.handle_timeout(at(900));
     assert_eq!(peer.poll_transmit(at(900), &mut bytes), Some((OTHER, Channel::Datagram)));
-    assert!(peer.poll_timeout() > Some(at(900)), "a timeout that was handled does not stay due");
+    assert!(peer.poll_timeout() > Some(at(900)), "a handled timeout is no longer due");
 }

@@ -1,5 +1,5 @@
-//! The wire format: whatever is emitted is parsed back, whatever parses is emitted back byte for byte, and no bytes at
-//! all make the parser panic.
+//! The wire format: what is emitted parses back, what parses is emitted back byte for byte, and no bytes make the
+//! parser panic.
 
 use evenkeel_core::{
     ClockFrame, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Seed, SessionTime, Span, Vec3, Wire,
@@ -18,7 +18,7 @@ use proptest::prelude::*;
 
 const THRESHOLD: Threshold = Threshold { distance: 0.09, time: Some(Span::from_secs(1)) };
 
-/// If the bytes are a message, it is emitted again as it was.
+/// Checks that bytes which parse are emitted back unchanged.
 fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
     let Ok((header, frames)) = frames(bytes) else { return Ok(()) };
     let mut again = Vec::new();
@@ -43,7 +43,7 @@ fn time() -> impl Strategy<Value = SessionTime> {
     (-(1i64 << 60)..=1 << 60).prop_map(SessionTime::from_nanos)
 }
 
-/// Nearly as large as any may be: what is larger, rounding may make too large to travel.
+/// Coordinates up to nearly the largest sane one, beyond which rounding may make them insane.
 fn vec3() -> impl Strategy<Value = Vec3> {
     let number = || prop_oneof![-0.999e9..0.999e9f64, -30.0..30.0f64, Just(0.0), Just(-0.0)];
     (number(), number(), number()).prop_map(|(x, y, z)| Vec3::new(x, y, z))
@@ -55,7 +55,7 @@ fn state() -> impl Strategy<Value = MotionState> {
     })
 }
 
-/// A vector in a message with a stamp near its generation.
+/// A vector that was generated near its message's stamp.
 fn vector_frame() -> impl Strategy<Value = VectorFrame> {
     let kind = proptest::sample::select(&MotionKind::ALL[..]);
     let numbers = (any::<u32>(), 0..1000u32, 0..u32::MAX - 1000, time(), any::<i32>());
@@ -68,12 +68,12 @@ fn vector_frame() -> impl Strategy<Value = VectorFrame> {
     })
 }
 
-/// As a game has them after an hour.
+/// Vectors of a game that has run for an hour.
 fn usual_vector_frame() -> impl Strategy<Value = VectorFrame> {
     let entity = (0..1024u32, 0..256u32).prop_map(|(player, local)| EntityId::of(PeerId(player), local));
     let below = |bits: u32| prop_oneof![Just((1u32 << bits) - 1), 0..1u32 << bits];
     let numbers = prop_oneof![(below(21), below(19)), (below(14), below(26)), (below(28), below(12))];
-    // Many on either side of where another byte begins, some from ahead of the sender's clock.
+    // Many on either side of where a byte is added, some from the future.
     let age = prop_oneof![-1_000..2_000i64, -1_000..120_000i64];
     (vector_frame(), entity, numbers, age).prop_map(|(frame, entity, (first, life), age)| {
         let generated = frame.sent - Span::from_millis(age);
@@ -82,7 +82,7 @@ fn usual_vector_frame() -> impl Strategy<Value = VectorFrame> {
     })
 }
 
-/// Arrivals of which some came together.
+/// Arrivals, some of which came with the same message.
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let entry = (any::<u32>(), any::<u32>(), any::<bool>(), time(), any::<u32>());
     vec(entry, 0..FEEDBACK_MAX + 1).prop_map(|entries| {
@@ -98,12 +98,12 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     })
 }
 
-/// The one frame of a message.
+/// The only frame of a message.
 fn only(bytes: &[u8]) -> Frame<'_> {
-    let (header, mut frames) = frames(bytes).expect("what is emitted is a message");
+    let (header, mut frames) = frames(bytes).expect("a valid message");
     assert_eq!(header.nonce, NONCE);
-    let frame = frames.next().expect("there is a frame");
-    assert!(frames.next().is_none(), "there is but one");
+    let frame = frames.next().expect("a frame");
+    assert!(frames.next().is_none(), "more than one frame");
     frame
 }
 
@@ -111,17 +111,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_are_a_message_or_are_not(bytes in vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_round_trip_if_they_parse(bytes in vec(any::<u8>(), 0..300)) {
         check(&bytes)?;
     }
 
     #[test]
-    fn bytes_behind_a_header_and_a_tag_are_a_message_or_are_not(
+    fn arbitrary_bytes_behind_a_tag_round_trip_if_they_parse(
         tag in prop_oneof![0x13..0x16u8, 0x7f..=0xffu8, 0x1f..0x24u8, 0x2f..0x33u8, 0x3f..0x42u8],
         mut body in vec(any::<u8>(), 0..200), small: bool,
     ) {
         if small {
-            // Most of what is read as numbers must be short.
+            // Most varints must be short.
             body.iter_mut().skip(4).step_by(2).for_each(|byte| *byte &= 0x3f);
         }
         let bytes = message(SessionTime::from_nanos(1 << 50), |bytes| {
@@ -132,7 +132,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_messages_are_messages_or_are_not(
+    fn damaged_messages_round_trip_if_they_parse(
         vectors in vec(vector_frame(), 1..5), arrivals in arrivals(), number in 0..1u64 << 40,
         at in any::<prop::sample::Index>(), bit in 0..8, cut: bool,
     ) {
@@ -158,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn a_vector_comes_back(vector in vector_frame(), introduce: bool) {
+    fn vectors_round_trip(vector in vector_frame(), introduce: bool) {
         let bytes = message(vector.sent, |bytes| match introduce {
             true => emit_introduce(&vector, &THRESHOLD, vector.sent, bytes),
             false => emit_vector(&vector, vector.sent, bytes),
@@ -168,20 +168,20 @@ proptest! {
     }
 
     #[test]
-    fn a_vector_has_at_most_forty_bytes(vector in usual_vector_frame()) {
+    fn usual_vectors_take_at_most_forty_bytes(vector in usual_vector_frame()) {
         let bytes = message(vector.sent, |bytes| emit_vector(&vector, vector.sent, bytes));
         prop_assert!(bytes.len() - HEADER_LEN <= VECTOR_LEN_MAX);
         prop_assert!(VECTOR_LEN_MAX <= 40);
     }
 
     #[test]
-    fn feedback_comes_back(
+    fn feedback_round_trips(
         oldest in 0..1_000_000u64, ahead in 0..1_000u64, stamp in time(), arrivals in arrivals(),
     ) {
         let first = oldest + ahead;
         let bytes = message(stamp, |bytes| emit_feedback(oldest, first, stamp, arrivals.iter(), bytes));
         prop_assert!(bytes.len() - HEADER_LEN <= FEEDBACK_LEN_MAX + RUN_LEN_MAX * arrivals.len());
-        let Frame::Feedback(feedback) = only(&bytes) else { panic!("it is feedback") };
+        let Frame::Feedback(feedback) = only(&bytes) else { panic!("not feedback") };
         prop_assert_eq!((feedback.oldest, feedback.first, feedback.stamp), (oldest, first, stamp));
         prop_assert!(feedback.arrivals().eq((first..).zip(arrivals.iter().copied())));
         for next in first..=first + arrivals.len() as u64 {
@@ -190,21 +190,21 @@ proptest! {
         }
     }
 
-    /// Most runs are short enough to be read at once; here some are and some are not.
+    // Some of these runs have short headers and ids, some have not.
     #[test]
     fn arrivals_of_one_message_are_one_run(
-        names in vec((prop_oneof![0..0x80u32, any::<u32>()], prop_oneof![0..0x4000u32, any::<u32>()]), 1..6),
+        ids in vec((prop_oneof![0..0x80u32, any::<u32>()], prop_oneof![0..0x4000u32, any::<u32>()]), 1..6),
         before in prop_oneof![Just(0i64), 0..1i64 << 40, 0..1i64 << 55], split in 1..6usize, behind in 0..20usize,
     ) {
         let stamp = SessionTime::from_nanos(1 << 58);
         let at = stamp - Span::from_nanos(before);
         let arrival = |&(entity, seq): &(u32, u32)| Arrival { entity: EntityId(entity), seq: DrSeq(seq), at, nonce: 7 };
-        let arrivals: Vec<Arrival> = names.iter().map(arrival).collect();
+        let arrivals: Vec<Arrival> = ids.iter().map(arrival).collect();
         let mut bytes = message(stamp, |bytes| emit_feedback(0, 0, stamp, arrivals.iter(), bytes));
         let probe = ClockFrame::Probe { sent: LocalTime::from_nanos(0) };
         (0..behind / 10).for_each(|_| emit_clock(&probe, &mut bytes));
         prop_assert!(frames(&bytes).is_ok());
-        // The same as two frames, and their runs as one frame.
+        // Splice the arrivals into one frame with two runs.
         let (head, tail) = arrivals.split_at(split.min(arrivals.len()));
         let [head, tail] = [head, tail].map(|part| {
             let mut bytes = Vec::new();
@@ -214,11 +214,11 @@ proptest! {
         let mut two = message(stamp, |bytes| bytes.extend(head));
         two[HEADER_LEN + 3] = arrivals.len() as u8;
         two.extend(&tail[4..]);
-        prop_assert_eq!(frames(&two).is_ok(), tail.len() == 4, "two runs in a row are one");
+        prop_assert_eq!(frames(&two).is_ok(), tail.len() == 4, "adjacent runs of one message are rejected");
     }
 
     #[test]
-    fn confirmations_and_records_and_ends_come_back(
+    fn confirmations_records_ends_and_clock_frames_round_trip(
         next: u64, stamp in time(), echo in time(), held in 0..i64::MAX, entity: u32, older: u32, newer: u32,
     ) {
         let (entity, older, newer) = (EntityId(entity), DrSeq(older), DrSeq(newer));
@@ -233,11 +233,11 @@ proptest! {
         };
         let all = [Frame::Confirm(confirm), recorded, ended, Frame::Clock(probe), Frame::Clock(answer)];
         let bytes = message(stamp, |bytes| all.iter().for_each(|frame| frame.emit(stamp, bytes)));
-        prop_assert!(frames(&bytes).expect("it is a message").1.eq(all.iter().cloned()));
+        prop_assert!(frames(&bytes).expect("a valid message").1.eq(all.iter().cloned()));
     }
 
     #[test]
-    fn a_quantized_vector_stays_as_it_is_and_near_to_what_it_was(
+    fn quantizing_is_idempotent_and_moves_little(
         state in state(), kind in proptest::sample::select(&MotionKind::ALL[..]),
         at in time(), seconds in 0.0..10.0f64,
     ) {
@@ -247,7 +247,7 @@ proptest! {
         prop_assert!(quantized.generated <= at && at - quantized.generated < Span::from_nanos(1000));
         let later = at + Span::from_secs_f64(seconds);
         let distance = quantized.project(later).distance(exact.project(later));
-        // The rounding of the projection itself is not quantization's.
+        // Allow for the rounding of the projections themselves.
         let size = exact.project(later).length() + state.velocity.length() * seconds + state.position.length()
             + state.velocity_derivative().length() * seconds * seconds;
         prop_assert!(
@@ -257,16 +257,16 @@ proptest! {
     }
 
     #[test]
-    fn commands_come_back(entity: u32, state in state(), budget in 0.0..100.0f64, which in 0..5) {
+    fn commands_round_trip(entity: u32, state in state(), budget in 0.0..100.0f64, which in 0..5) {
         let entity = EntityId(entity);
         let budget = match entity.0 % 2 {
             0 => Budget::new(budget),
             _ => Budget::of_receivers(budget / 100.0),
         };
-        let budget = budget.expect("it is positive");
+        let budget = budget.expect("a valid budget");
         prop_assert_eq!(budget.to_string().parse::<Budget>().map(|read| read.per_trigger(7).round()), Ok(budget.per_trigger(7).round()));
         let policy = PolicyKind::all()[entity.0 as usize % PolicyKind::all().len()];
-        let weight = PairWeight::new(f64::from(which)).expect("it is in range");
+        let weight = PairWeight::new(f64::from(which)).expect("a valid weight");
         let command = match which {
             0 => DrCommand::Observe { entity, state },
             3 => DrCommand::ObserveAll { states: vec![(entity, state); 3] },
@@ -287,7 +287,7 @@ proptest! {
     }
 
     #[test]
-    fn a_configuration_comes_back(
+    fn configurations_round_trip(
         relay in prop::option::of(any::<u32>()), distance in 0.0..10.0f64, bounds in prop::option::of(0..1_000_000i64),
         which in 0..3usize, kind in 0..5usize, number: u64,
     ) {
@@ -309,7 +309,7 @@ proptest! {
     }
 
     #[test]
-    fn parsing_a_command_never_panics(bytes in vec(any::<u8>(), 0..120)) {
+    fn parsing_commands_and_configurations_never_panics(bytes in vec(any::<u8>(), 0..120)) {
         let _ = DrCommand::parse(&mut evenkeel_core::Reader::new(&bytes));
         let _ = RelayCommand::parse(&mut evenkeel_core::Reader::new(&bytes));
         let _ = DrConfig::parse(&mut evenkeel_core::Reader::new(&bytes));
@@ -317,7 +317,7 @@ proptest! {
 }
 
 #[test]
-fn a_message_without_a_session_time_can_only_speak_of_clocks() {
+fn a_message_without_a_stamp_can_only_hold_clock_frames() {
     let mut bytes = Vec::new();
     Header { nonce: 1, stamp: None }.emit(VERSION, &mut bytes);
     emit_clock(&ClockFrame::Probe { sent: LocalTime::from_nanos(5) }, &mut bytes);
@@ -327,25 +327,25 @@ fn a_message_without_a_session_time_can_only_speak_of_clocks() {
 }
 
 #[test]
-fn another_version_is_named() {
+fn another_version_is_rejected_by_number() {
     let mut bytes = message(SessionTime::default(), |_| {});
     bytes[0] = VERSION + 1;
     assert_eq!(frames(&bytes).err(), Some(Malformed::Version { found: VERSION + 1, supported: VERSION }));
 }
 
 #[test]
-fn numbers_that_no_game_has_are_not_taken() {
+fn insane_numbers_are_rejected() {
     let stamp = SessionTime::from_nanos(5_000);
     let vector = DrVector { generated: stamp, state: MotionState::default(), kind: MotionKind::Linear };
     let sane = VectorFrame { entity: EntityId(1), first: DrSeq(0), seq: DrSeq(2), sent: stamp, vector };
-    let taken =
+    let parses =
         |frame: VectorFrame| frames(&message(stamp, |bytes| emit_vector(&frame, stamp, bytes))).is_ok();
-    assert!(taken(sane));
+    assert!(parses(sane));
     for insane in [1e10, -1e12, 1e15] {
         let with = |change: fn(&mut VectorFrame, f64)| {
             let mut frame = sane;
             change(&mut frame, insane);
-            taken(frame)
+            parses(frame)
         };
         assert!(!with(|frame, x| frame.vector.state.position.x = x));
         assert!(!with(|frame, x| frame.vector.state.velocity.z = -x));
@@ -353,20 +353,20 @@ fn numbers_that_no_game_has_are_not_taken() {
     }
     let turning = |turn_rate: f64| {
         let state = MotionState { turn_rate, ..MotionState::default() };
-        taken(VectorFrame { vector: DrVector { state, ..vector }, ..sane })
+        parses(VectorFrame { vector: DrVector { state, ..vector }, ..sane })
     };
     assert!(turning(100.0) && !turning(101.0));
-    assert!(!taken(VectorFrame { seq: DrSeq(u32::MAX), ..sane }));
+    assert!(!parses(VectorFrame { seq: DrSeq(u32::MAX), ..sane }));
     for distance in [-1.0, -0.0, f64::NAN, f64::INFINITY] {
         let threshold = Threshold { distance, ..THRESHOLD };
         assert!(frames(&message(stamp, |bytes| emit_introduce(&sane, &threshold, stamp, bytes))).is_err());
     }
     let at = message(SessionTime::from_nanos(i64::MAX), |_| {});
-    assert!(frames(&at).is_err(), "no session is that old");
+    assert!(frames(&at).is_err(), "no session lasts that long");
 }
 
 #[test]
-fn whatever_threshold_a_game_sets_others_can_read_it() {
+fn any_threshold_is_sent_in_a_valid_message() {
     let distances = [-1.0, -0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300];
     for (distance, nanos) in
         distances.into_iter().flat_map(|distance| [(distance, -5), (distance, 0), (distance, 7)])
@@ -379,7 +379,7 @@ fn whatever_threshold_a_game_sets_others_can_read_it() {
         owner.handle_command(now, DrCommand::Observe { entity: EntityId(1), state });
         let mut bytes = Vec::new();
         assert!(owner.poll_transmit(now, &mut bytes).is_some());
-        let (_, mut introduced) = frames(&bytes).expect("others can read it");
+        let (_, mut introduced) = frames(&bytes).expect("a valid message");
         assert_eq!(
             introduced.next().map(|frame| matches!(frame, Frame::Introduce(..))),
             Some(true),

@@ -1,4 +1,4 @@
-//! At most one datagram per peer and tick, where what there is to say fits; a lone vector does not wait.
+//! Pacing: at most one datagram per peer and tick if everything fits, and a lone vector does not wait.
 
 #[path = "support/net.rs"]
 mod net;
@@ -21,7 +21,7 @@ fn config() -> DrConfig {
     }
 }
 
-/// Entities that swerve every few milliseconds, each told by itself.
+/// Drives entities that swerve every few milliseconds, each observed separately.
 fn swerve(net: &mut Net, entities: u32, steps: i64, pause: Span) {
     for step in 0..steps {
         for entity in 0..entities {
@@ -51,7 +51,7 @@ fn two_datagrams_to_a_peer_are_a_tick_apart() {
         }
     }
     let vectors = net.vectors_to(1).len();
-    assert!(vectors > 3 * 190, "{vectors} vectors were sent all the same");
+    assert!(vectors > 3 * 190, "only {vectors} vectors were sent");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_lone_vector_leaves_at_once() {
 }
 
 #[test]
-fn what_does_not_fit_one_datagram_takes_several_at_once() {
+fn vectors_that_do_not_fit_one_datagram_leave_in_several_at_once() {
     let mut net = Net::star(&config(), &[millis(30)]);
     let all = |y: f64| {
         let states = (0..100).map(|entity| (EntityId(entity), moving((0.0, y), (1.0, 0.0)))).collect();
@@ -86,7 +86,7 @@ fn what_does_not_fit_one_datagram_takes_several_at_once() {
 #[test]
 fn acknowledgments_and_vectors_share_datagrams() {
     let mut net = Net::star(&config(), &[millis(30)]);
-    // Both own something: the receiver's vectors and its acknowledgments go the same way.
+    // The receiver owns an entity, too, so it sends both vectors and acknowledgments.
     for step in 0..300i64 {
         let side = if step % 2 == 0 { 1.0 } else { -1.0 };
         net.observe(1, moving((step as f64, side), (1.0, side)));
@@ -96,10 +96,10 @@ fn acknowledgments_and_vectors_share_datagrams() {
     }
     let mixed =
         net.sent.iter().filter(|sent| sent.from == 1 && sent.channel == Channel::Datagram).filter(|sent| {
-            let (_, all) = frames(&sent.bytes).expect("a peer sends what can be read");
+            let (_, all) = frames(&sent.bytes).expect("a valid message");
             let kinds: Vec<_> = all.map(|frame| matches!(frame, Frame::Vector(_))).collect();
             kinds.contains(&true) && kinds.contains(&false)
         });
     let mixed = mixed.count();
-    assert!(mixed > 250, "{mixed} of about 300 hold both");
+    assert!(mixed > 250, "{mixed} of about 300 datagrams hold both");
 }

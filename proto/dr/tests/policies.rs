@@ -1,4 +1,4 @@
-//! The policies: their names, and what each does with the vectors that the owner makes.
+//! The policies: their names, and which vectors each of them sends.
 
 #[path = "support/net.rs"]
 mod net;
@@ -17,11 +17,11 @@ fn policy(name: &str) -> PolicyKind {
 
 fn config(name: &str, budget: f64) -> DrConfig {
     let threshold = Threshold { distance: 0.1, time: None };
-    let budget = Budget::new(budget).expect("finite and not negative");
+    let budget = Budget::new(budget).expect("a valid budget");
     DrConfig { threshold, policy: policy(name), budget, ..DrConfig::default() }
 }
 
-/// The owner's entity turns to and fro, so that each observation triggers; then so much time passes.
+/// Makes an entity zigzag, so that each observation triggers, and lets time pass after each.
 fn trigger(net: &mut Net, count: usize, apart: Span) {
     for _ in 0..count {
         let number = net.now.as_nanos() as f64 / 1e9;
@@ -36,6 +36,7 @@ fn sent_to(net: &Net, receiver: usize) -> Vec<u32> {
     net.vectors_to(receiver).iter().map(|(_, vector)| vector.seq.0).collect()
 }
 
+/// The numbers of the vectors that a policy sends to a lone receiver.
 fn sendings(name: &str, budget: f64, triggers: usize) -> Vec<u32> {
     let mut net = Net::star(&config(name, budget), &[millis(10)]);
     trigger(&mut net, triggers + 1, millis(100));
@@ -65,7 +66,7 @@ fn every_documented_name_is_a_policy_and_every_policy_is_documented() {
     for documented in PolicyKind::NAMES {
         let name = documented.replace("KAPPA", "1.5").replace("PHI", "0.5").replace('K', "4");
         policy(name.split('[').next().unwrap_or(&name));
-        // Each choice in brackets, one after the other.
+        // Try each option in brackets.
         for options in name.split('[').skip(1) {
             for option in options.trim_end_matches(']').split('|') {
                 let option = option.replace("A1,A2,A3", "0.2,0.3,0.5");
@@ -77,14 +78,14 @@ fn every_documented_name_is_a_policy_and_every_policy_is_documented() {
         let name = kind.to_string().replace('3', "K");
         let name = name.split(':').next().unwrap_or(&name);
         let known = PolicyKind::NAMES.iter().any(|documented| documented.split('[').next() == Some(name));
-        assert!(known, "{name} is not among the documented names");
+        assert!(known, "{name} is undocumented");
     }
 }
 
 #[test]
-fn a_name_that_is_no_policy_is_answered_with_those_that_are() {
+fn an_unknown_name_is_rejected_with_the_known_ones() {
     for name in ["", "bas", "base-1/0", "base-1/x", "probabilistic", "Netgames05", "base-1/1001"] {
-        let error = name.parse::<PolicyKind>().expect_err("it is no policy").to_string();
+        let error = name.parse::<PolicyKind>().expect_err("unknown policy").to_string();
         assert!(error.contains(&format!("\"{name}\"")), "{error}");
         for right in PolicyKind::NAMES {
             assert!(error.contains(right), "{error} does not mention {right}");
@@ -93,20 +94,20 @@ fn a_name_that_is_no_policy_is_answered_with_those_that_are() {
 }
 
 #[test]
-fn an_option_that_a_policy_lacks_is_answered_with_those_it_has() {
+fn an_unknown_option_is_rejected_with_the_known_ones() {
     for (name, wrong) in [
         ("deterministic-budget", "pick-one"),
         ("deterministic-budget", "mix=0.5,0.5,0.5"),
         ("probabilistic-budget", "mix=1,0"),
         ("probabilistic-budget", "px"),
     ] {
-        let error = format!("{name}:{wrong}").parse::<PolicyKind>().expect_err("no such option").to_string();
+        let error = format!("{name}:{wrong}").parse::<PolicyKind>().expect_err("unknown option").to_string();
         assert!(error.contains(name) && error.contains(wrong) && error.contains("pa, pi, pt"), "{error}");
     }
     for wrong in
         ["phi", "phi=", "phi=1.1", "phi=-0.1", "phi=nan", "kappa=0.9", "kappa=inf", "kappa=", "pa", ""]
     {
-        let error = format!("even:{wrong}").parse::<PolicyKind>().expect_err("no such option").to_string();
+        let error = format!("even:{wrong}").parse::<PolicyKind>().expect_err("unknown option").to_string();
         assert!(error.contains("\"even\"") && error.contains("phi=PHI"), "{error}");
     }
     let error = "base:pa".parse::<PolicyKind>().expect_err("base has no options").to_string();
@@ -124,25 +125,25 @@ fn one_in_three_sends_every_third_vector() {
 }
 
 #[test]
-fn one_in_three_by_chance_sends_about_every_third_vector() {
+fn probabilistic_one_in_three_sends_about_every_third_vector() {
     let sent = sendings("probabilistic-1/3", 1.0, 900).len();
     // Ten standard deviations would be 141.
     assert!((240..360).contains(&sent), "{sent} of 900");
 }
 
 #[test]
-fn a_frequency_of_two_in_seven_is_a_schedule_of_four_three_four_three() {
+fn a_frequency_of_two_in_seven_alternates_intervals_of_four_and_three() {
     assert_eq!(sendings("deterministic-budget", 1.0 / 3.5, 30), [4, 7, 11, 14, 18, 21, 25, 28]);
 }
 
 #[test]
-fn an_interval_of_three_does_not_become_four_by_rounding() {
+fn rounding_does_not_lengthen_an_interval_of_three() {
     assert_eq!(sendings("deterministic-budget", 1.0 / 3.0, 20), [3, 6, 9, 12, 15, 18]);
 }
 
 #[test]
-fn a_receiver_without_any_share_of_the_budget_is_not_starved_for_ever() {
-    // The second receiver has every vector before the next is made: its share of the instantaneous error is next to 0.
+fn a_receiver_without_a_share_of_the_budget_is_not_starved() {
+    // The second receiver has each vector before the next is made, so its share of the instantaneous error is nearly 0.
     let mut net = Net::star(&config("deterministic-budget:pi", 1.0), &[millis(900), millis(0)]);
     trigger(&mut net, 80, millis(100));
     let sent = sent_to(&net, 2);
@@ -170,34 +171,31 @@ fn a_budget_of_one_is_kept_on_average() {
     }
 }
 
-/// A far and a near receiver; vector 2 goes to the far one at once and is held for the near one when vector 3 is made.
-/// Gives what the near one was sent, and the time of the last trigger.
+/// Makes vector 3 while vector 2 is held for the near one of two receivers. Returns the vectors that the near one was
+/// sent, and the time of the last trigger.
 fn superseded(name: &str) -> (Vec<(LocalTime, u32)>, LocalTime) {
     let mut net = Net::star(&config(name, 1.0), &[millis(300), millis(20)]);
     trigger(&mut net, 2, Span::from_secs(2));
     trigger(&mut net, 1, millis(10));
-    assert_eq!(sent_to(&net, 1).last(), Some(&2), "{name} sends to the far one at once");
-    assert_eq!(sent_to(&net, 2).last(), Some(&1), "{name} holds it for the near one");
+    assert_eq!(sent_to(&net, 1).last(), Some(&2), "{name} sends to the far receiver at once");
+    assert_eq!(sent_to(&net, 2).last(), Some(&1), "{name} holds it for the near receiver");
     let last = net.now;
     trigger(&mut net, 1, Span::from_secs(10));
     (net.vectors_to(2).iter().map(|(at, vector)| (*at, vector.seq.0)).collect(), last)
 }
 
 #[test]
-fn a_newer_vector_flushes_what_is_held() {
+fn a_newer_vector_flushes_the_held_one() {
     for name in ["netgames05", "netgames05-consistent", "scheduling-1", "scheduling-1-estimate"] {
         let (sent, last) = superseded(name);
-        assert!(sent.iter().all(|(_, seq)| *seq != 2), "{name} sends what was superseded: {sent:?}");
+        assert!(sent.iter().all(|(_, seq)| *seq != 2), "{name} sends the superseded vector: {sent:?}");
         let newest = sent.iter().find(|(_, seq)| *seq == 3);
-        assert!(
-            newest.is_some_and(|(at, _)| *at >= last),
-            "{name} sends the newer one in its turn: {sent:?}"
-        );
+        assert!(newest.is_some_and(|(at, _)| *at >= last), "{name} does not hold the newer vector: {sent:?}");
     }
 }
 
 #[test]
-fn scheduling_2_sends_what_is_held_when_a_newer_vector_is_made() {
+fn scheduling_2_sends_the_held_vector_when_a_newer_one_is_made() {
     let (sent, last) = superseded("scheduling-2");
     assert!(sent.contains(&(last, 2)), "{sent:?}");
     assert!(sent.iter().any(|(at, seq)| *seq == 3 && *at > last), "{sent:?}");
@@ -210,8 +208,8 @@ fn scheduling_2_newest_sends_the_newer_vector_in_its_place() {
 }
 
 #[test]
-fn a_policy_that_takes_over_finds_nothing_held() {
-    // The near receiver's vector waits for the next trigger, however late, when the policy changes.
+fn switching_policies_drops_held_vectors() {
+    // The near receiver's vector is held until the next trigger when the policy changes.
     let mut config = config("scheduling-1", 1.0);
     config.threshold.time = Some(millis(500));
     let mut net = Net::star(&config, &[millis(900), millis(1)]);
@@ -242,7 +240,7 @@ proptest! {
     fn settings_of_even_are_named_as_they_are_parsed(
         phi in 0.0..=1.0f64, kappa in proptest::option::of(1.0..=1000.0f64),
     ) {
-        let kind = PolicyKind::Even(EvenSettings::new(phi, kappa).expect("they are in range"));
+        let kind = PolicyKind::Even(EvenSettings::new(phi, kappa).expect("valid settings"));
         prop_assert_eq!(kind.to_string().parse::<PolicyKind>(), Ok(kind));
     }
 
@@ -259,9 +257,9 @@ proptest! {
         prop_assert!((sum - budget.min(shares.len() as f64)).abs() < 1e-9, "{sum} of {budget}");
         for (frequency, wanted) in frequencies.iter().zip(&wanted) {
             prop_assert!(*frequency <= 1.0);
-            prop_assert!(*frequency >= wanted.min(1.0), "the surplus is added, never taken");
+            prop_assert!(*frequency >= wanted.min(1.0), "capping only adds surplus");
         }
-        // Those below one got the same.
+        // All that stay below one get the same surplus.
         let extra: Vec<f64> = frequencies.iter().zip(&wanted).filter(|(f, _)| **f < 1.0).map(|(f, w)| f - w).collect();
         prop_assert!(extra.windows(2).all(|pair| (pair[0] - pair[1]).abs() < 1e-9), "{extra:?}");
     }

@@ -1,4 +1,4 @@
-//! A relay under members who say as much as they can: what it costs the others is bounded.
+//! Quotas: a player that floods the relay causes only bounded traffic for the others.
 
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, SessionTime, Span};
 use evenkeel_dr::message::{
@@ -9,7 +9,7 @@ use evenkeel_dr::{
     DrConfig, DrRelay, DrSeq, DrVector, EntityId, Limits, MotionKind, MotionState, PolicyKind, Threshold,
 };
 
-/// A relay with players from 1 on; what it sends them is counted, per player and channel.
+/// A relay with players from 1 on.
 struct Room {
     now: LocalTime,
     relay: DrRelay,
@@ -37,21 +37,22 @@ impl Room {
         VectorFrame { entity: EntityId(entity), first: DrSeq(first), seq: DrSeq(seq), sent, vector }
     }
 
-    fn say(&mut self, from: u32, channel: Channel, emit: impl FnOnce(SessionTime, &mut Vec<u8>)) {
+    /// A player sends a message.
+    fn send(&mut self, from: u32, channel: Channel, emit: impl FnOnce(SessionTime, &mut Vec<u8>)) {
         let (stamp, mut bytes) = (self.stamp(), Vec::new());
         Header { nonce: 1, stamp: Some(stamp) }.emit(VERSION, &mut bytes);
         emit(stamp, &mut bytes);
-        self.relay.handle_message(self.now, PeerId(from), channel, &bytes).expect("it is valid");
+        self.relay.handle_message(self.now, PeerId(from), channel, &bytes).expect("a valid message");
     }
 
     fn introduce(&mut self, from: u32, entity: u32, first: u32) {
         let frame = self.frame(entity, first, first);
-        self.say(from, Channel::Reliable, |stamp, bytes| {
+        self.send(from, Channel::Reliable, |stamp, bytes| {
             emit_introduce(&frame, &Threshold::default(), stamp, bytes)
         });
     }
 
-    /// What leaves for a player now: reliable messages and bytes of datagrams.
+    /// The reliable messages and the bytes of datagrams that leave for a player now.
     fn leaving(&mut self, player: u32) -> (usize, usize) {
         let (mut bytes, mut reliable, mut datagrams) = (Vec::new(), 0, 0);
         while let Some((to, channel)) = self.relay.poll_transmit(self.now, &mut bytes) {
@@ -66,13 +67,13 @@ impl Room {
 }
 
 #[test]
-fn a_member_who_begins_lives_without_end_does_not_drown_the_others() {
+fn a_flood_of_lives_is_bounded_for_other_players() {
     let mut room = Room::new(3);
     for number in 0..5_000 {
         room.introduce(3, 7, number);
     }
     let (reliable, _) = room.leaving(2);
-    // A burst of as many as one may have, and the end of each.
+    // A burst of as many entities as an owner may have, and the end of each.
     assert!((256..=2 * 256).contains(&reliable), "{reliable}");
     room.now += Span::from_secs(1);
     for number in 5_000..10_000 {
@@ -86,23 +87,23 @@ fn a_member_who_begins_lives_without_end_does_not_drown_the_others() {
 }
 
 #[test]
-fn a_member_who_sends_vectors_without_end_does_not_drown_the_others() {
+fn a_flood_of_vectors_is_bounded_for_other_players() {
     let mut room = Room::new(3);
     room.introduce(3, 7, 0);
     room.leaving(2);
     for number in 1..5_000 {
         room.now += Span::from_millis(1);
         let frame = room.frame(7, 0, number);
-        room.say(3, Channel::Datagram, |stamp, bytes| emit_vector(&frame, stamp, bytes));
+        room.send(3, Channel::Datagram, |stamp, bytes| emit_vector(&frame, stamp, bytes));
     }
     room.leaving(2);
     let sent = room.relay.ledger().sent_to(PeerId(2));
-    // Those that were left out leave holes in the exported path, which nobody fills here.
+    // Ignored vectors leave holes in the exported path, which are never filled here.
     assert!((200..=720).contains(&sent), "{sent}");
 }
 
 #[test]
-fn the_last_places_are_for_those_who_have_few() {
+fn the_last_places_are_reserved_for_owners_with_few_entities() {
     let mut room = Room::new(20);
     for owner in 1..20 {
         for number in 0..256 {
@@ -113,11 +114,11 @@ fn the_last_places_are_for_those_who_have_few() {
     for number in 0..5 {
         room.introduce(20, 90_000 + number, 0);
     }
-    assert_eq!(room.leaving(1).0, 2, "more than half of {ENTITIES_MAX} is taken, and the rest is reserved");
+    assert_eq!(room.leaving(1).0, 2, "half of {ENTITIES_MAX} is used up, and the rest is reserved");
 }
 
 #[test]
-fn lost_reports_are_not_believed_many_times_in_a_second() {
+fn claims_of_lost_reports_are_believed_once_a_second() {
     let mut room = Room::new(3);
     room.introduce(1, 7, 0);
     room.leaving(2);
@@ -126,7 +127,7 @@ fn lost_reports_are_not_believed_many_times_in_a_second() {
         room.now += Span::from_millis(1);
         let at = room.stamp();
         let arrival = Arrival { entity: EntityId(7), seq: DrSeq(0), at, nonce: 5 };
-        room.say(2, Channel::Datagram, |stamp, bytes| {
+        room.send(2, Channel::Datagram, |stamp, bytes| {
             emit_feedback(10 * number, 10 * number, stamp, [arrival].iter(), bytes)
         });
     }

@@ -1,4 +1,4 @@
-//! A relay with several owners: who may say what about which entity, and players that come back.
+//! A relay with several owners: who controls which entity, hostile owners, and players that return.
 
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, SessionTime, Span, Vec3};
 use evenkeel_dr::message::{
@@ -11,7 +11,7 @@ use evenkeel_dr::{
 
 const RELAY: PeerId = PeerId(0);
 
-/// A relay and peers, numbered from 1, all at no distance.
+/// A relay and peers, numbered from 1, without delays.
 struct Room {
     now: LocalTime,
     relay: DrRelay,
@@ -45,7 +45,7 @@ impl Room {
         self.settle();
     }
 
-    /// Carries messages to and fro until nobody has any.
+    /// Delivers messages until there are none.
     fn settle(&mut self) {
         let mut bytes = Vec::new();
         loop {
@@ -66,7 +66,7 @@ impl Room {
         }
     }
 
-    /// Lets a second pass in which an owner's entity goes east.
+    /// Lets some seconds pass in which an owner's entity goes east.
     fn drive(&mut self, peer: u32, entity: u32, seconds: i64) {
         for _ in 0..seconds * 10 {
             self.now += Span::from_millis(100);
@@ -82,7 +82,7 @@ impl Room {
         self.peers[peer as usize - 1].position(self.now, RELAY, EntityId(entity))
     }
 
-    /// A hostile client says this to the relay.
+    /// A hostile player sends this to the relay.
     fn forge(&mut self, from: u32, channel: Channel, emit: impl FnOnce(SessionTime, &mut Vec<u8>)) {
         let bytes = self.message(emit);
         let _ = self.relay.handle_message(self.now, PeerId(from), channel, &bytes);
@@ -115,7 +115,7 @@ fn introduce(frame: &VectorFrame, stamp: SessionTime, bytes: &mut Vec<u8>) {
 }
 
 #[test]
-fn an_owner_is_not_told_of_its_own_entity_and_everybody_else_is() {
+fn everybody_but_its_owner_is_sent_an_entity() {
     let mut room = Room::new(3);
     (1..=3).for_each(|peer| room.join(peer));
     room.drive(1, 7, 2);
@@ -124,19 +124,19 @@ fn an_owner_is_not_told_of_its_own_entity_and_everybody_else_is() {
 }
 
 #[test]
-fn a_player_that_comes_back_is_seen_again_at_once() {
+fn a_player_that_returns_is_seen_again_at_once() {
     let mut room = Room::new(2);
     (1..=2).for_each(|peer| room.join(peer));
     room.drive(1, 7, 2);
     room.leave(1);
-    assert!(room.sees(2, 7).is_none(), "its entity went with it");
+    assert!(room.sees(2, 7).is_none(), "its entity left with it");
     room.join(1);
     room.drive(1, 7, 1);
     assert!(room.sees(2, 7).is_some());
 }
 
 #[test]
-fn a_player_whose_program_started_anew_is_seen_again_at_once() {
+fn a_player_that_restarts_is_seen_again_at_once() {
     let mut room = Room::new(2);
     (1..=2).for_each(|peer| room.join(peer));
     room.drive(1, 7, 2);
@@ -144,12 +144,12 @@ fn a_player_whose_program_started_anew_is_seen_again_at_once() {
     room.peers[0] = DrPeer::new(&config());
     room.join(1);
     room.drive(1, 7, 1);
-    let seen = room.sees(2, 7).expect("it is there");
+    let seen = room.sees(2, 7).expect("placed");
     assert!((seen.x - room.now.as_nanos() as f64 / 1e9).abs() < 0.5, "{seen:?} at {:?}", room.now);
 }
 
-/// The mean distance between where an owner's entity is and where two others see it, over two minutes in which a fourth
-/// player's entity stands still or jumps about.
+/// The mean distance between an entity and its copies at two players, over two minutes in which a fourth player's
+/// entity stands still or jumps about.
 fn error_beside(jumps: bool) -> f64 {
     let mut room = Room::new(4);
     (1..=4).for_each(|peer| room.join(peer));
@@ -174,16 +174,17 @@ fn error_beside(jumps: bool) -> f64 {
 }
 
 #[test]
-fn an_owner_that_jumps_about_does_not_spend_what_the_others_triggers_pay_for() {
+fn an_entity_that_jumps_about_does_not_use_up_the_budget_of_the_others() {
     let (calm, wild) = (error_beside(false), error_beside(true));
     assert!(calm > 0.0 && wild <= 1.05 * calm, "{wild} instead of {calm}");
 }
 
-/// A room without heartbeats in which an entity drives, under this policy at first, and then stands still.
+/// The errors of three receivers after an entity, in a room without heartbeats, has driven and then parked. The policy
+/// switches from `first` to `then` after it has parked.
 fn parked(first: &str, then: &str, budget: f64) -> Vec<f64> {
     let threshold = Threshold { distance: 0.09, time: None };
-    let budget = Budget::new(budget).expect("it is one");
-    let policy = |name: &str| name.parse().expect("it is a policy");
+    let budget = Budget::new(budget).expect("a valid budget");
+    let policy = |name: &str| name.parse().expect("a policy");
     let config = DrConfig { threshold, policy: policy(first), budget, ..config() };
     let mut room = Room::new(4);
     room.relay = DrRelay::new(&config);
@@ -210,7 +211,7 @@ fn parked(first: &str, then: &str, budget: f64) -> Vec<f64> {
 }
 
 #[test]
-fn who_parks_is_seen_where_it_stands_however_little_may_be_sent() {
+fn a_parked_entity_is_placed_where_it_is_whatever_the_budget() {
     for budget in [0.05, 0.3, 1.0] {
         let errors = parked("even", "even", budget);
         assert!(errors.iter().all(|error| *error < 0.2), "{errors:?} with {budget}");
@@ -218,17 +219,17 @@ fn who_parks_is_seen_where_it_stands_however_little_may_be_sent() {
 }
 
 #[test]
-fn another_policy_finds_who_has_parked_before() {
+fn a_policy_that_takes_over_corrects_parked_entities() {
     let errors = parked("base-1/100", "even", 1.0);
     assert!(errors.iter().all(|error| *error < 0.2), "{errors:?}");
 }
 
 #[test]
-fn nobody_moves_ends_or_takes_over_somebody_elses_entity() {
+fn only_its_owner_moves_or_ends_an_entity() {
     let mut room = Room::new(3);
     (1..=3).for_each(|peer| room.join(peer));
     room.drive(1, 7, 2);
-    let before = room.sees(2, 7).expect("it is there");
+    let before = room.sees(2, 7).expect("placed");
     for first in [0, 1, 1000] {
         let frame = room.frame(7, first, first + 900, -1e6);
         room.forge(3, Channel::Reliable, |stamp, bytes| introduce(&frame, stamp, bytes));
@@ -238,36 +239,36 @@ fn nobody_moves_ends_or_takes_over_somebody_elses_entity() {
             emit_ended(EntityId(7), DrSeq(900), at, stamp, bytes)
         });
     }
-    let after = room.sees(2, 7).expect("it is still there");
+    let after = room.sees(2, 7).expect("still placed");
     assert!(after.distance(before) < 1.0, "{before:?} {after:?}");
 }
 
 #[test]
-fn one_owner_cannot_fill_the_room_and_what_it_leaves_behind_goes_with_it() {
+fn one_owner_cannot_fill_the_room_and_its_entities_leave_with_it() {
     let mut room = Room::new(3);
     (1..=3).for_each(|peer| room.join(peer));
     for entity in 0..5000 {
-        // Ever smaller first numbers, and many lives of one name.
+        // Ever smaller first numbers, and several lives of each entity.
         let frame = room.frame(100 + entity % 3000, 1_000_000 - entity, 1_000_000 - entity, 0.0);
         room.forge(3, Channel::Reliable, |stamp, bytes| introduce(&frame, stamp, bytes));
         if entity % 2 == 0 {
-            let (name, at) = (frame.entity, frame.sent);
-            room.forge(3, Channel::Reliable, |stamp, bytes| emit_ended(name, frame.seq, at, stamp, bytes));
+            let (entity, at) = (frame.entity, frame.sent);
+            room.forge(3, Channel::Reliable, |stamp, bytes| emit_ended(entity, frame.seq, at, stamp, bytes));
         }
         room.now += Span::from_nanos(1000);
     }
     room.drive(1, 7, 1);
-    assert!(room.sees(2, 7).is_some(), "there is room for others meanwhile");
+    assert!(room.sees(2, 7).is_some(), "there is room for other owners");
     room.leave(3);
-    for name in 100..3100 {
-        assert!(room.sees(2, name).is_none(), "{name} is gone with its owner");
+    for entity in 100..3100 {
+        assert!(room.sees(2, entity).is_none(), "{entity} outlives its owner");
     }
     room.drive(1, 150, 1);
-    assert!(room.sees(2, 150).is_some(), "and its name is free");
+    assert!(room.sees(2, 150).is_some(), "its id is free again");
 }
 
 #[test]
-fn what_the_relay_refuses_is_not_called_recorded() {
+fn a_refused_vector_is_not_recorded() {
     let mut room = Room::new(2);
     (1..=2).for_each(|peer| room.join(peer));
     let introduction = room.frame(7, 0, 0, 0.0);
@@ -275,10 +276,10 @@ fn what_the_relay_refuses_is_not_called_recorded() {
     room.now += Span::from_millis(10);
     let far_ahead = room.frame(7, 0, 500_000, 1.0);
     let mut bytes = room.message(|stamp, bytes| emit_vector(&far_ahead, stamp, bytes));
-    room.relay.handle_message(room.now, PeerId(1), Channel::Datagram, &bytes).expect("it is well formed");
+    room.relay.handle_message(room.now, PeerId(1), Channel::Datagram, &bytes).expect("a valid message");
     while let Some((to, _)) = room.relay.poll_transmit(room.now, &mut bytes) {
         let recorded = |frame: Frame<'_>| matches!(frame, Frame::Recorded { .. });
-        assert!(to != PeerId(1) || !frames(&bytes).expect("it is well formed").1.any(recorded));
+        assert!(to != PeerId(1) || !frames(&bytes).expect("a valid message").1.any(recorded));
     }
 }
 
@@ -290,16 +291,16 @@ fn short_lives_in_quick_succession_are_all_seen() {
         room.now += Span::from_millis(20);
         room.peers[0].observe(room.now, EntityId(entity), MotionState::default());
         room.settle();
-        assert!(room.sees(2, entity).is_some(), "number {entity}");
+        assert!(room.sees(2, entity).is_some(), "entity {entity}");
         room.peers[0].handle_command(room.now, DrCommand::End { entity: EntityId(entity) });
         room.relay.handle_timeout(room.now);
         room.settle();
-        assert!(room.sees(2, entity).is_none(), "number {entity}");
+        assert!(room.sees(2, entity).is_none(), "entity {entity}");
     }
 }
 
 #[test]
-fn an_owner_whose_entity_is_refused_does_not_repeat_itself_for_ever() {
+fn an_owner_does_not_repeat_vectors_of_a_refused_entity() {
     let mut room = Room::new(3);
     (1..=3).for_each(|peer| room.join(peer));
     room.drive(1, 7, 1);
@@ -312,17 +313,17 @@ fn an_owner_whose_entity_is_refused_does_not_repeat_itself_for_ever() {
         room.peers[1].handle_timeout(room.now);
         while let Some((_, channel)) = room.peers[1].poll_transmit(room.now, &mut bytes) {
             let is_vector = |frame: &Frame<'_>| matches!(frame, Frame::Vector(_));
-            vectors += frames(&bytes).expect("it is well formed").1.filter(is_vector).count();
-            room.relay.handle_message(room.now, PeerId(2), channel, &bytes).expect("it is well formed");
+            vectors += frames(&bytes).expect("a valid message").1.filter(is_vector).count();
+            room.relay.handle_message(room.now, PeerId(2), channel, &bytes).expect("a valid message");
         }
         room.settle();
     }
     assert!(vectors <= 200, "{vectors} vectors for 199 triggers");
-    assert!(room.sees(2, 7).is_some(), "it sees the other's");
+    assert!(room.sees(2, 7).is_some(), "the refused owner sees the other's entity");
 }
 
 #[test]
-fn a_name_that_becomes_free_goes_to_whoever_still_wants_it() {
+fn an_id_that_becomes_free_goes_to_an_owner_that_was_refused() {
     let mut room = Room::new(3);
     (1..=3).for_each(|peer| room.join(peer));
     room.drive(1, 7, 1);
@@ -330,5 +331,5 @@ fn a_name_that_becomes_free_goes_to_whoever_still_wants_it() {
     assert!(room.sees(1, 7).is_none(), "the second owner is refused");
     room.leave(1);
     room.drive(2, 7, 1);
-    assert!(room.sees(3, 7).is_some(), "and taken when the first is gone");
+    assert!(room.sees(3, 7).is_some(), "the second owner gets the id when the first has left");
 }

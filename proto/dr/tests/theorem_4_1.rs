@@ -2,9 +2,9 @@
 //! estimated error of this one are the same at every receiver, provided that each vector arrives and is acknowledged
 //! before the next trigger.
 //!
-//! The peers are the real ones. What they should have equalized is computed here from what went over the wire and
-//! from the delays that the test itself imposed: `A` is the error that a vector really caused at a receiver, `S` the
-//! one that follows from its sending time and the delay estimate.
+//! The test runs real peers and computes the sums of the theorem from the messages that they sent and the delays that
+//! it imposed: `A` is the error that a vector caused at a receiver, `S` the error that follows from its sending time
+//! and the delay estimate.
 
 #[path = "support/net.rs"]
 mod net;
@@ -23,7 +23,7 @@ struct Column {
     shown: Option<DrVector>,
     /// The sum of A.
     actual: f64,
-    /// What a nanosecond of rounding per vector comes to: the schedule is in whole nanoseconds.
+    /// The error that rounding may cause: the schedule is in whole nanoseconds.
     rounding: f64,
 }
 
@@ -36,17 +36,17 @@ fn newest(net: &Net) -> DrVector {
         DrEvent::Generated { vector, .. } => Some(*vector),
         _ => None,
     };
-    net.events.iter().rev().find_map(|(.., event)| generated(event)).expect("a vector was made")
+    net.events.iter().rev().find_map(|(.., event)| generated(event)).expect("a vector")
 }
 
-/// Drives an entity around with a sharp turn at each trigger. Gives the sums of the theorem, after each trigger for
-/// each receiver, and how much of a difference between them rounding explains.
+/// Drives an entity around with a sharp turn at each trigger. Returns, for each trigger, the sums of the theorem of all
+/// receivers, and the difference between them that rounding explains.
 fn sums(policy: &str, delay: impl Fn(usize, usize) -> Span + Copy + 'static) -> Vec<(Vec<f64>, f64)> {
     let receivers = 3;
     let config = DrConfig {
-        compensation: None, // The papers believe what receivers say.
+        compensation: None, // As in the papers.
         threshold: Threshold { distance: 0.1, time: None },
-        policy: policy.parse::<PolicyKind>().expect("it is a policy"),
+        policy: policy.parse::<PolicyKind>().expect("a policy"),
         ..DrConfig::default()
     };
     let mut net = Net::new(&config, receivers, move |sent| {
@@ -64,7 +64,7 @@ fn sums(policy: &str, delay: impl Fn(usize, usize) -> Span + Copy + 'static) -> 
     }
     let mut rows = Vec::new();
     for trigger in 1..=TRIGGERS {
-        let here = net.peers[0].exported(net.now, evenkeel_dr::EntityId(1)).expect("it is exported");
+        let here = net.peers[0].exported(net.now, evenkeel_dr::EntityId(1)).expect("exported");
         let aside = (draws.uniform(0.2, 0.6), draws.uniform(0.2, 0.6));
         let velocity = (draws.uniform(-15.0, 15.0), draws.uniform(-15.0, 15.0));
         net.observe(1, moving((here.x + aside.0, here.y + aside.1), velocity));
@@ -75,7 +75,7 @@ fn sums(policy: &str, delay: impl Fn(usize, usize) -> Span + Copy + 'static) -> 
     rows
 }
 
-/// The sums after one trigger; moves the columns on to the next.
+/// The sums after one trigger. Advances the columns to the next.
 fn row(
     net: &Net,
     trigger: usize,
@@ -85,7 +85,7 @@ fn row(
 ) -> (Vec<f64>, f64) {
     let mut sums = Vec::new();
     for (index, column) in columns.iter_mut().enumerate() {
-        let shown = column.shown.expect("it was introduced");
+        let shown = column.shown.expect("introduced");
         let (sent, _) = net
             .vectors_to(index + 1)
             .into_iter()
@@ -103,7 +103,7 @@ fn row(
     (sums, rounding)
 }
 
-/// The largest difference within a row, less what rounding explains, relative to the sums.
+/// The largest difference within a row, minus the part that rounding explains, relative to the sums.
 fn worst(rows: &[(Vec<f64>, f64)]) -> f64 {
     let unfair = |(sums, rounding): &(Vec<f64>, f64)| {
         let largest = sums.iter().copied().fold(f64::MIN, f64::max);
@@ -117,27 +117,27 @@ fn constant(receiver: usize, _: usize) -> Span {
     [millis(80), millis(50), millis(20)][receiver - 1]
 }
 
-/// Another delay for each vector, so that every estimate is wrong and the relative export error has work to do.
+/// A different delay for each vector, so that every estimate is wrong and has to be made up for.
 fn varying(receiver: usize, index: usize) -> Span {
     let spread = Seed::new(5).child(receiver as u64).child(index as u64).draws().uniform(-0.6, 0.6);
     Span::from_secs_f64(constant(receiver, index).as_secs_f64() * (1.0 + spread))
 }
 
 #[test]
-fn all_sums_are_equal_after_every_trigger_when_delays_are_as_estimated() {
+fn sums_are_equal_after_every_trigger_if_delays_are_as_estimated() {
     let rows = sums("netgames05", constant);
     assert_eq!(rows.len(), TRIGGERS);
     assert!(worst(&rows) <= 1e-9, "{rows:?}");
 }
 
 #[test]
-fn all_sums_are_equal_after_every_trigger_when_delays_differ_from_the_estimates() {
+fn sums_are_equal_after_every_trigger_if_delays_differ_from_the_estimates() {
     let rows = sums("netgames05", varying);
     assert!(worst(&rows) <= 1e-9, "{rows:?}");
 }
 
 #[test]
-fn the_base_case_does_not_have_that_property() {
+fn the_base_case_does_not_equalize_the_sums() {
     assert!(worst(&sums("base", constant)) > 0.5);
     assert!(worst(&sums("base", varying)) > 0.5);
 }
@@ -158,7 +158,7 @@ fn the_ledger_knows_the_actual_errors() {
     net.observe(1, moving((30.0, 1.0), (0.0, 10.0)));
     net.run_for(APART);
     let now = session(net.now);
-    let ledger = net.peers[0].ledger().expect("the owner keeps the books");
+    let ledger = net.peers[0].ledger().expect("the owner runs the policy");
     let [far, near] = [1, 2].map(|receiver| ledger.accumulated(PeerId(receiver), now));
     assert!(far > 0.0 && (far - near).abs() <= 1e-9 * far + 1e-8, "{far} {near}");
     assert_eq!(net.peers[0].poll_timeout(), None);

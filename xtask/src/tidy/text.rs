@@ -23,9 +23,9 @@ const LEFTOVERS: [(&str, &str); 6] = [
 
 /// The only files that may hold unsafe code: the SIMD kernels, the prefetch instruction and a benchmark's allocator.
 const UNSAFE: [&str; 4] = [
-    "proto/dr/src/linear/bulk.rs",
-    "proto/dr/src/linear/sift.rs",
-    "proto/dr/src/ahead.rs",
+    "proto/dr/src/motion/linear/bulk.rs",
+    "proto/dr/src/motion/linear/sift.rs",
+    "proto/dr/src/prefetch.rs",
     "proto/dr/benches/pairs/bytes.rs",
 ];
 

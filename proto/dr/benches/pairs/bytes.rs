@@ -1,6 +1,6 @@
-//! Bytes that an owner holds for each pair, counted by the allocator.
+//! The memory that an owner holds for each pair, counted by the allocator.
 
-// An allocator that counts has to be one.
+// Implementing an allocator takes unsafe code.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -15,17 +15,17 @@ struct Counting;
 
 static HELD: AtomicI64 = AtomicI64::new(0);
 
-// SAFETY: the system's allocator does the work; what it is asked for is counted, and nothing else is done.
+// SAFETY: every call is forwarded to the system allocator. Counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.fetch_add(layout.size() as i64, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size() as i64, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -33,32 +33,36 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes per pair, with so many vectors in flight: all that the owner holds, and what it holds more for each pair that twice as many receivers
-/// make. What is kept of an entity, whoever sees it, is in the first and not in the second.
+/// Bytes per pair, with some vectors in flight: first on average, then for each additional pair if receivers are
+/// doubled. Only the first includes the memory per entity.
 pub(crate) fn per_pair(entities: usize, receivers: usize, in_flight: usize) -> (f64, f64) {
     let (held, of_twice) = (held(entities, receivers, in_flight), held(entities, 2 * receivers, in_flight));
     let each = |bytes: i64| bytes as f64 / (entities * receivers) as f64;
     (each(held), each(of_twice - held))
 }
 
-/// Everybody has been introduced and has said so; then so many vectors go to everybody, and nothing is heard of them.
-/// `even` decides in the end, so that what it remembers of each pair is there.
+/// The bytes that an owner holds when all introductions are acknowledged and some vectors per pair are in flight. The
+/// policy is `even` in the end, so its state of each pair is included.
 fn held(entities: usize, receivers: usize, in_flight: usize) -> i64 {
     let before = HELD.load(Ordering::Relaxed);
-    let mut room = Room::new(entities, receivers, "base".parse().expect("a policy of ours"), 1.0);
+    let mut room = Room::new(entities, receivers, "base".parse().expect("a policy"), 1.0);
     let still = |entity: u32, place: usize| {
         let state = MotionState { position: Vec3::xy(10.0 * place as f64, 0.0), ..MotionState::default() };
         (EntityId(entity), state)
     };
     let all = |place: usize| (0..entities as u32).map(|entity| still(entity, place)).collect::<Vec<_>>();
-    (0..45).for_each(|_| room.step_with(all(0)));
+    for _ in 0..45 {
+        room.step_with(all(0));
+    }
     room.is_delivering = false;
-    (0..in_flight).for_each(|place| room.step_with(all(1 + place)));
+    for place in 0..in_flight {
+        room.step_with(all(1 + place));
+    }
     let mut owner = room.into_owner();
     let policy = DrCommand::Switch { policy: even(), budget: budget(receivers) };
     let now = evenkeel_core::LocalTime::from_nanos(0) + crate::room::TICK.times(46 + in_flight as i64);
     evenkeel_core::Endpoint::handle_command(&mut owner, now, policy);
-    // One that triggers is enough for all of them to be looked at.
+    // One trigger makes `even` look at all of them.
     let mut states = all(in_flight);
     states[0] = still(0, in_flight + 1);
     crate::room::look_at_all(&mut owner, now, states);

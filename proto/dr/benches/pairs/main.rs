@@ -1,9 +1,10 @@
-//! What a pair (one entity at one receiver) costs under `even`: time for each pair and tick, time for each acknowledgment
-//! that is settled, and bytes. Times are of an owner by itself, and of one in a room with its receivers.
+//! The cost of a pair (one entity at one receiver) under `even`: time per pair and tick, time per settled
+//! acknowledgment, and memory. Times are measured for an owner that runs alone, and for one in a room with its
+//! receivers.
 //!
-//! `cargo bench -p evenkeel-dr --bench pairs`. With the arguments `count ticks` or `count acknowledgments` it runs a
-//! smaller room and prints how many of them were measured: `cargo xtask instructions` runs that under valgrind. With `bytes` it
-//! counts bytes and nothing else.
+//! Run with `cargo bench -p evenkeel-dr --bench pairs`. With the arguments `count ticks` or `count acknowledgments`
+//! it runs a smaller room and prints how many of them were measured, which `cargo xtask instructions` runs under
+//! valgrind. With `bytes` it only measures memory.
 
 // A benchmark reads the clock and prints.
 #![allow(clippy::disallowed_types, clippy::disallowed_macros, missing_docs)]
@@ -20,7 +21,7 @@ use room::{Figures, Room, even};
 
 const ENTITIES: usize = 1_000;
 const RECEIVERS: usize = 100;
-/// So many ticks are measured, after as many others.
+/// Ticks that are measured, and ticks of warming up.
 const TICKS: usize = 250;
 
 fn main() {
@@ -29,12 +30,12 @@ fn main() {
         ["count", "ticks"] => println!("{}", counted(|room, figures| pairs(room) * figures.ticks)),
         ["count", "acknowledgments"] => println!("{}", counted(|_, figures| figures.settled)),
         ["bytes"] => report_bytes(),
-        ["count", ..] => panic!("count ticks, or count acknowledgments"),
+        ["count", ..] => panic!("usage: count ticks | count acknowledgments"),
         _ => report(),
     }
 }
 
-/// A smaller room, when everybody has been introduced: instructions are counted of it.
+/// Runs a smaller room, to count instructions after all introductions.
 fn counted(units: impl Fn(&(usize, usize), &Figures) -> u64) -> u64 {
     let size = (200, RECEIVERS);
     let mut room = Room::new(size.0, size.1, even(), 1.0);
@@ -53,14 +54,14 @@ fn each(took: Duration, count: u64) -> f64 {
 fn report() {
     for distance in [1.0, 0.09] {
         println!("{ENTITIES} entities x {RECEIVERS} receivers, 50 Hz, even, threshold {distance}:");
-        println!("the owner by itself, what it hears just written by a socket:");
+        println!("the owner alone, messages in cache as after a socket's read:");
         report_figures(&Recording::new(ENTITIES, RECEIVERS, distance, 2 * TICKS).play(TICKS));
-        println!("the owner between ticks of all receivers, who are on the same core:");
+        println!("the owner in a room with all receivers on the same core:");
         let mut room = Room::new(ENTITIES, RECEIVERS, even(), distance);
         (0..TICKS).for_each(|_| room.step());
         report_figures(&room.measure(TICKS));
     }
-    println!("the same in the most straightforward way:");
+    println!("a straightforward implementation:");
     println!("  {:8.1} ns per pair and tick", plain::nanos_per_tick(200, RECEIVERS, 1.0));
     report_bytes();
 }
@@ -73,17 +74,15 @@ fn report_figures(figures: &Figures) {
         figures.triggers as f64 / seconds / ENTITIES as f64,
         figures.settled as f64 / seconds
     );
-    println!("  {:8.1} ns per pair and tick", each(figures.looking, ticks));
-    println!("  {:8.1} ns per vector to hand over what is sent", each(figures.sending, figures.settled));
+    println!("  {:8.1} ns per pair and tick", each(figures.observing, ticks));
+    println!("  {:8.1} ns per vector transmitted", each(figures.transmitting, figures.settled));
     println!("  {:8.1} ns per acknowledgment settled", each(figures.settling, figures.settled));
-    let busy = figures.looking + figures.sending + figures.settling;
-    println!("  {:8.1} % of a core, all of it", 100.0 * busy.as_secs_f64() / seconds);
+    let busy = figures.observing + figures.transmitting + figures.settling;
+    println!("  {:8.1} % of a core in total", 100.0 * busy.as_secs_f64() / seconds);
 }
 
 fn report_bytes() {
-    println!(
-        "bytes per pair, all that the owner holds included; and what each pair of another {RECEIVERS} receivers adds:"
-    );
+    println!("bytes per pair, on average and for each additional pair with another {RECEIVERS} receivers:");
     for in_flight in [0, 5, 10, 20] {
         let (held, added) = bytes::per_pair(ENTITIES, RECEIVERS, in_flight);
         println!("  {held:8.1} {added:8.1} with {in_flight} in flight");

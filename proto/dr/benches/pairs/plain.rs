@@ -1,5 +1,5 @@
-//! `even`'s tick in the most straightforward way, to compare the cost with: for each entity and receiver, at each tick,
-//! everything is computed that the rules of `even` name. Sends and acknowledgments cost nothing here.
+//! A straightforward implementation of `even`'s tick, to compare the cost with. It computes everything that the rules
+//! of `even` name, for each entity and receiver, at each tick. Sending and acknowledgments are free.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ struct Pair {
     delay: Span,
     settled: f64,
     settled_to: SessionTime,
-    /// What was sent, and when; the first has arrived.
+    /// The vectors that were sent, and when. The first has arrived.
     sent: Vec<(SessionTime, DrVector)>,
     boost: f64,
 }
@@ -25,7 +25,7 @@ struct Entity {
 }
 
 impl Pair {
-    /// The error from what is settled on, along everything that was exported and sent since.
+    /// The settled error plus the error along everything that was exported and sent since.
     fn error(&self, exported: &[DrVector], to: SessionTime) -> f64 {
         let mut error = self.settled;
         for (index, (sent, placed)) in self.sent.iter().enumerate() {
@@ -39,7 +39,7 @@ impl Pair {
         error
     }
 
-    /// What has arrived is settled.
+    /// Settles the error up to the newest acknowledged arrival.
     fn settle(&mut self, exported: &[DrVector], now: SessionTime) {
         let until = now - self.delay - self.delay;
         if until > self.settled_to {
@@ -51,7 +51,7 @@ impl Pair {
     }
 }
 
-/// The entity's own future in steps of 25 ms, its turn rate dying away.
+/// The entity's predicted path in steps of 25 ms, with a turn rate that decays.
 fn path(state: &MotionState, span: Span) -> Vec<Vec3> {
     let (mut position, mut velocity, mut turn) = (state.position, state.velocity, state.turn_rate);
     let mut points = vec![position];
@@ -74,7 +74,7 @@ impl Entity {
     fn tick(&mut self, tick: u64, price: f64, errors: &mut f64) -> u64 {
         let now = SessionTime::from_nanos(0) + TICK.times(tick as i64);
         let state = self.mover.at(2 * tick).expect("a driven tank never dies").state;
-        let newest = *self.exported.last().expect("it has one");
+        let newest = *self.exported.last().expect("at least one");
         let threshold = Threshold { distance: 1.0, ..Threshold::default() };
         if threshold.strayed(&state, &newest, now) {
             self.exported.push(DrVector::generate(now, &state, MotionKind::Linear));
@@ -82,7 +82,7 @@ impl Entity {
             let needed = self.exported.iter().rposition(|vector| vector.generated <= oldest).unwrap_or(0);
             self.exported.drain(..needed);
         }
-        let newest = *self.exported.last().expect("it has one");
+        let newest = *self.exported.last().expect("at least one");
         let points = path(&state, Span::from_millis(700));
         let step = |index: &usize| 0.02 * *index as f64;
         let off = |index: &usize| {
@@ -96,7 +96,7 @@ impl Entity {
                 pair.settle(&self.exported, now);
                 *errors += pair.error(&self.exported, now) + pair.error(&self.exported, now + pair.delay);
             }
-            let shown = pair.sent.last().expect("it has one").1;
+            let shown = pair.sent.last().expect("at least one").1;
             if shown == newest {
                 continue;
             }
@@ -116,7 +116,7 @@ impl Entity {
     }
 }
 
-/// Nanoseconds per pair and tick, after a second.
+/// Nanoseconds per pair and tick, after a second of warming up.
 pub(crate) fn nanos_per_tick(entities: usize, receivers: usize, price: f64) -> f64 {
     let start = SessionTime::from_nanos(0);
     let entity = |number: usize| {
@@ -143,7 +143,7 @@ pub(crate) fn nanos_per_tick(entities: usize, receivers: usize, price: f64) -> f
             took += started.elapsed();
             (ticks, sent) = (ticks + 1, sent + now);
         }
-        // About a third of the receivers at about two triggers a second.
+        // Aim at a third of the receivers for each trigger, at about two triggers a second.
         let wanted = (entities * receivers) as f64 / 75.0;
         price *= if now as f64 > wanted { 1.05 } else { 0.95 };
     }

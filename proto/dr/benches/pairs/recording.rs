@@ -1,15 +1,16 @@
-//! What an owner heard, so that another hears the same. That one is by itself, as it is in a room whose receivers are elsewhere: here they
-//! would take most of the caches from it between two ticks. It does the same, to the byte.
+//! Recordings of the messages that an owner receives, played back to another owner. That one runs alone, like one whose
+//! receivers are on other machines; in a room with them, they evict most of the caches between two ticks. Its output is
+//! identical to the byte.
 
 use evenkeel_dr::DrConfig;
 
-use crate::room::{Figures, Heard, Room, Side, config, digest, even};
+use crate::room::{Figures, OwnerSide, RecordedTick, Room, config, digest, even};
 
-/// What an owner heard, tick by tick.
+/// The messages that an owner received, tick by tick.
 pub(crate) struct Recording {
     size: (usize, usize),
     config: DrConfig,
-    heard: Vec<Heard>,
+    ticks: Vec<RecordedTick>,
 }
 
 impl Recording {
@@ -17,22 +18,22 @@ impl Recording {
         let mut room = Room::new(entities, receivers, even(), distance);
         let tick = |_| {
             let states = room.side.states();
-            room.write_down(states)
+            room.step_with(states)
         };
-        let heard = (0..ticks).map(tick).collect();
-        Self { size: (entities, receivers), config: config(receivers, even(), distance), heard }
+        let ticks = (0..ticks).map(tick).collect();
+        Self { size: (entities, receivers), config: config(receivers, even(), distance), ticks }
     }
 
-    /// Another owner hears the same, by itself. Figures are of what comes after so many ticks.
-    pub(crate) fn play(&self, before: usize) -> Figures {
-        let mut side = Side::new(self.size.0, self.size.1, &self.config);
-        for (tick, Heard { messages, arrived, sent }) in self.heard.iter().enumerate() {
-            if tick == before {
+    /// Plays the recording to another owner. Figures begin after `warm_up` ticks.
+    pub(crate) fn play(&self, warm_up: usize) -> Figures {
+        let mut side = OwnerSide::new(self.size.0, self.size.1, &self.config);
+        for (tick, RecordedTick { messages, arrived, sent }) in self.ticks.iter().enumerate() {
+            if tick == warm_up {
                 side.begin();
             }
             let states = side.states();
             let again = side.step(messages, states);
-            assert_eq!(digest(&again), *sent, "who hears the same does the same");
+            assert_eq!(digest(&again), *sent, "the owner is deterministic");
             side.figures.settled += arrived;
         }
         side.figures

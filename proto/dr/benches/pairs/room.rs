@@ -1,5 +1,4 @@
-//! A room that is cranked by hand: one owner of many entities, many receivers, all of them real machines. Messages take
-//! a few ticks each way.
+//! A room of real machines: one owner of many entities, and many receivers. Messages take a few ticks each way.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
@@ -10,43 +9,43 @@ use evenkeel_dr::{
 };
 use evenkeel_games::{Driver, Mover};
 
-/// 50 in a second.
+/// 50 ticks per second.
 pub(crate) const TICK: Span = Span::from_millis(20);
-/// The farthest receiver's delay: 400 ms.
+/// The farthest receiver's delay in ticks: 400 ms.
 const DELAY_MAX: usize = 20;
 const DATAGRAM_MAX: usize = 1200;
 
-/// What comes to a machine, or leaves it.
+/// A message between the owner and a receiver.
 #[derive(Clone)]
 pub(crate) struct Message {
-    /// The receiver's number; the owner is at the other end.
+    /// The receiver's index.
     receiver: usize,
     to_owner: bool,
     channel: Channel,
     bytes: Vec<u8>,
 }
 
-/// To whom, how, and what.
+/// Destination, channel and bytes of a message from the owner.
 type Sent = (PeerId, Channel, Vec<u8>);
 
-/// What was done, and how long it took.
+/// Numbers of operations, and how long they took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Figures {
     pub(crate) ticks: u64,
     pub(crate) triggers: u64,
     pub(crate) settled: u64,
-    pub(crate) looking: Duration,
-    pub(crate) sending: Duration,
+    pub(crate) observing: Duration,
+    pub(crate) transmitting: Duration,
     pub(crate) settling: Duration,
 }
 
 pub(crate) fn even() -> PolicyKind {
-    "even".parse().expect("a policy of ours")
+    "even".parse().expect("a policy")
 }
 
-/// A third of the receivers are sent each vector, on average.
+/// The budget to send each vector to a third of the receivers.
 pub(crate) fn budget(receivers: usize) -> Budget {
-    Budget::new(receivers as f64 / 3.0).expect("a number")
+    Budget::new(receivers as f64 / 3.0).expect("a valid budget")
 }
 
 pub(crate) fn config(receivers: usize, policy: PolicyKind, distance: f64) -> DrConfig {
@@ -61,16 +60,16 @@ fn joined(peer: usize) -> PeerChange {
 const START: LocalTime = LocalTime::from_nanos(0);
 
 /// The owner and its entities.
-pub(crate) struct Side {
+pub(crate) struct OwnerSide {
     pub(crate) owner: DrPeer,
     pub(crate) figures: Figures,
     movers: Vec<Mover>,
     tick: u64,
-    /// Whether it is what is measured, or what comes before.
+    /// Whether figures are taken, or it is still warming up.
     is_measured: bool,
 }
 
-impl Side {
+impl OwnerSide {
     pub(crate) fn new(entities: usize, receivers: usize, config: &DrConfig) -> Self {
         let mut owner = DrPeer::new(config);
         (0..receivers).for_each(|receiver| owner.handle_peer(START, joined(1 + receiver)));
@@ -89,26 +88,26 @@ impl Side {
         (0..).map(EntityId).zip(self.movers.iter_mut().map(state)).collect()
     }
 
-    /// Figures are taken from now on.
+    /// Begins to take figures.
     pub(crate) fn begin(&mut self) {
         (self.is_measured, self.figures) = (true, Figures::default());
     }
 
-    /// The owner hears what has come by now, looks at its entities, and hands over what it sends. The clock is read once for all that has
-    /// come: to read it takes a part of what a message takes.
-    pub(crate) fn step(&mut self, heard: &[Message], states: Vec<(EntityId, MotionState)>) -> Vec<Sent> {
+    /// Runs the owner for a tick: it handles messages, observes its entities, and transmits. All messages are timed
+    /// together, because reading the clock costs a considerable part of what a message costs.
+    pub(crate) fn step(&mut self, messages: &[Message], states: Vec<(EntityId, MotionState)>) -> Vec<Sent> {
         let (now, mut sent) = (self.now(), Vec::new());
-        // A socket has just written what it hands over.
-        let heard = heard.to_vec();
+        // Copy them into the cache, as a socket does.
+        let messages = messages.to_vec();
         let started = Instant::now();
-        for Message { receiver, channel, bytes, .. } in &heard {
+        for Message { receiver, channel, bytes, .. } in &messages {
             let from = PeerId(1 + *receiver as u32);
-            let taken = if self.is_measured {
+            let result = if self.is_measured {
                 take_acknowledgment(&mut self.owner, now, from, *channel, bytes)
             } else {
                 self.owner.handle_message(now, from, *channel, bytes)
             };
-            taken.expect("a peer takes what a peer sends");
+            result.expect("peers accept each other's messages");
         }
         self.figures.settling += started.elapsed();
         let started = Instant::now();
@@ -117,14 +116,14 @@ impl Side {
         } else {
             self.owner.handle_command(now, DrCommand::ObserveAll { states });
         }
-        self.figures.looking += started.elapsed();
+        self.figures.observing += started.elapsed();
         let started = Instant::now();
         if self.is_measured {
             hand_over(&mut self.owner, now, &mut sent);
         } else {
             poll_all(&mut self.owner, now, &mut sent);
         }
-        self.figures.sending += started.elapsed();
+        self.figures.transmitting += started.elapsed();
         while let Some(event) = self.owner.poll_event() {
             self.figures.triggers += u64::from(matches!(event, DrEvent::Generated { .. }));
         }
@@ -134,14 +133,15 @@ impl Side {
     }
 }
 
-/// What an owner heard in a tick, how many arrivals there were at its receivers meanwhile, and what it sent, as a number.
-pub(crate) struct Heard {
+/// A tick of an owner: the messages it received, the number of arrivals at its receivers, and the digest of what it
+/// sent.
+pub(crate) struct RecordedTick {
     pub(crate) messages: Vec<Message>,
     pub(crate) arrived: u64,
     pub(crate) sent: u64,
 }
 
-/// What was sent, as a number.
+/// A digest of sent messages.
 pub(crate) fn digest(sent: &[Sent]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for (to, channel, bytes) in sent {
@@ -150,14 +150,14 @@ pub(crate) fn digest(sent: &[Sent]) -> u64 {
     hasher.finish()
 }
 
-/// A room with everybody in it.
+/// The owner, its receivers, and the messages in flight.
 pub(crate) struct Room {
-    pub(crate) side: Side,
+    pub(crate) side: OwnerSide,
     receivers: Vec<DrPeer>,
-    /// What arrives at which of the next ticks.
+    /// The messages that arrive at each of the next ticks.
     wheel: Vec<Vec<Message>>,
     draws: Draws,
-    /// Whether what is sent arrives.
+    /// Whether messages arrive.
     pub(crate) is_delivering: bool,
 }
 
@@ -167,7 +167,7 @@ impl Room {
         let mut others: Vec<DrPeer> = (0..receivers).map(|_| DrPeer::new(&config)).collect();
         others.iter_mut().for_each(|peer| peer.handle_peer(START, joined(0)));
         Self {
-            side: Side::new(entities, receivers, &config),
+            side: OwnerSide::new(entities, receivers, &config),
             receivers: others,
             wheel: (0..2 * DELAY_MAX).map(|_| Vec::new()).collect(),
             draws: Seed::new(9).draws(),
@@ -175,25 +175,21 @@ impl Room {
         }
     }
 
-    /// So many ticks, of which figures are taken.
+    /// Runs some ticks and takes figures of them.
     pub(crate) fn measure(&mut self, ticks: usize) -> Figures {
         self.side.begin();
         (0..ticks).for_each(|_| self.step());
         self.side.figures
     }
 
-    /// What arrives does, then the owner looks at its entities.
+    /// Runs one tick.
     pub(crate) fn step(&mut self) {
         let states = self.side.states();
         self.step_with(states);
     }
 
-    pub(crate) fn step_with(&mut self, states: Vec<(EntityId, MotionState)>) {
-        self.write_down(states);
-    }
-
-    /// The same. Gives what the owner heard.
-    pub(crate) fn write_down(&mut self, states: Vec<(EntityId, MotionState)>) -> Heard {
+    /// Runs one tick with these states of the entities, and records it.
+    pub(crate) fn step_with(&mut self, states: Vec<(EntityId, MotionState)>) -> RecordedTick {
         let (now, before) = (self.side.now(), self.side.figures.settled);
         let place = self.side.tick as usize % self.wheel.len();
         let arrived = std::mem::take(&mut self.wheel[place]);
@@ -201,8 +197,8 @@ impl Room {
             arrived.into_iter().partition(|message| message.to_owner);
         for message in to_receivers {
             let Message { receiver, channel, bytes, .. } = message;
-            let taken = self.receivers[receiver].handle_message(now, PeerId(0), channel, &bytes);
-            taken.expect("a peer takes what a peer sends");
+            let result = self.receivers[receiver].handle_message(now, PeerId(0), channel, &bytes);
+            result.expect("peers accept each other's messages");
             self.drain_receiver(receiver, now);
         }
         for receiver in 0..self.receivers.len() {
@@ -215,7 +211,7 @@ impl Room {
         for (to, channel, bytes) in all {
             self.send(tick, Message { receiver: to.0 as usize - 1, to_owner: false, channel, bytes });
         }
-        Heard { messages, arrived: self.side.figures.settled - before, sent }
+        RecordedTick { messages, arrived: self.side.figures.settled - before, sent }
     }
 
     fn send(&mut self, tick: u64, message: Message) {
@@ -238,19 +234,19 @@ impl Room {
         }
     }
 
-    /// Everybody else goes.
+    /// Drops everything but the owner.
     pub(crate) fn into_owner(self) -> DrPeer {
         self.side.owner
     }
 }
 
-/// What is measured as ticks of pairs; its name is what instructions are counted under.
+/// Measured as ticks. `cargo xtask instructions` finds this function by its name.
 #[inline(never)]
 pub(crate) fn look_at_all(owner: &mut DrPeer, now: LocalTime, states: Vec<(EntityId, MotionState)>) {
     owner.handle_command(now, DrCommand::ObserveAll { states });
 }
 
-/// What is measured as handing over what is sent.
+/// Measured as transmitting.
 #[inline(never)]
 fn hand_over(owner: &mut DrPeer, now: LocalTime, sent: &mut Vec<Sent>) {
     poll_all(owner, now, sent);
@@ -264,7 +260,7 @@ fn poll_all(owner: &mut DrPeer, now: LocalTime, sent: &mut Vec<Sent>) {
     }
 }
 
-/// What is measured as acknowledgments.
+/// Measured as acknowledgments. `cargo xtask instructions` finds this function by its name.
 #[inline(never)]
 fn take_acknowledgment(
     owner: &mut DrPeer,

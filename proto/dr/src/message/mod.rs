@@ -3,18 +3,19 @@
 //! | frame | channel | from → to | content |
 //! | --- | --- | --- | --- |
 //! | vector | datagram | sender → receiver | a DR vector |
-//! | feedback | datagram | receiver → sender | arrivals in order, from a running number on |
-//! | confirm | datagram | sender → receiver | arrivals up to this number are settled |
-//! | recorded | datagram | relay → owner | vectors up to this number are in the exported path |
+//! | feedback | datagram | receiver → sender | consecutive arrivals, from a running number on |
+//! | confirm | datagram | sender → receiver | the number up to which arrivals are settled |
+//! | recorded | datagram | relay → owner | the number up to which vectors are in the exported path |
 //! | introduce | reliable | sender → receiver | an entity's newest vector, for a receiver that has none |
-//! | ended | reliable | sender → receiver | an entity has ended |
+//! | ended | reliable | sender → receiver | the end of an entity |
 //! | clock | datagram | either way | half of an exchange of clock readings |
 //!
-//! The [envelope](evenkeel_session::envelope) around them is every protocol's.
+//! They travel in the [envelope](evenkeel_session::envelope) that all protocols share.
 
 mod feedback;
-mod names;
+mod runs;
 mod vector;
+mod vector_ids;
 
 use evenkeel_core::{ClockFrame, Malformed, Reader, Scratch, SessionTime, Span, Varint};
 use evenkeel_session::envelope::{CLOCK, emit_before, emit_u32, parse_before, parse_u32};
@@ -22,11 +23,11 @@ pub use evenkeel_session::envelope::{CLOCK_LEN_MAX, HEADER_LEN, Header, emit_clo
 use evenkeel_session::{FrameFormat, Message};
 
 pub use feedback::{Arrival, FEEDBACK_LEN_MAX, FEEDBACK_MAX, FeedbackFrame, RUN_LEN_MAX, emit_feedback};
-pub(crate) use vector::WrittenVector;
+pub(crate) use vector::EncodedVector;
 pub use vector::{VECTOR_LEN_MAX, VectorFrame, emit_introduce, emit_vector};
 
-use crate::threshold::Threshold;
-use crate::vector::{DrSeq, EntityId, MotionKind};
+use crate::motion::{DrSeq, EntityId, MotionKind};
+use crate::owner::Threshold;
 
 /// The first byte of every message: the version of this format.
 pub const VERSION: u8 = 1;
@@ -41,19 +42,19 @@ const CONFIRM: u8 = 0x21;
 const CONFIRM_HOLE: u8 = 0x22;
 const RECORDED: u8 = 0x30;
 const ENDED: u8 = 0x31;
-/// Tags from here on hold a vector's kind in two bits and five bits of its number within its life.
+/// The first tag of vectors. Their tags hold the kind in two bits, and five bits of the position in the life.
 const VECTOR: u8 = 0x80;
 
-/// What the sender has in its books, and an echo.
+/// A confirmation of reports, which also echoes a stamp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConfirmFrame {
-    /// Every arrival before this number is settled.
+    /// The number of the first arrival that is not settled.
     pub next: u64,
     /// The stamp of the newest message with feedback.
     pub stamp: SessionTime,
-    /// How long ago that feedback came.
+    /// The time since that feedback came.
     pub held: Span,
-    /// Whether later arrivals are known, but not this one.
+    /// Whether the sender has later arrivals, but not this one.
     pub hole: bool,
 }
 
@@ -64,26 +65,26 @@ pub enum Frame<'a> {
     Vector(VectorFrame),
     /// Arrivals.
     Feedback(FeedbackFrame<'a>),
-    /// Arrivals are in the books.
+    /// A confirmation of reported arrivals.
     Confirm(ConfirmFrame),
-    /// Vectors of an entity up to `contiguous` are recorded, and `newest` has come.
+    /// A record: the relay has the vectors of an entity up to `contiguous`, and `newest` has arrived.
     Recorded {
-        /// Which entity.
+        /// The entity.
         entity: EntityId,
-        /// Nothing is missing up to here.
+        /// The last vector before the first hole.
         contiguous: DrSeq,
         /// The vector that this answers.
         newest: DrSeq,
     },
-    /// An entity's newest vector for a newcomer, and when its owner makes new ones.
+    /// An entity's newest vector, for a receiver that has none, and its owner's threshold.
     Introduce(VectorFrame, Threshold),
-    /// An entity is no more.
+    /// The end of an entity.
     Ended {
-        /// Which entity.
+        /// The entity.
         entity: EntityId,
         /// The last vector of its life.
         last: DrSeq,
-        /// Since when.
+        /// When it ended.
         at: SessionTime,
     },
     /// Half of an exchange of clock readings.
@@ -129,12 +130,12 @@ const fn parse_kind(tag: u8) -> Option<MotionKind> {
     }
 }
 
-/// What a confirm frame is put together in: a tag, three numbers of at most ten bytes, and eight bytes more.
-const CONFIRM_ROOM: usize = 1 + 3 * 10 + 8;
+/// Scratch space for a confirm frame: a tag, three numbers of at most ten bytes, and eight bytes written beyond them.
+const CONFIRM_SCRATCH_LEN: usize = 1 + 3 * 10 + 8;
 
 /// Appends a confirm frame.
 pub fn emit_confirm(confirm: &ConfirmFrame, stamp: SessionTime, bytes: &mut Vec<u8>) {
-    let mut scratch = Scratch::<CONFIRM_ROOM>::default();
+    let mut scratch = Scratch::<CONFIRM_SCRATCH_LEN>::default();
     scratch.push(u64::from(if confirm.hole { CONFIRM_HOLE } else { CONFIRM }), 1);
     scratch.push_varint(Varint(confirm.next));
     scratch.push_varint(Varint::signed((stamp - confirm.stamp).as_nanos()));
@@ -180,7 +181,7 @@ impl<'a> FrameFormat<'a> for Frame<'a> {
             return Ok(());
         }
         let stamp = header.stamp.ok_or(Malformed::Field)?;
-        // Each arm writes its own kind: one write after the match would copy the size of the largest.
+        // Each arm writes its own variant. A single write after the match would copy the size of the largest one.
         match tag {
             FEEDBACK => *slot = Some(Frame::Feedback(feedback::parse(stamp, reader)?)),
             CONFIRM | CONFIRM_HOLE => {
@@ -201,7 +202,7 @@ impl<'a> FrameFormat<'a> for Frame<'a> {
     }
 }
 
-/// A message of dead reckoning.
+/// A message of this protocol.
 pub type DrMessage<'a> = Message<'a, Frame<'a>>;
 
 /// Checks a whole message. Returns its header and its frames.

@@ -1,101 +1,100 @@
 //! DR vectors on the wire.
 
 use evenkeel_core::{Malformed, Reader, Scratch, SessionTime, Span, Varint, Wire};
-
 use evenkeel_session::envelope::{emit_span, parse_span, parse_u32};
 
 use super::{Frame, INTRODUCE, VECTOR, kind_tag, parse_kind};
-use crate::quantize::{STATE_LEN, from_micros, micros, parse_state, written_state};
-use crate::threshold::Threshold;
-use crate::vector::{DrSeq, DrVector, EntityId};
+use crate::motion::quantize::{STATE_LEN, encode_state, from_micros, micros, parse_state};
+use crate::motion::{DrSeq, DrVector, EntityId};
+use crate::owner::Threshold;
 
 /// A DR vector as it travels.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct VectorFrame {
-    /// Of which entity.
+    /// The entity.
     pub entity: EntityId,
-    /// The number of the first vector of the entity's present life: what is left of an earlier one is not taken for it.
+    /// The number of the first vector of the entity's current life, which tells it from earlier ones.
     pub first: DrSeq,
-    /// Its number.
+    /// The number of this vector.
     pub seq: DrSeq,
-    /// The stamp of its message: when it left its sender, which is later than its generation when a policy held it back.
+    /// The stamp of its message: when it was sent, which is later than its generation if a policy held it.
     pub sent: SessionTime,
     /// The vector, quantized.
     pub vector: DrVector,
 }
 
-/// The largest vector frame of an entity below 2^21 that is at most two minutes old, in a life that began below 2^21 and
-/// has at most 2^19 vectors, or below 2^14 and 2^26, or below 2^28 and 2^12. Beyond these it grows by a byte for each seven
-/// bits.
+/// The largest usual vector frame: at most two minutes old, of an entity below 2^21, in a life that began below 2^21
+/// and has at most 2^19 vectors (or 2^14 and 2^26, or 2^28 and 2^12). Beyond, it grows by a byte for each seven bits.
 pub const VECTOR_LEN_MAX: usize = 1 + 3 + 3 + 2 + 4 + STATE_LEN;
 
-/// How much of a vector's place in its life the tag holds.
+/// Bits of a vector's position in its life that are in the tag.
 const LIFE_BITS: u32 = 5;
 
-/// What a vector frame is put together in: no frame is longer, and there are eight bytes more.
-const VECTOR_ROOM: usize = NAME_MAX + 10 + STATE_LEN + 8;
-/// No name is longer.
-const NAME_MAX: usize = 1 + 3 * 5;
+/// Scratch space for a vector frame: the longest frame, and eight bytes that are written beyond it.
+const SCRATCH_LEN: usize = ID_LEN_MAX + 10 + STATE_LEN + 8;
+/// The longest id of a vector: its tag and three numbers.
+const ID_LEN_MAX: usize = 1 + 3 * 5;
 
 /// Appends a vector frame.
 #[inline]
 pub fn emit_vector(frame: &VectorFrame, stamp: SessionTime, bytes: &mut Vec<u8>) {
-    let mut scratch = written_name(frame);
+    let mut scratch = encode_id(frame);
     scratch.push_varint(age(frame, stamp));
-    scratch.push_array(&written_state(&frame.vector.state));
+    scratch.push_array(&encode_state(&frame.vector.state));
     scratch.append_to(bytes);
 }
 
-/// Which vector it is, and of which kind.
+/// Encodes the tag, with the kind, and the numbers that identify a vector.
 #[inline]
-fn written_name(frame: &VectorFrame) -> Scratch<VECTOR_ROOM> {
+fn encode_id(frame: &VectorFrame) -> Scratch<SCRATCH_LEN> {
     let life = frame.seq.0 - frame.first.0;
     let tag = VECTOR | kind_tag(frame.vector.kind) << LIFE_BITS | (life & ((1 << LIFE_BITS) - 1)) as u8;
-    let mut name = Scratch::default();
-    name.push(u64::from(tag), 1);
+    let mut id = Scratch::default();
+    id.push(u64::from(tag), 1);
     for number in [frame.entity.0, frame.first.0, life >> LIFE_BITS] {
-        name.push_varint(Varint(u64::from(number)));
+        id.push_varint(Varint(u64::from(number)));
     }
-    name
+    id
 }
 
-/// How long before the stamp it was made, in microseconds.
+/// The age of a vector at the stamp, in microseconds.
 #[inline]
 fn age(frame: &VectorFrame, stamp: SessionTime) -> Varint {
     Varint::signed(micros(stamp) - micros(frame.vector.generated))
 }
 
-/// A vector frame that was written once for all who are sent it: messages differ in nothing but how old it is, and mostly not
-/// in that.
+/// A vector frame that is encoded once for all of its receivers. Only its age depends on the message, and usually not
+/// even that.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WrittenVector {
+pub(crate) struct EncodedVector {
     frame: VectorFrame,
-    /// As it is in a message that begins when it is sent.
-    whole: Scratch<VECTOR_ROOM>,
-    name: Scratch<VECTOR_ROOM>,
+    /// The whole frame, for messages whose stamp is the sending time.
+    whole: Scratch<SCRATCH_LEN>,
+    /// The part before the age.
+    id: Scratch<SCRATCH_LEN>,
     state: [u8; STATE_LEN],
 }
 
-impl WrittenVector {
+impl EncodedVector {
     pub(crate) fn new(frame: &VectorFrame) -> Self {
-        let (name, state) = (written_name(frame), written_state(&frame.vector.state));
-        let mut whole = name;
+        let (id, state) = (encode_id(frame), encode_state(&frame.vector.state));
+        let mut whole = id;
         whole.push_varint(age(frame, frame.sent));
         whole.push_array(&state);
-        Self { frame: *frame, whole, name, state }
+        Self { frame: *frame, whole, id, state }
     }
 
     pub(crate) const fn frame(&self) -> &VectorFrame {
         &self.frame
     }
 
-    /// Appends it to a message with this stamp.
+    /// Appends the frame to a message with this stamp.
     #[inline]
     pub(crate) fn emit(&self, stamp: SessionTime, bytes: &mut Vec<u8>) {
         if stamp == self.frame.sent {
             return self.whole.append_to(bytes);
         }
-        let mut scratch = self.name;
+        let mut scratch = self.id;
         scratch.push_varint(age(&self.frame, stamp));
         scratch.push_array(&self.state);
         scratch.append_to(bytes);
@@ -133,7 +132,7 @@ pub(super) fn parse_introduce<'a>(
 ) -> Result<Frame<'a>, Malformed> {
     let distance = reader.read::<f64>()?;
     let time = Some(parse_span(reader)?).filter(|time| *time > Span::ZERO);
-    // A negative zero would come back as it is, but no threshold is one.
+    // Also rejects -0.0, which no sane threshold is.
     if !(distance.is_finite() && distance.is_sign_positive()) {
         return Err(Malformed::Field);
     }
@@ -146,10 +145,10 @@ mod tests {
     use evenkeel_core::Vec3;
 
     use super::*;
-    use crate::vector::{MotionKind, MotionState};
+    use crate::motion::{MotionKind, MotionState};
 
     #[test]
-    fn what_was_written_once_has_the_bytes_of_each_message() {
+    fn an_encoded_vector_has_the_bytes_of_an_emitted_one() {
         let state = MotionState {
             position: Vec3::new(1.0, -20_000.5, 3.25),
             velocity: Vec3::xy(0.1, 7.0),
@@ -169,7 +168,7 @@ mod tests {
                 let (mut one, mut other) = (vec![9], vec![9]);
                 for stamp in [at(age), at(age + 1), at(age / 2)] {
                     emit_vector(&frame, stamp, &mut one);
-                    WrittenVector::new(&frame).emit(stamp, &mut other);
+                    EncodedVector::new(&frame).emit(stamp, &mut other);
                 }
                 assert_eq!(one, other);
             }

@@ -1,14 +1,14 @@
-//! What an owner puts into its DR vectors: one kind of motion, or whichever serves best.
+//! Which kind of motion an owner exports: always the same, or whichever predicts best.
 
-use crate::vector::MotionKind;
+use super::MotionKind;
 
-/// How an owner's DR vectors are to be projected.
+/// The kind of motion of an owner's DR vectors.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Content {
-    /// All in one way.
+    /// Always this kind.
     Kind(MotionKind),
-    /// By the kind that would have served best in the last seconds, entity by entity; and whoever runs the policy sends
-    /// each receiver the kind that serves best at its distance.
+    /// For each entity the kind that would have predicted it best in the last seconds. The sender also picks the best
+    /// kind for each receiver's delay.
     Auto,
 }
 
@@ -31,19 +31,19 @@ impl Content {
         }
     }
 
-    /// The kind of an entity's first vectors, when nothing is known of it.
+    /// The kind of an entity's first vectors, before anything is known about it.
     #[must_use]
     pub const fn first(self) -> MotionKind {
         match self {
             Self::Kind(kind) => kind,
-            // Its turn rate says more about where an entity goes than nothing; of its acceleration nobody knows yet.
+            // A turn rate helps from the start; whether an acceleration lasts is not known yet.
             Self::Auto => MotionKind::Circular,
         }
     }
 }
 
 impl Default for Content {
-    /// The papers'.
+    /// Linear, as in the papers.
     fn default() -> Self {
         Self::Kind(MotionKind::Linear)
     }

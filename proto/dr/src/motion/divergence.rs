@@ -1,55 +1,55 @@
 //! Export error between DR vectors of any kind.
 //!
-//! A [`Divergence`] is how two paths drift apart from an instant on. Two linear paths have the closed form of
-//! [`linear`]; arcs, parabolas and damped paths are integrated by adaptive Gauss-Kronrod quadrature to 1e-9.
+//! A [`Divergence`] describes how two paths drift apart from an instant on. Two linear paths have the closed form of
+//! [`linear`]; arcs, parabolas and damped paths are integrated to 1e-9 by adaptive Gauss-Kronrod quadrature.
 //!
-//! Deviation: the thesis integrates the chord of an arc, which overstates a fresh divergence by half. Here the arc
-//! itself is integrated.
+//! Deviation: the thesis integrates along the chord of an arc, which overstates a fresh divergence by half. We
+//! integrate along the arc.
 //!
 //! Symbols: `P`, `V` differences of position and velocity at the start; `U` the second path's velocity; `A` the
-//! difference of accelerations; `w1`, `w2` the turn rates. With S(w, t) the way that a unit velocity goes in t while
-//! turning at w, the difference of the paths is `P + S(w1, t) V + (S(w1, t) - S(w2, t)) U + A t^2 / 2`: the small
-//! differences are kept small instead of being subtracted from large positions. Where accelerations die away, `F` is
-//! the difference of what is left of them at the start, `G` the second's, and K(w, t) the way that a unit of it adds
-//! ([`fading`]): then there is `K(w1, t) F + (K(w1, t) - K(w2, t)) G` more.
+//! difference of accelerations; `w1`, `w2` the turn rates. With S(w, t) the displacement of a unit velocity that
+//! turns at w, the difference of the paths is `P + S(w1, t) V + (S(w1, t) - S(w2, t)) U + A t^2 / 2`: small
+//! differences are computed as such instead of by subtracting large positions. Where accelerations decay, `F` is
+//! their difference at the start, `G` the second path's, and K(w, t) the displacement that a unit of it adds
+//! ([`fading`]); they contribute `K(w1, t) F + (K(w1, t) - K(w2, t)) G`.
 
 use evenkeel_core::{SessionTime, Span, Vec3};
 
-use crate::fading::{self, Fading};
-use crate::linear;
-use crate::vector::{DrVector, MotionKind, half_angle};
+use super::fading::{self, Fading};
+use super::linear;
+use super::vector::{DrVector, MotionKind, half_angle};
 
-/// How two paths drift apart from an instant on.
+/// The divergence of two paths from an instant on.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Divergence {
     /// P: difference of positions at the start.
     pub position: Vec3,
     /// V: difference of velocities at the start.
     pub velocity: Vec3,
-    /// U: velocity of the second path at the start; matters only if one of them turns.
+    /// U: velocity of the second path at the start; matters only if a path turns.
     pub second_velocity: Vec3,
     /// A: difference of constant accelerations.
     pub acceleration: Vec3,
-    /// F: difference of accelerations that die away.
+    /// F: difference of decaying accelerations at the start.
     pub fading: Vec3,
-    /// G: that of the second path; matters only if one of them turns.
+    /// G: decaying acceleration of the second path at the start; matters only if a path turns.
     pub second_fading: Vec3,
     /// Turn rates of the first and the second path.
     pub turn_rates: [f64; 2],
 }
 
-/// Integral of the distance between two paths over [from, to], in units x seconds.
+/// The integral of the distance between two paths over [from, to], in units x seconds.
 #[must_use]
 pub fn export_error(exported: &DrVector, placed: &DrVector, from: SessionTime, to: SessionTime) -> f64 {
     if to <= from {
         return 0.0;
     }
-    let count = || Divergence::between(exported, placed, from).integral((to - from).as_secs_f64());
-    linear_error(exported, placed, from, to).unwrap_or_else(count)
+    let general = || Divergence::between(exported, placed, from).integral((to - from).as_secs_f64());
+    linear_error(exported, placed, from, to).unwrap_or_else(general)
 }
 
-/// The same, roughly unless both paths are linear: for what rests on guessed delays anyway and is asked for at every
-/// turn. However long the interval, it costs little.
+/// An approximate [`export_error`], exact for two linear paths. Its cost is bounded however long the interval. Good
+/// enough for estimates, which rest on guessed delays anyway and are computed very often.
 pub(crate) fn export_error_roughly(
     exported: &DrVector,
     placed: &DrVector,
@@ -67,7 +67,7 @@ pub(crate) fn export_error_roughly(
     distances.sum::<f64>() * panel.as_secs_f64()
 }
 
-/// What every way of counting gives for two linear vectors, without going through the general case.
+/// The [`export_error`] of two linear vectors; `None` for others.
 #[inline]
 pub(crate) fn linear_error(
     exported: &DrVector,
@@ -79,14 +79,14 @@ pub(crate) fn linear_error(
     Some(linear::integral(position, velocity, (to - from).as_secs_f64()))
 }
 
-/// The differences of positions and velocities of two linear vectors.
+/// The differences of positions and velocities of two linear vectors; `None` for others.
 #[inline]
 pub(crate) fn linear_divergence(
     exported: &DrVector,
     placed: &DrVector,
     from: SessionTime,
 ) -> Option<(Vec3, Vec3)> {
-    // As `DrVector::project` has it, in line.
+    // `DrVector::project` for linear vectors, inlined.
     let project = |vector: &DrVector| {
         vector.state.position + vector.state.velocity * (from - vector.generated).as_secs_f64()
     };
@@ -96,7 +96,7 @@ pub(crate) fn linear_divergence(
 }
 
 impl Divergence {
-    /// How the paths of two vectors drift apart from a session time on.
+    /// The divergence of the paths of two vectors from a session time on.
     #[must_use]
     pub fn between(first: &DrVector, second: &DrVector, from: SessionTime) -> Self {
         let (second_velocity, second_fading) = (second.velocity(from), second.fading(from));
@@ -115,15 +115,15 @@ impl Divergence {
         self.turn_rates == [0.0; 2] && self.acceleration == Vec3::ZERO && self.fading == Vec3::ZERO
     }
 
-    /// Whether an acceleration that dies away draws the paths apart.
+    /// Whether decaying accelerations drive the paths apart.
     fn is_fading(&self) -> bool {
         self.fading != Vec3::ZERO
             || self.turn_rates[0] != self.turn_rates[1] && self.second_fading != Vec3::ZERO
     }
 
-    /// What fading accelerations make of the difference; `made` is what a unit of one makes at a turn rate.
-    fn faded(&self, made: [Fading; 2]) -> Vec3 {
-        made[0].of(self.fading) + made[0].less(made[1]).of(self.second_fading)
+    /// The contribution of decaying accelerations; `effects` are those of a unit one at either turn rate.
+    fn faded(&self, effects: [Fading; 2]) -> Vec3 {
+        effects[0].applied_to(self.fading) + effects[0].minus(effects[1]).applied_to(self.second_fading)
     }
 
     /// The difference of the positions after `t` seconds.
@@ -133,14 +133,14 @@ impl Divergence {
         if self.turn_rates != [0.0; 2] {
             self.turning_at(t)
         } else if self.is_fading() {
-            bent + fading::way(0.0, t).of(self.fading)
+            bent + fading::displacement(0.0, t).applied_to(self.fading)
         } else {
             bent
         }
     }
 
     fn turning_at(&self, t: f64) -> Vec3 {
-        let halves = self.of_both_rates(|rate| (rate, half_angle(rate * t)));
+        let halves = self.for_both_rates(|rate| (rate, half_angle(rate * t)));
         let [(_, (sin1, cos1, sinc1)), (_, (sin2, cos2, sinc2))] = halves;
         let turned = self.velocity.turned(cos1 * sinc1, sin1 * sinc1);
         let swung = self.second_velocity.turned(cos1 * sinc1 - cos2 * sinc2, sin1 * sinc1 - sin2 * sinc2);
@@ -148,26 +148,26 @@ impl Divergence {
         let way = Vec3::new(plane.x, plane.y, self.velocity.z * t);
         let bent = self.position + way + self.acceleration * (0.5 * t * t);
         if self.is_fading() {
-            bent + self.faded(halves.map(|(rate, half)| fading::way_by(half, rate, t)))
+            bent + self.faded(halves.map(|(rate, half)| fading::displacement_by(half, rate, t)))
         } else {
             bent
         }
     }
 
-    /// What is dear to compute of a turn rate: only once if both turn alike.
-    fn of_both_rates<T: Copy>(&self, compute: impl Fn(f64) -> T) -> [T; 2] {
+    /// Computes something expensive for both turn rates, only once if they are equal.
+    fn for_both_rates<T: Copy>(&self, compute: impl Fn(f64) -> T) -> [T; 2] {
         let first = compute(self.turn_rates[0]);
         [first, if self.turn_rates[0] == self.turn_rates[1] { first } else { compute(self.turn_rates[1]) }]
     }
 
     /// The rate of change of the difference after `t` seconds.
     fn rate(&self, t: f64) -> Vec3 {
-        let [(sin1, cos1), (sin2, cos2)] = self.of_both_rates(|rate| libm::sincos(rate * t));
+        let [(sin1, cos1), (sin2, cos2)] = self.for_both_rates(|rate| libm::sincos(rate * t));
         let turned = self.velocity.turned(cos1, sin1);
         let swung = self.second_velocity.turned(cos1 - cos2, sin1 - sin2);
         let bent = Vec3::new(turned.x + swung.x, turned.y + swung.y, self.velocity.z) + self.acceleration * t;
         if self.is_fading() {
-            bent + self.faded(self.of_both_rates(|rate| fading::velocity(rate, t)))
+            bent + self.faded(self.for_both_rates(|rate| fading::velocity(rate, t)))
         } else {
             bent
         }
@@ -188,7 +188,7 @@ impl Divergence {
         self.panels(h).map(|(from, to)| self.panel(from, to)).sum()
     }
 
-    /// The earliest time at which the integral of the distance reaches `error`, if it does so by `h` seconds.
+    /// The earliest time at which the integral of the distance reaches `error`, if that is within `h` seconds.
     #[must_use]
     pub fn reaches(&self, error: f64, h: f64) -> Option<f64> {
         if self.is_linear() {
@@ -211,14 +211,15 @@ impl Divergence {
         None
     }
 
-    /// [0, h] in equal parts of at most [`PANEL`] seconds.
+    /// Splits [0, h] into equal parts of at most [`PANEL_MAX`] seconds.
     fn panels(&self, h: f64) -> impl Iterator<Item = (f64, f64)> + use<> {
-        let count = if h > 0.0 { (h / PANEL).ceil().clamp(1.0, PANELS_MAX) } else { 0.0 };
+        let count = if h > 0.0 { (h / PANEL_MAX).ceil().clamp(1.0, PANELS_MAX) } else { 0.0 };
         let edge = move |index: f64| if index == count { h } else { h * (index / count) };
         (0..count as u64).map(move |index| (edge(index as f64), edge(index as f64 + 1.0)))
     }
 
-    /// The integral over one panel, split where the paths come closest: there the distance has a kink or nearly one.
+    /// The integral over one panel, split where the paths come closest, because there the distance has a kink or
+    /// nearly one.
     fn panel(&self, from: f64, to: f64) -> f64 {
         let (closest, whole) = (self.closest(from, to), self.kronrod(from, to));
         let tolerance = Tolerance { scale: TOLERANCE * whole.0, noise: 8.0 * f64::EPSILON * self.size(to) };
@@ -230,7 +231,7 @@ impl Divergence {
             + self.refine(closest, to, tolerance, &mut halvings)
     }
 
-    /// The size of the numbers that the distance after `t` seconds is computed from.
+    /// The magnitude of the numbers that the distance after `t` seconds is computed from.
     fn size(&self, t: f64) -> f64 {
         let alike = self.turn_rates[0] == self.turn_rates[1];
         let [swung, swept] = [self.second_velocity, self.second_fading]
@@ -239,7 +240,7 @@ impl Divergence {
         self.position.length() + (self.velocity.length() + swung + 0.5 * t * bent) * t
     }
 
-    /// The integral over a part of a panel, halved until the two rules agree.
+    /// The integral over a part of a panel, which is halved until the two rules agree.
     fn refine(&self, low: f64, high: f64, tolerance: Tolerance, halvings: &mut u32) -> f64 {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {
@@ -253,8 +254,8 @@ impl Divergence {
         self.refine(low, middle, tolerance, halvings) + self.refine(middle, high, tolerance, halvings)
     }
 
-    /// Where in [from, to] the distance is least, if that is inside and the distance falls before and rises after;
-    /// otherwise `from`.
+    /// The time in [from, to] at which the distance is least, if it falls before and rises afterwards; otherwise
+    /// `from`.
     fn closest(&self, from: f64, to: f64) -> f64 {
         let growth = |t: f64| self.at(t).dot(self.rate(t));
         let (mut low, mut high) = (from, to);
@@ -275,7 +276,7 @@ impl Divergence {
         0.5 * (low + high)
     }
 
-    /// The 15-point Kronrod value of the integral and the 7-point Gauss value inside it.
+    /// The integral by the 15-point Kronrod rule and by the 7-point Gauss rule embedded in it.
     fn kronrod(&self, low: f64, high: f64) -> (f64, f64) {
         let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
         let centre = self.distance(middle);
@@ -291,37 +292,37 @@ impl Divergence {
     }
 }
 
-/// How well the two rules must agree on a part of a panel.
+/// How closely the two rules must agree on a part of a panel.
 #[derive(Clone, Copy)]
 struct Tolerance {
     /// In units x seconds.
     scale: f64,
-    /// The rounding of the distance itself, in units: beyond that, halving does not help.
+    /// The rounding error of the distance, in units. Halving cannot reduce it.
     noise: f64,
 }
 
 impl Tolerance {
-    /// Whether the two rules agree on a part of so many seconds.
+    /// Whether the two rules agree on a part that is `seconds` long.
     fn agree(self, (fine, coarse): (f64, f64), seconds: f64) -> bool {
         (fine - coarse).abs() <= self.scale.max(self.noise * seconds)
     }
 }
 
-/// Longest panel of the quadrature, in seconds.
-const PANEL: f64 = 0.1;
-/// More panels than this are made longer instead: it bounds what one pair of vectors can cost.
+/// The longest panel of the quadrature, in seconds.
+const PANEL_MAX: f64 = 0.1;
+/// Bounds the cost of one pair of vectors; if more panels are needed, they get longer instead.
 const PANELS_MAX: f64 = 1_000.0;
-/// The same where it is done roughly, by the midpoint rule.
+/// The longest panel of the midpoint rule of [`export_error_roughly`], in seconds.
 const ROUGH_PANEL: f64 = 0.05;
 const ROUGH_PANELS_MAX: f64 = 32.0;
-/// How often parts of a panel are halved before their values are taken as they are: where the distance is nothing but
-/// rounding, halving would never end.
+/// Halvings per panel, after which values are taken as they are: where the distance is mere rounding noise, halving
+/// would never end.
 const HALVINGS_MAX: u32 = 96;
-/// Difference of the two rules, relative to the integral, at which a part is done. The finer rule is better than the
-/// difference by orders of magnitude.
+/// Difference of the two rules, relative to the integral, at which a part is done. The error of the finer rule is
+/// smaller by orders of magnitude.
 const TOLERANCE: f64 = 1e-10;
 
-/// Nodes of the 15-point Kronrod rule on (0, 1), outermost first.
+/// The nodes of the 15-point Kronrod rule in (0, 1), outermost first.
 const NODES: [f64; 7] = [
     0.991_455_371_120_812_6,
     0.949_107_912_342_758_5,
@@ -331,7 +332,7 @@ const NODES: [f64; 7] = [
     0.405_845_151_377_397_2,
     0.207_784_955_007_898_47,
 ];
-/// Its weights, the centre's last.
+/// The weights of the 15-point Kronrod rule, the centre's last.
 const KRONROD: [f64; 8] = [
     0.022_935_322_010_529_224,
     0.063_092_092_629_978_55,
@@ -342,6 +343,6 @@ const KRONROD: [f64; 8] = [
     0.204_432_940_075_298_9,
     0.209_482_141_084_727_82,
 ];
-/// Weights of the 7-point Gauss rule on every second node, the centre's last.
+/// The weights of the 7-point Gauss rule, which uses every second node; the centre's last.
 const GAUSS: [f64; 4] =
     [0.129_484_966_168_869_7, 0.279_705_391_489_276_67, 0.381_830_050_505_118_9, 0.417_959_183_673_469_4];

@@ -1,38 +1,38 @@
-//! An acceleration that turns along with the velocity and dies away: what [`Damped`](crate::MotionKind::Damped) vectors
-//! have beyond circular ones.
+//! Accelerations that turn along with the velocity and decay: the part of [`Damped`](crate::MotionKind::Damped) vectors
+//! that circular ones lack.
 //!
-//! Nobody speeds up for ever, and nobody turns while the thrust keeps its direction. So the velocity turns at the rate `w`, and
-//! the speed changes by an acceleration of which 1/e is left after [`DAMPING`] seconds. With the plane as complex numbers,
-//! τ = `DAMPING`, λ = iw - 1/τ, S(t) the way that a unit velocity goes while it turns, and D(t) = (e^(λt) - 1) / λ:
+//! No vehicle speeds up for ever, and the thrust of one that turns turns with it. So the velocity turns at the rate
+//! `w`, and the acceleration drops to 1/e in [`DAMPING`] seconds. With the plane as complex numbers, τ = `DAMPING`,
+//! λ = iw - 1/τ, S(t) the displacement of a unit velocity that turns, and D(t) = (e^(λt) - 1) / λ:
 //!
-//! | what a unit acceleration makes | in the plane | up and down (w = 0) |
+//! | effect of a unit acceleration | in the plane | vertically (w = 0) |
 //! | --- | --- | --- |
-//! | what is left of it | e^(λt) | e^(-t/τ) |
+//! | remaining acceleration | e^(λt) | e^(-t/τ) |
 //! | velocity | τ (e^(iwt) - e^(λt)) | τ (1 - e^(-t/τ)) |
-//! | way | τ (S - D) | τ (t - τ (1 - e^(-t/τ))) |
+//! | displacement | τ (S - D) | τ (t - τ (1 - e^(-t/τ))) |
 //!
-//! Where S and D are nearly alike the way is summed up as a power series, so that its relative error is below 1e-13
-//! however short the time. A path that is cut anywhere goes on as the path of what it is there, which is what the
-//! integration of distances rests on.
+//! Where S and D nearly cancel, the displacement is summed as a power series instead, which keeps its relative error
+//! below 1e-13 for any t. A damped path may be cut anywhere: the rest is the damped path of the state there. The
+//! integration of distances relies on that.
 
 use evenkeel_core::Vec3;
 
-use crate::vector::half_angle;
+use super::vector::half_angle;
 
-/// Of an acceleration 1/e is left after so many seconds. Where a tank is 0.8 s later is foreseen best with 1.0 to 1.6, and
-/// 1.2 s later with 0.7: the course between them is flat.
+/// The time in which an acceleration drops to 1/e, in seconds. Recorded tanks are predicted best with 1.0 to 1.6 for
+/// 0.8 s ahead and with 0.7 for 1.2 s ahead; the optimum is flat.
 pub const DAMPING: f64 = 1.0;
 
-/// Before the vector was made, an acceleration was larger. But a receiver whose clock is behind looks back by
-/// milliseconds, not by more than so many seconds: beyond, it stays as it is.
+/// The farthest that accelerations are extrapolated back, in seconds; before, they are constant. Backwards they grow
+/// exponentially, and only a receiver whose clock is behind looks back, by milliseconds.
 pub const BACK_MAX: f64 = 2.0;
 
-/// Below this size of λt the series is used.
+/// The size of λt below which the series is used.
 const SERIES_RANGE: f64 = 0.1;
-/// Terms of it: the next one is below 1e-17.
+/// Terms of the series; the next one would be below 1e-17.
 const TERMS: u32 = 10;
 
-/// What becomes of a unit acceleration: a complex number in the plane, and a factor for up and down.
+/// The effect of a unit acceleration: a complex factor in the plane and a real one vertically.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Fading {
     along: f64,
@@ -41,25 +41,25 @@ pub(crate) struct Fading {
 }
 
 impl Fading {
-    /// The same for an acceleration that is not of unit length.
+    /// The effect of this acceleration.
     #[inline]
-    pub(crate) fn of(self, acceleration: Vec3) -> Vec3 {
+    pub(crate) fn applied_to(self, acceleration: Vec3) -> Vec3 {
         let plane = acceleration.turned(self.along, self.aside);
         Vec3::new(plane.x, plane.y, acceleration.z * self.up)
     }
 
-    /// What one makes more than another.
-    pub(crate) fn less(self, other: Self) -> Self {
+    /// The difference of two effects.
+    pub(crate) fn minus(self, other: Self) -> Self {
         Self { along: self.along - other.along, aside: self.aside - other.aside, up: self.up - other.up }
     }
 }
 
-/// What is left of a unit acceleration after `t` seconds.
-pub(crate) fn left(turn_rate: f64, t: f64) -> Fading {
+/// The part of a unit acceleration that remains after `t` seconds.
+pub(crate) fn remaining(turn_rate: f64, t: f64) -> Fading {
     turning(turn_rate, t, libm::exp(-t.max(-BACK_MAX) / DAMPING))
 }
 
-/// The velocity that it has made by then.
+/// The velocity that a unit acceleration adds in `t` seconds.
 pub(crate) fn velocity(turn_rate: f64, t: f64) -> Fading {
     turning(turn_rate, t, -DAMPING * libm::expm1(-t.max(-BACK_MAX) / DAMPING))
 }
@@ -69,20 +69,20 @@ fn turning(turn_rate: f64, t: f64, size: f64) -> Fading {
     Fading { along: size * cos, aside: size * sin, up: size }
 }
 
-/// The way that it has added by then.
-pub(crate) fn way(turn_rate: f64, t: f64) -> Fading {
-    way_by(half_angle(turn_rate * t.max(-BACK_MAX)), turn_rate, t)
+/// The displacement that a unit acceleration adds in `t` seconds.
+pub(crate) fn displacement(turn_rate: f64, t: f64) -> Fading {
+    displacement_by(half_angle(turn_rate * t.max(-BACK_MAX)), turn_rate, t)
 }
 
-/// The same where sine, cosine and sinc of half of the angle are at hand.
-pub(crate) fn way_by((sin, cos, sinc): (f64, f64, f64), turn_rate: f64, t: f64) -> Fading {
+/// [`displacement`], given sine, cosine and sinc of half the angle turned.
+pub(crate) fn displacement_by((sin, cos, sinc): (f64, f64, f64), turn_rate: f64, t: f64) -> Fading {
     let t = t.max(-BACK_MAX);
     if (1.0 / DAMPING + turn_rate.abs()) * t.abs() < SERIES_RANGE {
-        return short_way(turn_rate, t);
+        return short_displacement(turn_rate, t);
     }
     let lost = libm::expm1(-t / DAMPING);
     let kept = 1.0 + lost;
-    // e^(λt) - 1, and by what it is divided.
+    // D = (e^(λt) - 1) / λ: first its numerator, then its denominator.
     let (re, im) = (lost - kept * (2.0 * sin * sin), kept * (2.0 * sin * cos));
     let (lambda, inverse) = (-1.0 / DAMPING, 1.0 / (1.0 / (DAMPING * DAMPING) + turn_rate * turn_rate));
     let (d_along, d_aside) =
@@ -94,9 +94,9 @@ pub(crate) fn way_by((sin, cos, sinc): (f64, f64, f64), turn_rate: f64, t: f64) 
     }
 }
 
-/// The way in a short time: t² times the sum of h(n) / (n + 2)!, where h(n) is the sum of all products of n factors that are
-/// iwt or λt. Nothing cancels.
-fn short_way(turn_rate: f64, t: f64) -> Fading {
+/// The displacement in a short time: t² times the sum of h(n) / (n + 2)!, where h(n) is the sum of all products of n
+/// factors that are iwt or λt. Nothing cancels.
+fn short_displacement(turn_rate: f64, t: f64) -> Fading {
     let (a, b) = (turn_rate * t, -t / DAMPING);
     let (mut sum, mut up) = ((0.0, 0.0), 0.0);
     // h(n); λt to the n-th; -t/τ to the n-th; 1 / (n + 2)!.

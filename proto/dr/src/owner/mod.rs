@@ -1,59 +1,68 @@
-//! An owner's entities: their exported paths, and when a new DR vector is due.
+//! The owner: which DR vectors it makes of its entities, and how they reach a relay.
+//!
+//! - [`threshold`]: when a new DR vector is due.
+//! - `simulated`, `kind_selector`: which kind of motion predicts an entity best.
+//! - [`uplink`]: delivery of every vector to the relay, if there is one.
 
-pub(crate) mod replay;
+mod kind_selector;
+mod simulated;
 pub mod threshold;
 pub mod uplink;
+
+pub use threshold::Threshold;
+pub use uplink::Uplink;
+
+pub(crate) use simulated::SimulatedReceivers;
 
 use evenkeel_core::SessionTime;
 use evenkeel_session::envelope::is_sane_time;
 
-use crate::content::Content;
+use kind_selector::KindSelector;
+
 use crate::message::VectorFrame;
-use crate::replay::Rivals;
-use crate::threshold::Threshold;
-use crate::vector::{DrSeq, DrVector, EntityId, EntityMap, MotionKind, MotionState};
+use crate::motion::{Content, DrSeq, DrVector, EntityId, EntityMap, MotionKind, MotionState};
 
 /// The entities that a peer owns.
 #[derive(Clone, Debug)]
 pub struct Owner {
     threshold: Threshold,
     content: Content,
-    /// More are not exported.
+    /// Further entities are not exported.
     entities_max: usize,
     exports: EntityMap<Export>,
-    /// A name that is used again continues after every number that any entity had, so that what is left of its
-    /// earlier life on the network is older than its introduction.
+    /// The first number of the next life. It is beyond the numbers of all earlier lives, so vectors of those that are
+    /// still on the network are older than the introduction.
     first_seq: DrSeq,
 }
 
-/// One life of an entity.
+/// The exported path of one life of an entity.
 #[derive(Clone, Debug)]
 struct Export {
     first: DrSeq,
     seq: DrSeq,
     vector: DrVector,
-    /// What each kind would have cost lately, if the best is to be found.
-    rivals: Option<Box<Rivals>>,
+    /// Finds the best kind, if the content is [`Content::Auto`].
+    selector: Option<Box<KindSelector>>,
 }
 
-/// A DR vector that the owner just made.
+/// A new DR vector.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Generated {
-    /// The first of its entity.
+    /// The first of a life.
     First(VectorFrame),
-    /// The next one.
+    /// A further one.
     Next(VectorFrame),
 }
 
 impl Owner {
-    /// An owner without entities, that will export at most so many.
+    /// An owner without entities, which will export at most `entities_max`.
     #[must_use]
     pub const fn new(threshold: Threshold, content: Content, entities_max: usize) -> Self {
         Self { threshold, content, entities_max, exports: EntityMap::new(), first_seq: DrSeq(0) }
     }
 
-    /// The owner looks at its entity. Makes a DR vector if it is new or has strayed. A state that is not finite, or
-    /// of a size that no game has, is passed over.
+    /// Observes an entity and makes a DR vector if it is new or has strayed from its exported path. Insane states are
+    /// ignored.
     pub fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) -> Option<Generated> {
         if !(state.is_sane() && is_sane_time(now)) {
             return None;
@@ -66,28 +75,29 @@ impl Owner {
         if self.exports.len() == self.entities_max {
             return None;
         }
-        let vector = DrVector::generate(now, state, kind).travelling()?;
-        let rivals = (self.content == Content::Auto).then(|| Box::new(Rivals::new(threshold, state, now)));
-        let export = Export { first: self.first_seq, seq: self.first_seq, vector, rivals };
+        let vector = DrVector::generate(now, state, kind).quantized_if_sane()?;
+        let selector =
+            (self.content == Content::Auto).then(|| Box::new(KindSelector::new(threshold, state, now)));
+        let export = Export { first: self.first_seq, seq: self.first_seq, vector, selector };
         let frame = export.frame(entity, now);
         self.exports.insert(entity, export);
         Some(Generated::First(frame))
     }
 
-    /// The entity ceases to be. Gives the number of its last vector, if there was an entity of that name.
+    /// Ends an entity. Returns the number of its last vector, or `None` if there is no such entity.
     pub fn end(&mut self, entity: EntityId) -> Option<DrSeq> {
         let Export { seq, .. } = self.exports.remove(entity)?;
         self.first_seq = self.first_seq.max(seq.next());
         Some(seq)
     }
 
-    /// When new vectors are made.
+    /// The threshold at which new vectors are made.
     #[must_use]
     pub const fn threshold(&self) -> Threshold {
         self.threshold
     }
 
-    /// The session's time starts anew: every entity begins a new life when it is next looked at.
+    /// Starts over, because session time does: every entity begins a new life when it is next observed.
     pub fn start_over(&mut self) {
         let last = self.exports.values().map(|export| export.seq.next()).max();
         self.first_seq = self.first_seq.max(last.unwrap_or_default());
@@ -100,14 +110,15 @@ impl Owner {
         self.exports.get(entity).map(|export| &export.vector)
     }
 
-    /// The newest vector of each entity, as it would be sent now.
+    /// The newest vector of each entity, as a frame to be sent now.
     pub fn frames(&self, now: SessionTime) -> impl Iterator<Item = VectorFrame> + '_ {
         self.exports.iter().map(move |(entity, export)| export.frame(entity, now))
     }
 }
 
 impl Export {
-    /// The owner looks at it. True if a new vector is due, which is of this kind unless another is better.
+    /// Observes the entity. Returns true if that made a new vector. It is of this kind unless the selector knows a
+    /// better.
     fn observe(
         &mut self,
         state: &MotionState,
@@ -115,15 +126,15 @@ impl Export {
         threshold: Threshold,
         now: SessionTime,
     ) -> bool {
-        if let Some(rivals) = &mut self.rivals {
-            rivals.look(state, now);
+        if let Some(selector) = &mut self.selector {
+            selector.observe(state, now);
         }
         if now <= self.vector.generated || !threshold.strayed(state, &self.vector, now) {
             return false;
         }
-        // Looks are many and vectors few: only now it is quantized.
-        let Some(next) = DrVector::generate(now, state, kind).travelling() else { return false };
-        let kind = self.rivals.as_ref().map_or(kind, |rivals| rivals.best(self.vector.kind));
+        // Most observations make no vector, so it is quantized only now.
+        let Some(next) = DrVector::generate(now, state, kind).quantized_if_sane() else { return false };
+        let kind = self.selector.as_ref().map_or(kind, |selector| selector.best(self.vector.kind));
         (self.seq, self.vector) = (self.seq.next(), DrVector { kind, ..next });
         true
     }

@@ -1,42 +1,43 @@
-//! When the owner makes a new DR vector.
+//! The threshold at which an owner makes a new DR vector.
 
 use evenkeel_core::{SessionTime, Span};
 
-use crate::vector::{DrVector, MotionState};
+use crate::motion::{DrVector, MotionState};
 
-/// The two limits of dead reckoning. Deviation: BZFlag compares per axis; here it is the true distance.
+/// The two limits of dead reckoning.
+// Deviation: BZFlag compares each axis, we compare the distance.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Threshold {
-    /// The real path may leave the exported path by at most this distance.
+    /// The largest distance between real and exported path.
     pub distance: f64,
-    /// A new vector is made after this time in any case; `None`: never for its age.
+    /// The largest age of a vector, the papers' heartbeat; `None` if age does not matter.
     pub time: Option<Span>,
 }
 
 impl Default for Threshold {
-    /// What the papers ran with: 0.09 units, and a heartbeat each second.
+    /// The papers' values: 0.09 units, and a heartbeat each second.
     fn default() -> Self {
         Self { distance: 0.09, time: Some(Span::from_secs(1)) }
     }
 }
 
 impl Threshold {
-    /// The same in numbers that can be told to others. An infinite distance, or one that is not a number, is larger than any
-    /// other; the sign does not count, as it never did. A time of zero is the shortest there is.
+    /// The threshold in numbers that can be sent. Infinite and NaN distances become the largest number, negative ones
+    /// lose their sign, and times become at least a nanosecond.
     #[must_use]
     pub fn sane(self) -> Self {
         let shortest = Span::from_nanos(1);
         Self { distance: self.distance.abs().min(f64::MAX), time: self.time.map(|time| time.max(shortest)) }
     }
 
-    /// Whether a new vector is due: the real path strayed from the exported one, or the vector grew too old.
+    /// Whether a new vector is due, because the real path has strayed from the exported one or the vector is too old.
     #[must_use]
     pub fn strayed(&self, real: &MotionState, exported: &DrVector, now: SessionTime) -> bool {
         now >= self.expires(exported)
             || (real.position - exported.project(now)).length_squared() > self.distance * self.distance
     }
 
-    /// The time at which a vector grows too old; the end of time if it never does.
+    /// The time at which a vector is too old; [`SessionTime::MAX`] if that is never.
     #[must_use]
     pub fn expires(&self, exported: &DrVector) -> SessionTime {
         self.time.map_or(SessionTime::MAX, |time| exported.generated + time)

@@ -1,22 +1,23 @@
-//! An owner's way to its relay: every vector at once as a datagram, and again until the relay has recorded it.
+//! An owner's uplink to its relay: each vector leaves at once as a datagram, and is repeated until the relay has
+//! recorded it.
 //!
-//! The relay needs the newest vector early and all of them eventually: without one of them it would not know the
-//! exported path, and the ledger would not be exact.
+//! The relay needs the newest vector early, and all of them eventually: the ledger is exact only as far as the exported
+//! path has no holes.
 
 use std::collections::VecDeque;
 
 use evenkeel_core::{Backoff, DelayEstimate, PeerId, SessionTime, Span};
 use evenkeel_session::Outbox;
 
+use super::Threshold;
 use crate::message::{VectorFrame, emit_ended, emit_introduce, emit_vector};
-use crate::threshold::Threshold;
-use crate::vector::{DrSeq, EntityId};
+use crate::motion::{DrSeq, EntityId};
 
-/// Vectors that the relay has not recorded; when there are more, every entity is introduced anew and the relay settles
-/// what it misses by estimate.
+/// Vectors that the relay has not recorded yet. Beyond, every entity is introduced anew, and the relay estimates what
+/// it misses.
 pub const UNRECORDED_MAX: usize = 1024;
 
-/// A vector that the relay does not answer for is given up after so many repetitions, as if there were too many.
+/// Repetitions of a vector that the relay does not record. Beyond, every entity is introduced anew.
 const REPEATS_MAX: u32 = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -26,21 +27,23 @@ struct Unrecorded {
     repeats: u32,
 }
 
-/// The vectors that are on their way to the relay, in the order of their last sending.
+/// The uplink to one relay.
 #[derive(Clone, Debug)]
 pub struct Uplink {
     relay: PeerId,
     threshold: Threshold,
+    /// Whether the relay is here.
     present: bool,
+    /// In the order in which they were last sent.
     unrecorded: VecDeque<Unrecorded>,
-    /// Some vector will never be recorded.
+    /// Some vectors will never be recorded.
     gave_up: bool,
     round_trip: DelayEstimate,
     backoff: Backoff,
 }
 
 impl Uplink {
-    /// The way to this relay, for entities whose vectors are made by this threshold.
+    /// An uplink to this relay, for entities with this threshold.
     #[must_use]
     pub fn new(relay: PeerId, threshold: Threshold) -> Self {
         Self {
@@ -60,13 +63,13 @@ impl Uplink {
         self.relay
     }
 
-    /// Whether some vector will never be recorded, so that the relay must learn of every entity anew.
+    /// Whether some vectors will never be recorded, so every entity must be introduced anew.
     #[must_use]
     pub const fn gave_up(&self) -> bool {
         self.gave_up
     }
 
-    /// The relay comes, or comes back, or has missed too much: it learns of every entity.
+    /// Introduces every entity, because the relay has joined or has missed too much.
     pub fn join(&mut self, frames: impl Iterator<Item = VectorFrame>, outbox: &mut Outbox) {
         (self.present, self.gave_up) = (true, false);
         self.unrecorded.clear();
@@ -75,20 +78,20 @@ impl Uplink {
         }
     }
 
-    /// The relay goes.
+    /// Forgets the relay, which has left.
     pub fn leave(&mut self) {
         self.present = false;
         self.unrecorded.clear();
     }
 
-    /// An entity's first vector, or one that the relay must go on from.
+    /// Introduces an entity: its first vector, or the one from which the relay continues.
     pub fn introduce(&mut self, frame: &VectorFrame, outbox: &mut Outbox) {
         if self.present {
             outbox.reliable(self.relay, |stamp, bytes| emit_introduce(frame, &self.threshold, stamp, bytes));
         }
     }
 
-    /// A further vector of an entity.
+    /// Sends a further vector of an entity.
     pub fn trigger(&mut self, frame: &VectorFrame, outbox: &mut Outbox) {
         if !self.present {
             return;
@@ -101,14 +104,14 @@ impl Uplink {
         outbox.datagram(self.relay, |stamp, bytes| emit_vector(frame, stamp, bytes));
     }
 
-    /// An entity ends. Its vectors are repeated until they are recorded all the same: they are part of the truth.
+    /// Ends an entity. Its vectors are still repeated until they are recorded, because the ledger needs them.
     pub fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime, outbox: &mut Outbox) {
         if self.present {
             outbox.reliable(self.relay, |stamp, bytes| emit_ended(entity, last, at, stamp, bytes));
         }
     }
 
-    /// The relay has recorded an entity's vectors up to `contiguous`, and `newest` has just come.
+    /// Handles a record: the relay has an entity's vectors up to `contiguous`, and `newest` has just arrived.
     pub fn on_recorded(&mut self, entity: EntityId, contiguous: DrSeq, newest: DrSeq, now: SessionTime) {
         for unrecorded in &self.unrecorded {
             let Unrecorded { frame, sent, repeats } = *unrecorded;
@@ -122,7 +125,7 @@ impl Uplink {
     }
 
     fn repeat_after(&self) -> Span {
-        // Repeating too late costs little, before anything is known.
+        // Before the first answer, repeating late costs little.
         let usual = match self.round_trip.samples() {
             0 => Span::from_millis(500),
             _ => self.round_trip.mean() + self.round_trip.deviation().times(4) + Span::from_millis(50),
@@ -130,7 +133,7 @@ impl Uplink {
         self.backoff.after(usual)
     }
 
-    /// Sends again what is not recorded in time.
+    /// Repeats the vectors that were not recorded in time.
     pub fn on_timeout(&mut self, now: SessionTime, outbox: &mut Outbox) {
         let repeat_after = self.repeat_after();
         for repeated in 0..self.unrecorded.len() {
@@ -146,7 +149,7 @@ impl Uplink {
         }
     }
 
-    /// When to be called again.
+    /// When [`on_timeout`](Self::on_timeout) is due.
     #[must_use]
     pub fn next_timeout(&self) -> Option<SessionTime> {
         self.unrecorded.front().map(|first| first.sent + self.repeat_after())

@@ -1,27 +1,26 @@
-//! Where a receiver puts an entity when a DR vector has arrived.
+//! Where a receiver places an entity when a DR vector arrives.
 
 use evenkeel_core::{SessionTime, Span};
 
-use crate::vector::DrVector;
+use crate::motion::DrVector;
 
-/// The three ways of placing a received DR vector.
+/// How a received DR vector is placed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Placement {
-    /// The accuracy model: count from the generation time, by the session's clock. After arrival, exported and placed
-    /// path are the same; unless the receiver is sent another kind of motion than is exported
-    /// ([`Content::Auto`](crate::Content::Auto)).
+    /// The papers' accuracy model: project from the generation time, by the session's clock. After arrival, placed and
+    /// exported path are identical, unless [`Content::Auto`](crate::Content::Auto) sends this receiver another kind of
+    /// motion.
     #[default]
     Global,
-    /// What games do without it: start at the received position at the arrival time. The copy trails for ever by
-    /// speed x delay.
+    /// Without synchronized clocks: project from the arrival time. The copy always trails by speed x delay.
     Local,
-    /// Open TNL's way, for links without synchronized clocks: advance by the age that the sender states and by half of
-    /// the round trip that the receiver measured.
+    /// As in OpenTNL, for links without synchronized clocks: advance by the age that the sender states plus half the
+    /// round trip that the receiver measured.
     OneWayDelay,
 }
 
 impl Placement {
-    /// The vector as it is placed: its generation time as this receiver takes it. `sent` is the sender's stamp,
+    /// The vector as placed: with the generation time that this receiver assumes. `sent` is the sender's stamp,
     /// `one_way` the receiver's own estimate of the delay.
     #[must_use]
     pub fn place(

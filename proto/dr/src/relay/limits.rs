@@ -1,51 +1,52 @@
-//! What a room takes from its players.
+//! The limits of what a relay accepts from owners.
 
 use evenkeel_core::{PeerId, SessionTime, Vec3};
 
-use crate::vector::{DrVector, EntityId, MAGNITUDE_MAX, TURN_RATE_MAX};
+use crate::motion::vector::{MAGNITUDE_MAX, TURN_RATE_MAX};
+use crate::motion::{DrVector, EntityId};
 
-/// A vector may be beyond a limit by this part of it: whoever is at the limit is quantized to either side of it.
+/// The part by which a vector may exceed a limit: quantization rounds an honest one at the limit to either side.
 const QUANTUM: f64 = 1.0 / 16_384.0;
 
-/// Players that a room can tell apart by their entities' names.
+/// Players that [`EntityId::of`] tells apart.
 pub const PLAYERS_MAX: u32 = 1024;
 
 impl EntityId {
-    /// The `local`th entity of a player, by a name that no other player's entity has.
+    /// The `local`th entity of a player. No other player's entity gets the same id.
     #[must_use]
     pub const fn of(player: PeerId, local: u32) -> Self {
         Self(local.wrapping_mul(PLAYERS_MAX) + player.0 % PLAYERS_MAX)
     }
 
-    /// The player that a name of this form belongs to.
+    /// The player that an id made by [`EntityId::of`] belongs to.
     #[must_use]
     pub const fn player(self) -> PeerId {
         PeerId(self.0 % PLAYERS_MAX)
     }
 }
 
-/// The limits of a room: no honest vector is beyond the kinematic ones, so whoever sends one is not taken at its word; and
-/// nobody may make the relay do more than the quotas say.
+/// The limits of a room. Messages with vectors beyond the kinematic limits are rejected, because no honest owner
+/// sends them; vectors and lives beyond a quota are ignored.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Limits {
-    /// No coordinate may be larger.
+    /// The largest coordinate of a position.
     pub position_max: f64,
-    /// Units per second.
+    /// The highest speed, in units per second.
     pub speed_max: f64,
-    /// Units per second, per second.
+    /// The largest acceleration, in units per second, per second.
     pub acceleration_max: f64,
-    /// Radians per second.
+    /// The largest turn rate, in radians per second.
     pub turn_rate_max: f64,
-    /// Vectors that one player may send in a second; more are as good as lost on the way.
+    /// Vectors per second from one player. Beyond, they count as lost on the way.
     pub vectors_per_second: f64,
-    /// Entities that one player may begin in a second, once it has begun as many as it may have.
+    /// New entities per second from one player, after a burst of as many as it may have.
     pub births_per_second: f64,
-    /// Whether players may use no other entities' names than [their own](EntityId::of).
+    /// Whether players may only use [their own](EntityId::of) entity ids.
     pub own_names: bool,
 }
 
 impl Default for Limits {
-    /// Whatever can be computed with, as much as comes, and any name.
+    /// Everything sane, in any number, with any id.
     fn default() -> Self {
         Self {
             position_max: MAGNITUDE_MAX,
@@ -60,7 +61,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether a vector of this owner's is within the limits.
+    /// Whether a vector from this owner is within the limits.
     #[must_use]
     pub fn allow(&self, owner: PeerId, entity: EntityId, vector: &DrVector, now: SessionTime) -> bool {
         let state = &vector.state;
@@ -71,7 +72,7 @@ impl Limits {
             && slower(state.velocity, self.speed_max)
             && slower(state.acceleration, self.acceleration_max)
             && state.turn_rate.abs() <= up_to(self.turn_rate_max)
-            // An old vector may be within the limits and yet lead anywhere; an honest one may have left the field a little.
+            // An old vector may lead far away by now. An honest one may leave the field, but not by much.
             && vector.project(now).within(2.0 * self.position_max)
     }
 }
@@ -81,10 +82,10 @@ mod tests {
     use evenkeel_core::Seed;
 
     use super::*;
-    use crate::vector::{MotionKind, MotionState};
+    use crate::motion::{MotionKind, MotionState};
 
     #[test]
-    fn whoever_is_at_the_limits_is_within_them_however_it_is_quantized() {
+    fn vectors_at_the_limits_are_allowed_however_they_are_quantized() {
         let limits = Limits {
             position_max: 400.0,
             speed_max: 25.0,

@@ -1,43 +1,51 @@
-//! The relay: owners send it every trigger; it keeps the ledger and decides per receiver.
+//! The relay: owners send it every trigger, and it decides for each receiver.
 //!
-//! The error counts from the generation time at the owner, so the owner's own uplink is in it, for everybody alike.
+//! - [`limits`]: what it accepts from owners.
+//! - `quota`: the work that each owner may cause.
+//! - `renumbering`: the numbers under which it passes vectors on.
+//!
+//! Errors count from the generation time at the owner, so they include the delay of the owner's uplink, the same for
+//! every receiver.
 
-pub(crate) mod intake;
 pub mod limits;
-pub(crate) mod quota;
+mod quota;
+mod renumbering;
+
+pub use limits::Limits;
+pub(crate) use renumbering::OWNER_ENTITIES_MAX;
 
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Span, Synchronized,
 };
 use evenkeel_session::{Pending, Room, Station};
 
+use quota::Quotas;
+use renumbering::{OwnerLives, Renumbering};
+
 use crate::command::{DrEvent, RelayCommand};
 use crate::config::DrConfig;
-use crate::history::Recorded;
-use crate::intake::{Intake, Numbering, OWNER_ENTITIES_MAX};
+use crate::ledger::exported_path::Recorded;
 use crate::ledger::{ErrorLedger, Life};
-use crate::limits::Limits;
 use crate::message::{DrMessage, Frame, VERSION, VectorFrame, emit_recorded};
-use crate::quota::Quotas;
+use crate::motion::{DrSeq, DrVector, EntityId};
+use crate::owner::Threshold;
 use crate::sender::{ENTITIES_MAX, Sender};
-use crate::threshold::Threshold;
-use crate::vector::{DrSeq, DrVector, EntityId};
 
-/// A vector may claim to be from at most so far in the future.
-const AHEAD_MAX: Span = Span::from_secs(1);
+/// How far in the future a vector may claim to be generated.
+const FUTURE_MAX: Span = Span::from_secs(1);
 
-/// Entities of one owner that are taken even if others have half of the room's: with [`PLAYERS_MAX`](crate::limits::PLAYERS_MAX)
-/// players that is the other half.
-const RESERVED: usize = 2;
+/// Entities of one owner that are accepted even if half of [`ENTITIES_MAX`] is used up. For
+/// [`PLAYERS_MAX`](limits::PLAYERS_MAX) players that takes the other half.
+const RESERVED_PER_OWNER: usize = 2;
 
-/// An entity of a room, as its owner has told of it last.
+/// An entity of a room, as the relay knows it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Present {
-    /// Which.
+pub struct RoomEntity {
+    /// The entity.
     pub entity: EntityId,
-    /// Whose.
+    /// Its owner.
     pub owner: PeerId,
-    /// What tells this life of it from others.
+    /// The number of the first vector of this life.
     pub first: DrSeq,
     /// Its newest vector.
     pub newest: DrVector,
@@ -48,14 +56,14 @@ pub struct Present {
 pub struct DrRelay<C = Synchronized> {
     station: Station<C>,
     sender: Sender,
-    intake: Intake,
+    lives: OwnerLives,
     quotas: Quotas,
     limits: Limits,
     pending: Pending,
 }
 
 impl DrRelay {
-    /// A relay whose clock shows the session's time.
+    /// A relay whose clock shows session time.
     #[must_use]
     pub fn new(config: &DrConfig) -> Self {
         Self::with_clock(config, Synchronized)
@@ -63,52 +71,52 @@ impl DrRelay {
 }
 
 impl<C: SessionClock> DrRelay<C> {
-    /// A relay with this clock. Topology, threshold and kind of the configuration are the owners' business.
+    /// A relay with this clock. It ignores the topology and the threshold of the configuration, which are for owners.
     #[must_use]
     pub fn with_clock(config: &DrConfig, clock: C) -> Self {
         Self {
             station: Station::new(VERSION, config.tick, config.seed, clock),
             sender: Sender::new(config),
-            intake: Intake::default(),
+            lives: OwnerLives::default(),
             quotas: Quotas::default(),
             limits: config.limits,
             pending: Pending::default(),
         }
     }
 
-    /// What the relay knows of its receivers' errors.
+    /// The ledger of the receivers' errors.
     #[must_use]
     pub const fn ledger(&self) -> &ErrorLedger {
         self.sender.ledger()
     }
 
-    /// What a receiver's accumulated error with an owner's entities would be without the policy, if the policy reckons that; from
-    /// an arbitrary beginning.
+    /// A receiver's accumulated error with an owner's entities if this policy did not run, up to a constant; `None`
+    /// if the policy does not track that.
     #[must_use]
     pub fn without(&self, owner: PeerId, receiver: PeerId) -> Option<f64> {
         self.sender.without(Some(owner), receiver)
     }
 
-    /// Every entity that there is, in the order of their names.
-    pub fn present(&self) -> impl Iterator<Item = Present> + '_ {
+    /// The entities in the room, by id.
+    pub fn entities(&self) -> impl Iterator<Item = RoomEntity> + '_ {
         self.ledger().lives().filter_map(|(Life { entity, first }, track)| {
-            Some(Present { entity, owner: track.owner?, first, newest: *track.history.newest().1 })
+            Some(RoomEntity { entity, owner: track.owner?, first, newest: *track.history.newest().1 })
         })
     }
 
-    /// What each receiver is taken to show of an entity, as far as the relay knows.
+    /// The vector that each receiver presumably shows of an entity.
     pub fn shown(&self, now: LocalTime, entity: EntityId) -> impl Iterator<Item = (PeerId, DrVector)> + '_ {
         let now = self.station.session(now);
         now.into_iter().flat_map(move |now| self.ledger().shown(entity, now))
     }
 
-    /// Datagrams that were dropped because too many waited for one receiver.
+    /// Datagrams dropped because too many waited for one receiver.
     #[must_use]
     pub const fn crowded_out(&self) -> u64 {
         self.station.outbox.crowded_out()
     }
 
-    /// Vectors and lives beyond their owners' quotas, left as if lost on the way.
+    /// Vectors and lives ignored because they exceeded their owner's quota.
     #[must_use]
     pub const fn over_quota(&self) -> u64 {
         self.quotas.exceeded()
@@ -120,7 +128,7 @@ impl<C: SessionClock> DrRelay<C> {
         &self.station.clock
     }
 
-    /// The session's time. Whoever waited for it is welcomed now.
+    /// The session time. Introduces the peers that waited for it.
     fn session(&mut self, now: LocalTime) -> Option<SessionTime> {
         let now = self.station.set_now(now)?;
         for peer in self.pending.take_peers() {
@@ -151,7 +159,7 @@ impl<C: SessionClock> DrRelay<C> {
             Frame::Ended { at, .. } => *at - now,
             _ => Span::ZERO,
         };
-        match (on == channel, ahead <= AHEAD_MAX) {
+        match (on == channel, ahead <= FUTURE_MAX) {
             (false, _) => Err(Rejected::Unexpected),
             (_, false) => Err(Rejected::OutOfRange),
             _ => Ok(()),
@@ -160,49 +168,49 @@ impl<C: SessionClock> DrRelay<C> {
 
     fn on_introduce(&mut self, from: PeerId, frame: &VectorFrame, threshold: Threshold, now: SessionTime) {
         if !self.quotas.birth(from, &self.limits, now) {
-            return self.intake.refuse(from, frame, threshold);
+            return self.lives.refuse(from, frame, threshold);
         }
         let ledger = self.sender.ledger();
-        self.intake.retain(|life| ledger.track(life).is_some());
-        if let Some(known) = self.intake.numbering(from, frame)
+        self.lives.retain(|life| ledger.track(life).is_some());
+        if let Some(known) = self.lives.renumbering(from, frame)
             && let Some((life, track)) = ledger.present(frame.entity).filter(|(life, _)| *life == known.life)
         {
-            let again = Numbering::new(life, frame.seq, track.history.newest().0.next());
-            self.go_on(from, frame, threshold, (known, again), now);
+            let restarted = Renumbering::new(life, frame.seq, track.history.newest().0.next());
+            self.continue_life(from, frame, threshold, (known, restarted), now);
             return;
         }
         let first = ledger.next_number(frame.entity);
-        let numbering = Numbering::new(Life { entity: frame.entity, first }, frame.seq, first);
+        let renumbering = Renumbering::new(Life { entity: frame.entity, first }, frame.seq, first);
         let owned = ledger.lives().filter(|(_, track)| track.owner == Some(from)).count();
-        let crowded = owned >= RESERVED && ledger.lives().count() >= ENTITIES_MAX / 2;
+        let crowded = owned >= RESERVED_PER_OWNER && ledger.lives().count() >= ENTITIES_MAX / 2;
         let full = owned >= OWNER_ENTITIES_MAX || crowded;
-        let taken = numbering.incoming(frame).filter(|_| !full);
-        if taken.is_some_and(|taken| {
-            self.sender.introduce(Some(from), &taken, threshold, now, &mut self.station.outbox)
+        let renumbered = renumbering.incoming(frame).filter(|_| !full);
+        if renumbered.is_some_and(|renumbered| {
+            self.sender.introduce(Some(from), &renumbered, threshold, now, &mut self.station.outbox)
         }) {
-            self.intake.keep(from, frame, numbering);
+            self.lives.accept(from, frame, renumbering);
         } else {
-            self.intake.refuse(from, frame, threshold);
+            self.lives.refuse(from, frame, threshold);
         }
     }
 
-    /// A life goes on after vectors that will never come: with a new numbering; or, if a newer vector has overtaken the
-    /// introduction, from there on with the old one.
-    fn go_on(
+    /// Continues a life some of whose vectors will never arrive: under new numbers, or under the old ones if a newer
+    /// vector has overtaken this introduction.
+    fn continue_life(
         &mut self,
         from: PeerId,
         frame: &VectorFrame,
         threshold: Threshold,
-        (known, again): (Numbering, Numbering),
+        (known, restarted): (Renumbering, Renumbering),
         now: SessionTime,
     ) {
-        let restarted = again.incoming(frame).is_some_and(|taken| {
-            self.sender.introduce(Some(from), &taken, threshold, now, &mut self.station.outbox)
+        let has_restarted = restarted.incoming(frame).is_some_and(|renumbered| {
+            self.sender.introduce(Some(from), &renumbered, threshold, now, &mut self.station.outbox)
         });
-        if restarted {
-            self.intake.keep(from, frame, again);
-        } else if let Some(taken) = known.incoming(frame) {
-            self.sender.pass_over(&taken, now);
+        if has_restarted {
+            self.lives.accept(from, frame, restarted);
+        } else if let Some(renumbered) = known.incoming(frame) {
+            self.sender.pass_over(&renumbered, now);
         }
     }
 
@@ -211,36 +219,37 @@ impl<C: SessionClock> DrRelay<C> {
         if !self.quotas.vector(from, &self.limits, now) {
             return;
         }
-        let Some(numbering) = self.intake.numbering(from, frame) else {
-            let refused = self.intake.refused(from, frame);
-            if let Some(refused) = refused {
-                // The name, or room for it, may have become free.
-                self.on_introduce(from, frame, refused, now);
+        let Some(renumbering) = self.lives.renumbering(from, frame) else {
+            let refused = self.lives.refused(from, frame);
+            if let Some(threshold) = refused {
+                // The id, or a place for the entity, may have become free.
+                self.on_introduce(from, frame, threshold, now);
             }
-            // Its owner need not repeat what is refused or of a life that is over; else it is not introduced yet.
-            if refused.is_some() || self.intake.is_over(from, frame) {
+            // Stop the owner from repeating a vector of a refused life or one that is over. Other lives are not
+            // introduced yet.
+            if refused.is_some() || self.lives.is_over(from, frame) {
                 self.station.outbox.datagram(from, |_, bytes| emit_recorded(entity, seq, seq, bytes));
             }
             return;
         };
-        let Some(taken) = numbering.incoming(frame) else { return };
-        let recorded = self.sender.trigger(&taken, now, &mut self.station.outbox);
-        let Some(track) = self.sender.ledger().track(numbering.life) else { return };
+        let Some(renumbered) = renumbering.incoming(frame) else { return };
+        let recorded = self.sender.trigger(&renumbered, now, &mut self.station.outbox);
+        let Some(track) = self.sender.ledger().track(renumbering.life) else { return };
         let contiguous = track.history.contiguous();
-        // Only what is in the exported path is recorded: what was refused must come again.
+        // Vectors that did not make it into the exported path must be repeated.
         if recorded != Recorded::Ignored
-            || taken.seq <= contiguous
-            || track.history.vector(taken.seq).is_some()
+            || renumbered.seq <= contiguous
+            || track.history.vector(renumbered.seq).is_some()
         {
-            let contiguous = numbering.outgoing(contiguous);
+            let contiguous = renumbering.outgoing(contiguous);
             self.station.outbox.datagram(from, |_, bytes| emit_recorded(entity, contiguous, seq, bytes));
         }
     }
 
     fn on_ended(&mut self, from: PeerId, entity: EntityId, last: DrSeq, at: SessionTime) {
         let present = self.sender.ledger().present(entity).map(|(life, _)| life);
-        if let Some(numbering) = present.and_then(|life| self.intake.of_life(from, life)) {
-            let last = numbering.number(last).unwrap_or(numbering.life.first);
+        if let Some(renumbering) = present.and_then(|life| self.lives.of_life(from, life)) {
+            let last = renumbering.number(last).unwrap_or(renumbering.life.first);
             self.sender.end(entity, last, at, &mut self.station.outbox);
         }
     }
@@ -297,7 +306,7 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
                 self.sender.end(entity, DrSeq(0), now, &mut self.station.outbox);
             }
         }
-        self.intake.leave(peer);
+        self.lives.leave(peer);
         self.quotas.leave(peer);
         self.sender.leave(peer);
         self.station.on_peer(change);
@@ -310,7 +319,7 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
     }
 
     fn handle_timeout(&mut self, now: LocalTime) {
-        // The clock first: it may step, and what is due then is due now.
+        // The clock first: if it steps, more may be due now.
         self.station.set_now(now);
         self.station.wake_clock();
         let Some(now) = self.session(now) else { return };
@@ -341,9 +350,9 @@ impl<C: SessionClock> Room for DrRelay<C> {
     }
 }
 
-/// A room in which entities move by dead reckoning: a [`DrRelay`], or a game's machine that holds one.
+/// A room whose entities move by dead reckoning: a [`DrRelay`], or a game's machine that contains one.
 pub trait DrRoom<C>: Room {
-    /// The relay of the players' entities.
+    /// The relay for the players' entities.
     fn dr(&self) -> &DrRelay<C>;
 }
 

@@ -1,87 +1,64 @@
-//! The sending side: whoever runs the policy. The owner in the direct topology, the relay in the other: one
-//! implementation of ledger, policies and held vectors for both.
+//! The sender: runs the policy and keeps the ledger. It is part of the owner in the direct topology and of the relay
+//! otherwise.
+//!
+//! - `transmit`: vectors leave now or are held until later.
+//! - [`feedback`]: reports of arrivals are settled in order and confirmed.
+//! - `receiver_kinds`: the kind of motion that each receiver is sent.
 
-pub(crate) mod books;
-pub(crate) mod tailor;
+pub mod feedback;
+mod receiver_kinds;
+mod report_cursor;
+mod transmit;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use evenkeel_core::{PeerId, Seed, SessionTime, Span, Timers};
+use evenkeel_core::{PeerId, Seed, SessionTime, Timers};
 use evenkeel_session::{Outbox, PeerMap};
 
-use crate::books::Books;
-use crate::config::{Budget, DrConfig};
-use crate::content::Content;
-use crate::fairness::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyKind, Review, SendPlan};
-use crate::history::Recorded;
-use crate::ledger::{Dispatch, ErrorLedger, Life, Report, Slot};
-use crate::message::{
-    Arrival, ConfirmFrame, FeedbackFrame, VectorFrame, WrittenVector, emit_confirm, emit_ended,
-    emit_introduce, emit_vector,
-};
-use crate::tailor::Tailor;
-use crate::threshold::Threshold;
-use crate::vector::{DrSeq, DrVector, EntityId, MotionState};
+pub use feedback::EARLY_MAX;
+use receiver_kinds::ReceiverKinds;
+use report_cursor::ReportCursor;
+use transmit::HeldVector;
 
-/// A report waits this long for a vector that its confirmation can ride on.
-const CONFIRM_AFTER: Span = Span::from_millis(200);
-/// A receiver can't have lost thousands of reports sooner after the last time; and to give them up costs a look at all of
-/// its accounts.
-const GAP_AFTER: Span = Span::from_secs(1);
-/// Reports of one receiver that wait behind a hole; more are dropped, and come again.
-pub const EARLY_MAX: usize = 4096;
-/// Entities that one sender exports; more are not taken.
+use crate::config::{Budget, DrConfig};
+use crate::ledger::exported_path::Recorded;
+use crate::ledger::{Dispatch, ErrorLedger, Life, Report};
+use crate::message::{VectorFrame, emit_ended, emit_introduce};
+use crate::motion::{Content, DrSeq, EntityId, MotionState};
+use crate::owner::Threshold;
+use crate::policy::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyKind, Review, SendPlan};
+
+/// Entities that one sender exports. Beyond, introductions are refused.
 pub const ENTITIES_MAX: usize = 4096;
 
-/// A vector that waits for its time; void if the account has another one by then.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Due {
-    dispatch: Dispatch,
-    slot: Slot,
-    account: u64,
-}
-
-/// A vector that may go to many.
-#[derive(Clone, Copy, Debug)]
-struct Letter {
-    life: Life,
-    written: WrittenVector,
-}
-
-impl Letter {
-    fn new(life: Life, frame: VectorFrame) -> Self {
-        Self { life, written: WrittenVector::new(&frame) }
-    }
-}
-
-/// Ledger, policy, held vectors.
+/// Runs a policy: decides, sends and keeps the ledger.
 pub struct Sender {
     ledger: ErrorLedger,
     kind: PolicyKind,
     policy: Box<dyn FairnessPolicy>,
     budget: Budget,
     seed: Seed,
-    /// Another policy has taken over and was not asked yet.
+    /// Whether the policy has taken over from another and has not made a plan yet.
     is_new: bool,
     weights: PairWeights,
     plan: SendPlan,
-    /// If each receiver is sent the kind that is best for it.
-    tailor: Option<Tailor>,
-    due: BinaryHeap<Reverse<Due>>,
-    books: PeerMap<Books>,
-    /// Reports to confirm, in order of time; void if that has happened by then.
-    confirms: VecDeque<(SessionTime, PeerId)>,
+    /// Set if each receiver is sent the kind that is best for it.
+    kinds: Option<ReceiverKinds>,
+    held: BinaryHeap<Reverse<HeldVector>>,
+    /// Whether any vector was ever held. Most policies never hold any, and visiting every pair would be expensive.
+    has_held: bool,
+    cursors: PeerMap<ReportCursor>,
+    /// Times at which to confirm reports, in order. Void if that has happened by then.
+    confirmations: VecDeque<(SessionTime, PeerId)>,
     timers: Timers<SessionTime, 4>,
     reviews: u64,
-    /// The arrivals of one run; the room for them is kept.
+    /// Scratch space for the reports of one run.
     reported: Vec<Report>,
-    /// Whether anything was ever held: most policies never do, and to see that of every pair would be dear.
-    holds: bool,
 }
 
 impl Sender {
-    /// A sender with the policy, the receivers' placement and the compensation of this configuration.
+    /// A sender without entities and receivers.
     #[must_use]
     pub fn new(config: &DrConfig) -> Self {
         let policy = config.policy.build();
@@ -96,29 +73,29 @@ impl Sender {
             is_new: false,
             weights: PairWeights::default(),
             plan: SendPlan::default(),
-            tailor: (config.kind == Content::Auto).then(Tailor::default),
-            due: BinaryHeap::new(),
-            books: PeerMap::new(),
-            confirms: VecDeque::new(),
+            kinds: (config.kind == Content::Auto).then(ReceiverKinds::default),
+            held: BinaryHeap::new(),
+            has_held: false,
+            cursors: PeerMap::new(),
+            confirmations: VecDeque::new(),
             timers: Timers::default(),
             reviews: 0,
             reported: Vec::new(),
-            holds: false,
         }
     }
 
-    /// What it knows of the receivers' errors.
+    /// The ledger of the receivers' errors.
     #[must_use]
     pub const fn ledger(&self) -> &ErrorLedger {
         &self.ledger
     }
 
-    /// What a receiver's accumulated error with an owner's entities would be without the policy, if that is reckoned.
+    /// See [`FairnessPolicy::without`].
     pub fn without(&self, owner: Option<PeerId>, receiver: PeerId) -> Option<f64> {
         self.policy.without(owner, receiver)
     }
 
-    /// Another policy decides from now on; what the old one held back is dropped.
+    /// Replaces the policy and drops the vectors that the old one held.
     pub fn switch(&mut self, kind: PolicyKind, budget: Budget) {
         self.kind = kind;
         self.budget = budget;
@@ -126,7 +103,7 @@ impl Sender {
         self.is_new = true;
         self.ledger.keep_marks(self.policy.asks_instantaneous());
         self.ledger.forget_looks();
-        self.due.clear();
+        self.held.clear();
         let entities: Vec<EntityId> = self.ledger.lives().map(|(life, _)| life.entity).collect();
         for entity in entities {
             self.ledger.flush_held(entity);
@@ -134,18 +111,18 @@ impl Sender {
         self.rearm();
     }
 
-    /// The error of an entity at a receiver counts so much, until one of them goes. Nothing if one of them is not here.
+    /// Weighs the error of an entity at a receiver, until either leaves. Does nothing if either is not here.
     pub fn weigh(&mut self, entity: EntityId, receiver: PeerId, weight: PairWeight) {
-        if self.ledger.present(entity).is_some() && self.books.contains(receiver) {
+        if self.ledger.present(entity).is_some() && self.cursors.contains(receiver) {
             self.weights.set(entity, receiver, weight);
         }
     }
 
-    /// A receiver comes: it gets each entity's newest vector.
+    /// Adds a receiver and introduces every entity to it.
     pub fn join(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
         self.leave(receiver);
         self.ledger.join(receiver);
-        self.books.insert(receiver, Books::new(now));
+        self.cursors.insert(receiver, ReportCursor::new(now));
         let lives: Vec<Life> = self
             .ledger
             .lives()
@@ -157,15 +134,15 @@ impl Sender {
         }
     }
 
-    /// A receiver goes.
+    /// Removes a receiver.
     pub fn leave(&mut self, receiver: PeerId) {
         self.ledger.leave(receiver);
-        self.books.remove(receiver);
+        self.cursors.remove(receiver);
         self.weights.forget_receiver(receiver);
     }
 
-    /// A new entity, or one whose exported path goes on after a hole: everybody gets its first vector reliably. False
-    /// if it is neither.
+    /// Introduces a new entity, or one whose exported path continues after a hole, to every receiver on the reliable
+    /// channel. Returns false if it is neither, or if there are too many.
     pub fn introduce(
         &mut self,
         owner: Option<PeerId>,
@@ -182,7 +159,7 @@ impl Sender {
                     return false;
                 }
             }
-            // Its owner ends a life before it begins the next; the end of this one got lost with a connection.
+            // Owners end a life before they begin the next. This one's end was lost with a connection.
             Some((present, _)) if present.first < life.first => {
                 self.end(frame.entity, DrSeq(0), now, outbox);
                 self.ledger.introduce(owner, frame, threshold);
@@ -196,10 +173,10 @@ impl Sender {
                 }
             }
         }
-        if let Some(tailor) = &mut self.tailor {
-            tailor.introduce(frame, threshold);
+        if let Some(kinds) = &mut self.kinds {
+            kinds.introduce(frame, threshold);
         }
-        let receivers: Vec<_> = self.books.ids().filter(|peer| Some(*peer) != owner).collect();
+        let receivers: Vec<_> = self.cursors.ids().filter(|peer| Some(*peer) != owner).collect();
         for receiver in receivers {
             self.introduce_to(life, receiver, now, outbox);
         }
@@ -219,39 +196,40 @@ impl Sender {
         }
     }
 
-    /// The owner is about to look at these entities. What is known of each lies far apart in memory, and is waited for once.
-    pub fn read_ahead(&self, entities: impl Iterator<Item = EntityId>) {
+    /// Prefetches what [`observe`](Self::observe) needs of these entities. It is scattered in memory, so it is waited
+    /// for at once.
+    pub fn prefetch(&self, entities: impl Iterator<Item = EntityId>) {
         if self.policy.watches() {
-            let some = |entity| self.policy.read_ahead(entity) ^ self.ledger.read_ahead_of(entity);
-            core::hint::black_box(entities.map(some).fold(0, |seen, some| seen ^ some));
+            let touch = |entity| self.policy.read_ahead(entity) ^ self.ledger.read_ahead_of(entity);
+            core::hint::black_box(entities.map(touch).fold(0, |all, one| all ^ one));
         }
     }
 
-    /// The owner looks at its entity, and made no DR vector of it.
+    /// Handles an observation of an entity that made no DR vector.
     pub fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime, outbox: &mut Outbox) {
-        self.foresee(entity, state, now);
+        self.record_observation(entity, state, now);
         if self.policy.watches() {
             self.review(Occasion::Observed(entity), now, outbox);
             self.rearm();
         }
     }
 
-    /// The owner looks at its entity, and is about to tell of the DR vector that it made of it.
-    pub fn foresee(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
+    /// Records an observation of an entity. [`trigger`](Self::trigger) follows if it made a DR vector.
+    pub fn record_observation(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
         self.ledger.observe(entity, state, now);
-        if let Some(tailor) = &mut self.tailor {
-            tailor.look(entity, state, now);
+        if let Some(kinds) = &mut self.kinds {
+            kinds.observe(entity, state, now);
         }
     }
 
-    /// A new DR vector of a known entity. Says whether it is the newest, fills a hole, or changes nothing.
+    /// Handles a further DR vector of an entity. Returns its effect on the exported path.
     pub fn trigger(&mut self, frame: &VectorFrame, now: SessionTime, outbox: &mut Outbox) -> Recorded {
         let recorded = self.ledger.record(frame, now);
         let present = self.ledger.present(frame.entity).is_some_and(|(life, _)| life.first == frame.first);
         if recorded == Recorded::Newest && present {
-            if let Some(tailor) = &mut self.tailor {
-                tailor.make(frame.entity, &frame.vector);
-                let best = |delay, kind| tailor.kind(frame.entity, delay, kind);
+            if let Some(kinds) = &mut self.kinds {
+                kinds.generate(frame.entity, &frame.vector);
+                let best = |delay, kind| kinds.best(frame.entity, delay, kind);
                 self.ledger.tailor(frame, now, best);
             }
             self.review(Occasion::Trigger(frame.entity), now, outbox);
@@ -260,12 +238,12 @@ impl Sender {
         recorded
     }
 
-    /// The exported path of a life is known from a vector on, whatever never came before it.
+    /// Continues the exported path of a life at this vector, whatever is missing before it.
     pub fn pass_over(&mut self, frame: &VectorFrame, now: SessionTime) {
         self.ledger.pass_over(frame, now);
     }
 
-    /// An entity ends for everybody; `last` is the number of its last vector as far as its owner says.
+    /// Ends an entity. `last` is the number of its last vector, as far as its owner says.
     pub fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime, outbox: &mut Outbox) {
         let Some((_, track)) = self.ledger.present(entity) else { return };
         for link in track.pairs.links() {
@@ -274,12 +252,13 @@ impl Sender {
         }
         self.ledger.end(entity, last, at);
         self.weights.forget_entity(entity);
-        if let Some(tailor) = &mut self.tailor {
-            tailor.end(entity);
+        if let Some(kinds) = &mut self.kinds {
+            kinds.end(entity);
         }
         self.rearm();
     }
 
+    /// Lets the policy make a plan, and carries it out.
     fn review(&mut self, occasion: Occasion, now: SessionTime, outbox: &mut Outbox) {
         self.reviews += 1;
         self.is_new = false;
@@ -289,19 +268,19 @@ impl Sender {
             Occasion::Trigger(entity) | Occasion::Observed(entity) => self.ledger.present(entity),
             Occasion::Asked => None,
         };
-        let receivers = present.map_or(self.books.len(), |(_, track)| track.pairs.count());
+        let receivers = present.map_or(self.cursors.len(), |(_, track)| track.pairs.count());
         let budget = self.budget.per_trigger(receivers);
         let review = Review::new(&self.ledger, &self.weights, now, occasion, present, budget, seed);
         self.policy.plan(&review, &mut plan);
         if let Occasion::Trigger(entity) = occasion
-            && self.holds
+            && self.has_held
         {
             self.ledger.flush_held(entity);
         }
-        let mut letter = None;
+        let mut last = None;
         for (slot, dispatch) in plan.drain() {
             if dispatch.sent <= now {
-                self.transmit(slot, dispatch.seq, &mut letter, now, outbox);
+                self.transmit(slot, dispatch.seq, &mut last, now, outbox);
             } else {
                 self.hold(slot, dispatch);
             }
@@ -309,178 +288,56 @@ impl Sender {
         self.plan = plan;
     }
 
-    fn hold(&mut self, slot: Slot, dispatch: Dispatch) {
-        self.ledger.account_mut(slot).hold(Some(dispatch));
-        self.holds = true;
-        if dispatch.sent == SessionTime::MAX {
-            return; // Held until the next trigger, whenever that is.
-        }
-        self.due.push(Reverse(Due { dispatch, slot, account: self.ledger.id(slot) }));
-        // What was held and replaced stays in the heap until its time; rebuild it when that is most of it.
-        if self.due.len() > 64 + 4 * self.ledger.pair_count() {
-            let ledger = &self.ledger;
-            self.due.retain(|Reverse(due)| ledger.is_held(due.slot, due.account, due.dispatch));
-        }
-    }
-
-    fn is_current(&self, due: &Due) -> bool {
-        self.ledger.is_held(due.slot, due.account, due.dispatch)
-    }
-
-    /// Sends a vector; `letter` is what was sent before it, if anything.
-    fn transmit(
-        &mut self,
-        slot: Slot,
-        seq: DrSeq,
-        letter: &mut Option<Letter>,
-        now: SessionTime,
-        outbox: &mut Outbox,
-    ) {
-        let (life, receiver) = self.ledger.names(slot);
-        if letter.as_ref().is_none_or(|letter| letter.life != life || letter.written.frame().seq != seq) {
-            *letter = self.ledger.frame(life, seq, now).map(|frame| Letter::new(life, frame));
-        }
-        let Some(Letter { written, .. }) = letter else { return };
-        let frame = written.frame();
-        let kind = self.ledger.account(slot).kind_as_sent(seq, frame.vector.kind);
-        self.confirm(receiver, now, outbox);
-        let nonce = if kind == frame.vector.kind {
-            outbox.datagram(receiver, |stamp, bytes| written.emit(stamp, bytes))
-        } else {
-            let frame = VectorFrame { vector: DrVector { kind, ..frame.vector }, ..*frame };
-            outbox.datagram(receiver, |stamp, bytes| emit_vector(&frame, stamp, bytes))
-        };
-        let Some(nonce) = nonce else { return }; // It could never be sent.
-        self.ledger.dispatch(slot, Dispatch { seq, sent: now }, nonce);
-        self.ledger.count_sent(slot);
-    }
-
-    fn confirm(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
-        let Some(books) = self.books.get_mut(receiver) else { return };
-        if books.confirm_at.take().is_some() {
-            let Books { next, stamp, heard, ref early, .. } = *books;
-            let frame = ConfirmFrame { next, stamp, held: now - heard, hole: !early.is_empty() };
-            outbox.datagram(receiver, |stamp, bytes| emit_confirm(&frame, stamp, bytes));
-        }
-    }
-
-    /// A receiver reports arrivals. They are settled in the order of their numbers; what comes before its turn waits.
-    pub fn on_feedback(
-        &mut self,
-        from: PeerId,
-        feedback: &FeedbackFrame<'_>,
-        now: SessionTime,
-        outbox: &mut Outbox,
-    ) {
-        let Some(books) = self.books.get_mut(from) else { return };
-        let Some(link) = self.ledger.link(from) else { return };
-        if feedback.oldest > books.next && now - books.gap_at < GAP_AFTER {
-            return; // It will be said again.
-        }
-        (books.stamp, books.heard) = (feedback.stamp, now);
-        if books.confirm_at.is_none() {
-            books.confirm_at = Some(now + CONFIRM_AFTER);
-            self.confirms.push_back((now + CONFIRM_AFTER, from));
-        }
-        let whole = books.early.is_empty();
-        if feedback.oldest > books.next {
-            // The receiver had to give up reports that never came through: their truth is lost.
-            (books.next, books.gap, books.gap_at) = (feedback.oldest, true, now);
-            self.ledger.note_estimated();
-        }
-        let mut reports = self.ledger.reports(link, now);
-        if feedback.first > books.next {
-            for (number, arrival) in feedback.arrivals() {
-                if books.early.len() < EARLY_MAX {
-                    books.early.insert(number, arrival);
-                }
-            }
-        } else {
-            for run in feedback.runs_from(books.next) {
-                reports.find_all(run.names, &mut self.reported);
-                books.settle(&self.reported, run.came, &mut reports, &mut *self.policy);
-            }
-        }
-        // Nearly always there are none, and that is seen without going where they would be.
-        while !books.early.is_empty()
-            && let Some(entry) = books.early.first_entry()
-            && *entry.key() <= books.next
-        {
-            let (number, Arrival { entity, seq, at, nonce }) = entry.remove_entry();
-            if number == books.next {
-                let report = reports.find(entity, seq);
-                books.settle(&[report], (at, nonce), &mut reports, &mut *self.policy);
-            }
-        }
-        drop(reports);
-        if whole && !books.early.is_empty() {
-            self.confirm(from, now, outbox); // A hole opened: the receiver should hear of it at once.
-        }
-        self.rearm();
-    }
-
-    /// Sends what was held until now, asks the policy if it wants to be asked, confirms what found no ride.
+    /// Sends held vectors, settles ended lives, lets the policy review, and confirms reports, as far as each is due.
     pub fn on_timeout(&mut self, now: SessionTime, outbox: &mut Outbox) {
-        if self.timers.expire(Wake::Held, now) {
-            while let Some(&Reverse(due)) = self.due.peek()
-                && due.dispatch.sent <= now
-            {
-                self.due.pop();
-                if self.is_current(&due) {
-                    self.ledger.account_mut(due.slot).hold(None);
-                    self.transmit(due.slot, due.dispatch.seq, &mut None, now, outbox);
-                }
-            }
+        if self.timers.expire(Timer::Held, now) {
+            self.send_held(now, outbox);
         }
-        if self.timers.expire(Wake::Burial, now) {
+        if self.timers.expire(Timer::Burial, now) {
             self.ledger.bury_overdue(now);
         }
-        if self.timers.expire(Wake::Review, now) {
+        if self.timers.expire(Timer::Review, now) {
             self.review(Occasion::Asked, now, outbox);
         }
-        if self.timers.expire(Wake::Confirm, now) {
-            while let Some((_, peer)) = self.confirms.pop_front_if(|(at, _)| *at <= now) {
-                if self.books.get(peer).is_some_and(|books| books.confirm_at.is_some_and(|at| at <= now)) {
-                    self.confirm(peer, now, outbox);
-                }
-            }
+        if self.timers.expire(Timer::Confirm, now) {
+            self.confirm_overdue(now, outbox);
         }
         self.rearm();
     }
 
-    /// Every call that may change a reason to wake ends with this.
+    /// Sets the timers. Every call that may change one of them ends with this.
     fn rearm(&mut self) {
-        self.timers.set(Wake::Held, self.due.peek().map(|Reverse(due)| due.dispatch.sent));
-        self.timers.set(Wake::Burial, self.ledger.next_burial());
-        // There may be entities that never trigger again.
+        self.timers.set(Timer::Held, self.held.peek().map(|Reverse(held)| held.dispatch.sent));
+        self.timers.set(Timer::Burial, self.ledger.next_burial());
+        // A policy that takes over reviews at once, because some entities may never trigger again.
         let at_once = (self.is_new && self.policy.watches()).then_some(SessionTime::MIN);
-        self.timers.set(Wake::Review, at_once.or_else(|| self.policy.review_at()));
-        self.timers.set(Wake::Confirm, self.confirms.front().map(|(at, _)| *at));
+        self.timers.set(Timer::Review, at_once.or_else(|| self.policy.review_at()));
+        self.timers.set(Timer::Confirm, self.confirmations.front().map(|(at, _)| *at));
     }
 
-    /// When to be called again.
+    /// When [`on_timeout`](Self::on_timeout) is due.
     #[must_use]
     pub fn next_timeout(&self) -> Option<SessionTime> {
         self.timers.next()
     }
 }
 
-/// Why a sender wakes.
+/// The timers of a sender.
 #[derive(Clone, Copy, Debug)]
-enum Wake {
-    /// A vector was held until now.
+enum Timer {
+    /// A held vector is due.
     Held,
-    /// The last reports on an ended life have been waited for long enough.
+    /// An ended life has waited long enough for its last reports.
     Burial,
-    /// The policy asked to be asked.
+    /// The policy wants to review.
     Review,
-    /// A report found no vector that its confirmation could ride on.
+    /// A report is due to be confirmed without a vector.
     Confirm,
 }
 
-impl From<Wake> for usize {
-    fn from(wake: Wake) -> Self {
-        wake as Self
+impl From<Timer> for usize {
+    fn from(timer: Timer) -> Self {
+        timer as Self
     }
 }
 

@@ -1,4 +1,4 @@
-//! Double-double arithmetic: numbers of about 32 digits as unevaluated sums of two floating-point numbers (Dekker 1971).
+//! Double-double arithmetic (Dekker 1971): numbers of about 32 digits as sums of two floating-point numbers.
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -36,7 +36,7 @@ impl Dd {
         self.high
     }
 
-    /// One of Newton's steps from the machine's root.
+    /// The square root: one Newton step from the machine's.
     pub(crate) fn sqrt(self) -> Self {
         if self.high <= 0.0 {
             return Self::ZERO;

@@ -1,13 +1,13 @@
-//! Peers and a virtual clock on one page: a network that is cranked by hand.
+//! Peers, a simulated network and a virtual clock.
 
-// Each test uses its own part of it.
+// Each test uses a part of it.
 #![allow(dead_code)]
 
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Span, Vec3};
 use evenkeel_dr::message::{Frame, VectorFrame, frames};
 use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, EntityId, MotionState};
 
-/// A message as it left.
+/// A message that was sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) at: LocalTime,
@@ -24,19 +24,19 @@ impl Sent {
             Frame::Vector(vector) => Some(vector),
             _ => None,
         };
-        frames(&self.bytes).expect("a peer sends what can be read").1.filter_map(vector).collect()
+        frames(&self.bytes).expect("a valid message").1.filter_map(vector).collect()
     }
 }
 
-/// How long each copy of a message is under way; nobody at all: it is lost.
+/// Decides the delays of a message's copies. Without a copy it is lost.
 type Fate = Box<dyn FnMut(&Sent) -> Vec<Span>>;
 
 pub(crate) struct Net {
     pub(crate) now: LocalTime,
     pub(crate) peers: Vec<DrPeer>,
-    /// Everything that was ever sent.
+    /// Every message so far.
     pub(crate) sent: Vec<Sent>,
-    /// Everything that the peers told their applications.
+    /// Every event so far, with its time and peer.
     pub(crate) events: Vec<(LocalTime, usize, DrEvent)>,
     flight: Vec<(LocalTime, Sent)>,
     fate: Fate,
@@ -56,13 +56,13 @@ pub(crate) fn moving(position: (f64, f64), velocity: (f64, f64)) -> MotionState 
 }
 
 impl Net {
-    /// Peer 0 owns, the others receive from it, each over its own constant delay both ways.
+    /// Connects peer 0, the owner, to receivers with these constant delays each way.
     pub(crate) fn star(config: &DrConfig, delays: &[Span]) -> Self {
         let delays = delays.to_vec();
         Self::new(config, delays.len(), move |sent| vec![delays[sent.from.max(sent.to) - 1]])
     }
 
-    /// Peer 0 owns, so many others receive from it, and `fate` says what becomes of each message.
+    /// Connects peer 0, the owner, to some receivers. `fate` gives the delays of each message's copies.
     pub(crate) fn new(
         config: &DrConfig,
         receivers: usize,
@@ -84,17 +84,17 @@ impl Net {
         net
     }
 
-    /// The owner looks at an entity.
+    /// Reports the state of an entity to the owner.
     pub(crate) fn observe(&mut self, entity: u32, state: MotionState) {
         self.command(DrCommand::Observe { entity: EntityId(entity), state });
     }
 
-    /// The owner's application says something.
+    /// Gives the owner a command.
     pub(crate) fn command(&mut self, command: DrCommand) {
         self.command_to(0, command);
     }
 
-    /// A peer's application says something.
+    /// Gives a peer a command.
     pub(crate) fn command_to(&mut self, peer: usize, command: DrCommand) {
         self.peers[peer].handle_command(self.now, command);
         self.drain(peer);
@@ -115,8 +115,9 @@ impl Net {
                 Some(index) => {
                     let (_, sent) = self.flight.remove(index);
                     let from = PeerId(sent.from as u32);
-                    let taken = self.peers[sent.to].handle_message(self.now, from, sent.channel, &sent.bytes);
-                    assert_eq!(taken, Ok(()), "a peer takes what a peer sends");
+                    let result =
+                        self.peers[sent.to].handle_message(self.now, from, sent.channel, &sent.bytes);
+                    assert_eq!(result, Ok(()), "peers accept each other's messages");
                     self.drain(sent.to);
                 }
                 None => (0..self.peers.len()).for_each(|peer| {
@@ -142,9 +143,9 @@ impl Net {
         }
     }
 
-    /// The vectors that were sent to a receiver, introductions not included, each with its sending time.
+    /// The vectors that were sent to a receiver, with their sending times. Introductions are not included.
     pub(crate) fn vectors_to(&self, receiver: usize) -> Vec<(LocalTime, VectorFrame)> {
-        let to_it = self.sent.iter().filter(|sent| sent.to == receiver);
-        to_it.flat_map(|sent| sent.vectors().into_iter().map(|vector| (sent.at, vector))).collect()
+        let messages = self.sent.iter().filter(|sent| sent.to == receiver);
+        messages.flat_map(|sent| sent.vectors().into_iter().map(|vector| (sent.at, vector))).collect()
     }
 }

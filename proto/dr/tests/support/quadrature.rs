@@ -1,11 +1,11 @@
-//! Integrals in double-double arithmetic, by the Gauss-Legendre rule on cells that shrink towards the places where the
-//! integrand has a kink. It knows nothing of closed forms.
+//! Numerical integration in double-double arithmetic, by the Gauss-Legendre rule on cells that shrink towards the
+//! kinks of the integrand.
 
 use super::dd::Dd;
 
-/// Points of the rule. On a cell that is as far from a kink as a third of its length, each point gives a digit.
+/// Points of the rule. On a cell whose distance from a kink is a third of its length, each point gives about one digit.
 const POINTS: usize = 20;
-/// Each cell is a quarter as long as the one before.
+/// Cells towards a kink, each a quarter as long as the last.
 const LEVELS: usize = 26;
 
 /// The Gauss-Legendre rule on [-1, 1].
@@ -56,7 +56,7 @@ impl Rule {
         sum + self.cell(f, kink, kink + outer)
     }
 
-    /// The integral of `f` from zero to `h`. There may be kinks at the ends and at these places in between, in order.
+    /// The integral of `f` from zero to `h`. There may be kinks at the ends and at `kinks`, which are in order.
     pub(crate) fn integrate(&self, f: impl Fn(Dd) -> Dd, h: Dd, kinks: &[Dd]) -> Dd {
         let mut sum = Dd::ZERO;
         let mut low = Dd::ZERO;

@@ -1,4 +1,4 @@
-//! Messages as JSON: 64-bit numbers as decimal text, which every language reads without loss.
+//! Messages as JSON. 64-bit numbers are decimal text, which every language reads without loss.
 
 use evenkeel_core::{ClockFrame, SessionTime, Vec3};
 use evenkeel_dr::message::{Arrival, Frame, Header, VectorFrame};

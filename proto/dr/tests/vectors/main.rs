@@ -1,5 +1,5 @@
-//! The files in `vectors/` are what this code says and understands, so that a client in another language can be held
-//! against them without this code. With `EVENKEEL_BLESS=1` in the environment they are written anew.
+//! The files in `vectors/`, against which clients in other languages are tested, match this code. With
+//! `EVENKEEL_BLESS=1` in the environment, this test writes them.
 
 mod json;
 mod messages;
@@ -19,24 +19,24 @@ fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(name)
 }
 
-/// The document as its file should be.
+/// The text of a document's file.
 fn text(document: &impl Serialize) -> String {
-    serde_json::to_string_pretty(document).expect("the document has no maps with odd keys") + "\n"
+    serde_json::to_string_pretty(document).expect("serializable") + "\n"
 }
 
-/// What the files should hold.
+/// The names and texts of all files, as this code produces them.
 fn documents() -> [(&'static str, String); 2] {
     let wire = json::WireFile { version: VERSION, messages: messages::all(), refused: refused::all() };
     [("wire.json", text(&wire)), ("motion.json", text(&motion::file()))]
 }
 
-/// The text of a file; the first to ask has all of them written, if that is wanted.
+/// The text of a file. The first call writes all files if they are to be blessed.
 fn content(name: &str) -> String {
     static BLESSED: Once = Once::new();
     BLESSED.call_once(|| {
         if std::env::var("EVENKEEL_BLESS").is_ok_and(|bless| bless == "1") {
             for (name, text) in documents() {
-                fs::write(path(name), text).expect("the file can be written");
+                fs::write(path(name), text).expect("a writable file");
             }
         }
     });
@@ -44,51 +44,51 @@ fn content(name: &str) -> String {
 }
 
 fn read(name: &str) -> Value {
-    serde_json::from_str(&content(name)).expect("the file is JSON")
+    serde_json::from_str(&content(name)).expect("JSON")
 }
 
 fn unhex(value: &Value) -> Vec<u8> {
-    let hex = value.as_str().expect("hex is text");
+    let hex = value.as_str().expect("text");
     assert!(hex.is_ascii() && hex.len().is_multiple_of(2), "{hex}");
-    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("it is hex")).collect()
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex")).collect()
 }
 
 fn list<'a>(document: &'a Value, key: &str) -> &'a [Value] {
-    document[key].as_array().expect("it is a list")
+    document[key].as_array().expect("a list")
 }
 
 #[test]
-fn the_files_are_what_the_code_produces() {
+fn the_files_match_the_code() {
     for (name, expected) in documents() {
         let found = content(name);
         let differs = found.lines().zip(expected.lines()).position(|(found, expected)| found != expected);
         let line = 1 + differs.unwrap_or(found.lines().count().min(expected.lines().count()));
         assert!(
             found == expected,
-            "vectors/{name} is not what the code produces from line {line} on: if the format is meant to change, \
-             run this test with EVENKEEL_BLESS=1"
+            "vectors/{name} differs from what the code produces, from line {line} on. If the format is meant to \
+             change, run this test with EVENKEEL_BLESS=1"
         );
     }
 }
 
 #[test]
-fn every_message_of_the_file_means_what_the_file_says() {
+fn every_message_parses_to_its_content() {
     let file = read("wire.json");
     for message in list(&file, "messages") {
         let bytes = unhex(&message["hex"]);
         let (header, frames) = frames(&bytes).unwrap_or_else(|why| panic!("{}: {why}", message["name"]));
         let content = json::Content::new(header, frames.map(json::FrameJson::from).collect());
-        let found = serde_json::to_value(content).expect("it is JSON");
+        let found = serde_json::to_value(content).expect("JSON");
         assert_eq!(found, message["content"], "{}", message["name"]);
     }
 }
 
 #[test]
-fn every_refused_message_of_the_file_is_refused_for_its_reason() {
+fn every_refused_message_is_rejected_for_its_reason() {
     let file = read("wire.json");
     for message in list(&file, "refused") {
         let reason = match frames(&unhex(&message["hex"])).err() {
-            None => panic!("{} is taken", message["name"]),
+            None => panic!("{} is accepted", message["name"]),
             Some(Malformed::Truncated) => "truncated",
             Some(Malformed::UnknownTag(_)) => "unknown tag",
             Some(Malformed::Version { .. }) => "version",
@@ -100,19 +100,19 @@ fn every_refused_message_of_the_file_is_refused_for_its_reason() {
 }
 
 #[test]
-fn whatever_is_cut_off_is_refused_or_ends_between_two_frames() {
+fn truncated_messages_are_rejected_unless_cut_between_two_frames() {
     for message in list(&read("wire.json"), "messages") {
         let bytes = unhex(&message["hex"]);
-        let whole = frames(&bytes).expect("it is a message").1.count();
+        let whole = frames(&bytes).expect("a valid message").1.count();
         let shorter = (0..bytes.len()).filter(|len| frames(&bytes[..*len]).is_ok()).count();
         assert_eq!(shorter, whole, "{}", message["name"]);
     }
 }
 
 #[test]
-fn the_example_of_the_document_is_a_message_of_the_file() {
-    let document = fs::read_to_string(path("../docs/WIRE.md")).expect("the document is there");
-    let example = document.split("```").nth(1).expect("it has an example").replace('\n', "");
+fn the_example_in_the_wire_document_is_in_the_file() {
+    let document = fs::read_to_string(path("../docs/WIRE.md")).expect("docs/WIRE.md");
+    let example = document.split("```").nth(1).expect("an example").replace('\n', "");
     let file = read("wire.json");
     assert!(list(&file, "messages").iter().any(|message| message["hex"] == example.as_str()), "{example}");
 }

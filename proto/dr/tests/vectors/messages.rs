@@ -1,4 +1,4 @@
-//! Messages of every kind, usual and extreme.
+//! Messages of every kind, with usual and extreme content.
 
 use evenkeel_core::{ClockFrame, LocalTime, SessionTime, Span, Vec3};
 use evenkeel_dr::message::{Arrival, ConfirmFrame, Frame, Header, VERSION, VectorFrame, emit_feedback};
@@ -8,28 +8,28 @@ use evenkeel_session::envelope::TIME_MAX;
 
 use crate::json::{Content, FrameJson, Message, hex};
 
-/// Two minutes and a bit into the session: not a whole number of microseconds.
+/// Two minutes into the session, not a whole number of microseconds.
 pub(crate) const STAMP: SessionTime = SessionTime::from_nanos(123_456_789_012);
 pub(crate) const NONCE: u32 = 0x1234_5678;
 
-/// A frame to be said. Feedback can only be emitted and parsed, not made.
-enum Said {
+/// The content of a frame. Feedback frames cannot be constructed, only emitted and parsed.
+enum FrameContent {
     Frame(Frame<'static>),
     Feedback { oldest: u64, first: u64, arrivals: Vec<Arrival> },
 }
 
-fn message_with(name: &'static str, header: Header, said: Vec<Said>) -> Message {
+fn message_with(name: &'static str, header: Header, contents: Vec<FrameContent>) -> Message {
     let mut bytes = Vec::new();
     header.emit(VERSION, &mut bytes);
     let stamp = header.stamp.unwrap_or_default();
     let mut frames = Vec::new();
-    for said in said {
-        match said {
-            Said::Frame(frame) => {
+    for content in contents {
+        match content {
+            FrameContent::Frame(frame) => {
                 frame.emit(stamp, &mut bytes);
                 frames.push(FrameJson::from(frame));
             }
-            Said::Feedback { oldest, first, arrivals } => {
+            FrameContent::Feedback { oldest, first, arrivals } => {
                 emit_feedback(oldest, first, stamp, arrivals.iter(), &mut bytes);
                 frames.push(FrameJson::feedback(oldest, first, arrivals.iter()));
             }
@@ -38,12 +38,12 @@ fn message_with(name: &'static str, header: Header, said: Vec<Said>) -> Message 
     Message { name, hex: hex(&bytes), content: Content::new(header, frames) }
 }
 
-fn message(name: &'static str, said: Vec<Said>) -> Message {
-    message_with(name, Header { nonce: NONCE, stamp: Some(STAMP) }, said)
+fn message(name: &'static str, contents: Vec<FrameContent>) -> Message {
+    message_with(name, Header { nonce: NONCE, stamp: Some(STAMP) }, contents)
 }
 
 fn one(name: &'static str, frame: Frame<'static>) -> Message {
-    message(name, vec![Said::Frame(frame)])
+    message(name, vec![FrameContent::Frame(frame)])
 }
 
 fn state(position: [f64; 3], velocity: [f64; 3], acceleration: [f64; 3], turn_rate: f64) -> MotionState {
@@ -56,7 +56,7 @@ fn state(position: [f64; 3], velocity: [f64; 3], acceleration: [f64; 3], turn_ra
     }
 }
 
-/// A tank as it drives.
+/// A driving tank.
 fn tank() -> MotionState {
     state([104.5, -37.25, 0.0], [8.0, -3.5, 0.0], [0.5, 1.25, 0.0], -0.75)
 }
@@ -80,7 +80,8 @@ fn arrival(entity: u32, seq: u32, ago: Span, nonce: u32) -> Arrival {
 }
 
 fn headers() -> Vec<Message> {
-    let probe = || vec![Said::Frame(Frame::Clock(ClockFrame::Probe { sent: LocalTime::from_nanos(5) }))];
+    let probe =
+        || vec![FrameContent::Frame(Frame::Clock(ClockFrame::Probe { sent: LocalTime::from_nanos(5) }))];
     let header = |nonce, stamp: Option<i64>| Header { nonce, stamp: stamp.map(SessionTime::from_nanos) };
     vec![
         message_with("a header alone", header(NONCE, Some(0)), vec![]),
@@ -117,7 +118,7 @@ fn vectors() -> Vec<Message> {
         ..usual(MotionKind::Linear)
     };
     let most = MAGNITUDE_MAX;
-    // The largest that is still no larger when it is rounded to 16 bits.
+    // The largest that rounding to 16 bits does not make larger.
     let fastest = 30_517.0 * 32_768.0;
     let largest = state([most, -most, 1.0], [-fastest, fastest, 0.0], [0.0, 0.0, -fastest], 100.0);
     vec![
@@ -163,7 +164,7 @@ fn feedback() -> Vec<Message> {
         together(41),
         arrival(9, 12, millis(7), 0xcafe_0001),
         arrival(300, 70_000, millis(7), 0xcafe_0001),
-        // The same nonce at another time is another run: a datagram may arrive twice.
+        // Another time makes another run: a datagram may arrive twice.
         arrival(3, 42, millis(2), 0xcafe_0001),
         arrival(3, 43, millis(2), 0xcafe_0002),
     ];
@@ -173,15 +174,18 @@ fn feedback() -> Vec<Message> {
     ];
     let last = u64::MAX / 2;
     vec![
-        message("feedback: nothing", vec![Said::Feedback { oldest: 0, first: 0, arrivals: vec![] }]),
+        message("feedback: nothing", vec![FrameContent::Feedback { oldest: 0, first: 0, arrivals: vec![] }]),
         message(
             "feedback: one arrival",
-            vec![Said::Feedback { oldest: 7, first: 7, arrivals: vec![together(1)] }],
+            vec![FrameContent::Feedback { oldest: 7, first: 7, arrivals: vec![together(1)] }],
         ),
-        message("feedback: runs", vec![Said::Feedback { oldest: 1_000, first: 1_300, arrivals: runs }]),
+        message(
+            "feedback: runs",
+            vec![FrameContent::Feedback { oldest: 1_000, first: 1_300, arrivals: runs }],
+        ),
         message(
             "feedback: extremes",
-            vec![Said::Feedback { oldest: last - 1, first: last, arrivals: extremes }],
+            vec![FrameContent::Feedback { oldest: last - 1, first: last, arrivals: extremes }],
         ),
     ]
 }
@@ -210,9 +214,9 @@ fn answers() -> Vec<Message> {
     ]
 }
 
-/// Frames that share a message, as they usually do.
+/// Messages with several frames.
 fn mixtures() -> Vec<Message> {
-    let frame = Said::Frame;
+    let frame = FrameContent::Frame;
     let probe = ClockFrame::Probe { sent: LocalTime::from_nanos(1_000_000_007) };
     let echo = ClockFrame::Echo {
         probe: LocalTime::from_nanos(900_000_000),
@@ -238,7 +242,7 @@ fn mixtures() -> Vec<Message> {
             "from a player: a vector, arrivals and a probe",
             vec![
                 frame(Frame::Vector(usual(MotionKind::Circular))),
-                Said::Feedback { oldest: 12, first: 12, arrivals },
+                FrameContent::Feedback { oldest: 12, first: 12, arrivals },
                 frame(Frame::Clock(probe)),
             ],
         ),

@@ -1,7 +1,7 @@
-//! Vectors and where they are at session times, and states before and after quantization.
+//! The positions of vectors at session times, and states before and after quantization.
 
 use evenkeel_core::{SessionTime, Span, Vec3};
-use evenkeel_dr::motion::quantize::written_state;
+use evenkeel_dr::motion::quantize::encode_state;
 use evenkeel_dr::{DrVector, MotionKind, MotionState};
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ pub(crate) struct MotionFile {
     quantized: Vec<Quantized>,
 }
 
-/// A vector as it comes from the wire, and its way.
+/// A vector from the wire, and points on its path.
 #[derive(Serialize)]
 struct Path {
     name: &'static str,
@@ -28,7 +28,7 @@ struct Point {
     velocity: [f64; 3],
 }
 
-/// What an owner knows, what it exports, and the bytes of that state.
+/// A vector before and after quantization, and the bytes of its state.
 #[derive(Serialize)]
 struct Quantized {
     name: &'static str,
@@ -63,7 +63,7 @@ fn quantized(name: &'static str, generated: SessionTime, state: MotionState) -> 
     let exact = DrVector { generated, state, kind: MotionKind::Linear };
     let vector = exact.quantized();
     let (exact, quantized) = (MotionJson::from(&exact), MotionJson::from(&vector));
-    Quantized { name, exact, quantized, state_hex: hex(&written_state(&vector.state)) }
+    Quantized { name, exact, quantized, state_hex: hex(&encode_state(&vector.state)) }
 }
 
 pub(crate) fn file() -> MotionFile {

@@ -1,4 +1,4 @@
-//! Bytes that are no messages, each for one reason.
+//! Bytes that are rejected, each for one reason.
 
 use evenkeel_core::{Varint, Wire};
 use evenkeel_dr::message::{self, Header};
@@ -11,7 +11,7 @@ const UNKNOWN_TAG: &str = "unknown tag";
 const VERSION: &str = "version";
 const FIELD: &str = "field";
 
-/// A position, velocity, acceleration and turn rate that are all nought.
+/// A position, velocity, acceleration and turn rate of zero.
 const STATE: [&[u8]; 4] =
     [&[0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0], &[0xc0, 0, 0, 0, 0, 0, 0], &[0xc0, 0, 0, 0, 0, 0, 0], &[0; 3]];
 const INFINITE: [u8; 10] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
@@ -20,7 +20,7 @@ fn refused(name: &'static str, reason: &'static str, bytes: &[u8]) -> Refused {
     Refused { name, reason, hex: hex(bytes) }
 }
 
-/// A message with these parts behind its header.
+/// A header followed by these parts.
 fn message(parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     Header { nonce: NONCE, stamp: Some(STAMP) }.emit(message::VERSION, &mut bytes);
@@ -28,7 +28,7 @@ fn message(parts: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// A message without a session time.
+/// A header without a session time, followed by these parts.
 fn timeless(parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     Header { nonce: NONCE, stamp: None }.emit(message::VERSION, &mut bytes);
@@ -48,12 +48,12 @@ fn varint(value: u64) -> Vec<u8> {
     bytes
 }
 
-/// A linear vector frame with these numbers (entity, first, life in 32s, age) and this state.
+/// A linear vector frame with these numbers (entity, first, position in its life / 32, age) and this state.
 fn vector(numbers: &[u8], state: [&[u8]; 4]) -> Vec<u8> {
     message(&[&[0x80], numbers, &state.concat()])
 }
 
-/// The same with another part of its state.
+/// A valid vector frame, except for this part of its state.
 fn with(part: usize, bytes: &[u8]) -> Vec<u8> {
     let mut state = STATE;
     state[part] = bytes;

@@ -1,30 +1,34 @@
-//! How far the reports of a receiver have been read: they go into the ledger in the order of their numbers.
+//! The position up to which the reports of one receiver are settled.
 
 use std::collections::BTreeMap;
 
 use evenkeel_core::SessionTime;
 
-use crate::fairness::FairnessPolicy;
 use crate::ledger::{Report, Reports};
 use crate::message::Arrival;
+use crate::policy::FairnessPolicy;
 
-/// How far the reports of one receiver have been read.
+/// The state of one receiver's reports.
 #[derive(Clone, Debug)]
-pub(crate) struct Books {
+pub(crate) struct ReportCursor {
+    /// The number of the next arrival to settle.
     pub(crate) next: u64,
     /// Arrivals behind a hole, by number.
     pub(crate) early: BTreeMap<u64, Arrival>,
+    /// The stamp of the newest feedback.
     pub(crate) stamp: SessionTime,
+    /// When it came.
     pub(crate) heard: SessionTime,
+    /// When to confirm it, at the latest; `None` if it is confirmed.
     pub(crate) confirm_at: Option<SessionTime>,
-    /// Reports before the next one are lost for good.
+    /// Whether reports before the next one are lost for good.
     pub(crate) gap: bool,
-    /// When that was last so.
+    /// When the last gap was found.
     pub(crate) gap_at: SessionTime,
 }
 
-impl Books {
-    /// Those of a receiver that comes now.
+impl ReportCursor {
+    /// The cursor of a receiver that joins now.
     pub(crate) const fn new(now: SessionTime) -> Self {
         Self {
             next: 0,
@@ -37,7 +41,7 @@ impl Books {
         }
     }
 
-    /// The next reports go into the ledger: of arrivals at a time, with a message of this nonce.
+    /// Settles the next reports, which are of arrivals with the same message: its time and nonce are given.
     pub(crate) fn settle(
         &mut self,
         reported: &[Report],

@@ -1,15 +1,16 @@
-//! Whoever asks a machine what it knows changes nothing: neither the answers to come nor what is sent to whom.
+//! Reading a machine's ledger changes nothing: neither later readings nor what is sent to whom.
 
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Span, Vec3};
 use evenkeel_dr::{Budget, DrConfig, DrPeer, EntityId, MotionState, PolicyKind};
 
 const OWNER: PeerId = PeerId(0);
-/// Each receiver, and how many steps away it is.
+/// The receivers, and their delays in steps.
 const RECEIVERS: [(PeerId, usize); 2] = [(PeerId(1), 2), (PeerId(2), 9)];
 const STEPS: usize = 400;
-/// Not a whole number of microseconds, so that vectors are a little older than their trigger.
+/// Not a whole number of microseconds, so vectors are a little older than their triggers.
 const STEP: Span = Span::from_nanos(20_000_777);
 
+/// Step, sender, receiver, channel and bytes of a message.
 type Sent = (usize, PeerId, PeerId, Channel, Vec<u8>);
 
 struct Room {
@@ -46,23 +47,23 @@ impl Room {
         }
     }
 
-    /// What was sent as long ago as the receiver is away arrives.
+    /// Delivers the messages that are due.
     fn deliver(&mut self) {
         let is_due = |sent: &&Sent| {
             RECEIVERS
                 .iter()
-                .any(|(peer, away)| (sent.1 == *peer || sent.2 == *peer) && sent.0 + away == self.step)
+                .any(|(peer, delay)| (sent.1 == *peer || sent.2 == *peer) && sent.0 + delay == self.step)
         };
         let arriving: Vec<Sent> = self.sent.iter().filter(is_due).cloned().collect();
         for (_, from, to, channel, bytes) in arriving {
-            let taken = self.nodes[to.0 as usize].handle_message(self.now, from, channel, &bytes);
-            taken.expect("honest messages are taken");
+            let result = self.nodes[to.0 as usize].handle_message(self.now, from, channel, &bytes);
+            result.expect("honest messages are accepted");
             self.drain(to);
         }
     }
 
-    /// A tank that changes its course each few steps; if `asked`, the ledger is read before it does.
-    fn run(mut self, asked: bool) -> (Vec<Sent>, Vec<Option<LocalTime>>) {
+    /// Runs a tank that changes its course every few steps. If `reads`, the ledger is read before each observation.
+    fn run(mut self, reads: bool) -> (Vec<Sent>, Vec<Option<LocalTime>>) {
         for step in 1..=STEPS {
             self.step = step;
             self.now += STEP;
@@ -71,8 +72,8 @@ impl Room {
                 self.nodes[node.0 as usize].handle_timeout(self.now);
                 self.drain(node);
             }
-            if asked {
-                self.ask();
+            if reads {
+                self.read_ledger();
             }
             let course = (step / 3 % 7) as f64 - 3.0;
             let position = Vec3::xy(step as f64 * 0.2, course * course);
@@ -84,8 +85,8 @@ impl Room {
         (self.sent, self.wakes)
     }
 
-    fn ask(&self) {
-        let ledger = self.nodes[0].ledger().expect("an owner that sends by itself keeps the books");
+    fn read_ledger(&self) {
+        let ledger = self.nodes[0].ledger().expect("the owner runs the policy");
         let now = evenkeel_core::SessionTime::from_nanos(self.now.as_nanos());
         for (receiver, _) in RECEIVERS {
             assert!(ledger.accumulated(receiver, now) >= 0.0);
@@ -94,14 +95,14 @@ impl Room {
 }
 
 #[test]
-fn asking_the_ledger_changes_nothing_under_any_policy() {
+fn reading_the_ledger_changes_nothing_under_any_policy() {
     for policy in PolicyKind::all() {
         for budget in [0.5, 1.0] {
-            let budget = Budget::new(budget).expect("it is finite and not negative");
+            let budget = Budget::new(budget).expect("a valid budget");
             let config = DrConfig { policy, budget, compensation: None, ..DrConfig::default() };
-            let (silent, asked) = (Room::new(&config).run(false), Room::new(&config).run(true));
-            assert!(silent.0.len() > 100, "{policy}: nothing happens");
-            assert!(silent == asked, "{policy} decides otherwise when the ledger has been read");
+            let (unread, read) = (Room::new(&config).run(false), Room::new(&config).run(true));
+            assert!(unread.0.len() > 100, "{policy} sends too little for a test");
+            assert!(unread == read, "{policy} decides differently when the ledger is read");
         }
     }
 }
