@@ -7,11 +7,11 @@ mod net;
 use evenkeel_core::{SessionTime, Span, Vec3};
 use evenkeel_dr::fading::DAMPING;
 use evenkeel_dr::vector::{MAGNITUDE_MAX, TURN_RATE_MAX};
-use evenkeel_session::envelope::TIME_MAX;
 use evenkeel_dr::{
     Content, DrConfig, DrEvent, DrVector, EntityId, MotionKind, MotionState, PolicyKind, Threshold,
     export_error,
 };
+use evenkeel_session::envelope::TIME_MAX;
 use net::{Net, millis};
 use proptest::prelude::*;
 

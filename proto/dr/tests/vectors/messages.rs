@@ -3,8 +3,8 @@
 use evenkeel_core::{ClockFrame, LocalTime, SessionTime, Span, Vec3};
 use evenkeel_dr::message::{Arrival, ConfirmFrame, Frame, Header, VERSION, VectorFrame, emit_feedback};
 use evenkeel_dr::vector::MAGNITUDE_MAX;
-use evenkeel_session::envelope::TIME_MAX;
 use evenkeel_dr::{DrSeq, DrVector, EntityId, MotionKind, MotionState, Threshold};
+use evenkeel_session::envelope::TIME_MAX;
 
 use crate::json::{Content, FrameJson, Message, hex};
 
