@@ -230,7 +230,7 @@ fn start_crank<R: ServedRoom>(
                 let _ = sender.send((node, peer));
             }
         })
-        .on_gone(move |node, peer, closed: &Closed, counters| {
+        .on_detached(move |node, peer, closed: &Closed, counters| {
             let mut rooms = rooms.lock().unwrap_or_else(PoisonError::into_inner);
             // Only this side's codes tell of a lost machine: a player may close with any code.
             match closed {

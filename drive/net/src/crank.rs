@@ -60,12 +60,12 @@ pub enum CrankError {
 }
 
 type OnEvent<E> = Box<dyn FnMut(NodeId, LocalTime, <E as Endpoint>::Event) + Send>;
-type OnGone = Box<dyn FnMut(NodeId, PeerId, &Closed, &Arc<PeerCounters>) + Send>;
+type OnDetached = Box<dyn FnMut(NodeId, PeerId, &Closed, &Arc<PeerCounters>) + Send>;
 
 /// The application's callbacks. They run on the crank's thread and must be quick.
 pub(crate) struct Callbacks<E: Endpoint> {
     on_event: OnEvent<E>,
-    on_gone: OnGone,
+    on_detached: OnDetached,
 }
 
 /// A connection to attach, with its options.
@@ -112,7 +112,8 @@ where
     /// A crank without callbacks or recording.
     #[must_use]
     pub fn new() -> Self {
-        let callbacks = Callbacks { on_event: Box::new(|_, _, _| {}), on_gone: Box::new(|_, _, _, _| {}) };
+        let callbacks =
+            Callbacks { on_event: Box::new(|_, _, _| {}), on_detached: Box::new(|_, _, _, _| {}) };
         Self { callbacks, recorder: None, status: None, clock: LocalClock::start(), spins: true }
     }
 
@@ -127,11 +128,11 @@ where
     /// [`attach`](CrankHandle::attach) returned, which identify the attachment. It runs on the crank's thread and must be
     /// quick.
     #[must_use]
-    pub fn on_gone(
+    pub fn on_detached(
         mut self,
         sink: impl FnMut(NodeId, PeerId, &Closed, &Arc<PeerCounters>) + Send + 'static,
     ) -> Self {
-        self.callbacks.on_gone = Box::new(sink);
+        self.callbacks.on_detached = Box::new(sink);
         self
     }
 

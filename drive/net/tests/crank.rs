@@ -33,7 +33,7 @@ impl Watched {
         let (leaving, gone) = channel();
         let crank = Crank::new()
             .on_event(move |node, _, what| event.send((node, what)).unwrap_or_default())
-            .on_gone(move |node, peer, closed, _| {
+            .on_detached(move |node, peer, closed, _| {
                 leaving.send((node, peer, closed.clone())).unwrap_or_default();
             })
             .start()

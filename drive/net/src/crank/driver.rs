@@ -187,7 +187,7 @@ where
         node.unschedule(&mut self.env);
         for (peer, attached) in &node.peers {
             attached.connection.close(reason.clone());
-            (self.env.callbacks.on_gone)(id, *peer, &Closed::ByUs(reason.clone()), &attached.counters);
+            (self.env.callbacks.on_detached)(id, *peer, &Closed::ByUs(reason.clone()), &attached.counters);
         }
         Some(node.endpoint)
     }
@@ -203,7 +203,7 @@ where
         if !self.nodes.contains_key(&id) {
             connection.close(CloseCode::RoomClosed);
             let closed = Closed::ByUs(CloseCode::RoomClosed.into());
-            return (self.env.callbacks.on_gone)(id, peer, &closed, &counters);
+            return (self.env.callbacks.on_detached)(id, peer, &closed, &counters);
         }
         let Some(reader) = connection.take_reader() else {
             tracing::error!(node = id.0, peer = peer.0, "a connection was attached twice");
@@ -237,7 +237,7 @@ where
         };
         attached.connection.close(reason.clone());
         self.call(id, self.env.clock.now(), Call::Peer(PeerChange::Left { peer }));
-        (self.env.callbacks.on_gone)(id, peer, &Closed::ByUs(reason.clone()), &attached.counters);
+        (self.env.callbacks.on_detached)(id, peer, &Closed::ByUs(reason.clone()), &attached.counters);
     }
 
     /// Handles the end of a connection. Does nothing if the attachment has already ended.
@@ -251,7 +251,7 @@ where
         }
         let change = PeerChange::Left { peer: route.peer };
         self.call(route.node, self.env.clock.now(), Call::Peer(change));
-        (self.env.callbacks.on_gone)(route.node, route.peer, closed, &counters);
+        (self.env.callbacks.on_detached)(route.node, route.peer, closed, &counters);
     }
 
     /// Shows every machine its peers leaving and drains and closes their connections.
