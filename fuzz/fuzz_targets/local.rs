@@ -6,7 +6,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use evenkeel_fuzz::feed::Feed;
-use evenkeel_serve::may_change;
+use evenkeel_serve::authorize_change;
 use evenkeel_net::transport::published;
 use libfuzzer_sys::fuzz_target;
 
@@ -18,7 +18,7 @@ const ADDRESSES: [IpAddr; 4] = [
 ];
 
 fn check_change(from: IpAddr, host: &str, origin: Option<&str>) {
-    if may_change(SocketAddr::new(from, 9), host, origin).is_err() {
+    if authorize_change(SocketAddr::new(from, 9), host, origin).is_err() {
         return;
     }
     assert!(from.is_loopback(), "from {from}");

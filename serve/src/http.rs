@@ -122,12 +122,12 @@ async fn rooms<R: ServedRoom>(State(relay): State<Arc<RelayState<R>>>) -> Respon
 
 /// Returns an error response.
 #[must_use]
-pub fn refuse(status: StatusCode, words: &str) -> Response {
+pub fn error_response(status: StatusCode, words: &str) -> Response {
     (status, Json(json!({ "error": words }))).into_response()
 }
 
 fn no_such_room(room: &str) -> Response {
-    refuse(StatusCode::NOT_FOUND, &format!("there is no room {room}; /api/rooms lists all rooms"))
+    error_response(StatusCode::NOT_FOUND, &format!("there is no room {room}; /api/rooms lists all rooms"))
 }
 
 async fn room<R: ServedRoom>(State(relay): State<Arc<RelayState<R>>>, Path(room): Path<String>) -> Response {
@@ -154,16 +154,16 @@ const fn budget_default() -> Budget {
 ///
 /// # Errors
 /// A response for a request that is forbidden or malformed.
-pub fn asked<T>(
+pub fn authorized_body<T>(
     from: SocketAddr,
     headers: &HeaderMap,
     body: Result<Json<T>, JsonRejection>,
 ) -> Result<T, Box<Response>> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    may_change(from, text(header::HOST).unwrap_or_default(), text(header::ORIGIN))
-        .map_err(|words| Box::new(refuse(StatusCode::FORBIDDEN, words)))?;
+    authorize_change(from, text(header::HOST).unwrap_or_default(), text(header::ORIGIN))
+        .map_err(|words| Box::new(error_response(StatusCode::FORBIDDEN, words)))?;
     let Json(asked) =
-        body.map_err(|rejection| Box::new(refuse(StatusCode::BAD_REQUEST, &rejection.body_text())))?;
+        body.map_err(|rejection| Box::new(error_response(StatusCode::BAD_REQUEST, &rejection.body_text())))?;
     Ok(asked)
 }
 
@@ -174,19 +174,19 @@ async fn switch<R: ServedRoom>(
     Path(room): Path<String>,
     body: Result<Json<SwitchRequest>, JsonRejection>,
 ) -> Response {
-    let SwitchRequest { policy, budget } = match asked(from, &headers, body) {
+    let SwitchRequest { policy, budget } = match authorized_body(from, &headers, body) {
         Ok(asked) => asked,
         Err(refusal) => return *refusal,
     };
     let policy: PolicyKind = match policy.parse() {
         Ok(policy) => policy,
-        Err(error) => return refuse(StatusCode::BAD_REQUEST, &format!("{error}")),
+        Err(error) => return error_response(StatusCode::BAD_REQUEST, &format!("{error}")),
     };
     let Ok(name) = Name::new(&room) else { return no_such_room(&room) };
     match relay.switch(&name, policy, budget) {
         Ok(true) => Json(json!({ "policy": policy.to_string() })).into_response(),
         Ok(false) => no_such_room(&room),
-        Err(error) => refuse(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+        Err(error) => error_response(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     }
 }
 
@@ -205,21 +205,24 @@ async fn weigh<R: ServedRoom>(
     Path(room): Path<String>,
     body: Result<Json<WeighRequest>, JsonRejection>,
 ) -> Response {
-    let WeighRequest { entity, player, weight } = match asked(from, &headers, body) {
+    let WeighRequest { entity, player, weight } = match authorized_body(from, &headers, body) {
         Ok(asked) => asked,
         Err(refusal) => return *refusal,
     };
     let Some(weight) = PairWeight::new(weight) else {
-        return refuse(StatusCode::BAD_REQUEST, "a weight is a number from 0 to 1000; the default is 1");
+        return error_response(
+            StatusCode::BAD_REQUEST,
+            "a weight is a number from 0 to 1000; the default is 1",
+        );
     };
     let Ok(name) = Name::new(&room) else { return no_such_room(&room) };
     match relay.weigh(&name, EntityId(entity), &player, weight) {
         Some(Ok(true)) => Json(json!({ "weight": weight.get() })).into_response(),
         Some(Ok(false)) => {
-            refuse(StatusCode::NOT_FOUND, &format!("there is no player {player} in the room {room}"))
+            error_response(StatusCode::NOT_FOUND, &format!("there is no player {player} in the room {room}"))
         }
         None => no_such_room(&room),
-        Some(Err(error)) => refuse(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+        Some(Err(error)) => error_response(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     }
 }
 
@@ -227,7 +230,7 @@ async fn weigh<R: ServedRoom>(
 ///
 /// # Errors
 /// The reason why it may not, for the client.
-pub fn may_change(from: SocketAddr, host: &str, origin: Option<&str>) -> Result<(), &'static str> {
+pub fn authorize_change(from: SocketAddr, host: &str, origin: Option<&str>) -> Result<(), &'static str> {
     if !from.ip().to_canonical().is_loopback() {
         return Err("changes are allowed only from the relay's own machine");
     }
@@ -253,7 +256,7 @@ mod tests {
     use super::*;
 
     fn asked(from: &str, host: &str, origin: Option<&str>) -> bool {
-        may_change(from.parse().expect("an address"), host, origin).is_ok()
+        authorize_change(from.parse().expect("an address"), host, origin).is_ok()
     }
 
     #[tokio::test]

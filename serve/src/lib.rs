@@ -26,7 +26,7 @@ pub use dial::{Dial, Status, Target};
 pub use game::{Game, MakeRoom, RECORDED, ServedRoom, room_seed};
 pub use http::HttpError;
 #[doc(hidden)]
-pub use http::{asked, may_change, refuse};
+pub use http::{authorize_change, authorized_body, error_response};
 pub use report::{PlayerReport, RoomReport};
 pub use server::{RelayServer, StartError};
 pub use welcome::{RELAY, Welcome};

@@ -12,7 +12,7 @@ use axum::{Json, Router};
 use evenkeel_core::{LocalTime, PeerId, SessionClock, Span, Vec3};
 use evenkeel_dr::{DrRoom, DrVector, EntityId};
 use evenkeel_games::arena::Field;
-use evenkeel_serve::{asked, refuse};
+use evenkeel_serve::{authorized_body, error_response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -147,12 +147,12 @@ async fn join(
     headers: HeaderMap,
     body: Result<Json<Join>, JsonRejection>,
 ) -> Response {
-    let Join { name } = match asked(from, &headers, body) {
+    let Join { name } = match authorized_body(from, &headers, body) {
         Ok(asked) => asked,
         Err(refusal) => return *refusal,
     };
     let Some(server) = shared.server() else {
-        return refuse(StatusCode::SERVICE_UNAVAILABLE, "the relay is not there yet: try again");
+        return error_response(StatusCode::SERVICE_UNAVAILABLE, "the relay is not there yet: try again");
     };
     let player = shared.person(name);
     let hashes: Vec<String> = server.hashes().iter().map(ToString::to_string).collect();
@@ -177,12 +177,12 @@ async fn switch(
     headers: HeaderMap,
     body: Result<Json<Switch>, JsonRejection>,
 ) -> Response {
-    let Switch { choice } = match asked(from, &headers, body) {
+    let Switch { choice } = match authorized_body(from, &headers, body) {
         Ok(asked) => asked,
         Err(refusal) => return *refusal,
     };
     if !shared.server().is_some_and(|server| server.switch(&name(ROOM), choice.policy(), budget())) {
-        return refuse(StatusCode::SERVICE_UNAVAILABLE, "nobody is in the arena yet");
+        return error_response(StatusCode::SERVICE_UNAVAILABLE, "nobody is in the arena yet");
     }
     Json(json!({ "choice": choice })).into_response()
 }
@@ -201,17 +201,20 @@ async fn relink(
     headers: HeaderMap,
     body: Result<Json<Relink>, JsonRejection>,
 ) -> Response {
-    let Relink { player, delay_ms, jitter_ms } = match asked(from, &headers, body) {
+    let Relink { player, delay_ms, jitter_ms } = match authorized_body(from, &headers, body) {
         Ok(asked) => asked,
         Err(refusal) => return *refusal,
     };
     let most = DELAY_MAX.as_millis_f64();
     if ![delay_ms, jitter_ms].iter().all(|millis| (0.0..=most).contains(millis)) {
-        return refuse(StatusCode::BAD_REQUEST, &format!("delay and jitter are between 0 and {most} ms"));
+        return error_response(
+            StatusCode::BAD_REQUEST,
+            &format!("delay and jitter are between 0 and {most} ms"),
+        );
     }
     let name =
         lock(&shared.live).players().find(|known| known.player == player).map(|known| known.name.clone());
-    let Some(name) = name else { return refuse(StatusCode::NOT_FOUND, "there is no such player") };
+    let Some(name) = name else { return error_response(StatusCode::NOT_FOUND, "there is no such player") };
     let delay = Span::from_millis_f64(delay_ms);
     // Nothing arrives before it was sent.
     let jitter = Span::from_millis_f64(jitter_ms).min(delay);
@@ -219,6 +222,6 @@ async fn relink(
         let (delay_ms, jitter_ms) = (delay.as_millis_f64(), jitter.as_millis_f64());
         Json(json!({ "player": player, "delay_ms": delay_ms, "jitter_ms": jitter_ms })).into_response()
     } else {
-        refuse(StatusCode::SERVICE_UNAVAILABLE, "the relay is busy: try again")
+        error_response(StatusCode::SERVICE_UNAVAILABLE, "the relay is busy: try again")
     }
 }

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use evenkeel_serve::refuse;
+use evenkeel_serve::error_response;
 use rust_embed::RustEmbed;
 
 /// Nothing is asked for elsewhere, and the page has a timer as fine as browsers give.
@@ -31,7 +31,7 @@ struct Web;
 /// A file of the page.
 pub(super) fn file(path: &str) -> Response {
     let Some(file) = Web::get(path) else {
-        return refuse(StatusCode::NOT_FOUND, &format!("there is no {path} here"));
+        return error_response(StatusCode::NOT_FOUND, &format!("there is no {path} here"));
     };
     let kind = match path.rsplit_once('.').map(|(_, end)| end) {
         Some("html") => "text/html; charset=utf-8",
