@@ -31,7 +31,7 @@ pub use connection::{Connection, ReliableReader, SendError};
 pub use limits::Limits;
 pub use listener::{BindError, Listener, ListenerHandle};
 #[doc(hidden)]
-pub use local_relay::published;
+pub use local_relay::parse_published_hashes;
 pub use reason::{CloseCode, CloseReason, Closed};
 pub use reliable_outbox::{QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX, RELIABLE_BYTES_MAX};
 pub use request::{AcceptError, Request};

@@ -37,13 +37,13 @@ pub(super) async fn fetch_hashes(url: &Url) -> Result<Vec<CertificateHash>, Conn
     let no_answer = || ConnectError::NobodyTells { url: format!("http://{address}{PATH}") };
     let answer = timeout(FETCH_TIMEOUT, get(&address, PATH)).await.map_err(|_| no_answer())?;
     let answer = answer.map_err(|_| no_answer())?;
-    published(&answer)
+    parse_published_hashes(&answer)
         .ok_or_else(|| ConnectError::Broken(format!("the server at http://{address} is not a relay")))
 }
 
 /// Parses the hashes in an HTTP response; `None` if it is not a relay's.
 #[must_use]
-pub fn published(answer: &str) -> Option<Vec<CertificateHash>> {
+pub fn parse_published_hashes(answer: &str) -> Option<Vec<CertificateHash>> {
     let (_, body) = answer.split_once("\r\n\r\n")?;
     let CertificateAnswer { sha256 } = serde_json::from_str(body).ok()?;
     Some(sha256.iter().filter_map(|hash| CertificateHash::parse(hash).ok()).collect())
