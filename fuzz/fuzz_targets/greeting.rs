@@ -58,9 +58,9 @@ fuzz_target!(|bytes: &[u8]| {
             }
         }
         1 => {
-            let Ok(greeting) = now(stream::read_answer(&mut rest)) else { return };
+            let Ok(greeting) = now(stream::read_greeting(&mut rest)) else { return };
             let read = bytes.len() - rest.len();
-            assert_eq!(stream::answer(&greeting), bytes[..read], "it is written otherwise than it was read");
+            assert_eq!(stream::emit_greeting(&greeting), bytes[..read], "it is written otherwise than it was read");
             check_wire::<Welcome>(&greeting);
             check_messages(rest);
         }

@@ -220,6 +220,6 @@ async fn open(
 ) -> Result<(web_transport_quinn::SendStream, web_transport_quinn::RecvStream, Vec<u8>), StreamError> {
     let (mut writer, mut reader) = session.open_bi().await.map_err(io::Error::other)?;
     writer.write_all(&PREAMBLE).await.map_err(io::Error::other)?;
-    let greeting = stream::read_answer(&mut reader).await?;
+    let greeting = stream::read_greeting(&mut reader).await?;
     Ok((writer, reader, greeting))
 }

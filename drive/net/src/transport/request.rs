@@ -111,7 +111,7 @@ async fn open(session: &Session, greeting: &[u8]) -> Result<(SendStream, RecvStr
         StreamError::Version => AcceptError::Version,
         error => gone(error.to_string()),
     })?;
-    writer.write_all(&stream::answer(greeting)).await.map_err(|error| gone(error.to_string()))?;
+    writer.write_all(&stream::emit_greeting(greeting)).await.map_err(|error| gone(error.to_string()))?;
     Ok((writer, reader))
 }
 

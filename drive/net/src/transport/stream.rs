@@ -40,7 +40,7 @@ pub async fn read_preamble(reader: &mut (impl AsyncRead + Unpin)) -> Result<(), 
 ///
 /// # Errors
 /// [`StreamError`] if it is malformed.
-pub async fn read_answer(reader: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, StreamError> {
+pub async fn read_greeting(reader: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, StreamError> {
     read_preamble(reader).await?;
     let len = usize::from(reader.read_u16_le().await?);
     read_body(reader, len, GREETING_BYTES_MAX).await
@@ -48,7 +48,7 @@ pub async fn read_answer(reader: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8
 
 /// Encodes what the relay sends first. A greeting that is too long is truncated.
 #[must_use]
-pub fn answer(greeting: &[u8]) -> Vec<u8> {
+pub fn emit_greeting(greeting: &[u8]) -> Vec<u8> {
     let greeting = &greeting[..greeting.len().min(GREETING_BYTES_MAX)];
     [&PREAMBLE[..], &(greeting.len() as u16).to_le_bytes(), greeting].concat()
 }
