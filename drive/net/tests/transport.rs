@@ -134,7 +134,7 @@ async fn a_missing_relay_is_reported_in_bounded_time() {
     let url = format!("https://{}/", unused.local_addr().expect("an address"));
     let limits = Limits { handshake_timeout: Duration::from_millis(500), ..Limits::default() };
     let error = soon(connect(&url, None, &Trust::System, limits)).await.expect_err("nobody");
-    assert!(matches!(error, ConnectError::NobodyAnswers { .. }), "{error}");
+    assert!(matches!(error, ConnectError::NoAnswer { .. }), "{error}");
     let error = soon(connect("http://x/", None, &Trust::System, limits)).await.expect_err("wrong");
     assert!(matches!(error, ConnectError::NotAUrl(_)), "{error}");
 }
@@ -144,7 +144,7 @@ async fn a_relay_without_a_published_hash_is_distinguished_from_a_missing_one() 
     let relay = Relay::local();
     let error = soon(connect(&relay.url(), None, &Trust::Local, relay.limits)).await.expect_err("no hash");
     let asked = format!("http://{}/api/certificate", relay.listener.local_addresses()[0]);
-    assert_eq!(error, ConnectError::NobodyTells { url: asked.clone() });
+    assert_eq!(error, ConnectError::NoPublishedHash { url: asked.clone() });
     let words = error.to_string();
     assert!(words.contains(&asked) && words.contains("name the hash") && !words.contains("UDP"), "{words}");
 }

@@ -40,7 +40,7 @@ pub enum ConnectError {
     },
     /// Nothing answered.
     #[error("nobody answers at {address}: is the relay running there, and does UDP get through?")]
-    NobodyAnswers {
+    NoAnswer {
         /// The address.
         address: String,
     },
@@ -48,7 +48,7 @@ pub enum ConnectError {
     #[error(
         "nobody answers at {url}, where a relay on this machine publishes the hash of its certificate: is it running? If its API is elsewhere, name the hash instead"
     )]
-    NobodyTells {
+    NoPublishedHash {
         /// The URL of the hash.
         url: String,
     },
@@ -152,8 +152,8 @@ struct Attempt {
 
 impl Attempt {
     async fn run(self) -> Result<Connection, ConnectError> {
-        let nobody = ConnectError::NobodyAnswers { address: self.address.to_string() };
-        timeout(self.limits.handshake_timeout, self.try_address()).await.unwrap_or(Err(nobody))
+        let no_answer = ConnectError::NoAnswer { address: self.address.to_string() };
+        timeout(self.limits.handshake_timeout, self.try_address()).await.unwrap_or(Err(no_answer))
     }
 
     async fn try_address(&self) -> Result<Connection, ConnectError> {
@@ -198,7 +198,7 @@ impl Attempt {
             return ConnectError::OtherCertificate { seen: *seen };
         }
         match error {
-            ConnectionError::TimedOut => ConnectError::NobodyAnswers { address: self.address.to_string() },
+            ConnectionError::TimedOut => ConnectError::NoAnswer { address: self.address.to_string() },
             // quinn refuses clients in this way while too many handshakes are in progress.
             ConnectionError::ConnectionClosed(close)
                 if close.error_code == TransportErrorCode::CONNECTION_REFUSED =>

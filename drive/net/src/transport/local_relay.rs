@@ -34,7 +34,7 @@ pub(super) fn is_local(url: &Url) -> bool {
 /// Fetches the hashes that the relay at this URL publishes on loopback.
 pub(super) async fn fetch_hashes(url: &Url) -> Result<Vec<CertificateHash>, ConnectError> {
     let address = format!("{}:{}", url.host_str().unwrap_or_default(), url.port().unwrap_or(443));
-    let no_answer = || ConnectError::NobodyTells { url: format!("http://{address}{PATH}") };
+    let no_answer = || ConnectError::NoPublishedHash { url: format!("http://{address}{PATH}") };
     let answer = timeout(FETCH_TIMEOUT, get(&address, PATH)).await.map_err(|_| no_answer())?;
     let answer = answer.map_err(|_| no_answer())?;
     parse_published_hashes(&answer)
