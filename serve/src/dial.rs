@@ -169,7 +169,7 @@ fn is_final(closed: &Closed) -> bool {
 fn is_refused(error: &ConnectError) -> bool {
     match error {
         ConnectError::Refused(reason) => is_final_code(reason.code),
-        ConnectError::NotAUrl(_) | ConnectError::OtherVersion => true,
+        ConnectError::InvalidUrl(_) | ConnectError::OtherVersion => true,
         _ => false,
     }
 }

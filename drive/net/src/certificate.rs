@@ -37,7 +37,7 @@ pub struct CertificateHash([u8; 32]);
 /// A text that is not a certificate hash.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a certificate hash has 64 hexadecimal digits")]
-pub struct NotAHash;
+pub struct InvalidHash;
 
 impl CertificateHash {
     /// Hashes a certificate in DER form.
@@ -56,21 +56,21 @@ impl CertificateHash {
     /// Parses its text form. Colons and upper case are accepted.
     ///
     /// # Errors
-    /// [`NotAHash`] if it is not a hash.
-    pub fn parse(text: &str) -> Result<Self, NotAHash> {
+    /// [`InvalidHash`] if it is not a hash.
+    pub fn parse(text: &str) -> Result<Self, InvalidHash> {
         let digits: Vec<u8> =
             text.bytes().filter(|byte| *byte != b':').take(65).map(hex_digit).collect::<Result<_, _>>()?;
         let bytes: Vec<u8> =
             digits.chunks(2).map(|pair| pair.iter().fold(0, |acc, d| acc * 16 + d)).collect();
         if digits.len() != 64 {
-            return Err(NotAHash);
+            return Err(InvalidHash);
         }
-        bytes.try_into().map(Self).map_err(|_| NotAHash)
+        bytes.try_into().map(Self).map_err(|_| InvalidHash)
     }
 }
 
-fn hex_digit(byte: u8) -> Result<u8, NotAHash> {
-    char::from(byte).to_digit(16).map(|digit| digit as u8).ok_or(NotAHash)
+fn hex_digit(byte: u8) -> Result<u8, InvalidHash> {
+    char::from(byte).to_digit(16).map(|digit| digit as u8).ok_or(InvalidHash)
 }
 
 impl fmt::Display for CertificateHash {
@@ -124,7 +124,7 @@ pub enum CertificateError {
          them in (keep_certificate), or move this one away",
         path.display()
     )]
-    NotOwn {
+    ForeignFile {
         /// The file.
         path: PathBuf,
     },

@@ -17,7 +17,7 @@
 
 mod keys;
 
-pub use keys::{IssuerId, IssuerKey, KeyFileError, NotAnIssuer};
+pub use keys::{InvalidIssuer, IssuerId, IssuerKey, KeyFileError};
 
 use std::fmt;
 
@@ -43,17 +43,17 @@ pub struct Name(String);
 /// A text that is not a valid name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a name has 1 to 64 characters of A-Z, a-z, 0-9, dot, underscore and hyphen")]
-pub struct NotAName;
+pub struct InvalidName;
 
 impl Name {
     /// Parses a name.
     ///
     /// # Errors
-    /// [`NotAName`] if it is empty, too long, or has other characters.
-    pub fn new(name: &str) -> Result<Self, NotAName> {
+    /// [`InvalidName`] if it is empty, too long, or has other characters.
+    pub fn new(name: &str) -> Result<Self, InvalidName> {
         let fits = (1..=NAME_BYTES_MAX).contains(&name.len());
         let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-        if fits && is_plain { Ok(Self(name.to_owned())) } else { Err(NotAName) }
+        if fits && is_plain { Ok(Self(name.to_owned())) } else { Err(InvalidName) }
     }
 
     /// Returns its text.
@@ -156,10 +156,10 @@ pub enum TokenRefused {
     Missing,
     /// It cannot be parsed.
     #[error("this is not a token: copy all of it and nothing else")]
-    NotAToken,
+    Malformed,
     /// The signature is not the trusted issuer's.
     #[error("the token was changed, or signed by another key than the relay trusts")]
-    OtherKey,
+    WrongKey,
     /// It has expired.
     #[error("the token expired {} ago: ask for a new one", human_duration(*.seconds))]
     Expired {
@@ -168,7 +168,7 @@ pub enum TokenRefused {
     },
     /// It is not valid yet.
     #[error("the token becomes valid in {}: check the clocks of issuer and relay", human_duration(*.seconds))]
-    NotYet {
+    NotYetValid {
         /// In how many seconds it will be.
         seconds: u64,
     },
@@ -180,7 +180,7 @@ pub enum TokenRefused {
     },
     /// It is for another room.
     #[error("the token is for the room {room}, not for this one")]
-    OtherRoom {
+    WrongRoom {
         /// The room that it is for.
         room: Name,
     },
@@ -227,23 +227,23 @@ impl IssuerId {
             return Err(TokenRefused::Missing);
         }
         if token.len() > TOKEN_CHARS_MAX {
-            return Err(TokenRefused::NotAToken);
+            return Err(TokenRefused::Malformed);
         }
-        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| TokenRefused::NotAToken)?;
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| TokenRefused::Malformed)?;
         let (signed, signature) =
-            bytes.split_last_chunk::<SIGNATURE_BYTES>().ok_or(TokenRefused::NotAToken)?;
-        let body = signed.strip_prefix(MAGIC).ok_or(TokenRefused::NotAToken)?;
+            bytes.split_last_chunk::<SIGNATURE_BYTES>().ok_or(TokenRefused::Malformed)?;
+        let body = signed.strip_prefix(MAGIC).ok_or(TokenRefused::Malformed)?;
         if !self.has_signed(signed, signature) {
-            return Err(TokenRefused::OtherKey);
+            return Err(TokenRefused::WrongKey);
         }
         let mut reader = Reader::new(body);
-        let claims: Claims = reader.read().map_err(|_| TokenRefused::NotAToken)?;
-        reader.finish().map_err(|_| TokenRefused::NotAToken)?;
+        let claims: Claims = reader.read().map_err(|_| TokenRefused::Malformed)?;
+        reader.finish().map_err(|_| TokenRefused::Malformed)?;
         if claims.expires_at <= now {
             return Err(TokenRefused::Expired { seconds: now - claims.expires_at });
         }
         if claims.issued_at > now.saturating_add(SKEW_SECONDS_MAX) {
-            return Err(TokenRefused::NotYet { seconds: claims.issued_at - now });
+            return Err(TokenRefused::NotYetValid { seconds: claims.issued_at - now });
         }
         Ok(claims)
     }
@@ -255,7 +255,7 @@ impl IssuerId {
     pub fn verify_for(&self, room: Option<&str>, token: &str, now: u64) -> Result<Claims, TokenRefused> {
         let claims = self.verify(token, now)?;
         if room.is_some_and(|room| room != claims.room.as_str()) {
-            return Err(TokenRefused::OtherRoom { room: claims.room });
+            return Err(TokenRefused::WrongRoom { room: claims.room });
         }
         Ok(claims)
     }

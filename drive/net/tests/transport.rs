@@ -136,7 +136,7 @@ async fn a_missing_relay_is_reported_in_bounded_time() {
     let error = soon(connect(&url, None, &Trust::System, limits)).await.expect_err("nobody");
     assert!(matches!(error, ConnectError::NoAnswer { .. }), "{error}");
     let error = soon(connect("http://x/", None, &Trust::System, limits)).await.expect_err("wrong");
-    assert!(matches!(error, ConnectError::NotAUrl(_)), "{error}");
+    assert!(matches!(error, ConnectError::InvalidUrl(_)), "{error}");
 }
 
 #[tokio::test]

@@ -42,7 +42,7 @@ impl Rotation {
     /// it there. If it cannot be written, the rotation goes on without. Overwrites nothing but self-signed certificates.
     ///
     /// # Errors
-    /// [`CertificateError::Unusable`] if a name is invalid, [`CertificateError::NotOwn`] if the file contains anything else,
+    /// [`CertificateError::Unusable`] if a name is invalid, [`CertificateError::ForeignFile`] if the file contains anything else,
     /// [`CertificateError::Unreadable`] if it cannot be read.
     pub fn resume(names: Vec<String>, path: PathBuf, now: u64) -> Result<Self, CertificateError> {
         let mut good = read_kept(&path)?.into_iter().filter(|kept| now < kept.validity().not_after);
@@ -122,7 +122,7 @@ fn read_kept(path: &Path) -> Result<Vec<Certificate>, CertificateError> {
         Ok(Certificate::parse_own(&text))
     };
     match read() {
-        Ok(own) => own.ok_or_else(|| CertificateError::NotOwn { path: path.to_path_buf() }),
+        Ok(own) => own.ok_or_else(|| CertificateError::ForeignFile { path: path.to_path_buf() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(source) => Err(CertificateError::Unreadable { path: path.to_path_buf(), source }),
     }

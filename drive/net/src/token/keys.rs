@@ -70,7 +70,7 @@ pub enum KeyFileError {
 /// A text that is not an issuer's public key.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("this is not an issuer's public key: it has 43 characters of A-Z, a-z, 0-9, hyphen and underscore")]
-pub struct NotAnIssuer;
+pub struct InvalidIssuer;
 
 impl IssuerKey {
     /// Generates a key.
@@ -154,10 +154,10 @@ impl IssuerId {
     /// Parses the text form of a public key.
     ///
     /// # Errors
-    /// [`NotAnIssuer`] if it is not one.
-    pub fn parse(text: &str) -> Result<Self, NotAnIssuer> {
-        let bytes = decode_key(text.trim()).ok_or(NotAnIssuer)?;
-        VerifyingKey::from_bytes(&bytes).map(Self).map_err(|_| NotAnIssuer)
+    /// [`InvalidIssuer`] if it is not one.
+    pub fn parse(text: &str) -> Result<Self, InvalidIssuer> {
+        let bytes = decode_key(text.trim()).ok_or(InvalidIssuer)?;
+        VerifyingKey::from_bytes(&bytes).map(Self).map_err(|_| InvalidIssuer)
     }
 
     /// Checks a signature strictly: a message has only one valid signature, so a token cannot be altered into another.

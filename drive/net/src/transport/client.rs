@@ -31,7 +31,7 @@ const ADDRESSES_MAX: usize = 4;
 pub enum ConnectError {
     /// The URL is malformed or not https.
     #[error("{0}: write it like https://relay.example:4433/room")]
-    NotAUrl(String),
+    InvalidUrl(String),
     /// The host name has no address.
     #[error("the name {host} has no address: is it spelled correctly, and is the network up?")]
     UnknownHost {
@@ -86,9 +86,9 @@ pub async fn connect(
     limits: Limits,
 ) -> Result<Connection, ConnectError> {
     let mut url =
-        Url::parse(url).map_err(|error| ConnectError::NotAUrl(format!("not an address, {error}")))?;
+        Url::parse(url).map_err(|error| ConnectError::InvalidUrl(format!("not an address, {error}")))?;
     if url.scheme() != "https" {
-        return Err(ConnectError::NotAUrl("the address does not begin with https://".to_owned()));
+        return Err(ConnectError::InvalidUrl("the address does not begin with https://".to_owned()));
     }
     if let Some(token) = token {
         url.query_pairs_mut().append_pair(TOKEN, token);
@@ -132,7 +132,7 @@ async fn resolve(url: &Url, limits: &Limits) -> Result<Vec<SocketAddr>, ConnectE
         Some(Host::Ipv4(address)) => return Ok(vec![(address, port).into()]),
         Some(Host::Ipv6(address)) => return Ok(vec![(address, port).into()]),
         Some(Host::Domain(host)) => host.to_owned(),
-        None => return Err(ConnectError::NotAUrl("the address has no host".to_owned())),
+        None => return Err(ConnectError::InvalidUrl("the address has no host".to_owned())),
     };
     let found = timeout(limits.handshake_timeout, tokio::net::lookup_host((host.clone(), port))).await;
     let addresses: Vec<SocketAddr> = match found {
