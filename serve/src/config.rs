@@ -30,22 +30,22 @@ pub enum ConfigError {
         error: std::io::Error,
     },
     /// It is not TOML, or has an unknown key or a value of the wrong type.
-    #[error("{path}: {words}", path = path.display())]
+    #[error("{path}: {message}", path = path.display())]
     NotToml {
         /// The file.
         path: PathBuf,
         /// The line and the error.
-        words: String,
+        message: String,
     },
     /// A value is invalid.
-    #[error("{path}: {key}: {words}", path = path.display())]
+    #[error("{path}: {key}: {message}", path = path.display())]
     Value {
         /// The file.
         path: PathBuf,
         /// The key.
         key: String,
         /// The error.
-        words: String,
+        message: String,
     },
 }
 
@@ -163,7 +163,7 @@ impl RelayConfig {
             let place = line.map_or(String::new(), |line| format!("line {line}: "));
             ConfigError::NotToml {
                 path: path.to_owned(),
-                words: format!("{place}{}", error.message().trim()),
+                message: format!("{place}{}", error.message().trim()),
             }
         };
         let mut config: Self = toml::from_str(text).map_err(not_toml)?;
@@ -189,31 +189,31 @@ impl RelayConfig {
 
     /// Checks all values; `path` is for error messages.
     pub(crate) fn check(&self, path: &Path) -> Result<(), ConfigError> {
-        let wrong = |key: String, words: String| ConfigError::Value { path: path.to_owned(), key, words };
+        let wrong = |key: String, message: String| ConfigError::Value { path: path.to_owned(), key, message };
         if self.listen.is_empty() {
             return Err(wrong("listen".to_owned(), "a relay needs an address to listen on".to_owned()));
         }
         let range = |key: &str, value: usize, low: usize, high: usize| {
             let fits = (low..=high).contains(&value);
-            let words = || format!("{value} is not between {low} and {high}");
-            if fits { Ok(()) } else { Err(wrong(key.to_owned(), words())) }
+            let message = || format!("{value} is not between {low} and {high}");
+            if fits { Ok(()) } else { Err(wrong(key.to_owned(), message())) }
         };
         range("rooms_max", self.rooms_max, 1, 100_000)?;
         range("connections_max", self.connections_max, 1, 1_000_000)?;
         range("messages_per_second", self.messages_per_second as usize, 1, 1_000_000)?;
         range("bytes_per_second", self.bytes_per_second as usize, 1_000, u32::MAX as usize)?;
         if self.certificate.is_none() && self.pages.as_ref().is_some_and(|pages| !pages.https.is_empty()) {
-            let words =
+            let message =
                 "browsers require a certificate signed by an authority for HTTPS pages: add a [certificate]";
-            return Err(wrong("pages.https".to_owned(), words.to_owned()));
+            return Err(wrong("pages.https".to_owned(), message.to_owned()));
         }
         if let Some(issuer) = &self.issuer {
             IssuerId::parse(issuer).map_err(|error| wrong("issuer".to_owned(), error.to_string()))?;
         }
-        self.room.check().map_err(|(key, words)| wrong(format!("room.{key}"), words))?;
+        self.room.check().map_err(|(key, message)| wrong(format!("room.{key}"), message))?;
         for (name, room) in &self.rooms {
             Name::new(name).map_err(|error| wrong(format!("rooms.{name}"), error.to_string()))?;
-            room.check().map_err(|(key, words)| wrong(format!("rooms.{name}.{key}"), words))?;
+            room.check().map_err(|(key, message)| wrong(format!("rooms.{name}.{key}"), message))?;
         }
         Ok(())
     }
@@ -227,7 +227,7 @@ impl RelayConfig {
         Err(ConfigError::Value {
             path: path.to_owned(),
             key: "pages.folder".to_owned(),
-            words: format!("{} is not a folder: correct the path, or create it", folder.display()),
+            message: format!("{} is not a folder: correct the path, or create it", folder.display()),
         })
     }
 
@@ -292,9 +292,9 @@ mod tests {
 
     #[test]
     fn invalid_settings_are_named() {
-        let refused = |text: &str, words: &str| {
+        let refused = |text: &str, message: &str| {
             let error = read(text).expect_err("an invalid configuration");
-            assert!(error.contains(words), "{error}");
+            assert!(error.contains(message), "{error}");
         };
         refused("connections_max = 0", "my.toml: connections_max: 0 is not between 1 and");
         refused("messages_per_second = 0", "messages_per_second: 0");

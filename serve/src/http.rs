@@ -122,8 +122,8 @@ async fn rooms<R: ServedRoom>(State(relay): State<Arc<RelayState<R>>>) -> Respon
 
 /// Returns an error response.
 #[must_use]
-pub fn error_response(status: StatusCode, words: &str) -> Response {
-    (status, Json(json!({ "error": words }))).into_response()
+pub fn error_response(status: StatusCode, message: &str) -> Response {
+    (status, Json(json!({ "error": message }))).into_response()
 }
 
 fn no_such_room(room: &str) -> Response {
@@ -161,7 +161,7 @@ pub fn authorized_body<T>(
 ) -> Result<T, Box<Response>> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     authorize_change(from, text(header::HOST).unwrap_or_default(), text(header::ORIGIN))
-        .map_err(|words| Box::new(error_response(StatusCode::FORBIDDEN, words)))?;
+        .map_err(|message| Box::new(error_response(StatusCode::FORBIDDEN, message)))?;
     let Json(asked) =
         body.map_err(|rejection| Box::new(error_response(StatusCode::BAD_REQUEST, &rejection.body_text())))?;
     Ok(asked)

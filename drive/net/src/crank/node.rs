@@ -136,9 +136,9 @@ impl<E: Endpoint> Node<E> {
                 counters.reject(rejected);
             }
             if let Err(Rejected::Malformed(Malformed::Version { came, spoken })) = &taken {
-                let words =
+                let message =
                     format!("received a message of version {came}, expected {spoken}: update the older side");
-                attached.connection.close(CloseReason::new(CloseCode::VersionMismatch, words));
+                attached.connection.close(CloseReason::new(CloseCode::VersionMismatch, message));
             }
         }
         if let Err(rejected) = &taken {

@@ -174,7 +174,7 @@ impl Attempt {
             Ok((writer, reader, greeting)) => Ok(Connection::new(session, writer, reader, greeting, None)),
             Err(StreamError::Version) => {
                 let mismatch = CloseCode::VersionMismatch;
-                session.close(mismatch.number(), mismatch.words().as_bytes());
+                session.close(mismatch.number(), mismatch.message().as_bytes());
                 Err(ConnectError::OtherVersion)
             }
             Err(error) => match Closed::of(&session) {

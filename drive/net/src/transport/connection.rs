@@ -179,7 +179,7 @@ impl Connection {
         self.0.outbox.clear();
         // The library sends the reason in a task, so it needs a runtime.
         let _runtime = self.0.runtime.enter();
-        self.0.session.close(reason.code.number(), reason.words().as_bytes());
+        self.0.session.close(reason.code.number(), reason.message().as_bytes());
     }
 
     /// Sends queued reliable messages for at most `drain_max`, then closes the connection and waits for its end.
@@ -224,7 +224,7 @@ impl Drop for ConnectionInner {
         self.outbox.clear();
         if self.close_reason.get().is_none() {
             let _runtime = self.runtime.enter();
-            self.session.close(CloseCode::Done.number(), CloseCode::Done.words().as_bytes());
+            self.session.close(CloseCode::Done.number(), CloseCode::Done.message().as_bytes());
         }
     }
 }

@@ -152,7 +152,7 @@ impl ListenerHandle {
         let number = web_transport_quinn::proto::error_to_http3(reason.code.number());
         let code = VarInt::from_u64(number).unwrap_or_default();
         for endpoint in self.endpoints.iter() {
-            endpoint.close(code, reason.words().as_bytes());
+            endpoint.close(code, reason.message().as_bytes());
         }
     }
 

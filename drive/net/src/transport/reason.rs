@@ -7,10 +7,10 @@ use web_transport_quinn::proto::error_from_http3;
 use web_transport_quinn::{Session, SessionError, WebTransportError};
 
 /// The longest message that WebTransport allows, in bytes.
-const WORDS_BYTES_MAX: usize = 1_024;
+const MESSAGE_BYTES_MAX: usize = 1_024;
 
 macro_rules! close_codes {
-    ($($(#[$doc:meta])* $name:ident = $code:literal, $words:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $message:literal;)*) => {
         /// Why a connection ended. The numbers are part of the protocol and never change.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum CloseCode {
@@ -40,9 +40,9 @@ macro_rules! close_codes {
 
             /// Returns the default message.
             #[must_use]
-            pub const fn words(self) -> &'static str {
+            pub const fn message(self) -> &'static str {
                 match self {
-                    $(Self::$name => $words,)*
+                    $(Self::$name => $message,)*
                     Self::Other(_) => "closed for a reason unknown to this version",
                 }
             }
@@ -86,25 +86,25 @@ close_codes! {
 pub struct CloseReason {
     /// The code, for programs.
     pub code: CloseCode,
-    words: String,
+    message: String,
 }
 
 impl CloseReason {
     /// Creates a reason with this message; an empty one is replaced by the code's own.
     #[must_use]
-    pub fn new(code: CloseCode, words: impl Into<String>) -> Self {
-        let mut words = words.into();
-        words.truncate(words.floor_char_boundary(WORDS_BYTES_MAX));
-        if words.is_empty() {
-            words = code.words().to_owned();
+    pub fn new(code: CloseCode, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
+        if message.is_empty() {
+            message = code.message().to_owned();
         }
-        Self { code, words }
+        Self { code, message }
     }
 
     /// Returns the message, for people.
     #[must_use]
-    pub fn words(&self) -> &str {
-        &self.words
+    pub fn message(&self) -> &str {
+        &self.message
     }
 }
 
@@ -116,7 +116,7 @@ impl From<CloseCode> for CloseReason {
 
 impl fmt::Display for CloseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.words)
+        f.write_str(&self.message)
     }
 }
 
@@ -152,10 +152,10 @@ impl Closed {
     /// Returns how the other side ended a session. The library drops QUIC's reason if none was sent over the session itself,
     /// so this falls back to the QUIC connection.
     pub(super) fn of(session: &Session) -> Option<Self> {
-        if let Some(SessionError::WebTransportError(WebTransportError::Closed(number, words))) =
+        if let Some(SessionError::WebTransportError(WebTransportError::Closed(number, message))) =
             session.close_reason()
         {
-            return Some(Self::ByPeer(CloseReason::new(CloseCode::from_number(number), words)));
+            return Some(Self::ByPeer(CloseReason::new(CloseCode::from_number(number), message)));
         }
         let connection: &quinn::Connection = session;
         Some(match connection.close_reason()? {
@@ -168,8 +168,8 @@ impl Closed {
             ConnectionError::LocallyClosed => Self::Silent,
             ConnectionError::ApplicationClosed(close) => {
                 let number = error_from_http3(close.error_code.into_inner()).unwrap_or(0);
-                let words = String::from_utf8_lossy(&close.reason);
-                Self::ByPeer(CloseReason::new(CloseCode::from_number(number), words))
+                let message = String::from_utf8_lossy(&close.reason);
+                Self::ByPeer(CloseReason::new(CloseCode::from_number(number), message))
             }
             other => Self::Broken(other.to_string()),
         })
@@ -191,8 +191,8 @@ mod tests {
 
     #[test]
     fn messages_are_bounded_and_never_empty() {
-        assert_eq!(CloseReason::from(CloseCode::Full).words(), CloseCode::Full.words());
+        assert_eq!(CloseReason::from(CloseCode::Full).message(), CloseCode::Full.message());
         let long = CloseReason::new(CloseCode::Full, "ü".repeat(2_000));
-        assert_eq!(long.words().len(), WORDS_BYTES_MAX);
+        assert_eq!(long.message().len(), MESSAGE_BYTES_MAX);
     }
 }

@@ -105,7 +105,7 @@ impl Request {
 
 /// Accepts the client's stream and exchanges versions.
 async fn open(session: &Session, greeting: &[u8]) -> Result<(SendStream, RecvStream), AcceptError> {
-    let gone = |words: String| AcceptError::Gone(Closed::of(session).unwrap_or(Closed::Broken(words)));
+    let gone = |message: String| AcceptError::Gone(Closed::of(session).unwrap_or(Closed::Broken(message)));
     let (mut writer, mut reader) = session.accept_bi().await.map_err(|error| gone(error.to_string()))?;
     stream::read_preamble(&mut reader).await.map_err(|error| match error {
         StreamError::Version => AcceptError::Version,
@@ -116,7 +116,7 @@ async fn open(session: &Session, greeting: &[u8]) -> Result<(SendStream, RecvStr
 }
 
 async fn close_and_wait(session: &Session, reason: &CloseReason) {
-    session.close(reason.code.number(), reason.words().as_bytes());
+    session.close(reason.code.number(), reason.message().as_bytes());
     let _ = timeout(REFUSAL_TIMEOUT, session.closed()).await;
 }
 
