@@ -208,7 +208,8 @@ impl Arena {
         let key = IssuerKey::generate();
         let relay = settings(port, choice, &key);
         let shared = Arc::new(Shared::new(key, &names, distances, choice)?);
-        let game = Game { recorded: RECORDED, seed, make_room: Box::new(room), pages: http::router(&shared) };
+        let game =
+            Game { recording_name: RECORDED, seed, make_room: Box::new(room), pages: http::router(&shared) };
         let server = Arc::new(RelayServer::start_with(relay, record, game).await?);
         shared.serve(&server);
         let mut arena = Self { server, shared, bots: Vec::new(), tasks: Vec::new() };

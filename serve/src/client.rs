@@ -51,7 +51,7 @@ const GOODBYE_MAX: Duration = Duration::from_millis(400);
 const STOP_MAX: Duration = Duration::from_secs(2);
 const NODE: NodeId = NodeId(0);
 /// The configuration in a player's recording.
-pub const RECORDED: &[u8] = b"player";
+pub const PLAYER_RECORDING: &[u8] = b"player";
 
 /// The settings of a player.
 pub struct ClientConfig {
@@ -149,7 +149,7 @@ impl Client {
             let _ = sender.try_send((at, event));
         });
         if let Some(writer) = record {
-            crank = crank.record(Recording::start(writer, RECORDED, 0)?);
+            crank = crank.record(Recording::start(writer, PLAYER_RECORDING, 0)?);
         }
         let crank = crank.start()?;
         let (announce, mut status) = watch::channel(Status::Connecting(None));

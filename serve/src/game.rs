@@ -6,7 +6,7 @@ use evenkeel_core::{Seed, Wire};
 use evenkeel_dr::{DrConfig, DrRelay, DrRoom, RelayCommand};
 
 /// The name in recordings of a relay without a game.
-pub const RECORDED: &[u8] = b"relay";
+pub const RELAY_RECORDING: &[u8] = b"relay";
 
 /// The machine of a served room: a [`DrRoom`] with its own commands and events. The relay's own commands reach it through
 /// `From`.
@@ -26,7 +26,7 @@ pub type MakeRoom<R> = Box<dyn Fn(&DrConfig, Seed) -> R + Send + Sync>;
 /// The game of a relay's rooms.
 pub struct Game<R = DrRelay<ServerClock>> {
     /// The name in recordings, by which a replay creates the rooms.
-    pub recorded: &'static [u8],
+    pub recording_name: &'static [u8],
     /// The seed that the rooms' seeds derive from ([`room_seed`]). Recordings contain it.
     pub seed: u64,
     /// Creates the machine of a room.
@@ -39,7 +39,7 @@ impl Default for Game {
     /// No game: the relay carries motion and nothing else.
     fn default() -> Self {
         let make_room = Box::new(|config: &DrConfig, _| DrRelay::with_clock(config, ServerClock::default()));
-        Self { recorded: RECORDED, seed: 0, make_room, pages: Router::new() }
+        Self { recording_name: RELAY_RECORDING, seed: 0, make_room, pages: Router::new() }
     }
 }
 

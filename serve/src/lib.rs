@@ -23,7 +23,7 @@ mod welcome;
 pub use client::{Client, ClientConfig, ClientError};
 pub use config::{CertificateConfig, ConfigError, POLICY, PORT, PagesConfig, RelayConfig, RoomConfig};
 pub use dial::{Dial, Status, Target};
-pub use game::{Game, MakeRoom, RECORDED, ServedRoom, room_seed};
+pub use game::{Game, MakeRoom, RELAY_RECORDING, ServedRoom, room_seed};
 pub use http::HttpError;
 #[doc(hidden)]
 pub use http::{authorize_change, authorized_body, error_response};

@@ -89,7 +89,7 @@ impl<R: ServedRoom> RelayServer<R> {
         record: Option<Box<dyn Write + Send>>,
         game: Game<R>,
     ) -> Result<Self, StartError> {
-        let Game { recorded, seed: game_seed, make_room, pages } = game;
+        let Game { recording_name, seed: game_seed, make_room, pages } = game;
         let settings = Path::new("the relay's settings");
         config.check(settings)?;
         config.check_folders(settings)?;
@@ -106,7 +106,7 @@ impl<R: ServedRoom> RelayServer<R> {
         let (http, https) = (local_addresses(&sockets), local_addresses(&page_sockets));
         let seed = Seed::new(evenkeel_net::random());
         let rooms = Arc::new(Mutex::new(Rooms::new(config.clone(), seed)));
-        let record = record.map(|writer| Recording::start(writer, recorded, game_seed)).transpose()?;
+        let record = record.map(|writer| Recording::start(writer, recording_name, game_seed)).transpose()?;
         let (crank, stalled) = start_crank(rooms.clone(), record)?;
         let files = config.pages.as_ref().map(|pages| pages::router(&pages.folder));
         let pages = match &files {

@@ -279,7 +279,9 @@ impl Write for SlowFile {
 fn a_player_without_a_valid_token_is_told_why() {
     let relay = Relay::start(|_| {}, None);
     let refusal = |token: &str, room: &str| match Client::connect(relay.config(room, token)) {
-        Err(ClientError::Connect(ConnectError::Refused(reason))) => (reason.code, reason.words().to_owned()),
+        Err(ClientError::Connect(ConnectError::Refused(reason))) => {
+            (reason.code, reason.message().to_owned())
+        }
         other => panic!("{other:?}"),
     };
     let (code, words) = refusal("", "arena");
