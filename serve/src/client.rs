@@ -163,9 +163,9 @@ impl Client {
         let dial = Dial { target, node: NODE, build, emulation };
         let dialling = runtime.spawn(dial.run(crank.clone(), announce));
         runtime.block_on(status.wait_for(|status| !matches!(status, Status::Connecting(None)))).ok();
-        if let Status::Over(words) = status.borrow().clone() {
+        if let Status::Over(message) = status.borrow().clone() {
             let failed = runtime.block_on(dialling).ok().and_then(Result::err);
-            return Err(failed.unwrap_or(ConnectError::Broken(words)).into());
+            return Err(failed.unwrap_or(ConnectError::Broken(message)).into());
         }
         Ok(Self { crank, status, known, events, dialling: Some(dialling), runtime })
     }

@@ -162,9 +162,9 @@ pub fn authorized_body<T>(
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     authorize_change(from, text(header::HOST).unwrap_or_default(), text(header::ORIGIN))
         .map_err(|message| Box::new(error_response(StatusCode::FORBIDDEN, message)))?;
-    let Json(asked) =
+    let Json(value) =
         body.map_err(|rejection| Box::new(error_response(StatusCode::BAD_REQUEST, &rejection.body_text())))?;
-    Ok(asked)
+    Ok(value)
 }
 
 async fn switch<R: ServedRoom>(
@@ -175,7 +175,7 @@ async fn switch<R: ServedRoom>(
     body: Result<Json<SwitchRequest>, JsonRejection>,
 ) -> Response {
     let SwitchRequest { policy, budget } = match authorized_body(from, &headers, body) {
-        Ok(asked) => asked,
+        Ok(value) => value,
         Err(refusal) => return *refusal,
     };
     let policy: PolicyKind = match policy.parse() {
@@ -206,7 +206,7 @@ async fn weigh<R: ServedRoom>(
     body: Result<Json<WeighRequest>, JsonRejection>,
 ) -> Response {
     let WeighRequest { entity, player, weight } = match authorized_body(from, &headers, body) {
-        Ok(asked) => asked,
+        Ok(value) => value,
         Err(refusal) => return *refusal,
     };
     let Some(weight) = PairWeight::new(weight) else {
@@ -255,7 +255,7 @@ fn is_local(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn asked(from: &str, host: &str, origin: Option<&str>) -> bool {
+    fn is_allowed(from: &str, host: &str, origin: Option<&str>) -> bool {
         authorize_change(from.parse().expect("an address"), host, origin).is_ok()
     }
 
@@ -277,16 +277,16 @@ mod tests {
 
     #[test]
     fn only_local_programs_and_pages_may_make_changes() {
-        assert!(asked("127.0.0.1:9", "127.0.0.1:7878", None));
-        assert!(asked("[::1]:9", "[::1]:7878", Some("http://[::1]:7878")));
-        assert!(asked("[::ffff:127.0.0.1]:9", "localhost", None));
-        assert!(!asked("192.168.0.2:9", "localhost:7878", None), "from another machine");
+        assert!(is_allowed("127.0.0.1:9", "127.0.0.1:7878", None));
+        assert!(is_allowed("[::1]:9", "[::1]:7878", Some("http://[::1]:7878")));
+        assert!(is_allowed("[::ffff:127.0.0.1]:9", "localhost", None));
+        assert!(!is_allowed("192.168.0.2:9", "localhost:7878", None), "from another machine");
         assert!(
-            !asked("127.0.0.1:9", "evil.example:7878", None),
+            !is_allowed("127.0.0.1:9", "evil.example:7878", None),
             "a name that was made to resolve to this machine"
         );
-        assert!(!asked("127.0.0.1:9", "localhost:7878", Some("http://evil.example")), "another page");
-        assert!(!asked("127.0.0.1:9", "localhost:7878", Some("null")), "a page without an origin");
-        assert!(!asked("127.0.0.1:9", "localhost:7878", Some("http://localhost:1234")), "another port");
+        assert!(!is_allowed("127.0.0.1:9", "localhost:7878", Some("http://evil.example")), "another page");
+        assert!(!is_allowed("127.0.0.1:9", "localhost:7878", Some("null")), "a page without an origin");
+        assert!(!is_allowed("127.0.0.1:9", "localhost:7878", Some("http://localhost:1234")), "another port");
     }
 }

@@ -221,7 +221,7 @@ impl Rooms {
         }
     }
 
-    /// Removes the room of a node whose machine is gone. The next player creates it anew.
+    /// Removes the room of a node whose machine is gone. The next player creates it again.
     pub(crate) fn remove(&mut self, node: NodeId) {
         self.rooms.retain(|_, room| room.node != node);
     }

@@ -111,6 +111,6 @@ async fn a_missing_folder_is_named() {
     let folder = Folder::new("no-pages");
     let pages = Some(PagesConfig { folder: folder.0.join("nowhere"), https: Vec::new() });
     let refused = RelayServer::start(RelayConfig { pages, ..config(&folder.0) }, None).await;
-    let words = refused.expect_err("a missing folder").to_string();
-    assert!(words.contains("pages.folder") && words.contains("nowhere"), "{words}");
+    let message = refused.expect_err("a missing folder").to_string();
+    assert!(message.contains("pages.folder") && message.contains("nowhere"), "{message}");
 }

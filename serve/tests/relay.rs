@@ -284,9 +284,9 @@ fn a_player_without_a_valid_token_is_told_why() {
         }
         other => panic!("{other:?}"),
     };
-    let (code, words) = refusal("", "arena");
+    let (code, message) = refusal("", "arena");
     assert_eq!(code, CloseCode::TokenRefused);
-    assert!(words.contains("there is no token"), "{words}");
+    assert!(message.contains("there is no token"), "{message}");
     let expired = relay.key.sign(&Claims::issue(name("arena"), name("ada"), unix_seconds() - 400, 100));
     assert!(refusal(&expired, "arena").1.contains("expired 5 minutes ago"));
     let foreign = IssuerKey::generate().sign(&Claims::issue(name("arena"), name("ada"), unix_seconds(), 60));
@@ -303,8 +303,8 @@ fn a_player_that_connects_again_replaces_its_connection_and_keeps_its_number() {
     let second = relay.player("arena", "ada");
     assert_eq!(second.player(), number);
     until(
-        "the first connection is told",
-        || matches!(first.status(), Status::Over(words) if words.contains("replaced by a newer connection")),
+        "the first connection ends",
+        || matches!(first.status(), Status::Over(message) if message.contains("replaced by a newer connection")),
     );
     drop(first);
     sleep(Duration::from_millis(50));
@@ -361,14 +361,14 @@ fn players_reconnect_when_the_relay_restarts() {
     let (ada, bob) = (relay.player("arena", "ada"), relay.player("arena", "bob"));
     relay.stop();
     until(
-        "ada is told",
-        || matches!(ada.status(), Status::Connecting(Some(words)) if words.contains("shutting down")),
+        "ada notices",
+        || matches!(ada.status(), Status::Connecting(Some(message)) if message.contains("shutting down")),
     );
     // Another relay at that address is not trusted: the players keep trying, and report why.
     let mut impostor = Relay::start(|config| config.listen = vec![address], None);
     until("bob reports the wrong certificate", || {
         let pinned = "does not match the pinned hash";
-        matches!(bob.status(), Status::Connecting(Some(words)) if words.contains(pinned))
+        matches!(bob.status(), Status::Connecting(Some(message)) if message.contains(pinned))
     });
     impostor.stop();
     let again = Relay::start(
@@ -425,7 +425,7 @@ fn a_full_room_refuses_returning_players_too() {
 }
 
 #[test]
-fn a_room_whose_machine_failed_while_empty_is_created_anew() {
+fn a_room_whose_machine_failed_while_empty_is_created_again() {
     let relay = Relay::start(|_| {}, None);
     let ada = relay.player("arena", "ada");
     until("ada is present", || relay.names("arena").expect("the room exists") == ["ada"]);

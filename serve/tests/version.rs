@@ -51,7 +51,10 @@ fn a_client_gives_up_on_messages_of_another_version() {
     const WORDS: &str = "a message of version 200, expected";
     match Client::connect(config) {
         Ok(ada) => {
-            until("ada gives up", || matches!(ada.status(), Status::Over(words) if words.contains(WORDS)));
+            until(
+                "ada gives up",
+                || matches!(ada.status(), Status::Over(message) if message.contains(WORDS)),
+            );
         }
         // The message arrived before the client was connected.
         Err(error) => assert!(error.to_string().contains(WORDS), "{error}"),
@@ -67,6 +70,6 @@ fn a_client_gives_up_on_a_relay_that_returns_in_another_version() {
     let ada = Client::connect(config).expect("admitted");
     until(
         "ada gives up",
-        || matches!(ada.status(), Status::Over(words) if words.contains("speaks another version")),
+        || matches!(ada.status(), Status::Over(message) if message.contains("speaks another version")),
     );
 }

@@ -122,7 +122,7 @@ fn main() -> ExitCode {
     }
     cranks.sort_unstable();
     bare.sort_unstable();
-    assert!(cranks[0] >= 0, "a timeout was told early");
+    assert!(cranks[0] >= 0, "a timeout was handled early");
     println!("{} deadlines each, late by (us)   crank    timerfd   crank / timerfd", cranks.len());
     for (label, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)] {
         let (ours, theirs) = (quantile(&cranks, share), quantile(&bare, share));
@@ -139,7 +139,7 @@ fn main() -> ExitCode {
     let mut late: Vec<i64> = (0..ROUNDS).flat_map(|_| crank()).collect();
     late.sort_unstable();
     println!(
-        "there is no timerfd here to compare with; p50 {} us, p99 {} us",
+        "no timerfd on this system to compare with; p50 {} us, p99 {} us",
         quantile(&late, 0.5),
         quantile(&late, 0.99)
     );

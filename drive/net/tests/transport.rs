@@ -143,10 +143,13 @@ async fn a_missing_relay_is_reported_in_bounded_time() {
 async fn a_relay_without_a_published_hash_is_distinguished_from_a_missing_one() {
     let relay = Relay::local();
     let error = soon(connect(&relay.url(), None, &Trust::Local, relay.limits)).await.expect_err("no hash");
-    let asked = format!("http://{}/api/certificate", relay.listener.local_addresses()[0]);
-    assert_eq!(error, ConnectError::NoPublishedHash { url: asked.clone() });
-    let words = error.to_string();
-    assert!(words.contains(&asked) && words.contains("name the hash") && !words.contains("UDP"), "{words}");
+    let hash_url = format!("http://{}/api/certificate", relay.listener.local_addresses()[0]);
+    assert_eq!(error, ConnectError::NoPublishedHash { url: hash_url.clone() });
+    let message = error.to_string();
+    assert!(
+        message.contains(&hash_url) && message.contains("name the hash") && !message.contains("UDP"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
@@ -219,7 +222,7 @@ async fn raw_client(url: String, hash: CertificateHash, bytes: Vec<u8>) -> (u32,
     let (mut writer, _reader) = session.open_bi().await.expect("opened");
     writer.write_all(&bytes).await.expect("written");
     match session.closed().await {
-        SessionError::WebTransportError(WebTransportError::Closed(code, words)) => (code, words),
+        SessionError::WebTransportError(WebTransportError::Closed(code, message)) => (code, message),
         other => panic!("{other}"),
     }
 }
@@ -233,9 +236,9 @@ async fn a_message_announced_as_too_long_closes_the_connection() {
     let served = served.expect("let in");
     let closed = soon(served.take_reader().expect("first").next()).await.expect_err("too long");
     assert_eq!(closed.code(), Some(CloseCode::MessageTooLong));
-    let (code, words) = soon(raw).await.expect("no panic");
+    let (code, message) = soon(raw).await.expect("no panic");
     assert_eq!(code, CloseCode::MessageTooLong.number());
-    assert!(words.contains("70000 bytes"), "{words}");
+    assert!(message.contains("70000 bytes"), "{message}");
 }
 
 #[tokio::test]

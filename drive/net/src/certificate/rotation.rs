@@ -64,8 +64,8 @@ impl Rotation {
         let saved = read_kept(path)
             .map_err(|error| error.to_string())
             .and_then(|_| save(path, &text).map_err(|error| error.to_string()));
-        if let Err(words) = saved {
-            tracing::warn!("the certificate could not be kept in {}: {words}", path.display());
+        if let Err(message) = saved {
+            tracing::warn!("the certificate could not be kept in {}: {message}", path.display());
         }
     }
 

@@ -138,8 +138,8 @@ fn a_foreign_file_is_rejected_and_left_unchanged() {
         // Also long after every certificate in it has expired.
         for now in [NOW, NOW + 1_000 * DAY] {
             let refused = Rotation::resume(Vec::new(), kept.0.clone(), now);
-            let words = refused.expect_err("refused").to_string();
-            assert!(words.contains("something else") && words.contains("name another file"), "{words}");
+            let message = refused.expect_err("refused").to_string();
+            assert!(message.contains("something else") && message.contains("name another file"), "{message}");
         }
         assert_eq!(fs::read_to_string(&kept.0).expect("a file"), text);
     }
@@ -163,16 +163,16 @@ fn a_file_replaced_meanwhile_is_not_overwritten() {
 fn pem_files_are_read_and_their_faults_reported() {
     let (folder, chain, key) = pem_files("good", NOW + 90 * DAY);
     let (other_folder, other_chain, other_key) = pem_files("over", NOW - 1);
-    let words = |chain: &Path, key: &Path| {
+    let message = |chain: &Path, key: &Path| {
         Certificate::from_pem_files(chain, key, NOW).expect_err("faulty").to_string()
     };
     let good = Certificate::from_pem_files(&chain, &key, NOW).expect("read");
     assert_eq!(good.validity().not_after, NOW + 90 * DAY);
-    assert!(words(&folder.join("none"), &key).contains("cannot read"));
-    assert!(words(&chain, &other_key).contains("is not the key of"));
-    assert!(words(&other_chain, &other_key).contains("expired"));
-    assert!(words(&key, &key).contains("no certificate"));
-    assert!(words(&chain, &chain).contains("no private key"));
+    assert!(message(&folder.join("none"), &key).contains("cannot read"));
+    assert!(message(&chain, &other_key).contains("is not the key of"));
+    assert!(message(&other_chain, &other_key).contains("expired"));
+    assert!(message(&key, &key).contains("no certificate"));
+    assert!(message(&chain, &chain).contains("no private key"));
     fs::remove_dir_all(folder).expect("removed");
     fs::remove_dir_all(other_folder).expect("removed");
 }

@@ -67,8 +67,8 @@ impl Sleeper {
         self.spin_credit = self.spin_credit.saturating_sub(start.elapsed());
     }
 
-    /// Returns at the deadline, or earlier once `is_pending` returns true (whoever makes it so unparks the thread), or
-    /// spuriously.
+    /// Returns at the deadline, or earlier once `is_pending` returns true and the thread is
+    /// unparked, or spuriously.
     pub(super) fn sleep(
         &mut self,
         clock: &LocalClock,

@@ -51,16 +51,16 @@ fn any_flipped_bit_is_refused() {
 fn refusals_explain_themselves() {
     let key = IssuerKey::generate();
     let token = token(&key);
-    let words = |refused: Result<Claims, TokenRefused>| refused.expect_err("refused").to_string();
-    assert!(words(key.id().verify(&token, NOW + 900)).contains("expired 5 minutes ago"));
-    assert!(words(IssuerKey::generate().id().verify(&token, NOW)).contains("another key"));
-    assert!(words(key.id().verify_for(Some("pit"), &token, NOW)).contains("for the room arena-1"));
+    let message = |refused: Result<Claims, TokenRefused>| refused.expect_err("refused").to_string();
+    assert!(message(key.id().verify(&token, NOW + 900)).contains("expired 5 minutes ago"));
+    assert!(message(IssuerKey::generate().id().verify(&token, NOW)).contains("another key"));
+    assert!(message(key.id().verify_for(Some("pit"), &token, NOW)).contains("for the room arena-1"));
     assert!(key.id().verify_for(Some("arena-1"), &token, NOW).is_ok());
     assert!(key.id().verify_for(None, &token, NOW).is_ok());
-    assert!(words(key.id().verify(&token, NOW - 3_600)).contains("in 60 minutes"));
-    assert!(words(key.id().verify("hello", NOW)).contains("not a token"));
-    assert!(words(key.id().verify(&"A".repeat(100_000), NOW)).contains("not a token"));
-    assert!(words(key.id().verify("", NOW)).contains("no token"));
+    assert!(message(key.id().verify(&token, NOW - 3_600)).contains("in 60 minutes"));
+    assert!(message(key.id().verify("hello", NOW)).contains("not a token"));
+    assert!(message(key.id().verify(&"A".repeat(100_000), NOW)).contains("not a token"));
+    assert!(message(key.id().verify("", NOW)).contains("no token"));
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub struct Limits {
     /// Handshakes in progress. Further clients are turned away; from half of it on, clients have to prove their address
     /// first.
     pub handshakes_max: usize,
-    /// The same limit for one address (IPv6: for one /64). Loopback is exempt.
+    /// Handshakes in progress per address (IPv6: per /64), limited in the same way. Loopback is exempt.
     pub handshakes_per_address_max: usize,
     /// Open connections; further clients are refused with [`Full`](super::CloseCode::Full).
     pub connections_max: usize,

@@ -53,7 +53,7 @@ macro_rules! close_codes {
 close_codes! {
     /// No error.
     Done = 0, "the connection was closed";
-    /// The same player connected again.
+    /// The player connected again.
     Replaced = 1, "replaced by a newer connection of the same player";
     /// It read too slowly.
     TooSlow = 2, "this connection is too slow: what was sent reliably piled up";

@@ -56,7 +56,7 @@ pub fn emit_greeting(greeting: &[u8]) -> Vec<u8> {
 /// Reads a message. Not cancel-safe: half a message would be lost.
 ///
 /// # Errors
-/// [`StreamError`] if there is none.
+/// [`StreamError`] if the stream ended or the message is too long.
 pub async fn read_message(reader: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, StreamError> {
     let len = reader.read_u32_le().await? as usize;
     read_body(reader, len, RELIABLE_BYTES_MAX).await
