@@ -13,15 +13,15 @@ use evenkeel_core::stats::{mean, population_sd};
 use evenkeel_core::{LocalTime, PeerId, SessionClock, Span, Vec3};
 use evenkeel_dr::{DrRoom, DrVector, EntityId};
 use evenkeel_games::arena::{Block, Field};
-use evenkeel_serve::{asked, refuse};
+use evenkeel_serve::{authorized_body, error_response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::assets::asset;
-use crate::choice::{PolicyChoice, error_cap};
+use crate::choice::{PolicyChoice, budget, error_cap};
 use crate::delay::{DELAY_MAX, LinkDelay};
 use crate::host::RoomMachine;
-use crate::state::{HostState, lock, room_name};
+use crate::state::{HostState, lock};
 
 pub(crate) fn router(state: &Arc<HostState>) -> Router {
     Router::new()
@@ -86,8 +86,10 @@ async fn figures(State(state): State<Arc<HostState>>) -> Json<Value> {
 
 /// The switch's positions; the page sets a position's policy through the room's own API.
 fn choices() -> [Value; 3] {
-    PolicyChoice::ALL
-        .map(|choice| json!({ "id": choice, "name": choice.label(), "policy": choice.policy().to_string() }))
+    PolicyChoice::ALL.map(|choice| {
+        let (policy, budget) = (choice.policy().to_string(), budget().to_string());
+        json!({ "id": choice, "name": choice.label(), "set": { "policy": policy, "budget": budget } })
+    })
 }
 
 fn field_json() -> Value {
@@ -160,12 +162,12 @@ async fn join(
     headers: HeaderMap,
     body: Result<Json<JoinRequest>, JsonRejection>,
 ) -> Response {
-    let JoinRequest { name } = match asked(from, &headers, body) {
+    let JoinRequest { name } = match authorized_body(from, &headers, body) {
         Ok(request) => request,
         Err(refusal) => return *refusal,
     };
     let Some(server) = state.server() else {
-        return refuse(StatusCode::SERVICE_UNAVAILABLE, "the relay is not ready yet: try again");
+        return error_response(StatusCode::SERVICE_UNAVAILABLE, "the relay is not ready yet: try again");
     };
     let player = state.person(name);
     let hashes: Vec<String> = server.hashes().iter().map(ToString::to_string).collect();
@@ -192,20 +194,20 @@ async fn set_link(
     headers: HeaderMap,
     body: Result<Json<LinkRequest>, JsonRejection>,
 ) -> Response {
-    let LinkRequest { player, delay_ms, jitter_ms } = match asked(from, &headers, body) {
+    let LinkRequest { player, delay_ms, jitter_ms } = match authorized_body(from, &headers, body) {
         Ok(request) => request,
         Err(refusal) => return *refusal,
     };
     let most = DELAY_MAX.as_millis_f64();
     if ![delay_ms, jitter_ms].iter().all(|millis| (0.0..=most).contains(millis)) {
-        return refuse(
+        return error_response(
             StatusCode::BAD_REQUEST,
             &format!("delay and jitter must lie between 0 and {most} ms"),
         );
     }
     let name =
         lock(&state.live).players().find(|known| known.player == player).map(|known| known.name.clone());
-    let Some(name) = name else { return refuse(StatusCode::NOT_FOUND, "there is no such player") };
+    let Some(name) = name else { return error_response(StatusCode::NOT_FOUND, "there is no such player") };
     let delay = Span::from_millis_f64(delay_ms);
     // A larger jitter would let datagrams arrive before they were sent.
     let jitter = Span::from_millis_f64(jitter_ms).min(delay);
@@ -213,6 +215,6 @@ async fn set_link(
         let (delay_ms, jitter_ms) = (delay.as_millis_f64(), jitter.as_millis_f64());
         Json(json!({ "player": player, "delay_ms": delay_ms, "jitter_ms": jitter_ms })).into_response()
     } else {
-        refuse(StatusCode::SERVICE_UNAVAILABLE, "the relay is busy: try again")
+        error_response(StatusCode::SERVICE_UNAVAILABLE, "the relay is busy: try again")
     }
 }

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use evenkeel_serve::refuse;
+use evenkeel_serve::error_response;
 use rust_embed::RustEmbed;
 
 /// The page loads nothing from elsewhere, and is cross-origin isolated for the browser's finest timer.
@@ -31,7 +31,7 @@ struct WebAssets;
 /// The response with an embedded file.
 pub(super) fn asset(path: &str) -> Response {
     let Some(file) = WebAssets::get(path) else {
-        return refuse(StatusCode::NOT_FOUND, &format!("no such file: {path}"));
+        return error_response(StatusCode::NOT_FOUND, &format!("no such file: {path}"));
     };
     let kind = match path.rsplit_once('.').map(|(_, end)| end) {
         Some("html") => "text/html; charset=utf-8",

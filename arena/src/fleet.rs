@@ -19,7 +19,7 @@ use crate::dialling::DialTask;
 pub type BotMachine = Bot<FollowerClock>;
 
 /// The kind that a recording of a fleet carries.
-pub const RECORDED: &[u8] = b"bots";
+pub const BOTS_RECORDING: &[u8] = b"bots";
 /// Concurrent connection attempts of a fleet. More would only wait for each other's handshakes.
 const CONNECTING_MAX: usize = 16;
 /// How long a bot may take to leave.

@@ -31,7 +31,7 @@ pub type RoomMachine = ArenaRoom<ServerClock>;
 pub type ArenaServer = RelayServer<RoomMachine>;
 
 /// The kind that a recording of an arena's relay carries.
-pub const RECORDED: &[u8] = b"arena";
+pub const ARENA_RECORDING: &[u8] = b"arena";
 /// How long the bots may take to leave.
 const GOODBYE_MAX: Duration = Duration::from_millis(400);
 /// How long stopping everything may take.
@@ -98,8 +98,12 @@ impl Arena {
         let key = IssuerKey::generate();
         let relay = relay_config(port, choice, &key);
         let state = Arc::new(HostState::new(key, &names, delays, choice)?);
-        let game =
-            Game { recorded: RECORDED, seed, make_room: Box::new(make_room), pages: api::router(&state) };
+        let game = Game {
+            recording_name: ARENA_RECORDING,
+            seed,
+            make_room: Box::new(make_room),
+            pages: api::router(&state),
+        };
         let server = Arc::new(RelayServer::start_with(relay, record, game).await?);
         state.attach(&server);
         // One after the other, so that the room lists them in the order of their delays.

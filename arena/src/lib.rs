@@ -34,4 +34,4 @@ mod state;
 
 pub use choice::PolicyChoice;
 pub use delay::DELAY_MAX;
-pub use host::{Arena, ArenaConfig, ArenaError, ArenaServer, RECORDED, RoomMachine, make_room};
+pub use host::{ARENA_RECORDING, Arena, ArenaConfig, ArenaError, ArenaServer, RoomMachine, make_room};

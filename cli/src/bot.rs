@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use evenkeel_arena::fleet::{Fleet, FleetConfig, RECORDED};
+use evenkeel_arena::fleet::{BOTS_RECORDING, Fleet, FleetConfig};
 use evenkeel_core::Seed;
 use evenkeel_net::Recording;
 use evenkeel_net::certificate::CertificateHash;
@@ -68,7 +68,9 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
     let seconds = seconds.map_err(|error| Failure::mistake(format!("--seconds: {error}")))?;
     let target = Target { url: args.connect, token: args.token, seat: None, trust };
     let recording = match &args.record {
-        Some(path) => Some(Recording::start(relay::recording(path)?, RECORDED, 0).map_err(Failure::failed)?),
+        Some(path) => {
+            Some(Recording::start(relay::recording(path)?, BOTS_RECORDING, 0).map_err(Failure::failed)?)
+        }
         None => None,
     };
     let config =

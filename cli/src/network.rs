@@ -39,8 +39,8 @@ pub(crate) async fn until_stopped() {
 /// Classifies a connection error as the user's mistake or a failure.
 pub(crate) fn not_connected(error: &ConnectError) -> Failure {
     match error {
-        ConnectError::NobodyTells { .. } => Failure::failed(format!("{error} (--pin)")),
-        ConnectError::NobodyAnswers { .. } | ConnectError::Broken(_) => Failure::failed(error),
+        ConnectError::NoPublishedHash { .. } => Failure::failed(format!("{error} (--pin)")),
+        ConnectError::NoAnswer { .. } | ConnectError::Broken(_) => Failure::failed(error),
         _ => Failure::mistake(error),
     }
 }

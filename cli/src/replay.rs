@@ -8,7 +8,7 @@ use evenkeel_core::transcript::{ReplayError, Replayed, Transcript, replay};
 use evenkeel_core::{Malformed, Reader};
 use evenkeel_dr::{DrConfig, DrPeer, DrRelay};
 use evenkeel_games::{Bot, BotConfig};
-use evenkeel_serve::{RECORDED, RELAY, client, room_seed};
+use evenkeel_serve::{RELAY, RELAY_RECORDING, client, room_seed};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -59,19 +59,19 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
 fn feed(transcript: Transcript<'_>) -> Result<Replayed, ReplayError> {
     let read = |bytes: &[u8]| Reader::new(bytes).read::<DrConfig>();
     match transcript.config {
-        RECORDED => {
+        RELAY_RECORDING => {
             replay(transcript, |_, config| Ok(DrRelay::with_clock(&read(config)?, ServerClock::default())))
         }
-        evenkeel_arena::RECORDED => {
+        evenkeel_arena::ARENA_RECORDING => {
             let seed = transcript.seed;
             replay(transcript, |node, config| {
                 Ok(evenkeel_arena::make_room(&read(config)?, room_seed(seed, node)))
             })
         }
-        client::RECORDED => replay(transcript, |_, config| {
+        client::PLAYER_RECORDING => replay(transcript, |_, config| {
             Ok(DrPeer::<FollowerClock>::with_clock(&read(config)?, FollowerClock::new(RELAY)))
         }),
-        fleet::RECORDED => replay(transcript, |_, config| {
+        fleet::BOTS_RECORDING => replay(transcript, |_, config| {
             let config = Reader::new(config).read::<BotConfig>()?;
             Ok(Bot::<FollowerClock>::new(&config, FollowerClock::new(RELAY)))
         }),

@@ -200,15 +200,14 @@ fn relay_that_cannot_start_reports_the_reason() {
     folder.write("names.toml", "listen = [\"localhost:20110\"]\n");
     folder.refuses(
         &["relay", "--config", "names.toml"],
-        "names.toml: line 1: listen: \"localhost:20110\" is no",
+        "names.toml: line 1: listen: \"localhost:20110\" is not an address",
     );
     folder.write("own.toml", "listen = [\"127.0.0.1:0\"]\nkeep_certificate = \"key.toml\"\n");
-    folder.refuses(&["relay", "--config", "own.toml"], "key.toml holds something else");
+    folder.refuses(&["relay", "--config", "own.toml"], "key.toml contains something else");
     folder.write("lost.toml", "listen = [\"127.0.0.1:0\"]\ntoken_key = \"none/k\"\n");
-    folder
-        .refuses(&["relay", "--config", "lost.toml"], "none/k can't be made, since there is no such folder");
+    folder.refuses(&["relay", "--config", "lost.toml"], "none/k: there is no such folder");
     folder.write("pages.toml", "listen = [\"127.0.0.1:0\"]\n[pages]\nfolder = \"www\"\n");
-    folder.refuses(&["relay", "--config", "pages.toml"], "pages.toml: pages.folder: www is no folder");
+    folder.refuses(&["relay", "--config", "pages.toml"], "pages.toml: pages.folder: www is not a folder");
     folder.refuses(&["relay", "--record", "none/x"], "(os error 2); does the folder exist?");
     folder.refuses(&["relay", "--record", "key.toml"], "(os error 17); choose a name that is not taken");
     folder.refuses(&["token", "--room", "a room", "--name", "ada"], "--room a room: a name has");

@@ -58,10 +58,10 @@ fuzz_target!(|bytes: &[u8]| {
             }
         }
         1 => {
-            let Ok(greeting) = now(stream::read_answer(&mut rest)) else { return };
+            let Ok(greeting) = now(stream::read_greeting(&mut rest)) else { return };
             let read = bytes.len() - rest.len();
             assert_eq!(
-                stream::answer(&greeting),
+                stream::emit_greeting(&greeting),
                 bytes[..read],
                 "a greeting is written differently than it was read"
             );

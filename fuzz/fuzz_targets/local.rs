@@ -6,8 +6,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use evenkeel_fuzz::feed::Feed;
-use evenkeel_serve::may_change;
-use evenkeel_net::transport::published;
+use evenkeel_serve::authorize_change;
+use evenkeel_net::transport::parse_published_hashes;
 use libfuzzer_sys::fuzz_target;
 
 const ADDRESSES: [IpAddr; 4] = [
@@ -18,7 +18,7 @@ const ADDRESSES: [IpAddr; 4] = [
 ];
 
 fn check_change(from: IpAddr, host: &str, origin: Option<&str>) {
-    if may_change(SocketAddr::new(from, 9), host, origin).is_err() {
+    if authorize_change(SocketAddr::new(from, 9), host, origin).is_err() {
         return;
     }
     assert!(from.is_loopback(), "from {from}");
@@ -35,7 +35,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (which, from) = (feed.below(2), feed.pick(&ADDRESSES));
     let Ok(text) = std::str::from_utf8(feed.slice(usize::MAX)) else { return };
     if which == 0 {
-        let hashes = published(text).unwrap_or_default();
+        let hashes = parse_published_hashes(text).unwrap_or_default();
         assert!(hashes.iter().all(|hash| text.len() > hash.to_string().len()));
     } else {
         match text.split_once('\n') {

@@ -56,7 +56,7 @@ fn check_signed(claims: &Claims, token: &str, now: u64) {
             assert!(now < claims.expires_at, "it expired before {now}: {claims:?}");
         }
         Err(TokenRefused::Expired { seconds }) => assert_eq!(claims.expires_at + seconds, now),
-        Err(TokenRefused::NotYet { seconds }) => assert_eq!(now + seconds, claims.issued_at),
+        Err(TokenRefused::NotYetValid { seconds }) => assert_eq!(now + seconds, claims.issued_at),
         Err(other) => panic!("{other}: {claims:?}"),
     }
 }
@@ -79,8 +79,8 @@ fn check_changed(token: &str, feed: &mut Feed<'_>) {
         return;
     }
     let refused = KEY.id().verify(&changed, 0);
-    let is_changed = TokenRefused::OtherKey;
-    let is_none = matches!(refused, Err(TokenRefused::NotAToken | TokenRefused::Missing));
+    let is_changed = TokenRefused::WrongKey;
+    let is_none = matches!(refused, Err(TokenRefused::Malformed | TokenRefused::Missing));
     assert!(is_none || refused == Err(is_changed), "{refused:?} for {changed}");
 }
 

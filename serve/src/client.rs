@@ -1,10 +1,10 @@
-//! What a game developer uses: a player in a room, in a few calls. Here the relay is `evenkeel relay` on the same machine,
-//! and the token what `evenkeel token --room arena --name ada` prints.
+//! A player in a room, for game developers. The example connects to `evenkeel relay` on this machine with a token from
+//! `evenkeel token --room arena --name ada`.
 //!
 //! ```no_run
 //! use evenkeel_core::Vec3;
 //! use evenkeel_dr::MotionState;
-//! use evenkeel_net::{Client, ClientConfig};
+//! use evenkeel_serve::{Client, ClientConfig};
 //!
 //! let mut client = Client::connect(ClientConfig::new("https://127.0.0.1:7878/arena", "the token"))?;
 //! loop {
@@ -43,36 +43,35 @@ use evenkeel_net::transport::{ConnectError, Trust};
 /// The machine of a player.
 pub type PlayerMachine = DrPeer<FollowerClock>;
 
-/// Events that wait for the game; when there are more, the newest are dropped.
+/// Events queued for the game; beyond, the newest are dropped.
 const EVENTS_MAX: usize = 8192;
 /// How long leaving may take,
 const GOODBYE_MAX: Duration = Duration::from_millis(400);
-/// and how long the end of the recording behind it.
+/// and how long ending the recording may take after it.
 const STOP_MAX: Duration = Duration::from_secs(2);
 const NODE: NodeId = NodeId(0);
-/// What a recording of a player says that it is.
-pub const RECORDED: &[u8] = b"player";
+/// The configuration in a player's recording.
+pub const PLAYER_RECORDING: &[u8] = b"player";
 
-/// How a player plays.
+/// The settings of a player.
 pub struct ClientConfig {
-    /// Where to, and as whom.
+    /// The relay and room to connect to.
     pub target: Target,
     /// How far and for how long an entity's exported path may differ from its real one.
     pub threshold: Threshold,
     /// How entities are dead-reckoned.
     pub kind: Content,
-    /// Links to emulate on each connection: for trying out how it feels from afar.
+    /// Links to emulate on each connection, to try how the game feels over a bad network.
     pub emulation: Option<Box<dyn Fn() -> Emulation + Send + Sync>>,
-    /// Records every call to it.
+    /// Where to record every call.
     pub record: Option<Box<dyn Write + Send>>,
-    /// Shares a clock with others of this process.
+    /// The clock, which several players of a process can share.
     pub clock: LocalClock,
 }
 
 impl ClientConfig {
-    /// A player with this token at this address, with the papers' thresholds. A relay on this machine is asked for the
-    /// hash of its certificate; the certificate of any other must be one that the system trusts, unless `target.trust`
-    /// says otherwise.
+    /// Settings for a token and a URL, with the papers' thresholds. A relay on this machine is trusted by the hash that it
+    /// publishes there; other relays need a certificate that the system trusts.
     #[must_use]
     pub fn new(url: &str, token: &str) -> Self {
         let target = Target { url: url.to_owned(), token: token.to_owned(), seat: None, trust: Trust::Local };
@@ -86,7 +85,7 @@ impl ClientConfig {
         }
     }
 
-    /// The same, trusting the self-signed certificate with this hash.
+    /// Settings for a relay whose certificate has one of these hashes.
     #[must_use]
     pub fn pinned(url: &str, token: &str, hashes: &[evenkeel_net::certificate::CertificateHash]) -> Self {
         let mut config = Self::new(url, token);
@@ -95,28 +94,28 @@ impl ClientConfig {
     }
 }
 
-/// Why a player could not begin.
+/// Why a player could not connect.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The relay could not be reached, or said no.
+    /// The relay could not be reached, or refused.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The recording could not begin.
+    /// The recording could not start.
     #[error(transparent)]
     Recording(#[from] RecordingError),
-    /// The system has no thread for it.
+    /// The system refused to start a thread.
     #[error("the player's threads could not be started: {0}")]
     Thread(#[from] std::io::Error),
 }
 
-/// Somebody else's entity as this player sees it now.
+/// Another player's entity as this player sees it now.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Other {
-    /// Whose.
+pub struct RemoteEntity {
+    /// Its player.
     pub player: PeerId,
-    /// Which.
+    /// Its number.
     pub entity: EntityId,
-    /// Where.
+    /// Its placed position.
     pub position: Vec3,
 }
 
@@ -124,20 +123,20 @@ pub struct Other {
 pub struct Client {
     crank: CrankHandle<PlayerMachine>,
     status: watch::Receiver<Status>,
-    /// Whom its machine plays, connected or not.
+    /// The player of its machine, whether connected or not.
     known: watch::Receiver<Option<PeerId>>,
     events: mpsc::Receiver<(LocalTime, DrEvent)>,
     dialling: Option<JoinHandle<Result<(), ConnectError>>>,
-    /// What drives the sockets; last, so that it outlives what uses it.
+    /// Drives the sockets. The last field, so that it is dropped after everything that uses it.
     runtime: Runtime,
 }
 
 impl Client {
-    /// Enters the room, and comes back to it by itself whenever the connection breaks. Blocks until the relay has
-    /// answered: not for use inside of an async runtime.
+    /// Enters the room and reconnects whenever the connection breaks. Blocks until the relay has answered, so it must not be
+    /// called inside an async runtime.
     ///
     /// # Errors
-    /// [`ClientError`] says why not, in words that can be shown to the player.
+    /// [`ClientError`], worded for the player.
     pub fn connect(config: ClientConfig) -> Result<Self, ClientError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -150,7 +149,7 @@ impl Client {
             let _ = sender.try_send((at, event));
         });
         if let Some(writer) = record {
-            crank = crank.record(Recording::start(writer, RECORDED, 0)?);
+            crank = crank.record(Recording::start(writer, PLAYER_RECORDING, 0)?);
         }
         let crank = crank.start()?;
         let (announce, mut status) = watch::channel(Status::Connecting(None));
@@ -164,20 +163,20 @@ impl Client {
         let dial = Dial { target, node: NODE, build, emulation };
         let dialling = runtime.spawn(dial.run(crank.clone(), announce));
         runtime.block_on(status.wait_for(|status| !matches!(status, Status::Connecting(None)))).ok();
-        if let Status::Over(words) = status.borrow().clone() {
+        if let Status::Over(message) = status.borrow().clone() {
             let failed = runtime.block_on(dialling).ok().and_then(Result::err);
-            return Err(failed.unwrap_or(ConnectError::Broken(words)).into());
+            return Err(failed.unwrap_or(ConnectError::Broken(message)).into());
         }
         Ok(Self { crank, status, known, events, dialling: Some(dialling), runtime })
     }
 
-    /// How it stands with the connection.
+    /// Returns the state of the connection.
     #[must_use]
     pub fn status(&self) -> Status {
         self.status.borrow().clone()
     }
 
-    /// Who this player is in its room; `None` before the relay said so.
+    /// Returns this player's number in its room; `None` while disconnected.
     #[must_use]
     pub fn player(&self) -> Option<PeerId> {
         match &*self.status.borrow() {
@@ -186,15 +185,15 @@ impl Client {
         }
     }
 
-    /// This player's entities are here and move like this; to be said at every tick of the game. They are numbered by
-    /// the game, from 0 on. Nothing happens while there is no connection.
+    /// Sets the motion of this player's entities, which the game numbers from 0; call it every tick. Does nothing while
+    /// disconnected.
     pub fn observe(&mut self, entities: &[(u32, MotionState)]) {
         let Some(player) = self.player() else { return };
         let states = entities.iter().map(|(local, state)| (EntityId::of(player, *local), *state)).collect();
         let _ = self.crank.command(NODE, DrCommand::ObserveAll { states });
     }
 
-    /// One of this player's entities is no more. Without a connection the others hear of it when there is one again.
+    /// Removes one of this player's entities. While disconnected, the others learn of it on reconnection.
     pub fn end(&mut self, entity: u32) {
         let known = *self.known.borrow();
         if let Some(player) = known {
@@ -202,29 +201,32 @@ impl Client {
         }
     }
 
-    /// Everybody else's entities, where they are now.
+    /// Returns everybody else's entities at their current positions.
     #[must_use]
-    pub fn others(&self) -> Vec<Other> {
+    pub fn others(&self) -> Vec<RemoteEntity> {
         let seen = |machine: &mut PlayerMachine, now| {
-            let other =
-                |(_, entity, position): (_, EntityId, _)| Other { player: entity.player(), entity, position };
+            let other = |(_, entity, position): (_, EntityId, _)| RemoteEntity {
+                player: entity.player(),
+                entity,
+                position,
+            };
             machine.copies(now).map(other).collect()
         };
         self.crank.with_blocking(NODE, seen).unwrap_or_default()
     }
 
-    /// How far the session's clock may be from the truth here; `None` while there is no session time.
+    /// Returns a bound on the session clock's error; `None` while there is no session time.
     #[must_use]
     pub fn clock_error_max(&self) -> Option<Span> {
         self.crank.with_blocking(NODE, |machine, now| machine.clock().error_max(now)).ok().flatten()
     }
 
-    /// What happened since the last time that this was asked.
+    /// Returns the events since the last call.
     pub fn events(&mut self) -> impl Iterator<Item = (LocalTime, DrEvent)> + '_ {
         self.events.try_iter()
     }
 
-    /// What turns the machine: for reading more of its state than there are methods for here.
+    /// Returns the crank that drives the machine, to read more of its state.
     #[must_use]
     pub const fn crank(&self) -> &CrankHandle<PlayerMachine> {
         &self.crank
@@ -232,9 +234,9 @@ impl Client {
 }
 
 impl Drop for Client {
-    /// Says goodbye and ends the recording, if that does not take long.
+    /// Leaves the room and ends the recording, within a time limit.
     fn drop(&mut self) {
-        // Nobody listens to the old one any more, so that the dialling ends.
+        // With its receiver dropped, the dialling task ends.
         self.status = watch::channel(Status::Over("left".to_owned())).1;
         if let Some(dialling) = self.dialling.take() {
             self.runtime.block_on(async {
@@ -252,7 +254,7 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// The settings of a player's machine in the room that welcomed it.
+/// Returns the settings of a player's machine in the room that welcomed it.
 #[must_use]
 pub fn player_config(welcome: &Welcome, threshold: Threshold, kind: Content) -> DrConfig {
     DrConfig {

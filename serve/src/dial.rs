@@ -1,5 +1,5 @@
-//! A player's way to its relay, and back to it: connects, attaches the connection to the player's machine, and when it
-//! breaks does so again, as the same player.
+//! A player's connection to its relay: connects, attaches the connection to the player's machine, and reconnects as that
+//! player whenever the connection breaks.
 
 use std::time::{Duration, Instant};
 
@@ -11,55 +11,55 @@ use evenkeel_net::crank::{Attachment, CrankHandle, NodeId};
 use evenkeel_net::emulate::Emulation;
 use evenkeel_net::transport::{CloseCode, Closed, ConnectError, Limits, Trust, connect};
 
-/// The pause before the first new attempt; it doubles with each,
+/// The pause before the first retry; it doubles with each,
 const PAUSE_FIRST: Duration = Duration::from_millis(50);
 /// up to this.
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// A connection that lasted so long was a good one: after it, attempts begin quickly again.
+/// A connection that lasted this long resets the pause.
 const LASTING: Duration = Duration::from_secs(3);
 
-/// Where to, and as whom.
+/// The relay and room to connect to, and the player's credentials.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// `https://host:port/room`.
     pub url: String,
     /// The player's token.
     pub token: String,
-    /// Which of the token's seats, if it has several.
+    /// The seat to take, if the token has several.
     pub seat: Option<u16>,
     /// How the relay's certificate is checked.
     pub trust: Trust,
 }
 
-/// How it stands.
+/// The state of a player's connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Status {
-    /// Under way to the relay, for the first time or again; with the reason why the last time ended.
+    /// Connecting or reconnecting, with the reason why the last attempt or connection ended.
     Connecting(Option<String>),
-    /// There.
+    /// Connected.
     Connected(Welcome),
-    /// Over for good: the relay does not want this player, or somebody else plays in its name.
+    /// Ended for good: the relay does not admit this player, or the player has connected elsewhere.
     Over(String),
 }
 
-/// A player's machine and its way to the relay.
+/// Connects a player's machine to its relay.
 pub struct Dial<B, L> {
-    /// Where to.
+    /// The relay to connect to.
     pub target: Target,
     /// The number of the player's machine in its crank.
     pub node: NodeId,
-    /// Makes the machine and tells its configuration: at first, and if the relay knows the player by another number.
+    /// Builds the machine and its configuration: at first, and whenever the relay assigns other settings or another number.
     pub build: B,
-    /// The links to emulate on each new connection.
+    /// Returns the links to emulate on each new connection.
     pub emulation: L,
 }
 
 impl<B, L> Dial<B, L> {
-    /// Connects, and connects again, until it is over or nobody listens to its status any more.
+    /// Connects and reconnects until the relay ends it for good or the receiver of `status` is dropped.
     ///
     /// # Errors
-    /// [`ConnectError`] if the first attempt fails. Later ones are repeated.
+    /// [`ConnectError`] if the first attempt fails. Later attempts are repeated.
     pub async fn run<E, W>(
         self,
         crank: CrankHandle<E>,
@@ -144,9 +144,8 @@ impl<B, L> Dial<B, L> {
     }
 }
 
-/// Whether the relay has said its last word to this player, while it played or at the door. Everything else is worth trying
-/// again.
-const fn is_last_word(code: CloseCode) -> bool {
+/// Whether a close code is final, both for an open connection and for a refusal. After all others, retrying makes sense.
+const fn is_final_code(code: CloseCode) -> bool {
     matches!(
         code,
         CloseCode::Replaced
@@ -158,18 +157,19 @@ const fn is_last_word(code: CloseCode) -> bool {
     )
 }
 
-/// Whether the relay does not want this player any more, or this player the relay.
+/// Whether the end of a connection is final.
 fn is_final(closed: &Closed) -> bool {
     match closed {
         Closed::ByUs(reason) => matches!(reason.code, CloseCode::Done | CloseCode::VersionMismatch),
-        other => other.code().is_some_and(is_last_word),
+        other => other.code().is_some_and(is_final_code),
     }
 }
 
+/// Whether a failed attempt is final.
 fn is_refused(error: &ConnectError) -> bool {
     match error {
-        ConnectError::Refused(reason) => is_last_word(reason.code),
-        ConnectError::NotAUrl(_) | ConnectError::OtherVersion => true,
+        ConnectError::Refused(reason) => is_final_code(reason.code),
+        ConnectError::InvalidUrl(_) | ConnectError::OtherVersion => true,
         _ => false,
     }
 }
@@ -181,8 +181,8 @@ mod tests {
     const DOCUMENT: &str = include_str!("../../docs/WIRE.md");
 
     #[test]
-    fn what_the_document_calls_worth_trying_again_is_tried_again() {
-        let table = DOCUMENT.split_once("| worth trying again |").expect("there is a table").1;
+    fn close_codes_are_retried_as_documented() {
+        let table = DOCUMENT.split_once("| worth trying again |").expect("a table").1;
         let rows = table.lines().skip(2).map_while(|line| line.strip_prefix("| ")?.strip_suffix('|'));
         let mut judged = 0;
         for row in rows {
@@ -191,11 +191,11 @@ mod tests {
             let again = match cells[2] {
                 "yes" => true,
                 "no" => false,
-                // Nothing is wrong, and nobody is left.
+                // Not an error, so the table leaves it open.
                 _ => continue,
             };
-            assert_eq!(is_final(&Closed::ByPeer(code.into())), !again, "{code:?}, while it played");
-            assert_eq!(is_refused(&ConnectError::Refused(code.into())), !again, "{code:?}, at the door");
+            assert_eq!(is_final(&Closed::ByPeer(code.into())), !again, "{code:?} on an open connection");
+            assert_eq!(is_refused(&ConnectError::Refused(code.into())), !again, "{code:?} as a refusal");
             judged += 1;
         }
         assert_eq!(judged, 13);

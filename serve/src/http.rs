@@ -1,7 +1,7 @@
-//! What a relay tells about itself over plain HTTP, and the few things that can be changed there.
+//! The relay's HTTP API.
 //!
-//! Whoever can reach the address may ask. Changing anything is allowed from this machine only, and only by programs and
-//! pages of this machine: a page from elsewhere in a browser here is told apart by the `Host` and `Origin` that it sends.
+//! Anyone who can reach the address may read. Changes are allowed only from this machine, and only for its own programs and
+//! pages: the `Host` and `Origin` headers identify pages from elsewhere that run in a local browser.
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,32 +23,32 @@ use tokio::task::JoinHandle;
 use crate::config::budget;
 use crate::game::ServedRoom;
 use crate::metrics;
-use crate::server::Shared;
+use crate::state::RelayState;
 use evenkeel_net::token::Name;
 
-/// So many may wait to be answered.
+/// Connections waiting to be accepted.
 const BACKLOG: i32 = 1024;
 
-/// Why the API can't listen.
+/// Why the API could not listen.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// Somebody else does.
+    /// Another program uses the address.
     #[error("{address} (TCP) is taken by another program: stop it, or choose another address")]
     Taken {
-        /// Where.
+        /// The address.
         address: SocketAddr,
     },
-    /// The system says no.
+    /// Any other failure.
     #[error("cannot listen on {address} (TCP): {source}")]
     Io {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What it says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Takes the sockets, all or none. Has to be called where tokio runs.
+/// Binds all addresses or none. Must be called on a tokio runtime.
 pub(crate) fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, HttpError> {
     let take = |&address: &SocketAddr| {
         listen(address).map_err(|source| match source.kind() {
@@ -59,13 +59,13 @@ pub(crate) fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, HttpErr
     addresses.iter().map(take).collect()
 }
 
-/// An IPv6 socket takes IPv6 alone, so that both families can have the same port.
+/// Listens on an address. An IPv6 socket accepts IPv6 only, so that both families can use the same port.
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }
-    // Who starts again at once gets its port, although connections of before are still dying away.
+    // A restarted relay gets its port although connections of the former one linger.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;
@@ -74,10 +74,10 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-/// Answers on these sockets.
+/// Serves the API on these sockets.
 pub(crate) fn serve<R: ServedRoom>(
     sockets: Vec<TcpListener>,
-    shared: &Arc<Shared<R>>,
+    relay: &Arc<RelayState<R>>,
     pages: Option<Router>,
 ) -> Vec<JoinHandle<()>> {
     let router = Router::new()
@@ -88,7 +88,7 @@ pub(crate) fn serve<R: ServedRoom>(
         .route("/api/rooms/{room}", get(room::<R>))
         .route("/api/rooms/{room}/policy", post(switch::<R>))
         .route("/api/rooms/{room}/weight", post(weigh::<R>))
-        .with_state(shared.clone())
+        .with_state(relay.clone())
         .merge(pages.unwrap_or_else(|| Router::new().route("/", get(index))));
     let answer = |socket| {
         let service = router.clone().into_make_service_with_connect_info::<SocketAddr>();
@@ -105,34 +105,34 @@ async fn index() -> &'static str {
     "an Evenkeel relay: /metrics, /api/rooms, /api/rooms/<room>, /api/certificate\n"
 }
 
-async fn scrape<R: ServedRoom>(State(shared): State<Arc<Shared<R>>>) -> Response {
-    let text = metrics::text(&shared).await;
+async fn scrape<R: ServedRoom>(State(relay): State<Arc<RelayState<R>>>) -> Response {
+    let text = metrics::text(&relay).await;
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }
 
-async fn certificate<R: ServedRoom>(State(shared): State<Arc<Shared<R>>>) -> Response {
-    let hashes: Vec<String> = shared.hashes().iter().map(ToString::to_string).collect();
+async fn certificate<R: ServedRoom>(State(relay): State<Arc<RelayState<R>>>) -> Response {
+    let hashes: Vec<String> = relay.hashes().iter().map(ToString::to_string).collect();
     Json(json!({ "sha256": hashes })).into_response()
 }
 
-async fn rooms<R: ServedRoom>(State(shared): State<Arc<Shared<R>>>) -> Response {
-    let rooms: Vec<String> = shared.rooms().iter().map(|(name, _)| name.to_string()).collect();
+async fn rooms<R: ServedRoom>(State(relay): State<Arc<RelayState<R>>>) -> Response {
+    let rooms: Vec<String> = relay.rooms().iter().map(|(name, _)| name.to_string()).collect();
     Json(json!({ "rooms": rooms })).into_response()
 }
 
-/// No, and why.
+/// Returns an error response.
 #[must_use]
-pub fn refuse(status: StatusCode, words: &str) -> Response {
-    (status, Json(json!({ "error": words }))).into_response()
+pub fn error_response(status: StatusCode, message: &str) -> Response {
+    (status, Json(json!({ "error": message }))).into_response()
 }
 
 fn no_such_room(room: &str) -> Response {
-    refuse(StatusCode::NOT_FOUND, &format!("there is no room {room} here; /api/rooms lists those there are"))
+    error_response(StatusCode::NOT_FOUND, &format!("there is no room {room}; /api/rooms lists all rooms"))
 }
 
-async fn room<R: ServedRoom>(State(shared): State<Arc<Shared<R>>>, Path(room): Path<String>) -> Response {
+async fn room<R: ServedRoom>(State(relay): State<Arc<RelayState<R>>>, Path(room): Path<String>) -> Response {
     let report = match Name::new(&room) {
-        Ok(name) => shared.report(&name).await,
+        Ok(name) => relay.report(&name).await,
         Err(_) => None,
     };
     report.map_or_else(|| no_such_room(&room), |report| Json(report).into_response())
@@ -140,106 +140,109 @@ async fn room<R: ServedRoom>(State(shared): State<Arc<Shared<R>>>, Path(room): P
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Switch {
+struct SwitchRequest {
     policy: String,
-    #[serde(default = "all", deserialize_with = "budget")]
+    #[serde(default = "budget_default", deserialize_with = "budget")]
     budget: Budget,
 }
 
-const fn all() -> Budget {
+const fn budget_default() -> Budget {
     Budget::ALL
 }
 
-/// What a request that may change something asks for.
+/// Parses the body of a request for a change, after checking that it is allowed.
 ///
 /// # Errors
-/// The refusal, if it may not or cannot be read.
-pub fn asked<T>(
+/// A response for a request that is forbidden or malformed.
+pub fn authorized_body<T>(
     from: SocketAddr,
     headers: &HeaderMap,
     body: Result<Json<T>, JsonRejection>,
 ) -> Result<T, Box<Response>> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    may_change(from, text(header::HOST).unwrap_or_default(), text(header::ORIGIN))
-        .map_err(|words| Box::new(refuse(StatusCode::FORBIDDEN, words)))?;
-    let Json(asked) =
-        body.map_err(|rejection| Box::new(refuse(StatusCode::BAD_REQUEST, &rejection.body_text())))?;
-    Ok(asked)
+    authorize_change(from, text(header::HOST).unwrap_or_default(), text(header::ORIGIN))
+        .map_err(|message| Box::new(error_response(StatusCode::FORBIDDEN, message)))?;
+    let Json(value) =
+        body.map_err(|rejection| Box::new(error_response(StatusCode::BAD_REQUEST, &rejection.body_text())))?;
+    Ok(value)
 }
 
 async fn switch<R: ServedRoom>(
-    State(shared): State<Arc<Shared<R>>>,
+    State(relay): State<Arc<RelayState<R>>>,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     Path(room): Path<String>,
-    body: Result<Json<Switch>, JsonRejection>,
+    body: Result<Json<SwitchRequest>, JsonRejection>,
 ) -> Response {
-    let Switch { policy, budget } = match asked(from, &headers, body) {
-        Ok(asked) => asked,
+    let SwitchRequest { policy, budget } = match authorized_body(from, &headers, body) {
+        Ok(value) => value,
         Err(refusal) => return *refusal,
     };
     let policy: PolicyKind = match policy.parse() {
         Ok(policy) => policy,
-        Err(error) => return refuse(StatusCode::BAD_REQUEST, &format!("{error}")),
+        Err(error) => return error_response(StatusCode::BAD_REQUEST, &format!("{error}")),
     };
     let Ok(name) = Name::new(&room) else { return no_such_room(&room) };
-    match shared.switch(&name, policy, budget) {
+    match relay.switch(&name, policy, budget) {
         Ok(true) => Json(json!({ "policy": policy.to_string() })).into_response(),
         Ok(false) => no_such_room(&room),
-        Err(error) => refuse(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+        Err(error) => error_response(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Weigh {
+struct WeighRequest {
     entity: u32,
     player: String,
     weight: f64,
 }
 
 async fn weigh<R: ServedRoom>(
-    State(shared): State<Arc<Shared<R>>>,
+    State(relay): State<Arc<RelayState<R>>>,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     Path(room): Path<String>,
-    body: Result<Json<Weigh>, JsonRejection>,
+    body: Result<Json<WeighRequest>, JsonRejection>,
 ) -> Response {
-    let Weigh { entity, player, weight } = match asked(from, &headers, body) {
-        Ok(asked) => asked,
+    let WeighRequest { entity, player, weight } = match authorized_body(from, &headers, body) {
+        Ok(value) => value,
         Err(refusal) => return *refusal,
     };
     let Some(weight) = PairWeight::new(weight) else {
-        return refuse(StatusCode::BAD_REQUEST, "a weight is between 0 and 1000; 1 is as much as any other");
+        return error_response(
+            StatusCode::BAD_REQUEST,
+            "a weight is a number from 0 to 1000; the default is 1",
+        );
     };
     let Ok(name) = Name::new(&room) else { return no_such_room(&room) };
-    match shared.weigh(&name, EntityId(entity), &player, weight) {
+    match relay.weigh(&name, EntityId(entity), &player, weight) {
         Some(Ok(true)) => Json(json!({ "weight": weight.get() })).into_response(),
         Some(Ok(false)) => {
-            refuse(StatusCode::NOT_FOUND, &format!("there is no player {player} in the room {room}"))
+            error_response(StatusCode::NOT_FOUND, &format!("there is no player {player} in the room {room}"))
         }
         None => no_such_room(&room),
-        Some(Err(error)) => refuse(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+        Some(Err(error)) => error_response(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     }
 }
 
-/// Whether a request may change something; if not, why.
+/// Checks that a request may change something.
 ///
 /// # Errors
-/// Words for whoever asked.
-pub fn may_change(from: SocketAddr, host: &str, origin: Option<&str>) -> Result<(), &'static str> {
+/// The reason why it may not, for the client.
+pub fn authorize_change(from: SocketAddr, host: &str, origin: Option<&str>) -> Result<(), &'static str> {
     if !from.ip().to_canonical().is_loopback() {
-        return Err("this can be changed from the relay's own machine only");
+        return Err("changes are allowed only from the relay's own machine");
     }
     if !is_local(host) {
-        return Err("the request is meant for another host");
+        return Err("the request is for another host");
     }
     let Some(origin) = origin else { return Ok(()) };
     let local = origin.strip_prefix("http://").is_some_and(|origin| origin == host);
-    if local { Ok(()) } else { Err("a page from elsewhere may not change this") }
+    if local { Ok(()) } else { Err("pages from elsewhere may not make changes") }
 }
 
-/// Whether a `Host` is this machine's own name.
+/// Whether a `Host` header names this machine.
 fn is_local(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -252,18 +255,18 @@ fn is_local(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn asked(from: &str, host: &str, origin: Option<&str>) -> bool {
-        may_change(from.parse().expect("an address"), host, origin).is_ok()
+    fn is_allowed(from: &str, host: &str, origin: Option<&str>) -> bool {
+        authorize_change(from.parse().expect("an address"), host, origin).is_ok()
     }
 
     #[tokio::test]
-    async fn every_address_of_both_families_can_have_the_same_port() {
+    async fn both_families_can_use_the_same_port() {
         let first = bind(&["0.0.0.0:0".parse().expect("an address")]).expect("a port is free");
-        let port = first[0].local_addr().expect("it has one").port();
+        let port = first[0].local_addr().expect("a local address").port();
         let other = format!("[::]:{port}").parse().expect("an address");
         match bind(&[other]) {
             Err(HttpError::Taken { address }) => panic!("{address} is taken"),
-            // There are machines without IPv6.
+            // Some machines have no IPv6.
             Err(HttpError::Io { .. }) | Ok(_) => {}
         }
         assert!(matches!(
@@ -273,14 +276,17 @@ mod tests {
     }
 
     #[test]
-    fn only_programs_and_pages_of_this_machine_change_anything() {
-        assert!(asked("127.0.0.1:9", "127.0.0.1:7878", None));
-        assert!(asked("[::1]:9", "[::1]:7878", Some("http://[::1]:7878")));
-        assert!(asked("[::ffff:127.0.0.1]:9", "localhost", None));
-        assert!(!asked("192.168.0.2:9", "localhost:7878", None), "from another machine");
-        assert!(!asked("127.0.0.1:9", "evil.example:7878", None), "a name that was bent to here");
-        assert!(!asked("127.0.0.1:9", "localhost:7878", Some("http://evil.example")), "another page");
-        assert!(!asked("127.0.0.1:9", "localhost:7878", Some("null")), "a page without a home");
-        assert!(!asked("127.0.0.1:9", "localhost:7878", Some("http://localhost:1234")), "another port");
+    fn only_local_programs_and_pages_may_make_changes() {
+        assert!(is_allowed("127.0.0.1:9", "127.0.0.1:7878", None));
+        assert!(is_allowed("[::1]:9", "[::1]:7878", Some("http://[::1]:7878")));
+        assert!(is_allowed("[::ffff:127.0.0.1]:9", "localhost", None));
+        assert!(!is_allowed("192.168.0.2:9", "localhost:7878", None), "from another machine");
+        assert!(
+            !is_allowed("127.0.0.1:9", "evil.example:7878", None),
+            "a name that was made to resolve to this machine"
+        );
+        assert!(!is_allowed("127.0.0.1:9", "localhost:7878", Some("http://evil.example")), "another page");
+        assert!(!is_allowed("127.0.0.1:9", "localhost:7878", Some("null")), "a page without an origin");
+        assert!(!is_allowed("127.0.0.1:9", "localhost:7878", Some("http://localhost:1234")), "another port");
     }
 }

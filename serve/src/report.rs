@@ -1,4 +1,4 @@
-//! How rooms and their players are doing, as the API and the metrics tell it.
+//! Reports on rooms and their players, for the API and the metrics.
 
 use std::collections::BTreeMap;
 
@@ -8,79 +8,79 @@ use serde::{Deserialize, Serialize};
 
 use crate::game::ServedRoom;
 
-/// How a room is doing.
+/// The state of a room.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RoomReport {
-    /// The policy in force.
+    /// The current policy.
     pub policy: String,
-    /// Its budget: DR vectors per trigger, or a part of the receivers in per cent.
+    /// Its budget: DR vectors per trigger, or a percentage of the receivers.
     pub budget: String,
     /// The mean of the players' accumulated export errors since each joined.
     pub mean_aee: f64,
-    /// Their standard deviation: the measure of unfairness. It compares players that joined at about the same time.
+    /// Their standard deviation, which measures unfairness. It compares players that joined at about the same time.
     pub std_aee: f64,
-    /// The mean of the players' export errors per second since each joined,
+    /// The mean of the players' export errors per second since each joined.
     pub mean_aee_per_s: f64,
-    /// and their standard deviation, which compares players whenever they joined.
+    /// Their standard deviation, which compares players whenever they joined.
     pub std_aee_per_s: f64,
-    /// DR vectors sent per second, to all players together, since each joined.
+    /// DR vectors sent per second to the present players, each since it joined.
     pub sent_per_s: f64,
-    /// DR vectors sent since there is the room, to players that have gone, too.
+    /// DR vectors sent since the room was created, including to former players.
     pub sent: u64,
-    /// Datagrams dropped because too many waited for their players.
+    /// Datagrams dropped because too many were queued for a player.
     pub crowded_out: u64,
-    /// Vectors and lives beyond what their players may send, left as if lost on the way.
+    /// Vectors and births beyond the players' quotas, treated as if lost in the network.
     pub over_quota: u64,
-    /// Times that the truth about an error could not be waited for.
+    /// Errors estimated because the truth came too late.
     pub estimated: u64,
-    /// In joining order.
+    /// The present players in joining order.
     pub players: Vec<PlayerReport>,
 }
 
-/// How a player is doing.
+/// The state of a player.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct PlayerReport {
-    /// Its name,
+    /// Its name.
     pub name: String,
-    /// and its number in the room, which its entities' names are made of.
+    /// Its number in the room, part of its entities' ids.
     pub player: u32,
-    /// Its accumulated export error since it joined, as far as it is settled: as of about a round trip ago.
+    /// Its accumulated export error since it joined, settled up to about a round trip ago.
     pub aee: f64,
-    /// The delay from the relay to it, in milliseconds: what the policy compensates, which is certain, and what its
-    /// reports claim. Noughts before its first report.
+    /// The delay from the relay to it in milliseconds: the certain part, which the policy compensates, and the delay that
+    /// its reports claim. Zero before its first report.
     pub delay_ms: [f64; 2],
     /// DR vectors sent to it since it joined.
     pub sent: u64,
-    /// Reports of it that could not be true, and how often the delay that it claims was cut.
+    /// Its implausible reports, including how often its claimed delay was capped.
     pub clamped: u64,
-    /// Messages of it that were rejected: malformed, or beyond the room's limits.
+    /// Its messages that were rejected: malformed, or beyond the room's limits.
     pub rejected: u64,
-    /// Datagrams of it that were dropped: beyond its allowance, or because the relay could not keep up.
+    /// Its datagrams that were dropped: beyond its allowance, or because the relay was overloaded.
     pub dropped: u64,
-    /// Reliable messages to it since it joined,
+    /// Reliable messages sent to it since it joined.
     pub reliable_sent: u64,
-    /// and from it.
+    /// Reliable messages received from it since it joined.
     pub reliable_received: u64,
     /// Seconds since it joined.
     pub present_s: f64,
-    /// What the room's game counts of it.
+    /// The game's own counts for it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tallies: BTreeMap<String, u64>,
 }
 
 impl RoomReport {
-    /// What the machine of a room knows of its players. Runs on the crank's thread.
+    /// Completes the players' reports with what the room's machine knows. Runs on the crank's thread.
     pub(crate) fn of<R: ServedRoom>(
         room: &R,
         now: LocalTime,
         config: &DrConfig,
-        roll: Vec<(PeerId, PlayerReport)>,
+        players: Vec<(PeerId, PlayerReport)>,
     ) -> Self {
         let machine = room.dr();
         debug_assert!(machine.clock().session(now).is_some(), "a relay always has a session time");
         let ledger = machine.ledger();
         let millis = |span: Span| span.as_secs_f64() * 1e3;
-        let players: Vec<PlayerReport> = roll
+        let players: Vec<PlayerReport> = players
             .into_iter()
             .map(|(peer, counted)| {
                 let (low, high) = ledger.delay(peer).unwrap_or_default();
@@ -116,12 +116,12 @@ impl RoomReport {
     }
 }
 
-/// The sum, from 0.0 on: the library's sum of nothing is -0.0.
+/// Sums values from 0.0: the standard library's sum of nothing is -0.0.
 fn sum(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |sum, value| sum + value)
 }
 
-/// The mean and the population's standard deviation; noughts of nothing.
+/// Returns the mean and the population standard deviation; zeros without values.
 fn mean_and_deviation(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let count = values.clone().count().max(1) as f64;
     let mean = sum(values.clone()) / count;
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mean_of_nobody_is_nought_and_not_below() {
+    fn the_mean_of_no_values_is_positive_zero() {
         let (mean, deviation) = mean_and_deviation(std::iter::empty());
         assert!(mean == 0.0 && mean.is_sign_positive() && deviation == 0.0 && deviation.is_sign_positive());
     }

@@ -1,4 +1,4 @@
-//! Who is in which room.
+//! The rooms of a relay and the players in them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,31 +14,30 @@ use evenkeel_net::crank::{NodeId, PeerCounters};
 use evenkeel_net::token::Name;
 use evenkeel_net::transport::{CloseCode, CloseReason};
 
-/// A player that is there.
+/// A player's connection to its room.
 #[derive(Debug)]
-pub(crate) struct Present {
-    /// Also what tells this connection of the player from its next one.
-    pub(crate) counters: Arc<PeerCounters>,
-    pub(crate) since: Instant,
-    /// Players are listed in the order of this.
-    pub(crate) rank: u64,
+pub(crate) struct Presence {
+    /// Also identifies the connection: each attachment has its own counters.
+    counters: Arc<PeerCounters>,
+    since: Instant,
+    /// When the player joined, as a sequence number.
+    joined_at: u64,
 }
 
-/// A player's place, which it keeps when it goes.
+/// A player's slot in a room. It outlives the connection, so that a returning player gets the same number.
 #[derive(Debug)]
-struct Place {
+struct Slot {
     name: Name,
-    present: Option<Present>,
-    /// How many connections of it are on their way in. One of them may fail, and whichever is there already go, without
-    /// the others losing their place.
-    coming: usize,
-    /// When it came or went last, by rank.
-    touched: u64,
+    presence: Option<Presence>,
+    /// Reservations that are neither confirmed nor cancelled. They hold the slot even if the present connection ends.
+    reservations: usize,
+    /// When a player last took or left it, as a sequence number.
+    changed_at: u64,
 }
 
-impl Place {
+impl Slot {
     const fn is_taken(&self) -> bool {
-        self.present.is_some() || self.coming > 0
+        self.presence.is_some() || self.reservations > 0
     }
 }
 
@@ -47,58 +46,60 @@ impl Place {
 pub(crate) struct Room {
     pub(crate) node: NodeId,
     pub(crate) config: DrConfig,
-    places: BTreeMap<PeerId, Place>,
+    slots: BTreeMap<PeerId, Slot>,
     players_max: usize,
-    touched: u64,
+    /// When it was created or a player last left, as a sequence number.
+    changed_at: u64,
 }
 
 impl Room {
     fn is_empty(&self) -> bool {
-        !self.places.values().any(Place::is_taken)
+        !self.slots.values().any(Slot::is_taken)
     }
 
-    /// The player's number: the one it had, or the lowest that is free, or that of whoever has been gone longest.
-    fn place(&mut self, name: &Name, touched: u64) -> Option<PeerId> {
-        let known = self.places.iter().find(|(_, place)| place.name == *name).map(|(peer, _)| *peer);
-        let taken = self.places.values().filter(|place| place.is_taken() && place.name != *name);
+    /// Reserves a slot for a player: its former one, the lowest unused one, or the one that has been free for longest.
+    fn reserve(&mut self, name: &Name, now: u64) -> Option<PeerId> {
+        let known = self.slots.iter().find(|(_, slot)| slot.name == *name).map(|(peer, _)| *peer);
+        let taken = self.slots.values().filter(|slot| slot.is_taken() && slot.name != *name);
         if taken.count() >= self.players_max {
             return None;
         }
-        let free = || (1..PLAYERS_MAX).map(PeerId).find(|peer| !self.places.contains_key(peer));
-        let gone = || {
-            let gone = self.places.iter().filter(|(_, place)| !place.is_taken());
-            gone.min_by_key(|(_, place)| place.touched).map(|(peer, _)| *peer)
+        let unused = || (1..PLAYERS_MAX).map(PeerId).find(|peer| !self.slots.contains_key(peer));
+        let oldest_free = || {
+            let free = self.slots.iter().filter(|(_, slot)| !slot.is_taken());
+            free.min_by_key(|(_, slot)| slot.changed_at).map(|(peer, _)| *peer)
         };
-        let peer = known.or_else(free).or_else(gone)?;
-        match self.places.get_mut(&peer).filter(|place| place.name == *name) {
-            Some(place) => place.coming += 1,
+        let peer = known.or_else(unused).or_else(oldest_free)?;
+        match self.slots.get_mut(&peer).filter(|slot| slot.name == *name) {
+            Some(slot) => slot.reservations += 1,
             None => {
-                let place = Place { name: name.clone(), present: None, coming: 1, touched };
-                self.places.insert(peer, place);
+                let slot = Slot { name: name.clone(), presence: None, reservations: 1, changed_at: now };
+                self.slots.insert(peer, slot);
             }
         }
         Some(peer)
     }
 
-    pub(crate) fn present(&self) -> impl Iterator<Item = (PeerId, &Name, &Present)> {
-        self.places.iter().filter_map(|(peer, place)| Some((*peer, &place.name, place.present.as_ref()?)))
+    /// Returns the present players.
+    pub(crate) fn players(&self) -> impl Iterator<Item = (PeerId, &Name, &Presence)> {
+        self.slots.iter().filter_map(|(peer, slot)| Some((*peer, &slot.name, slot.presence.as_ref()?)))
     }
 
-    /// A player who is here, by name.
-    pub(crate) fn player(&self, name: &str) -> Option<PeerId> {
-        self.present().find(|(_, present, _)| present.as_str() == name).map(|(peer, ..)| peer)
+    /// Finds a present player by name.
+    pub(crate) fn find_player(&self, name: &str) -> Option<PeerId> {
+        self.players().find(|(_, player, _)| player.as_str() == name).map(|(peer, ..)| peer)
     }
 
-    /// Players in joining order, as the ledger is to be asked about them.
-    pub(crate) fn roll(&self) -> Vec<(PeerId, PlayerReport)> {
-        let mut present: Vec<_> = self.present().collect();
-        present.sort_by_key(|(_, _, present)| present.rank);
-        let entry = |(peer, name, present): &(PeerId, &Name, &Present)| {
-            let counts = present.counters.read();
+    /// Returns the present players in joining order, with the part of their reports that the machine does not know.
+    pub(crate) fn player_reports(&self) -> Vec<(PeerId, PlayerReport)> {
+        let mut players: Vec<_> = self.players().collect();
+        players.sort_by_key(|(_, _, presence)| presence.joined_at);
+        let report = |(peer, name, presence): &(PeerId, &Name, &Presence)| {
+            let counts = presence.counters.read();
             let report = PlayerReport {
                 name: name.to_string(),
                 player: peer.0,
-                present_s: present.since.elapsed().as_secs_f64(),
+                present_s: presence.since.elapsed().as_secs_f64(),
                 rejected: counts.rejected.iter().sum(),
                 dropped: counts.over_allowance + counts.queue_full,
                 reliable_sent: counts.reliable_out,
@@ -107,7 +108,7 @@ impl Room {
             };
             (*peer, report)
         };
-        present.iter().map(entry).collect()
+        players.iter().map(report).collect()
     }
 }
 
@@ -117,113 +118,116 @@ pub(crate) struct Rooms {
     config: RelayConfig,
     seed: Seed,
     rooms: BTreeMap<Name, Room>,
-    made: u32,
-    ranks: u64,
+    /// Rooms created so far; numbers their nodes.
+    created: u32,
+    /// The latest sequence number of a change.
+    sequence: u64,
 }
 
-/// A player's way into its room, which ends in [`Rooms::came`] or [`Rooms::did_not_come`].
+/// A slot reserved for a connecting player, until [`Rooms::confirm`] or [`Rooms::cancel`].
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct Reservation {
     pub(crate) node: NodeId,
     pub(crate) peer: PeerId,
     pub(crate) config: DrConfig,
-    /// Whether the room has just been made and is to be given a machine.
+    /// Whether the room is new and needs a machine.
     pub(crate) is_new: bool,
-    /// An empty room that had to make place, whose machine is to go.
+    /// The node of an empty room that was closed to make space.
     pub(crate) closed: Option<NodeId>,
 }
 
 impl Rooms {
     pub(crate) fn new(config: RelayConfig, seed: Seed) -> Self {
-        Self { config, seed, rooms: BTreeMap::new(), made: 0, ranks: 0 }
+        Self { config, seed, rooms: BTreeMap::new(), created: 0, sequence: 0 }
     }
 
-    fn rank(&mut self) -> u64 {
-        self.ranks += 1;
-        self.ranks
+    fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
     }
 
-    /// Makes a room, in place of the one that has been empty longest if there are as many as may be.
-    fn make(&mut self, room: &Name) -> Result<Option<NodeId>, CloseReason> {
+    /// Creates a room. If the relay is full, closes the room that has been empty for longest and returns its node.
+    fn create(&mut self, room: &Name) -> Result<Option<NodeId>, CloseReason> {
         let settings = self.config.room(room).ok_or_else(|| {
             CloseReason::new(CloseCode::NotFound, format!("there is no room {room} on this relay"))
         })?;
-        let (players_max, node) = (settings.players_max, NodeId(self.made));
+        let (players_max, node) = (settings.players_max, NodeId(self.created));
         let config = settings.machine(self.seed.child(u64::from(node.0)));
         let mut closed = None;
         if self.rooms.len() >= self.config.rooms_max {
             let empty = self.rooms.iter().filter(|(_, room)| room.is_empty());
-            let oldest = empty.min_by_key(|(_, room)| room.touched).map(|(name, _)| name.clone());
+            let oldest = empty.min_by_key(|(_, room)| room.changed_at).map(|(name, _)| name.clone());
             let oldest = oldest.ok_or_else(|| {
-                CloseReason::new(CloseCode::Full, "the relay has as many rooms as it may: try again later")
+                CloseReason::new(CloseCode::Full, "the relay has reached its limit of rooms: try again later")
             })?;
             closed = self.rooms.remove(&oldest).map(|room| room.node);
         }
-        self.made += 1;
-        let touched = self.rank();
-        self.rooms.insert(room.clone(), Room { node, config, places: BTreeMap::new(), players_max, touched });
+        self.created += 1;
+        let changed_at = self.next_sequence();
+        self.rooms
+            .insert(room.clone(), Room { node, config, slots: BTreeMap::new(), players_max, changed_at });
         Ok(closed)
     }
 
-    /// The place of a player in a room, which is made if there is none.
+    /// Reserves a slot for a player, creating the room if there is none.
     ///
     /// # Errors
-    /// What to tell a player for whom there is no place.
-    pub(crate) fn enter(&mut self, room: &Name, name: &Name) -> Result<Entry, CloseReason> {
+    /// The reason to refuse the player.
+    pub(crate) fn reserve(&mut self, room: &Name, name: &Name) -> Result<Reservation, CloseReason> {
         let is_new = !self.rooms.contains_key(room);
-        let closed = if is_new { self.make(room)? } else { None };
-        let touched = self.rank();
-        let entered = self.rooms.get_mut(room).expect("it was there a line ago");
-        let peer = entered.place(name, touched).ok_or_else(|| {
+        let closed = if is_new { self.create(room)? } else { None };
+        let now = self.next_sequence();
+        let entered = self.rooms.get_mut(room).expect("the room exists or was just created");
+        let peer = entered.reserve(name, now).ok_or_else(|| {
             CloseReason::new(CloseCode::Full, format!("the room {room} is full: try again later"))
         })?;
-        Ok(Entry { node: entered.node, peer, config: entered.config, is_new, closed })
+        Ok(Reservation { node: entered.node, peer, config: entered.config, is_new, closed })
     }
 
-    fn place(&mut self, node: NodeId, peer: PeerId) -> Option<&mut Place> {
-        self.rooms.values_mut().find(|room| room.node == node)?.places.get_mut(&peer)
+    fn slot(&mut self, node: NodeId, peer: PeerId) -> Option<&mut Slot> {
+        self.rooms.values_mut().find(|room| room.node == node)?.slots.get_mut(&peer)
     }
 
-    /// A player is attached, with these counts. What it had before is replaced.
-    pub(crate) fn came(&mut self, entry: Entry, counters: Arc<PeerCounters>) {
-        let rank = self.rank();
-        if let Some(place) = self.place(entry.node, entry.peer) {
-            place.coming -= 1;
-            // Who comes back while it is still there keeps its place in the order.
-            let rank = place.present.as_ref().map_or(rank, |present| present.rank);
-            place.present = Some(Present { counters, since: Instant::now(), rank });
+    /// Marks the player of a reservation as present. Its counters replace those of a former connection.
+    pub(crate) fn confirm(&mut self, reservation: Reservation, counters: Arc<PeerCounters>) {
+        let now = self.next_sequence();
+        if let Some(slot) = self.slot(reservation.node, reservation.peer) {
+            slot.reservations -= 1;
+            // A player that replaces its own connection keeps its position in the joining order.
+            let joined_at = slot.presence.as_ref().map_or(now, |presence| presence.joined_at);
+            slot.presence = Some(Presence { counters, since: Instant::now(), joined_at });
         }
     }
 
-    /// A player did not get in after all.
-    pub(crate) fn did_not_come(&mut self, entry: Entry) {
-        let rank = self.rank();
-        if let Some(place) = self.place(entry.node, entry.peer) {
-            place.coming -= 1;
-            place.touched = rank;
+    /// Releases the slot of a player that did not connect.
+    pub(crate) fn cancel(&mut self, reservation: Reservation) {
+        let now = self.next_sequence();
+        if let Some(slot) = self.slot(reservation.node, reservation.peer) {
+            slot.reservations -= 1;
+            slot.changed_at = now;
         }
     }
 
-    /// The attachment with these counts is over. Nothing happens if the player's next one has replaced it.
-    pub(crate) fn went(&mut self, node: NodeId, peer: PeerId, counters: &Arc<PeerCounters>) {
-        let rank = self.rank();
+    /// Marks the player as absent, unless another connection has replaced the one with these counters.
+    pub(crate) fn leave(&mut self, node: NodeId, peer: PeerId, counters: &Arc<PeerCounters>) {
+        let now = self.next_sequence();
         let Some(room) = self.rooms.values_mut().find(|room| room.node == node) else { return };
-        room.touched = rank;
-        let is_it = |place: &&mut Place| {
-            place.present.as_ref().is_some_and(|present| Arc::ptr_eq(&present.counters, counters))
+        room.changed_at = now;
+        let is_current = |slot: &&mut Slot| {
+            slot.presence.as_ref().is_some_and(|presence| Arc::ptr_eq(&presence.counters, counters))
         };
-        if let Some(place) = room.places.get_mut(&peer).filter(is_it) {
-            (place.present, place.touched) = (None, rank);
+        if let Some(slot) = room.slots.get_mut(&peer).filter(is_current) {
+            (slot.presence, slot.changed_at) = (None, now);
         }
     }
 
-    /// There is no machine of a room any more: the next player makes the room anew.
-    pub(crate) fn failed(&mut self, node: NodeId) {
+    /// Removes the room of a node whose machine is gone. The next player creates it again.
+    pub(crate) fn remove(&mut self, node: NodeId) {
         self.rooms.retain(|_, room| room.node != node);
     }
 
-    /// Another policy is in force in a room.
-    pub(crate) fn switched(&mut self, room: &Name, policy: PolicyKind, budget: Budget) {
+    /// Notes a room's new policy.
+    pub(crate) fn set_policy(&mut self, room: &Name, policy: PolicyKind, budget: Budget) {
         if let Some(room) = self.rooms.get_mut(room) {
             (room.config.policy, room.config.budget) = (policy, budget);
         }

@@ -1,9 +1,9 @@
-//! What a relay tells a player when it lets it in: the greeting of the reliable stream.
+//! The relay's greeting on the reliable stream, which tells a player its number and the room's tick.
 
 use evenkeel_core::{Malformed, PeerId, Reader, Span, Varint, Wire};
 use evenkeel_dr::relay::limits::PLAYERS_MAX;
 
-/// The relay, as its players know it.
+/// The relay's id for its players.
 pub const RELAY: PeerId = PeerId(0);
 
 /// The longest tick of a room.
@@ -14,9 +14,9 @@ const VERSION: u8 = 1;
 /// The greeting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Welcome {
-    /// Who the player is in its room; its entities' names are [made of it](evenkeel_dr::EntityId::of).
+    /// The player's number in its room, part of its [entities' ids](evenkeel_dr::EntityId::of).
     pub player: PeerId,
-    /// The room's tick: at most one datagram each way in it, where what there is to say fits.
+    /// The room's tick: at most one datagram is sent each way per tick if everything fits.
     pub tick: Span,
 }
 

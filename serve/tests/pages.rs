@@ -14,7 +14,7 @@ use tokio_rustls::TlsConnector;
 
 const PAGE: &str = "<!doctype html><title>a game</title>";
 
-/// A folder that goes when it is dropped.
+/// A temporary folder, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -44,35 +44,35 @@ fn config(folder: &Path) -> RelayConfig {
     }
 }
 
-/// What is answered to a request for a path.
+/// Returns the response to a GET request.
 async fn get(mut stream: impl AsyncRead + AsyncWrite + Unpin, path: &str) -> String {
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).await.expect("it is sent");
+    stream.write_all(request.as_bytes()).await.expect("sent");
     let mut answer = Vec::new();
-    // Whether the end is announced is not the question.
+    // TLS may report that the end was not announced, which does not matter here.
     let _ = stream.read_to_end(&mut answer).await;
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-async fn get_safely(address: SocketAddr, trusted: &Path, path: &str) -> String {
+async fn get_https(address: SocketAddr, trusted: &Path, path: &str) -> String {
     let mut roots = rustls::RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(trusted).expect("a certificate")).expect("it can be trusted");
+    roots.add(CertificateDer::from_pem_file(trusted).expect("a certificate")).expect("a root");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])
-        .expect("versions that there are")
+        .expect("TLS 1.3")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let stream = TcpStream::connect(address).await.expect("somebody listens");
+    let stream = TcpStream::connect(address).await.expect("connected");
     let name = ServerName::try_from("localhost").expect("a name");
-    get(TlsConnector::from(Arc::new(tls)).connect(name, stream).await.expect("it is the relay"), path).await
+    get(TlsConnector::from(Arc::new(tls)).connect(name, stream).await.expect("a trusted relay"), path).await
 }
 
 #[tokio::test]
-async fn pages_come_over_https_and_the_api_does_not() {
+async fn https_serves_pages_but_not_the_api() {
     let folder = Folder::new("pages");
-    // A relay makes a certificate; the next one takes it for a real one.
-    RelayServer::start(config(&folder.0), None).await.expect("it starts").stop().await;
+    // The certificate that one relay signs serves the next as one from files.
+    RelayServer::start(config(&folder.0), None).await.expect("the relay starts").stop().await;
     let own = folder.0.join("own.pem");
     let server = RelayServer::start(
         RelayConfig {
@@ -86,31 +86,31 @@ async fn pages_come_over_https_and_the_api_does_not() {
         None,
     )
     .await
-    .expect("it starts");
+    .expect("the relay starts");
     let https = server.https_addresses()[0];
-    let page = get_safely(https, &own, "/").await;
+    let page = get_https(https, &own, "/").await;
     assert!(page.starts_with("HTTP/1.1 200") && page.ends_with(PAGE), "{page}");
-    let script = get_safely(https, &own, "/client/index.js").await;
+    let script = get_https(https, &own, "/client/index.js").await;
     assert!(script.contains("content-type: text/javascript"), "{script}");
     for path in ["/secret", "/../secret", "/%2e%2e/secret", "/api/rooms", "/metrics"] {
-        let answer = get_safely(https, &own, path).await;
+        let answer = get_https(https, &own, path).await;
         assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
     }
-    // Beside the API the pages are there too.
+    // The pages are also served beside the API.
     let http = server.http_addresses()[0];
-    let plain = async |path| get(TcpStream::connect(http).await.expect("somebody listens"), path).await;
+    let plain = async |path| get(TcpStream::connect(http).await.expect("connected"), path).await;
     assert!(plain("/").await.ends_with(PAGE));
     assert!(plain("/api/rooms").await.contains("\"rooms\":[]"));
-    // Whoever does not know what TLS is gets no answer, and is no trouble.
-    assert!(!get(TcpStream::connect(https).await.expect("somebody listens"), "/").await.contains(PAGE));
+    // A client without TLS gets no page and does no harm.
+    assert!(!get(TcpStream::connect(https).await.expect("connected"), "/").await.contains(PAGE));
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_folder_that_is_missing_is_named() {
+async fn a_missing_folder_is_named() {
     let folder = Folder::new("no-pages");
     let pages = Some(PagesConfig { folder: folder.0.join("nowhere"), https: Vec::new() });
     let refused = RelayServer::start(RelayConfig { pages, ..config(&folder.0) }, None).await;
-    let words = refused.expect_err("it can't start").to_string();
-    assert!(words.contains("pages.folder") && words.contains("nowhere"), "{words}");
+    let message = refused.expect_err("a missing folder").to_string();
+    assert!(message.contains("pages.folder") && message.contains("nowhere"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! Players in a room, over real sockets.
+//! Players in a room over real sockets.
 
 mod support;
 
@@ -21,7 +21,7 @@ use evenkeel_serve::{RoomReport, StartError};
 use support::until;
 use tokio::runtime::Runtime;
 
-/// A relay with a runtime of its own, as a program has it.
+/// A relay with its own runtime.
 struct Relay {
     runtime: Runtime,
     server: Option<RelayServer>,
@@ -48,7 +48,7 @@ impl Relay {
         Self { runtime, server: Some(server), key }
     }
 
-    /// Starts it, on a port that somebody else's client may have for a moment.
+    /// Starts it, retrying while another process's client briefly holds the port.
     fn serve(
         runtime: &Runtime,
         config: &RelayConfig,
@@ -62,13 +62,13 @@ impl Relay {
                 {
                     sleep(Duration::from_millis(100));
                 }
-                started => return started.expect("it starts"),
+                started => return started.expect("the relay starts"),
             }
         }
     }
 
     fn server(&self) -> &RelayServer {
-        self.server.as_ref().expect("it runs")
+        self.server.as_ref().expect("the relay is running")
     }
 
     fn token(&self, room: &str, player: &str) -> String {
@@ -81,17 +81,17 @@ impl Relay {
     }
 
     fn player(&self, room: &str, player: &str) -> Client {
-        Client::connect(self.config(room, &self.token(room, player))).expect("it is let in")
+        Client::connect(self.config(room, &self.token(room, player))).expect("admitted")
     }
 
-    /// A player that does as it likes with its connection.
+    /// A player that controls its connection itself.
     fn connection(&self, room: &str, player: &str) -> Connection {
         let target = self.config(room, &self.token(room, player)).target;
         let connecting = connect(&target.url, Some(&target.token), &target.trust, Limits::default());
-        self.runtime.block_on(connecting).expect("it is let in")
+        self.runtime.block_on(connecting).expect("admitted")
     }
 
-    /// The names of the players in a room.
+    /// Returns the names of the players in a room.
     fn names(&self, room: &str) -> Option<Vec<String>> {
         Some(self.report(room)?.players.into_iter().map(|player| player.name).collect())
     }
@@ -111,7 +111,7 @@ fn at(x: f64) -> MotionState {
     MotionState { position: Vec3::xy(x, 0.0), velocity: Vec3::xy(3.0, 0.0), ..MotionState::default() }
 }
 
-/// Two players who see each other move.
+/// Moves two players.
 fn play(ada: &mut Client, bob: &mut Client, ticks: u32) {
     for tick in 0..ticks {
         ada.observe(&[(0, at(f64::from(tick)))]);
@@ -121,33 +121,33 @@ fn play(ada: &mut Client, bob: &mut Client, ticks: u32) {
 }
 
 #[test]
-fn two_players_see_each_other_and_the_relay_keeps_the_books() {
+fn two_players_see_each_other_and_the_relay_reports_on_them() {
     let mut relay = Relay::start(|_| {}, None);
     let (mut ada, mut bob) = (relay.player("arena", "ada"), relay.player("arena", "bob"));
     until("they see each other", || {
         play(&mut ada, &mut bob, 5);
         ada.others().len() == 2 && bob.others().len() == 1
     });
-    assert_eq!(bob.others()[0].entity, EntityId::of(ada.player().expect("she is in"), 0));
-    until("on loopback the certified interval is less than a millisecond wide", || {
+    assert_eq!(bob.others()[0].entity, EntityId::of(ada.player().expect("connected"), 0));
+    until("the certified interval is less than a millisecond wide on loopback", || {
         ada.clock_error_max().is_some_and(|half| half.as_secs_f64() < 0.5e-3)
     });
-    until("the first reports are in", || {
+    until("the first reports have arrived", || {
         play(&mut ada, &mut bob, 5);
         relay.report("arena").is_some_and(|room| room.players.iter().all(|player| player.delay_ms[1] > 0.0))
     });
-    let room = relay.report("arena").expect("there is one");
+    let room = relay.report("arena").expect("the room exists");
     let names: Vec<_> = room.players.iter().map(|player| player.name.as_str()).collect();
     assert_eq!(names, ["ada", "bob"]);
     assert_eq!(relay.report("elsewhere"), None);
     bob.end(1);
-    until("she hears of the end", || ada.others().len() == 1);
+    until("ada sees the entity end", || ada.others().len() == 1);
     drop(bob);
-    until("and of his leaving", || ada.others().is_empty());
-    assert_eq!(relay.report("arena").expect("there is one").players.len(), 1);
+    until("ada sees bob leave", || ada.others().is_empty());
+    assert_eq!(relay.report("arena").expect("the room exists").players.len(), 1);
     drop(ada);
-    until("nobody is left", || relay.names("arena").is_some_and(|names| names.is_empty()));
-    let empty = relay.report("arena").expect("it is still there");
+    until("the room is empty", || relay.names("arena").is_some_and(|names| names.is_empty()));
+    let empty = relay.report("arena").expect("the room still exists");
     for figure in [empty.mean_aee, empty.std_aee, empty.mean_aee_per_s, empty.std_aee_per_s, empty.sent_per_s]
     {
         assert!(figure == 0.0 && figure.is_sign_positive(), "{empty:?}");
@@ -156,7 +156,7 @@ fn two_players_see_each_other_and_the_relay_keeps_the_books() {
 }
 
 #[test]
-fn a_relay_on_this_machine_with_a_certificate_of_its_own_is_found_by_its_address_alone() {
+fn a_local_relay_is_trusted_by_its_address_alone() {
     let at_the_same_port = |config: &mut RelayConfig| {
         config.listen.truncate(1);
         config.http.clear();
@@ -164,23 +164,23 @@ fn a_relay_on_this_machine_with_a_certificate_of_its_own_is_found_by_its_address
     let mut relay = Relay::start(at_the_same_port, None);
     let address = relay.server().addresses()[0];
     let config = ClientConfig::new(&format!("https://{address}/arena"), &relay.token("arena", "ada"));
-    let ada = Client::connect(config).expect("she is let in");
+    let ada = Client::connect(config).expect("admitted");
     assert!(ada.player().is_some());
     drop(ada);
     relay.stop();
 }
 
 #[test]
-fn a_session_over_real_sockets_replays_to_the_byte() {
+fn a_session_over_real_sockets_replays_byte_for_byte() {
     let files: [Arc<Mutex<Vec<u8>>>; 2] = Default::default();
-    // The disk is slow: whoever does not wait for it misses the end.
+    // A slow disk shows that stopping waits for the end of the recording.
     let pause = Duration::from_millis(100);
-    let tape =
-        |index: usize| -> Box<dyn Write + Send> { Box::new(Tape { file: files[index].clone(), pause }) };
-    let mut relay = Relay::start(|_| {}, Some(tape(0)));
+    let writer =
+        |index: usize| -> Box<dyn Write + Send> { Box::new(SlowFile { file: files[index].clone(), pause }) };
+    let mut relay = Relay::start(|_| {}, Some(writer(0)));
     let mut config = relay.config("arena", &relay.token("arena", "ada"));
-    config.record = Some(tape(1));
-    let mut ada = Client::connect(config).expect("she is let in");
+    config.record = Some(writer(1));
+    let mut ada = Client::connect(config).expect("admitted");
     let mut bob = relay.player("arena", "bob");
     until("they see each other", || {
         play(&mut ada, &mut bob, 20);
@@ -189,12 +189,12 @@ fn a_session_over_real_sockets_replays_to_the_byte() {
     play(&mut ada, &mut bob, 100);
     ada.observe(&[(0, at(LAST))]);
     drop(ada);
-    let hers = files[1].lock().expect("nobody panicked").clone();
+    let hers = files[1].lock().expect("no panic").clone();
     drop(bob);
     relay.stop();
     let config = |bytes: &[u8]| Reader::new(bytes).read::<DrConfig>();
-    let relays = files[0].lock().expect("nobody panicked").clone();
-    let open = |recorded| Transcript::open(recorded).expect("it is a transcript");
+    let relays = files[0].lock().expect("no panic").clone();
+    let open = |recorded| Transcript::open(recorded).expect("a transcript");
     let relayed =
         replay(open(&relays), |_, bytes| Ok(DrRelay::with_clock(&config(bytes)?, ServerClock::default())));
     assert!(relayed.as_ref().is_ok_and(|done| done.calls > 100 && done.transmits > 100), "{relayed:?}");
@@ -207,18 +207,18 @@ fn a_session_over_real_sockets_replays_to_the_byte() {
     let last = calls.iter().position(
         |call| matches!(call, Call::Command(DrCommand::ObserveAll { states }) if is_last(&states[0].1)),
     );
-    let after = &calls[last.expect("the last thing that she said is recorded")..];
-    assert!(after.contains(&Call::Peer(PeerChange::Left { peer: RELAY })), "and so is her leaving");
+    let after = &calls[last.expect("the last observation is recorded")..];
+    assert!(after.contains(&Call::Peer(PeerChange::Left { peer: RELAY })), "leaving is recorded");
 }
 
-/// Somewhere else than before.
+/// A position that occurs nowhere else.
 const LAST: f64 = 1234.0;
 
-/// Every call of a recording.
+/// Returns every call of a recording.
 fn calls(recorded: &[u8]) -> Vec<Call<'_, DrCommand>> {
-    let mut transcript = Transcript::open(recorded).expect("it is a transcript");
+    let mut transcript = Transcript::open(recorded).expect("a transcript");
     let mut calls = Vec::new();
-    while let Some(record) = transcript.next_record().expect("it is whole") {
+    while let Some(record) = transcript.next_record().expect("a complete record") {
         if let Record::Call { call, .. } = record {
             calls.push(call);
         }
@@ -227,46 +227,46 @@ fn calls(recorded: &[u8]) -> Vec<Call<'_, DrCommand>> {
 }
 
 #[test]
-fn the_end_of_an_entity_is_told_to_the_machine_without_a_connection_too() {
+fn an_entity_ended_while_disconnected_is_gone_after_reconnecting() {
     let relay = Relay::start(|_| {}, None);
     let file = Arc::default();
     let mut config = relay.config("arena", &relay.token("arena", "ada"));
-    config.record = Some(Box::new(Tape { file: Arc::clone(&file), pause: Duration::ZERO }));
-    let mut ada = Client::connect(config).expect("she is let in");
+    config.record = Some(Box::new(SlowFile { file: Arc::clone(&file), pause: Duration::ZERO }));
+    let mut ada = Client::connect(config).expect("admitted");
     let mut bob = relay.player("arena", "bob");
-    until("he sees both of hers", || {
+    until("bob sees both entities", || {
         ada.observe(&[(0, at(1.0)), (1, at(2.0))]);
         bob.observe(&[(0, at(3.0))]);
         bob.others().len() == 2
     });
-    let number = ada.player().expect("she is in");
-    until("her connection is gone", || {
-        ada.crank().detach(NodeId(0), RELAY, CloseCode::TooSlow).expect("it runs");
+    let number = ada.player().expect("connected");
+    until("ada is disconnected", || {
+        ada.crank().detach(NodeId(0), RELAY, CloseCode::TooSlow).expect("running");
         sleep(Duration::from_millis(5));
         ada.player().is_none()
     });
     ada.end(1);
-    until("he sees the one that is left", || {
+    until("bob sees only the remaining entity", || {
         ada.observe(&[(0, at(1.0))]);
         bob.observe(&[(0, at(3.0))]);
         ada.player().is_some() && bob.others().len() == 1
     });
     drop(ada);
-    let recorded = file.lock().expect("nobody panicked");
+    let recorded = file.lock().expect("no panic");
     let end = DrCommand::End { entity: EntityId::of(number, 1) };
     assert!(calls(&recorded).contains(&Call::Command(end)));
 }
 
-/// Keeps what is recorded, after a pause.
-struct Tape {
+/// A recording in memory that is written slowly.
+struct SlowFile {
     file: Arc<Mutex<Vec<u8>>>,
     pause: Duration,
 }
 
-impl Write for Tape {
+impl Write for SlowFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         sleep(self.pause);
-        self.file.lock().expect("nobody panicked").extend_from_slice(bytes);
+        self.file.lock().expect("no panic").extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -276,97 +276,99 @@ impl Write for Tape {
 }
 
 #[test]
-fn whoever_has_no_good_token_is_told_why() {
+fn a_player_without_a_valid_token_is_told_why() {
     let relay = Relay::start(|_| {}, None);
     let refusal = |token: &str, room: &str| match Client::connect(relay.config(room, token)) {
-        Err(ClientError::Connect(ConnectError::Refused(reason))) => (reason.code, reason.words().to_owned()),
+        Err(ClientError::Connect(ConnectError::Refused(reason))) => {
+            (reason.code, reason.message().to_owned())
+        }
         other => panic!("{other:?}"),
     };
-    let (code, words) = refusal("", "arena");
+    let (code, message) = refusal("", "arena");
     assert_eq!(code, CloseCode::TokenRefused);
-    assert!(words.contains("there is no token"), "{words}");
+    assert!(message.contains("there is no token"), "{message}");
     let expired = relay.key.sign(&Claims::issue(name("arena"), name("ada"), unix_seconds() - 400, 100));
     assert!(refusal(&expired, "arena").1.contains("expired 5 minutes ago"));
     let foreign = IssuerKey::generate().sign(&Claims::issue(name("arena"), name("ada"), unix_seconds(), 60));
     assert!(refusal(&foreign, "arena").1.contains("signed by another key"));
     assert!(refusal(&relay.token("arena", "ada"), "pit").1.contains("for the room arena"));
-    assert!(relay.report("arena").is_none(), "nobody made a room");
+    assert!(relay.report("arena").is_none(), "no room was created");
 }
 
 #[test]
-fn the_same_player_again_replaces_itself_and_keeps_its_number() {
+fn a_player_that_connects_again_replaces_its_connection_and_keeps_its_number() {
     let relay = Relay::start(|_| {}, None);
     let first = relay.player("arena", "ada");
     let number = first.player();
     let second = relay.player("arena", "ada");
     assert_eq!(second.player(), number);
     until(
-        "the first is told",
-        || matches!(first.status(), Status::Over(words) if words.contains("replaced by a newer connection")),
+        "the first connection ends",
+        || matches!(first.status(), Status::Over(message) if message.contains("replaced by a newer connection")),
     );
     drop(first);
     sleep(Duration::from_millis(50));
-    assert_eq!(relay.names("arena").expect("there is one"), ["ada"]);
+    assert_eq!(relay.names("arena").expect("the room exists"), ["ada"]);
 }
 
 #[test]
 fn a_second_connection_without_a_stream_does_not_hide_the_first() {
     let relay = Relay::start(|_| {}, None);
     let ada = relay.player("arena", "ada");
-    until("she is there", || relay.names("arena").expect("there is one") == ["ada"]);
+    until("ada is present", || relay.names("arena").expect("the room exists") == ["ada"]);
     let target = relay.config("arena", &relay.token("arena", "ada")).target;
     let hash = relay.server().hashes()[0].as_bytes().to_vec();
     relay.runtime.block_on(async {
         let client = web_transport_quinn::ClientBuilder::new().with_server_certificate_hashes(vec![hash]);
         let url: url::Url = format!("{}?token={}", target.url, target.token).parse().expect("a URL");
-        let session = client.expect("a client").connect(url).await.expect("it is let in");
+        let session = client.expect("a client").connect(url).await.expect("connected");
         session.close(0, b"");
     });
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(500) {
-        assert_eq!(relay.names("arena").expect("there is one"), ["ada"]);
+        assert_eq!(relay.names("arena").expect("the room exists"), ["ada"]);
         sleep(Duration::from_millis(10));
     }
     drop(ada);
-    until("she is gone", || relay.names("arena").expect("there is one").is_empty());
+    until("ada is gone", || relay.names("arena").expect("the room exists").is_empty());
 }
 
-/// A player that closes with this code is gone, and nothing else has happened.
+/// Checks that a player that closes with this code leaves, and that nothing else happens.
 fn is_gone_after_closing_with(code: CloseCode) {
     let relay = Relay::start(|_| {}, None);
     let _bob = relay.player("arena", "bob");
     let ada = relay.connection("arena", "ada");
-    until("she is there", || relay.names("arena").expect("there is one") == ["bob", "ada"]);
+    until("ada is present", || relay.names("arena").expect("the room exists") == ["bob", "ada"]);
     ada.close(code);
-    until("she is gone, and the room is not", || relay.names("arena").expect("there is one") == ["bob"]);
+    until("only bob is left in the room", || relay.names("arena").expect("the room exists") == ["bob"]);
 }
 
 #[test]
-fn a_player_that_calls_itself_replaced_is_gone() {
+fn a_player_that_closes_as_replaced_leaves() {
     is_gone_after_closing_with(CloseCode::Replaced);
 }
 
 #[test]
-fn a_player_that_calls_the_relay_broken_does_not_end_the_room() {
+fn a_player_that_closes_with_an_internal_error_does_not_end_the_room() {
     is_gone_after_closing_with(CloseCode::Internal);
 }
 
 #[test]
-fn players_come_back_by_themselves_when_the_relay_does() {
+fn players_reconnect_when_the_relay_restarts() {
     let kept = std::env::temp_dir().join(format!("evenkeel-relay-{}.pem", std::process::id()));
     let mut relay = Relay::start(|config| config.keep_certificate = Some(kept.clone()), None);
     let (address, issuer) = (relay.server().addresses()[0], relay.key.id().to_string());
     let (ada, bob) = (relay.player("arena", "ada"), relay.player("arena", "bob"));
     relay.stop();
     until(
-        "they are told",
-        || matches!(ada.status(), Status::Connecting(Some(words)) if words.contains("shutting down")),
+        "ada notices",
+        || matches!(ada.status(), Status::Connecting(Some(message)) if message.contains("shutting down")),
     );
-    // Somebody else at that address is not taken for it: they keep trying, and say why not.
+    // Another relay at that address is not trusted: the players keep trying, and report why.
     let mut impostor = Relay::start(|config| config.listen = vec![address], None);
-    until("they say why they can't", || {
+    until("bob reports the wrong certificate", || {
         let pinned = "does not match the pinned hash";
-        matches!(bob.status(), Status::Connecting(Some(words)) if words.contains(pinned))
+        matches!(bob.status(), Status::Connecting(Some(message)) if message.contains(pinned))
     });
     impostor.stop();
     let again = Relay::start(
@@ -376,8 +378,8 @@ fn players_come_back_by_themselves_when_the_relay_does() {
         },
         None,
     );
-    until("they are back", || again.report("arena").is_some_and(|room| room.players.len() == 2));
-    until("as themselves", || ada.player().is_some() && bob.player().is_some());
+    until("both are back", || again.report("arena").is_some_and(|room| room.players.len() == 2));
+    until("both know their numbers", || ada.player().is_some() && bob.player().is_some());
     assert_ne!(ada.player(), bob.player());
     let _ = std::fs::remove_file(&kept);
     drop((ada, bob, again));
@@ -388,10 +390,10 @@ fn a_vector_beyond_the_rooms_limits_is_rejected_and_counted() {
     let relay = Relay::start(|config| config.room.speed_max = 10.0, None);
     let (mut ada, mut bob) = (relay.player("arena", "ada"), relay.player("arena", "bob"));
     let racing = MotionState { velocity: Vec3::xy(50.0, 0.0), ..MotionState::default() };
-    until("it is counted", || {
+    until("the vector is counted", || {
         ada.observe(&[(0, racing)]);
         bob.observe(&[(0, at(1.0))]);
-        relay.report("arena").expect("there is one").players[0].rejected > 0 && !ada.others().is_empty()
+        relay.report("arena").expect("the room exists").players[0].rejected > 0 && !ada.others().is_empty()
     });
     assert!(bob.others().is_empty());
 }
@@ -400,14 +402,14 @@ fn a_vector_beyond_the_rooms_limits_is_rejected_and_counted() {
 fn a_client_of_another_version_is_told_so() {
     let relay = Relay::start(|_| {}, None);
     let connection = relay.connection("arena", "ada");
-    connection.send_datagram(vec![200, 1, 2, 3].into()).expect("it is sent");
+    connection.send_datagram(vec![200, 1, 2, 3].into()).expect("sent");
     let closed = relay.runtime.block_on(connection.closed());
     assert_eq!(closed.code(), Some(CloseCode::VersionMismatch));
-    assert!(closed.to_string().contains("of version 200 came, and version 1 is spoken here"), "{closed}");
+    assert!(closed.to_string().contains("a message of version 200, expected 1: update"), "{closed}");
 }
 
 #[test]
-fn a_full_room_says_so_to_those_who_have_been_there_too() {
+fn a_full_room_refuses_returning_players_too() {
     let relay = Relay::start(|config| config.room.players_max = 1, None);
     let refused = |player: &str| match Client::connect(relay.config("arena", &relay.token("arena", player))) {
         Err(ClientError::Connect(ConnectError::Refused(reason))) => assert_eq!(reason.code, CloseCode::Full),
@@ -416,28 +418,28 @@ fn a_full_room_says_so_to_those_who_have_been_there_too() {
     let ada = relay.player("arena", "ada");
     refused("bob");
     drop(ada);
-    until("she is gone", || relay.report("arena").is_some_and(|room| room.players.is_empty()));
+    until("ada is gone", || relay.report("arena").is_some_and(|room| room.players.is_empty()));
     let bob = relay.player("arena", "bob");
     refused("ada");
     drop(bob);
 }
 
 #[test]
-fn a_room_whose_machine_failed_while_it_was_empty_is_made_anew() {
+fn a_room_whose_machine_failed_while_empty_is_created_again() {
     let relay = Relay::start(|_| {}, None);
     let ada = relay.player("arena", "ada");
-    until("she is there", || relay.names("arena").expect("there is one") == ["ada"]);
+    until("ada is present", || relay.names("arena").expect("the room exists") == ["ada"]);
     drop(ada);
-    until("she is gone", || relay.names("arena").expect("there is one").is_empty());
+    until("ada is gone", || relay.names("arena").expect("the room exists").is_empty());
     let failed = relay.server().crank().with(NodeId(0), |_, _| panic!("as if by a bug"));
     assert!(relay.runtime.block_on(failed).is_err());
     assert_eq!(relay.report("arena"), None);
     let _bob = relay.player("arena", "bob");
-    until("he is in a new one", || relay.names("arena").is_some_and(|names| names == ["bob"]));
+    until("bob is in a new room", || relay.names("arena").is_some_and(|names| names == ["bob"]));
 }
 
 #[test]
-fn an_empty_room_makes_place_for_a_new_one() {
+fn an_empty_room_is_closed_for_a_new_one() {
     let relay = Relay::start(|config| config.rooms_max = 2, None);
     let (ada, bob) = (relay.player("first", "ada"), relay.player("second", "bob"));
     match Client::connect(relay.config("third", &relay.token("third", "cyd"))) {
@@ -447,8 +449,8 @@ fn an_empty_room_makes_place_for_a_new_one() {
     drop(ada);
     until("the first is empty", || relay.report("first").is_some_and(|room| room.players.is_empty()));
     let cyd = relay.player("third", "cyd");
-    until("the third is there", || relay.names("third").is_some_and(|names| names == ["cyd"]));
+    until("cyd is in the third room", || relay.names("third").is_some_and(|names| names == ["cyd"]));
     assert_eq!(relay.report("first"), None);
-    assert_eq!(relay.report("second").expect("there is one").players.len(), 1);
+    assert_eq!(relay.report("second").expect("the room exists").players.len(), 1);
     drop((bob, cyd));
 }

@@ -1,4 +1,4 @@
-//! Relays of another version, over real sockets: clients leave them for good.
+//! Clients of relays of another version give up for good.
 
 mod support;
 
@@ -12,8 +12,7 @@ use evenkeel_serve::{Client, ClientConfig, Status, Welcome};
 use support::until;
 use tokio::runtime::Runtime;
 
-/// A relay of another version, which lets whoever comes in with these greetings, one after the other, and treats each
-/// connection like this.
+/// Starts a relay that admits one client per greeting and passes each connection to `treat`.
 fn strange_relay(
     runtime: &Runtime,
     greetings: Vec<Vec<u8>>,
@@ -27,8 +26,8 @@ fn strange_relay(
     runtime.spawn(async move {
         let mut connections = Vec::new();
         for greeting in greetings {
-            let request = listener.accept().await.expect("somebody comes");
-            let connection = request.accept(&greeting).await.expect("it comes in");
+            let request = listener.accept().await.expect("a client");
+            let connection = request.accept(&greeting).await.expect("accepted");
             treat(&connection);
             connections.push(connection);
         }
@@ -44,30 +43,33 @@ fn greeting() -> Vec<u8> {
 }
 
 #[test]
-fn a_relay_whose_messages_are_of_another_version_is_left_for_good() {
+fn a_client_gives_up_on_messages_of_another_version() {
     let runtime = Runtime::new().expect("a runtime");
     let config = strange_relay(&runtime, vec![greeting(), greeting()], |connection| {
-        connection.send_reliable(vec![200, 1, 2, 3]).expect("it is sent");
+        connection.send_reliable(vec![200, 1, 2, 3]).expect("sent");
     });
-    const WORDS: &str = "of version 200 came";
+    const WORDS: &str = "a message of version 200, expected";
     match Client::connect(config) {
         Ok(ada) => {
-            until("she gives up", || matches!(ada.status(), Status::Over(words) if words.contains(WORDS)));
+            until(
+                "ada gives up",
+                || matches!(ada.status(), Status::Over(message) if message.contains(WORDS)),
+            );
         }
-        // It came before she was all there.
+        // The message arrived before the client was connected.
         Err(error) => assert!(error.to_string().contains(WORDS), "{error}"),
     }
 }
 
 #[test]
-fn a_relay_that_comes_back_in_another_version_is_left_for_good() {
+fn a_client_gives_up_on_a_relay_that_returns_in_another_version() {
     let runtime = Runtime::new().expect("a runtime");
     let config = strange_relay(&runtime, vec![greeting(), vec![9, 9, 9]], |connection| {
         connection.close(CloseCode::ShuttingDown);
     });
-    let ada = Client::connect(config).expect("she is let in");
+    let ada = Client::connect(config).expect("admitted");
     until(
-        "she gives up",
-        || matches!(ada.status(), Status::Over(words) if words.contains("speaks another version")),
+        "ada gives up",
+        || matches!(ada.status(), Status::Over(message) if message.contains("speaks another version")),
     );
 }

@@ -22,7 +22,8 @@ export const readOutlines = (player) => read(`${ARENA}/shown?player=${player}`);
 export const readWatch = () => read(`${ARENA}/watch`);
 /** Requests an invitation. Pass an earlier name to come back as the same player. */
 export const requestInvitation = async (name) => (await post(`${ARENA}/join`, name ? { name } : {})).json();
-export const setPolicy = (policy, budget) => post(`${ROOM}/policy`, { policy, budget });
+/** Sets the room's policy and budget: `{ policy, budget }`. */
+export const setPolicy = (settings) => post(`${ROOM}/policy`, settings);
 export const setLink = (player, delay, jitter) => post(`${ARENA}/link`, { player, delay_ms: delay, jitter_ms: jitter });
 
 /**

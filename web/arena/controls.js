@@ -19,7 +19,8 @@ export class PolicySwitch {
     this.inputs = [...root.querySelectorAll("input")];
     this.thumb = root.querySelector(".thumb");
     this.names = new Map(this.inputs.map((input) => [input.value, input.nextElementSibling.textContent]));
-    this.policies = new Map();
+    /** What each position of the switch sets. */
+    this.settings = new Map();
     this.set = { choice: null, at: -Infinity };
     for (const input of this.inputs) input.addEventListener("change", () => this.turn(input.value));
     new ResizeObserver(() => this.slide()).observe(root);
@@ -33,7 +34,7 @@ export class PolicySwitch {
     this.set = { choice, at: performance.now() };
     this.slide();
     try {
-      await setPolicy(this.policies.get(choice), this.budgetSet);
+      await setPolicy(this.settings.get(choice));
     } catch (error) {
       this.set.at = -Infinity;
       this.onFailed(`Could not switch the policy. ${error.message}`);
@@ -41,10 +42,9 @@ export class PolicySwitch {
   }
 
   show({ choice, choices, budget }) {
-    this.budgetSet = budget;
-    for (const { id, name, policy } of choices ?? []) {
+    for (const { id, name, set } of choices ?? []) {
       this.names.set(id, name);
-      this.policies.set(id, policy);
+      this.settings.set(id, set);
       const input = this.inputs.find((one) => one.value === id);
       if (input) setText(input.nextElementSibling, name);
     }

@@ -1,14 +1,14 @@
-//! Datagrams through a crank with a machine that forwards them, beside a plain quinn forwarder, in turns in the same
-//! run: one sender, several receivers, all of it over loopback in this process.
+//! Datagrams through a crank whose machine forwards them, compared with a plain quinn forwarder, alternating within one
+//! run: one sender and several receivers over loopback in this process.
 //!
 //! `cargo bench -p evenkeel-net --bench forwarding`
 //!
-//! The bar: per core the crank forwards at least half as much as plain quinn does. If it does not, the status is 1.
+//! The bar: per core the crank forwards at least half as much as plain quinn. Otherwise the exit status is 1.
 //!
-//! Clients and forwarder share the cores, so the rate is that of the whole. Per core means per second of processor time
-//! that the forwarder's own threads took: it has a runtime of its own, whose threads and the crank's are told apart by
-//! their names. Both use packets of 1,200 bytes, of which each takes several datagrams. The sender waits for the first
-//! receiver, so that nothing is lost to full buffers.
+//! Clients and forwarder share the cores, so the rate describes the whole. "Per core" means per second of processor time
+//! of the forwarder's own threads, which are identified by name: the forwarder has its own runtime, and the crank its own
+//! thread. Both use packets of 1,200 bytes with several datagrams each. The sender is paced by the first receiver, so that
+//! full buffers lose nothing.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::runtime::{Handle, Runtime};
 
-/// What the relay allocates with.
+/// The allocator that the relay uses.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -35,12 +35,12 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 const ROUNDS: usize = 3;
 const SECONDS: u64 = 2;
 const DATAGRAM: [u8; 100] = [7; 100];
-/// The least ratio of the crank's rate per core to plain quinn's.
+/// The lowest allowed ratio of the rates per core, crank to plain quinn.
 const RATIO_MIN: f64 = 0.5;
-/// How many datagrams may be under way.
+/// Datagrams in flight.
 const WINDOW: u64 = 64;
 
-/// Forwards what any peer sends to all others.
+/// A machine that forwards what any peer sends to all others.
 #[derive(Default)]
 struct Forwarder {
     peers: Vec<PeerId>,
@@ -91,7 +91,7 @@ impl Endpoint for Forwarder {
     }
 }
 
-/// What was delivered in one run.
+/// The result of one run.
 #[derive(Clone, Copy, Default)]
 struct Run {
     delivered: u64,
@@ -117,10 +117,10 @@ impl Run {
     }
 }
 
-/// The threads of whatever forwards.
+/// Names of the threads that forward.
 const FORWARDER: [&str; 2] = ["forwarder", "evenkeel-crank"];
 
-/// Processor time of the forwarder's threads that are running; 0 where the system does not tell it in this way.
+/// Returns the processor time of the forwarder's running threads; 0 on systems without `/proc`.
 fn core_seconds() -> f64 {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let seconds = tasks.filter_map(|task| {
@@ -133,15 +133,15 @@ fn core_seconds() -> f64 {
     seconds.sum()
 }
 
-/// Counts what arrives, and paces the sender by the first receiver.
+/// Counts deliveries and paces the sender by the first receiver.
 #[derive(Default)]
-struct Tally {
+struct DeliveryCounter {
     delivered: AtomicU64,
     first: AtomicU64,
-    is_over: AtomicBool,
+    is_done: AtomicBool,
 }
 
-impl Tally {
+impl DeliveryCounter {
     fn note(&self, receiver: usize) {
         self.delivered.fetch_add(1, Ordering::Relaxed);
         if receiver == 0 {
@@ -149,7 +149,7 @@ impl Tally {
         }
     }
 
-    /// Sends as fast as the first receiver gets it, for the time of a run.
+    /// Sends at the first receiver's pace for the duration of a run.
     async fn drive(&self, send: impl Fn()) -> Run {
         let (start, busy) = (Instant::now(), core_seconds());
         let (mut sent, mut seen, mut seen_at) = (0, 0, Instant::now());
@@ -162,13 +162,13 @@ impl Tally {
                 send();
                 sent += 1;
             } else if seen_at.elapsed() > Duration::from_millis(50) {
-                // What is missing is lost.
+                // The missing datagrams were lost.
                 (sent, seen_at) = (first, Instant::now());
             } else {
                 tokio::task::yield_now().await;
             }
         }
-        self.is_over.store(true, Ordering::Relaxed);
+        self.is_done.store(true, Ordering::Relaxed);
         Run {
             delivered: self.delivered.load(Ordering::Relaxed),
             seconds: start.elapsed().as_secs_f64(),
@@ -182,32 +182,33 @@ async fn through_crank(forwarder: &Handle, receivers: usize) -> Run {
     let address: SocketAddr = "127.0.0.1:0".parse().expect("an address");
     let trust = Trust::Pinned(vec![certificate.hash()]);
     let bound = async move { Listener::bind(&[address], &certificate, Limits::default()).expect("bound") };
-    let mut listener = forwarder.spawn(bound).await.expect("it runs");
+    let mut listener = forwarder.spawn(bound).await.expect("no panic");
     let url = format!("https://{}/", listener.local_addresses()[0]);
     let crank = Crank::new().start().expect("a thread");
     crank.add(NodeId(0), Forwarder::default()).expect("running");
-    let (tally, mut clients) = (Arc::new(Tally::default()), Vec::new());
+    let (deliveries, mut clients) = (Arc::new(DeliveryCounter::default()), Vec::new());
     for peer in 0..=receivers {
         let accepting = forwarder.spawn(async move {
-            let served = listener.accept().await.expect("somebody").accept(b"").await.expect("let in");
+            let served = listener.accept().await.expect("a client").accept(b"").await.expect("let in");
             (listener, served)
         });
         let (client, accepted) = tokio::join!(connect(&url, None, &trust, Limits::default()), accepting);
         let served;
-        (listener, served) = accepted.expect("it runs");
+        (listener, served) = accepted.expect("no panic");
         crank.attach(NodeId(0), PeerId(peer as u32), served).expect("running");
         clients.push(client.expect("connected"));
     }
     let sender = clients.pop().expect("one more than receivers");
     for (receiver, client) in clients.into_iter().enumerate() {
-        let tally = tally.clone();
+        let deliveries = deliveries.clone();
         tokio::spawn(async move {
             while client.read_datagram().await.is_ok() {
-                tally.note(receiver);
+                deliveries.note(receiver);
             }
         });
     }
-    let run = tally.drive(|| sender.send_datagram(Bytes::from_static(&DATAGRAM)).unwrap_or_default()).await;
+    let run =
+        deliveries.drive(|| sender.send_datagram(Bytes::from_static(&DATAGRAM)).unwrap_or_default()).await;
     crank.stop(Duration::ZERO).await.expect("running");
     run
 }
@@ -224,7 +225,7 @@ fn plain_configs() -> (quinn::ServerConfig, quinn::ClientConfig) {
         .expect("TLS 1.3")
         .with_no_client_auth()
         .with_single_cert(vec![certificate.clone()], secret)
-        .expect("they fit");
+        .expect("a matching key");
     let mut server =
         quinn::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls).expect("QUIC")));
     let mut transport = quinn::TransportConfig::default();
@@ -247,28 +248,29 @@ async fn through_quinn(forwarder: &Handle, receivers: usize) -> Run {
     let (server_config, client_config) = plain_configs();
     let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
     let bound = async move { quinn::Endpoint::server(server_config, any).expect("bound") };
-    let server = forwarder.spawn(bound).await.expect("it runs");
+    let server = forwarder.spawn(bound).await.expect("no panic");
     let address = server.local_addr().expect("an address");
-    let (tally, mut served, mut endpoints, mut sender) =
-        (Arc::new(Tally::default()), Vec::new(), Vec::new(), None);
+    let (deliveries, mut served, mut endpoints, mut sender) =
+        (Arc::new(DeliveryCounter::default()), Vec::new(), Vec::new(), None);
     for peer in 0..=receivers {
         let endpoint = quinn::Endpoint::client(any).expect("bound");
-        let connecting = endpoint.connect_with(client_config.clone(), address, "localhost").expect("a way");
+        let connecting =
+            endpoint.connect_with(client_config.clone(), address, "localhost").expect("a valid address");
         let accepting = server.clone();
         let accepting = forwarder
-            .spawn(async move { accepting.accept().await.expect("somebody").await.expect("let in") });
+            .spawn(async move { accepting.accept().await.expect("a client").await.expect("let in") });
         let (client, accepted) = tokio::join!(connecting, accepting);
         let client = client.expect("connected");
         endpoints.push(endpoint);
-        served.push(accepted.expect("it runs"));
+        served.push(accepted.expect("no panic"));
         if peer == receivers {
             sender = Some(client);
             continue;
         }
-        let tally = tally.clone();
+        let deliveries = deliveries.clone();
         tokio::spawn(async move {
             while client.read_datagram().await.is_ok() {
-                tally.note(peer);
+                deliveries.note(peer);
             }
         });
     }
@@ -280,8 +282,9 @@ async fn through_quinn(forwarder: &Handle, receivers: usize) -> Run {
             }
         }
     });
-    let sender = sender.expect("it connected");
-    let run = tally.drive(|| sender.send_datagram(Bytes::from_static(&DATAGRAM)).unwrap_or_default()).await;
+    let sender = sender.expect("a sender");
+    let run =
+        deliveries.drive(|| sender.send_datagram(Bytes::from_static(&DATAGRAM)).unwrap_or_default()).await;
     endpoints.iter().chain([&server]).for_each(|endpoint| endpoint.close(0u32.into(), b""));
     run
 }
@@ -291,7 +294,7 @@ fn runtime(name: &str) -> Runtime {
     builder.worker_threads(2).thread_name(name).enable_all().build().expect("a runtime")
 }
 
-/// Fails, if a bar was missed; as a test of whether it runs, it judges nothing.
+/// The exit status: failure if the bar was missed in a benchmark run. Test runs do not judge.
 fn status(is_missed: bool) -> ExitCode {
     let is_bench = std::env::args().any(|word| word == "--bench");
     if is_missed && is_bench { ExitCode::FAILURE } else { ExitCode::SUCCESS }
@@ -311,7 +314,7 @@ fn main() -> ExitCode {
         }
         let ratio = crank.per_core() / quinn.per_core();
         let verdict = match ratio {
-            // Elsewhere the system does not tell what threads took.
+            // Other systems do not report the processor time of threads.
             ratio if !ratio.is_finite() && !cfg!(target_os = "linux") => "not measured",
             ratio if ratio.is_finite() && ratio >= RATIO_MIN => "pass",
             _ => "FAIL",

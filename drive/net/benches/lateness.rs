@@ -1,8 +1,8 @@
-//! How late a crank tells a timeout, beside a bare thread that waits for a timerfd, in turns in the same run.
+//! How late a crank handles a timeout, compared with a bare thread waiting for a timerfd, alternating within one run.
 //!
 //! `cargo bench -p evenkeel-net --bench lateness`
 //!
-//! The bar: at the 99th percentile the crank is at most twice as late as the thread. If it is later, the status is 1.
+//! The bar: at the 99th percentile the crank is at most twice as late as the thread. Otherwise the exit status is 1.
 
 use std::process::ExitCode;
 use std::sync::mpsc::{Sender, channel};
@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Span};
 use evenkeel_net::{Crank, LocalClock, NodeId};
 
-/// Many short turns, so that whatever else the machine does meets both alike.
+/// Many short rounds, so that other load on the machine affects both alike.
 const ROUNDS: usize = 40;
 const TICKS: usize = 100;
-/// The most that the crank's 99th percentile is of the thread's.
+/// The highest allowed ratio of the 99th percentiles, crank to thread.
 #[cfg(target_os = "linux")]
 const RATIO_MAX: f64 = 2.0;
 
-/// The pauses between deadlines: from 1 to 8 ms, uneven.
+/// The pause before each deadline: 1 to 8 ms, uneven.
 fn pause(tick: usize) -> Span {
     Span::from_nanos(1_000_000 + (tick as i64 * 2_654_435 % 7_000_000))
 }
 
-/// A machine with nothing but deadlines.
+/// A machine that only has deadlines.
 struct Ticker {
     clock: LocalClock,
     deadline: LocalTime,
@@ -74,7 +74,7 @@ fn crank() -> Vec<i64> {
     let (clock, (done, late)) = (crank.clock(), channel());
     let deadline = clock.now() + pause(0);
     crank.add(NodeId(0), Ticker { clock, deadline, ticks: 0, late: Vec::new(), done }).expect("running");
-    late.recv_timeout(Duration::from_secs(60)).expect("it ticks")
+    late.recv_timeout(Duration::from_secs(60)).expect("the ticks")
 }
 
 #[cfg(target_os = "linux")]
@@ -93,7 +93,7 @@ fn bare_timer() -> Vec<i64> {
             let value = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
             let setting = Itimerspec { it_interval: zero, it_value: value };
             timerfd_settime(&timer, TimerfdTimerFlags::empty(), &setting).expect("set");
-            rustix::io::read(&timer, &mut [0; 8]).expect("it fires");
+            rustix::io::read(&timer, &mut [0; 8]).expect("a tick");
             late.push(Instant::now().saturating_duration_since(deadline).as_nanos() as i64);
         }
         late
@@ -101,12 +101,12 @@ fn bare_timer() -> Vec<i64> {
     thread.join().expect("no panic")
 }
 
-/// A quantile in microseconds.
+/// Returns a quantile in microseconds.
 fn quantile(sorted: &[i64], share: f64) -> f64 {
     sorted[((sorted.len() - 1) as f64 * share) as usize] as f64 / 1e3
 }
 
-/// Fails, if a bar was missed; as a test of whether it runs, it judges nothing.
+/// The exit status: failure if the bar was missed in a benchmark run. Test runs do not judge.
 #[cfg(target_os = "linux")]
 fn status(is_missed: bool) -> ExitCode {
     let is_bench = std::env::args().any(|word| word == "--bench");
@@ -122,7 +122,7 @@ fn main() -> ExitCode {
     }
     cranks.sort_unstable();
     bare.sort_unstable();
-    assert!(cranks[0] >= 0, "a timeout was told early");
+    assert!(cranks[0] >= 0, "a timeout was handled early");
     println!("{} deadlines each, late by (us)   crank    timerfd   crank / timerfd", cranks.len());
     for (label, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)] {
         let (ours, theirs) = (quantile(&cranks, share), quantile(&bare, share));
@@ -139,7 +139,7 @@ fn main() -> ExitCode {
     let mut late: Vec<i64> = (0..ROUNDS).flat_map(|_| crank()).collect();
     late.sort_unstable();
     println!(
-        "there is no timerfd here to compare with; p50 {} us, p99 {} us",
+        "no timerfd on this system to compare with; p50 {} us, p99 {} us",
         quantile(&late, 0.5),
         quantile(&late, 0.99)
     );

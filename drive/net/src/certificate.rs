@@ -1,9 +1,9 @@
-//! What a listener proves its identity with: a certificate that is pinned by its hash, or a real one from files.
+//! The certificate of a listener: either self-signed and pinned by its hash, or a real one from files.
 //!
-//! Browsers accept a certificate that no authority signed if the page names its SHA-256 hash, and only if it is an
-//! ECDSA P-256 one that is valid for at most 14 days. So a relay without a domain makes one for 13 days
-//! ([`Certificate::self_signed`]) and a [`Rotation`] follows it up in time. A relay with a domain reads PEM files
-//! ([`Certificate::from_pem_files`]), and reads them again when they are renewed.
+//! Browsers accept a self-signed certificate if the page names its SHA-256 hash and it is an ECDSA P-256 certificate valid
+//! for at most 14 days. So a relay without a domain signs its own for 13 days ([`Certificate::self_signed`]), and a
+//! [`Rotation`] replaces it in time. A relay with a domain reads PEM files ([`Certificate::from_pem_files`]) and reads them
+//! again when they are renewed.
 
 mod rotation;
 mod validity;
@@ -23,54 +23,54 @@ use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
 
-/// How long a certificate of our own is valid. Browsers allow 14 days; one is left for clocks that are wrong.
+/// Validity of a self-signed certificate. Browsers allow 14 days; one is left for wrong clocks.
 pub const SELF_SIGNED_SECONDS: u64 = 13 * 86_400;
-/// How much of that lies in the past when it is made, for clients whose clock is slow.
+/// How much of that lies in the past at creation, for clients with slow clocks.
 const BACKDATED_SECONDS: u64 = 3_600;
-/// What is valid for longer is none of our own.
+/// A certificate valid for longer was not signed by a relay.
 const OWN_SECONDS_MAX: u64 = 14 * 86_400;
 
-/// The SHA-256 hash of a certificate (of its DER form), by which clients pin it. As text: 64 hexadecimal digits.
+/// The SHA-256 hash of a certificate in DER form, by which clients pin it. As text: 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CertificateHash([u8; 32]);
 
-/// A text that is no hash.
+/// A text that is not a certificate hash.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a certificate hash has 64 hexadecimal digits")]
-pub struct NotAHash;
+pub struct InvalidHash;
 
 impl CertificateHash {
-    /// The hash of a certificate.
+    /// Hashes a certificate in DER form.
     #[must_use]
     pub fn of(der: &[u8]) -> Self {
         let digest = ring::digest::digest(&ring::digest::SHA256, der);
         Self(digest.as_ref().try_into().expect("SHA-256 has 32 bytes"))
     }
 
-    /// Its bytes.
+    /// Returns its bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Reads its text form; colons and upper case are as good.
+    /// Parses its text form. Colons and upper case are accepted.
     ///
     /// # Errors
-    /// [`NotAHash`] if it is something else.
-    pub fn parse(text: &str) -> Result<Self, NotAHash> {
+    /// [`InvalidHash`] if it is not a hash.
+    pub fn parse(text: &str) -> Result<Self, InvalidHash> {
         let digits: Vec<u8> =
             text.bytes().filter(|byte| *byte != b':').take(65).map(hex_digit).collect::<Result<_, _>>()?;
         let bytes: Vec<u8> =
             digits.chunks(2).map(|pair| pair.iter().fold(0, |acc, d| acc * 16 + d)).collect();
         if digits.len() != 64 {
-            return Err(NotAHash);
+            return Err(InvalidHash);
         }
-        bytes.try_into().map(Self).map_err(|_| NotAHash)
+        bytes.try_into().map(Self).map_err(|_| InvalidHash)
     }
 }
 
-fn hex_digit(byte: u8) -> Result<u8, NotAHash> {
-    char::from(byte).to_digit(16).map(|digit| digit as u8).ok_or(NotAHash)
+fn hex_digit(byte: u8) -> Result<u8, InvalidHash> {
+    char::from(byte).to_digit(16).map(|digit| digit as u8).ok_or(InvalidHash)
 }
 
 impl fmt::Display for CertificateHash {
@@ -85,26 +85,26 @@ impl fmt::Debug for CertificateHash {
     }
 }
 
-/// Why there is no certificate.
+/// Why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// A file can't be read.
-    #[error("cannot read {}: {source}: correct the path or its permissions", path.display())]
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}; correct the path or its permissions", path.display())]
     Unreadable {
-        /// Which one.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file holds something else.
-    #[error("{} holds no {wanted} in PEM form: is it the right file?", path.display())]
+    /// A file lacks what it should contain.
+    #[error("{} contains no {wanted} in PEM form: is it the right file?", path.display())]
     NotPem {
-        /// Which one.
+        /// The file.
         path: PathBuf,
-        /// What should be in it.
+        /// What it should contain.
         wanted: &'static str,
     },
-    /// The two files do not belong together.
+    /// The certificate and the key do not belong together.
     #[error("the key in {} is not the key of the certificate in {}", key.display(), chain.display())]
     Mismatch {
         /// The certificate's file.
@@ -112,42 +112,42 @@ pub enum CertificateError {
         /// The key's file.
         key: PathBuf,
     },
-    /// It is over.
-    #[error("the certificate in {} expired: renew it, and have it read again", path.display())]
+    /// It has expired.
+    #[error("the certificate in {} has expired: renew it", path.display())]
     Expired {
-        /// Its file.
+        /// The certificate's file.
         path: PathBuf,
     },
-    /// Certificates of the relay's own would be kept in a file that holds something else.
+    /// The file for the relay's own certificates contains something else.
     #[error(
-        "{} holds something else than certificates that a relay made itself, and is left as it is: name another file to keep \
+        "{} contains something else than the relay's own certificates and is left unchanged: name another file to keep \
          them in (keep_certificate), or move this one away",
         path.display()
     )]
-    NotOwn {
-        /// Which one.
+    ForeignFile {
+        /// The file.
         path: PathBuf,
     },
-    /// It can't be used.
-    #[error("the certificate can't be used: {0}")]
+    /// It does not work.
+    #[error("the certificate cannot be used: {0}")]
     Unusable(String),
 }
 
-/// A certificate with its chain and its key.
+/// A certificate chain with its key.
 #[derive(Clone)]
 pub struct Certificate {
     certified: Arc<CertifiedKey>,
     hash: CertificateHash,
     validity: Validity,
-    /// Certificate and key, if we made them ourselves.
+    /// Certificate and key in PEM form, if self-signed.
     pem: Option<Arc<str>>,
 }
 
 impl Certificate {
-    /// Makes one for localhost, 127.0.0.1, ::1 and these names, valid for 13 days from this time (seconds since 1970).
+    /// Creates a certificate for localhost, 127.0.0.1, ::1 and these names, valid for 13 days from `now` (Unix seconds).
     ///
     /// # Errors
-    /// [`CertificateError::Unusable`] if a name is none.
+    /// [`CertificateError::Unusable`] if a name is invalid.
     pub fn self_signed(names: &[String], now: u64) -> Result<Self, CertificateError> {
         let unusable = |error: rcgen::Error| CertificateError::Unusable(error.to_string());
         let mut all: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
@@ -163,29 +163,29 @@ impl Certificate {
         let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(unusable)?;
         let certificate = params.self_signed(&key).map_err(unusable)?;
         let der = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let pem = own_pem(certificate.der(), &key.serialize_der());
+        let pem = to_pem_with_key(certificate.der(), &key.serialize_der());
         Self::from_der(vec![certificate.der().clone()], der)
             .map(|made| Self { pem: Some(pem.into()), ..made })
             .map_err(|error| CertificateError::Unusable(error.to_string()))
     }
 
-    /// The certificates of our own in a text, each with its key behind it as [`own_pem`] writes them; `None` if there is
-    /// anything else in it, or one that we would not have made.
-    fn own(text: &[u8]) -> Option<Vec<Self>> {
+    /// Parses a text of self-signed certificates, each followed by its key as [`to_pem_with_key`] writes them. Returns `None` if it
+    /// contains anything else, or a certificate that a relay would not sign.
+    fn parse_own(text: &[u8]) -> Option<Vec<Self>> {
         let certificates = CertificateDer::pem_slice_iter(text).filter_map(Result::ok);
         let keys = PrivatePkcs8KeyDer::pem_slice_iter(text).filter_map(Result::ok);
         let own = |(certificate, key): (CertificateDer<'static>, PrivatePkcs8KeyDer<'static>)| {
-            let pem = own_pem(&certificate, key.secret_pkcs8_der());
+            let pem = to_pem_with_key(&certificate, key.secret_pkcs8_der());
             let read = Self::from_der(vec![certificate], PrivateKeyDer::Pkcs8(key)).ok()?;
-            read.is_like_own().then_some(Self { pem: Some(pem.into()), ..read })
+            read.is_pinnable().then_some(Self { pem: Some(pem.into()), ..read })
         };
         let own: Vec<Self> = certificates.zip(keys).map(own).collect::<Option<_>>()?;
         let written: String = own.iter().filter_map(|own| own.pem.as_deref()).collect();
         (written.as_bytes() == text).then_some(own)
     }
 
-    /// Whether it is one that browsers accept for its hash, as ours are: ECDSA P-256, and valid for a short time.
-    fn is_like_own(&self) -> bool {
+    /// Whether browsers accept it by its hash: ECDSA P-256 and valid for a short time.
+    fn is_pinnable(&self) -> bool {
         let Validity { not_before, not_after } = self.validity;
         let scheme = self.certified.key.choose_scheme(&[SignatureScheme::ECDSA_NISTP256_SHA256]);
         scheme.is_some() && not_after.saturating_sub(not_before) <= OWN_SECONDS_MAX
@@ -194,8 +194,8 @@ impl Certificate {
     /// Reads a chain and its key from PEM files.
     ///
     /// # Errors
-    /// [`CertificateError`] if a file is missing or something else, they do not fit, or the certificate expired before
-    /// this time (seconds since 1970).
+    /// [`CertificateError`] if a file is missing or wrong, they do not match, or the certificate expired before `now`
+    /// (Unix seconds).
     pub fn from_pem_files(chain: &Path, key: &Path, now: u64) -> Result<Self, CertificateError> {
         let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(chain)
             .and_then(Iterator::collect)
@@ -228,19 +228,19 @@ impl Certificate {
         Ok(Self { certified: Arc::new(certified), hash, validity, pem: None })
     }
 
-    /// By what clients pin it.
+    /// Returns the hash by which clients pin it.
     #[must_use]
     pub const fn hash(&self) -> CertificateHash {
         self.hash
     }
 
-    /// From when until when it is valid.
+    /// Returns its validity period.
     #[must_use]
     pub const fn validity(&self) -> Validity {
         self.validity
     }
 
-    /// The certificate as rustls serves it.
+    /// Returns the certificate and key for rustls.
     #[must_use]
     pub fn certified(&self) -> Arc<CertifiedKey> {
         self.certified.clone()
@@ -253,12 +253,12 @@ impl fmt::Debug for Certificate {
     }
 }
 
-/// A certificate and its key, as one file keeps them.
-fn own_pem(certificate: &[u8], key: &[u8]) -> String {
+/// Returns a certificate and its key in PEM form.
+fn to_pem_with_key(certificate: &[u8], key: &[u8]) -> String {
     pem("CERTIFICATE", certificate) + &pem("PRIVATE KEY", key)
 }
 
-/// Bytes in armour.
+/// Encodes bytes in PEM form.
 fn pem(label: &str, der: &[u8]) -> String {
     let text = STANDARD.encode(der);
     let lines: String = text.as_bytes().chunks(64).map(|line| String::from_utf8_lossy(line) + "\n").collect();
@@ -269,7 +269,9 @@ fn date(unix_seconds: u64) -> Result<time::OffsetDateTime, CertificateError> {
     i64::try_from(unix_seconds)
         .ok()
         .and_then(|seconds| time::OffsetDateTime::from_unix_timestamp(seconds).ok())
-        .ok_or_else(|| CertificateError::Unusable("the clock shows no date: set it".to_owned()))
+        .ok_or_else(|| {
+            CertificateError::Unusable("the system's clock shows no valid date: set it".to_owned())
+        })
 }
 
 fn pem_error(path: &Path, wanted: &'static str, error: PemError) -> CertificateError {

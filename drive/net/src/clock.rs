@@ -1,14 +1,14 @@
-//! The clock of a crank, and of whoever stamps arrivals for it.
+//! The clock of a crank and of the tasks that timestamp arrivals for it.
 
 use std::time::{Duration, Instant, SystemTime};
 
 use evenkeel_core::{LocalTime, Span};
 
-/// 2020-01-01 00:00 UTC in seconds since 1970: the origin of a crank's local time.
+/// 2020-01-01 00:00 UTC in Unix seconds: the origin of a crank's local time.
 const ORIGIN_UNIX_SECONDS: u64 = 1_577_836_800;
 
-/// A monotonic clock: nanoseconds since 2020 when it was started, and from then on what the system's monotonic clock
-/// adds. It never runs backwards, whatever happens to the system's time. Copies show the same time.
+/// A monotonic clock. It starts at the system's time since 2020 and then follows the system's monotonic clock, so it never
+/// runs backwards. Copies show the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalClock {
     start: Instant,
@@ -24,7 +24,7 @@ impl LocalClock {
         Self { start: Instant::now(), start_at: LocalTime::default() + span(since) }
     }
 
-    /// What it shows.
+    /// Returns the current time.
     #[must_use]
     #[inline]
     pub fn now(&self) -> LocalTime {
@@ -37,7 +37,7 @@ fn span(duration: Duration) -> Span {
     Span::from_nanos(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX))
 }
 
-/// A span as the standard library has it; a negative one is zero.
+/// Converts a span; a negative one becomes zero.
 #[inline]
 pub(crate) fn duration(span: Span) -> Duration {
     Duration::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(0))
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_counts_from_2020_and_never_backwards() {
+    fn clock_counts_from_2020_and_never_backwards() {
         let clock = LocalClock::start();
         let mut last = clock.now();
         assert!(last.as_nanos() > Span::from_secs(6 * 365 * 86_400).as_nanos());

@@ -1,21 +1,21 @@
-//! The driver loop on real sockets: one thread that turns many machines, precisely.
+//! The driver loop on real sockets: one thread that drives many machines with precise deadlines.
 //!
-//! The thread sleeps until the earliest of its machines' timeouts or until something arrives, and after each call
-//! follows the law: drain what the machine transmits, pass on its events, look at its timeout. Sockets are read by tasks
-//! on a tokio runtime, which stamp what arrives and queue it for the thread.
+//! The thread sleeps until the earliest deadline of its machines or until an input arrives. After each call it drains the
+//! machine: it sends what the machine transmits, passes on its events and reads its next deadline. Tasks on a tokio
+//! runtime read the sockets, timestamp what arrives and queue it for the thread.
 //!
-//! A [`CrankHandle`] asks the thread for things; whatever it asks is done in order. When the last handle is dropped the
-//! crank stops, as if told to without a wait.
+//! A [`CrankHandle`] controls the thread; its requests are served in order. Dropping the last handle stops the crank
+//! without draining.
 
 mod allowance;
+mod connection_reader;
 mod counters;
+mod driver;
 mod handle;
 mod inbox;
 mod node;
-mod post;
-mod reading;
+mod send_batcher;
 mod sleep;
-mod turn;
 
 pub use allowance::Allowance;
 pub use counters::{
@@ -31,51 +31,51 @@ use std::thread;
 use evenkeel_core::{Endpoint, LocalTime, PeerId, Wire};
 
 use crate::clock::LocalClock;
-use crate::emulate::{Air, Emulation};
-use crate::record::{Recording, RecordingStatus, Tape};
+use crate::emulate::{DelayQueue, Emulation};
+use crate::record::{CallRecorder, Recording, RecordingStatus};
 use crate::transport::{Closed, Connection};
-use counters::Lateness;
-use handle::Shared;
+use counters::LatenessHistogram;
+use driver::Driver;
+use handle::HandleInner;
 use inbox::Inbox;
-use node::Desk;
-use post::Post;
-use turn::Turn;
+use node::NodeEnvironment;
+use send_batcher::SendBatcher;
 
-/// A machine of a crank; also its number in a transcript.
+/// Identifies a machine of a crank, also in recordings.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct NodeId(pub u32);
 
-/// Why the crank did not do something.
+/// Why the crank did not serve a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CrankError {
-    /// Too much waits for it.
-    #[error("the crank is busy: too much waits for it already")]
+    /// Too many requests are queued.
+    #[error("the crank is busy: too many requests are queued")]
     Busy,
-    /// It is over.
+    /// It has stopped.
     #[error("the crank has stopped")]
     Stopped,
-    /// There is no such machine.
+    /// No machine has this number.
     #[error("there is no machine with this number")]
     NoSuchNode,
 }
 
 type OnEvent<E> = Box<dyn FnMut(NodeId, LocalTime, <E as Endpoint>::Event) + Send>;
-type OnGone = Box<dyn FnMut(NodeId, PeerId, &Closed, &Arc<PeerCounters>) + Send>;
+type OnDetached = Box<dyn FnMut(NodeId, PeerId, &Closed, &Arc<PeerCounters>) + Send>;
 
-/// Whom the crank tells. Called on its thread: be quick.
-pub(crate) struct Sinks<E: Endpoint> {
+/// The application's callbacks. They run on the crank's thread and must be quick.
+pub(crate) struct Callbacks<E: Endpoint> {
     on_event: OnEvent<E>,
-    on_gone: OnGone,
+    on_detached: OnDetached,
 }
 
-/// A connection to attach, and how.
+/// A connection to attach, with its options.
 #[derive(Debug)]
 pub struct Attachment {
-    /// Nobody else may read from it.
+    /// The connection, which nobody else may read from.
     pub connection: Connection,
     /// The links to emulate, if any.
     pub emulation: Option<Emulation>,
-    /// How much the peer may send; `None`: as much as it likes.
+    /// How much the peer may send; `None` for no limit.
     pub allowance: Option<Allowance>,
 }
 
@@ -85,10 +85,10 @@ impl From<Connection> for Attachment {
     }
 }
 
-/// A crank to be started.
+/// Builds a crank.
 pub struct Crank<E: Endpoint> {
-    sinks: Sinks<E>,
-    tape: Option<Box<dyn Tape<E::Command>>>,
+    callbacks: Callbacks<E>,
+    recorder: Option<Box<dyn CallRecorder<E::Command>>>,
     status: Option<RecordingStatus>,
     clock: LocalClock,
     spins: bool,
@@ -109,40 +109,42 @@ where
     E: Endpoint + Send + 'static,
     E::Command: Send + 'static,
 {
-    /// A crank that tells nobody and records nothing.
+    /// A crank without callbacks or recording.
     #[must_use]
     pub fn new() -> Self {
-        let sinks = Sinks { on_event: Box::new(|_, _, _| {}), on_gone: Box::new(|_, _, _, _| {}) };
-        Self { sinks, tape: None, status: None, clock: LocalClock::start(), spins: true }
+        let callbacks =
+            Callbacks { on_event: Box::new(|_, _, _| {}), on_detached: Box::new(|_, _, _, _| {}) };
+        Self { callbacks, recorder: None, status: None, clock: LocalClock::start(), spins: true }
     }
 
-    /// Tells of the machines' events. Called on the crank's thread: be quick.
+    /// Sets the callback for events of machines. It runs on the crank's thread and must be quick.
     #[must_use]
     pub fn on_event(mut self, sink: impl FnMut(NodeId, LocalTime, E::Event) + Send + 'static) -> Self {
-        self.sinks.on_event = Box::new(sink);
+        self.callbacks.on_event = Box::new(sink);
         self
     }
 
-    /// Tells of peers that are gone, and why, with the counts that [`attach`](CrankHandle::attach) returned: by them one
-    /// attachment of a peer is told from its next. Called on the crank's thread: be quick.
+    /// Sets the callback for ended attachments. It receives the reason and the counters that
+    /// [`attach`](CrankHandle::attach) returned, which identify the attachment. It runs on the crank's thread and must be
+    /// quick.
     #[must_use]
-    pub fn on_gone(
+    pub fn on_detached(
         mut self,
         sink: impl FnMut(NodeId, PeerId, &Closed, &Arc<PeerCounters>) + Send + 'static,
     ) -> Self {
-        self.sinks.on_gone = Box::new(sink);
+        self.callbacks.on_detached = Box::new(sink);
         self
     }
 
-    /// Uses this clock, so that several cranks of one process show the same time.
+    /// Sets the clock, so that several cranks of a process can share one.
     #[must_use]
     pub const fn with_clock(mut self, clock: LocalClock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Serves what comes and what is due a hundred times a second, all of it together: for machines that may be a little
-    /// late, on cores that others need.
+    /// Makes the crank handle everything that arrived or is due in steps of 10 ms, for machines that may run a little late
+    /// on cores that others need.
     #[must_use]
     pub const fn relaxed(mut self) -> Self {
         self.spins = false;
@@ -156,39 +158,40 @@ where
         E::Command: Wire,
     {
         self.status = Some(recording.status());
-        self.tape = Some(Box::new(recording));
+        self.recorder = Some(Box::new(recording));
         self
     }
 
     /// Starts the thread.
     ///
     /// # Errors
-    /// What the system says if there can be no thread.
+    /// If the system refuses to start a thread.
     pub fn start(self) -> io::Result<CrankHandle<E>> {
         let inbox = Arc::new(Inbox::new());
-        let (counters, lateness) = (Arc::new(CrankCounters::default()), Arc::new(Lateness::default()));
-        let desk = Desk {
+        let (counters, lateness) =
+            (Arc::new(CrankCounters::default()), Arc::new(LatenessHistogram::default()));
+        let env = NodeEnvironment {
             clock: self.clock,
             timers: BTreeSet::new(),
-            air: Air::new(),
-            sinks: self.sinks,
-            tape: self.tape,
+            in_flight: DelayQueue::new(),
+            callbacks: self.callbacks,
+            recorder: self.recorder,
             counters: counters.clone(),
             lateness: lateness.clone(),
             outgoing: Vec::new(),
-            post: Post::new(counters.clone()),
+            batcher: SendBatcher::new(counters.clone()),
         };
-        let turn = Turn {
+        let driver = Driver {
             nodes: BTreeMap::new(),
-            desk,
+            env,
             inbox: inbox.clone(),
             attachments: 0,
-            stop: None,
+            shutdown: None,
             spins: self.spins,
         };
-        let thread = thread::Builder::new().name("evenkeel-crank".to_owned()).spawn(move || turn.run())?;
-        inbox.serve(thread.thread().clone());
-        let shared = Shared { inbox, counters, lateness, clock: self.clock, status: self.status };
-        Ok(CrankHandle(Arc::new(shared)))
+        let thread = thread::Builder::new().name("evenkeel-crank".to_owned()).spawn(move || driver.run())?;
+        inbox.set_thread(thread.thread().clone());
+        let inner = HandleInner { inbox, counters, lateness, clock: self.clock, status: self.status };
+        Ok(CrankHandle(Arc::new(inner)))
     }
 }

@@ -1,12 +1,12 @@
 //! Real sockets for any [`Endpoint`](evenkeel_core::Endpoint).
 //!
-//! - [`transport`]: WebTransport over QUIC, one listener for native clients and browsers, and a client.
-//! - [`crank`]: the driver loop, a thread of its own that turns many machines and keeps their deadlines precisely.
+//! - [`transport`]: WebTransport over QUIC: a listener for native clients and browsers, and a client.
+//! - [`crank`]: the driver loop: a thread that drives many machines and keeps their deadlines precisely.
 //! - [`emulate`]: the simulator's links on real sockets.
-//! - [`record`]: every call and every transmitted byte, to be replayed.
-//! - [`token`], [`certificate`]: who may come in, and how clients know whom they talk to.
+//! - [`record`]: recordings of every call and every transmitted byte, for replay.
+//! - [`token`], [`certificate`]: how relays authenticate players, and clients authenticate relays.
 //!
-//! None of these knows any protocol.
+//! None of these depends on a protocol.
 //!
 //! ```
 //! use std::time::Duration;
@@ -25,7 +25,7 @@
 //!     let request = listener.accept().await.expect("a client");
 //!     assert_eq!(request.path(), "/room");
 //!     let connection = request.accept(b"").await.expect("let in");
-//!     // A crank would take it now: `crank.attach(node, peer, connection)`.
+//!     // Here a relay would attach it: `crank.attach(node, peer, connection)`.
 //!     connection.send_reliable(b"welcome".to_vec()).expect("sent");
 //!     connection.close_gently(CloseCode::ShuttingDown, Duration::from_secs(1)).await
 //! };
@@ -54,7 +54,7 @@ pub use crank::{Allowance, Attachment, Crank, CrankError, CrankHandle, NodeId};
 pub use emulate::Emulation;
 pub use record::{Recording, RecordingError, RecordingStatus};
 
-/// A number from the system's randomness.
+/// Returns a random number from the system.
 #[must_use]
 pub fn random() -> u64 {
     use ring::rand::SecureRandom;

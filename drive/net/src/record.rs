@@ -1,9 +1,9 @@
-//! Recording a session on real sockets, so that it can be replayed into fresh machines byte for byte.
+//! Recordings of sessions on real sockets, which replay into fresh machines byte for byte.
 //!
-//! The crank writes each call with its node and its `now`, and what was transmitted behind it, into a transcript of
-//! `evenkeel_core`; a thread of its own appends that to a file. If the disk fails or does not keep up, the recording ends
-//! with an error that can be asked for, and the game goes on. Replay it with [`evenkeel_core::transcript::replay`], which
-//! builds a machine wherever one was added, also under a number that another had before.
+//! The crank writes each call with its node, its time and what the machine then transmitted into a transcript of
+//! `evenkeel_core`; a separate thread appends it to a file. If the disk fails or falls behind, the recording ends with an
+//! error in its status, and the game goes on. [`evenkeel_core::transcript::replay`] replays it, building a machine wherever
+//! one was added, including under a reused number.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,19 +17,19 @@ use evenkeel_core::{Channel, LocalTime, PeerChange, PeerId, Span, Wire};
 
 use crate::crank::NodeId;
 
-/// How many chunks may wait for the disk.
+/// Chunks queued for the disk.
 const CHUNKS_MAX: usize = 256;
-/// A chunk is handed to the writer when it has so many bytes,
+/// A chunk is handed to the writer at this size,
 const CHUNK_BYTES: usize = 64 * 1_024;
-/// or when it is so old.
+/// or at this age.
 const CHUNK_AGE_MAX: Span = Span::from_millis(200);
-/// How long the end of a crank waits for the disk.
+/// How long a stopping crank waits for the disk.
 const FINISH_MAX: Duration = Duration::from_secs(5);
 
-/// Why a recording ended early. The transcript is good up to there.
+/// Why a recording ended early. The transcript is valid up to that point.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// The disk refused.
+    /// Writing failed.
     #[error("the recording stopped because it could not be written: {0}; the game goes on")]
     Io(Arc<io::Error>),
     /// The disk is too slow.
@@ -38,23 +38,23 @@ pub enum RecordingError {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct RecordingState {
     written: AtomicU64,
     error: OnceLock<RecordingError>,
 }
 
-/// How a recording is doing.
+/// The state of a recording.
 #[derive(Clone, Debug)]
-pub struct RecordingStatus(Arc<State>);
+pub struct RecordingStatus(Arc<RecordingState>);
 
 impl RecordingStatus {
-    /// How many bytes have been handed to the file.
+    /// Returns the number of bytes written.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.0.written.load(Ordering::Relaxed)
     }
 
-    /// Why it ended early, if it did.
+    /// Returns why it ended early, if it did.
     #[must_use]
     pub fn error(&self) -> Option<RecordingError> {
         self.0.error.get().cloned()
@@ -65,19 +65,19 @@ impl RecordingStatus {
 #[derive(Debug)]
 pub struct Recording {
     recorder: Recorder,
-    /// About what the recorder holds.
-    gathered: usize,
-    since: LocalTime,
+    /// Approximate number of bytes in the recorder.
+    buffered: usize,
+    handed_over_at: LocalTime,
     chunks: Option<SyncSender<Vec<u8>>>,
     done: Receiver<()>,
-    state: Arc<State>,
+    state: Arc<RecordingState>,
 }
 
 impl Recording {
-    /// Begins a recording of a session with this configuration and seed, which a replay reads to build its machines.
+    /// Starts a recording with this configuration and seed, from which a replay builds its machines.
     ///
     /// # Errors
-    /// What the system says if there can be no thread for it.
+    /// If the system refuses to start a thread.
     pub fn start(
         writer: impl Write + Send + 'static,
         config: &[u8],
@@ -85,39 +85,39 @@ impl Recording {
     ) -> Result<Self, RecordingError> {
         let (chunks, waiting) = sync_channel(CHUNKS_MAX);
         let (ending, done) = sync_channel(1);
-        let state = Arc::new(State::default());
-        let shared = state.clone();
+        let state = Arc::new(RecordingState::default());
+        let writer_state = state.clone();
         thread::Builder::new()
             .name("evenkeel-record".to_owned())
             .spawn(move || {
-                if let Err(error) = append(writer, &waiting, &shared.written) {
+                if let Err(error) = append(writer, &waiting, &writer_state.written) {
                     let error = RecordingError::Io(Arc::new(error));
                     tracing::error!("{error}");
-                    let _ = shared.error.set(error);
+                    let _ = writer_state.error.set(error);
                 }
                 let _ = ending.send(());
             })
             .map_err(|error| RecordingError::Io(Arc::new(error)))?;
         let recorder = Recorder::new(config, seed);
-        let since = LocalTime::MIN;
-        Ok(Self { recorder, gathered: 0, since, chunks: Some(chunks), done, state })
+        let handed_over_at = LocalTime::MIN;
+        Ok(Self { recorder, buffered: 0, handed_over_at, chunks: Some(chunks), done, state })
     }
 
-    /// How it is doing, also after it was handed to a crank.
+    /// Returns its status, which stays valid after the recording is handed to a crank.
     #[must_use]
     pub fn status(&self) -> RecordingStatus {
         RecordingStatus(self.state.clone())
     }
 
-    fn gather(&mut self, bytes: usize) -> Option<&mut Recorder> {
+    fn recorder_for(&mut self, bytes: usize) -> Option<&mut Recorder> {
         self.chunks.as_ref()?;
-        self.gathered += bytes + 32;
+        self.buffered += bytes + 32;
         Some(&mut self.recorder)
     }
 
     fn hand_over(&mut self) {
         let Some(chunks) = &self.chunks else { return };
-        self.gathered = 0;
+        self.buffered = 0;
         match chunks.try_send(self.recorder.take()) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => {
@@ -125,7 +125,7 @@ impl Recording {
                 let _ = self.state.error.set(RecordingError::TooSlow);
                 self.chunks = None;
             }
-            // The writer has said why.
+            // The writer has reported its error.
             Err(TrySendError::Disconnected(_)) => self.chunks = None,
         }
     }
@@ -140,61 +140,61 @@ fn append(mut writer: impl Write, chunks: &Receiver<Vec<u8>>, written: &AtomicU6
     writer.flush()
 }
 
-/// What a crank tells its recording. It is a trait so that only those who record need commands that can be written.
-pub(crate) trait Tape<C>: Send {
+/// What a crank reports to its recording. A trait, so that only recorded machines need commands that implement [`Wire`].
+pub(crate) trait CallRecorder<C>: Send {
     fn node(&mut self, node: NodeId, config: &[u8]);
     fn command(&mut self, node: NodeId, now: LocalTime, command: &C);
     fn message(&mut self, node: NodeId, now: LocalTime, from: PeerId, channel: Channel, bytes: &[u8]);
     fn peer(&mut self, node: NodeId, now: LocalTime, change: PeerChange);
     fn timeout(&mut self, node: NodeId, now: LocalTime);
     fn transmit(&mut self, to: PeerId, channel: Channel, bytes: &[u8]);
-    /// Hands what has gathered to the writer, if it is enough or old enough.
-    fn turn(&mut self, now: LocalTime);
-    /// Hands over the rest and waits a while until it is written.
+    /// Hands the buffered bytes to the writer if they are many or old.
+    fn flush_if_due(&mut self, now: LocalTime);
+    /// Hands over the rest and waits up to [`FINISH_MAX`] until it is written.
     fn finish(&mut self);
 }
 
-impl<C: Wire> Tape<C> for Recording {
+impl<C: Wire> CallRecorder<C> for Recording {
     fn node(&mut self, node: NodeId, config: &[u8]) {
-        if let Some(recorder) = self.gather(config.len()) {
+        if let Some(recorder) = self.recorder_for(config.len()) {
             recorder.node(node.0, config);
         }
     }
 
     fn command(&mut self, node: NodeId, now: LocalTime, command: &C) {
-        if let Some(recorder) = self.gather(64) {
+        if let Some(recorder) = self.recorder_for(64) {
             recorder.command(node.0, now, command);
         }
     }
 
     fn message(&mut self, node: NodeId, now: LocalTime, from: PeerId, channel: Channel, bytes: &[u8]) {
-        if let Some(recorder) = self.gather(bytes.len()) {
+        if let Some(recorder) = self.recorder_for(bytes.len()) {
             recorder.message(node.0, now, from, channel, bytes);
         }
     }
 
     fn peer(&mut self, node: NodeId, now: LocalTime, change: PeerChange) {
-        if let Some(recorder) = self.gather(0) {
+        if let Some(recorder) = self.recorder_for(0) {
             recorder.peer(node.0, now, change);
         }
     }
 
     fn timeout(&mut self, node: NodeId, now: LocalTime) {
-        if let Some(recorder) = self.gather(0) {
+        if let Some(recorder) = self.recorder_for(0) {
             recorder.timeout(node.0, now);
         }
     }
 
     fn transmit(&mut self, to: PeerId, channel: Channel, bytes: &[u8]) {
-        if let Some(recorder) = self.gather(bytes.len()) {
+        if let Some(recorder) = self.recorder_for(bytes.len()) {
             recorder.transmit(to, channel, bytes);
         }
     }
 
-    fn turn(&mut self, now: LocalTime) {
-        let is_old = self.gathered > 0 && now - self.since > CHUNK_AGE_MAX;
-        if self.gathered >= CHUNK_BYTES || is_old {
-            self.since = now;
+    fn flush_if_due(&mut self, now: LocalTime) {
+        let is_old = self.buffered > 0 && now - self.handed_over_at > CHUNK_AGE_MAX;
+        if self.buffered >= CHUNK_BYTES || is_old {
+            self.handed_over_at = now;
             self.hand_over();
         }
     }

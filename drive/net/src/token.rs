@@ -1,9 +1,8 @@
-//! Session tokens: who may enter which room, until when, signed by an issuer.
+//! Session tokens: signed permission to enter a room until a given time.
 //!
-//! The issuer (a lobby, an operator at a terminal) holds an Ed25519 [`IssuerKey`]; a relay needs only its [`IssuerId`],
-//! so a relay that is broken into cannot let anybody in elsewhere. A token is bytes in base64url without padding, so
-//! that it fits into a URL's query: `"EK1"`, the claims, and the signature over both. There is one form for each token:
-//! whatever bit is changed, the token is refused.
+//! The issuer (a lobby, an operator at a terminal) holds an Ed25519 [`IssuerKey`]. A relay needs only its [`IssuerId`], so
+//! a compromised relay cannot issue tokens. A token is `"EK1"`, the claims and the signature over both, in base64url
+//! without padding so that it fits into a URL's query. The encoding is strict: a token with any bit changed is refused.
 //!
 //! ```
 //! use evenkeel_net::token::{Claims, IssuerKey, Name};
@@ -18,7 +17,7 @@
 
 mod keys;
 
-pub use keys::{IssuerId, IssuerKey, KeyFileError, NotAnIssuer};
+pub use keys::{InvalidIssuer, IssuerId, IssuerKey, KeyFileError};
 
 use std::fmt;
 
@@ -27,37 +26,37 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use evenkeel_core::{Malformed, Reader, Wire};
 use ring::rand::SecureRandom;
 
-/// The longest token that is looked at, in characters.
+/// The longest token that is parsed, in characters.
 pub const TOKEN_CHARS_MAX: usize = 512;
 /// The longest name of a room or a player, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
-/// How far the clocks of issuer and relay may differ before a token counts as issued in the future, in seconds.
+/// How far the clocks of issuer and relay may differ before a token counts as not yet valid, in seconds.
 pub const SKEW_SECONDS_MAX: u64 = 60;
 
 const MAGIC: &[u8; 3] = b"EK1";
 const SIGNATURE_BYTES: usize = 64;
 
-/// The name of a room or of a player: 1 to 64 bytes of `[A-Za-z0-9._-]`.
+/// The name of a room or a player: 1 to 64 bytes of `[A-Za-z0-9._-]`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Name(String);
 
-/// Why a text is no name.
+/// A text that is not a valid name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a name has 1 to 64 characters of A-Z, a-z, 0-9, dot, underscore and hyphen")]
-pub struct NotAName;
+pub struct InvalidName;
 
 impl Name {
-    /// Checks a name.
+    /// Parses a name.
     ///
     /// # Errors
-    /// [`NotAName`] if it is empty, too long, or has other characters.
-    pub fn new(name: &str) -> Result<Self, NotAName> {
+    /// [`InvalidName`] if it is empty, too long, or has other characters.
+    pub fn new(name: &str) -> Result<Self, InvalidName> {
         let fits = (1..=NAME_BYTES_MAX).contains(&name.len());
         let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-        if fits && is_plain { Ok(Self(name.to_owned())) } else { Err(NotAName) }
+        if fits && is_plain { Ok(Self(name.to_owned())) } else { Err(InvalidName) }
     }
 
-    /// Its text.
+    /// Returns its text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -83,29 +82,29 @@ impl Wire for Name {
     }
 }
 
-/// What a token says.
+/// The contents of a token.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Claims {
-    /// The room that may be entered.
+    /// The room it admits to.
     pub room: Name,
-    /// By whom.
+    /// The name of the player, or of the group of players.
     pub name: Name,
-    /// When it was issued, in seconds since 1970.
+    /// When it was issued, in Unix seconds.
     pub issued_at: u64,
-    /// Until when it is good, in seconds since 1970.
+    /// When it expires, in Unix seconds.
     pub expires_at: u64,
-    /// Tells this token from every other one.
+    /// A random number that identifies the token.
     pub id: [u8; 16],
-    /// How many players may come in with it, each on a seat of its own: for bots. With one, the name is the player's;
-    /// with more, the players are NAME-1, NAME-2, and so on.
+    /// How many players it admits, each on a seat of its own, for bots. With one seat, the name is the player's; with more,
+    /// the players are NAME-1, NAME-2, and so on.
     pub seats: u16,
 }
 
 impl Claims {
-    /// Claims that are good from now on for so many seconds, with a random id.
+    /// Creates claims that are valid for this many seconds from `now`, with one seat and a random id.
     ///
     /// # Panics
-    /// If the system has no randomness, which it needs for every connection too.
+    /// If the system provides no randomness.
     #[must_use]
     pub fn issue(room: Name, name: Name, now: u64, seconds: u64) -> Self {
         let mut id = [0; 16];
@@ -113,10 +112,10 @@ impl Claims {
         Self { room, name, issued_at: now, expires_at: now.saturating_add(seconds), id, seats: 1 }
     }
 
-    /// The name of the player on a seat, counted from 1; without a seat it is the only one.
+    /// Returns the name of the player on a seat, counted from 1. A token with one seat needs no seat number.
     ///
     /// # Errors
-    /// [`TokenRefused::NoSuchSeat`] if the token has no such seat.
+    /// [`TokenRefused::NoSuchSeat`] if the token does not have this seat.
     pub fn player(&self, seat: Option<&str>) -> Result<Name, TokenRefused> {
         let none = TokenRefused::NoSuchSeat { seats: self.seats };
         match (self.seats, seat) {
@@ -149,46 +148,46 @@ impl Wire for Claims {
     }
 }
 
-/// Why a token was refused, in words that can be shown to the player.
+/// Why a token was refused, worded for the player.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TokenRefused {
-    /// No token came at all.
+    /// No token was given.
     #[error("there is no token: add one to the address as ?token=...")]
     Missing,
-    /// It can't be read.
-    #[error("this is not a token: copy the whole of it, nothing before or behind")]
-    NotAToken,
-    /// The signature does not fit.
-    #[error("the token was changed, or signed by another key than the one trusted here")]
-    OtherKey,
-    /// It is over.
-    #[error("the token expired {} ago: ask for a new one", spelled(*.seconds))]
+    /// It cannot be parsed.
+    #[error("this is not a token: copy all of it and nothing else")]
+    Malformed,
+    /// The signature is not the trusted issuer's.
+    #[error("the token was changed, or signed by another key than the relay trusts")]
+    WrongKey,
+    /// It has expired.
+    #[error("the token expired {} ago: ask for a new one", human_duration(*.seconds))]
     Expired {
-        /// Since when, in seconds.
+        /// How long ago, in seconds.
         seconds: u64,
     },
-    /// It begins in the future.
-    #[error("the token is good only in {}: check the clocks of issuer and relay", spelled(*.seconds))]
-    NotYet {
-        /// In how many seconds.
+    /// It is not valid yet.
+    #[error("the token becomes valid in {}: check the clocks of issuer and relay", human_duration(*.seconds))]
+    NotYetValid {
+        /// In how many seconds it will be.
         seconds: u64,
     },
-    /// It has no such seat.
-    #[error("the token has {}", seated(*.seats))]
+    /// It does not have this seat.
+    #[error("the token has {}", seat_advice(*.seats))]
     NoSuchSeat {
-        /// How many it has.
+        /// The number of seats it has.
         seats: u16,
     },
-    /// It is for somewhere else.
+    /// It is for another room.
     #[error("the token is for the room {room}, not for this one")]
-    OtherRoom {
+    WrongRoom {
         /// The room that it is for.
         room: Name,
     },
 }
 
-/// Seconds as people say them.
-fn spelled(seconds: u64) -> String {
+/// Formats a duration in its largest unit.
+fn human_duration(seconds: u64) -> String {
     let (count, unit) = match seconds {
         0..120 => (seconds, "second"),
         120..7_200 => (seconds / 60, "minute"),
@@ -198,8 +197,8 @@ fn spelled(seconds: u64) -> String {
     format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Seats, and how to take one.
-fn seated(seats: u16) -> String {
+/// Tells the number of seats and how to choose one.
+fn seat_advice(seats: u16) -> String {
     match seats {
         1 => "1 seat: connect with ?seat=1, or without".to_owned(),
         _ => format!("{seats} seats: connect with ?seat=1 to ?seat={seats}"),
@@ -207,7 +206,7 @@ fn seated(seats: u16) -> String {
 }
 
 impl IssuerKey {
-    /// The token that says this.
+    /// Signs claims. Returns the token.
     #[must_use]
     pub fn sign(&self, claims: &Claims) -> String {
         let mut bytes = MAGIC.to_vec();
@@ -219,50 +218,50 @@ impl IssuerKey {
 }
 
 impl IssuerId {
-    /// What a token says, if this issuer signed it and it is good at this time (seconds since 1970).
+    /// Verifies a token at this time (Unix seconds) and returns its claims.
     ///
     /// # Errors
-    /// [`TokenRefused`] says why not.
+    /// [`TokenRefused`] if it is not valid.
     pub fn verify(&self, token: &str, now: u64) -> Result<Claims, TokenRefused> {
         if token.is_empty() {
             return Err(TokenRefused::Missing);
         }
         if token.len() > TOKEN_CHARS_MAX {
-            return Err(TokenRefused::NotAToken);
+            return Err(TokenRefused::Malformed);
         }
-        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| TokenRefused::NotAToken)?;
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| TokenRefused::Malformed)?;
         let (signed, signature) =
-            bytes.split_last_chunk::<SIGNATURE_BYTES>().ok_or(TokenRefused::NotAToken)?;
-        let body = signed.strip_prefix(MAGIC).ok_or(TokenRefused::NotAToken)?;
+            bytes.split_last_chunk::<SIGNATURE_BYTES>().ok_or(TokenRefused::Malformed)?;
+        let body = signed.strip_prefix(MAGIC).ok_or(TokenRefused::Malformed)?;
         if !self.has_signed(signed, signature) {
-            return Err(TokenRefused::OtherKey);
+            return Err(TokenRefused::WrongKey);
         }
         let mut reader = Reader::new(body);
-        let claims: Claims = reader.read().map_err(|_| TokenRefused::NotAToken)?;
-        reader.finish().map_err(|_| TokenRefused::NotAToken)?;
+        let claims: Claims = reader.read().map_err(|_| TokenRefused::Malformed)?;
+        reader.finish().map_err(|_| TokenRefused::Malformed)?;
         if claims.expires_at <= now {
             return Err(TokenRefused::Expired { seconds: now - claims.expires_at });
         }
         if claims.issued_at > now.saturating_add(SKEW_SECONDS_MAX) {
-            return Err(TokenRefused::NotYet { seconds: claims.issued_at - now });
+            return Err(TokenRefused::NotYetValid { seconds: claims.issued_at - now });
         }
         Ok(claims)
     }
 
-    /// As [`verify`](Self::verify), for the room that somebody asks for; with none, for the token's own.
+    /// Verifies a token for a room; without a room, for the token's own.
     ///
     /// # Errors
-    /// [`TokenRefused`] says why not.
+    /// [`TokenRefused`] if it is not valid.
     pub fn verify_for(&self, room: Option<&str>, token: &str, now: u64) -> Result<Claims, TokenRefused> {
         let claims = self.verify(token, now)?;
         if room.is_some_and(|room| room != claims.room.as_str()) {
-            return Err(TokenRefused::OtherRoom { room: claims.room });
+            return Err(TokenRefused::WrongRoom { room: claims.room });
         }
         Ok(claims)
     }
 }
 
-/// Seconds since 1970, for issuing and verifying.
+/// Returns the current time in Unix seconds.
 #[must_use]
 pub fn unix_seconds() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())

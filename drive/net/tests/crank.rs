@@ -1,4 +1,4 @@
-//! Machines on cranks, joined by real sockets on loopback.
+//! Machines on cranks, connected by real sockets on loopback.
 
 mod loopback;
 mod pinger;
@@ -20,7 +20,7 @@ const PLAYER: NodeId = NodeId(1);
 const AT_RELAY: PeerId = PeerId(7);
 const AT_PLAYER: PeerId = PeerId(9);
 
-/// A crank whose events can be waited for.
+/// A crank whose callbacks can be waited for.
 struct Watched {
     crank: CrankHandle<Pinger>,
     events: Receiver<(NodeId, Event)>,
@@ -33,7 +33,7 @@ impl Watched {
         let (leaving, gone) = channel();
         let crank = Crank::new()
             .on_event(move |node, _, what| event.send((node, what)).unwrap_or_default())
-            .on_gone(move |node, peer, closed, _| {
+            .on_detached(move |node, peer, closed, _| {
                 leaving.send((node, peer, closed.clone())).unwrap_or_default();
             })
             .start()
@@ -41,12 +41,12 @@ impl Watched {
         Self { crank, events, gone }
     }
 
-    /// Waits for an event that fits.
+    /// Waits for a matching event of a node.
     fn wait(&self, node: NodeId, mut fits: impl FnMut(&Event) -> bool) -> Event {
         let start = Instant::now();
         loop {
             let left = Duration::from_secs(5).saturating_sub(start.elapsed());
-            let (from, event) = self.events.recv_timeout(left).expect("the event comes soon");
+            let (from, event) = self.events.recv_timeout(left).expect("an event");
             if from == node && fits(&event) {
                 return event;
             }
@@ -61,14 +61,14 @@ impl Watched {
         self.wait(node, |event| matches!(event, Event::Peer { change: PeerChange::Left { .. }, .. }));
     }
 
-    /// Pings over the reliable channel and waits for the answer.
+    /// Sends a reliable ping and waits for the answer.
     fn ping(&self, number: u64) {
         self.crank.command(PLAYER, Command::Ping(AT_PLAYER, Channel::Reliable, number)).expect("running");
         self.wait(PLAYER, |event| matches!(event, Event::Ponged { number: back, .. } if *back == number));
     }
 }
 
-/// A relay's and a player's machine, joined.
+/// A relay's and a player's machine, connected.
 async fn joined(relay: &mut Relay, emulation: Option<Emulation>) -> Watched {
     let watched = Watched::start();
     watched.crank.add(RELAY, Pinger::default()).expect("running");
@@ -89,7 +89,7 @@ async fn machines_ping_each_other_over_both_channels() {
     for number in 0..20 {
         watched.ping(number);
     }
-    // Datagrams may get lost even on loopback; of many, some arrive.
+    // Datagrams may get lost even on loopback, but not all of them.
     for number in 100..200 {
         watched.crank.command(PLAYER, Command::Ping(AT_PLAYER, Channel::Datagram, number)).expect("running");
         std::thread::sleep(Duration::from_millis(1));
@@ -104,7 +104,7 @@ async fn machines_ping_each_other_over_both_channels() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_leaves_together_comes_to_each_in_its_order() {
+async fn batched_datagrams_arrive_in_order_at_each_peer() {
     const COUNT: u64 = 900;
     let mut relay = Relay::local();
     let watched = joined(&mut relay, None).await;
@@ -114,7 +114,7 @@ async fn what_leaves_together_comes_to_each_in_its_order() {
     watched.crank.attach(RELAY, at_relay, served).expect("running");
     watched.crank.attach(second, AT_PLAYER, client).expect("running");
     watched.wait_joined(second);
-    // The machine says all of it at once, now to one, now to the other.
+    // The machine sends all datagrams in one turn, alternating between the peers.
     let ping = move |number: u64| {
         let to = if number.is_multiple_of(2) { AT_RELAY } else { at_relay };
         Command::Ping(to, Channel::Datagram, number)
@@ -126,7 +126,7 @@ async fn what_leaves_together_comes_to_each_in_its_order() {
     watched.crank.command(RELAY, ping(COUNT - 1)).expect("running");
     let mut last = [None; 2];
     while last != [Some(COUNT - 2), Some(COUNT - 1)] {
-        let (node, event) = watched.events.recv_timeout(Duration::from_secs(5)).expect("they come soon");
+        let (node, event) = watched.events.recv_timeout(Duration::from_secs(5)).expect("an event");
         if let Event::Pinged { number, .. } = event {
             let place = usize::from(node == second);
             assert_eq!(number % 2, place as u64, "{number} came to {node:?}");
@@ -135,7 +135,7 @@ async fn what_leaves_together_comes_to_each_in_its_order() {
         }
     }
     let counts = watched.crank.counts();
-    assert!(counts.datagrams_out >= COUNT && counts.post_full == 0, "{counts:?}");
+    assert!(counts.datagrams_out >= COUNT && counts.send_queue_full == 0, "{counts:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -158,14 +158,14 @@ async fn a_second_connection_of_a_peer_replaces_the_first() {
     assert_eq!(gone.2, Closed::ByUs(CloseCode::Replaced.into()));
     let gone = watched.gone.recv_timeout(Duration::from_secs(5)).expect("the second");
     assert_eq!(gone.2.code(), Some(CloseCode::Done));
-    // Each left once.
+    // Each left only once.
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(watched.events.try_iter().next().is_none());
     assert!(watched.gone.try_iter().next().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stopping_delivers_what_waits_and_the_reason() {
+async fn stopping_delivers_queued_messages_and_the_reason() {
     let mut relay = Relay::local();
     let watched = Watched::start();
     watched.crank.add(RELAY, Pinger::default()).expect("running");
@@ -195,7 +195,7 @@ async fn reliable_messages_wait_for_a_busy_crank_and_none_is_lost() {
     let (served, client) = soon(relay.pair()).await;
     watched.crank.attach(RELAY, AT_RELAY, served).expect("running");
     watched.wait_joined(RELAY);
-    // Whoever looks too long holds up the crank.
+    // A slow closure blocks the crank.
     let held_up = watched.crank.with(RELAY, |_, _| std::thread::sleep(Duration::from_millis(200)));
     for number in 0..900u64 {
         let ping = [&[0], number.to_le_bytes().as_slice()].concat();
@@ -231,11 +231,11 @@ async fn an_emulated_link_delays_and_never_delivers_early() {
     trips.sort_unstable();
     assert!(trips[0] >= Span::from_millis(70), "{trips:?}");
     assert!(trips[0] < Span::from_millis(100), "{trips:?}");
-    // The machine is told the emulated arrival, not the moment at which the thread got to it.
+    // The machine sees the emulated arrival time, not the time at which the thread handled the message.
     let start = clock.now();
     watched.crank.command(PLAYER, Command::Ping(AT_PLAYER, Channel::Reliable, 77)).expect("running");
     let event = watched.wait(PLAYER, |event| matches!(event, Event::Ponged { number: 77, .. }));
-    let Event::Ponged { now, .. } = event else { unreachable!("waited for") };
+    let Event::Ponged { now, .. } = event else { unreachable!("matched above") };
     assert!(now - start >= Span::from_millis(70) && now <= clock.now());
 }
 
@@ -258,7 +258,7 @@ async fn an_emulated_link_loses_datagrams() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_peer_beyond_its_allowance_loses_datagrams_and_a_flood_is_closed() {
+async fn datagrams_beyond_the_allowance_are_dropped_and_a_flood_is_closed() {
     let mut relay = Relay::local();
     let watched = Watched::start();
     watched.crank.add(RELAY, Pinger::default()).expect("running");
@@ -274,13 +274,13 @@ async fn a_peer_beyond_its_allowance_loses_datagrams_and_a_flood_is_closed() {
     assert_eq!(soon(client.closed()).await, Closed::ByPeer(CloseCode::Flooding.into()));
     let counts = counters.read();
     assert!(counts.over_allowance > 100, "{counts:?}");
-    // What reached the machine was no message of its protocol.
+    // What did reach the machine was no message of its protocol.
     assert!(counts.rejected[0] > 0 && counts.rejected[0] <= 200, "{counts:?}");
     watched.wait_left(RELAY);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn however_connections_come_and_go_each_join_has_one_leave() {
+async fn every_join_has_one_leave_however_connections_end() {
     let mut relay = Relay::local();
     let watched = Watched::start();
     watched.crank.add(RELAY, Pinger::default()).expect("running");
@@ -312,18 +312,18 @@ async fn however_connections_come_and_go_each_join_has_one_leave() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_is_attached_to_no_machine_is_gone_at_once() {
+async fn attaching_to_a_missing_machine_closes_the_connection() {
     let mut relay = Relay::local();
     let watched = Watched::start();
     let (served, client) = soon(relay.pair()).await;
     watched.crank.attach(RELAY, AT_RELAY, served).expect("running");
-    let gone = watched.gone.recv_timeout(Duration::from_secs(5)).expect("it is told");
+    let gone = watched.gone.recv_timeout(Duration::from_secs(5)).expect("the callback");
     assert_eq!(gone, (RELAY, AT_RELAY, Closed::ByUs(CloseCode::RoomClosed.into())));
     assert_eq!(soon(client.closed()).await, Closed::ByPeer(CloseCode::RoomClosed.into()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crank_without_handles_stops_and_says_so() {
+async fn dropping_the_last_handle_stops_the_crank() {
     let mut relay = Relay::local();
     let crank = Crank::new().start().expect("a thread");
     crank.add(RELAY, Pinger::default()).expect("running");
@@ -334,7 +334,7 @@ async fn a_crank_without_handles_stops_and_says_so() {
 }
 
 #[test]
-fn a_machine_that_panics_or_never_rests_does_not_hold_up_the_others() {
+fn a_machine_that_panics_or_is_always_overdue_does_not_hold_up_the_others() {
     let watched = Watched::start();
     let crank = &watched.crank;
     let clock = crank.clock();

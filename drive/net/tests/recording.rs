@@ -1,4 +1,4 @@
-//! A session on real sockets is recorded, and replayed into fresh machines it gives the same bytes.
+//! A session on real sockets is recorded and replays byte for byte into fresh machines.
 
 mod loopback;
 mod pinger;
@@ -21,9 +21,9 @@ const PEER: PeerId = PeerId(5);
 
 /// A file in memory.
 #[derive(Clone, Default)]
-struct Shelf(Arc<Mutex<Vec<u8>>>);
+struct MemoryFile(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Shelf {
+impl Write for MemoryFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().expect("no panic").extend_from_slice(bytes);
         Ok(bytes.len())
@@ -34,13 +34,13 @@ impl Write for Shelf {
     }
 }
 
-/// Plays for a while on two cranks, of which each has its own recording.
+/// Plays for a while on two cranks, each with its own recording.
 async fn play(emulation: Option<Emulation>) -> [Vec<u8>; 2] {
-    let shelves = [Shelf::default(), Shelf::default()];
-    let cranks: Vec<CrankHandle<Pinger>> = shelves
+    let files = [MemoryFile::default(), MemoryFile::default()];
+    let cranks: Vec<CrankHandle<Pinger>> = files
         .iter()
-        .map(|shelf| {
-            let recording = Recording::start(shelf.clone(), b"pinger", 42).expect("a thread");
+        .map(|file| {
+            let recording = Recording::start(file.clone(), b"pinger", 42).expect("a thread");
             Crank::new().record(recording).start().expect("a thread")
         })
         .collect();
@@ -63,10 +63,10 @@ async fn play(emulation: Option<Emulation>) -> [Vec<u8>; 2] {
     }
     for crank in &cranks {
         soon(crank.stop(Duration::from_millis(500))).await.expect("running");
-        let status = crank.recording().expect("it records");
+        let status = crank.recording().expect("a recording");
         assert!(status.error().is_none() && status.written() > 1_000);
     }
-    shelves.map(|shelf| shelf.0.lock().expect("no panic").clone())
+    files.map(|file| file.0.lock().expect("no panic").clone())
 }
 
 fn check(transcript: &[u8]) {
@@ -84,16 +84,16 @@ async fn a_recorded_session_replays_byte_for_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn so_does_one_over_an_emulated_link() {
+async fn a_session_over_an_emulated_link_replays_byte_for_byte() {
     let link = |seed| Link::new(LinkFaults::constant(Span::from_millis(15)), Seed::new(seed));
     let emulation = Emulation { outgoing: link(1), incoming: link(2) };
     play(Some(emulation)).await.iter().for_each(|transcript| check(transcript));
 }
 
-/// A disk that is full.
-struct Full;
+/// A full disk.
+struct FullDisk;
 
-impl Write for Full {
+impl Write for FullDisk {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {
         Err(io::ErrorKind::StorageFull.into())
     }
@@ -104,8 +104,8 @@ impl Write for Full {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_disk_ends_the_recording_and_not_the_game() {
-    let recording = Recording::start(Full, b"", 0).expect("a thread");
+async fn a_full_disk_ends_the_recording_but_not_the_game() {
+    let recording = Recording::start(FullDisk, b"", 0).expect("a thread");
     let status = recording.status();
     let crank = Crank::new().record(recording).start().expect("a thread");
     crank.add(RELAY, Pinger::default()).expect("running");
@@ -113,12 +113,12 @@ async fn a_full_disk_ends_the_recording_and_not_the_game() {
     crank.command(RELAY, wake).expect("running");
     let start = std::time::Instant::now();
     while status.error().is_none() {
-        assert!(start.elapsed() < Duration::from_secs(5), "the error is told");
+        assert!(start.elapsed() < Duration::from_secs(5), "no error was reported");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert!(matches!(status.error(), Some(RecordingError::Io(_))));
     let before = crank.counts().timeouts;
     tokio::time::sleep(Duration::from_millis(50)).await;
-    assert!(crank.counts().timeouts > before, "the game goes on");
+    assert!(crank.counts().timeouts > before, "the game stopped");
     soon(crank.stop(Duration::ZERO)).await.expect("running");
 }

@@ -16,7 +16,7 @@ use web_transport_quinn::{SessionError, WebTransportError};
 
 use loopback::{Relay, soon};
 
-/// Datagrams may be lost even here; a few tries are enough.
+/// Sends a datagram until one arrives: they may be lost even here.
 async fn exchange(from: &Connection, to: &Connection) {
     for _ in 0..20 {
         from.send_datagram(Bytes::from_static(b"datagram")).expect("sent");
@@ -56,7 +56,7 @@ async fn two_families_share_a_port_and_localhost_finds_it() {
     let url = format!("https://localhost:{}/room?seat=3", addresses[0].port());
     let (trust, limits) = (relay.trust(), relay.limits);
     let client = tokio::spawn(async move { connect(&url, Some("tick-tock"), &trust, limits).await });
-    let request = soon(relay.listener.accept()).await.expect("somebody");
+    let request = soon(relay.listener.accept()).await.expect("a client");
     assert_eq!(request.path(), "/room");
     assert_eq!(request.query("seat").as_deref(), Some("3"));
     assert_eq!(request.token().as_deref(), Some("tick-tock"));
@@ -66,7 +66,7 @@ async fn two_families_share_a_port_and_localhost_finds_it() {
 }
 
 #[tokio::test]
-async fn a_taken_port_is_named_with_advice() {
+async fn a_taken_port_is_reported_with_advice() {
     let relay = Relay::local();
     let taken = relay.listener.local_addresses()[0];
     let error = Listener::bind(&[taken], &relay.certificate, Limits::default()).expect_err("taken");
@@ -75,7 +75,7 @@ async fn a_taken_port_is_named_with_advice() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_not_pinned_is_refused_with_words() {
+async fn an_unpinned_certificate_is_rejected_with_an_explanation() {
     let relay = Relay::local();
     let trust = Trust::Pinned(vec![CertificateHash::of(b"another")]);
     let error = soon(connect(&relay.url(), None, &trust, relay.limits)).await.expect_err("refused");
@@ -86,11 +86,11 @@ async fn a_certificate_that_is_not_pinned_is_refused_with_words() {
 }
 
 #[tokio::test]
-async fn the_reason_of_a_refusal_is_readable_at_the_client() {
+async fn the_client_can_read_why_it_was_refused() {
     let mut relay = Relay::local();
     let (url, trust) = (relay.url(), relay.trust());
     let refusing = async {
-        let request = relay.listener.accept().await.expect("somebody");
+        let request = relay.listener.accept().await.expect("a client");
         request.refuse(CloseReason::new(CloseCode::TokenRefused, "the token expired 5 minutes ago")).await;
     };
     let (_, refused) =
@@ -114,7 +114,7 @@ async fn a_full_relay_says_so() {
 }
 
 #[tokio::test]
-async fn clients_are_turned_away_while_too_many_are_coming_in() {
+async fn clients_are_turned_away_while_too_many_handshakes_are_in_progress() {
     let limits = Limits { handshakes_max: 1, ..Limits::default() };
     let mut relay = Relay::start(&["127.0.0.1:0"], limits);
     let (url, trust) = (relay.url(), relay.trust());
@@ -129,31 +129,34 @@ async fn clients_are_turned_away_while_too_many_are_coming_in() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_address_is_said_in_bounded_time() {
+async fn a_missing_relay_is_reported_in_bounded_time() {
     let unused = std::net::UdpSocket::bind("127.0.0.1:0").expect("bound");
     let url = format!("https://{}/", unused.local_addr().expect("an address"));
     let limits = Limits { handshake_timeout: Duration::from_millis(500), ..Limits::default() };
     let error = soon(connect(&url, None, &Trust::System, limits)).await.expect_err("nobody");
-    assert!(matches!(error, ConnectError::NobodyAnswers { .. }), "{error}");
+    assert!(matches!(error, ConnectError::NoAnswer { .. }), "{error}");
     let error = soon(connect("http://x/", None, &Trust::System, limits)).await.expect_err("wrong");
-    assert!(matches!(error, ConnectError::NotAUrl(_)), "{error}");
+    assert!(matches!(error, ConnectError::InvalidUrl(_)), "{error}");
 }
 
 #[tokio::test]
-async fn a_relay_that_does_not_tell_its_hash_is_told_from_one_that_is_not_there() {
+async fn a_relay_without_a_published_hash_is_distinguished_from_a_missing_one() {
     let relay = Relay::local();
     let error = soon(connect(&relay.url(), None, &Trust::Local, relay.limits)).await.expect_err("no hash");
-    let asked = format!("http://{}/api/certificate", relay.listener.local_addresses()[0]);
-    assert_eq!(error, ConnectError::NobodyTells { url: asked.clone() });
-    let words = error.to_string();
-    assert!(words.contains(&asked) && words.contains("name the hash") && !words.contains("UDP"), "{words}");
+    let hash_url = format!("http://{}/api/certificate", relay.listener.local_addresses()[0]);
+    assert_eq!(error, ConnectError::NoPublishedHash { url: hash_url.clone() });
+    let message = error.to_string();
+    assert!(
+        message.contains(&hash_url) && message.contains("name the hash") && !message.contains("UDP"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
 async fn both_sides_learn_why_a_connection_was_closed() {
     let mut relay = Relay::local();
     let (served, client) = soon(relay.pair()).await;
-    // From a thread without a runtime, as the crank does it.
+    // From a thread without a runtime, like the crank's.
     let closing = served.clone();
     std::thread::spawn(move || closing.close(CloseCode::Replaced)).join().expect("closed");
     assert_eq!(soon(client.closed()).await, Closed::ByPeer(CloseCode::Replaced.into()));
@@ -182,7 +185,7 @@ async fn a_gentle_close_delivers_what_was_sent_before() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_is_dropped_with_a_reason() {
+async fn a_slow_reader_is_closed_with_a_reason() {
     let mut relay = Relay::local();
     let (served, client) = soon(relay.pair()).await;
     let mut sent = 0;
@@ -209,8 +212,7 @@ async fn a_message_that_is_too_long_is_not_sent() {
     assert!(!served.is_closed());
 }
 
-/// A client that keeps to nothing but WebTransport itself: it writes these bytes to its first stream and says how the
-/// session ended.
+/// A client that implements only WebTransport: writes these bytes to its first stream and returns how the session ended.
 async fn raw_client(url: String, hash: CertificateHash, bytes: Vec<u8>) -> (u32, String) {
     let client = web_transport_quinn::ClientBuilder::new()
         .with_server_certificate_hashes(vec![hash.as_bytes().to_vec()])
@@ -220,36 +222,36 @@ async fn raw_client(url: String, hash: CertificateHash, bytes: Vec<u8>) -> (u32,
     let (mut writer, _reader) = session.open_bi().await.expect("opened");
     writer.write_all(&bytes).await.expect("written");
     match session.closed().await {
-        SessionError::WebTransportError(WebTransportError::Closed(code, words)) => (code, words),
+        SessionError::WebTransportError(WebTransportError::Closed(code, message)) => (code, message),
         other => panic!("{other}"),
     }
 }
 
 #[tokio::test]
-async fn a_message_that_is_announced_as_too_long_closes_the_connection() {
+async fn a_message_announced_as_too_long_closes_the_connection() {
     let mut relay = Relay::local();
     let bytes = [b"EVK\x01".as_slice(), &70_000u32.to_le_bytes()].concat();
     let raw = tokio::spawn(raw_client(relay.url(), relay.certificate.hash(), bytes));
-    let served = soon(async { relay.listener.accept().await.expect("somebody").accept(b"").await }).await;
+    let served = soon(async { relay.listener.accept().await.expect("a client").accept(b"").await }).await;
     let served = served.expect("let in");
     let closed = soon(served.take_reader().expect("first").next()).await.expect_err("too long");
     assert_eq!(closed.code(), Some(CloseCode::MessageTooLong));
-    let (code, words) = soon(raw).await.expect("no panic");
+    let (code, message) = soon(raw).await.expect("no panic");
     assert_eq!(code, CloseCode::MessageTooLong.number());
-    assert!(words.contains("70000 bytes"), "{words}");
+    assert!(message.contains("70000 bytes"), "{message}");
 }
 
 #[tokio::test]
-async fn a_client_of_another_version_learns_it() {
+async fn a_client_of_another_version_is_told_so() {
     let mut relay = Relay::local();
     let raw = tokio::spawn(raw_client(relay.url(), relay.certificate.hash(), b"EVK\x02".to_vec()));
-    let served = soon(async { relay.listener.accept().await.expect("somebody").accept(b"").await }).await;
+    let served = soon(async { relay.listener.accept().await.expect("a client").accept(b"").await }).await;
     assert_eq!(served.expect_err("another version"), AcceptError::Version);
     assert_eq!(soon(raw).await.expect("no panic").0, CloseCode::VersionMismatch.number());
 }
 
 #[test]
-fn a_killed_relay_is_noticed_in_bounded_time() {
+fn a_dead_relay_is_noticed_in_bounded_time() {
     let limits = Limits {
         idle_timeout: Duration::from_millis(800),
         keep_alive: Duration::from_millis(200),
@@ -260,7 +262,7 @@ fn a_killed_relay_is_noticed_in_bounded_time() {
     let mut relay = server.block_on(async { Relay::start(&["127.0.0.1:0"], limits) });
     let (url, trust) = (relay.url(), relay.trust());
     let accepting = server.spawn(async move {
-        let served = relay.listener.accept().await.expect("somebody").accept(b"").await.expect("let in");
+        let served = relay.listener.accept().await.expect("a client").accept(b"").await.expect("let in");
         (relay, served)
     });
     let connection = client.block_on(connect(&url, None, &trust, limits)).expect("connected");
@@ -274,7 +276,7 @@ fn a_killed_relay_is_noticed_in_bounded_time() {
 }
 
 #[tokio::test]
-async fn a_closed_listener_cuts_off_who_is_left_and_ends() {
+async fn closing_the_listener_closes_its_connections() {
     let mut relay = Relay::local();
     let (_served, client) = soon(relay.pair()).await;
     relay.listener.handle().close();

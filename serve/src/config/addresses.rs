@@ -1,4 +1,4 @@
-//! Addresses in a relay's file. What is none is named with its key and what would be right: the library's words say neither.
+//! Addresses in a relay's configuration. Errors name the key and the expected form, which the library's errors do not.
 
 use std::net::SocketAddr;
 
@@ -21,7 +21,7 @@ fn read<'de, D: Deserializer<'de>>(key: &str, deserializer: D) -> Result<Vec<Soc
     let address = |text: &String| {
         let wrong = || {
             D::Error::custom(format!(
-                "{key}: \"{text}\" is no address: write numbers and a port up to 65535, like \"127.0.0.1:7878\" or \"[::1]:7878\""
+                "{key}: \"{text}\" is not an address: write an IP address and a port up to 65535, like \"127.0.0.1:7878\" or \"[::1]:7878\""
             ))
         };
         text.parse().map_err(|_| wrong())

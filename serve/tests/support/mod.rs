@@ -1,8 +1,8 @@
-//! Waiting in tests.
+//! Helpers for tests.
 
 use std::time::{Duration, Instant};
 
-/// Waits at most ten seconds until a condition holds.
+/// Waits up to ten seconds for a condition.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {

@@ -1,7 +1,7 @@
-//! One self-signed certificate after the other, without a moment at which a pinned hash is not the right one.
+//! Rotation of self-signed certificates, during which every published hash stays valid.
 //!
-//! Clients learn the hashes some time before they connect (a page was loaded, a lobby was asked). So the next
-//! certificate's hash is published two days before it is served, and the former one's as long as it is valid.
+//! Clients learn the hashes some time before they connect, from a page or a lobby. So the next certificate's hash is
+//! published two days before the certificate is served, and the former hash stays published while it is valid.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -10,46 +10,45 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Certificate, CertificateError, CertificateHash};
 
-/// How long before the end of the current certificate the next one is made and its hash published.
+/// How long before the current certificate expires the next one is created and its hash published.
 const ANNOUNCED_BEFORE_SECONDS: u64 = 4 * 86_400;
-/// How long before the end of the current certificate the next one is served.
+/// How long before the current certificate expires the next one is served.
 const SERVED_BEFORE_SECONDS: u64 = 2 * 86_400;
-/// A file with the certificates that are kept is far shorter.
+/// Bytes read from the file of kept certificates, which is far shorter.
 const KEPT_BYTES_MAX: u64 = 64 * 1_024;
 
-/// The certificates of a relay that signs them itself: the one that is served, the one before and the one to come.
+/// A relay's self-signed certificates: the current one, its predecessor and its successor.
 #[derive(Debug)]
 pub struct Rotation {
     names: Vec<String>,
     current: Certificate,
     next: Option<Certificate>,
     former: Option<Certificate>,
-    /// Where the current one and the next are kept, so that whoever pinned one of them finds it again after a restart.
+    /// Where the current one and the next are kept, so that their hashes survive a restart.
     path: Option<PathBuf>,
 }
 
 impl Rotation {
-    /// Begins with a fresh certificate for localhost and these names.
+    /// Starts with a new certificate for localhost and these names.
     ///
     /// # Errors
-    /// [`CertificateError::Unusable`] if a name is none.
+    /// [`CertificateError::Unusable`] if a name is invalid.
     pub fn start(names: Vec<String>, now: u64) -> Result<Self, CertificateError> {
         let current = Certificate::self_signed(&names, now)?;
         Ok(Self { names, current, next: None, former: None, path: None })
     }
 
-    /// Goes on with the certificates that are kept in a file, as if there had been no restart; if all of them are over, or
-    /// there is no such file, it begins with a fresh one, which is kept there. Without a disk to keep it on it goes on all
-    /// the same. Nothing but certificates of our own is ever overwritten.
+    /// Resumes with the certificates kept in a file. If there are none, or all have expired, starts with a new one and keeps
+    /// it there. If it cannot be written, the rotation goes on without. Overwrites nothing but self-signed certificates.
     ///
     /// # Errors
-    /// [`CertificateError::Unusable`] if a name is none, [`CertificateError::NotOwn`] if the file holds something else,
-    /// [`CertificateError::Unreadable`] if nobody knows what it holds.
+    /// [`CertificateError::Unusable`] if a name is invalid, [`CertificateError::ForeignFile`] if the file contains anything else,
+    /// [`CertificateError::Unreadable`] if it cannot be read.
     pub fn resume(names: Vec<String>, path: PathBuf, now: u64) -> Result<Self, CertificateError> {
-        let mut good = kept(&path)?.into_iter().filter(|kept| now < kept.validity().not_after);
+        let mut good = read_kept(&path)?.into_iter().filter(|kept| now < kept.validity().not_after);
         if let Some(current) = good.next() {
             let mut resumed = Self { names, current, next: good.next(), former: None, path: Some(path) };
-            resumed.turn(now)?;
+            resumed.rotate_if_due(now)?;
             return Ok(resumed);
         }
         let fresh = Self { path: Some(path), ..Self::start(names, now)? };
@@ -61,22 +60,22 @@ impl Rotation {
         let Some(path) = &self.path else { return };
         let both = [Some(&self.current), self.next.as_ref()].into_iter().flatten();
         let text: String = both.filter_map(|own| own.pem.as_deref()).collect();
-        // Weeks may have passed since the file was looked at.
-        let saved = kept(path)
+        // The file may have been replaced since it was last read.
+        let saved = read_kept(path)
             .map_err(|error| error.to_string())
             .and_then(|_| save(path, &text).map_err(|error| error.to_string()));
-        if let Err(words) = saved {
-            tracing::warn!("the certificate could not be kept in {}: {words}", path.display());
+        if let Err(message) = saved {
+            tracing::warn!("the certificate could not be kept in {}: {message}", path.display());
         }
     }
 
-    /// The certificate to serve.
+    /// Returns the certificate to serve.
     #[must_use]
     pub const fn current(&self) -> &Certificate {
         &self.current
     }
 
-    /// Every hash that clients should pin, the served one first.
+    /// Returns every hash that clients should pin, the served one first.
     #[must_use]
     pub fn hashes(&self) -> Vec<CertificateHash> {
         [Some(&self.current), self.next.as_ref(), self.former.as_ref()]
@@ -86,12 +85,12 @@ impl Rotation {
             .collect()
     }
 
-    /// Makes the next certificate or switches to it, if it is time. `true`: [`current`](Self::current) has changed, and
-    /// the listener should serve it. Call it every hour or so.
+    /// Creates the next certificate or switches to it when due; call it about every hour. Returns whether
+    /// [`current`](Self::current) has changed, so that the listener should serve it.
     ///
     /// # Errors
-    /// [`CertificateError`] if a certificate can't be made; the current one stays.
-    pub fn turn(&mut self, now: u64) -> Result<bool, CertificateError> {
+    /// [`CertificateError`] if a certificate cannot be created; the current one stays.
+    pub fn rotate_if_due(&mut self, now: u64) -> Result<bool, CertificateError> {
         let end = self.current.validity().not_after;
         if self.next.is_none() && now + ANNOUNCED_BEFORE_SECONDS >= end {
             self.next = Some(Certificate::self_signed(&self.names, now)?);
@@ -111,27 +110,27 @@ impl Rotation {
     }
 }
 
-/// The certificates of our own that a file holds; none if there is no such file.
-fn kept(path: &Path) -> Result<Vec<Certificate>, CertificateError> {
+/// Reads the self-signed certificates in a file; none if there is no such file.
+fn read_kept(path: &Path) -> Result<Vec<Certificate>, CertificateError> {
     let read = || -> io::Result<Option<Vec<Certificate>>> {
-        // What is no plain file might never end, or never begin.
+        // Reading anything but a regular file might block or never end.
         if !fs::metadata(path)?.is_file() {
             return Ok(None);
         }
         let mut text = Vec::new();
         fs::File::open(path)?.take(KEPT_BYTES_MAX).read_to_end(&mut text)?;
-        Ok(Certificate::own(&text))
+        Ok(Certificate::parse_own(&text))
     };
     match read() {
-        Ok(own) => own.ok_or_else(|| CertificateError::NotOwn { path: path.to_path_buf() }),
+        Ok(own) => own.ok_or_else(|| CertificateError::ForeignFile { path: path.to_path_buf() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(source) => Err(CertificateError::Unreadable { path: path.to_path_buf(), source }),
     }
 }
 
-/// Writes a file that only its owner can read, wholly or not at all.
+/// Atomically writes a file that only its owner can read.
 fn save(path: &Path, text: &str) -> io::Result<()> {
-    // A name that nobody has: what is there already is not ours to overwrite, and may be open to others.
+    // A unique name: an existing file is not ours to overwrite and may be readable by others.
     let unique = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let mut fresh = path.as_os_str().to_owned();
     fresh.push(format!(".{unique:x}.new"));
@@ -140,7 +139,7 @@ fn save(path: &Path, text: &str) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&fresh)?;
-    // It must be on the disk before it has its name: half of one would not be taken for our own.
+    // Synced before it is renamed: half a file would be rejected as foreign.
     let saved = file
         .write_all(text.as_bytes())
         .and_then(|()| file.sync_all())

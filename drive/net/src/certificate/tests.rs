@@ -7,7 +7,7 @@ use super::*;
 const NOW: u64 = 1_800_000_000;
 const DAY: u64 = 86_400;
 
-/// A fresh folder with a certificate and its key in PEM form.
+/// Writes a certificate and its key in PEM form into a new folder.
 fn pem_files(label: &str, not_after: u64) -> (PathBuf, PathBuf, PathBuf) {
     let folder = std::env::temp_dir().join(format!("evenkeel-pem-{label}-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
@@ -31,7 +31,7 @@ fn pem(label: &str, der: &[u8]) -> String {
 }
 
 #[test]
-fn a_certificate_of_our_own_is_short_enough_for_browsers() {
+fn self_signed_certificates_are_short_lived_enough_for_browsers() {
     let certificate = Certificate::self_signed(&["relay.lan".to_owned()], NOW).expect("made");
     let Validity { not_before, not_after } = certificate.validity();
     assert!(not_before < NOW && NOW + 12 * DAY < not_after);
@@ -42,14 +42,14 @@ fn a_certificate_of_our_own_is_short_enough_for_browsers() {
 }
 
 #[test]
-fn a_hash_is_published_before_and_after_it_is_served() {
+fn hashes_are_published_before_and_after_they_are_served() {
     let mut rotation = Rotation::start(Vec::new(), NOW).expect("made");
     let first = rotation.current().hash();
     let (mut published, mut served) = (rotation.hashes(), vec![first]);
     for hour in 0..24 * 60 {
         let now = NOW + hour * 3_600;
         let before = published;
-        if rotation.turn(now).expect("made") {
+        if rotation.rotate_if_due(now).expect("made") {
             served.push(rotation.current().hash());
             assert!(before.contains(&rotation.current().hash()), "it was published before it was served");
         }
@@ -62,7 +62,7 @@ fn a_hash_is_published_before_and_after_it_is_served() {
     assert!(!published.contains(&first));
 }
 
-/// A rotation that is kept in a fresh file, whose end takes the file along.
+/// A rotation's file, removed on drop.
 struct Kept(PathBuf);
 
 impl Kept {
@@ -83,10 +83,10 @@ impl Drop for Kept {
 }
 
 #[test]
-fn a_restart_goes_on_with_the_certificate_as_long_as_it_is_served() {
+fn a_restart_keeps_the_served_certificate() {
     let kept = Kept::new("served");
     let served = kept.resume(NOW).current().hash();
-    // The next is published four days before the end and served two days before it.
+    // The next one is published four days before the end and served two days before it.
     for day in [1, 8, 9, 10] {
         let resumed = kept.resume(NOW + day * DAY);
         assert_eq!(resumed.current().hash(), served, "day {day}");
@@ -96,34 +96,34 @@ fn a_restart_goes_on_with_the_certificate_as_long_as_it_is_served() {
 }
 
 #[test]
-fn a_restart_keeps_the_hash_that_was_published_for_later() {
+fn a_restart_keeps_the_hash_published_for_later() {
     let kept = Kept::new("later");
     let mut rotation = kept.resume(NOW);
-    rotation.turn(NOW + 10 * DAY).expect("made");
+    rotation.rotate_if_due(NOW + 10 * DAY).expect("made");
     let published = rotation.hashes();
     assert_eq!(published.len(), 2);
     assert_eq!(kept.resume(NOW + 10 * DAY).hashes(), published);
-    // It is served in time, whether the relay ran then or not, and kept from then on.
+    // It is served in time whether or not the relay was running, and kept from then on.
     for day in [12, 20] {
         assert_eq!(kept.resume(NOW + day * DAY).current().hash(), published[1], "day {day}");
     }
     assert!(!kept.resume(NOW + 60 * DAY).hashes().contains(&published[1]));
 }
 
-/// A certificate and its key in one text, as a rotation keeps them.
+/// A certificate and its key in PEM form, as a rotation keeps them.
 fn pair(algorithm: &'static rcgen::SignatureAlgorithm, days: u64) -> String {
     let mut params = rcgen::CertificateParams::new(vec!["relay.example".to_owned()]).expect("a name");
     params.not_before = date(NOW - DAY).expect("a date");
     params.not_after = date(NOW + (days - 1) * DAY).expect("a date");
     let key = rcgen::KeyPair::generate_for(algorithm).expect("a key");
-    own_pem(params.self_signed(&key).expect("a certificate").der(), &key.serialize_der())
+    to_pem_with_key(params.self_signed(&key).expect("a certificate").der(), &key.serialize_der())
 }
 
 #[test]
-fn a_file_that_holds_something_else_stays_as_it_is() {
+fn a_foreign_file_is_rejected_and_left_unchanged() {
     let kept = Kept::new("else");
     let own = pair(&rcgen::PKCS_ECDSA_P256_SHA256, 14);
-    let (ours, key) = own.split_at(own.find("-----BEGIN PRIVATE").expect("there is a key"));
+    let (ours, key) = own.split_at(own.find("-----BEGIN PRIVATE").expect("a key"));
     for text in [
         "listen = [\"127.0.0.1:0\"]\n",
         &format!("# mine\n{own}"),
@@ -135,13 +135,13 @@ fn a_file_that_holds_something_else_stays_as_it_is() {
         &pair(&rcgen::PKCS_ED25519, 10),
     ] {
         fs::write(&kept.0, text).expect("written");
-        // Also long after all of it is over.
+        // Also long after every certificate in it has expired.
         for now in [NOW, NOW + 1_000 * DAY] {
             let refused = Rotation::resume(Vec::new(), kept.0.clone(), now);
-            let words = refused.expect_err("refused").to_string();
-            assert!(words.contains("something else") && words.contains("name another file"), "{words}");
+            let message = refused.expect_err("refused").to_string();
+            assert!(message.contains("something else") && message.contains("name another file"), "{message}");
         }
-        assert_eq!(fs::read_to_string(&kept.0).expect("it is there"), text);
+        assert_eq!(fs::read_to_string(&kept.0).expect("a file"), text);
     }
     for text in ["", &own] {
         fs::write(&kept.0, text).expect("written");
@@ -151,28 +151,28 @@ fn a_file_that_holds_something_else_stays_as_it_is() {
 }
 
 #[test]
-fn what_came_into_the_file_meanwhile_stays_there() {
+fn a_file_replaced_meanwhile_is_not_overwritten() {
     let kept = Kept::new("meanwhile");
     let mut rotation = kept.resume(NOW);
     fs::write(&kept.0, "something else").expect("written");
-    assert!(rotation.turn(NOW + 12 * DAY).expect("made"), "it goes on all the same");
-    assert_eq!(fs::read_to_string(&kept.0).expect("it is there"), "something else");
+    assert!(rotation.rotate_if_due(NOW + 12 * DAY).expect("made"), "the rotation goes on");
+    assert_eq!(fs::read_to_string(&kept.0).expect("a file"), "something else");
 }
 
 #[test]
-fn files_are_read_and_their_faults_named() {
+fn pem_files_are_read_and_their_faults_reported() {
     let (folder, chain, key) = pem_files("good", NOW + 90 * DAY);
     let (other_folder, other_chain, other_key) = pem_files("over", NOW - 1);
-    let words = |chain: &Path, key: &Path| {
+    let message = |chain: &Path, key: &Path| {
         Certificate::from_pem_files(chain, key, NOW).expect_err("faulty").to_string()
     };
     let good = Certificate::from_pem_files(&chain, &key, NOW).expect("read");
     assert_eq!(good.validity().not_after, NOW + 90 * DAY);
-    assert!(words(&folder.join("none"), &key).contains("cannot read"));
-    assert!(words(&chain, &other_key).contains("is not the key of"));
-    assert!(words(&other_chain, &other_key).contains("expired"));
-    assert!(words(&key, &key).contains("no certificate"));
-    assert!(words(&chain, &chain).contains("no private key"));
+    assert!(message(&folder.join("none"), &key).contains("cannot read"));
+    assert!(message(&chain, &other_key).contains("is not the key of"));
+    assert!(message(&other_chain, &other_key).contains("expired"));
+    assert!(message(&key, &key).contains("no certificate"));
+    assert!(message(&chain, &chain).contains("no private key"));
     fs::remove_dir_all(folder).expect("removed");
     fs::remove_dir_all(other_folder).expect("removed");
 }

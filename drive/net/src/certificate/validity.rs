@@ -1,14 +1,14 @@
-//! From when until when a certificate is valid, read from its DER form.
+//! The validity period of a certificate, read from its DER form.
 //!
-//! The parsers of X.509 that exist pull in far more than the two dates that are wanted here, so this walks over the
-//! fields in front of them. What it can't read is `None`, never a panic: the file comes from outside.
+//! Existing X.509 parsers pull in far more than two dates, so this skips the fields before them. Unreadable input gives
+//! `None`, never a panic, because the file comes from outside.
 
-/// The dates of a certificate, in seconds since 1970.
+/// The validity period of a certificate, in Unix seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Validity {
-    /// It is valid from then on.
+    /// Start of validity.
     pub not_before: u64,
-    /// It is valid until then.
+    /// End of validity.
     pub not_after: u64,
 }
 
@@ -18,7 +18,7 @@ const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
 impl Validity {
-    /// The dates of a certificate in DER form.
+    /// Reads the validity period of a certificate in DER form.
     #[must_use]
     pub fn of(der: &[u8]) -> Option<Self> {
         let certificate = expect(der, SEQUENCE)?;
@@ -26,7 +26,7 @@ impl Validity {
         if fields.first() == Some(&VERSION) {
             fields = element(fields)?.2;
         }
-        // Serial number, signature algorithm and issuer are in front of the dates.
+        // The serial number, signature algorithm and issuer precede the dates.
         for _ in 0..3 {
             fields = element(fields)?.2;
         }
@@ -38,7 +38,7 @@ impl Validity {
     }
 }
 
-/// The first element: its tag, its content, and what comes behind it.
+/// Splits off the first element: its tag, its content and the remaining bytes.
 fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -55,13 +55,13 @@ fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, rest))
 }
 
-/// The content of the first element, which has this tag.
+/// Returns the content of the first element, which must have this tag.
 fn expect(bytes: &[u8], wanted: u8) -> Option<&[u8]> {
     let (tag, content, _) = element(bytes)?;
     (tag == wanted).then_some(content)
 }
 
-/// `YYMMDDhhmmssZ` or `YYYYMMDDhhmmssZ`.
+/// Parses `YYMMDDhhmmssZ` or `YYYYMMDDhhmmssZ` into Unix seconds.
 fn seconds(tag: u8, text: &[u8]) -> Option<u64> {
     let (year, rest) = match tag {
         UTC_TIME => {

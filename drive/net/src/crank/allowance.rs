@@ -1,48 +1,49 @@
-//! How much one peer may send: a token bucket in datagrams and one in bytes.
+//! The allowance of one peer: a token bucket for messages and one for bytes.
 //!
-//! Datagrams beyond it are dropped before they reach the crank's queue, so that one peer can't crowd out the others;
-//! reliable messages wait, which the peer feels as backpressure. A peer that sends many times what it may is closed.
+//! Datagrams beyond the allowance are dropped before they reach the crank's queue, so that one peer cannot crowd out the
+//! others. Reliable messages are delayed, which the peer sees as backpressure. A peer that sends many times its allowance
+//! is closed.
 
 use evenkeel_core::{LocalTime, Span};
 
-/// How many seconds of its allowance a peer may save up.
+/// Seconds of allowance that a peer may save up.
 const BURST_SECONDS: f64 = 1.0;
-/// A peer that in one second sends so many times its allowance is flooding.
+/// A peer that sends this many times its allowance within a second is flooding.
 const FLOOD_FACTOR: f64 = 8.0;
 
 /// How much one peer may send.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Allowance {
-    /// Messages in a second; datagrams and reliable ones are counted apart.
+    /// Messages per second; datagrams and reliable messages are counted separately.
     pub messages_per_second: u32,
-    /// Bytes in a second.
+    /// Bytes per second.
     pub bytes_per_second: u32,
 }
 
 impl Default for Allowance {
-    /// A player at 120 ticks a second with room to spare.
+    /// Enough for a player at 120 ticks per second, with headroom.
     fn default() -> Self {
         Self { messages_per_second: 500, bytes_per_second: 256 * 1_024 }
     }
 }
 
-/// What becomes of a message.
+/// Whether a message is within the allowance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     Pass,
-    /// It is beyond the allowance; there will be enough for it after this time.
+    /// It exceeds the allowance, which will suffice after this time.
     Over(Span),
-    /// It is far beyond.
+    /// The peer is flooding.
     Flood,
 }
 
-/// The buckets of one peer.
+/// The token buckets of one peer.
 #[derive(Debug)]
 pub(super) struct Bucket {
     allowance: Allowance,
     messages: f64,
     bytes: f64,
-    /// Messages and bytes dropped, each as a share of a second's allowance, and fading at that rate.
+    /// Dropped messages or bytes, as a share of a second's allowance; decays by one per second.
     excess: f64,
     at: LocalTime,
 }
@@ -58,7 +59,7 @@ impl Bucket {
         }
     }
 
-    /// Takes a message of so many bytes out of the buckets, if there is enough.
+    /// Takes a message of this size out of the buckets if they hold enough.
     pub(super) fn offer(&mut self, now: LocalTime, bytes: usize) -> Verdict {
         let (messages_rate, bytes_rate) =
             (f64::from(self.allowance.messages_per_second), f64::from(self.allowance.bytes_per_second));
@@ -67,7 +68,7 @@ impl Bucket {
         self.messages = (self.messages + seconds * messages_rate).min(messages_rate * BURST_SECONDS);
         self.bytes = (self.bytes + seconds * bytes_rate).min(bytes_rate * BURST_SECONDS);
         self.excess = (self.excess - seconds).max(0.0);
-        // One that is longer than the bucket passes when the bucket is full, or it would wait for ever.
+        // A message larger than a full bucket passes when the bucket is full; otherwise it would wait for ever.
         let bytes = (bytes as f64).min(bytes_rate * BURST_SECONDS);
         if self.messages >= 1.0 && self.bytes >= bytes {
             self.messages -= 1.0;
@@ -82,7 +83,7 @@ impl Bucket {
         Verdict::Over(Span::from_secs_f64(wait.max(0.001)))
     }
 
-    /// A message beyond the allowance was dropped.
+    /// Counts a dropped message as excess.
     pub(super) fn drop_message(&mut self, bytes: usize) {
         let messages = 1.0 / f64::from(self.allowance.messages_per_second);
         self.excess += messages.max(bytes as f64 / f64::from(self.allowance.bytes_per_second));
@@ -114,12 +115,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_the_allowance_passes() {
+    fn messages_within_the_allowance_pass() {
         assert_eq!(passed(1_000, 10.0, 100), (1_000, false));
     }
 
     #[test]
-    fn what_is_beyond_is_dropped_in_messages_and_in_bytes() {
+    fn messages_beyond_the_allowance_are_dropped() {
         let (messages, is_flood) = passed(2_000, 5.0, 10);
         assert!((1_090..=1_110).contains(&messages) && !is_flood, "{messages}");
         let (messages, is_flood) = passed(1_000, 10.0, 200);
@@ -127,13 +128,13 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_told_from_a_burst() {
+    fn a_flood_is_distinguished_from_a_burst() {
         assert_eq!(passed(800, 0.0, 10), (100, false));
         assert!(passed(10_000, 0.01, 10).1);
     }
 
     #[test]
-    fn a_message_that_is_longer_than_the_bucket_passes_in_the_end() {
+    fn a_message_longer_than_the_bucket_passes_once_it_is_full() {
         let mut bucket = Bucket::new(ALLOWANCE, at(0));
         assert_eq!(bucket.offer(at(0), 50_000), Verdict::Pass);
         assert!(matches!(bucket.offer(at(500), 50_000), Verdict::Over(_)));
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_waits_as_told_passes() {
+    fn a_message_passes_after_the_wait_it_was_given() {
         let mut bucket = Bucket::new(ALLOWANCE, at(0));
         while bucket.offer(at(0), 100) == Verdict::Pass {}
         let Verdict::Over(wait) = bucket.offer(at(0), 100) else { panic!("it is empty") };

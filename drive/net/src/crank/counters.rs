@@ -1,4 +1,4 @@
-//! What a crank counted. Counting never waits: everything is an atomic number.
+//! Counters of a crank and its peers. All are atomic, so counting never blocks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ macro_rules! counters {
         #[derive(Debug, Default)]
         pub struct $live {
             $(pub(crate) $field: AtomicU64,)*
-            /// Rejected by the machine, in the order of [`REJECTED_KINDS`].
+            /// Messages rejected by the machine, in the order of [`REJECTED_KINDS`].
             rejected: [AtomicU64; REJECTED_KINDS.len()],
         }
 
@@ -18,12 +18,12 @@ macro_rules! counters {
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
         pub struct $counts {
             $($(#[$field_doc])* pub $field: u64,)*
-            /// Messages that the machine rejected, in the order of [`REJECTED_KINDS`].
+            /// Messages rejected by the machine, in the order of [`REJECTED_KINDS`].
             pub rejected: [u64; REJECTED_KINDS.len()],
         }
 
         impl $live {
-            /// The counts of this moment.
+            /// Returns the current counts.
             #[must_use]
             pub fn read(&self) -> $counts {
                 $counts {
@@ -39,7 +39,7 @@ macro_rules! counters {
     };
 }
 
-/// The kinds of rejected messages, as they are counted.
+/// The kinds of rejected messages that are counted.
 pub const REJECTED_KINDS: [&str; 5] =
     ["malformed", "unknown peer", "out of range", "unexpected", "no session time"];
 
@@ -54,67 +54,67 @@ const fn rejected_kind(rejected: &Rejected) -> usize {
 }
 
 counters! {
-    /// Counts of one attached peer.
+    /// Live counters of one attached peer.
     PeerCounters,
-    /// What was counted for one attached peer.
+    /// Counts of one attached peer.
     PeerCounts {
-        /// Datagrams that reached the machine.
+        /// Datagrams delivered to the machine.
         datagrams_in,
-        /// Datagrams that left.
+        /// Datagrams sent.
         datagrams_out,
-        /// Reliable messages that reached the machine.
+        /// Reliable messages delivered to the machine.
         reliable_in,
-        /// Reliable messages that left.
+        /// Reliable messages sent.
         reliable_out,
-        /// Bytes of both that reached the machine.
+        /// Bytes delivered to the machine, both channels together.
         bytes_in,
-        /// Bytes of both that left.
+        /// Bytes sent, both channels together.
         bytes_out,
-        /// Datagrams beyond its allowance, dropped.
+        /// Datagrams dropped because the peer exceeded its allowance.
         over_allowance,
         /// Datagrams dropped because the crank's queue was full.
         queue_full,
-        /// Datagrams that the emulated link lost, on either way.
+        /// Messages lost on the emulated link, in either direction.
         emulated_losses,
-        /// Datagrams dropped because too many were under way on the emulated link.
+        /// Messages dropped because too many were in flight on the emulated link.
         emulated_overflows,
-        /// Messages of the machine that were too long to be sent.
+        /// Messages from the machine that were too long to send.
         too_long,
     }
 }
 
 counters! {
-    /// Counts of a whole crank.
+    /// Live counters of a crank.
     CrankCounters,
-    /// What a crank counted.
+    /// Counts of a crank.
     CrankCounts {
-        /// Datagrams that reached a machine.
+        /// Datagrams delivered to machines.
         datagrams_in,
-        /// Datagrams that left.
+        /// Datagrams sent.
         datagrams_out,
-        /// Reliable messages that reached a machine.
+        /// Reliable messages delivered to machines.
         reliable_in,
-        /// Reliable messages that left.
+        /// Reliable messages sent.
         reliable_out,
-        /// Datagrams beyond their peers' allowances, dropped.
+        /// Datagrams dropped because their peer exceeded its allowance.
         over_allowance,
         /// Datagrams dropped because the crank's queue was full.
         queue_full,
-        /// Times that the way to the sockets was full, and the crank's thread went it itself.
-        post_full,
-        /// Peers that were closed because they sent many times their allowance.
+        /// Batches of datagrams sent from the crank's own thread because the send task's queue was full.
+        send_queue_full,
+        /// Peers closed for sending many times their allowance.
         flooding,
-        /// Peers that were closed because they read too slowly.
+        /// Peers closed for reading too slowly.
         too_slow,
-        /// Messages to peers that are not attached.
+        /// Messages to peers that were not attached.
         no_such_peer,
-        /// Timeouts told.
+        /// Timeouts handled.
         timeouts,
-        /// Times that a machine's timeout stayed in the past and it had to wait so that the others get their turn.
+        /// Times a machine's timeout stayed in the past and was postponed so that other machines get their turn.
         overdue,
-        /// Times that a machine did not stop transmitting.
+        /// Times a machine did not stop transmitting.
         endless,
-        /// Machines that panicked and were removed.
+        /// Machines removed after a panic.
         panics,
     }
 }
@@ -124,19 +124,19 @@ pub(crate) fn add(counter: &AtomicU64, count: u64) {
     counter.fetch_add(count, Ordering::Relaxed);
 }
 
-/// The upper ends of the histogram's buckets but the last, in microseconds.
+/// Upper bounds of the lateness buckets, in microseconds; one more bucket holds everything beyond.
 pub const LATENESS_MICROS: [i64; 11] = [2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000];
 
-/// How late timeouts were told: so many within each of [`LATENESS_MICROS`], and beyond.
+/// Live histogram of how late timeouts were handled, by [`LATENESS_MICROS`].
 #[derive(Debug, Default)]
-pub(crate) struct Lateness([AtomicU64; LATENESS_MICROS.len() + 1]);
+pub(crate) struct LatenessHistogram([AtomicU64; LATENESS_MICROS.len() + 1]);
 
-/// A histogram of how late timeouts were told.
+/// Histogram of how late timeouts were handled, by [`LATENESS_MICROS`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LatenessCounts(pub [u64; LATENESS_MICROS.len() + 1]);
 
-impl Lateness {
-    pub(crate) fn note(&self, late: Span) {
+impl LatenessHistogram {
+    pub(crate) fn record(&self, late: Span) {
         let nanos = late.as_nanos();
         let bucket = LATENESS_MICROS.iter().position(|end| nanos <= end * 1_000);
         add(&self.0[bucket.unwrap_or(LATENESS_MICROS.len())], 1);
@@ -148,7 +148,7 @@ impl Lateness {
 }
 
 impl LatenessCounts {
-    /// The share of timeouts that were told within so many microseconds; the buckets decide how fine that is.
+    /// Returns the share of timeouts handled within this many microseconds, at the resolution of the buckets.
     #[must_use]
     pub fn share_within(&self, micros: i64) -> f64 {
         let total: u64 = self.0.iter().sum();
@@ -167,10 +167,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lateness_falls_into_its_bucket() {
-        let lateness = Lateness::default();
+    fn lateness_is_counted_in_its_bucket() {
+        let lateness = LatenessHistogram::default();
         for nanos in [0, 2_000, 2_001, 900_000, 6_000_000] {
-            lateness.note(Span::from_nanos(nanos));
+            lateness.record(Span::from_nanos(nanos));
         }
         let counts = lateness.read();
         assert_eq!(counts.0[0], 2);

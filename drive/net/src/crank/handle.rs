@@ -1,4 +1,4 @@
-//! What asks a crank for things, from any thread.
+//! The handle through which any thread controls a crank.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,41 +8,43 @@ use evenkeel_core::{Endpoint, LocalTime, PeerId, Seed, Wire};
 use evenkeel_link::{Link, LinkFaults};
 use tokio::sync::oneshot;
 
-use super::counters::{CrankCounters, CrankCounts, Lateness, LatenessCounts, PeerCounters, PeerCounts};
+use super::counters::{
+    CrankCounters, CrankCounts, LatenessCounts, LatenessHistogram, PeerCounters, PeerCounts,
+};
+use super::driver::{Driver, Shutdown, ShutdownReply};
 use super::inbox::Inbox;
-use super::node::Told;
-use super::turn::{Remains, Stop, Turn};
+use super::node::Call;
 use super::{Attachment, CrankError, NodeId};
 use crate::clock::LocalClock;
 use crate::emulate::Emulation;
 use crate::record::RecordingStatus;
 use crate::transport::CloseReason;
 
-pub(super) struct Shared<E>
+pub(super) struct HandleInner<E>
 where
     E: Endpoint + Send + 'static,
     E::Command: Send + 'static,
 {
     pub(super) inbox: Arc<Inbox<E>>,
     pub(super) counters: Arc<CrankCounters>,
-    pub(super) lateness: Arc<Lateness>,
+    pub(super) lateness: Arc<LatenessHistogram>,
     pub(super) clock: LocalClock,
     pub(super) status: Option<RecordingStatus>,
 }
 
-impl<E> Drop for Shared<E>
+impl<E> Drop for HandleInner<E>
 where
     E: Endpoint + Send + 'static,
     E::Command: Send + 'static,
 {
     fn drop(&mut self) {
-        let stop = Stop { drain_max: Duration::ZERO, reply: None };
-        let _ = self.inbox.push_wish(Box::new(move |turn| turn.stop = Some(stop)));
+        let shutdown = Shutdown { drain_max: Duration::ZERO, reply: None };
+        let _ = self.inbox.push_job(Box::new(move |driver| driver.shutdown = Some(shutdown)));
     }
 }
 
-/// What asks a crank for things. Clones ask the same one.
-pub struct CrankHandle<E>(pub(super) Arc<Shared<E>>)
+/// Controls a crank from any thread. Clones control the same crank.
+pub struct CrankHandle<E>(pub(super) Arc<HandleInner<E>>)
 where
     E: Endpoint + Send + 'static,
     E::Command: Send + 'static;
@@ -52,54 +54,56 @@ where
     E: Endpoint + Send + 'static,
     E::Command: Send + 'static,
 {
-    /// Adds a machine. One with the same number is removed first.
+    /// Adds a machine, replacing any with the same number.
     ///
     /// # Errors
-    /// [`CrankError`] if the crank is busy or over.
+    /// [`CrankError`] if the crank is busy or has stopped.
     pub fn add(&self, node: NodeId, endpoint: E) -> Result<(), CrankError> {
-        self.wish(move |turn| turn.add(node, endpoint, &[]))
+        self.job(move |driver| driver.add(node, endpoint, &[]))
     }
 
-    /// The same, with a configuration that goes into the recording, where a replay finds it to build the machine from.
+    /// Adds a machine whose configuration goes into the recording, so that a replay can rebuild it.
     ///
     /// # Errors
-    /// [`CrankError`] if the crank is busy or over.
+    /// [`CrankError`] if the crank is busy or has stopped.
     pub fn add_configured(&self, node: NodeId, endpoint: E, config: &impl Wire) -> Result<(), CrankError> {
         let mut bytes = Vec::new();
         config.emit(&mut bytes);
-        self.wish(move |turn| turn.add(node, endpoint, &bytes))
+        self.job(move |driver| driver.add(node, endpoint, &bytes))
     }
 
-    /// Takes a machine out and closes the connections of its peers for this reason.
+    /// Removes a machine and closes the connections of its peers for this reason.
     ///
     /// # Errors
-    /// [`CrankError`] if there is no such machine, or the crank is busy or over.
+    /// [`CrankError`] if there is no such machine, or the crank is busy or has stopped.
     pub async fn remove(&self, node: NodeId, reason: impl Into<CloseReason>) -> Result<E, CrankError> {
         let (reply, answer) = oneshot::channel();
         let reason = reason.into();
-        self.wish(move |turn| drop(reply.send(turn.remove(node, &reason))))?;
+        self.job(move |driver| drop(reply.send(driver.remove(node, &reason))))?;
         answer.await.map_err(|_| CrankError::Stopped)?.ok_or(CrankError::NoSuchNode)
     }
 
-    /// What was counted for an attached peer; `None` if it is not attached.
+    /// Returns the counts of a peer; `None` if it is not attached.
     ///
     /// # Errors
-    /// [`CrankError`] if the crank is busy or over.
+    /// [`CrankError`] if the crank is busy or has stopped.
     pub async fn peer_counts(&self, node: NodeId, peer: PeerId) -> Result<Option<PeerCounts>, CrankError> {
         let (reply, answer) = oneshot::channel();
-        self.wish(move |turn| {
-            let attached = turn.nodes.get(&node).and_then(|node| node.peers.get(&peer));
+        self.job(move |driver| {
+            let attached = driver.nodes.get(&node).and_then(|node| node.peers.get(&peer));
             let _ = reply.send(attached.map(|attached| attached.counters.read()));
         })?;
         answer.await.map_err(|_| CrankError::Stopped)
     }
 
-    /// Attaches a peer's connection to a machine, which is told that the peer joined. If the peer is attached already
-    /// its former connection is closed with [`Replaced`](crate::transport::CloseCode::Replaced), and the machine is told
-    /// that it left. If there is no such machine the connection is closed. The counts of the attachment are returned.
+    /// Attaches a peer's connection to a machine, which sees the peer join. Returns the counters of this attachment.
+    ///
+    /// If the peer is already attached, its old connection is closed with
+    /// [`Replaced`](crate::transport::CloseCode::Replaced) and the machine first sees it leave. If there is no such
+    /// machine, the connection is closed.
     ///
     /// # Errors
-    /// [`CrankError`] if the crank is busy or over.
+    /// [`CrankError`] if the crank is busy or has stopped.
     pub fn attach(
         &self,
         node: NodeId,
@@ -108,14 +112,14 @@ where
     ) -> Result<Arc<PeerCounters>, CrankError> {
         let counters = Arc::new(PeerCounters::default());
         let (attachment, counted) = (attachment.into(), counters.clone());
-        self.wish(move |turn| turn.attach(node, peer, attachment, counted))?;
+        self.job(move |driver| driver.attach(node, peer, attachment, counted))?;
         Ok(counters)
     }
 
-    /// Closes a peer's connection for this reason, and tells the machine that it left.
+    /// Closes a peer's connection for this reason; the machine sees the peer leave.
     ///
     /// # Errors
-    /// [`CrankError`] if the crank is busy or over.
+    /// [`CrankError`] if the crank is busy or has stopped.
     pub fn detach(
         &self,
         node: NodeId,
@@ -123,14 +127,14 @@ where
         reason: impl Into<CloseReason>,
     ) -> Result<(), CrankError> {
         let reason = reason.into();
-        self.wish(move |turn| turn.detach(node, peer, &reason))
+        self.job(move |driver| driver.detach(node, peer, &reason))
     }
 
-    /// Gives the emulated links of a peer other faults from now on: as seen from its machine, what goes out, and what
-    /// comes in. A peer without emulated links gets some. Nothing happens if there is no such peer.
+    /// Changes the faults of a peer's emulated links, adding such links if it has none. Directions are as seen from
+    /// the machine. Does nothing if there is no such peer.
     ///
     /// # Errors
-    /// [`CrankError`] if the crank is busy or over.
+    /// [`CrankError`] if the crank is busy or has stopped.
     pub fn emulate(
         &self,
         node: NodeId,
@@ -138,8 +142,9 @@ where
         outgoing: LinkFaults,
         incoming: LinkFaults,
     ) -> Result<(), CrankError> {
-        self.wish(move |turn| {
-            let Some(attached) = turn.nodes.get_mut(&node).and_then(|node| node.peers.get_mut(&peer)) else {
+        self.job(move |driver| {
+            let Some(attached) = driver.nodes.get_mut(&node).and_then(|node| node.peers.get_mut(&peer))
+            else {
                 return;
             };
             let seed = Seed::new(u64::from(node.0)).child(u64::from(peer.0));
@@ -152,96 +157,96 @@ where
         })
     }
 
-    /// Says something to a machine.
+    /// Passes a command to a machine.
     ///
     /// # Errors
-    /// [`CrankError`] if the crank is busy or over.
+    /// [`CrankError`] if the crank is busy or has stopped.
     pub fn command(&self, node: NodeId, command: E::Command) -> Result<(), CrankError> {
         let at = self.0.clock.now();
-        self.wish(move |turn| turn.tell(node, at, Told::Command(command)))
+        self.job(move |driver| driver.call(node, at, Call::Command(command)))
     }
 
-    /// Reads a machine's state on the crank's thread. What is changed there is in no recording: change with commands.
+    /// Reads a machine's state on the crank's thread. Changes made here are not recorded; use commands for changes.
     ///
     /// # Errors
-    /// [`CrankError`] if there is no such machine, or the crank is busy or over.
+    /// [`CrankError`] if there is no such machine, or the crank is busy or has stopped.
     pub async fn with<R: Send + 'static>(
         &self,
         node: NodeId,
-        look: impl FnOnce(&mut E, LocalTime) -> R + Send + 'static,
+        read: impl FnOnce(&mut E, LocalTime) -> R + Send + 'static,
     ) -> Result<R, CrankError> {
-        self.look(node, look)?.await.map_err(|_| CrankError::Stopped)?
+        self.inspect(node, read)?.await.map_err(|_| CrankError::Stopped)?
     }
 
-    /// As [`with`](Self::with), for threads without a runtime. Not for the crank's own thread, which would wait for
-    /// itself: do not call it where events are told.
+    /// Blocking version of [`with`](Self::with), for threads without a runtime. Deadlocks on the crank's own thread, so
+    /// do not call it from the crank's callbacks.
     ///
     /// # Errors
-    /// [`CrankError`] if there is no such machine, or the crank is busy or over.
+    /// [`CrankError`] if there is no such machine, or the crank is busy or has stopped.
     ///
     /// # Panics
-    /// If called on a task of a runtime: that would block it.
+    /// If called on a task of a runtime.
     pub fn with_blocking<R: Send + 'static>(
         &self,
         node: NodeId,
-        look: impl FnOnce(&mut E, LocalTime) -> R + Send + 'static,
+        read: impl FnOnce(&mut E, LocalTime) -> R + Send + 'static,
     ) -> Result<R, CrankError> {
-        self.look(node, look)?.blocking_recv().map_err(|_| CrankError::Stopped)?
+        self.inspect(node, read)?.blocking_recv().map_err(|_| CrankError::Stopped)?
     }
 
-    /// What it counted until now.
+    /// Returns the crank's counts so far.
     #[must_use]
     pub fn counts(&self) -> CrankCounts {
         self.0.counters.read()
     }
 
-    /// How late timeouts were told until now.
+    /// Returns how late timeouts were handled so far.
     #[must_use]
     pub fn lateness(&self) -> LatenessCounts {
         self.0.lateness.read()
     }
 
-    /// The crank's clock.
+    /// Returns the crank's clock.
     #[must_use]
     pub fn clock(&self) -> LocalClock {
         self.0.clock
     }
 
-    /// How the recording is doing, if there is one.
+    /// Returns the state of the recording, if there is one.
     #[must_use]
     pub fn recording(&self) -> Option<RecordingStatus> {
         self.0.status.clone()
     }
 
-    /// Ends the crank: tells every machine that its peers left, sends what waits on reliable streams for so long at
-    /// most, closes all connections with [`ShuttingDown`](crate::transport::CloseCode::ShuttingDown), and ends the
-    /// recording. Returns the machines.
+    /// Stops the crank and returns its machines: every machine sees its peers leave, reliable messages are drained for
+    /// at most `drain_max`, all connections are closed with
+    /// [`ShuttingDown`](crate::transport::CloseCode::ShuttingDown), and the recording ends.
     ///
     /// # Errors
-    /// [`CrankError::Stopped`] if it is over already.
+    /// [`CrankError::Stopped`] if it has already stopped.
     pub async fn stop(&self, drain_max: Duration) -> Result<Vec<(NodeId, E)>, CrankError> {
         let (reply, answer) = oneshot::channel();
-        let stop = Stop { drain_max, reply: Some(reply) };
-        self.wish(move |turn| turn.stop = Some(stop))?;
-        let Remains { nodes, closing } = answer.await.map_err(|_| CrankError::Stopped)?;
+        let shutdown = Shutdown { drain_max, reply: Some(reply) };
+        self.job(move |driver| driver.shutdown = Some(shutdown))?;
+        let ShutdownReply { nodes, closing } = answer.await.map_err(|_| CrankError::Stopped)?;
         for closed in closing {
             let _ = closed.await;
         }
         Ok(nodes)
     }
 
-    fn look<R: Send + 'static>(
+    fn inspect<R: Send + 'static>(
         &self,
         node: NodeId,
-        look: impl FnOnce(&mut E, LocalTime) -> R + Send + 'static,
+        read: impl FnOnce(&mut E, LocalTime) -> R + Send + 'static,
     ) -> Result<oneshot::Receiver<Result<R, CrankError>>, CrankError> {
         let (reply, answer) = oneshot::channel();
-        self.wish(move |turn| drop(reply.send(turn.look(node, look).ok_or(CrankError::NoSuchNode))))?;
+        self.job(move |driver| drop(reply.send(driver.inspect(node, read).ok_or(CrankError::NoSuchNode))))?;
         Ok(answer)
     }
 
-    fn wish(&self, wish: impl FnOnce(&mut Turn<E>) + Send + 'static) -> Result<(), CrankError> {
-        self.0.inbox.push_wish(Box::new(wish))
+    fn job(&self, job: impl FnOnce(&mut Driver<E>) + Send + 'static) -> Result<(), CrankError> {
+        self.0.inbox.push_job(Box::new(job))
     }
 }
 

@@ -1,7 +1,7 @@
-//! What waits for the crank's thread: bounded, with an overflow for each kind.
+//! The bounded input queue of the crank's thread, with an overflow rule for each kind of input.
 //!
-//! Datagrams beyond the bound are dropped, as a network would. Reliable messages hold one of their peer's permits while
-//! they wait, so their readers stop reading. What the application asks for is refused when too much of it waits.
+//! Datagrams beyond the bound are dropped, as a network would. A queued reliable message holds a permit of its peer, so
+//! a full queue stops the peer's reader. Jobs from the application fail with [`CrankError::Busy`].
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,70 +12,70 @@ use bytes::Bytes;
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerId};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::turn::Turn;
+use super::driver::Driver;
 use super::{CrankError, NodeId};
 use crate::transport::Closed;
 
-/// How many datagrams may wait, of all peers together.
+/// Datagrams queued, of all peers together.
 pub(super) const DATAGRAMS_MAX: usize = 8_192;
-/// How many reliable messages of one peer may wait.
+/// Reliable messages queued per peer.
 pub(super) const RELIABLE_MAX: usize = 32;
-/// How many wishes of the application may wait.
-pub(super) const WISHES_MAX: usize = 8_192;
+/// Jobs of the application queued.
+pub(super) const JOBS_MAX: usize = 8_192;
 
-/// One attachment of one peer to one node.
+/// Identifies one attachment of a peer to a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Route {
     pub(super) node: NodeId,
     pub(super) peer: PeerId,
-    /// Tells it from earlier attachments of the same peer.
+    /// Distinguishes this attachment from earlier ones of the peer.
     pub(super) generation: u64,
 }
 
-/// A message from outside.
-pub(super) struct Arrived {
+/// A message from a connection.
+pub(super) struct Arrival {
     pub(super) route: Route,
-    /// When it came out of the socket.
+    /// When it was read from the socket.
     pub(super) at: LocalTime,
     pub(super) channel: Channel,
     pub(super) bytes: Bytes,
     pub(super) _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// What the application wants done on the crank's thread.
-pub(super) type Wish<E> = Box<dyn FnOnce(&mut Turn<E>) + Send>;
+/// A closure that the application runs on the crank's thread.
+pub(super) type Job<E> = Box<dyn FnOnce(&mut Driver<E>) + Send>;
 
 pub(super) enum Input<E: Endpoint> {
-    Arrived(Arrived),
-    Gone(Route, Closed),
-    Wish(Wish<E>),
+    Arrival(Arrival),
+    Closed(Route, Closed),
+    Job(Job<E>),
 }
 
-struct Queue<E: Endpoint> {
+struct InboxQueue<E: Endpoint> {
     inputs: VecDeque<Input<E>>,
     datagrams: usize,
-    wishes: usize,
+    jobs: usize,
     is_closed: bool,
 }
 
 pub(super) struct Inbox<E: Endpoint> {
-    queue: Mutex<Queue<E>>,
+    queue: Mutex<InboxQueue<E>>,
     is_pending: AtomicBool,
     thread: OnceLock<Thread>,
 }
 
 impl<E: Endpoint> Inbox<E> {
     pub(super) const fn new() -> Self {
-        let queue = Queue { inputs: VecDeque::new(), datagrams: 0, wishes: 0, is_closed: false };
+        let queue = InboxQueue { inputs: VecDeque::new(), datagrams: 0, jobs: 0, is_closed: false };
         Self { queue: Mutex::new(queue), is_pending: AtomicBool::new(false), thread: OnceLock::new() }
     }
 
-    /// Names the thread to wake.
-    pub(super) fn serve(&self, thread: Thread) {
+    /// Sets the thread to wake.
+    pub(super) fn set_thread(&self, thread: Thread) {
         self.thread.get_or_init(|| thread).unpark();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue<E>> {
+    fn lock(&self) -> MutexGuard<'_, InboxQueue<E>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -88,16 +88,16 @@ impl<E: Endpoint> Inbox<E> {
     }
 
     /// Appends a reliable message.
-    pub(super) fn push_reliable(&self, arrived: Arrived) {
+    pub(super) fn push_reliable(&self, arrival: Arrival) {
         let mut queue = self.lock();
         if !queue.is_closed {
-            queue.inputs.push_back(Input::Arrived(arrived));
+            queue.inputs.push_back(Input::Arrival(arrival));
             drop(queue);
             self.wake();
         }
     }
 
-    /// Appends datagrams that came together, as far as there is room. Gives how many were dropped.
+    /// Appends datagrams that were read together, as far as there is room. Returns the number dropped.
     pub(super) fn push_datagrams(&self, route: Route, at: LocalTime, datagrams: &mut Vec<Bytes>) -> u64 {
         if datagrams.is_empty() {
             return 0;
@@ -110,54 +110,54 @@ impl<E: Endpoint> Inbox<E> {
         let taken = datagrams.len().min(DATAGRAMS_MAX - queue.datagrams);
         let dropped = datagrams.len() - taken;
         queue.datagrams += taken;
-        let arrived = |bytes| Arrived { route, at, channel: Channel::Datagram, bytes, _permit: None };
-        queue.inputs.extend(datagrams.drain(..).take(taken).map(|bytes| Input::Arrived(arrived(bytes))));
+        let arrival = |bytes| Arrival { route, at, channel: Channel::Datagram, bytes, _permit: None };
+        queue.inputs.extend(datagrams.drain(..).take(taken).map(|bytes| Input::Arrival(arrival(bytes))));
         drop(queue);
         self.wake();
         dropped as u64
     }
 
-    /// There is one for each attachment, so they are bounded as these are.
-    pub(super) fn push_gone(&self, route: Route, closed: Closed) {
+    /// Appends the end of an attachment. There is one per attachment, so attachments bound them.
+    pub(super) fn push_closed(&self, route: Route, closed: Closed) {
         let mut queue = self.lock();
         if !queue.is_closed {
-            queue.inputs.push_back(Input::Gone(route, closed));
+            queue.inputs.push_back(Input::Closed(route, closed));
             drop(queue);
             self.wake();
         }
     }
 
-    pub(super) fn push_wish(&self, wish: Wish<E>) -> Result<(), CrankError> {
+    pub(super) fn push_job(&self, job: Job<E>) -> Result<(), CrankError> {
         let mut queue = self.lock();
         if queue.is_closed {
             return Err(CrankError::Stopped);
         }
-        if queue.wishes >= WISHES_MAX {
+        if queue.jobs >= JOBS_MAX {
             return Err(CrankError::Busy);
         }
-        queue.wishes += 1;
-        queue.inputs.push_back(Input::Wish(wish));
+        queue.jobs += 1;
+        queue.inputs.push_back(Input::Job(job));
         drop(queue);
         self.wake();
         Ok(())
     }
 
-    /// Whether something waits.
+    /// Whether inputs are waiting.
     #[inline]
     pub(super) fn is_pending(&self) -> bool {
         self.is_pending.load(Ordering::Acquire)
     }
 
-    /// Swaps all that waits with an empty queue.
+    /// Swaps the queue with `inputs`, which is empty.
     pub(super) fn drain(&self, inputs: &mut VecDeque<Input<E>>) {
-        // First the flag: what is pushed behind this sets it again.
+        // Clear the flag first: whatever is pushed afterwards sets it again.
         self.is_pending.store(false, Ordering::Release);
         let mut queue = self.lock();
         std::mem::swap(&mut queue.inputs, inputs);
-        (queue.datagrams, queue.wishes) = (0, 0);
+        (queue.datagrams, queue.jobs) = (0, 0);
     }
 
-    /// Nothing is taken any more, and what waits is forgotten.
+    /// Discards all inputs and accepts no more.
     pub(super) fn close(&self) {
         let mut queue = self.lock();
         queue.is_closed = true;

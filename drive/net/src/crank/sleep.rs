@@ -1,18 +1,18 @@
-//! Sleeping until a deadline, precisely.
+//! Precise sleeping until a deadline.
 //!
-//! The system wakes a sleeping thread late: by the timer slack (50 us for an ordinary thread on Linux) and by what the
-//! scheduler needs. So the thread asks to be woken earlier by a margin and spins through the rest. The margin follows
-//! what is seen: it jumps up to a late wake-up and falls slowly. Its bounds are the slack with a usual wake-up (80 us),
-//! and what a core may be spent for (200 us; later wake-ups than that are another thread's turn, which no margin
-//! foresees). A deadline that is farther away is slept for, so an idle crank costs nothing. And a crank with thousands of
-//! deadlines a second may not spin all the time, on cores that the sockets' tasks need: it has a sixteenth of the time
-//! for it, and when that is used up its deadlines are as late as the system makes them.
+//! The system wakes a sleeping thread late: by the timer slack (50 us for an ordinary thread on Linux) plus scheduling
+//! latency. So the thread asks to be woken earlier by a margin and spins through the rest. The margin jumps up to each
+//! late wake-up and decays slowly. Its lower bound is the slack with a usual wake-up (80 us); its upper bound is what a
+//! core may be spent on (200 us), as a later wake-up means that another thread had its turn.
 //!
-//! The crank of machines that need not be on time wakes a hundred times a second, for all that came or was due until then:
-//! a crowd of bots costs less so.
+//! Farther deadlines are slept for, so an idle crank costs nothing. Spinning is limited to a sixteenth of the time, because
+//! the sockets' tasks need the cores, too; once that is used up, deadlines are as late as the system makes them.
 //!
-//! Parking a thread is all that this needs of the system. The benchmark `lateness` holds it against a bare thread that
-//! waits for a timerfd: half as late or less on a quiet machine up to the 99th percentile, equal there on a busy one.
+//! A relaxed crank sleeps in steps of 10 ms instead and handles everything due together, which is cheaper for a crowd of
+//! bots.
+//!
+//! All this needs of the system is to park a thread. The benchmark `lateness` compares it with a bare thread that waits for
+//! a timerfd.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,40 +23,40 @@ use crate::clock::{LocalClock, duration};
 
 const MARGIN_MIN: Duration = Duration::from_micros(80);
 const MARGIN_MAX: Duration = Duration::from_micros(200);
-/// The part of the distance to a smaller margin that is given up with each wake-up.
-const FALL: u32 = 16;
-/// One part in so many of the time may be spent spinning,
-const SPIN_PART: u32 = 16;
-/// and so much of that can be saved up.
-const CREDIT_MAX: Duration = Duration::from_millis(20);
+/// Part of the distance to a smaller margin given up per wake-up.
+const MARGIN_DECAY: u32 = 16;
+/// One part in this many of the time may be spent spinning,
+const SPIN_SHARE: u32 = 16;
+/// and at most this much of it can be saved up.
+const SPIN_CREDIT_MAX: Duration = Duration::from_millis(20);
 
-/// Who need not be on time sleeps for so long, whatever comes or is due until then.
+/// How long a relaxed crank sleeps, whatever arrives or is due meanwhile.
 const RELAXED: Duration = Duration::from_millis(10);
 
-/// How one thread sleeps.
+/// The sleeping state of one thread.
 #[derive(Debug)]
 pub(super) struct Sleeper {
     margin: Duration,
-    /// How long it may spin.
-    credit: Duration,
-    credited: Instant,
+    /// Time left for spinning.
+    spin_credit: Duration,
+    credited_at: Instant,
     spins: bool,
 }
 
 impl Sleeper {
     pub(super) fn new(spins: bool) -> Self {
-        Self { margin: MARGIN_MIN, credit: CREDIT_MAX, credited: Instant::now(), spins }
+        Self { margin: MARGIN_MIN, spin_credit: SPIN_CREDIT_MAX, credited_at: Instant::now(), spins }
     }
 
-    /// How long before a deadline it should be awake.
+    /// Returns how long before a deadline to be awake: nothing if there is no time left for spinning.
     fn affordable_margin(&mut self) -> Duration {
         if !self.spins {
             return Duration::ZERO;
         }
         let now = Instant::now();
-        self.credit = (self.credit + (now - self.credited) / SPIN_PART).min(CREDIT_MAX);
-        self.credited = now;
-        if self.credit < self.margin { Duration::ZERO } else { self.margin }
+        self.spin_credit = (self.spin_credit + (now - self.credited_at) / SPIN_SHARE).min(SPIN_CREDIT_MAX);
+        self.credited_at = now;
+        if self.spin_credit < self.margin { Duration::ZERO } else { self.margin }
     }
 
     fn spin(&mut self, clock: &LocalClock, deadline: LocalTime, is_pending: impl Fn() -> bool) {
@@ -64,11 +64,11 @@ impl Sleeper {
         while clock.now() < deadline && !is_pending() {
             std::hint::spin_loop();
         }
-        self.credit = self.credit.saturating_sub(start.elapsed());
+        self.spin_credit = self.spin_credit.saturating_sub(start.elapsed());
     }
 
-    /// Comes back at the deadline, or earlier if `is_pending` says so (whoever makes it so unparks the thread), or
-    /// earlier without a reason.
+    /// Returns at the deadline, or earlier once `is_pending` returns true and the thread is
+    /// unparked, or spuriously.
     pub(super) fn sleep(
         &mut self,
         clock: &LocalClock,
@@ -107,7 +107,7 @@ impl Sleeper {
         let Some(late) = start.elapsed().checked_sub(pause) else { return };
         let wanted = late.clamp(MARGIN_MIN, MARGIN_MAX);
         self.margin = match self.margin.checked_sub(wanted) {
-            Some(distance) => self.margin - distance / FALL,
+            Some(distance) => self.margin - distance / MARGIN_DECAY,
             None => wanted,
         };
     }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_never_wakes_early_nor_always_late() {
+    fn sleeping_never_ends_early_and_is_sometimes_punctual() {
         let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new(true));
         let mut late: Vec<Span> = (0..50)
             .map(|_| {
@@ -131,32 +131,32 @@ mod tests {
             .collect();
         late.sort_unstable();
         assert!(late[0] >= Span::ZERO, "{late:?}");
-        // How late on the average is the load's to say; the benchmark `lateness` compares it.
+        // The average lateness depends on the machine's load; the benchmark `lateness` measures it.
         assert!(late[0] < Span::from_millis(1), "{late:?}");
     }
 
     #[test]
-    fn it_does_not_spin_all_the_time() {
+    fn spinning_is_limited() {
         let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new(true));
-        sleeper.credit = Duration::ZERO;
+        sleeper.spin_credit = Duration::ZERO;
         assert_eq!(sleeper.affordable_margin(), Duration::ZERO);
         thread::sleep(Duration::from_millis(5));
         assert_eq!(sleeper.affordable_margin(), MARGIN_MIN);
-        let credit = sleeper.credit;
+        let spin_credit = sleeper.spin_credit;
         sleeper.spin(&clock, clock.now() + Span::from_millis(2), || false);
-        assert!(sleeper.credit < credit);
+        assert!(sleeper.spin_credit < spin_credit);
     }
 
     #[test]
-    fn who_need_not_be_on_time_wakes_now_and_then_for_all() {
+    fn a_relaxed_sleeper_ignores_pending_inputs() {
         let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new(false));
         let start = Instant::now();
         sleeper.sleep(&clock, Some(clock.now()), || true);
-        assert!(start.elapsed() >= RELAXED, "nothing wakes it earlier");
+        assert!(start.elapsed() >= RELAXED, "woken early");
     }
 
     #[test]
-    fn what_is_pending_keeps_it_awake() {
+    fn pending_inputs_end_the_sleep() {
         let (clock, mut sleeper) = (LocalClock::start(), Sleeper::new(true));
         let start = Instant::now();
         sleeper.sleep(&clock, Some(clock.now() + Span::from_secs(60)), || true);

@@ -1,7 +1,7 @@
-//! The issuer's keys, in memory, as text and in files.
+//! The issuer's keys in memory, as text and in files.
 //!
-//! A key file is one line of text, `evenkeel-issuer-key-1:` and the secret in base64url. It is made with mode 0600 and
-//! never overwritten: whoever loses the key has to hand out a new public one to every relay.
+//! A key file is one line: `evenkeel-issuer-key-1:` and the secret in base64url. It is created with mode 0600 and never
+//! overwritten, because a lost key means handing a new public key to every relay.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -16,67 +16,67 @@ use ring::rand::SecureRandom;
 const FILE_PREFIX: &str = "evenkeel-issuer-key-1:";
 const FILE_BYTES_MAX: u64 = 256;
 
-/// What signs tokens. It is not printed by `Debug`.
+/// The key that signs tokens. `Debug` does not print the secret.
 #[derive(Clone)]
 pub struct IssuerKey(SigningKey);
 
-/// What verifies them; its text form is handed to relays.
+/// The public key that verifies tokens; relays are configured with its text form.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct IssuerId(VerifyingKey);
 
 /// Why a key file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
-    /// There is one already.
-    #[error("{} exists already and is not overwritten: remove it, or choose another path", path.display())]
+    /// The file already exists.
+    #[error("{} already exists and is not overwritten: remove it, or choose another path", path.display())]
     Exists {
-        /// Where.
+        /// The file.
         path: PathBuf,
     },
-    /// There is none.
+    /// The file does not exist.
     #[error("there is no key file {}: make one first, or correct the path", path.display())]
     Missing {
-        /// Where.
+        /// The file.
         path: PathBuf,
     },
-    /// There is no folder to make one in.
-    #[error("the key file {} can't be made, since there is no such folder: make it, or correct the path", path.display())]
+    /// The folder for a new file does not exist.
+    #[error("cannot create the key file {}: there is no such folder; create it, or correct the path", path.display())]
     NoFolder {
-        /// Where it should have been.
+        /// The file to create.
         path: PathBuf,
     },
-    /// It is something else.
-    #[error("{} is not a key file of Evenkeel: correct the path, or make a new key", path.display())]
+    /// It is not a key file.
+    #[error("{} is not an Evenkeel key file: correct the path, or make a new key", path.display())]
     NotAKey {
-        /// Where.
+        /// The file.
         path: PathBuf,
     },
-    /// Others can read it.
+    /// Other users can read it.
     #[error("{} can be read by other users: run `chmod 600 {}`", path.display(), path.display())]
     Exposed {
-        /// Where.
+        /// The file.
         path: PathBuf,
     },
-    /// The system said no.
+    /// Reading or writing failed.
     #[error("cannot access the key file {}: {source}", path.display())]
     Io {
-        /// Where.
+        /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// A text that is no public key.
+/// A text that is not an issuer's public key.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("this is not an issuer's public key: it has 43 characters of A-Z, a-z, 0-9, hyphen and underscore")]
-pub struct NotAnIssuer;
+pub struct InvalidIssuer;
 
 impl IssuerKey {
-    /// A new key.
+    /// Generates a key.
     ///
     /// # Panics
-    /// If the system has no randomness, which it needs for every connection too.
+    /// If the system provides no randomness.
     #[must_use]
     pub fn generate() -> Self {
         let mut secret = [0; 32];
@@ -84,7 +84,7 @@ impl IssuerKey {
         Self(SigningKey::from_bytes(&secret))
     }
 
-    /// What relays need of it.
+    /// Returns the public key, which relays need.
     #[must_use]
     pub fn id(&self) -> IssuerId {
         IssuerId(self.0.verifying_key())
@@ -94,10 +94,10 @@ impl IssuerKey {
         self.0.sign(bytes).to_bytes()
     }
 
-    /// Writes a new file that only its owner can read.
+    /// Writes the key to a new file that only its owner can read.
     ///
     /// # Errors
-    /// [`KeyFileError`] if there is one already or the disk refuses.
+    /// [`KeyFileError`] if the file exists or cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), KeyFileError> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -107,7 +107,7 @@ impl IssuerKey {
         options
             .open(path)
             .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-            .map_err(|source| match refused(path, source) {
+            .map_err(|source| match file_error(path, source) {
                 KeyFileError::Missing { path } => KeyFileError::NoFolder { path },
                 error => error,
             })
@@ -116,30 +116,30 @@ impl IssuerKey {
     /// Reads a key from its file.
     ///
     /// # Errors
-    /// [`KeyFileError`] if it is missing, readable by others, or something else.
+    /// [`KeyFileError`] if the file is missing, readable by others, or not a key file.
     pub fn load(path: &Path) -> Result<Self, KeyFileError> {
-        let file = fs::File::open(path).map_err(|source| refused(path, source))?;
+        let file = fs::File::open(path).map_err(|source| file_error(path, source))?;
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let mode = file.metadata().map_err(|source| refused(path, source))?.permissions().mode();
+            let mode = file.metadata().map_err(|source| file_error(path, source))?.permissions().mode();
             if mode & 0o077 != 0 {
                 return Err(KeyFileError::Exposed { path: path.to_path_buf() });
             }
         }
         let mut bytes = Vec::new();
-        file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(|source| refused(path, source))?;
+        file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(|source| file_error(path, source))?;
         std::str::from_utf8(&bytes)
             .ok()
             .and_then(Self::parse)
             .ok_or_else(|| KeyFileError::NotAKey { path: path.to_path_buf() })
     }
 
-    /// Reads a key file's text.
+    /// Parses the text of a key file.
     #[doc(hidden)]
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let secret = decoded(text.trim_end().strip_prefix(FILE_PREFIX)?)?;
+        let secret = decode_key(text.trim_end().strip_prefix(FILE_PREFIX)?)?;
         Some(Self(SigningKey::from_bytes(&secret)))
     }
 }
@@ -151,16 +151,16 @@ impl fmt::Debug for IssuerKey {
 }
 
 impl IssuerId {
-    /// Reads its text form.
+    /// Parses the text form of a public key.
     ///
     /// # Errors
-    /// [`NotAnIssuer`] if it is something else.
-    pub fn parse(text: &str) -> Result<Self, NotAnIssuer> {
-        let bytes = decoded(text.trim()).ok_or(NotAnIssuer)?;
-        VerifyingKey::from_bytes(&bytes).map(Self).map_err(|_| NotAnIssuer)
+    /// [`InvalidIssuer`] if it is not one.
+    pub fn parse(text: &str) -> Result<Self, InvalidIssuer> {
+        let bytes = decode_key(text.trim()).ok_or(InvalidIssuer)?;
+        VerifyingKey::from_bytes(&bytes).map(Self).map_err(|_| InvalidIssuer)
     }
 
-    /// Strictly: each message has one signature that passes, so nobody can make a second token out of one.
+    /// Checks a signature strictly: a message has only one valid signature, so a token cannot be altered into another.
     pub(super) fn has_signed(&self, bytes: &[u8], signature: &[u8; 64]) -> bool {
         self.0.verify_strict(bytes, &Signature::from_bytes(signature)).is_ok()
     }
@@ -178,11 +178,11 @@ impl fmt::Debug for IssuerId {
     }
 }
 
-fn decoded(text: &str) -> Option<[u8; 32]> {
+fn decode_key(text: &str) -> Option<[u8; 32]> {
     URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
 }
 
-fn refused(path: &Path, source: io::Error) -> KeyFileError {
+fn file_error(path: &Path, source: io::Error) -> KeyFileError {
     let path = path.to_path_buf();
     match source.kind() {
         io::ErrorKind::AlreadyExists => KeyFileError::Exists { path },

@@ -1,4 +1,4 @@
-//! The way to a relay.
+//! Connecting to a relay.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -17,68 +17,68 @@ use super::limits::Limits;
 use super::reason::{CloseCode, CloseReason, Closed};
 use super::request::TOKEN;
 use super::stream::StreamError;
-use super::trust::{Seen, Trust};
-use super::{PREAMBLE, local, socket, stream};
+use super::trust::{ShownHash, Trust};
+use super::{PREAMBLE, local_relay, socket, stream};
 use crate::certificate::CertificateHash;
 
-/// How long one address of a name is tried before the next is tried beside it.
+/// How long one address of a host is tried before the next is tried in parallel.
 const HEAD_START: Duration = Duration::from_millis(250);
-/// How many addresses of a name are tried.
+/// Addresses of a host that are tried.
 const ADDRESSES_MAX: usize = 4;
 
-/// Why there is no connection.
+/// Why a connection failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The URL is none, or of another kind.
+    /// The URL is malformed or not https.
     #[error("{0}: write it like https://relay.example:4433/room")]
-    NotAUrl(String),
-    /// The name has no address.
-    #[error("the name {host} has no address: is it spelled right, and is the network up?")]
+    InvalidUrl(String),
+    /// The host name has no address.
+    #[error("the name {host} has no address: is it spelled correctly, and is the network up?")]
     UnknownHost {
-        /// The name.
+        /// The host name.
         host: String,
     },
-    /// Nothing came back.
+    /// Nothing answered.
     #[error("nobody answers at {address}: is the relay running there, and does UDP get through?")]
-    NobodyAnswers {
-        /// Where.
+    NoAnswer {
+        /// The address.
         address: String,
     },
-    /// Nobody tells the certificate of a relay on this machine.
+    /// No relay on this machine publishes its certificate's hash.
     #[error(
-        "nobody answers at {url}, where a relay on this machine tells the hash of its certificate: is it running? If its API is elsewhere, name the hash instead"
+        "nobody answers at {url}, where a relay on this machine publishes the hash of its certificate: is it running? If its API is elsewhere, name the hash instead"
     )]
-    NobodyTells {
-        /// Where it was asked for.
+    NoPublishedHash {
+        /// The URL of the hash.
         url: String,
     },
-    /// Another certificate than the pinned ones.
+    /// The certificate is not one of the pinned ones.
     #[error(
-        "the certificate does not match the pinned hash: the relay showed {seen}; take the hash from the relay's operator again"
+        "the certificate does not match the pinned hash: the relay showed {seen}; ask the relay's operator for the current hash"
     )]
     OtherCertificate {
-        /// The hash of what was shown.
+        /// The hash of the certificate.
         seen: CertificateHash,
     },
-    /// The system does not believe the certificate.
+    /// The system does not trust the certificate.
     #[error("the relay's certificate is not trusted: {0}")]
     Untrusted(String),
-    /// The relay said no.
+    /// The relay refused.
     #[error("the relay refused: {0}")]
     Refused(CloseReason),
-    /// The two sides do not understand each other.
+    /// The relay speaks another version.
     #[error("the relay speaks another version: update the older side")]
     OtherVersion,
-    /// Something else.
+    /// Any other failure.
     #[error("the connection could not be opened: {0}")]
     Broken(String),
 }
 
-/// Connects to a relay: `https://host:port/path`, with a token if it wants one. The limits' handshake timeout bounds
-/// how long that takes. Must be called on a tokio runtime.
+/// Connects to a relay at `https://host:port/path`, with a token if it requires one. The limits' handshake timeout bounds
+/// each attempt. Must be called on a tokio runtime.
 ///
 /// # Errors
-/// [`ConnectError`] says why not, in words for people.
+/// [`ConnectError`], worded for people.
 pub async fn connect(
     url: &str,
     token: Option<&str>,
@@ -86,18 +86,20 @@ pub async fn connect(
     limits: Limits,
 ) -> Result<Connection, ConnectError> {
     let mut url =
-        Url::parse(url).map_err(|error| ConnectError::NotAUrl(format!("not an address, {error}")))?;
+        Url::parse(url).map_err(|error| ConnectError::InvalidUrl(format!("not an address, {error}")))?;
     if url.scheme() != "https" {
-        return Err(ConnectError::NotAUrl("the address does not begin with https://".to_owned()));
+        return Err(ConnectError::InvalidUrl("the address does not begin with https://".to_owned()));
     }
     if let Some(token) = token {
         url.query_pairs_mut().append_pair(TOKEN, token);
     }
     let trust = match trust {
-        Trust::Local if local::is_local(&url) => match local::ask(&url).await?.as_slice() {
-            [] => Trust::System,
-            hashes => Trust::Pinned(hashes.to_vec()),
-        },
+        Trust::Local if local_relay::is_local(&url) => {
+            match local_relay::fetch_hashes(&url).await?.as_slice() {
+                [] => Trust::System,
+                hashes => Trust::Pinned(hashes.to_vec()),
+            }
+        }
         trust => trust.clone(),
     };
     let addresses = resolve(&url, &limits).await?;
@@ -113,7 +115,7 @@ pub async fn connect(
     while let Some(outcome) = attempts.join_next().await {
         match outcome {
             Ok(Ok(connection)) => return Ok(connection),
-            // The others lead to the same relay, which has spoken.
+            // All addresses lead to the same relay, so its answer is final.
             Ok(Err(error @ (ConnectError::Refused(_) | ConnectError::OtherCertificate { .. }))) => {
                 return Err(error);
             }
@@ -130,7 +132,7 @@ async fn resolve(url: &Url, limits: &Limits) -> Result<Vec<SocketAddr>, ConnectE
         Some(Host::Ipv4(address)) => return Ok(vec![(address, port).into()]),
         Some(Host::Ipv6(address)) => return Ok(vec![(address, port).into()]),
         Some(Host::Domain(host)) => host.to_owned(),
-        None => return Err(ConnectError::NotAUrl("the address has no host".to_owned())),
+        None => return Err(ConnectError::InvalidUrl("the address has no host".to_owned())),
     };
     let found = timeout(limits.handshake_timeout, tokio::net::lookup_host((host.clone(), port))).await;
     let addresses: Vec<SocketAddr> = match found {
@@ -140,7 +142,7 @@ async fn resolve(url: &Url, limits: &Limits) -> Result<Vec<SocketAddr>, ConnectE
     if addresses.is_empty() { Err(ConnectError::UnknownHost { host }) } else { Ok(addresses) }
 }
 
-/// One address of the relay being tried.
+/// An attempt at one address of the relay.
 struct Attempt {
     url: Url,
     address: SocketAddr,
@@ -150,8 +152,8 @@ struct Attempt {
 
 impl Attempt {
     async fn run(self) -> Result<Connection, ConnectError> {
-        let nobody = ConnectError::NobodyAnswers { address: self.address.to_string() };
-        timeout(self.limits.handshake_timeout, self.try_address()).await.unwrap_or(Err(nobody))
+        let no_answer = ConnectError::NoAnswer { address: self.address.to_string() };
+        timeout(self.limits.handshake_timeout, self.try_address()).await.unwrap_or(Err(no_answer))
     }
 
     async fn try_address(&self) -> Result<Connection, ConnectError> {
@@ -172,7 +174,7 @@ impl Attempt {
             Ok((writer, reader, greeting)) => Ok(Connection::new(session, writer, reader, greeting, None)),
             Err(StreamError::Version) => {
                 let mismatch = CloseCode::VersionMismatch;
-                session.close(mismatch.number(), mismatch.words().as_bytes());
+                session.close(mismatch.number(), mismatch.message().as_bytes());
                 Err(ConnectError::OtherVersion)
             }
             Err(error) => match Closed::of(&session) {
@@ -191,19 +193,19 @@ impl Attempt {
         Endpoint::new(EndpointConfig::default(), None, socket::bind(any)?, Arc::new(TokioRuntime))
     }
 
-    fn failed(&self, error: &ConnectionError, seen: &Seen) -> ConnectError {
+    fn failed(&self, error: &ConnectionError, seen: &ShownHash) -> ConnectError {
         if let Some(seen) = seen.get() {
             return ConnectError::OtherCertificate { seen: *seen };
         }
         match error {
-            ConnectionError::TimedOut => ConnectError::NobodyAnswers { address: self.address.to_string() },
-            // So quinn turns clients away while too many are coming in.
+            ConnectionError::TimedOut => ConnectError::NoAnswer { address: self.address.to_string() },
+            // quinn refuses clients in this way while too many handshakes are in progress.
             ConnectionError::ConnectionClosed(close)
                 if close.error_code == TransportErrorCode::CONNECTION_REFUSED =>
             {
                 ConnectError::Refused(CloseCode::Full.into())
             }
-            // The TLS alerts of QUIC, of which those about certificates are what a client raises itself.
+            // TLS alerts in QUIC. A client itself raises those about certificates.
             ConnectionError::TransportError(error) if (0x100..0x200).contains(&u64::from(error.code)) => {
                 ConnectError::Untrusted(error.reason.clone())
             }
@@ -212,12 +214,12 @@ impl Attempt {
     }
 }
 
-/// Opens the reliable stream and waits for the relay's answer on it, which comes only if the relay lets us in.
+/// Opens the reliable stream and waits for the relay's greeting, which it sends only if it accepts.
 async fn open(
     session: &Session,
 ) -> Result<(web_transport_quinn::SendStream, web_transport_quinn::RecvStream, Vec<u8>), StreamError> {
     let (mut writer, mut reader) = session.open_bi().await.map_err(io::Error::other)?;
     writer.write_all(&PREAMBLE).await.map_err(io::Error::other)?;
-    let greeting = stream::read_answer(&mut reader).await?;
+    let greeting = stream::read_greeting(&mut reader).await?;
     Ok((writer, reader, greeting))
 }

@@ -1,4 +1,4 @@
-//! One connection, the same for listener and client.
+//! An open connection, for both listener and client.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -13,45 +13,45 @@ use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 use web_transport_quinn::{RecvStream, SendStream, Session, SessionError, WebTransportError};
 
-use super::outbox::{Outbox, RELIABLE_BYTES_MAX};
 use super::reason::{CloseCode, CloseReason, Closed};
+use super::reliable_outbox::{RELIABLE_BYTES_MAX, ReliableOutbox};
 use super::stream::{StreamError, read_message};
 
-/// How long after the end of the reliable stream the reason may take to come.
+/// How long after the end of the reliable stream the close reason may still arrive.
 const REASON_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Why something could not be sent.
+/// Why a message could not be sent.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SendError {
-    /// It is longer than what reaches the other side.
-    #[error("{bytes} bytes are too long: at most {bytes_max} reach the other side in one message")]
+    /// It is longer than the other side can receive.
+    #[error("{bytes} bytes are too long for one message: at most {bytes_max} are possible")]
     TooLong {
-        /// How long it is.
+        /// Its length.
         bytes: usize,
-        /// How long it may be.
+        /// The longest possible.
         bytes_max: usize,
     },
-    /// More waits for the other side than may; the connection is closed.
-    #[error("the other side reads too slowly, the connection is closed")]
+    /// Too much is queued for the other side; the connection is closed.
+    #[error("the other side reads too slowly; the connection is closed")]
     TooSlow,
     /// The connection is closed.
     #[error("the connection is closed")]
     Closed,
 }
 
-/// One connection. Clones are the same one; when the last is gone it is closed.
+/// A connection. Clones share it; it is closed when the last is dropped.
 #[derive(Clone)]
-pub struct Connection(Arc<Inner>);
+pub struct Connection(Arc<ConnectionInner>);
 
-struct Inner {
+struct ConnectionInner {
     session: Session,
     runtime: Handle,
     datagram_max: usize,
     greeting: Vec<u8>,
-    outbox: Arc<Outbox>,
+    outbox: Arc<ReliableOutbox>,
     reader: Mutex<Option<RecvStream>>,
-    ours: OnceLock<CloseReason>,
-    _place: Option<OwnedSemaphorePermit>,
+    close_reason: OnceLock<CloseReason>,
+    _slot: Option<OwnedSemaphorePermit>,
 }
 
 impl Connection {
@@ -61,49 +61,49 @@ impl Connection {
         writer: SendStream,
         reader: RecvStream,
         greeting: Vec<u8>,
-        place: Option<OwnedSemaphorePermit>,
+        slot: Option<OwnedSemaphorePermit>,
     ) -> Self {
         let runtime = Handle::current();
-        let outbox = Arc::new(Outbox::default());
+        let outbox = Arc::new(ReliableOutbox::default());
         let writing = outbox.clone();
         runtime.spawn(async move { writing.write_to(writer).await });
-        Self(Arc::new(Inner {
+        Self(Arc::new(ConnectionInner {
             datagram_max: session.max_datagram_size(),
             session,
             runtime,
             greeting,
             outbox,
             reader: Mutex::new(Some(reader)),
-            ours: OnceLock::new(),
-            _place: place,
+            close_reason: OnceLock::new(),
+            _slot: slot,
         }))
     }
 
-    /// The other side's address.
+    /// Returns the other side's address.
     #[must_use]
     pub fn remote_address(&self) -> SocketAddr {
         self.0.session.remote_address()
     }
 
-    /// QUIC's estimate of the round trip.
+    /// Returns QUIC's estimate of the round-trip time.
     #[must_use]
     pub fn round_trip(&self) -> Duration {
         self.0.session.rtt()
     }
 
-    /// The longest datagram that reaches the other side, in bytes; it stays the same.
+    /// Returns the longest datagram that reaches the other side, in bytes. It never changes.
     #[must_use]
     pub fn datagram_max(&self) -> usize {
         self.0.datagram_max
     }
 
-    /// What the relay said when it let us in; empty at the relay.
+    /// Returns the relay's greeting; empty at the relay.
     #[must_use]
     pub fn greeting(&self) -> &[u8] {
         &self.0.greeting
     }
 
-    /// Sends a datagram, from any thread, without waiting. If too many wait already, the oldest are dropped.
+    /// Sends a datagram without waiting; callable from any thread. If too many are queued, the oldest are dropped.
     ///
     /// # Errors
     /// [`SendError`] if it is too long or the connection is closed.
@@ -119,8 +119,8 @@ impl Connection {
         })
     }
 
-    /// Sends a reliable message, from any thread, without waiting. If too many wait already the other side is a slow
-    /// reader: the connection is closed with [`CloseCode::TooSlow`].
+    /// Sends a reliable message without waiting; callable from any thread. If too many are queued, the other side reads too
+    /// slowly and the connection is closed with [`CloseCode::TooSlow`].
     ///
     /// # Errors
     /// [`SendError`] if it is too long, the other side too slow, or the connection closed.
@@ -137,52 +137,52 @@ impl Connection {
         })
     }
 
-    /// The next datagram.
+    /// Waits for the next datagram.
     ///
     /// # Errors
-    /// [`Closed`] once the connection is.
+    /// [`Closed`] once the connection is closed.
     pub async fn read_datagram(&self) -> Result<Bytes, Closed> {
         loop {
             match self.0.session.read_datagram().await {
                 Ok(bytes) => return Ok(bytes),
-                // Not for this session; nobody's.
+                // A datagram of an unknown session is ignored.
                 Err(SessionError::WebTransportError(WebTransportError::UnknownSession)) => {}
                 Err(error) => return Err(self.ended(&error)),
             }
         }
     }
 
-    /// A datagram that has come already.
+    /// Returns a datagram that has already arrived.
     #[must_use]
     pub fn try_read_datagram(&self) -> Option<Bytes> {
         let reading = pin!(self.0.session.read_datagram());
         match reading.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(bytes)) => Some(bytes),
-            // None has come, or none will any more: who waits for the next one is told.
+            // Nothing has arrived, or the connection is closed, which the next `read_datagram` reports.
             _ => None,
         }
     }
 
-    /// What reads the reliable messages; `None` from the second call on.
+    /// Returns the reader of reliable messages on the first call, then `None`.
     #[must_use]
     pub fn take_reader(&self) -> Option<ReliableReader> {
         let stream = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(ReliableReader { stream, connection: self.clone() })
     }
 
-    /// Closes it, from any thread. What waits to be sent is forgotten; only the first reason counts.
+    /// Closes the connection; callable from any thread. Queued messages are discarded, and only the first reason counts.
     pub fn close(&self, reason: impl Into<CloseReason>) {
         let reason = reason.into();
-        if self.0.ours.set(reason.clone()).is_err() {
+        if self.0.close_reason.set(reason.clone()).is_err() {
             return;
         }
         self.0.outbox.clear();
-        // The library writes the reason in a task, for which it looks for a runtime.
+        // The library sends the reason in a task, so it needs a runtime.
         let _runtime = self.0.runtime.enter();
-        self.0.session.close(reason.code.number(), reason.words().as_bytes());
+        self.0.session.close(reason.code.number(), reason.message().as_bytes());
     }
 
-    /// Sends what waits on the reliable stream, for so long at most, then closes it and waits until it is closed.
+    /// Sends queued reliable messages for at most `drain_max`, then closes the connection and waits for its end.
     pub async fn close_gently(&self, reason: impl Into<CloseReason>, drain_max: Duration) -> Closed {
         self.0.outbox.finish();
         let _ = tokio::time::timeout(drain_max, self.0.outbox.written()).await;
@@ -190,19 +190,19 @@ impl Connection {
         self.closed().await
     }
 
-    /// Whether it is closed, or about to be.
+    /// Whether it is closed or closing.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.0.ours.get().is_some() || self.0.session.close_reason().is_some()
+        self.0.close_reason.get().is_some() || self.0.session.close_reason().is_some()
     }
 
-    /// Comes back once it is closed.
+    /// Waits until the connection is closed.
     pub async fn closed(&self) -> Closed {
         let error = self.0.session.closed().await;
         self.ended(&error)
     }
 
-    /// The same for clones of one connection, and no other's.
+    /// Identifies the connection among all open ones; equal for clones.
     pub(crate) fn key(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
@@ -212,19 +212,19 @@ impl Connection {
     }
 
     fn ended(&self, error: &SessionError) -> Closed {
-        match self.0.ours.get() {
+        match self.0.close_reason.get() {
             Some(reason) => Closed::ByUs(reason.clone()),
             None => Closed::of(&self.0.session).unwrap_or_else(|| Closed::Broken(error.to_string())),
         }
     }
 }
 
-impl Drop for Inner {
+impl Drop for ConnectionInner {
     fn drop(&mut self) {
         self.outbox.clear();
-        if self.ours.get().is_none() {
+        if self.close_reason.get().is_none() {
             let _runtime = self.runtime.enter();
-            self.session.close(CloseCode::Done.number(), CloseCode::Done.words().as_bytes());
+            self.session.close(CloseCode::Done.number(), CloseCode::Done.message().as_bytes());
         }
     }
 }
@@ -242,10 +242,10 @@ pub struct ReliableReader {
 }
 
 impl ReliableReader {
-    /// The next message. Not to be cancelled: half a message would be lost.
+    /// Waits for the next message. Not cancel-safe: half a message would be lost.
     ///
     /// # Errors
-    /// [`Closed`] once the connection is; a message that is too long closes it.
+    /// [`Closed`] once the connection is closed; a message that is too long closes it.
     pub async fn next(&mut self) -> Result<Vec<u8>, Closed> {
         match read_message(&mut self.stream).await {
             Ok(message) => Ok(message),
@@ -257,7 +257,7 @@ impl ReliableReader {
         }
     }
 
-    /// The stream is over. That is the first sign of a gentle end, whose reason is under way.
+    /// Handles the end of the stream, which in a gentle close precedes the reason.
     async fn end(&self) -> Closed {
         if let Ok(closed) = tokio::time::timeout(REASON_TIMEOUT, self.connection.closed()).await {
             return closed;

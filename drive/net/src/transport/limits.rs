@@ -1,39 +1,39 @@
-//! What bounds a listener and its connections.
+//! Limits of a listener and its connections.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use quinn::{IdleTimeout, TransportConfig, VarInt};
 
-/// Streams that a client may have open: the request, the reliable stream, and two that a browser may try.
+/// Bidirectional streams of a client: the request, the reliable stream, and two that a browser may try.
 const BIDI_STREAMS_MAX: u32 = 4;
-/// HTTP/3 itself needs three.
+/// Unidirectional streams of a client; HTTP/3 itself needs three.
 const UNI_STREAMS_MAX: u32 = 8;
 const STREAM_WINDOW: u32 = 128 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 const SEND_WINDOW: u64 = 256 * 1024;
-/// Some 50 full datagrams. When it is full the oldest goes: what waited longest is worth least.
+/// About 50 full datagrams. When it is full the oldest is dropped, as it is worth least.
 const DATAGRAM_SEND_BUFFER: usize = 64 * 1024;
 const DATAGRAM_RECEIVE_BUFFER: usize = 256 * 1024;
-/// The MTU that every path has. It is not probed for more, so that the largest datagram that a machine is told when
-/// a peer joins stays true for the whole connection.
+/// The MTU that every path supports. Larger ones are not probed, so that the datagram size that a machine learns when a
+/// peer joins stays true.
 const MTU: u16 = 1_200;
 
-/// What bounds a listener and its connections.
+/// Limits of a listener and its connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// How long a client may take from its first packet until its reliable stream is open.
     pub handshake_timeout: Duration,
-    /// How many clients may be in that state; others are turned away, and from half of it on have to prove their
-    /// address first.
+    /// Handshakes in progress. Further clients are turned away; from half of it on, clients have to prove their address
+    /// first.
     pub handshakes_max: usize,
-    /// How many of them may come from one address (IPv6: from one /64), loopback excepted; with the same consequences.
+    /// Handshakes in progress per address (IPv6: per /64), limited in the same way. Loopback is exempt.
     pub handshakes_per_address_max: usize,
-    /// How many connections there may be; others are refused with [`Full`](super::CloseCode::Full).
+    /// Open connections; further clients are refused with [`Full`](super::CloseCode::Full).
     pub connections_max: usize,
-    /// A connection over which nothing came for so long is dead.
+    /// A connection that received nothing for this long is dead.
     pub idle_timeout: Duration,
-    /// A connection over which nothing goes for so long sends a sign of life.
+    /// A connection that sent nothing for this long sends a keep-alive.
     pub keep_alive: Duration,
 }
 

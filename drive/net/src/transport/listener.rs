@@ -1,4 +1,4 @@
-//! Where clients come in.
+//! The listener that clients connect to.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -11,59 +11,59 @@ use rustls::sign::CertifiedKey;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
-use super::handshakes::{Handshake, Handshakes};
+use super::handshakes::{Handshake, HandshakeLimiter};
 use super::limits::Limits;
 use super::reason::{CloseCode, CloseReason};
 use super::request::Request;
 use super::socket;
 use crate::certificate::Certificate;
 
-/// How often a common free port is looked for when several addresses leave it open.
+/// Attempts to find a port that is free on all addresses.
 const PORT_ATTEMPTS_MAX: usize = 16;
 
-/// Why nobody can come in.
+/// Why a listener could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// There is nothing to listen on.
+    /// No address was given.
     #[error("no address to listen on: name at least one, like [::1]:4433")]
     NoAddress,
-    /// Somebody else has the port.
+    /// Another program uses the port.
     #[error(
         "{address} is taken: another program listens on that UDP port; stop it, or choose another port (0: any free one)"
     )]
     Taken {
-        /// Which address.
+        /// The address.
         address: SocketAddr,
     },
-    /// The address is not this machine's.
+    /// The address does not belong to this machine.
     #[error(
         "{address} is not an address of this machine: use one that `ip address` shows, or 0.0.0.0 or [::]"
     )]
     NotHere {
-        /// Which address.
+        /// The address.
         address: SocketAddr,
     },
-    /// The system said no.
+    /// Any other failure.
     #[error("cannot listen on {address}: {source}")]
     Io {
-        /// Which address.
+        /// The address.
         address: SocketAddr,
-        /// What it said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The certificate does not work for QUIC.
-    #[error("the certificate can't be used: {0}")]
+    /// The certificate cannot be used with QUIC.
+    #[error("the certificate cannot be used: {0}")]
     Certificate(String),
 }
 
-/// Listens on one or more addresses. When it is dropped nobody new comes in; connections stay.
+/// A listener on one or more addresses. Dropping it stops accepting; open connections stay.
 #[derive(Debug)]
 pub struct Listener {
     handle: ListenerHandle,
     requests: mpsc::Receiver<Request>,
 }
 
-/// What can be done with a listener from elsewhere.
+/// Controls a listener from elsewhere.
 #[derive(Clone, Debug)]
 pub struct ListenerHandle {
     endpoints: Arc<[Endpoint]>,
@@ -71,11 +71,10 @@ pub struct ListenerHandle {
 }
 
 impl Listener {
-    /// Binds all addresses, or none. Those that leave the port open (0) get the same free one. Must be called on a
-    /// tokio runtime.
+    /// Binds all addresses or none. Addresses with port 0 share the same free port. Must be called on a tokio runtime.
     ///
     /// # Errors
-    /// [`BindError`] says which address is the trouble and what to do.
+    /// [`BindError`] names the failing address and what to do.
     pub fn bind(
         addresses: &[SocketAddr],
         certificate: &Certificate,
@@ -90,31 +89,31 @@ impl Listener {
             endpoints.push(endpoint);
         }
         let (sender, requests) = mpsc::channel(limits.handshakes_max.max(1));
-        let gate = Gate {
+        let acceptor = Acceptor {
             limits,
-            handshakes: Handshakes::new(limits),
-            places: Arc::new(Semaphore::new(limits.connections_max)),
+            handshakes: HandshakeLimiter::new(limits),
+            connection_slots: Arc::new(Semaphore::new(limits.connections_max)),
             requests: sender,
         };
         for endpoint in &endpoints {
-            tokio::spawn(gate.clone().watch(endpoint.clone()));
+            tokio::spawn(acceptor.clone().watch(endpoint.clone()));
         }
         Ok(Self { handle: ListenerHandle { endpoints: endpoints.into(), limits }, requests })
     }
 
-    /// The next client that asks to be let in. Answer it in a task of its own, so that others need not wait for it.
-    /// `None` once the listener is closed.
+    /// Waits for the next client; `None` once the listener is closed. Answer each request in its own task, so that others
+    /// need not wait.
     pub async fn accept(&mut self) -> Option<Request> {
         self.requests.recv().await
     }
 
-    /// What can be done with it from elsewhere.
+    /// Returns a handle to control it from elsewhere.
     #[must_use]
     pub fn handle(&self) -> ListenerHandle {
         self.handle.clone()
     }
 
-    /// The addresses with their ports, in the order in which they were given.
+    /// Returns the addresses with their ports, in the order given.
     #[must_use]
     pub fn local_addresses(&self) -> Vec<SocketAddr> {
         self.handle.local_addresses()
@@ -122,16 +121,16 @@ impl Listener {
 }
 
 impl ListenerHandle {
-    /// The addresses with their ports, in the order in which they were given.
+    /// Returns the addresses with their ports, in the order given.
     #[must_use]
     pub fn local_addresses(&self) -> Vec<SocketAddr> {
         self.endpoints.iter().filter_map(|endpoint| endpoint.local_addr().ok()).collect()
     }
 
-    /// Serves another certificate from now on; who is connected stays so.
+    /// Serves another certificate to new clients.
     ///
     /// # Errors
-    /// [`BindError::Certificate`] if it can't be used; the former one stays.
+    /// [`BindError::Certificate`] if it cannot be used; the former one stays.
     pub fn serve(&self, certificate: &Certificate) -> Result<(), BindError> {
         let config = server_config(certificate, &self.limits)?;
         for endpoint in self.endpoints.iter() {
@@ -140,24 +139,24 @@ impl ListenerHandle {
         Ok(())
     }
 
-    /// Lets nobody new in.
+    /// Stops accepting clients.
     pub fn stop_accepting(&self) {
         for endpoint in self.endpoints.iter() {
             endpoint.set_server_config(None);
         }
     }
 
-    /// Ends the listener: whoever is still connected is cut off, [`Listener::accept`] says `None`, the ports are free.
+    /// Closes the listener and its connections and frees the ports. [`Listener::accept`] then returns `None`.
     pub fn close(&self) {
         let reason = CloseReason::from(CloseCode::ShuttingDown);
         let number = web_transport_quinn::proto::error_to_http3(reason.code.number());
         let code = VarInt::from_u64(number).unwrap_or_default();
         for endpoint in self.endpoints.iter() {
-            endpoint.close(code, reason.words().as_bytes());
+            endpoint.close(code, reason.message().as_bytes());
         }
     }
 
-    /// Comes back when all connections are closed and the last packets of theirs are sent.
+    /// Waits until all connections are closed and their last packets sent.
     pub async fn wait_idle(&self) {
         for endpoint in self.endpoints.iter() {
             endpoint.wait_idle().await;
@@ -172,7 +171,7 @@ fn bind_all(addresses: &[SocketAddr]) -> Result<Vec<UdpSocket>, BindError> {
     let mut attempt = 1;
     loop {
         match try_bind_all(addresses) {
-            // Another program may have the chosen free port on one of the addresses.
+            // The shared free port may be taken on one of the addresses.
             Err((BindError::Taken { .. }, true)) if attempt < PORT_ATTEMPTS_MAX => attempt += 1,
             Err((error, _)) => return Err(error),
             Ok(sockets) => return Ok(sockets),
@@ -180,7 +179,7 @@ fn bind_all(addresses: &[SocketAddr]) -> Result<Vec<UdpSocket>, BindError> {
     }
 }
 
-/// On failure: why, and whether another free port may help.
+/// Binds all addresses to ports. On failure, also returns whether another free port may help.
 fn try_bind_all(addresses: &[SocketAddr]) -> Result<Vec<UdpSocket>, (BindError, bool)> {
     let (mut sockets, mut common) = (Vec::new(), None);
     for &address in addresses {
@@ -205,9 +204,9 @@ fn bind_error(address: SocketAddr, source: io::Error) -> BindError {
 }
 
 #[derive(Debug)]
-struct Served(Arc<CertifiedKey>);
+struct FixedCertificate(Arc<CertifiedKey>);
 
-impl ResolvesServerCert for Served {
+impl ResolvesServerCert for FixedCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.0.clone())
     }
@@ -220,7 +219,7 @@ fn server_config(certificate: &Certificate, limits: &Limits) -> Result<quinn::Se
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(unusable)?
         .with_no_client_auth()
-        .with_cert_resolver(Arc::new(Served(certificate.certified())));
+        .with_cert_resolver(Arc::new(FixedCertificate(certificate.certified())));
     tls.alpn_protocols = vec![web_transport_quinn::ALPN.as_bytes().to_vec()];
     let tls = QuicServerConfig::try_from(tls).map_err(|error| BindError::Certificate(error.to_string()))?;
     let mut config = quinn::ServerConfig::with_crypto(Arc::new(tls));
@@ -228,16 +227,16 @@ fn server_config(certificate: &Certificate, limits: &Limits) -> Result<quinn::Se
     Ok(config)
 }
 
-/// What a client passes on its way in.
+/// Takes clients through their handshake.
 #[derive(Clone)]
-struct Gate {
+struct Acceptor {
     limits: Limits,
-    handshakes: Handshakes,
-    places: Arc<Semaphore>,
+    handshakes: HandshakeLimiter,
+    connection_slots: Arc<Semaphore>,
     requests: mpsc::Sender<Request>,
 }
 
-impl Gate {
+impl Acceptor {
     async fn watch(self, endpoint: Endpoint) {
         loop {
             let incoming = tokio::select! {
@@ -259,18 +258,18 @@ impl Gate {
 
     async fn admit(self, incoming: Incoming, handshake: Handshake) {
         let address = incoming.remote_address();
-        let asked = async {
+        let handshaking = async {
             let connection = incoming.await.map_err(|error| error.to_string())?;
             web_transport_quinn::Request::accept(connection).await.map_err(|error| error.to_string())
         };
-        let inner = match timeout(self.limits.handshake_timeout, asked).await {
+        let inner = match timeout(self.limits.handshake_timeout, handshaking).await {
             Ok(Ok(inner)) => inner,
             Ok(Err(error)) => return tracing::debug!(%address, %error, "a handshake failed"),
             Err(_) => return tracing::debug!(%address, "a handshake took too long"),
         };
-        let place = self.places.clone().try_acquire_owned().ok();
-        let is_full = place.is_none();
-        let request = Request { inner, timeout: self.limits.handshake_timeout, _handshake: handshake, place };
+        let slot = self.connection_slots.clone().try_acquire_owned().ok();
+        let is_full = slot.is_none();
+        let request = Request { inner, timeout: self.limits.handshake_timeout, _handshake: handshake, slot };
         if is_full {
             return request.refuse(CloseCode::Full).await;
         }

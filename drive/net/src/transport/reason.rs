@@ -1,4 +1,4 @@
-//! Why a connection ended, with a code for programs and words for people.
+//! Why a connection ended: a code for programs and a message for people.
 
 use std::fmt;
 
@@ -6,21 +6,21 @@ use quinn::ConnectionError;
 use web_transport_quinn::proto::error_from_http3;
 use web_transport_quinn::{Session, SessionError, WebTransportError};
 
-/// The longest words that are sent along, in bytes: what WebTransport allows.
-const WORDS_BYTES_MAX: usize = 1_024;
+/// The longest message that WebTransport allows, in bytes.
+const MESSAGE_BYTES_MAX: usize = 1_024;
 
 macro_rules! close_codes {
-    ($($(#[$doc:meta])* $name:ident = $code:literal, $words:literal;)*) => {
-        /// Why a connection ended. The numbers are part of the protocol and stay.
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $message:literal;)*) => {
+        /// Why a connection ended. The numbers are part of the protocol and never change.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum CloseCode {
             $($(#[$doc])* $name,)*
-            /// One that this version does not know.
+            /// A code unknown to this version.
             Other(u32),
         }
 
         impl CloseCode {
-            /// Its number on the wire.
+            /// Returns its number on the wire.
             #[must_use]
             pub const fn number(self) -> u32 {
                 match self {
@@ -29,7 +29,7 @@ macro_rules! close_codes {
                 }
             }
 
-            /// The code with this number.
+            /// Returns the code with this number.
             #[must_use]
             pub const fn from_number(number: u32) -> Self {
                 match number {
@@ -38,12 +38,12 @@ macro_rules! close_codes {
                 }
             }
 
-            /// What it says to people, if nothing more is known.
+            /// Returns the default message.
             #[must_use]
-            pub const fn words(self) -> &'static str {
+            pub const fn message(self) -> &'static str {
                 match self {
-                    $(Self::$name => $words,)*
-                    Self::Other(_) => "closed for a reason that this version does not know",
+                    $(Self::$name => $message,)*
+                    Self::Other(_) => "closed for a reason unknown to this version",
                 }
             }
         }
@@ -51,60 +51,60 @@ macro_rules! close_codes {
 }
 
 close_codes! {
-    /// Nothing is wrong.
+    /// No error.
     Done = 0, "the connection was closed";
-    /// The same player connected again.
+    /// The player connected again.
     Replaced = 1, "replaced by a newer connection of the same player";
-    /// It does not read as fast as is written to it.
+    /// It read too slowly.
     TooSlow = 2, "this connection is too slow: what was sent reliably piled up";
-    /// The token is not good.
+    /// The token is not valid.
     TokenRefused = 3, "the token was refused";
     /// The two sides speak different versions.
     VersionMismatch = 4, "the two sides speak different versions: update the older one";
-    /// The other side ends.
+    /// The relay is shutting down.
     ShuttingDown = 5, "the relay is shutting down";
-    /// It sends far more than is allowed.
+    /// It sent far more than allowed.
     Flooding = 6, "too many messages came over this connection";
-    /// A reliable message is longer than allowed.
+    /// A reliable message was longer than allowed.
     MessageTooLong = 7, "a message was longer than allowed";
-    /// It did something that the protocol does not know.
+    /// It violated the protocol.
     Protocol = 8, "the other side broke the protocol";
-    /// There is no place left.
+    /// The room or relay is full.
     Full = 9, "no place is left: try again later";
     /// There is no such room or path.
     NotFound = 10, "there is nothing at this address";
     /// An operator ended it.
     Removed = 11, "removed by the operator";
-    /// The room is closed.
+    /// The room was closed.
     RoomClosed = 12, "the room was closed";
-    /// Something broke on the other side.
+    /// The other side failed.
     Internal = 13, "something went wrong on the other side";
 }
 
-/// A code, and words that say more if there is more to say.
+/// A close code with a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CloseReason {
-    /// For programs.
+    /// The code, for programs.
     pub code: CloseCode,
-    words: String,
+    message: String,
 }
 
 impl CloseReason {
-    /// A reason in these words; empty ones are those of the code.
+    /// Creates a reason with this message; an empty one is replaced by the code's own.
     #[must_use]
-    pub fn new(code: CloseCode, words: impl Into<String>) -> Self {
-        let mut words = words.into();
-        words.truncate(words.floor_char_boundary(WORDS_BYTES_MAX));
-        if words.is_empty() {
-            words = code.words().to_owned();
+    pub fn new(code: CloseCode, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
+        if message.is_empty() {
+            message = code.message().to_owned();
         }
-        Self { code, words }
+        Self { code, message }
     }
 
-    /// For people.
+    /// Returns the message, for people.
     #[must_use]
-    pub fn words(&self) -> &str {
-        &self.words
+    pub fn message(&self) -> &str {
+        &self.message
     }
 }
 
@@ -116,29 +116,29 @@ impl From<CloseCode> for CloseReason {
 
 impl fmt::Display for CloseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.words)
+        f.write_str(&self.message)
     }
 }
 
 /// How a connection ended.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Closed {
-    /// The other side said why.
+    /// The other side closed it.
     #[error("closed by the other side: {0}")]
     ByPeer(CloseReason),
-    /// This side did it.
+    /// This side closed it.
     #[error("closed by this side: {0}")]
     ByUs(CloseReason),
-    /// Nothing was heard for too long.
+    /// Nothing was received for too long.
     #[error("the other side fell silent")]
     Silent,
-    /// Something else, as QUIC says it.
+    /// Any other cause, as reported by QUIC.
     #[error("the connection broke: {0}")]
     Broken(String),
 }
 
 impl Closed {
-    /// The code, if one side gave one.
+    /// Returns the code, if one side gave one.
     #[must_use]
     pub const fn code(&self) -> Option<CloseCode> {
         match self {
@@ -149,27 +149,27 @@ impl Closed {
 }
 
 impl Closed {
-    /// How the other side ended a session. The library forgets what QUIC said if no words came over the session itself,
-    /// so the QUIC connection is asked then.
+    /// Returns how the other side ended a session. The library drops QUIC's reason if none was sent over the session itself,
+    /// so this falls back to the QUIC connection.
     pub(super) fn of(session: &Session) -> Option<Self> {
-        if let Some(SessionError::WebTransportError(WebTransportError::Closed(number, words))) =
+        if let Some(SessionError::WebTransportError(WebTransportError::Closed(number, message))) =
             session.close_reason()
         {
-            return Some(Self::ByPeer(CloseReason::new(CloseCode::from_number(number), words)));
+            return Some(Self::ByPeer(CloseReason::new(CloseCode::from_number(number), message)));
         }
         let connection: &quinn::Connection = session;
         Some(match connection.close_reason()? {
             ConnectionError::TimedOut => Self::Silent,
-            // The library closes the QUIC connection too when the session's stream ends, for whatever cause, and QUIC
-            // then forgets that cause. Only that the other side closed it can still be seen.
+            // The library also closes the QUIC connection when the session's stream ends for any reason, and QUIC then
+            // drops the reason. Only the fact that the other side closed it remains visible.
             ConnectionError::LocallyClosed if connection.stats().frame_rx.connection_close > 0 => {
                 Self::ByPeer(CloseCode::Done.into())
             }
             ConnectionError::LocallyClosed => Self::Silent,
             ConnectionError::ApplicationClosed(close) => {
                 let number = error_from_http3(close.error_code.into_inner()).unwrap_or(0);
-                let words = String::from_utf8_lossy(&close.reason);
-                Self::ByPeer(CloseReason::new(CloseCode::from_number(number), words))
+                let message = String::from_utf8_lossy(&close.reason);
+                Self::ByPeer(CloseReason::new(CloseCode::from_number(number), message))
             }
             other => Self::Broken(other.to_string()),
         })
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_codes_are_the_same_both_ways() {
+    fn codes_round_trip_through_their_numbers() {
         for number in 0..100 {
             assert_eq!(CloseCode::from_number(number).number(), number);
         }
@@ -190,9 +190,9 @@ mod tests {
     }
 
     #[test]
-    fn words_are_bounded_and_never_missing() {
-        assert_eq!(CloseReason::from(CloseCode::Full).words(), CloseCode::Full.words());
+    fn messages_are_bounded_and_never_empty() {
+        assert_eq!(CloseReason::from(CloseCode::Full).message(), CloseCode::Full.message());
         let long = CloseReason::new(CloseCode::Full, "ü".repeat(2_000));
-        assert_eq!(long.words().len(), WORDS_BYTES_MAX);
+        assert_eq!(long.message().len(), MESSAGE_BYTES_MAX);
     }
 }

@@ -1,4 +1,4 @@
-//! A client that asks to be let in.
+//! A client that requests a connection.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -13,15 +13,15 @@ use super::handshakes::Handshake;
 use super::reason::{CloseCode, CloseReason, Closed};
 use super::stream::{self, StreamError};
 
-/// How long a refused client may take to read why.
+/// How long a refused client may take to read the reason.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
-/// The name of the query's part that holds the token.
+/// The query parameter that holds the token.
 pub(super) const TOKEN: &str = "token";
 
-/// Why a client that was let in did not come.
+/// Why an accepted client did not connect.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AcceptError {
-    /// It ended first.
+    /// It closed the connection first.
     #[error("the client ended the connection before it was open: {0}")]
     Gone(Closed),
     /// It took too long.
@@ -32,53 +32,53 @@ pub enum AcceptError {
     Version,
 }
 
-/// A client that asks to be let in: look at its path and its token, then accept or refuse.
+/// A client that requests a connection: check its path and token, then accept or refuse.
 pub struct Request {
     pub(super) inner: web_transport_quinn::Request,
     pub(super) timeout: Duration,
-    /// It counts as half-open until it is answered.
+    /// Counts as a handshake in progress until it is answered.
     pub(super) _handshake: Handshake,
-    pub(super) place: Option<OwnedSemaphorePermit>,
+    pub(super) slot: Option<OwnedSemaphorePermit>,
 }
 
 impl Request {
-    /// The path of its URL.
+    /// Returns the path of its URL.
     #[must_use]
     pub fn path(&self) -> &str {
         self.inner.url.path()
     }
 
-    /// A part of its URL's query.
+    /// Returns a parameter of its URL's query.
     #[must_use]
     pub fn query(&self, name: &str) -> Option<String> {
         self.inner.url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
     }
 
-    /// Its token. Do not log it.
+    /// Returns its token. Do not log it.
     #[must_use]
     pub fn token(&self) -> Option<String> {
         self.query(TOKEN)
     }
 
-    /// Its address.
+    /// Returns its address.
     #[must_use]
     pub fn remote_address(&self) -> SocketAddr {
         self.inner.conn().remote_address()
     }
 
-    /// Lets it in, and waits until its reliable stream is open, on which the greeting is the first that the client reads.
+    /// Accepts the client and waits until its reliable stream is open. The greeting is the first it reads there.
     ///
     /// # Errors
-    /// [`AcceptError`] if it went away or does not get that far.
+    /// [`AcceptError`] if it goes away or does not get that far.
     pub async fn accept(mut self, greeting: &[u8]) -> Result<Connection, AcceptError> {
-        let (place, limit) = (self.place.take(), self.timeout);
+        let (slot, limit) = (self.slot.take(), self.timeout);
         let session = timeout(limit, self.inner.ok())
             .await
             .map_err(|_| AcceptError::TimedOut)?
             .map_err(|error| AcceptError::Gone(Closed::Broken(error.to_string())))?;
         let opened = timeout(limit, open(&session, greeting)).await;
         match opened {
-            Ok(Ok((writer, reader))) => Ok(Connection::new(session, writer, reader, Vec::new(), place)),
+            Ok(Ok((writer, reader))) => Ok(Connection::new(session, writer, reader, Vec::new(), slot)),
             Ok(Err(error)) => {
                 if error == AcceptError::Version {
                     close_and_wait(&session, &CloseCode::VersionMismatch.into()).await;
@@ -94,7 +94,7 @@ impl Request {
         }
     }
 
-    /// Refuses it, and waits a little until it has read why.
+    /// Refuses the client and briefly waits until it has read the reason.
     pub async fn refuse(self, reason: impl Into<CloseReason>) {
         let reason = reason.into();
         if let Ok(Ok(session)) = timeout(REFUSAL_TIMEOUT, self.inner.ok()).await {
@@ -103,25 +103,25 @@ impl Request {
     }
 }
 
-/// Takes the stream that the client opens, and exchanges versions.
+/// Accepts the client's stream and exchanges versions.
 async fn open(session: &Session, greeting: &[u8]) -> Result<(SendStream, RecvStream), AcceptError> {
-    let gone = |words: String| AcceptError::Gone(Closed::of(session).unwrap_or(Closed::Broken(words)));
+    let gone = |message: String| AcceptError::Gone(Closed::of(session).unwrap_or(Closed::Broken(message)));
     let (mut writer, mut reader) = session.accept_bi().await.map_err(|error| gone(error.to_string()))?;
     stream::read_preamble(&mut reader).await.map_err(|error| match error {
         StreamError::Version => AcceptError::Version,
         error => gone(error.to_string()),
     })?;
-    writer.write_all(&stream::answer(greeting)).await.map_err(|error| gone(error.to_string()))?;
+    writer.write_all(&stream::emit_greeting(greeting)).await.map_err(|error| gone(error.to_string()))?;
     Ok((writer, reader))
 }
 
 async fn close_and_wait(session: &Session, reason: &CloseReason) {
-    session.close(reason.code.number(), reason.words().as_bytes());
+    session.close(reason.code.number(), reason.message().as_bytes());
     let _ = timeout(REFUSAL_TIMEOUT, session.closed()).await;
 }
 
 impl fmt::Debug for Request {
-    /// Without the query, which holds the token.
+    /// Omits the query, which holds the token.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Request({} from {})", self.path(), self.remote_address())
     }

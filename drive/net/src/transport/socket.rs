@@ -1,14 +1,14 @@
-//! UDP sockets as QUIC wants them.
+//! UDP sockets set up for QUIC.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Room for a burst of datagrams while the reading task waits for a core. The system may give less.
+/// Enough for a burst of datagrams while the reading task waits for a core. The system may grant less.
 const BUFFER_BYTES: usize = 2 * 1024 * 1024;
 
-/// Binds an address. An IPv6 socket takes IPv6 alone, so that both families can have the same port.
+/// Binds an address. An IPv6 socket accepts IPv6 only, so that both families can use the same port.
 pub(super) fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
     if address.is_ipv6() {

@@ -1,62 +1,62 @@
-//! The layout of the reliable stream, whatever carries it.
+//! The layout of the reliable stream, over any transport.
 
 use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::outbox::RELIABLE_BYTES_MAX;
+use super::reliable_outbox::RELIABLE_BYTES_MAX;
 use super::{GREETING_BYTES_MAX, PREAMBLE};
 
-/// Why nothing more can be read from a stream.
+/// Why reading from a stream failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
-    /// It ended, or broke.
+    /// It ended or broke.
     #[error(transparent)]
     Ended(#[from] io::Error),
-    /// The other side speaks another version of it.
+    /// The other side speaks another version.
     #[error("the other side speaks another version of the reliable stream: update the older one")]
     Version,
-    /// A message, or the greeting, is too long.
-    #[error("a message of {bytes} bytes came, {bytes_max} are allowed")]
+    /// A message or the greeting is too long.
+    #[error("received a message of {bytes} bytes; at most {bytes_max} are allowed")]
     TooLong {
-        /// How long it is,
+        /// Its length.
         bytes: usize,
-        /// and may be.
+        /// The longest allowed.
         bytes_max: usize,
     },
 }
 
-/// Reads what the client writes first.
+/// Reads the preamble, the first bytes of either side.
 ///
 /// # Errors
-/// [`StreamError`] if it is something else.
+/// [`StreamError`] if it is missing or of another version.
 pub async fn read_preamble(reader: &mut (impl AsyncRead + Unpin)) -> Result<(), StreamError> {
     let mut preamble = [0; PREAMBLE.len()];
     reader.read_exact(&mut preamble).await?;
     if preamble == PREAMBLE { Ok(()) } else { Err(StreamError::Version) }
 }
 
-/// Reads what the relay writes first: its greeting.
+/// Reads what the relay sends first: the preamble and its greeting.
 ///
 /// # Errors
-/// [`StreamError`] if it is something else.
-pub async fn read_answer(reader: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, StreamError> {
+/// [`StreamError`] if it is malformed.
+pub async fn read_greeting(reader: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, StreamError> {
     read_preamble(reader).await?;
     let len = usize::from(reader.read_u16_le().await?);
     read_body(reader, len, GREETING_BYTES_MAX).await
 }
 
-/// What the relay writes first. A greeting that is too long is cut.
+/// Encodes what the relay sends first. A greeting that is too long is truncated.
 #[must_use]
-pub fn answer(greeting: &[u8]) -> Vec<u8> {
+pub fn emit_greeting(greeting: &[u8]) -> Vec<u8> {
     let greeting = &greeting[..greeting.len().min(GREETING_BYTES_MAX)];
     [&PREAMBLE[..], &(greeting.len() as u16).to_le_bytes(), greeting].concat()
 }
 
-/// Reads a message. Not to be cancelled: half a message would be lost.
+/// Reads a message. Not cancel-safe: half a message would be lost.
 ///
 /// # Errors
-/// [`StreamError`] if there is none.
+/// [`StreamError`] if the stream ended or the message is too long.
 pub async fn read_message(reader: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, StreamError> {
     let len = reader.read_u32_le().await? as usize;
     read_body(reader, len, RELIABLE_BYTES_MAX).await

@@ -1,4 +1,4 @@
-//! Whom a client believes.
+//! How a client decides whether to trust a relay's certificate.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,33 +10,32 @@ use rustls_platform_verifier::BuilderVerifierExt;
 
 use crate::certificate::CertificateHash;
 
-/// Whom a client believes.
+/// Which certificates a client trusts.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// Certificates with one of these hashes, whoever signed them and whatever name they bear. What a relay without a
-    /// domain is found by.
+    /// Certificates with one of these hashes, whatever their issuer and names; for relays without a domain.
     Pinned(Vec<CertificateHash>),
-    /// A relay on this machine, by the hashes that it publishes there over HTTP, on the port where it also listens for
-    /// players; the system's belief for other relays.
+    /// For a relay on this machine, the hashes that it publishes over HTTP on the port it listens on; for other relays,
+    /// [`System`](Self::System).
     Local,
-    /// What the system believes. The platform's verifier is used rather than a list that is built in, since an
-    /// operator's own authority and a withdrawn one are known only to the system.
+    /// Certificates that the system trusts. The platform's verifier is used instead of a built-in list, because only the
+    /// system knows an operator's own authority and revoked ones.
     System,
 }
 
-/// The certificate that a pinning client was shown and did not believe.
-pub(super) type Seen = Arc<OnceLock<CertificateHash>>;
+/// The certificate that failed the pin check, if any.
+pub(super) type ShownHash = Arc<OnceLock<CertificateHash>>;
 
 impl Trust {
-    /// The TLS configuration, and where a certificate is noted that is not among the pinned ones.
-    pub(super) fn config(&self) -> Result<(ClientConfig, Seen), Error> {
-        let seen = Seen::default();
+    /// Returns the TLS configuration, and where a certificate that fails the pin check is noted.
+    pub(super) fn config(&self) -> Result<(ClientConfig, ShownHash), Error> {
+        let seen = ShownHash::default();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&[&rustls::version::TLS13])?;
         let mut config = match self {
             Self::Pinned(hashes) => {
-                let pins = Pins { hashes: hashes.clone(), seen: seen.clone(), provider };
+                let pins = PinVerifier { hashes: hashes.clone(), seen: seen.clone(), provider };
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(pins)).with_no_client_auth()
             }
             Self::System | Self::Local => builder.with_platform_verifier()?.with_no_client_auth(),
@@ -46,15 +45,15 @@ impl Trust {
     }
 }
 
-/// Believes a certificate for its hash. The handshake still proves that the other side has its key.
+/// Trusts certificates by their hash. The handshake still proves that the other side has the key.
 #[derive(Debug)]
-struct Pins {
+struct PinVerifier {
     hashes: Vec<CertificateHash>,
-    seen: Seen,
+    seen: ShownHash,
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for Pins {
+impl ServerCertVerifier for PinVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

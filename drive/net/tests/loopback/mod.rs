@@ -1,4 +1,4 @@
-//! A listener on loopback and clients of it.
+//! A listener on loopback and its clients.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of it")]
 
@@ -38,13 +38,12 @@ impl Relay {
         Trust::Pinned(vec![self.certificate.hash()])
     }
 
-    /// A connection, at the relay and at the client.
+    /// Opens a connection. Returns its ends at the relay and at the client.
     pub async fn pair(&mut self) -> (Connection, Connection) {
         let (url, trust, limits) = (self.url(), self.trust(), self.limits);
         let coming = async { connect(&url, None, &trust, limits).await.expect("connected") };
-        let letting_in = async {
-            self.listener.accept().await.expect("somebody comes").accept(b"").await.expect("let in")
-        };
+        let letting_in =
+            async { self.listener.accept().await.expect("a client").accept(b"").await.expect("let in") };
         let (client, served) = tokio::join!(coming, letting_in);
         (served, client)
     }
@@ -55,5 +54,5 @@ impl Relay {
 }
 
 pub async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(SOON, what).await.expect("it happens soon")
+    tokio::time::timeout(SOON, what).await.expect("done in time")
 }

@@ -1,4 +1,4 @@
-//! A small machine to try the crank with: it pings on command, answers pings, and wakes when it was told to.
+//! A small machine to test the crank with: it pings on command, answers pings, and wakes at given times.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of it")]
 
@@ -16,9 +16,9 @@ const QUEUE_MAX: usize = 1_000;
 pub enum Command {
     /// Ping a peer with this number.
     Ping(PeerId, Channel, u64),
-    /// Fail as a machine with a bug does.
+    /// Panic, like a machine with a bug.
     Panic,
-    /// Wake at this time, ping everybody, and do so again and again after this span; `Span::ZERO`: only once.
+    /// Wake at this time and ping all peers, then again after each such span; `Span::ZERO` for only once.
     Wake(LocalTime, Span),
 }
 
@@ -41,12 +41,12 @@ pub struct Pinger {
 }
 
 impl Pinger {
-    /// A machine of another version: it answers with another number.
+    /// A machine of another version, which answers with other numbers.
     pub fn changed(answer_offset: u64) -> Self {
         Self { answer_offset, ..Self::default() }
     }
 
-    /// A machine with a bug: it never takes note of its timeout.
+    /// A machine with a bug: it ignores its timeout.
     pub fn restless() -> Self {
         Self { is_restless: true, ..Self::default() }
     }
@@ -71,7 +71,7 @@ impl Endpoint for Pinger {
     fn handle_command(&mut self, _: LocalTime, command: Command) {
         match command {
             Command::Ping(to, channel, number) => self.send(to, channel, PING, number),
-            Command::Panic => panic!("told to"),
+            Command::Panic => panic!("on command"),
             Command::Wake(at, every) => self.wake = Some((at, every)),
         }
     }

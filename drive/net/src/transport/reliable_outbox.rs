@@ -1,5 +1,4 @@
-//! What waits to be written to the reliable stream: bounded, so that a slow reader costs its own connection and nobody
-//! else's memory.
+//! The bounded queue of reliable messages of a connection, so that a slow reader costs only its own connection.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,40 +10,40 @@ use super::stream::emit_message;
 
 /// The longest reliable message, in bytes.
 pub const RELIABLE_BYTES_MAX: usize = 64 * 1024;
-/// How many reliable messages may wait for one connection: as many as a machine may have for it. Whoever enters a room
-/// that is full of entities is told of all of them at once.
+/// Reliable messages queued per connection: as many as a machine may queue for a peer, because a player entering a room
+/// learns of all its entities at once.
 pub const QUEUED_MESSAGES_MAX: usize = 8_192;
-/// How many bytes of them.
+/// Bytes of reliable messages queued per connection.
 pub const QUEUED_BYTES_MAX: usize = 1024 * 1024;
 
 #[derive(Debug, Default)]
-struct Queue {
+struct OutboxQueue {
     messages: VecDeque<Vec<u8>>,
     bytes: usize,
     is_finished: bool,
 }
 
-/// The queue between those who send and the task that writes.
+/// The queue between senders and the writing task.
 #[derive(Debug, Default)]
-pub(super) struct Outbox {
-    queue: Mutex<Queue>,
+pub(super) struct ReliableOutbox {
+    queue: Mutex<OutboxQueue>,
     ready: Notify,
     written: Notify,
 }
 
-/// A queue that is empty keeps room for so many.
-const QUEUED_MESSAGES_KEPT: usize = 8;
+/// Capacity kept by an empty queue.
+const QUEUED_MESSAGES_RETAINED: usize = 8;
 
-/// More waits than may.
+/// The queue is full.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Overflow;
 
-impl Outbox {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+impl ReliableOutbox {
+    fn lock(&self) -> MutexGuard<'_, OutboxQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a message; one behind the end is forgotten.
+    /// Appends a message; ignored after [`finish`](Self::finish).
     pub(super) fn push(&self, message: Vec<u8>) -> Result<(), Overflow> {
         let mut queue = self.lock();
         if queue.is_finished {
@@ -60,13 +59,13 @@ impl Outbox {
         Ok(())
     }
 
-    /// Nothing comes behind what waits now.
+    /// Marks the end: nothing is queued afterwards.
     pub(super) fn finish(&self) {
         self.lock().is_finished = true;
         self.ready.notify_one();
     }
 
-    /// Forgets what waits.
+    /// Discards the queue and marks its end.
     pub(super) fn clear(&self) {
         let mut queue = self.lock();
         queue.is_finished = true;
@@ -76,7 +75,7 @@ impl Outbox {
         self.ready.notify_one();
     }
 
-    /// Comes back when everything up to the end has been written and acknowledged, or can't be.
+    /// Waits until everything up to the end is written and acknowledged, or writing has failed.
     pub(super) async fn written(&self) {
         self.written.notified().await;
     }
@@ -89,8 +88,8 @@ impl Outbox {
                     queue.bytes -= message.len();
                     return Some(message);
                 }
-                // Whoever comes in is told of everybody at once, and of little afterwards.
-                queue.messages.shrink_to(QUEUED_MESSAGES_KEPT);
+                // A newcomer receives much at once and little afterwards.
+                queue.messages.shrink_to(QUEUED_MESSAGES_RETAINED);
                 if queue.is_finished {
                     return None;
                 }
@@ -99,7 +98,7 @@ impl Outbox {
         }
     }
 
-    /// Writes to the stream until the end.
+    /// Writes the queue to the stream until its end.
     pub(super) async fn write_to(&self, mut stream: SendStream) {
         let mut frame = Vec::new();
         while let Some(message) = self.next().await {
@@ -122,13 +121,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_waits_is_bounded_in_messages_and_in_bytes() {
-        let outbox = Outbox::default();
+    fn the_queue_is_bounded_in_messages_and_bytes() {
+        let outbox = ReliableOutbox::default();
         for _ in 0..QUEUED_MESSAGES_MAX {
             assert_eq!(outbox.push(vec![0]), Ok(()));
         }
         assert_eq!(outbox.push(vec![0]), Err(Overflow));
-        let outbox = Outbox::default();
+        let outbox = ReliableOutbox::default();
         for _ in 0..QUEUED_BYTES_MAX / RELIABLE_BYTES_MAX {
             assert_eq!(outbox.push(vec![0; RELIABLE_BYTES_MAX]), Ok(()));
         }

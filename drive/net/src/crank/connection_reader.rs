@@ -1,4 +1,4 @@
-//! The tasks that read from a connection and stamp what arrives.
+//! The tasks that read a connection and timestamp what arrives.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use tokio::sync::Semaphore;
 
 use super::allowance::{Allowance, Bucket, Verdict};
 use super::counters::{CrankCounters, PeerCounters, add};
-use super::inbox::{Arrived, Inbox, RELIABLE_MAX, Route};
+use super::inbox::{Arrival, Inbox, RELIABLE_MAX, Route};
 use crate::clock::{LocalClock, duration};
 use crate::transport::{CloseCode, Closed, Connection, ReliableReader};
 
-/// Datagrams that are handed over together.
-const TOGETHER_MAX: usize = 32;
+/// Datagrams queued together.
+const BATCH_MAX: usize = 32;
 
-/// What the readers of one attachment know.
-pub(super) struct Reading<E: Endpoint> {
+/// Reads one attachment's connection into the inbox.
+pub(super) struct ConnectionReader<E: Endpoint> {
     pub(super) route: Route,
     pub(super) connection: Connection,
     pub(super) inbox: Arc<Inbox<E>>,
@@ -26,16 +26,16 @@ pub(super) struct Reading<E: Endpoint> {
     pub(super) totals: Arc<CrankCounters>,
 }
 
-impl<E> Reading<E>
+impl<E> ConnectionReader<E>
 where
     E: Endpoint + Send + 'static,
 {
-    /// Reads until the connection ends, then says so.
+    /// Spawns the task that reads until the connection ends and then reports its end.
     pub(super) fn start(self, reader: ReliableReader) {
         let runtime = self.connection.runtime().clone();
         runtime.spawn(async move {
             let ((), closed) = tokio::join!(self.read_datagrams(), self.read_reliable(reader));
-            self.inbox.push_gone(self.route, closed);
+            self.inbox.push_closed(self.route, closed);
         });
     }
 
@@ -45,23 +45,23 @@ where
 
     async fn read_datagrams(&self) {
         let mut bucket = self.bucket();
-        let mut together = Vec::with_capacity(TOGETHER_MAX);
+        let mut batch = Vec::with_capacity(BATCH_MAX);
         while let Ok(first) = self.connection.read_datagram().await {
             let at = self.clock.now();
-            together.extend(self.heed(&mut bucket, at, first));
-            // One packet has several of them, and to hand them over one by one costs more than to read them.
-            for _ in 1..TOGETHER_MAX {
+            batch.extend(self.admit(&mut bucket, at, first));
+            // A packet carries several datagrams, and queueing one costs more than reading it.
+            for _ in 1..BATCH_MAX {
                 let Some(next) = self.connection.try_read_datagram() else { break };
-                together.extend(self.heed(&mut bucket, at, next));
+                batch.extend(self.admit(&mut bucket, at, next));
             }
-            let dropped = self.inbox.push_datagrams(self.route, at, &mut together);
+            let dropped = self.inbox.push_datagrams(self.route, at, &mut batch);
             add(&self.counters.queue_full, dropped);
             add(&self.totals.queue_full, dropped);
         }
     }
 
-    /// The datagram, unless it is beyond the allowance.
-    fn heed(&self, bucket: &mut Option<Bucket>, at: LocalTime, bytes: Bytes) -> Option<Bytes> {
+    /// Returns the datagram unless it exceeds the allowance.
+    fn admit(&self, bucket: &mut Option<Bucket>, at: LocalTime, bytes: Bytes) -> Option<Bytes> {
         let bucket = match bucket {
             None => return Some(bytes),
             Some(bucket) => bucket,
@@ -74,7 +74,7 @@ where
                 add(&self.totals.over_allowance, 1);
             }
             Verdict::Flood => {
-                // What had come by then is read on, and is dropped.
+                // Datagrams received before the close are still read, and dropped.
                 if !self.connection.is_closed() {
                     add(&self.totals.flooding, 1);
                 }
@@ -94,14 +94,14 @@ where
             };
             let at = self.clock.now();
             if let Some(bucket) = &mut bucket {
-                // Nothing is lost here: it is read no faster than is allowed.
+                // Reliable messages are delayed rather than dropped.
                 while let Verdict::Over(wait) = bucket.offer(self.clock.now(), message.len()) {
                     tokio::time::sleep(duration(wait)).await;
                 }
             }
             let permit = permits.clone().acquire_owned().await.ok();
             let (route, channel) = (self.route, Channel::Reliable);
-            self.inbox.push_reliable(Arrived { route, at, channel, bytes: message.into(), _permit: permit });
+            self.inbox.push_reliable(Arrival { route, at, channel, bytes: message.into(), _permit: permit });
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A relay on this machine: its certificate is its own, and it publishes the hash over plain HTTP on loopback, where
-//! nobody can come between.
+//! Finds the certificate of a relay on this machine: the relay publishes its hash over plain HTTP on loopback, where no_answer
+//! can intercept it.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use url::{Host, Url};
 use super::client::ConnectError;
 use crate::certificate::CertificateHash;
 
-const ASK_MAX: Duration = Duration::from_secs(2);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(2);
 const PATH: &str = "/api/certificate";
 const ANSWER_BYTES_MAX: u64 = 64 * 1_024;
 
 #[derive(Deserialize)]
-struct Answer {
+struct CertificateAnswer {
     sha256: Vec<String>,
 }
 
@@ -31,25 +31,25 @@ pub(super) fn is_local(url: &Url) -> bool {
     }
 }
 
-/// The hashes that the relay at this URL publishes on loopback.
-pub(super) async fn ask(url: &Url) -> Result<Vec<CertificateHash>, ConnectError> {
+/// Fetches the hashes that the relay at this URL publishes on loopback.
+pub(super) async fn fetch_hashes(url: &Url) -> Result<Vec<CertificateHash>, ConnectError> {
     let address = format!("{}:{}", url.host_str().unwrap_or_default(), url.port().unwrap_or(443));
-    let nobody = || ConnectError::NobodyTells { url: format!("http://{address}{PATH}") };
-    let answer = timeout(ASK_MAX, get(&address, PATH)).await.map_err(|_| nobody())?;
-    let answer = answer.map_err(|_| nobody())?;
-    published(&answer)
-        .ok_or_else(|| ConnectError::Broken(format!("what answers at http://{address} is not a relay")))
+    let no_answer = || ConnectError::NoPublishedHash { url: format!("http://{address}{PATH}") };
+    let answer = timeout(FETCH_TIMEOUT, get(&address, PATH)).await.map_err(|_| no_answer())?;
+    let answer = answer.map_err(|_| no_answer())?;
+    parse_published_hashes(&answer)
+        .ok_or_else(|| ConnectError::Broken(format!("the server at http://{address} is not a relay")))
 }
 
-/// The hashes in an answer over HTTP; `None` if it is no relay's.
+/// Parses the hashes in an HTTP response; `None` if it is not a relay's.
 #[must_use]
-pub fn published(answer: &str) -> Option<Vec<CertificateHash>> {
+pub fn parse_published_hashes(answer: &str) -> Option<Vec<CertificateHash>> {
     let (_, body) = answer.split_once("\r\n\r\n")?;
-    let Answer { sha256 } = serde_json::from_str(body).ok()?;
+    let CertificateAnswer { sha256 } = serde_json::from_str(body).ok()?;
     Some(sha256.iter().filter_map(|hash| CertificateHash::parse(hash).ok()).collect())
 }
 
-/// The smallest HTTP client: one request, and what comes until the other side closes.
+/// A minimal HTTP client: sends one request and returns everything until the other side closes.
 async fn get(address: &str, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
