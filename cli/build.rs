@@ -1,11 +1,22 @@
-//! Notes the commit that the program is built from, for the reports it writes: its short hash, with a `+` if files were
-//! changed since.
+//! Records the commit that the program is built from, for its reports: the short hash, with a `+` if files have changed
+//! since.
 
 use std::process::Command;
 
-/// What a report depends on; if any of it changes, so may the note.
-const WATCHED: [&str; 8] =
-    ["../.git/HEAD", "../.git/index", "../Cargo.lock", "../drive", "../games", "../lab", "../proto", "src"];
+/// The files that the reports depend on.
+const WATCHED: [&str; 11] = [
+    "../.git/HEAD",
+    "../.git/index",
+    "../Cargo.lock",
+    "../arena",
+    "../drive",
+    "../games",
+    "../lab",
+    "../proto",
+    "../serve",
+    "../soak",
+    "src",
+];
 
 fn main() {
     for path in WATCHED {
@@ -20,7 +31,7 @@ fn commit() -> Option<String> {
     Some(if is_changed { hash + "+" } else { hash })
 }
 
-/// What git says. It writes nothing meanwhile: its index is watched, and the program would be built anew the next time.
+/// Returns git's output. Without optional locks, git does not write its index, which is watched and would cause a rebuild.
 fn git(words: &[&str]) -> Option<String> {
     let output = Command::new("git").args(words).env("GIT_OPTIONAL_LOCKS", "0").output().ok()?;
     output.status.success().then_some(())?;

@@ -1,10 +1,10 @@
-//! `evenkeel bot`: players that drive themselves.
+//! `evenkeel bot`: players that drive by themselves.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use evenkeel_arena::fleet::{Fleet, FleetConfig, RECORDED};
 use evenkeel_core::Seed;
-use evenkeel_lab::fleet::{Fleet, FleetConfig, RECORDED};
 use evenkeel_net::Recording;
 use evenkeel_net::certificate::CertificateHash;
 use evenkeel_net::transport::{CloseCode, ConnectError, Trust};
@@ -18,44 +18,44 @@ Examples:
   evenkeel bot --connect https://127.0.0.1:7878 --token \"$(evenkeel token --room arena --name bot)\"
   evenkeel bot --connect https://127.0.0.1:7878 --count 8 --token \"$(evenkeel token --room arena --name bot --seats 8)\"
 
-A relay that goes away is looked for again, for as long as it takes.
-Exit status: 0 if it was stopped or its time is over, 1 if no relay answers at first or every bot was sent away later,
-2 if the relay does not let it in.";
+A bot that loses its relay reconnects, for as long as it takes.
+Exit status: 0 after Ctrl-C or --seconds, 1 if no relay answers at first or all bots were sent away later, 2 if the
+relay refuses a bot.";
 
 /// Arguments of `evenkeel bot`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The relay.
+    /// The relay's URL.
     #[arg(long, value_name = "URL")]
     connect: String,
 
-    /// What lets the bot in; with --count, one with as many seats.
+    /// The bots' token; with --count, one with as many seats.
     #[arg(long)]
     token: String,
 
-    /// How many bots.
+    /// The number of bots.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     count: u16,
 
-    /// The SHA-256 of the relay's certificate, if it is its own. A relay on this machine is asked for it.
+    /// The SHA-256 of the relay's certificate, if it is self-signed. A relay on this machine tells it by itself.
     #[arg(long, value_name = "HASH")]
     pin: Option<String>,
 
-    /// What the bots' ways depend on.
+    /// The seed of the bots' motion.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Stop after so long.
+    /// Stop after this many seconds.
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     seconds: Option<f64>,
 
-    /// Write every call and its time here.
+    /// Record every call, with its time, to this file.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 }
 
-/// Plays until it is told to stop, or the relay has sent all bots away.
+/// Plays until Ctrl-C, SIGTERM or `--seconds`, or until the relay has sent all bots away.
 pub(crate) fn run(args: Args) -> Result<(), Failure> {
     let trust = match &args.pin {
         Some(pin) => {
@@ -75,9 +75,9 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
         FleetConfig { seed: Seed::new(args.seed), ..FleetConfig::new(target, usize::from(args.count)) };
     network::runtime()?.block_on(async {
         let fleet = Fleet::start(config, recording, |_, _, _| {}).await;
-        let fleet = fleet.map_err(|error| not_let_in(&error, args.count))?;
-        eprintln!("{} playing; Ctrl-C ends it", if args.count == 1 { "a bot is" } else { "the bots are" });
-        let time = async {
+        let fleet = fleet.map_err(|error| not_admitted(&error, args.count))?;
+        eprintln!("{} playing; Ctrl-C stops", if args.count == 1 { "a bot is" } else { "the bots are" });
+        let timeout = async {
             match seconds {
                 Some(seconds) => tokio::time::sleep(seconds).await,
                 None => std::future::pending().await,
@@ -85,16 +85,16 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
         };
         let ended = tokio::select! {
             () = network::until_stopped() => Ok(()),
-            () = time => Ok(()),
-            words = sent_away(&fleet) => Err(Failure::failed(words)),
+            () = timeout => Ok(()),
+            reason = all_over(&fleet) => Err(Failure::failed(reason)),
         };
         fleet.stop().await;
         ended
     })
 }
 
-/// What became of the attempt to come in. Whatever is wrong with a token, the next one must have a seat for each bot.
-fn not_let_in(error: &ConnectError, count: u16) -> Failure {
+/// The failure of a bot's first connection. If the token was refused, the next one needs a seat for each bot.
+fn not_admitted(error: &ConnectError, count: u16) -> Failure {
     match error {
         ConnectError::Refused(reason) if reason.code == CloseCode::TokenRefused && count > 1 => {
             let advice = format!("for {count} bots issue it with `evenkeel token --seats {count}`");
@@ -104,88 +104,89 @@ fn not_let_in(error: &ConnectError, count: u16) -> Failure {
     }
 }
 
-/// Comes back when the last bot has been sent away for good, and meanwhile tells what becomes of their connections.
-async fn sent_away(fleet: &Fleet) -> String {
-    let mut told = None;
+/// Prints changes of the bots' connections; returns the reason when the last bot was sent away for good.
+async fn all_over(fleet: &Fleet) -> String {
+    let mut printed = None;
     loop {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let statuses = fleet.statuses();
-        if let Some(words) = last_words(&statuses) {
-            return words;
+        if let Some(reason) = final_reason(&statuses) {
+            return reason;
         }
-        if let Some(words) = news(&mut told, trouble(&statuses)) {
-            eprintln!("{words}");
+        if let Some(line) = news(&mut printed, trouble(&statuses)) {
+            eprintln!("{line}");
         }
     }
 }
 
-/// What to say of the trouble that there is now, or of its end, after what was told before.
-fn news(told: &mut Option<String>, trouble: Option<String>) -> Option<String> {
-    if *told == trouble {
+/// The line to print if the trouble has changed or ended since the last line.
+fn news(printed: &mut Option<String>, trouble: Option<String>) -> Option<String> {
+    if *printed == trouble {
         return None;
     }
-    told.clone_from(&trouble);
+    printed.clone_from(&trouble);
     Some(trouble.unwrap_or_else(|| "connected again".to_owned()))
 }
 
-/// Why it is over for the first of the bots, if it is over for all of them.
-fn last_words(statuses: &[Option<Status>]) -> Option<String> {
-    let over = statuses.iter().flatten().map_while(|status| match status {
-        Status::Over(words) => Some(words),
+/// The first bot's reason, if no bot will connect again.
+fn final_reason(statuses: &[Status]) -> Option<String> {
+    let reasons = statuses.iter().map(|status| match status {
+        Status::Over(reason) => Some(reason.clone()),
         _ => None,
     });
-    let words: Vec<_> = over.collect();
-    (words.len() == statuses.len())
-        .then(|| words.first().map_or("no bot is left".to_owned(), |w| (*w).clone()))
+    reasons.collect::<Option<Vec<_>>>()?.into_iter().next()
 }
 
-/// What to tell of bots that are not connected, while others are or may be again.
-fn trouble(statuses: &[Option<Status>]) -> Option<String> {
-    let trying = statuses.iter().flatten().find_map(|status| match status {
-        Status::Connecting(Some(words)) => Some(format!("{words}; trying again")),
+/// A line about bots that are not connected: first about those that reconnect, then about those that were sent away.
+fn trouble(statuses: &[Status]) -> Option<String> {
+    let reconnecting = statuses.iter().find_map(|status| match status {
+        Status::Connecting(Some(reason)) => Some(format!("{reason}; trying again")),
         _ => None,
     });
     let over = || {
-        statuses.iter().flatten().find_map(|status| match status {
-            Status::Over(words) => Some(format!("{words}; the other bots go on")),
+        statuses.iter().find_map(|status| match status {
+            Status::Over(reason) => Some(format!("{reason}; the other bots go on")),
             _ => None,
         })
     };
-    trying.or_else(over)
+    reconnecting.or_else(over)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn only_bots_that_try_again_are_said_to() {
-        let over = || Some(Status::Over("replaced".to_owned()));
-        let trying = || Some(Status::Connecting(Some("silent".to_owned())));
-        let coming = || Some(Status::Connecting(None));
-        assert_eq!(trouble(&[over(), coming()]).as_deref(), Some("replaced; the other bots go on"));
-        assert_eq!(trouble(&[over(), trying()]).as_deref(), Some("silent; trying again"));
-        assert_eq!(trouble(&[coming(), None]), None);
+    fn over(reason: &str) -> Status {
+        Status::Over(reason.to_owned())
     }
 
     #[test]
-    fn trouble_is_told_once_and_so_is_its_end_each_time() {
-        let mut told = None;
-        let mut said = |trouble: Option<&str>| news(&mut told, trouble.map(str::to_owned));
+    fn bots_that_reconnect_take_precedence_over_bots_that_are_gone() {
+        let reconnecting = Status::Connecting(Some("silent".to_owned()));
+        let connecting = Status::Connecting(None);
+        let line = trouble(&[over("replaced"), connecting.clone()]);
+        assert_eq!(line.as_deref(), Some("replaced; the other bots go on"));
+        assert_eq!(trouble(&[over("replaced"), reconnecting]).as_deref(), Some("silent; trying again"));
+        assert_eq!(trouble(&[connecting]), None);
+    }
+
+    #[test]
+    fn trouble_and_its_end_are_printed_once_each() {
+        let mut printed = None;
+        let mut line = |trouble: Option<&str>| news(&mut printed, trouble.map(str::to_owned));
         for _ in 0..2 {
-            assert_eq!(said(None), None);
-            assert_eq!(said(Some("silent")).as_deref(), Some("silent"));
-            assert_eq!(said(Some("silent")), None);
-            assert_eq!(said(Some("gone")).as_deref(), Some("gone"));
-            assert_eq!(said(None).as_deref(), Some("connected again"));
+            assert_eq!(line(None), None);
+            assert_eq!(line(Some("silent")).as_deref(), Some("silent"));
+            assert_eq!(line(Some("silent")), None);
+            assert_eq!(line(Some("gone")).as_deref(), Some("gone"));
+            assert_eq!(line(None).as_deref(), Some("connected again"));
         }
     }
 
     #[test]
-    fn it_is_over_once_it_is_for_every_bot() {
-        let over = |words: &str| Some(Status::Over(words.to_owned()));
-        assert_eq!(last_words(&[over("first"), over("second")]).as_deref(), Some("first"));
-        assert_eq!(last_words(&[over("first"), Some(Status::Connecting(None))]), None);
-        assert_eq!(last_words(&[Some(Status::Connecting(None)), over("second")]), None);
+    fn the_reason_is_final_once_no_bot_is_left() {
+        assert_eq!(final_reason(&[over("first"), over("second")]).as_deref(), Some("first"));
+        assert_eq!(final_reason(&[over("first"), Status::Connecting(None)]), None);
+        assert_eq!(final_reason(&[Status::Connecting(None), over("second")]), None);
     }
 }

@@ -1,35 +1,35 @@
-//! Why a command did not do what it was asked to, and the exit status that says so.
+//! The ways a command fails, and their exit status.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// What ended a command early.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Something that the user can mend.
+    /// A mistake in the arguments or in a file.
     Mistake(String),
-    /// Something that did not work out, and is nobody's mistake here.
+    /// A failure that is not the user's mistake.
     Failed(String),
-    /// A verdict is not the recorded one.
+    /// A verdict differs from the recorded one.
     Changed(String),
-    /// Ctrl-C; the words say what was done by then.
+    /// Ctrl-C, with a description of what was done until then.
     Interrupted(String),
-    /// Whoever read our standard output has seen enough.
+    /// The reader of standard output has closed it.
     PipeClosed,
 }
 
 impl Failure {
-    /// A mistake in these words.
+    /// Creates a [`Mistake`](Self::Mistake).
     pub(crate) fn mistake(what: impl fmt::Display) -> Self {
         Self::Mistake(what.to_string())
     }
 
-    /// It did not work out, in these words.
+    /// Creates a [`Failed`](Self::Failed).
     pub(crate) fn failed(what: impl fmt::Display) -> Self {
         Self::Failed(what.to_string())
     }
 
-    /// Tells the user and yields the exit status.
+    /// Prints the message and returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Self::Mistake(what) => {

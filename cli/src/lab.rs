@@ -1,4 +1,4 @@
-//! `evenkeel lab`: what is measured.
+//! `evenkeel lab`: experiments and measurements.
 
 mod claims;
 mod list;
@@ -29,33 +29,33 @@ Examples:
 /// Arguments of `evenkeel lab`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct LabArgs {
     #[command(subcommand)]
-    command: Command,
+    command: LabCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    /// List the papers and their figures.
-    List(list::Args),
-    /// Run figures of the papers and write a report.
-    Run(run::Args),
-    /// Measure every claim of the papers and say what became of it.
-    Claims(claims::Args),
-    /// Run a scenario of your own: who moves, who watches from how far, which policies are compared.
-    Scenario(scenario::Args),
-    /// Keep a relay busy, or under attack, for minutes or hours, and judge how it did.
+enum LabCommand {
+    /// List the papers and their figures
+    List(list::ListArgs),
+    /// Run figures of the papers and write a report
+    Run(run::RunArgs),
+    /// Check the papers' claims and print a verdict on each
+    Claims(claims::ClaimsArgs),
+    /// Run a scenario file: motion, receivers, links, and the policies to compare
+    Scenario(scenario::ScenarioArgs),
+    /// Test a relay under load or under attack for minutes or hours
     Soak(soak::Args),
 }
 
 /// Which figures, and with how many seeds.
 #[derive(clap::Args)]
 struct Selection {
-    /// A paper or a figure, as `evenkeel lab list` names it; without one, everything that does not take minutes.
+    /// Papers or figures, as listed by `evenkeel lab list` [default: everything that does not take minutes]
     #[arg(value_name = "KEY")]
     keys: Vec<String>,
 
-    /// Seeds for each, from 1 on; for `even`, from 201 on.
+    /// Number of seeds, starting at 1 (for `even` at 201)
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     runs: u16,
 }
@@ -68,27 +68,27 @@ impl Selection {
     }
 }
 
-/// Does what was asked.
-pub(crate) fn run(args: Args) -> Result<(), Failure> {
+/// Runs the command.
+pub(crate) fn run(args: LabArgs) -> Result<(), Failure> {
     match args.command {
-        Command::List(args) => list::run(&args),
-        Command::Run(args) => run::run(&args),
-        Command::Claims(args) => claims::run(&args),
-        Command::Scenario(args) => scenario::run(args),
-        Command::Soak(args) => soak::run(args),
+        LabCommand::List(args) => list::run(&args),
+        LabCommand::Run(args) => run::run(&args),
+        LabCommand::Claims(args) => claims::run(&args),
+        LabCommand::Scenario(args) => scenario::run(args),
+        LabCommand::Soak(args) => soak::run(args),
     }
 }
 
-fn refused(error: WriteError) -> Failure {
+fn not_written(error: WriteError) -> Failure {
     Failure::mistake(format!("--out: {error}"))
 }
 
-/// Fails if a verdict is not the recorded one.
-fn verdicts<'a>(claims: impl IntoIterator<Item = &'a Claim>) -> Result<(), Failure> {
+/// Fails if a verdict differs from the recorded one.
+fn check_verdicts<'a>(claims: impl IntoIterator<Item = &'a Claim>) -> Result<(), Failure> {
     let changed = claims.into_iter().filter(|claim| !claim.is_as_expected());
     let changed: Vec<_> = changed.map(|claim| &*claim.id).collect();
     if changed.is_empty() {
         return Ok(());
     }
-    Err(Failure::Changed(format!("not the recorded verdict: {}", changed.join(", "))))
+    Err(Failure::Changed(format!("verdicts differ from the recorded ones: {}", changed.join(", "))))
 }

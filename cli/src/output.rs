@@ -1,15 +1,15 @@
-//! Standard output. Unlike `println!` it does not panic when the reader goes away, as `| head` does.
+//! Standard output. Unlike `println!`, it does not panic when the reader closes it, as `| head` does.
 
 use std::io::{self, ErrorKind, Write};
 
 use crate::failure::Failure;
 
-/// Prints a whole document.
+/// Prints a document.
 pub(crate) fn print(document: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(document.as_bytes()).and_then(|()| out.flush()).map_err(|error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::PipeClosed,
-        _ => Failure::mistake(format!("standard output cannot be written: {error}")),
+        _ => Failure::mistake(format!("cannot write to standard output: {error}")),
     })
 }
 

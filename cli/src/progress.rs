@@ -1,4 +1,4 @@
-//! A batch as the user sees it: a bar on standard error, if that is a terminal, and Ctrl-C.
+//! The progress bar of a batch, on standard error if that is a terminal, and cancellation with Ctrl-C.
 
 use std::process;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::failure::Failure;
 
 const REDRAWN_EVERY: Duration = Duration::from_millis(100);
-const BAR: &str = "{bar:32} {pos} of {len} runs, {elapsed} gone{msg}";
+const BAR: &str = "{bar:32} {pos} of {len} runs, {elapsed} elapsed{msg}";
 
-/// Does work that reports its progress, watched by the user. Ctrl-C cancels it; a second one does not wait for that.
+/// Runs `work` with a progress bar. Ctrl-C cancels it; a second Ctrl-C exits at once.
 pub(crate) fn watch<T>(work: impl FnOnce(&Progress) -> Result<T, Cancelled>) -> Result<T, Failure> {
     let progress = Arc::new(Progress::default());
-    let heard = Arc::clone(&progress);
+    let cancelled = Arc::clone(&progress);
     let handler = move || {
-        if heard.is_cancelled() {
+        if cancelled.is_cancelled() {
             process::exit(130);
         }
-        heard.cancel();
+        cancelled.cancel();
     };
     ctrlc::set_handler(handler).map_err(|error| Failure::mistake(format!("Ctrl-C: {error}")))?;
     let over = AtomicBool::new(false);
@@ -38,19 +38,19 @@ pub(crate) fn watch<T>(work: impl FnOnce(&Progress) -> Result<T, Cancelled>) -> 
     })
 }
 
-/// Keeps the bar up to date until the work is over, and wipes it then.
+/// Updates the bar until the work is over, then clears it.
 fn draw(progress: &Progress, over: &AtomicBool) {
-    // Hidden by itself where standard error is not a terminal.
+    // The bar hides itself if standard error is not a terminal.
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    bar.set_style(ProgressStyle::with_template(BAR).expect("the template is ours").progress_chars("##."));
+    bar.set_style(ProgressStyle::with_template(BAR).expect("the template is valid").progress_chars("##."));
     while !over.load(Ordering::Acquire) {
         let (done, total) = (progress.done(), progress.total());
         bar.set_length(total as u64);
         bar.set_position(done as u64);
-        // Before the first run is over nobody can tell.
+        // An estimate needs at least one finished run.
         if done > 0 {
             let left = bar.elapsed().mul_f64(total.saturating_sub(done) as f64 / done as f64);
-            bar.set_message(format!(", {} to go", HumanDuration(left)));
+            bar.set_message(format!(", {} left", HumanDuration(left)));
         }
         bar.tick();
         thread::park_timeout(REDRAWN_EVERY);

@@ -1,4 +1,4 @@
-//! `evenkeel relay`: what a server operator runs.
+//! `evenkeel relay`: runs a relay server.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -12,30 +12,30 @@ use crate::network;
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel relay                           on this machine, with a certificate of its own
-  evenkeel relay --config relay.toml       as the file says; docs/relay.md lists every key
-  evenkeel relay --record session.evkt     keep every call, for `evenkeel replay`
+  evenkeel relay                           on this machine, with a self-signed certificate
+  evenkeel relay --config relay.toml       with the settings of a file; docs/relay.md lists every key
+  evenkeel relay --record session.evkt     record every call, for `evenkeel replay`
 
 While it runs:
   curl http://127.0.0.1:7878/api/rooms/arena
   curl http://127.0.0.1:7878/metrics
-Ctrl-C (or SIGTERM) tells the players and ends it.";
+Ctrl-C (or SIGTERM) notifies the players and stops the relay.";
 
 /// Arguments of `evenkeel relay`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
-    /// Rooms, tokens, certificate, limits, policy; without it, everything has a default.
+pub(crate) struct RelayServerArgs {
+    /// Settings: rooms, tokens, certificate, limits, policy [default: see docs/relay.md]
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
 
-    /// Write every call and its time here.
+    /// Record every call and its time to a new file
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 }
 
-/// Runs until it is told to stop.
-pub(crate) fn run(args: Args) -> Result<(), Failure> {
+/// Runs until Ctrl-C or SIGTERM.
+pub(crate) fn run(args: RelayServerArgs) -> Result<(), Failure> {
     let config = match &args.config {
         Some(path) => RelayConfig::load(path).map_err(Failure::mistake)?,
         None => {
@@ -76,7 +76,7 @@ fn announce(server: &RelayServer) {
         eprintln!("pages:    https://{address}");
     }
     if let Some(hash) = server.hashes().first() {
-        eprintln!("certificate (its own, valid for less than 14 days), SHA-256:  {hash}");
+        eprintln!("certificate (self-signed, valid for less than 14 days), SHA-256:  {hash}");
     }
 }
 
@@ -87,13 +87,13 @@ fn not_started(error: StartError) -> Failure {
     }
 }
 
-/// A new file to record into.
+/// Creates the file to record to.
 pub(crate) fn recording(path: &Path) -> Result<Box<dyn Write + Send>, Failure> {
     let file = File::create_new(path).map_err(|error| {
         let advice = match error.kind() {
             ErrorKind::AlreadyExists => "choose a name that is not taken",
-            ErrorKind::NotFound => "is there such a folder?",
-            _ => "choose a place where files can be made",
+            ErrorKind::NotFound => "does the folder exist?",
+            _ => "choose another folder",
         };
         Failure::mistake(format!("--record {}: {error}; {advice}", path.display()))
     })?;

@@ -1,41 +1,51 @@
-//! `evenkeel replay`: feeds a recording to fresh machines and compares every byte that they transmit.
+//! `evenkeel replay`: replays a recording with fresh machines and compares every byte that they transmit.
 
 use std::path::PathBuf;
 
+use evenkeel_arena::fleet;
 use evenkeel_core::clock::{FollowerClock, ServerClock};
 use evenkeel_core::transcript::{ReplayError, Replayed, Transcript, replay};
 use evenkeel_core::{Malformed, Reader};
 use evenkeel_dr::{DrConfig, DrPeer, DrRelay};
 use evenkeel_games::{Bot, BotConfig};
-use evenkeel_lab::{arena, fleet};
 use evenkeel_serve::{RECORDED, RELAY, client, room_seed};
 use serde_json::json;
 
 use crate::failure::Failure;
 use crate::output;
 
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel relay --record session.evkt
+  evenkeel replay session.evkt
+
+Exit status:
+  0    every byte is identical
+  1    the replay diverges; the message says where
+  2    the file is not a recording, or is damaged";
+
 /// Arguments of `evenkeel replay`.
 #[derive(clap::Args)]
-#[command(after_help = "Exit status: 0 if every byte is the same, 1 if not, 2 if the file is no recording.")]
-pub(crate) struct Args {
-    /// What `--record` wrote.
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ReplayArgs {
+    /// A file written by `--record`
     file: PathBuf,
 
-    /// Print one JSON document.
+    /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     json: bool,
 }
 
-/// Replays it.
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let named = |words: String| format!("{}: {words}", args.file.display());
-    let bytes = std::fs::read(&args.file).map_err(|error| Failure::mistake(named(error.to_string())))?;
+/// Runs the command.
+pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
+    let in_file = |words: String| format!("{}: {words}", args.file.display());
+    let bytes = std::fs::read(&args.file).map_err(|error| Failure::mistake(in_file(error.to_string())))?;
     let transcript = Transcript::open(&bytes)
-        .map_err(|error| Failure::mistake(named(format!("this is no recording: {error}"))))?;
+        .map_err(|error| Failure::mistake(in_file(format!("not a recording: {error}"))))?;
     let kind = String::from_utf8_lossy(transcript.config).into_owned();
     let done = feed(transcript).map_err(|error| match error {
-        ReplayError::Damaged { .. } => Failure::mistake(named(error.to_string())),
-        ReplayError::Diverged { .. } => Failure::failed(named(error.to_string())),
+        ReplayError::Damaged { .. } => Failure::mistake(in_file(error.to_string())),
+        ReplayError::Diverged { .. } => Failure::failed(in_file(error.to_string())),
     })?;
     let Replayed { calls, transmits } = done;
     if args.json {
@@ -43,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             &json!({ "kind": kind, "calls": calls, "transmits": transmits, "same": true }),
         );
     }
-    output::print(&format!("the same: {calls} calls, {transmits} messages, byte for byte ({kind})\n"))
+    output::print(&format!("identical: {calls} calls, {transmits} messages ({kind})\n"))
 }
 
 fn feed(transcript: Transcript<'_>) -> Result<Replayed, ReplayError> {
@@ -52,9 +62,11 @@ fn feed(transcript: Transcript<'_>) -> Result<Replayed, ReplayError> {
         RECORDED => {
             replay(transcript, |_, config| Ok(DrRelay::with_clock(&read(config)?, ServerClock::default())))
         }
-        arena::RECORDED => {
+        evenkeel_arena::RECORDED => {
             let seed = transcript.seed;
-            replay(transcript, |node, config| Ok(arena::room(&read(config)?, room_seed(seed, node))))
+            replay(transcript, |node, config| {
+                Ok(evenkeel_arena::make_room(&read(config)?, room_seed(seed, node)))
+            })
         }
         client::RECORDED => replay(transcript, |_, config| {
             Ok(DrPeer::<FollowerClock>::with_clock(&read(config)?, FollowerClock::new(RELAY)))

@@ -1,4 +1,4 @@
-//! `evenkeel token`: lets a player in.
+//! `evenkeel token`: issues tokens that let players into rooms.
 
 use std::path::PathBuf;
 
@@ -16,39 +16,39 @@ Examples:
 /// Arguments of `evenkeel token`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
-    /// The room that may be entered.
+pub(crate) struct TokenArgs {
+    /// The room that the token admits to
     #[arg(long, required_unless_present = "issuer")]
     room: Option<String>,
 
-    /// By whom.
+    /// The player's name
     #[arg(long, required_unless_present = "issuer")]
     name: Option<String>,
 
-    /// The issuer's key; made if there is none.
+    /// The issuer's key; created if the file is missing
     #[arg(long, value_name = "FILE", default_value = "evenkeel.key")]
     key: PathBuf,
 
-    /// How long it is good.
+    /// Validity in hours
     #[arg(long, value_name = "H", default_value_t = 12.0, allow_negative_numbers = true)]
     hours: f64,
 
-    /// How many players may come in with it: NAME-1, NAME-2, ...
+    /// Number of players that the token admits, as NAME-1, NAME-2, ...
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     seats: u16,
 
-    /// Print the issuer's public key instead.
+    /// Print the issuer's public key instead of a token
     #[arg(long, conflicts_with_all = ["room", "name"])]
     issuer: bool,
 }
 
 /// Prints the token.
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+pub(crate) fn run(args: &TokenArgs) -> Result<(), Failure> {
     let key = match IssuerKey::load(&args.key) {
         Err(KeyFileError::Missing { path }) => {
             let key = IssuerKey::generate();
             key.save(&path).map_err(Failure::mistake)?;
-            eprintln!("made a new key: {}", path.display());
+            eprintln!("created a new key: {}", path.display());
             key
         }
         key => key.map_err(Failure::mistake)?,
@@ -57,7 +57,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return output::print(&format!("{}\n", key.id()));
     }
     if !(args.hours > 0.0 && args.hours <= 24.0 * 365.0) {
-        return Err(Failure::mistake(format!("--hours {}: more than 0, at most a year", args.hours)));
+        return Err(Failure::mistake(format!(
+            "--hours {}: expected more than 0 and at most a year",
+            args.hours
+        )));
     }
     let name = |flag: &str, text: &Option<String>| {
         let text = text.as_deref().unwrap_or_default();
@@ -67,8 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut claims = Claims::issue(room, name, unix_seconds(), (args.hours * 3600.0).ceil() as u64);
     claims.seats = args.seats;
     if claims.player(Some(&claims.seats.to_string())).is_err() {
-        let words =
-            format!("--name {}: with -{} behind it, for the seat, it is too long", claims.name, claims.seats);
+        let words = format!("--name {}: too long with the seat's suffix -{}", claims.name, claims.seats);
         return Err(Failure::mistake(words));
     }
     output::print(&format!("{}\n", key.sign(&claims)))

@@ -1,4 +1,4 @@
-//! The arena as a user types it.
+//! `evenkeel arena` from the command line.
 
 mod shell;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use shell::Folder;
 use shell::server::{Server, free_port};
 
-/// How long a signal may take to end it.
+/// The longest time that stopping may take.
 const END_MAX: Duration = Duration::from_secs(2);
 
 fn arena(folder: &Folder, arguments: &[&str]) -> Server {
@@ -19,14 +19,14 @@ fn arena(folder: &Folder, arguments: &[&str]) -> Server {
     Server::start(folder, &all, port, "the arena is open")
 }
 
-/// The document of an answer.
+/// The JSON document of a response.
 fn document(answer: &str) -> Value {
-    let (head, body) = answer.split_once("\r\n\r\n").expect("it has a body");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("the response has a body");
     assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
-    serde_json::from_str(body).expect("it is JSON")
+    serde_json::from_str(body).expect("the document is JSON")
 }
 
-/// Where every tank is, by its player.
+/// The position of every tank, by player.
 fn tanks(arena: &Server) -> Vec<(u64, f64, f64)> {
     let seen = document(&arena.ask("GET /api/arena/watch"));
     let entities = seen["entities"].as_array().expect("a list").iter();
@@ -38,10 +38,10 @@ fn tanks(arena: &Server) -> Vec<(u64, f64, f64)> {
     entities.filter_map(tank).collect()
 }
 
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+fn wait_for<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
-        if let Some(found) = look() {
+        if let Some(found) = poll() {
             return found;
         }
         assert!(start.elapsed() < Duration::from_secs(20), "no {what}");
@@ -50,7 +50,7 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 #[test]
-fn bots_move_the_page_is_served_and_what_is_set_there_acts() {
+fn bots_move_the_page_is_served_and_its_settings_take_effect() {
     let folder = Folder::new("arena");
     let arena =
         arena(&folder, &["--bots", "3", "--delays", "60,5", "--policy", "base", "--record", "arena.evkt"]);
@@ -72,7 +72,7 @@ fn bots_move_the_page_is_served_and_what_is_set_there_acts() {
     assert_eq!(figures["choice"], "base");
     for (name, delay_ms) in [("Ada", 60.0), ("Bo", 5.0), ("Cy", 5.0)] {
         let players = figures["players"].as_array().expect("a list");
-        let player = players.iter().find(|player| player["name"] == name).expect("it is there");
+        let player = players.iter().find(|player| player["name"] == name).expect("the player is listed");
         assert_eq!(player["delay_ms"], delay_ms, "{player}");
     }
     let shown = document(&arena.ask("GET /api/arena/shown?player=1"));
@@ -98,37 +98,37 @@ fn bots_move_the_page_is_served_and_what_is_set_there_acts() {
         (seen > 70.0).then_some(())
     });
 
-    let (status, said, took) = arena.stop_by("TERM");
-    assert_eq!(status, Some(0), "{said}");
+    let (status, output, took) = arena.stop_by("TERM");
+    assert_eq!(status, Some(0), "{output}");
     assert!(took < END_MAX, "it took {took:?}");
     let done = folder.run(&["replay", "arena.evkt"]);
     assert_eq!(done.status, Some(0), "{}", done.stderr);
-    assert!(done.stdout.starts_with("the same: ") && done.stdout.contains("(arena)"), "{}", done.stdout);
+    assert!(done.stdout.starts_with("identical: ") && done.stdout.contains("(arena)"), "{}", done.stdout);
 }
 
 #[test]
-fn ctrl_c_ends_it_with_its_players_told() {
+fn ctrl_c_tells_the_players_and_stops() {
     let folder = Folder::new("arena-end");
     let arena = arena(&folder, &["--bots", "2"]);
     let invitation = document(&arena.post("/api/arena/join", "{}", ""));
     assert_eq!(invitation["player_name"], "you");
-    let (status, said, took) = arena.stop_by("INT");
-    assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("telling the players") && took < END_MAX, "{said} after {took:?}");
+    let (status, output, took) = arena.stop_by("INT");
+    assert_eq!(status, Some(0), "{output}");
+    assert!(output.contains("telling the players") && took < END_MAX, "{output} after {took:?}");
 }
 
 #[test]
-fn an_arena_that_cannot_start_says_why() {
+fn an_arena_that_cannot_start_reports_why() {
     let folder = Folder::new("arena-start");
     let arena = arena(&folder, &["--bots", "0"]);
     let port = arena.port().to_string();
     folder.refuses(&["arena", "--port", &port], &format!("127.0.0.1:{port}"));
     folder.refuses(&["arena", "--port", &port], "--port");
-    folder.refuses(&["arena", "--delays", "20,far"], "it is a number of milliseconds");
+    folder.refuses(&["arena", "--delays", "20,far"], "must be a number of milliseconds");
     for delays in ["2000", "-5"] {
-        folder.refuses(&["arena", "--delays", delays], "it is between 0 and 1000 ms");
+        folder.refuses(&["arena", "--delays", delays], "must lie between 0 and 1000 ms");
     }
-    folder.refuses(&["arena", "--policy", "fairest"], "it is one of base, papers, even");
+    folder.refuses(&["arena", "--policy", "fairest"], "must be base, papers or even");
     for bots in ["100", "-1"] {
         folder.refuses(&["arena", "--bots", bots], &format!("{bots} is not in 0..=64"));
     }

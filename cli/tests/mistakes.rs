@@ -1,10 +1,10 @@
-//! A user's mistakes: status 2, a message that names the place and what would be right, and nothing on standard output.
+//! Mistakes of users: status 2, a message that says where and what would be right, and nothing on standard output.
 
 mod shell;
 
 use shell::{Folder, SMALL};
 
-/// Runs a scenario with this text and expects the message.
+/// Runs a scenario with this text and expects it to be rejected with this message.
 #[track_caller]
 fn refuses(name: &str, text: impl AsRef<[u8]>, expected: &str) {
     let folder = Folder::new(name);
@@ -20,12 +20,12 @@ fn with(line: &str, replacement: &str) -> String {
 }
 
 #[test]
-fn a_key_that_is_not_there() {
-    refuses("key", with("tick_ms", "tock_ms"), "my.toml:2: tock_ms: there is no such key; the keys here are");
+fn unknown_key() {
+    refuses("key", with("tick_ms", "tock_ms"), "my.toml:2: tock_ms: unknown key; the keys here are");
 }
 
 #[test]
-fn a_negative_delay() {
+fn negative_delay() {
     let text = with("delay_ms = 300.0", "delay_ms = -3");
     refuses("negative", text, "my.toml:10: receiver[0].delay_ms = -3: a delay is 0 to 60000 ms");
 }
@@ -39,7 +39,7 @@ fn numbers_that_are_not_finite() {
 }
 
 #[test]
-fn a_run_without_end() {
+fn endless_run() {
     for duration in ["1e12", "inf"] {
         let text = with("duration_s = 3.0", &format!("duration_s = {duration}"));
         refuses("endless", text, &format!("my.toml:1: duration_s = {duration}: a duration is more than 0 s"));
@@ -47,7 +47,7 @@ fn a_run_without_end() {
 }
 
 #[test]
-fn an_unknown_policy_in_the_file() {
+fn unknown_policy() {
     let text = with("\"base-1/2\"", "\"fairest\"");
     refuses(
         "policy",
@@ -57,7 +57,7 @@ fn an_unknown_policy_in_the_file() {
 }
 
 #[test]
-fn a_trace_that_is_missing_or_malformed() {
+fn missing_or_malformed_trace() {
     let motion = |file| format!("motion = {{ kind = \"trace\", file = \"{file}\" }}\n{SMALL}");
     refuses(
         "no-trace",
@@ -72,9 +72,9 @@ fn a_trace_that_is_missing_or_malformed() {
 }
 
 #[test]
-fn files_that_are_no_scenarios() {
-    refuses("binary", [0x7f, b'E', b'L', b'F', 0xff, 0x00, 0x80], "my.toml: is not text in UTF-8");
-    refuses("zeros", [0; 64], "my.toml: holds zero bytes");
+fn files_that_are_not_scenarios() {
+    refuses("binary", [0x7f, b'E', b'L', b'F', 0xff, 0x00, 0x80], "my.toml: is not UTF-8");
+    refuses("zeros", [0; 64], "my.toml: contains zero bytes");
     refuses("empty", "", "my.toml:1: receiver is missing: a scenario has 1 to 1000 receivers");
     refuses("long", "#".repeat((1 << 20) + 1), "my.toml: is longer than 1048576 bytes");
     let folder = Folder::new("no-file");
@@ -83,7 +83,7 @@ fn files_that_are_no_scenarios() {
 }
 
 #[test]
-fn none_or_too_many() {
+fn too_few_or_too_many() {
     refuses("nobody", "receiver = []", "my.toml:1: receiver = []: 0 receivers; a scenario has 1 to 1000");
     let seeds: Vec<_> = (0..2000).map(|seed| seed.to_string()).collect();
     let text = with("seeds = [1, 2]", &format!("seeds = [{}]", seeds.join(", ")));
@@ -94,7 +94,7 @@ fn none_or_too_many() {
 }
 
 #[test]
-fn arguments_that_cannot_be() {
+fn invalid_arguments() {
     let folder = Folder::new("unknown");
     folder.write("my.toml", SMALL);
     let scenario = |rest: &[&'static str]| [&["lab", "scenario", "my.toml"], rest].concat();
@@ -102,7 +102,7 @@ fn arguments_that_cannot_be() {
         &scenario(&["--policy", "fairest"]),
         "there is no policy \"fairest\"; the policies are base,",
     );
-    folder.refuses(&scenario(&["--policy", "base", "base"]), "--policy: the policy base is there twice");
+    folder.refuses(&scenario(&["--policy", "base", "base"]), "--policy: the policy base is listed twice");
     folder.refuses(&scenario(&["--seeds", "1,x"]), "invalid value 'x' for '--seeds");
     folder.refuses(&scenario(&["--out", "my.toml/results"]), "--out: my.toml");
     folder.refuses(&["lab", "scenario"], "FILE.toml");

@@ -1,4 +1,4 @@
-//! A relay, bots and tokens as a user types them, with what can go wrong.
+//! `evenkeel relay`, `bot`, `token` and `replay` from the command line, and their errors.
 
 mod shell;
 
@@ -32,7 +32,7 @@ fn bot(folder: &Folder, url: &str, token: &str, arguments: &[&str]) -> Done {
 }
 
 #[test]
-fn bots_play_are_reported_and_the_recordings_replay() {
+fn bots_play_appear_in_the_api_and_their_recordings_replay() {
     let folder = Folder::new("bots");
     let relay = relay(&folder, &["--record", "relay.evkt"]);
     let token = token(&folder, &["--name", "bot", "--seats", "3"]);
@@ -53,8 +53,8 @@ fn bots_play_are_reported_and_the_recordings_replay() {
     let mut bots = evenkeel(&folder, &arguments).stderr(Stdio::null()).spawn().expect("the binary starts");
     sleep(Duration::from_secs(3));
     let answer = relay.ask("GET /api/rooms/arena");
-    let body = answer.split_once("\r\n\r\n").expect("it has a body").1;
-    let room: serde_json::Value = serde_json::from_str(body).expect("it is JSON");
+    let body = answer.split_once("\r\n\r\n").expect("the response has a body").1;
+    let room: serde_json::Value = serde_json::from_str(body).expect("the document is JSON");
     assert_eq!(room["policy"], "even:kappa=3");
     for key in ["mean_aee", "std_aee", "sent_per_s"] {
         assert!(room[key].is_f64(), "{key} in {room}");
@@ -91,17 +91,17 @@ fn bots_play_are_reported_and_the_recordings_replay() {
     let foreign = post("policy", "{\"policy\":\"base-1/2\"}", "Origin: http://evil.example\r\n");
     expect(&foreign, "403");
     assert!(relay.ask("GET /api/rooms/arena").contains("\"policy\":\"base-1/3\",\"budget\":\"40%\""));
-    assert!(bots.wait().expect("they end").success());
+    assert!(bots.wait().expect("the bots end").success());
     assert_eq!(relay.stop().0, Some(0));
     for file in ["relay.evkt", "bots.evkt"] {
         let done = folder.run(&["replay", file]);
         assert_eq!(done.status, Some(0), "{file}: {}", done.stderr);
-        assert!(done.stdout.starts_with("the same: "), "{}", done.stdout);
+        assert!(done.stdout.starts_with("identical: "), "{}", done.stdout);
     }
 }
 
 #[test]
-fn whoever_is_not_wanted_is_told_why() {
+fn rejected_bots_report_the_reason() {
     let folder = Folder::new("unwanted");
     let relay = relay(&folder, &[]);
     let says = |token: &str, arguments: &[&str], expected: &str| {
@@ -125,7 +125,7 @@ fn whoever_is_not_wanted_is_told_why() {
 }
 
 #[test]
-fn a_relay_that_is_gone_is_named_and_its_end_is_told() {
+fn unreachable_relay_is_named_and_its_shutdown_reported() {
     let folder = Folder::new("gone");
     let nobody = free_port();
     let done = bot(&folder, &format!("https://127.0.0.1:{nobody}"), "token", &[]);
@@ -144,19 +144,20 @@ fn a_relay_that_is_gone_is_named_and_its_end_is_told() {
     let child = evenkeel(&folder, &arguments).stderr(Stdio::piped()).spawn().expect("the binary starts");
     sleep(Duration::from_millis(1500));
     let port = relay.port();
-    let (status, said) = relay.stop();
+    let (status, output) = relay.stop();
     assert_eq!(status, Some(0));
-    assert!(said.contains("telling the players"), "{said}");
+    assert!(output.contains("telling the players"), "{output}");
     sleep(Duration::from_millis(500));
     let _again = Server::start(&folder, &["relay", "--config", "relay.toml"], port, "API:");
-    let output = child.wait_with_output().expect("it ends");
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    let trouble = told.find("the relay is shutting down; trying again").unwrap_or_else(|| panic!("{told}"));
-    assert!(told[trouble..].contains("connected again"), "{told}");
+    let output = child.wait_with_output().expect("the process ends");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let trouble =
+        stderr.find("the relay is shutting down; trying again").unwrap_or_else(|| panic!("{stderr}"));
+    assert!(stderr[trouble..].contains("connected again"), "{stderr}");
 }
 
 #[test]
-fn bots_in_whose_names_others_play_end_and_say_so() {
+fn replaced_bots_stop_and_report_it() {
     let folder = Folder::new("sent-away");
     let relay = relay(&folder, &[]);
     let token = token(&folder, &["--name", "ada", "--seats", "2"]);
@@ -169,21 +170,21 @@ fn bots_in_whose_names_others_play_end_and_say_so() {
     };
     let first = start(&arguments);
     let mut second = start(&arguments);
-    let output = first.wait_with_output().expect("they end");
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("replaced by a newer connection"), "{told}");
-    assert!(!told.contains("trying again"), "{told}");
+    let output = first.wait_with_output().expect("the bots end");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("replaced by a newer connection"), "{stderr}");
+    assert!(!stderr.contains("trying again"), "{stderr}");
     assert_eq!(relay.stop().0, Some(0));
-    second.kill().expect("it runs");
+    second.kill().expect("the process runs");
     let _ = second.wait();
 }
 
 #[test]
-fn a_relay_that_cannot_start_says_why() {
+fn relay_that_cannot_start_reports_the_reason() {
     let folder = Folder::new("start");
-    let taken = UdpSocket::bind("127.0.0.1:0").expect("there are ports");
-    let port = taken.local_addr().expect("it has one").port();
+    let taken = UdpSocket::bind("127.0.0.1:0").expect("a port is free");
+    let port = taken.local_addr().expect("the socket has an address").port();
     configured(&folder, port);
     folder.refuses(&["relay", "--config", "relay.toml"], &format!("127.0.0.1:{port}"));
     folder.refuses(&["relay", "--config", "missing.toml"], "missing.toml: No such file");
@@ -208,10 +209,10 @@ fn a_relay_that_cannot_start_says_why() {
         .refuses(&["relay", "--config", "lost.toml"], "none/k can't be made, since there is no such folder");
     folder.write("pages.toml", "listen = [\"127.0.0.1:0\"]\n[pages]\nfolder = \"www\"\n");
     folder.refuses(&["relay", "--config", "pages.toml"], "pages.toml: pages.folder: www is no folder");
-    folder.refuses(&["relay", "--record", "none/x"], "(os error 2); is there such a folder?");
+    folder.refuses(&["relay", "--record", "none/x"], "(os error 2); does the folder exist?");
     folder.refuses(&["relay", "--record", "key.toml"], "(os error 17); choose a name that is not taken");
     folder.refuses(&["token", "--room", "a room", "--name", "ada"], "--room a room: a name has");
     folder.refuses(&["replay", "missing.evkt"], "missing.evkt: No such file");
     folder.write("no.evkt", "something else");
-    folder.refuses(&["replay", "no.evkt"], "no.evkt: this is no recording");
+    folder.refuses(&["replay", "no.evkt"], "no.evkt: not a recording");
 }

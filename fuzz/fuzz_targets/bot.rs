@@ -1,4 +1,4 @@
-//! A relay and bots, whose settings are read as `evenkeel replay` reads them from a recording, perhaps a damaged one.
+//! A relay and bots, whose settings come from a recording that may be damaged, as in `evenkeel replay`.
 
 #![no_main]
 

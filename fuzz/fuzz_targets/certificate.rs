@@ -1,11 +1,11 @@
-//! Any bytes are a certificate with dates or are not, and any text is a hash of one or is not.
+//! Any bytes parse as a certificate's validity, and any text as a certificate's hash, or are rejected.
 
 #![no_main]
 
 use evenkeel_net::certificate::{CertificateHash, Validity};
 use libfuzzer_sys::fuzz_target;
 
-/// The last second of the year 9999, behind which no certificate can have a date.
+/// The last second of the year 9999, the latest date of a certificate.
 const END: u64 = 253_402_300_799;
 
 fuzz_target!(|bytes: &[u8]| {

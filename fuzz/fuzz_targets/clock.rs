@@ -1,4 +1,4 @@
-//! Clocks and the network between them, in which the bytes decide everything.
+//! Clocks and the network between them, driven by the input.
 
 #![no_main]
 

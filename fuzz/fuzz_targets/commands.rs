@@ -1,4 +1,4 @@
-//! Any bytes are a command or a configuration, or are not; those that are come back byte for byte.
+//! Any bytes parse as a command or a configuration, which is emitted byte for byte, or are rejected.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any text is a relay's configuration or is not, and then the error says where; what is one makes rooms.
+//! Any text parses as a relay's configuration, whose rooms can be made, or is rejected with its place.
 
 #![no_main]
 
@@ -13,7 +13,7 @@ use libfuzzer_sys::fuzz_target;
 
 const PATH: &str = "my.toml";
 
-/// A room has a machine, whose settings come back from a recording.
+/// A room's machine can be made, and its settings round-trip through a recording.
 fn check_room(room: &RoomConfig) {
     let settings = room.machine(Seed::new(0));
     let mut bytes = Vec::new();
@@ -23,7 +23,7 @@ fn check_room(room: &RoomConfig) {
     let _ = DrRelay::with_clock(&settings, ServerClock::default());
 }
 
-/// The file comes first, then the line or the key, then what is wrong there.
+/// An error names the file, then the line or the key, then what is wrong.
 fn check_error(text: &str, error: &ConfigError) {
     let words = error.to_string();
     let mut parts = words.splitn(3, ": ");
@@ -36,7 +36,7 @@ fn check_error(text: &str, error: &ConfigError) {
     }
 }
 
-/// A room that says nothing of its own is as all rooms.
+/// A room without keys has the defaults of all rooms.
 fn check_inherited(text: &str) {
     let longer = format!("{text}\n[rooms.another]\n");
     if let Ok(config) = RelayConfig::parse(&longer, Path::new(PATH)) {

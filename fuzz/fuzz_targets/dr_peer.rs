@@ -1,4 +1,4 @@
-//! A room of players' machines that send to each other, in which the bytes decide everything.
+//! A room of players' machines that send to each other, driven by the input.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A relay and its players' machines, in which the bytes decide everything.
+//! A relay and its players' machines, driven by the input.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any bytes are the beginning of a reliable stream or are not; what can be read of it is written again byte for byte,
-//! and a player lives with whatever its relay welcomes it with.
+//! Any bytes parse as the beginning of a reliable stream, which is written byte for byte, or are rejected. A player copes
+//! with any welcome message.
 
 #![no_main]
 
@@ -17,15 +17,15 @@ use evenkeel_net::transport::{RELIABLE_BYTES_MAX, stream};
 use evenkeel_serve::{RELAY, Welcome};
 use libfuzzer_sys::fuzz_target;
 
-/// Bytes in memory never have to be waited for.
+/// Runs a future that reads from memory and so is always ready.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("it waits for bytes that are there"),
+        Poll::Pending => panic!("it waits for bytes that it has"),
     }
 }
 
-/// All messages up to the end, as they would be written again.
+/// Checks that all messages up to the end are written byte for byte as they were read.
 fn check_messages(bytes: &[u8]) {
     let mut rest = bytes;
     let mut again = Vec::new();
@@ -33,10 +33,10 @@ fn check_messages(bytes: &[u8]) {
         assert!(message.len() <= RELIABLE_BYTES_MAX, "{} bytes", message.len());
         stream::emit_message(&message, &mut again);
     }
-    assert!(bytes.starts_with(&again), "they are written otherwise than they were read");
+    assert!(bytes.starts_with(&again), "messages are written differently than they were read");
 }
 
-/// A relay of ours, and a player that was welcomed so.
+/// Runs a relay and a player with this welcome message.
 fn play(welcome: &Welcome, feed: &mut Feed<'_>) {
     let relay = DrConfig { topology: Topology::Relay(RELAY), ..DrConfig::default() };
     let player = player_config(welcome, Threshold::default(), Content::default());
@@ -60,7 +60,11 @@ fuzz_target!(|bytes: &[u8]| {
         1 => {
             let Ok(greeting) = now(stream::read_answer(&mut rest)) else { return };
             let read = bytes.len() - rest.len();
-            assert_eq!(stream::answer(&greeting), bytes[..read], "it is written otherwise than it was read");
+            assert_eq!(
+                stream::answer(&greeting),
+                bytes[..read],
+                "a greeting is written differently than it was read"
+            );
             check_wire::<Welcome>(&greeting);
             check_messages(rest);
         }

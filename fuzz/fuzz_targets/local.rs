@@ -1,5 +1,5 @@
-//! What is said over plain HTTP on the relay's own machine: any answer tells hashes or does not, and whoever is let
-//! change something is from here.
+//! A relay's local HTTP: any answer parses as certificate hashes or is rejected, and only local requests may change
+//! something.
 
 #![no_main]
 

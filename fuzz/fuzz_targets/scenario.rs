@@ -1,6 +1,6 @@
-//! Any text is a scenario or is not, and then the error says where; what is one keeps its limits and has motion.
+//! Any text parses as a scenario, which keeps its limits and whose motion is finite, or is rejected with its place.
 //!
-//! Behind a line of three dashes stands the recording that the scenario may name.
+//! The recording that a scenario may name follows after a line of three dashes.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 
 const NAME: &str = "my.toml";
 
-/// The file comes first, then the line, then the key, then what would be right.
+/// An error names the file, then the line, then the key, then what would be right.
 fn check_error(text: &str, error: &ScenarioError) {
     let words = error.to_string();
     let rest = words.strip_prefix(NAME).and_then(|rest| rest.strip_prefix(':'));

@@ -1,5 +1,4 @@
-//! Any text is a token or is not, and so is any text of a key; a token that is good is refused when anything of it is
-//! changed.
+//! Any text parses as a token or a key or is rejected. A valid token is rejected after any change.
 
 #![no_main]
 
@@ -11,19 +10,19 @@ use evenkeel_fuzz::wire::check_wire;
 use evenkeel_net::token::{Claims, IssuerId, IssuerKey, Name, TOKEN_CHARS_MAX, TokenRefused};
 use libfuzzer_sys::fuzz_target;
 
-/// Always the same key, so that a crash can be seen again.
+/// A fixed key, so that crashes are reproducible.
 static KEY: LazyLock<IssuerKey> = LazyLock::new(|| {
     let secret = "A".repeat(43);
     IssuerKey::parse(&format!("evenkeel-issuer-key-1:{secret}\n")).expect("a key")
 });
-/// Characters to put into a token: some of its alphabet, and some that others have.
+/// Characters to put into a token, within and outside of its alphabet.
 const CHARACTERS: &[u8] = b"AEQgwZaz09-_+/=. \n%\x00";
 const CHANGES_MAX: usize = 4;
 
-/// Texts that nobody signed.
+/// Checks a text that was not signed.
 fn check_text(text: &str, now: u64) {
     if let Ok(claims) = KEY.id().verify(text, now) {
-        // There is one signature for each message, so only what was signed can be here.
+        // A message has exactly one valid signature, so only a signed token gets here.
         assert_eq!(KEY.sign(&claims), text, "a second form of a token");
     }
     if let Ok(id) = IssuerId::parse(text) {
@@ -35,7 +34,7 @@ fn check_text(text: &str, now: u64) {
     }
 }
 
-/// Claims that are all the feed's.
+/// Claims read from the feed.
 fn claims(feed: &mut Feed<'_>) -> Claims {
     let mut name = || {
         let len = 1 + feed.below(64);
@@ -48,7 +47,7 @@ fn claims(feed: &mut Feed<'_>) -> Claims {
     Claims { room, name, issued_at, expires_at, id: [feed.byte(); 16], seats }
 }
 
-/// A token as it was signed: it says that, for as long as it is good.
+/// Checks that a signed token verifies to its claims for as long as it is valid.
 fn check_signed(claims: &Claims, token: &str, now: u64) {
     assert!(token.len() <= TOKEN_CHARS_MAX, "{} characters", token.len());
     match KEY.id().verify(token, now) {
@@ -62,7 +61,7 @@ fn check_signed(claims: &Claims, token: &str, now: u64) {
     }
 }
 
-/// A token of which something was changed.
+/// Checks that a changed token is refused.
 fn check_changed(token: &str, feed: &mut Feed<'_>) {
     let mut changed = token.as_bytes().to_vec();
     for _ in 0..=feed.below(CHANGES_MAX) {
@@ -105,9 +104,9 @@ fuzz_target!(|bytes: &[u8]| {
         }
         2 => {
             let claims = claims(&mut feed);
-            let mut said = Vec::new();
-            claims.emit(&mut said);
-            assert_eq!(check_wire::<Claims>(&said), Some((claims.clone(), said.len())));
+            let mut emitted = Vec::new();
+            claims.emit(&mut emitted);
+            assert_eq!(check_wire::<Claims>(&emitted), Some((claims.clone(), emitted.len())));
             check_signed(&claims, &KEY.sign(&claims), feed.long() as u64);
         }
         _ => {

@@ -1,4 +1,4 @@
-//! Any text is a recording of tanks or of a delay, or is not, and then the error says where; what is one can be played.
+//! Any text parses as a recording of tanks or of delays, which can be played, or is rejected with its place.
 
 #![no_main]
 
@@ -7,16 +7,16 @@ use evenkeel_games::{Trace, TraceError};
 use evenkeel_lab::scenario::parse;
 use libfuzzer_sys::fuzz_target;
 
-/// A scenario whose delay is recorded.
+/// A scenario with a recorded delay.
 const DELAY: &str =
     "[[receiver]]\nname = \"a\"\ndelay_ms = 0\njitter = { kind = \"trace\", file = \"a.csv\" }\n";
 
-/// If it is about a line, then about one that there is.
+/// Checks that the line an error names exists.
 fn check_line(text: &str, words: &str) {
     assert!(!words.trim().is_empty());
     let number = |rest: &str| rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or("").parse().ok();
     let Some(line) = words.split("line ").skip(1).find_map(number) else { return };
-    // A carriage return alone ends a line for some.
+    // CSV also ends lines at a lone carriage return.
     let lines: usize = 1 + text.matches(['\n', '\r']).count();
     assert!((1..=lines).contains(&line), "{words}");
 }

@@ -1,5 +1,4 @@
-//! Any bytes are a transcript or are not; what can be read of one is written again byte for byte, and to replay it never
-//! panics, whatever it says was called.
+//! Any bytes parse as a transcript, which is written byte for byte and replays without a panic, or are rejected.
 
 #![no_main]
 
@@ -29,10 +28,10 @@ fuzz_target!(|bytes: &[u8]| {
     while let Ok(Some(record)) = transcript.next_record::<DrCommand>() {
         write(&mut recorder, &record);
     }
-    assert!(bytes.starts_with(&recorder.take()), "it is written otherwise than it was read");
+    assert!(bytes.starts_with(&recorder.take()), "a transcript is written differently than it was read");
     let config = DrConfig::default();
     let _ = replay(whole.clone(), |_, _| Ok(DrPeer::new(&config)));
-    // With the settings that it says, as each kind of machine.
+    // With the recorded settings, as each kind of machine.
     let read = |bytes: &[u8]| Reader::new(bytes).read::<DrConfig>();
     let follower = || FollowerClock::new(PeerId(0));
     let _ =

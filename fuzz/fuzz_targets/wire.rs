@@ -1,4 +1,4 @@
-//! Any bytes are a message or are not; those that are come back byte for byte.
+//! Any bytes parse as a message, which is emitted byte for byte, or are rejected.
 
 #![no_main]
 

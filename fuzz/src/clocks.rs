@@ -1,8 +1,8 @@
-//! A server's clock, a follower's and those of three peers, each on a machine of its own, with the fuzzer as their
-//! network: it carries frames, delays, loses and forges them, and steps the machines' clocks.
+//! The clocks of a server, a follower and three peers, with the fuzzer as their network: it delivers, delays, drops and
+//! forges frames and steps the machines' clocks.
 //!
-//! Checked is that no clock shows a time before one that it has shown, that bounds are bounds, that polling ends, and that
-//! no clock wants to be woken for what it has just been woken for.
+//! Checks that session time never goes backwards, that error bounds are consistent, that polling ends, and that a timeout
+//! is not due again once it was handled.
 
 use std::collections::BTreeSet;
 
@@ -14,38 +14,39 @@ use crate::feed::Feed;
 use crate::forge::Overheard;
 use crate::node::AnyClock;
 
-/// Frames or peers that one drain may give.
+/// The most frames or peers that one drain may return.
 const DRAIN_MAX: usize = 64;
-/// Frames under way; of more, the oldest is lost.
+/// The most frames in flight; beyond, the oldest is dropped.
 const FLIGHT_MAX: usize = 128;
-/// Probes that are overheard and kept.
+/// The most overheard probes kept.
 const PROBES_MAX: usize = 32;
-/// Decisions in one run.
+/// The most decisions of a run.
 const STEPS_MAX: usize = 600;
-/// The latest that it gets: arithmetic with times saturates far behind.
+/// The latest time, far below where time arithmetic saturates.
 const NOW_MAX: i64 = 1 << 59;
 const SERVER: usize = 0;
 const FOLLOWER: usize = 1;
 
-struct Site {
+/// A machine with its clock.
+struct ClockSite {
     clock: AnyClock,
     offset: i64,
-    /// A machine's clock that is set back is held.
+    /// The latest local time: a machine's clock that is set back stands still.
     latest: LocalTime,
     joined: BTreeSet<PeerId>,
     shown: Option<SessionTime>,
 }
 
-/// The machines and what is under way between them.
+/// The machines and the frames in flight between them.
 pub struct Clocks {
-    sites: Vec<Site>,
+    sites: Vec<ClockSite>,
     flight: Vec<(usize, PeerId, ClockFrame)>,
     probes: Vec<LocalTime>,
     now: i64,
 }
 
 impl Clocks {
-    /// Machines whose clocks show different times.
+    /// Creates the machines, each with a local clock of its own offset.
     pub fn new(feed: &mut Feed<'_>) -> Self {
         let clocks = [
             AnyClock::Server(ServerClock::default()),
@@ -54,7 +55,7 @@ impl Clocks {
             AnyClock::median(),
             AnyClock::median(),
         ];
-        let site = |clock| Site {
+        let site = |clock| ClockSite {
             clock,
             offset: i64::from(feed.short()) << 20,
             latest: LocalTime::MIN,
@@ -69,10 +70,10 @@ impl Clocks {
         clocks
     }
 
-    /// Does what the bytes say.
+    /// Performs the decisions of the feed.
     ///
     /// # Panics
-    /// If a clock breaks its promises.
+    /// If a clock breaks its contract.
     pub fn run(&mut self, feed: &mut Feed<'_>) {
         for _ in 0..STEPS_MAX {
             if feed.is_over() {
@@ -82,7 +83,7 @@ impl Clocks {
             let site = usize::from(choice >> 4) % self.sites.len();
             match choice & 15 {
                 0..3 => self.pass(feed.millis()),
-                // A while in which all is well.
+                // A calm period, in which the clocks synchronize.
                 3..6 => (0..10).for_each(|_| {
                     self.pass(Span::from_millis(20));
                     self.deliver_all();
@@ -109,22 +110,22 @@ impl Clocks {
         (0..self.sites.len()).for_each(|site| self.visit(site));
     }
 
-    /// What a driver does when it wakes.
+    /// Polls the clock as a driver does when it wakes.
     fn visit(&mut self, index: usize) {
         let now = self.now_at(index);
         let site = &mut self.sites[index];
         let mut due = Vec::new();
         while let Some(peer) = site.clock.poll_due(now) {
-            assert!(site.joined.contains(&peer), "clock {index} has a frame for somebody who is not here");
+            assert!(site.joined.contains(&peer), "clock {index} has a frame for an absent peer");
             due.push(peer);
-            assert!(due.len() <= DRAIN_MAX, "clock {index} never ends to be due");
+            assert!(due.len() <= DRAIN_MAX, "clock {index} is due without end");
         }
         if let Some(at) = site.clock.poll_timeout() {
-            assert!(at > now, "clock {index} was woken at {now:?} for {at:?} and wants it again");
+            assert!(at > now, "clock {index} was polled at {now:?} and its timeout {at:?} is still due");
         }
         for to in due {
             for count in 0.. {
-                assert!(count <= DRAIN_MAX, "clock {index} never ends to speak");
+                assert!(count <= DRAIN_MAX, "clock {index} has frames without end");
                 let Some(frame) = site.clock.poll_frame(now, to) else { break };
                 if let ClockFrame::Probe { sent } = frame {
                     self.probes.push(sent);
@@ -135,16 +136,16 @@ impl Clocks {
         self.flight.drain(..self.flight.len().saturating_sub(FLIGHT_MAX));
         self.probes.drain(..self.probes.len().saturating_sub(PROBES_MAX));
         for count in 0.. {
-            assert!(count <= DRAIN_MAX, "clock {index} never ends to tell");
+            assert!(count <= DRAIN_MAX, "clock {index} has events without end");
             if site.clock.poll_event().is_none() {
                 break;
             }
         }
-        self.look(index, now);
+        self.check_reading(index, now);
     }
 
-    /// Reads the clock.
-    fn look(&mut self, index: usize, now: LocalTime) {
+    /// Reads the clock and checks the reading.
+    fn check_reading(&mut self, index: usize, now: LocalTime) {
         let site = &mut self.sites[index];
         let Some(shown) = site.clock.session(now) else {
             assert!(site.clock.error_max(now).is_none() && site.clock.interval(now).is_none());
@@ -155,11 +156,11 @@ impl Clocks {
             before.is_none_or(|before| before <= shown),
             "clock {index} went from {before:?} back to {shown:?}"
         );
-        let (low, high) = site.clock.interval(now).expect("a clock that shows a time knows its bounds");
-        assert!(low <= high, "clock {index} is certain of nothing: {low:?} to {high:?}");
+        let (low, high) = site.clock.interval(now).expect("a clock that shows a time has bounds");
+        assert!(low <= high, "clock {index} has an empty interval: {low:?} to {high:?}");
         assert!(site.clock.error_max(now).is_some_and(|error| error >= Span::ZERO));
         let later = now + Span::from_millis(15);
-        assert!(site.clock.session(later) >= Some(shown), "clock {index} will go back");
+        assert!(site.clock.session(later) >= Some(shown), "clock {index} will go backwards");
         let _ = site.clock.local(shown);
     }
 
@@ -168,7 +169,7 @@ impl Clocks {
         if index < self.sites.len() && self.sites[index].joined.contains(&PeerId(from as u32)) {
             let now = self.now_at(index);
             self.sites[index].clock.handle_frame(now, PeerId(from as u32), frame);
-            self.look(index, now);
+            self.check_reading(index, now);
         }
     }
 
@@ -178,7 +179,7 @@ impl Clocks {
         }
     }
 
-    /// One frame arrives out of its order, once or twice, or not at all.
+    /// Delivers a frame out of order, once or twice, or drops it.
     fn deliver(&mut self, feed: &mut Feed<'_>) {
         if self.flight.is_empty() {
             return;
@@ -199,7 +200,7 @@ impl Clocks {
         self.handle(from, PeerId(site as u32), &frame);
     }
 
-    /// Somebody comes or goes. Whoever follows a server, or is alone, may then begin with another time.
+    /// Lets a peer join or leave. A follower of the server, or a clock without peers, may then restart at another time.
     fn flap(&mut self, site: usize, feed: &mut Feed<'_>) {
         let peer = PeerId(feed.below(self.sites.len()) as u32);
         let (joined, left) = (PeerChange::Joined { peer, datagram_max: 1200 }, PeerChange::Left { peer });
@@ -222,10 +223,10 @@ impl Clocks {
             PeerChange::Joined { peer, .. } => site.joined.insert(peer),
             PeerChange::Left { peer } => site.joined.remove(&peer),
         };
-        self.look(index, now);
+        self.check_reading(index, now);
     }
 
-    /// A machine's clock is stepped.
+    /// Steps a machine's clock.
     fn jump(&mut self, site: usize, feed: &mut Feed<'_>) {
         let offset = &mut self.sites[site].offset;
         *offset = offset.saturating_add(feed.long()).clamp(-NOW_MAX, NOW_MAX);

@@ -1,21 +1,21 @@
-//! Bytes as decisions.
+//! Decisions read from the fuzzer's bytes.
 
 use evenkeel_core::{Span, Vec3};
 
-/// A cursor over the fuzzer's bytes that reads zeros behind their end.
+/// A cursor over the fuzzer's bytes. Past their end it reads zeros.
 #[derive(Clone, Debug)]
 pub struct Feed<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Feed<'a> {
-    /// Reads from the beginning of `bytes`.
+    /// Creates a feed at the beginning of `bytes`.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    /// Whether all has been read.
+    /// Whether all bytes have been read.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.bytes.is_empty()
@@ -28,7 +28,7 @@ impl<'a> Feed<'a> {
         *first
     }
 
-    /// The next bytes, at most so many.
+    /// The next bytes, at most `len_max`.
     pub fn slice(&mut self, len_max: usize) -> &'a [u8] {
         let (head, rest) = self.bytes.split_at(len_max.min(self.bytes.len()));
         self.bytes = rest;
@@ -40,22 +40,22 @@ impl<'a> Feed<'a> {
         usize::from(self.byte()) % end.max(1)
     }
 
-    /// One of these.
+    /// One of the items, of which there are at most 256.
     pub fn pick<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
 
-    /// True once in `n`, and never behind the end.
+    /// True once in `n`, and never past the end.
     pub fn once_in(&mut self, n: u8) -> bool {
         self.byte() % n == n - 1
     }
 
-    /// Two bytes as a number around nought.
+    /// A signed 16-bit number.
     pub fn short(&mut self) -> i16 {
         i16::from_le_bytes([self.byte(), self.byte()])
     }
 
-    /// A number of any size, most often a small one.
+    /// A number of any size, usually small.
     pub fn long(&mut self) -> i64 {
         let size = self.byte();
         match size {
@@ -66,7 +66,7 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// A number that is not negative, most often a small one.
+    /// A number that is not negative, usually below 8.
     pub fn small(&mut self) -> u32 {
         match self.byte() {
             255 => u32::MAX - u32::from(self.byte()),
@@ -75,19 +75,19 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// A span of time of any size.
+    /// A span of any size, possibly negative.
     pub fn span(&mut self) -> Span {
         Span::from_nanos(self.long())
     }
 
-    /// Some milliseconds, from nought to a quarter of a second.
+    /// From 0 to 255 ms.
     pub fn millis(&mut self) -> Span {
         Span::from_millis(i64::from(self.byte()))
     }
 
-    /// A number as games have it, and now and then one that no game has.
+    /// A number as games have them, and rarely an extreme one.
     pub fn number(&mut self) -> f64 {
-        const NO_GAMES: [f64; 10] = [
+        const EXTREMES: [f64; 10] = [
             f64::NAN,
             f64::INFINITY,
             f64::NEG_INFINITY,
@@ -100,7 +100,7 @@ impl<'a> Feed<'a> {
             5e-324,
         ];
         match self.byte() {
-            255 => self.pick(&NO_GAMES),
+            255 => self.pick(&EXTREMES),
             254 => self.long() as f64,
             byte => f64::from(byte as i8) * 0.5,
         }

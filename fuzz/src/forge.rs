@@ -1,4 +1,4 @@
-//! Messages that are well formed but not honest: every field is the fuzzer's, near to what an honest one would be.
+//! Forged messages: well formed, with fields that the fuzzer chooses close to honest ones.
 
 use evenkeel_core::{ClockFrame, LocalTime, SessionTime, Span};
 use evenkeel_dr::message::{
@@ -9,19 +9,19 @@ use evenkeel_dr::{DrSeq, DrVector, EntityId, MotionKind, Threshold};
 use crate::feed::Feed;
 use crate::settings::state;
 
-/// Frames in one message.
+/// The most frames of a message.
 const FRAMES_MAX: usize = 6;
-/// Arrivals in one feedback frame.
+/// The most arrivals of a feedback frame.
 const ARRIVALS_MAX: usize = 8;
 
-/// What a liar has overheard.
+/// What a forger has overheard.
 #[derive(Clone, Copy, Debug)]
 pub struct Overheard<'a> {
-    /// About the session's time.
+    /// Roughly the session's time.
     pub now: SessionTime,
-    /// Of messages that somebody sent.
+    /// Nonces of messages that were sent.
     pub nonces: &'a [u32],
-    /// Names of probes that somebody sent.
+    /// Send times of probes, which identify them.
     pub probes: &'a [LocalTime],
 }
 
@@ -30,17 +30,17 @@ impl Overheard<'_> {
         if self.nonces.is_empty() { feed.small() } else { feed.pick(self.nonces) }
     }
 
-    /// Mostly within a quarter of a second of now.
+    /// Usually within the last quarter of a second.
     fn time(&self, feed: &mut Feed<'_>) -> SessionTime {
         if feed.once_in(16) { self.now - feed.span() } else { self.now - feed.millis() }
     }
 
-    /// A message.
+    /// Forges a message.
     pub fn message(&self, feed: &mut Feed<'_>) -> Vec<u8> {
         let mut bytes = Vec::new();
         let stamp = self.time(feed);
-        let said = if feed.once_in(16) { None } else { Some(stamp) };
-        Header { nonce: feed.small(), stamp: said }.emit(VERSION, &mut bytes);
+        let header_stamp = if feed.once_in(16) { None } else { Some(stamp) };
+        Header { nonce: feed.small(), stamp: header_stamp }.emit(VERSION, &mut bytes);
         for _ in 0..=feed.below(FRAMES_MAX) {
             self.frame(stamp, feed, &mut bytes);
         }
@@ -83,7 +83,7 @@ impl Overheard<'_> {
         let mut arrivals: Vec<Arrival> = Vec::new();
         for _ in 0..feed.below(ARRIVALS_MAX + 1) {
             let (entity, seq) = (EntityId(feed.small()), DrSeq(feed.small()));
-            // Most vectors come with others, in one message.
+            // Vectors of one message share their arrival time and nonce.
             let (at, nonce) = match arrivals.last() {
                 Some(last) if !feed.once_in(2) => (last.at, last.nonce),
                 _ => (self.time(feed), self.nonce(feed)),
@@ -93,7 +93,7 @@ impl Overheard<'_> {
         emit_feedback(oldest, first, stamp, arrivals.iter(), bytes);
     }
 
-    /// An answer to a probe, true or not.
+    /// Forges an answer to a probe.
     pub fn echo(&self, feed: &mut Feed<'_>) -> ClockFrame {
         let probe = if self.probes.is_empty() { LocalTime::default() } else { feed.pick(self.probes) };
         let held = if feed.once_in(8) { feed.span() } else { feed.millis() };
@@ -101,7 +101,7 @@ impl Overheard<'_> {
     }
 }
 
-/// Bytes that an honest node sent, damaged.
+/// Damages the bytes that an honest node sent.
 pub fn damage(bytes: &mut Vec<u8>, feed: &mut Feed<'_>) {
     let at = (usize::from(feed.byte()) << 8 | usize::from(feed.byte())) % bytes.len().max(1);
     match feed.below(4) {
@@ -112,14 +112,14 @@ pub fn damage(bytes: &mut Vec<u8>, feed: &mut Feed<'_>) {
     }
 }
 
-/// If the bytes are a message, it is emitted again as it was.
+/// Checks that a message is emitted byte for byte as it was parsed.
 ///
 /// # Panics
-/// If it is not.
+/// If it is not. Bytes that are no message pass.
 pub fn check_roundtrip(bytes: &[u8]) {
     let Ok((header, frames)) = frames(bytes) else { return };
     let mut again = Vec::with_capacity(bytes.len());
-    header.emit(&mut again);
+    header.emit(VERSION, &mut again);
     frames.for_each(|frame| frame.emit(header.stamp.unwrap_or_default(), &mut again));
-    assert_eq!(again, bytes, "a message is emitted otherwise than it was parsed");
+    assert_eq!(again, bytes, "a message is emitted differently than it was parsed");
 }

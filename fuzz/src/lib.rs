@@ -1,7 +1,7 @@
-//! What the fuzz targets have in common: bytes that decide, messages that are almost honest, and a room of machines.
+//! Shared parts of the fuzz targets: decisions read from bytes, forged messages, and a room of machines.
 //!
-//! `cargo xtask fuzz` runs every target in `fuzz_targets/` for a while. A target takes any bytes at all, so each of them
-//! is a list of decisions, read by a [`Feed`](feed::Feed), which never runs out: behind the end there are zeros.
+//! `cargo xtask fuzz` runs every target in `fuzz_targets/` for a while. Targets of text or wire bytes parse the input;
+//! the others read it as a list of decisions through a [`Feed`](feed::Feed), which never runs out.
 
 #![forbid(unsafe_code)]
 

@@ -1,17 +1,17 @@
-//! The promise of recorded motion.
+//! The contract of recorded motion.
 
 use evenkeel_core::Vec3;
 use evenkeel_games::{Cursor, Sample};
 
-/// Seconds since the recording began: within short ones, between rows, and after many repetitions.
+/// Seconds since the recording began: within short recordings, between rows, and after many repetitions.
 const SECONDS: [f64; 9] = [0.0, 1e-9, 0.5, 1.0, 1.999, 2.0, 60.0, 86_400.0, 1e9];
 
-/// Where a recorded tank is, it is somewhere, and moves by a number.
+/// Checks that all samples are finite.
 ///
 /// # Panics
-/// If a sample holds what is no number.
+/// If one is not.
 pub fn check_cursor(cursor: &mut Cursor) {
-    // Forwards, and once back.
+    // The last one goes back.
     for seconds in SECONDS.into_iter().chain([0.25]) {
         if let Some(sample) = cursor.sample(seconds) {
             check_sample(seconds, &sample);
@@ -25,6 +25,6 @@ fn check_sample(seconds: f64, sample: &Sample) {
     let vectors = [state.position, state.velocity, state.acceleration];
     assert!(
         vectors.into_iter().all(is_finite) && state.turn_rate.is_finite(),
-        "at {seconds} s it moves by {state:?}"
+        "at {seconds} s the state is {state:?}"
     );
 }

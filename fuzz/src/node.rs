@@ -1,4 +1,4 @@
-//! One type for every machine of a room, with one type for every clock.
+//! Enums over the machines of a room and over their clocks.
 
 use evenkeel_core::clock::Hull;
 use evenkeel_core::{
@@ -11,9 +11,9 @@ use evenkeel_games::{Bot, BotConfig};
 /// Any clock.
 #[derive(Clone, Debug)]
 pub enum AnyClock {
-    /// Shows the session's time by itself.
+    /// The local clock shows the session's time.
     Synchronized(Synchronized),
-    /// Is the session's time.
+    /// Defines the session's time.
     Server(ServerClock),
     /// Follows a server.
     Follower(Box<FollowerClock<Hull>>),
@@ -22,7 +22,7 @@ pub enum AnyClock {
 }
 
 impl AnyClock {
-    /// A clock that follows this peer.
+    /// A clock that follows `server`.
     #[must_use]
     pub fn follower(server: PeerId) -> Self {
         Self::Follower(Box::new(FollowerClock::new(server)))
@@ -99,12 +99,12 @@ pub enum Node {
     Relay(Box<DrRelay<AnyClock>>),
 }
 
-/// What an application says to one of them.
+/// A command for a node.
 #[derive(Clone, Debug)]
-pub enum Command {
-    /// To a player's machine or a bot's.
+pub enum NodeCommand {
+    /// For a player's machine or a bot's.
     Peer(DrCommand),
-    /// To a relay.
+    /// For a relay.
     Relay(RelayCommand),
 }
 
@@ -127,7 +127,7 @@ impl Node {
         Self::Relay(Box::new(DrRelay::with_clock(config, clock)))
     }
 
-    /// The session's time as it knows it.
+    /// The session's time by this node's clock.
     #[must_use]
     pub fn session(&self, now: LocalTime) -> Option<SessionTime> {
         match self {
@@ -137,7 +137,7 @@ impl Node {
         }
     }
 
-    /// The error that it has in its books for a receiver.
+    /// The export error that its ledger has accumulated for a receiver.
     #[must_use]
     pub fn accumulated(&self, receiver: PeerId, now: SessionTime) -> f64 {
         let ledger = match self {
@@ -150,17 +150,17 @@ impl Node {
 }
 
 impl Endpoint for Node {
-    type Command = Command;
+    type Command = NodeCommand;
     type Event = DrEvent;
 
-    fn handle_command(&mut self, now: LocalTime, command: Command) {
+    fn handle_command(&mut self, now: LocalTime, command: NodeCommand) {
         match (self, command) {
-            (Self::Peer(peer), Command::Peer(command)) => peer.handle_command(now, command),
-            (Self::Bot(bot), Command::Peer(command)) => bot.handle_command(now, command),
-            (Self::Relay(relay), Command::Relay(command)) => relay.handle_command(now, command),
-            _ => unreachable!("commands are made for the node that gets them"),
+            (Self::Peer(peer), NodeCommand::Peer(command)) => peer.handle_command(now, command),
+            (Self::Bot(bot), NodeCommand::Peer(command)) => bot.handle_command(now, command),
+            (Self::Relay(relay), NodeCommand::Relay(command)) => relay.handle_command(now, command),
+            _ => unreachable!("commands are made for the node that handles them"),
         }
     }
 
-    evenkeel_core::pass_on!(Peer, Bot, Relay);
+    evenkeel_core::delegate_endpoint!(match self { Peer, Bot, Relay });
 }

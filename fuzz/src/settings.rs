@@ -1,4 +1,4 @@
-//! Configurations and commands as a game or an operator has them, chosen by the fuzzer.
+//! Plausible configurations and commands, chosen by the fuzzer.
 
 use evenkeel_core::{PeerId, Seed, Span};
 use evenkeel_dr::{
@@ -8,9 +8,9 @@ use evenkeel_dr::{
 
 use crate::feed::Feed;
 
-/// Entities that the games of a room speak of.
-const NAMES: usize = 6;
-/// States in one observation.
+/// The number of entity ids in use.
+const ENTITIES: usize = 6;
+/// The most states of one observation.
 const STATES_MAX: usize = 4;
 
 /// A configuration.
@@ -25,7 +25,7 @@ pub fn config(topology: Topology, feed: &mut Feed<'_>) -> DrConfig {
         own_names: true,
         ..Limits::default()
     };
-    // So few that every player soon has more.
+    // Quotas that every player soon exceeds.
     let quotas = Limits { vectors_per_second: 0.5, births_per_second: 0.0, ..Limits::default() };
     DrConfig {
         topology,
@@ -41,7 +41,7 @@ pub fn config(topology: Topology, feed: &mut Feed<'_>) -> DrConfig {
     }
 }
 
-/// What a game says.
+/// A command of a game.
 pub fn command(feed: &mut Feed<'_>) -> DrCommand {
     match feed.byte() {
         0..16 => DrCommand::End { entity: entity(feed) },
@@ -55,7 +55,7 @@ pub fn command(feed: &mut Feed<'_>) -> DrCommand {
     }
 }
 
-/// What an operator says.
+/// A command of a relay's operator.
 pub fn relay_command(feed: &mut Feed<'_>) -> RelayCommand {
     match feed.byte() {
         0..64 => RelayCommand::Weigh { entity: entity(feed), receiver: receiver(feed), weight: weight(feed) },
@@ -68,10 +68,10 @@ fn receiver(feed: &mut Feed<'_>) -> PeerId {
 }
 
 fn weight(feed: &mut Feed<'_>) -> PairWeight {
-    PairWeight::new(feed.pick(&[0.0, 0.5, 1.0, 1000.0])).expect("these are in range")
+    PairWeight::new(feed.pick(&[0.0, 0.5, 1.0, 1000.0])).expect("the weights are in range")
 }
 
-/// A state of motion: mostly a few bytes long, so that there is room for many.
+/// A state of motion: usually few bytes of the feed, which leaves bytes for others.
 pub fn state(feed: &mut Feed<'_>) -> MotionState {
     let mut state = MotionState { position: feed.vec3(), velocity: feed.vec3(), ..MotionState::default() };
     if feed.once_in(4) {
@@ -81,7 +81,7 @@ pub fn state(feed: &mut Feed<'_>) -> MotionState {
 }
 
 fn entity(feed: &mut Feed<'_>) -> EntityId {
-    EntityId(feed.below(NAMES) as u32)
+    EntityId(feed.below(ENTITIES) as u32)
 }
 
 fn policy(feed: &mut Feed<'_>) -> PolicyKind {
@@ -90,7 +90,8 @@ fn policy(feed: &mut Feed<'_>) -> PolicyKind {
 
 fn budget(feed: &mut Feed<'_>) -> Budget {
     match feed.byte() % 2 {
-        0 => Budget::new(feed.pick(&[1.0, 0.0, 0.5, 3.0, 1e9])).expect("these are finite and not negative"),
-        _ => Budget::of_receivers(feed.pick(&[1.0, 0.0, 0.4])).expect("these are parts"),
+        0 => Budget::new(feed.pick(&[1.0, 0.0, 0.5, 3.0, 1e9]))
+            .expect("the budgets are finite and not negative"),
+        _ => Budget::of_receivers(feed.pick(&[1.0, 0.0, 0.4])).expect("the shares are in range"),
     }
 }

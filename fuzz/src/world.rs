@@ -1,8 +1,9 @@
-//! A room of machines and its network, in which the fuzzer decides everything: what games say, what arrives, when, how
-//! damaged, who comes and goes, and what the clocks show.
+//! A room of machines and its network. The fuzzer decides everything: commands, which messages arrive when and how
+//! damaged, who joins and leaves, and what the clocks show.
 //!
-//! Each machine has a twin that is told the same, but for what the machine rejected. Checked is the contract of every
-//! machine, and that its queues keep their limits, that it sends only what can be read, and that its books hold numbers.
+//! Each machine has a twin that gets the same calls except for messages that the machine rejected. Checks that both behave
+//! alike (a rejected message changes nothing), that queues keep their limits, that messages can be parsed and that ledgers
+//! hold finite errors.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +14,18 @@ use evenkeel_dr::receiver::EVENTS_MAX;
 
 use crate::feed::Feed;
 use crate::forge::{Overheard, check_roundtrip, damage};
-use crate::node::{Command, Node};
+use crate::node::{Node, NodeCommand};
 use crate::settings::{command, relay_command};
 
-/// Messages under way; of more, the oldest is lost.
+/// The most messages in flight; beyond, the oldest is dropped.
 const FLIGHT_MAX: usize = 256;
-/// What is overheard and kept of each sort.
+/// The most overheard nonces, and probes, kept.
 const OVERHEARD_MAX: usize = 32;
-/// Decisions in one run.
+/// The most decisions of a run.
 const STEPS_MAX: usize = 300;
-/// The latest that it gets: arithmetic with times saturates far behind.
+/// The latest time, far below where time arithmetic saturates.
 const NOW_MAX: i64 = 1 << 59;
-/// Events that wait beside those of the receiver: the clock's, and one for each peer.
+/// The most pending events besides the receiver's: those of the clock, and one per peer.
 const OTHER_EVENTS_MAX: usize = 64;
 
 struct InFlight {
@@ -34,15 +35,15 @@ struct InFlight {
     bytes: Vec<u8>,
 }
 
-/// A machine and its twin, and what the network knows about them.
+/// A machine, its twin, and what their network knows of them.
 struct Twins {
     pair: [Node; 2],
-    /// Its clock, before that of the world.
+    /// How far its clock is ahead of the world's.
     offset: i64,
     joined: BTreeMap<PeerId, usize>,
 }
 
-/// A room.
+/// A room of machines and its network.
 pub struct World {
     nodes: Vec<Twins>,
     flight: Vec<InFlight>,
@@ -52,7 +53,7 @@ pub struct World {
 }
 
 impl World {
-    /// A room of so many machines that all know each other; `build` makes each of them, twice.
+    /// Creates a room whose machines have all joined each other. `build` is called twice per machine.
     pub fn new(nodes: usize, feed: &mut Feed<'_>, build: impl Fn(usize) -> Node) -> Self {
         let twins = |node| {
             let offset = i64::from(feed.short()) << 20;
@@ -69,7 +70,7 @@ impl World {
         world
     }
 
-    /// Does what the bytes say.
+    /// Performs the decisions of the feed.
     ///
     /// # Panics
     /// If a machine breaks its contract.
@@ -89,7 +90,7 @@ impl World {
                 21 => self.flap(node, feed),
                 22 => self.jump(node, feed),
                 23..25 => self.timeout(node, feed),
-                25..28 => self.get_along(),
+                25..28 => self.calm(),
                 28 => self.tick(Span::from_millis(1_000)),
                 _ => self.tick(feed.millis()),
             }
@@ -108,11 +109,11 @@ impl World {
 
     fn command(&mut self, node: usize, feed: &mut Feed<'_>) {
         let command = match self.nodes[node].pair[0] {
-            Node::Peer(_) | Node::Bot(_) => Command::Peer(command(feed)),
-            Node::Relay(_) => Command::Relay(relay_command(feed)),
+            Node::Peer(_) | Node::Bot(_) => NodeCommand::Peer(command(feed)),
+            Node::Relay(_) => NodeCommand::Relay(relay_command(feed)),
         };
         self.each(node, |machine, now| machine.handle_command(now, command.clone()));
-        // Some calls are not drained, so that queues fill up.
+        // Not draining after some calls fills the queues up.
         if !feed.once_in(4) {
             self.drain(node);
         }
@@ -131,12 +132,12 @@ impl World {
         let [machine, twin] = &mut self.nodes[node].pair;
         if machine.handle_message(now, from, channel, bytes).is_ok() {
             let again = twin.handle_message(now, from, channel, bytes);
-            assert!(again.is_ok(), "node {node} takes a message that its twin rejects: {again:?}");
+            assert!(again.is_ok(), "node {node} accepts a message that its twin rejects: {again:?}");
         }
         self.drain(node);
     }
 
-    /// Everything that is under way arrives.
+    /// Delivers everything in flight.
     fn deliver_all(&mut self) {
         for InFlight { from, to, channel, bytes } in core::mem::take(&mut self.flight) {
             if (to.0 as usize) < self.nodes.len() {
@@ -145,15 +146,15 @@ impl World {
         }
     }
 
-    /// A while in which all is well: long enough for clocks to be fixed and for books to be balanced.
-    fn get_along(&mut self) {
+    /// A calm period: long enough for clocks to synchronize and for vectors to be acknowledged.
+    fn calm(&mut self) {
         for _ in 0..10 {
             self.tick(Span::from_millis(20));
             self.deliver_all();
         }
     }
 
-    /// One message arrives: whole or damaged, in disorder, once or twice, or not at all.
+    /// Delivers a message out of order, whole or damaged, once or twice, or drops it.
     fn deliver(&mut self, feed: &mut Feed<'_>) {
         if self.flight.is_empty() {
             return;
@@ -207,7 +208,7 @@ impl World {
         }
     }
 
-    /// A node's clock jumps; backwards it is held, as its contract says.
+    /// Lets a node's clock jump; machines hold it if it goes backwards, as their contract says.
     fn jump(&mut self, node: usize, feed: &mut Feed<'_>) {
         let jump = Span::from_nanos(feed.long().clamp(-NOW_MAX, NOW_MAX));
         let clock = (SessionTime::from_nanos(self.nodes[node].offset) + jump).as_nanos();
@@ -221,7 +222,7 @@ impl World {
         self.drain(node);
     }
 
-    /// Time passes; whatever is due then is handled, and nothing stays due.
+    /// Lets time pass and handles the timeouts that are due, after which none may stay due.
     fn tick(&mut self, pause: Span) {
         self.now = (self.now + pause.as_nanos()).min(NOW_MAX);
         for node in 0..self.nodes.len() {
@@ -229,7 +230,7 @@ impl World {
             self.each(node, |machine, now| machine.handle_timeout(now));
             self.drain(node);
             if let Some(at) = self.nodes[node].pair[0].poll_timeout() {
-                assert!(at > now, "node {node} was told of its timeout {at:?} at {now:?} and wants it again");
+                assert!(at > now, "node {node} handled its timeout at {now:?} and {at:?} is still due");
             }
         }
     }
@@ -246,7 +247,7 @@ impl World {
             assert_eq!(sent, twin_sent, "node {node} and its twin transmit to different peers");
             let Some((to, channel)) = sent else { break };
             assert_eq!(bytes, twin_bytes, "node {node} and its twin transmit different bytes");
-            let datagram_max = joined.get(&to).expect("nothing is sent to a peer that is not here");
+            let datagram_max = joined.get(&to).expect("no machine sends to an absent peer");
             check_sent(node, channel, &bytes, *datagram_max);
             overhear(&bytes, &mut self.nonces, &mut self.probes);
             if self.flight.len() == FLIGHT_MAX {
@@ -255,9 +256,12 @@ impl World {
             self.flight.push(InFlight { from: node, to, channel, bytes: bytes.clone() });
         }
         for count in 0.. {
-            assert!(count <= EVENTS_MAX + OTHER_EVENTS_MAX, "node {node} has more events than it may keep");
+            assert!(
+                count <= EVENTS_MAX + OTHER_EVENTS_MAX,
+                "node {node} has more events than its queues can hold"
+            );
             let event = machine.poll_event();
-            assert_eq!(event, twin.poll_event(), "node {node} and its twin tell different things");
+            assert_eq!(event, twin.poll_event(), "node {node} and its twin have different events");
             if event.is_none() {
                 break;
             }
@@ -270,16 +274,16 @@ impl World {
         if let Some(at) = machine.session(now) {
             for receiver in joined.keys() {
                 let error = machine.accumulated(*receiver, at);
-                assert!(error.is_finite() && error >= 0.0, "node {node} has {error} in its books");
+                assert!(error.is_finite() && error >= 0.0, "node {node} has accumulated the error {error}");
             }
         }
     }
 }
 
-/// What a machine sends can be read, comes back as it is, and fits.
+/// Checks that a message that a machine sends can be parsed, round-trips and fits.
 fn check_sent(node: usize, channel: Channel, bytes: &[u8], datagram_max: usize) {
     let read = frames(bytes).err();
-    assert_eq!(read, None, "node {node} sends what nobody can read: {bytes:02x?}");
+    assert_eq!(read, None, "node {node} sends what is no message: {bytes:02x?}");
     check_roundtrip(bytes);
     let least = HEADER_LEN + 2 * CLOCK_LEN_MAX;
     let fits = channel == Channel::Reliable || bytes.len() <= datagram_max.max(least);

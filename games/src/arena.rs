@@ -1,7 +1,8 @@
-//! The arena: tanks on a field with blocks, who shoot at each other. Everything that moves is dead-reckoned.
+//! The arena: tanks that shoot at each other on a field with blocks. All motion is dead-reckoned.
 //!
-//! Each player moves its own tank and its own shots and tells of them; the relay ([`ArenaRoom`]) has the referee, who decides by
-//! what it was told who is hit, and sends everybody in. Rules and bots are deterministic and do no I/O.
+//! Each player moves its own tank and shots and publishes their motion. The relay ([`ArenaRoom`]) has a
+//! referee, who decides from these reports who is hit and where players spawn. Rules and bots are
+//! deterministic and do no I/O.
 
 mod bot;
 mod field;
@@ -11,21 +12,21 @@ mod referee;
 mod room;
 
 pub use bot::{ArenaBot, ArenaBotConfig};
-pub use field::{Block, Field, HULL};
-pub use message::{News, Score, TAG};
-pub use pilot::{Choice, Pilot, Seen};
+pub use field::{Block, Field, HULL_RADIUS};
+pub use message::{ArenaMessage, Score, TAG};
+pub use pilot::{Choice, Opponent, Pilot};
 pub use referee::{HIT_RADIUS, Referee, is_tank};
 pub use room::ArenaRoom;
 
 use evenkeel_core::Span;
 
-/// How fast shots are, in units per second.
+/// Speed of shots, in units per second.
 pub const SHOT_SPEED: f64 = 60.0;
-/// How long one flies at most.
+/// How long a shot flies at most.
 pub const SHOT_LIFE: Span = Span::from_millis(1_400);
-/// How long it takes to load the next one.
+/// Time to reload the gun.
 pub const RELOAD: Span = Span::from_millis(1_600);
-/// So far in front of a tank's middle a shot begins.
+/// Distance from a tank's centre to the origin of its shots.
 pub const MUZZLE: f64 = 4.2;
-/// So many shots of one player fly at once; their entities have the numbers from 1 on, the tank has 0.
-pub const SHOTS: u32 = 2;
+/// Limit on one player's shots in flight. Their entities are numbered from 1; the tank is 0.
+pub const SHOTS_MAX: u32 = 2;

@@ -1,33 +1,32 @@
-//! A player that drives itself: a machine that holds a [`DrPeer`] and a tank with its driver.
+//! A bot that drives a tank: a [`DrPeer`], a tank and its driver in one machine.
 //!
-//! It looks at its tank at every tick of its own clock and tells its peer; everything else passes through. So it is turned
-//! by the same cranks as any machine, and a recording of its calls replays to the byte.
+//! At every tick of its own clock the bot moves its tank and reports the motion to its peer; all other calls
+//! pass through. So any driver can run it, and a recording of its calls replays byte for byte.
 
 use evenkeel_core::{
-    Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, Seed, SessionClock, Span,
-    Wire,
+    Endpoint, LocalTime, Malformed, PeerChange, Reader, Seed, SessionClock, Span, Wire, delegate_endpoint,
 };
 use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, EntityId};
 
 use crate::drivers::Driver;
 use crate::mover::{Mover, STEP};
 
-/// How a bot plays.
+/// Configuration of a [`Bot`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct BotConfig {
-    /// Its machine's settings.
+    /// The settings of its peer.
     pub dr: DrConfig,
     /// The entity that it drives.
     pub entity: EntityId,
-    /// How it drives.
+    /// Its driver.
     pub driver: Driver,
-    /// What its way depends on.
+    /// The seed of its path.
     pub seed: Seed,
-    /// How often it looks at its tank, from a millisecond to a minute.
+    /// The interval between observations of the tank, from a millisecond to a minute.
     pub tick: Span,
 }
 
-/// Who was away for longer has stood meanwhile; so much of the way is driven at once at most.
+/// The longest pause that is driven through afterwards; during a longer one the tank stands still.
 const PAUSE_MAX: Span = Span::from_secs(60);
 
 const DRIVERS: [Driver; 3] = [Driver::Random, Driver::Linear, Driver::Circular];
@@ -52,20 +51,20 @@ impl Wire for BotConfig {
     }
 }
 
-/// A self-driven player.
+/// A player that drives a tank by itself.
 #[derive(Debug)]
 pub struct Bot<C> {
     peer: DrPeer<C>,
     entity: EntityId,
     mover: Mover,
     tick: Span,
-    /// When it would have begun if it had never been away, and its next look at the tank.
-    looks: Option<(LocalTime, LocalTime)>,
+    /// When the bot would have started without any long pause, and its next observation.
+    schedule: Option<(LocalTime, LocalTime)>,
     latest: LocalTime,
 }
 
 impl<C: SessionClock> Bot<C> {
-    /// A bot with this clock.
+    /// Makes a bot with this clock.
     #[must_use]
     pub fn new(config: &BotConfig, clock: C) -> Self {
         let BotConfig { dr, entity, driver, seed, tick } = config;
@@ -74,28 +73,28 @@ impl<C: SessionClock> Bot<C> {
             entity: *entity,
             mover: Mover::tank(*driver, *seed),
             tick: (*tick).clamp(Span::from_millis(1), PAUSE_MAX),
-            looks: None,
+            schedule: None,
             latest: LocalTime::MIN,
         }
     }
 
-    /// The machine that it plays with.
+    /// Returns its peer.
     #[must_use]
     pub const fn peer(&self) -> &DrPeer<C> {
         &self.peer
     }
 
-    /// The entity that it drives.
+    /// Returns the entity that it drives.
     #[must_use]
     pub const fn entity(&self) -> EntityId {
         self.entity
     }
 
-    /// Looks at its tank if that is due. The first time that anything happens starts the engine.
-    fn look(&mut self, now: LocalTime) {
+    /// Moves the tank and observes it, if that is due. The first call of any kind starts the tank.
+    fn drive(&mut self, now: LocalTime) {
         self.latest = self.latest.max(now);
         let now = self.latest;
-        let (mut start, next) = *self.looks.get_or_insert((now, now));
+        let (mut start, next) = *self.schedule.get_or_insert((now, now));
         if next > now {
             return;
         }
@@ -103,7 +102,7 @@ impl<C: SessionClock> Bot<C> {
             start = now - (next - start);
         }
         let ticks = (now - start).as_nanos() / self.tick.as_nanos();
-        self.looks = Some((start, start + self.tick.times(ticks + 1)));
+        self.schedule = Some((start, start + self.tick.times(ticks + 1)));
         let step = (now - start).as_nanos() / STEP.as_nanos();
         if let Some(sample) = self.mover.at(step.unsigned_abs()) {
             self.peer.observe(now, self.entity, sample.state);
@@ -117,41 +116,25 @@ impl<C: SessionClock> Endpoint for Bot<C> {
     type Command = DrCommand;
     type Event = DrEvent;
 
+    delegate_endpoint!(self.peer: handle_message, poll_transmit, poll_event);
+
     fn handle_command(&mut self, now: LocalTime, command: DrCommand) {
         self.peer.handle_command(now, command);
-        self.look(now);
-    }
-
-    fn handle_message(
-        &mut self,
-        now: LocalTime,
-        from: PeerId,
-        channel: Channel,
-        bytes: &[u8],
-    ) -> Result<(), Rejected> {
-        self.peer.handle_message(now, from, channel, bytes)
+        self.drive(now);
     }
 
     fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
         self.peer.handle_peer(now, change);
-        self.look(now);
+        self.drive(now);
     }
 
     fn handle_timeout(&mut self, now: LocalTime) {
         self.peer.handle_timeout(now);
-        self.look(now);
-    }
-
-    fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
-        self.peer.poll_transmit(now, bytes)
-    }
-
-    fn poll_event(&mut self) -> Option<DrEvent> {
-        self.peer.poll_event()
+        self.drive(now);
     }
 
     fn poll_timeout(&self) -> Option<LocalTime> {
-        let look = self.looks.map(|(_, next)| next);
-        [look, self.peer.poll_timeout()].into_iter().flatten().min()
+        let drive = self.schedule.map(|(_, next)| next);
+        [drive, self.peer.poll_timeout()].into_iter().flatten().min()
     }
 }

@@ -1,36 +1,37 @@
-//! Who steers a tank: seeded drivers that change their mind from time to time.
+//! Seeded drivers, which steer a tank by changing its controls from time to time.
 //!
-//! The papers give no motion, so these laws are ours, and the ratios between policies depend on them.
+//! The papers give no motion, so these distributions are ours, and the ratios between policies depend on
+//! them.
 //!
-//! | driver | a new wish every | speed | turn rate |
+//! | driver | changes every | speed | turn rate |
 //! | --- | --- | --- | --- |
 //! | random | 0.3 + Exp(mean 1.2) s | drawn | 0 (40 %), +-pi/4 (40 %), uniform between (20 %) |
 //! | linear | 2 + Exp(mean 6) s | drawn | 0 |
 //! | circular | 2 + Exp(mean 6) s | drawn | +-pi/4, its sign drawn once at the start |
 //!
-//! A speed is drawn as 25 (55 %), 0 (15 %), uniform in 5..25 (15 %) or -12.5 (15 %). The circular driver keeps its sign,
-//! because a turn that changes sides is no circle; which side it is differs from seed to seed.
+//! A drawn speed is 25 (55 %), 0 (15 %), uniform in 5..25 (15 %) or -12.5 (15 %). The circular driver keeps
+//! its sign, because a turn that changes sides is no circle; the side differs between seeds.
 
 use evenkeel_core::{Draws, Seed, Span};
 
-use crate::tank::{SPEED_BACKWARDS_MAX, SPEED_MAX, TURN_RATE_MAX, Wish};
+use crate::tank::{Controls, SPEED_BACKWARDS_MAX, SPEED_MAX, TURN_RATE_MAX};
 
-/// The lowest speed that the uniform part of the law draws.
+/// Lower end of the uniform part of the speed distribution.
 const SPEED_DRAWN_MIN: f64 = 5.0;
 
 /// How a tank is driven.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Driver {
-    /// Restless: changes speed and turn rate every 1.5 s on average.
+    /// Changes speed and turn rate every 1.5 s on average.
     Random,
-    /// Straight ahead and back, with a new speed every 8 s on average.
+    /// Drives straight ahead and back, with a new speed every 8 s on average.
     Linear,
-    /// In circles of one sense, with a new speed every 8 s on average.
+    /// Drives in circles to one side, with a new speed every 8 s on average.
     Circular,
 }
 
 impl Driver {
-    /// Draws how long until the next wish.
+    /// Draws the time until the next change.
     fn pause(self, draws: &mut Draws) -> Span {
         let (least, mean) = match self {
             Self::Random => (0.3, 1.2),
@@ -40,38 +41,39 @@ impl Driver {
     }
 }
 
-/// The wishes of one driver over time: the first at time zero, and each one in force until the next.
+/// The controls that a driver sets over time. Each setting holds until the next; the first one begins at time
+/// zero.
 #[derive(Clone, Debug)]
-pub struct Wishes {
+pub struct ControlSchedule {
     driver: Driver,
     draws: Draws,
-    /// The turn rate of the circular driver, and of nobody else.
+    /// The turn rate of the circular driver; unused by the others.
     circle: f64,
-    wish: Wish,
+    controls: Controls,
     next_at: Span,
 }
 
-impl Wishes {
-    /// The wishes of a driver with this seed.
+impl ControlSchedule {
+    /// Makes the schedule of a driver with this seed.
     #[must_use]
     pub fn new(driver: Driver, seed: Seed) -> Self {
         let mut draws = seed.draws();
         let circle = fair_sign(&mut draws) * TURN_RATE_MAX;
-        let mut wishes = Self { driver, draws, circle, wish: Wish::default(), next_at: Span::ZERO };
-        wishes.renew();
-        wishes
+        let mut schedule = Self { driver, draws, circle, controls: Controls::default(), next_at: Span::ZERO };
+        schedule.renew();
+        schedule
     }
 
-    /// The wish in force so long after the start. Times must not decrease from call to call; an earlier one gets the
-    /// wish of the latest.
-    pub fn at(&mut self, since_start: Span) -> Wish {
+    /// Returns the controls at a time since the start. Times must not decrease from call to call; an earlier
+    /// one gets the controls of the latest.
+    pub fn at(&mut self, since_start: Span) -> Controls {
         while self.next_at <= since_start {
             self.renew();
         }
-        self.wish
+        self.controls
     }
 
-    /// When the wish in force gives way to the next one.
+    /// Returns when the current controls change.
     #[must_use]
     pub const fn next_at(&self) -> Span {
         self.next_at
@@ -86,7 +88,7 @@ impl Wishes {
             Driver::Linear => 0.0,
             Driver::Circular => self.circle,
         };
-        self.wish = Wish { speed, turn_rate };
+        self.controls = Controls { speed, turn_rate };
     }
 }
 

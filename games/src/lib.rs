@@ -1,12 +1,17 @@
-//! What is played: deterministic motion without I/O.
+//! Games for Evenkeel: deterministic motion, rules and bots, without I/O.
 //!
-//! So far this is BZFlag's tank, the game that the dead-reckoning papers measured. A [`Mover`] yields its real path in
-//! steps of 10 ms ([`STEP`]): either a [`Tank`] steered by a seeded [`Driver`], or a recorded one from a [`Trace`].
-//! The path is a pure function of the seed (or the recording) and the step's number. Nothing that a network or a
-//! policy does can change it, so every policy is measured on the same motion. A [`Bot`] is a player that drives one.
+//! The game is the one that the dead-reckoning papers measured, BZFlag with its tanks:
+//! - A [`Mover`] yields the real path of a tank in steps of 10 ms ([`STEP`]): either a [`Tank`] steered by a
+//!   seeded [`Driver`], or a recorded one from a [`Trace`].
+//! - A [`Bot`] is a player that drives such a tank.
+//! - The [`arena`] adds a field, shots, hits and a score, a referee for the relay, and bots that fight.
 //!
-//! Floating-point results are the same on every machine: only operations that IEEE 754 rounds correctly are used, and
-//! libm for the sine and cosine.
+//! A path is a pure function of the seed (or the recording) and the step's number. No network and no policy
+//! can change it, so all policies are measured on the same motion. Floating-point results are bit for bit the
+//! same on every platform: they come from operations that IEEE 754 rounds correctly, and from libm for sine
+//! and cosine.
+//!
+//! # Example
 //!
 //! ```
 //! use evenkeel_core::Seed;
@@ -28,12 +33,12 @@ mod tank;
 mod trace;
 
 pub use bot::{Bot, BotConfig};
-pub use drivers::{Driver, Wishes};
+pub use drivers::{ControlSchedule, Driver};
 pub use motion::{MotionState, Sample};
 pub use mover::{Mover, STEP};
 pub use tank::{
-    ACCELERATION_MAX, ANGULAR_ACCELERATION_MAX, LENGTH, SPEED_BACKWARDS_MAX, SPEED_MAX, TURN_RATE_MAX, Tank,
-    WIDTH, Wish,
+    ACCELERATION_MAX, ANGULAR_ACCELERATION_MAX, Controls, LENGTH, SPEED_BACKWARDS_MAX, SPEED_MAX,
+    TURN_RATE_MAX, Tank, WIDTH,
 };
 pub use trace::{
     BYTES_MAX, COORDINATE_MAX, Cursor, FieldProblem, GAP_MAX, ROWS_MAX, SPEED_SLOW, TIME_MAX,

@@ -1,10 +1,10 @@
-//! One way to ask for real motion, wherever it comes from.
+//! Real motion, driven or recorded, through one interface.
 
 use core::f64::consts::PI;
 
 use evenkeel_core::{Seed, Span, Vec3};
 
-use crate::drivers::{Driver, Wishes};
+use crate::drivers::{ControlSchedule, Driver};
 use crate::motion::Sample;
 use crate::tank::Tank;
 use crate::trace::Cursor;
@@ -14,7 +14,7 @@ pub const STEP: Span = Span::from_millis(10);
 
 /// An entity that moves: a driven tank or a recorded one.
 ///
-/// What [`Mover::at`] returns depends on the seed or the recording and on the step's number, and on nothing else.
+/// The results of [`Mover::at`] depend only on the step's number and on the seed or the recording.
 #[derive(Clone, Debug)]
 pub struct Mover {
     source: Source,
@@ -30,7 +30,7 @@ enum Source {
 struct Driven {
     driver: Driver,
     seed: Seed,
-    wishes: Wishes,
+    schedule: ControlSchedule,
     tank: Tank,
     step: u64,
 }
@@ -39,7 +39,7 @@ impl Driven {
     fn new(driver: Driver, seed: Seed) -> Self {
         let heading = seed.child(1).draws().uniform(-PI, PI);
         let tank = Tank::standing(Vec3::ZERO, heading);
-        Self { driver, seed, wishes: Wishes::new(driver, seed.child(2)), tank, step: 0 }
+        Self { driver, seed, schedule: ControlSchedule::new(driver, seed.child(2)), tank, step: 0 }
     }
 
     fn at(&mut self, step: u64) -> Sample {
@@ -47,8 +47,8 @@ impl Driven {
             *self = Self::new(self.driver, self.seed);
         }
         while self.step < step {
-            let wish = self.wishes.at(since_start(self.step));
-            self.tank.step(wish, STEP);
+            let controls = self.schedule.at(since_start(self.step));
+            self.tank.step(controls, STEP);
             self.step += 1;
         }
         Sample { life: 0, state: self.tank.state() }
@@ -56,22 +56,23 @@ impl Driven {
 }
 
 impl Mover {
-    /// A tank with this driver. At step 0 it stands at the origin with a heading of the seed's choice. It never dies.
+    /// Makes a tank with this driver. At step 0 it stands at the origin with a heading drawn from the seed.
+    /// It never dies.
     #[must_use]
     pub fn tank(driver: Driver, seed: Seed) -> Self {
         Self { source: Source::Driven(Box::new(Driven::new(driver, seed))) }
     }
 
-    /// A recorded tank. Step 0 is the beginning of the recording, which repeats for ever.
+    /// Makes a recorded tank. Step 0 is the start of the recording, which repeats for ever.
     #[must_use]
     pub const fn trace(cursor: Cursor) -> Self {
         Self { source: Source::Recorded(cursor) }
     }
 
-    /// Its motion when this many steps have passed; `None` while it is dead.
+    /// Returns the motion after this many steps, or `None` while the entity is dead.
     ///
-    /// Made to be called with steps that do not decrease, each then costing what the steps in between cost. Going back
-    /// is allowed, but a driven tank has to drive again from the start.
+    /// Intended for steps that do not decrease, each of which costs as much as the steps in between. Going
+    /// back is possible, but a driven tank then drives again from the start.
     pub fn at(&mut self, step: u64) -> Option<Sample> {
         match &mut self.source {
             Source::Driven(driven) => Some(driven.at(step)),

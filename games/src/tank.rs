@@ -1,12 +1,13 @@
-//! BZFlag's tank: it drives along its heading, forwards or backwards, and turns in place or in motion.
+//! BZFlag's tank: it drives forwards and backwards along its heading, and turns in place or in motion.
 //!
 //! Integration over a step of length h, from speed s0 and turn rate w0:
-//! 1. speed and turn rate move towards the wish, by at most the limit of their acceleration times h, to s1 and w1;
+//! 1. speed and turn rate approach the controls, limited by their accelerations times h, and become s1 and
+//!    w1;
 //! 2. the heading turns by (w0 + w1) / 2 * h;
 //! 3. the position moves by (s0 + s1) / 2 * h along the heading of the middle of the step.
 //!
-//! The middle's heading is what keeps a steady turn closed: the positions are the corners of a regular polygon and so
-//! lie on one circle for ever. With the heading of either end, they would spiral.
+//! With the heading of the middle, the positions of a steady turn are the corners of a regular polygon and
+//! stay on one circle for ever. With the heading of either end they would spiral.
 
 use core::f64::consts::PI;
 
@@ -30,16 +31,16 @@ pub const ACCELERATION_MAX: f64 = 20.0;
 /// How fast the turn rate may change, in rad/s squared.
 pub const ANGULAR_ACCELERATION_MAX: f64 = 1.0;
 
-/// What a driver asks of its tank. A wish beyond the tank's limits is taken as the limit, and NaN as 0.
+/// The controls of a tank. Values beyond the tank's limits count as the limit, and NaN as 0.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Wish {
+pub struct Controls {
     /// Speed along the heading, negative to drive backwards.
     pub speed: f64,
     /// Turn rate in rad/s, positive to the left.
     pub turn_rate: f64,
 }
 
-/// A tank on the plane z = 0 or wherever it was put.
+/// A tank in a horizontal plane.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tank {
     position: Vec3,
@@ -51,48 +52,48 @@ pub struct Tank {
 }
 
 impl Tank {
-    /// A tank that stands here with this heading (radians from east, to the left when positive).
+    /// Makes a tank that stands here with this heading (radians from east, positive to the left).
     #[must_use]
     pub const fn standing(position: Vec3, heading: f64) -> Self {
         Self { position, heading, speed: 0.0, turn_rate: 0.0, acceleration: 0.0 }
     }
 
-    /// Where its front points, in radians from east.
+    /// Returns its heading in radians from east.
     #[must_use]
     pub const fn heading(&self) -> f64 {
         self.heading
     }
 
-    /// Its speed along the heading, negative when it drives backwards.
+    /// Returns its speed along the heading, negative when it drives backwards.
     #[must_use]
     pub const fn speed(&self) -> f64 {
         self.speed
     }
 
-    /// Its turn rate in rad/s.
+    /// Returns its turn rate in rad/s.
     #[must_use]
     pub const fn turn_rate(&self) -> f64 {
         self.turn_rate
     }
 
-    /// Its change of speed over the last step, in units per second squared.
+    /// Returns its change of speed over the last step, in units per second squared.
     #[must_use]
     pub const fn acceleration(&self) -> f64 {
         self.acceleration
     }
 
-    /// Drives for a step of this length under a wish; see the module's text for the rule. A step that is not longer
-    /// than zero does nothing.
-    pub fn step(&mut self, wish: Wish, dt: Span) {
+    /// Drives for a step with these controls, as the module's documentation describes. A step of no or
+    /// negative length does nothing.
+    pub fn step(&mut self, controls: Controls, dt: Span) {
         if dt <= Span::ZERO {
             return;
         }
         let seconds = dt.as_secs_f64();
         let (speed, turn_rate) = (self.speed, self.turn_rate);
-        let speed_wish = within(wish.speed, -SPEED_BACKWARDS_MAX, SPEED_MAX);
-        let turn_wish = within(wish.turn_rate, -TURN_RATE_MAX, TURN_RATE_MAX);
-        self.speed = towards(speed, speed_wish, ACCELERATION_MAX * seconds);
-        self.turn_rate = towards(turn_rate, turn_wish, ANGULAR_ACCELERATION_MAX * seconds);
+        let speed_wanted = within(controls.speed, -SPEED_BACKWARDS_MAX, SPEED_MAX);
+        let turn_wanted = within(controls.turn_rate, -TURN_RATE_MAX, TURN_RATE_MAX);
+        self.speed = towards(speed, speed_wanted, ACCELERATION_MAX * seconds);
+        self.turn_rate = towards(turn_rate, turn_wanted, ANGULAR_ACCELERATION_MAX * seconds);
         // Rounding may carry the quotient past the limit by its last bit.
         self.acceleration = within((self.speed - speed) / seconds, -ACCELERATION_MAX, ACCELERATION_MAX);
 
@@ -102,29 +103,29 @@ impl Tank {
         self.heading = wrapped(self.heading + turn);
     }
 
-    /// Where its front points, as a vector of length 1.
+    /// Returns its heading as a unit vector.
     #[must_use]
     pub fn direction(&self) -> Vec3 {
         direction(self.heading)
     }
 
-    /// Keeps it on a field after a step of this length: it slides along what it has run into, and is as fast as it got
-    /// on.
+    /// Keeps it on a field after a step of this length. It slides along an obstacle, and its speed becomes
+    /// what is left along its heading.
     pub fn stay_on(&mut self, field: &Field, dt: Span) {
-        let free = field.free(self.position);
+        let free = field.nearest_free(self.position);
         let pushed = free - self.position;
         if pushed.length_squared() == 0.0 || dt <= Span::ZERO {
             return;
         }
         self.position = free;
         let speed = self.speed + pushed.dot(self.direction()) / dt.as_secs_f64();
-        // It is not thrown back by what it runs into.
+        // An obstacle does not throw it back.
         self.speed =
             if self.speed >= 0.0 { speed.clamp(0.0, self.speed) } else { speed.clamp(self.speed, 0.0) };
         self.acceleration = 0.0;
     }
 
-    /// Its motion as its owner knows it after the last step.
+    /// Returns its motion after the last step, as its owner knows it.
     #[must_use]
     pub fn state(&self) -> MotionState {
         let direction = direction(self.heading);
@@ -142,23 +143,23 @@ fn direction(heading: f64) -> Vec3 {
     Vec3::xy(cos, sin)
 }
 
-/// The value itself, or the nearest limit; 0 for NaN.
+/// The value within limits; 0 for NaN.
 fn within(value: f64, low: f64, high: f64) -> f64 {
     if value.is_nan() { 0.0 } else { value.clamp(low, high) }
 }
 
-/// From `value` towards `wish` by at most `change`; arrives exactly.
-fn towards(value: f64, wish: f64, change: f64) -> f64 {
-    if (wish - value).abs() <= change {
-        wish
-    } else if wish > value {
+/// Moves `value` towards `target` by at most `change`, and arrives exactly.
+fn towards(value: f64, target: f64, change: f64) -> f64 {
+    if (target - value).abs() <= change {
+        target
+    } else if target > value {
         value + change
     } else {
         value - change
     }
 }
 
-/// The same heading within half a turn of east, so that hours of turning cost no precision.
+/// The heading within half a turn of east, so that hours of turning cost no precision.
 fn wrapped(heading: f64) -> f64 {
     if heading.abs() > PI { heading - 2.0 * PI * (heading / (2.0 * PI)).round() } else { heading }
 }

@@ -1,4 +1,4 @@
-//! A player that drives itself, in unusual times.
+//! Bots at unusual times.
 
 use evenkeel_core::{Endpoint, LocalTime, Seed, Span, Synchronized};
 use evenkeel_dr::{DrConfig, EntityId};
@@ -10,18 +10,18 @@ fn bot(tick: Span) -> Bot<Synchronized> {
 }
 
 #[test]
-fn a_bot_that_was_away_for_years_goes_on_at_once() {
+fn a_bot_continues_at_once_after_years_of_absence() {
     let mut bot = bot(Span::from_millis(20));
     for nanos in [i64::MIN, -5, 0, 1 << 61, i64::MAX - 40_000_000] {
         let now = LocalTime::from_nanos(nanos);
         bot.handle_timeout(now);
-        let next = bot.poll_timeout().expect("it will look again");
+        let next = bot.poll_timeout().expect("its next tick");
         assert!(next > now && next - now <= Span::from_millis(20), "at {now:?} it waits for {next:?}");
     }
 }
 
 #[test]
-fn a_bot_looks_at_its_tank_at_least_every_minute_and_at_most_every_millisecond() {
+fn the_tick_is_limited_to_between_a_millisecond_and_a_minute() {
     for (tick, millis) in [(Span::from_nanos(-1), 1), (Span::from_secs(1 << 40), 60_000)] {
         let mut bot = bot(tick);
         bot.handle_timeout(LocalTime::from_nanos(0));

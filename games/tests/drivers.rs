@@ -1,29 +1,29 @@
-//! The drivers keep to their laws, and movers to their seeds.
+//! Drivers follow their distributions, and movers depend on their seeds alone.
 
 use evenkeel_core::{Seed, Span};
 use evenkeel_games::{
-    ACCELERATION_MAX, Driver, Mover, SPEED_BACKWARDS_MAX, SPEED_MAX, STEP, Sample, TURN_RATE_MAX, Wish,
-    Wishes,
+    ACCELERATION_MAX, ControlSchedule, Controls, Driver, Mover, SPEED_BACKWARDS_MAX, SPEED_MAX, STEP, Sample,
+    TURN_RATE_MAX,
 };
 use proptest::prelude::*;
 
 const DRIVERS: [Driver; 3] = [Driver::Random, Driver::Linear, Driver::Circular];
 
-/// Many wishes of one driver, each with how long it was in force.
-fn wishes(driver: Driver, seed: u64, count: usize) -> Vec<(Wish, f64)> {
-    let mut wishes = Wishes::new(driver, Seed::new(seed));
+/// Returns many settings of one driver, each with how long it held.
+fn settings(driver: Driver, seed: u64, count: usize) -> Vec<(Controls, f64)> {
+    let mut schedule = ControlSchedule::new(driver, Seed::new(seed));
     let mut at = Span::ZERO;
     let mut all = Vec::with_capacity(count);
     for _ in 0..count {
-        let wish = wishes.at(at);
-        all.push((wish, (wishes.next_at() - at).as_secs_f64()));
-        at = wishes.next_at();
+        let controls = schedule.at(at);
+        all.push((controls, (schedule.next_at() - at).as_secs_f64()));
+        at = schedule.next_at();
     }
     all
 }
 
-fn share(wishes: &[(Wish, f64)], which: impl Fn(Wish) -> bool) -> f64 {
-    wishes.iter().filter(|(wish, _)| which(*wish)).count() as f64 / wishes.len() as f64
+fn share(settings: &[(Controls, f64)], which: impl Fn(Controls) -> bool) -> f64 {
+    settings.iter().filter(|(controls, _)| which(*controls)).count() as f64 / settings.len() as f64
 }
 
 fn near(measured: f64, expected: f64) {
@@ -32,30 +32,32 @@ fn near(measured: f64, expected: f64) {
 }
 
 #[test]
-fn speeds_are_wished_in_the_stated_shares_by_every_driver() {
+fn every_driver_draws_speeds_in_the_documented_shares() {
     for driver in DRIVERS {
-        let all = wishes(driver, 1, 100_000);
-        near(share(&all, |wish| wish.speed == SPEED_MAX), 0.55);
-        near(share(&all, |wish| wish.speed == 0.0), 0.15);
-        near(share(&all, |wish| (5.0..25.0).contains(&wish.speed)), 0.15);
-        near(share(&all, |wish| (5.0..15.0).contains(&wish.speed)), 0.075);
-        near(share(&all, |wish| wish.speed == -SPEED_BACKWARDS_MAX), 0.15);
+        let all = settings(driver, 1, 100_000);
+        near(share(&all, |controls| controls.speed == SPEED_MAX), 0.55);
+        near(share(&all, |controls| controls.speed == 0.0), 0.15);
+        near(share(&all, |controls| (5.0..25.0).contains(&controls.speed)), 0.15);
+        near(share(&all, |controls| (5.0..15.0).contains(&controls.speed)), 0.075);
+        near(share(&all, |controls| controls.speed == -SPEED_BACKWARDS_MAX), 0.15);
     }
 }
 
 #[test]
-fn the_random_driver_turns_in_the_stated_shares() {
-    let all = wishes(Driver::Random, 2, 100_000);
-    near(share(&all, |wish| wish.turn_rate == 0.0), 0.4);
-    near(share(&all, |wish| wish.turn_rate == TURN_RATE_MAX), 0.2);
-    near(share(&all, |wish| wish.turn_rate == -TURN_RATE_MAX), 0.2);
-    near(share(&all, |wish| wish.turn_rate != 0.0 && wish.turn_rate.abs() < TURN_RATE_MAX), 0.2);
+fn the_random_driver_turns_in_the_documented_shares() {
+    let all = settings(Driver::Random, 2, 100_000);
+    near(share(&all, |controls| controls.turn_rate == 0.0), 0.4);
+    near(share(&all, |controls| controls.turn_rate == TURN_RATE_MAX), 0.2);
+    near(share(&all, |controls| controls.turn_rate == -TURN_RATE_MAX), 0.2);
+    near(share(&all, |controls| controls.turn_rate != 0.0 && controls.turn_rate.abs() < TURN_RATE_MAX), 0.2);
 }
 
 #[test]
-fn the_linear_driver_never_turns_and_the_circular_one_always_to_its_side() {
-    assert_eq!(share(&wishes(Driver::Linear, 3, 1_000), |wish| wish.turn_rate == 0.0), 1.0);
-    let left = |seed| share(&wishes(Driver::Circular, seed, 1_000), |wish| wish.turn_rate == TURN_RATE_MAX);
+fn the_linear_driver_never_turns_and_the_circular_one_always_to_one_side() {
+    assert_eq!(share(&settings(Driver::Linear, 3, 1_000), |controls| controls.turn_rate == 0.0), 1.0);
+    let left = |seed| {
+        share(&settings(Driver::Circular, seed, 1_000), |controls| controls.turn_rate == TURN_RATE_MAX)
+    };
     let sides: Vec<f64> = (0..200).map(left).collect();
     assert!(sides.iter().all(|side| *side == 0.0 || *side == 1.0));
     let lefts = sides.iter().sum::<f64>();
@@ -63,11 +65,11 @@ fn the_linear_driver_never_turns_and_the_circular_one_always_to_its_side() {
 }
 
 #[test]
-fn pauses_have_their_least_and_their_mean() {
+fn pauses_have_their_minimum_and_their_mean() {
     for (driver, least, mean) in
         [(Driver::Random, 0.3, 1.5), (Driver::Linear, 2.0, 8.0), (Driver::Circular, 2.0, 8.0)]
     {
-        let all = wishes(driver, 4, 100_000);
+        let all = settings(driver, 4, 100_000);
         assert!(all.iter().all(|(_, pause)| *pause >= least));
         let measured = all.iter().map(|(_, pause)| pause).sum::<f64>() / all.len() as f64;
         assert!((measured / mean - 1.0).abs() < 0.015, "{driver:?}: {measured}");
@@ -90,7 +92,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_driver_passes_a_limit(driver in driver(), seed: u64) {
+    fn no_driver_exceeds_a_limit(driver in driver(), seed: u64) {
         let mut mover = Mover::tank(driver, Seed::new(seed));
         for step in 0..5_000 {
             let sample = mover.at(step).expect("a driven tank never dies");
@@ -102,7 +104,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_bits_in_whatever_order_steps_are_asked(
+    fn the_path_does_not_depend_on_the_order_of_the_steps(
         driver in driver(), seed: u64, steps in prop::collection::vec(0u64..3_000, 1..8)
     ) {
         let mut once = Mover::tank(driver, Seed::new(seed));
@@ -115,14 +117,14 @@ proptest! {
 }
 
 #[test]
-fn another_seed_gives_another_path() {
+fn different_seeds_give_different_paths() {
     let end = |seed| bits(Mover::tank(Driver::Random, Seed::new(seed)).at(1_000));
     assert_ne!(end(1), end(2));
 }
 
 #[test]
 fn the_path_of_a_seed_never_changes() {
-    // A change of this digest changes every figure that was ever measured on driven tanks.
+    // A change of this digest invalidates every measurement on driven tanks.
     let mut digest = 0u64;
     for driver in DRIVERS {
         let mut mover = Mover::tank(driver, Seed::new(1));

@@ -1,19 +1,19 @@
-//! The tank keeps its limits, and its circle.
+//! The tank stays within its limits and on its circle.
 
 use core::f64::consts::PI;
 
 use evenkeel_core::{Span, Vec3};
 use evenkeel_games::{
-    ACCELERATION_MAX, ANGULAR_ACCELERATION_MAX, SPEED_BACKWARDS_MAX, SPEED_MAX, STEP, TURN_RATE_MAX, Tank,
-    Wish,
+    ACCELERATION_MAX, ANGULAR_ACCELERATION_MAX, Controls, SPEED_BACKWARDS_MAX, SPEED_MAX, STEP,
+    TURN_RATE_MAX, Tank,
 };
 use proptest::prelude::*;
 
-const FULL_AHEAD: Wish = Wish { speed: SPEED_MAX, turn_rate: 0.0 };
+const FULL_AHEAD: Controls = Controls { speed: SPEED_MAX, turn_rate: 0.0 };
 
-fn after(tank: &mut Tank, wish: Wish, steps: u32) {
+fn after(tank: &mut Tank, controls: Controls, steps: u32) {
     for _ in 0..steps {
-        tank.step(wish, STEP);
+        tank.step(controls, STEP);
     }
 }
 
@@ -21,13 +21,13 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn limits_hold_whatever_is_wished(wishes in prop::collection::vec((any::<f64>(), any::<f64>(), 1u32..300), 1..20)) {
+    fn limits_hold_under_any_controls(inputs in prop::collection::vec((any::<f64>(), any::<f64>(), 1u32..300), 1..20)) {
         let dt = STEP.as_secs_f64();
         let mut tank = Tank::standing(Vec3::ZERO, 0.0);
-        for (speed, turn_rate, steps) in wishes {
+        for (speed, turn_rate, steps) in inputs {
             for _ in 0..steps {
                 let before = tank.clone();
-                tank.step(Wish { speed, turn_rate }, STEP);
+                tank.step(Controls { speed, turn_rate }, STEP);
                 prop_assert!(tank.speed() <= SPEED_MAX && tank.speed() >= -SPEED_BACKWARDS_MAX);
                 prop_assert!(tank.turn_rate().abs() <= TURN_RATE_MAX);
                 prop_assert!(tank.acceleration().abs() <= ACCELERATION_MAX);
@@ -55,8 +55,8 @@ fn full_speed_takes_a_second_and_a_quarter_and_arrives_exactly() {
 #[test]
 fn a_constant_turn_stays_on_its_circle() {
     let mut tank = Tank::standing(Vec3::xy(100.0, -40.0), 1.0);
-    let wish = Wish { speed: SPEED_MAX, turn_rate: TURN_RATE_MAX };
-    after(&mut tank, wish, 200);
+    let controls = Controls { speed: SPEED_MAX, turn_rate: TURN_RATE_MAX };
+    after(&mut tank, controls, 200);
     let radius = SPEED_MAX / TURN_RATE_MAX;
     // The positions are corners of a polygon, whose circle is wider than the ideal one by 3 parts in a million.
     let half = 0.5 * TURN_RATE_MAX * STEP.as_secs_f64();
@@ -66,36 +66,36 @@ fn a_constant_turn_stays_on_its_circle() {
     let left = Vec3::xy(-state.velocity.y, state.velocity.x) * (1.0 / SPEED_MAX);
     let center = state.position + left * corner_radius;
     for step in 0..100_000 {
-        tank.step(wish, STEP);
+        tank.step(controls, STEP);
         let distance = tank.state().position.distance(center);
         assert!((distance - corner_radius).abs() < 1e-7, "step {step}: {distance}");
     }
 }
 
 #[test]
-fn backwards_is_against_the_heading_and_turns_the_same_way() {
+fn driving_backwards_reverses_the_velocity_but_not_the_turn() {
     let mut tank = Tank::standing(Vec3::ZERO, 0.0);
-    let wish = Wish { speed: -SPEED_BACKWARDS_MAX, turn_rate: 0.5 };
-    after(&mut tank, wish, 100);
+    let controls = Controls { speed: -SPEED_BACKWARDS_MAX, turn_rate: 0.5 };
+    after(&mut tank, controls, 100);
     let (before, heading) = (tank.state(), tank.heading());
     assert_eq!(before.turn_rate, 0.5);
     let ahead = Vec3::xy(libm::cos(heading), libm::sin(heading));
     assert!((before.velocity.dot(ahead) + SPEED_BACKWARDS_MAX).abs() < 1e-12);
-    tank.step(wish, STEP);
+    tank.step(controls, STEP);
     let turned = before.velocity.cross(tank.state().velocity).z / before.velocity.length_squared();
     assert!((turned / STEP.as_secs_f64() - 0.5).abs() < 1e-4);
 }
 
 #[test]
-fn acceleration_and_turn_rate_together_are_the_change_of_velocity() {
+fn acceleration_and_turn_rate_give_the_change_of_velocity() {
     for speed in [SPEED_MAX, -SPEED_BACKWARDS_MAX] {
         let mut tank = Tank::standing(Vec3::ZERO, 2.0);
-        after(&mut tank, Wish { speed: 0.0, turn_rate: 0.6 }, 70);
-        let wish = Wish { speed, turn_rate: 0.6 };
-        after(&mut tank, wish, 30);
+        after(&mut tank, Controls { speed: 0.0, turn_rate: 0.6 }, 70);
+        let controls = Controls { speed, turn_rate: 0.6 };
+        after(&mut tank, controls, 30);
         let before = tank.state();
         assert!((before.acceleration.length() - ACCELERATION_MAX).abs() < 1e-9);
-        tank.step(wish, STEP);
+        tank.step(controls, STEP);
         let measured = (tank.state().velocity - before.velocity) * (1.0 / STEP.as_secs_f64());
         assert!(measured.distance(before.velocity_derivative()) < 0.2, "{measured:?} {before:?}");
     }
@@ -105,17 +105,17 @@ fn acceleration_and_turn_rate_together_are_the_change_of_velocity() {
 fn a_stationary_tank_has_no_velocity_and_no_acceleration() {
     let mut tank = Tank::standing(Vec3::ZERO, 1.0);
     after(&mut tank, FULL_AHEAD, 200);
-    after(&mut tank, Wish::default(), 200);
+    after(&mut tank, Controls::default(), 200);
     let state = tank.state();
     assert_eq!((state.velocity, state.acceleration, state.turn_rate), (Vec3::ZERO, Vec3::ZERO, 0.0));
 }
 
 #[test]
-fn no_time_and_no_number_do_no_harm() {
+fn empty_steps_and_nan_controls_change_nothing() {
     let mut tank = Tank::standing(Vec3::ZERO, 1.0);
     let before = tank.clone();
     tank.step(FULL_AHEAD, Span::ZERO);
     tank.step(FULL_AHEAD, Span::from_millis(-10));
-    tank.step(Wish { speed: f64::NAN, turn_rate: f64::NAN }, STEP);
+    tank.step(Controls { speed: f64::NAN, turn_rate: f64::NAN }, STEP);
     assert_eq!(tank, before);
 }

@@ -1,4 +1,4 @@
-//! Recorded tanks: curves, lives, repetitions.
+//! Recorded tanks: curves, lives and repetitions.
 
 use core::f64::consts::PI;
 
@@ -9,14 +9,14 @@ use proptest::prelude::*;
 const HEADER: &str = "t_s,tank,status,x,y,z,vx,vy,vz,turn_rate_rad_s";
 const REAL: &str = include_str!("../data/bzflag-tanks.csv");
 
-/// Tank 0 of a recording with these rows: time, status, x, vx.
+/// Returns tank 0 of a recording with these rows: time, status, x, vx.
 fn tank(rows: &[(f64, u32, f64, f64)]) -> TankTrace {
     let lines = rows.iter().map(|(t, status, x, vx)| format!("{t},0,{status},{x},0,0,{vx},0,0,0\n"));
     let csv = format!("{HEADER}\n{}", lines.collect::<String>());
     Trace::parse(&csv).expect("well-formed").tank(0).expect("it lives")
 }
 
-/// The numbers of the lives that a tank goes through, sampled every 10 ms.
+/// Returns the numbers of a tank's lives, sampled every 10 ms.
 fn lives(tank: &TankTrace, seconds: f64) -> Vec<u64> {
     let mut mover = Mover::trace(tank.cursor());
     let steps = (seconds / STEP.as_secs_f64()).round() as u64;
@@ -40,7 +40,7 @@ proptest! {
             expected.push((at.as_secs_f64(), position, velocity));
             at += Span::from_secs_f64(pause);
         }
-        // A row of another tank, so that the last one here is not where the recording starts again.
+        // A row of another tank, so that the recording does not repeat at the last row of this one.
         csv += &format!("{},8,0,0,0,0,0,0,0,0\n", at.as_secs_f64());
         let tank = Trace::parse(&csv).expect("well-formed").tank(7).expect("it lives");
         for (seconds, position, velocity) in expected {
@@ -51,7 +51,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cursor_sees_what_a_search_sees(times in prop::collection::vec(0.0f64..500.0, 1..50), number in 0u32..4) {
+    fn a_cursor_agrees_with_a_search(times in prop::collection::vec(0.0f64..500.0, 1..50), number in 0u32..4) {
         let tank = Trace::parse(REAL).expect("well-formed").tank(number).expect("recorded");
         let mut cursor = tank.cursor();
         for seconds in times {
@@ -75,13 +75,13 @@ fn velocity_and_acceleration_are_derivatives_of_the_path() {
         let velocity = (after.state.position - before.state.position) * (0.5 / h);
         let derivative = (after.state.velocity - before.state.velocity) * (0.5 / h);
         compared += 1;
-        // Where a row lies in between, the second derivative jumps.
+        // The second derivative jumps at a row.
         if derivative.distance(now.state.velocity_derivative()) < 1e-3 {
             smooth += 1;
         }
         assert!(velocity.distance(now.state.velocity) < 0.1, "at {at}");
         let sideways = now.state.acceleration.cross(now.state.velocity).z;
-        assert!(sideways.abs() < 1e-6, "at {at}: the acceleration is not along the velocity");
+        assert!(sideways.abs() < 1e-6, "at {at}: the acceleration is not parallel to the velocity");
     }
     assert!(compared > 10_000 && smooth * 100 > compared * 98, "{smooth} of {compared}");
 }
@@ -105,10 +105,10 @@ fn a_circle_is_recognized_by_its_turn_rate() {
 }
 
 #[test]
-fn the_slow_do_not_turn_and_the_fast_not_beyond_the_limit() {
+fn the_turn_rate_is_zero_at_low_speed_and_limited_otherwise() {
     let slow = tank(&[(0.0, 1, 0.0, 0.2), (1.0, 1, 0.2, 0.2), (1.5, 0, 0.0, 0.0)]);
     assert_eq!(slow.sample(0.5).expect("alive").state.turn_rate, 0.0);
-    // It is elsewhere 1 ms later, sideways: the rows contradict each other.
+    // The tank is 5 units to the side 1 ms later: the rows contradict each other.
     let csv = format!("{HEADER}\n0,0,1,0,0,0,20,0,0,0\n0.001,0,1,0,5,0,20,0,0,0\n");
     let torn = Trace::parse(&csv).expect("well-formed").tank(0).expect("it lives");
     assert_eq!(torn.sample(0.0).expect("alive").state.turn_rate, 4.0 * PI);
@@ -154,7 +154,7 @@ fn a_life_of_one_row_is_dropped() {
 }
 
 #[test]
-fn of_two_rows_at_one_time_the_later_counts() {
+fn the_later_of_two_rows_at_one_time_counts() {
     let tank = tank(&[(0.0, 1, 0.0, 0.0), (1.0, 1, 5.0, 0.0), (1.0, 1, 7.0, 1.0), (2.0, 1, 9.0, 0.0)]);
     let state = tank.sample(1.0).expect("alive").state;
     assert_eq!((state.position.x, state.velocity.x), (7.0, 1.0));
@@ -162,7 +162,7 @@ fn of_two_rows_at_one_time_the_later_counts() {
 }
 
 #[test]
-fn a_repetition_starts_new_lives_on_the_same_path() {
+fn a_repetition_has_new_lives_on_the_same_path() {
     let tank = tank(&[
         (0.0, 1, 0.0, 1.0),
         (1.0, 1, 1.0, 1.0),
@@ -200,7 +200,7 @@ fn a_real_tank_moves_like_a_tank_most_of_the_time() {
         let states: Vec<_> =
             (0..16_472).filter_map(|step| mover.at(step)).map(|sample| sample.state).collect();
         assert!(states.len() > 13_000, "tank {number} is alive for {} steps", states.len());
-        // Rows a few milliseconds apart contradict each other by a unit or so, and the curve has to hurry between them.
+        // Rows a few milliseconds apart contradict each other by about a unit, so the curve is fast in between.
         let fast = states.iter().filter(|state| state.velocity.length() > 26.0).count();
         assert!(fast * 10 < states.len(), "tank {number} is too fast in {fast} of {} steps", states.len());
         assert!(states.iter().all(|state| state.velocity.length() < 100.0));

@@ -1,4 +1,4 @@
-//! A recording that cannot be read says where and why.
+//! Errors in recordings name the place and the problem.
 
 use evenkeel_games::{Trace, TraceError};
 use proptest::prelude::*;
@@ -6,11 +6,11 @@ use proptest::prelude::*;
 const HEADER: &str = "t_s,tank,status,x,y,z,vx,vy,vz,turn_rate_rad_s";
 
 fn error(rows: &str) -> String {
-    Trace::parse(&format!("{HEADER}\n{rows}")).expect_err("it is wrong").to_string()
+    Trace::parse(&format!("{HEADER}\n{rows}")).expect_err("an invalid recording").to_string()
 }
 
 #[test]
-fn a_field_that_is_no_finite_number_is_named_with_line_and_column() {
+fn an_invalid_number_is_named_with_line_and_column() {
     let row = "0.5,0,1,0,0,0,0,0,0,0\n";
     assert_eq!(error(&format!("{row}1,0,1,0,oops,0,0,0,0,0")), r#"line 3, column y: "oops" is not a number"#);
     assert_eq!(error("1,0,1,0,0,0,NaN,0,0,0"), r#"line 2, column vx: "NaN" is not a finite number"#);
@@ -25,7 +25,7 @@ fn a_field_that_is_no_finite_number_is_named_with_line_and_column() {
 }
 
 #[test]
-fn a_tank_has_a_whole_number() {
+fn the_number_of_a_tank_must_be_whole() {
     for tank in ["1.5", "-1", "65536", "red", ""] {
         let expected = format!("line 2, column tank: {tank:?} is not a whole number from 0 to 65535");
         assert_eq!(error(&format!("0,{tank},1,0,0,0,0,0,0,0")), expected);
@@ -37,10 +37,14 @@ fn a_tank_has_a_whole_number() {
 }
 
 #[test]
-fn a_missing_or_doubled_column_is_named() {
+fn a_missing_or_repeated_column_is_named() {
     let missing = Trace::parse("t_s,tank,status,x,y,z,vx,vy,turn_rate_rad_s\n").expect_err("no vz");
     assert_eq!(missing, TraceError::MissingColumn { line: 1, column: "vz" });
-    assert!(missing.to_string().starts_with("line 1: the header has no column vz; needed are t_s,tank,"));
+    assert!(
+        missing
+            .to_string()
+            .starts_with("line 1: the header has no column vz; the required columns are t_s,tank,")
+    );
     let doubled = Trace::parse(&format!("\n{HEADER},x\n")).expect_err("two x");
     assert_eq!(doubled, TraceError::RepeatedColumn { line: 2, column: "x" });
 }
@@ -61,7 +65,7 @@ fn time_must_not_go_backwards_within_a_tank() {
 }
 
 #[test]
-fn a_recording_without_life_is_refused() {
+fn a_recording_without_life_is_rejected() {
     let empty = Trace::parse(" \n\n").expect_err("nothing there").to_string();
     assert!(empty.starts_with("the trace is empty"), "{empty}");
     assert_eq!(Trace::parse(HEADER).expect_err("no row"), TraceError::NoAliveRow);
@@ -70,10 +74,10 @@ fn a_recording_without_life_is_refused() {
 }
 
 #[test]
-fn binary_junk_is_refused_by_name() {
+fn binary_data_is_rejected_with_its_character() {
     assert_eq!(
         error("0,0,1,0,0\0,0,0,0,0,0"),
-        "line 2: '\\0' does not belong into a text file; is this a CSV file?"
+        "line 2: '\\0' does not belong in a text file; is this a CSV file?"
     );
     let lossy = String::from_utf8_lossy(b"\x89PNG\r\n\x1a\n").into_owned();
     assert_eq!(
@@ -102,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_parsed_is_finite_at_every_time(
+    fn parsed_motion_is_finite_at_every_time(
         rows in prop::collection::vec((0u32..5, 0u32..2, -1e9f64..=1e9, -1e9f64..=1e9), 1..20),
         times in prop::collection::vec(-1.0f64..1e7, 20)
     ) {

@@ -1,8 +1,8 @@
-//! How fast the simulator turns the real machines: events per second and core, and the papers' whole experiment.
+//! The simulator's speed with the real machines: events per second and core, and the papers' whole experiment.
 //!
-//! `cargo bench -p evenkeel-lab`. An event is an arrival, a timeout or a command that a machine handled.
+//! `cargo bench -p evenkeel-lab`. An event is an arrival, a timeout or a command that a machine handles.
 
-// What it runs is shared with the simulator's own benchmark, whose nodes are the machines themselves.
+// Shared with the simulator's own benchmark, which runs the machines without the lab's node type.
 #[path = "../../drive/sim/benches/machines/run.rs"]
 mod run;
 
@@ -45,7 +45,7 @@ fn many_receivers(bencher: Bencher<'_, '_>, receivers: u32) {
     bench(bencher, &DIRECT, receivers, "base");
 }
 
-/// 300 s of the papers' setting, truth and real error included, all policies, 20 seeds, on all cores.
+/// 300 s of the papers' experiment with all policies and 20 seeds, on all cores, including the true and real errors.
 #[divan::bench(sample_count = 1, sample_size = 1)]
 fn papers_setting_all_policies_20_seeds() -> usize {
     let scenario = Scenario::papers(Span::from_millis(100), 0.09);

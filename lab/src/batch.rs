@@ -1,7 +1,7 @@
-//! All runs of a scenario, on all cores.
+//! Runs a scenario under all of its policies and seeds, on all cores.
 //!
-//! A run is a pure function of scenario, policy and seed, so threads only decide when a result is there and never what
-//! it is: results are put in order after the last one.
+//! A run is a pure function of scenario, policy and seed; threads affect only when its result arrives. The results
+//! are put in order at the end.
 
 use std::borrow::Cow;
 use std::thread;
@@ -15,57 +15,57 @@ use crate::dr::{RunFigures, exported, run, run_unless};
 use crate::parallel::{self, Cancelled, Progress};
 use crate::scenario::{Absence, Receiver, Scenario, ScenarioClock, ScenarioTopology};
 
-/// What is left if every vector is sent to everybody at once.
+/// The export error that remains if every vector is sent to every receiver at once.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Floor {
-    /// The seed of the run.
+    /// The seed.
     pub seed: u64,
-    /// Each receiver's accumulated export error, in the scenario's order.
+    /// Accumulated export error of each receiver, in the scenario's order.
     pub aee: Vec<f64>,
 }
 
 impl Floor {
-    /// The floor that a run of `base` shows.
+    /// Returns the floor that a run of `base` shows.
     fn of(run: &RunFigures) -> Self {
         Self { seed: run.seed, aee: run.receivers.iter().map(|receiver| receiver.aee).collect() }
     }
 }
 
-/// What could be had by knowing the future, with as many vectors as the budget allows, at constant mean delays.
+/// The clairvoyant optimum with as many vectors as the budget allows, at constant mean delays.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Clairvoyant {
-    /// How many vectors: the budget's, for all of the run's triggers.
+    /// The number of vectors: the budget for all triggers of the run.
     pub sends: f64,
-    /// The least mean accumulated export error.
+    /// The least possible mean accumulated export error.
     pub least_mean_aee: f64,
-    /// The least that everybody can have alike.
+    /// The least accumulated export error that all receivers can have equally.
     pub equal_aee: f64,
 }
 
-/// Why there are no bounds for a scenario.
+/// The reason why no bounds can be computed for a scenario.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unbounded(Cow<'static, str>);
 
 impl Unbounded {
-    /// Over sockets nobody knows the future.
+    /// Runs over sockets have no bounds.
     pub const ON_SOCKETS: Self = Self(Cow::Borrowed("bounds are computed for simulated runs"));
 }
 
 /// The results of a scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Batch {
-    /// All seeds of the first policy, all of the second, and so on.
+    /// The runs: all seeds of the first policy, then all seeds of the second, and so on.
     pub runs: Vec<RunFigures>,
-    /// One for each seed.
+    /// One floor per seed.
     pub floors: Vec<Floor>,
 }
 
-/// Runs a scenario under all of its policies with all of its seeds over real sockets, in real time, all at once.
-/// The floors are simulated.
+/// Runs a scenario under all of its policies and seeds over real sockets, in real time, all at once. The floors are
+/// simulated.
 ///
 /// # Errors
-/// [`SocketsError`] if the scenario is not suited, the network refuses, or `progress` said to stop.
+/// [`SocketsError`] if the scenario cannot run on sockets, the network refuses, or `progress` was cancelled.
 pub fn run_all_on_sockets(scenario: &Scenario, progress: &Progress) -> Result<Batch, SocketsError> {
     check_suited(scenario)?;
     let jobs: Vec<_> = scenario
@@ -75,7 +75,7 @@ pub fn run_all_on_sockets(scenario: &Scenario, progress: &Progress) -> Result<Ba
         .collect();
     if jobs.len() > SOCKET_RUNS_MAX {
         return Err(SocketsError::Unsuited(
-            "all runs are made at once, and 16 are the most: choose fewer with --policy and --seeds",
+            "all runs take place at once, and at most 16 are allowed: choose fewer with --policy and --seeds",
         ));
     }
     progress.expect(jobs.len());
@@ -97,14 +97,13 @@ pub fn run_all_on_sockets(scenario: &Scenario, progress: &Progress) -> Result<Ba
     Ok(Batch { runs: runs?, floors: scenario.seeds.iter().map(base).collect() })
 }
 
-/// Runs over sockets that are made at once; more would disturb each other.
+/// The most runs over sockets at once; more would disturb each other.
 const SOCKET_RUNS_MAX: usize = 16;
 
-/// Runs a scenario under all of its policies with all of its seeds, and under `base` for the floors if that is not
-/// among them.
+/// Runs a scenario under all of its policies and seeds, and under `base` for the floors if that is not among them.
 ///
 /// # Errors
-/// [`Cancelled`] if `progress` said so in time.
+/// [`Cancelled`] if `progress` was cancelled in time.
 pub fn run_all(scenario: &Scenario, progress: &Progress) -> Result<Batch, Cancelled> {
     let seeds = scenario.seeds.len();
     let mut policies = scenario.policies.clone();
@@ -126,7 +125,7 @@ pub fn run_all(scenario: &Scenario, progress: &Progress) -> Result<Batch, Cancel
 /// Checks that bounds can be computed for a scenario.
 ///
 /// # Errors
-/// [`Unbounded`] says what is in the way.
+/// [`Unbounded`] states the reason if they cannot.
 pub fn check_bounded(scenario: &Scenario) -> Result<(), Unbounded> {
     let steady = |receiver: &Receiver| {
         receiver.absence == Absence::default()
@@ -135,30 +134,32 @@ pub fn check_bounded(scenario: &Scenario) -> Result<(), Unbounded> {
     };
     let unbounded = |why: &'static str| Err(Unbounded(Cow::Borrowed(why)));
     if !scenario.receivers.iter().all(steady) {
-        return unbounded("bounds are for receivers who are there all the time, at delays without steps");
+        return unbounded(
+            "bounds need receivers that are present all the time, with delays that do not step",
+        );
     }
     if scenario.warmup > Span::ZERO || scenario.placement != Placement::Global {
-        return unbounded("bounds are for global placement, and for runs that count from the start");
+        return unbounded("bounds need global placement and no warm-up");
     }
     if scenario.clock != ScenarioClock::Synchronized {
-        return unbounded("bounds are for synchronized clocks");
+        return unbounded("bounds need synchronized clocks");
     }
     let receivers = scenario.receivers.len();
     let budget = scenario.budget.per_trigger(receivers);
     let least = receivers as f64 / SHOWN_MAX as f64;
     if budget < least {
         return Err(Unbounded(Cow::Owned(format!(
-            "bounds are for a budget with which everybody is sent at least one vector of {SHOWN_MAX}: with {receivers} receivers at \
-             least {least:.3} per trigger, and it is {budget}"
+            "bounds need a budget that sends every receiver at least one vector in {SHOWN_MAX}: with {receivers} receivers at least \
+             {least:.3} per trigger, but it is {budget}"
         ))));
     }
     Ok(())
 }
 
-/// The clairvoyant's figures for each seed, at mean delays, without loss.
+/// Returns the clairvoyant optimum for each seed, at mean delays and without loss.
 ///
 /// # Errors
-/// [`Cancelled`] if `progress` said so in time.
+/// [`Cancelled`] if `progress` was cancelled in time.
 pub fn clairvoyant(scenario: &Scenario, progress: &Progress) -> Result<Vec<Clairvoyant>, Cancelled> {
     progress.expect(scenario.seeds.len());
     parallel::map(&scenario.seeds, progress, |seed| {
@@ -167,7 +168,8 @@ pub fn clairvoyant(scenario: &Scenario, progress: &Progress) -> Result<Vec<Clair
     })
 }
 
-/// The bounds of a scenario with one seed, at mean delays, without loss, and how many vectors its budget allows.
+/// Returns how many vectors a scenario's budget allows with one seed, and the bounds for that many, at mean delays
+/// and without loss.
 #[must_use]
 pub fn bounds_with_budget(scenario: &Scenario, seed: u64) -> (f64, Bounds) {
     let uplink = match scenario.topology {

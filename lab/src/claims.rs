@@ -1,30 +1,30 @@
-//! Claims of the papers and what became of them.
+//! The papers' claims and their verdicts.
 //!
-//! A verdict is computed from figures that were measured; what is written down is only which verdict we expect, so
-//! that a change shows.
+//! A verdict is computed from measured figures. The code records only the verdict we expect, so that a change is
+//! noticed.
 
 use core::fmt;
 
-/// What became of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Measured and so.
+    /// The measurement confirms it.
     Holds,
-    /// Measured and not so.
+    /// The measurement contradicts it.
     Fails,
-    /// So only under a reading that is stated.
+    /// It holds only under a reading that is stated.
     Differs,
 }
 
 impl Verdict {
-    /// Holds or fails.
+    /// `Holds` or `Fails`.
     #[must_use]
     pub const fn of(holds: bool) -> Self {
         if holds { Self::Holds } else { Self::Fails }
     }
 
-    /// Holds as printed, else differs if it holds under the stated reading, else fails.
+    /// `Holds` if it holds as printed, `Differs` if only under the stated reading, `Fails` otherwise.
     #[must_use]
     pub const fn read(as_printed: bool, as_read: bool) -> Self {
         match (as_printed, as_read) {
@@ -45,27 +45,27 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Something that a paper says, and what we measured.
+/// A statement of a paper and what we measured.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Claim {
-    /// `banavar05/fig3.19/1`.
+    /// Identifier, for example `banavar05/fig3.19/1`.
     pub id: String,
-    /// Paper and place.
+    /// The paper and the section.
     pub source: String,
-    /// What it says, in our words.
+    /// The statement, in our words.
     pub statement: String,
-    /// What we measured, with the reading it was computed under.
+    /// The measurement, with the reading it was computed under.
     pub measured: String,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What became of it when it was last recorded.
+    /// The recorded verdict.
     pub expected: Verdict,
-    /// Chance decides it: the figures are less than two standard errors from where the verdict would be another one.
+    /// Whether chance decides the verdict: the figures are less than two standard errors from where it would change.
     pub is_close: bool,
 }
 
 impl Claim {
-    /// A claim with its verdict.
+    /// Creates a claim with its verdict.
     pub(crate) fn new(
         id: String,
         source: String,
@@ -77,14 +77,14 @@ impl Claim {
         Self { id, source, statement: statement.to_owned(), measured, verdict, expected, is_close: false }
     }
 
-    /// Whether the verdict is the recorded one.
+    /// Returns whether the verdict is the recorded one.
     #[must_use]
     pub fn is_as_expected(&self) -> bool {
         self.verdict == self.expected
     }
 }
 
-/// Claims as a table in Markdown: which, what, and what became of it.
+/// Formats claims as a Markdown table of id, section, statement and verdict.
 #[must_use]
 pub fn markdown<'a>(claims: impl IntoIterator<Item = &'a Claim>) -> String {
     let row = |claim: &Claim| {

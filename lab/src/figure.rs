@@ -1,20 +1,20 @@
-//! A figure: what it shows, its curves or bars, the table behind it, and the claims that are made about it.
+//! A figure: its frames, the table behind it, and the claims made about it.
 
 use crate::claims::Claim;
 
 /// A curve with its uncertainty.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Curve {
-    /// What the legend says.
+    /// Name in the legend.
     pub name: String,
-    /// x, mean over the runs, and standard deviation over the runs.
-    pub points: Vec<Point>,
+    /// The points, in order of x.
+    pub points: Vec<CurvePoint>,
 }
 
 /// One point of a curve.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Point {
-    /// Where.
+pub struct CurvePoint {
+    /// Its x value.
     pub x: f64,
     /// Mean over the runs.
     pub y: f64,
@@ -22,74 +22,74 @@ pub struct Point {
     pub spread: f64,
 }
 
-/// A group of bars.
+/// A group of bars, or of marks in rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bars {
-    /// What the legend says.
+    /// Name in the legend.
     pub name: String,
-    /// One bar for each category; not a number where there is none.
+    /// One value per category; NaN where there is none.
     pub heights: Vec<f64>,
 }
 
-/// Points that belong together.
+/// Points of one series.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cloud {
-    /// What the legend says.
+    /// Name in the legend.
     pub name: String,
     /// The points.
     pub points: Vec<NamedPoint>,
-    /// They are joined by a line.
+    /// Whether a line joins them.
     pub is_joined: bool,
 }
 
 /// A point with a name.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NamedPoint {
-    /// What stands beside it; nothing if it is empty.
+    /// Its label; may be empty.
     pub name: String,
-    /// Where.
+    /// Its x value.
     pub x: f64,
-    /// Where.
+    /// Its y value.
     pub y: f64,
 }
 
-/// A line across a frame.
+/// A horizontal line across a frame.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Level {
-    /// What stands beside it.
+    /// Its label.
     pub name: String,
-    /// How high it is.
+    /// Its height.
     pub y: f64,
 }
 
-/// What is drawn in one frame.
+/// The contents of one frame.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Drawing {
     /// Curves over a common axis.
     Curves(Vec<Curve>),
     /// Groups of bars over these categories.
     Bars {
-        /// Below the axis.
+        /// Labels below the axis.
         categories: Vec<String>,
-        /// Side by side in each category.
+        /// The groups, side by side in each category.
         groups: Vec<Bars>,
     },
     /// Marks in rows, over a common axis.
     Dots {
-        /// What each row is called.
+        /// Row labels.
         rows: Vec<String>,
-        /// One mark in each row.
+        /// The groups, with one mark in each row.
         groups: Vec<Bars>,
-        /// A value that is pointed out, if any.
+        /// A highlighted value, if any.
         mark: Option<f64>,
     },
-    /// Named points over two axes, the upright one logarithmic.
+    /// Named points over two axes; the vertical one is logarithmic.
     Points {
         /// The points.
         clouds: Vec<Cloud>,
-        /// Lines across.
+        /// Horizontal lines.
         levels: Vec<Level>,
-        /// What is farther to the right stands at the edge, with its number.
+        /// Points beyond this x are drawn at the edge, with their value.
         x_max: f64,
     },
 }
@@ -97,46 +97,46 @@ pub enum Drawing {
 /// One frame of a figure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plot {
-    /// Above the frame.
+    /// Title above the frame.
     pub title: String,
-    /// With its unit.
+    /// Label of the horizontal axis, with its unit.
     pub x_label: String,
-    /// With its unit.
+    /// Label of the vertical axis, with its unit.
     pub y_label: String,
-    /// What is in it.
+    /// The contents.
     pub drawing: Drawing,
 }
 
-/// Numbers in rows.
+/// A table of numbers.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Table {
-    /// Column heads, with units.
+    /// Column headings, with units.
     pub head: Vec<String>,
     /// The cells.
     pub rows: Vec<Vec<String>>,
 }
 
-/// A figure of a paper, re-run.
+/// A re-run figure of a paper.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
-    /// The key of the paper and the figure's number: `banavar05/fig3.19`.
+    /// The paper's key and the figure's number, for example `banavar05/fig3.19`.
     pub key: String,
-    /// A title that says what it shows.
+    /// A title that states the finding.
     pub title: String,
-    /// Setting and seeds.
+    /// The setting and the seeds.
     pub caption: String,
     /// The frames.
     pub plots: Vec<Plot>,
     /// How many frames stand side by side.
     pub columns: usize,
-    /// The figures in numbers.
+    /// The numbers behind the frames.
     pub table: Table,
-    /// What the paper says about it, and whether that holds.
+    /// The paper's claims about it, with verdicts.
     pub claims: Vec<Claim>,
 }
 
 impl Figure {
-    /// A name for its files.
+    /// Returns the stem of its file names.
     #[must_use]
     pub fn file_stem(&self) -> String {
         self.key.replace('/', "-")
@@ -144,7 +144,7 @@ impl Figure {
 }
 
 impl Plot {
-    /// The plot as rows of comma-separated values, with a head.
+    /// Returns the plot as CSV rows, without a header.
     #[must_use]
     pub fn csv_rows(&self) -> Vec<Vec<String>> {
         let number = |value: f64| if value.is_finite() { format!("{value}") } else { String::new() };
@@ -154,7 +154,7 @@ impl Plot {
                 .iter()
                 .flat_map(|curve| {
                     curve.points.iter().map(move |point| {
-                        let Point { x, y, spread } = *point;
+                        let CurvePoint { x, y, spread } = *point;
                         vec![plot.clone(), curve.name.clone(), number(x), number(y), number(spread)]
                     })
                 })

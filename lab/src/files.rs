@@ -1,4 +1,4 @@
-//! Results on disk: all files of a set or none, and never half of one.
+//! Writes sets of result files: no file changes if writing any of them fails, and none is ever half-written.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,17 +9,17 @@ use std::process;
 #[derive(Debug, thiserror::Error)]
 #[error("{}: cannot be written: {source}", path.display())]
 pub struct WriteError {
-    /// Which one.
+    /// The file or folder.
     pub path: PathBuf,
-    /// Why.
+    /// The I/O error.
     pub source: io::Error,
 }
 
-/// Whether files can be written into a folder, which need not be there yet. Leaves nothing behind, so that one can ask
-/// before a long computation and change nothing if that is cancelled.
+/// Checks that files can be written into a folder, which need not exist yet. Leaves nothing behind, so it can run
+/// before a long computation that may be cancelled.
 ///
 /// # Errors
-/// [`WriteError`] names the nearest place that is in the way.
+/// [`WriteError`] names the nearest existing path that cannot be written to.
 pub fn check_folder(folder: &Path) -> Result<(), WriteError> {
     let here = Path::new(".");
     let ancestors = folder.ancestors().map(|path| if path.as_os_str().is_empty() { here } else { path });
@@ -38,11 +38,11 @@ pub fn check_folder(folder: &Path) -> Result<(), WriteError> {
     result.map_err(|source| WriteError { path: nearest.to_owned(), source })
 }
 
-/// Writes files into a folder, which is made if it is not there. Each is written beside its place first; they are put
-/// into place together at the end.
+/// Writes files into a folder, creating it if necessary. All files are written under temporary names first and
+/// renamed at the end.
 ///
 /// # Errors
-/// [`WriteError`]; if it is about writing, no file has changed.
+/// [`WriteError`]; if writing failed, no file has changed.
 pub fn write_all<N: AsRef<str>>(folder: &Path, files: &[(N, Vec<u8>)]) -> Result<(), WriteError> {
     fs::create_dir_all(folder).map_err(|source| WriteError { path: folder.to_owned(), source })?;
     let result = files.iter().try_for_each(|(name, bytes)| {
@@ -61,7 +61,7 @@ pub fn write_all<N: AsRef<str>>(folder: &Path, files: &[(N, Vec<u8>)]) -> Result
     });
     if result.is_err() {
         for (name, _) in files {
-            // What cannot be removed either was named by the first error.
+            // A failure here has the cause that `result` already reports.
             let _ = fs::remove_file(temporary(folder, name.as_ref()));
         }
     }

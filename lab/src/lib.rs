@@ -1,12 +1,11 @@
 //! The lab: scenarios, the papers' figures and claims, and the report, all run by real protocol machines.
 //!
-//! - [`scenario`]: a scenario file, checked; [`batch`] runs all of its policies and seeds.
-//! - [`dr`]: one run: a world from a scenario, and the simulator's own truth beside the sender's ledger.
-//! - [`clock`]: one run of a session clock beside the true time.
-//! - [`papers`]: figure by figure, with the [`claims`] that the papers make and what became of them.
-//! - `even`: our own policy, beside what could be had by knowing the future ([`bounds`]).
-//! - [`report`]: one folder that opens offline in a browser.
-//! - [`fleet`]: bots over real sockets; [`soak`]: a relay under load and under attack, for as long as one likes.
+//! - [`scenario`]: scenario files, parsed and checked; [`batch`] runs all policies and seeds of one.
+//! - [`dr`]: one run of a scenario, with the simulator's true errors beside the sender's ledger.
+//! - [`clock`]: one run of a session clock, compared with the true time.
+//! - [`papers`]: the papers' figures, and the [`claims`] made about them with their verdicts.
+//! - `even`: our own policy, compared with the clairvoyant optimum ([`bounds`]).
+//! - [`report`]: a folder of HTML, SVG and CSV that opens offline in a browser.
 //!
 //! ```
 //! use evenkeel_core::Span;
@@ -18,11 +17,10 @@
 //! scenario.duration = Span::from_secs(10);
 //! let figures = run(&scenario, "base".parse().unwrap(), 1, None);
 //! assert!(figures.receivers[0].aee > figures.receivers[2].aee);
-//! // The sender's ledger knows it, without having seen the receivers' screens.
+//! // The sender's ledger arrives at the same error from the receivers' reports.
 //! assert!((figures.receivers[0].known_aee / figures.receivers[0].aee - 1.0).abs() < 1e-9);
 //! ```
 
-pub mod arena;
 pub mod batch;
 pub mod bounds;
 pub mod claims;
@@ -31,10 +29,9 @@ pub mod dr;
 pub(crate) mod even;
 pub mod figure;
 pub mod files;
-pub mod fleet;
 pub mod papers;
 pub mod parallel;
 pub mod report;
 pub mod scenario;
-pub mod soak;
-pub mod stats;
+
+use evenkeel_core::stats;

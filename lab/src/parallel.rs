@@ -1,9 +1,9 @@
-//! Independent jobs on all cores, in an order that does not depend on who finishes first.
+//! Runs independent jobs on all cores; the order of the results does not depend on the threads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// How far a piece of work is, for another thread to watch and to cancel.
+/// Progress of a piece of work, which another thread can watch and cancel.
 #[derive(Debug, Default)]
 pub struct Progress {
     total: AtomicUsize,
@@ -11,62 +11,62 @@ pub struct Progress {
     cancelled: AtomicBool,
 }
 
-/// The work was asked to stop before its end; there are no results.
+/// The work was cancelled before its end; there are no results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("stopped after {done} of {total} runs")]
 pub struct Cancelled {
-    /// Jobs that were done by then.
+    /// Jobs done by then.
     pub done: usize,
     /// Jobs in all.
     pub total: usize,
 }
 
 impl Progress {
-    /// Announces jobs, so that the total is known before the first of them is done.
+    /// Announces jobs, so that the total is known before the first is done.
     pub fn expect(&self, jobs: usize) {
         self.total.fetch_add(jobs, Ordering::Relaxed);
     }
 
-    /// Jobs that are done.
+    /// Returns the number of jobs done.
     #[must_use]
     pub fn done(&self) -> usize {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Jobs in all; 0 before any were announced.
+    /// Returns the number of announced jobs.
     #[must_use]
     pub fn total(&self) -> usize {
         self.total.load(Ordering::Relaxed)
     }
 
-    /// A job that was announced is done.
+    /// Counts an announced job as done.
     pub fn finished(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Asks the work to stop. Long jobs look at each of their steps.
+    /// Asks the work to stop. Long jobs check for this at every step.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was asked to stop.
+    /// Returns whether the work was asked to stop.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// What to say if the work stops now.
+    /// Returns the error to report if the work stops now.
     #[must_use]
     pub fn cancelled(&self) -> Cancelled {
         Cancelled { done: self.done(), total: self.total() }
     }
 }
 
-/// Does every job, on as many threads as there are cores; the results are in the jobs' order. A job that gives `None`
-/// was cancelled. The jobs must have been announced with [`Progress::expect`].
+/// Runs every job, on as many threads as there are cores, and returns the results in the order of the jobs. A job
+/// that returns `None` was cancelled. The jobs must have been announced with [`Progress::expect`].
 ///
 /// # Errors
-/// [`Cancelled`] if the progress was cancelled before all were done.
+/// [`Cancelled`] if the progress was cancelled before all jobs were done.
 pub fn map<J: Sync, T: Send>(
     jobs: &[J],
     progress: &Progress,

@@ -1,4 +1,4 @@
-//! The bounds against the simulator, and against trying everything.
+//! The bounds, compared with the simulator and with brute force.
 
 use evenkeel_core::{SessionTime, Span, Vec3};
 use evenkeel_dr::{Budget, DrVector, MotionKind, MotionState, PolicyKind, export_error};
@@ -17,7 +17,7 @@ fn delays(scenario: &Scenario) -> Vec<Span> {
 }
 
 #[test]
-fn the_floor_is_what_base_has_at_constant_delays() {
+fn floor_is_the_error_of_base_at_constant_delays() {
     let mut scenario = papers(0.3, 60);
     scenario.receivers.truncate(2);
     let figures = run(&scenario, PolicyKind::BASE, 4, None);
@@ -41,7 +41,7 @@ fn no_policy_of_the_papers_beats_the_least_mean_at_constant_delays() {
     }
 }
 
-/// So many vectors, a tenth of a second apart, each with another direction.
+/// A path of `vectors` vectors, a tenth of a second apart, each in another direction.
 fn long_path(vectors: usize) -> ExportedPath {
     let step = Span::from_millis(100);
     let vector = |index: usize| {
@@ -52,7 +52,7 @@ fn long_path(vectors: usize) -> ExportedPath {
 }
 
 #[test]
-fn at_least_one_vector_of_so_many_is_sent() {
+fn at_least_one_vector_of_shown_max_is_sent() {
     let until = SessionTime::default() + Span::from_secs(100);
     let fewest = |vectors| {
         let mut frontier = Frontier::new(&[long_path(vectors)], Span::ZERO, until);
@@ -63,15 +63,15 @@ fn at_least_one_vector_of_so_many_is_sent() {
 }
 
 #[test]
-fn a_budget_with_which_somebody_is_sent_fewer_has_no_bounds() {
+fn budget_below_one_vector_of_shown_max_has_no_bounds() {
     let least = 3.0 / SHOWN_MAX as f64;
     let with = |budget: f64| Scenario { budget: Budget::new(budget).unwrap(), ..papers(0.09, 60) };
     assert!(check_bounded(&with(least)).is_ok());
-    let error = check_bounded(&with(0.99 * least)).expect_err("it is too little");
+    let error = check_bounded(&with(0.99 * least)).expect_err("the budget is too small");
     assert!(error.to_string().contains("at least 0.012 per trigger"), "{error}");
 }
 
-/// Vectors of a tank that turns at random, and at random times.
+/// A path with random turns at random times.
 fn path() -> impl Strategy<Value = ExportedPath> {
     let vector = (10_i64..400, -20.0..20.0, -20.0..20.0);
     prop::collection::vec(vector, 1..9).prop_map(|steps| {
@@ -88,7 +88,7 @@ fn path() -> impl Strategy<Value = ExportedPath> {
     })
 }
 
-/// The error at a receiver that is sent those of the vectors whose bit is set; the first in any case.
+/// The error at a receiver that is sent the first vector and those whose bit is set.
 fn error_of(path: &ExportedPath, sent: u32, delay: Span, until: SessionTime) -> f64 {
     let vectors = &path.vectors;
     let made = |index: usize| vectors.get(index).map_or(until, |vector| vector.generated);
@@ -111,7 +111,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_frontier_is_the_lower_hull_of_all_that_can_be_sent(path in path(), millis in 0_i64..500, few in 0_u32..9) {
+    fn frontier_is_the_lower_hull_of_all_subsets(path in path(), millis in 0_i64..500, few in 0_u32..9) {
         let delay = Span::from_millis(millis);
         let until = path.vectors.last().unwrap().generated + Span::from_secs(1);
         let all: Vec<(u32, f64)> = (0..1_u32 << path.vectors.len())
@@ -120,7 +120,7 @@ proptest! {
             .collect();
         let mut frontier = Frontier::new(std::slice::from_ref(&path), delay, until);
         let least = frontier.error_with(f64::from(few));
-        // Every pair of ways to send, mixed so that few are sent on average, is no better; and some mixture is as good.
+        // The best mixture of two subsets that sends `few` on average.
         let mut best = f64::INFINITY;
         for (n, a) in &all {
             for (m, b) in &all {

@@ -1,4 +1,4 @@
-//! Clocks keep the contract of every machine, whatever arrives and whoever flaps.
+//! Clock nodes keep the endpoint contract under hostile messages and flapping peers.
 
 use evenkeel_core::clock::Hull;
 use evenkeel_core::contract::check;
@@ -6,7 +6,7 @@ use evenkeel_core::{FollowerClock, PeerId};
 use evenkeel_lab::clock::node::ClockNode;
 
 #[test]
-fn a_server_and_its_followers_survive_the_hostile_schedule() {
+fn server_and_followers_survive_the_hostile_schedule() {
     for seed in 0..30 {
         let build = |node| match node {
             0 => ClockNode::<Hull>::Server(Box::default()),
@@ -17,7 +17,7 @@ fn a_server_and_its_followers_survive_the_hostile_schedule() {
 }
 
 #[test]
-fn peers_among_themselves_survive_the_hostile_schedule() {
+fn peers_without_a_server_survive_the_hostile_schedule() {
     for seed in 0..30 {
         check(seed, 3_000, 4, |_| ClockNode::<Hull>::Peer(Box::default()), |_, _| ());
     }

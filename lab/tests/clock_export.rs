@@ -1,5 +1,5 @@
-//! A dozen random settings with the machines that serve players: once the newest DR vector has arrived, owner and
-//! receiver see the entity apart by no more than what their clocks say they may be off, times its speed.
+//! A dozen random settings with real players' machines: once the newest DR vector has arrived, the placed position is off
+//! by at most the entity's speed times the error bounds of the two clocks.
 
 use evenkeel_core::{Draws, Seed, Span};
 use evenkeel_dr::PolicyKind;
@@ -11,10 +11,10 @@ use evenkeel_link::{ClockFaults, ClockStep, DelayLaw, Jitter, LinkFaults, Loss, 
 
 const SETTINGS: u64 = 12;
 const DURATION: Span = Span::from_secs(40);
-/// A vector's position is rounded once, so the projections of one vector differ by no more than floating point does.
+/// Owner and receiver project the same rounded vector, so only floating-point errors remain.
 const ROUNDING: f64 = 1e-6;
-/// A step is noticed by the next exchanges.
-const NOTICED: Span = Span::from_secs(1);
+/// How long after a step the next exchanges reveal it.
+const NOTICED_AFTER: Span = Span::from_secs(1);
 
 fn millis(draws: &mut Draws, low: f64, high: f64) -> Span {
     Span::from_millis_f64(draws.uniform(low, high))
@@ -55,22 +55,22 @@ fn setting(seed: u64) -> Scenario {
     }
 }
 
-/// How often the bound could be checked, and where it was broken.
+/// Counts the samples in which the bound could be checked, and describes those in which it was broken.
 fn judge(scenario: &Scenario, seed: u64) -> (usize, Vec<String>) {
     let sampling =
         Sampling { from: Span::ZERO, until: DURATION, every: Span::from_millis(20), ledger: false };
     let figures = run(scenario, PolicyKind::BASE, seed, Some(sampling));
     let (mut checked, mut broken) = (0, Vec::new());
     for sample in &figures.samples {
-        for (index, sight) in sample.sights.iter().enumerate() {
-            let Some((distance, distance_max)) = sight.after_arrival() else { continue };
+        for (index, placement) in sample.placements.iter().enumerate() {
+            let Some((distance, distance_max)) = placement.after_arrival() else { continue };
             checked += 1;
             let step =
                 scenario.receivers[index].clock.steps.first().map(|step| step.at - TrueTime::default());
             let since = step.map(|step| Span::from_secs_f64(sample.at) - step);
-            let is_unnoticed = since.is_some_and(|since| since >= Span::ZERO && since < NOTICED);
+            let is_unnoticed = since.is_some_and(|since| since >= Span::ZERO && since < NOTICED_AFTER);
             if distance > distance_max + ROUNDING && !is_unnoticed {
-                broken.push(format!("seed {seed}, {} s, receiver {index}: {sight:?}", sample.at));
+                broken.push(format!("seed {seed}, {} s, receiver {index}: {placement:?}", sample.at));
             }
         }
     }
@@ -82,7 +82,8 @@ fn judge_all(settings: impl Fn(u64) -> Scenario + Sync) {
     let progress = Progress::default();
     progress.expect(SETTINGS as usize);
     let seeds: Vec<u64> = (1..=SETTINGS).collect();
-    let judged = map(&seeds, &progress, |seed| Some(judge(&settings(*seed), *seed))).expect("nobody cancels");
+    let judged = map(&seeds, &progress, |seed| Some(judge(&settings(*seed), *seed)))
+        .expect("the run is not cancelled");
     for (seed, (checked, broken)) in seeds.iter().zip(judged) {
         assert!(broken.is_empty(), "{} times: {:#?}", broken.len(), &broken[..broken.len().min(5)]);
         assert!(checked > 500, "seed {seed}: only {checked} samples had the newest vector");
@@ -90,12 +91,12 @@ fn judge_all(settings: impl Fn(u64) -> Scenario + Sync) {
 }
 
 #[test]
-fn what_is_placed_is_off_by_no_more_than_the_clocks_say() {
+fn placement_is_within_the_clocks_error_bounds() {
     judge_all(setting);
 }
 
 #[test]
-fn a_step_of_a_clock_breaks_that_for_a_second_at_most() {
+fn clock_step_breaks_the_bound_for_at_most_a_second() {
     judge_all(|seed| {
         let mut scenario = setting(seed);
         let by = Span::from_millis(if seed % 2 == 0 { 250 } else { 1_000 });
@@ -106,7 +107,7 @@ fn a_step_of_a_clock_breaks_that_for_a_second_at_most() {
 }
 
 #[test]
-fn averages_say_nothing_that_holds() {
+fn bounds_of_averaging_do_not_hold() {
     let broken = |seed| {
         let scenario = Scenario { clock: ScenarioClock::Session(Filter::Averaging), ..setting(seed) };
         judge(&scenario, seed).1.len()
@@ -115,7 +116,7 @@ fn averages_say_nothing_that_holds() {
 }
 
 #[test]
-fn with_clocks_that_are_right_the_error_is_that_of_synchronized_ones() {
+fn session_clocks_without_faults_match_synchronized_ones() {
     let aee = |clock| {
         let mut scenario = setting(1);
         (scenario.clock, scenario.owner_clock) = (clock, ClockFaults::default());

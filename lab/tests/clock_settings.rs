@@ -1,9 +1,9 @@
-//! A thousand random settings: the truth is inside of the certified interval in every second, but for the time
-//! between a step of a clock and the event that tells of it.
+//! A thousand random settings: the true time is inside the certified interval in every second, except between a step of a
+//! clock and the event that reports it.
 
 use evenkeel_core::clock::Hull;
 use evenkeel_core::{Draws, Seed, Span};
-use evenkeel_lab::clock::{Setting, run};
+use evenkeel_lab::clock::{ClockSetting, run};
 use evenkeel_lab::parallel::{Progress, map};
 use evenkeel_link::{ClockFaults, ClockStep, DelayLaw, DelayStep, Jitter, LinkFaults, Loss, TrueTime};
 
@@ -18,7 +18,7 @@ fn instant(draws: &mut Draws) -> TrueTime {
     TrueTime::default() + millis(draws, 5_000.0, 50_000.0)
 }
 
-/// A way with a base delay of up to 400 ms, jitter that only adds, loss, and perhaps a change of the path.
+/// A link with jitter, loss and possibly a lasting change of its delay.
 fn link(draws: &mut Draws, base: Span) -> LinkFaults {
     let jitter = match draws.below(5) {
         0 => Jitter::Constant,
@@ -54,12 +54,12 @@ fn clock(draws: &mut Draws, skew_ppm_max: f64, is_stepped: bool) -> ClockFaults 
 }
 
 /// The two clocks differ by up to 150 ppm; at most one of them is stepped.
-fn setting(seed: u64) -> Setting {
+fn setting(seed: u64) -> ClockSetting {
     let mut draws = Seed::new(seed).draws();
     let up = millis(&mut draws, 0.0, 400.0);
     let down = if draws.chance(0.5) { up } else { millis(&mut draws, 0.0, 400.0) };
     let stepped = draws.below(6);
-    Setting {
+    ClockSetting {
         up: link(&mut draws, up),
         down: link(&mut draws, down),
         server: clock(&mut draws, 30.0, stepped == 0),
@@ -67,67 +67,67 @@ fn setting(seed: u64) -> Setting {
     }
 }
 
-/// What came of one setting.
+/// The result of one setting.
 #[derive(Default)]
-struct Verdict {
-    looks: u64,
-    fixed: u64,
-    /// Seconds in which the truth was outside, though no step explains it.
+struct SettingResult {
+    samples: u64,
+    synchronized: u64,
+    /// Samples in which the true time was outside although no step explains it.
     outside: Vec<String>,
-    /// For how long after a step the truth was outside.
+    /// How long after a step the true time was outside.
     late: Span,
     is_stepped: bool,
 }
 
-/// A clock that is set back stands still until it has caught up: only then its step is over.
-fn step(setting: &Setting) -> Option<(TrueTime, TrueTime)> {
+/// When a step begins and ends. A clock that is set back stands still until it has caught up, which ends its step.
+fn step(setting: &ClockSetting) -> Option<(TrueTime, TrueTime)> {
     let mut steps = setting.server.steps.iter().chain(&setting.follower.steps);
     steps.next().map(|step| (step.at, step.at + (-step.by).max(Span::ZERO)))
 }
 
-fn judge(seed: u64) -> Verdict {
+fn judge(seed: u64) -> SettingResult {
     let setting = setting(seed);
     let step = step(&setting);
-    let mut verdict = Verdict { is_stepped: step.is_some(), ..Verdict::default() };
-    let (mut breaks_before, mut noticed, mut is_told) = (0, None, false);
-    run::<Hull>(&setting, seed, Span::from_secs(1), DURATION, |look| {
-        verdict.looks += 1;
-        verdict.fixed += u64::from(look.shown.is_some());
-        let begun = step.filter(|(begun, _)| *begun <= look.at);
+    let mut result = SettingResult { is_stepped: step.is_some(), ..SettingResult::default() };
+    let (mut breaks_before, mut noticed, mut is_reported) = (0, None, false);
+    run::<Hull>(&setting, seed, Span::from_secs(1), DURATION, |sample| {
+        result.samples += 1;
+        result.synchronized += u64::from(sample.shown.is_some());
+        let begun = step.filter(|(begun, _)| *begun <= sample.at);
         if begun.is_none() {
-            breaks_before = look.breaks;
+            breaks_before = sample.breaks;
         }
-        if let Some((_, ended)) = begun.filter(|_| look.breaks > breaks_before) {
-            // A correction that is small enough to be slewed is not told at all.
-            let noticed = *noticed.get_or_insert(look.at);
-            is_told |=
-                look.events.iter().any(|(at, _)| *at > ended) || look.at - noticed > Span::from_secs(4);
+        if let Some((_, ended)) = begun.filter(|_| sample.breaks > breaks_before) {
+            // A correction small enough to be slewed is not reported.
+            let noticed = *noticed.get_or_insert(sample.at);
+            is_reported |=
+                sample.events.iter().any(|(at, _)| *at > ended) || sample.at - noticed > Span::from_secs(4);
         }
-        if look.is_certified() {
+        if sample.is_certified() {
             return;
         }
         match begun {
-            Some((_, ended)) if !is_told => verdict.late = verdict.late.max(look.at - ended),
-            _ => verdict.outside.push(format!("setting {seed}: {look:?}, step {step:?}")),
+            Some((_, ended)) if !is_reported => result.late = result.late.max(sample.at - ended),
+            _ => result.outside.push(format!("setting {seed}: {sample:?}, step {step:?}")),
         }
     });
-    verdict
+    result
 }
 
 #[test]
-fn the_truth_is_inside_in_every_second_of_a_thousand_settings() {
+fn true_time_is_inside_the_interval_in_a_thousand_settings() {
     let progress = Progress::default();
     progress.expect(SETTINGS as usize);
     let seeds: Vec<u64> = (1..=SETTINGS).collect();
-    let verdicts = map(&seeds, &progress, |seed| Some(judge(*seed))).expect("nobody cancels it");
-    let outside: Vec<&String> = verdicts.iter().flat_map(|verdict| &verdict.outside).collect();
+    let results = map(&seeds, &progress, |seed| Some(judge(*seed))).expect("the run is not cancelled");
+    let outside: Vec<&String> = results.iter().flat_map(|result| &result.outside).collect();
     assert!(outside.is_empty(), "{} times outside: {:#?}", outside.len(), &outside[..outside.len().min(5)]);
-    let sum = |figure: fn(&Verdict) -> u64| verdicts.iter().map(figure).sum::<u64>();
-    let (looks, fixed) = (sum(|verdict| verdict.looks), sum(|verdict| verdict.fixed));
-    assert!(fixed * 100 > looks * 98, "there is a session time in {fixed} of {looks} seconds");
-    // A step that is smaller than the jitter hides in it until the window has passed, but hardly ever.
-    let stepped = sum(|verdict| u64::from(verdict.is_stepped));
-    let slow = sum(|verdict| u64::from(verdict.late > Span::from_secs(1)));
+    let sum = |figure: fn(&SettingResult) -> u64| results.iter().map(figure).sum::<u64>();
+    let (samples, synchronized) = (sum(|result| result.samples), sum(|result| result.synchronized));
+    assert!(synchronized * 100 > samples * 98, "session time in {synchronized} of {samples} seconds");
+    // A step smaller than the jitter can stay hidden until the window has passed; that is rare.
+    let stepped = sum(|result| u64::from(result.is_stepped));
+    let slow = sum(|result| u64::from(result.late > Span::from_secs(1)));
     assert!(stepped > 300 && slow * 50 <= stepped, "{slow} of {stepped} steps took more than a second");
-    assert!(verdicts.iter().all(|verdict| verdict.late < Span::from_secs(33)));
+    assert!(results.iter().all(|result| result.late < Span::from_secs(33)));
 }

@@ -1,4 +1,4 @@
-//! `even` where it is measured: in both topologies, with loss, steps, joins and leaves, and by its settings.
+//! Tests `even` in both topologies, with loss, steps, joins and leaves, and its settings.
 
 use evenkeel_core::Span;
 use evenkeel_dr::{Content, PolicyKind};
@@ -22,7 +22,7 @@ fn sum(runs: &[RunFigures], figure: impl Fn(&RunFigures) -> f64) -> f64 {
     runs.iter().map(figure).sum()
 }
 
-/// Spread and mean relative to 1/3 base.
+/// Returns spread and mean relative to 1/3 base.
 fn ratios(scenario: &Scenario, policy: &str) -> (f64, f64) {
     let (base, ours) = (runs(scenario, "base-1/3"), runs(scenario, policy));
     for run in &ours {
@@ -34,7 +34,7 @@ fn ratios(scenario: &Scenario, policy: &str) -> (f64, f64) {
 }
 
 #[test]
-fn everybody_is_alike_at_each_threshold() {
+fn errors_are_equal_at_each_threshold() {
     for (distance, mean_max) in [(0.09, 1.45), (0.3, 1.2), (1.0, 1.0)] {
         let (spread, mean) = ratios(&papers(300, distance), "even");
         assert!(spread < 0.02 && mean < mean_max, "{spread:.4}, {mean:.3} at {distance}");
@@ -42,7 +42,7 @@ fn everybody_is_alike_at_each_threshold() {
 }
 
 #[test]
-fn better_content_pays_for_evenness() {
+fn better_content_makes_up_for_the_cost_of_fairness() {
     for (distance, mean_max) in [(0.09, 0.85), (1.0, 0.66)] {
         let linear = papers(300, distance);
         let auto = Scenario { kind: Content::Auto, ..linear.clone() };
@@ -66,7 +66,7 @@ fn a_relay_does_about_as_well_as_the_owner() {
 }
 
 #[test]
-fn loss_a_step_of_the_delay_and_coming_and_going_leave_everybody_alike() {
+fn errors_stay_equal_with_loss_a_delay_step_and_visitors() {
     let scenario = papers(300, 0.3);
     let mut lossy = scenario.clone();
     lossy.receivers = lossy.receivers.into_iter().map(|receiver| receiver.losing(0.1)).collect();
@@ -81,8 +81,8 @@ fn loss_a_step_of_the_delay_and_coming_and_going_leave_everybody_alike() {
     let late = Absence { joins: Span::from_secs(100), leaves: None };
     let early = Absence { joins: Span::ZERO, leaves: Some(Span::from_secs(200)) };
     visited.receivers.extend([visitor("late", 350, late), visitor("early", 650, early)]);
-    // What is lost shortly before the end has not been made up for by then: over many seeds it is some 0.02. And who is
-    // not there all the time has another share of the turns than the others, whatever a policy does.
+    // Losses shortly before the end have not been made up for yet: over many seeds that is about 0.02. Players who
+    // are not present all the time have a different share of the turns under any policy.
     for (name, scenario, bound) in
         [("loss", lossy, 0.06), ("a step", stepping, 0.03), ("visitors", visited, 0.3)]
     {
@@ -92,7 +92,7 @@ fn loss_a_step_of_the_delay_and_coming_and_going_leave_everybody_alike() {
 }
 
 #[test]
-fn the_settings_do_what_they_say() {
+fn phi_sets_the_spread_and_kappa_caps_the_error() {
     let scenario = papers(300, 0.3);
     for (policy, left) in [("even:phi=0.8", 0.2), ("even:phi=0.4", 0.6)] {
         let (spread, _) = ratios(&scenario, policy);

@@ -1,4 +1,4 @@
-//! The papers' experiment in small: ratios, verdicts, and the very bits, so that a change of any of them shows.
+//! Tests the papers' experiment with few seeds: ratios, verdicts and exact bits, so that any change is noticed.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use evenkeel_lab::parallel::Progress;
 use evenkeel_lab::report::{Provenance, files};
 use evenkeel_lab::scenario::Scenario;
 
-/// Ratios to 1/3 base of spread, mean and vectors sent, over 300 s and 20 seeds, as docs/papers/banavar05.md has them.
+/// Ratios of spread, mean and vectors sent to 1/3 base, over 300 s and 20 seeds, as in docs/papers/banavar05.md.
 const MEASURED: [(&str, [f64; 3]); 6] = [
     ("base", [0.855, 0.678, 3.00]),
     ("netgames05", [0.686, 0.873, 1.62]),
@@ -28,13 +28,13 @@ fn sum(runs: &[RunFigures], policy: PolicyKind, figure: impl Fn(&RunFigures) -> 
 }
 
 #[test]
-fn a_few_seeds_come_near_to_the_documented_ratios() {
+fn a_few_seeds_come_close_to_the_documented_ratios() {
     let third: PolicyKind = "base-1/3".parse().expect("a policy");
     let mut scenario = Scenario::papers(Span::from_millis(100), 0.09);
     scenario.seeds = vec![1, 2, 3, 4];
     scenario.policies =
         MEASURED.iter().map(|(name, _)| name.parse().expect("a policy")).chain([third]).collect();
-    let runs = run_all(&scenario, &Progress::default()).expect("nobody cancels it").runs;
+    let runs = run_all(&scenario, &Progress::default()).expect("not cancelled").runs;
     for (name, documented) in MEASURED {
         let policy = name.parse().expect("a policy");
         let ratio = |figure: fn(&RunFigures) -> f64| sum(&runs, policy, figure) / sum(&runs, third, figure);
@@ -52,76 +52,74 @@ fn a_few_seeds_come_near_to_the_documented_ratios() {
 fn a_run_gives_the_same_bits_on_every_machine() {
     let mut scenario = Scenario::papers(Span::from_millis(100), 0.09);
     scenario.duration = Span::from_secs(20);
-    let policy = "deterministic-budget".parse().expect("it is a policy");
+    let policy = "deterministic-budget".parse().expect("a policy");
     let figures = run(&scenario, policy, 7, None);
     assert_eq!((figures.triggers, figures.sent), (134, 132));
-    // The shortest decimals that stand for these very bits.
+    // The shortest decimals that round to exactly these bits.
     let expected = [93.46553003937392, 59.604608609862154, 37.352034775071786];
     for (receiver, expected) in figures.receivers.iter().zip(expected) {
         assert_eq!(receiver.aee.to_bits(), f64::to_bits(expected), "{:?}", figures.receivers);
     }
 }
 
-/// With few seeds too, every verdict is the recorded one, and every table is what it was.
+/// Every verdict and every table is the recorded one, with three seeds.
 #[test]
 fn figures_and_verdicts_are_the_recorded_ones() {
-    let selected = select(&[], PAPERS).expect("no key is unknown");
+    let selected = select(&[], PAPERS).expect("all keys are known");
     let progress = Progress::default();
-    let results =
-        run_selected(&selected, &Setup { runs: 3, progress: &progress }).expect("nobody cancels it");
-    assert_eq!(progress.done(), progress.total(), "the number of runs is announced as it is");
+    let results = run_selected(&selected, &Setup { runs: 3, progress: &progress }).expect("not cancelled");
+    assert_eq!(progress.done(), progress.total(), "all jobs were announced");
     let claims: Vec<&Claim> = results.figures.iter().flat_map(|figure| &figure.claims).collect();
     assert!(claims.len() >= 80, "{}", claims.len());
     for claim in claims {
         assert!(claim.is_as_expected(), "{claim:#?}");
     }
     check_numbers(&results, 3);
-    let summary = results.summary.as_ref().expect("everything was run");
+    let summary = results.summary.as_ref().expect("every figure was run");
     compare("figures.txt", &(golden(&results) + &rows(&summary.table)));
     for paper in ["banavar05", "aggarwal05"] {
         compare_claims(paper, &results);
     }
 }
 
-/// Our own policy, with a single seed: every table and every verdict is what it was. With so few seeds some verdicts are
-/// others than those that are expected of twenty.
+/// Every verdict and every table of our own policy is the recorded one, with a single seed. With so few, some
+/// verdicts differ from those expected with twenty.
 #[test]
 fn figures_of_our_own_policy_are_the_recorded_ones() {
     let selected = select(&["even".to_owned()], PAPERS).expect("the key is known");
     let progress = Progress::default();
-    let results =
-        run_selected(&selected, &Setup { runs: 1, progress: &progress }).expect("nobody cancels it");
-    assert_eq!(progress.done(), progress.total(), "the number of runs is announced as it is");
+    let results = run_selected(&selected, &Setup { runs: 1, progress: &progress }).expect("not cancelled");
+    assert_eq!(progress.done(), progress.total(), "all jobs were announced");
     check_numbers(&results, 1);
     let claims = results.figures.iter().flat_map(|figure| &figure.claims);
     let verdicts: String = claims.map(|claim| format!("{}: {}\n", claim.id, claim.verdict)).collect();
     compare("even.txt", &(golden(&results) + &verdicts));
 }
 
-/// Every number of the report is one.
+/// Checks that the report contains no NaN and no infinity.
 fn check_numbers(results: &Results, runs: usize) {
     let provenance = Provenance { command: "lab run".to_owned(), commit: "none".to_owned(), runs };
     for (name, bytes) in files(results, &provenance) {
-        let text = String::from_utf8(bytes).expect("it is text");
-        assert!(!text.contains("NaN") && !text.contains("inf,"), "{name} has a number that is none");
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        assert!(!text.contains("NaN") && !text.contains("inf,"), "{name} has a NaN or an infinity");
     }
 }
 
-/// A table as text.
+/// Formats a table as text.
 fn rows(table: &Table) -> String {
     [&table.head].into_iter().chain(&table.rows).map(|row| row.join(" | ") + "\n").collect()
 }
 
-/// Every table of every figure.
+/// Formats the tables of all figures.
 fn golden(results: &Results) -> String {
     results.figures.iter().map(|figure| format!("{}\n{}\n", figure.key, rows(&figure.table))).collect()
 }
 
-/// The recorded tables; `EVENKEEL_BLESS=1` records them anew.
+/// Compares tables with the recorded ones; `EVENKEEL_BLESS=1` records them anew.
 fn compare(file: &str, tables: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
     if std::env::var_os("EVENKEEL_BLESS").is_some() {
-        std::fs::write(&path, tables).expect("the folder is ours");
+        std::fs::write(&path, tables).expect("the file is writable");
         return;
     }
     let recorded = std::fs::read_to_string(&path).expect("the tables are recorded");
@@ -131,29 +129,30 @@ fn compare(file: &str, tables: &str) {
     assert_eq!(tables.lines().count(), recorded.lines().count(), "EVENKEEL_BLESS=1 records them");
 }
 
-/// The table of claims in a paper's document; `EVENKEEL_BLESS=1` writes it anew.
+/// Compares claims with the table in a paper's document; `EVENKEEL_BLESS=1` writes it anew.
 fn compare_claims(paper: &str, results: &Results) {
     const END: &str = "<!-- end of claims -->";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../docs/papers/{paper}.md"));
-    let document = std::fs::read_to_string(&path).expect("every paper has its document");
-    let (before, rest) = document.split_once("<!-- claims: ").expect("it has a place for the claims");
-    let (command, rest) = rest.split_once("-->\n").expect("it says how the table is made");
+    let document = std::fs::read_to_string(&path).expect("every paper has a document");
+    let (before, rest) =
+        document.split_once("<!-- claims: ").expect("the document has a marker for the claims");
+    let (command, rest) = rest.split_once("-->\n").expect("the marker names the command");
     let (table, after) = rest.split_once(END).expect("the table has an end");
     let of_paper = results.figures.iter().filter(|figure| figure.key.starts_with(paper));
     let now = markdown(of_paper.flat_map(|figure| &figure.claims));
     if std::env::var_os("EVENKEEL_BLESS").is_some() {
         let document = format!("{before}<!-- claims: {command}-->\n{now}{END}{after}");
-        std::fs::write(&path, document).expect("the folder is ours");
+        std::fs::write(&path, document).expect("the file is writable");
         return;
     }
     assert_eq!(table, now, "{}: EVENKEEL_BLESS=1 writes the table anew", path.display());
 }
 
 #[test]
-fn a_key_that_names_nothing_is_told() {
-    let error = select(&["banavar05/fig9.9".to_owned()], PAPERS).expect_err("there is no such figure");
+fn an_unknown_key_is_reported() {
+    let error = select(&["banavar05/fig9.9".to_owned()], PAPERS).expect_err("no such figure");
     assert!(error.to_string().contains("banavar05/fig9.9"));
-    let one = select(&["banavar05/fig3.20".to_owned()], PAPERS).expect("there is");
+    let one = select(&["banavar05/fig3.20".to_owned()], PAPERS).expect("the figure exists");
     assert_eq!(one.len(), 1);
     assert_eq!(one[0].1, ["banavar05/fig3.20"]);
 }

@@ -1,10 +1,10 @@
-//! Over real sockets, with delays emulated: once a vector has arrived, its receiver shows the entity where its owner
-//! exports it, but for what the two clocks may be wrong by. Looked at for a minute.
+//! A minute over real sockets with emulated delays: once a vector has arrived, its receiver places the entity where its
+//! owner exports it, within the error bounds of the two clocks.
 
 use evenkeel_core::{SessionClock, Span};
 use evenkeel_dr::{DrCommand, EntityId, PolicyKind};
 use evenkeel_games::{Driver, Mover, STEP};
-use evenkeel_lab::dr::sockets::Stage;
+use evenkeel_lab::dr::sockets::SocketSession;
 use evenkeel_lab::parallel::Progress;
 use evenkeel_lab::scenario::{Receiver, Scenario, ScenarioTopology};
 use evenkeel_link::Jitter;
@@ -14,7 +14,7 @@ use evenkeel_serve::RELAY;
 const TANK: EntityId = EntityId(0);
 const OWNER: NodeId = NodeId(0);
 const SECONDS: i64 = 60;
-/// What the projection's own rounding may differ by: a billionth of a unit.
+/// Rounding of the projection, in units.
 const ROUNDING: f64 = 1e-9;
 
 fn scenario() -> Scenario {
@@ -30,33 +30,33 @@ fn scenario() -> Scenario {
 }
 
 #[test]
-fn after_arrival_a_copy_is_off_by_at_most_the_clocks_bound_times_its_speed() {
-    let stage = Stage::set(&scenario(), PolicyKind::BASE, 1).expect("loopback works");
-    stage.wait_for_clocks(&Progress::default()).expect("the clocks find the time");
+fn after_arrival_placement_is_within_the_clocks_bounds_times_speed() {
+    let sockets = SocketSession::start(&scenario(), PolicyKind::BASE, 1).expect("loopback works");
+    sockets.wait_for_clocks(&Progress::default()).expect("the clocks synchronize");
     let mut mover = Mover::tank(Driver::Random, evenkeel_core::Seed::new(5));
-    let start = stage.clock.now();
-    let (mut compared, mut looked, mut sum, mut worst, mut widest) = (0u32, 0u32, 0.0, 0.0f64, Span::ZERO);
+    let start = sockets.clock.now();
+    let (mut compared, mut samples, mut sum, mut worst, mut widest) = (0u32, 0u32, 0.0, 0.0f64, Span::ZERO);
     for step in 0..SECONDS * 100 {
-        stage.sleep_until(start + STEP.times(step));
-        let sample = mover.at(step.unsigned_abs()).expect("it never dies");
+        sockets.sleep_until(start + STEP.times(step));
+        let sample = mover.at(step.unsigned_abs()).expect("a driven tank never dies");
         if step % 2 == 0 {
             let command = DrCommand::Observe { entity: TANK, state: sample.state };
-            stage.players.command(OWNER, command).expect("it runs");
+            sockets.players.command(OWNER, command).expect("the crank runs");
         }
-        let at = stage.clock.now();
+        let at = sockets.clock.now();
         let exported = move |peer: &mut evenkeel_serve::client::PlayerMachine, _| {
             let vector = *peer.exported_vector(TANK)?;
             Some((vector, peer.exported(at, TANK)?, peer.clock().error_max(at)?))
         };
-        let owner = stage.players.with_blocking(OWNER, exported).expect("it runs");
+        let owner = sockets.players.with_blocking(OWNER, exported).expect("the crank runs");
         let Some((vector, here, owner_error)) = owner else { continue };
         for receiver in 2..5 {
-            looked += 1;
+            samples += 1;
             let placed = move |peer: &mut evenkeel_serve::client::PlayerMachine, _| {
                 let placed = *peer.placed_vector(RELAY, TANK)?;
                 Some((placed, peer.position(at, RELAY, TANK)?, peer.clock().error_max(at)?))
             };
-            let copy = stage.players.with_blocking(NodeId(receiver), placed).expect("it runs");
+            let copy = sockets.players.with_blocking(NodeId(receiver), placed).expect("the crank runs");
             let Some((placed, there, error)) = copy.filter(|(placed, ..)| *placed == vector) else {
                 continue;
             };
@@ -71,9 +71,9 @@ fn after_arrival_a_copy_is_off_by_at_most_the_clocks_bound_times_its_speed() {
     }
     let mean = sum / f64::from(compared.max(1));
     println!(
-        "{compared} of {looked} looks compared, {mean:.6} units apart and at most {worst:.6}, clocks within {widest:?}"
+        "{compared} of {samples} samples compared, {mean:.6} units apart, at most {worst:.6}, clocks within {widest:?}"
     );
-    assert!(compared > looked / 4, "{compared} of {looked}: most of the time the newest vector has arrived");
-    // Two milliseconds at full speed. A machine that is busy may hold a clock's question up for longer once, which the bound above covers.
-    assert!(mean < 0.05, "{mean}: and it is small, too");
+    assert!(compared > samples / 4, "the newest vector had arrived in only {compared} of {samples} samples");
+    // Two milliseconds at full speed. A busy machine may delay a clock probe for longer, which the bound above covers.
+    assert!(mean < 0.05, "the mean distance is {mean}");
 }

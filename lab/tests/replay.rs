@@ -1,4 +1,4 @@
-//! A recorded session of the dead-reckoning machines, fed to fresh ones, transmits the same bytes.
+//! A recorded session of the dead-reckoning machines, replayed with fresh machines, transmits the same bytes.
 
 use evenkeel_core::transcript::{ReplayError, Transcript, replay};
 use evenkeel_core::{PeerId, Seed, Span};
@@ -23,7 +23,7 @@ fn node(index: u32, config: &DrConfig) -> DrNode {
     }
 }
 
-/// Ten seconds of an owner, a relay and two receivers, with loss, doubling, and a receiver's clock that steps.
+/// Records ten seconds of an owner, a relay and two receivers, with loss, duplicates and a clock step at a receiver.
 fn recorded(seed: u64, config: &DrConfig) -> Vec<u8> {
     let mut world = World::new(Seed::new(seed));
     world.record(b"replay test", seed);
@@ -59,7 +59,7 @@ fn recorded(seed: u64, config: &DrConfig) -> Vec<u8> {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_transcript_to_the_byte() {
+fn equal_seeds_give_equal_transcripts() {
     for policy in ["deterministic-budget", "probabilistic-budget:pi", "scheduling-2"] {
         let config = config(policy);
         assert_eq!(recorded(5, &config), recorded(5, &config), "{policy}");
@@ -68,20 +68,20 @@ fn the_same_seed_gives_the_same_transcript_to_the_byte() {
 }
 
 #[test]
-fn fresh_machines_transmit_every_recorded_byte_again() {
+fn fresh_machines_transmit_the_recorded_bytes() {
     for policy in ["base", "netgames05", "netgames05-consistent", "deterministic-budget"] {
         let config = config(policy);
         let bytes = recorded(8, &config);
-        let transcript = Transcript::open(&bytes).expect("it is a transcript");
-        let replayed = replay(transcript, |index, _| Ok(node(index, &config))).expect("it is the same");
+        let transcript = Transcript::open(&bytes).expect("the transcript is valid");
+        let replayed = replay(transcript, |index, _| Ok(node(index, &config))).expect("the replay matches");
         assert!(replayed.transmits > 100, "{replayed:?}");
     }
 }
 
 #[test]
-fn a_machine_that_decides_otherwise_is_noticed() {
+fn replay_with_another_policy_diverges() {
     let bytes = recorded(8, &config("base"));
-    let transcript = Transcript::open(&bytes).expect("it is a transcript");
+    let transcript = Transcript::open(&bytes).expect("the transcript is valid");
     let other = config("base-1/2");
     let diverged = replay(transcript, |index, _| Ok(node(index, &other)));
     assert!(matches!(diverged, Err(ReplayError::Diverged { node: RELAY, .. })), "{diverged:?}");

@@ -30,7 +30,7 @@ impl Wire for Welcome {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         match reader.read::<u8>()? {
             VERSION => {}
-            came => return Err(Malformed::Version { came, spoken: VERSION }),
+            found => return Err(Malformed::Version { found, supported: VERSION }),
         }
         let player = u32::try_from(reader.read::<Varint>()?.0).map_err(|_| Malformed::Field)?;
         let tick = i64::try_from(reader.read::<Varint>()?.0).map_err(|_| Malformed::Field)?;

@@ -1,49 +1,47 @@
-/**
- * The relay's pages about the arena: figures four times a second, what the others show ten times a second, and what is set.
- */
+/** HTTP requests of the arena's page to the relay: figures, what other players see, joining, and settings. */
 
 const ROOT = "/api/arena";
-/** Longer than this, in milliseconds, is no answer. */
-const PATIENCE = 4000;
+/** Timeout of a request, in milliseconds. */
+const TIMEOUT = 4000;
 
-async function ask(path, options = {}) {
-  const answer = await fetch(ROOT + path, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE), ...options });
+async function request(path, options = {}) {
+  const answer = await fetch(ROOT + path, { cache: "no-store", signal: AbortSignal.timeout(TIMEOUT), ...options });
   if (answer.ok) return answer;
   const { error } = await answer.json().catch(() => ({}));
   throw Object.assign(new Error(error ?? `the relay answers ${answer.status}`), { status: answer.status });
 }
 
-const read = async (path) => (await ask(path)).json();
+const read = async (path) => (await request(path)).json();
 
 const post = (path, body) =>
-  ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  request(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 
 export const readArena = () => read("");
-export const readShown = (player) => read(`/shown?player=${player}`);
+export const readOutlines = (player) => read(`/shown?player=${player}`);
 export const readWatch = () => read("/watch");
-/** Asks for what lets somebody in; a name says who it was before. */
-export const askIn = async (name) => (await post("/join", name ? { name } : {})).json();
-export const choose = (choice) => post("/policy", { choice });
+/** Requests an invitation. Pass an earlier name to come back as the same player. */
+export const requestInvitation = async (name) => (await post("/join", name ? { name } : {})).json();
+export const setPolicy = (choice) => post("/policy", { choice });
 export const setLink = (player, delay, jitter) => post("/link", { player, delay_ms: delay, jitter_ms: jitter });
 
 /**
- * Asks again and again, one question at a time. `heard(answer)` or `failed(error)` is called with what came of it. Returns a
- * function that ends it.
+ * Repeats a request every `period` milliseconds, one at a time, and calls `onAnswer(answer)` or `onError(error)` with each
+ * outcome. Returns a function that stops it.
  */
-export function poll(question, period, heard, failed) {
+export function poll(send, period, onAnswer, onError) {
   let isOver = false;
   let timer = 0;
-  const turn = async () => {
+  const run = async () => {
     const began = performance.now();
     try {
-      const answer = await question();
-      if (!isOver) heard(answer);
+      const answer = await send();
+      if (!isOver) onAnswer(answer);
     } catch (error) {
-      if (!isOver) failed(error);
+      if (!isOver) onError(error);
     }
-    if (!isOver) timer = setTimeout(turn, Math.max(period - (performance.now() - began), 10));
+    if (!isOver) timer = setTimeout(run, Math.max(period - (performance.now() - began), 10));
   };
-  turn();
+  run();
   return () => {
     isOver = true;
     clearTimeout(timer);

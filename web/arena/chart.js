@@ -1,25 +1,27 @@
 /**
- * The curve: everybody's error over the last two minutes, what was switched on when, and how wide the errors lie apart.
+ * The curve: every player's error over the last two minutes, the spread between them, and when the policy was switched.
  */
 
-import { GAP, nearest, SHOWN } from "./history.js";
-import { colour, colourOf, faint, pathOf } from "./palette.js";
-import { canvasOf, pictureOf } from "./stamps.js";
+import { GAP_MIN, nearest, HISTORY_LENGTH } from "./history.js";
+import { colour, colourOf, withAlpha, pathOf } from "./palette.js";
+import { createCanvas, toBitmap } from "./sprite-cache.js";
 import { Surface } from "./surface.js";
-import { amount } from "./words.js";
+import { formatNumber } from "./format.js";
 
-const STRIP = 20;
-const BOTTOM = 24;
-const LABEL = 15;
-/** Points of a line are so far apart, in milliseconds: it shows means over ten seconds, of which more cannot be seen. */
-const GRAIN = 1000;
-/** So many lines are drawn at once: of all together a frame would be late. */
-const LINES = 8;
-/** What was begun so many milliseconds ago is begun anew: the page was hidden meanwhile. */
-const STALE = 1000;
+const STRIP_HEIGHT = 20;
+const AXIS_HEIGHT = 24;
+const LABEL_HEIGHT = 15;
+/**
+ * Distance of a line's points, in milliseconds. Errors are means over ten seconds, so a finer line would look the same.
+ */
+const POINT_INTERVAL = 1000;
+/** Lines drawn per frame: drawing all of them at once would miss a frame. */
+const LINES_PER_FRAME = 8;
+/** An unfinished drawing older than this, in milliseconds, is restarted: the page was hidden. */
+const DRAWING_AGE_MAX = 1000;
 const FONT = "system-ui, -apple-system, \"Segoe UI\", Roboto, sans-serif";
 
-/** An axis in round steps, about four of them, that has room for these values. */
+/** Picks an axis in round steps, about four, that covers these values. */
 function axisFor(low, high) {
   const rough = (high - low) / 4;
   const unit = 10 ** Math.floor(Math.log10(rough));
@@ -30,44 +32,47 @@ function axisFor(low, high) {
   return { low: first * step, high: last * step, step, steps: last - first, digits };
 }
 
-/** Moves labels apart, highest first, that would lie on each other, as little as it takes. */
+/** Moves overlapping labels apart as little as possible. Labels are sorted, highest first. */
 function spreadOut(labels, low, high) {
   let floor = low;
   for (const label of labels) {
     label.at = Math.max(label.y, floor);
-    floor = label.at + LABEL;
+    floor = label.at + LABEL_HEIGHT;
   }
   let ceiling = high;
   for (const label of [...labels].reverse()) {
     label.at = Math.min(label.at, ceiling);
-    ceiling = label.at - LABEL;
+    ceiling = label.at - LABEL_HEIGHT;
   }
 }
 
-/** The highest and the lowest of the labels, as many as there is room for. */
-function outermost(labels, room) {
-  const count = Math.max(1, Math.floor(room / LABEL) + 1);
+/** Returns the highest and the lowest labels, as many as fit. */
+function outermostLabels(labels, room) {
+  const count = Math.max(1, Math.floor(room / LABEL_HEIGHT) + 1);
   if (labels.length <= count) return labels;
   const upper = Math.ceil(count / 2);
   return labels.filter((_, place) => place < upper || place >= labels.length - (count - upper));
 }
 
-/** What was measured, in pieces between which nothing was. */
+/** Splits samples into runs without gaps. */
 function runsOf(samples) {
   const runs = [];
   let last = -Infinity;
   for (const sample of samples) {
-    if (sample.t - last > GAP) runs.push([]);
+    if (sample.t - last > GAP_MIN) runs.push([]);
     runs.at(-1).push(sample);
     last = sample.t;
   }
   return runs;
 }
 
-/** Of one piece the ends, and the last sample of each grain. Grains are of the clock: a line that moves to the left keeps its points. */
+/**
+ * Keeps the ends of a run and the last sample of each interval. Intervals follow the clock, so points stay the same
+ * while a line moves to the left.
+ */
 function thinned(run) {
-  const grainOf = (place) => Math.floor(run[place].t / GRAIN);
-  return run.filter((_, place) => place === 0 || place + 1 === run.length || grainOf(place) !== grainOf(place + 1));
+  const intervalOf = (place) => Math.floor(run[place].t / POINT_INTERVAL);
+  return run.filter((_, place) => place === 0 || place + 1 === run.length || intervalOf(place) !== intervalOf(place + 1));
 }
 
 export class Chart {
@@ -77,8 +82,8 @@ export class Chart {
     this.context = this.surface.context;
     this.kind = "error";
     this.pointer = null;
-    /** What is being drawn. */
-    this.sheet = null;
+    /** The drawing in progress, or null. */
+    this.drawing = null;
     canvas.addEventListener("pointermove", (event) => {
       this.pointer = event.clientX - canvas.getBoundingClientRect().left;
     });
@@ -88,66 +93,68 @@ export class Chart {
   }
 
   /**
-   * Draws a part of it, and returns whether that was the last one. `nameOf(player)` and `choiceName(choice)` say what people
-   * call them.
+   * Draws a part of the chart and returns whether it was the last one. `nameOf(player)` and `choiceName(choice)` return
+   * display names.
    */
   draw(now, { players, nameOf, choiceName }) {
-    if (this.sheet && now - this.sheet.begun > STALE) this.drop();
-    this.sheet ??= this.begin(now, players);
-    if (this.sheet === null) return true;
-    const { left, isBlank } = this.sheet;
-    if (isBlank) this.drawLines(left.splice(0));
-    if (left.length > 0) {
-      this.drawLines(left.splice(0, LINES));
+    if (this.drawing && now - this.drawing.begun > DRAWING_AGE_MAX) this.abandon();
+    this.drawing ??= this.begin(now, players);
+    if (this.drawing === null) return true;
+    const { remaining, isBlank } = this.drawing;
+    if (isBlank) this.drawLines(remaining.splice(0));
+    if (remaining.length > 0) {
+      this.drawLines(remaining.splice(0, LINES_PER_FRAME));
       return false;
     }
     this.finish(nameOf, choiceName);
-    this.sheet = null;
+    this.drawing = null;
     return true;
   }
 
-  /** What is begun is not finished. */
-  drop() {
-    for (const picture of this.sheet.pictures) picture.close?.();
-    this.sheet = null;
+  /** Abandons the drawing in progress. */
+  abandon() {
+    for (const picture of this.drawing.pictures) picture.close?.();
+    this.drawing = null;
   }
 
-  /** What is to be drawn, and where; null if there is no room. On a canvas of another size nothing is left, so all of it is drawn at once. */
+  /**
+   * Starts a drawing; null if the canvas has no size. A resized canvas is blank, so everything is then drawn at once.
+   */
   begin(now, players) {
     const { surface } = this;
     const isBlank = surface.fit();
-    if (!surface.isThere) return null;
+    if (!surface.isVisible) return null;
     const isNarrow = surface.wide < 420;
     const frame = {
-      left: this.kind === "error" ? 34 : 42, right: surface.wide - (isNarrow ? 62 : 84), top: STRIP + 12,
-      bottom: surface.high - BOTTOM,
+      left: this.kind === "error" ? 34 : 42, right: surface.wide - (isNarrow ? 62 : 84), top: STRIP_HEIGHT + 12,
+      bottom: surface.high - AXIS_HEIGHT,
     };
     const last = this.history.samples.at(-1);
     const end = last ? Math.max(last.t, now - 1000) : now;
     const runs = runsOf(this.history.samples).map(thinned);
     const axis = this.axisOf(players, runs);
-    const x = (t) => frame.right - ((end - t) / SHOWN) * (frame.right - frame.left);
+    const x = (t) => frame.right - ((end - t) / HISTORY_LENGTH) * (frame.right - frame.left);
     const y = (value) => frame.bottom - ((value - axis.low) / (axis.high - axis.low)) * (frame.bottom - frame.top);
-    const drawn = { players, left: [...players], isBlank, pictures: [] };
+    const drawn = { players, remaining: [...players], isBlank, pictures: [] };
     return { begun: now, kind: this.kind, frame, last, end, runs, axis, x, y, ...drawn };
   }
 
-  /** Some of the lines, as a picture: its pixels are made now and not with those of the others. */
+  /** Draws some of the lines into a bitmap of their own, so that their pixels are rendered now. */
   drawLines(players) {
     const { width, height } = this.surface.canvas;
-    const canvas = canvasOf(width, height);
+    const canvas = createCanvas(width, height);
     const context = canvas.getContext("2d");
     context.scale(this.surface.ratio, this.surface.ratio);
     for (const player of players) this.drawLine(context, player);
-    this.sheet.pictures.push(pictureOf(canvas));
+    this.drawing.pictures.push(toBitmap(canvas));
   }
 
   finish(nameOf, choiceName) {
-    const { context, surface: { wide, high, ratio }, sheet: { frame, pictures, last } } = this;
+    const { context, surface: { wide, high, ratio }, drawing: { frame, pictures, last } } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, wide, high);
     this.drawAxes();
-    this.drawStrip(choiceName);
+    this.drawPolicyStrip(choiceName);
     context.save();
     context.beginPath();
     context.rect(frame.left, frame.top - 4, frame.right - frame.left + 6, frame.bottom - frame.top + 6);
@@ -160,10 +167,10 @@ export class Chart {
     }
     context.restore();
     if (last) this.drawLabels(nameOf);
-    if (this.pointer !== null) this.drawReading(nameOf);
+    if (this.pointer !== null) this.drawTooltip(nameOf);
   }
 
-  /** The axis follows what is shown, in steps. A mean counts from nought; a sum from where it was at the left. */
+  /** Fits the axis to the values. Mean errors start at zero, accumulated ones at their value on the left edge. */
   axisOf(players, runs) {
     let [least, most] = [Infinity, -Infinity];
     for (const { values } of runs.flat()) {
@@ -187,7 +194,7 @@ export class Chart {
   }
 
   drawAxes() {
-    const { context, sheet: { frame, axis, y } } = this;
+    const { context, drawing: { frame, axis, y } } = this;
     context.lineWidth = 1;
     for (let step = 0; step <= axis.steps; step += 1) {
       const value = axis.low + axis.step * step;
@@ -209,29 +216,29 @@ export class Chart {
     }
   }
 
-  /** Above the curve: what was on. A dashed line marks each moment at which the switch was turned. */
-  drawStrip(choiceName) {
-    const { context, sheet: { frame, x } } = this;
+  /** Strip above the curve that shows the active policy. A dashed line marks each switch. */
+  drawPolicyStrip(choiceName) {
+    const { context, drawing: { frame, x } } = this;
     const { marks } = this.history;
     marks.forEach(({ t, choice }, place) => {
       const from = Math.max(x(t), frame.left);
       const to = place + 1 < marks.length ? Math.max(x(marks[place + 1].t), frame.left) : frame.right;
       const tint = choice === "even" ? colour("accent") : colour("quiet");
-      context.fillStyle = faint(tint, choice === "even" ? 0.16 : choice === "base" ? 0.1 : 0.2);
+      context.fillStyle = withAlpha(tint, choice === "even" ? 0.16 : choice === "base" ? 0.1 : 0.2);
       context.beginPath();
-      context.roundRect(from + 0.5, 1, Math.max(to - from - 1, 1), STRIP - 3, 4);
+      context.roundRect(from + 0.5, 1, Math.max(to - from - 1, 1), STRIP_HEIGHT - 3, 4);
       context.fill();
       const name = choiceName(choice);
       context.font = `600 11px ${FONT}`;
       if (context.measureText(name).width < to - from - 10) {
-        this.text(name, (from + to) / 2, STRIP / 2, { size: 11, weight: 600, align: "center", tint });
+        this.text(name, (from + to) / 2, STRIP_HEIGHT / 2, { size: 11, weight: 600, align: "center", tint });
       }
       if (x(t) > frame.left + 1 && place > 0) {
         context.strokeStyle = colour("accent");
         context.lineWidth = 1.5;
         context.setLineDash([4, 4]);
         context.beginPath();
-        context.moveTo(from, STRIP);
+        context.moveTo(from, STRIP_HEIGHT);
         context.lineTo(from, frame.bottom);
         context.stroke();
         context.setLineDash([]);
@@ -239,9 +246,9 @@ export class Chart {
     });
   }
 
-  /** Between the one who is worst off and the one who is best off. */
+  /** Band between the largest and the smallest error. */
   drawBand() {
-    const { context, sheet: { players, kind, runs, x, y } } = this;
+    const { context, drawing: { players, kind, runs, x, y } } = this;
     const rangeOf = ({ t, values }) => {
       let [low, high, count] = [Infinity, -Infinity, 0];
       for (const player of players) {
@@ -262,18 +269,18 @@ export class Chart {
     for (const samples of runs) {
       const run = [];
       for (const range of samples.map(rangeOf)) {
-        // While there is only one, there is nothing between.
+        // A single player has no band.
         if (range.count > 1) run.push(range);
         else fillBetween(run.splice(0));
       }
       fillBetween(run);
     }
-    context.fillStyle = faint(colour("accent"), 0.08);
+    context.fillStyle = withAlpha(colour("accent"), 0.08);
     context.fill();
   }
 
   drawLine(context, player) {
-    const { kind, runs, x, y } = this.sheet;
+    const { kind, runs, x, y } = this.drawing;
     context.strokeStyle = colourOf(player);
     context.lineWidth = 2;
     context.lineJoin = "round";
@@ -301,16 +308,16 @@ export class Chart {
   }
 
   drawLabels(nameOf) {
-    const { context, sheet: { players, kind, last, frame, x, y } } = this;
+    const { context, drawing: { players, kind, last, frame, x, y } } = this;
     const all = [];
     for (const player of players) {
       const value = last.values.get(player)?.[kind];
       if (value !== undefined) all.push({ player, y: y(value) });
     }
-    const labels = outermost(all.sort((a, b) => a.y - b.y), frame.bottom - frame.top);
+    const labels = outermostLabels(all.sort((a, b) => a.y - b.y), frame.bottom - frame.top);
     spreadOut(labels, frame.top, frame.bottom);
     for (const { player, y: from, at } of labels) {
-      context.strokeStyle = faint(colourOf(player), 0.6);
+      context.strokeStyle = withAlpha(colourOf(player), 0.6);
       context.lineWidth = 1;
       context.beginPath();
       context.moveTo(x(last.t) + 2, from);
@@ -318,12 +325,12 @@ export class Chart {
       context.stroke();
       this.mark(player, frame.right + 18, at, 4);
       const room = this.surface.wide - frame.right - 28;
-      this.text(this.cut(nameOf(player), room), frame.right + 27, at, { weight: 600, size: 12, tint: colour("ink") });
+      this.text(this.ellipsize(nameOf(player), room), frame.right + 27, at, { weight: 600, size: 12, tint: colour("ink") });
     }
   }
 
-  /** As much of a name as there is room for. */
-  cut(name, room) {
+  /** Shortens a name to the available width. */
+  ellipsize(name, room) {
     const { context } = this;
     context.font = `600 12px ${FONT}`;
     let text = name;
@@ -331,11 +338,11 @@ export class Chart {
     return text;
   }
 
-  /** What the values were where the pointer is. */
-  drawReading(nameOf) {
-    const { players, kind, frame, end, runs, x, y } = this.sheet;
+  /** Tooltip with the values at the pointer. */
+  drawTooltip(nameOf) {
+    const { players, kind, frame, end, runs, x, y } = this.drawing;
     const part = (frame.right - this.pointer) / (frame.right - frame.left);
-    const sample = part >= 0 && part <= 1 ? nearest(runs.flat(), end - part * SHOWN) : null;
+    const sample = part >= 0 && part <= 1 ? nearest(runs.flat(), end - part * HISTORY_LENGTH) : null;
     if (!sample || Math.abs(x(sample.t) - this.pointer) > 12) return;
     const { context } = this;
     const rows = players.filter((player) => sample.values.has(player))
@@ -361,8 +368,8 @@ export class Chart {
       const row = top + 15 + place * 17;
       this.mark(player, at, y(value), 3.5);
       this.mark(player, left + 13, row, 3.5);
-      this.text(this.cut(nameOf(player), 52), left + 23, row, { tint: colour("ink") });
-      const words = amount(value, kind === "error" ? 2 : 0);
+      this.text(this.ellipsize(nameOf(player), 52), left + 23, row, { tint: colour("ink") });
+      const words = formatNumber(value, kind === "error" ? 2 : 0);
       this.text(words, left + width - 10, row, { align: "right", weight: 600, tint: colour("ink") });
     });
   }

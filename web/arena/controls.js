@@ -1,20 +1,19 @@
-/**
- * What people set: who is sent what (the switch), and how long each player's line is.
- */
+/** Controls: the policy switch, and the sliders for each player's network. */
 
-import { choose, setLink } from "./api.js";
-import { setText, spaced } from "./figures.js";
-import { keepRows, markOf } from "./palette.js";
+import { setPolicy, setLink } from "./api.js";
+import { setText } from "./figures.js";
+import { formatBudget } from "./format.js";
+import { reconcileRows, createMark } from "./palette.js";
 
-/** So long, in milliseconds, what was set here counts for more than what the relay still tells. */
-const GRACE = 1500;
-/** A slider that moves is told at most so often, in milliseconds. */
-const TELL = 200;
+/** After a setting was changed here, the relay's older value is ignored for this long, in milliseconds. */
+const SETTING_GRACE = 1500;
+/** Least interval between two requests while a slider moves, in milliseconds. */
+const SEND_INTERVAL = 200;
 const DELAY_MAX = 400;
 const JITTER_MAX = 100;
 
-/** The switch with three positions. */
-export class Switch {
+/** Switch with the three policies. */
+export class PolicySwitch {
   constructor(root, budget, onFailed) {
     Object.assign(this, { root, budget, onFailed });
     this.inputs = [...root.querySelectorAll("input")];
@@ -33,10 +32,10 @@ export class Switch {
     this.set = { choice, at: performance.now() };
     this.slide();
     try {
-      await choose(choice);
+      await setPolicy(choice);
     } catch (error) {
       this.set.at = -Infinity;
-      this.onFailed(`The switch did not turn. ${error.message}`);
+      this.onFailed(`Could not switch the policy. ${error.message}`);
     }
   }
 
@@ -47,8 +46,8 @@ export class Switch {
       if (input) setText(input.nextElementSibling, name);
     }
     this.root.disabled = false;
-    setText(this.budget, budget ? `one budget: ${spaced(budget)}` : "one budget");
-    const isMine = performance.now() - this.set.at < GRACE;
+    setText(this.budget, budget ? `same budget: ${formatBudget(budget)}` : "same budget");
+    const isMine = performance.now() - this.set.at < SETTING_GRACE;
     const wanted = this.inputs.find((input) => input.value === (isMine ? this.set.choice : choice));
     if (wanted && !wanted.checked) wanted.checked = true;
     if (!wanted) for (const input of this.inputs) input.checked = false;
@@ -56,7 +55,7 @@ export class Switch {
     this.shown = wanted;
   }
 
-  /** Moves the bright part under what is chosen. */
+  /** Moves the thumb under the chosen position. */
   slide() {
     const label = this.inputs.find((input) => input.checked)?.parentElement;
     if (this.thumb.hidden !== !label) this.thumb.hidden = !label;
@@ -67,15 +66,15 @@ export class Switch {
   }
 }
 
-/** Delay and jitter of each player's line. */
-export class Network {
+/** Sliders for each player's delay and jitter. */
+export class NetworkSliders {
   constructor(root, onFailed) {
     Object.assign(this, { root, onFailed });
     this.lines = new Map();
   }
 
   show({ players }, { nameOf }) {
-    keepRows(this.root, this.lines, players, (player) => this.build(player));
+    reconcileRows(this.root, this.lines, players, (player) => this.build(player));
     for (const { player, delay_ms: delay, jitter_ms: jitter } of players) {
       const line = this.lines.get(player);
       setText(line.name, nameOf(player));
@@ -83,7 +82,7 @@ export class Network {
         const name = `${word} of ${nameOf(player)} in milliseconds`;
         if (slider.ariaLabel !== name) slider.ariaLabel = name;
       }
-      if (performance.now() - line.at < GRACE) continue;
+      if (performance.now() - line.at < SETTING_GRACE) continue;
       for (const [slider, value] of [[line.delay, delay], [line.jitter, jitter]]) {
         if (value > slider.max) slider.max = Math.ceil(value / 100) * 100;
         if (slider.value !== String(Math.round(value))) slider.value = Math.round(value);
@@ -107,12 +106,12 @@ export class Network {
     const who = document.createElement("span");
     who.className = "who";
     const name = document.createElement("span");
-    who.append(markOf(player), name);
+    who.append(createMark(player), name);
     row.append(who);
-    // On a narrow page the second slider has a row of its own, and needs a word.
+    // On a narrow page the second slider has a row of its own and needs a label.
     const word = Object.assign(document.createElement("span"), { className: "jitter-word quiet", textContent: "varies by" });
     word.setAttribute("aria-hidden", "true");
-    const line = { row, name, at: -Infinity, told: -Infinity, timer: 0 };
+    const line = { row, name, at: -Infinity, sentAt: -Infinity, timer: 0 };
     for (const [kind, most] of [["delay", DELAY_MAX], ["jitter", JITTER_MAX]]) {
       const slider = document.createElement("input");
       Object.assign(slider, { type: "range", min: 0, max: most, step: 1, className: kind });
@@ -126,20 +125,20 @@ export class Network {
 
   moved(player, line) {
     line.at = performance.now();
-    // Nothing arrives before it was sent.
+    // Jitter cannot exceed the delay: nothing arrives before it was sent.
     line.jitter.value = Math.min(line.jitter.value, line.delay.value);
     this.write(line);
     if (line.timer) return;
-    const tell = async () => {
+    const send = async () => {
       line.timer = 0;
-      line.told = performance.now();
+      line.sentAt = performance.now();
       try {
         await setLink(player, Number(line.delay.value), Number(line.jitter.value));
       } catch (error) {
         line.at = -Infinity;
-        this.onFailed(`The line could not be changed. ${error.message}`);
+        this.onFailed(`Could not change the network. ${error.message}`);
       }
     };
-    line.timer = setTimeout(tell, Math.max(0, TELL - (line.at - line.told)));
+    line.timer = setTimeout(send, Math.max(0, SEND_INTERVAL - (line.at - line.sentAt)));
   }
 }

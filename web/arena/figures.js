@@ -1,21 +1,19 @@
-/**
- * The four figures on top, and who pays: each compared with what would be without us.
- */
+/** The four figures on top, and the table of who pays. Each value is compared with the one without us. */
 
-import { keepRows, markOf } from "./palette.js";
-import { amount, change, signed } from "./words.js";
+import { reconcileRows, createMark } from "./palette.js";
+import { formatBudget, formatChange, formatNumber, formatSigned } from "./format.js";
 
-const UNITS = "Units: mean distance, a tank is 6 long; ms.";
+const UNITS = "Errors in units (a tank is 6 long), delay and clock in ms.";
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Sets a text if it has changed, so that nothing is laid out anew for nothing. It stays in its node: a new one each time is to be freed. */
+/** Sets a text if it has changed, to avoid needless layout. It reuses the text node, so that no garbage accumulates. */
 export function setText(element, text) {
   const { firstChild: node, lastChild } = element;
   if (node === null || node !== lastChild || node.nodeType !== Node.TEXT_NODE) element.textContent = text;
   else if (node.data !== text) node.data = text;
 }
 
-/** Sets an attribute if it has changed: a drawing is painted anew even for the same value. */
+/** Sets an attribute if it has changed: setting the same value would repaint a drawing. */
 function setAttribute(element, name, value) {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
@@ -32,25 +30,25 @@ export class Figures {
   }
 
   show(arena, reference) {
-    this.set("spread", amount(arena.spread), this.against(arena.spread, reference, reference.spread));
-    this.set("mean", amount(arena.mean), this.against(arena.mean, reference, reference.mean));
-    const budget = arena.budget ? `budget ${spaced(arena.budget)}` : "";
-    const sent = reference.kind === "measured" ? change(arena.sent_per_s, reference.sent) : null;
-    this.set("sent", amount(arena.sent_per_s, 0), { text: sent ? `${budget}, ${sent}` : budget });
+    this.set("spread", formatNumber(arena.spread), this.compare(arena.spread, reference, reference.spread));
+    this.set("mean", formatNumber(arena.mean), this.compare(arena.mean, reference, reference.mean));
+    const budget = arena.budget ? `budget ${formatBudget(arena.budget)}` : "";
+    const sent = reference.kind === "measured" ? formatChange(arena.sent_per_s, reference.sent) : null;
+    this.set("sent", formatNumber(arena.sent_per_s, 0), { text: sent ? `${budget}, ${sent}` : budget });
     const count = arena.players.filter(({ interval_ms: interval }) => typeof interval === "number").length;
     const worst = `worst of ${count} player${count === 1 ? "" : "s"}`;
     const { clock_ms: clock } = arena;
-    this.set("clock", typeof clock === "number" ? `±${amount(clock, clock < 100 ? 1 : 0)}` : "–", { text: worst });
+    this.set("clock", typeof clock === "number" ? `±${formatNumber(clock, clock < 100 ? 1 : 0)}` : "–", { text: worst });
   }
 
-  /** How a value compares. Less is better. */
-  against(value, reference, compared) {
+  /** Compares a value with its reference. Less is better. */
+  compare(value, reference, compared) {
     if (reference.kind === "itself") return { text: "this is without us" };
-    const by = change(value, compared);
+    const by = formatChange(value, compared);
     if (!by) return { text: typeof compared === "number" ? "hardly any without us" : "nothing to compare yet" };
     const title = reference.kind === "measured"
-      ? "compared with the last time that \u201cwithout us\u201d was on"
-      : "compared with what the relay reckons alongside: the same budget, without us";
+      ? "compared with the last measurement \u201cwithout us\u201d"
+      : "compared with the relay's own estimate without us, at the same budget";
     return { text: `${by} vs without us`, isGood: value <= compared, isBad: value > compared * 1.005, title };
   }
 
@@ -64,28 +62,22 @@ export class Figures {
   }
 }
 
-/** "33.333%" as people read it. */
-export function spaced(budget) {
-  const [, part] = /^([\d.]+)\s*%$/.exec(budget) ?? [];
-  return part === undefined ? String(budget) : `${Math.round(part)}\u202f%`;
-}
-
-export class Pays {
-  /** `onFocus(player)` is called when somebody wants to see how the others see that player. */
+export class PlayerTable {
+  /** `onFocus(player)` is called when the user wants to see where others see that player. */
   constructor(body, note, onFocus) {
     Object.assign(this, { body, note, onFocus });
     this.rows = new Map();
   }
 
   show(arena, reference, { nameOf, own, focus }) {
-    keepRows(this.body, this.rows, arena.players, (player) => this.build(player));
+    reconcileRows(this.body, this.rows, arena.players, (player) => this.build(player));
     const errors = [...reference.errors.values(), ...arena.players.map(({ error }) => error)];
-    // In steps, so that the plots do not breathe.
+    // Round the scale up to steps, so that the plots do not jitter.
     const most = Math.max(0.5, Math.ceil(Math.max(...errors, 0) * 2) / 2);
     for (const player of arena.players) this.fill(player, reference.errors.get(player.player), most, { nameOf, own, focus });
     setText(this.note, typeof arena.cap === "number"
-      ? `Nobody has more than ${amount(arena.cap, 1)} times its error without us (cap). ${UNITS}`
-      : `There is no cap on what one may pay. ${UNITS}`);
+      ? `Cap: at most ${formatNumber(arena.cap, 1)} times the error without us. ${UNITS}`
+      : `There is no cap on the error. ${UNITS}`);
   }
 
   build(player) {
@@ -96,7 +88,7 @@ export class Pays {
     button.type = "button";
     button.className = "who";
     const name = document.createElement("span");
-    button.append(markOf(player), name);
+    button.append(createMark(player), name);
     button.addEventListener("click", () => this.onFocus(player));
     head.append(button);
     const cells = Object.fromEntries(["delay", "clock", "now", "without", "pays", "plot"].map((cell) => {
@@ -116,27 +108,27 @@ export class Pays {
     const isPressed = String(player === focus);
     if (row.button.ariaPressed !== isPressed) row.button.ariaPressed = isPressed;
     const whose = player === own ? "you" : nameOf(player);
-    const title = `Show where the others see ${whose}`;
+    const title = `Show where others see ${whose}`;
     if (row.button.title !== title) row.button.title = title;
-    setText(row.delay, amount(delay, 0));
-    setText(row.clock, typeof interval === "number" ? `±${amount(interval, 1)}` : "–");
-    setText(row.now, amount(error));
-    setText(row.without, amount(without));
+    setText(row.delay, formatNumber(delay, 0));
+    setText(row.clock, typeof interval === "number" ? `±${formatNumber(interval, 1)}` : "–");
+    setText(row.now, formatNumber(error));
+    setText(row.without, formatNumber(without));
     const paid = typeof without === "number" && typeof error === "number" ? error - without : null;
-    setText(row.pays, signed(paid));
+    setText(row.pays, formatSigned(paid));
     setClass(row.pays, "good", paid !== null && paid < -0.005);
     setClass(row.pays, "pay", paid !== null && paid > 0.005);
     row.picture.show(error, without, most);
   }
 }
 
-/** Without us (hollow) and now (full) on one scale: under each other, the full ones draw together. */
+/** Plot of the error without us (hollow) and now (filled) on one scale; in a column, the filled ones draw together. */
 function dumbbell(player) {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("class", "dumbbell");
   svg.setAttribute("aria-hidden", "true");
   const [rail, way, hollow] = ["line", "line", "circle"].map((tag) => document.createElementNS(SVG, tag));
-  const full = markOf(player);
+  const full = createMark(player);
   rail.setAttribute("class", "rail");
   hollow.setAttribute("class", "hollow");
   hollow.setAttribute("r", "4");

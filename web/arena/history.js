@@ -1,26 +1,24 @@
-/**
- * The last two minutes of everybody's error, when the switch was turned, and what to compare with.
- */
+/** Every player's error over the last two minutes, the times of policy switches, and the baseline for comparisons. */
 
-/** How much is kept, in milliseconds. */
-export const SHOWN = 120_000;
-/** Errors are means over this long, in milliseconds: so long after a change they still tell of what was before. */
+/** Length of the history, in milliseconds. */
+export const HISTORY_LENGTH = 120_000;
+/** Errors are means over this long, in milliseconds; after a change they reflect the time before it for as long. */
 export const WINDOW = 10_000;
-/** A newcomer's error is a mean over so much, in seconds, before it is shown: less is hardly more than one message. */
-const SETTLED = 2;
-/** Samples that are farther apart, in milliseconds, have something between them that was not measured. */
-export const GAP = 1500;
-/** The relay's figures are means over so much, in milliseconds, or since the switch was turned. */
-const FIGURES = 60_000;
-/** The choice that others are compared with. */
-export const WITHOUT = "base";
+/** Length of the mean, in seconds, from which a newcomer's error is shown: less covers hardly more than one message. */
+const NEWCOMER_MIN = 2;
+/** Samples farther apart, in milliseconds, have a gap between them. */
+export const GAP_MIN = 1500;
+/** The relay's figures are means over this long, in milliseconds, or since the last policy switch. */
+const FIGURES_WINDOW = 60_000;
+/** The policy that the others are compared with. */
+export const BASE = "base";
 
 export class History {
   constructor() {
     this.samples = [];
-    /** When which choice was taken, the first included. */
+    /** Policy switches, including the initial policy. */
     this.marks = [];
-    /** When each player was first seen here, and what had been summed up of its error then. */
+    /** Each player's accumulated error when first seen here. */
     this.firsts = new Map();
   }
 
@@ -28,27 +26,27 @@ export class History {
     const values = new Map();
     for (const { player, recent, total } of players) {
       const first = this.first(player, t, total);
-      // Whoever has just come has a sum that is short of what such a mean adds up to; of noughts only the time tells.
-      const settled = total > 0 ? total >= SETTLED * recent : t - first.t >= 1000 * SETTLED;
+      // A newcomer's total is still below its mean times the minimum length. With no error at all, only time can tell.
+      const settled = total > 0 ? total >= NEWCOMER_MIN * recent : t - first.t >= 1000 * NEWCOMER_MIN;
       if (settled) values.set(player, { error: recent, total: total - first.total });
     }
     this.samples.push({ t, values });
-    while (this.samples.length && this.samples[0].t < t - SHOWN - 1000) this.samples.shift();
-    // Somebody may have set a policy that is on no position of the switch.
+    while (this.samples.length && this.samples[0].t < t - HISTORY_LENGTH - 1000) this.samples.shift();
+    // The operator may have set a policy that is not on the switch.
     const decides = choice ?? policy;
     if (this.marks.at(-1)?.choice !== decides) this.marks.push({ t, choice: decides });
-    // The mark before the first that is shown says what was on at the left edge.
-    while (this.marks.length > 1 && this.marks[1].t < t - SHOWN) this.marks.shift();
+    // Keep the mark before the first visible one: it tells the policy at the left edge.
+    while (this.marks.length > 1 && this.marks[1].t < t - HISTORY_LENGTH) this.marks.shift();
   }
 
-  /** A sum that is smaller than before has begun anew. */
+  /** Returns a player's first sample. A total below the first one means that the count was restarted. */
   first(player, t, total) {
     if (!(this.firsts.get(player)?.total <= total)) this.firsts.set(player, { t, total });
     return this.firsts.get(player);
   }
 }
 
-/** The sample that is nearest to a time. */
+/** Returns the sample nearest to a time. */
 export function nearest(samples, t) {
   let best = null;
   for (const sample of samples) {
@@ -59,20 +57,20 @@ export function nearest(samples, t) {
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** The population's standard deviation. */
+/** Population standard deviation. */
 function spread(values) {
   const middle = mean(values);
   return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));
 }
 
-/** Whether a network is no longer the one that was measured. */
-const isOther = (delay, before) => before === undefined || Math.abs(delay - before) > Math.max(10, 0.25 * before);
+/** True if a delay differs too much from the one that was measured. */
+const isDifferent = (delay, before) => before === undefined || Math.abs(delay - before) > Math.max(10, 0.25 * before);
 
 /**
- * What to compare with: what was measured the last time that nobody was helped, in the same network and with the same players; or
- * else what the relay reckons alongside.
+ * The baseline of comparisons: the last measurement without us, in the same network and with the same players, or else
+ * the relay's own estimate.
  */
-export class Reference {
+export class Baseline {
   constructor() {
     this.measured = null;
     this.delays = null;
@@ -81,30 +79,31 @@ export class Reference {
     this.wait = WINDOW;
   }
 
-  hear(t, arena) {
+  update(t, arena) {
     const { choice } = this;
     const delays = new Map(arena.players.map(({ player, delay_ms: delay }) => [player, delay]));
     const { delays: before } = this;
     const isNew = before && (delays.size !== before.size
-      || [...delays].some(([player, delay]) => isOther(delay, before.get(player))));
+      || [...delays].some(([player, delay]) => isDifferent(delay, before.get(player))));
     if (isNew || !before) this.delays = delays;
     if (isNew) this.measured = null;
-    // Figures are means since the switch was turned, but of a network that was another one they tell for their whole length.
+    // Figures restart with a policy switch, but after a network change they contain the old network for their whole
+    // length.
     if (arena.choice !== choice) Object.assign(this, { choice: arena.choice, since: t, wait: WINDOW });
-    else if (isNew) Object.assign(this, { since: t, wait: FIGURES });
-    if (arena.choice !== WITHOUT || t - this.since < this.wait || !arena.players.length) return;
+    else if (isNew) Object.assign(this, { since: t, wait: FIGURES_WINDOW });
+    if (arena.choice !== BASE || t - this.since < this.wait || !arena.players.length) return;
     const errors = new Map(arena.players.map(({ player, error }) => [player, error]));
     this.measured = { kind: "measured", t, errors, spread: arena.spread, mean: arena.mean, sent: arena.sent_per_s };
   }
 
-  /** What to compare these figures with; its `kind` is "itself", "measured", "reckoned" or "none". */
-  for(arena) {
-    if (arena.choice === WITHOUT) return { kind: "itself", errors: new Map() };
+  /** Returns the baseline for these figures; its `kind` is "itself", "measured", "estimated" or "none". */
+  baselineFor(arena) {
+    if (arena.choice === BASE) return { kind: "itself", errors: new Map() };
     if (this.measured) return this.measured;
     const known = arena.players.filter(({ without }) => typeof without === "number");
     if (!known.length || known.length < arena.players.length) return { kind: "none", errors: new Map() };
     const errors = new Map(known.map(({ player, without }) => [player, without]));
     const values = [...errors.values()];
-    return { kind: "reckoned", errors, spread: spread(values), mean: mean(values), sent: null };
+    return { kind: "estimated", errors, spread: spread(values), mean: mean(values), sent: null };
   }
 }

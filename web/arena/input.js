@@ -1,5 +1,5 @@
 /**
- * What the player wants of its tank: from keys (arrows or WASD, space) or from two thumbs.
+ * Input of the local player: keys (arrows or WASD, space), or two thumbs.
  *
  * Keys steer the tank: forwards, backwards, left, right. The left thumb points where to drive; the tank turns there, or
  * backs up if that is behind it.
@@ -11,12 +11,12 @@ const KEYS = {
   ArrowUp: "ahead", KeyW: "ahead", ArrowDown: "back", KeyS: "back", ArrowLeft: "left", KeyA: "left", ArrowRight: "right",
   KeyD: "right", Space: "fire",
 };
-/** A thumb that moves by less than this part of the way means nothing. */
-const DEAD = 0.18;
-/** Who points more than this away from the front, in radians, wants to back up. */
-const BEHIND = 2.2;
-/** A click that is neither of a finger nor of a key fires for so long, in milliseconds. */
-const CLICK = 60;
+/** Dead zone of the thumb stick, as a share of its radius. */
+const DEAD_ZONE = 0.18;
+/** Pointing further than this from the front, in radians, means backing up. */
+const BACK_UP_ANGLE = 2.2;
+/** A click without pointer or key, as by a screen reader, fires for this long, in milliseconds. */
+const CLICK_FIRE_TIME = 60;
 
 export class Input {
   constructor({ stick, knob, trigger }) {
@@ -24,8 +24,8 @@ export class Input {
     this.thumb = null;
     this.isFiring = false;
     this.isOn = false;
-    /** The keys are about to be the tank's again, whatever has the focus for a moment yet. */
-    this.isNext = false;
+    /** True while the keyboard is being handed back to the tank, whatever still has the focus. */
+    this.isRegainingKeys = false;
     this.listenToKeys();
     this.listenToStick(stick, knob);
     this.listenToTrigger(trigger);
@@ -37,7 +37,7 @@ export class Input {
     this.isFiring = false;
   }
 
-  /** What to do, for a tank that heads there. */
+  /** Returns the desired motion of a tank with this heading. */
   wish(heading) {
     const fire = this.isFiring || this.held.has("fire");
     if (this.thumb) return { ...towardsThumb(this.thumb, heading), fire };
@@ -49,7 +49,7 @@ export class Input {
   listenToKeys() {
     addEventListener("keydown", (event) => {
       const verb = KEYS[event.code];
-      const isTaken = !this.isNext && isTakenBy(event);
+      const isTaken = !this.isRegainingKeys && isUsedByFocus(event);
       if (!verb || !this.isOn || event.ctrlKey || event.metaKey || event.altKey || isTaken) return;
       event.preventDefault();
       this.held.add(verb);
@@ -97,7 +97,7 @@ export class Input {
     for (const [kind, isFiring] of [["keydown", true], ["keyup", false]]) {
       trigger.addEventListener(kind, (event) => {
         if (event.code !== "Space" && event.code !== "Enter") return;
-        // It would be a click too.
+        // It would also trigger a click.
         event.preventDefault();
         this.isFiring = isFiring;
       });
@@ -106,13 +106,13 @@ export class Input {
     trigger.addEventListener("click", (event) => {
       if (event.detail > 0) return;
       this.isFiring = true;
-      setTimeout(set(false), CLICK);
+      setTimeout(set(false), CLICK_FIRE_TIME);
     });
   }
 }
 
-/** Whether a key belongs to what has the focus: arrows to a slider or a switch, space to a button. */
-function isTakenBy(event) {
+/** True if the focused element uses the key itself: arrows in a slider or switch, space on a button. */
+function isUsedByFocus(event) {
   const target = event.target;
   if (!(target instanceof Element)) return false;
   if (event.code === "Space") return target.closest("button, a, input, summary") !== null;
@@ -121,10 +121,10 @@ function isTakenBy(event) {
 
 function towardsThumb({ x, y }, heading) {
   const size = Math.hypot(x, y);
-  if (size < DEAD) return { speed: 0, turnRate: 0 };
+  if (size < DEAD_ZONE) return { speed: 0, turnRate: 0 };
   const off = wrapped(Math.atan2(y, x) - heading);
   const turn = (angle) => Math.min(Math.max(2.5 * angle, -TURN_RATE_MAX), TURN_RATE_MAX);
-  if (Math.abs(off) > BEHIND) {
+  if (Math.abs(off) > BACK_UP_ANGLE) {
     return { speed: -SPEED_BACKWARDS_MAX * size, turnRate: turn(wrapped(off - Math.PI)) };
   }
   return { speed: SPEED_MAX * size * Math.max(Math.cos(off), 0.15), turnRate: turn(off) };

@@ -1,36 +1,36 @@
 /**
- * The arena's page: brings session, field, figures and controls together.
+ * The arena's page: connects session, field, figures and controls.
  *
- * One loop draws, and only while somebody can see it. A worker ticks fifty times a second whether or not, so that one's own tank
- * goes on and is told of in a hidden tab too. Figures and curve are drawn four times a second.
+ * One loop draws, and only while the page is visible. A worker ticks fifty times a second regardless, so that the own
+ * tank keeps moving and being reported in a hidden tab. Figures and curve are drawn four times a second.
  */
 
-import { askIn, poll, readArena, readShown } from "./api.js";
+import { requestInvitation, poll, readArena, readOutlines } from "./api.js";
 import { Chart } from "./chart.js";
-import { Network, Switch } from "./controls.js";
-import { Crowd } from "./crowd.js";
-import { Figures, Pays, setText } from "./figures.js";
-import { History, Reference } from "./history.js";
+import { NetworkSliders, PolicySwitch } from "./controls.js";
+import { RemoteEntities } from "./remote-entities.js";
+import { Figures, PlayerTable, setText } from "./figures.js";
+import { History, Baseline } from "./history.js";
 import { Input } from "./input.js";
-import { join } from "./link.js";
-import { parseNews } from "./news.js";
-import { Own } from "./own.js";
-import { Feed, Score, Veil } from "./overlay.js";
-import { colourOf, readColours, setOwn, setPlayers } from "./palette.js";
-import { Field, RELOAD, SPARED } from "./rules.js";
+import { join } from "./player-session.js";
+import { parseGameMessage } from "./game-message.js";
+import { LocalPlayer } from "./local-player.js";
+import { HitFeed, Scoreboard, StatusOverlay } from "./overlay.js";
+import { colourOf, readColours, setOwnPlayer, setPlayers } from "./palette.js";
+import { Field, RELOAD, SPAWN_PROTECTION } from "./rules.js";
 import { Scene } from "./scene.js";
 import { Effects } from "./sprites.js";
-import { explainTerms } from "./terms.js";
-import { WatchSession } from "./watch.js";
+import { enableTooltips } from "./tooltips.js";
+import { WatchSession } from "./watch-session.js";
 
-const FIGURES = 250;
-const SHOWN = 100;
-/** Without an answer for so long, in milliseconds, the relay is taken to be gone. */
-const STALE = 2000;
-/** A notice stays for so long, in milliseconds. */
-const NOTICE = 6000;
-/** Where the browser keeps who somebody was, so that it is the same player after the page was loaded again. */
-const NAME = "evenkeel-arena-name";
+const FIGURES_INTERVAL = 250;
+const OUTLINES_INTERVAL = 100;
+/** After this long without an answer, in milliseconds, the relay counts as gone. */
+const STALE_AGE = 2000;
+/** How long a notice stays, in milliseconds. */
+const NOTICE_LENGTH = 6000;
+/** Session-storage key of the player's name: after a reload it is the same player. */
+const NAME_KEY = "evenkeel-arena-name";
 
 const $ = (id) => document.getElementById(id);
 const parameters = new URLSearchParams(location.search);
@@ -41,50 +41,50 @@ let session = null;
 let own = null;
 let field = null;
 let arena = null;
-let heard = -Infinity;
+let answeredAt = -Infinity;
 let state = "connecting";
-/** How it stands with the session, as it was told last. */
-let told = { state };
-/** The relay that let this page in, by its certificate. Another one has to be asked anew. */
+/** Last state reported by the session. */
+let lastState = { state };
+/** Certificate hash of the relay that this page joined. Another relay requires joining again. */
 let relay = null;
-/** Whom the lens and the outlines are about, if somebody was chosen. */
+/** The player whom the close-up and the outlines show, if one was chosen. */
 let chosen = null;
 let isFresh = false;
-/** On which side the lens is: 1 on the right, -1 on the left. */
+/** Side of the close-up: 1 right, -1 left. */
 let lensSide = 1;
-/** Which attempt to join this is. */
+/** Number of the current attempt to join. */
 let attempt = 0;
-/** What the relay said before there was a tank to hear it; no more than this. */
+/** Game messages that arrived before there was a tank. */
 const early = [];
 const EARLY_MAX = 256;
-/** Everybody in the last figures, by number; and what stands at its tank. */
+/** Players of the last figures by number, and the labels of their tanks. */
 let players = new Map();
 let labels = new Map();
 
 const history = new History();
-const reference = new Reference();
+const baseline = new Baseline();
 const effects = new Effects();
-const pictures = {
+const effectHandlers = {
   fired: (x, y, angle) => effects.add("flash", performance.now(), { x, y, angle }),
   ended: (x, y) => effects.add("spark", performance.now(), { x, y }),
 };
-const crowd = new Crowd(pictures);
+const remotes = new RemoteEntities(effectHandlers);
 const scene = new Scene($("scene"), $("lens-scene"));
 const chart = new Chart($("chart"), history);
 const input = new Input({ stick: $("stick"), knob: $("knob"), trigger: $("trigger") });
 const figures = new Figures($("figures"));
-const pays = new Pays($("pays"), $("cap"), choosePlayer);
-const network = new Network($("network"), notify);
-const turn = new Switch($("switch"), $("budget"), notify);
-const feed = new Feed($("feed"), $("own-hits"));
-const score = new Score($("score"));
-const veil = new Veil({
+const playerTable = new PlayerTable($("pays"), $("cap"), choosePlayer);
+const network = new NetworkSliders($("network"), notify);
+const policySwitch = new PolicySwitch($("switch"), $("budget"), notify);
+const feed = new HitFeed($("feed"), $("own-hits"));
+const scoreboard = new Scoreboard($("score"));
+const statusOverlay = new StatusOverlay({
   veil: $("veil"), title: $("veil-title"), text: $("veil-text"), more: $("veil-words"), spinner: $("veil-spinner"),
   again: $("veil-again"), watch: $("veil-watch"), pill: $("state"), pillWords: $("state-words"),
 }, () => enter());
 
 const playerOf = (id) => players.get(id);
-/** What to call a player. Every person calls itself "you"; to others it is a guest. */
+/** Returns a player's display name. Everyone is "you" to themselves and a guest to others. */
 const nameOf = (id) =>
   (id === session?.player ? "you" : playerOf(id)?.name.replace(/^you-?/, "guest ").trim() ?? `player ${id}`);
 const ownPlayer = () => session?.player ?? null;
@@ -96,10 +96,10 @@ function notify(words) {
   clearTimeout(notify.timer);
   notify.timer = setTimeout(() => {
     notice.hidden = true;
-  }, NOTICE);
+  }, NOTICE_LENGTH);
 }
 
-/** Who the outlines are about: whoever was chosen, or the player at this page, or the first. */
+/** Returns the player whom the outlines show: the chosen one, or the player at this page, or the first. */
 function focused() {
   const isHere = (player) => player !== null && (player === ownPlayer() || playerOf(player));
   return [chosen, ownPlayer(), arena?.players[0]?.player ?? null].find(isHere) ?? null;
@@ -107,15 +107,15 @@ function focused() {
 
 function choosePlayer(player) {
   chosen = player === chosen ? null : player;
-  crowd.forgetShown();
+  remotes.clearOutlines();
   isFresh = true;
 }
 
-function onState(said) {
-  told = said;
-  state = said.state;
+function onState(next) {
+  lastState = next;
+  state = next.state;
   showState();
-  setOwn(ownPlayer());
+  setOwnPlayer(ownPlayer());
   const isPlaying = state === "playing";
   input.isOn = isPlaying;
   $("thumbs").hidden = !isPlaying;
@@ -123,10 +123,10 @@ function onState(said) {
   if (state === "gone" || state === "refused") leave();
 }
 
-/** A relay of which nothing is heard any more is gone, whatever the last attempt to reach it came to; unless it said more. */
+/** Shows the session's state. A relay that stopped answering counts as gone, unless the session knows more. */
 function showState() {
   const isSilent = document.body.classList.contains("stale") && !["stopped", "refused", "unsupported"].includes(state);
-  veil.show(isSilent ? { state: "silent" } : told);
+  statusOverlay.show(isSilent ? { state: "silent" } : lastState);
 }
 
 function leave() {
@@ -134,7 +134,7 @@ function leave() {
   session?.close();
   [own, session] = [null, null];
   early.length = 0;
-  crowd.forgetShown();
+  remotes.clearOutlines();
 }
 
 function onMessage(bytes) {
@@ -142,36 +142,36 @@ function onMessage(bytes) {
     if (early.length < EARLY_MAX) early.push(bytes);
     return;
   }
-  const news = parseNews(bytes);
-  if (!news) return;
-  own.hear(news, performance.now());
-  if (news.kind === "hit") {
-    const [x, y] = news.at;
-    effects.add("burst", performance.now(), { x, y, tint: colourOf(news.victim) });
-    feed.add(news.shooter, news.victim, { nameOf, own: ownPlayer() });
-  } else if (news.kind === "scores" && arena) {
-    for (const { player, hits, losses } of news.scores) Object.assign(playerOf(player) ?? {}, { hits, losses });
-    score.show(arena.players, { nameOf });
+  const message = parseGameMessage(bytes);
+  if (!message) return;
+  own.handleMessage(message, performance.now());
+  if (message.kind === "hit") {
+    const [x, y] = message.at;
+    effects.add("burst", performance.now(), { x, y, tint: colourOf(message.victim) });
+    feed.add(message.shooter, message.victim, { nameOf, own: ownPlayer() });
+  } else if (message.kind === "scores" && arena) {
+    for (const { player, hits, losses } of message.scores) Object.assign(playerOf(player) ?? {}, { hits, losses });
+    scoreboard.show(arena.players, { nameOf });
   }
 }
 
-/** Joins, or watches. What a session says that was left since is not heard. */
+/** Joins, or watches. Callbacks of an abandoned session are ignored. */
 async function enter() {
   leave();
   attempt += 1;
-  const mine = attempt;
-  const ifCurrent = (hear) => (said) => mine === attempt && hear(said);
+  const thisAttempt = attempt;
+  const ifCurrent = (hear) => (next) => thisAttempt === attempt && hear(next);
   if (isWatching) {
     session = new WatchSession(ifCurrent(onState));
     return;
   }
   onState({ state: "connecting" });
   try {
-    const invitation = await askIn(sessionStorage.getItem(NAME));
-    sessionStorage.setItem(NAME, invitation.player_name);
+    const invitation = await requestInvitation(sessionStorage.getItem(NAME_KEY));
+    sessionStorage.setItem(NAME_KEY, invitation.player_name);
     relay = invitation.hashes[0] ?? null;
     const joined = await join(invitation, { onState: ifCurrent(onState), onMessage: ifCurrent(onMessage) });
-    if (mine !== attempt) return joined?.close();
+    if (thisAttempt !== attempt) return joined?.close();
     session = joined;
     start();
   } catch (error) {
@@ -179,20 +179,20 @@ async function enter() {
   }
 }
 
-/** There is a tank to move as soon as there are a session and a field. */
+/** Creates the tank once there are a session and a field. */
 function start() {
   if (own || !session || !field || isWatching) return;
-  own = new Own(field, session, pictures);
+  own = new LocalPlayer(field, session, effectHandlers);
   early.splice(0).forEach(onMessage);
 }
 
-/** Whether the relay that answers is not the one that this page is with: it was stopped and started again. */
+/** True if another relay answers than the one joined: it was restarted. */
 function isOtherRelay(answer) {
-  const wasSilent = performance.now() - heard > STALE;
+  const wasSilent = performance.now() - answeredAt > STALE_AGE;
   return !isWatching && ((relay !== null && answer.relay !== relay) || (state === "gone" && wasSilent));
 }
 
-/** Figures from the relay. */
+/** Handles figures from the relay. */
 function onArena(answer) {
   if (isOtherRelay(answer)) {
     relay = answer.relay;
@@ -201,42 +201,42 @@ function onArena(answer) {
   arena = answer;
   players = new Map(answer.players.map((player) => [player.player, player]));
   labels = new Map();
-  heard = performance.now();
+  answeredAt = performance.now();
   if (!field && answer.field) {
     field = new Field(answer.field);
     scene.setField(field);
     start();
   }
-  setOwn(ownPlayer());
+  setOwnPlayer(ownPlayer());
   setPlayers(answer.players.map(({ player }) => player));
-  history.add(heard, answer);
-  reference.hear(heard, answer);
+  history.add(answeredAt, answer);
+  baseline.update(answeredAt, answer);
   isFresh = true;
 }
 
-function onShown(answer) {
-  if (session && answer?.player === focused()) crowd.hearShown(answer.shown, session.base);
+function onOutlines(answer) {
+  if (session && answer?.player === focused()) remotes.setOutlines(answer.shown, session.base);
 }
 
-async function askShown() {
+async function requestOutlines() {
   const player = focused();
   if (document.hidden || player === null || (session?.now() ?? null) === null) return null;
-  return { player, shown: await readShown(player) };
+  return { player, shown: await readOutlines(player) };
 }
 
-/** What the tank is asked to do goes on in a hidden tab, where nobody holds a key. */
+/** Drives the tank. In a hidden tab no keys are held, but the tank still has to be reported. */
 function drive(now) {
   if (own && (session?.now() ?? null) !== null) own.advance(now, input.wish(own.tank?.heading ?? 0));
 }
 
-/** Everything there is to draw, at this moment. */
+/** Collects everything to draw. */
 function gather(now, ns) {
-  const tanks = [...crowd.tanks.values()].map((tank) => ({ ...tank, isSpared: now - tank.since < SPARED * 1000 }));
-  const shots = [...crowd.shots.values()];
+  const tanks = [...remotes.tanks.values()].map((tank) => ({ ...tank, isProtected: now - tank.since < SPAWN_PROTECTION * 1000 }));
+  const shots = [...remotes.shots.values()];
   if (own?.tank) {
     const { position: [x, y] } = own.tank.state(own.after(now));
-    const isSpared = now - own.since < SPARED * 1000;
-    tanks.push({ player: own.player, x, y, angle: own.tank.heading, isOwn: true, isSpared, reload: own.reload / RELOAD });
+    const isProtected = now - own.since < SPAWN_PROTECTION * 1000;
+    tanks.push({ player: own.player, x, y, angle: own.tank.heading, isOwn: true, isProtected, reload: own.reload / RELOAD });
   }
   for (const shot of own?.shots ?? []) {
     const after = own.after(now);
@@ -244,7 +244,7 @@ function gather(now, ns) {
   }
   const about = focused();
   const focus = tanks.find(({ player }) => player === about) ?? null;
-  const outlines = focus && ns !== null ? crowd.outlines(ns, focus.angle) : [];
+  const outlines = focus && ns !== null ? remotes.outlines(ns, focus.angle) : [];
   return { tanks, shots, outlines, focus, effects, isCalm: calm.matches, label: labelOf };
 }
 
@@ -258,13 +258,13 @@ function labelOf(player) {
   return label;
 }
 
-/** The lens gives way to the tank that it is about, and to nobody else: it would never come to rest. */
+/** Moves the close-up out of the way of the tank it shows. Avoiding other tanks too would keep it moving. */
 function placeLens({ focus }) {
   const lens = $("lens");
   const isOn = focus !== null && $("lens-on").checked;
   if (lens.hidden === isOn) lens.hidden = !isOn;
   if (!focus) return;
-  const from = scene.lensFrom();
+  const from = scene.lensCorner();
   const isUnder = (side) => side * focus.x > from.x && focus.y > from.y;
   if (isUnder(lensSide) && !isUnder(-lensSide)) {
     lensSide = -lensSide;
@@ -281,10 +281,10 @@ function showWait(now) {
   wait.hidden = !isOut;
   if (!isOut) return;
   const left = Math.max(0, Math.ceil(((own.returns ?? now) - now) / 1000));
-  setText(wait, own.hitBy === null ? "You start in a moment." : `Hit by ${nameOf(own.hitBy)}. You start again in ${left} s.`);
+  setText(wait, own.hitBy === null ? "You start in a moment." : `Hit by ${nameOf(own.hitBy)}. Back in ${left} s.`);
 }
 
-/** The relay does not know how sure this page is of the time; the page does. */
+/** The relay does not know how well this page knows the time; the page does. */
 function showOwnClock() {
   const own = playerOf(ownPlayer());
   const width = session?.clockMs?.() ?? null;
@@ -294,32 +294,32 @@ function showOwnClock() {
 }
 
 /**
- * What shows the relay's figures. All of it at once would take longer than a frame has: it is a part in each. One that gives false
- * goes on in the next frame.
+ * Renderers of the relay's figures. All at once would take longer than a frame, so each frame runs one; a renderer that
+ * returns false continues in the next frame.
  */
 const PANELS = [
   () => {
     showOwnClock();
-    figures.show(arena, reference.for(arena));
-    turn.show(arena);
+    figures.show(arena, baseline.baselineFor(arena));
+    policySwitch.show(arena);
     const count = arena.players.length;
     const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
     const place = isLocal ? "relay on this machine" : `relay at ${location.hostname}`;
     setText($("where"), `arena · ${count} player${count === 1 ? "" : "s"} · ${place}`);
   },
-  () => pays.show(arena, reference.for(arena), { nameOf, own: ownPlayer(), focus: focused() }),
+  () => playerTable.show(arena, baseline.baselineFor(arena), { nameOf, own: ownPlayer(), focus: focused() }),
   () => network.show(arena, { nameOf }),
-  () => score.show(arena.players, { nameOf }),
+  () => scoreboard.show(arena.players, { nameOf }),
   (now) => {
     const players = arena.players.map(({ player }) => player);
-    return chart.draw(now, { players, nameOf, choiceName: (id) => turn.nameOf(id) });
+    return chart.draw(now, { players, nameOf, choiceName: (id) => policySwitch.nameOf(id) });
   },
 ];
 
-/** The next part of the figures, or of new ones if there are any. */
+/** Runs the next renderer, or starts over when there are new figures. */
 function showFigures(now) {
   const isDone = panel === PANELS.length;
-  if (isDone && (isFresh || now - drawn > FIGURES)) {
+  if (isDone && (isFresh || now - drawn > FIGURES_INTERVAL)) {
     [isFresh, drawn, panel] = [false, now, 0];
     showStale(now);
   }
@@ -327,7 +327,7 @@ function showFigures(now) {
 }
 
 function showStale(now) {
-  const isStale = arena !== null && now - heard > STALE;
+  const isStale = arena !== null && now - answeredAt > STALE_AGE;
   if (isStale === document.body.classList.contains("stale")) return;
   document.body.classList.toggle("stale", isStale);
   showState();
@@ -335,7 +335,7 @@ function showStale(now) {
 
 let before = performance.now();
 let drawn = -Infinity;
-/** Which of the panels is next. */
+/** Index of the next panel to draw. */
 let panel = PANELS.length;
 
 function frame() {
@@ -346,7 +346,7 @@ function frame() {
   before = now;
   drive(now);
   const ns = session?.now() ?? null;
-  if (ns !== null) crowd.place(session, now, seconds);
+  if (ns !== null) remotes.place(session, now, seconds);
   if (field) {
     const world = gather(now, ns);
     scene.draw(now, world);
@@ -366,23 +366,23 @@ function listen() {
     kind.addEventListener("change", () => {
       chart.kind = kind.value;
       setText($("curve-words"), kind.value === "error"
-        ? "mean distance in units; a tank is 6 long"
-        : "since you came here, in units × seconds");
+        ? "average distance in units; a tank is 6 long"
+        : "since you joined, in units × seconds");
       isFresh = true;
     });
   }
-  // Who has set or pressed something with the pointer goes on driving with the keys. Keys click too, but not with a count.
-  const goOn = () => {
-    input.isNext = true;
+  // After using a control with the pointer, the keys drive again. Clicks made by keys have no count.
+  const returnKeys = () => {
+    input.isRegainingKeys = true;
     setTimeout(() => {
-      input.isNext = false;
+      input.isRegainingKeys = false;
       $("field").focus({ preventScroll: true });
     });
   };
   document.addEventListener("click", (event) => {
-    if (event.detail > 0 && event.target.closest?.(".switch label, .tabs label, .lens-switch, .term, button.who")) goOn();
+    if (event.detail > 0 && event.target.closest?.(".switch label, .tabs label, .lens-switch, .term, button.who")) returnKeys();
   });
-  document.addEventListener("pointerup", (event) => event.target.matches?.("input[type=range]") && goOn());
+  document.addEventListener("pointerup", (event) => event.target.matches?.("input[type=range]") && returnKeys());
   $("scene").addEventListener("click", (event) => {
     const player = scene.playerAt(event.clientX, event.clientY, scene.tanks ?? []);
     if (player !== null) choosePlayer(player);
@@ -391,39 +391,39 @@ function listen() {
   parameters.delete("watch");
   mode.href = isWatching ? `?${parameters}` : `?${new URLSearchParams([...parameters, ["watch", ""]])}`;
   $("veil-watch").href = `?${new URLSearchParams([...parameters, ["watch", ""]])}`;
-  mode.textContent = isWatching ? "play" : "only watch";
-  const ticks = new Worker(new URL("tick.js", import.meta.url));
+  mode.textContent = isWatching ? "play" : "just watch";
+  const ticks = new Worker(new URL("tick-worker.js", import.meta.url));
   ticks.addEventListener("message", () => drive(performance.now()));
   addEventListener("pagehide", leave);
   addEventListener("pageshow", (event) => event.persisted && enter());
 }
 
-/** What the page shows, for whoever is curious: `arena` in the browser's console. It can be looked at, not changed. */
+/** Read-only view of the page's state, as `arena` in the browser's console. */
 const view = {
   get state() {
     return state;
   },
-  /** The number of the player at this page, or null. */
+  /** Number of the player at this page, or null. */
   get player() {
     return ownPlayer();
   },
-  /** The session's time in nanoseconds, or null before it is known. */
+  /** Session time in nanoseconds, or null while unknown. */
   get now() {
     return session?.now() ?? null;
   },
-  /** Where the tanks were in the last picture. */
+  /** Positions of the tanks in the last frame. */
   get tanks() {
     return (scene.tanks ?? []).map(({ player, x, y, angle }) => ({ player, name: nameOf(player), x, y, angle }));
   },
-  /** The relay's last figures. */
+  /** Latest figures of the relay. */
   get figures() {
     return structuredClone(arena);
   },
-  /** The curve: everybody's error and sum at each time, in milliseconds. */
+  /** The curve: every player's error and accumulated error at each time, in milliseconds. */
   get curve() {
     return history.samples.map(({ t, values }) => ({ t, values: structuredClone(Object.fromEntries(values)) }));
   },
-  /** When the switch was in which position, as far as the curve goes back. */
+  /** The policy switches that the curve covers. */
   get choices() {
     return structuredClone(history.marks);
   },
@@ -431,9 +431,9 @@ const view = {
 Object.defineProperty(globalThis, "arena", { value: Object.freeze(view) });
 
 readColours();
-explainTerms($("tip"));
+enableTooltips($("tip"));
 listen();
-poll(readArena, FIGURES, onArena, () => {});
-poll(askShown, SHOWN, onShown, () => {});
+poll(readArena, FIGURES_INTERVAL, onArena, () => {});
+poll(requestOutlines, OUTLINES_INTERVAL, onOutlines, () => {});
 enter();
 requestAnimationFrame(frame);

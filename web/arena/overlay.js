@@ -1,31 +1,29 @@
-/**
- * What lies over the field and below it: states with what to do, who hit whom, how long until one starts again, the score.
- */
+/** Overlays of the field: status messages, the feed of hits, the scoreboard. */
 
 import { setText } from "./figures.js";
-import { markOf, marksKey } from "./palette.js";
-import { STATES } from "./words.js";
+import { createMark, marksKey } from "./palette.js";
+import { STATES } from "./text.js";
 
-/** News of a hit stays for so long, in milliseconds; so many at once. */
-const FEED = 4000;
+/** How long a hit stays in the feed, in milliseconds, and the length of the feed. */
+const FEED_TIME = 4000;
 const FEED_MAX = 3;
 
-export class Veil {
+export class StatusOverlay {
   constructor(parts, onAgain) {
     this.parts = parts;
     parts.again.addEventListener("click", onAgain);
   }
 
-  /** Says how it stands. What it says stays the same while nothing changes. */
+  /** Shows a session state. */
   show({ state, words, again }) {
     const { veil, title, text, more, spinner, again: button, watch, pill, pillWords } = this.parts;
-    const said = STATES[state];
+    const message = STATES[state];
     pill.dataset.state = state;
-    setText(pillWords, said.pill);
-    veil.hidden = !said.title;
-    if (!said.title) return;
-    setText(title, said.title);
-    setText(text, said.text);
+    setText(pillWords, message.pill);
+    veil.hidden = !message.title;
+    if (!message.title) return;
+    setText(title, message.title);
+    setText(text, message.text);
     setText(more, words ?? "");
     spinner.hidden = !["connecting", "clock", "lost", "stopped", "silent"].includes(state);
     button.hidden = !again;
@@ -33,33 +31,33 @@ export class Veil {
   }
 }
 
-/** Who hit whom, for a few seconds. Who listens instead of looking is told of its own hits only: bots never rest. */
-export class Feed {
-  constructor(root, told) {
-    Object.assign(this, { root, told });
+/** Feed of hits. Screen readers announce only the player's own hits, since bots never rest. */
+export class HitFeed {
+  constructor(root, announcer) {
+    Object.assign(this, { root, announcer });
   }
 
   add(shooter, victim, { nameOf, own }) {
     const item = document.createElement("li");
     const [by, of] = [shooter, victim].map((player) => {
       const name = document.createElement("b");
-      name.append(markOf(player), nameOf(player));
+      name.append(createMark(player), nameOf(player));
       return name;
     });
     item.append(by, " hit ", of);
     this.root.append(item);
     while (this.root.children.length > FEED_MAX) this.root.firstChild.remove();
     const isOwn = shooter === own || victim === own;
-    if (isOwn) [this.last, this.told.textContent] = [item, item.textContent];
+    if (isOwn) [this.last, this.announcer.textContent] = [item, item.textContent];
     setTimeout(() => {
       item.remove();
-      // The same words again are told only if there were none in between.
-      if (this.last === item) this.told.textContent = "";
-    }, FEED);
+      // Clear it, so that the same text can be announced again.
+      if (this.last === item) this.announcer.textContent = "";
+    }, FEED_TIME);
   }
 }
 
-export class Score {
+export class Scoreboard {
   constructor(root) {
     this.root = root;
     this.key = "";
@@ -73,7 +71,7 @@ export class Score {
       this.root.replaceChildren(...players.map(({ player }) => {
         const item = document.createElement("li");
         const [name, count] = [document.createElement("span"), document.createElement("b")];
-        item.append(markOf(player), name, count);
+        item.append(createMark(player), name, count);
         this.rows.set(player, { name, count });
         return item;
       }));

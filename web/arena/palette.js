@@ -1,6 +1,6 @@
 /**
- * One colour and one shape for each player, the same in field, curve and tables. Colours come from the style sheet, light or
- * dark; shapes tell players apart for whoever does not see colours as most do.
+ * Colour and shape of each player, the same in field, curve and tables. Colours come from the style sheet, light or
+ * dark; shapes distinguish players for people with colour blindness.
  */
 
 /** Shapes within a circle of radius 1, as SVG paths. The first is the player at this page. */
@@ -13,48 +13,48 @@ const SHAPES = [
   "M-.6-1H.6L1.05 0L.6 1H-.6L-1.05 0Z",
   "M-1-.5H1V.5H-1Z",
 ];
-/** Colours of the others; 0 is the player at this page. */
-const OTHERS = 6;
+/** Number of colours of the other players; 0 is the player at this page. */
+const OTHER_COLOURS = 6;
 
 const paths = SHAPES.map((shape) => new Path2D(shape));
-const places = new Map();
+const slots = new Map();
 let own = null;
 let colours = {};
 
-/** Says who is at this page; null: nobody, it only watches. */
-export function setOwn(player) {
+/** Sets the player at this page; null if it only watches. */
+export function setOwnPlayer(player) {
   own = player;
-  places.delete(player);
+  slots.delete(player);
 }
 
-/** Says who is here. Who stays keeps colour and shape. */
+/** Sets the players in the room. Those who stay keep their colour and shape. */
 export function setPlayers(players) {
-  for (const player of places.keys()) {
-    if (!players.includes(player)) places.delete(player);
+  for (const player of slots.keys()) {
+    if (!players.includes(player)) slots.delete(player);
   }
-  const taken = new Set(places.values());
+  const taken = new Set(slots.values());
   for (const player of players) {
-    if (player === own || places.has(player)) continue;
+    if (player === own || slots.has(player)) continue;
     let place = 0;
     while (taken.has(place)) place += 1;
     taken.add(place);
-    places.set(player, place);
+    slots.set(player, place);
   }
 }
 
-const placeOf = (player) => places.get(player) ?? 0;
-const colourNumber = (player) => (player === own ? 0 : 1 + (placeOf(player) % OTHERS));
+const slotOf = (player) => slots.get(player) ?? 0;
+const colourNumber = (player) => (player === own ? 0 : 1 + (slotOf(player) % OTHER_COLOURS));
 export const shapeNumber = (player) => {
-  const place = placeOf(player);
-  return player === own ? 0 : 1 + ((place + Math.floor(place / OTHERS)) % OTHERS);
+  const place = slotOf(player);
+  return player === own ? 0 : 1 + ((place + Math.floor(place / OTHER_COLOURS)) % OTHER_COLOURS);
 };
 
-/** Reads the style sheet's colours again, after a change from light to dark. */
+/** Reads the style sheet's colours again, after a switch between light and dark. */
 export function readColours() {
   const style = getComputedStyle(document.documentElement);
   const names = [
     "ink", "quiet", "line", "card", "accent", "field", "field-grid", "block", "block-side", "wall", "shade", "good", "pay",
-    ...Array.from({ length: OTHERS + 1 }, (_, number) => `p${number}`),
+    ...Array.from({ length: OTHER_COLOURS + 1 }, (_, number) => `p${number}`),
   ];
   colours = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
@@ -63,23 +63,23 @@ export const colour = (name) => colours[name];
 export const colourOf = (player) => colours[`p${colourNumber(player)}`];
 export const pathOf = (player) => paths[shapeNumber(player)];
 
-/** A colour of the style sheet, with so much of it: 0 none, 1 all. */
-export function faint(hex, part) {
+/** Returns a colour with an opacity from 0 to 1. */
+export function withAlpha(hex, part) {
   return `${hex}${Math.round(Math.min(Math.max(part, 0), 1) * 255).toString(16).padStart(2, "0")}`;
 }
 
-/** A colour nearer to black (below 0) or to white (above). */
-export function shaded(hex, by) {
+/** Mixes a colour with black (below 0) or white (above). */
+export function mix(hex, by) {
   const to = by < 0 ? 0 : 255;
-  const mixed = [1, 3, 5].map((place) => {
+  const channels = [1, 3, 5].map((place) => {
     const part = parseInt(hex.slice(place, place + 2), 16);
     return Math.round(part + (to - part) * Math.abs(by)).toString(16).padStart(2, "0");
   });
-  return `#${mixed.join("")}`;
+  return `#${channels.join("")}`;
 }
 
-/** A player's mark, for tables. It takes its colour from the style sheet, so it follows light and dark by itself. */
-export function markOf(player) {
+/** Creates a player's mark for tables. Its colour is a CSS class, so it follows light and dark by itself. */
+export function createMark(player) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "-1.2 -1.2 2.4 2.4");
   svg.setAttribute("class", `mark p${colourNumber(player)}`);
@@ -91,10 +91,11 @@ export function markOf(player) {
 }
 
 /**
- * Keeps a row for each player: those who went lose theirs, those who come get one behind the others (`build(player)` gives `{ row }`),
- * and who has another colour now gets a new one. The others stay what they are: somebody may be at them.
+ * Updates the rows of a table: removes those of players who left, inserts new ones made by `build(player)`, which
+ * returns `{ row }`, and replaces those whose colour changed. Other rows are left alone, since a user may be focused on
+ * them.
  */
-export function keepRows(root, rows, players, build) {
+export function reconcileRows(root, rows, players, build) {
   const marks = new Map(players.map(({ player }) => [player, colourNumber(player)]));
   for (const [player, { row, mark }] of rows) {
     if (marks.get(player) === mark) continue;
@@ -109,5 +110,5 @@ export function keepRows(root, rows, players, build) {
   });
 }
 
-/** Changes when somebody's mark does. */
+/** Key that changes whenever a player's mark does. */
 export const marksKey = (players) => players.map((player) => `${player}:${colourNumber(player)}`).join();

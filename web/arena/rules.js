@@ -1,7 +1,7 @@
 /**
  * The arena's rules, as far as a player's own tank and shots need them: the field, how a tank drives, how a shot flies.
  *
- * The same as `games/src/tank.rs` and `games/src/arena/field.rs`. The relay decides who is hit; this file does not.
+ * Mirrors `games/src/tank.rs` and `games/src/arena/field.rs`. The relay decides who is hit; this file does not.
  */
 
 export const LENGTH = 6;
@@ -15,28 +15,28 @@ const ANGULAR_ACCELERATION_MAX = 1;
 export const SHOT_SPEED = 60;
 export const SHOT_LIFE = 1.4;
 export const RELOAD = 1.6;
-/** A shot begins so far in front of a tank's middle. */
+/** Distance from a tank's middle at which shots start. */
 export const MUZZLE = 4.2;
-/** So many shots of one player fly at once. */
-export const SHOTS = 2;
-/** Who was hit starts again after this, and can't be hit for the other. */
-export const AWAY = 2;
-export const SPARED = 1.5;
+/** Shots of one player in flight at once. */
+export const SHOTS_MAX = 2;
+/** Seconds until a player who was hit starts again, and for which it then cannot be hit. */
+export const RESPAWN_DELAY = 2;
+export const SPAWN_PROTECTION = 1.5;
 
-/** One step of a tank, in seconds. */
+/** Length of a simulation step, in seconds. */
 export const STEP = 0.01;
 
-/** Where a hull ends, as far as walls and blocks are concerned: a circle about a tank's middle. */
-const HULL = 2.6;
-const PLAYERS = 1024;
+/** Radius of a tank's hull for collisions with walls and blocks. */
+const HULL_RADIUS = 2.6;
+const PLAYERS_MAX = 1024;
 
-export const entityOf = (player, local) => local * PLAYERS + player;
-export const playerOf = (entity) => entity % PLAYERS;
-export const localOf = (entity) => Math.floor(entity / PLAYERS);
+export const entityOf = (player, local) => local * PLAYERS_MAX + player;
+export const playerOf = (entity) => entity % PLAYERS_MAX;
+export const localOf = (entity) => Math.floor(entity / PLAYERS_MAX);
 
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
-/** The same angle between half a turn to the right and to the left. */
+/** Returns an angle wrapped to half a turn either way. */
 export const wrapped = (angle) => angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));
 
 export class Field {
@@ -45,25 +45,25 @@ export class Field {
     this.blocks = blocks;
   }
 
-  /** The nearest place to this one where a tank's hull is free. */
+  /** Returns the nearest place where a tank's hull is free. */
   free(x, y) {
-    const [roomX, roomY] = [this.half[0] - HULL, this.half[1] - HULL];
+    const [roomX, roomY] = [this.half[0] - HULL_RADIUS, this.half[1] - HULL_RADIUS];
     const inside = (place) => [clamp(place[0], -roomX, roomX), clamp(place[1], -roomY, roomY)];
     let at = inside([x, y]);
-    // Blocks stand farther from each other and from the walls than a tank is wide: two rounds are enough.
+    // Blocks are farther apart, and farther from the walls, than a tank is wide: two rounds are enough.
     for (let round = 0; round < 2; round += 1) {
       for (const block of this.blocks) {
-        const out = pushed(block, at, HULL);
+        const out = pushOut(block, at, HULL_RADIUS);
         if (out) at = inside(out);
       }
     }
     return at;
   }
 
-  /** The part of a straight way after which a shot hits a wall or a block, or null. */
+  /** Returns the part of a straight path after which a shot hits a wall or a block, or null. */
   stops([x, y], [toX, toY]) {
     const [wayX, wayY] = [toX - x, toY - y];
-    const parts = this.blocks.map((block) => entered(block, [x, y], [wayX, wayY])).filter((part) => part !== null);
+    const parts = this.blocks.map((block) => entryOf(block, [x, y], [wayX, wayY])).filter((part) => part !== null);
     for (const [at, step, half] of [[x, wayX, this.half[0]], [y, wayY, this.half[1]]]) {
       const part = ((step > 0 ? half : -half) - at) / step;
       if (Math.abs(step) > 1e-12 && part <= 1) parts.push(part);
@@ -72,8 +72,8 @@ export class Field {
   }
 }
 
-/** The way out for a circle that overlaps a block, or null. */
-function pushed({ middle, half }, [x, y], radius) {
+/** Returns where to move a circle that overlaps a block, or null. */
+function pushOut({ middle, half }, [x, y], radius) {
   const nearX = clamp(x, middle[0] - half[0], middle[0] + half[0]);
   const nearY = clamp(y, middle[1] - half[1], middle[1] + half[1]);
   const distance = Math.hypot(x - nearX, y - nearY);
@@ -82,7 +82,7 @@ function pushed({ middle, half }, [x, y], radius) {
     const part = radius / distance;
     return [nearX + (x - nearX) * part, nearY + (y - nearY) * part];
   }
-  // Its middle is inside: out over the nearest side.
+  // The circle's middle is inside: leave by the nearest side.
   const [offX, offY] = [x - middle[0], y - middle[1]];
   if (half[0] - Math.abs(offX) < half[1] - Math.abs(offY)) {
     return [middle[0] + (offX < 0 ? -1 : 1) * (half[0] + radius), y];
@@ -90,8 +90,8 @@ function pushed({ middle, half }, [x, y], radius) {
   return [x, middle[1] + (offY < 0 ? -1 : 1) * (half[1] + radius)];
 }
 
-/** The part of the way at which a straight one enters a block, or null. */
-function entered({ middle, half }, from, way) {
+/** Returns the part of a straight path at which it enters a block, or null. */
+function entryOf({ middle, half }, from, way) {
   let [enter, leave] = [0, 1];
   for (let axis = 0; axis < 2; axis += 1) {
     const low = middle[axis] - half[axis] - from[axis];
@@ -107,7 +107,7 @@ function entered({ middle, half }, from, way) {
   return enter <= leave ? enter : null;
 }
 
-/** From a value towards a wish, by at most a change; arrives exactly. */
+/** Moves a value towards a target by at most `change`, without overshooting. */
 function towards(value, wish, change) {
   if (Math.abs(wish - value) <= change) return wish;
   return wish > value ? value + change : value - change;
@@ -119,7 +119,10 @@ export class Tank {
     Object.assign(this, { x, y, heading, speed: 0, turnRate: 0, acceleration: 0 });
   }
 
-  /** One step: speed and turn rate move towards the wish, then the middle of the step gives the direction. */
+  /**
+   * Advances one step: speed and turn rate move towards the wish, then the tank moves along the heading at half the
+   * step.
+   */
   step(wish, seconds = STEP) {
     const { speed, turnRate } = this;
     const speedWish = clamp(wish.speed, -SPEED_BACKWARDS_MAX, SPEED_MAX);
@@ -134,7 +137,7 @@ export class Tank {
     this.heading = wrapped(this.heading + turn);
   }
 
-  /** Keeps it on a field after a step: it slides along what it has run into, and is as fast as it got on. */
+  /** Keeps the tank on the field after a step: it slides along obstacles, at the speed that remains. */
   stayOn(field, seconds = STEP) {
     const [x, y] = field.free(this.x, this.y);
     const [awayX, awayY] = [x - this.x, y - this.y];
@@ -142,12 +145,12 @@ export class Tank {
     [this.x, this.y] = [x, y];
     const along = awayX * Math.cos(this.heading) + awayY * Math.sin(this.heading);
     const speed = this.speed + along / seconds;
-    // It is not thrown back by what it runs into.
+    // Obstacles do not throw it back.
     this.speed = this.speed >= 0 ? clamp(speed, 0, this.speed) : clamp(speed, this.speed, 0);
     this.acceleration = 0;
   }
 
-  /** Its motion as its owner knows it, so many seconds after the last step. */
+  /** Returns the motion state that its owner reports, some seconds after the last step. */
   state(after = 0) {
     const [east, north] = [Math.cos(this.heading), Math.sin(this.heading)];
     return {

@@ -1,25 +1,25 @@
 /**
- * The picture of the field, and the lens that shows one tank enlarged with everybody else's idea of it.
+ * Draws the field, and the close-up that enlarges one tank together with where others see it.
  *
- * Ground, grid and blocks are drawn once for each size and colour scheme. Both pictures have the display's pixels.
+ * The ground is drawn once per size and colour scheme. Both canvases have the display's resolution.
  */
 
-import { colour, faint } from "./palette.js";
+import { colour, withAlpha } from "./palette.js";
 import { LENGTH } from "./rules.js";
 import { drawOutlines, drawRing, drawShot, drawTank, View } from "./sprites.js";
-import { forgetStamps, textStamp } from "./stamps.js";
+import { clearSprites, textSprite } from "./sprite-cache.js";
 import { Surface } from "./surface.js";
 
-/** Room around the field, in units: for its walls, and for the ring around a tank that stands at one. */
+/** Margin around the field, in units: for its walls, and for the ring of a tank next to one. */
 const MARGIN = 2.6;
-/** Lines of the grid are so far apart. */
-const GRID = 8;
-/** The lens shows so many units from side to side. */
-const LENS = 15;
-/** What is drawn around a tank reaches so far from its middle, in units: ring, gun and marks. */
-const AROUND = 5.2;
-/** Its name reaches farther, in the page's pixels: to both sides, and above what is around it. */
-const NAME = [40, 16];
+/** Distance of the grid's lines, in units. */
+const GRID_STEP = 8;
+/** Width of the close-up, in units. */
+const LENS_WIDTH = 15;
+/** Reach of what is drawn around a tank, in units: ring, gun and marks. */
+const RING_REACH = 5.2;
+/** Reach of its name, in CSS pixels: to both sides, and above the ring. */
+const NAME_REACH = [40, 16];
 
 const font = (size, weight = 500) => `${weight} ${size}px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif`;
 
@@ -38,7 +38,7 @@ function drawBlock(context, { middle: [x, y], half: [halfX, halfY] }) {
   context.fill();
 }
 
-/** Ground, grid, blocks and walls, in units, as far as they are no farther from a place than `reach`. */
+/** Draws ground, grid, blocks and walls, in units, up to `reach` from a place. */
 function drawGround(context, { half: [halfX, halfY], blocks }, scale, { x: atX, y: atY, reach }) {
   const [west, east] = [Math.max(-halfX, atX - reach), Math.min(halfX, atX + reach)];
   const [south, north] = [Math.max(-halfY, atY - reach), Math.min(halfY, atY + reach)];
@@ -47,11 +47,11 @@ function drawGround(context, { half: [halfX, halfY], blocks }, scale, { x: atX, 
   context.strokeStyle = colour("field-grid");
   context.lineWidth = 1 / scale;
   context.beginPath();
-  for (let x = GRID * Math.ceil(west / GRID); x <= east; x += GRID) {
+  for (let x = GRID_STEP * Math.ceil(west / GRID_STEP); x <= east; x += GRID_STEP) {
     context.moveTo(x, south);
     context.lineTo(x, north);
   }
-  for (let y = GRID * Math.ceil(south / GRID); y <= north; y += GRID) {
+  for (let y = GRID_STEP * Math.ceil(south / GRID_STEP); y <= north; y += GRID_STEP) {
     context.moveTo(west, y);
     context.lineTo(east, y);
   }
@@ -69,18 +69,18 @@ function drawGround(context, { half: [halfX, halfY], blocks }, scale, { x: atX, 
 
 export class Scene {
   constructor(canvas, lens) {
-    // Nothing is seen through them: that saves the browser from mixing them with what lies below.
+    // Opaque canvases spare the browser the compositing with what lies below.
     this.surface = new Surface(canvas, { alpha: false });
     this.lens = new Surface(lens, { alpha: false });
     this.ground = document.createElement("canvas");
     this.field = null;
     this.isStale = true;
-    /** How names are written. */
-    this.style = null;
-    /** Where the lens is, if that was asked for since it may have changed. */
-    this.from = null;
+    /** Style of the names. */
+    this.labelStyle = null;
+    /** Cached result of `findLensCorner`. */
+    this.corner = null;
     const places = new ResizeObserver(() => {
-      this.from = null;
+      this.corner = null;
     });
     for (const element of [canvas, lens.parentElement, lens.closest(".field")]) places.observe(element);
   }
@@ -91,18 +91,18 @@ export class Scene {
     this.isStale = true;
   }
 
-  /** The colours have changed. */
+  /** Redraws everything: the colours have changed. */
   repaint() {
-    forgetStamps();
+    clearSprites();
     this.isStale = true;
   }
 
-  /** Pixels of the canvas for one unit. */
+  /** Canvas pixels per unit. */
   get scale() {
     return this.surface.canvas.width / (2 * (this.field.half[0] + MARGIN));
   }
 
-  /** The whole field on a canvas of this size. */
+  /** Returns a view of the whole field. */
   view(context) {
     const fine = this.scale;
     return new View(context, { fine, scale: fine / this.surface.ratio, x: 0, y: 0 });
@@ -117,33 +117,33 @@ export class Scene {
     this.view(context).units();
     drawGround(context, this.field, this.scale, { x: 0, y: 0, reach: Infinity });
     this.isStale = false;
-    this.style = null;
+    this.labelStyle = null;
   }
 
   /**
-   * Draws everything: `tanks`, `shots`, `outlines` of the tank `focus`, `effects`; `label(player)` is what is written at
-   * a tank.
+   * Draws a frame: `tanks`, `shots`, `outlines` of the tank `focus`, `effects`. `label(player)` returns the text at a
+   * tank.
    */
   draw(now, world) {
     const { surface, lens } = this;
     if (surface.fit()) this.isStale = true;
     lens.fit();
-    if (!surface.isThere) return;
+    if (!surface.isVisible) return;
     if (this.isStale) this.paintGround();
     const { context } = surface;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.drawImage(this.ground, 0, 0);
     this.drawWorld(this.view(context), now, world);
     this.drawLabels(world);
-    if (world.focus && lens.isThere) this.drawLens(now, world);
+    if (world.focus && lens.isVisible) this.drawLens(now, world);
   }
 
-  drawWorld(view, now, { tanks, shots, outlines, focus, effects, isCalm }, areBare = false) {
+  drawWorld(view, now, { tanks, shots, outlines, focus, effects, isCalm }, isBare = false) {
     view.units();
     for (const shot of shots) drawShot(view, shot);
     for (const tank of tanks) {
       drawTank(view, tank);
-      if (areBare || !(tank.isOwn || tank.isSpared)) continue;
+      if (isBare || !(tank.isOwn || tank.isProtected)) continue;
       view.units();
       drawRing(view, tank);
     }
@@ -152,18 +152,18 @@ export class Scene {
     effects.draw(view.context, now, isCalm);
   }
 
-  /** Names stand above their tanks, or below where there is no room or another name. */
+  /** Draws names above their tanks, or below if there is no room or another name. */
   drawLabels({ tanks, label }) {
     const { surface: { context, wide, high, ratio }, scale } = this;
-    this.style ??= this.styleFor(wide, ratio);
-    const { style, style: { size } } = this;
-    // Whole pixels: what is written stays sharp, and is copied instead of mixed.
+    this.labelStyle ??= this.labelStyleFor(wide, ratio);
+    const { labelStyle: style, labelStyle: { size } } = this;
+    // Whole pixels keep text sharp and blitting fast.
     context.setTransform(1, 0, 0, 1, 0, 0);
     const whole = (length) => Math.round(length * ratio);
     const lift = (5.4 * scale) / ratio + size * 0.6;
     const taken = [];
     for (const tank of tanks) {
-      const { picture, width, margin, middle } = stampOf(label(tank.player), style);
+      const { bitmap, width, margin, middle } = labelSprite(label(tank.player), style);
       const x = wide / 2 + (tank.x * scale) / ratio;
       const y = high / 2 - (tank.y * scale) / ratio;
       const left = Math.min(Math.max(x - width / 2, 8), wide - 8 - width);
@@ -171,53 +171,56 @@ export class Scene {
         && taken.every((other) => Math.abs(other.top - top) > size + 2 || other.right < left || other.left > left + width);
       const top = [y - lift, y + lift, y - lift - size - 3].find(isFree) ?? Math.max(y - lift, size);
       taken.push({ top, left, right: left + width });
-      context.drawImage(picture, whole(left - margin), whole(top - middle));
+      context.drawImage(bitmap, whole(left - margin), whole(top - middle));
     }
   }
 
-  styleFor(wide, ratio) {
+  labelStyleFor(wide, ratio) {
     const size = wide < 480 ? 10.5 : 12;
     const [bold, plain] = [{ font: font(size, 600), tint: colour("ink") }, { font: font(size, 500), tint: colour("quiet") }];
-    return { bold, plain, seam: faint(colour("field"), 0.9), size, ratio };
+    return { bold, plain, seam: withAlpha(colour("field"), 0.9), size, ratio };
   }
 
-  /** Beyond which place, in units from the middle, a tank or its name is under the lens, be it on the right or on the left. */
-  lensFrom() {
-    this.from ??= this.findLens();
-    return this.from;
+  /**
+   * Returns the distance from the middle, in units, beyond which a tank or its name lies under the close-up on its
+   * side.
+   */
+  lensCorner() {
+    this.corner ??= this.findLensCorner();
+    return this.corner;
   }
 
-  findLens() {
+  findLensCorner() {
     const { surface: { wide, high, ratio }, scale } = this;
     const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = this.lens.canvas.parentElement;
-    // A phone held upright has the lens below the field.
+    // On an upright phone the close-up is below the field.
     if (offsetTop >= high) return { x: Infinity, y: Infinity };
     const unit = scale / ratio;
     const aside = Math.min(offsetLeft, wide - offsetLeft - offsetWidth);
     return {
-      x: (wide / 2 - aside - offsetWidth) / unit - Math.max(AROUND, NAME[0] / unit),
-      y: (high / 2 - offsetTop - offsetHeight) / unit - AROUND - NAME[1] / unit,
+      x: (wide / 2 - aside - offsetWidth) / unit - Math.max(RING_REACH, NAME_REACH[0] / unit),
+      y: (high / 2 - offsetTop - offsetHeight) / unit - RING_REACH - NAME_REACH[1] / unit,
     };
   }
 
-  /** The tank in focus, enlarged: so large that the others' ideas of it can be told apart. */
+  /** Draws the tank in focus, enlarged so that the outlines can be distinguished. */
   drawLens(now, world) {
     const { lens: { context, canvas, ratio }, field } = this;
     const { x, y } = world.focus;
-    const fine = canvas.width / LENS;
+    const fine = canvas.width / LENS_WIDTH;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.fillStyle = colour("wall");
     context.fillRect(0, 0, canvas.width, canvas.height);
     const view = new View(context, { fine, scale: fine / ratio, x, y });
     view.units();
-    // A little more than is seen: where something ends must not show at the rim.
-    drawGround(context, field, view.scale, { x, y, reach: LENS / 2 + 1 });
-    const isIn = (thing) => Math.abs(thing.x - x) < LENS / 2 + LENGTH && Math.abs(thing.y - y) < LENS / 2 + LENGTH;
-    // Rings around tanks would only be in the way.
+    // Slightly more than visible, so that no edge shows at the rim.
+    drawGround(context, field, view.scale, { x, y, reach: LENS_WIDTH / 2 + 1 });
+    const isIn = (thing) => Math.abs(thing.x - x) < LENS_WIDTH / 2 + LENGTH && Math.abs(thing.y - y) < LENS_WIDTH / 2 + LENGTH;
+    // Rings would only be in the way.
     this.drawWorld(view, now, { ...world, tanks: world.tanks.filter(isIn), shots: world.shots.filter(isIn) }, true);
   }
 
-  /** The player whose tank is at a place of the page, or null. */
+  /** Returns the player whose tank is at a position on the page, or null. */
   playerAt(clientX, clientY, tanks) {
     const { left, top, width, height } = this.surface.canvas.getBoundingClientRect();
     const scale = this.scale / this.surface.ratio;
@@ -227,10 +230,10 @@ export class Scene {
   }
 }
 
-/** What is written at a tank. It is looked up once for each label and style, not at each frame. */
-function stampOf(label, style) {
-  if (label.style === style) return label.stamp;
+/** Returns the sprite of a tank's label, cached per label and style. */
+function labelSprite(label, style) {
+  if (label.style === style) return label.sprite;
   const parts = [{ ...style.bold, text: label.name }, { ...style.plain, text: label.more }];
-  Object.assign(label, { style, stamp: textStamp(parts, style) });
-  return label.stamp;
+  Object.assign(label, { style, sprite: textSprite(parts, style) });
+  return label.sprite;
 }

@@ -1,37 +1,37 @@
 /**
- * How a tank, a shot and what becomes of them look from above. Everything is drawn in units of the field, north up; a canvas
- * is set up for that by `scene.js`.
+ * Sprites of tanks and shots, seen from above, and short-lived effects. Everything is drawn in units of the field,
+ * north up.
  */
 
-import { colour, colourOf, faint, pathOf, shaded, shapeNumber } from "./palette.js";
+import { colour, colourOf, withAlpha, pathOf, mix, shapeNumber } from "./palette.js";
 import { LENGTH, WIDTH } from "./rules.js";
-import { stampUnits } from "./stamps.js";
+import { drawSprite } from "./sprite-cache.js";
 
 const HALF = [LENGTH / 2, WIDTH / 2];
-/** A tank's picture goes no farther from its middle: the gun is the longest of it. */
+/** Reach of a tank's sprite from its middle; the gun reaches farthest. */
 const REACH = [4.5, WIDTH / 2 + 0.3];
 
-/** Outlines have marks while there are no more of them. */
+/** Outlines have marks unless there are more than this. */
 const MARKS_MAX = 12;
 
-/** Outlines that are nearer to each other than this, in the canvas' pixels, look the same; a way that is shorter is none. */
-const NEAR = 0.25;
-const WAY_MIN = 1;
+/** Outlines closer than this, in canvas pixels, look the same; a shorter line from outline to tank is not drawn. */
+const SAME_DISTANCE = 0.25;
+const OFFSET_MIN = 1;
 
-/** How units of the field lie on a canvas. `fine` are the canvas' pixels for one unit, `scale` the page's. */
+/** Maps units of the field to a canvas. `fine` is canvas pixels per unit, `scale` CSS pixels per unit. */
 export class View {
-  /** The place `x`, `y` is in the middle of the canvas. */
+  /** Centres the view on `x`, `y`. */
   constructor(context, { fine, scale, x, y }) {
     const { width, height } = context.canvas;
     Object.assign(this, { context, fine, scale, left: width / 2 - x * fine, top: height / 2 + y * fine });
   }
 
-  /** From now on it is drawn in units, north up. */
+  /** Switches to drawing in units, north up. */
   units() {
     this.context.setTransform(this.fine, 0, 0, -this.fine, this.left, this.top);
   }
 
-  /** From now on it is stamped at a place, turned by an angle. */
+  /** Switches to drawing at a place, turned by an angle. */
   turn(x, y, angle) {
     const { context, fine, left, top } = this;
     const [east, north] = [fine * Math.cos(angle), fine * Math.sin(angle)];
@@ -44,9 +44,9 @@ function rounded(context, x, y, width, height, radius) {
   context.roundRect(x, y, width, height, radius);
 }
 
-/** Tracks, hull, turret, and a gun that shots leave at its end; heading east. */
+/** Draws tracks, hull, turret and gun, heading east. */
 function drawBody(context, tint) {
-  context.fillStyle = shaded(tint, -0.5);
+  context.fillStyle = mix(tint, -0.5);
   for (const side of [-1, 1]) {
     rounded(context, -HALF[0], side > 0 ? HALF[1] - 0.8 : -HALF[1], LENGTH, 0.8, 0.35);
     context.fill();
@@ -54,18 +54,18 @@ function drawBody(context, tint) {
   context.fillStyle = tint;
   rounded(context, -HALF[0] + 0.25, -HALF[1] + 0.35, LENGTH - 0.6, WIDTH - 0.7, 0.5);
   context.fill();
-  context.fillStyle = shaded(tint, 0.22);
+  context.fillStyle = mix(tint, 0.22);
   rounded(context, HALF[0] - 1.2, -HALF[1] + 0.6, 0.6, WIDTH - 1.2, 0.25);
   context.fill();
-  context.fillStyle = shaded(tint, -0.35);
+  context.fillStyle = mix(tint, -0.35);
   rounded(context, 0, -0.27, 4.2, 0.54, 0.2);
   context.fill();
   context.beginPath();
   context.arc(-0.3, 0, 1.08, 0, 2 * Math.PI);
-  context.fillStyle = shaded(tint, -0.2);
+  context.fillStyle = mix(tint, -0.2);
   context.fill();
   context.lineWidth = 0.16;
-  context.strokeStyle = shaded(tint, 0.35);
+  context.strokeStyle = mix(tint, 0.35);
   context.stroke();
 }
 
@@ -75,26 +75,26 @@ function drawShade(context, shade) {
   context.fill();
 }
 
-/** A tank with its player's mark, without what is around it. */
+/** Draws a tank with its player's mark. */
 export function drawTank(view, { player, x, y, angle }) {
   const { context, fine } = view;
   const [tint, shade] = [colourOf(player), colour("shade")];
   view.turn(x + 0.35, y - 0.5, angle);
-  stampUnits(context, `shade ${shade}`, REACH, fine, (inner) => drawShade(inner, shade));
+  drawSprite(context, `shade ${shade}`, REACH, fine, (inner) => drawShade(inner, shade));
   view.turn(x, y, angle);
-  stampUnits(context, `tank ${tint}`, REACH, fine, (inner) => drawBody(inner, tint));
-  // The mark stays upright, so that it can be read.
+  drawSprite(context, `tank ${tint}`, REACH, fine, (inner) => drawBody(inner, tint));
+  // The mark stays upright to remain legible.
   view.turn(x - 0.3 * Math.cos(angle), y - 0.3 * Math.sin(angle), 0);
   drawMark(view, player, { tint: "#fff", size: 0.58 });
 }
 
-/** Around one's own tank: how far it is loaded. Around who has just started: it can't be hit yet. */
-export function drawRing({ context, scale }, { player, x, y, isSpared = false, reload = 0 }) {
+/** Ring around the own tank that shows the reload, or a dashed one around a tank that cannot be hit yet. */
+export function drawRing({ context, scale }, { player, x, y, isProtected = false, reload = 0 }) {
   const tint = colourOf(player);
   context.lineWidth = 1.5 / scale;
   context.lineCap = "round";
-  context.strokeStyle = faint(tint, isSpared ? 0.9 : 0.35);
-  if (isSpared) context.setLineDash([0.9, 0.9]);
+  context.strokeStyle = withAlpha(tint, isProtected ? 0.9 : 0.35);
+  if (isProtected) context.setLineDash([0.9, 0.9]);
   context.beginPath();
   context.arc(x, y, 4.9, 0, 2 * Math.PI);
   context.stroke();
@@ -108,36 +108,38 @@ export function drawRing({ context, scale }, { player, x, y, isSpared = false, r
   }
 }
 
-/** A player's mark, upright. */
+/** Draws a player's mark, upright. */
 function drawMark({ context, fine }, player, { tint, size }) {
-  stampUnits(context, `mark ${shapeNumber(player)} ${tint} ${size}`, [1.3 * size, 1.3 * size], fine, (inner) => {
+  drawSprite(context, `mark ${shapeNumber(player)} ${tint} ${size}`, [1.3 * size, 1.3 * size], fine, (inner) => {
     inner.scale(size, -size);
     inner.fillStyle = tint;
     inner.fill(pathOf(player));
   });
 }
 
-/** Whether two outlines cannot be told apart. */
+/** True if two outlines look the same. */
 function isSame(one, other, fine) {
-  const near = NEAR / fine;
+  const near = SAME_DISTANCE / fine;
   return Math.abs(one.x - other.x) < near && Math.abs(one.y - other.y) < near
     && Math.abs(one.angle - other.angle) * HALF[0] < near;
 }
 
-/** Where the others see a tank: for each a dashed outline in its player's colour, with its mark, and the way it is off. */
+/**
+ * Draws where others see a tank: dashed outlines in their players' colours, with marks, each joined to the tank by a
+ * line.
+ */
 export function drawOutlines(view, outlines, truth) {
   const { fine } = view;
   const count = outlines.length;
-  // Outlines on top of each other share their line: each has its own part of the dashes.
+  // Overlapping outlines share their line: each takes its own part of the dashes.
   const shares = Math.min(Math.max(count, 2), 4);
   outlines.forEach((outline, place) => {
-    if (Math.hypot(outline.x - truth.x, outline.y - truth.y) * fine >= WAY_MIN) drawWay(view, outline, truth);
-    // Whoever has the same vector shows the same: of many outlines few are seen, the last one in each part of the dashes.
+    if (Math.hypot(outline.x - truth.x, outline.y - truth.y) * fine >= OFFSET_MIN) drawOffset(view, outline, truth);
+    // Players with the same vector show the same outline. Of equal ones, draw only the last in each part of the dashes.
     let after = place + shares;
     while (after < count && !isSame(outline, outlines[after], fine)) after += shares;
     if (after >= count) drawOutline(view, outline, { share: place % shares, shares });
-    // Marks stand in a row behind the tank, so that each can be seen where outlines are on top of each other; in a long row
-    // they could not.
+    // Marks stand in a row behind the tank, so that they stay visible where outlines overlap. Too many would not fit.
     if (count > MARKS_MAX) return;
     const [east, north] = [Math.cos(outline.angle), Math.sin(outline.angle)];
     const [behind, aside] = [-HALF[0] - 1, 1.2 * (place - (count - 1) / 2)];
@@ -147,10 +149,10 @@ export function drawOutlines(view, outlines, truth) {
   view.units();
 }
 
-function drawWay(view, outline, truth) {
+function drawOffset(view, outline, truth) {
   const { context, scale } = view;
   view.units();
-  context.strokeStyle = faint(colourOf(outline.by), 0.55);
+  context.strokeStyle = withAlpha(colourOf(outline.by), 0.55);
   context.lineWidth = 1 / scale;
   context.beginPath();
   context.moveTo(outline.x, outline.y);
@@ -163,7 +165,7 @@ function drawOutline(view, { by, x, y, angle }, { share, shares }) {
   const tint = colourOf(by);
   const dash = Math.max(3, Math.min(scale * 0.6, 6));
   view.turn(x, y, angle);
-  stampUnits(context, `outline ${tint} ${share} ${shares} ${scale}`, REACH, fine, (inner) => {
+  drawSprite(context, `outline ${tint} ${share} ${shares} ${scale}`, REACH, fine, (inner) => {
     inner.strokeStyle = tint;
     inner.lineWidth = 2 / scale;
     inner.setLineDash([dash / scale, ((shares - 1) * dash) / scale]);
@@ -173,12 +175,12 @@ function drawOutline(view, { by, x, y, angle }, { share, shares }) {
   });
 }
 
-/** A shot with its trail. */
+/** Draws a shot with its trail. */
 export function drawShot({ context, scale }, shot) {
   const tint = colourOf(shot.player);
   const [tailX, tailY] = [shot.x - shot.vx * 0.055, shot.y - shot.vy * 0.055];
   const trail = context.createLinearGradient(tailX, tailY, shot.x, shot.y);
-  trail.addColorStop(0, faint(tint, 0));
+  trail.addColorStop(0, withAlpha(tint, 0));
   trail.addColorStop(1, tint);
   context.strokeStyle = trail;
   context.lineCap = "round";
@@ -193,19 +195,19 @@ export function drawShot({ context, scale }, shot) {
   context.fill();
 }
 
-/** What is seen for a moment: `part` goes from 0 to 1 while it lasts. */
+/** Short-lived effects: `part` runs from 0 to 1. */
 const EFFECTS = {
   flash(context, effect, part, isCalm) {
     if (isCalm) return;
     context.translate(effect.x, effect.y);
     context.rotate(effect.angle);
-    context.fillStyle = faint(colour("pay"), 0.8 * (1 - part));
+    context.fillStyle = withAlpha(colour("pay"), 0.8 * (1 - part));
     context.beginPath();
     context.ellipse(0.6, 0, 1.4 * (1 - part) + 0.3, 0.7 * (1 - part) + 0.2, 0, 0, 2 * Math.PI);
     context.fill();
   },
   spark(context, effect, part, isCalm) {
-    context.strokeStyle = faint(colour("quiet"), 0.6 * (1 - part));
+    context.strokeStyle = withAlpha(colour("quiet"), 0.6 * (1 - part));
     context.lineWidth = 0.25;
     context.beginPath();
     context.arc(effect.x, effect.y, isCalm ? 0.8 : 0.4 + 1.4 * part, 0, 2 * Math.PI);
@@ -214,11 +216,11 @@ const EFFECTS = {
   burst(context, effect, part, isCalm) {
     const tint = effect.tint;
     const grown = isCalm ? 0.6 : 1 - (1 - part) ** 3;
-    context.fillStyle = faint(tint, 0.28 * (1 - part));
+    context.fillStyle = withAlpha(tint, 0.28 * (1 - part));
     context.beginPath();
     context.arc(effect.x, effect.y, 1.5 + 5 * grown, 0, 2 * Math.PI);
     context.fill();
-    context.strokeStyle = faint(tint, 1 - part);
+    context.strokeStyle = withAlpha(tint, 1 - part);
     context.lineWidth = 0.5 * (1 - part) + 0.1;
     context.stroke();
     if (isCalm) return;
@@ -233,11 +235,11 @@ const EFFECTS = {
     }
   },
 };
-/** How long each lasts, in milliseconds. */
-const LASTS = { flash: 110, spark: 260, burst: 800 };
+/** Durations in milliseconds. */
+const DURATIONS = { flash: 110, spark: 260, burst: 800 };
 const EFFECTS_MAX = 64;
 
-/** Everything that is seen for a moment. */
+/** The effects being shown. */
 export class Effects {
   constructor() {
     this.all = [];
@@ -249,10 +251,10 @@ export class Effects {
   }
 
   draw(context, now, isCalm) {
-    this.all = this.all.filter(({ kind, since }) => now - since < LASTS[kind]);
+    this.all = this.all.filter(({ kind, since }) => now - since < DURATIONS[kind]);
     for (const effect of this.all) {
       context.save();
-      EFFECTS[effect.kind](context, effect, Math.max(0, (now - effect.since) / LASTS[effect.kind]), isCalm);
+      EFFECTS[effect.kind](context, effect, Math.max(0, (now - effect.since) / DURATIONS[effect.kind]), isCalm);
       context.restore();
     }
   }

@@ -1,16 +1,16 @@
 /**
- * A canvas that has the display's pixels.
+ * A canvas at the display's resolution.
  *
- * It asks the page for its size only when that may have changed: to answer, the browser has to lay out whatever was changed since.
+ * Reading an element's size forces a layout, so it happens only when the size may have changed.
  */
 
-/** Pixel ratios above this cost more than they show. */
+/** Higher pixel ratios cost more than they show. */
 const RATIO_MAX = 3;
 
 export class Surface {
   constructor(canvas, options) {
     Object.assign(this, { canvas, context: canvas.getContext("2d", options) });
-    /** Its size in the page's pixels. */
+    /** Size in CSS pixels. */
     this.wide = 0;
     this.high = 0;
     this.isKnown = false;
@@ -19,20 +19,20 @@ export class Surface {
     }).observe(canvas);
   }
 
-  /** Pixels of the canvas for one of the page's. */
+  /** Canvas pixels per CSS pixel. */
   get ratio() {
     return this.wide > 0 ? this.canvas.width / this.wide : 1;
   }
 
   /**
-   * Whether there is something to draw on. In a tiny window there may be nothing, and browsers refuse to copy from a canvas without
-   * pixels.
+   * True if there is something to draw on. In a tiny window there may be nothing, and browsers refuse to copy from an
+   * empty canvas.
    */
-  get isThere() {
+  get isVisible() {
     return this.wide > 0 && this.high > 0 && this.canvas.width > 0 && this.canvas.height > 0;
   }
 
-  /** Gives the canvas the display's pixels. Returns whether its size or theirs has changed. One that is hidden keeps what it has. */
+  /** Adjusts the canvas to the display. Returns whether a size has changed. A hidden canvas keeps its content. */
   fit() {
     if (this.isKnown && this.display === devicePixelRatio) return false;
     const { canvas, wide, high } = this;

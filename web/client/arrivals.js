@@ -1,8 +1,9 @@
 /**
- * A receiver's log of arrivals: numbered, and repeated until the relay has confirmed them, so that a lost acknowledgment costs
- * time, never truth (docs/WIRE.md, "Receiving").
+ * A receiver's log of arrivals. They are numbered and repeated until the relay has confirmed them, so that a lost
+ * acknowledgment costs time but no information (docs/WIRE.md, "Receiving").
  *
- * Times are numbers of nanoseconds since the base. Numbers of arrivals begin with 0 at each connection and stay far below 2^53.
+ * Times are numbers of nanoseconds since the base. Arrival numbers start at 0 with each connection and stay far below
+ * 2^53.
  */
 
 import { Backoff, DelayEstimate } from "./delay.js";
@@ -11,17 +12,17 @@ import { FEEDBACK_LEN_MAX, FEEDBACK_MAX, RUN_LEN_MAX } from "./wire.js";
 /** @typedef {import("./wire.js").Arrival} Arrival */
 /** @typedef {import("./wire.js").FeedbackFrame} FeedbackFrame */
 
-/** Unconfirmed arrivals that are kept; when there are more, the oldest is dropped. */
+/** Unconfirmed arrivals that are kept; beyond it the oldest is dropped. */
 export const LOG_MAX = 16_384;
-/** Arrivals that each acknowledgment repeats at least. */
-const RECENT = 8;
-/** Arrivals that are sent again at one go when the relay misses some. */
+/** Least number of arrivals in an acknowledgment. */
+const RECENT_MIN = 8;
+/** Arrivals repeated at once when the relay misses some. */
 const REPAIR_MAX = 1024;
-/** Before the first round trip is known, unconfirmed arrivals are repeated after this time. */
+/** Timeout before the first round trip is known. */
 const REPEAT_FIRST = 1e9;
 
 /**
- * What the relay says of its books, in numbers of this machine.
+ * Confirmation by the relay, in this machine's numbers.
  * @typedef {{ next: number, stamp: number, held: number, hole: boolean }} Confirm
  */
 
@@ -29,19 +30,22 @@ const REPEAT_FIRST = 1e9;
 export class ArrivalLog {
   /** When unconfirmed arrivals are due to be repeated; Infinity if there are none. */
   repeatAt = Infinity;
-  /** Arrivals that were dropped because too many were not confirmed. */
+  /** Arrivals dropped because too many were unconfirmed. */
   dropped = 0;
   roundTrip = new DelayEstimate();
 
-  /** The number of the first arrival in the log. */
+  /** Number of the first arrival in the log. */
   #oldest = 0;
   /** @type {Arrival[]} */
   #log = [];
-  /** Where the log begins in its array. */
+  /** Index of the first live element of `#log`. */
   #head = 0;
-  /** Up to where the last four acknowledgments reached, the earliest first: what came after that is what the last three said. */
+  /**
+   * Where the last four acknowledgments ended, the earliest first: what lies beyond the first of them was in the last
+   * three.
+   */
   #reached = [0, 0, 0, 0];
-  /** Up to where a hole has been repaired, and since when. @type {{ reached: number, since: number } | null} */
+  /** How far a hole has been repaired, and since when. @type {{ reached: number, since: number } | null} */
   #repaired = null;
   #backoff = new Backoff();
 
@@ -49,19 +53,19 @@ export class ArrivalLog {
     return this.#log.length - this.#head;
   }
 
-  /** The number that the next arrival will have. */
+  /** Number of the next arrival. */
   get #next() {
     return this.#oldest + this.length;
   }
 
   /**
-   * Notes an arrival.
+   * Appends an arrival.
    * @param {Arrival} arrival
-   * @param {number} now when it came
+   * @param {number} now when it arrived
    */
   note(arrival, now) {
     if (this.length === LOG_MAX) {
-      this.#forget(1);
+      this.#dropFirst(1);
       this.dropped += 1;
     }
     this.#log.push(arrival);
@@ -69,18 +73,19 @@ export class ArrivalLog {
   }
 
   /**
-   * What to acknowledge now: everything since the last acknowledgment, what the three before it said, and the last 8.
-   * @param {number} bytesMax what fits a datagram
+   * Returns what to acknowledge now: everything since the last acknowledgment, the content of the three before, and at
+   * least the last 8 arrivals.
+   * @param {number} bytesMax what fits into a datagram
    */
   acknowledge(bytesMax) {
     const next = this.#next;
-    const from = Math.max(Math.min(this.#reached[0], next - RECENT), this.#oldest);
+    const from = Math.max(Math.min(this.#reached[0], next - RECENT_MIN), this.#oldest);
     this.#reached = [...this.#reached.slice(1), next];
     return this.#frames(from, next, bytesMax);
   }
 
   /**
-   * What to repeat when that is due: the oldest that is unconfirmed, and what follows.
+   * Returns what to repeat when that is due: the oldest unconfirmed arrivals.
    * @param {number} now
    * @param {number} bytesMax
    */
@@ -91,7 +96,7 @@ export class ArrivalLog {
   }
 
   /**
-   * What to send again because the relay misses some: the part of it that has not been sent again yet.
+   * Returns what to send again because the relay misses some: the part that has not been repeated yet.
    * @param {number} bytesMax
    */
   repair(bytesMax) {
@@ -103,15 +108,15 @@ export class ArrivalLog {
   }
 
   /**
-   * The relay has arrivals in its books.
+   * The relay has confirmed arrivals.
    * @param {Confirm} confirm
    * @param {number} now
-   * @returns {boolean} whether it misses some, so that they should be sent again at once
+   * @returns {boolean} whether it misses some, so that they should be repeated at once
    */
   confirm(confirm, now) {
     const isOutdated = confirm.next < this.#oldest;
     const confirmed = Math.min(Math.max(confirm.next - this.#oldest, 0), this.length);
-    this.#forget(confirmed);
+    this.#dropFirst(confirmed);
     if (confirmed > 0) {
       this.#backoff.answered();
       const roundTrip = now - confirm.stamp - confirm.held;
@@ -123,7 +128,7 @@ export class ArrivalLog {
     }
     const wait = this.#repeatAfter();
     if (confirmed > 0) this.repeatAt = now + wait;
-    // A repair goes on from where it had come to, and starts over only when it should have had its effect.
+    // A repair continues where it stopped. It restarts only once the previous one should have taken effect.
     const last = this.#repaired;
     if (last === null || last.reached <= this.#oldest || now - last.since >= wait) {
       this.#repaired = { reached: this.#oldest, since: now };
@@ -137,10 +142,10 @@ export class ArrivalLog {
   }
 
   /** @param {number} count */
-  #forget(count) {
+  #dropFirst(count) {
     this.#oldest += count;
     this.#head += count;
-    // What is forgotten leaves the array now and then, so that neither costs much.
+    // Compact the array now and then: amortized O(1).
     if (this.#head > 1024 || this.#head === this.#log.length) {
       this.#log.splice(0, this.#head);
       this.#head = 0;
@@ -148,7 +153,7 @@ export class ArrivalLog {
   }
 
   /**
-   * The arrivals from one number up to another, in frames that fit so many bytes even if no two came together.
+   * Returns a range of arrivals as frames that each fit the given size, even if every arrival needs a run of its own.
    * @param {number} from
    * @param {number} to
    * @param {number} bytesMax

@@ -1,37 +1,37 @@
 /**
- * Numbers as bytes: what every message is made of (docs/WIRE.md, "Numbers").
+ * Reading and writing the numbers that messages are made of (docs/WIRE.md, "Numbers").
  *
- * Numbers of up to 53 bits are JavaScript's own. What may need 64 bits is a `BigInt`.
+ * Numbers of up to 53 bits are JavaScript numbers. Fields that may need 64 bits are `BigInt`s.
  */
 
-/** @typedef {"version" | "truncated" | "unknown tag" | "field" | "unexpected"} Reason */
+/** @typedef {"version" | "truncated" | "unknown tag" | "field" | "unexpected"} RejectReason */
 
-/** Why bytes are no message. Whoever handles messages catches it, drops the message as a whole and counts it. */
-export class Refused extends Error {
+/** Error: bytes are not a valid message. The handler drops the whole message and counts it. */
+export class Rejected extends Error {
   /**
-   * @param {Reason} reason
-   * @param {string} [words] more about it, for people
+   * @param {RejectReason} reason
+   * @param {string} [words] detail for people
    */
   constructor(reason, words = reason) {
     super(words);
     this.name = "Refused";
-    /** @type {Reason} */
+    /** @type {RejectReason} */
     this.reason = reason;
   }
 }
 
-/** A varint of up to seven bytes is below this. */
-const LOW = 2 ** 49;
-const SAFE = BigInt(Number.MAX_SAFE_INTEGER);
+/** Varints of up to seven bytes are below this. */
+const VARINT_LOW_END = 2 ** 49;
+const NUMBER_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 const SPAN_END = 1n << 63n;
 
-/** Reads numbers from bytes, from the first to the last. */
+/** Reads numbers from bytes, front to back. */
 export class Reader {
   /** @param {Uint8Array} bytes */
   constructor(bytes) {
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.at = 0;
-    /** The last varint is low + high * 2^49. */
+    /** The last varint scanned is low + high * 2^49. */
     this.low = 0;
     this.high = 0;
   }
@@ -41,13 +41,13 @@ export class Reader {
   }
 
   /**
-   * Passes over so many bytes.
+   * Skips bytes.
    * @param {number} count
-   * @returns {number} where they begin
+   * @returns {number} offset of the first byte skipped
    */
   take(count) {
     const at = this.at;
-    if (count > this.view.byteLength - at) throw new Refused("truncated");
+    if (count > this.view.byteLength - at) throw new Rejected("truncated");
     this.at = at + count;
     return at;
   }
@@ -72,38 +72,38 @@ export class Reader {
     return this.view.getFloat64(this.take(8), true);
   }
 
-  /** A number below 2^32. */
+  /** Reads a number below 2^32. */
   varint32() {
     this.#scan();
-    if (this.high !== 0 || this.low > 0xffff_ffff) throw new Refused("field");
+    if (this.high !== 0 || this.low > 0xffff_ffff) throw new Rejected("field");
     return this.low;
   }
 
-  /** A number below 2^64. */
+  /** Reads a number below 2^64. */
   varint() {
     this.#scan();
     const low = BigInt(this.low);
     return this.high === 0 ? low : low | (BigInt(this.high) << 49n);
   }
 
-  /** A signed number of 64 bits. */
+  /** Reads a signed 64-bit number. */
   zigzag() {
     const value = this.varint();
     return (value >> 1n) ^ -(value & 1n);
   }
 
-  /** A signed number that is refused if it needs more than 53 bits. */
+  /** Reads a signed number; rejects it if it needs more than 53 bits. */
   zigzag53() {
     this.#scan();
-    const value = this.low + this.high * LOW;
-    if (value > Number.MAX_SAFE_INTEGER) throw new Refused("field");
+    const value = this.low + this.high * VARINT_LOW_END;
+    if (value > Number.MAX_SAFE_INTEGER) throw new Rejected("field");
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
-  /** Nanoseconds below 2^63. */
+  /** Reads a duration below 2^63 ns. */
   span() {
     const value = this.varint();
-    if (value >= SPAN_END) throw new Refused("field");
+    if (value >= SPAN_END) throw new Rejected("field");
     return value;
   }
 
@@ -113,8 +113,8 @@ export class Reader {
     this.high = 0;
     for (let place = 0; ; place++) {
       const byte = this.u8();
-      // Of the tenth byte one bit is left, and a last byte of 0 would have been left out.
-      if ((place === 9 && byte !== 1) || (place > 0 && byte === 0)) throw new Refused("field");
+      // The tenth byte holds a single bit, and a trailing zero byte is not the shortest form.
+      if ((place === 9 && byte !== 1) || (place > 0 && byte === 0)) throw new Rejected("field");
       if (place === 7) scale = 1;
       if (place < 7) this.low += (byte & 0x7f) * scale;
       else this.high += (byte & 0x7f) * scale;
@@ -124,7 +124,7 @@ export class Reader {
   }
 }
 
-/** Appends numbers to bytes. */
+/** Appends numbers to a growing buffer. */
 export class Writer {
   constructor(capacity = 128) {
     this.bytes = new Uint8Array(capacity);
@@ -133,9 +133,9 @@ export class Writer {
   }
 
   /**
-   * Makes room for so many bytes.
+   * Appends uninitialized bytes.
    * @param {number} count
-   * @returns {number} where they begin
+   * @returns {number} offset of the first one
    */
   grow(count) {
     const at = this.length;
@@ -150,14 +150,14 @@ export class Writer {
   }
 
   /**
-   * Forgets what was written beyond a length.
+   * Drops everything beyond a length.
    * @param {number} length
    */
   truncate(length) {
     this.length = length;
   }
 
-  /** What was written, as bytes of its own. */
+  /** Returns a copy of the bytes written. */
   finish() {
     return this.bytes.slice(0, this.length);
   }
@@ -187,7 +187,7 @@ export class Writer {
   }
 
   /**
-   * A whole number from 0 to 2^53 - 1.
+   * Writes a whole number from 0 to 2^53 - 1.
    * @param {number} value
    */
   varint53(value) {
@@ -200,7 +200,7 @@ export class Writer {
 
   /** @param {bigint} value */
   varint(value) {
-    while (value > SAFE) {
+    while (value > NUMBER_MAX) {
       this.u8(Number(value & 0x7fn) | 0x80);
       value >>= 7n;
     }
@@ -213,7 +213,7 @@ export class Writer {
   }
 
   /**
-   * A whole number of up to 52 bits and a sign.
+   * Writes a whole number of up to 52 bits and a sign.
    * @param {number} value
    */
   zigzag53(value) {

@@ -1,10 +1,10 @@
 /**
- * The session's clock as a player follows it: it asks the relay, bounds the offset by the hull, and shows the relay's time without
- * ever running backwards (docs/WIRE.md, "Clock").
+ * The session clock as a player follows it: probes the relay, bounds the offset with the hull, and shows the relay's
+ * time without ever running backwards (docs/WIRE.md, "Clock").
  *
- * Local times are numbers of nanoseconds by the own clock, since it was started. Session times are numbers of nanoseconds since
- * `base`, a `BigInt` that is chosen once, at the first echo, from the relay's time. A relay counts from 2020, which needs more
- * than 53 bits; what counts from the base is exact for 104 days, and in the nanoseconds' last digits off after that.
+ * Local times are numbers of nanoseconds since the local clock started. Session times are numbers of nanoseconds since
+ * `base`, a `BigInt` chosen from the relay's time at the first echo. A relay counts from 2020, which takes more than 53
+ * bits; counted from the base, times are exact to the nanosecond for 104 days.
  */
 
 import { bandAt, Hull, lower, upper, WINDOW } from "./hull.js";
@@ -12,32 +12,32 @@ import { bandAt, Hull, lower, upper, WINDOW } from "./hull.js";
 /** @typedef {import("./hull.js").Band} Band */
 /** @typedef {import("./hull.js").Exchange} Exchange */
 /** @typedef {import("./wire.js").EchoFrame} EchoFrame */
-/** @typedef {{ from: number, shown: number, rate: number }} Piece */
-/** @typedef {{ slewing: Piece, following: Piece }} Line */
+/** @typedef {{ from: number, shown: number, rate: number }} LinePiece */
+/** @typedef {{ slewing: LinePiece, following: LinePiece }} Line */
 /** @typedef {{ event: "fixed", errorMax: number } | { event: "stepped", by: number } | { event: "lost" }} ClockEvent */
 
-/** Between probes while more exchanges are wanted soon, and otherwise. */
+/** Interval of probes during a burst, and otherwise. */
 const BURST_INTERVAL = 20e6;
 const PROBE_INTERVAL = 100e6;
-/** The most probes of a burst. */
+/** Probes in a burst. */
 const BURST_MAX = 100;
-/** The most probes that wait for their echoes; of more, the oldest are given up. */
+/** Probes that may wait for their echoes; beyond it the oldest are given up. */
 const OUTSTANDING_MAX = 64;
-/** So many exchanges make a session time. */
-const FIXING = 8;
-/** The most that is slewed, and how fast. */
+/** Exchanges that fix the session time. */
+const FIX_EXCHANGES = 8;
+/** Largest error corrected by slewing, and the slew rate. */
 const SLEW_MAX = 5e6;
 const SLEW_RATE_MAX = 500e-6;
-/** Clocks that are farther apart (36 years) are no clocks. */
+/** Larger offsets (36 years) are not believed. */
 const OFFSET_MAX = 2 ** 60;
 /** How much faster than ours the relay's clock may run. */
 const HELD_RATE_MAX = 400e-6;
-/** What rounding to whole nanoseconds may hide. */
+/** Error of rounding to whole nanoseconds. */
 const ROUNDING = 4;
 const EVENTS_MAX = 32;
 
 /**
- * What a line shows at a local time. It is two pieces: towards the estimate at a bounded rate, then along with it.
+ * Returns what a line shows at a local time. A line has two pieces: it slews towards the estimate, then follows it.
  * @param {Line} line
  * @param {number} now
  */
@@ -46,7 +46,7 @@ export function shownAt(line, now) {
 }
 
 /**
- * @param {Piece} piece
+ * @param {LinePiece} piece
  * @param {number} now
  */
 function pieceAt(piece, now) {
@@ -55,7 +55,7 @@ function pieceAt(piece, now) {
 }
 
 /**
- * The earliest local time at which at least this is shown.
+ * Returns the earliest local time at which a line shows at least `at`.
  * @param {Line} line
  * @param {number} at
  */
@@ -65,7 +65,7 @@ function localAt(line, at) {
 }
 
 /**
- * A line that shows this time now, and follows a rate.
+ * Returns a line that shows `shown` at `from` and runs at a rate.
  * @param {number} from
  * @param {number} shown
  * @param {number} rate
@@ -77,31 +77,31 @@ function startLine(from, shown, rate) {
 }
 
 /**
- * The line that goes on without a jump towards a clock that shows `target` now and has this rate.
+ * Returns a line that continues without a jump and slews towards a clock that shows `target` now.
  * @param {Line} line
  * @param {number} now
  * @param {number} target
  * @param {number} rate
  * @returns {Line}
  */
-function aim(line, now, target, rate) {
+function slewTowards(line, now, target, rate) {
   const shown = shownAt(line, now);
-  const lacking = target - shown;
-  const hurry =
-    lacking > 0 ? Math.min(SLEW_RATE_MAX, rate + SLEW_RATE_MAX) : Math.max(-SLEW_RATE_MAX, rate - SLEW_RATE_MAX);
-  const slewing = { from: now, shown, rate: hurry };
-  // Rounded down, so that it does not overshoot.
-  const until = now + Math.floor(lacking / (hurry - rate));
+  const behind = target - shown;
+  const slewRate =
+    behind > 0 ? Math.min(SLEW_RATE_MAX, rate + SLEW_RATE_MAX) : Math.max(-SLEW_RATE_MAX, rate - SLEW_RATE_MAX);
+  const slewing = { from: now, shown, rate: slewRate };
+  // Rounded down, so as not to overshoot.
+  const until = now + Math.floor(behind / (slewRate - rate));
   return { slewing, following: { from: until, shown: pieceAt(slewing, until), rate } };
 }
 
-/** When to probe, and which echoes answer a probe that was really sent. */
+/** Schedules probes, and matches echoes to probes that were really sent. */
 class Probes {
-  /** When those that wait for their echoes left, the oldest first. @type {number[]} */
+  /** Send times of the probes that wait for their echoes, the oldest first. @type {number[]} */
   outstanding = [];
   next;
   burst = BURST_MAX;
-  /** It was due, and some datagram must carry it. */
+  /** A probe is overdue: the next datagram must carry it. */
   #isForced = false;
 
   /** @param {number} now the first probe is due at once */
@@ -114,16 +114,16 @@ class Probes {
   }
 
   /**
-   * Asks for exchanges soon.
+   * Starts a burst of probes.
    * @param {number} now
    */
-  hurry(now) {
+  startBurst(now) {
     this.burst = BURST_MAX;
     this.next = Math.min(this.next, now + BURST_INTERVAL);
   }
 
   /**
-   * Whether a datagram must leave for a probe. Says so once.
+   * Returns true, once, when a datagram must leave for a probe.
    * @param {number} now
    */
   pollDue(now) {
@@ -134,13 +134,13 @@ class Probes {
   }
 
   /**
-   * Whether a datagram that leaves now carries a probe: if one is due, or will be within a quarter of its interval.
+   * Returns whether a datagram leaving now carries a probe: one is due, or will be within a quarter of the interval.
    * @param {number} now
    */
   pollProbe(now) {
     const interval = this.#interval;
     if (!this.#isForced && now + interval / 4 < this.next) return false;
-    // A clock that stands still gives two probes the same name, and the first one is enough.
+    // Send times identify probes, so a clock that stands still allows only one.
     const last = this.outstanding.at(-1);
     if (last !== undefined && last >= now) return false;
     this.#isForced = false;
@@ -152,7 +152,7 @@ class Probes {
   }
 
   /**
-   * Takes a probe out of those that wait.
+   * Removes a probe from those that wait. Returns false if it was not among them.
    * @param {number} sent
    */
   answered(sent) {
@@ -164,43 +164,43 @@ class Probes {
 
 /** Follows the relay's clock. */
 export class FollowerClock {
-  /** The session time that all others count from. @type {bigint | null} */
+  /** Origin of all other session times. @type {bigint | null} */
   base = null;
-  /** What is shown; null while there is no session time. @type {Line | null} */
+  /** Maps local time to session time; null while the session time is unknown. @type {Line | null} */
   line = null;
-  /** What is known of the offset. @type {Band | null} */
+  /** Current bounds of the offset. @type {Band | null} */
   band = null;
-  /** How long both ways of the newest exchange took together. @type {number | null} */
+  /** Round trip of the newest exchange. @type {number | null} */
   roundTrip = null;
-  /** How often exchanges contradicted each other, and echoes that were not taken. */
+  /** How often exchanges contradicted each other, and how many echoes were ignored. */
   breaks = 0;
   ignored = 0;
 
-  /** How far a reading of the own clock may be off. */
+  /** Error bound of a local clock reading. */
   #grain;
   #now = -Infinity;
-  /** While the relay is here. @type {Probes | null} */
+  /** Null while disconnected. @type {Probes | null} */
   #probes = null;
   #hull;
-  /** Exchanges since the beginning or the last break, and when the last one was complete. */
+  /** Exchanges since the start or the last contradiction, and when the last one completed. */
   #exchanges = 0;
   /** @type {number | null} */
-  #heard = null;
-  /** The least that may be shown, after something was. */
+  #heardAt = null;
+  /** After time was shown once: least value that may be shown next. */
   #floor = -Infinity;
-  /** Whether the band is good enough to show it, as soon as the floor allows. */
+  /** True if the band is good enough to be shown, as soon as the floor allows. */
   #isSteady = false;
   /** @type {ClockEvent[]} */
   #events = [];
 
-  /** @param {number} grain how far a reading of the own clock may be off, in nanoseconds */
+  /** @param {number} grain error bound of a local clock reading, in nanoseconds */
   constructor(grain) {
     this.#grain = grain;
     this.#hull = new Hull(grain);
   }
 
   /**
-   * The relay came, or came back. What was shown before does not bind the new connection.
+   * The relay connected, or reconnected. Times shown before do not bind the new connection.
    * @param {number} now
    */
   join(now) {
@@ -209,19 +209,19 @@ export class FollowerClock {
   }
 
   /**
-   * The relay went.
+   * The relay disconnected.
    * @param {number} now
    */
   leave(now) {
     this.#advance(now);
-    this.#forget();
+    this.#resetHull();
     this.#lose();
     this.#floor = -Infinity;
     this.#probes = null;
   }
 
   /**
-   * The session's time at a reading of the own clock; null while there is none.
+   * Returns the session time at a local time; null while unknown.
    * @param {number} now
    */
   session(now) {
@@ -229,7 +229,7 @@ export class FollowerClock {
   }
 
   /**
-   * The reading of the own clock at a session time; null while there is none.
+   * Returns the local time of a session time; null while unknown.
    * @param {number} at
    */
   local(at) {
@@ -237,7 +237,7 @@ export class FollowerClock {
   }
 
   /**
-   * The certified interval: the session's time is not before the first and not after the second.
+   * Returns the certified interval of the session time.
    * @param {number} now
    * @returns {[number, number] | null}
    */
@@ -246,7 +246,7 @@ export class FollowerClock {
   }
 
   /**
-   * How far what is shown may be from the truth; null while nothing is.
+   * Returns the error bound of the time shown; null while none is.
    * @param {number} now
    */
   errorMax(now) {
@@ -255,7 +255,7 @@ export class FollowerClock {
   }
 
   /**
-   * An echo came; `now` is when its datagram arrived.
+   * Handles an echo whose datagram arrived at `now`.
    * @param {number} now
    * @param {EchoFrame} echo
    */
@@ -276,23 +276,23 @@ export class FollowerClock {
     } else {
       this.breaks += 1;
       this.#exchanges = 0;
-      this.#probes.hurry(now);
+      this.#probes.startBurst(now);
     }
-    // The first answer of a relay that was silent may come when no burst is left.
-    if (this.#heard === null) this.#probes.hurry(now);
-    this.#heard = now;
-    if (this.#exchanges < FIXING) {
-      // Not good enough to follow it: what is shown goes on as it was.
+    // After a silence, the burst may be used up.
+    if (this.#heardAt === null) this.#probes.startBurst(now);
+    this.#heardAt = now;
+    if (this.#exchanges < FIX_EXCHANGES) {
+      // Not good enough to follow: the line continues as it was.
       this.band = band;
       this.#isSteady = false;
       return;
     }
-    if (this.#exchanges === FIXING) this.#probes.burst = 0;
+    if (this.#exchanges === FIX_EXCHANGES) this.#probes.burst = 0;
     this.#steer(now, band);
   }
 
   /**
-   * Whether a datagram must leave for a probe. Says so once.
+   * Returns true, once, when a datagram must leave for a probe.
    * @param {number} now
    */
   pollDue(now) {
@@ -301,7 +301,7 @@ export class FollowerClock {
   }
 
   /**
-   * When the probe for a datagram that leaves now was sent: now. Null if it carries none.
+   * Returns the send time of a probe for a datagram that leaves now, which is now; null if it carries none.
    * @param {number} now
    */
   pollProbe(now) {
@@ -309,20 +309,21 @@ export class FollowerClock {
     return this.#probes !== null && this.#probes.pollProbe(now) ? now : null;
   }
 
-  /** When to ask `pollDue` again at the latest. */
+  /** When to call `pollDue` again at the latest. */
   pollTimeout() {
     if (this.#probes === null) return Infinity;
-    const silent = this.#heard === null ? Infinity : this.#heard + WINDOW;
-    return Math.min(this.#probes.next, silent, this.#wake());
+    const silent = this.#heardAt === null ? Infinity : this.#heardAt + WINDOW;
+    return Math.min(this.#probes.next, silent, this.#catchUpAt());
   }
 
-  /** What became of the session's time, the oldest first; undefined if nothing did. */
+  /** Takes the oldest event; undefined if there is none. */
   pollEvent() {
     return this.#events.shift();
   }
 
   /**
-   * The exchange that an echo completes; null if it answers no probe that is outstanding, or no honest relay could have sent it.
+   * Returns the exchange that an echo completes; null if it answers no outstanding probe, or no honest relay could have
+   * sent it.
    * @param {number} now
    * @param {EchoFrame} echo
    * @returns {Exchange | null}
@@ -332,7 +333,7 @@ export class FollowerClock {
     if (BigInt(Math.trunc(sent)) !== echo.probe || !this.#probes?.answered(sent)) return null;
     const [away, held] = [now - sent, Number(echo.held)];
     if (held > away + away * HELD_RATE_MAX + 2 * this.#grain + 2) return null;
-    // To the whole second: so a whole number of microseconds too.
+    // A whole second, hence also a whole number of microseconds.
     const base = this.base ?? echo.arrived - (echo.arrived % 1_000_000_000n);
     const arrived = Number(echo.arrived - base);
     const exchange = { sent, arrived, left: arrived + held, returned: now };
@@ -343,7 +344,7 @@ export class FollowerClock {
   }
 
   /**
-   * A new band that is good enough to be shown.
+   * Adjusts the line to a new band that is good enough to be shown.
    * @param {number} now
    * @param {Band} band
    */
@@ -352,19 +353,19 @@ export class FollowerClock {
     this.#isSteady = true;
     if (this.line === null) return this.#show(now);
     const target = now + Math.round(bandAt(band, now).best);
-    const lacking = target - shownAt(this.line, now);
-    if (Math.abs(lacking) <= SLEW_MAX) {
-      this.line = aim(this.line, now, target, band.bestRate);
-    } else if (lacking > 0) {
+    const behind = target - shownAt(this.line, now);
+    if (Math.abs(behind) <= SLEW_MAX) {
+      this.line = slewTowards(this.line, now, target, band.bestRate);
+    } else if (behind > 0) {
       this.line = startLine(now, target, band.bestRate);
-      this.#say({ event: "stepped", by: lacking });
+      this.#emit({ event: "stepped", by: behind });
     } else {
       this.#hide();
     }
   }
 
   /**
-   * Shows the estimate once it is good enough and has caught up with what was shown before.
+   * Starts the line once the estimate is good enough and has caught up with the last time shown.
    * @param {number} now
    */
   #show(now) {
@@ -373,38 +374,38 @@ export class FollowerClock {
     const target = now + Math.round(best);
     if (target < this.#floor) return;
     this.line = startLine(now, target, this.band.bestRate);
-    this.#say({ event: "fixed", errorMax: Math.max(high - best, best - low) + this.#grain });
+    this.#emit({ event: "fixed", errorMax: Math.max(high - best, best - low) + this.#grain });
   }
 
-  /** When the estimate catches up with what was shown, if that is waited for. */
-  #wake() {
+  /** When the estimate catches up with the last time shown, if that is awaited. */
+  #catchUpAt() {
     if (this.line !== null || !this.#isSteady || this.band === null || this.#floor === -Infinity) return Infinity;
     const { at, best, bestRate } = this.band;
     return localAt(startLine(at, at + best, bestRate), this.#floor);
   }
 
   /**
-   * Takes note of the time, and of a relay that has been silent for the whole window.
+   * Advances the clock, and gives the session time up after a relay was silent for the whole window.
    * @param {number} now
    */
   #advance(now) {
     this.#now = Math.max(this.#now, now);
-    if (this.#heard !== null && this.#heard + WINDOW <= this.#now) {
-      this.#forget();
+    if (this.#heardAt !== null && this.#heardAt + WINDOW <= this.#now) {
+      this.#resetHull();
       this.#lose();
     }
     this.#show(this.#now);
     return this.#now;
   }
 
-  #forget() {
+  #resetHull() {
     this.#hull = new Hull(this.#grain);
     this.#exchanges = 0;
-    this.#heard = null;
+    this.#heardAt = null;
     this.roundTrip = null;
   }
 
-  /** Shows nothing any more, and knows nothing. */
+  /** Stops showing time and forgets the band. */
   #lose() {
     this.#hide();
     this.band = null;
@@ -415,18 +416,18 @@ export class FollowerClock {
     if (this.line === null) return;
     this.#floor = shownAt(this.line, this.#now);
     this.line = null;
-    this.#say({ event: "lost" });
+    this.#emit({ event: "lost" });
   }
 
   /** @param {ClockEvent} event */
-  #say(event) {
+  #emit(event) {
     if (this.#events.length >= EVENTS_MAX) this.#events.shift();
     this.#events.push(event);
   }
 }
 
 /**
- * The certified interval of the session's time by a band, if readings of the own clock may be off by `grain`.
+ * Returns the certified interval of the session time by a band, if local readings may be off by `grain`.
  * @param {Band} band
  * @param {number} now
  * @param {number} grain

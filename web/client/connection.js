@@ -1,53 +1,54 @@
 /**
- * One WebTransport connection to a relay: its datagrams, its reliable stream, and how it ends (docs/WIRE.md, "Transport").
+ * One WebTransport connection to a relay: its datagrams, its reliable stream, and how it ends (docs/WIRE.md,
+ * "Transport").
  *
- * Everything that waits here is bounded: what the browser has not taken yet stays in the machine's own queues, which have limits.
+ * It queues next to nothing: whatever the browser does not accept yet stays in the machine's bounded queues.
  */
 
-import { Reader, Refused } from "./bytes.js";
-import { Closed, DONE, MESSAGE_TOO_LONG, OTHER_VERSION, PROTOCOL } from "./reason.js";
+import { Reader, Rejected } from "./bytes.js";
+import { Closed, DONE, MESSAGE_TOO_LONG, VERSION_MISMATCH, PROTOCOL_VIOLATION } from "./closed.js";
 import { MESSAGE_MAX } from "./wire.js";
 
 /** `EVK` and the version of the reliable stream. */
 const PREAMBLE = new Uint8Array([0x45, 0x56, 0x4b, 1]);
-/** The longest greeting, in bytes. */
+/** Longest greeting, in bytes. */
 const GREETING_MAX = 4096;
-/** How long opening may take, and how long after a stream's end the reason may take to come, in milliseconds. */
+/** How long opening may take, and how long the close reason may take after a stream's end, in milliseconds. */
 const OPENING_MAX = 5000;
-const REASON_MAX = 2000;
-/** Datagrams that the browser may hold for us on their way there, and until we read them. */
-const DATAGRAMS_HELD_MAX = 16;
-const DATAGRAMS_COMING_MAX = 256;
-/** The relay's packets do not grow: no datagram is longer, whatever the browser says. */
+const CLOSE_REASON_WAIT_MAX = 2000;
+/** Datagrams that the browser may queue for us, on their way out and until we read them. */
+const DATAGRAMS_OUTGOING_MAX = 16;
+const DATAGRAMS_INCOMING_MAX = 256;
+/** The relay does not probe for larger packets, so no datagram is longer, whatever the browser claims. */
 const DATAGRAM_MAX = 1200;
-/** The version of the greeting. */
+/** Version of the greeting. */
 const VERSION = 1;
-const PLAYERS_END = 1024;
+const PLAYERS_MAX = 1024;
 const TICK_MAX = 1_000_000_000n;
 
 /**
- * Where to, and as whom.
+ * Where to connect, and as whom.
  * @typedef {object} Target
  * @property {string} url
  * @property {string} token
  * @property {number | null} seat
- * @property {BufferSource[]} hashes SHA-256 of certificates that are trusted besides those that the browser trusts
+ * @property {BufferSource[]} hashes SHA-256 of certificates to trust besides those the browser trusts
  */
 
 /**
- * What the relay says first: who this player is, and the room's tick in nanoseconds.
+ * First message of the relay: this player's number, and the room's tick in nanoseconds.
  * @typedef {{ player: number, tick: number }} Greeting
  */
 
 /**
  * @typedef {object} Handlers
  * @property {(bytes: Uint8Array) => void} onDatagram
- * @property {(bytes: Uint8Array) => void} onMessage a message of the reliable stream
- * @property {() => void} onReady something may be sent again
+ * @property {(bytes: Uint8Array) => void} onMessage a message arrived on the reliable stream
+ * @property {() => void} onReady sending is possible again
  */
 
-/** Bytes of a stream, from which whole pieces are taken. */
-class Inflow {
+/** Reassembles the length-prefixed messages of a stream. */
+class StreamBuffer {
   #bytes = new Uint8Array(0);
 
   /** @param {Uint8Array} chunk */
@@ -59,7 +60,7 @@ class Inflow {
   }
 
   /**
-   * The first bytes, without taking them; null if fewer have come.
+   * Returns the first bytes without consuming them; null if fewer have arrived.
    * @param {number} count
    */
   peek(count) {
@@ -72,16 +73,16 @@ class Inflow {
   }
 
   /**
-   * The next piece that has its length in front; null if it has not come as a whole.
-   * @param {number} width of the length: 2 or 4 bytes
+   * Takes the next length-prefixed message; null if it is not complete.
+   * @param {number} width size of the length prefix: 2 or 4 bytes
    * @param {number} max
    */
-  takeLong(width, max) {
+  takePrefixed(width, max) {
     const head = this.peek(width);
     if (head === null) return null;
     const length = width === 2 ? new Reader(head).u16() : new Reader(head).u32();
     if (length > max) {
-      throw Closed.byUs(MESSAGE_TOO_LONG, `a message of ${length} bytes came, ${max} are allowed`);
+      throw Closed.byUs(MESSAGE_TOO_LONG, `received a message of ${length} bytes, at most ${max} are allowed`);
     }
     const whole = this.peek(width + length);
     if (whole === null) return null;
@@ -91,43 +92,43 @@ class Inflow {
 }
 
 export class Connection {
-  /** Resolves when it is over, and says why. @type {Promise<Closed>} */
+  /** Resolves with the reason once the connection has ended. @type {Promise<Closed>} */
   closed;
   /** @type {Greeting} */
   greeting;
-  /** The longest datagram that reaches the relay. */
+  /** Longest datagram that reaches the relay. */
   datagramMax;
 
   #transport;
-  #inflow;
+  #buffer;
   #reader;
   #stream;
   #datagrams;
-  #held = 0;
+  #queuedDatagrams = 0;
   #onReady = () => {};
   /** @type {(closed: Closed) => void} */
   #end = () => {};
 
   /**
    * @param {WebTransport} transport
-   * @param {Opened} opened
+   * @param {Handshake} opened
    */
-  constructor(transport, { greeting, inflow, reader, writer }) {
+  constructor(transport, { greeting, buffer, reader, writer }) {
     this.greeting = greeting;
     this.datagramMax = Math.min(transport.datagrams.maxDatagramSize, DATAGRAM_MAX);
-    transport.datagrams.incomingHighWaterMark = DATAGRAMS_COMING_MAX;
-    transport.datagrams.outgoingHighWaterMark = DATAGRAMS_HELD_MAX;
+    transport.datagrams.incomingHighWaterMark = DATAGRAMS_INCOMING_MAX;
+    transport.datagrams.outgoingHighWaterMark = DATAGRAMS_OUTGOING_MAX;
     this.#transport = transport;
-    this.#inflow = inflow;
+    this.#buffer = buffer;
     this.#reader = reader;
     this.#stream = writer;
     this.#datagrams = datagramWriter(transport);
     const ended = new Promise((/** @type {(closed: Closed) => void} */ resolve) => (this.#end = resolve));
-    this.closed = Promise.race([ended, closing(transport)]);
+    this.closed = Promise.race([ended, closeReason(transport)]);
   }
 
   /**
-   * Opens a connection. Throws `Closed`, which says in words why there is none.
+   * Opens a connection. Throws `Closed`, which says why there is none.
    * @param {Target} target
    */
   static async open(target) {
@@ -135,21 +136,21 @@ export class Connection {
       const words = "this browser has no WebTransport: use a current Chrome, Edge, Opera or Firefox, over https";
       throw Closed.broken(words, true);
     }
-    const transport = start(target);
-    // However it ends, that is told by whoever waits for it, and nobody else need hear of it.
+    const transport = openTransport(target);
+    // Every waiter sees the end through its own promise; this one must not raise an unhandled rejection.
     transport.closed.catch(() => {});
     try {
-      const refusal = transport.ready.then(async () => Promise.reject(await closing(transport)));
-      return new Connection(transport, await within(OPENING_MAX, Promise.race([opening(transport), refusal])));
+      const refusal = transport.ready.then(async () => Promise.reject(await closeReason(transport)));
+      return new Connection(transport, await withTimeout(OPENING_MAX, Promise.race([handshake(transport), refusal])));
     } catch (error) {
-      const closed = error instanceof Closed ? error : await why(transport, error);
-      end(transport, closed);
+      const closed = error instanceof Closed ? error : await diagnose(transport, error);
+      closeTransport(transport, closed);
       throw closed;
     }
   }
 
   /**
-   * Reads until it is over. What comes is given to the handlers as it comes.
+   * Starts reading. What arrives goes to the handlers until the connection ends.
    * @param {Handlers} handlers
    */
   run(handlers) {
@@ -158,23 +159,23 @@ export class Connection {
     void this.#readMessages(handlers);
   }
 
-  /** Whether a datagram that is sent now leaves soon. */
-  get hasRoom() {
-    return this.#held < DATAGRAMS_HELD_MAX;
+  /** True if a datagram sent now leaves soon. */
+  get canSendDatagram() {
+    return this.#queuedDatagrams < DATAGRAMS_OUTGOING_MAX;
   }
 
-  /** Whether a reliable message that is sent now leaves soon. */
-  get hasRoomForMessage() {
+  /** True if a reliable message sent now leaves soon. */
+  get canSendMessage() {
     return (this.#stream.desiredSize ?? 0) > 0;
   }
 
   /** @param {Uint8Array} bytes */
   sendDatagram(bytes) {
-    this.#held += 1;
+    this.#queuedDatagrams += 1;
     const done = () => {
-      this.#held -= 1;
-      // Only whoever was told that there is no room waits for it.
-      if (this.#held === DATAGRAMS_HELD_MAX - 1) this.#onReady();
+      this.#queuedDatagrams -= 1;
+      // `onReady` matters only after `canSendDatagram` was false.
+      if (this.#queuedDatagrams === DATAGRAMS_OUTGOING_MAX - 1) this.#onReady();
     };
     this.#datagrams.write(bytes).then(done, done);
   }
@@ -184,17 +185,17 @@ export class Connection {
     const bytes = new Uint8Array(4 + message.length);
     new DataView(bytes.buffer).setUint32(0, message.length, true);
     bytes.set(message, 4);
-    // If it fails the connection is over, and that is told elsewhere.
+    // A failed write ends the connection, which `closed` reports.
     this.#stream.write(bytes).then(this.#onReady, () => {});
   }
 
   /**
-   * Ends it.
+   * Ends the connection.
    * @param {Closed} closed
    */
   close(closed) {
     this.#end(closed);
-    end(this.#transport, closed);
+    closeTransport(this.#transport, closed);
   }
 
   /** @param {Handlers} handlers */
@@ -207,7 +208,7 @@ export class Connection {
         handlers.onDatagram(value);
       }
     } catch (error) {
-      await this.#broke(error);
+      await this.#handleReadError(error);
     }
   }
 
@@ -216,40 +217,40 @@ export class Connection {
     try {
       for (;;) {
         for (;;) {
-          const message = this.#inflow.takeLong(4, MESSAGE_MAX);
+          const message = this.#buffer.takePrefixed(4, MESSAGE_MAX);
           if (message === null) break;
           handlers.onMessage(message);
         }
         const { value, done } = await this.#reader.read();
-        if (done) throw Closed.byUs(PROTOCOL, "the relay ended the reliable stream");
-        this.#inflow.push(value);
+        if (done) throw Closed.byUs(PROTOCOL_VIOLATION, "the relay ended the reliable stream");
+        this.#buffer.push(value);
       }
     } catch (error) {
-      await this.#broke(error);
+      await this.#handleReadError(error);
     }
   }
 
   /**
-   * Something cannot be read any more. That is the first sign of a gentle end, whose reason is under way.
+   * Reading failed. After an orderly close this comes first, and the reason follows.
    * @param {unknown} error
    */
-  async #broke(error) {
-    if (!(error instanceof Closed)) return this.close(await why(this.#transport, error));
+  async #handleReadError(error) {
+    if (!(error instanceof Closed)) return this.close(await diagnose(this.#transport, error));
     const isTooLong = error.code === MESSAGE_TOO_LONG;
-    this.close(isTooLong ? error : await within(REASON_MAX, closing(this.#transport)).catch(() => error));
+    this.close(isTooLong ? error : await withTimeout(CLOSE_REASON_WAIT_MAX, closeReason(this.#transport)).catch(() => error));
   }
 }
 
 /**
- * @typedef {object} Opened
+ * @typedef {object} Handshake
  * @property {Greeting} greeting
- * @property {Inflow} inflow
+ * @property {StreamBuffer} buffer
  * @property {ReadableStreamDefaultReader<Uint8Array>} reader
  * @property {WritableStreamDefaultWriter<Uint8Array>} writer
  */
 
 /** @param {Target} target */
-function start({ url, token, seat, hashes }) {
+function openTransport({ url, token, seat, hashes }) {
   let address;
   try {
     address = new URL(url);
@@ -268,29 +269,29 @@ function start({ url, token, seat, hashes }) {
 }
 
 /**
- * Opens the reliable stream and waits for the relay's greeting on it, which comes only if the relay lets us in.
+ * Opens the reliable stream and waits for the relay's greeting, which arrives only if the relay lets this player in.
  * @param {WebTransport} transport
- * @returns {Promise<Opened>}
+ * @returns {Promise<Handshake>}
  */
-async function opening(transport) {
+async function handshake(transport) {
   await transport.ready;
   const stream = await transport.createBidirectionalStream();
   const [reader, writer] = [stream.readable.getReader(), stream.writable.getWriter()];
   await writer.write(PREAMBLE);
-  const inflow = new Inflow();
+  const buffer = new StreamBuffer();
   let isKnown = false;
   for (;;) {
     const { value, done } = await reader.read();
-    if (done) throw await closing(transport);
-    inflow.push(value);
-    const preamble = isKnown ? null : inflow.peek(PREAMBLE.length);
+    if (done) throw await closeReason(transport);
+    buffer.push(value);
+    const preamble = isKnown ? null : buffer.peek(PREAMBLE.length);
     if (preamble !== null) {
-      if (!preamble.every((byte, place) => byte === PREAMBLE[place])) throw Closed.byUs(OTHER_VERSION);
-      inflow.skip(PREAMBLE.length);
+      if (!preamble.every((byte, place) => byte === PREAMBLE[place])) throw Closed.byUs(VERSION_MISMATCH);
+      buffer.skip(PREAMBLE.length);
       isKnown = true;
     }
-    const greeting = isKnown ? inflow.takeLong(2, GREETING_MAX) : null;
-    if (greeting !== null) return { greeting: parseGreeting(greeting), inflow, reader, writer };
+    const greeting = isKnown ? buffer.takePrefixed(2, GREETING_MAX) : null;
+    if (greeting !== null) return { greeting: parseGreeting(greeting), buffer, reader, writer };
   }
 }
 
@@ -301,22 +302,22 @@ async function opening(transport) {
 export function parseGreeting(bytes) {
   try {
     const reader = new Reader(bytes);
-    if (reader.u8() !== VERSION) throw new Refused("version");
+    if (reader.u8() !== VERSION) throw new Rejected("version");
     const [player, tick] = [reader.varint32(), reader.varint()];
-    if (player === 0 || player >= PLAYERS_END || tick > TICK_MAX) throw new Refused("field");
+    if (player === 0 || player >= PLAYERS_MAX || tick > TICK_MAX) throw new Rejected("field");
     return { player, tick: Number(tick) };
   } catch (error) {
-    if (error instanceof Refused && error.reason === "version") throw Closed.byUs(OTHER_VERSION);
-    throw Closed.byUs(PROTOCOL, "the relay's greeting cannot be read");
+    if (error instanceof Rejected && error.reason === "version") throw Closed.byUs(VERSION_MISMATCH);
+    throw Closed.byUs(PROTOCOL_VIOLATION, "the relay's greeting is invalid");
   }
 }
 
 /**
- * How the session ended, as the browser tells it.
+ * Resolves with how the session ended, as reported by the browser.
  * @param {WebTransport} transport
  * @returns {Promise<Closed>}
  */
-function closing(transport) {
+function closeReason(transport) {
   return transport.closed.then(
     ({ closeCode, reason }) => Closed.byRelay(closeCode ?? DONE, reason ?? ""),
     (error) => Closed.broken(`the connection broke: ${error?.message || error}`),
@@ -324,33 +325,33 @@ function closing(transport) {
 }
 
 /**
- * Why something failed: the reason that the relay gave, if it comes.
+ * Finds out why something failed: the relay's reason, if it arrives in time.
  * @param {WebTransport} transport
  * @param {unknown} error
  * @returns {Promise<Closed>}
  */
-async function why(transport, error) {
+async function diagnose(transport, error) {
   const words = error instanceof Error ? error.message : String(error);
-  const isReady = await within(0, transport.ready).then(
+  const isReady = await withTimeout(0, transport.ready).then(
     () => true,
     () => false,
   );
   if (!isReady) {
-    const what = "is it running, does UDP get through, and is the hash of its certificate right?";
+    const what = "is it running, does UDP get through, and is its certificate hash right?";
     return Closed.broken(`the relay cannot be reached (${words}): ${what}`);
   }
-  return within(REASON_MAX, closing(transport)).catch(() => Closed.broken(`the connection broke: ${words}`));
+  return withTimeout(CLOSE_REASON_WAIT_MAX, closeReason(transport)).catch(() => Closed.broken(`the connection broke: ${words}`));
 }
 
 /**
  * @param {WebTransport} transport
  * @param {Closed} closed
  */
-function end(transport, closed) {
+function closeTransport(transport, closed) {
   try {
     transport.close({ closeCode: closed.code ?? DONE, reason: closed.message.slice(0, 256) });
   } catch {
-    // It is over already.
+    // It has ended already.
   }
 }
 
@@ -359,21 +360,21 @@ function end(transport, closed) {
  * @returns {WritableStreamDefaultWriter<Uint8Array>}
  */
 function datagramWriter(transport) {
-  // Browsers are on their way from an attribute to a method.
+  // The specification is moving from an attribute to a method.
   const datagrams = /** @type {any} */ (transport.datagrams);
   return (datagrams.createWritable?.() ?? datagrams.writable).getWriter();
 }
 
 /**
- * The same promise, but not for longer than so many milliseconds.
+ * Rejects if a promise takes longer than a number of milliseconds.
  * @template T
  * @param {number} limit
  * @param {Promise<T>} promise
  * @returns {Promise<T>}
  */
-function within(limit, promise) {
+function withTimeout(limit, promise) {
   return new Promise((resolve, reject) => {
-    const words = limit === OPENING_MAX ? "nobody answered in time" : "it took too long";
+    const words = limit === OPENING_MAX ? "no answer in time" : "it took too long";
     const timer = setTimeout(() => reject(new Error(words)), limit);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });

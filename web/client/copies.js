@@ -1,55 +1,55 @@
-/** Copies of the other players' entities, as the relay tells of them (docs/WIRE.md, "Receiving"). */
+/** Copies of the other players' entities, as announced by the relay (docs/WIRE.md, "Receiving"). */
 
 /** @typedef {import("./motion.js").DrVector} DrVector */
 /** @typedef {import("./wire.js").VectorFields} VectorFields */
 
-/** Entities of one sender; more are not taken. */
+/** Entities per relay; more are ignored. */
 export const COPIES_MAX = 4096;
-/** So many numbers back it is known which have arrived. */
+/** How many of the latest sequence numbers are checked for duplicates. */
 const SEEN_MAX = 64;
-/** No vector has this number. */
-const NONE = 0xffff_ffff;
+/** Not a sequence number. */
+const SEQ_NONE = 0xffff_ffff;
 
 /**
- * A copy: one life of somebody's entity. `seen` has a place for each of the last 64 numbers, which holds the number if that has
- * arrived.
- * @typedef {{ first: number, newest: number, seen: Uint32Array, placed: DrVector }} Copy
+ * One life of another player's entity. `seen` is a ring of the latest 64 sequence numbers: a slot holds the number if
+ * it has arrived.
+ * @typedef {{ first: number, newest: number, seen: Uint32Array, placed: DrVector }} TrackedCopy
  */
 
-/** Everything that the relay shows this player. */
+/** Every entity that the relay shows this player. */
 export class Copies {
-  /** By the entity's name. @type {Map<number, Copy>} */
+  /** By entity id. @type {Map<number, TrackedCopy>} */
   copies = new Map();
-  /** Vectors of unknown entities, repeated ones, and those beyond a limit. */
+  /** Vectors of unknown entities, duplicates, and those beyond a limit. */
   ignored = 0;
   /**
-   * Entities whose placed vector changed, or that ended (null), since this was last taken. It holds each once, so it is as bounded
-   * as the copies are.
+   * Entities whose placed vector changed, or that ended (null), since the last `takeChanges`. Holds each entity once,
+   * so its size is bounded.
    * @type {Map<number, DrVector | null>}
    */
   #changed = new Map();
 
   /**
-   * A vector arrives; only an introduction makes a new copy.
+   * Handles a vector. Only an introduction creates a copy.
    * @param {VectorFields} frame
-   * @param {DrVector} vector the same by this machine's times
+   * @param {DrVector} vector the frame's vector in this machine's times
    * @param {boolean} isIntroduction
-   * @returns {boolean} whether it is to be acknowledged
+   * @returns {boolean} whether to acknowledge it
    */
   handleVector(frame, vector, isIntroduction) {
     const { entity, first, seq } = frame;
     const copy = this.copies.get(entity);
     if (copy === undefined) {
       if (!isIntroduction || this.copies.size >= COPIES_MAX) return this.#ignore();
-      const seen = new Uint32Array(SEEN_MAX).fill(NONE);
+      const seen = new Uint32Array(SEEN_MAX).fill(SEQ_NONE);
       seen[seq % SEEN_MAX] = seq;
       this.copies.set(entity, { first, newest: seq, seen, placed: vector });
       this.#changed.set(entity, vector);
       return true;
     }
-    // Of another life: its introduction is still to come, or its end has passed.
+    // Another life: its introduction is still to come, or it has already ended.
     if (copy.first !== first) return this.#ignore();
-    // It came twice, or too late.
+    // A duplicate, or too late.
     if (copy.newest - seq >= SEEN_MAX || copy.seen[seq % SEEN_MAX] === seq) return this.#ignore();
     copy.seen[seq % SEEN_MAX] = seq;
     if (seq > copy.newest) {
@@ -61,20 +61,20 @@ export class Copies {
   }
 
   /**
-   * An entity is no more.
+   * Removes an entity's copy.
    * @param {number} entity
    */
   handleEnded(entity) {
     if (this.copies.delete(entity)) this.#changed.set(entity, null);
   }
 
-  /** The relay went, and all copies with it. */
+  /** Removes all copies: the relay disconnected. */
   clear() {
     for (const entity of this.copies.keys()) this.#changed.set(entity, null);
     this.copies.clear();
   }
 
-  /** What changed since this was asked last. */
+  /** Takes the changes since the last call. */
   takeChanges() {
     const changed = this.#changed;
     if (changed.size > 0) this.#changed = new Map();

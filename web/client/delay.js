@@ -1,6 +1,6 @@
-/** How long something takes, and how long to wait before it is said again. Times are in nanoseconds. */
+/** Delay estimates and retransmission timeouts. All times are in nanoseconds. */
 
-/** A doubled waiting time is at most this. */
+/** Upper bound of a doubled timeout. */
 const WAIT_MAX = 2e9;
 const DOUBLINGS_MAX = 5;
 
@@ -23,11 +23,11 @@ export class DelayEstimate {
   }
 }
 
-/** A waiting time that doubles with each repetition that brought no answer. */
+/** A timeout that doubles with each unanswered repetition. */
 export class Backoff {
   #doublings = 0;
 
-  /** @param {number} usual the waiting time when everything goes well */
+  /** Returns the timeout after which to repeat. @param {number} usual timeout without doublings */
   after(usual) {
     return Math.min(usual * 2 ** this.#doublings, Math.max(WAIT_MAX, usual));
   }

@@ -1,16 +1,16 @@
 /**
- * The two-sided hull: the certified interval of the offset between the session's clock and this one.
+ * The two-sided hull: certified bounds of the offset between the session clock and the local clock.
  *
- * With constant rates the offset is a line over the own clock. Of each exchange it lies below the point (t0, t1 - t0) and above
- * the point (t3, t1 + held - t3), and its slope is at most 200 ppm either way. What all such lines show now, from the least to
- * the greatest, is the certified interval. Queues only delay, so they move points away from the line and never to its other
- * side: an average would be pulled along, the hulls are not.
+ * With constant rates the offset is a line over local time. Each exchange puts that line below the point (t0, t1 - t0)
+ * and above the point (t3, t1 + held - t3), and its slope is at most 200 ppm either way. The least and the greatest
+ * value of all such lines now are the certified interval. Queues only ever delay, which moves points away from the line
+ * but never across it: an average would be biased, the hulls are not.
  *
- * The estimate is the middle of the widest strip between the hulls. If no line is feasible, or if a bound moved suddenly, a clock
- * was stepped, and all that came before is forgotten.
+ * The estimate is the middle of the widest strip between the hulls. If no line is feasible, or a bound moved suddenly,
+ * a clock was stepped, and everything before is discarded.
  *
- * Times are numbers of nanoseconds. A browser's clock is coarse (5 to 1000 µs), so each point is first moved away from the line
- * by `grain`, the most that a reading may be off. That is far more than what rounding of `Number`s can hide.
+ * Times are numbers of nanoseconds. Browser clocks are coarse (5 to 1000 µs), so each point is first moved away from
+ * the line by `grain`, the error bound of a reading. That far exceeds the rounding errors of `Number`s.
  */
 
 /**
@@ -19,7 +19,7 @@
  */
 
 /**
- * What is known of the offset around a time: bounds and the best estimate, each with the rate at which it runs.
+ * Bounds and best estimate of the offset at a time, each with its rate.
  * @typedef {object} Band
  * @property {number} at
  * @property {number} low
@@ -33,32 +33,32 @@
 /** @typedef {{ at: number, height: number }} Corner */
 /** @typedef {{ slope: number, a: Corner, b: Corner }} Strip */
 
-/** Exchanges that returned longer ago are forgotten. */
+/** Exchanges that returned longer ago are discarded. */
 export const WINDOW = 30e9;
-/** The most exchanges that are kept: of more, the oldest are forgotten. */
+/** Exchanges that are kept; beyond it the oldest are discarded. */
 const EXCHANGES_MAX = 512;
-/** How often the oldest are forgotten, which means to build the hulls anew. */
-const PRUNING = 1e9;
-/** The greatest difference of two clocks' rates that is believed. */
+/** How often old exchanges are discarded, which rebuilds the hulls. */
+const PRUNE_INTERVAL = 1e9;
+/** Largest difference of two clocks' rates that is believed. */
 export const SKEW_MAX = 200e-6;
-/** The searches take a handful of steps. */
-const STEPS_MAX = 64;
-/** Heights that differ by less, in nanoseconds, are the same. */
-const SAME = 1e-3;
+/** Bound of the searches, which take a handful of steps. */
+const ITERATIONS_MAX = 64;
+/** Heights that differ by less, in nanoseconds, count as equal. */
+const HEIGHT_TOLERANCE = 1e-3;
 
-/** Smaller steps of a clock are not looked for. */
+/** Smaller clock steps are not detected. */
 const SUDDEN_MIN = 5e6;
-/** So many exchanges must have come before, and the jitter is that of so many newest ones. */
-const BEFORE_MIN = 4;
-const BEFORE_MAX = 32;
+/** Exchanges needed to judge a step, and the number of newest ones that the jitter is taken from. */
+const SUDDEN_EXCHANGES_MIN = 4;
+const JITTER_EXCHANGES_MAX = 32;
 
-/** @param {Exchange} exchange the offset when the probe left is not more */
+/** @param {Exchange} exchange upper bound of the offset when the probe left */
 export const upper = (exchange) => exchange.arrived - exchange.sent;
-/** @param {Exchange} exchange the offset when the echo returned is not less */
+/** @param {Exchange} exchange lower bound of the offset when the echo returned */
 export const lower = (exchange) => exchange.left - exchange.returned;
 
 /**
- * The bounds of the offset at a time, and the estimate.
+ * Returns the bounds of the offset at a time, and the estimate.
  * @param {Band} band
  * @param {number} now
  */
@@ -74,7 +74,7 @@ export function bandAt(band, now) {
 /**
  * @param {number} slope
  * @param {Corner} corner
- * @returns {number} how high a corner lies above the line of this slope through the origin
+ * @returns {number} height of a corner above the line of this slope through the origin
  */
 const excess = (slope, corner) => corner.height - slope * corner.at;
 
@@ -85,12 +85,12 @@ const excess = (slope, corner) => corner.height - slope * corner.at;
  */
 const along = (corner, slope, now) => corner.height + slope * (now - corner.at);
 
-/** The lower convex hull of points in time: its corners from left to right, each a turn to the left. */
+/** Lower convex hull of points in time: its corners from left to right, each a left turn. */
 class Chain {
   /** @type {Corner[]} */
   corners = [];
 
-  /** @param {Corner} point wherever in time it lies */
+  /** @param {Corner} point may lie anywhere in time */
   insert(point) {
     const corners = this.corners;
     let place = corners.length;
@@ -111,10 +111,10 @@ class Chain {
   }
 
   /**
-   * The corner that a line of this slope touches first when it rises from below. There is at least one corner.
+   * Returns the corner that a line of this slope touches first when raised from below. There must be a corner.
    * @param {number} slope
    */
-  touched(slope) {
+  tangent(slope) {
     let best = this.corners[0];
     for (const corner of this.corners) {
       if (excess(slope, corner) < excess(slope, best)) best = corner;
@@ -132,41 +132,41 @@ function turnsLeft(a, b, c) {
   return (b.at - a.at) * (c.height - a.height) > (b.height - a.height) * (c.at - a.at);
 }
 
-/** The two-sided hull of the exchanges with the relay. */
+/** Two-sided hull of the exchanges with the relay. */
 export class Hull {
-  /** In the order of their return. @type {Exchange[]} */
+  /** Ordered by return time. @type {Exchange[]} */
   exchanges = [];
   /** @type {Band | null} */
   band = null;
-  /** The upper bounds. */
+  /** Hull of the upper bounds. */
   #above = new Chain();
-  /** The lower bounds, upside down, because a chain is a lower hull. */
+  /** Hull of the lower bounds, negated, because a chain is a lower hull. */
   #below = new Chain();
   /** @type {Strip | null} */
   #strip = null;
-  /** Exchanges that were sent by then may have a step in their middle. */
+  /** Exchanges sent until then may straddle a clock step. */
   #since = -Infinity;
   #grain;
 
-  /** @param {number} grain how far a reading of the own clock may be off */
+  /** @param {number} grain error bound of a local clock reading */
   constructor(grain) {
-    // The relay's clock is read in whole nanoseconds.
+    // Plus rounding: the relay reads its clock in whole nanoseconds.
     this.#grain = grain + 2;
   }
 
   /**
-   * Takes an exchange into account. They come in the order of their return.
+   * Adds an exchange. They arrive in the order of their return.
    * @param {Exchange} exchange
-   * @returns {"taken" | "ignored" | "broke"} "broke": it contradicts what came before, which is forgotten
+   * @returns {"taken" | "ignored" | "broke"} "broke" if it contradicts the earlier ones, which are then discarded
    */
   observe(exchange) {
     if (exchange.sent <= this.#since) return "ignored";
     this.#prune(exchange.returned);
     this.#insert(exchange);
-    this.#strip = this.#movedSuddenly(exchange) ? null : this.#widest();
+    this.#strip = this.#hasMovedSuddenly(exchange) ? null : this.#widest();
     const band = this.#strip && this.#solve(exchange.returned, this.#strip);
     if (band === null) {
-      this.#breakOff(exchange);
+      this.#reset(exchange);
       return "broke";
     }
     this.exchanges.push(exchange);
@@ -181,14 +181,14 @@ export class Hull {
   }
 
   /**
-   * Forgets what is too old or too much.
+   * Discards exchanges that are too old or too many.
    * @param {number} now
    */
   #prune(now) {
     const kept = this.exchanges;
-    const isOver = kept.length > 0 && now - kept[0].returned > WINDOW + PRUNING;
+    const isOver = kept.length > 0 && now - kept[0].returned > WINDOW + PRUNE_INTERVAL;
     if (kept.length < EXCHANGES_MAX && !isOver) return;
-    // A few more than must go, so that a flood does not build the hulls anew with each exchange.
+    // Discard some extra, so that a flood does not rebuild the hulls with each exchange.
     const spare = Math.max(0, kept.length + EXCHANGES_MAX / 16 - EXCHANGES_MAX);
     this.exchanges = kept.filter((exchange, place) => place >= spare && now - exchange.returned <= WINDOW);
     this.#clear();
@@ -201,14 +201,14 @@ export class Hull {
   }
 
   /**
-   * The band of all feasible lines after `now`; null if there is no such line.
+   * Returns the band of all feasible lines from `now` on; null if there is none.
    * @param {number} now
    * @param {Strip} strip
    * @returns {Band | null}
    */
   #solve(now, strip) {
-    const steepest = this.#extreme(SKEW_MAX);
-    const flattest = this.#extreme(-SKEW_MAX);
+    const steepest = this.#extremeSlope(SKEW_MAX);
+    const flattest = this.#extremeSlope(-SKEW_MAX);
     if (steepest === null || flattest === null || steepest.slope < flattest.slope) return null;
     const low = Math.floor(along(flattest.b, flattest.slope, now));
     const high = Math.ceil(along(steepest.a, steepest.slope, now));
@@ -219,51 +219,51 @@ export class Hull {
   }
 
   /**
-   * The slope at which the gap between the hulls is widest, and the points that bound it. The gap is concave in the slope:
-   * where the two pieces that are known cross, there is its top or a piece that is still better to know.
+   * Finds the slope at which the gap between the hulls is widest, and the corners that bound it. The gap is concave in
+   * the slope: where the two known pieces cross lies its top, or a piece closer to it.
    * @returns {Strip}
    */
   #widest() {
     const run = (/** @type {Strip} */ strip) => strip.b.at - strip.a.at;
     const gap = (/** @type {Strip} */ strip) => strip.a.height - strip.b.height;
-    let rising = this.#bounds(-SKEW_MAX);
+    let rising = this.#tangents(-SKEW_MAX);
     if (run(rising) <= 0) return rising;
-    let falling = this.#bounds(SKEW_MAX);
+    let falling = this.#tangents(SKEW_MAX);
     if (run(falling) >= 0) return falling;
     for (let step = 1; ; step++) {
       const slope = (gap(falling) - gap(rising)) / (run(rising) - run(falling));
-      const strip = this.#bounds(slope);
+      const strip = this.#tangents(slope);
       const known = excess(slope, rising.a) - excess(slope, rising.b);
-      const isTop = excess(slope, strip.a) - excess(slope, strip.b) >= known - SAME;
-      if (isTop || run(strip) === 0 || step >= STEPS_MAX) return strip;
+      const isTop = excess(slope, strip.a) - excess(slope, strip.b) >= known - HEIGHT_TOLERANCE;
+      if (isTop || run(strip) === 0 || step >= ITERATIONS_MAX) return strip;
       if (run(strip) > 0) rising = strip;
       else falling = strip;
     }
   }
 
   /**
-   * The points that lines of this slope touch.
+   * Returns the corners that lines of this slope touch.
    * @param {number} slope
    * @returns {Strip}
    */
-  #bounds(slope) {
-    const below = this.#below.touched(-slope);
-    return { slope, a: this.#above.touched(slope), b: { at: below.at, height: -below.height } };
+  #tangents(slope) {
+    const below = this.#below.tangent(-slope);
+    return { slope, a: this.#above.tangent(slope), b: { at: below.at, height: -below.height } };
   }
 
   /**
-   * The feasible slope that is nearest to one of the two limits, and the points that its line touches. Newton's method on the
-   * gap between the hulls, which is concave and piecewise linear in the slope: the steps are exact and few.
+   * Finds the feasible slope nearest to one of the limits, and the corners that its line touches. Newton's method on
+   * the gap between the hulls, which is concave and piecewise linear in the slope, so steps are exact and few.
    * @param {number} limit
    * @returns {Strip | null}
    */
-  #extreme(limit) {
+  #extremeSlope(limit) {
     let slope = limit;
-    for (let step = 0; step < STEPS_MAX; step++) {
-      const strip = this.#bounds(slope);
+    for (let step = 0; step < ITERATIONS_MAX; step++) {
+      const strip = this.#tangents(slope);
       const { a, b } = strip;
-      if (excess(slope, a) >= excess(slope, b) - SAME) return strip;
-      // The gap is negative; a slope that closes it lies beyond, if the points are in the right order.
+      if (excess(slope, a) >= excess(slope, b) - HEIGHT_TOLERANCE) return strip;
+      // The gap is negative. A slope that closes it lies further on, if the corners are in the right order.
       const run = a.at - b.at;
       if (run === 0 || run > 0 !== limit > 0) return null;
       slope = (a.height - b.height) / run;
@@ -273,11 +273,11 @@ export class Hull {
   }
 
   /**
-   * Whether an exchange beats the strip so far by more than jitter explains. A step of a clock that is smaller than the least
-   * round trip leaves a feasible line, but a wrong one; to the hulls it looks as if one way had become shorter all of a sudden.
+   * True if an exchange beats the strip by more than jitter explains. A clock step smaller than the least round trip
+   * leaves a feasible line, but a wrong one; to the hulls it looks as if one direction had suddenly become faster.
    * @param {Exchange} exchange
    */
-  #movedSuddenly(exchange) {
+  #hasMovedSuddenly(exchange) {
     if (this.#strip === null) return false;
     const { slope, a, b } = this.#strip;
     return (
@@ -287,14 +287,14 @@ export class Hull {
   }
 
   /**
-   * Whether a bound that moved by so much moved by more than twice as much as it differs from its mean on average.
+   * True if a bound moved by more than twice its mean deviation.
    * @param {(exchange: Exchange) => number} bound
    * @param {number} moved
    */
   #isSudden(bound, moved) {
-    if (moved <= SUDDEN_MIN || this.exchanges.length < BEFORE_MIN) return false;
-    const bounds = this.exchanges.slice(-BEFORE_MAX).map(bound);
-    // Differences to the last, so that sums stay small whatever the offset is.
+    if (moved <= SUDDEN_MIN || this.exchanges.length < SUDDEN_EXCHANGES_MIN) return false;
+    const bounds = this.exchanges.slice(-JITTER_EXCHANGES_MAX).map(bound);
+    // Sum differences to the last one, so that precision does not depend on the offset.
     const last = bounds[bounds.length - 1];
     const mean = last + bounds.reduce((sum, each) => sum + (each - last), 0) / bounds.length;
     const deviation = bounds.reduce((sum, each) => sum + Math.abs(each - mean), 0) / bounds.length;
@@ -302,10 +302,10 @@ export class Hull {
   }
 
   /**
-   * Forgets everything. Until the next exchange the one that broke it says what it can on its own.
+   * Discards everything. Until the next exchange, the contradicting one alone determines the band.
    * @param {Exchange} exchange
    */
-  #breakOff(exchange) {
+  #reset(exchange) {
     this.exchanges = [];
     this.#clear();
     this.#insert(exchange);

@@ -1,7 +1,8 @@
 /**
- * DR vectors: where an entity was, at what session time, and how it goes on from there (docs/WIRE.md, "Projection").
+ * DR vectors and their projection: where an entity was at some session time, and how it moves on from there
+ * (docs/WIRE.md, "Projection").
  *
- * Times are numbers of nanoseconds since the base of the machine that the vector belongs to (see `machine.js`).
+ * Times are numbers of nanoseconds since the base of the machine that holds the vector (see `peer.js`).
  */
 
 /** @typedef {import("./quantize.js").Vec3} Vec3 */
@@ -10,22 +11,25 @@
 /** @typedef {"linear" | "quadratic" | "circular" | "damped"} MotionKind */
 
 /**
- * A dead-reckoning vector.
+ * Dead-reckoning vector.
  * @typedef {MotionState & { kind: MotionKind, generated: number }} DrVector
  */
 
-/** Every kind, in the order of their tags on the wire. @type {readonly MotionKind[]} */
+/** All kinds, in the order of their wire tags. @type {readonly MotionKind[]} */
 export const KINDS = ["linear", "quadratic", "circular", "damped"];
 
-/** Of an acceleration that dies away 1/e is left after 1 s; before the vector was made it is not larger than 2 s back. */
+/**
+ * The acceleration of a damped vector decays by a factor e per second. Projected backwards, it stops growing at this
+ * age (s).
+ */
 const BACK_MAX = 2;
-/** Below this size of (1 + |w|) t the way of a fading acceleration is summed up as a series. */
+/** Below this value of (1 + |w|) t, the displacement by a damped acceleration is summed as a series. */
 const SERIES_RANGE = 0.1;
-/** Terms of it: the next one is below 1e-17. */
-const TERMS = 10;
+/** Terms of that series; the next one is below 1e-17. */
+const SERIES_TERMS = 10;
 
 /**
- * The position at a time, by this vector.
+ * Returns the position that a vector predicts for a time.
  * @param {DrVector} vector
  * @param {number} at
  * @returns {Vec3}
@@ -50,7 +54,7 @@ export function project(vector, at) {
     }
     case "damped": {
       const c = arc(v, w, t);
-      const [along, aside, up] = fadingWay(w, t);
+      const [along, aside, up] = dampedDisplacement(w, t);
       return [
         p[0] + c[0] + (a[0] * along - a[1] * aside),
         p[1] + c[1] + (a[0] * aside + a[1] * along),
@@ -61,7 +65,7 @@ export function project(vector, at) {
 }
 
 /**
- * The velocity at a time, by this vector, per second.
+ * Returns the velocity that a vector predicts for a time, per second.
  * @param {DrVector} vector
  * @param {number} at
  * @returns {Vec3}
@@ -74,14 +78,14 @@ export function velocityAt(vector, at) {
     return [v[0] + (a[0] - v[1] * w) * t, v[1] + (a[1] + v[0] * w) * t, v[2] + a[2] * t];
   }
   const [sin, cos] = [Math.sin(w * t), Math.cos(w * t)];
-  // What a fading acceleration has made by then.
+  // Integral of the damped acceleration's factor up to t.
   const made = vector.kind === "damped" ? -Math.expm1(-Math.max(t, -BACK_MAX)) : 0;
   const [x, y] = [v[0] + a[0] * made, v[1] + a[1] * made];
   return [x * cos - y * sin, x * sin + y * cos, v[2] + a[2] * made];
 }
 
 /**
- * The state at a time, by this vector: an owner who says nothing goes on like this.
+ * Returns the full state that a vector predicts for a time. A silent owner's entity is assumed to follow it.
  * @param {DrVector} vector
  * @param {number} at
  * @returns {MotionState}
@@ -100,7 +104,7 @@ export function stateAt(vector, at) {
 }
 
 /**
- * The way gone in t seconds from a velocity that turns at a constant rate.
+ * Displacement after t seconds of a velocity that turns at a constant rate.
  * @param {Vec3} v
  * @param {number} w
  * @param {number} t
@@ -113,7 +117,7 @@ function arc(v, w, t) {
 }
 
 /**
- * Sine over angle. Below 1e-4 the series is exact to the last bit, and there is nothing to divide by at 0.
+ * sin(x) / x. Below 1e-4 the series is exact to the last bit and avoids dividing by 0.
  * @param {number} angle
  */
 function sinc(angle) {
@@ -121,15 +125,15 @@ function sinc(angle) {
 }
 
 /**
- * The way that a unit acceleration has added after t seconds, while it turns along and dies away: along itself, to its left,
- * and upwards.
+ * Displacement after t seconds by a unit acceleration that turns with the velocity and decays: along itself, to its
+ * left, and upwards.
  * @param {number} w
  * @param {number} t
  * @returns {Vec3}
  */
-function fadingWay(w, t) {
+function dampedDisplacement(w, t) {
   t = Math.max(t, -BACK_MAX);
-  if ((1 + Math.abs(w)) * Math.abs(t) < SERIES_RANGE) return shortWay(w, t);
+  if ((1 + Math.abs(w)) * Math.abs(t) < SERIES_RANGE) return dampedSeries(w, t);
   const half = 0.5 * w * t;
   const [sin, cos, k] = [Math.sin(half), Math.cos(half), t * sinc(half)];
   const lost = Math.expm1(-t);
@@ -140,17 +144,17 @@ function fadingWay(w, t) {
 }
 
 /**
- * The same for a short time, in which S and D of docs/WIRE.md are nearly alike: t² times the sum of h(n) / (n + 2)!, where h(n)
- * is the sum of all products of n factors that are iwt or (iw - 1)t. Nothing cancels.
+ * `dampedDisplacement` for short times, where S and D of docs/WIRE.md nearly cancel: t² times the sum of h(n) / (n + 2)!, where
+ * h(n) is the sum of all products of n factors that are iwt or (iw - 1)t.
  * @param {number} w
  * @param {number} t
  * @returns {Vec3}
  */
-function shortWay(w, t) {
+function dampedSeries(w, t) {
   const [a, b] = [w * t, -t];
   let [along, aside, up] = [0, 0, 0];
   let [hx, hy, px, py, fall, factor] = [1, 0, 1, 0, 1, 0.5];
-  for (let n = 0; n < TERMS; n++) {
+  for (let n = 0; n < SERIES_TERMS; n++) {
     along += factor * hx;
     aside += factor * hy;
     up += factor * fall;

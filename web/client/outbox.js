@@ -1,6 +1,8 @@
 /**
- * What is ready to leave for the relay. Frames share datagrams as long as they fit, and at most one datagram leaves per tick: the
- * first at once, what comes within a tick of it together at the tick's end (docs/WIRE.md, "Sending datagrams").
+ * Frames and messages waiting to leave for the relay.
+ *
+ * Frames share datagrams as long as they fit, and at most one datagram leaves per tick: the first one at once, later
+ * frames together at the end of the tick (docs/WIRE.md, "Sending datagrams").
  */
 
 import { Writer } from "./bytes.js";
@@ -8,37 +10,39 @@ import { CLOCK_LEN_MAX, emitFrame, emitHeader, HEADER_LEN } from "./wire.js";
 
 /** @typedef {import("./wire.js").Frame} Frame */
 
-/** Full datagrams that wait; when there are more, the oldest is dropped, as a network would. */
+/** Full datagrams that may wait; beyond it the oldest is dropped, as a network would. */
 export const DATAGRAMS_MAX = 64;
-/** Reliable messages that wait; with more the relay counts as stalled: a reliable channel with a gap would be a lie. */
+/**
+ * Reliable messages that may wait; beyond it the relay counts as stalled, since a reliable channel must not drop any.
+ */
 export const RELIABLE_MAX = 8192;
-/** In every datagram there is room for a probe and an echo. */
-const RIDERS_LEN = 2 * CLOCK_LEN_MAX;
+/** Every datagram keeps room for a probe and an echo. */
+const PIGGYBACK_LEN = 2 * CLOCK_LEN_MAX;
 
-/** A datagram that is being filled. @typedef {{ stamp: bigint | null, writer: Writer }} Open */
+/** Datagram being filled. @typedef {{ stamp: bigint | null, writer: Writer }} OpenDatagram */
 
 export class Outbox {
-  /** Datagrams that were dropped because too many waited. */
-  crowdedOut = 0;
-  /** Whether more waits on the reliable channel than may: the connection must be given up. */
+  /** Datagrams dropped because too many were waiting. */
+  dropped = 0;
+  /** True once more reliable messages wait than allowed: the connection must be closed. */
   isStalled = false;
 
   #tick;
   #drawNonce;
-  /** The longest datagram; 0 while the relay is not here. */
+  /** Longest datagram; 0 while disconnected. */
   #datagramMax = 0;
   #now = -Infinity;
   /** @type {bigint | null} */
   #stamp = null;
-  /** @type {Open | null} */
+  /** @type {OpenDatagram | null} */
   #open = null;
   /** @type {Uint8Array[]} */
   #full = [];
   /** @type {Uint8Array[]} */
   #reliable = [];
-  /** A datagram is to leave even if so far there is nothing in it. */
-  #isWanted = false;
-  /** No datagram leaves before this. */
+  /** A datagram should leave even if it holds nothing yet. */
+  #isRequested = false;
+  /** Earliest time of the next datagram. */
   #nextAt = -Infinity;
 
   /**
@@ -51,7 +55,7 @@ export class Outbox {
   }
 
   /**
-   * The relay comes, or comes back: what waited for it before is void.
+   * The relay connected, or reconnected. Everything that waited is dropped.
    * @param {number} datagramMax
    */
   join(datagramMax) {
@@ -66,22 +70,22 @@ export class Outbox {
     this.#open = null;
     this.#full = [];
     this.#reliable = [];
-    this.#isWanted = false;
+    this.#isRequested = false;
   }
 
-  get isHere() {
+  get isConnected() {
     return this.#datagramMax > 0;
   }
 
-  /** The bytes of frames that fit a datagram. */
+  /** Bytes of frames that fit into a datagram. */
   get framesMax() {
-    return Math.max(0, this.#datagramMax - HEADER_LEN - RIDERS_LEN);
+    return Math.max(0, this.#datagramMax - HEADER_LEN - PIGGYBACK_LEN);
   }
 
   /**
-   * What time it is for whatever is put in from now on.
-   * @param {number} now by the own clock
-   * @param {bigint | null} stamp the session's time, if there is one
+   * Sets the time for everything added from now on.
+   * @param {number} now local time
+   * @param {bigint | null} stamp session time on the wire, null while unknown
    */
   setNow(now, stamp) {
     this.#now = now;
@@ -89,11 +93,12 @@ export class Outbox {
   }
 
   /**
-   * Puts a frame into the next datagram. It is dropped if the relay is not here, there is no session time, or it would never fit.
+   * Adds a frame to the next datagram. Drops it while disconnected, while the session time is unknown, or if it could
+   * never fit.
    * @param {Frame} frame
    */
   datagram(frame) {
-    if (!this.isHere || this.#stamp === null) return;
+    if (!this.isConnected || this.#stamp === null) return;
     const limit = HEADER_LEN + this.framesMax;
     if (this.#open !== null && this.#open.stamp !== null) {
       const { stamp, writer } = this.#open;
@@ -108,37 +113,37 @@ export class Outbox {
     if (open.writer.length <= limit) this.#open = open;
   }
 
-  /** A datagram should leave: there will be something to put in it. */
-  want() {
-    this.#isWanted = this.isHere;
+  /** Requests a datagram, for something that is added just before it leaves. */
+  requestDatagram() {
+    this.#isRequested = this.isConnected;
   }
 
   /**
-   * Puts a clock frame into the datagram that is about to leave.
+   * Adds a clock frame to the datagram that is about to leave.
    * @param {Frame} frame
    */
-  ride(frame) {
+  piggyback(frame) {
     this.#open ??= this.#begin();
     emitFrame(this.#open.writer, frame, 0n);
   }
 
   /**
-   * Puts a frame on the reliable channel.
+   * Queues a frame on the reliable channel.
    * @param {Frame} frame
    */
   reliable(frame) {
-    if (!this.isHere || this.#stamp === null) return;
+    if (!this.isConnected || this.#stamp === null) return;
     const { writer, stamp } = this.#begin();
     emitFrame(writer, frame, stamp ?? 0n);
     this.message(writer.finish());
   }
 
   /**
-   * Puts a whole message on the reliable channel: one of the game needs no session time.
+   * Queues a whole message on the reliable channel. Game messages need no session time.
    * @param {Uint8Array} bytes
    */
   message(bytes) {
-    if (!this.isHere || this.isStalled) return;
+    if (!this.isConnected || this.isStalled) return;
     if (this.#reliable.length >= RELIABLE_MAX) this.isStalled = true;
     else this.#reliable.push(bytes);
   }
@@ -148,8 +153,8 @@ export class Outbox {
     return this.#reliable.shift();
   }
 
-  /** Whether a datagram may leave now, and none that is full waits before it: then is the time for what rides along. */
-  get isTimeToRide() {
+  /** True when the last waiting datagram may leave now: the moment to add acknowledgments and probes. */
+  get canPiggyback() {
     return this.#isDue && this.#full.length === 0;
   }
 
@@ -158,29 +163,29 @@ export class Outbox {
     if (!this.#isDue) return undefined;
     const full = this.#full.shift();
     if (full !== undefined) return full;
-    this.#isWanted = false;
+    this.#isRequested = false;
     const open = this.#open;
     if (open === null) return undefined;
     this.#open = null;
-    // The one that follows is due a tick from now.
+    // The next one may leave a tick from now.
     this.#nextAt = this.#now + this.#tick;
     return open.writer.finish();
   }
 
-  /** When something that waits for its tick may leave. */
+  /** When the next waiting datagram may leave. */
   get nextTimeout() {
     return this.#hasDatagram ? this.#nextAt : Infinity;
   }
 
   get #hasDatagram() {
-    return this.#isWanted || this.#open !== null || this.#full.length > 0;
+    return this.#isRequested || this.#open !== null || this.#full.length > 0;
   }
 
   get #isDue() {
     return this.#hasDatagram && this.#nextAt <= this.#now;
   }
 
-  /** @returns {Open} */
+  /** @returns {OpenDatagram} */
   #begin() {
     const writer = new Writer();
     emitHeader(writer, this.#drawNonce(), this.#stamp);
@@ -191,7 +196,7 @@ export class Outbox {
     if (this.#open === null) return;
     if (this.#full.length === DATAGRAMS_MAX) {
       this.#full.shift();
-      this.crowdedOut += 1;
+      this.dropped += 1;
     }
     this.#full.push(this.#open.writer.finish());
     this.#open = null;

@@ -1,11 +1,11 @@
 /**
  * A state of motion in 27 bytes (docs/WIRE.md, "The quantized state").
  *
- * The owner quantizes when it makes a vector and goes on with the quantized one, so that it and all receivers compute with
- * the same numbers.
+ * The owner quantizes a vector when it makes it and continues with the quantized one, so that it computes with the same
+ * numbers as all receivers.
  */
 
-import { Refused } from "./bytes.js";
+import { Rejected } from "./bytes.js";
 
 /** @typedef {import("./bytes.js").Reader} Reader */
 /** @typedef {import("./bytes.js").Writer} Writer */
@@ -16,18 +16,18 @@ import { Refused } from "./bytes.js";
  */
 
 /**
- * How an entity moves at an instant. The acceleration is only what the turn rate does not explain: for a vehicle, its
+ * Motion of an entity at an instant. The acceleration leaves out what the turn rate explains: for a vehicle, it is the
  * change of speed.
  * @typedef {object} MotionState
  * @property {Vec3} position
  * @property {Vec3} velocity per second
- * @property {Vec3} acceleration per second, per second
+ * @property {Vec3} acceleration per second squared
  * @property {number} turnRate radians per second; positive to the left, seen from above
  */
 
-/** No coordinate of a position, velocity or acceleration may be larger. */
+/** Largest coordinate of a position, velocity or acceleration. */
 export const MAGNITUDE_MAX = 1e9;
-/** No turn rate may be larger: 16 turns per second. */
+/** Largest turn rate: 16 turns per second. */
 export const TURN_RATE_MAX = 100;
 
 const EXPONENT_MIN = -64;
@@ -36,7 +36,7 @@ const POSITION_BITS = 24;
 const RATE_BITS = 16;
 const TURN_RATE_UNIT = 1 / 65_536;
 
-/** 2^e for every exponent that there is, from the least on. */
+/** 2^e for every exponent, from the least on. */
 const POWERS = new Float64Array(EXPONENT_MAX - EXPONENT_MIN + 1);
 POWERS[-EXPONENT_MIN] = 1;
 for (let e = 1; e <= EXPONENT_MAX; e++) {
@@ -50,7 +50,7 @@ const power = (e) => POWERS[e - EXPONENT_MIN];
 const bits64 = new DataView(new ArrayBuffer(8));
 
 /**
- * The largest e with 2^e <= x; far below the least exponent for nought.
+ * Returns the largest e with 2^e <= x; far below the least exponent for zero.
  * @param {number} x not negative
  */
 function exponentOf(x) {
@@ -59,7 +59,7 @@ function exponentOf(x) {
 }
 
 /**
- * The nearest whole number of 32 bits, ties away from nought.
+ * Rounds to the nearest 32-bit integer, ties away from zero.
  * @param {number} x
  */
 const nearest = (x) => (x < 0 ? x - 0.5 : x + 0.5) | 0;
@@ -68,31 +68,32 @@ const nearest = (x) => (x < 0 ? x - 0.5 : x + 0.5) | 0;
 const largest = (v) => Math.max(Math.abs(v[0]), Math.abs(v[1]), Math.abs(v[2]));
 
 /**
- * Three numbers as whole ones of so many bits with a common exponent, the smallest that there is for them.
+ * Returns three numbers as integers of a given width with a common exponent, the smallest possible.
  * @param {Vec3} v
  * @param {number} bits
  * @returns {{ exponent: number, numbers: Vec3 }}
  */
-function share(v, bits) {
+function toShared(v, bits) {
   const finest = exponentOf(largest(v)) - (bits - 2);
   let exponent = Math.min(Math.max(finest, EXPONENT_MIN), EXPONENT_MAX - 1);
   for (;;) {
     const unit = power(-exponent);
     /** @type {Vec3} */
     const numbers = [nearest(v[0] * unit), nearest(v[1] * unit), nearest(v[2] * unit)];
-    // The largest may have been rounded up to one bit more.
+    // Rounding up may have carried into one more bit.
     if (largest(numbers) < 2 ** (bits - 1) || exponent >= EXPONENT_MAX) return { exponent, numbers };
     exponent += 1;
   }
 }
 
 /**
+ * Returns a vector as it arrives after quantization.
  * @param {Vec3} v
  * @param {number} bits
- * @returns {Vec3} the same as it can travel
+ * @returns {Vec3}
  */
 function rounded(v, bits) {
-  const { exponent, numbers } = share(v, bits);
+  const { exponent, numbers } = toShared(v, bits);
   const unit = power(exponent);
   return [numbers[0] * unit, numbers[1] * unit, numbers[2] * unit];
 }
@@ -103,7 +104,7 @@ function rounded(v, bits) {
  * @param {number} bits
  */
 function emitShared(writer, v, bits) {
-  const { exponent, numbers } = share(v, bits);
+  const { exponent, numbers } = toShared(v, bits);
   writer.u8(exponent);
   for (const number of numbers) emitWhole(writer, number, bits);
 }
@@ -140,13 +141,13 @@ function parseShared(reader, bits) {
   const size = largest([x, y, z]);
   const isFinest = exponent === EXPONENT_MIN || size >= 2 ** (bits - 2);
   const isInRange = exponent >= EXPONENT_MIN && exponent <= EXPONENT_MAX && size < 2 ** (bits - 1);
-  if (!isFinest || !isInRange) throw new Refused("field");
+  if (!isFinest || !isInRange) throw new Rejected("field");
   const unit = power(exponent);
   return [x * unit, y * unit, z * unit];
 }
 
 /**
- * Appends a state, quantized; one that is quantized already comes back as it is.
+ * Appends a state, quantized. Quantizing twice changes nothing.
  * @param {Writer} writer
  * @param {MotionState} state
  */
@@ -158,7 +159,7 @@ export function emitState(writer, state) {
 }
 
 /**
- * Reads a state; one that is not in its only form, or larger than any may be, is refused.
+ * Parses a state; rejects one that is out of range or not in canonical form.
  * @param {Reader} reader
  * @returns {MotionState}
  */
@@ -169,12 +170,12 @@ export function parseState(reader) {
     acceleration: parseShared(reader, RATE_BITS),
     turnRate: parseWhole(reader, 24) * TURN_RATE_UNIT,
   };
-  if (!isSane(state)) throw new Refused("field");
+  if (!isSane(state)) throw new Rejected("field");
   return state;
 }
 
 /**
- * Whether every number is finite and of a size that may be told.
+ * True if every number is finite and within bounds.
  * @param {MotionState} state
  */
 export function isSane(state) {
@@ -184,8 +185,8 @@ export function isSane(state) {
 }
 
 /**
- * The state as it can travel. It was `early` seconds before the time at which it was given: generation times are whole
- * microseconds, rounded down, and the position is moved back by what was cut off.
+ * Returns the quantized state, moved back by `early` seconds. Generation times are whole microseconds, rounded down, so
+ * the position is moved back by what was cut off.
  * @param {MotionState} state
  * @param {number} early
  * @returns {MotionState}

@@ -1,53 +1,52 @@
 /**
- * A player's way to its relay, and back to it: connects, turns the player's machine with what comes, and when the connection breaks
- * connects again, as the same player.
+ * Keeps a player connected to its relay: connects, drives the player's machine, and reconnects as the same player when
+ * the connection breaks.
  */
 
 import { Connection } from "./connection.js";
-import { Machine } from "./machine.js";
-import { Closed, DONE, OTHER_VERSION, TOO_SLOW } from "./reason.js";
+import { Peer } from "./peer.js";
+import { Closed, DONE, VERSION_MISMATCH, TOO_SLOW } from "./closed.js";
 import { GAME } from "./wire.js";
 
 /** @typedef {import("./connection.js").Target} Target */
-/** @typedef {import("./own.js").Threshold} Threshold */
+/** @typedef {import("./owner.js").Threshold} Threshold */
 /** @typedef {import("./quantize.js").MotionState} MotionState */
 
 /**
- * How it stands.
+ * State of a session.
  *
  * | status | meaning |
  * | --- | --- |
- * | connecting | under way to the relay for the first time |
- * | syncing | there; the session's time is not known yet |
- * | playing | there, and the session's time is known |
- * | lost | the connection broke, `words` say why; it is being tried again |
- * | over | over for good, `words` say why |
- *
- * @typedef {object} State
+ * | connecting | connecting for the first time |
+ * | syncing | connected; the session time is not known yet |
+ * | playing | connected, and the session time is known |
+ * | lost | the connection broke, `words` say why; reconnecting |
+ * | over | ended for good, `words` say why |
+ * @typedef {object} SessionState
  * @property {"connecting" | "syncing" | "playing" | "lost" | "over"} status
  * @property {string} words for people; empty if there is nothing to say
- * @property {number | null} player who this player is in its room; null before the relay said so
- * @property {number | null} code why the relay closed the connection, if it did: see docs/WIRE.md
+ * @property {number | null} player this player's number in the room; null before the relay assigned it
+ * @property {number | null} code close code of the relay, if it closed the connection: see docs/WIRE.md
  */
 
 /**
- * The own clock: what it shows in nanoseconds, whole, and how far a reading may be off.
+ * Local clock: its reading in whole nanoseconds, and the error bound of a reading.
  * @typedef {{ now: () => number, grain: number }} LocalClock
  */
 
-/** The pause before the first new attempt, in milliseconds; it doubles with each, up to the second. */
-const PAUSE_FIRST = 50;
+/** Pause before the first reconnection attempt, in milliseconds. It doubles with each attempt, up to the maximum. */
+const PAUSE_MIN = 50;
 const PAUSE_MAX = 2000;
-/** A connection that lasted so long (ns) was a good one: after it, attempts begin quickly again. */
-const LASTING = 3e9;
-/** Timers are not set for longer, in milliseconds. */
-const SLEEP_MAX = 1000;
+/** After a connection that lasted this long (ns), the pause starts small again. */
+const STABLE_MIN = 3e9;
+/** Longest timer, in milliseconds. */
+const TIMER_MAX = 1000;
 
-export class Session {
-  /** @type {State} */
+export class RelaySession {
+  /** @type {SessionState} */
   state = { status: "connecting", words: "", player: null, code: null };
-  /** The player's machine: from the first greeting on. @type {Machine | null} */
-  machine = null;
+  /** The player's machine; null before the first greeting. @type {Peer | null} */
+  peer = null;
 
   #target;
   #clock;
@@ -57,17 +56,17 @@ export class Session {
   #connection = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
-  /** When the connection began. */
-  #since = Infinity;
-  #isLeft = false;
+  /** When the current connection was established. */
+  #connectedAt = Infinity;
+  #hasLeft = false;
   /** Ends the pause between two attempts. */
-  #hurry = () => {};
+  #endPause = () => {};
 
   /**
    * @param {Target} target
    * @param {LocalClock} clock
-   * @param {() => void} onChange something about it is new
-   * @param {(bytes: Uint8Array) => void} [onMessage] a message of the game came
+   * @param {() => void} onChange the state, or something that the machine holds, changed
+   * @param {(bytes: Uint8Array) => void} [onMessage] receives game messages
    */
   constructor(target, clock, onChange, onMessage = () => {}) {
     this.#target = target;
@@ -76,19 +75,19 @@ export class Session {
     this.#onMessage = onMessage;
   }
 
-  /** Connects, and connects again, until it is over. Never throws. */
+  /** Connects, and reconnects until the session is over. Never throws. */
   async run() {
-    let pause = PAUSE_FIRST;
+    let pause = PAUSE_MIN;
     for (;;) {
-      this.#since = Infinity;
-      const closed = this.#isLeft ? Closed.byUs(DONE) : await this.#connectOnce();
-      if (this.#isLeft) return this.#say("over", "this player left", DONE);
-      // Who was never let in is told why at once.
-      if (closed.isFinal || this.machine === null) return this.#say("over", closed.message, closed.code);
-      this.#say("lost", closed.message, closed.code);
-      if (this.#clock.now() - this.#since > LASTING) pause = PAUSE_FIRST;
+      this.#connectedAt = Infinity;
+      const closed = this.#hasLeft ? Closed.byUs(DONE) : await this.#connectOnce();
+      if (this.#hasLeft) return this.#setState("over", "this player left", DONE);
+      // If the first attempt fails, retrying would only hide the reason.
+      if (closed.isFinal || this.peer === null) return this.#setState("over", closed.message, closed.code);
+      this.#setState("lost", closed.message, closed.code);
+      if (this.#clock.now() - this.#connectedAt > STABLE_MIN) pause = PAUSE_MIN;
       await new Promise((resolve) => {
-        this.#hurry = () => resolve(undefined);
+        this.#endPause = () => resolve(undefined);
         setTimeout(resolve, pause);
       });
       pause = Math.min(2 * pause, PAUSE_MAX);
@@ -97,43 +96,43 @@ export class Session {
 
   /** Leaves the room for good. */
   leave() {
-    this.#isLeft = true;
+    this.#hasLeft = true;
     this.#connection?.close(Closed.byUs(DONE));
-    this.#hurry();
+    this.#endPause();
   }
 
   /**
-   * One of this player's entities was so at a time. While there is no session time, nothing happens.
+   * Reports the state of one of this player's entities at some time. Ignored while the session time is unknown.
    * @param {number} local
    * @param {MotionState} state
    * @param {Threshold} threshold
-   * @param {number | null} at by the own clock; null: now
+   * @param {number | null} at local time; null: now
    */
   observe(local, state, threshold, at) {
     const now = this.#clock.now();
-    this.machine?.observe(now, local, state, threshold, at === null ? now : Math.min(at, now));
+    this.peer?.observe(now, local, state, threshold, at === null ? now : Math.min(at, now));
     this.#pump();
   }
 
   /**
-   * One of this player's entities is no more.
+   * Ends one of this player's entities.
    * @param {number} local
    */
   end(local) {
-    this.machine?.end(this.#clock.now(), local);
+    this.peer?.end(this.#clock.now(), local);
     this.#pump();
   }
 
   /**
-   * Says something of the game to the relay. While there is no connection, nothing happens.
+   * Sends a game message to the relay. Ignored while there is no connection.
    * @param {Uint8Array} bytes
    */
   send(bytes) {
-    this.machine?.outbox.message(bytes);
+    this.peer?.outbox.message(bytes);
     this.#pump();
   }
 
-  /** @returns {Promise<Closed>} how it ended, or why it did not begin */
+  /** Resolves with how the connection ended, or why it could not be opened. @returns {Promise<Closed>} */
   async #connectOnce() {
     let connection;
     try {
@@ -141,7 +140,7 @@ export class Session {
     } catch (error) {
       return error instanceof Closed ? error : Closed.broken(`the connection could not be opened: ${error}`);
     }
-    if (this.#isLeft) {
+    if (this.#hasLeft) {
       connection.close(Closed.byUs(DONE));
       return connection.closed;
     }
@@ -149,92 +148,93 @@ export class Session {
     const closed = await connection.closed;
     this.#connection = null;
     clearTimeout(this.#timer);
-    this.machine?.leave(this.#clock.now());
+    this.peer?.leave(this.#clock.now());
     return closed;
   }
 
   /** @param {Connection} connection */
   #attach(connection) {
     const { player, tick } = connection.greeting;
-    const last = this.machine;
+    const last = this.peer;
     if (last === null || last.player !== player || last.tick !== tick) {
-      const firstSeq = last?.own.nextSeq ?? 0;
-      this.machine = new Machine({ player, tick, grain: this.#clock.grain, firstSeq });
+      const firstSeq = last?.owner.nextSeq ?? 0;
+      this.peer = new Peer({ player, tick, grain: this.#clock.grain, firstSeq });
     }
-    const machine = /** @type {Machine} */ (this.machine);
-    machine.join(this.#clock.now(), connection.datagramMax);
-    // That the last connection's time was lost is no news.
-    while (machine.clock.pollEvent() !== undefined);
+    const peer = /** @type {Peer} */ (this.peer);
+    peer.join(this.#clock.now(), connection.datagramMax);
+    // Discards events of the previous connection.
+    while (peer.clock.pollEvent() !== undefined);
     this.#connection = connection;
-    this.#since = this.#clock.now();
+    this.#connectedAt = this.#clock.now();
     connection.run({
       onDatagram: (bytes) => this.#handle(connection, "datagram", bytes),
       onMessage: (bytes) => this.#handle(connection, "reliable", bytes),
       onReady: this.#pump,
     });
-    this.#say("syncing", "");
+    this.#setState("syncing", "");
     this.#pump();
   }
 
   /**
-   * @param {Connection} connection that it came by; of an earlier one it means nothing
+   * Handles a message, unless it belongs to an earlier connection.
+   * @param {Connection} connection the one on which it arrived
    * @param {"datagram" | "reliable"} channel
    * @param {Uint8Array} bytes
    */
   #handle(connection, channel, bytes) {
     if (connection !== this.#connection) return;
-    // Bytes of its own: these are a piece of what has come so far.
+    // A copy: the bytes are a view into the stream's buffer.
     if (channel === "reliable" && bytes[0] === GAME) return this.#onMessage(bytes.slice());
-    const refused = this.machine?.handleMessage(this.#clock.now(), channel, bytes);
-    if (refused?.reason === "version") connection.close(Closed.byUs(OTHER_VERSION, refused.message));
+    const rejected = this.peer?.handleMessage(this.#clock.now(), channel, bytes);
+    if (rejected?.reason === "version") connection.close(Closed.byUs(VERSION_MISMATCH, rejected.message));
     this.#pump();
   }
 
-  /** Sends what there is to send, as far as the browser takes it, and sets the timer for what comes next. */
+  /** Sends whatever is ready, as far as the browser accepts it, and sets the timer for what comes next. */
   #pump = () => {
-    const [machine, connection] = [this.machine, this.#connection];
-    if (machine === null || connection === null) return;
-    while (connection.hasRoomForMessage) {
-      const message = machine.pollReliable();
+    const [peer, connection] = [this.peer, this.#connection];
+    if (peer === null || connection === null) return;
+    while (connection.canSendMessage) {
+      const message = peer.pollReliable();
       if (message === undefined) break;
       connection.sendMessage(message);
     }
-    while (connection.hasRoom) {
-      const datagram = machine.pollDatagram(this.#clock.now());
+    while (connection.canSendDatagram) {
+      const datagram = peer.pollDatagram(this.#clock.now());
       if (datagram === undefined) break;
       connection.sendDatagram(datagram);
     }
-    if (machine.isStalled) connection.close(Closed.byUs(TOO_SLOW));
-    this.#notice(machine);
+    if (peer.isStalled) connection.close(Closed.byUs(TOO_SLOW));
+    this.#takeClockEvents(peer);
     clearTimeout(this.#timer);
-    const wait = (machine.pollTimeout() - this.#clock.now()) / 1e6;
-    this.#timer = setTimeout(this.#wake, Math.min(Math.max(Math.ceil(wait), 1), SLEEP_MAX));
+    const wait = (peer.pollTimeout() - this.#clock.now()) / 1e6;
+    this.#timer = setTimeout(this.#wake, Math.min(Math.max(Math.ceil(wait), 1), TIMER_MAX));
     this.#onChange();
   };
 
   #wake = () => {
-    this.machine?.handleTimeout(this.#clock.now());
+    this.peer?.handleTimeout(this.#clock.now());
     this.#pump();
   };
 
   /**
-   * Takes note of what became of the session's time.
-   * @param {Machine} machine
+   * Turns the clock's events into states.
+   * @param {Peer} peer
    */
-  #notice(machine) {
-    for (let event = machine.clock.pollEvent(); event !== undefined; event = machine.clock.pollEvent()) {
-      if (event.event === "fixed") this.#say("playing", "");
-      if (event.event === "lost") this.#say("syncing", "the session's time is being found anew");
+  #takeClockEvents(peer) {
+    for (let event = peer.clock.pollEvent(); event !== undefined; event = peer.clock.pollEvent()) {
+      if (event.event === "fixed") this.#setState("playing", "");
+      if (event.event === "lost") this.#setState("syncing", "the clock is being set again");
     }
   }
 
   /**
-   * @param {State["status"]} status
+   * @param {SessionState["status"]} status
    * @param {string} words
    * @param {number | null} [code]
    */
-  #say(status, words, code = null) {
-    this.state = { status, words, player: this.machine?.player ?? null, code };
+  #setState(status, words, code = null) {
+    this.state = { status, words, player: this.peer?.player ?? null, code };
     this.#onChange();
   }
 }

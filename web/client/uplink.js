@@ -1,6 +1,6 @@
 /**
- * The way of own vectors to the relay: every one at once as a datagram, and again until the relay has recorded it. The relay needs
- * the newest vector early and all of them eventually (docs/WIRE.md, "Owning", 4 to 7).
+ * Sends own vectors to the relay: each one at once as a datagram, then repeatedly until the relay has recorded it. The
+ * relay needs the newest vector early and all of them eventually (docs/WIRE.md, "Owning", 4 to 7).
  *
  * Times are numbers of nanoseconds since the base.
  */
@@ -13,21 +13,21 @@ import { Backoff, DelayEstimate } from "./delay.js";
 /** @typedef {import("./wire.js").RecordedFrame} RecordedFrame */
 /** @typedef {{ frame: VectorFrame, sent: number, repeats: number }} Unrecorded */
 
-/** Vectors that the relay has not recorded; with more, every entity is introduced anew. */
+/** Unrecorded vectors that are kept; beyond it every entity is introduced again. */
 export const UNRECORDED_MAX = 1024;
-/** A vector that was sent again so often is given up, as if there were too many. */
+/** Repetitions after which a vector is given up, as if too many were unrecorded. */
 const REPEATS_MAX = 64;
-/** Before the first round trip is known, vectors are repeated after this time. */
+/** Timeout before the first round trip is known. */
 const REPEAT_FIRST = 500e6;
 
 export class Uplink {
-  /** Some vector will never be recorded, so that the relay must learn of every entity anew. */
-  hasGivenUp = false;
+  /** Some vector will never be recorded, so every entity must be introduced again. */
+  needsIntroductions = false;
   /** Vectors that were sent again. */
   repeated = 0;
   roundTrip = new DelayEstimate();
-  #isHere = false;
-  /** In the order of their last sending. @type {Unrecorded[]} */
+  #isConnected = false;
+  /** In the order of their last transmission. @type {Unrecorded[]} */
   #unrecorded = [];
   #backoff = new Backoff();
   #outbox;
@@ -37,44 +37,44 @@ export class Uplink {
     this.#outbox = outbox;
   }
 
-  /** How many vectors are not recorded yet. */
-  get waiting() {
+  /** Number of vectors not recorded yet. */
+  get unrecordedCount() {
     return this.#unrecorded.length;
   }
 
   /**
-   * The relay comes, or comes back, or has missed too much: it learns of every entity.
+   * The relay connected, reconnected, or missed too much: introduces every entity.
    * @param {IntroduceFrame[]} frames
    */
   join(frames) {
-    this.#isHere = true;
-    this.hasGivenUp = false;
+    this.#isConnected = true;
+    this.needsIntroductions = false;
     this.#unrecorded = [];
     for (const frame of frames) this.introduce(frame);
   }
 
   leave() {
-    this.#isHere = false;
+    this.#isConnected = false;
     this.#unrecorded = [];
   }
 
   /**
-   * An entity's first vector, or one that the relay must go on from.
+   * Sends an entity's first vector, or the one from which the relay is to continue.
    * @param {IntroduceFrame} frame
    */
   introduce(frame) {
-    if (this.#isHere) this.#outbox.reliable(frame);
+    if (this.#isConnected) this.#outbox.reliable(frame);
   }
 
   /**
-   * A further vector of an entity.
+   * Sends a further vector of an entity.
    * @param {VectorFrame} frame
    * @param {number} now
    */
   trigger(frame, now) {
-    if (!this.#isHere) return;
+    if (!this.#isConnected) return;
     if (this.#unrecorded.length >= UNRECORDED_MAX) {
-      this.hasGivenUp = true;
+      this.needsIntroductions = true;
       return;
     }
     this.#unrecorded.push({ frame, sent: now, repeats: 0 });
@@ -82,17 +82,17 @@ export class Uplink {
   }
 
   /**
-   * An entity ends. Its vectors are repeated until they are recorded all the same: they are part of the truth.
+   * Announces an entity's end. Its unrecorded vectors are still repeated: the relay's account needs them.
    * @param {number} entity
    * @param {number} last
    * @param {bigint} at
    */
   end(entity, last, at) {
-    if (this.#isHere) this.#outbox.reliable({ frame: "ended", entity, last, at });
+    if (this.#isConnected) this.#outbox.reliable({ frame: "ended", entity, last, at });
   }
 
   /**
-   * The relay has recorded an entity's vectors up to `contiguous`, and `newest` has just come.
+   * The relay has recorded an entity's vectors up to `contiguous`, and `newest` has just arrived.
    * @param {RecordedFrame} recorded
    * @param {number} now
    */
@@ -106,7 +106,7 @@ export class Uplink {
   }
 
   /**
-   * Sends again what is not recorded in time.
+   * Repeats vectors that were not recorded in time.
    * @param {number} now
    */
   handleTimeout(now) {
@@ -118,20 +118,20 @@ export class Uplink {
       each.sent = now;
       each.repeats += 1;
       this.repeated += 1;
-      if (each.repeats === REPEATS_MAX) this.hasGivenUp = true;
+      if (each.repeats === REPEATS_MAX) this.needsIntroductions = true;
       this.#outbox.datagram(each.frame);
       this.#unrecorded.push(each);
     }
   }
 
-  /** When to be called again. */
+  /** When `handleTimeout` is due. */
   get nextTimeout() {
     return this.#unrecorded.length === 0 ? Infinity : this.#unrecorded[0].sent + this.#repeatAfter();
   }
 
   #repeatAfter() {
     const { samples, mean, deviation } = this.roundTrip;
-    // Repeating too late costs little, before anything is known.
+    // Repeating a little late is cheap while nothing is known.
     return this.#backoff.after(samples === 0 ? REPEAT_FIRST : mean + 4 * deviation + 50e6);
   }
 }

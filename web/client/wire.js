@@ -1,12 +1,12 @@
 /**
- * Messages: `parse` and `emit` every frame of docs/WIRE.md, version 1.
+ * Messages: `parse` and `emit` for every frame of docs/WIRE.md, version 1.
  *
- * Times: a stamp is a `BigInt` of nanoseconds, as are all times and numbers of frames that come seldom. Vectors come often, and
- * their generation times are whole microseconds: within the range that the format allows (2^60 ns) these fit a `Number`
- * exactly, so `generated` is a `Number` of microseconds since the origin of the session.
+ * Stamps and the times and numbers of rare frames are `BigInt`s of nanoseconds. Vectors are frequent, and their
+ * generation times are whole microseconds, which fit a `Number` exactly within the range of the format (2^60 ns):
+ * `generated` is a `Number` of microseconds since the session's origin.
  */
 
-import { Reader, Refused, Writer } from "./bytes.js";
+import { Reader, Rejected, Writer } from "./bytes.js";
 import { KINDS } from "./motion.js";
 import { emitState, parseState } from "./quantize.js";
 
@@ -29,15 +29,15 @@ import { emitState, parseState } from "./quantize.js";
 /** @typedef {{ nonce: number, stamp: bigint | null, frames: Frame[] }} Message */
 
 export const VERSION = 1;
-/** What a reliable message of the game itself begins with. It is not looked into here, and no version has this number. */
+/** First byte of a game message. This client does not look further into it, and no version uses this number. */
 export const GAME = 0x47;
-/** The longest reliable message, in bytes. */
+/** Longest reliable message, in bytes. */
 export const MESSAGE_MAX = 64 * 1024;
-/** The size of a header. */
+/** Size of a header. */
 export const HEADER_LEN = 13;
-/** The largest clock frame. */
+/** Size of the largest clock frame. */
 export const CLOCK_LEN_MAX = 28;
-/** The largest feedback frame without its arrivals, and what one of them takes at most: a run of its own. */
+/** Size of the largest feedback frame without its arrivals, and of an arrival in a run of its own. */
 export const FEEDBACK_LEN_MAX = 22;
 export const RUN_LEN_MAX = 25;
 /** Arrivals in one feedback frame. */
@@ -56,15 +56,15 @@ const ECHO = 1;
 
 /** Stands for "no session time". */
 const NO_STAMP = -(1n << 63n);
-/** Session times on the wire are not further from the origin: in nanoseconds, and in whole microseconds. */
+/** Bound of session times on the wire, in nanoseconds and in whole microseconds. */
 const TIME_MAX = 1n << 60n;
 const MICROS_MAX = Number(TIME_MAX / 1000n);
 const NUMBER_MAX = (1n << 63n) - 1n;
-/** No vector has this number or a higher one. */
+/** Sequence numbers are below this. */
 const SEQ_END = 0xffff_ffff;
 
 /**
- * Whole microseconds of a time, rounded down.
+ * Returns a time in whole microseconds, rounded down.
  * @param {bigint} nanos
  */
 export function micros(nanos) {
@@ -73,16 +73,17 @@ export function micros(nanos) {
 }
 
 /**
+ * Returns a time unchanged if it is within bounds; throws otherwise.
  * @param {bigint} at
- * @returns {bigint} the same, if it is a time that may be told
+ * @returns {bigint}
  */
-function sane(at) {
-  if (at > TIME_MAX || at < -TIME_MAX) throw new Refused("field");
+function checkTime(at) {
+  if (at > TIME_MAX || at < -TIME_MAX) throw new Rejected("field");
   return at;
 }
 
 /**
- * Reads a whole message; what is not of this format is thrown as `Refused`.
+ * Parses a whole message; throws `Rejected` if it is malformed.
  * @param {Uint8Array} bytes
  * @returns {Message}
  */
@@ -90,18 +91,18 @@ export function parse(bytes) {
   const reader = new Reader(bytes);
   const version = reader.u8();
   if (version !== VERSION) {
-    throw new Refused("version", `a message of version ${version} came; version ${VERSION} is spoken here`);
+    throw new Rejected("version", `received a message of version ${version}; this client speaks version ${VERSION}`);
   }
   const nonce = reader.u32();
   const nanos = reader.i64();
-  const stamp = nanos === NO_STAMP ? null : sane(nanos);
+  const stamp = nanos === NO_STAMP ? null : checkTime(nanos);
   const stampMicros = stamp === null ? 0 : micros(stamp);
   /** @type {Frame[]} */
   const frames = [];
   while (!reader.isEmpty) {
     const tag = reader.u8();
     if (tag === CLOCK) frames.push(parseClock(reader));
-    else if (stamp === null) throw new Refused("field");
+    else if (stamp === null) throw new Rejected("field");
     else if (tag >= VECTOR) frames.push({ frame: "vector", ...parseVector(reader, tag, stampMicros) });
     else frames.push(parseRare(reader, tag, stamp, stampMicros));
   }
@@ -124,7 +125,7 @@ function parseRare(reader, tag, stamp, stampMicros) {
     case CONFIRM:
     case CONFIRM_HOLE: {
       const next = reader.varint();
-      const given = parseBefore(reader, stamp);
+      const given = parseTimeBefore(reader, stamp);
       return { frame: "confirm", next, stamp: given, held: reader.span(), hole: tag === CONFIRM_HOLE };
     }
     case RECORDED: {
@@ -133,10 +134,10 @@ function parseRare(reader, tag, stamp, stampMicros) {
     }
     case ENDED: {
       const [entity, last] = [reader.varint32(), reader.varint32()];
-      return { frame: "ended", entity, last, at: parseBefore(reader, stamp) };
+      return { frame: "ended", entity, last, at: parseTimeBefore(reader, stamp) };
     }
     default:
-      throw new Refused("unknown tag");
+      throw new Rejected("unknown tag");
   }
 }
 
@@ -147,7 +148,7 @@ function parseRare(reader, tag, stamp, stampMicros) {
 function parseClock(reader) {
   const which = reader.u8();
   if (which === PROBE) return { frame: "probe", sent: reader.i64() };
-  if (which !== ECHO) throw new Refused("unknown tag");
+  if (which !== ECHO) throw new Rejected("unknown tag");
   const [probe, arrived] = [reader.i64(), reader.i64()];
   return { frame: "echo", probe, arrived, held: reader.span() };
 }
@@ -156,8 +157,8 @@ function parseClock(reader) {
  * @param {Reader} reader
  * @param {bigint} stamp
  */
-function parseBefore(reader, stamp) {
-  return sane(stamp - reader.zigzag());
+function parseTimeBefore(reader, stamp) {
+  return checkTime(stamp - reader.zigzag());
 }
 
 /**
@@ -167,14 +168,14 @@ function parseBefore(reader, stamp) {
  * @returns {VectorFields}
  */
 function parseVector(reader, tag, stampMicros) {
-  if (tag < VECTOR) throw new Refused("unknown tag");
+  if (tag < VECTOR) throw new Rejected("unknown tag");
   const kind = KINDS[(tag >> 5) & 3];
   const [entity, first] = [reader.varint32(), reader.varint32()];
   const seq = first + reader.varint32() * 32 + (tag & 31);
-  if (seq >= SEQ_END) throw new Refused("field");
+  if (seq >= SEQ_END) throw new Rejected("field");
   const generated = stampMicros - reader.zigzag53();
   const state = parseState(reader);
-  if (Math.abs(generated) > MICROS_MAX) throw new Refused("field");
+  if (Math.abs(generated) > MICROS_MAX) throw new Rejected("field");
   return { entity, first, seq, kind, generated, ...state };
 }
 
@@ -186,7 +187,7 @@ function parseVector(reader, tag, stampMicros) {
 function parseIntroduce(reader, stampMicros) {
   const distance = reader.f64();
   const heartbeat = reader.span();
-  if (!Number.isFinite(distance) || distance < 0 || Object.is(distance, -0)) throw new Refused("field");
+  if (!Number.isFinite(distance) || distance < 0 || Object.is(distance, -0)) throw new Rejected("field");
   const fields = parseVector(reader, reader.u8(), stampMicros);
   return { frame: "introduce", ...fields, distance, heartbeat: heartbeat === 0n ? null : heartbeat };
 }
@@ -199,28 +200,28 @@ function parseIntroduce(reader, stampMicros) {
 function parseFeedback(reader, stamp) {
   const oldest = reader.varint();
   const first = oldest + reader.varint();
-  if (first > NUMBER_MAX) throw new Refused("field");
+  if (first > NUMBER_MAX) throw new Rejected("field");
   const count = reader.u8();
   /** @type {Arrival[]} */
   const arrivals = [];
   while (arrivals.length < count) {
     const before = arrivals.at(-1);
     const nonce = reader.u32();
-    const at = parseBefore(reader, stamp);
+    const at = parseTimeBefore(reader, stamp);
     const length = reader.u8();
-    if (length === 0 || length > count - arrivals.length) throw new Refused("field");
+    if (length === 0 || length > count - arrivals.length) throw new Rejected("field");
     for (let place = 0; place < length; place++) {
       const entity = reader.varint32();
       arrivals.push({ entity, seq: reader.varint32(), at, nonce });
     }
-    // Runs are as long as they can be: two in a row with one nonce and one time would be one.
-    if (before !== undefined && before.nonce === nonce && before.at === at) throw new Refused("field");
+    // Two adjacent runs with the same nonce and time must have been one.
+    if (before !== undefined && before.nonce === nonce && before.at === at) throw new Rejected("field");
   }
   return { frame: "feedback", oldest, first, arrivals };
 }
 
 /**
- * Writes a whole message.
+ * Emits a whole message.
  * @param {Message} message
  * @returns {Uint8Array}
  */

@@ -1,60 +1,61 @@
 /**
- * The worker that `index.js` starts: the session runs here, so that clock, acknowledgments and triggers go on while the page is busy or
- * hidden. It tells the page what that needs to place copies at any instant: vectors, and how to read the session's clock.
+ * Worker started by `index.js`. The session runs here, so that clock, acknowledgments and triggers keep going while the
+ * page is busy or hidden. It posts to the page what placing copies at any instant takes: vectors, and how to read the
+ * session clock.
  */
 
-import { Session } from "./session.js";
+import { RelaySession } from "./session.js";
 
 /** @typedef {import("./clock.js").Line} Line */
 /** @typedef {import("./connection.js").Target} Target */
 /** @typedef {import("./hull.js").Band} Band */
 /** @typedef {import("./motion.js").DrVector} DrVector */
-/** @typedef {import("./own.js").Threshold} Threshold */
+/** @typedef {import("./owner.js").Threshold} Threshold */
 /** @typedef {import("./quantize.js").MotionState} MotionState */
-/** @typedef {import("./session.js").State} State */
+/** @typedef {import("./session.js").SessionState} SessionState */
 
 /**
- * What the page says. Times are in milliseconds by the worker's clock (`performance.now()` here).
+ * Messages from the page. Times are milliseconds of the worker's clock (`performance.now()` here).
  * @typedef {{ type: "open", target: Target } | { type: "own", local: number, threshold: Threshold }
  *   | { type: "move", local: number, state: MotionState, at: number | null } | { type: "end", local: number }
  *   | { type: "send", bytes: Uint8Array } | { type: "ping", sent: number } | { type: "close" }} FromPage
  */
 
 /**
- * How to read the session's clock: `line` and `band` are by the worker's clock in nanoseconds.
- * @typedef {{ base: bigint, line: Line, band: Band, grain: number }} Reading
+ * How to read the session clock: `line` and `band` map the worker's clock, in nanoseconds.
+ * @typedef {{ base: bigint, line: Line, band: Band, grain: number }} ClockReading
  */
 
 /**
- * What is counted. The round trip is in milliseconds, null while unknown.
+ * Counters of a session. The round trip is in milliseconds, null while unknown.
  * @typedef {object} Counts
- * @property {Record<string, number>} refused messages, by why
- * @property {number} ignored vectors that came twice, too late, or of entities that are not known
+ * @property {Record<string, number>} refused rejected messages, by reason
+ * @property {number} ignored vectors that were duplicates, too late, or of unknown entities
  * @property {number} repeated own vectors that were sent again
- * @property {number} unrecorded own vectors that the relay has not answered for yet
+ * @property {number} unrecorded own vectors that the relay has not recorded yet
  * @property {number} unconfirmed arrivals that the relay has not confirmed yet
- * @property {number} dropped datagrams and arrivals that were given up because too many waited
- * @property {number} clockBreaks how often the clocks contradicted each other
+ * @property {number} dropped datagrams and arrivals dropped because too many were waiting
+ * @property {number} clockBreaks how often clock readings contradicted each other
  * @property {number | null} roundTrip
  */
 
 /**
- * What the page is told: what is new, all of it as of one instant, and messages of the game as they come.
+ * Messages to the page. An update holds what is new, all as of one instant; game messages are passed on as they arrive.
  * @typedef {{ type: "pong", sent: number, at: number, origin: number } | { type: "message", bytes: Uint8Array }
- *   | { type: "update", state?: State, clock?: Reading | null, counts?: Counts, placed: [number, DrVector][], ended: number[] }} FromWorker
+ *   | { type: "update", state?: SessionState, clock?: ClockReading | null, counts?: Counts, placed: [number, DrVector][], ended: number[] }} FromWorker
  */
 
-/** How often counts are told, in nanoseconds. */
+/** How often counters are posted, in nanoseconds. */
 const COUNTS_INTERVAL = 1e9;
-/** The grain is looked for in so many steps of the clock, and for so many milliseconds. */
-const STEPS = 8;
-const MEASURED_MAX = 60;
+/** Clock steps to measure, and the time limit for it in milliseconds. */
+const GRAIN_STEPS = 8;
+const GRAIN_MEASUREMENT_MAX = 60;
 
-/** The least step that the clock makes, in nanoseconds: browsers make it coarse, each in its way. */
+/** Returns the smallest step of the clock, in nanoseconds: browsers coarsen clocks, each in its own way. */
 function measureGrain() {
   const start = performance.now();
   let [last, least] = [start, Infinity];
-  for (let steps = 0; steps < STEPS && last - start < MEASURED_MAX; ) {
+  for (let steps = 0; steps < GRAIN_STEPS && last - start < GRAIN_MEASUREMENT_MAX; ) {
     const now = performance.now();
     if (now === last) continue;
     least = Math.min(least, now - last);
@@ -65,61 +66,61 @@ function measureGrain() {
 }
 
 const clock = { now: () => Math.round(performance.now() * 1e6), grain: measureGrain() };
-/** @type {Session | null} */
+/** @type {RelaySession | null} */
 let session = null;
 /** @type {Map<number, Threshold>} */
 const thresholds = new Map();
-/** What the page knows. @type {{ state: State | null, line: Line | null, countsAt: number }} */
-const told = { state: null, line: null, countsAt: -Infinity };
+/** What was last posted to the page. @type {{ state: SessionState | null, line: Line | null, countsAt: number }} */
+const posted = { state: null, line: null, countsAt: -Infinity };
 
 /** @param {FromWorker} message */
-const say = (message) => postMessage(message);
+const post = (message) => postMessage(message);
 
-/** Tells the page what is new. */
+/** Posts what is new to the page. */
 function update() {
   if (session === null) return;
-  const { state, machine } = session;
+  const { state, peer } = session;
   /** @type {Extract<FromWorker, { type: "update" }>} */
   const message = { type: "update", placed: [], ended: [] };
   let isNew = false;
-  if (state !== told.state) {
-    message.state = told.state = state;
+  if (state !== posted.state) {
+    message.state = posted.state = state;
     isNew = true;
   }
-  if (machine !== null) {
-    for (const [entity, vector] of machine.copies.takeChanges()) {
+  if (peer !== null) {
+    for (const [entity, vector] of peer.copies.takeChanges()) {
       if (vector === null) message.ended.push(entity);
       else message.placed.push([entity, vector]);
       isNew = true;
     }
-    const { base, line, band } = machine.clock;
-    if (line !== told.line) {
-      told.line = line;
+    const { base, line, band } = peer.clock;
+    if (line !== posted.line) {
+      posted.line = line;
       const isKnown = line !== null && band !== null && base !== null;
       message.clock = isKnown ? { base, line, band, grain: clock.grain } : null;
       isNew = true;
     }
-    if (clock.now() - told.countsAt >= COUNTS_INTERVAL) {
-      told.countsAt = clock.now();
-      message.counts = counts(machine);
+    if (clock.now() - posted.countsAt >= COUNTS_INTERVAL) {
+      posted.countsAt = clock.now();
+      message.counts = counts(peer);
       isNew = true;
     }
   }
-  if (isNew) say(message);
+  if (isNew) post(message);
 }
 
 /**
- * @param {import("./machine.js").Machine} machine
+ * @param {import("./peer.js").Peer} peer
  * @returns {Counts}
  */
-function counts({ refused, copies, uplink, log, outbox, clock }) {
+function counts({ rejected, copies, uplink, log, outbox, clock }) {
   return {
-    refused: { ...refused },
+    refused: { ...rejected },
     ignored: copies.ignored,
     repeated: uplink.repeated,
-    unrecorded: uplink.waiting,
+    unrecorded: uplink.unrecordedCount,
     unconfirmed: log.length,
-    dropped: outbox.crowdedOut + log.dropped,
+    dropped: outbox.dropped + log.dropped,
     clockBreaks: clock.breaks,
     roundTrip: clock.roundTrip === null ? null : clock.roundTrip / 1e6,
   };
@@ -129,10 +130,10 @@ function counts({ refused, copies, uplink, log, outbox, clock }) {
 function handle(message) {
   switch (message.type) {
     case "open": {
-      const opened = new Session(message.target, clock, update, (bytes) => say({ type: "message", bytes }));
+      const opened = new RelaySession(message.target, clock, update, (bytes) => post({ type: "message", bytes }));
       session = opened;
       update();
-      // When it is over, the page has been told, and nothing is left to do here.
+      // The final state has been posted by then.
       void opened.run().then(() => setTimeout(close, 100));
       return;
     }
@@ -150,7 +151,7 @@ function handle(message) {
     case "send":
       return session?.send(message.bytes);
     case "ping":
-      return say({ type: "pong", sent: message.sent, at: performance.now(), origin: performance.timeOrigin });
+      return post({ type: "pong", sent: message.sent, at: performance.now(), origin: performance.timeOrigin });
     case "close":
       return session?.leave();
   }

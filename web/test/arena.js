@@ -1,48 +1,48 @@
-/** The arena's rules in the browser, its news, headings and comparisons. */
+/** Tests of the arena's page: rules, game messages, headings and comparisons. */
 
-import { Reference } from "../arena/history.js";
-import { Heading, placed, vectorOf } from "../arena/motion.js";
-import { parseNews } from "../arena/news.js";
-import { Own } from "../arena/own.js";
+import { Baseline } from "../arena/history.js";
+import { Heading, placeVector, vectorFromJson } from "../arena/motion.js";
+import { parseGameMessage } from "../arena/game-message.js";
+import { LocalPlayer } from "../arena/local-player.js";
 import { Field, SPEED_MAX, Tank, TURN_RATE_MAX } from "../arena/rules.js";
-import { change, signed } from "../arena/words.js";
-import { assert, draws, equal, near, test, unhex } from "./check.js";
+import { formatChange, formatSigned } from "../arena/format.js";
+import { assert, seededRandom, equal, near, test, unhex } from "./harness.js";
 
 const BLOCKS = [[-30, 20, 6, 5], [2, 26, 3, 9], [34, 16, 5, 4], [-8, -4, 4, 4], [26, -14, 7, 4], [-38, -18, 4, 8], [-2, -30, 8, 3]];
 const field = () => new Field({ half: [64, 44], blocks: BLOCKS.map(([x, y, w, h]) => ({ middle: [x, y], half: [w, h] })) });
 
-/** A session that keeps what it is told. */
+/** A fake session that records what is reported to it. */
 function listener() {
-  const told = new Map();
-  const own = (local) => ({ move: (state) => told.set(local, state), end: () => told.delete(local) });
-  return { player: 7, told, own };
+  const reports = new Map();
+  const own = (local) => ({ move: (state) => reports.set(local, state), end: () => reports.delete(local) });
+  return { player: 7, reports, own };
 }
 
 /** @param {any} motion motion.json */
 export function arenaTests(motion) {
-  test("a vector from the relay's pages is placed where Rust places it, within 1e-6, whatever the base is", () => {
+  test("a vector from the HTTP API is placed where Rust places it, within 1e-6, whatever the base", () => {
     let [points, most] = [0, 0];
     for (const { vector, points: path } of motion.paths) {
       for (const base of [0n, BigInt(vector.generated) - 12_345_678_901n]) {
         for (const { at, position: [x, y] } of path) {
-          const found = placed(vectorOf(vector, base), Number(BigInt(at) - base));
+          const found = placeVector(vectorFromJson(vector, base), Number(BigInt(at) - base));
           most = Math.max(most, Math.abs(found.x - x), Math.abs(found.y - y));
           points += 1;
         }
       }
     }
-    assert(points > 40 && most <= 1e-6, `of ${points} positions one is off by ${most}`);
+    assert(points > 40 && most <= 1e-6, `the largest error of ${points} positions is ${most}`);
   });
 
   test("shots end at walls and blocks", () => {
     equal(field().stops([60, 0], [68, 0]), 0.5);
     equal(field().stops([60, 0], [63, 0]), null);
-    equal(field().stops([-8, 10], [-8, -10]), 0.5, "at the block in the middle it");
-    equal(field().stops([-8, -4], [-8, -5]), 0, "from within it");
+    equal(field().stops([-8, 10], [-8, -10]), 0.5, "at the middle block the part");
+    equal(field().stops([-8, -4], [-8, -5]), 0, "from inside a block the part");
   });
 
-  test("a tank is always brought to a free place, and stays where it is free", () => {
-    const draw = draws(1);
+  test("a tank is always moved to a free place, and stays where it is free", () => {
+    const draw = seededRandom(1);
     for (let round = 0; round < 500; round += 1) {
       const at = field().free(400 * draw() - 200, 400 * draw() - 200);
       const again = field().free(...at);
@@ -55,100 +55,100 @@ export function arenaTests(motion) {
     Object.assign(tank, { speed: SPEED_MAX, turnRate: TURN_RATE_MAX });
     const radius = SPEED_MAX / TURN_RATE_MAX;
     for (let step = 0; step < 800; step += 1) tank.step({ speed: SPEED_MAX, turnRate: TURN_RATE_MAX });
-    near(Math.hypot(tank.x, tank.y) / radius, 0, 1e-4, "what is left after a whole turn");
+    near(Math.hypot(tank.x, tank.y) / radius, 0, 1e-4, "the distance left after a whole turn");
   });
 
-  test("a tank that runs into a wall is not thrown back and stands", () => {
+  test("a tank that runs into a wall stops and is not thrown back", () => {
     const tank = new Tank(50, 10, 0);
     for (let step = 0; step < 300; step += 1) {
       tank.step({ speed: SPEED_MAX, turnRate: 0 });
       tank.stayOn(field());
       assert(tank.speed >= 0, "it is not thrown back");
     }
-    near(tank.x, 64 - 2.6, 1e-9, "it");
-    assert(tank.speed <= 0.2, `it stands, at ${tank.speed}`);
+    near(tank.x, 64 - 2.6, 1e-9, "x");
+    assert(tank.speed <= 0.2, `it still drives at ${tank.speed}`);
   });
 
-  test("news are read to the last byte, and nothing shorter or longer", () => {
+  test("game messages are parsed to the last byte, and nothing shorter or longer", () => {
     const spawn = unhex("47000000000000000c4000000000000000c0000000000000f43f");
     const hit = unhex("47010384078428000000000000e03f0000000000002240");
     const scores = unhex("47020201" + "00ac02" + "bc050902");
-    equal(parseNews(spawn), { kind: "spawn", position: [3.5, -2], heading: 1.25 });
-    equal(parseNews(hit), { kind: "hit", victim: 3, shooter: 900, shot: 5124, at: [0.5, 9] });
-    equal(parseNews(scores).scores, [{ player: 1, hits: 0, losses: 300 }, { player: 700, hits: 9, losses: 2 }]);
+    equal(parseGameMessage(spawn), { kind: "spawn", position: [3.5, -2], heading: 1.25 });
+    equal(parseGameMessage(hit), { kind: "hit", victim: 3, shooter: 900, shot: 5124, at: [0.5, 9] });
+    equal(parseGameMessage(scores).scores, [{ player: 1, hits: 0, losses: 300 }, { player: 700, hits: 9, losses: 2 }]);
     for (const whole of [spawn, hit, scores]) {
-      for (let length = 0; length < whole.length; length += 1) equal(parseNews(whole.subarray(0, length)), null, `${length} bytes`);
-      equal(parseNews(Uint8Array.of(...whole, 0)), null, "with a byte more it");
+      for (let length = 0; length < whole.length; length += 1) equal(parseGameMessage(whole.subarray(0, length)), null, `${length} bytes`);
+      equal(parseGameMessage(Uint8Array.of(...whole, 0)), null, "with a trailing byte the message");
     }
   });
 
-  test("a heading follows the velocity, and a sudden reversal is driving backwards", () => {
+  test("a heading follows the velocity, and a sudden reversal means driving backwards", () => {
     const heading = new Heading(0);
     const follow = (vx, vy) => {
       for (let frame = 0; frame < 60; frame += 1) heading.follow({ vx, vy }, 1 / 60);
       return heading.shown;
     };
     near(follow(10, 10), Math.PI / 4, 1e-9);
-    near(follow(-5, -5), Math.PI / 4, 1e-9, "backwards it");
-    near(follow(0, 0), Math.PI / 4, 1e-9, "at rest it");
-    near(follow(-15, -15), -0.75 * Math.PI, 1e-9, "faster than backwards it");
+    near(follow(-5, -5), Math.PI / 4, 1e-9, "the heading backwards");
+    near(follow(0, 0), Math.PI / 4, 1e-9, "the heading at rest");
+    near(follow(-15, -15), -0.75 * Math.PI, 1e-9, "the heading when too fast for backwards");
   });
 
-  test("between two steps a tank is told where it is right then", () => {
+  test("between two steps a tank is reported where it is at that moment", () => {
     const session = listener();
-    const own = new Own(field(), session, { fired() {}, ended() {} });
-    own.hear({ kind: "spawn", position: [-60, 8], heading: 0 }, 0);
+    const own = new LocalPlayer(field(), session, { fired() {}, ended() {} });
+    own.handleMessage({ kind: "spawn", position: [-60, 8], heading: 0 }, 0);
     own.advance(0, { speed: SPEED_MAX, turnRate: 0 });
     let before = 0;
     for (let frame = 1; frame <= 300; frame += 1) {
       own.advance(8.3 * frame, { speed: SPEED_MAX, turnRate: 0 });
-      const [x] = session.told.get(0).position;
+      const [x] = session.reports.get(0).position;
       // It has reached its top speed by then.
-      if (frame > 200) near(x - before, (SPEED_MAX * 8.3) / 1000, 1e-9, "the way of 8.3 ms");
+      if (frame > 200) near(x - before, (SPEED_MAX * 8.3) / 1000, 1e-9, "the distance of 8.3 ms");
       before = x;
     }
   });
 
-  test("a shot is loaded, flies, and ends at a wall; who is hit has no tank", () => {
+  test("a shot is loaded, flies, and ends at a wall; a player who was hit has no tank", () => {
     const session = listener();
     const ends = [];
-    const own = new Own(field(), session, { fired() {}, ended: (x, y) => ends.push([x, y]) });
-    own.hear({ kind: "spawn", position: [40, 0], heading: 0 }, 0);
+    const own = new LocalPlayer(field(), session, { fired() {}, ended: (x, y) => ends.push([x, y]) });
+    own.handleMessage({ kind: "spawn", position: [40, 0], heading: 0 }, 0);
     const fire = { speed: 0, turnRate: 0, fire: true };
     for (let now = 0; now <= 200; now += 10) own.advance(now, fire);
-    equal([...session.told.keys()], [0, 1]);
+    equal([...session.reports.keys()], [0, 1]);
     for (let now = 210; now <= 500; now += 10) own.advance(now, fire);
-    equal([...session.told.keys()], [0], "after the wall what is told of");
-    near(ends[0][0], 64, 1e-9, "its end");
-    own.hear({ kind: "hit", victim: 7, shooter: 2, shot: 1026, at: [40, 0] }, 500);
-    equal([own.tank, session.told.size, own.returns], [null, 0, 2500]);
+    equal([...session.reports.keys()], [0], "what is reported after the wall");
+    near(ends[0][0], 64, 1e-9, "the x of its end");
+    own.handleMessage({ kind: "hit", victim: 7, shooter: 2, shot: 1026, at: [40, 0] }, 500);
+    equal([own.tank, session.reports.size, own.returns], [null, 0, 2500]);
   });
 
-  test("figures are compared with what was measured without us, in the same network only", () => {
-    const reference = new Reference();
+  test("figures are compared with those measured without us, in the same network only", () => {
+    const baseline = new Baseline();
     const arena = (choice, delay, error, without = null) => ({
       choice, spread: 0.4, mean: 0.5, sent_per_s: 200, players: [{ player: 1, delay_ms: delay, error, without }],
     });
-    reference.hear(0, arena("base", 100, 0.9));
-    reference.hear(9000, arena("base", 100, 0.9));
-    equal(reference.for(arena("even", 100, 0.4)).kind, "none", "before its window is full what there is");
-    reference.hear(11_000, arena("base", 100, 0.9));
-    reference.hear(12_000, arena("even", 100, 0.4));
-    equal([...reference.for(arena("even", 100, 0.4)).errors], [[1, 0.9]]);
-    reference.hear(13_000, arena("even", 300, 0.4));
-    equal(reference.for(arena("even", 300, 0.4, 1.1)).kind, "reckoned", "in another network it");
-    reference.hear(20_000, arena("base", 300, 1.2));
-    reference.hear(31_000, arena("base", 300, 1.2));
-    equal(reference.for(arena("even", 300, 0.5)).kind, "measured", "after ten seconds without us it");
-    reference.hear(32_000, arena("base", 100, 1.1));
-    reference.hear(80_000, arena("base", 100, 1.1));
-    equal(reference.for(arena("even", 100, 0.5)).kind, "none", "while figures hold something of another network it");
-    reference.hear(93_000, arena("base", 100, 0.9));
-    equal(reference.for(arena("even", 100, 0.5)).kind, "measured", "a minute later it");
+    baseline.update(0, arena("base", 100, 0.9));
+    baseline.update(9000, arena("base", 100, 0.9));
+    equal(baseline.baselineFor(arena("even", 100, 0.4)).kind, "none", "before the window is full, the baseline");
+    baseline.update(11_000, arena("base", 100, 0.9));
+    baseline.update(12_000, arena("even", 100, 0.4));
+    equal([...baseline.baselineFor(arena("even", 100, 0.4)).errors], [[1, 0.9]]);
+    baseline.update(13_000, arena("even", 300, 0.4));
+    equal(baseline.baselineFor(arena("even", 300, 0.4, 1.1)).kind, "estimated", "in another network, the baseline");
+    baseline.update(20_000, arena("base", 300, 1.2));
+    baseline.update(31_000, arena("base", 300, 1.2));
+    equal(baseline.baselineFor(arena("even", 300, 0.5)).kind, "measured", "after ten seconds without us, the baseline");
+    baseline.update(32_000, arena("base", 100, 1.1));
+    baseline.update(80_000, arena("base", 100, 1.1));
+    equal(baseline.baselineFor(arena("even", 100, 0.5)).kind, "none", "while figures include another network, the baseline");
+    baseline.update(93_000, arena("base", 100, 0.9));
+    equal(baseline.baselineFor(arena("even", 100, 0.5)).kind, "measured", "a minute later, the baseline");
   });
 
-  test("changes are said as people read them", () => {
-    equal([change(0.01, 0.4), change(0.5, 0.4), change(4, 0.1), change(1, 0)], ["\u221298 %", "+25 %", "40 times", null]);
-    equal([signed(-0.001), signed(-0.49), signed(0.1), signed(null)], ["0.00", "\u22120.49", "+0.10", "–"]);
+  test("changes are formatted for people", () => {
+    equal([formatChange(0.01, 0.4), formatChange(0.5, 0.4), formatChange(4, 0.1), formatChange(1, 0)], ["\u221298 %", "+25 %", "40 times", null]);
+    equal([formatSigned(-0.001), formatSigned(-0.49), formatSigned(0.1), formatSigned(null)], ["0.00", "\u22120.49", "+0.10", "–"]);
   });
 }

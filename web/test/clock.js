@@ -1,33 +1,33 @@
-/** The session's clock, turned by hand. */
+/** Tests of the session clock, with simulated time. */
 
 import { FollowerClock, shownAt } from "../client/clock.js";
 import { Hull, lower, SKEW_MAX, upper } from "../client/hull.js";
-import { Twin } from "../client/twin.js";
-import { assert, draws, equal, near, test } from "./check.js";
+import { WorkerClock } from "../client/worker-clock.js";
+import { assert, seededRandom, equal, near, test } from "./harness.js";
 
 const MS = 1e6;
 const SECOND = 1e9;
-/** Where the relay's clock is when ours shows nought: as far off as relays are. */
+/** Time of the relay's clock when ours starts: as large as real relays have. */
 const ORIGIN = 217_000_000_000_000_000n;
 
-/** A relay's clock that runs at a rate of its own, and the network to it. */
+/** A relay's clock with a rate of its own, and the network to it. */
 class World {
   now = 0;
   rate = 0;
   step = 0;
-  /** Whether the relay's clock was ever stepped: then the interval is wrong until that is noticed. */
+  /** Whether the relay's clock was ever stepped: until that is noticed, the interval is wrong. */
   isStepped = false;
   grain = 0;
-  /** What the way there and the way back take. @type {() => number} */
+  /** Delays to the relay and back. @type {() => number} */
   there = () => 10 * MS;
   back = () => 10 * MS;
   isSilent = false;
-  /** The least and the greatest that was shown before. */
+  /** Largest time shown so far. */
   shown = -Infinity;
   clock;
-  /** Echoes that are under way. @type {{ at: number, echo: import("../client/wire.js").EchoFrame }[]} */
+  /** Echoes in flight. @type {{ at: number, echo: import("../client/wire.js").EchoFrame }[]} */
   underWay = [];
-  draw = draws(7);
+  draw = seededRandom(7);
 
   /** @param {number} [grain] */
   constructor(grain = 0) {
@@ -37,7 +37,7 @@ class World {
   }
 
   /**
-   * What our clock shows at a true time: a coarse one is off by up to its grain.
+   * Reads our clock at a true time; a coarse one is off by up to its grain.
    * @param {number} now
    */
   read(now) {
@@ -45,12 +45,12 @@ class World {
     return Math.floor(now / this.grain + this.draw()) * this.grain;
   }
 
-  /** @param {number} now the session's time then, since the origin */
+  /** @param {number} now true time; the result is the session time then, since the origin */
   truth(now) {
     return now + now * this.rate + this.step;
   }
 
-  /** The truth as the clock under test counts it. */
+  /** Returns the true session time as the clock under test counts it. */
   relative() {
     return Number(ORIGIN - (this.clock.base ?? 0n)) + this.truth(this.now);
   }
@@ -80,7 +80,7 @@ class World {
     this.underWay.sort((a, b) => a.at - b.at);
   }
 
-  /** What must always hold. */
+  /** Checks the invariants. */
   check() {
     const reading = this.read(this.now);
     const [shown, interval] = [this.clock.session(reading), this.clock.interval(reading)];
@@ -90,12 +90,12 @@ class World {
     if (!this.isStepped) {
       assert(interval[0] <= truth && truth <= interval[1], `${truth} is not within ${interval} at ${this.now}`);
     }
-    // Readings of a coarse clock go back and forth, and what it shows with them.
+    // Readings of a coarse clock go back and forth, and so does the time shown.
     assert(shown >= this.shown - 2 * this.grain, `${shown} is shown after ${this.shown}`);
     this.shown = Math.max(this.shown, shown);
   }
 
-  /** How far the clock is off. */
+  /** Returns the clock's error. */
   error() {
     return (this.clock.session(this.now) ?? Infinity) - this.relative();
   }
@@ -108,15 +108,15 @@ class World {
 }
 
 export function clockTests() {
-  test("eight exchanges fix the time to half of the round trip, and in equal ways it is exact", () => {
+  test("eight exchanges fix the time to half of the round trip, and exactly if both directions take equally long", () => {
     const world = new World();
     world.run(150 * MS);
-    equal(world.clock.session(world.now), null, "too early");
+    equal(world.clock.session(world.now), null, "the time after too few exchanges");
     world.run(250 * MS);
     equal(world.events(), ["fixed"]);
     near(world.error(), 0, 10);
     const errorMax = world.clock.errorMax(world.now) ?? 0;
-    assert(errorMax >= 10 * MS && errorMax < 10.2 * MS, `${errorMax} is half of the round trip`);
+    assert(errorMax >= 10 * MS && errorMax < 10.2 * MS, `${errorMax} is not half of the round trip`);
   });
 
   test("probes leave every 20 ms, at most 100 of them, then every 100 ms", () => {
@@ -130,7 +130,7 @@ export function clockTests() {
     equal(sent.slice(99, 103), [1980, 2000, 2100, 2200]);
   });
 
-  test("a probe rides on a datagram within a quarter of its interval", () => {
+  test("a probe joins a datagram within a quarter of its interval", () => {
     const clock = new FollowerClock(0);
     clock.join(0);
     equal(clock.pollProbe(0), 0);
@@ -142,19 +142,19 @@ export function clockTests() {
   test("with jitter, skew and a coarse clock the truth stays within the interval", () => {
     for (const [seed, grain] of [[1, 0], [2, 0.1 * MS], [3, MS], [4, 0.005 * MS]]) {
       const world = new World(grain);
-      const draw = draws(seed);
+      const draw = seededRandom(seed);
       world.rate = (draw() - 0.5) * 2 * 150e-6;
       world.there = () => 20 * MS - 5 * MS * Math.log(1 - draw());
       world.back = () => 30 * MS - 5 * MS * Math.log(1 - draw());
       world.run(60 * SECOND);
       equal(world.clock.breaks, 0, "contradictions");
       const errorMax = world.clock.errorMax(world.read(world.now)) ?? Infinity;
-      assert(errorMax < 30 * MS + 3 * grain, `${errorMax} is about half of the least round trip`);
-      assert(Math.abs(world.error()) < 7 * MS + 3 * grain, `${world.error()} is the asymmetry and little more`);
+      assert(errorMax < 30 * MS + 3 * grain, `${errorMax} is not about half of the least round trip`);
+      assert(Math.abs(world.error()) < 7 * MS + 3 * grain, `${world.error()} is more than the asymmetry explains`);
     }
   });
 
-  test("small differences are slewed to at no more than 0.05 %", () => {
+  test("small differences are slewed at no more than 0.05 %", () => {
     const world = new World();
     world.run(2 * SECOND);
     world.step = 2 * MS;
@@ -168,7 +168,7 @@ export function clockTests() {
     equal(world.events(), ["fixed"]);
   });
 
-  test("a relay that steps forward is jumped after; one that steps back is waited for", () => {
+  test("the clock jumps after a relay that steps forward, and waits for one that steps back", () => {
     const world = new World();
     world.run(3 * SECOND);
     world.step = 200 * MS;
@@ -179,18 +179,18 @@ export function clockTests() {
     world.run(5.1 * SECOND);
     world.step = -800 * MS;
     world.run(5.6 * SECOND);
-    equal(world.clock.session(world.now), null, "what is shown while it is waited");
+    equal(world.clock.session(world.now), null, "the time shown while waiting");
     world.run(8 * SECOND);
-    near(world.error(), 0, 1000, "after it was waited");
+    near(world.error(), 0, 1000, "after waiting");
     equal(world.events().at(-1), "fixed");
   });
 
-  test("after 30 s of silence there is no session time, and it comes back with the relay", () => {
+  test("after 30 s of silence the session time is lost, and it comes back with the relay", () => {
     const world = new World();
     world.run(SECOND);
     world.isSilent = true;
     world.run(30 * SECOND);
-    assert(world.clock.session(world.now) !== null, "it goes on for a while");
+    assert(world.clock.session(world.now) !== null, "it is lost too early");
     world.run(32 * SECOND);
     equal(world.clock.session(world.now), null);
     world.isSilent = false;
@@ -198,7 +198,7 @@ export function clockTests() {
     equal(world.events(), ["fixed", "lost", "fixed"]);
   });
 
-  test("echoes that were not asked for, come twice, or were held too long are ignored", () => {
+  test("echoes that are unsolicited, duplicates, or held too long are ignored", () => {
     const clock = new FollowerClock(0);
     clock.join(0);
     clock.pollDue(0);
@@ -206,17 +206,17 @@ export function clockTests() {
     const echo = { frame: /** @type {const} */ ("echo"), probe: 0n, arrived: ORIGIN, held: 0n };
     clock.handleEcho(5 * MS, { ...echo, probe: 1n });
     clock.handleEcho(5 * MS, { ...echo, probe: (1n << 63n) - 1n });
-    equal(clock.ignored, 2, "not asked for");
+    equal(clock.ignored, 2, "unsolicited echoes");
     clock.handleEcho(5 * MS, { ...echo, held: BigInt(6 * MS) });
     clock.handleEcho(5 * MS, echo);
-    equal(clock.ignored, 4, "held longer than it was away, and then its probe is no more outstanding");
+    equal(clock.ignored, 4, "echoes held too long, whose probe is then no longer outstanding");
     clock.handleEcho(5 * MS, { ...echo, arrived: -(1n << 63n) });
     equal(clock.band, null);
   });
 
-  test("the interval is what all feasible lines show, found by trying every pair of points", () => {
+  test("the interval spans all feasible lines, as found by trying every pair of points", () => {
     for (let seed = 0; seed < 60; seed++) {
-      const draw = draws(seed);
+      const draw = seededRandom(seed);
       const hull = new Hull(0);
       const [offset, rate] = [draw() * SECOND, (draw() - 0.5) * 300e-6];
       let now = 0;
@@ -240,27 +240,27 @@ export function clockTests() {
   });
 
   test("the page reads the worker's clock to within the shortest answer", () => {
-    const [twin, draw] = [new Twin(), draws(3)];
-    equal(twin.isKnown, false);
+    const [workerClock, draw] = [new WorkerClock(), seededRandom(3)];
+    equal(workerClock.isKnown, false);
     for (let sent = 0; sent < 100; sent += 10) {
       const at = sent + 0.1 + draw();
-      twin.observe(sent, at + 1234.5, at + 0.1 + draw(), 1234.9);
+      workerClock.observe(sent, at + 1234.5, at + 0.1 + draw(), 1234.9);
     }
-    assert(Math.abs(twin.offset - 1234.5) <= twin.errorMax, `${twin.offset} to ${twin.errorMax}`);
-    assert(twin.errorMax < 1, `${twin.errorMax}`);
-    twin.observe(1000, 5000, 1001, 4000);
-    near(twin.offset, 4000, 1, "after the clocks contradicted each other");
+    assert(Math.abs(workerClock.offset - 1234.5) <= workerClock.errorMax, `${workerClock.offset} is off by more than ${workerClock.errorMax}`);
+    assert(workerClock.errorMax < 1, `the error bound is ${workerClock.errorMax}`);
+    workerClock.observe(1000, 5000, 1001, 4000);
+    near(workerClock.offset, 4000, 1, "after the clocks contradicted each other");
   });
 
-  test("a line shows what it says where its two pieces meet", () => {
+  test("a line is continuous in time where its two pieces meet", () => {
     const line = { slewing: { from: 0, shown: 0, rate: 500e-6 }, following: { from: 2000, shown: 2001, rate: 0 } };
     equal([0, 1999, 2000, 3000].map((now) => shownAt(line, now)), [0, 1999, 2001, 3001]);
   });
 }
 
 /**
- * The least and the greatest that a line shows at a time, if it is below some points, above others, and not steeper than allowed:
- * by trying all lines through two points, and all of the greatest slopes through one.
+ * Returns the least and the greatest value at a time of all lines that lie below some points and above others and are
+ * not too steep, by trying all lines through two points, and the steepest ones through each.
  * @param {number[][]} above
  * @param {number[][]} below
  * @param {number} now

@@ -1,3 +1,3 @@
-/** What a worker should not do; `guards.html` starts it. */
+/** Everything a worker should not do; started by `guards.html`. */
 console.error("an error of the worker");
 fetch("http://elsewhere.invalid/worker").catch(() => {});

@@ -1,20 +1,20 @@
 /**
- * Two players of this page in a room of a real relay: one drives in a circle, the other watches it, and both see whoever else is there.
- * Then the page says nothing more of the driver, as a hidden tab would.
+ * Two players of this page in a room of a real relay: one drives in a circle, the other watches, and both see everyone
+ * else in the room. Then the page stops reporting the driver's motion, as a hidden tab would.
  *
- * Query: `url`, `token` (with two seats or more), `hash` (of the relay's certificate, if it signed it itself), `seats` ("1,2" if left
- * out), `looks` (how often the driver's copy is looked at, 200 if left out).
+ * Query: `url`, `token` (with at least two seats), `hash` (of the relay's certificate, if it signed it itself), `seats`
+ * (default "1,2"), `looks` (how often the driver's copy is compared, default 200).
  */
 
 import { connect } from "../client/index.js";
-import { drive, Ways } from "./paths.js";
+import { circleMotion, Distances } from "./paths.js";
 
 const query = new URLSearchParams(location.search);
 const looks = Number(query.get("looks") ?? 200);
 const [driverSeat, watcherSeat] = (query.get("seats") ?? "1,2").split(",").map(Number);
 const output = /** @type {HTMLElement} */ (document.getElementById("summary"));
 
-/** The page is silent for so long at least, in milliseconds: longer than a heartbeat. */
+/** Least duration of the silent phase, in milliseconds: longer than a heartbeat. */
 const SILENCE_MIN = 1500;
 
 /** @param {number} seat */
@@ -40,7 +40,8 @@ function spread(values) {
 }
 
 /**
- * Waits until something is so, however busy the machine is. If it never is, the page stays as it is, which whoever waits for its title sees.
+ * Waits for a condition, however busy the machine is. If it never holds, the page keeps its title, and whoever waits
+ * for that notices.
  * @param {() => boolean} isSo
  */
 async function until(isSo) {
@@ -60,7 +61,7 @@ async function play() {
   const player = driver.session.state.player;
   /** @type {number[][]} */
   const [errors, silentErrors, apart, widths] = [[], [], [], []];
-  const ways = new Ways();
+  const distances = new Distances();
   let backwards = 0;
   let [last, silentSince] = [-Infinity, Infinity];
   while (silentErrors.length < looks || performance.now() < silentSince + SILENCE_MIN) {
@@ -69,17 +70,17 @@ async function play() {
     const interval = watcher.session.interval();
     if (now === null || seen === null || after === null || interval === null) continue;
     const isSilent = errors.length >= looks;
-    if (!isSilent) tank.move(drive(now));
+    if (!isSilent) tank.move(circleMotion(now));
     else silentSince = Math.min(silentSince, performance.now());
     if (seen < last) backwards += 1;
     last = seen;
     apart.push(Math.max(0, now - seen, seen - after));
     widths.push(interval[1] - interval[0]);
     const copies = watcher.session.copies(seen);
-    ways.look(copies);
+    distances.look(copies);
     const copy = copies.find((each) => each.player === player);
     if (copy === undefined) continue;
-    const truth = drive(seen).position;
+    const truth = circleMotion(seen).position;
     (isSilent ? silentErrors : errors).push(Math.hypot(copy.position[0] - truth[0], copy.position[1] - truth[1]));
   }
   tank.end();
@@ -88,7 +89,7 @@ async function play() {
   driver.session.close();
   watcher.session.close();
   await until(() => [driver, watcher].every(({ session }) => session.state.status === "over"));
-  // The page may be held up between two of its lines, so a few of them may be off.
+  // The page may be held up between two lines, so single values may be off.
   const isSeen = [errors, silentErrors].every((each) => spread(each).median < 0.1);
   return {
     ...summary,
@@ -96,10 +97,10 @@ async function play() {
     player,
     isIsolated: crossOriginIsolated,
     "distance of the copy from the truth": spread(errors),
-    "the same while the page is silent": spread(silentErrors),
+    "distance while the page is silent": spread(silentErrors),
     "ms between the two sessions' times": spread(apart),
     "ms of the certified interval": spread(widths),
-    "way of everybody who was seen": ways.all,
+    "distance driven, by player": distances.all,
     backwards,
     counts,
   };

@@ -1,9 +1,9 @@
-/** A relay for tests, turned by hand: it answers probes, records vectors and confirms arrivals, if it is told to. */
+/** A fake relay with simulated time: it answers probes, and if asked to, records vectors and confirms arrivals. */
 
-import { Machine } from "../client/machine.js";
-import { THRESHOLD } from "../client/own.js";
+import { Peer } from "../client/peer.js";
+import { THRESHOLD_DEFAULT } from "../client/owner.js";
 import { emit, parse } from "../client/wire.js";
-import { draws } from "./check.js";
+import { seededRandom } from "./harness.js";
 
 /** @typedef {import("../client/wire.js").Frame} Frame */
 /** @typedef {import("../client/wire.js").Message} Message */
@@ -25,42 +25,45 @@ export const REST = { position: [0, 0, 0], velocity: [0, 0, 0], acceleration: [0
  */
 export const moving = (x, speed) => ({ ...REST, position: [x, 0, 0], velocity: [speed, 0, 0] });
 
-/** A machine, a relay whose clock is the machine's and ORIGIN, and a network that takes no time. */
-export class Room {
+/** A machine, a relay whose clock is the machine's plus ORIGIN, and a network without delay. */
+export class TestRoom {
   now = 0;
-  machine;
-  /** Everything that left, with when and how. @type {(Message & { at: number, channel: "datagram" | "reliable", bytes: number })[]} */
+  peer;
+  /**
+   * Everything that was sent, with time and channel.
+   * @type {(Message & { at: number, channel: "datagram" | "reliable", bytes: number })[]}
+   */
   sent = [];
   hasClock = true;
-  /** Whether it records vectors and confirms arrivals. */
+  /** Whether the relay records vectors and confirms arrivals. */
   isRecording = false;
   #nonce = 1000;
 
   constructor({ tick = TICK } = {}) {
-    const draw = draws(11);
-    this.machine = new Machine({ player: PLAYER, tick, grain: 0, drawNonce: () => Math.floor(draw() * 2 ** 32) });
-    this.machine.join(0, DATAGRAM_MAX);
+    const draw = seededRandom(11);
+    this.peer = new Peer({ player: PLAYER, tick, grain: 0, drawNonce: () => Math.floor(draw() * 2 ** 32) });
+    this.peer.join(0, DATAGRAM_MAX);
   }
 
-  /** A room whose clock is fixed. What was sent for that is forgotten. */
+  /** Creates a room whose clock is fixed, and forgets what was sent for that. */
   static fixed(settings = {}) {
-    const room = new Room(settings);
+    const room = new TestRoom(settings);
     room.run(400 * MS);
     room.sent = [];
     return room;
   }
 
-  /** Session time now, on the wire. */
+  /** Session time on the wire. */
   get stamp() {
     return ORIGIN + BigInt(this.now);
   }
 
-  /** Takes what the machine wants to send. */
+  /** Takes everything that the machine wants to send. */
   drain() {
-    for (let bytes = this.machine.pollReliable(); bytes !== undefined; bytes = this.machine.pollReliable()) {
+    for (let bytes = this.peer.pollReliable(); bytes !== undefined; bytes = this.peer.pollReliable()) {
       this.#take("reliable", bytes);
     }
-    for (let bytes = this.machine.pollDatagram(this.now); bytes !== undefined; bytes = this.machine.pollDatagram(this.now)) {
+    for (let bytes = this.peer.pollDatagram(this.now); bytes !== undefined; bytes = this.peer.pollDatagram(this.now)) {
       this.#take("datagram", bytes);
     }
   }
@@ -74,20 +77,20 @@ export class Room {
     this.sent.push({ ...message, at: this.now, channel, bytes: bytes.length });
     for (const frame of message.frames) {
       if (frame.frame === "probe" && this.hasClock) {
-        this.say({ frame: "echo", probe: frame.sent, arrived: this.stamp, held: 0n });
+        this.send({ frame: "echo", probe: frame.sent, arrived: this.stamp, held: 0n });
       }
       if (frame.frame === "feedback" && this.isRecording) {
         const next = frame.first + BigInt(frame.arrivals.length);
-        this.say({ frame: "confirm", next, stamp: message.stamp ?? 0n, held: 0n, hole: false });
+        this.send({ frame: "confirm", next, stamp: message.stamp ?? 0n, held: 0n, hole: false });
       }
       if (frame.frame === "vector" && this.isRecording) {
-        this.say({ frame: "recorded", entity: frame.entity, contiguous: frame.seq, newest: frame.seq });
+        this.send({ frame: "recorded", entity: frame.entity, contiguous: frame.seq, newest: frame.seq });
       }
     }
   }
 
   /**
-   * Runs to a time, a millisecond at a time. `look` is what the page does in each.
+   * Runs to a time in steps of a millisecond. `look` is what the page does in each.
    * @param {number} until
    * @param {() => void} [look]
    */
@@ -95,32 +98,32 @@ export class Room {
     while (this.now < until) {
       this.now += MS;
       look();
-      if (this.machine.pollTimeout() <= this.now) this.machine.handleTimeout(this.now);
+      if (this.peer.pollTimeout() <= this.now) this.peer.handleTimeout(this.now);
       this.drain();
     }
   }
 
   /**
-   * The relay says something, on the channel where it belongs.
+   * Sends frames from the relay, on the channel where they belong.
    * @param {...Frame} frames
    */
-  say(...frames) {
+  send(...frames) {
     const isReliable = frames.some(({ frame }) => frame === "introduce" || frame === "ended");
-    return this.hear(isReliable ? "reliable" : "datagram", ...frames);
+    return this.deliver(isReliable ? "reliable" : "datagram", ...frames);
   }
 
   /**
    * @param {"datagram" | "reliable"} channel
    * @param {...Frame} frames
    */
-  hear(channel, ...frames) {
+  deliver(channel, ...frames) {
     this.#nonce += 1;
     const bytes = emit({ nonce: this.#nonce, stamp: this.stamp, frames });
-    return this.machine.handleMessage(this.now, channel, bytes);
+    return this.peer.handleMessage(this.now, channel, bytes);
   }
 
   /**
-   * A vector of somebody's entity, made now.
+   * Returns the fields of another player's vector, made now.
    * @param {number} entity
    * @param {number} seq
    * @param {number} [first]
@@ -136,7 +139,7 @@ export class Room {
    * @param {number} [first]
    */
   introduce(entity, seq, first = 0) {
-    return this.say({ frame: "introduce", ...this.fields(entity, seq, first), distance: 0.1, heartbeat: null });
+    return this.send({ frame: "introduce", ...this.fields(entity, seq, first), distance: 0.1, heartbeat: null });
   }
 
   /**
@@ -145,22 +148,22 @@ export class Room {
    * @param {number} [first]
    */
   vector(entity, seq, first = 0) {
-    return this.say({ frame: "vector", ...this.fields(entity, seq, first) });
+    return this.send({ frame: "vector", ...this.fields(entity, seq, first) });
   }
 
   /**
-   * The page tells of its entity.
+   * The page reports its entity.
    * @param {number} local
    * @param {MotionState} state
-   * @param {Partial<import("../client/own.js").Threshold>} [threshold]
+   * @param {Partial<import("../client/owner.js").Threshold>} [threshold]
    */
   observe(local, state, threshold = {}) {
-    this.machine.observe(this.now, local, state, { ...THRESHOLD, ...threshold });
+    this.peer.observe(this.now, local, state, { ...THRESHOLD_DEFAULT, ...threshold });
     this.drain();
   }
 
   /**
-   * The frames of one kind that left.
+   * Returns the frames of one kind that were sent.
    * @template {Frame["frame"]} K
    * @param {K} kind
    * @returns {(Extract<Frame, { frame: K }> & { left: number, channel: string })[]}

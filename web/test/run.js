@@ -1,9 +1,9 @@
-/** Runs all tests and writes a plain summary into the document. */
+/** Runs all tests and summarizes them in plain text. */
 
 import { arenaTests } from "./arena.js";
-import { assert, runAll, test } from "./check.js";
+import { assert, runAll, test } from "./harness.js";
 import { clockTests } from "./clock.js";
-import { owningTests } from "./owning.js";
+import { sendingTests } from "./sending.js";
 import { receivingTests } from "./receiving.js";
 import { transportTests } from "./transport.js";
 import { motionTests, wireTests } from "./vectors.js";
@@ -15,13 +15,13 @@ export async function run(load) {
   motionTests(motion);
   clockTests();
   receivingTests();
-  owningTests();
+  sendingTests();
   transportTests();
   arenaTests(motion);
   const [guide, example] = [await load("docs/browser.md"), await load("web/example/index.html")];
-  test("the example of the document is the one that there is, and short", () => {
-    assert(guide.includes("```html\n" + example + "```\n"), "docs/browser.md has another one than web/example/index.html");
-    assert(example.split("\n").length <= 61, "it has more than 60 lines");
+  test("the example in the documentation is the real one, and short", () => {
+    assert(guide.includes("```html\n" + example + "```\n"), "docs/browser.md differs from web/example/index.html");
+    assert(example.split("\n").length <= 61, "the example has more than 60 lines");
   });
   const results = await runAll();
   const failed = results.filter(({ failure }) => failure !== null);

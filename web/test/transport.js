@@ -1,20 +1,20 @@
-/** Connections, over a transport that is made of streams of this page. */
+/** Tests of connections, over a fake transport made of streams. */
 
 import { parseGreeting } from "../client/connection.js";
-import { Closed } from "../client/reason.js";
-import { Session } from "../client/session.js";
+import { Closed } from "../client/closed.js";
+import { RelaySession } from "../client/session.js";
 import { emit, parse } from "../client/wire.js";
-import { assert, equal, test, unhex } from "./check.js";
+import { assert, equal, test, unhex } from "./harness.js";
 
 const PREAMBLE = [0x45, 0x56, 0x4b, 1];
-/** Player 3, a tick of 20 ms. */
+/** Player 3, tick of 20 ms. */
 const GREETING = [...PREAMBLE, 6, 0, ...unhex("010380dac409")];
 
 /** What a relay does with a new connection. @typedef {(transport: FakeTransport) => void} Script */
 
-/** A WebTransport session without a network. Its other end is in the hands of the test. */
+/** A WebTransport session without a network. The test plays the other end. */
 class FakeTransport {
-  /** What the next connections meet, in order; the last one meets all others. @type {Script[]} */
+  /** Scripts of the next connections, in order; the last one serves all others. @type {Script[]} */
   static scripts = [];
   /** @type {FakeTransport[]} */
   static all = [];
@@ -68,7 +68,7 @@ class FakeTransport {
   }
 }
 
-/** Lets the player in, and answers its probes. @type {Script} */
+/** Lets the player in and answers its probes. @type {Script} */
 function letIn(transport) {
   transport.say(GREETING);
   transport.onDatagram = (bytes) => {
@@ -83,9 +83,9 @@ function letIn(transport) {
 }
 
 /**
- * Plays a session against scripts until `isDone` says so, or for half a minute.
+ * Plays a session against scripts until `isDone` returns true, for at most half a minute.
  * @param {Script[]} scripts
- * @param {(session: Session, statuses: string[]) => boolean} isDone
+ * @param {(session: RelaySession, statuses: string[]) => boolean} isDone
  * @param {(bytes: Uint8Array) => void} [onMessage]
  */
 async function play(scripts, isDone, onMessage) {
@@ -97,7 +97,7 @@ async function play(scripts, isDone, onMessage) {
   const statuses = [];
   const target = { url: "https://relay.example:4433/arena", token: "a+b", seat: 2, hashes: [] };
   const clock = { now: () => Math.round(performance.now() * 1e6), grain: 1e6 };
-  const session = new Session(target, clock, () => {
+  const session = new RelaySession(target, clock, () => {
     if (session.state.status !== statuses.at(-1)) statuses.push(session.state.status);
   }, onMessage);
   const over = session.run();
@@ -109,10 +109,10 @@ async function play(scripts, isDone, onMessage) {
   return { session, state, statuses, transports: FakeTransport.all };
 }
 
-const isOver = (/** @type {Session} */ session) => session.state.status === "over";
+const isOver = (/** @type {RelaySession} */ session) => session.state.status === "over";
 
 export function transportTests() {
-  test("a greeting says who the player is, and nothing else is taken for one", () => {
+  test("a greeting says who the player is, and nothing else passes for one", () => {
     equal(parseGreeting(unhex("010380dac409")), { player: 3, tick: 20_000_000 });
     const why = (/** @type {string} */ hex) => {
       try {
@@ -124,22 +124,22 @@ export function transportTests() {
     equal(["", "02", "0100", "010001", "01800801", "01038194ebdc03"].map(why), [8, 4, 8, 8, 8, 8]);
   });
 
-  test("close codes have words, and say whether to try again", () => {
+  test("close codes have words, and tell whether to retry", () => {
     const final = Array.from({ length: 20 }, (_, code) => code).filter((code) => Closed.byRelay(code, "").isFinal);
     equal(final, [1, 3, 4, 6, 10, 11]);
     equal(Closed.byRelay(3, "it expired").message, "the relay closed the connection: it expired");
   });
 
-  test("a player shows its token and its seat, is greeted, and finds the session's time", async () => {
+  test("a player presents its token and seat, is greeted, and finds the session time", async () => {
     const { statuses, state, transports } = await play([letIn], ({ state }) => state.status === "playing");
     equal([statuses, state.player], [["syncing", "playing", "over"], 3]);
     const [{ url, streamSent, closedByUs }] = transports;
     equal([url.searchParams.get("token"), url.searchParams.get("seat")], ["a+b", "2"]);
-    equal(streamSent, PREAMBLE, "what is said first");
-    equal(closedByUs?.closeCode, 0, "how it left");
+    equal(streamSent, PREAMBLE, "the first bytes sent");
+    equal(closedByUs?.closeCode, 0, "the close code");
   });
 
-  test("a greeting and messages may come byte by byte", async () => {
+  test("a greeting and messages may arrive byte by byte", async () => {
     const introduce = { entity: 1029, first: 0, seq: 0, kind: /** @type {const} */ ("linear"), generated: 0, turnRate: 0, distance: 1 };
     const still = /** @type {[number, number, number]} */ ([0, 0, 0]);
     const frame = { frame: /** @type {const} */ ("introduce"), ...introduce, heartbeat: null, position: still, velocity: still, acceleration: still };
@@ -151,12 +151,12 @@ export function transportTests() {
       letIn(transport);
       transport.say([message.length, 0, 0, 0, ...message]);
     };
-    const { session } = await play([dribble], (session) => (session.machine?.copies.copies.size ?? 0) > 0);
-    equal(session.machine?.log.length, 1, "what is to be acknowledged");
-    equal(session.machine?.refused, {});
+    const { session } = await play([dribble], (session) => (session.peer?.copies.copies.size ?? 0) > 0);
+    equal(session.peer?.log.length, 1, "the number of arrivals to acknowledge");
+    equal(session.peer?.rejected, {});
   });
 
-  test("messages of the game are passed on whole and in order, also before the session's time is known", async () => {
+  test("game messages are delivered whole and in order, even before the session time is known", async () => {
     const says = [[0x47], [0x47, 1, 2, 3], [0x47, 0xff]];
     const bytes = says.flatMap((message) => [message.length, 0, 0, 0, ...message]);
     /** @type {Script} */
@@ -165,11 +165,11 @@ export function transportTests() {
     const heard = [];
     const { state, session } = await play([silent], () => heard.length === 3, (message) => heard.push(message));
     equal(heard.map((message) => [...message]), says);
-    equal(heard.map(({ buffer }) => buffer.byteLength), [1, 4, 2], "bytes of their own");
-    equal([state.status, session.machine?.refused], ["syncing", {}]);
+    equal(heard.map(({ buffer }) => buffer.byteLength), [1, 4, 2], "the sizes of their buffers");
+    equal([state.status, session.peer?.rejected], ["syncing", {}]);
   });
 
-  test("a message of the game leaves as it is; while there is no connection it is lost", async () => {
+  test("a game message leaves unchanged; without a connection it is lost", async () => {
     const said = Uint8Array.of(0x47, 5, 6);
     const { transports } = await play([letIn], (session) => {
       session.send(said);
@@ -177,18 +177,18 @@ export function transportTests() {
     });
     const [{ streamSent }] = transports;
     const once = [3, 0, 0, 0, ...said];
-    assert(streamSent.length > PREAMBLE.length, "something was said");
-    equal(streamSent.slice(PREAMBLE.length).every((byte, place) => byte === once[place % once.length]), true, "nothing else was");
+    assert(streamSent.length > PREAMBLE.length, "nothing was sent");
+    equal(streamSent.slice(PREAMBLE.length).every((byte, place) => byte === once[place % once.length]), true, "whether nothing else was sent");
   });
 
-  test("who is refused is told why, once", async () => {
+  test("a player who is rejected is told why, once", async () => {
     const refuse = (/** @type {FakeTransport} */ transport) => transport.end?.({ closeCode: 3, reason: "the token expired" });
     const { state, transports } = await play([refuse], isOver);
     equal([state.status, state.words, state.code], ["over", "the relay closed the connection: the token expired", 3]);
     equal(transports.length, 1);
   });
 
-  test("a connection that breaks is tried again, as the same player", async () => {
+  test("a connection that breaks is retried as the same player", async () => {
     const drop = (/** @type {FakeTransport} */ transport) => {
       letIn(transport);
       setTimeout(() => transport.breakOff?.(new Error("gone")), 50);
@@ -196,10 +196,10 @@ export function transportTests() {
     const { statuses, transports, session } = await play([drop, drop, letIn], ({ state }) => state.status === "playing");
     equal(statuses, ["syncing", "lost", "syncing", "lost", "syncing", "playing", "over"]);
     equal(transports.map(({ url }) => url.search), Array(3).fill(transports[0].url.search));
-    equal(session.machine?.player, 3);
+    equal(session.peer?.player, 3);
   });
 
-  test("who was replaced does not come back", async () => {
+  test("a player who was replaced does not come back", async () => {
     const replace = (/** @type {FakeTransport} */ transport) => {
       letIn(transport);
       setTimeout(() => transport.end?.({ closeCode: 1, reason: "" }), 50);
@@ -208,7 +208,7 @@ export function transportTests() {
     equal([state.status, state.code, transports.length], ["over", 1, 1]);
   });
 
-  test("another version ends it, on the stream and in a message", async () => {
+  test("a version mismatch ends the session, on the stream and in a message", async () => {
     const other = await play([(transport) => transport.say([0x45, 0x56, 0x4b, 2])], isOver);
     equal([other.state.code, other.transports[0].closedByUs?.closeCode], [4, 4]);
     const later = await play([(transport) => transport.say([...GREETING, 1, 0, 0, 0, 2])], isOver);
@@ -218,26 +218,26 @@ export function transportTests() {
       transport.say(GREETING);
       setTimeout(() => transport.coming.enqueue(Uint8Array.of(0x47, 1)), 20);
     };
-    equal((await play([datagram], isOver)).state.code, 4, "the game has no datagrams");
+    equal((await play([datagram], isOver)).state.code, 4, "the close code after a game message in a datagram");
   });
 
-  test("a message that is too long closes the connection, and it is tried again", async () => {
+  test("a message that is too long closes the connection, which is then retried", async () => {
     const long = (/** @type {FakeTransport} */ transport) => transport.say([...GREETING, 1, 0, 1, 0]);
     const { statuses, transports } = await play([long, letIn], ({ state }) => state.status === "playing");
     equal(transports[0].closedByUs?.closeCode, 7);
     equal(statuses.slice(0, 3), ["syncing", "lost", "syncing"]);
   });
 
-  test("an address that is none, and a browser without WebTransport, are told in words", async () => {
+  test("an invalid address and a browser without WebTransport are explained in words", async () => {
     const clock = { now: () => 0, grain: 1 };
     const target = { url: "relay.example", token: "", seat: null, hashes: [] };
     const real = globalThis.WebTransport;
     globalThis.WebTransport = /** @type {any} */ (FakeTransport);
-    const wrong = new Session(target, clock, () => {});
+    const wrong = new RelaySession(target, clock, () => {});
     await wrong.run();
     assert(wrong.state.words.includes("not an address"), wrong.state.words);
     globalThis.WebTransport = /** @type {any} */ (undefined);
-    const none = new Session({ ...target, url: "https://relay.example/" }, clock, () => {});
+    const none = new RelaySession({ ...target, url: "https://relay.example/" }, clock, () => {});
     await none.run();
     assert(none.state.words.includes("no WebTransport"), none.state.words);
     globalThis.WebTransport = real;

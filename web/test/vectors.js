@@ -1,16 +1,16 @@
-/** The client against `vectors/`: what the Rust machines say and understand. */
+/** Checks the client against `vectors/`: what the Rust machines send and accept. */
 
-import { Refused, Writer } from "../client/bytes.js";
+import { Rejected, Writer } from "../client/bytes.js";
 import { project, velocityAt } from "../client/motion.js";
-import { generate } from "../client/own.js";
+import { generate } from "../client/owner.js";
 import { emitState } from "../client/quantize.js";
 import { emit, parse } from "../client/wire.js";
-import { assert, draws, equal, near, test, toHex, unhex } from "./check.js";
+import { assert, seededRandom, equal, near, test, toHex, unhex } from "./harness.js";
 
 /** @typedef {import("../client/quantize.js").Vec3} Vec3 */
 
 /**
- * A frame as the file has it: 64-bit numbers as decimal text.
+ * Converts a frame to the form used in the file: 64-bit numbers as decimal text.
  * @param {any} frame
  */
 function toJson({ turnRate, ...frame }) {
@@ -25,14 +25,14 @@ function toJson({ turnRate, ...frame }) {
 
 /**
  * @param {Uint8Array} bytes
- * @returns {string | null} why they are no message
+ * @returns {string | null} why they are not a valid message
  */
-function refusal(bytes) {
+function rejection(bytes) {
   try {
     parse(bytes);
     return null;
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof Rejected)) throw error;
     return error.reason;
   }
 }
@@ -43,28 +43,28 @@ export function wireTests(file) {
     test(`wire: ${name}`, () => {
       const message = parse(unhex(hex));
       const stamp = message.stamp === null ? null : String(message.stamp);
-      equal({ nonce: message.nonce, stamp, frames: message.frames.map(toJson) }, content, "what it means");
-      equal(toHex(emit(message)), hex, "what it becomes");
+      equal({ nonce: message.nonce, stamp, frames: message.frames.map(toJson) }, content, "the meaning");
+      equal(toHex(emit(message)), hex, "the bytes");
       const whole = message.frames.length;
       const bytes = unhex(hex);
-      const shorter = [...bytes.keys()].filter((length) => refusal(bytes.subarray(0, length)) === null);
-      equal(shorter.length, whole, "the number of shorter messages in it");
+      const shorter = [...bytes.keys()].filter((length) => rejection(bytes.subarray(0, length)) === null);
+      equal(shorter.length, whole, "the number of shorter valid messages");
     });
   }
   for (const { name, reason, hex } of file.refused) {
-    test(`refused: ${name}`, () => equal(refusal(unhex(hex)), reason, "the reason"));
+    test(`rejected: ${name}`, () => equal(rejection(unhex(hex)), reason, "the reason"));
   }
-  test("whatever is done to messages, they are refused or mean something that comes back as it was", () => {
-    const draw = draws(1);
+  test("mutated messages are rejected, or parse to something that comes back unchanged", () => {
+    const draw = seededRandom(1);
     let taken = 0;
     for (let round = 0; round < 20_000; round++) {
       const bytes = unhex(file.messages[Math.floor(draw() * file.messages.length)].hex);
       for (let change = 0; change < 3; change++) bytes[Math.floor(draw() * bytes.length)] = Math.floor(draw() * 256);
-      if (refusal(bytes) !== null) continue;
+      if (rejection(bytes) !== null) continue;
       taken += 1;
       equal(toHex(emit(parse(bytes))), toHex(bytes), `message ${round}`);
     }
-    assert(taken > 1000, `${taken} of the messages were taken`);
+    assert(taken > 1000, `only ${taken} of the messages were accepted`);
   });
 }
 
@@ -99,7 +99,7 @@ export function motionTests(file) {
       }
     });
   }
-  test("every position of every path is within 1e-6 of the one that Rust places", () => {
+  test("every position of every path is within 1e-6 of Rust's", () => {
     let [points, most] = [0, 0];
     for (const path of file.paths) {
       for (const { at, position } of path.points) {
@@ -108,13 +108,13 @@ export function motionTests(file) {
         points += 1;
       }
     }
-    assert(points > 20 && most <= 1e-6, `of ${points} positions one is off by ${most}`);
+    assert(points > 20 && most <= 1e-6, `the largest error of ${points} positions is ${most}`);
   });
   for (const { name, exact, quantized, state_hex } of file.quantized) {
     test(`quantized: ${name}`, () => {
       const { kind, ...state } = readState(exact);
       const found = generate(state, kind, Number(exact.generated));
-      assert(found !== null, "it can travel");
+      assert(found !== null, "it is out of range");
       const { generated, ...rest } = /** @type {import("../client/motion.js").DrVector} */ (found);
       equal(rest, readState(quantized), "the state");
       equal(String(generated), quantized.generated, "the generation time");

@@ -1,28 +1,28 @@
-//! Tests in a real browser: builds the `evenkeel` binary and the crate that drives Chromium, `web/test`, and runs it.
+//! Tests in a real browser: builds the `evenkeel` binary and runs `web/test`, which drives Chromium and installs it if
+//! it is missing.
 
 use std::path::Path;
 
 use anyhow::Result;
 
-use crate::Outcome;
 use crate::cargo;
 
-pub(crate) fn run(root: &Path) -> Result<Outcome> {
+pub(crate) fn run(root: &Path) -> Result<()> {
     run_named(root, &[])
 }
 
-/// Runs the tests whose names hold all of these words.
-pub(crate) fn run_named(root: &Path, words: &[&str]) -> Result<Outcome> {
+/// Runs the tests whose names contain all of these words.
+pub(crate) fn run_named(root: &Path, words: &[&str]) -> Result<()> {
     let evenkeel = cargo::build(root, &["--package", "evenkeel", "--bin", "evenkeel"])?;
     let mut tests = cargo::command(root);
     tests.args(["run", "--quiet", "--locked", "--package", "evenkeel-web-test", "--"]);
-    cargo::run(tests.arg(evenkeel).args(words), "repair what failed above")
+    cargo::run(tests.arg(evenkeel).args(words), "fix the tests that failed above")
 }
 
-/// An arena and a browser for a long time: the release, since that is what people run.
-pub(crate) fn soak(root: &Path, words: &[&str]) -> Result<Outcome> {
+/// Plays for hours in an arena of the release build.
+pub(crate) fn soak(root: &Path, words: &[&str]) -> Result<()> {
     let evenkeel = cargo::build(root, &["--release", "--package", "evenkeel", "--bin", "evenkeel"])?;
     let mut soak = cargo::command(root);
     soak.args(["run", "--quiet", "--locked", "--package", "evenkeel-web-test", "--"]);
-    cargo::run(soak.arg(evenkeel).arg("--soak").args(words), "it says above what did not hold")
+    cargo::run(soak.arg(evenkeel).arg("--soak").args(words), "see above which expectation failed")
 }

@@ -1,5 +1,5 @@
-//! The steps that are cargo's own commands. Every one is started without a shell and, where the command knows the
-//! flag, with `--locked`, so that a check never changes `Cargo.lock` and judges the versions that are committed.
+//! The steps that are cargo's own commands. They run without a shell and, where the command has the flag, with
+//! `--locked`, so that a check sees the committed versions and never changes `Cargo.lock`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,7 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::Outcome;
-
-/// The cargo that started this program, so that a toolchain chosen with `cargo +name` is kept.
+/// The cargo that started this program: it keeps a toolchain chosen with `cargo +name`.
 pub(crate) fn command(root: &Path) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from(env!("CARGO")));
     let mut command = Command::new(cargo);
@@ -18,11 +16,10 @@ pub(crate) fn command(root: &Path) -> Command {
     command
 }
 
-/// The workspaces: `cargo fmt --all` knows but one, and the fuzz targets are another.
-const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
+/// The two workspaces: the project's and the fuzz targets'.
+pub(crate) const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
 
-/// `cargo fmt` has no `--locked`: it resolves nothing.
-pub(crate) fn fmt_check(root: &Path) -> Result<Outcome> {
+pub(crate) fn fmt_check(root: &Path) -> Result<()> {
     fmt(
         root,
         &["--", "--check"],
@@ -30,63 +27,50 @@ pub(crate) fn fmt_check(root: &Path) -> Result<Outcome> {
     )
 }
 
-pub(crate) fn fmt_write(root: &Path) -> Result<Outcome> {
+pub(crate) fn fmt_write(root: &Path) -> Result<()> {
     fmt(root, &[], "rustfmt could not read a file, or is missing (`rustup component add rustfmt`)")
 }
 
-fn fmt(root: &Path, arguments: &[&str], advice: &str) -> Result<Outcome> {
+fn fmt(root: &Path, arguments: &[&str], advice: &str) -> Result<()> {
     for manifest in MANIFESTS {
         let mut fmt = command(root);
         run(fmt.args(["fmt", "--all", "--manifest-path", manifest]).args(arguments), advice)?;
     }
-    Ok(Outcome::Passed)
+    Ok(())
 }
 
-/// Both workspaces, in one target folder, which saves what they have in common.
-pub(crate) fn clippy(root: &Path) -> Result<Outcome> {
+/// Lints both workspaces in one target folder, so that shared crates are checked once.
+pub(crate) fn clippy(root: &Path) -> Result<()> {
     for manifest in MANIFESTS {
         let mut clippy = command(root);
         clippy.args(["clippy", "--workspace", "--all-targets", "--locked", "--manifest-path", manifest]);
         if manifest != MANIFESTS[0] {
-            // The library of the fuzzer is C++ and would be compiled although nothing is linked: it is said to be there.
+            // Clippy links nothing: claiming a prebuilt libFuzzer spares compiling its C++.
             clippy.args(["--target-dir", "target"]).env("CUSTOM_LIBFUZZER_PATH", "target/none.a");
         }
         run(
             clippy.args(["--", "-D", "warnings"]),
-            "repair the lints above (if clippy is missing: `rustup component add clippy`)",
+            "fix the lints above (if clippy is missing: `rustup component add clippy`)",
         )?;
     }
-    Ok(Outcome::Passed)
+    Ok(())
 }
 
-/// Without `--all-targets`, which would run the benchmarks as tests and leave out the doc tests.
-pub(crate) fn unit(root: &Path) -> Result<Outcome> {
-    run(command(root).args(["test", "--workspace", "--locked"]), "repair the tests that failed above")
+/// Runs without `--all-targets`, which would run the benchmarks as tests and leave out the doc tests.
+pub(crate) fn unit(root: &Path) -> Result<()> {
+    run(command(root).args(["test", "--workspace", "--locked"]), "fix the tests that failed above")
 }
 
-pub(crate) fn doc(root: &Path) -> Result<Outcome> {
+pub(crate) fn doc(root: &Path) -> Result<()> {
     run(
         command(root)
             .args(["doc", "--workspace", "--no-deps", "--locked"])
             .env("RUSTDOCFLAGS", "-D warnings"),
-        "repair the documentation named above",
+        "fix the documentation named above",
     )
 }
 
-/// Licences, bans and sources need nothing but the lock file. The advisories of cargo-deny need a database from the
-/// network, which would make this check fail for reasons that are not in the tree, so they are left out.
-pub(crate) fn deny(root: &Path) -> Result<Outcome> {
-    if !is_deny_installed(root) {
-        println!("cargo-deny is not installed: skipped (to install it: `cargo install --locked cargo-deny`)");
-        return Ok(Outcome::Skipped);
-    }
-    run(
-        command(root).args(["deny", "--workspace", "--locked", "check", "licenses", "bans", "sources"]),
-        "choose another crate, or change deny.toml and say there why",
-    )
-}
-
-/// Builds the release and runs a soak with it; its exit status is ours. What it prints is all that is on standard output.
+/// Builds the release, runs a soak with it and passes on its exit status. Standard output holds only what the soak prints.
 pub(crate) fn soak(root: &Path, words: &[&str]) -> ExitCode {
     let mut run = command(root);
     run.args(["run", "--quiet", "--release", "--locked", "--package", "evenkeel", "--", "lab", "soak"]);
@@ -102,7 +86,7 @@ pub(crate) fn soak(root: &Path, words: &[&str]) -> ExitCode {
     }
 }
 
-/// Builds one program and gives its executable.
+/// Builds one program and returns the path of its executable.
 pub(crate) fn build(root: &Path, what: &[&str]) -> Result<PathBuf> {
     let mut build = command(root);
     build.args(["build", "--locked"]).args(what);
@@ -111,7 +95,7 @@ pub(crate) fn build(root: &Path, what: &[&str]) -> Result<PathBuf> {
     let output = build.arg("--message-format=json").stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("cannot start `{line}`: is cargo installed?"))?;
     if !output.status.success() {
-        bail!("`{line}` failed ({}): it says above why", output.status);
+        bail!("`{line}` failed ({}): see the errors above", output.status);
     }
     let messages = String::from_utf8_lossy(&output.stdout);
     executable(&messages).with_context(|| format!("`{line}` names no executable"))
@@ -123,27 +107,18 @@ fn executable(messages: &str) -> Option<PathBuf> {
     messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back()
 }
 
-fn is_deny_installed(root: &Path) -> bool {
-    command(root)
-        .args(["deny", "--version"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
-}
-
-/// The command prints its own findings; `advice` says what to do about them.
-pub(crate) fn run(command: &mut Command, advice: &str) -> Result<Outcome> {
+/// Runs a command that prints its own findings; `advice` says what to do about them.
+pub(crate) fn run(command: &mut Command, advice: &str) -> Result<()> {
     let line = spelled(command);
     println!("$ {line}");
     let status = command.status().with_context(|| format!("cannot start `{line}`: is cargo installed?"))?;
     if !status.success() {
         bail!("`{line}` failed ({status}): {advice}");
     }
-    Ok(Outcome::Passed)
+    Ok(())
 }
 
-/// The command as a person would type it.
+/// The command as one would type it.
 fn spelled(command: &Command) -> String {
     let mut line = String::from("cargo");
     for argument in command.get_args() {
@@ -158,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_executable_is_the_last_that_cargo_names() {
+    fn executable_is_the_last_one_cargo_names() {
         let messages = concat!(
             "{\"reason\":\"compiler-artifact\",\"executable\":null}\n",
             "{\"reason\":\"compiler-artifact\",\"executable\":\"/a/pairs-1\"}\n",

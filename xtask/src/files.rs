@@ -1,7 +1,7 @@
-//! Which files belong to the project: what git tracks or would track.
+//! The project's files: those that git tracks or would track.
 //!
-//! A source archive on a machine without git has to pass the same checks, so where git cannot answer the folders are
-//! walked instead.
+//! A source archive on a machine without git has to pass the same checks, so the folders are walked where git cannot
+//! answer.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,16 +10,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-/// The files of the project at `root`, relative to it, sorted. Files that are tracked but deleted are not among them.
+/// The files of the project at `root`, relative to it, without those tracked but deleted.
 pub(crate) fn list(root: &Path) -> Result<BTreeSet<PathBuf>> {
     if let Some(files) = list_by_git(root) {
         return Ok(files);
     }
-    println!("git cannot list the files here: all files are checked but those in the folders of .gitignore");
+    println!("git cannot list the files here: checking all files outside the folders of .gitignore");
     list_by_walk(root)
 }
 
-/// `None` where git is missing, refuses, or belongs to a repository around this one that ignores it.
+/// `None` if git is missing or fails, or if the folder lies ignored in another repository.
 fn list_by_git(root: &Path) -> Option<BTreeSet<PathBuf>> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -43,7 +43,7 @@ fn list_by_walk(root: &Path) -> Result<BTreeSet<PathBuf>> {
         for entry in entries {
             let entry = entry?;
             let path = folder.join(entry.file_name());
-            // A symbolic link is neither: what it points to is checked where it lies.
+            // A symbolic link is neither; its target is checked where it lies.
             let kind = entry.file_type()?;
             if kind.is_dir() && !ignored.contains(&path) {
                 folders.push(path);
@@ -55,7 +55,7 @@ fn list_by_walk(root: &Path) -> Result<BTreeSet<PathBuf>> {
     Ok(files)
 }
 
-/// The entries of a `.gitignore` that name a folder at the root (`/target`), and git's own folder.
+/// The folders at the root that a `.gitignore` names (`/target`), and `.git`.
 fn ignored_folders(gitignore: &str) -> BTreeSet<PathBuf> {
     let mut folders: BTreeSet<PathBuf> = gitignore
         .lines()
@@ -79,14 +79,13 @@ mod tests {
         };
         let walked = sources(list_by_walk(root).expect("the crate's folder is readable"));
         assert!(walked.contains(Path::new("src/files.rs")), "{walked:?}");
-        // Without git there is nothing to compare with.
         if let Some(listed) = list_by_git(root) {
             assert_eq!(walked, sources(listed));
         }
     }
 
     #[test]
-    fn folders_at_the_root_are_ignored() {
+    fn gitignore_folders_at_the_root_are_skipped() {
         let folders = ignored_folders("# built\n/target\n/out/\n*.log\n");
         let expected = [".git", "out", "target"].map(PathBuf::from);
         assert_eq!(folders.into_iter().collect::<Vec<_>>(), expected);

@@ -1,27 +1,25 @@
-//! Who may import whom. A protocol that cannot name the simulator cannot come to depend on it, and a crate that
-//! promises the same bytes everywhere cannot keep that promise with a dependency that reads a clock. Cargo checks
-//! neither, so the rules are the table below, held against the manifests.
+//! Which crate may import which. A protocol must not depend on the simulator, and a deterministic crate must not depend
+//! on one that reads a clock. Cargo checks neither; this check compares the manifests with the table below.
 
 use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::Outcome;
 use crate::metadata::{Kind, Package, Workspace};
 
-/// What one crate may name in its normal and build dependencies.
+/// The normal and build dependencies that one crate may have.
 struct Rule {
     name: &'static str,
     /// Crates of the workspace.
     ours: &'static [&'static str],
-    /// Crates from outside.
+    /// Crates from elsewhere.
     outside: Outside,
 }
 
 #[derive(Clone, Copy)]
 enum Outside {
     Any,
-    /// The crate is deterministic: these are known to compute the same everywhere.
+    /// The crate is deterministic; these dependencies compute the same results everywhere.
     Only(&'static [&'static str]),
 }
 
@@ -29,7 +27,7 @@ const PURE: Outside = Outside::Only(&["libm", "thiserror"]);
 
 /// One row per crate of the workspace.
 #[rustfmt::skip]
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 14] = [
     Rule { name: "evenkeel-core",  outside: PURE, ours: &[] },
     Rule { name: "evenkeel-session", outside: PURE, ours: &["evenkeel-core"] },
     Rule { name: "evenkeel-dr",    outside: PURE, ours: &["evenkeel-core", "evenkeel-session"] },
@@ -40,34 +38,41 @@ const RULES: [Rule; 12] = [
     Rule { name: "evenkeel-serve", outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-net"] },
     Rule { name: "evenkeel-games", outside: PURE, ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr"] },
+    Rule { name: "evenkeel-arena", outside: Outside::Any,
+           ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-link", "evenkeel-net", "evenkeel-serve",
+                   "evenkeel-games"] },
+    Rule { name: "evenkeel-soak",  outside: Outside::Any,
+           ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-link", "evenkeel-net", "evenkeel-serve",
+                   "evenkeel-games", "evenkeel-arena"] },
     Rule { name: "evenkeel-lab",   outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-link", "evenkeel-sim", "evenkeel-net",
                    "evenkeel-serve", "evenkeel-games"] },
     Rule { name: "evenkeel",       outside: Outside::Any,
-           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-net", "evenkeel-serve", "evenkeel-games", "evenkeel-lab"] },
-    // It knows the others as their users do: by the binary, and by what is served.
+           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-net", "evenkeel-serve", "evenkeel-games", "evenkeel-arena",
+                   "evenkeel-soak", "evenkeel-lab"] },
+    // It tests from outside: through the binary and what it serves.
     Rule { name: "evenkeel-web-test", outside: Outside::Any, ours: &[] },
     Rule { name: "xtask",          outside: Outside::Any, ours: &[] },
 ];
 
-/// What the tests of a protocol may not import either: they drive their machines by hand, with a virtual clock, and
-/// so can be read and published without whatever turns the crank.
-const CRANKS: [&str; 3] = ["drive", "lab", "cli"];
+/// Folders that not even the tests under `proto/` may import from: a protocol's tests drive its machines by hand with a
+/// virtual clock, and can be published without a driver.
+const CRANKS: [&str; 6] = ["drive", "serve", "arena", "soak", "lab", "cli"];
 
-pub(crate) fn run(root: &Path) -> Result<Outcome> {
+pub(crate) fn run(root: &Path) -> Result<()> {
     let breaches = breaches(&Workspace::read(root)?);
     if breaches.is_empty() {
-        return Ok(Outcome::Passed);
+        return Ok(());
     }
     bail!("{}\nthe rules are the table in xtask/src/layers.rs", breaches.join("\n"));
 }
 
-/// Whether the table lists the crate as one that must compute the same everywhere.
+/// Whether the table lists the crate as deterministic.
 pub(crate) fn is_deterministic(name: &str) -> bool {
     RULES.iter().any(|rule| rule.name == name && matches!(rule.outside, Outside::Only(_)))
 }
 
-/// Every import that the table does not allow, as a sentence that names crate, import and rule.
+/// Every import that the table does not allow, as a sentence naming crate, import and rule.
 fn breaches(workspace: &Workspace) -> Vec<String> {
     let mut breaches = Vec::new();
     for package in &workspace.packages {
@@ -133,7 +138,7 @@ mod tests {
     /// Names of dependencies and their kinds, as cargo spells them.
     type Imports<'a> = &'a [(&'a str, Option<&'a str>)];
 
-    /// What is wrong with a workspace of these packages: name, folder and imports.
+    /// The breaches of a workspace of these packages: name, folder and imports.
     fn breaches_of(packages: &[(&str, &str, Imports<'_>)]) -> Vec<String> {
         let packages: Vec<Value> = packages
             .iter()
@@ -151,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allowed_graph_passes() {
+    fn allowed_graph_passes() {
         let found = breaches_of(&[
             ("evenkeel-core", "proto/core", &[("libm", None), ("proptest", Some("dev"))]),
             ("evenkeel-dr", "proto/dr", &[("evenkeel-core", None), ("thiserror", None)]),
@@ -162,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forbidden_import_is_named_with_its_rule() {
+    fn forbidden_import_is_named_with_its_rule() {
         let found = breaches_of(&[
             ("evenkeel-core", "proto/core", &[]),
             ("evenkeel-dr", "proto/dr", &[("evenkeel-sim", None)]),
@@ -170,12 +175,26 @@ mod tests {
         ]);
         assert_eq!(
             found,
-            ["evenkeel-dr: imports evenkeel-sim, but of our crates it may import only evenkeel-core"]
+            [
+                "evenkeel-dr: imports evenkeel-sim, but of our crates it may import only evenkeel-core, evenkeel-session"
+            ]
         );
     }
 
     #[test]
-    fn a_build_dependency_counts_as_an_import() {
+    fn the_lab_may_import_neither_arena_nor_soak() {
+        let found = breaches_of(&[
+            ("evenkeel-arena", "arena", &[("evenkeel-sim", Some("dev"))]),
+            ("evenkeel-soak", "soak", &[("evenkeel-arena", None)]),
+            ("evenkeel-lab", "lab", &[("evenkeel-arena", None), ("evenkeel-soak", None)]),
+        ]);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("evenkeel-lab: imports evenkeel-arena, but"), "{found:?}");
+        assert!(found[1].starts_with("evenkeel-lab: imports evenkeel-soak, but"), "{found:?}");
+    }
+
+    #[test]
+    fn build_dependency_counts_as_an_import() {
         let found = breaches_of(&[
             ("evenkeel-core", "proto/core", &[]),
             ("xtask", "xtask", &[("evenkeel-core", Some("build"))]),
@@ -184,20 +203,20 @@ mod tests {
     }
 
     #[test]
-    fn a_deterministic_crate_may_not_import_from_outside_at_will() {
+    fn deterministic_crate_imports_only_listed_outside_crates() {
         let found = breaches_of(&[("evenkeel-games", "games", &[("rand", None)])]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("evenkeel-games: imports rand, but it is deterministic"), "{found:?}");
     }
 
     #[test]
-    fn a_crate_without_a_rule_is_an_error() {
+    fn crate_without_a_rule_is_an_error() {
         let found = breaches_of(&[("evenkeel-new", "proto/new", &[])]);
         assert_eq!(found, ["evenkeel-new: no rule says what it may import: add it to the table"]);
     }
 
     #[test]
-    fn tests_of_a_protocol_may_not_import_the_simulator() {
+    fn protocol_tests_may_not_import_the_simulator() {
         let simulator = ("evenkeel-sim", "drive/sim", [].as_slice());
         let found = breaches_of(&[simulator, ("evenkeel-dr", "proto/dr", &[("evenkeel-sim", Some("dev"))])]);
         assert_eq!(found.len(), 1, "{found:?}");

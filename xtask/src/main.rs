@@ -1,10 +1,12 @@
-//! The project's own chores, run as `cargo xtask <task>`: everything that CI runs, on any machine that has Rust.
+//! The project's tasks, run as `cargo xtask <task>`: everything that CI runs, on any machine with Rust.
 //!
-//! `cargo xtask test` runs all checks in the order of [`TASKS`] and stops at the first that fails. Each check can also
-//! be run by its own name. `cargo xtask fuzz` is not among them: it has no end but the one it is given.
+//! `cargo xtask test` runs all checks in the order of [`TASKS`] and stops at the first failure. Each check also runs by
+//! its own name. No check skips itself: one that needs a missing tool installs it, or fails and says what to install.
 
+mod apt;
 mod browser;
 mod cargo;
+mod deny;
 mod files;
 mod fuzz;
 mod instructions;
@@ -18,36 +20,28 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-/// One task of the command line, and one step of `test`.
+/// A check: a task of its own and a step of `test`.
 struct Task {
     name: &'static str,
     about: &'static str,
-    run: fn(&Path) -> Result<Outcome>,
-}
-
-/// How a check ended that found nothing wrong.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Passed,
-    /// It needs a tool that is not here, and has said so: not a failure, but not a pass either.
-    Skipped,
+    run: fn(&Path) -> Result<()>,
 }
 
 /// The checks, in the order in which `test` runs them.
 const TASKS: [Task; 9] = [
-    Task { name: "fmt", about: "check the formatting (`fmt --write` repairs it)", run: cargo::fmt_check },
-    Task { name: "clippy", about: "lint every target; a warning is an error", run: cargo::clippy },
+    Task { name: "fmt", about: "check the formatting (`fmt --write` fixes it)", run: cargo::fmt_check },
+    Task { name: "clippy", about: "lint every target; warnings are errors", run: cargo::clippy },
     Task { name: "unit", about: "run unit, integration and doc tests", run: cargo::unit },
-    Task { name: "browser", about: "run the browser's client and pages in Chromium", run: browser::run },
-    Task { name: "doc", about: "build the documentation; a warning is an error", run: cargo::doc },
-    Task { name: "layers", about: "check who imports whom", run: layers::run },
-    Task { name: "tidy", about: "check sizes, white space, leftovers and links", run: tidy::run },
+    Task { name: "browser", about: "test the browser client and its pages in Chromium", run: browser::run },
+    Task { name: "doc", about: "build the documentation; warnings are errors", run: cargo::doc },
+    Task { name: "layers", about: "check which crate imports which", run: layers::run },
+    Task { name: "tidy", about: "check sizes, white space, leftovers, links and type names", run: tidy::run },
     Task {
         name: "instructions",
-        about: "count what the hot path costs, with valgrind",
+        about: "count the hot path's instructions with valgrind",
         run: instructions::run,
     },
-    Task { name: "deny", about: "check licences, bans and sources with cargo-deny", run: cargo::deny },
+    Task { name: "deny", about: "check licences, bans and sources of all dependencies", run: deny::run },
 ];
 
 fn main() -> ExitCode {
@@ -72,7 +66,7 @@ fn main() -> ExitCode {
             conclude(browser::run_named(&root, words).inspect_err(|error| eprintln!("{error:#}")))
         }
         ["fuzz", rest @ ..] => conclude(fuzz::run(&root, rest).inspect_err(|error| eprintln!("{error:#}"))),
-        // What `fmt` does anyway; spelled out by those who know cargo's own flag.
+        // An alias for `fmt`, after cargo's own flag.
         ["fmt", "--check"] => conclude(run_task(&TASKS[0], &root)),
         [name] if let Some(task) = TASKS.iter().find(|task| task.name == *name) => {
             conclude(run_task(task, &root))
@@ -84,8 +78,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Cargo tells the running binary where its manifest lies. The value at build time serves a binary that is started
-/// by hand; it comes second, since clones that share a target folder can share the binary.
+/// Cargo's variable at run time comes first: clones that share a target folder share the binary, which may have been
+/// built in another clone. A binary started by hand falls back to the folder it was built in.
 fn workspace_root() -> PathBuf {
     let manifest =
         std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
@@ -95,47 +89,33 @@ fn workspace_root() -> PathBuf {
 
 fn run_all(root: &Path) -> ExitCode {
     let started = Instant::now();
-    let mut skipped = Vec::new();
-    for (done, task) in TASKS.iter().enumerate() {
-        match run_task(task, root) {
-            Ok(Outcome::Passed) => {}
-            Ok(Outcome::Skipped) => skipped.push(task.name),
-            Err(_) => {
-                let (name, steps) = (task.name, TASKS.len());
-                eprintln!("xtask: test FAILED at `{name}`, step {} of {steps}", done + 1);
-                eprintln!("xtask: run `cargo xtask {name}` to see it alone");
-                return ExitCode::FAILURE;
-            }
+    let steps = TASKS.len();
+    for (step, task) in (1..).zip(&TASKS) {
+        if run_task(task, root).is_err() {
+            let name = task.name;
+            eprintln!("xtask: test FAILED at `{name}`, step {step} of {steps}");
+            eprintln!("xtask: run `cargo xtask {name}` for this step alone");
+            return ExitCode::FAILURE;
         }
     }
-    println!("{}", summary(&skipped, started.elapsed()));
+    println!("xtask: all {steps} steps passed in {}", seconds(started.elapsed()));
     ExitCode::SUCCESS
 }
 
-fn summary(skipped: &[&str], took: Duration) -> String {
-    let passed = TASKS.len() - skipped.len();
-    let mut line = format!("xtask: {passed} of {} steps passed in {}", TASKS.len(), seconds(took));
-    if !skipped.is_empty() {
-        line.push_str(&format!("; skipped: {}", skipped.join(", ")));
-    }
-    line
-}
-
-/// Runs one task between two lines that name it, so that a log shows where its output begins and what it cost.
-fn run_task(task: &Task, root: &Path) -> Result<Outcome> {
+/// Runs one task between two lines that name it, so that a log shows where its output begins and how long it took.
+fn run_task(task: &Task, root: &Path) -> Result<()> {
     println!("xtask: {} ...", task.name);
     let started = Instant::now();
     let outcome = (task.run)(root);
     let took = seconds(started.elapsed());
     match &outcome {
-        Ok(Outcome::Passed) => println!("xtask: {} passed in {took}", task.name),
-        Ok(Outcome::Skipped) => println!("xtask: {} skipped", task.name),
+        Ok(()) => println!("xtask: {} passed in {took}", task.name),
         Err(error) => eprintln!("{error:#}\nxtask: {} FAILED after {took}", task.name),
     }
     outcome
 }
 
-fn conclude(outcome: Result<Outcome>) -> ExitCode {
+fn conclude(outcome: Result<()>) -> ExitCode {
     if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -149,12 +129,12 @@ fn usage() -> String {
     for task in &TASKS {
         text.push_str(&format!("  {:<12} {}\n", task.name, task.about));
     }
-    text.push_str(&format!("  fuzz {}  run fuzz targets, each for a minute\n", fuzz::USAGE));
+    text.push_str(&format!("  fuzz {}  run fuzz targets, for a minute each\n", fuzz::USAGE));
     text.push_str(
-        "  soak arena   build the release and play in its arena with Chromium, two hours or --minutes M; --switch: what the switch does\n",
+        "  soak arena   build the release and play in its arena with Chromium for two hours; --minutes M; --switch compares policies\n",
     );
     text.push_str(
-        "  soak         build the release and run `evenkeel lab soak`, with what follows as arguments\n",
+        "  soak         build the release and run `evenkeel lab soak` with the arguments that follow\n",
     );
     text.push_str("  help         this text\n");
     text
@@ -171,12 +151,5 @@ mod tests {
             let lines = usage.lines().filter(|line| line.split_whitespace().next() == Some(task.name));
             assert_eq!(lines.count(), 1, "{}", task.name);
         }
-    }
-
-    #[test]
-    fn a_skipped_step_does_not_count_as_passed() {
-        let took = Duration::from_millis(1_500);
-        assert_eq!(summary(&[], took), "xtask: 9 of 9 steps passed in 1.5 s");
-        assert_eq!(summary(&["deny"], took), "xtask: 8 of 9 steps passed in 1.5 s; skipped: deny");
     }
 }

@@ -1,4 +1,4 @@
-//! What the checks need to know of the workspace, parsed once from `cargo metadata` into types of our own.
+//! The output of `cargo metadata`, parsed into what the checks need.
 
 use std::path::{Path, PathBuf};
 
@@ -20,14 +20,14 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<Dependency>,
 }
 
-/// One dependency as a manifest states it: optional ones and those of other platforms are among them.
+/// A dependency as a manifest states it, including optional and platform-specific ones.
 pub(crate) struct Dependency {
-    /// The package's own name, also where the manifest renames it.
+    /// The package's own name, even if the manifest renames it.
     pub(crate) name: String,
     pub(crate) kind: Kind,
 }
 
-/// When a dependency is linked.
+/// The table of the manifest that lists a dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Normal,
@@ -35,24 +35,26 @@ pub(crate) enum Kind {
     Dev,
 }
 
+/// Runs `cargo metadata` with these arguments besides and parses its output.
+pub(crate) fn document(root: &Path, arguments: &[&str]) -> Result<Value> {
+    let output = cargo::command(root)
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .args(arguments)
+        .output()
+        .context("cannot start `cargo metadata`: is cargo installed?")?;
+    if !output.status.success() {
+        bail!("`cargo metadata --locked` failed:\n{}", String::from_utf8_lossy(&output.stderr).trim_end());
+    }
+    serde_json::from_slice(&output.stdout).context("the output of `cargo metadata` is not JSON")
+}
+
 impl Workspace {
-    /// Asks cargo about the workspace at `root`.
+    /// Reads the workspace at `root`.
     pub(crate) fn read(root: &Path) -> Result<Self> {
-        let output = cargo::command(root)
-            .args(["metadata", "--format-version", "1", "--no-deps", "--locked"])
-            .output()
-            .context("cannot start `cargo metadata`: is cargo installed?")?;
-        if !output.status.success() {
-            bail!(
-                "`cargo metadata --locked` failed:\n{}",
-                String::from_utf8_lossy(&output.stderr).trim_end()
-            );
-        }
-        let document = serde_json::from_slice(&output.stdout).context("`cargo metadata` is not JSON")?;
-        Self::parse(&document)
+        Self::parse(&document(root, &["--no-deps"])?)
     }
 
-    /// Reads the document that `cargo metadata --no-deps` prints.
+    /// Parses the output of `cargo metadata --no-deps`.
     pub(crate) fn parse(document: &Value) -> Result<Self> {
         let root = Path::new(text(document, "workspace_root")?);
         let packages = list(document, "packages")?
@@ -62,7 +64,7 @@ impl Workspace {
         Ok(Self { packages })
     }
 
-    /// The package of that name, if it is one of ours.
+    /// The package of the workspace with this name.
     pub(crate) fn package(&self, name: &str) -> Option<&Package> {
         self.packages.iter().find(|package| package.name == name)
     }
@@ -89,17 +91,19 @@ impl Dependency {
             None => Kind::Normal,
             Some("build") => Kind::Build,
             Some("dev") => Kind::Dev,
-            Some(other) => bail!("`cargo metadata` states a kind of dependency unknown to xtask: `{other}`"),
+            Some(other) => {
+                bail!("xtask does not know the kind of dependency `{other}` that `cargo metadata` states")
+            }
         };
         Ok(Self { name: text(dependency, "name")?.to_owned(), kind })
     }
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str> {
+pub(crate) fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str> {
     value.get(key).and_then(Value::as_str).with_context(|| format!("`cargo metadata` lacks the text `{key}`"))
 }
 
-fn list<'a>(value: &'a Value, key: &str) -> Result<&'a Vec<Value>> {
+pub(crate) fn list<'a>(value: &'a Value, key: &str) -> Result<&'a Vec<Value>> {
     value
         .get(key)
         .and_then(Value::as_array)

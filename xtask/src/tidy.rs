@@ -1,28 +1,29 @@
-//! Tidiness as a test: what a reviewer should never have to say. The rules about a file's text are in [`text`], those
-//! about Markdown links in [`links`]; here they are applied to the project's files.
+//! Tidiness as a test: what a reviewer should never have to say. [`text`] has the rules about a file's text, [`links`]
+//! those about Markdown links and [`names`] the one about type names; this module applies them to the project's files.
 
 mod links;
+mod names;
 mod text;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::Outcome;
 use crate::files;
 use crate::layers;
 use crate::metadata::Workspace;
+use names::TypeNames;
 
 /// The extensions of the files whose white space is checked.
 const SPACED: [&str; 6] = ["rs", "toml", "md", "js", "html", "css"];
 
-/// What a `clippy.toml` that forbids clocks has to name. The one at the root does not, and clippy would find it
-/// for a crate that has none of its own.
+/// The entry that marks a `clippy.toml` that forbids clocks. The file at the root, which clippy falls back to, lacks it.
 const CLOCK_BAN: &str = "std::time::Instant";
 
-/// One thing to repair, printed as `path:line: what`.
+/// A breach of a rule, printed as `path:line: what`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) path: PathBuf,
@@ -42,19 +43,22 @@ impl fmt::Display for Finding {
     }
 }
 
-pub(crate) fn run(root: &Path) -> Result<Outcome> {
+pub(crate) fn run(root: &Path) -> Result<()> {
     let mut findings = Vec::new();
-    for path in files::list(root)? {
-        check_file(root, &path, &mut findings)?;
+    let files = files::list(root)?;
+    for path in &files {
+        check_file(root, path, &mut findings)?;
     }
-    check_promises(root, &Workspace::read(root)?, &mut findings)?;
+    let workspace = Workspace::read(root)?;
+    check_clock_bans(root, &workspace, &mut findings)?;
+    check_type_names(root, &workspace, &files, &mut findings)?;
     if findings.is_empty() {
-        return Ok(Outcome::Passed);
+        return Ok(());
     }
     for finding in &findings {
         eprintln!("{finding}");
     }
-    bail!("{} places to tidy: repair the lines above", findings.len());
+    bail!("{} places to tidy: see the lines above", findings.len());
 }
 
 fn check_file(root: &Path, path: &Path, findings: &mut Vec<Finding>) -> Result<()> {
@@ -76,8 +80,8 @@ fn check_file(root: &Path, path: &Path, findings: &mut Vec<Finding>) -> Result<(
     Ok(())
 }
 
-/// Each deterministic crate's promise is kept by a `clippy.toml` in its own folder or its parent's.
-fn check_promises(root: &Path, workspace: &Workspace, findings: &mut Vec<Finding>) -> Result<()> {
+/// Checks that a `clippy.toml` in each deterministic crate's folder, or its parent's, forbids clocks.
+fn check_clock_bans(root: &Path, workspace: &Workspace, findings: &mut Vec<Finding>) -> Result<()> {
     for package in workspace.packages.iter().filter(|package| layers::is_deterministic(&package.name)) {
         let folders = [Some(package.folder.as_path()), package.folder.parent()];
         let nearest = folders
@@ -99,6 +103,27 @@ fn check_promises(root: &Path, workspace: &Workspace, findings: &mut Vec<Finding
             );
             findings.push(Finding::new(&package.folder.join("Cargo.toml"), 1, what));
         }
+    }
+    Ok(())
+}
+
+/// Checks that each package's type names are unique.
+fn check_type_names(
+    root: &Path,
+    workspace: &Workspace,
+    files: &BTreeSet<PathBuf>,
+    findings: &mut Vec<Finding>,
+) -> Result<()> {
+    for package in &workspace.packages {
+        let mut names = TypeNames::default();
+        let sources = package.folder.join("src");
+        let is_rust = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "rs");
+        for path in files.iter().filter(|path| path.starts_with(&sources)).filter(is_rust) {
+            let bytes =
+                fs::read(root.join(path)).with_context(|| format!("cannot read {}", path.display()))?;
+            names.add(path, &String::from_utf8_lossy(&bytes));
+        }
+        names.report(&package.name, findings);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `evenkeel lab claims`: every claim of the papers, measured, with its verdict.
+//! `evenkeel lab claims`: checks the papers' claims.
 
 use evenkeel_lab::claims::Claim;
 use serde_json::json;
@@ -13,7 +13,10 @@ Examples:
   evenkeel lab claims banavar05 --json
   evenkeel lab claims even
 
-Verdicts: holds; fails (measured and not so); differs (holds only under a reading that is stated).
+Verdicts:
+  holds      the measurement confirms the claim
+  differs    it confirms the claim only under the stated reading
+  fails      it contradicts the claim
 
 Exit status:
   1    a verdict differs from the recorded one";
@@ -21,17 +24,17 @@ Exit status:
 /// Arguments of `evenkeel lab claims`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
+pub(super) struct ClaimsArgs {
     #[command(flatten)]
     selection: Selection,
 
-    /// Print one JSON document and nothing else on standard output.
+    /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     json: bool,
 }
 
-/// Does what was asked.
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+/// Runs the command.
+pub(super) fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     let figures = args.selection.run()?.figures;
     let claims: Vec<&Claim> = figures.iter().flat_map(|figure| &figure.claims).collect();
     if args.json {
@@ -39,5 +42,5 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     } else {
         output::print(&tables::claims(&claims))?;
     }
-    super::verdicts(claims)
+    super::check_verdicts(claims)
 }

@@ -1,4 +1,4 @@
-//! `evenkeel lab list`: papers, and their figures and tables.
+//! `evenkeel lab list`: the papers with their figures and tables.
 
 use evenkeel_lab::papers::PAPERS;
 use serde_json::json;
@@ -14,14 +14,14 @@ Examples:
 /// Arguments of `evenkeel lab list`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
-    /// Print one JSON document and nothing else on standard output.
+pub(super) struct ListArgs {
+    /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     json: bool,
 }
 
-/// Does what was asked.
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+/// Runs the command.
+pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
     let keys = PAPERS.iter().flat_map(|paper| paper.groups.iter().map(move |group| (paper, group)));
     let keys = keys.flat_map(|(paper, group)| {
         group.figures.iter().map(|(figure, _)| paper.key.len() + 1 + figure.len())
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let mut text = String::new();
     let mut papers = Vec::new();
     for paper in PAPERS {
-        let long = if paper.is_long { " (takes minutes: only run if it is named)" } else { "" };
+        let long = if paper.is_long { " (takes minutes: runs only if named)" } else { "" };
         text += &format!("{}  {}\n           {}{long}\n", paper.key, paper.title, paper.source);
         let mut figures = Vec::new();
         for (figure, title) in paper.groups.iter().flat_map(|group| group.figures) {
@@ -46,6 +46,6 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.json {
         return output::print_json(&json!({ "papers": papers }));
     }
-    text += "Run one with `evenkeel lab run KEY`, all that do not take minutes with `evenkeel lab run`.\n";
+    text += "Run one with `evenkeel lab run KEY`, or all that do not take minutes with `evenkeel lab run`.\n";
     output::print(&text)
 }

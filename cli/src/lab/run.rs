@@ -1,4 +1,4 @@
-//! `evenkeel lab run`: figures and tables of the papers, measured.
+//! `evenkeel lab run`: runs the papers' figures and tables.
 
 use std::path::PathBuf;
 
@@ -16,27 +16,27 @@ Examples:
   evenkeel lab run even
   evenkeel lab run banavar05/fig3.19 --runs 5 --out results
 
-The report is DIR/index.html; each figure is also there as SVG and as CSV.";
+The report is DIR/index.html, with each figure as SVG and CSV beside it.";
 
 /// Arguments of `evenkeel lab run`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
+pub(super) struct RunArgs {
     #[command(flatten)]
     selection: Selection,
 
-    /// Write the report into this folder.
+    /// Folder for the report
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
 
-    /// Print one JSON document and nothing else on standard output.
+    /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     json: bool,
 }
 
-/// Does what was asked.
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    files::check_folder(&args.out).map_err(super::refused)?;
+/// Runs the command.
+pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
+    files::check_folder(&args.out).map_err(super::not_written)?;
     let results = args.selection.run()?;
     let figures = &results.figures;
     let Selection { keys, runs } = &args.selection;
@@ -46,9 +46,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         commit: env!("EVENKEEL_COMMIT").to_owned(),
         runs: usize::from(*runs),
     };
-    files::write_all(&args.out, &report::files(&results, &provenance)).map_err(super::refused)?;
+    files::write_all(&args.out, &report::files(&results, &provenance)).map_err(super::not_written)?;
     eprintln!("report: {}", args.out.join("index.html").display());
-    let verdicts = super::verdicts(figures.iter().flat_map(|figure| &figure.claims));
+    let verdicts = super::check_verdicts(figures.iter().flat_map(|figure| &figure.claims));
     if args.json {
         let figures: Vec<_> = figures
             .iter()

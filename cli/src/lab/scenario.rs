@@ -1,4 +1,4 @@
-//! `evenkeel lab scenario`: any scenario of a user's own.
+//! `evenkeel lab scenario`: runs a scenario file.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use evenkeel_lab::batch::{Batch, Unbounded, check_bounded, clairvoyant, run_all,
 use evenkeel_lab::dr::sockets::{SocketsError, check_suited};
 use evenkeel_lab::files;
 use evenkeel_lab::parallel::Progress;
-use evenkeel_lab::scenario::{Outcome, Scenario, Summary, load};
+use evenkeel_lab::scenario::{Scenario, ScenarioOutcome, ScenarioSummary, load};
 
 use super::tables;
 use crate::failure::Failure;
@@ -22,9 +22,9 @@ Examples:
   evenkeel lab scenario scenarios/papers.toml --policy base-1/3 deterministic-budget --bounds
   evenkeel lab scenario scenarios/sockets.toml --runner sockets
 
-The files in scenarios/ explain every key. The same file, policies and seeds give the same bytes.";
+The files in scenarios/ explain every key. Equal files, policies and seeds give equal output.";
 
-/// Examples, and the policies that there are.
+/// The examples and a list of the policies.
 fn after_help() -> String {
     format!("{EXAMPLES}\n\nPolicies:\n  {}", PolicyKind::NAMES.join("\n  "))
 }
@@ -32,48 +32,48 @@ fn after_help() -> String {
 /// Arguments of `evenkeel lab scenario`.
 #[derive(clap::Args)]
 #[command(after_help = after_help())]
-pub(super) struct Args {
-    /// The scenario file.
+pub(super) struct ScenarioArgs {
+    /// The scenario file
     #[arg(value_name = "FILE.toml")]
     file: PathBuf,
 
-    /// Compare these policies in place of the file's.
+    /// Policies to compare, instead of the file's
     #[arg(long = "policy", value_name = "P", num_args = 1..)]
     policies: Vec<PolicyKind>,
 
-    /// Run with these seeds in place of the file's.
+    /// Seeds, instead of the file's
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     seeds: Vec<u64>,
 
-    /// Where it runs: simulated, or in real time over real sockets on this machine with the links emulated.
+    /// Run in the simulator, or in real time over sockets on this machine with emulated links
     #[arg(long, value_enum, default_value_t = Runner::Sim)]
     runner: Runner,
 
-    /// Also compute what could be had by knowing the future, with as many vectors as the budget allows, if delays were
-    /// constant at their means.
+    /// Also compute the clairvoyant optimum: the least error with as many vectors as the budget allows, at constant mean
+    /// delays
     #[arg(long)]
     bounds: bool,
 
-    /// Print one JSON document and nothing else on standard output.
+    /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     json: bool,
 
-    /// Write runs.csv, receivers.csv and scenario.json into this folder.
+    /// Write runs.csv, receivers.csv and scenario.json to this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// What turns the crank.
+/// Where a scenario runs.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Runner {
-    /// The simulator: the same bytes each time.
+    /// Simulated: equal output each time
     Sim,
-    /// QUIC on loopback: takes as long as the scenario says.
+    /// QUIC on loopback: takes the scenario's duration
     Sockets,
 }
 
-/// Does what was asked.
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+/// Runs the command.
+pub(super) fn run(args: ScenarioArgs) -> Result<(), Failure> {
     let scenario = prepare(&args)?;
     let figures = |progress: &Progress| {
         if args.bounds { clairvoyant(&scenario, progress) } else { Ok(Vec::new()) }
@@ -82,22 +82,22 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         Runner::Sim => progress::watch(|progress| Ok((run_all(&scenario, progress)?, figures(progress)?)))?,
         Runner::Sockets => (on_sockets(&scenario)?, Vec::new()),
     };
-    let outcome = Outcome::new(&scenario, &batch).with_clairvoyant(&figures);
+    let outcome = ScenarioOutcome::new(&scenario, &batch).with_clairvoyant(&figures);
     if let Some(folder) = &args.out {
-        files::write_all(folder, &outcome.files()).map_err(super::refused)?;
+        files::write_all(folder, &outcome.files()).map_err(super::not_written)?;
         eprintln!("wrote runs.csv, receivers.csv and scenario.json to {}", folder.display());
     }
     if args.json {
         output::print(&outcome.to_json())
     } else {
-        output::print(&tables::scenario(&args.file, &scenario, &Summary::new(&outcome)))
+        output::print(&tables::scenario(&args.file, &scenario, &ScenarioSummary::new(&outcome)))
     }
 }
 
-/// Runs in real time, and says how long that takes.
+/// Runs over sockets, after printing how long that takes.
 fn on_sockets(scenario: &Scenario) -> Result<Batch, Failure> {
     check_suited(scenario).map_err(Failure::mistake)?;
-    eprintln!("over sockets, in real time: {:.0} s", scenario.duration.as_secs_f64());
+    eprintln!("running over sockets in real time: {:.0} s", scenario.duration.as_secs_f64());
     let batch = progress::watch(|progress| match run_all_on_sockets(scenario, progress) {
         Err(SocketsError::Cancelled) => Err(progress.cancelled()),
         other => Ok(other),
@@ -105,8 +105,8 @@ fn on_sockets(scenario: &Scenario) -> Result<Batch, Failure> {
     batch.map_err(Failure::failed)
 }
 
-/// Finds every mistake that can be found before anything runs.
-fn prepare(args: &Args) -> Result<Scenario, Failure> {
+/// Loads the scenario and checks all arguments before anything runs.
+fn prepare(args: &ScenarioArgs) -> Result<Scenario, Failure> {
     let mut scenario = load(&args.file).map_err(Failure::mistake)?;
     if !args.policies.is_empty() {
         let result = scenario.replace_policies(args.policies.clone());
@@ -122,7 +122,7 @@ fn prepare(args: &Args) -> Result<Scenario, Failure> {
         result.map_err(|error| Failure::mistake(format!("--bounds: {error}")))?;
     }
     if let Some(folder) = &args.out {
-        files::check_folder(folder).map_err(super::refused)?;
+        files::check_folder(folder).map_err(super::not_written)?;
     }
     Ok(scenario)
 }

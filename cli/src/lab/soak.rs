@@ -1,4 +1,4 @@
-//! `evenkeel lab soak`: a relay under load, or under attack, for as long as one likes.
+//! `evenkeel lab soak`: a relay under load or under attack, for as long as one likes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use evenkeel_dr::policy::PolicyKind;
-use evenkeel_lab::soak::load::Load;
-use evenkeel_lab::soak::{Bench, SoakError, Verdict, hostile, load, saturate};
 use evenkeel_serve::POLICY;
+use evenkeel_soak::load::Load;
+use evenkeel_soak::{Harness, SoakError, Verdict, hostile, load, saturate};
 use serde_json::json;
 
 use super::tables;
@@ -18,15 +18,15 @@ use crate::{network, output};
 const EXAMPLES: &str = "\
 Examples:
   evenkeel lab soak relay                        20 minutes of 200 bots in a room, 20 of 512 in 32 rooms
-  evenkeel lab soak relay --minutes 1            the same, for a quick look
+  evenkeel lab soak relay --minutes 1            the same, in short
   evenkeel lab soak relay --saturate             how many bots in a room are too many
   evenkeel lab soak hostile                      ten million datagrams and messages of attackers in ten minutes
 
-The relay is a process of its own on this machine; the bots share its cores. Ctrl-C ends a soak with what was
-measured so far.
+The relay is a process of its own on this machine; the bots share its cores. Ctrl-C ends a soak early and judges what
+was measured so far.
 
-Exit status: 0 if everything held, 1 if something did not, 2 for a mistake in the arguments, 130 if it was stopped
-early and everything had held.";
+Exit status: 0 if every check passed, 1 if one failed, 2 for a mistake in the arguments, 130 if the soak was stopped
+early and every check had passed.";
 
 /// Arguments of `evenkeel lab soak`.
 #[derive(clap::Args)]
@@ -38,9 +38,9 @@ pub(super) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Load: 200 bots in one room, then 512 in 32 rooms; every minute about a tenth of them crashes and comes back.
+    /// Load: 200 bots in one room, then 512 in 32 rooms; every minute about a tenth of them crash and come back.
     Relay(RelayArgs),
-    /// Attack: strangers and members send nonsense, lies and floods, beside two honest players.
+    /// Attack: strangers and members send noise, lies and floods, beside two honest players.
     Hostile(HostileArgs),
 }
 
@@ -51,27 +51,27 @@ Examples:
   evenkeel lab soak relay --minutes 0 --saturate             how many bots in a room are too many
   evenkeel lab soak relay --minutes 2 --json | jq '.verdicts[].checks[] | select(.passed | not)'
 
-What is judged: the relay's memory is flat, no queue reaches its limit, no reliable message is lost, everybody sees
-everybody, whoever crashed is back within 3 s, at most 0.1 % of the datagrams to living bots are lost, and 99 % of the
+Checks: the relay's memory is flat, no queue reaches its limit, no reliable message is lost, all bots of a room see each
+other, a bot that crashed is back within 3 s, at most 0.1 % of the datagrams to connected bots are lost, and 99 % of the
 relay's deadlines are served within 2 ms.";
 
 /// Arguments of `evenkeel lab soak relay`.
 #[derive(clap::Args)]
 #[command(after_help = RELAY_EXAMPLES)]
 struct RelayArgs {
-    /// How long each load lasts; 0 leaves it out.
-    #[arg(long, value_name = "M", default_value_t = 20.0, value_parser = minutes)]
+    /// How long each load lasts; 0 skips it.
+    #[arg(long, value_name = "M", default_value_t = 20.0, value_parser = amount)]
     minutes: f64,
 
-    /// How long the second load lasts, if not as long as the first.
-    #[arg(long, value_name = "M", value_parser = minutes)]
+    /// How long the second load lasts; as long as the first by default.
+    #[arg(long, value_name = "M", value_parser = amount)]
     rooms_minutes: Option<f64>,
 
-    /// Bots in the one room of the first load.
+    /// Bots in the first load's room.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(2..=1000))]
     bots: u16,
 
-    /// Rooms of 16 bots in the second load.
+    /// Rooms in the second load, of 16 bots each.
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=256))]
     rooms: u16,
 
@@ -79,11 +79,11 @@ struct RelayArgs {
     #[arg(long, value_name = "P", default_value = POLICY)]
     policy: PolicyKind,
 
-    /// Afterwards, fill a room until the relay's deadlines are late or it needs a whole core.
+    /// Afterwards, fill a room until the relay misses deadlines or needs a whole core.
     #[arg(long)]
     saturate: bool,
 
-    /// How long each size of room lasts for --saturate.
+    /// How long --saturate measures each size of room.
     #[arg(long, value_name = "S", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3600))]
     saturate_seconds: u64,
 
@@ -98,21 +98,21 @@ Examples:
   evenkeel lab soak hostile --millions 0.5 --seconds 30 --control-seconds 15
   evenkeel lab soak hostile --json | jq '.attacks'
 
-What is judged: the relay lives and nothing in it panicked, its memory is flat, the honest players stay connected, their
-error is what it was without the attack, and nothing is shown under a name that is not its owner's; every kind of
-attack was made and reached the room; nobody came in with a bad token; and whoever floods, never reads, or does nothing
-after the handshake is closed. What a short soak gives no time for is said, and does not fail it: whoever never reads is
-closed within 300 s, and all else comes within 20 s.";
+Checks: the relay keeps running and nothing in it panics, its memory is flat, the honest players stay connected, their
+error is what it was without the attack, and no entity is shown under a name that is not its owner's; every kind of
+attack is made and reaches the room; no bad token is admitted; and connections that flood, never read, or stall after
+the handshake are closed. A connection that never reads is closed within 300 s, and all else happens within 20 s; what a
+shorter soak gives no time for does not fail it, and the result says so.";
 
 /// Arguments of `evenkeel lab soak hostile`.
 #[derive(clap::Args)]
 #[command(after_help = HOSTILE_EXAMPLES)]
 struct HostileArgs {
-    /// How many datagrams and messages the attackers send, in millions.
-    #[arg(long, value_name = "N", default_value_t = 10.0, value_parser = minutes)]
+    /// The number of datagrams and messages that the attackers send, in millions.
+    #[arg(long, value_name = "N", default_value_t = 10.0, value_parser = amount)]
     millions: f64,
 
-    /// In how much time. The attackers run on the relay's cores: too little time is an attack on the machine.
+    /// How long the attack lasts. The attackers share the relay's cores: too short an attack overloads the machine itself.
     #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(10..=1_000_000))]
     seconds: u64,
 
@@ -120,7 +120,7 @@ struct HostileArgs {
     #[arg(long, value_name = "P", default_value = POLICY)]
     policy: PolicyKind,
 
-    /// How long the honest players play before, in harmless company, for comparison.
+    /// How long the honest players play in harmless company before, for comparison.
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(10..=100_000))]
     control_seconds: u64,
 
@@ -129,33 +129,33 @@ struct HostileArgs {
     json: bool,
 }
 
-fn minutes(text: &str) -> Result<f64, String> {
-    let minutes: f64 = text.parse().map_err(|error| format!("{error}"))?;
-    let fits = (0.0..=10_000.0).contains(&minutes);
-    if fits { Ok(minutes) } else { Err("between 0 and 10000".to_owned()) }
+fn amount(text: &str) -> Result<f64, String> {
+    let amount: f64 = text.parse().map_err(|error| format!("{error}"))?;
+    let fits = (0.0..=10_000.0).contains(&amount);
+    if fits { Ok(amount) } else { Err("must lie between 0 and 10000".to_owned()) }
 }
 
-/// Does what was asked.
+/// Runs a soak, and prints and judges its result.
 pub(super) fn run(args: Args) -> Result<(), Failure> {
     let runtime = network::runtime()?;
     let program = std::env::current_exe()
-        .map_err(|error| Failure::failed(format!("this program does not find itself: {error}")))?;
+        .map_err(|error| Failure::failed(format!("cannot find this program's file: {error}")))?;
     let stop = Arc::new(AtomicBool::new(false));
-    let tell = Arc::new(|words: &str| eprintln!("{words}"));
-    let bench = Bench { program, tell, stop: stop.clone() };
+    let progress = Arc::new(|line: &str| eprintln!("{line}"));
+    let harness = Harness { program, progress, stop: stop.clone() };
     let stopped_twice = async {
         network::until_stopped().await;
-        eprintln!("stopping: what was measured so far is judged; once more to stop at once");
+        eprintln!("stopping, and judging what was measured so far; press Ctrl-C again to stop at once");
         stop.store(true, Ordering::Relaxed);
         network::until_stopped().await;
     };
     let soak = async {
         match args.command {
-            Command::Relay(args) => relay(&bench, &args).await,
-            Command::Hostile(args) => attack(&bench, &args).await,
+            Command::Relay(args) => relay(&harness, &args).await,
+            Command::Hostile(args) => attack(&harness, &args).await,
         }
     };
-    // Whichever is not waited for is dropped, and the relay's process with it.
+    // The branch that loses is dropped, and the relay's process with it.
     let ended = runtime.block_on(async {
         tokio::select! {
             ended = soak => ended,
@@ -166,61 +166,61 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     ended
 }
 
-async fn relay(bench: &Bench, args: &RelayArgs) -> Result<(), Failure> {
+async fn relay(harness: &Harness, args: &RelayArgs) -> Result<(), Failure> {
     let loads = [
         (Load::new(1, usize::from(args.bots), args.policy), args.minutes),
         (Load::new(usize::from(args.rooms), 16, args.policy), args.rooms_minutes.unwrap_or(args.minutes)),
     ];
     let mut verdicts = Vec::new();
     for (load, minutes) in loads {
-        if minutes > 0.0 && !bench.stop.load(Ordering::Relaxed) {
+        if minutes > 0.0 && !harness.stop.load(Ordering::Relaxed) {
             let duration = Duration::from_secs_f64(minutes * 60.0);
-            verdicts.push(load::run(bench, load, duration).await.map_err(failed)?);
+            verdicts.push(load::run(harness, load, duration).await.map_err(failed)?);
         }
     }
     let mut steps = Vec::new();
     if args.saturate {
         let each = Duration::from_secs(args.saturate_seconds);
-        steps = saturate::run(bench, each, args.policy).await.map_err(failed)?;
+        steps = saturate::run(harness, each, args.policy).await.map_err(failed)?;
     }
     if args.json {
         output::print_json(&json!({ "verdicts": verdicts, "saturation": steps }))?;
     } else {
         output::print(&format!("{}{}", tables::verdicts(&verdicts), tables::saturation(&steps)))?;
     }
-    conclude(bench, &verdicts)
+    conclude(harness, &verdicts)
 }
 
-async fn attack(bench: &Bench, args: &HostileArgs) -> Result<(), Failure> {
-    let plan = hostile::Plan {
+async fn attack(harness: &Harness, args: &HostileArgs) -> Result<(), Failure> {
+    let plan = hostile::AttackPlan {
         policy: args.policy,
         messages: (args.millions * 1e6) as u64,
         duration: Duration::from_secs(args.seconds),
         control: Duration::from_secs(args.control_seconds),
     };
-    let outcome = hostile::run(bench, plan).await.map_err(failed)?;
+    let outcome = hostile::run(harness, plan).await.map_err(failed)?;
     let verdicts = [outcome.verdict];
     if args.json {
         output::print_json(&json!({ "verdicts": verdicts, "attacks": outcome.attacks }))?;
     } else {
         output::print(&format!("{}{}", tables::verdicts(&verdicts), tables::attacks(&outcome.attacks)))?;
     }
-    conclude(bench, &verdicts)
+    conclude(harness, &verdicts)
 }
 
 fn failed(error: SoakError) -> Failure {
     Failure::failed(error)
 }
 
-fn conclude(bench: &Bench, verdicts: &[Verdict]) -> Result<(), Failure> {
-    let not_held = verdicts.iter().flat_map(|verdict| &verdict.checks).filter(|check| !check.passed);
-    let not_held: Vec<_> = not_held.map(|check| check.what.as_str()).collect();
-    if !not_held.is_empty() {
-        return Err(Failure::Changed(format!("did not hold: {}", not_held.join("; "))));
+fn conclude(harness: &Harness, verdicts: &[Verdict]) -> Result<(), Failure> {
+    let failed_checks = verdicts.iter().flat_map(|verdict| &verdict.checks).filter(|check| !check.passed);
+    let failed_checks: Vec<_> = failed_checks.map(|check| check.what.as_str()).collect();
+    if !failed_checks.is_empty() {
+        return Err(Failure::Changed(format!("failed: {}", failed_checks.join("; "))));
     }
-    if bench.stop.load(Ordering::Relaxed) {
+    if harness.stop.load(Ordering::Relaxed) {
         let is_measured = verdicts.iter().any(|verdict| !verdict.checks.is_empty());
-        let so_far = if is_measured { "what was measured so far held" } else { "nothing was measured yet" };
+        let so_far = if is_measured { "every check passed so far" } else { "nothing was measured yet" };
         return Err(Failure::Interrupted(format!("stopped early: {so_far}")));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Scenarios, figures and claims as tables that a person reads in a terminal of 100 columns.
+//! Scenarios, figures and claims as text tables of at most 100 columns.
 
 mod soak;
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use evenkeel_lab::claims::{Claim, Verdict};
 use evenkeel_lab::figure::Figure;
-use evenkeel_lab::scenario::{PolicySummary, ReceiverSummary, Scenario, ScenarioTopology, Summary};
+use evenkeel_lab::scenario::{PolicySummary, ReceiverSummary, Scenario, ScenarioSummary, ScenarioTopology};
 
 pub(super) use soak::{attacks, saturation, verdicts};
 
@@ -15,22 +15,22 @@ pub(super) use soak::{attacks, saturation, verdicts};
 const RECEIVERS_SHOWN: usize = 20;
 
 const LEGEND: &str = "
-AEE    accumulated export error: how far copies were off the exported path, times how long;
-       u x s is world units x seconds. The mean is over the receivers, and std is the spread
-       between them: the smaller, the fairer.
-real   mean of the same against the real path
-known  what the sender believes the AEE to be
-floor  the AEE that is left if every DR vector is sent at once
+AEE    accumulated export error: the distance between exported and placed path, integrated over
+       time, in world units x seconds (u x s). The mean is over the receivers; std is their
+       standard deviation: the smaller, the fairer.
+real   the mean error against the real path
+known  the AEE by the sender's ledger
+floor  the AEE if every DR vector were sent at once
 ";
 
-/// A line under the header and no other.
+/// A line under the header and no frame.
 const FRAMELESS: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('-'));
 
-/// The blanks that a line begins with.
+/// The padding at the start of a line, which is cut off.
 const PADDING: usize = 1;
 
-/// The whole text: what was run, the policies, the receivers.
-pub(super) fn scenario(file: &Path, scenario: &Scenario, summary: &Summary) -> String {
+/// The results of a scenario: heading, policies, receivers and legend.
+pub(super) fn scenario(file: &Path, scenario: &Scenario, summary: &ScenarioSummary) -> String {
     let mut text = format!("{}\n\n", heading(file, scenario));
     text += &policies(summary);
     text += "\n";
@@ -38,7 +38,7 @@ pub(super) fn scenario(file: &Path, scenario: &Scenario, summary: &Summary) -> S
     text += &receivers(summary);
     let hidden = scenario.receivers.len().saturating_sub(RECEIVERS_SHOWN);
     if hidden > 0 {
-        text += &format!("and {hidden} more receivers: --json and --out have all of them\n");
+        text += &format!("and {hidden} more receivers: use --json or --out for all of them\n");
     }
     text += LEGEND;
     text
@@ -60,16 +60,16 @@ fn heading(file: &Path, scenario: &Scenario) -> String {
     )
 }
 
-/// What could be had by knowing the future, if that was asked for.
-fn clairvoyant(summary: &Summary) -> String {
+/// The clairvoyant optimum, if it was computed.
+fn clairvoyant(summary: &ScenarioSummary) -> String {
     let Some(bounds) = &summary.clairvoyant else { return String::new() };
     let versus = |share: Option<f64>| match (share, &summary.reference) {
         (Some(share), Some(reference)) => format!(" ({share:.3} of {reference}'s mean)"),
         _ => String::new(),
     };
     format!(
-        "Whoever knew the future would reach with {:.0} vectors, at constant mean delays,\n  \
-         a mean AEE of {:.2}{}, or\n  {:.2}{} for everybody alike\n\n",
+        "Clairvoyant optimum with {:.0} vectors, at constant mean delays:\n  \
+         mean AEE {:.2}{}, or\n  {:.2}{} for all receivers alike\n\n",
         bounds.sends,
         bounds.least_mean_aee,
         versus(bounds.least_mean_ratio),
@@ -78,7 +78,7 @@ fn clairvoyant(summary: &Summary) -> String {
     )
 }
 
-fn policies(summary: &Summary) -> String {
+fn policies(summary: &ScenarioSummary) -> String {
     let versus = summary.reference.as_ref().map_or("-", String::as_str);
     let rows = &summary.policies;
     let column = |title: &str, figure: &dyn Fn(&PolicySummary) -> Option<f64>, decimals: Option<usize>| {
@@ -98,7 +98,7 @@ fn policies(summary: &Summary) -> String {
     table(&["policy"], labels, &columns)
 }
 
-fn receivers(summary: &Summary) -> String {
+fn receivers(summary: &ScenarioSummary) -> String {
     let rows: Vec<(&PolicySummary, &ReceiverSummary)> = summary
         .policies
         .iter()
@@ -109,7 +109,7 @@ fn receivers(summary: &Summary) -> String {
     let column = |title: &str, figure: fn(&ReceiverSummary) -> f64, decimals: Option<usize>| {
         Column::new(title, rows.iter().map(|(_, receiver)| Some(figure(receiver))).collect(), decimals)
     };
-    // The three errors are compared along a row, so they have the same decimals.
+    // The three errors of a row are compared, so they share their decimals.
     let errors = decimals(rows.iter().flat_map(|(_, row)| [row.aee, row.known_aee, row.floor_aee]));
     let columns = [
         column("delay\nms", |row| row.delay_ms, Some(0)),
@@ -123,7 +123,7 @@ fn receivers(summary: &Summary) -> String {
     let labels = rows
         .iter()
         .map(|(policy, receiver)| {
-            // A policy is named once, at the first of its receivers.
+            // Only the first row of a policy names it.
             let name = if policy.policy == before { "" } else { policy.policy.as_str() };
             before = &policy.policy;
             vec![name.to_owned(), receiver.name.clone()]
@@ -132,7 +132,7 @@ fn receivers(summary: &Summary) -> String {
     table(&["policy", "receiver"], labels, &columns)
 }
 
-/// A figure of a paper: its table and its claims.
+/// A figure's table and claims.
 pub(super) fn figure(figure: &Figure) -> String {
     let mut table = Table::new();
     table.load_style(FRAMELESS);
@@ -145,19 +145,19 @@ pub(super) fn figure(figure: &Figure) -> String {
     }
     let mut text = format!("{}: {}\n\n{}\n", figure.key, figure.title, lines(&table));
     for claim in &figure.claims {
-        text += &told(claim);
+        text += &claim_lines(claim);
     }
     text + "\n"
 }
 
-/// A column head with its unit or reference below.
+/// A column head with its unit or reference on a second line.
 fn two_lines(head: &str) -> String {
     head.replacen(" (", "\n(", 1).replacen(" / ", " /\n", 1)
 }
 
-/// Claims with their verdicts, and how many of each.
+/// Claims with their verdicts, and the number of each verdict.
 pub(super) fn claims(claims: &[&Claim]) -> String {
-    let mut text: String = claims.iter().map(|claim| told(claim)).collect();
+    let mut text: String = claims.iter().map(|claim| claim_lines(claim)).collect();
     let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let [holds, differs, fails] = [Verdict::Holds, Verdict::Differs, Verdict::Fails].map(count);
     let close = claims.iter().filter(|claim| claim.is_close).count();
@@ -168,7 +168,8 @@ pub(super) fn claims(claims: &[&Claim]) -> String {
     text
 }
 
-fn told(claim: &Claim) -> String {
+/// A claim with its verdict, statement and measurement.
+fn claim_lines(claim: &Claim) -> String {
     let recorded =
         if claim.is_as_expected() { String::new() } else { format!(" (recorded: {})", claim.expected) };
     let close = if claim.is_close { " (too close to call)" } else { "" };
@@ -176,16 +177,16 @@ fn told(claim: &Claim) -> String {
     format!(
         "{verdict:9}{}{close}{recorded}\n{}\n{}\n",
         claim.id,
-        folded(&claim.statement, &indent),
-        folded(&format!("measured: {}", claim.measured), &indent)
+        wrapped(&claim.statement, &indent),
+        wrapped(&format!("measured: {}", claim.measured), &indent)
     )
 }
 
-/// Text in lines of at most 100 columns.
-fn folded(text: &str, indent: &str) -> String {
+/// Wraps text to 100 columns.
+fn wrapped(text: &str, indent: &str) -> String {
     let mut lines = vec![indent.to_owned()];
     for word in text.split(' ') {
-        let last = lines.last_mut().expect("there is a line");
+        let last = lines.last_mut().expect("there is at least one line");
         if last.len() > indent.len() && last.chars().count() + 1 + word.chars().count() > 100 {
             lines.push(format!("{indent}{word}"));
         } else {
@@ -198,14 +199,14 @@ fn folded(text: &str, indent: &str) -> String {
     lines.join("\n")
 }
 
-/// Numbers under each other, with the same number of decimals.
+/// A column of numbers with the same number of decimals.
 struct Column {
     title: String,
     cells: Vec<String>,
 }
 
 impl Column {
-    /// `None` for the decimals: as many as the largest number needs for four digits.
+    /// Creates a column. `decimals` of `None` chooses them by the largest number.
     fn new(title: &str, figures: Vec<Option<f64>>, decimals: Option<usize>) -> Self {
         let decimals = decimals.unwrap_or_else(|| self::decimals(figures.iter().flatten().copied()));
         let cell =
@@ -214,7 +215,7 @@ impl Column {
     }
 }
 
-/// As many decimals as the largest figure needs for four digits, but one at least.
+/// The decimals that give the largest figure four digits, but at least one.
 fn decimals(figures: impl Iterator<Item = f64>) -> usize {
     match figures.fold(0.0_f64, |largest, figure| largest.max(figure.abs())) {
         100.0.. => 1,
@@ -223,7 +224,7 @@ fn decimals(figures: impl Iterator<Item = f64>) -> usize {
     }
 }
 
-/// A table without a frame: labels to the left, numbers to the right, a line under the header.
+/// A table of left-aligned labels and right-aligned numbers.
 fn table(titles: &[&str], labels: Vec<Vec<String>>, columns: &[Column]) -> String {
     let mut table = Table::new();
     table.load_style(FRAMELESS);

@@ -1,4 +1,4 @@
-//! What a user has: a folder with files, and the binary.
+//! A folder with files, and the binary to run in it.
 
 #[allow(dead_code, reason = "not every test is about servers")]
 pub(crate) mod server;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 
-/// A scenario that runs in no time.
+/// A scenario that runs quickly.
 #[allow(dead_code, reason = "not every test is about scenarios")]
 pub(crate) const SMALL: &str = "duration_s = 3.0
 tick_ms = 20.0
@@ -25,17 +25,17 @@ name = \"near\"
 delay_ms = 30.0
 ";
 
-/// A folder of one test; it goes with its end.
+/// A folder for one test, deleted at its end.
 pub(crate) struct Folder(PathBuf);
 
-/// How a command ended.
+/// The result of a command.
 pub(crate) struct Done {
     pub(crate) status: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-/// The binary with these arguments, in this folder.
+/// A command that runs the binary in this folder.
 pub(crate) fn evenkeel(folder: &Folder, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
     command.args(arguments).current_dir(folder.path());
@@ -59,11 +59,11 @@ impl Folder {
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Done {
         let output = evenkeel(self, arguments).output().expect("the binary starts");
-        let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
+        let text = |bytes| String::from_utf8(bytes).expect("the output is UTF-8");
         Done { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    /// Status 2, these words, and nothing on standard output.
+    /// Expects status 2, this message, and nothing on standard output.
     #[allow(dead_code, reason = "not every test is about mistakes")]
     #[track_caller]
     pub(crate) fn refuses(&self, arguments: &[&str], expected: &str) {

@@ -1,4 +1,4 @@
-//! A relay or an arena that is running.
+//! A running relay or arena.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, UdpSocket};
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use super::{Folder, evenkeel};
 
-/// A port that is free for UDP and TCP, as far as one can know.
+/// A port that was just free for UDP, and most likely is for TCP.
 pub(crate) fn free_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("there are ports");
-    socket.local_addr().expect("it has one").port()
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port is free");
+    socket.local_addr().expect("the socket has an address").port()
 }
 
-/// A program that serves on a port of this machine.
+/// A server process on this machine.
 pub(crate) struct Server {
     child: Child,
     stderr: BufReader<ChildStderr>,
@@ -21,15 +21,15 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts it, and waits until it has said these words.
+    /// Starts the server and waits until it has printed `words`.
     pub(crate) fn start(folder: &Folder, arguments: &[&str], port: u16, words: &str) -> Self {
         let mut child =
             evenkeel(folder, arguments).stderr(Stdio::piped()).spawn().expect("the binary starts");
-        let mut stderr = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut stderr = BufReader::new(child.stderr.take().expect("stderr is piped"));
         let mut line = String::new();
         while !line.contains(words) {
             line.clear();
-            assert!(stderr.read_line(&mut line).expect("it can be read") > 0, "it did not start");
+            assert!(stderr.read_line(&mut line).expect("stderr can be read") > 0, "the server did not start");
         }
         Self { child, stderr, port }
     }
@@ -42,40 +42,40 @@ impl Server {
         self.port
     }
 
-    /// What the API answers, head and body.
+    /// Sends a request to the API and returns the response with its head.
     pub(crate) fn ask(&self, request: &str) -> String {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server listens");
         let host = format!("Host: 127.0.0.1:{}\r\nConnection: close\r\n", self.port);
         let (line, rest) = request.split_once("\r\n").unwrap_or((request, "\r\n"));
-        stream.write_all(format!("{line} HTTP/1.1\r\n{host}{rest}").as_bytes()).expect("it takes it");
+        stream.write_all(format!("{line} HTTP/1.1\r\n{host}{rest}").as_bytes()).expect("the server reads");
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
+        stream.read_to_string(&mut answer).expect("the server responds");
         answer
     }
 
-    /// What the API answers to a document, sent with further header lines.
+    /// Posts a document with further header lines and returns the response.
     pub(crate) fn post(&self, path: &str, body: &str, headers: &str) -> String {
         let kind = format!("Content-Type: application/json\r\nContent-Length: {}\r\n{headers}", body.len());
         self.ask(&format!("POST {path}\r\n{kind}\r\n{body}"))
     }
 
-    /// Sends it a signal; gives its status, what it still said, and how long it took to end.
+    /// Sends a signal. Returns the exit status, the remaining output, and the time until the end.
     pub(crate) fn stop_by(mut self, signal: &str) -> (Option<i32>, String, Duration) {
         let pid = self.child.id().to_string();
         let start = Instant::now();
-        assert!(Command::new("kill").args(["-s", signal, &pid]).status().expect("there is kill").success());
-        let status = self.child.wait().expect("it ends");
+        assert!(Command::new("kill").args(["-s", signal, &pid]).status().expect("kill runs").success());
+        let status = self.child.wait().expect("the process ends");
         let took = start.elapsed();
-        let mut said = String::new();
-        self.stderr.read_to_string(&mut said).expect("it can be read");
-        (status.code(), said, took)
+        let mut output = String::new();
+        self.stderr.read_to_string(&mut output).expect("stderr can be read");
+        (status.code(), output, took)
     }
 
-    /// SIGTERM; gives its status and what it still said.
+    /// Sends SIGTERM. Returns the exit status and the remaining output.
     pub(crate) fn stop(self) -> (Option<i32>, String) {
-        let (status, said, took) = self.stop_by("TERM");
-        assert!(took < Duration::from_secs(5), "it ends soon");
-        (status, said)
+        let (status, output, took) = self.stop_by("TERM");
+        assert!(took < Duration::from_secs(5), "stopping took {took:?}");
+        (status, output)
     }
 }
 

@@ -1,10 +1,10 @@
-//! What a node's clock shows: an offset, a wrong rate, and steps.
+//! Node clocks with an offset, a wrong rate and steps.
 //!
-//! Before steps, a clock shows `t + offset + floor(t * skew)`. A step adds to that from its time on. A
-//! monotonic clock never runs backwards, so what a node reads is the greatest value shown so far: a backward
-//! step makes its clock stand still until it has caught up. That reading is non-decreasing and computed in
-//! integers, so it has an exact inverse, the earliest true time at which the clock shows at least some value;
-//! timers are set by it and never fire a nanosecond early.
+//! Without steps, a clock shows `t + offset + floor(t * skew)`; from its time on, a step adds to that. A
+//! monotonic clock never runs backwards, so a node reads the largest value shown so far: after a backward
+//! step the clock stands still until it has caught up. The reading is a non-decreasing integer function of
+//! true time. Its exact inverse, the earliest true time that shows at least some value, sets timers to the
+//! nanosecond.
 
 use evenkeel_core::{LocalTime, Span};
 
@@ -13,35 +13,36 @@ use crate::time::TrueTime;
 
 const BILLION: i64 = 1_000_000_000;
 
-/// What is wrong with a clock. By default nothing is: it shows the true time.
+/// The faults of a clock. The default has none and shows the true time.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ClockFaults {
-    /// What it shows at true time zero.
+    /// The reading at true time zero.
     pub offset: Span,
-    /// How much too fast it runs, in parts per million (rounded to parts per billion); at most
-    /// [`SKEW_PPM_MAX`](Self::SKEW_PPM_MAX) either way.
+    /// How much too fast the clock runs, in parts per million (rounded to parts per billion); at most
+    /// [`SKEW_PPM_MAX`](Self::SKEW_PPM_MAX) in size.
     pub skew_ppm: f64,
-    /// Jumps, in order of time.
+    /// Steps in order of time.
     pub steps: Vec<ClockStep>,
 }
 
-/// A jump of a clock.
+/// A step of a clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClockStep {
-    /// When.
+    /// When the clock steps.
     pub at: TrueTime,
-    /// How far: forward, or if negative, backward (the clock then stands still until it has caught up).
+    /// How far it steps: forward, or backward if negative, in which case it stands still until it has caught
+    /// up.
     pub by: Span,
 }
 
 impl ClockFaults {
-    /// The greatest skew: a clock that runs at half or at one and a half times its rate.
+    /// The largest skew: half or one and a half times the true rate.
     pub const SKEW_PPM_MAX: f64 = 500_000.0;
 
-    /// Checks that the options make sense.
+    /// Checks the options.
     ///
     /// # Errors
-    /// [`LinkFaultError`] names the first field that does not.
+    /// [`LinkFaultError`] names the first invalid field.
     pub fn validate(&self) -> Result<(), LinkFaultError> {
         if !(-Self::SKEW_PPM_MAX..=Self::SKEW_PPM_MAX).contains(&self.skew_ppm) {
             return Err(LinkFaultError::Number { field: "skew_ppm", value: self.skew_ppm });
@@ -50,7 +51,7 @@ impl ClockFaults {
     }
 }
 
-/// A clock with faults, ready to be read.
+/// A clock with faults.
 ///
 /// ```
 /// use evenkeel_core::{LocalTime, Span};
@@ -63,7 +64,7 @@ impl ClockFaults {
 /// ```
 #[derive(Clone, Debug)]
 pub struct NodeClock {
-    /// Offset of a clock that has no other fault, which needs no search and no division.
+    /// The offset of a clock without other faults, which can be read without a search or a division.
     plain: Option<Span>,
     skew_ppb: i64,
     pieces: Vec<Piece>,
@@ -73,9 +74,9 @@ pub struct NodeClock {
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     from: i64,
-    /// Offset and all steps so far.
+    /// The offset plus all steps so far.
     shift: i64,
-    /// The greatest value shown before this piece.
+    /// The largest value shown before this piece.
     shown: i64,
 }
 
@@ -86,7 +87,7 @@ impl Default for NodeClock {
 }
 
 impl NodeClock {
-    /// A clock with these faults.
+    /// Makes a clock with these faults.
     ///
     /// # Panics
     /// If the faults do not [validate](ClockFaults::validate).
@@ -109,7 +110,7 @@ impl NodeClock {
         Self { plain, skew_ppb, pieces }
     }
 
-    /// What the clock shows at a true time. Never decreases.
+    /// Returns what the clock shows at a true time. Never decreases.
     #[must_use]
     #[inline]
     pub fn local(&self, at: TrueTime) -> LocalTime {
@@ -125,7 +126,7 @@ impl NodeClock {
         LocalTime::from_nanos(self.pieces[piece].reading(at, self.skew_ppb))
     }
 
-    /// The earliest true time at which the clock shows at least `local`.
+    /// Returns the earliest true time at which the clock shows at least `local`.
     #[must_use]
     #[inline]
     pub fn true_time(&self, local: LocalTime) -> TrueTime {
@@ -137,7 +138,7 @@ impl NodeClock {
     }
 
     fn true_time_by_piece(&self, local: i64) -> TrueTime {
-        // The first piece by whose end the clock has shown as much.
+        // The first piece that reaches this reading before it ends.
         let piece = &self.pieces[self.pieces[1..].partition_point(|piece| piece.shown < local)];
         TrueTime::from_nanos(unskewed(local.saturating_sub(piece.shift), self.skew_ppb).max(piece.from))
     }
@@ -149,15 +150,15 @@ impl Piece {
     }
 }
 
-/// `t + floor(t * ppb / 10^9)`, exactly; whole seconds are split off so that no product needs more than 64
+/// `t + floor(t * ppb / 10^9)`, exactly. Whole seconds are computed separately so that no product exceeds 64
 /// bits.
 fn skewed(t: i64, ppb: i64) -> i64 {
     let (secs, nanos) = (t.div_euclid(BILLION), t.rem_euclid(BILLION));
     t.saturating_add(secs * ppb + (nanos * ppb).div_euclid(BILLION))
 }
 
-/// The smallest `t` with `skewed(t) >= reading`: `ceil(reading * 10^9 / (10^9 + ppb))`, split up in the same
-/// way.
+/// The smallest `t` with `skewed(t) >= reading`: `ceil(reading * 10^9 / (10^9 + ppb))`, computed like
+/// `skewed`.
 fn unskewed(reading: i64, ppb: i64) -> i64 {
     let rate = BILLION + ppb;
     let (secs, rest) = (reading.div_euclid(rate), reading.rem_euclid(rate));

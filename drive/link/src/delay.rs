@@ -1,79 +1,79 @@
-//! How long a packet is under way.
+//! Packet delays.
 //!
-//! A [`DelayLaw`] is a base delay, what the wire takes, and a [`Jitter`], what queues do to it. Each packet
-//! draws its own delay, so jitter wider than the gap between packets reorders them, as on a real path with
-//! several queues. Whatever the law says, no packet arrives before it was sent: negative delays become zero.
+//! A [`DelayLaw`] is a base delay, for the wire, and a [`Jitter`], for the queues. Each packet draws its own
+//! delay, so jitter wider than the gap between packets reorders them, as on a path with several queues. No
+//! packet arrives before it was sent: negative delays become zero.
 
 use evenkeel_core::{Draws, Span};
 
 use crate::error::{LinkFaultError, ascending, not_negative};
 use crate::time::TrueTime;
 
-/// The law that delays are drawn from. By default every packet arrives at once.
+/// The distribution of delays. The default delivers every packet immediately.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct DelayLaw {
     /// The one-way delay without jitter.
     pub base: Span,
-    /// What is done to it.
+    /// The deviation from the base.
     pub jitter: Jitter,
 }
 
 /// How the delays of packets differ from the base delay.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Jitter {
-    /// Not at all.
+    /// No deviation.
     #[default]
     Constant,
     /// Uniform around the base.
     Uniform {
-        /// The greatest distance from the base.
+        /// The largest deviation.
         half_width: Span,
     },
     /// Normal around the base.
     Normal {
-        /// Standard deviation.
+        /// The standard deviation.
         sd: Span,
     },
-    /// A log-normal delay on top of the base.
+    /// A log-normal delay in addition to the base.
     LogNormal {
-        /// Median of what is added.
+        /// The median of the addition.
         median: Span,
-        /// Standard deviation of its logarithm.
+        /// The standard deviation of its logarithm.
         sigma: f64,
     },
-    /// An exponential delay on top of the base.
+    /// An exponential delay in addition to the base.
     Exponential {
-        /// Mean of what is added.
+        /// The mean of the addition.
         mean: Span,
     },
-    /// The whole delay is gamma distributed and its mean is the base; with base zero it is always zero.
+    /// A gamma distribution of the whole delay, with the base as its mean; always zero if the base is zero.
     Gamma {
-        /// Standard deviation.
+        /// The standard deviation.
         sd: Span,
     },
-    /// Rows (time since the start of the run, delay on top of the base): each holds until the next. The time
-    /// of the last row is the period after which the trace starts over, and before the time of the first row
-    /// the delay of the last one holds. If the last time is zero, there is but one row and it always holds.
+    /// Rows of (time since the start of the run, delay in addition to the base); each holds until the next.
+    /// The trace repeats with the time of the last row as its period, so the last delay holds before the time
+    /// of the first row. A last time of zero requires a single row, which always holds.
     Trace(Vec<(Span, Span)>),
 }
 
 /// A lasting change of the base delay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DelayStep {
-    /// Since when.
+    /// When the change takes effect.
     pub at: TrueTime,
     /// The base delay from then on.
     pub delay: Span,
 }
 
 impl DelayLaw {
-    /// Every packet takes exactly this long.
+    /// A law by which every packet takes exactly this long.
     #[must_use]
     pub const fn constant(base: Span) -> Self {
         Self { base, jitter: Jitter::Constant }
     }
 
-    /// The mean delay, before negative ones become zero.
+    /// Returns the mean delay, before negative delays become zero.
     #[must_use]
     pub fn mean(&self) -> Span {
         let added = match &self.jitter {
@@ -89,10 +89,10 @@ impl DelayLaw {
         self.base + added
     }
 
-    /// Checks that the options make sense.
+    /// Checks the options.
     ///
     /// # Errors
-    /// [`LinkFaultError`] names the first field that does not.
+    /// [`LinkFaultError`] names the first invalid field.
     pub fn validate(&self) -> Result<(), LinkFaultError> {
         not_negative("delay", self.base)?;
         self.jitter.validate()
@@ -100,10 +100,10 @@ impl DelayLaw {
 }
 
 impl Jitter {
-    /// Checks that the options make sense.
+    /// Checks the options.
     ///
     /// # Errors
-    /// [`LinkFaultError`] names the first field that does not.
+    /// [`LinkFaultError`] names the first invalid field.
     pub fn validate(&self) -> Result<(), LinkFaultError> {
         match self {
             Self::Constant => Ok(()),
@@ -125,13 +125,13 @@ impl Jitter {
         }
     }
 
-    /// The delay of a packet that is sent at `now` over a link with this base delay.
+    /// Draws the delay of a packet that is sent at `now` over a link with this base delay.
     #[inline]
     pub(crate) fn delay(&self, base: Span, now: TrueTime, draws: &mut Draws) -> Span {
         let delay = match self {
             Self::Constant => base,
             Self::Uniform { half_width } => {
-                // In integers: exact at any size, and no rounding on the way of every packet.
+                // Integer arithmetic: exact at any size, and no rounding in the path of every packet.
                 let half = half_width.as_nanos() as u64;
                 base + Span::from_nanos(draws.below(2 * half + 1).wrapping_sub(half) as i64)
             }
@@ -140,7 +140,7 @@ impl Jitter {
         delay.max(Span::ZERO)
     }
 
-    /// Apart from the others: logarithms are no small matter.
+    /// Not inlined, to keep the logarithms out of the fast path.
     #[inline(never)]
     fn delay_by_law(&self, base: Span, now: TrueTime, draws: &mut Draws) -> Span {
         match self {
@@ -175,11 +175,11 @@ fn traced(rows: &[(Span, Span)], now: TrueTime) -> Span {
         return last;
     }
     let phase = Span::from_nanos(now.as_nanos().rem_euclid(period.as_nanos()));
-    let begun = rows.partition_point(|(at, _)| *at <= phase);
-    if begun == 0 { last } else { rows[begun - 1].1 }
+    let next = rows.partition_point(|(at, _)| *at <= phase);
+    if next == 0 { last } else { rows[next - 1].1 }
 }
 
-/// Each row weighs as much as it lasts; the last one holds from the start of the period to the first row.
+/// Weights each row by how long it holds; the last one holds from the start of the period to the first row.
 fn traced_mean(rows: &[(Span, Span)]) -> Span {
     let (period, last) = rows[rows.len() - 1];
     if period == Span::ZERO {

@@ -1,55 +1,54 @@
-//! What can be wrong with fault options. Every error names the field, so that a scenario file's reader can be
-//! told where to look.
+//! Errors in fault options. Each names its field, so that the author of a scenario file knows where to look.
 
 use evenkeel_core::Span;
 
-/// Why options of a link or a clock make no sense.
+/// Why options of a link or a clock are invalid.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 pub enum LinkFaultError {
-    /// Not a probability.
+    /// A value that is not a probability.
     #[error("{field} must be a probability from 0 to 1, not {value}")]
     Probability {
-        /// Which field.
+        /// The field.
         field: &'static str,
-        /// What it holds.
+        /// Its value.
         value: f64,
     },
-    /// A number outside of what the field can mean.
-    #[error("{field} is out of its range: {value}")]
+    /// A number out of the field's range.
+    #[error("{field} is out of range: {value}")]
     Number {
-        /// Which field.
+        /// The field.
         field: &'static str,
-        /// What it holds.
+        /// Its value.
         value: f64,
     },
-    /// A length of time that is too short for the field, most often a negative one.
+    /// A duration that is too short for the field, usually a negative one.
     #[error("{field} must be at least {min:?}, not {span:?}")]
     TooShort {
-        /// Which field.
+        /// The field.
         field: &'static str,
-        /// What it holds.
+        /// Its value.
         span: Span,
-        /// The shortest it may hold.
+        /// The shortest valid duration.
         min: Span,
     },
-    /// Entries that do not follow each other in time.
+    /// Entries that are not in order of time.
     #[error("{field}: entry {index} is not later than the one before it")]
     Order {
-        /// Which field.
+        /// The field.
         field: &'static str,
-        /// Which entry, counted from 0.
+        /// The first entry that is not later than the one before it, counted from 0.
         index: usize,
     },
-    /// A list without entries that needs at least one.
+    /// An empty list where at least one entry is needed.
     #[error("{field} must not be empty")]
     Empty {
-        /// Which field.
+        /// The field.
         field: &'static str,
     },
 }
 
 pub(crate) fn probability(field: &'static str, value: f64) -> Result<(), LinkFaultError> {
-    // NaN is in no range.
+    // No range contains NaN.
     if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(LinkFaultError::Probability { field, value }) }
 }
 

@@ -1,4 +1,4 @@
-//! The options of one direction of one connection.
+//! The fault options of one direction of a connection.
 
 use evenkeel_core::Span;
 
@@ -7,29 +7,29 @@ use crate::error::{LinkFaultError, ascending, not_negative, probability};
 use crate::loss::Loss;
 use crate::rate::RateLimit;
 
-/// What is wrong with a link. By default nothing is: every packet arrives once and at once.
+/// The faults of a link. The default has none: every packet arrives once and immediately.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct LinkFaults {
-    /// How long packets are under way.
+    /// How long packets take.
     pub delay: DelayLaw,
     /// Lasting changes of the base delay, in order of time.
     pub steps: Vec<DelayStep>,
-    /// Which packets never arrive.
+    /// Which packets are lost.
     pub loss: Loss,
-    /// The probability that a packet arrives twice, the second time with a delay of its own.
+    /// The probability that a packet is duplicated. The copy has a delay of its own.
     pub duplicate: f64,
     /// Packets that are held back, if any.
     pub reorder: Option<Reorder>,
-    /// How fast the link takes bytes, if that is limited.
+    /// The rate limit, if any.
     pub rate: Option<RateLimit>,
 }
 
-/// Some packets are held back so that later ones overtake them.
+/// Holds some packets back so that later ones overtake them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Reorder {
-    /// Which share of them.
+    /// The share of packets that is held back.
     pub share: f64,
-    /// How much longer they take.
+    /// Their additional delay.
     pub extra: Span,
 }
 
@@ -40,10 +40,10 @@ impl LinkFaults {
         Self { delay: DelayLaw::constant(delay), ..Self::default() }
     }
 
-    /// Checks that the options make sense.
+    /// Checks the options.
     ///
     /// # Errors
-    /// [`LinkFaultError`] names the first field that does not.
+    /// [`LinkFaultError`] names the first invalid field.
     pub fn validate(&self) -> Result<(), LinkFaultError> {
         self.delay.validate()?;
         ascending("steps", self.steps.iter().map(|step| step.at))?;
@@ -57,8 +57,8 @@ impl LinkFaults {
         self.rate.map_or(Ok(()), |rate| rate.validate())
     }
 
-    /// Whether the fate of a packet needs no draw.
-    pub(crate) fn is_certain(&self) -> bool {
+    /// Returns whether fates need no draws.
+    pub(crate) fn is_deterministic(&self) -> bool {
         matches!(self.delay.jitter, Jitter::Constant)
             && matches!(self.loss, Loss::None)
             && self.duplicate == 0.0

@@ -1,16 +1,21 @@
-//! What networks and clocks do to packets and time: seeded, pure, and the same on every machine.
+//! Seeded models of network and clock faults, pure and bit for bit the same on every platform.
 //!
-//! A [`Link`] decides the [`Fate`] of each packet on one direction of one connection; a [`NodeClock`] turns
-//! true time into what a node's own clock shows. Neither reads a clock nor sends anything: the simulator asks
-//! them, and so do emulated links on real sockets, so both see the same faults.
+//! A [`Link`] decides the [`Fate`] of each packet in one direction of a connection: its delay, loss,
+//! duplication, reordering, and queueing under a rate limit. A [`NodeClock`] turns true time into what a
+//! node's own clock shows. Neither reads a clock or sends anything. The simulator and the link emulation on
+//! real sockets both use them and so produce the same faults.
 //!
-//! The law of common random numbers: the fate of a datagram is a function of the link's seed, its sending
-//! time and its rank among the packets of that very instant. What else was sent does not matter, so two
-//! policies that are compared under one seed meet the same jitter and the same loss bursts. The one exception
-//! is a [`RateLimit`], which depends on traffic by nature.
+//! The fates of datagrams are common random numbers: each is a function of the link's seed, the sending time,
+//! and the rank among the packets of that instant. Other traffic does not matter, so two policies compared
+//! under one seed meet the same jitter and the same loss bursts. The only exception is a [`RateLimit`], which
+//! depends on traffic by nature.
 //!
-//! Options ([`LinkFaults`], [`ClockFaults`]) are plain public fields. Numbers that come from a person go
-//! through `validate` first; [`Link::new`] and [`NodeClock::new`] panic on options that do not pass it.
+//! The options, [`LinkFaults`] and [`ClockFaults`], are structs with public fields. Call `validate` on
+//! options that a person wrote: [`Link::new`] and [`NodeClock::new`] panic if they are invalid.
+//!
+//! # Example
+//!
+//! A link with 40 ms of delay, jitter and loss:
 //!
 //! ```
 //! use evenkeel_core::{Seed, Span};

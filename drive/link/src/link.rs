@@ -1,42 +1,42 @@
-//! One direction of one connection: the fate of each packet.
+//! One direction of a connection, which decides the fate of each packet.
 //!
-//! The draws of a datagram come from a stream of its own, keyed by link seed, sending time and rank among the
-//! packets of that instant, and each fault has its fixed place in that stream. So neither other traffic nor
-//! another fault's setting changes what a packet draws. Messages on the reliable channel draw under another
-//! label, and so do not disturb the datagrams.
+//! A datagram draws from a stream of its own, keyed by the link's seed, the sending time and the rank among
+//! the packets of that instant. Each fault has a fixed place in that stream. So neither other traffic nor the
+//! settings of other faults change a draw. Reliable messages draw under a label of their own and do not
+//! disturb the datagrams.
 
 use evenkeel_core::{Draws, Seed, Span};
 
 use crate::faults::LinkFaults;
-use crate::loss::Stretches;
+use crate::loss::BurstState;
 use crate::rate::Backlog;
 use crate::time::TrueTime;
 
 const DATAGRAMS: u64 = 1;
 const RELIABLE: u64 = 2;
-const STRETCHES: u64 = 3;
+const BURSTS: u64 = 3;
 const SECOND_COPY: u64 = 4;
 
-/// A reliable message that was lost so many times never arrives.
+/// Number of lost attempts after which a reliable message is given up.
 const ATTEMPTS_MAX: u32 = 32;
-/// What is added to one and a half round trips before a lost attempt is repeated.
+/// Added to one and a half round trips before a lost attempt is repeated.
 const TIMEOUT_SLACK: Span = Span::from_millis(10);
 /// The longest pause between two attempts.
 const TIMEOUT_MAX: Span = Span::from_secs(60);
 
-/// What becomes of a datagram.
+/// What happens to a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It never arrives.
     Lost,
     /// It arrives at this time.
     Once(TrueTime),
-    /// It arrives twice, at these times, of which either may be the earlier.
+    /// It arrives at both times, in either order.
     Twice(TrueTime, TrueTime),
 }
 
 impl Fate {
-    /// The times at which it arrives.
+    /// Returns the arrival times.
     pub fn arrivals(self) -> impl Iterator<Item = TrueTime> {
         let (first, second) = match self {
             Self::Lost => (None, None),
@@ -47,15 +47,15 @@ impl Fate {
     }
 }
 
-/// The keys of one kind of packets: what they draw depends on the instant and the rank within it.
+/// Generates the keys of one kind of packets from the sending time and the rank within that instant.
 #[derive(Clone, Copy, Debug)]
-struct Keys {
+struct PacketKeys {
     seed: Seed,
     at: TrueTime,
     rank: u64,
 }
 
-impl Keys {
+impl PacketKeys {
     fn new(seed: Seed) -> Self {
         Self { seed, at: TrueTime::MIN, rank: 0 }
     }
@@ -69,25 +69,25 @@ impl Keys {
     }
 }
 
-/// One direction of one connection.
+/// One direction of a connection.
 #[derive(Clone, Debug)]
 pub struct Link {
     faults: LinkFaults,
     seed: Seed,
-    is_certain: bool,
+    is_deterministic: bool,
     latest: TrueTime,
     base: Span,
     steps_done: usize,
-    datagrams: Keys,
-    reliable: Keys,
-    stretches: Stretches,
+    datagrams: PacketKeys,
+    reliable: PacketKeys,
+    bursts: BurstState,
     backlog: Backlog,
     /// When the last reliable message arrives; `MAX` once the stream has stalled.
     stream_at: TrueTime,
 }
 
 impl Link {
-    /// A link with these faults. Links with different seeds draw unrelated numbers.
+    /// Makes a link with these faults. Links with different seeds draw unrelated numbers.
     ///
     /// # Panics
     /// If the faults do not [validate](LinkFaults::validate).
@@ -95,13 +95,13 @@ impl Link {
     pub fn new(faults: LinkFaults, seed: Seed) -> Self {
         faults.validate().unwrap_or_else(|error| panic!("link faults {faults:?}: {error}"));
         Self {
-            is_certain: faults.is_certain(),
+            is_deterministic: faults.is_deterministic(),
             latest: TrueTime::MIN,
             base: faults.delay.base,
             steps_done: 0,
-            datagrams: Keys::new(seed.child(DATAGRAMS)),
-            reliable: Keys::new(seed.child(RELIABLE)),
-            stretches: Stretches::new(faults.loss, seed.child(STRETCHES)),
+            datagrams: PacketKeys::new(seed.child(DATAGRAMS)),
+            reliable: PacketKeys::new(seed.child(RELIABLE)),
+            bursts: BurstState::new(faults.loss, seed.child(BURSTS)),
             backlog: Backlog::EMPTY,
             stream_at: TrueTime::MIN,
             faults,
@@ -109,8 +109,7 @@ impl Link {
         }
     }
 
-    /// It has other faults from now on. What is under way arrives as it would have, and reliable messages still do not
-    /// overtake each other.
+    /// Replaces the faults. Packets in flight keep their fates, and reliable messages still arrive in order.
     ///
     /// # Panics
     /// If the faults do not [validate](LinkFaults::validate).
@@ -119,16 +118,16 @@ impl Link {
         *self = Self { latest, datagrams, reliable, stream_at, ..Self::new(faults, self.seed) };
     }
 
-    /// The options that it was made with.
+    /// Returns the current faults.
     #[must_use]
     pub const fn faults(&self) -> &LinkFaults {
         &self.faults
     }
 
-    /// What becomes of a datagram of so many bytes that is sent now.
+    /// Decides the fate of a datagram that is sent now.
     ///
-    /// The order of things: the queue (which may drop it), loss, then for each copy the delay. Times must not
-    /// decrease from call to call; an earlier one counts as the latest that was seen.
+    /// The queue comes first (it may drop the packet), then loss, then the delay of each copy. Times should
+    /// not decrease from call to call; an earlier time counts as the latest one so far.
     #[inline]
     pub fn fate(&mut self, now: TrueTime, bytes: usize) -> Fate {
         let now = self.advance(now);
@@ -136,34 +135,34 @@ impl Link {
             None => Some(now),
             Some(limit) => self.backlog.offer(limit, now, bytes),
         };
-        if self.is_certain {
+        if self.is_deterministic {
             return departure.map_or(Fate::Lost, |at| Fate::Once(at + self.base));
         }
-        // The key is taken before the queue's verdict, so that ranks do not depend on it.
+        // Taken even if the queue drops the packet, so that ranks do not depend on the queue.
         let key = self.datagrams.next(now);
         let Some(departure) = departure else { return Fate::Lost };
         let mut draws = key.draws();
-        let (mut loss, mut doubling) = (draws.put_off(), draws.put_off());
-        if self.stretches.is_lost(now, &mut loss) {
+        let (mut loss, mut doubling) = (draws.defer(), draws.defer());
+        if self.bursts.is_lost(now, &mut loss) {
             return Fate::Lost;
         }
-        let first = departure + self.flight(now, &mut draws);
+        let first = departure + self.transit_time(now, &mut draws);
         if self.faults.duplicate > 0.0 && doubling.unit() < self.faults.duplicate {
-            let second = departure + self.flight(now, &mut key.child(SECOND_COPY).draws());
+            let second = departure + self.transit_time(now, &mut key.child(SECOND_COPY).draws());
             return Fate::Twice(first, second);
         }
         Fate::Once(first)
     }
 
-    /// When a message of so many bytes that is sent now arrives on the reliable channel.
+    /// Returns when a reliable message that is sent now arrives.
     ///
-    /// The rule: an attempt that is lost is repeated after three base delays (one and a half round trips, if
-    /// the way back is like the way there) and 10 ms, and that pause doubles each time, up to 60 s. Messages
-    /// never overtake each other: one that is late holds up all that follow. A rate limit is shared with the
-    /// datagrams, is paid once per message, and makes messages wait but never drops them.
+    /// A lost attempt is repeated after three base delays (one and a half round trips, if both ways are
+    /// alike) plus 10 ms. That pause doubles each time, up to 60 s. Messages arrive in order: a late one
+    /// delays all that follow. They share the rate limit with the datagrams, pay for it once per message, and
+    /// wait in its queue but are never dropped.
     ///
-    /// `None` after 32 lost attempts: the link is dead. What comes behind a message that never arrives never
-    /// arrives either, so from then on it is `None` until [`reopen`](Self::reopen).
+    /// After 32 lost attempts the link is dead. Messages behind one that never arrives never arrive either,
+    /// so the result remains `None` until [`reopen`](Self::reopen).
     pub fn reliable(&mut self, now: TrueTime, bytes: usize) -> Option<TrueTime> {
         let now = self.advance(now);
         if self.stream_at == TrueTime::MAX {
@@ -174,14 +173,14 @@ impl Link {
             Some(limit) => self.backlog.append(limit, now, bytes),
         };
         let mut draws = self.reliable.next(now).draws();
-        // Attempts reach into the future, where the datagrams have not been yet.
-        let mut stretches = self.stretches.clone();
+        // A copy, because attempts lie in the future and the datagrams of that time have yet to come.
+        let mut bursts = self.bursts.clone();
         let mut waited = Span::ZERO;
         let mut pause = (self.base.times(3) + TIMEOUT_SLACK).min(TIMEOUT_MAX);
         for _ in 0..ATTEMPTS_MAX {
             let attempt_at = now + waited;
-            if !stretches.is_lost(attempt_at, &mut draws.put_off()) {
-                let arrival = departure + waited + self.flight(attempt_at, &mut draws);
+            if !bursts.is_lost(attempt_at, &mut draws.defer()) {
+                let arrival = departure + waited + self.transit_time(attempt_at, &mut draws);
                 self.stream_at = self.stream_at.max(arrival);
                 return Some(self.stream_at);
             }
@@ -192,13 +191,12 @@ impl Link {
         None
     }
 
-    /// Starts the reliable channel anew, as a new connection over the same path does: it no longer waits for
-    /// what was sent before.
+    /// Resets the reliable channel for a new connection, which does not wait for earlier messages.
     pub fn reopen(&mut self) {
         self.stream_at = TrueTime::MIN;
     }
 
-    /// Brings the base delay up to date.
+    /// Updates the time and the base delay.
     #[inline]
     fn advance(&mut self, now: TrueTime) -> TrueTime {
         self.latest = self.latest.max(now);
@@ -211,10 +209,10 @@ impl Link {
         self.latest
     }
 
-    /// How long one copy is under way.
+    /// Draws how long one copy takes.
     #[inline]
-    fn flight(&self, now: TrueTime, draws: &mut Draws) -> Span {
-        let mut holding = draws.put_off();
+    fn transit_time(&self, now: TrueTime, draws: &mut Draws) -> Span {
+        let mut holding = draws.defer();
         let delay = self.faults.delay.jitter.delay(self.base, now, draws);
         match self.faults.reorder {
             Some(reorder) if holding.unit() < reorder.share => delay + reorder.extra,

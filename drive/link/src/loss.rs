@@ -1,9 +1,9 @@
-//! Which packets never arrive.
+//! Packet loss.
 //!
-//! Bursts follow Gilbert and Elliott's model, but in continuous time: the link is good or bad for exponential
-//! stretches of time, drawn in order from the link's own seed. In the usual packet-by-packet form, a sender
-//! who sends more makes the channel change its state more often, so two policies under one seed would see
-//! different bursts; here the state is a function of seed and time alone.
+//! Bursts follow Gilbert and Elliott's model in continuous time: the link alternates between a good and a bad
+//! state for exponential times, drawn in order from its own seed. In the usual packet-by-packet form a sender
+//! with more traffic makes the state change more often, and two policies under one seed would meet different
+//! bursts. Here the state depends on seed and time alone.
 
 use evenkeel_core::{Draws, Seed, Span};
 
@@ -13,36 +13,36 @@ use crate::time::TrueTime;
 /// How packets are lost.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Loss {
-    /// They are not.
+    /// No loss.
     #[default]
     None,
-    /// Each on its own.
+    /// Independent losses.
     Independent {
-        /// How likely.
+        /// The probability of a loss.
         probability: f64,
     },
-    /// In bursts.
+    /// Losses in bursts.
     GilbertElliott {
-        /// Mean length of a good stretch, at least [`Loss::STRETCH_MIN`].
+        /// Mean duration of the good state, at least [`Loss::STRETCH_MIN`].
         good_mean: Span,
-        /// Mean length of a bad stretch, at least [`Loss::STRETCH_MIN`].
+        /// Mean duration of the bad state, at least [`Loss::STRETCH_MIN`].
         bad_mean: Span,
-        /// How likely a packet that is sent in a good stretch is lost.
+        /// Loss probability in the good state.
         loss_good: f64,
-        /// How likely a packet that is sent in a bad stretch is lost.
+        /// Loss probability in the bad state.
         loss_bad: f64,
     },
 }
 
 impl Loss {
-    /// The shortest mean length of a stretch. Stretches cost a draw each even if nothing is sent in them, so
-    /// they must not be arbitrarily many.
+    /// The shortest mean duration of a state. Every state costs a draw, even without traffic, so their number
+    /// must be bounded.
     pub const STRETCH_MIN: Span = Span::from_nanos(1_000);
 
-    /// Checks that the options make sense.
+    /// Checks the options.
     ///
     /// # Errors
-    /// [`LinkFaultError`] names the first field that does not.
+    /// [`LinkFaultError`] names the first invalid field.
     pub fn validate(&self) -> Result<(), LinkFaultError> {
         match *self {
             Self::None => Ok(()),
@@ -56,7 +56,7 @@ impl Loss {
         }
     }
 
-    /// The share of packets that is lost in the long run.
+    /// Returns the long-run share of lost packets.
     #[must_use]
     pub fn rate(&self) -> f64 {
         match *self {
@@ -75,28 +75,28 @@ fn bad_share(good_mean: Span, bad_mean: Span) -> f64 {
     bad / (good + bad)
 }
 
-/// Where a link is among its good and bad stretches. A clone of it can look ahead without moving the
-/// original.
+/// The good or bad state of a link. A clone looks ahead without moving the original.
 #[derive(Clone, Debug)]
-pub(crate) struct Stretches {
+pub(crate) struct BurstState {
     law: Loss,
     bad: bool,
     until: TrueTime,
     draws: Draws,
 }
 
-impl Stretches {
-    /// The stretches of this seed; the first begins at true time zero, in the state that the long run has.
+impl BurstState {
+    /// Starts at true time zero, with the state drawn from the long-run distribution.
     pub(crate) fn new(law: Loss, seed: Seed) -> Self {
-        let mut stretches = Self { law, bad: false, until: TrueTime::MAX, draws: seed.draws() };
+        let mut state = Self { law, bad: false, until: TrueTime::MAX, draws: seed.draws() };
         if let Loss::GilbertElliott { good_mean, bad_mean, .. } = law {
-            stretches.bad = stretches.draws.chance(bad_share(good_mean, bad_mean));
-            stretches.until = TrueTime::default() + stretches.draw(good_mean, bad_mean);
+            state.bad = state.draws.chance(bad_share(good_mean, bad_mean));
+            state.until = TrueTime::default() + state.draw(good_mean, bad_mean);
         }
-        stretches
+        state
     }
 
-    /// Whether a packet that is sent at `at` is lost, by the first of these draws. Times must not decrease.
+    /// Returns whether a packet that is sent at `at` is lost, by the first of these draws. Times must not
+    /// decrease.
     #[inline]
     pub(crate) fn is_lost(&mut self, at: TrueTime, draws: &mut Draws) -> bool {
         !matches!(self.law, Loss::None) && draws.unit() < self.loss_at(at)
@@ -120,7 +120,7 @@ impl Stretches {
     fn draw(&mut self, good_mean: Span, bad_mean: Span) -> Span {
         let mean = if self.bad { bad_mean } else { good_mean };
         let nanos = self.draws.exponential(mean.as_nanos() as f64).round() as i64;
-        // At least a nanosecond, so that the search for a time always gets there.
+        // At least a nanosecond, so that the loop over states always terminates.
         Span::from_nanos(nanos.max(1))
     }
 }

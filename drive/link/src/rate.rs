@@ -1,29 +1,28 @@
-//! A link that takes time to put bytes on the wire.
+//! A link of limited rate with a tail-drop queue.
 //!
-//! This is the one fault that depends on traffic: who sends more waits longer. Packets are served in the
-//! order in which they were sent, and those that find the queue full are dropped at its tail.
+//! This is the only fault that depends on traffic. Packets are served in the order of sending, and a packet
+//! that finds the queue full is dropped.
 
 use evenkeel_core::Span;
 
 use crate::error::LinkFaultError;
 use crate::time::TrueTime;
 
-/// How fast a link takes bytes, and how many may wait.
+/// The rate of a link and the size of its queue.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RateLimit {
     /// Bytes per second; positive and finite.
     pub bytes_per_s: f64,
-    /// The most that may be unsent when a packet joins the queue, itself included; infinite for an endless
-    /// queue. A packet that finds the link idle always passes, so a queue of zero means that nothing can
-    /// wait.
+    /// Limit on the unsent bytes when a packet joins the queue, that packet included; may be infinite. A
+    /// packet that finds the link idle always passes, so with zero nothing can wait.
     pub queue_max_bytes: f64,
 }
 
 impl RateLimit {
-    /// Checks that the options make sense.
+    /// Checks the options.
     ///
     /// # Errors
-    /// [`LinkFaultError`] names the first field that does not.
+    /// [`LinkFaultError`] names the first invalid field.
     pub fn validate(&self) -> Result<(), LinkFaultError> {
         if !(self.bytes_per_s.is_finite() && self.bytes_per_s > 0.0) {
             return Err(LinkFaultError::Number { field: "rate.bytes_per_s", value: self.bytes_per_s });
@@ -42,7 +41,7 @@ impl RateLimit {
     }
 }
 
-/// What waits in front of a link: all it takes to know is when the last byte will be on the wire.
+/// The queue in front of a link, represented by the time when its last byte is on the wire.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Backlog {
     idle_at: TrueTime,
@@ -51,7 +50,7 @@ pub(crate) struct Backlog {
 impl Backlog {
     pub(crate) const EMPTY: Self = Self { idle_at: TrueTime::MIN };
 
-    /// Queues a packet: when its last byte is on the wire, or `None` if it finds the queue full.
+    /// Queues a packet and returns when its last byte is on the wire, or `None` if the queue is full.
     pub(crate) fn offer(&mut self, limit: &RateLimit, now: TrueTime, bytes: usize) -> Option<TrueTime> {
         if self.idle_at > now {
             let unsent = (self.idle_at - now).as_secs_f64() * limit.bytes_per_s;
@@ -62,7 +61,7 @@ impl Backlog {
         Some(self.append(limit, now, bytes))
     }
 
-    /// Queues a packet whatever waits already: a stream's sender waits rather than loses.
+    /// Queues a packet even if the queue is full, because the sender of a stream waits instead of dropping.
     pub(crate) fn append(&mut self, limit: &RateLimit, now: TrueTime, bytes: usize) -> TrueTime {
         self.idle_at = self.idle_at.max(now) + limit.service(bytes);
         self.idle_at

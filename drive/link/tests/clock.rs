@@ -1,4 +1,4 @@
-//! Clocks: what they show, and that timers set by them fire exactly when they show it.
+//! Clocks: what they show, and timers that fire exactly when the clock shows their time.
 
 use evenkeel_core::{LocalTime, Span};
 use evenkeel_link::{ClockFaults, ClockStep, LinkFaultError, NodeClock, TrueTime};
@@ -35,7 +35,7 @@ fn skew_is_exact_over_a_day() {
 }
 
 #[test]
-fn a_forward_step_is_where_the_times_it_jumps_over_are_reached() {
+fn a_forward_step_reaches_all_the_readings_it_skips() {
     let clock = stepped(&[(100, 50)]);
     assert_eq!([99, 100, 101].map(|t| clock.local(at(t)).as_nanos()), [99, 150, 151]);
     assert_eq!(
@@ -52,7 +52,7 @@ fn a_backward_step_holds_the_clock_until_it_has_caught_up() {
 }
 
 #[test]
-fn nonsense_is_named() {
+fn invalid_options_are_rejected_by_name() {
     let faults = |skew_ppm| ClockFaults { skew_ppm, ..ClockFaults::default() };
     assert!(faults(500_000.0).validate().is_ok());
     for skew in [f64::NAN, f64::INFINITY, 500_001.0, -1e9] {
@@ -78,7 +78,7 @@ fn any_faults() -> impl Strategy<Value = ClockFaults> {
 
 proptest! {
     #[test]
-    fn a_timer_fires_no_nanosecond_early_and_none_late(faults in any_faults(), reading in RANGE) {
+    fn a_timer_fires_neither_a_nanosecond_early_nor_late(faults in any_faults(), reading in RANGE) {
         let clock = NodeClock::new(&faults);
         let due = clock.true_time(shows(reading));
         prop_assert!(clock.local(due) >= shows(reading));

@@ -1,4 +1,4 @@
-//! Delay laws: each has the mean and the spread that it promises.
+//! Delay laws: each has its documented mean and spread.
 
 use evenkeel_core::{Seed, Span};
 use evenkeel_link::{DelayLaw, DelayStep, Fate, Jitter, Link, LinkFaultError, LinkFaults, TrueTime};
@@ -17,7 +17,7 @@ fn delay(link: &mut Link, now: TrueTime) -> Span {
     }
 }
 
-/// Delays in milliseconds of packets that are sent every millisecond.
+/// Returns the delays, in milliseconds, of packets that are sent every millisecond.
 fn sample(base: f64, jitter: Jitter) -> Vec<f64> {
     let faults = LinkFaults { delay: DelayLaw { base: ms(base), jitter }, ..LinkFaults::default() };
     let mut link = Link::new(faults, Seed::new(42));
@@ -35,8 +35,8 @@ fn assert_law(base: f64, jitter: Jitter, mean: f64, sd: f64) -> Vec<f64> {
     let sample = sample(base, jitter.clone());
     let (mean_is, sd_is) = mean_sd(&sample);
     let stated = DelayLaw { base: ms(base), jitter: jitter.clone() }.mean().as_millis_f64();
-    assert!((stated - mean).abs() < 1e-5, "{jitter:?}: states a mean of {stated} instead of {mean}");
-    // Five standard errors of the mean; the spread of the heavier tails is known to a few percent only.
+    assert!((stated - mean).abs() < 1e-5, "{jitter:?}: documents a mean of {stated} instead of {mean}");
+    // Five standard errors of the mean; heavy tails determine the spread to a few percent only.
     let error = 5.0 * sd / (PACKETS as f64).sqrt() + 1e-6;
     assert!((mean_is - mean).abs() <= error, "{jitter:?}: mean {mean_is} instead of {mean}");
     assert!((sd_is - sd).abs() <= 0.05 * sd + 1e-6, "{jitter:?}: sd {sd_is} instead of {sd}");
@@ -44,7 +44,7 @@ fn assert_law(base: f64, jitter: Jitter, mean: f64, sd: f64) -> Vec<f64> {
 }
 
 #[test]
-fn constant_delays_are_all_the_base() {
+fn constant_delays_equal_the_base() {
     assert!(sample(30.0, Jitter::Constant).iter().all(|delay| *delay == 30.0));
 }
 
@@ -68,13 +68,13 @@ fn normal_delays_have_their_mean_and_spread() {
 }
 
 #[test]
-fn exponential_delays_come_on_top_of_the_base() {
+fn exponential_delays_add_to_the_base() {
     let sample = assert_law(20.0, Jitter::Exponential { mean: ms(15.0) }, 35.0, 15.0);
     assert!(sample.iter().all(|delay| *delay >= 20.0));
 }
 
 #[test]
-fn log_normal_delays_come_on_top_of_the_base_with_their_median() {
+fn log_normal_delays_add_to_the_base_with_their_median() {
     let sigma = 0.5;
     let variance_factor = libm::exp(sigma * sigma);
     let mean = 10.0 * variance_factor.sqrt();
@@ -87,7 +87,7 @@ fn log_normal_delays_come_on_top_of_the_base_with_their_median() {
 #[test]
 fn gamma_delays_have_the_base_as_their_mean() {
     assert_law(80.0, Jitter::Gamma { sd: ms(20.0) }, 80.0, 20.0);
-    // A spread beyond the mean: the law's shape is below one.
+    // A spread larger than the mean, so the shape is below one.
     assert_law(80.0, Jitter::Gamma { sd: ms(120.0) }, 80.0, 120.0);
     assert!(sample(80.0, Jitter::Gamma { sd: Span::ZERO }).iter().all(|delay| *delay == 80.0));
     assert!(sample(0.0, Jitter::Gamma { sd: ms(20.0) }).iter().all(|delay| *delay == 0.0));
@@ -102,7 +102,7 @@ fn no_packet_arrives_before_it_was_sent() {
 }
 
 #[test]
-fn a_trace_holds_each_row_until_the_next_and_starts_over_at_its_last() {
+fn a_trace_holds_each_row_until_the_next_and_repeats_after_its_last() {
     let rows =
         [(0, 10), (20, 30), (50, 99)].map(|(at, delay)| (Span::from_millis(at), Span::from_millis(delay)));
     let law = |rows: &[(Span, Span)]| DelayLaw { base: ms(1.0), jitter: Jitter::Trace(rows.to_vec()) };
@@ -132,7 +132,7 @@ fn a_step_replaces_the_base_delay_from_its_time_on() {
 }
 
 #[test]
-fn nonsense_is_named() {
+fn invalid_options_are_rejected_by_name() {
     let validate = |base, jitter| DelayLaw { base, jitter }.validate();
     let short = Span::from_nanos(-1);
     let cases = [
@@ -155,7 +155,7 @@ fn nonsense_is_named() {
 
 proptest! {
     #[test]
-    fn any_valid_law_gives_a_delay_at_any_time(
+    fn every_valid_law_gives_a_delay_at_any_time(
         base in 0..i64::MAX, width in 0..i64::MAX, kind in 0..6, sigma in 0.0..50.0f64, now: i64, seed: u64,
     ) {
         let span = Span::from_nanos(width);
@@ -177,7 +177,7 @@ proptest! {
 }
 
 #[test]
-fn the_mean_of_a_trace_weighs_each_row_by_how_long_it_holds() {
+fn the_mean_of_a_trace_weights_each_row_by_how_long_it_holds() {
     let rows = vec![(ms(10.0), ms(5.0)), (ms(20.0), ms(1.0)), (ms(40.0), ms(3.0))];
     let (is, _) = mean_sd(&sample(7.0, Jitter::Trace(rows.clone())));
     let stated = DelayLaw { base: ms(7.0), jitter: Jitter::Trace(rows) }.mean().as_millis_f64();

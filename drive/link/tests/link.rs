@@ -1,4 +1,4 @@
-//! Links: whose fate depends on what, and that every fault does what its option says.
+//! Links: what fates depend on, and the effect of each fault.
 
 use evenkeel_core::{Seed, Span};
 use evenkeel_link::{
@@ -19,7 +19,7 @@ fn bursts(loss_good: f64, loss_bad: f64) -> Loss {
     }
 }
 
-/// Every fault that does not depend on traffic, at once.
+/// All faults that do not depend on traffic, combined.
 fn all_faults() -> LinkFaults {
     LinkFaults {
         delay: DelayLaw { base: Span::from_millis(50), jitter: Jitter::Gamma { sd: Span::from_millis(20) } },
@@ -47,7 +47,7 @@ fn losses_have_their_long_run_rate() {
 }
 
 #[test]
-fn bursts_are_as_long_as_they_should_be_and_do_not_depend_on_the_traffic() {
+fn bursts_have_their_mean_length_and_do_not_depend_on_traffic() {
     let states = |step: i64| -> Vec<bool> {
         let mut link =
             Link::new(LinkFaults { loss: bursts(0.0, 1.0), ..LinkFaults::default() }, Seed::new(9));
@@ -57,12 +57,12 @@ fn bursts_are_as_long_as_they_should_be_and_do_not_depend_on_the_traffic() {
     let coarse: Vec<bool> = fine.iter().step_by(50).copied().collect();
     assert_eq!(states(50), coarse);
     let bad = fine.iter().filter(|bad| **bad).count() as f64;
-    let begun = fine.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
-    assert!((bad / begun - 100.0).abs() < 10.0, "mean burst {} ms", bad / begun);
+    let bursts = fine.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+    assert!((bad / bursts - 100.0).abs() < 10.0, "mean burst {} ms", bad / bursts);
 }
 
 #[test]
-fn a_link_is_in_its_long_run_state_from_the_beginning() {
+fn a_link_starts_in_its_long_run_state() {
     let faults = LinkFaults { loss: bursts(0.0, 1.0), ..LinkFaults::default() };
     let bad =
         (0..10_000).filter(|seed| Link::new(faults.clone(), Seed::new(*seed)).fate(at(0), 1) == Fate::Lost);
@@ -71,7 +71,7 @@ fn a_link_is_in_its_long_run_state_from_the_beginning() {
 }
 
 #[test]
-fn packets_of_one_instant_have_fates_of_their_own() {
+fn packets_of_one_instant_have_independent_fates() {
     let mut link = Link::new(LinkFaults { loss: Loss::None, ..all_faults() }, Seed::new(8));
     let arrivals: Vec<TrueTime> = (0..100).flat_map(|_| link.fate(at(5), 1).arrivals()).collect();
     let different: std::collections::BTreeSet<TrueTime> = arrivals.iter().copied().collect();
@@ -79,7 +79,7 @@ fn packets_of_one_instant_have_fates_of_their_own() {
 }
 
 #[test]
-fn duplicates_arrive_twice_with_delays_of_their_own() {
+fn duplicates_arrive_twice_with_independent_delays() {
     let faults = LinkFaults { loss: Loss::None, duplicate: 0.25, ..all_faults() };
     let mut link = Link::new(faults, Seed::new(4));
     let doubles: Vec<_> = (0..20_000)
@@ -94,7 +94,7 @@ fn duplicates_arrive_twice_with_delays_of_their_own() {
 }
 
 #[test]
-fn reordering_holds_back_its_share() {
+fn reordering_holds_back_the_given_share() {
     let reorder = Some(Reorder { share: 0.2, extra: Span::from_millis(7) });
     let mut link =
         Link::new(LinkFaults { reorder, ..LinkFaults::constant(Span::from_millis(40)) }, Seed::new(5));
@@ -113,22 +113,22 @@ fn a_rate_limit_spaces_packets_and_drops_at_the_tail() {
     let rate = Some(RateLimit { bytes_per_s: 100_000.0, queue_max_bytes: 2_500.0 });
     let mut link =
         Link::new(LinkFaults { rate, ..LinkFaults::constant(Span::from_millis(30)) }, Seed::new(1));
-    // A thousand bytes take 10 ms, so two fit into the queue at once and the third does not.
+    // A thousand bytes take 10 ms; two packets fit into the queue and the third does not.
     assert_eq!(link.fate(at(0), 1_000), Fate::Once(at(40)));
     assert_eq!(link.fate(at(0), 1_000), Fate::Once(at(50)));
     assert_eq!(link.fate(at(0), 1_000), Fate::Lost);
     assert_eq!(link.fate(at(0), 500), Fate::Once(at(55)));
-    // Half of the first has left, then there is room again.
+    // Too little has left after 4 ms; after 10 ms there is room again.
     assert_eq!(link.fate(at(4), 1_000), Fate::Lost);
     assert_eq!(link.fate(at(10), 1_000), Fate::Once(at(65)));
-    // A reliable message waits in the same queue, and never falls off its end.
+    // A reliable message waits in the same queue and is never dropped.
     assert_eq!(link.reliable(at(10), 5_000), Some(at(115)));
     // An idle link takes a packet of any size.
     assert_eq!(link.fate(at(1_000), 9_000), Fate::Once(at(1_120)));
 }
 
 #[test]
-fn reliable_messages_arrive_all_and_in_order_under_heavy_loss() {
+fn all_reliable_messages_arrive_in_order_under_heavy_loss() {
     for loss in [Loss::Independent { probability: 0.3 }, bursts(0.1, 0.9)] {
         let mut link = Link::new(LinkFaults { loss, ..all_faults() }, Seed::new(6));
         let mut before = TrueTime::MIN;
@@ -149,7 +149,7 @@ fn a_lost_attempt_costs_one_and_a_half_round_trips_and_doubles() {
     let mut link = Link::new(faults, Seed::new(2));
     let mut seen = std::collections::BTreeMap::new();
     for i in 0..2_000i64 {
-        // So far apart that no message waits for the one before.
+        // Far enough apart that no message waits for the one before.
         let sent = at(i * 2_000_000);
         *seen.entry((link.reliable(sent, 1).unwrap() - sent).as_nanos() / 1_000_000).or_insert(0u32) += 1;
     }
@@ -167,20 +167,20 @@ fn a_dead_link_stalls_its_stream_until_it_is_reopened() {
     let mut minutes = (0..).map(|minute| at(minute * 60_000));
     minutes.find(|now| link.reliable(*now, 1).is_none()).expect("the link dies");
     let back = minutes.find(|now| link.fate(*now, 1) != Fate::Lost).expect("the link comes back");
-    assert_eq!(link.reliable(back, 1), None, "what follows a message that never arrives never arrives");
+    assert_eq!(link.reliable(back, 1), None, "messages behind a lost one never arrive");
     link.reopen();
     assert_eq!(link.reliable(back, 1), Some(back + Span::from_millis(5)));
 }
 
 #[test]
-fn an_earlier_time_counts_as_the_latest() {
+fn an_earlier_time_counts_as_the_latest_one() {
     let mut link = Link::new(LinkFaults::constant(Span::from_millis(5)), Seed::new(2));
     assert_eq!(link.fate(at(10), 1), Fate::Once(at(15)));
     assert_eq!(link.fate(at(3), 1), Fate::Once(at(15)));
 }
 
 #[test]
-fn nonsense_is_named() {
+fn invalid_options_are_rejected_by_name() {
     let default = LinkFaults::default;
     let rate = |bytes_per_s, queue_max_bytes| Some(RateLimit { bytes_per_s, queue_max_bytes });
     let reorder = |share, extra| Some(Reorder { share, extra: Span::from_nanos(extra) });
@@ -205,7 +205,7 @@ fn nonsense_is_named() {
 
 proptest! {
     #[test]
-    fn a_packets_fate_does_not_depend_on_what_else_was_sent(
+    fn a_packets_fate_does_not_depend_on_other_traffic(
         seed: u64,
         times in prop::collection::btree_map(0i64..3_000, (any::<bool>(), 0usize..3), 1..100),
     ) {
@@ -217,14 +217,14 @@ proptest! {
                 prop_assert_eq!(alone.fate(at(millis), 100), crowded.fate(at(millis), 1_000));
             }
             for _ in 0..others {
-                // Behind the shared one at its instant, or at an instant of their own.
+                // After the shared packet at its instant, or at instants of their own.
                 crowded.fate(at(millis), 10);
             }
         }
     }
 
     #[test]
-    fn another_faults_setting_does_not_change_the_delay(seed: u64, millis in 0i64..100_000) {
+    fn the_settings_of_other_faults_do_not_change_the_delay(seed: u64, millis in 0i64..100_000) {
         let faults = |loss, duplicate| LinkFaults { loss, duplicate, ..all_faults() };
         let link = |loss, duplicate| Link::new(faults(loss, duplicate), Seed::new(seed));
         let mut lossless = link(Loss::None, 0.0);

@@ -1,8 +1,9 @@
-//! What the event queue costs beside a plain binary heap: an event is taken and another is put in, while so many wait.
+//! The event queue against a plain binary heap: removing an event and inserting another at various queue
+//! lengths.
 //!
-//! `cargo bench -p evenkeel-sim`.
+//! `cargo bench -p evenkeel-sim --bench queue`
 
-// The queue is no part of the crate's interface: it is compiled in here, and its tests are run elsewhere.
+// The queue is private to the crate, so this benchmark compiles its own copy.
 #[allow(dead_code)]
 #[path = "../src/queue.rs"]
 mod queue;
@@ -23,7 +24,7 @@ fn main() {
 const EVENTS: usize = 100_000;
 const WAITING: [usize; 5] = [10, 300, 1_000, 100_000, 1_000_000];
 
-/// How long after it was caused each event happens: up to 800 ms.
+/// How far ahead of its cause each event happens: up to 800 ms.
 fn spans() -> Vec<Span> {
     let mut draws = Seed::new(3).draws();
     (0..EVENTS).map(|_| Span::from_secs_f64(draws.uniform(0.0, 0.8))).collect()
@@ -38,7 +39,7 @@ fn calendar(bencher: Bencher<'_, '_>, waiting: usize) {
     }
     bencher.counter(ItemsCount::new(EVENTS)).bench_local(|| {
         for span in &spans {
-            let (at, event) = queue.pop_until(TrueTime::MAX).expect("many wait");
+            let (at, event) = queue.pop_until(TrueTime::MAX).expect("the queue is not empty");
             queue.push(at + *span, event);
         }
     });
@@ -54,7 +55,7 @@ fn plain_heap(bencher: Bencher<'_, '_>, waiting: usize) {
     let mut number = waiting as u64;
     bencher.counter(ItemsCount::new(EVENTS)).bench_local(|| {
         for span in &spans {
-            let Reverse((at, _, event)) = heap.pop().expect("many wait");
+            let Reverse((at, _, event)) = heap.pop().expect("the queue is not empty");
             heap.push(Reverse((at + *span, number, event)));
             number += 1;
         }

@@ -1,21 +1,21 @@
-//! The turning of the crank: one call on one node, then what the law asks for.
+//! Turning the crank: a call on one node and what has to follow it.
 //!
-//! Every call goes the same way: read the node's clock, write the call to the transcript if there is one,
-//! make it, then settle (transmit, tell events, note the timeout).
+//! Every call takes the same steps: read the node's clock, record the call if the world is recorded, make it,
+//! then drain the node and note its timeout.
 
 use evenkeel_core::{Endpoint, LocalTime, PeerChange};
 use evenkeel_link::TrueTime;
 
-use crate::network::Happening;
+use crate::network::QueuedEvent;
 use crate::node::{NodeId, Wake};
-use crate::observer::{Observer, Unheard};
+use crate::observer::{Observer, PendingEvents};
 use crate::world::World;
 
-/// More messages than this from one call count as endless.
+/// A call that yields more messages than this counts as endless.
 const TRANSMITS_MAX: u32 = 1_000_000;
 
 impl<E: Endpoint> World<E> {
-    pub(crate) fn tell(&mut self, id: NodeId, change: PeerChange) {
+    pub(crate) fn peer_change(&mut self, id: NodeId, change: PeerChange) {
         self.peer_calls += 1;
         let node = &mut self.nodes[id.0 as usize];
         let local = node.clock.local(self.now);
@@ -23,22 +23,22 @@ impl<E: Endpoint> World<E> {
             recording.recorder.peer(id.0, local, change);
         }
         node.endpoint.handle_peer(local, change);
-        self.settle_unheard(id, local);
+        self.settle_unobserved(id, local);
     }
 
-    /// Whether a node was told.
-    pub(crate) fn happen(
+    /// Makes the call that an event is for. Returns false if there was none to make.
+    pub(crate) fn dispatch(
         &mut self,
         at: TrueTime,
-        happening: Happening,
+        event: QueuedEvent,
         observer: &mut impl Observer<E>,
     ) -> bool {
-        match happening {
-            Happening::Arrival(slot) => self.arrive(at, slot, observer),
-            Happening::Timeout(id) => match self.nodes[id.0 as usize].wake(at) {
+        match event {
+            QueuedEvent::Arrival(slot) => self.arrive(at, slot, observer),
+            QueuedEvent::Timeout(id) => match self.nodes[id.0 as usize].wake(at) {
                 Wake::Nothing => false,
                 Wake::Later(due) => {
-                    self.network.queue.push(due, Happening::Timeout(id));
+                    self.network.queue.push(due, QueuedEvent::Timeout(id));
                     false
                 }
                 Wake::Due => {
@@ -61,8 +61,8 @@ impl<E: Endpoint> World<E> {
         if let Some(recording) = &mut self.recording {
             recording.recorder.message(to.0, local, from.into(), packet.channel, &packet.bytes);
         }
-        let taken = node.endpoint.handle_message(local, from.into(), packet.channel, &packet.bytes);
-        self.rejected += u64::from(taken.is_err());
+        let handled = node.endpoint.handle_message(local, from.into(), packet.channel, &packet.bytes);
+        self.rejected += u64::from(handled.is_err());
         self.network.release(slot);
         self.settle(to, local, observer);
         true
@@ -84,16 +84,16 @@ impl<E: Endpoint> World<E> {
         self.drain(id, local, |_, at, event| observer.on_event(at, id, event));
     }
 
-    pub(crate) fn settle_unheard(&mut self, id: NodeId, local: LocalTime) {
-        self.drain(id, local, |unheard, at, event| unheard.keep(at, id, event));
+    pub(crate) fn settle_unobserved(&mut self, id: NodeId, local: LocalTime) {
+        self.drain(id, local, |pending, at, event| pending.keep(at, id, event));
     }
 
-    /// What the law asks for after each call: drain, then note the timeout.
+    /// Drains a node after a call and schedules its timeout.
     fn drain(
         &mut self,
         id: NodeId,
         local: LocalTime,
-        mut tell: impl FnMut(&mut Unheard<E::Event>, TrueTime, E::Event),
+        mut deliver: impl FnMut(&mut PendingEvents<E::Event>, TrueTime, E::Event),
     ) {
         let node = &mut self.nodes[id.0 as usize];
         let mut transmits = 0;
@@ -106,16 +106,16 @@ impl<E: Endpoint> World<E> {
             self.network.transmit(self.now, id, to, channel, &mut self.outgoing);
         }
         while let Some(event) = node.endpoint.poll_event() {
-            tell(&mut self.unheard, self.now, event);
+            deliver(&mut self.pending, self.now, event);
         }
         if let Some(due) = node.reschedule(self.now) {
-            self.network.queue.push(due, Happening::Timeout(id));
+            self.network.queue.push(due, QueuedEvent::Timeout(id));
         }
     }
 
     pub(crate) fn reschedule(&mut self, id: NodeId) {
         if let Some(due) = self.nodes[id.0 as usize].reschedule(self.now) {
-            self.network.queue.push(due, Happening::Timeout(id));
+            self.network.queue.push(due, QueuedEvent::Timeout(id));
         }
     }
 }

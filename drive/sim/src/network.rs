@@ -1,8 +1,8 @@
-//! Links between the nodes, and what is under way on them.
+//! The links between the nodes and the packets on them.
 //!
-//! A lane is one direction between two nodes. Lanes are found by a dense table, sender by receiver, because
-//! this is looked up for every packet. A connection that ends makes a new epoch on both of its lanes, and
-//! packets of an older epoch are not delivered: cheaper than finding them in the queue.
+//! A lane is one direction between two nodes. Because every packet looks up its lane, lanes are in a dense
+//! table, by sender and receiver. The end of a connection starts a new epoch on both of its lanes, and
+//! packets of an older epoch are not delivered: that is cheaper than finding them in the queue.
 
 use evenkeel_core::{Channel, PeerId, Seed};
 use evenkeel_link::{Fate, Link, LinkFaults, TrueTime};
@@ -13,32 +13,32 @@ use crate::queue::EventQueue;
 
 const NO_LANE: u32 = u32::MAX;
 
-/// Something that happens at a time.
+/// An entry of the world's event queue.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Happening {
+pub(crate) enum QueuedEvent {
     /// The packet in this slot arrives.
     Arrival(u32),
-    /// This node's timeout may be due.
+    /// The timeout of this node may be due.
     Timeout(NodeId),
 }
 
-/// What happened on one direction between two nodes. At any time, `sent + doubled` is `lost + delivered +
-/// cut` and what is under way.
+/// Counts of what happened in one direction between two nodes. `sent + doubled` equals `lost + delivered +
+/// cut` plus the packets in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LinkCounters {
-    /// Messages that the link took, on both channels.
+    /// Messages put on the link, on both channels.
     pub sent: u64,
-    /// Bytes in them.
+    /// Bytes in those messages.
     pub bytes: u64,
-    /// Those of which nothing arrives: lost, dropped at a full queue, or stuck in a stream over a dead link.
+    /// Messages that never arrive: lost, dropped at a full queue, or stuck behind a dead stream.
     pub lost: u64,
-    /// Second copies.
+    /// Duplicates made by the link.
     pub doubled: u64,
-    /// Arrivals, second copies included.
+    /// Arrivals, duplicates included.
     pub delivered: u64,
-    /// Those that were under way when a peer left.
+    /// Packets that were in flight when the connection ended.
     pub cut: u64,
-    /// Datagrams beyond the largest that the connection takes; the link never saw them.
+    /// Datagrams larger than the connection allows, which are not put on the link.
     pub oversized: u64,
 }
 
@@ -47,7 +47,7 @@ struct Lane {
     link: Link,
     from: NodeId,
     to: NodeId,
-    /// The largest datagram while the two are joined.
+    /// The largest datagram, while the two nodes are joined.
     datagram_max: Option<usize>,
     epoch: u32,
     counters: LinkCounters,
@@ -56,11 +56,11 @@ struct Lane {
 #[derive(Debug)]
 pub(crate) struct Network {
     seed: Seed,
-    /// By sender, then by receiver.
+    /// Lane numbers by sender, then by receiver.
     table: Vec<Vec<u32>>,
     lanes: Vec<Lane>,
     packets: Packets,
-    pub(crate) queue: EventQueue<Happening>,
+    pub(crate) queue: EventQueue<QueuedEvent>,
     pub(crate) undeliverable: u64,
 }
 
@@ -75,10 +75,11 @@ impl Network {
     }
 
     pub(crate) fn add_lane(&mut self, from: NodeId, to: NodeId, faults: LinkFaults) {
-        assert!(from != to, "{from:?} has no link to itself");
-        assert!((to.0 as usize) < self.table.len(), "{to:?} is not in this world");
+        assert!(from != to, "{from:?} cannot be connected to itself");
+        assert!((to.0 as usize) < self.table.len(), "there is no {to:?} in this world");
         assert!(self.lane(from.0, to.0).is_none(), "{from:?} and {to:?} are connected already");
-        // By the nodes and not by the order of connecting, so that adding a node changes nobody else's fate.
+        // Keyed by the nodes instead of the order of connecting, so that more nodes do not change the fates
+        // of others.
         let seed = self.seed.child((u64::from(from.0) << 32) | u64::from(to.0));
         let row = &mut self.table[from.0 as usize];
         row.resize(row.len().max(to.0 as usize + 1), NO_LANE);
@@ -94,7 +95,7 @@ impl Network {
         });
     }
 
-    /// The number of a lane.
+    /// Returns the number of a lane.
     fn lane(&self, from: u32, to: u32) -> Option<u32> {
         let lane = *self.table.get(from as usize)?.get(to as usize)?;
         (lane != NO_LANE).then_some(lane)
@@ -128,7 +129,7 @@ impl Network {
         self.lane(from.0, to.0).map(|lane| self.lanes[lane as usize].counters)
     }
 
-    /// Puts a message on its way; `bytes` holds some other buffer afterwards.
+    /// Puts a message on its link. Afterwards `bytes` holds another buffer.
     pub(crate) fn transmit(
         &mut self,
         now: TrueTime,
@@ -165,16 +166,16 @@ impl Network {
             Fate::Twice(at, again) => (at, Some(again)),
         };
         let slot = self.packets.insert(number, lane.epoch, channel, bytes);
-        self.queue.push(first, Happening::Arrival(slot));
+        self.queue.push(first, QueuedEvent::Arrival(slot));
         if let Some(again) = second {
             lane.counters.doubled += 1;
             let copy = self.packets.double(slot);
-            self.queue.push(again, Happening::Arrival(copy));
+            self.queue.push(again, QueuedEvent::Arrival(copy));
         }
     }
 
-    /// Takes a packet that arrives off its lane: from whom, to whom and what; `None` if the connection that
-    /// it was sent on is gone. Its slot is still to be released.
+    /// Counts an arrival and returns sender, receiver and packet, or `None` if its connection has ended. The
+    /// caller releases the slot.
     pub(crate) fn arrive(&mut self, slot: u32) -> Option<(NodeId, NodeId, &Packet)> {
         let packet = self.packets.packet(slot);
         let lane = &mut self.lanes[packet.lane as usize];

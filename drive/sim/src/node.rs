@@ -1,14 +1,13 @@
-//! A machine with its clock and its place in the queue.
+//! A machine with its clock and its entry in the queue.
 //!
-//! Timers are lazy. A node's deadline changes with almost every call, mostly to a later time, so the queue
-//! holds the earliest deadline that was seen since its entry last came up; when that turns out to be too
-//! early, the node is merely asked again. Deadlines are compared as the node names them and turned into true
-//! time only when one is queued.
+//! Timers are lazy. A node's deadline changes with almost every call, usually to a later time. The queue
+//! keeps the earliest deadline since its entry last came up; if that turns out to be too early, the entry is
+//! queued again. Deadlines are compared in local time and converted to true time only when they are queued.
 
 use evenkeel_core::{Endpoint, LocalTime, PeerId};
 use evenkeel_link::{ClockFaults, NodeClock, TrueTime};
 
-/// A machine that wants one and the same timeout so often within an instant would never let time pass.
+/// A machine that wants the same timeout this often within an instant would never let time pass.
 const REPEATS_MAX: u32 = 1_000;
 
 /// A node of a world, numbered in the order of adding. Its peers know it by the same number.
@@ -31,7 +30,7 @@ impl From<PeerId> for NodeId {
 pub(crate) struct Node<E> {
     pub(crate) endpoint: E,
     pub(crate) clock: NodeClock,
-    /// The deadline in the queue; `MAX` if there is none.
+    /// The queued deadline; `MAX` if there is none.
     queued: LocalTime,
     queued_at: TrueTime,
     last: LocalTime,
@@ -42,11 +41,11 @@ pub(crate) struct Node<E> {
 /// What to do when a node's entry comes up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wake {
-    /// The entry was superseded or the node no longer wants to be woken.
+    /// The entry was replaced, or the node no longer wants a timeout.
     Nothing,
-    /// Its deadline has come.
+    /// The deadline has come.
     Due,
-    /// Queue it again for this time.
+    /// Queue the entry again for this time.
     Later(TrueTime),
 }
 
@@ -63,7 +62,7 @@ impl<E: Endpoint> Node<E> {
         }
     }
 
-    /// When to queue an entry for this node, if the one that is queued comes too late.
+    /// Returns when to queue an entry for this node, unless one is queued that comes early enough.
     #[inline]
     pub(crate) fn reschedule(&mut self, now: TrueTime) -> Option<TrueTime> {
         let deadline = self.endpoint.poll_timeout()?;
@@ -75,7 +74,7 @@ impl<E: Endpoint> Node<E> {
         Some(self.queued_at)
     }
 
-    /// The entry that was queued for `at` comes up.
+    /// Handles the entry that was queued for `at`.
     pub(crate) fn wake(&mut self, at: TrueTime) -> Wake {
         if self.queued_at != at {
             return Wake::Nothing;
@@ -100,7 +99,7 @@ impl<E: Endpoint> Node<E> {
         self.repeats += 1;
         assert!(
             self.repeats <= REPEATS_MAX,
-            "a machine was told {REPEATS_MAX} times at {at:?} of its timeout {deadline:?} and still wants it"
+            "a machine handled its timeout {deadline:?} {REPEATS_MAX} times at {at:?} and still wants it"
         );
     }
 }
@@ -111,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// Wants to be woken at this time and does nothing else.
+    /// Wants a timeout at this time and does nothing else.
     struct Sleeper(Option<LocalTime>);
 
     impl Endpoint for Sleeper {
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_superseded_entry_does_not_queue_the_deadline_again() {
+    fn a_replaced_entry_does_not_queue_the_deadline_again() {
         let mut node = sleeper(100);
         node.reschedule(at(0));
         node.endpoint.0 = Some(LocalTime::from_nanos(50));

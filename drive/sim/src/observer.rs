@@ -1,14 +1,13 @@
-//! Who hears the events of the nodes.
+//! Receivers of the nodes' events.
 
 use evenkeel_core::Endpoint;
 use evenkeel_link::TrueTime;
 
 use crate::node::NodeId;
 
-/// Hears the events of all nodes, in the order in which they come up. Closures are observers, and `()` is one
-/// that does not listen.
+/// Receives the events of all nodes in order. Closures are observers; `()` ignores all events.
 pub trait Observer<E: Endpoint> {
-    /// A node came up with an event.
+    /// Handles an event of a node.
     fn on_event(&mut self, at: TrueTime, node: NodeId, event: E::Event);
 }
 
@@ -22,18 +21,18 @@ impl<E: Endpoint, F: FnMut(TrueTime, NodeId, E::Event)> Observer<E> for F {
     }
 }
 
-/// Keeps events that came up while nobody listened, until somebody does.
+/// Events from calls outside of `run_until` and `step`, kept for the next observer.
 #[derive(Debug)]
-pub(crate) struct Unheard<T>(Vec<(TrueTime, NodeId, T)>);
+pub(crate) struct PendingEvents<T>(Vec<(TrueTime, NodeId, T)>);
 
-impl<T> Default for Unheard<T> {
+impl<T> Default for PendingEvents<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T> Unheard<T> {
-    pub(crate) fn tell<E: Endpoint<Event = T>>(&mut self, observer: &mut impl Observer<E>) {
+impl<T> PendingEvents<T> {
+    pub(crate) fn deliver<E: Endpoint<Event = T>>(&mut self, observer: &mut impl Observer<E>) {
         for (at, node, event) in self.0.drain(..) {
             observer.on_event(at, node, event);
         }

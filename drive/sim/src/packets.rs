@@ -1,12 +1,11 @@
-//! Bytes under way.
+//! Packets in flight, in a slab with a free list.
 //!
-//! Packets live in a slab with a free list, and their buffers are reused: an endpoint writes into a buffer
-//! that an earlier packet left behind, and that very buffer then travels. In a steady state nothing is
-//! allocated or copied.
+//! Buffers are reused without copying: a machine writes into the buffer of a delivered packet, and that
+//! buffer then travels. In a steady state nothing is allocated.
 
 use evenkeel_core::Channel;
 
-/// A message under way on one lane of the network.
+/// A message in flight on a lane of the network.
 #[derive(Debug)]
 pub(crate) struct Packet {
     pub(crate) lane: u32,
@@ -15,7 +14,7 @@ pub(crate) struct Packet {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// All packets under way, by slot.
+/// All packets in flight, by slot.
 #[derive(Debug, Default)]
 pub(crate) struct Packets {
     slots: Vec<Packet>,
@@ -23,7 +22,7 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// Sends off what is in `bytes`, and leaves another packet's old buffer in its place.
+    /// Adds a packet with the contents of `bytes`, which gets another packet's old buffer in exchange.
     pub(crate) fn insert(&mut self, lane: u32, epoch: u32, channel: Channel, bytes: &mut Vec<u8>) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| self.grow());
         let packet = &mut self.slots[slot as usize];
@@ -32,7 +31,7 @@ impl Packets {
         slot
     }
 
-    /// A second copy of a packet.
+    /// Adds a copy of a packet.
     pub(crate) fn double(&mut self, slot: u32) -> u32 {
         let copy = self.free.pop().unwrap_or_else(|| self.grow());
         let [original, packet] =
@@ -46,14 +45,14 @@ impl Packets {
         &self.slots[slot as usize]
     }
 
-    /// Makes the slot free for another packet.
+    /// Frees a slot and its buffer for another packet.
     pub(crate) fn release(&mut self, slot: u32) {
         self.free.push(slot);
     }
 
     #[cold]
     fn grow(&mut self) -> u32 {
-        let slot = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets are under way");
+        let slot = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets are in flight");
         self.slots.push(Packet { lane: 0, epoch: 0, channel: Channel::Datagram, bytes: Vec::new() });
         slot
     }
@@ -77,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_double_outlives_its_original() {
+    fn a_copy_outlives_its_original() {
         let mut packets = Packets::default();
         let slot = packets.insert(3, 4, Channel::Datagram, &mut b"twice".to_vec());
         let copy = packets.double(slot);

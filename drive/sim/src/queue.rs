@@ -1,12 +1,11 @@
-//! What happens next.
+//! The event queue: ordered by time, then by insertion, so that simultaneous events happen in the order of
+//! their causes.
 //!
-//! Small `Copy` entries, ordered by time and then by insertion, so that things of the same instant happen in the order in
-//! which they were caused. Whatever is big stays outside and the entry holds its index.
+//! Events are small `Copy` values; anything large stays outside and the event holds its index.
 //!
-//! While few wait, they are in a list in their order, which has room at both ends. When many do, most of them are in a
-//! calendar: a ring of buckets of a millisecond each, which are not in order inside. Only the bucket whose time has come is
-//! made a heap, and a small one; what lies beyond the ring waits in a heap of its own. So an event costs about the same
-//! however many others wait.
+//! A short queue is a sorted list. A long one is a calendar queue: a ring of unsorted buckets of a
+//! millisecond each. Only the current bucket becomes a heap, which stays small, and events beyond the ring
+//! wait in a heap of their own. So the cost of an event hardly depends on the length of the queue.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -14,43 +13,44 @@ use std::collections::binary_heap::PeekMut;
 
 use evenkeel_link::TrueTime;
 
-/// A bucket is 2 to this many nanoseconds long: a millisecond.
+/// A bucket spans 2 to this many nanoseconds, about a millisecond.
 const WIDTH: u32 = 20;
-/// The ring is a second long: more than nearly everything takes.
+/// The ring spans a second, longer than nearly all delays.
 const BUCKETS: usize = 1024;
-/// With more than this a calendar is begun, with fewer than that it is given up.
-const MANY: usize = 64;
-const FEW: usize = 16;
+/// The length above which the queue becomes a calendar.
+const LIST_MAX: usize = 64;
+/// The length below which it becomes a list again.
+const CALENDAR_MIN: usize = 16;
 
-/// A queue of events by time; those of the same time come in the order of their insertion.
+/// An event queue. Simultaneous events come in the order of their insertion.
 #[derive(Debug)]
 pub(crate) struct EventQueue<T> {
-    few: Few<T>,
+    list: SortedList<T>,
     calendar: Option<Box<Calendar<T>>>,
     inserted: u64,
 }
 
-/// All while there is no calendar, in their order.
+/// A short queue, in order of time.
 #[derive(Debug)]
-struct Few<T> {
+struct SortedList<T> {
     entries: Vec<Entry<T>>,
-    /// The place of the next one. What is before it has happened.
+    /// Index of the next event; those before it have happened.
     first: usize,
 }
 
-/// All while there are many.
+/// A long queue.
 #[derive(Debug)]
 struct Calendar<T> {
-    /// What happens in the bucket whose time has come, or before it.
+    /// Events in the current bucket or before it.
     near: BinaryHeap<Entry<T>>,
-    /// The number of that bucket.
-    present: i64,
-    /// Those after it, each at its number modulo their number.
+    /// The number of the current bucket.
+    current: i64,
+    /// Events in later buckets, each at its number modulo `BUCKETS`.
     ring: Vec<Vec<Entry<T>>>,
-    /// A bit for each bucket of the ring that holds something.
+    /// A bit for each bucket of the ring that is not empty.
     filled: [u64; BUCKETS / 64],
     waiting: usize,
-    /// Beyond the ring.
+    /// Events beyond the ring.
     far: BinaryHeap<Entry<T>>,
 }
 
@@ -66,7 +66,7 @@ impl<T> Entry<T> {
         self.at.as_nanos() >> WIDTH
     }
 
-    /// Both parts of the order as one number, which compares without a branch.
+    /// Time and insertion number in one integer, which compares without a branch.
     fn key(&self) -> u128 {
         let at = self.at.as_nanos() as u64 ^ (1 << 63);
         (u128::from(at) << 64) | u128::from(self.number)
@@ -89,14 +89,14 @@ impl<T> PartialOrd for Entry<T> {
 
 impl<T> Ord for Entry<T> {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Reversed: the heap's greatest is the earliest.
+        // Reversed, because the heap yields its maximum.
         other.key().cmp(&self.key())
     }
 }
 
 impl<T: Copy> EventQueue<T> {
     pub(crate) const fn new() -> Self {
-        Self { few: Few { entries: Vec::new(), first: 0 }, calendar: None, inserted: 0 }
+        Self { list: SortedList { entries: Vec::new(), first: 0 }, calendar: None, inserted: 0 }
     }
 
     #[inline]
@@ -105,56 +105,56 @@ impl<T: Copy> EventQueue<T> {
         self.inserted += 1;
         match &mut self.calendar {
             Some(calendar) => calendar.push(entry),
-            None if self.few.len() == MANY => self.begin_calendar(entry),
-            None => self.few.insert(entry),
+            None if self.list.len() == LIST_MAX => self.begin_calendar(entry),
+            None => self.list.insert(entry),
         }
     }
 
-    /// Takes the next event if it happens no later than `until`.
+    /// Removes the next event if it happens no later than `until`.
     #[inline]
     pub(crate) fn pop_until(&mut self, until: TrueTime) -> Option<(TrueTime, T)> {
         let Some(calendar) = &mut self.calendar else {
-            let Entry { at, event, .. } = self.few.pop_until(until)?;
+            let Entry { at, event, .. } = self.list.pop_until(until)?;
             return Some((at, event));
         };
         let Entry { at, event, .. } = calendar.pop_until(until)?;
-        if calendar.len() < FEW {
-            self.give_up_calendar();
+        if calendar.len() < CALENDAR_MIN {
+            self.end_calendar();
         }
         Some((at, event))
     }
 
     #[cold]
     fn begin_calendar(&mut self, entry: Entry<T>) {
-        self.few.insert(entry);
-        let first = self.few.waiting()[0].bucket();
+        self.list.insert(entry);
+        let first = self.list.waiting()[0].bucket();
         let mut calendar = Box::new(Calendar {
             near: BinaryHeap::new(),
-            present: first,
+            current: first,
             ring: (0..BUCKETS).map(|_| Vec::new()).collect(),
             filled: [0; BUCKETS / 64],
             waiting: 0,
             far: BinaryHeap::new(),
         });
-        for entry in self.few.waiting() {
+        for entry in self.list.waiting() {
             calendar.push(*entry);
         }
-        self.few.clear();
+        self.list.clear();
         self.calendar = Some(calendar);
     }
 
     #[cold]
-    fn give_up_calendar(&mut self) {
+    fn end_calendar(&mut self) {
         let Some(mut calendar) = self.calendar.take() else { return };
-        let few = &mut self.few.entries;
-        few.extend(calendar.near);
-        few.extend(calendar.ring.iter_mut().flat_map(|bucket| bucket.drain(..)));
-        few.append(&mut calendar.far.into_vec());
-        few.sort_unstable_by_key(Entry::key);
+        let list = &mut self.list.entries;
+        list.extend(calendar.near);
+        list.extend(calendar.ring.iter_mut().flat_map(|bucket| bucket.drain(..)));
+        list.append(&mut calendar.far.into_vec());
+        list.sort_unstable_by_key(Entry::key);
     }
 }
 
-impl<T: Copy> Few<T> {
+impl<T: Copy> SortedList<T> {
     fn waiting(&self) -> &[Entry<T>] {
         &self.entries[self.first..]
     }
@@ -168,8 +168,8 @@ impl<T: Copy> Few<T> {
         self.first = 0;
     }
 
-    /// What comes soon has few before it, what comes late has few behind it; these are moved, each by itself. Whatever has the same time
-    /// has a smaller number.
+    /// Early events have few entries before them and late ones few behind; those are moved one by one.
+    /// Entries with the same time have smaller numbers and stay before.
     #[inline]
     fn insert(&mut self, entry: Entry<T>) {
         let middle = self.entries.get(self.first + self.len() / 2);
@@ -185,7 +185,7 @@ impl<T: Copy> Few<T> {
             gap[0] = entry;
             return;
         }
-        if self.entries.len() >= 2 * MANY {
+        if self.entries.len() >= 2 * LIST_MAX {
             self.entries.drain(..self.first);
             self.first = 0;
         }
@@ -217,70 +217,70 @@ impl<T: Copy> Calendar<T> {
 
     fn push(&mut self, entry: Entry<T>) {
         let bucket = entry.bucket();
-        if bucket <= self.present {
+        if bucket <= self.current {
             self.near.push(entry);
             return;
         }
-        // At most one ring ahead, or two buckets would have one place.
-        if bucket - self.present >= BUCKETS as i64 {
+        // Less than one ring ahead, or two buckets would share a slot.
+        if bucket - self.current >= BUCKETS as i64 {
             self.far.push(entry);
             return;
         }
-        let place = place(bucket);
-        self.filled[place / 64] |= 1 << (place % 64);
-        self.ring[place].push(entry);
+        let slot = slot(bucket);
+        self.filled[slot / 64] |= 1 << (slot % 64);
+        self.ring[slot].push(entry);
         self.waiting += 1;
     }
 
     fn pop_until(&mut self, until: TrueTime) -> Option<Entry<T>> {
         if self.near.is_empty() {
-            self.open_next();
+            self.open_next_bucket();
         }
         let next = self.near.peek_mut()?;
         if next.at > until { None } else { Some(PeekMut::pop(next)) }
     }
 
-    /// The next bucket that holds something becomes the present one.
-    fn open_next(&mut self) {
+    /// Makes the next bucket that is not empty the current one.
+    fn open_next_bucket(&mut self) {
         if self.waiting == 0 {
             let Some(first) = self.far.peek() else { return };
-            self.present = first.bucket() - 1;
-            self.draw_near();
+            self.current = first.bucket() - 1;
+            self.refill();
         }
-        let place = self.next_filled();
-        self.present += (place + BUCKETS - self::place(self.present)) as i64 & (BUCKETS as i64 - 1);
-        self.filled[place / 64] &= !(1 << (place % 64));
+        let slot = self.next_filled();
+        self.current += (slot + BUCKETS - self::slot(self.current)) as i64 & (BUCKETS as i64 - 1);
+        self.filled[slot / 64] &= !(1 << (slot % 64));
         let emptied = core::mem::take(&mut self.near).into_vec();
-        let bucket = core::mem::replace(&mut self.ring[place], emptied);
+        let bucket = core::mem::replace(&mut self.ring[slot], emptied);
         self.waiting -= bucket.len();
         self.near = BinaryHeap::from(bucket);
-        self.draw_near();
+        self.refill();
     }
 
-    /// What lay beyond the ring and does no longer.
-    fn draw_near(&mut self) {
+    /// Moves events from `far` that the ring reaches now.
+    fn refill(&mut self) {
         while let Some(first) = self.far.peek()
-            && first.bucket() - self.present < BUCKETS as i64
+            && first.bucket() - self.current < BUCKETS as i64
         {
-            let entry = self.far.pop().expect("there is a first");
+            let entry = self.far.pop().expect("peek saw an event");
             self.push(entry);
         }
     }
 
-    /// The place of the first bucket after the present one that holds something. There is one.
+    /// Returns the slot of the next bucket that is not empty. There must be one.
     fn next_filled(&self) -> usize {
-        let start = place(self.present + 1);
+        let start = slot(self.current + 1);
         let behind = self.filled[start / 64] & (u64::MAX << (start % 64));
         if behind != 0 {
             return start / 64 * 64 + behind.trailing_zeros() as usize;
         }
         let words = (1..=BUCKETS / 64).map(|step| (start / 64 + step) % (BUCKETS / 64));
-        let word = words.into_iter().find(|word| self.filled[*word] != 0).expect("a bucket holds something");
+        let word = words.into_iter().find(|word| self.filled[*word] != 0).expect("some bucket is not empty");
         word * 64 + self.filled[word].trailing_zeros() as usize
     }
 }
 
-const fn place(bucket: i64) -> usize {
+const fn slot(bucket: i64) -> usize {
     bucket as usize & (BUCKETS - 1)
 }
 
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn events_come_by_time_and_those_of_one_instant_by_insertion() {
+    fn events_come_by_time_and_then_by_insertion() {
         let mut queue = EventQueue::new();
         for (event, at) in [5, -3, 5, 0, 5, -3].into_iter().enumerate() {
             queue.push(TrueTime::from_nanos(at), event as u32);
@@ -303,9 +303,10 @@ mod tests {
         assert_eq!(drained(&mut queue), [(-3, 1), (-3, 5), (0, 3), (5, 0), (5, 2), (5, 4)]);
     }
 
-    /// The same pushes and pops as a heap alone: near, far, at one instant, before what was popped last, few and many.
+    /// The queue against a plain heap, with events near, far, simultaneous, and earlier than what was popped
+    /// last.
     #[test]
-    fn it_has_the_order_of_a_plain_heap_however_many_wait() {
+    fn the_order_matches_a_plain_heap_at_any_length() {
         let mut random = 1u64;
         let mut draw = |below: u64| {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -315,7 +316,7 @@ mod tests {
         let mut number = 0u64;
         for round in 0..6 {
             for _ in 0..20_000 {
-                // It fills up for a while, and empties for a while.
+                // The queue fills up and empties in turns.
                 if draw(100) < if round % 2 == 0 { 60 } else { 38 } {
                     let ahead = match draw(10) {
                         0 => 0,
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_popped_before_its_time() {
+    fn no_event_is_popped_before_its_time() {
         let mut queue = EventQueue::new();
         queue.push(TrueTime::from_nanos(10), 1);
         assert_eq!(queue.pop_until(TrueTime::from_nanos(9)), None);

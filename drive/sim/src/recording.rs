@@ -1,7 +1,7 @@
 //! The transcript of a world.
 //!
-//! Only commands need to know how to become bytes, and only in worlds that are recorded. So the way to write
-//! one is kept as a function, chosen where recording is turned on; worlds of other machines never ask for it.
+//! Only commands need serialization, and only in recorded worlds. So the function that writes a command is
+//! chosen where recording starts, and worlds that are not recorded do not require `Command: Wire`.
 
 use evenkeel_core::transcript::Recorder;
 use evenkeel_core::{LocalTime, Wire};

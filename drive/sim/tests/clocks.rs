@@ -1,14 +1,14 @@
-//! Nodes live by their own clocks: what they are shown, and when they are woken.
+//! Nodes live by their own clocks: the times they see, and when their timeouts fire.
 
 mod pinger;
 
-use evenkeel_core::{LocalTime, PeerChange, Seed, Span};
+use evenkeel_core::{Endpoint, LocalTime, PeerChange, Seed, Span, delegate_endpoint};
 use evenkeel_link::{ClockFaults, ClockStep};
 use evenkeel_sim::World;
 use pinger::{Command, Event, Pinger, delay, local_millis, millis, ping, run};
 
 #[test]
-fn a_wrong_clock_shows_its_node_another_time() {
+fn a_node_sees_the_time_of_its_own_clock() {
     let mut world = World::new(Seed::new(1));
     let a = world.add_node(Pinger::default(), ClockFaults::default());
     let late = ClockFaults { offset: Span::from_millis(-500), skew_ppm: 1_000.0, ..ClockFaults::default() };
@@ -28,7 +28,7 @@ fn a_wrong_clock_shows_its_node_another_time() {
 }
 
 #[test]
-fn timeouts_fire_when_the_nodes_own_clock_shows_them() {
+fn timeouts_fire_when_the_nodes_clock_shows_them() {
     let fast = ClockFaults { skew_ppm: 250_000.0, ..ClockFaults::default() };
     let stepped = ClockFaults {
         steps: vec![
@@ -55,14 +55,14 @@ fn timeouts_fire_when_the_nodes_own_clock_shows_them() {
 }
 
 #[test]
-fn an_earlier_deadline_takes_the_place_of_a_later_one_and_the_other_way_round() {
+fn a_new_deadline_replaces_the_old_one_whether_earlier_or_later() {
     let mut world = World::new(Seed::new(1));
     let node = world.add_node(Pinger::default(), ClockFaults::default());
     for wake in [100, 50, 80] {
         world.command(node, Command::Wake(local_millis(wake), Span::ZERO));
     }
     assert_eq!(run(&mut world, millis(200)), [(millis(80), node, Event::Woke { now: local_millis(80) })]);
-    assert_eq!(world.events_handled(), 4, "nobody is woken for nothing");
+    assert_eq!(world.events_handled(), 4, "no timeout is handled needlessly");
     // A deadline that has passed is due now.
     world.command(node, Command::Wake(local_millis(10), Span::from_millis(300)));
     let woke = |at| (millis(at), node, Event::Woke { now: local_millis(at) });
@@ -78,11 +78,28 @@ fn a_deadline_at_the_end_of_time_never_fires() {
     assert!(!world.step(&mut ()));
 }
 
+/// A pinger with a bug: it ignores its timeout.
+#[derive(Default)]
+struct Restless {
+    pinger: Pinger,
+}
+
+impl Endpoint for Restless {
+    type Command = Command;
+    type Event = Event;
+
+    delegate_endpoint!(
+        self.pinger: handle_command, handle_message, handle_peer, poll_transmit, poll_event, poll_timeout
+    );
+
+    fn handle_timeout(&mut self, _: LocalTime) {}
+}
+
 #[test]
 #[should_panic(expected = "still wants it")]
-fn a_machine_that_never_takes_note_of_its_timeout_is_caught() {
+fn a_machine_that_ignores_its_timeout_is_caught() {
     let mut world = World::new(Seed::new(1));
-    let node = world.add_node(Pinger::restless(), ClockFaults::default());
+    let node = world.add_node(Restless::default(), ClockFaults::default());
     world.command(node, Command::Wake(local_millis(10), Span::ZERO));
     world.run_until(millis(20), &mut ());
 }

@@ -1,4 +1,4 @@
-//! The machine of these tests keeps the contract that it is used to try the world with.
+//! The test machine keeps the contract of every endpoint.
 
 mod pinger;
 

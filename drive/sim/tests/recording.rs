@@ -1,4 +1,4 @@
-//! A run is a function of its seed, and its transcript proves it.
+//! A run is a function of its seed, as its transcript proves.
 
 mod pinger;
 
@@ -8,7 +8,7 @@ use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults, Loss};
 use evenkeel_sim::{NodeId, World};
 use pinger::{Command, Pinger, local_millis, millis};
 
-/// A small world with every kind of call in it, recorded.
+/// Records a small world with every kind of call.
 fn recorded(seed: u64) -> Vec<u8> {
     let mut world = World::new(Seed::new(seed));
     world.record(b"three pingers", seed);
@@ -47,13 +47,13 @@ fn recorded(seed: u64) -> Vec<u8> {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_transcript_and_another_seed_another() {
+fn the_transcript_is_a_function_of_the_seed() {
     assert_eq!(recorded(1), recorded(1));
     assert_ne!(recorded(1), recorded(2));
 }
 
 #[test]
-fn fresh_machines_replay_a_transcript_byte_by_byte() {
+fn fresh_machines_replay_a_transcript_byte_for_byte() {
     let bytes = recorded(5);
     let transcript = Transcript::open(&bytes).unwrap();
     assert_eq!((transcript.config, transcript.seed), (&b"three pingers"[..], 5));
@@ -62,7 +62,7 @@ fn fresh_machines_replay_a_transcript_byte_by_byte() {
 }
 
 #[test]
-fn a_replay_notices_a_machine_that_answers_otherwise() {
+fn a_replay_finds_a_machine_that_answers_differently() {
     let bytes = recorded(5);
     let replayed =
         replay(Transcript::open(&bytes).unwrap(), |node, _| Ok(Pinger::changed(u64::from(node == 1))));

@@ -1,4 +1,4 @@
-//! What a world promises to its nodes and to its user.
+//! The guarantees of a world.
 
 mod pinger;
 
@@ -109,7 +109,7 @@ fn counters_account_for_every_copy() {
 }
 
 #[test]
-fn leaving_drops_what_is_under_way_and_joining_again_does_not_bring_it_back() {
+fn leaving_drops_packets_in_flight_and_rejoining_does_not_restore_them() {
     let (mut world, a, b) = pair(delay(30), delay(30));
     for channel in [Channel::Datagram, Channel::Reliable] {
         world.command(a, Command::Ping(b.into(), channel, 1));
@@ -117,14 +117,14 @@ fn leaving_drops_what_is_under_way_and_joining_again_does_not_bring_it_back() {
     world.run_until(millis(10), &mut ());
     world.leave(a, b);
     world.command(a, ping(b, 2));
-    assert_eq!(world.undeliverable(), 1, "who has left can't be sent to");
+    assert_eq!(world.undeliverable(), 1, "a peer that left cannot be reached");
     world.join(a, b, 1200);
     world.command(a, ping(b, 3));
     let log = run(&mut world, millis(100));
-    let heard: Vec<_> = log.iter().filter(|(_, _, event)| !matches!(event, Event::Peer { .. })).collect();
+    let received: Vec<_> = log.iter().filter(|(_, _, event)| !matches!(event, Event::Peer { .. })).collect();
     let pinged = Event::Pinged { now: local_millis(40), from: a.into(), number: 3 };
     let ponged = Event::Ponged { now: local_millis(70), from: b.into(), number: 3 };
-    assert_eq!(heard, [&(millis(40), b, pinged), &(millis(70), a, ponged)]);
+    assert_eq!(received, [&(millis(40), b, pinged), &(millis(70), a, ponged)]);
     assert_eq!(world.counters(a, b).unwrap().cut, 2);
     let changes: Vec<NodeId> = log
         .iter()
@@ -135,7 +135,7 @@ fn leaving_drops_what_is_under_way_and_joining_again_does_not_bring_it_back() {
 }
 
 #[test]
-fn a_new_connection_does_not_wait_for_the_old_ones_stream() {
+fn a_new_connection_does_not_wait_for_the_stream_of_the_old_one() {
     let slow_first = LinkFaults {
         steps: vec![DelayStep { at: millis(5), delay: Span::from_millis(10) }],
         ..delay(10_000)
@@ -155,7 +155,7 @@ fn a_new_connection_does_not_wait_for_the_old_ones_stream() {
 }
 
 #[test]
-fn messages_to_nobody_and_datagrams_that_are_too_large_go_nowhere() {
+fn messages_to_unknown_peers_and_oversized_datagrams_are_counted_and_dropped() {
     let (mut world, a, b) = pair(delay(1), delay(1));
     for to in [a, NodeId(2), NodeId(u32::MAX)] {
         world.command(a, ping(to, 1));
@@ -171,7 +171,7 @@ fn messages_to_nobody_and_datagrams_that_are_too_large_go_nowhere() {
 }
 
 #[test]
-fn stepping_stops_at_every_call_and_ends_when_nothing_is_left() {
+fn step_stops_at_every_call_and_returns_false_at_the_end() {
     let (mut world, a, b) = pair(delay(30), delay(50));
     world.command(a, ping(b, 1));
     let mut times = Vec::new();
@@ -182,15 +182,15 @@ fn stepping_stops_at_every_call_and_ends_when_nothing_is_left() {
 }
 
 #[test]
-fn a_links_fate_does_not_depend_on_the_order_of_connecting() {
+fn fates_do_not_depend_on_the_order_of_connecting() {
     let jitter = Jitter::Uniform { half_width: Span::from_millis(20) };
     let faults =
         LinkFaults { delay: DelayLaw { base: Span::from_millis(20), jitter }, ..LinkFaults::default() };
-    let build = |turned: bool| {
+    let build = |reversed: bool| {
         let mut world = World::new(Seed::new(3));
         let [a, b, c] = [(); 3].map(|()| world.add_node(Pinger::default(), ClockFaults::default()));
         let connect = |world: &mut World<Pinger>, a, b| world.connect(a, b, faults.clone(), faults.clone());
-        if turned {
+        if reversed {
             connect(&mut world, c, a);
             connect(&mut world, b, a);
         } else {

@@ -1,36 +1,36 @@
-//! A player that plays by itself: a machine that holds a [`DrPeer`], a tank, its shots, and a pilot.
+//! A bot for the arena: a [`DrPeer`], a tank, its shots and a pilot in one machine.
 
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, Seed, SessionClock, Span,
-    Vec3, Wire,
+    Vec3, Wire, delegate_endpoint,
 };
 use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, EntityId, MotionState};
 
 use super::field::Field;
-use super::message::{News, TAG};
-use super::pilot::{Choice, Pilot, Seen};
+use super::message::{ArenaMessage, TAG};
+use super::pilot::{Choice, Opponent, Pilot};
 use super::referee::is_tank;
-use super::{MUZZLE, RELOAD, SHOT_LIFE, SHOT_SPEED, SHOTS};
+use super::{MUZZLE, RELOAD, SHOT_LIFE, SHOT_SPEED, SHOTS_MAX};
 use crate::mover::STEP;
-use crate::tank::{Tank, Wish};
+use crate::tank::{Controls, Tank};
 
-/// How often a bot looks at what it moves.
-const LOOK: Span = Span::from_millis(20);
-/// And how often it makes up its mind: once in so many looks.
-const DECIDES: u64 = 5;
-/// Who was away for longer has stood meanwhile.
+/// Interval at which a bot moves its tank and its shots.
+const TICK: Span = Span::from_millis(20);
+/// Number of ticks between two decisions.
+const DECISION_TICKS: u64 = 5;
+/// The longest pause that is made up for; during a longer one everything stands still.
 const PAUSE_MAX: Span = Span::from_secs(1);
 
-/// How a bot plays.
+/// Configuration of an [`ArenaBot`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ArenaBotConfig {
-    /// Its machine's settings.
+    /// The settings of its peer.
     pub dr: DrConfig,
-    /// Who it is.
+    /// The player that it is.
     pub player: PeerId,
-    /// Who the relay is.
+    /// The relay.
     pub relay: PeerId,
-    /// What its choices depend on.
+    /// The seed of its decisions.
     pub seed: Seed,
 }
 
@@ -52,16 +52,16 @@ impl Wire for ArenaBotConfig {
     }
 }
 
-/// A shot in flight.
+/// One of the bot's shots in flight.
 #[derive(Clone, Copy, Debug)]
-struct Shot {
+struct OwnShot {
     local: u32,
     position: Vec3,
     velocity: Vec3,
     left: Span,
 }
 
-/// A player that plays by itself.
+/// A player that fights by itself.
 #[derive(Debug)]
 pub struct ArenaBot<C> {
     dr: DrPeer<C>,
@@ -70,16 +70,16 @@ pub struct ArenaBot<C> {
     field: Field,
     pilot: Pilot,
     tank: Option<Tank>,
-    wish: Wish,
-    shots: Vec<Shot>,
+    controls: Controls,
+    shots: Vec<OwnShot>,
     reload: Span,
-    looks: u64,
+    ticks: u64,
     next: Option<LocalTime>,
     latest: LocalTime,
 }
 
 impl<C: SessionClock> ArenaBot<C> {
-    /// A bot with this clock.
+    /// Makes a bot with this clock.
     #[must_use]
     pub fn new(config: &ArenaBotConfig, clock: C) -> Self {
         Self {
@@ -89,22 +89,22 @@ impl<C: SessionClock> ArenaBot<C> {
             field: Field::default(),
             pilot: Pilot::new(config.seed),
             tank: None,
-            wish: Wish::default(),
+            controls: Controls::default(),
             shots: Vec::new(),
             reload: Span::ZERO,
-            looks: 0,
+            ticks: 0,
             next: None,
             latest: LocalTime::MIN,
         }
     }
 
-    /// The machine that it plays with.
+    /// Returns its peer.
     #[must_use]
     pub const fn dr(&self) -> &DrPeer<C> {
         &self.dr
     }
 
-    /// Its tank, if it has one.
+    /// Returns its tank, if it has one.
     #[must_use]
     pub const fn tank(&self) -> Option<&Tank> {
         self.tank.as_ref()
@@ -114,24 +114,24 @@ impl<C: SessionClock> ArenaBot<C> {
         EntityId::of(self.player, local)
     }
 
-    fn hear(&mut self, now: LocalTime, news: &News) {
-        match news {
-            News::Spawn { position, heading } => {
+    fn on_message(&mut self, now: LocalTime, message: &ArenaMessage) {
+        match message {
+            ArenaMessage::Spawn { position, heading } => {
                 self.end(now, 0);
-                self.tank = Some(Tank::standing(self.field.free(*position), *heading));
-                self.wish = Wish::default();
+                self.tank = Some(Tank::standing(self.field.nearest_free(*position), *heading));
+                self.controls = Controls::default();
             }
-            News::Hit { victim, .. } if *victim == self.player => {
+            ArenaMessage::Hit { victim, .. } if *victim == self.player => {
                 self.tank = None;
                 self.end(now, 0);
             }
-            News::Hit { shooter, shot, .. } if *shooter == self.player => {
-                if let Some(place) = self.shots.iter().position(|own| self.entity(own.local) == *shot) {
-                    let shot = self.shots.swap_remove(place);
+            ArenaMessage::Hit { shooter, shot, .. } if *shooter == self.player => {
+                if let Some(index) = self.shots.iter().position(|own| self.entity(own.local) == *shot) {
+                    let shot = self.shots.swap_remove(index);
                     self.end(now, shot.local);
                 }
             }
-            News::Hit { .. } | News::Scores(_) => {}
+            ArenaMessage::Hit { .. } | ArenaMessage::Scores(_) => {}
         }
     }
 
@@ -139,8 +139,8 @@ impl<C: SessionClock> ArenaBot<C> {
         self.dr.handle_command(now, DrCommand::End { entity: self.entity(local) });
     }
 
-    /// Looks at what it moves if that is due.
-    fn look(&mut self, now: LocalTime) {
+    /// Runs the ticks that are due.
+    fn update(&mut self, now: LocalTime) {
         self.latest = self.latest.max(now);
         let now = self.latest;
         let mut next = *self.next.get_or_insert(now);
@@ -151,31 +151,31 @@ impl<C: SessionClock> ArenaBot<C> {
             return;
         }
         while next <= now {
-            next += LOOK;
-            self.turn(now);
+            next += TICK;
+            self.tick(now);
         }
         self.next = Some(next);
-        self.tell(now);
+        self.observe(now);
     }
 
-    /// One look: drives on.
-    fn turn(&mut self, now: LocalTime) {
-        self.looks += 1;
-        self.reload = (self.reload - LOOK).max(Span::ZERO);
-        if self.looks.is_multiple_of(DECIDES) {
+    /// Moves everything by a tick.
+    fn tick(&mut self, now: LocalTime) {
+        self.ticks += 1;
+        self.reload = (self.reload - TICK).max(Span::ZERO);
+        if self.ticks.is_multiple_of(DECISION_TICKS) {
             self.decide(now);
         }
-        for _ in 0..LOOK.as_nanos() / STEP.as_nanos() {
+        for _ in 0..TICK.as_nanos() / STEP.as_nanos() {
             if let Some(tank) = &mut self.tank {
-                tank.step(self.wish, STEP);
+                tank.step(self.controls, STEP);
                 tank.stay_on(&self.field, STEP);
             }
         }
         self.fly(now);
     }
 
-    /// Tells what has become of it.
-    fn tell(&mut self, now: LocalTime) {
+    /// Reports the motion of tank and shots.
+    fn observe(&mut self, now: LocalTime) {
         let mut states: Vec<(EntityId, MotionState)> =
             self.tank.iter().map(|tank| (self.entity(0), tank.state())).collect();
         states.extend(self.shots.iter().map(|shot| {
@@ -189,17 +189,17 @@ impl<C: SessionClock> ArenaBot<C> {
     fn decide(&mut self, now: LocalTime) {
         let Some(tank) = &self.tank else { return };
         let Some(session) = self.dr.clock().session(now) else { return };
-        let seen: Vec<Seen> = self
+        let others: Vec<Opponent> = self
             .dr
             .copies(now)
             .filter(|(_, entity, _)| is_tank(*entity))
             .filter_map(|(from, entity, position)| {
                 let velocity = self.dr.placed_vector(from, entity)?.velocity(session);
-                Some(Seen { player: entity.player(), position, velocity })
+                Some(Opponent { player: entity.player(), position, velocity })
             })
             .collect();
-        let Choice { wish, fire } = self.pilot.choose(&self.field, tank, &seen);
-        self.wish = wish;
+        let Choice { controls, fire } = self.pilot.choose(&self.field, tank, &others);
+        self.controls = controls;
         if fire && self.reload == Span::ZERO {
             self.fire();
         }
@@ -207,11 +207,11 @@ impl<C: SessionClock> ArenaBot<C> {
 
     fn fire(&mut self) {
         let Some(tank) = &self.tank else { return };
-        let free = (1..=SHOTS).find(|local| self.shots.iter().all(|shot| shot.local != *local));
+        let free = (1..=SHOTS_MAX).find(|local| self.shots.iter().all(|shot| shot.local != *local));
         let Some(local) = free else { return };
         let (ahead, MotionState { position, .. }) = (tank.direction(), tank.state());
         self.reload = RELOAD;
-        self.shots.push(Shot {
+        self.shots.push(OwnShot {
             local,
             position: position + ahead * MUZZLE,
             velocity: ahead * SHOT_SPEED,
@@ -219,12 +219,12 @@ impl<C: SessionClock> ArenaBot<C> {
         });
     }
 
-    /// Shots go on, until their time is over or something is in their way.
+    /// Moves the shots, and ends those whose time is over or that hit something.
     fn fly(&mut self, now: LocalTime) {
         let mut over = Vec::new();
         self.shots.retain_mut(|shot| {
-            let to = shot.position + shot.velocity * LOOK.as_secs_f64();
-            shot.left = shot.left - LOOK;
+            let to = shot.position + shot.velocity * TICK.as_secs_f64();
+            shot.left = shot.left - TICK;
             let goes_on = shot.left > Span::ZERO && self.field.is_clear(shot.position, to);
             shot.position = to;
             if !goes_on {
@@ -240,9 +240,11 @@ impl<C: SessionClock> Endpoint for ArenaBot<C> {
     type Command = DrCommand;
     type Event = DrEvent;
 
+    delegate_endpoint!(self.dr: poll_transmit, poll_event);
+
     fn handle_command(&mut self, now: LocalTime, command: DrCommand) {
         self.dr.handle_command(now, command);
-        self.look(now);
+        self.update(now);
     }
 
     fn handle_message(
@@ -259,29 +261,21 @@ impl<C: SessionClock> Endpoint for ArenaBot<C> {
             return Err(Rejected::Unexpected);
         }
         let mut reader = Reader::new(bytes);
-        let news = reader.read::<News>()?;
+        let message = reader.read::<ArenaMessage>()?;
         reader.finish()?;
         self.latest = self.latest.max(now);
-        self.hear(self.latest, &news);
+        self.on_message(self.latest, &message);
         Ok(())
     }
 
     fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
         self.dr.handle_peer(now, change);
-        self.look(now);
+        self.update(now);
     }
 
     fn handle_timeout(&mut self, now: LocalTime) {
         self.dr.handle_timeout(now);
-        self.look(now);
-    }
-
-    fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
-        self.dr.poll_transmit(now, bytes)
-    }
-
-    fn poll_event(&mut self) -> Option<DrEvent> {
-        self.dr.poll_event()
+        self.update(now);
     }
 
     fn poll_timeout(&self) -> Option<LocalTime> {

@@ -1,14 +1,14 @@
-//! The field: walls around it and blocks on it, which neither tanks nor shots pass.
+//! The field: its walls and blocks, which stop tanks and shots.
 
 use evenkeel_core::Vec3;
 
-/// Where a tank's hull ends, as far as walls and blocks are concerned: a circle about its middle.
-pub const HULL: f64 = 2.6;
+/// Radius of a tank's hull against walls and blocks.
+pub const HULL_RADIUS: f64 = 2.6;
 
 /// A block with sides along the axes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Block {
-    /// Its middle.
+    /// Its centre.
     pub middle: Vec3,
     /// Half of its extent, east and north.
     pub half: Vec3,
@@ -19,14 +19,14 @@ impl Block {
         Self { middle: Vec3::xy(x, y), half: Vec3::xy(half_x, half_y) }
     }
 
-    /// The point of the block that is nearest to a point.
+    /// Returns the point of the block nearest to a point.
     fn nearest(&self, point: Vec3) -> Vec3 {
         let (low, high) = (self.middle - self.half, self.middle + self.half);
         Vec3::xy(point.x.clamp(low.x, high.x), point.y.clamp(low.y, high.y))
     }
 
-    /// The way out for a circle that overlaps the block, if it does.
-    fn push(&self, at: Vec3, radius: f64) -> Option<Vec3> {
+    /// Returns where a circle that overlaps the block is pushed to, or `None` if it does not overlap.
+    fn push_out(&self, at: Vec3, radius: f64) -> Option<Vec3> {
         let nearest = self.nearest(at);
         let away = at - nearest;
         let distance = away.length();
@@ -36,7 +36,7 @@ impl Block {
         if distance > 1e-9 {
             return Some(nearest + away * (radius / distance));
         }
-        // Its middle is inside: out over the nearest side.
+        // The centre is inside: push over the nearest side.
         let offset = at - self.middle;
         let (x, y) = (self.half.x - offset.x.abs(), self.half.y - offset.y.abs());
         let sign = |of: f64| if of < 0.0 { -1.0 } else { 1.0 };
@@ -47,11 +47,11 @@ impl Block {
         })
     }
 
-    /// The part of the way at which a straight one enters the block, if it does.
-    fn entered(&self, from: Vec3, way: Vec3) -> Option<f64> {
+    /// Returns the fraction of a straight path at which it enters the block, if it does.
+    fn entry(&self, from: Vec3, path: Vec3) -> Option<f64> {
         let (mut enter, mut leave) = (0.0_f64, 1.0_f64);
         for (at, step, middle, half) in
-            [(from.x, way.x, self.middle.x, self.half.x), (from.y, way.y, self.middle.y, self.half.y)]
+            [(from.x, path.x, self.middle.x, self.half.x), (from.y, path.y, self.middle.y, self.half.y)]
         {
             let (low, high) = (middle - half - at, middle + half - at);
             if step.abs() < 1e-12 {
@@ -68,17 +68,17 @@ impl Block {
     }
 }
 
-/// The field, with its middle at the origin.
+/// A field centred on the origin.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Field {
     /// Half of its extent, east and north.
     pub half: Vec3,
-    /// What stands on it.
+    /// The blocks on it.
     pub blocks: Vec<Block>,
 }
 
 impl Default for Field {
-    /// The arena.
+    /// The arena's field.
     fn default() -> Self {
         Self {
             half: Vec3::xy(64.0, 44.0),
@@ -96,44 +96,44 @@ impl Default for Field {
 }
 
 impl Field {
-    /// The nearest place to this one where a tank's hull is free.
+    /// Returns the nearest place where a tank's hull is free.
     #[must_use]
-    pub fn free(&self, at: Vec3) -> Vec3 {
-        let room = self.half - Vec3::xy(HULL, HULL);
+    pub fn nearest_free(&self, at: Vec3) -> Vec3 {
+        let room = self.half - Vec3::xy(HULL_RADIUS, HULL_RADIUS);
         let inside = |at: Vec3| Vec3::xy(at.x.clamp(-room.x, room.x), at.y.clamp(-room.y, room.y));
         let mut at = inside(at);
-        // Blocks stand farther from each other and from the walls than a tank is wide: two rounds are enough.
+        // Gaps between blocks and walls are wider than a tank, so two rounds are enough.
         for _ in 0..2 {
             for block in &self.blocks {
-                at = block.push(at, HULL).map_or(at, inside);
+                at = block.push_out(at, HULL_RADIUS).map_or(at, inside);
             }
         }
         at
     }
 
-    /// Whether a tank's hull is free at this place.
+    /// Returns whether a tank's hull is free at a place.
     #[must_use]
     pub fn is_free(&self, at: Vec3) -> bool {
-        let inside = at.x.abs() <= self.half.x - HULL && at.y.abs() <= self.half.y - HULL;
-        inside && self.blocks.iter().all(|block| block.push(at, HULL).is_none())
+        let inside = at.x.abs() <= self.half.x - HULL_RADIUS && at.y.abs() <= self.half.y - HULL_RADIUS;
+        inside && self.blocks.iter().all(|block| block.push_out(at, HULL_RADIUS).is_none())
     }
 
-    /// The part of a straight way after which a shot hits a wall or a block, if it does.
+    /// Returns the fraction of a straight path at which a shot hits a wall or a block, if it does.
     #[must_use]
-    pub fn stops(&self, from: Vec3, to: Vec3) -> Option<f64> {
-        let way = to - from;
-        let blocks = self.blocks.iter().filter_map(|block| block.entered(from, way));
-        let walls = [(from.x, way.x, self.half.x), (from.y, way.y, self.half.y)].map(|(at, step, half)| {
+    pub fn first_hit(&self, from: Vec3, to: Vec3) -> Option<f64> {
+        let path = to - from;
+        let blocks = self.blocks.iter().filter_map(|block| block.entry(from, path));
+        let walls = [(from.x, path.x, self.half.x), (from.y, path.y, self.half.y)].map(|(at, step, half)| {
             let ahead = if step > 0.0 { half - at } else { -half - at };
             (step.abs() > 1e-12).then(|| ahead / step).filter(|part| *part <= 1.0)
         });
         blocks.chain(walls.into_iter().flatten()).map(|part| part.max(0.0)).reduce(f64::min)
     }
 
-    /// Whether nothing stands between two places.
+    /// Returns whether nothing stands between two places.
     #[must_use]
     pub fn is_clear(&self, from: Vec3, to: Vec3) -> bool {
-        self.stops(from, to).is_none()
+        self.first_hit(from, to).is_none()
     }
 }
 
@@ -148,14 +148,14 @@ mod tests {
         let field = Field::default();
         for (number, block) in field.blocks.iter().enumerate() {
             let to_wall = field.half - Vec3::xy(block.middle.x.abs(), block.middle.y.abs()) - block.half;
-            assert!(to_wall.x > 2.0 * HULL && to_wall.y > 2.0 * HULL, "block {number}");
+            assert!(to_wall.x > 2.0 * HULL_RADIUS && to_wall.y > 2.0 * HULL_RADIUS, "block {number}");
             for other in &field.blocks[..number] {
                 let apart = block.middle - other.middle;
                 let (x, y) = (
                     apart.x.abs() - block.half.x - other.half.x,
                     apart.y.abs() - block.half.y - other.half.y,
                 );
-                assert!(x.max(y) > 2.0 * HULL, "block {number}");
+                assert!(x.max(y) > 2.0 * HULL_RADIUS, "block {number}");
             }
         }
     }
@@ -163,20 +163,21 @@ mod tests {
     #[test]
     fn shots_end_at_walls_and_blocks() {
         let field = Field::default();
-        let stops =
-            |from: (f64, f64), to: (f64, f64)| field.stops(Vec3::xy(from.0, from.1), Vec3::xy(to.0, to.1));
-        assert_eq!(stops((60.0, 0.0), (68.0, 0.0)), Some(0.5));
-        assert_eq!(stops((60.0, 0.0), (63.0, 0.0)), None);
-        assert_eq!(stops((-8.0, 10.0), (-8.0, -10.0)), Some(0.5), "the block in the middle");
-        assert_eq!(stops((-8.0, -4.0), (-8.0, -5.0)), Some(0.0), "from within");
+        let first_hit = |from: (f64, f64), to: (f64, f64)| {
+            field.first_hit(Vec3::xy(from.0, from.1), Vec3::xy(to.0, to.1))
+        };
+        assert_eq!(first_hit((60.0, 0.0), (68.0, 0.0)), Some(0.5));
+        assert_eq!(first_hit((60.0, 0.0), (63.0, 0.0)), None);
+        assert_eq!(first_hit((-8.0, 10.0), (-8.0, -10.0)), Some(0.5), "the central block");
+        assert_eq!(first_hit((-8.0, -4.0), (-8.0, -5.0)), Some(0.0), "from inside a block");
     }
 
     proptest! {
         #[test]
-        fn a_tank_is_always_brought_to_a_free_place(x in -200.0..200.0, y in -200.0..200.0) {
+        fn nearest_free_always_finds_a_free_place(x in -200.0..200.0, y in -200.0..200.0) {
             let field = Field::default();
-            let at = field.free(Vec3::xy(x, y));
-            prop_assert!(field.is_free(Vec3::xy(at.x * (1.0 - 1e-12), at.y * (1.0 - 1e-12))) || field.free(at).distance(at) < 1e-9);
+            let at = field.nearest_free(Vec3::xy(x, y));
+            prop_assert!(field.is_free(Vec3::xy(at.x * (1.0 - 1e-12), at.y * (1.0 - 1e-12))) || field.nearest_free(at).distance(at) < 1e-9);
             let was_free = field.is_free(Vec3::xy(x, y));
             prop_assert!(!was_free || at.distance(Vec3::xy(x, y)) < 1e-12);
         }

@@ -1,46 +1,47 @@
-//! What the arena's relay tells its players besides dead reckoning, on the reliable stream.
+//! The messages of the arena's relay to its players, besides dead reckoning, on the reliable channel.
 //!
-//! A message of the game begins with the byte 0x47, one of dead reckoning with its version: so they share the stream.
+//! They begin with the byte 0x47, where messages of dead reckoning have their version. So both share the
+//! channel.
 
 use evenkeel_core::{Malformed, PeerId, Reader, Varint, Vec3, Wire};
 use evenkeel_dr::EntityId;
 
-/// What a message of the game begins with.
+/// The first byte of every message of the game.
 pub const TAG: u8 = 0x47;
-/// The most players that a message tells of.
+/// Limit on the players in a table of scores.
 const PLAYERS_MAX: usize = 1_024;
 
-/// How somebody is doing.
+/// A player's score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Score {
-    /// Whom it has hit, how often.
+    /// How often it has hit others.
     pub hits: u32,
     /// How often it was hit.
     pub losses: u32,
 }
 
-/// What there is to tell.
+/// A message of the relay to players.
 #[derive(Clone, PartialEq, Debug)]
-pub enum News {
-    /// You start here, now.
+pub enum ArenaMessage {
+    /// The player spawns here and now.
     Spawn {
-        /// Where.
+        /// Where it spawns.
         position: Vec3,
-        /// Facing where, in radians from east.
+        /// Its heading in radians from east.
         heading: f64,
     },
-    /// Somebody was hit.
+    /// A player was hit.
     Hit {
-        /// Who.
+        /// The player that was hit.
         victim: PeerId,
-        /// By whom.
+        /// The player that fired.
         shooter: PeerId,
-        /// With which shot.
+        /// The shot.
         shot: EntityId,
-        /// Where.
+        /// Where the shot hit.
         at: Vec3,
     },
-    /// How everybody is doing.
+    /// The scores of all players.
     Scores(Vec<(PeerId, Score)>),
 }
 
@@ -62,7 +63,7 @@ fn parse_number(reader: &mut Reader<'_>) -> Result<u32, Malformed> {
     u32::try_from(reader.read::<Varint>()?.0).map_err(|_| Malformed::Field)
 }
 
-impl Wire for News {
+impl Wire for ArenaMessage {
     fn emit(&self, bytes: &mut Vec<u8>) {
         bytes.push(TAG);
         match self {
@@ -113,11 +114,11 @@ impl Wire for News {
                 if count > PLAYERS_MAX {
                     return Err(Malformed::Field);
                 }
-                let mut one = || {
+                let mut entry = || {
                     let player = PeerId(parse_number(reader)?);
                     Ok((player, Score { hits: parse_number(reader)?, losses: parse_number(reader)? }))
                 };
-                (0..count).map(|_| one()).collect::<Result<_, Malformed>>().map(Self::Scores)
+                (0..count).map(|_| entry()).collect::<Result<_, Malformed>>().map(Self::Scores)
             }
             _ => Err(Malformed::Field),
         }
@@ -129,25 +130,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_message_comes_back_and_no_shorter_one_does() {
+    fn messages_survive_the_round_trip_and_truncated_ones_are_rejected() {
         let score = |hits, losses| Score { hits, losses };
-        for news in [
-            News::Spawn { position: Vec3::xy(3.5, -2.0), heading: 1.25 },
-            News::Hit {
+        for message in [
+            ArenaMessage::Spawn { position: Vec3::xy(3.5, -2.0), heading: 1.25 },
+            ArenaMessage::Hit {
                 victim: PeerId(3),
                 shooter: PeerId(900),
                 shot: EntityId(5 * 1024 + 900),
                 at: Vec3::xy(0.5, 9.0),
             },
-            News::Scores(vec![(PeerId(1), score(0, 300)), (PeerId(700), score(9, 2))]),
+            ArenaMessage::Scores(vec![(PeerId(1), score(0, 300)), (PeerId(700), score(9, 2))]),
         ] {
             let mut bytes = Vec::new();
-            news.emit(&mut bytes);
+            message.emit(&mut bytes);
             let mut reader = Reader::new(&bytes);
-            assert_eq!(reader.read::<News>(), Ok(news));
+            assert_eq!(reader.read::<ArenaMessage>(), Ok(message));
             assert!(reader.is_empty());
             for len in 0..bytes.len() {
-                assert!(Reader::new(&bytes[..len]).read::<News>().is_err(), "{len} bytes");
+                assert!(Reader::new(&bytes[..len]).read::<ArenaMessage>().is_err(), "{len} bytes");
             }
         }
     }

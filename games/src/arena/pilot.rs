@@ -1,8 +1,7 @@
-//! Who drives a bot: it looks for somebody to hit, drives there without running into things, aims ahead, and fires.
+//! The pilot of a bot: it picks a target, drives there without running into things, leads its aim, and fires.
 //!
-//! Ten times a second it tries out in its head what becomes of the next second and a half with each of a few wishes, and takes
-//! the one that it likes best. What it knows of the others is what it sees, which is late and a little wrong, as for
-//! anybody.
+//! At each decision it simulates the next second and a half for a few settings of the controls and takes the
+//! cheapest. It knows its opponents as any player does: a little late and a little wrong.
 
 use core::f64::consts::PI;
 
@@ -10,113 +9,114 @@ use evenkeel_core::{Draws, PeerId, Seed, Span, Vec3};
 
 use super::SHOT_SPEED;
 use super::field::Field;
-use crate::tank::{SPEED_BACKWARDS_MAX, SPEED_MAX, TURN_RATE_MAX, Tank, Wish};
+use crate::tank::{Controls, SPEED_BACKWARDS_MAX, SPEED_MAX, TURN_RATE_MAX, Tank};
 
-/// What is tried out: so many steps of so much time.
-const AHEAD: (usize, Span) = (10, Span::from_millis(150));
-/// How far it wants to be from whom it hunts.
-const DISTANCE: f64 = 26.0;
-/// It fires at whoever is nearer than this.
-const RANGE: f64 = 60.0;
-/// It changes its mind after so many decisions, on the average.
-const PATIENCE: f64 = 60.0;
-/// Who has moved by less than this in so many decisions is stuck,
+/// What is simulated: the number of steps and their length.
+const LOOKAHEAD: (usize, Span) = (10, Span::from_millis(150));
+/// The distance it wants to keep from its target.
+const DISTANCE_WANTED: f64 = 26.0;
+/// The largest distance at which it fires.
+const FIRE_RANGE: f64 = 60.0;
+/// Mean number of decisions until it picks another target.
+const TARGET_DECISIONS_MEAN: f64 = 60.0;
+/// A pilot is stuck if it moves by less than this distance in this number of decisions.
 const STUCK: (f64, u32) = (3.0, 15);
-/// and goes somewhere else for so many.
-const DETOUR: u32 = 25;
-/// How many places are tried for a way around what stands between.
-const PLACES: usize = 12;
-/// Who is so near to a place is there.
-const NEAR: f64 = 8.0;
-/// What a pilot gives for each unit per second that it is faster.
-const IDLE: f64 = 1.2;
-/// Ways are looked at in steps of this length.
-const PACE: f64 = 2.0;
+/// Number of decisions that a detour lasts.
+const DETOUR_DECISIONS: u32 = 25;
+/// Number of random places considered for a detour.
+const DETOUR_CANDIDATES: usize = 12;
+/// Distance at which a detour's destination counts as reached.
+const ARRIVAL_RADIUS: f64 = 8.0;
+/// Cost of each unit per second below nearly full speed.
+const IDLE_COST: f64 = 1.2;
+/// Step length when a path is checked for obstacles.
+const PATH_STEP: f64 = 2.0;
 
-/// Somebody else, as it is seen.
+/// An opponent as the player sees it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Seen {
-    /// Who.
+pub struct Opponent {
+    /// The player.
     pub player: PeerId,
-    /// Where.
+    /// Its position.
     pub position: Vec3,
-    /// Moving how.
+    /// Its velocity.
     pub velocity: Vec3,
 }
 
-/// What a pilot wants.
+/// A pilot's decision.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Choice {
     /// How to drive.
-    pub wish: Wish,
+    pub controls: Controls,
     /// Whether to fire.
     pub fire: bool,
 }
 
-/// A pilot.
+/// The pilot of a bot.
 #[derive(Clone, Debug)]
 pub struct Pilot {
     draws: Draws,
-    prey: Option<PeerId>,
-    /// Where to first, if it is stuck, something is in its way, or there is nobody to hunt; and for how many decisions.
+    target: Option<PeerId>,
+    /// Destination and remaining decisions of a detour, for a pilot that is stuck, blocked or without a
+    /// target.
     detour: (Vec3, u32),
-    /// Where it was some decisions ago.
-    mark: (Vec3, u32),
-    /// How well it aims: within so many radians.
+    /// A recent position and the number of decisions since.
+    checkpoint: (Vec3, u32),
+    /// How well it aims, in radians.
     aim: f64,
 }
 
 impl Pilot {
-    /// A pilot with habits of its own.
+    /// Makes a pilot whose skill and decisions depend on the seed.
     #[must_use]
     pub fn new(seed: Seed) -> Self {
         let mut draws = seed.draws();
         let aim = draws.uniform(0.02, 0.07);
-        Self { draws, prey: None, detour: (Vec3::ZERO, 0), mark: (Vec3::ZERO, 0), aim }
+        Self { draws, target: None, detour: (Vec3::ZERO, 0), checkpoint: (Vec3::ZERO, 0), aim }
     }
 
-    /// What to do next.
-    pub fn choose(&mut self, field: &Field, tank: &Tank, others: &[Seen]) -> Choice {
+    /// Decides what to do next.
+    pub fn choose(&mut self, field: &Field, tank: &Tank, others: &[Opponent]) -> Choice {
         let here = tank.state().position;
-        let prey = self.hunt(field, here, others);
-        self.find_way(field, here, prey.map(|prey| prey.position));
-        let (goal, wanted) = match prey {
-            Some(prey) if self.detour.1 == 0 => (lead(here, &prey), DISTANCE),
+        let target = self.pick_target(field, here, others);
+        self.update_detour(field, here, target.map(|target| target.position));
+        let (goal, wanted) = match target {
+            Some(target) if self.detour.1 == 0 => (lead(here, &target), DISTANCE_WANTED),
             _ => (self.detour.0, 0.0),
         };
-        let wish = best_wish(field, tank, goal, wanted, others);
-        let fire = prey.is_some_and(|prey| self.would_hit(field, tank, &prey));
-        Choice { wish, fire }
+        let controls = best_controls(field, tank, goal, wanted, others);
+        let fire = target.is_some_and(|target| self.would_hit(field, tank, &target));
+        Choice { controls, fire }
     }
 
-    /// Where to go first.
-    fn find_way(&mut self, field: &Field, here: Vec3, prey: Option<Vec3>) {
+    /// Starts and ends detours.
+    fn update_detour(&mut self, field: &Field, here: Vec3, target: Option<Vec3>) {
         self.detour.1 = self.detour.1.saturating_sub(1);
-        if self.detour.0.distance(here) < NEAR {
+        if self.detour.0.distance(here) < ARRIVAL_RADIUS {
             self.detour.1 = 0;
         }
-        self.mark.1 += 1;
+        self.checkpoint.1 += 1;
         let mut is_stuck = false;
-        if self.mark.1 >= STUCK.1 {
-            is_stuck = self.mark.0.distance(here) < STUCK.0;
-            self.mark = (here, 0);
+        if self.checkpoint.1 >= STUCK.1 {
+            is_stuck = self.checkpoint.0.distance(here) < STUCK.0;
+            self.checkpoint = (here, 0);
         }
-        let is_hidden = prey.is_none_or(|prey| !is_passable(field, here, prey));
+        let is_hidden = target.is_none_or(|target| !is_passable(field, here, target));
         if is_stuck || (is_hidden && self.detour.1 == 0) {
-            let around = self.around(field, here, prey.filter(|_| !is_stuck));
-            self.detour = (around, DETOUR);
+            let destination = self.pick_detour(field, here, target.filter(|_| !is_stuck));
+            self.detour = (destination, DETOUR_DECISIONS);
         }
     }
 
-    /// A place that can be driven to, from where somebody else can be, if there is such a one; the nearest, more or less.
-    fn around(&mut self, field: &Field, here: Vec3, to: Option<Vec3>) -> Vec3 {
+    /// Picks the destination of a detour: near, reachable, and in sight of `to`, if possible.
+    fn pick_detour(&mut self, field: &Field, here: Vec3, to: Option<Vec3>) -> Vec3 {
         let Vec3 { x, y, .. } = field.half;
         let mut best = (f64::INFINITY, here);
-        for _ in 0..PLACES {
-            let place = field.free(Vec3::xy(self.draws.uniform(-x, x), self.draws.uniform(-y, y)));
+        for _ in 0..DETOUR_CANDIDATES {
+            let place = field.nearest_free(Vec3::xy(self.draws.uniform(-x, x), self.draws.uniform(-y, y)));
             let onwards = to.map_or(0.0, |to| place.distance(to));
             let hidden = to.is_some_and(|to| !is_passable(field, place, to));
-            let blocked = !is_passable(field, here, place) || place.distance(here) < 2.0 * NEAR;
+            let blocked = !is_passable(field, here, place) || place.distance(here) < 2.0 * ARRIVAL_RADIUS;
             let cost = place.distance(here)
                 + onwards
                 + f64::from(u8::from(hidden)) * 200.0
@@ -128,33 +128,33 @@ impl Pilot {
         best.1
     }
 
-    /// Whom it hunts: whoever is near and in sight, until it changes its mind.
-    fn hunt(&mut self, field: &Field, here: Vec3, others: &[Seen]) -> Option<Seen> {
-        let chosen = others.iter().find(|other| Some(other.player) == self.prey);
-        if let Some(chosen) = chosen.filter(|_| !self.draws.chance(1.0 / PATIENCE)) {
+    /// Picks a target, preferably near and in sight, and keeps it for a while.
+    fn pick_target(&mut self, field: &Field, here: Vec3, others: &[Opponent]) -> Option<Opponent> {
+        let chosen = others.iter().find(|other| Some(other.player) == self.target);
+        if let Some(chosen) = chosen.filter(|_| !self.draws.chance(1.0 / TARGET_DECISIONS_MEAN)) {
             return Some(*chosen);
         }
-        let cost = |other: &Seen| {
+        let cost = |other: &Opponent| {
             let hidden = if field.is_clear(here, other.position) { 0.0 } else { 30.0 };
             here.distance(other.position) + hidden
         };
-        let weighed = others.iter().map(|other| (cost(other) * self.draws.uniform(0.7, 1.4), other));
-        let nearest = weighed.reduce(|a, b| if b.0 < a.0 { b } else { a }).map(|(_, other)| *other);
-        self.prey = nearest.map(|other| other.player);
+        let weighted = others.iter().map(|other| (cost(other) * self.draws.uniform(0.7, 1.4), other));
+        let nearest = weighted.reduce(|a, b| if b.0 < a.0 { b } else { a }).map(|(_, other)| *other);
+        self.target = nearest.map(|other| other.player);
         nearest
     }
 
-    fn would_hit(&self, field: &Field, tank: &Tank, prey: &Seen) -> bool {
+    fn would_hit(&self, field: &Field, tank: &Tank, target: &Opponent) -> bool {
         let here = tank.state().position;
-        let at = lead(here, prey);
+        let at = lead(here, target);
         let distance = here.distance(at);
         let off = angle(bearing(here, at) - tank.heading()).abs();
-        distance < RANGE && off < self.aim + 1.2 / distance.max(1.0) && field.is_clear(here, at)
+        distance < FIRE_RANGE && off < self.aim + 1.2 / distance.max(1.0) && field.is_clear(here, at)
     }
 }
 
-/// Where to aim at: where the other will be when a shot gets there.
-fn lead(here: Vec3, other: &Seen) -> Vec3 {
+/// Returns where to aim: where the opponent will be when a shot arrives.
+fn lead(here: Vec3, other: &Opponent) -> Vec3 {
     let mut at = other.position;
     for _ in 0..3 {
         at = other.position + other.velocity * (here.distance(at) / SHOT_SPEED);
@@ -166,41 +166,48 @@ fn bearing(from: Vec3, to: Vec3) -> f64 {
     libm::atan2(to.y - from.y, to.x - from.x)
 }
 
-/// Whether a tank can drive straight from one place to another.
+/// Returns whether a tank can drive straight from one place to another.
 fn is_passable(field: &Field, from: Vec3, to: Vec3) -> bool {
-    let steps = (from.distance(to) / PACE) as usize + 1;
+    let steps = (from.distance(to) / PATH_STEP) as usize + 1;
     (1..=steps).all(|step| field.is_free(from + (to - from) * (step as f64 / steps as f64)))
 }
 
-/// The same angle between half a turn to the right and to the left.
+/// Normalizes an angle to half a turn either way.
 fn angle(of: f64) -> f64 {
     of - 2.0 * PI * (of / (2.0 * PI)).round()
 }
 
-/// The wish that leads to the best place, of a few.
-fn best_wish(field: &Field, tank: &Tank, goal: Vec3, wanted: f64, others: &[Seen]) -> Wish {
-    let mut best = (f64::INFINITY, Wish::default());
+/// Returns the cheapest of a few settings of the controls.
+fn best_controls(field: &Field, tank: &Tank, goal: Vec3, wanted: f64, others: &[Opponent]) -> Controls {
+    let mut best = (f64::INFINITY, Controls::default());
     for speed in [SPEED_MAX, 0.5 * SPEED_MAX, 0.0, -SPEED_BACKWARDS_MAX] {
         for turn_rate in [0.0, TURN_RATE_MAX, -TURN_RATE_MAX, 0.35 * TURN_RATE_MAX, -0.35 * TURN_RATE_MAX] {
-            let wish = Wish { speed, turn_rate };
-            let cost = cost(field, tank.clone(), wish, goal, wanted, others);
+            let controls = Controls { speed, turn_rate };
+            let cost = cost(field, tank.clone(), controls, goal, wanted, others);
             if cost < best.0 {
-                best = (cost, wish);
+                best = (cost, controls);
             }
         }
     }
     best.1
 }
 
-/// How little a pilot likes where a wish leads to.
-fn cost(field: &Field, mut tank: Tank, wish: Wish, goal: Vec3, wanted: f64, others: &[Seen]) -> f64 {
-    let (steps, step) = AHEAD;
+/// The cost of where the controls lead.
+fn cost(
+    field: &Field,
+    mut tank: Tank,
+    controls: Controls,
+    goal: Vec3,
+    wanted: f64,
+    others: &[Opponent],
+) -> f64 {
+    let (steps, step) = LOOKAHEAD;
     let mut cost = 0.0;
     for number in 0..steps {
-        tank.step(wish, step);
+        tank.step(controls, step);
         let at = tank.state().position;
         if !field.is_free(at) {
-            // The sooner it runs into something, the worse.
+            // The sooner it runs into something, the higher the cost.
             return cost + 40.0 + 4.0 * (steps - number) as f64;
         }
         let seconds = step.as_secs_f64() * (number + 1) as f64;
@@ -210,7 +217,7 @@ fn cost(field: &Field, mut tank: Tank, wish: Wish, goal: Vec3, wanted: f64, othe
     let at = tank.state().position;
     let off = angle(bearing(at, goal) - tank.heading()).abs();
     let distance = (at.distance(goal) - wanted).max(0.0) + 1.5 * (0.5 * wanted - at.distance(goal)).max(0.0);
-    // Who stands is easily hit.
-    let idle = IDLE * (0.9 * SPEED_MAX - tank.speed().abs()).max(0.0);
+    // A slow tank is easily hit.
+    let idle = IDLE_COST * (0.9 * SPEED_MAX - tank.speed().abs()).max(0.0);
     cost + 12.0 * off + 0.4 * distance + idle
 }

@@ -1,9 +1,9 @@
-//! The relay of an arena: dead reckoning for its players, and a referee who looks at it fifty times a second.
+//! The relay of an arena: dead reckoning for its players, and a referee that updates fifty times a second.
 
 use std::collections::VecDeque;
 
 use evenkeel_core::{
-    Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, Seed, SessionClock, Span, Wire,
+    Channel, Endpoint, LocalTime, PeerChange, PeerId, Seed, SessionClock, Span, Wire, delegate_endpoint,
 };
 use evenkeel_dr::{DrConfig, DrEvent, DrRelay, DrRoom, RelayCommand, RoomEntity};
 use evenkeel_session::Room;
@@ -11,17 +11,17 @@ use evenkeel_session::Room;
 use super::field::Field;
 use super::referee::Referee;
 
-/// How often the referee looks.
-const LOOK: Span = Span::from_millis(20);
-/// Messages that wait to be taken; they are taken after every call.
-const WAITING_MAX: usize = 65_536;
+/// Interval between the referee's updates.
+const UPDATE_INTERVAL: Span = Span::from_millis(20);
+/// Limit on messages waiting to be sent; they are drained after every call.
+const OUTGOING_MAX: usize = 65_536;
 
 /// The relay of an arena.
 #[derive(Debug)]
 pub struct ArenaRoom<C> {
     dr: DrRelay<C>,
     referee: Referee,
-    here: Vec<PeerId>,
+    players: Vec<PeerId>,
     next: Option<LocalTime>,
     latest: LocalTime,
     outgoing: VecDeque<(PeerId, Vec<u8>)>,
@@ -29,13 +29,13 @@ pub struct ArenaRoom<C> {
 }
 
 impl<C: SessionClock> ArenaRoom<C> {
-    /// A room with this clock.
+    /// Makes a room with this clock.
     #[must_use]
     pub fn new(config: &DrConfig, clock: C, seed: Seed) -> Self {
         Self {
             dr: DrRelay::with_clock(config, clock),
             referee: Referee::new(Field::default(), seed),
-            here: Vec::new(),
+            players: Vec::new(),
             next: None,
             latest: LocalTime::MIN,
             outgoing: VecDeque::new(),
@@ -43,37 +43,39 @@ impl<C: SessionClock> ArenaRoom<C> {
         }
     }
 
-    /// Who decides.
+    /// Returns the referee.
     #[must_use]
     pub const fn referee(&self) -> &Referee {
         &self.referee
     }
 
-    fn look(&mut self, now: LocalTime) {
+    fn update(&mut self, now: LocalTime) {
         self.latest = self.latest.max(now);
         let now = self.latest;
         if self.next.is_none_or(|next| next <= now)
             && let Some(session) = self.dr.clock().session(now)
         {
-            // Looks that were missed are not made up for.
-            let next = self.next.map_or(now, |next| next + LOOK);
-            self.next = Some(if next > now { next } else { now + LOOK });
+            // Missed updates are not made up for.
+            let next = self.next.map_or(now, |next| next + UPDATE_INTERVAL);
+            self.next = Some(if next > now { next } else { now + UPDATE_INTERVAL });
             self.present.clear();
             self.present.extend(self.dr.entities());
-            self.referee.look(&self.present, session);
+            self.referee.update(&self.present, session);
         }
-        while let Some((to, news)) = self.referee.poll_news() {
+        while let Some((to, message)) = self.referee.poll_message() {
             let mut bytes = Vec::new();
-            news.emit(&mut bytes);
+            message.emit(&mut bytes);
             match to {
-                Some(peer) => self.say(peer, bytes),
-                None => (0..self.here.len()).for_each(|place| self.say(self.here[place], bytes.clone())),
+                Some(peer) => self.send(peer, bytes),
+                None => {
+                    (0..self.players.len()).for_each(|index| self.send(self.players[index], bytes.clone()))
+                }
             }
         }
     }
 
-    fn say(&mut self, to: PeerId, bytes: Vec<u8>) {
-        if self.outgoing.len() < WAITING_MAX && self.here.contains(&to) {
+    fn send(&mut self, to: PeerId, bytes: Vec<u8>) {
+        if self.outgoing.len() < OUTGOING_MAX && self.players.contains(&to) {
             self.outgoing.push_back((to, bytes));
         }
     }
@@ -103,54 +105,38 @@ impl<C: SessionClock> Endpoint for ArenaRoom<C> {
     type Command = RelayCommand;
     type Event = DrEvent;
 
-    fn handle_command(&mut self, now: LocalTime, command: RelayCommand) {
-        self.dr.handle_command(now, command);
-    }
-
-    fn handle_message(
-        &mut self,
-        now: LocalTime,
-        from: PeerId,
-        channel: Channel,
-        bytes: &[u8],
-    ) -> Result<(), Rejected> {
-        self.dr.handle_message(now, from, channel, bytes)
-    }
+    delegate_endpoint!(self.dr: handle_command, handle_message, poll_event);
 
     fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
         self.dr.handle_peer(now, change);
         let peer = change.peer();
-        self.here.retain(|here| *here != peer);
+        self.players.retain(|player| *player != peer);
         self.outgoing.retain(|(to, _)| *to != peer);
         match change {
             PeerChange::Joined { .. } => {
-                self.here.push(peer);
+                self.players.push(peer);
                 self.referee.join(peer);
             }
             PeerChange::Left { .. } => self.referee.leave(peer),
         }
-        self.look(now);
+        self.update(now);
     }
 
     fn handle_timeout(&mut self, now: LocalTime) {
         self.dr.handle_timeout(now);
-        self.look(now);
+        self.update(now);
     }
 
     fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
-        if let Some((to, news)) = self.outgoing.pop_front() {
-            *bytes = news;
+        if let Some((to, message)) = self.outgoing.pop_front() {
+            *bytes = message;
             return Some((to, Channel::Reliable));
         }
         self.dr.poll_transmit(now, bytes)
     }
 
-    fn poll_event(&mut self) -> Option<DrEvent> {
-        self.dr.poll_event()
-    }
-
     fn poll_timeout(&self) -> Option<LocalTime> {
-        let look = self.next.filter(|_| !self.here.is_empty());
-        [look, self.dr.poll_timeout()].into_iter().flatten().min()
+        let update = self.next.filter(|_| !self.players.is_empty());
+        [update, self.dr.poll_timeout()].into_iter().flatten().min()
     }
 }

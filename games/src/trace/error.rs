@@ -1,44 +1,44 @@
-//! What can be wrong with a recording, told so that a person can mend the file.
+//! Errors in recordings, worded so that a person can repair the file.
 
 use super::parse::{BYTES_MAX, REQUIRED};
 
-/// Why a text is no recording. Lines count from 1, the header's included.
+/// Why a text is not a recording. Lines count from 1, the header's included.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum TraceError {
-    /// More text than is read.
-    #[error("{bytes} bytes are too much for a trace; at most {BYTES_MAX} are read")]
+    /// The text is too long.
+    #[error("the trace has {bytes} bytes, at most {BYTES_MAX} are allowed")]
     TooLong {
-        /// How long the text is.
+        /// Its length.
         bytes: usize,
     },
-    /// More rows than are read.
+    /// There are too many rows.
     #[error("line {line}: a trace has at most {rows_max} rows")]
     TooManyRows {
-        /// The first line too many.
+        /// The line of the first row beyond the limit.
         line: usize,
         /// The limit.
         rows_max: usize,
     },
-    /// A character that no text file holds.
-    #[error("line {line}: {character:?} does not belong into a text file; is this a CSV file?")]
+    /// The text contains a character that no text file has.
+    #[error("line {line}: {character:?} does not belong in a text file; is this a CSV file?")]
     NotText {
-        /// Where it is.
+        /// Its line.
         line: usize,
-        /// What it is.
+        /// The character.
         character: char,
     },
-    /// There is not even a header.
-    #[error("the trace is empty; its first line has to name the columns {}", REQUIRED.join(","))]
+    /// The text has no header.
+    #[error("the trace is empty; its first line must name the columns {}", REQUIRED.join(","))]
     Empty,
     /// The header lacks a column.
-    #[error("line {line}: the header has no column {column}; needed are {}", REQUIRED.join(","))]
+    #[error("line {line}: the header has no column {column}; the required columns are {}", REQUIRED.join(","))]
     MissingColumn {
         /// The header's line.
         line: usize,
         /// The column's name.
         column: &'static str,
     },
-    /// The header names a needed column twice.
+    /// The header has a required column twice.
     #[error("line {line}: the header has column {column} twice")]
     RepeatedColumn {
         /// The header's line.
@@ -46,36 +46,36 @@ pub enum TraceError {
         /// The column's name.
         column: &'static str,
     },
-    /// The row ends before one of the needed columns.
+    /// A row ends before one of the required columns.
     #[error("line {line}, column {column}: missing; the line has {found} fields and the header {expected}")]
     MissingField {
         /// The row's line.
         line: usize,
-        /// The first needed column that it lacks.
+        /// The first required column that it lacks.
         column: &'static str,
-        /// Fields of the row.
+        /// Number of fields in the row.
         found: usize,
-        /// Fields of the header.
+        /// Number of fields in the header.
         expected: usize,
     },
-    /// The row has more fields than the header, so it is unclear which is which.
+    /// A row has more fields than the header, so their columns are ambiguous.
     #[error("line {line}: {found} fields, but the header has {expected}")]
     ExtraField {
         /// The row's line.
         line: usize,
-        /// Fields of the row.
+        /// Number of fields in the row.
         found: usize,
-        /// Fields of the header.
+        /// Number of fields in the header.
         expected: usize,
     },
-    /// A field that does not hold what its column demands.
+    /// A field does not hold what its column requires.
     #[error("line {line}, column {column}: {text:?} is {problem}")]
     Field {
         /// The row's line.
         line: usize,
         /// The column's name.
         column: &'static str,
-        /// What stands there, cut after 40 characters.
+        /// The field's text, cut after 40 characters.
         text: String,
         /// What is wrong with it.
         problem: FieldProblem,
@@ -89,7 +89,7 @@ pub enum TraceError {
         tank: u32,
         /// The row's time in seconds.
         t_s: f64,
-        /// The time of the same tank's row before.
+        /// The time of the tank's previous row.
         before_s: f64,
     },
     /// No row has the alive bit.
@@ -103,24 +103,24 @@ pub enum TraceError {
 /// What is wrong with a field.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 pub enum FieldProblem {
-    /// Not a number at all.
+    /// It is not a number.
     #[error("not a number")]
     NotANumber,
-    /// NaN, an infinity, or too large to be a number here.
+    /// It is NaN or infinite.
     #[error("not a finite number")]
     NotFinite,
-    /// Not a whole number, or one outside of its range.
+    /// It is not a whole number, or out of range.
     #[error("not a whole number from 0 to {max}")]
     NotWhole {
-        /// The largest allowed.
+        /// The largest allowed value.
         max: u32,
     },
-    /// A number outside of its range.
+    /// It is out of range.
     #[error("not between {min} and {max}")]
     OutOfRange {
-        /// The smallest allowed.
+        /// The smallest allowed value.
         min: f64,
-        /// The largest allowed.
+        /// The largest allowed value.
         max: f64,
     },
 }

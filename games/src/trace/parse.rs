@@ -1,35 +1,35 @@
-//! Reads a recording from CSV, line by line, trusting nothing.
+//! The CSV parser of recordings. It trusts nothing.
 //!
-//! Fields are numbers, so there is no quoting: a comma always ends a field. Blank lines, spaces around a field, a byte
-//! order mark and Windows line ends do no harm.
+//! Fields are numbers, so there is no quoting: a comma always ends a field. Blank lines, spaces around
+//! fields, a byte order mark and Windows line ends are accepted.
 
 use std::collections::BTreeMap;
 
 use evenkeel_core::{Span, Vec3};
 
 use super::error::{FieldProblem, TraceError};
-use super::hermite::End;
+use super::hermite::CurveEnd;
 use super::{GAP_MAX, Row, TankTrace, Trace};
 
-/// The longest text that is read, in bytes.
+/// The longest text, in bytes.
 pub const BYTES_MAX: usize = 1 << 30;
-/// The most rows that are read.
+/// The largest number of rows.
 pub const ROWS_MAX: usize = 10_000_000;
-/// The latest time stamp, in seconds: eleven days. A recording counts from its own beginning, not from 1970.
+/// The latest time stamp, in seconds: eleven days. Recordings count from their own start, not from 1970.
 pub const TIME_MAX: f64 = 1e6;
-/// The largest coordinate of a position or velocity, either side. It keeps every sample finite.
+/// The largest coordinate of a position or velocity in size. It keeps every sample finite.
 pub const COORDINATE_MAX: f64 = 1e9;
 
 const TANK_MAX: u32 = 65_535;
-/// How much of a wrong field an error shows.
+/// Number of characters of an invalid field that an error shows.
 const SHOWN_MAX: usize = 40;
 const COLUMNS: usize = 10;
 
-/// The columns that have to be there.
+/// The required columns.
 pub(super) const REQUIRED: [&str; COLUMNS] =
     ["t_s", "tank", "status", "x", "y", "z", "vx", "vy", "vz", "turn_rate_rad_s"];
 
-/// Reads a recording of at most `rows_max` rows.
+/// Parses a recording of at most `rows_max` rows.
 pub(super) fn trace(csv: &str, rows_max: usize) -> Result<Trace, TraceError> {
     if csv.len() > BYTES_MAX {
         return Err(TraceError::TooLong { bytes: csv.len() });
@@ -38,7 +38,7 @@ pub(super) fn trace(csv: &str, rows_max: usize) -> Result<Trace, TraceError> {
     let mut lines = text.lines().enumerate().map(|(index, text)| Line { number: index + 1, text });
     let header = loop {
         let line = lines.next().ok_or(TraceError::Empty)?;
-        line.demand_text()?;
+        line.check_text()?;
         if !line.is_blank() {
             break Header::parse(line)?;
         }
@@ -46,7 +46,7 @@ pub(super) fn trace(csv: &str, rows_max: usize) -> Result<Trace, TraceError> {
     let mut tanks: BTreeMap<u32, Recording> = BTreeMap::new();
     let (mut rows, mut alive, mut length) = (0, false, Span::ZERO);
     for line in lines {
-        line.demand_text()?;
+        line.check_text()?;
         if line.is_blank() {
             continue;
         }
@@ -84,8 +84,8 @@ impl Line<'_> {
         self.text.trim().is_empty()
     }
 
-    fn demand_text(self) -> Result<(), TraceError> {
-        // The replacement character is what becomes of bytes that are no UTF-8.
+    fn check_text(self) -> Result<(), TraceError> {
+        // Bytes that are not UTF-8 become replacement characters.
         let foreign = |c: &char| (c.is_control() && *c != '\t') || *c == char::REPLACEMENT_CHARACTER;
         match self.text.chars().find(foreign) {
             Some(character) => Err(TraceError::NotText { line: self.number, character }),
@@ -94,18 +94,18 @@ impl Line<'_> {
     }
 }
 
-/// Where the needed columns are.
+/// The positions of the required columns.
 struct Header {
     places: [usize; COLUMNS],
     fields: usize,
 }
 
-/// One row.
+/// A parsed row.
 struct Update {
     at: Span,
     tank: u32,
     alive: bool,
-    end: End,
+    end: CurveEnd,
 }
 
 impl Header {
@@ -138,7 +138,7 @@ impl Header {
         let field = |index: usize| {
             let column = REQUIRED[index];
             let missing = TraceError::MissingField { line: line.number, column, found, expected };
-            fields[index].map(|text| Field { line: line.number, column, text }).ok_or(missing)
+            fields[index].map(|text| CsvField { line: line.number, column, text }).ok_or(missing)
         };
         let coordinate = |index| field(index)?.number(-COORDINATE_MAX, COORDINATE_MAX);
         let vector =
@@ -147,7 +147,7 @@ impl Header {
             at: Span::from_secs_f64(field(0)?.number(0.0, TIME_MAX)?),
             tank: field(1)?.whole(TANK_MAX)?,
             alive: field(2)?.whole(u32::MAX)? & 1 == 1,
-            end: End { position: vector(3)?, velocity: vector(6)? },
+            end: CurveEnd { position: vector(3)?, velocity: vector(6)? },
         };
         coordinate(9)?;
         Ok(update)
@@ -155,13 +155,13 @@ impl Header {
 }
 
 #[derive(Clone, Copy)]
-struct Field<'a> {
+struct CsvField<'a> {
     line: usize,
     column: &'static str,
     text: &'a str,
 }
 
-impl Field<'_> {
+impl CsvField<'_> {
     fn number(self, min: f64, max: f64) -> Result<f64, TraceError> {
         match self.text.parse::<f64>() {
             Err(_) => Err(self.wrong(FieldProblem::NotANumber)),
@@ -184,13 +184,13 @@ impl Field<'_> {
     }
 }
 
-/// What one tank's rows have come to so far.
+/// The rows of one tank so far.
 #[derive(Default)]
 struct Recording {
-    /// Those of the lives that are over, then those of the open one.
+    /// The rows of finished lives, then those of the current one.
     rows: Vec<Row>,
     lives: u64,
-    /// Where the open life begins in `rows`; nothing behind it if none is open.
+    /// Index of the current life's first row.
     open: usize,
     last_at: Span,
 }
@@ -207,7 +207,7 @@ impl Recording {
         }
         self.last_at = at;
         if alive {
-            // Of two rows at one time the later has the word: no curve can join them.
+            // Of two rows at the same time the later one counts: no curve can join them.
             if self.rows.len() > self.open && self.rows[self.rows.len() - 1].at == at {
                 self.rows.pop();
             }

@@ -1,45 +1,45 @@
-//! Sends against error: what a receiver, or all of them together, can have at best.
+//! The frontier of sends and error: the least error with a number of sends, for one receiver or for all together.
 
 use evenkeel_core::{SessionTime, Span};
 
-use super::path::{Costs, ExportedPath};
+use super::path::{ExportedPath, PathCosts};
 
-/// So many vectors sent, and the least error with them.
+/// A number of sends and the least error with it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Point {
-    /// How many vectors.
+pub struct FrontierPoint {
+    /// Vectors sent.
     pub sends: f64,
-    /// Which error.
+    /// The error.
     pub error: f64,
 }
 
-/// At this price as few vectors as possible are sent.
-const DEAR: f64 = 1e9;
+/// A price per vector at which as few as possible are sent.
+const PRICE_MAX: f64 = 1e9;
 
-/// The lower convex hull of sends and error, found corner by corner as it is asked for.
+/// The lower convex hull of sends and error. Its corners are computed on demand.
 #[derive(Clone, Debug)]
 pub struct Frontier {
-    costs: Vec<Costs>,
-    /// Corners that are known, by rising sends; at least both ends once one has been asked for.
+    costs: Vec<PathCosts>,
+    /// The known corners by rising sends: none yet, or at least both ends.
     corners: Vec<Corner>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Corner {
-    point: Point,
-    /// The way to the next known corner is an edge of the hull.
-    edge: bool,
+    point: FrontierPoint,
+    /// Whether the line to the next known corner is an edge of the hull.
+    is_edge: bool,
 }
 
 impl Frontier {
-    /// Of one receiver.
+    /// Creates the frontier of one receiver.
     #[must_use]
     pub fn new(paths: &[ExportedPath], delay: Span, until: SessionTime) -> Self {
-        let costs = paths.iter().map(|path| Costs::new(path, delay, until)).collect();
+        let costs = paths.iter().map(|path| PathCosts::new(path, delay, until)).collect();
         Self { costs, corners: Vec::new() }
     }
 
-    /// Of several receivers, whose errors are added up.
+    /// Creates the frontier of the summed errors of several receivers.
     #[must_use]
     pub fn together(receivers: Vec<Self>) -> Self {
         Self {
@@ -48,40 +48,41 @@ impl Frontier {
         }
     }
 
-    fn at_price(&self, price: f64) -> Point {
+    /// The point of least error + price x sends.
+    fn at_price(&self, price: f64) -> FrontierPoint {
         let (mut sends, mut error) = (0, 0.0);
         for costs in &self.costs {
             let (more, with) = costs.cheapest(price);
             sends += more;
             error += with;
         }
-        Point { sends: sends as f64, error }
+        FrontierPoint { sends: sends as f64, error }
     }
 
     /// The error if every vector is sent.
     #[must_use]
     pub fn floor(&self) -> f64 {
-        self.costs.iter().map(Costs::everything).sum()
+        self.costs.iter().map(PathCosts::error_if_all_sent).sum()
     }
 
-    /// The least error, however much is sent: now and then it is better not to be sent a vector.
+    /// The least error with any number of sends. It may be below the floor: sending a vector can increase the error.
     #[must_use]
     pub fn least(&mut self) -> f64 {
         self.ends();
         self.corners.last().map_or(0.0, |corner| corner.point.error)
     }
 
-    /// The error if as few as possible are sent.
+    /// The error if as few vectors as possible are sent.
     #[must_use]
-    pub fn unsent(&mut self) -> f64 {
+    pub fn error_with_fewest(&mut self) -> f64 {
         self.ends();
         self.corners.first().map_or(0.0, |corner| corner.point.error)
     }
 
-    /// The least error with so many sends.
+    /// The least error with this number of sends.
     #[must_use]
     pub fn error_with(&mut self, sends: f64) -> f64 {
-        let [few, many] = self.edge(|point| point.sends >= sends);
+        let [few, many] = self.edge_to(|point| point.sends >= sends);
         if sends <= few.sends || many.sends <= few.sends {
             return few.error;
         }
@@ -89,11 +90,10 @@ impl Frontier {
         few.error + share * (many.error - few.error)
     }
 
-    /// The fewest sends with which the error is no larger. Below the floor there are none; then it is what the floor
-    /// takes.
+    /// The fewest sends whose error is at most `error`. If that is unattainable, the sends of the least error.
     #[must_use]
     pub fn sends_for(&mut self, error: f64) -> f64 {
-        let [few, many] = self.edge(|point| point.error <= error);
+        let [few, many] = self.edge_to(|point| point.error <= error);
         if error >= few.error || few.error <= many.error {
             return few.sends;
         }
@@ -103,31 +103,31 @@ impl Frontier {
 
     fn ends(&mut self) {
         if self.corners.is_empty() {
-            let corner = |price| Corner { point: self.at_price(price), edge: false };
-            self.corners = vec![corner(DEAR), corner(0.0)];
+            let corner = |price| Corner { point: self.at_price(price), is_edge: false };
+            self.corners = vec![corner(PRICE_MAX), corner(0.0)];
         }
     }
 
-    /// The ends of the hull's edge before the first corner that is beyond something.
-    fn edge(&mut self, is_beyond: impl Fn(&Point) -> bool) -> [Point; 2] {
+    /// The ends of the hull's edge up to the first corner for which `is_beyond` holds.
+    fn edge_to(&mut self, is_beyond: impl Fn(&FrontierPoint) -> bool) -> [FrontierPoint; 2] {
         self.ends();
         loop {
             let beyond = self.corners.iter().position(|corner| is_beyond(&corner.point));
             let many = beyond.unwrap_or(self.corners.len() - 1).max(1);
             let (few, far) = (self.corners[many - 1], self.corners[many].point);
             let sends = far.sends - few.point.sends;
-            if few.edge || beyond == Some(0) || sends < 1.0 {
+            if few.is_edge || beyond == Some(0) || sends < 1.0 {
                 return [few.point, far];
             }
-            // Whatever is below the line between the two is found at the price that the line's slope is.
+            // A point below the line between the two is found at a price equal to the line's slope.
             let price = (few.point.error - far.error) / sends;
             let found = self.at_price(price);
             let below = (few.point.error + price * few.point.sends) - (found.error + price * found.sends);
             let inside = found.sends > few.point.sends && found.sends < far.sends;
             if inside && below > 1e-9 * few.point.error {
-                self.corners.insert(many, Corner { point: found, edge: false });
+                self.corners.insert(many, Corner { point: found, is_edge: false });
             } else {
-                self.corners[many - 1].edge = true;
+                self.corners[many - 1].is_edge = true;
             }
         }
     }

@@ -1,36 +1,36 @@
-//! Bounds on what any policy can do with one exported path: each receiver's floor, and what somebody could do who knew
-//! the future.
+//! Bounds on any policy for given exported paths: each receiver's floor, and the clairvoyant optimum, which knows the
+//! future.
 //!
-//! They are computed at constant delays without loss, by dynamic programming over the vectors that the owner makes: a
-//! receiver is sent a vector when it is made, or never. A receiver's *floor* is its error if it is sent every one. With
-//! a number of sends for all of them together, the *least mean* is the least that their mean error can be, and the
-//! *equal* bound the least error that all of them can have alike.
+//! They are computed for constant delays without loss, by dynamic programming over the vectors that the owner generates:
+//! each is sent to a receiver at once or never. A receiver's *floor* is its error if every vector is sent to it. For a
+//! total number of sends, the *least mean* is the least mean error of the receivers, and the *equal* bound is the least
+//! error that all of them can have alike.
 //!
-//! Of the sends, error trade-off the lower convex hull counts, so that between two of its corners one may mix: a bound
-//! stays a bound. Held vectors and vectors made between triggers are not in it, and it bounds nothing where delays vary:
-//! a newer vector that overtakes an older one arrives sooner than the mean.
+//! The trade-off of sends and error is relaxed to its lower convex hull, which keeps the bounds valid. Held vectors and
+//! vectors generated between triggers are not modelled. With varying delays the bounds do not hold, as an overtaking
+//! vector arrives sooner than the mean delay.
 
 mod frontier;
 mod path;
 
-pub use frontier::{Frontier, Point};
+pub use frontier::{Frontier, FrontierPoint};
 pub use path::{ExportedPath, SHOWN_MAX};
 
 use evenkeel_core::{SessionTime, Span};
 
-/// What nobody can beat at constant delays.
+/// The bounds for one exported path at constant delays.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bounds {
     /// Each receiver's error if it is sent every vector.
     pub floors: Vec<f64>,
     /// The least mean error.
     pub least_mean: f64,
-    /// The least error that everybody can have.
+    /// The least error that all receivers can have alike.
     pub equal: f64,
 }
 
-/// The bounds for receivers at these delays, who are sent so many vectors of these paths together, errors counted from
-/// the first arrival up to `until`.
+/// Computes the bounds for receivers at these delays and `sends` vectors sent in total. Errors count from the first arrival
+/// up to `until`.
 #[must_use]
 pub fn bounds(paths: &[ExportedPath], delays: &[Span], sends: f64, until: SessionTime) -> Bounds {
     let mut receivers: Vec<Frontier> =
@@ -42,7 +42,7 @@ pub fn bounds(paths: &[ExportedPath], delays: &[Span], sends: f64, until: Sessio
     Bounds { floors, least_mean, equal }
 }
 
-/// The least error that all can have alike: so large that everybody can have it, and that the sends suffice.
+/// The least error that every receiver can attain and for which the sends suffice, by bisection.
 fn equal(receivers: &mut [Frontier], sends: f64) -> f64 {
     let needed = |receivers: &mut [Frontier], error: f64| -> f64 {
         receivers.iter_mut().map(|receiver| receiver.sends_for(error)).sum()
@@ -51,7 +51,7 @@ fn equal(receivers: &mut [Frontier], sends: f64) -> f64 {
     if needed(receivers, low) <= sends {
         return low;
     }
-    let mut high = receivers.iter_mut().map(Frontier::unsent).fold(low, f64::max);
+    let mut high = receivers.iter_mut().map(Frontier::error_with_fewest).fold(low, f64::max);
     while high - low > 1e-6 * high {
         let middle = 0.5 * (low + high);
         if needed(receivers, middle) <= sends {

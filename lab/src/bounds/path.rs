@@ -1,32 +1,31 @@
-//! One life of an entity as its owner exported it, and what a receiver's error is for each way of sending it.
+//! The exported path of one life of an entity, and a receiver's error for every choice of vectors to send.
 
 use evenkeel_core::{SessionTime, Span};
 use evenkeel_dr::{DrVector, export_error};
 
-/// No vector is shown for longer than until the so-manieth after it arrives: at least one of so many is sent. It keeps the
-/// costs in memory bounded; with a few vectors sent of every ten, nobody comes near.
+/// At least one vector of this many is sent. It limits the memory for costs; policies send a few of every ten.
 pub const SHOWN_MAX: usize = 256;
 
 /// One life of an entity: its DR vectors in order.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ExportedPath {
-    /// At least one.
+    /// The vectors, at least one.
     pub vectors: Vec<DrVector>,
-    /// When it ceased to be.
+    /// When the life ended, if it did.
     pub ended: Option<SessionTime>,
 }
 
-/// The error that a receiver has while it shows a vector from its arrival until that of a later one.
+/// The error of a receiver that shows a vector from its arrival until the arrival of a later one.
 #[derive(Clone, Debug)]
-pub(super) struct Costs {
+pub(super) struct PathCosts {
     /// For each vector: until the next one arrives, until the one after that, and so on.
     until: Vec<Vec<f64>>,
-    /// For each vector: until the end, if it may be shown for so long.
+    /// For each vector: until the end, unless [`SHOWN_MAX`] forbids it.
     to_end: Vec<Option<f64>>,
 }
 
-impl Costs {
-    /// Of a path at a receiver whose delay is constant.
+impl PathCosts {
+    /// Computes the costs of a path at a receiver with a constant delay.
     pub(super) fn new(path: &ExportedPath, delay: Span, until: SessionTime) -> Self {
         let end = path.ended.map_or(until, |ended| ended.min(until));
         let made = |index: usize| path.vectors.get(index).map(|vector| vector.generated);
@@ -59,16 +58,16 @@ impl Costs {
     }
 
     /// The error if every vector is sent.
-    pub(super) fn everything(&self) -> f64 {
+    pub(super) fn error_if_all_sent(&self) -> f64 {
         let steps = self.until.iter().filter_map(|row| row.first());
         steps.chain(self.to_end.last().into_iter().flatten()).sum()
     }
 
-    /// The least of error + price x sends, with the sends and the error that make it. The first vector is introduced,
-    /// and costs nothing.
+    /// Minimizes error + price x sends and returns the sends and the error. The first vector is an introduction and is not
+    /// counted.
     pub(super) fn cheapest(&self, price: f64) -> (u64, f64) {
         let count = self.until.len();
-        // Cost so far with this vector as the last one sent; which were sent; and the error.
+        // For each vector as the last one sent: the cost so far, the sends and the error.
         let mut best = vec![(f64::INFINITY, 0_u64, 0.0_f64); count];
         best[0].0 = 0.0;
         let mut end = (f64::INFINITY, 0, 0.0);

@@ -1,5 +1,5 @@
-//! What others do with the same exchanges: averages, and the least round trip. Only to compare with: they know no
-//! interval, so the bands that they give are points.
+//! Common clock filters to compare the hull with: averages, and the least round trip. They have no error bounds, so their
+//! bands are points.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use evenkeel_core::Span;
 use evenkeel_core::clock::hull::WINDOW;
 use evenkeel_core::clock::{Band, Exchange, Observed, OffsetEstimator};
 
-/// What is compared.
+/// A clock filter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Filter {
     /// [`Averaging`].
@@ -16,15 +16,15 @@ pub enum Filter {
     Simpson,
     /// [`LeastRoundTrip`].
     LeastRoundTrip,
-    /// Ours: [`Hull`](evenkeel_core::clock::Hull).
+    /// Our own filter, [`Hull`](evenkeel_core::clock::Hull).
     Hull,
 }
 
 impl Filter {
-    /// All of them, ours last.
+    /// All filters, the hull last.
     pub const ALL: [Self; 4] = [Self::Averaging, Self::Simpson, Self::LeastRoundTrip, Self::Hull];
 
-    /// What it is called in figures.
+    /// The name in figures.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,12 +36,12 @@ impl Filter {
     }
 }
 
-/// The offset that one exchange suggests, as if both ways took as long.
-fn suggested(exchange: &Exchange) -> Span {
+/// The offset by one exchange, assuming equal delays both ways.
+fn midpoint_offset(exchange: &Exchange) -> Span {
     exchange.lower() + exchange.round_trip().part(2)
 }
 
-/// The exchanges of the last 30 s.
+/// The exchanges of the last [`WINDOW`].
 #[derive(Clone, Debug, Default)]
 struct Window(VecDeque<Exchange>);
 
@@ -54,7 +54,7 @@ impl Window {
     }
 }
 
-/// An exponential average of what the exchanges suggest, with the gain of TCP's round trip, 1/8.
+/// An exponential average of the exchanges' offsets, with the gain of TCP's round-trip estimate, 1/8.
 #[derive(Clone, Debug, Default)]
 pub struct Averaging {
     band: Option<Band>,
@@ -62,7 +62,7 @@ pub struct Averaging {
 
 impl OffsetEstimator for Averaging {
     fn observe(&mut self, exchange: &Exchange) -> Observed {
-        let offset = suggested(exchange);
+        let offset = midpoint_offset(exchange);
         let offset = self.band.map_or(offset, |band| band.best + (offset - band.best).part(8));
         self.band = Some(Band::exact(exchange.returned, offset));
         Observed::Taken
@@ -73,8 +73,8 @@ impl OffsetEstimator for Averaging {
     }
 }
 
-/// Simpson's "stream-based" way, common in games: of the exchanges of the window, sorted by round trip, those within one
-/// standard deviation of the median are averaged.
+/// Simpson's "stream-based" synchronization, common in games: averages the exchanges of the window whose round trips are
+/// within one standard deviation of the median.
 #[derive(Clone, Debug, Default)]
 pub struct Simpson {
     window: Window,
@@ -85,12 +85,12 @@ impl OffsetEstimator for Simpson {
     fn observe(&mut self, exchange: &Exchange) -> Observed {
         self.window.push(exchange);
         let mut trips: Vec<(Span, Span)> =
-            self.window.0.iter().map(|exchange| (exchange.round_trip(), suggested(exchange))).collect();
+            self.window.0.iter().map(|exchange| (exchange.round_trip(), midpoint_offset(exchange))).collect();
         trips.sort_unstable();
         let median = trips[trips.len() / 2].0;
         let nanos: Vec<f64> = trips.iter().map(|(trip, _)| trip.as_nanos() as f64).collect();
         let sd = Span::from_nanos(crate::stats::population_sd(&nanos) as i64);
-        // Differences to the first, so that sums stay small whatever the offset is.
+        // Summing differences to the first keeps the sum small whatever the offset is.
         let first = trips[0].1;
         let kept = trips.iter().filter(|(trip, _)| (*trip - median).abs() <= sd);
         let (sum, count) =
@@ -105,7 +105,7 @@ impl OffsetEstimator for Simpson {
     }
 }
 
-/// What the exchange with the least round trip of the window suggests, as NTP's clock filter does.
+/// The offset by the exchange with the least round trip of the window, as in NTP's clock filter.
 #[derive(Clone, Debug, Default)]
 pub struct LeastRoundTrip {
     window: Window,
@@ -115,8 +115,9 @@ pub struct LeastRoundTrip {
 impl OffsetEstimator for LeastRoundTrip {
     fn observe(&mut self, exchange: &Exchange) -> Observed {
         self.window.push(exchange);
-        // Of equals the newest.
-        let best = self.window.0.iter().rev().min_by_key(|exchange| exchange.round_trip()).map(suggested);
+        // Reversed, so that the newest of equal ones wins.
+        let best =
+            self.window.0.iter().rev().min_by_key(|exchange| exchange.round_trip()).map(midpoint_offset);
         self.band = best.map(|offset| Band::exact(exchange.returned, offset));
         Observed::Taken
     }

@@ -1,5 +1,4 @@
-//! One clock for all filters: a world of dead reckoning has one type of player, whichever filter it follows the relay
-//! with.
+//! An enum over follower clocks with each filter, as a dead-reckoning world has one type of player.
 
 use evenkeel_core::clock::Hull;
 use evenkeel_core::{
@@ -17,12 +16,12 @@ pub enum LabClock {
     Simpson(FollowerClock<Simpson>),
     /// With [`LeastRoundTrip`].
     LeastRoundTrip(FollowerClock<LeastRoundTrip>),
-    /// With ours.
+    /// With [`Hull`].
     Hull(FollowerClock<Hull>),
 }
 
 impl LabClock {
-    /// A clock that follows this server with this filter.
+    /// Creates a clock that follows `server` with this filter.
     #[must_use]
     pub fn new(filter: Filter, server: PeerId) -> Self {
         match filter {

@@ -1,5 +1,5 @@
-//! The session clock in the simulator: what it is off by, what others would be off by with the same exchanges, and what
-//! either costs where entities are placed by it.
+//! The session clock in the simulator: its error, that of common filters on the same exchanges, and the placement error
+//! that either causes.
 
 pub mod filters;
 pub mod lab_clock;
@@ -9,4 +9,4 @@ pub(crate) mod study;
 
 pub use filters::Filter;
 pub use lab_clock::LabClock;
-pub use run::{Look, Setting, run};
+pub use run::{ClockSample, ClockSetting, run};

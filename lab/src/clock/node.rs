@@ -1,4 +1,4 @@
-//! A node that is nothing but a clock: its datagrams carry clock frames and nothing else.
+//! A node that is only a clock: its datagrams carry clock frames.
 
 use evenkeel_core::clock::{Hull, OffsetEstimator};
 use evenkeel_core::{
@@ -6,19 +6,19 @@ use evenkeel_core::{
     Reader, Rejected, ServerClock, SessionClock, Wire,
 };
 
-/// The server, one that follows it, or one among peers.
+/// A server's clock, a follower's, or a peer's.
 #[derive(Debug)]
 pub enum ClockNode<E = Hull> {
-    /// Its own time is the session's.
+    /// Defines the session's time.
     Server(Box<ServerClock>),
-    /// Follows the server's with this estimator.
+    /// Follows the server with the estimator `E`.
     Follower(Box<FollowerClock<E>>),
     /// One of several without a server.
     Peer(Box<MedianClock>),
 }
 
 impl<E: OffsetEstimator> ClockNode<E> {
-    /// The clock, if this is one that follows.
+    /// The clock, if this is a follower.
     #[must_use]
     pub const fn follower(&self) -> Option<&FollowerClock<E>> {
         match self {
@@ -63,7 +63,7 @@ impl<E: OffsetEstimator + 'static> Endpoint for ClockNode<E> {
         _: Channel,
         bytes: &[u8],
     ) -> Result<(), Rejected> {
-        // All of it is read before any of it is believed.
+        // A malformed message is rejected as a whole, before any frame is handled.
         let mut reader = Reader::new(bytes);
         let mut frames = Vec::new();
         while frames.is_empty() || !reader.is_empty() {

@@ -1,4 +1,4 @@
-//! One run: a server and one that follows it, looked at from outside, where the true time is known.
+//! One run of a server and a follower, sampled from outside, where the true time is known.
 
 use evenkeel_core::clock::OffsetEstimator;
 use evenkeel_core::{ClockEvent, FollowerClock, Seed, ServerClock, SessionClock, SessionTime, Span};
@@ -7,48 +7,48 @@ use evenkeel_sim::World;
 
 use super::node::ClockNode;
 
-/// Two nodes and the way between them.
+/// The clocks of a server and a follower, and the link between them.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Setting {
-    /// From the follower to the server.
+pub struct ClockSetting {
+    /// The link from the follower to the server.
     pub up: LinkFaults,
-    /// From the server to the follower.
+    /// The link from the server to the follower.
     pub down: LinkFaults,
-    /// The server's own clock: the session's time.
+    /// The server's own clock, which defines the session's time.
     pub server: ClockFaults,
     /// The follower's own clock.
     pub follower: ClockFaults,
 }
 
-/// What is seen at one instant.
+/// A sample of the follower's clock.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Look {
+pub struct ClockSample {
     /// The true time.
     pub at: TrueTime,
-    /// What the server's clock shows: the truth that the follower tries to know.
+    /// The session's time, as the server's clock shows it.
     pub truth: SessionTime,
-    /// The follower's estimate before it is slewed to.
+    /// The follower's estimate, which the shown time is slewed towards.
     pub estimate: Option<SessionTime>,
-    /// What the follower shows.
+    /// The session time that the follower shows.
     pub shown: Option<SessionTime>,
-    /// Within which bounds, as it says.
+    /// The interval that it certifies for the session's time.
     pub interval: Option<(SessionTime, SessionTime)>,
-    /// How far what it shows may be off, as it says.
+    /// The error bound of the shown time.
     pub error_max: Option<Span>,
-    /// How often its exchanges have contradicted each other so far.
+    /// How often its exchanges have contradicted each other.
     pub breaks: u64,
-    /// What it has said since the last look.
+    /// Its events since the last sample.
     pub events: Vec<(TrueTime, ClockEvent)>,
 }
 
-impl Look {
-    /// How far a time is from the truth, in milliseconds.
+impl ClockSample {
+    /// The error of a time in milliseconds.
     #[must_use]
     pub fn error_ms(&self, time: SessionTime) -> f64 {
         (time - self.truth).abs().as_millis_f64()
     }
 
-    /// Whether the truth is where the follower says; so it is if it says nothing.
+    /// Whether the truth is within the follower's bounds, if it states any.
     #[must_use]
     pub fn is_certified(&self) -> bool {
         let within = self.interval.is_none_or(|(low, high)| (low..=high).contains(&self.truth));
@@ -57,13 +57,13 @@ impl Look {
     }
 }
 
-/// Runs a setting and looks every so often, for so long, the first time after the first span.
+/// Runs a setting for `duration` and passes a sample to `on_sample` every `every`, for the first time after `every`.
 pub fn run<E: OffsetEstimator + 'static>(
-    setting: &Setting,
+    setting: &ClockSetting,
     seed: u64,
     every: Span,
     duration: Span,
-    mut look: impl FnMut(Look),
+    mut on_sample: impl FnMut(ClockSample),
 ) {
     let mut world = World::new(Seed::new(seed));
     let server = world.add_node(ClockNode::<E>::Server(Box::default()), setting.server.clone());
@@ -80,7 +80,7 @@ pub fn run<E: OffsetEstimator + 'static>(
         let truth = world.clock(server).local(at);
         let truth = ServerClock::default().session(truth).expect("a server always has a session time");
         let clock = world.node(follower).follower().expect("this is the follower");
-        look(Look {
+        on_sample(ClockSample {
             at,
             truth,
             estimate: clock.estimate(local),

@@ -1,7 +1,7 @@
-//! A player with a modified client: it claims that DR vectors reached it later than they did, or holds its
-//! acknowledgments back, to be taken for a player who is farther away.
+//! A player with a modified client: it reports arrivals later than they were, or delays its acknowledgments, to appear
+//! farther away.
 //!
-//! The honest machine does the work; the liar changes the bytes on their way out, as a cheat would.
+//! It wraps the honest machine and changes the bytes on their way out, as a cheat would.
 
 use std::collections::VecDeque;
 
@@ -11,10 +11,10 @@ use evenkeel_core::{
 use evenkeel_dr::message::{Arrival, Frame, VERSION, emit_feedback, frames};
 use evenkeel_dr::{DrCommand, DrEvent, DrPeer};
 
-/// Messages that the liar holds back; more are let through at once.
+/// The most messages held back; beyond, messages pass at once.
 const HELD_MAX: usize = 4096;
 
-/// A peer whose acknowledgments are not true.
+/// A peer that falsifies its acknowledgments.
 #[derive(Debug)]
 pub struct Liar<C = Synchronized> {
     peer: DrPeer<C>,
@@ -24,7 +24,7 @@ pub struct Liar<C = Synchronized> {
 }
 
 impl<C> Liar<C> {
-    /// Makes a liar of an honest peer.
+    /// Wraps an honest peer.
     #[must_use]
     pub const fn new(peer: DrPeer<C>, claims_extra: Span, holds_acks: Span) -> Self {
         Self { peer, claims_extra, holds_acks, held: VecDeque::new() }
@@ -36,7 +36,7 @@ impl<C> Liar<C> {
         &self.peer
     }
 
-    /// Whether the message acknowledges anything; if so, it does it untruly from now on.
+    /// Falsifies the acknowledgments of a message. Returns whether it has any.
     fn falsify(&self, bytes: &mut Vec<u8>) -> bool {
         let Ok((header, frames)) = frames(bytes) else { return false };
         let Some(stamp) = header.stamp else { return false };

@@ -1,4 +1,4 @@
-//! Dead reckoning, simulated and over sockets: scenarios set up, the truth beside the ledger, runs and their figures.
+//! Runs of a scenario, simulated or over sockets, with the true errors beside those of the ledger.
 
 mod clocks;
 pub mod liar;
@@ -10,5 +10,5 @@ mod world;
 
 pub(crate) use world::movers;
 
-pub use clocks::{ClockFigures, Sight};
-pub use run::{ReceiverFigures, RunFigures, Sample, Sampling, exported, run, run_unless};
+pub use clocks::{ClockFigures, PlacementSample};
+pub use run::{ReceiverFigures, RunFigures, RunSample, Sampling, exported, run, run_unless};

@@ -1,4 +1,4 @@
-//! The machines of a dead-reckoning world under one roof, because a world has one type of node.
+//! An enum over the machines of a dead-reckoning world, as a world has one type of node.
 
 use evenkeel_core::{
     Endpoint, LocalTime, Malformed, PeerId, Reader, ServerClock, SessionClock, SessionTime, Span, Vec3, Wire,
@@ -9,35 +9,35 @@ use evenkeel_dr::{DrCommand, DrEvent, DrPeer, DrRelay, EntityId, RelayCommand};
 use super::liar::Liar;
 use crate::clock::LabClock;
 
-/// A peer, a relay, or a peer that lies; each with synchronized clocks, as in the papers, or with the session's. They
-/// are variants and not one clock of two kinds, so that the papers' runs pay for nothing that they do not use.
+/// A peer, a relay or a lying peer, each with synchronized clocks, as in the papers, or with session clocks. Separate
+/// variants spare the papers' runs the cost of session clocks.
 #[derive(Debug)]
 pub enum DrNode {
     /// An honest player.
     Peer(Box<DrPeer>),
     /// The relay.
     Relay(Box<DrRelay>),
-    /// A player whose acknowledgments are not true.
+    /// A player that falsifies its acknowledgments.
     Liar(Box<Liar>),
     /// An honest player that follows the relay's clock.
     SessionPeer(Box<DrPeer<LabClock>>),
-    /// The relay whose clock is followed.
+    /// The relay whose clock defines the session's time.
     SessionRelay(Box<DrRelay<ServerClock>>),
-    /// A player who follows the relay's clock, and whose acknowledgments are not true.
+    /// A player that follows the relay's clock and falsifies its acknowledgments.
     SessionLiar(Box<Liar<LabClock>>),
 }
 
-/// A command to one of them.
+/// A command for a node.
 #[derive(Clone, PartialEq, Debug)]
 pub enum NodeCommand {
-    /// To a peer; a relay does not hear it.
+    /// For a peer; a relay ignores it.
     Peer(DrCommand),
-    /// To the relay; a peer does not hear it.
+    /// For the relay; a peer ignores it.
     Relay(RelayCommand),
 }
 
 impl DrNode {
-    /// The books that this node keeps, if it keeps any.
+    /// The ledger, if this node keeps one.
     #[must_use]
     pub fn ledger(&self) -> Option<&ErrorLedger> {
         match self {
@@ -48,26 +48,26 @@ impl DrNode {
         }
     }
 
-    /// The clock of a player who follows the relay's.
+    /// The clock of a player that follows the relay's.
     #[must_use]
     pub fn session_clock(&self) -> Option<&LabClock> {
         self.session_peer().map(DrPeer::clock)
     }
 
-    /// The session's time as a player who follows the relay's clock shows it, and how far that may be off.
+    /// The session time that a player's session clock shows, and its error bound.
     #[must_use]
     pub fn shown(&self, now: LocalTime) -> Option<(SessionTime, Span)> {
         let clock = self.session_clock()?;
         Some((clock.session(now)?, clock.error_max(now)?))
     }
 
-    /// Where a player who follows the relay's clock exports an entity of its own.
+    /// The position at which a player with a session clock exports its own entity.
     #[must_use]
     pub fn exported(&self, now: LocalTime, entity: EntityId) -> Option<Vec3> {
         self.session_peer()?.exported(now, entity)
     }
 
-    /// Where a player who follows the relay's clock places somebody else's entity.
+    /// The position at which a player with a session clock places another player's entity.
     #[must_use]
     pub fn placed(&self, now: LocalTime, from: PeerId, entity: EntityId) -> Option<Vec3> {
         self.session_peer()?.position(now, from, entity)
@@ -98,7 +98,7 @@ impl Endpoint for DrNode {
         }
     }
 
-    evenkeel_core::pass_on!(Peer, Relay, Liar, SessionPeer, SessionRelay, SessionLiar);
+    evenkeel_core::delegate_endpoint!(match self { Peer, Relay, Liar, SessionPeer, SessionRelay, SessionLiar });
 }
 
 impl Wire for NodeCommand {

@@ -1,129 +1,131 @@
-//! One run: a scenario under one policy with one seed.
+//! One simulated run: a scenario under one policy with one seed.
 
 use evenkeel_core::{PeerId, Span};
 use evenkeel_dr::{DrCommand, EntityId, PolicyKind};
-use evenkeel_games::{Mover, STEP, Sample as Motioned};
+use evenkeel_games::{Mover, STEP, Sample as MotionSample};
 use evenkeel_link::TrueTime;
 use evenkeel_sim::NodeId;
 
-use super::clocks::{ClockFigures, Clocks, Sight, sights};
+use super::clocks::{ClockFigures, ClockMonitor, PlacementSample, placements};
 use super::node::NodeCommand;
 use super::truth::{Truth, session};
-use super::world::{DATAGRAM_MAX, Stage, movers};
+use super::world::{DATAGRAM_MAX, SimSession, movers};
 use crate::bounds::ExportedPath;
 use crate::parallel::Progress;
 use crate::scenario::Scenario;
 use crate::stats::{mean, population_sd};
 
-/// What one receiver went through.
+/// The results of one receiver.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReceiverFigures {
-    /// Accumulated export error, the truth.
+    /// True accumulated export error.
     pub aee: f64,
-    /// The part of it that accumulated while the newest DR vector was there already: the after export error.
+    /// The after export error: the part of `aee` that accumulated while the receiver had the newest DR vector.
     pub after_error: f64,
-    /// The same integral against the real path.
+    /// Accumulated error against the real path.
     pub real_error: f64,
     /// DR vectors sent to it.
     pub sent: u64,
     /// DR vectors that reached it.
     pub delivered: u64,
-    /// What the sender's ledger believes its accumulated export error to be.
+    /// Accumulated export error by the sender's ledger.
     pub known_aee: f64,
-    /// Which share of the counted time it was there.
+    /// The share of the counted time in which it was present.
     pub present: f64,
-    /// How its session clock did, if it has one.
+    /// The accuracy of its session clock, if it has one.
     pub clock: Option<ClockFigures>,
 }
 
-/// What one run gave.
+/// The results of one run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunFigures {
     /// The policy.
     pub policy: PolicyKind,
     /// The seed.
     pub seed: u64,
-    /// DR vectors made.
+    /// DR vectors generated.
     pub triggers: u64,
     /// DR vectors sent.
     pub sent: u64,
-    /// In the scenario's order.
+    /// The receivers, in the scenario's order.
     pub receivers: Vec<ReceiverFigures>,
-    /// The run as it went, if it was sampled.
-    pub samples: Vec<Sample>,
+    /// The samples, if the run was sampled.
+    pub samples: Vec<RunSample>,
     /// Events that the simulator handled.
     pub events: u64,
 }
 
 impl RunFigures {
-    /// Mean over the receivers of the accumulated export error; one that was not there all the time enters with its
-    /// error per second present.
+    /// Mean accumulated export error over the receivers. The error of a receiver that was absent for some time is scaled to
+    /// the full time.
     #[must_use]
     pub fn mean_aee(&self) -> f64 {
         mean(&self.of(|receiver| receiver.aee))
     }
 
-    /// Its standard deviation over the receivers: the measure of unfairness.
+    /// Standard deviation of the accumulated export error over the receivers: the measure of unfairness.
     #[must_use]
     pub fn std_aee(&self) -> f64 {
         population_sd(&self.of(|receiver| receiver.aee))
     }
 
-    /// Mean of the error against the real path.
+    /// Mean error against the real path over the receivers.
     #[must_use]
     pub fn mean_real_error(&self) -> f64 {
         mean(&self.of(|receiver| receiver.real_error))
     }
 
-    /// Its standard deviation over the receivers.
+    /// Standard deviation of the error against the real path over the receivers.
     #[must_use]
     pub fn std_real_error(&self) -> f64 {
         population_sd(&self.of(|receiver| receiver.real_error))
     }
 
     fn of(&self, figure: impl Fn(&ReceiverFigures) -> f64) -> Vec<f64> {
-        let there = self.receivers.iter().filter(|receiver| receiver.present > 0.0);
-        there.map(|receiver| figure(receiver) / receiver.present).collect()
+        let present = self.receivers.iter().filter(|receiver| receiver.present > 0.0);
+        present.map(|receiver| figure(receiver) / receiver.present).collect()
     }
 }
 
-/// The state of a run at an instant.
+/// A sample of a run at one instant.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Sample {
+pub struct RunSample {
     /// Seconds since the start.
     pub at: f64,
     /// Each receiver's accumulated export error.
     pub aee: Vec<f64>,
-    /// What the sender's ledger believes that to be, and how many DR vectors were sent to each; empty if nobody looks.
+    /// Each receiver's accumulated export error by the sender's ledger, and the DR vectors sent to it; empty unless
+    /// [`Sampling::ledger`] is set.
     pub known: Vec<(f64, u64)>,
-    /// How fast the first entity really moves.
+    /// The speed of the first entity on the real path.
     pub real_speed: f64,
-    /// Each receiver's distance between real and placed position of the first entity.
+    /// The distance between the real and the placed position of the first entity at each receiver.
     pub real_distance: Vec<f64>,
-    /// How each receiver sees the first entity, if they have session clocks; else empty.
-    pub sights: Vec<Sight>,
+    /// The first entity's placement at each receiver; empty under synchronized clocks.
+    pub placements: Vec<PlacementSample>,
 }
 
-/// Which part of a run to look at, and how often.
+/// Which part of a run to sample, and how often.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sampling {
-    /// From this time on.
+    /// The time of the first sample.
     pub from: Span,
-    /// Until then.
+    /// No samples after this time.
     pub until: Span,
-    /// As often as this; rounded to ticks.
+    /// The time between samples, rounded to ticks.
     pub every: Span,
-    /// Whether to look at the sender's ledger, too.
+    /// Whether to sample the sender's ledger, too.
     pub ledger: bool,
 }
 
 /// Runs a scenario under one policy with one seed.
 #[must_use]
 pub fn run(scenario: &Scenario, policy: PolicyKind, seed: u64, sampling: Option<Sampling>) -> RunFigures {
-    run_unless(scenario, policy, seed, sampling, &Progress::default()).expect("nobody can cancel it")
+    run_unless(scenario, policy, seed, sampling, &Progress::default())
+        .expect("this progress is never cancelled")
 }
 
-/// The same, unless it is cancelled before its end; it looks once per tick.
+/// Runs a scenario like [`run`], or returns `None` if `progress` is cancelled, which is checked once per tick.
 #[must_use]
 pub fn run_unless(
     scenario: &Scenario,
@@ -142,7 +144,7 @@ pub fn run_unless(
         }
         let at = scenario.tick.times(tick).min(scenario.duration);
         run.advance(at);
-        run.look(at);
+        run.measure_clocks(at);
         if let Some(sampling) = sampling
             && at >= next_sample
             && at <= sampling.until
@@ -157,11 +159,11 @@ pub fn run_unless(
     Some(RunFigures { samples, ..run.finish() })
 }
 
-/// What the owner exports in a scenario with one seed; it does not depend on who watches.
+/// The paths that the owner exports in a scenario with one seed. They do not depend on receivers or policy.
 #[must_use]
 pub fn exported(scenario: &Scenario, seed: u64) -> Vec<ExportedPath> {
-    let unwatched = Scenario { receivers: Vec::new(), ..scenario.clone() };
-    let mut run = Run::new(&unwatched, PolicyKind::BASE, seed);
+    let without_receivers = Scenario { receivers: Vec::new(), ..scenario.clone() };
+    let mut run = Run::new(&without_receivers, PolicyKind::BASE, seed);
     let ticks = scenario.duration.as_nanos() / scenario.tick.as_nanos();
     for tick in 0..=ticks {
         let at = scenario.tick.times(tick);
@@ -173,19 +175,19 @@ pub fn exported(scenario: &Scenario, seed: u64) -> Vec<ExportedPath> {
     run.truth.into_paths()
 }
 
-/// One entity on its way.
-struct Driven {
+/// An entity and its motion.
+struct DrivenEntity {
     entity: EntityId,
     mover: Mover,
     life: Option<u64>,
-    /// Where it is at the last step and at the next.
-    here: Option<Motioned>,
-    next: Option<Motioned>,
+    /// Its state at the last motion step and at the next.
+    here: Option<MotionSample>,
+    next: Option<MotionSample>,
 }
 
-/// Something that happens to a receiver at a time.
+/// A scheduled event of a run.
 #[derive(Clone, Copy)]
-enum Turn {
+enum RunEvent {
     WarmedUp,
     Joins(usize),
     Leaves(usize),
@@ -195,17 +197,17 @@ struct Run<'a> {
     scenario: &'a Scenario,
     policy: PolicyKind,
     seed: u64,
-    stage: Stage,
+    sim: SimSession,
     truth: Truth,
-    clocks: Option<Clocks>,
-    entities: Vec<Driven>,
-    /// Motion steps that have been driven.
+    clocks: Option<ClockMonitor>,
+    entities: Vec<DrivenEntity>,
+    /// Motion steps done.
     steps: u64,
-    /// In order of time, the next one last.
-    turns: Vec<(Span, Turn)>,
-    /// What the ledger knew of each receiver when counting began, and how many it had been sent.
+    /// Scheduled events, the next one last.
+    pending: Vec<(Span, RunEvent)>,
+    /// Each receiver's error by the ledger and vectors sent when counting began.
     before: Vec<(f64, u64)>,
-    /// The last word of the ledger on receivers that left.
+    /// The final values of receivers that left.
     after: Vec<Option<(f64, u64)>>,
 }
 
@@ -215,80 +217,86 @@ fn at(span: Span) -> TrueTime {
 
 impl<'a> Run<'a> {
     fn new(scenario: &'a Scenario, policy: PolicyKind, seed: u64) -> Self {
-        let stage = Stage::new(scenario, policy, seed);
-        let truth = Truth::new(stage.owner, stage.receivers.iter().copied());
+        let sim = SimSession::new(scenario, policy, seed);
+        let truth = Truth::new(sim.owner, sim.receivers.iter().copied());
         let entity = |index: usize| EntityId(u32::try_from(index).expect("few entities"));
         let entities = movers(scenario, seed)
             .into_iter()
             .enumerate()
-            .map(|(index, mover)| Driven { entity: entity(index), mover, life: None, here: None, next: None })
+            .map(|(index, mover)| DrivenEntity {
+                entity: entity(index),
+                mover,
+                life: None,
+                here: None,
+                next: None,
+            })
             .collect();
-        let mut turns = vec![(scenario.warmup, Turn::WarmedUp)];
+        let mut pending = vec![(scenario.warmup, RunEvent::WarmedUp)];
         for (index, receiver) in scenario.receivers.iter().enumerate() {
-            turns.push((receiver.absence.joins, Turn::Joins(index)));
-            turns.extend(receiver.absence.leaves.map(|leaves| (leaves, Turn::Leaves(index))));
+            pending.push((receiver.absence.joins, RunEvent::Joins(index)));
+            pending.extend(receiver.absence.leaves.map(|leaves| (leaves, RunEvent::Leaves(index))));
         }
-        turns.sort_by_key(|(at, _)| *at);
-        turns.reverse();
+        pending.sort_by_key(|(at, _)| *at);
+        pending.reverse();
         let count = scenario.receivers.len();
         let (before, after) = (vec![(0.0, 0); count], vec![None; count]);
-        let clocks = Clocks::new(scenario);
-        Self { scenario, policy, seed, stage, truth, clocks, entities, steps: 0, turns, before, after }
+        let clocks = ClockMonitor::new(scenario);
+        Self { scenario, policy, seed, sim, truth, clocks, entities, steps: 0, pending, before, after }
     }
 
-    /// Lets time pass, motion step by motion step, with what happens to receivers on the way.
+    /// Lets time pass, handling motion steps and scheduled events on the way.
     fn advance(&mut self, to: Span) {
         loop {
             let step_at = STEP.times(i64::try_from(self.steps).expect("a run has fewer steps"));
-            let turn_at = self.turns.last().map_or(Span::MAX, |(at, _)| *at);
-            if step_at.min(turn_at) > to {
+            let event_at = self.pending.last().map_or(Span::MAX, |(at, _)| *at);
+            if step_at.min(event_at) > to {
                 break;
             }
-            self.stage.world.run_until(at(step_at.min(turn_at)), &mut self.truth);
-            if turn_at <= step_at {
-                self.take_turn();
+            self.sim.world.run_until(at(step_at.min(event_at)), &mut self.truth);
+            if event_at <= step_at {
+                self.handle_event();
             } else {
                 self.drive_step(step_at);
             }
         }
-        self.stage.world.run_until(at(to), &mut self.truth);
+        self.sim.world.run_until(at(to), &mut self.truth);
     }
 
-    /// The truth looks at the clocks, unless they agree.
-    fn look(&mut self, now: Span) {
+    /// Measures the session clocks, if there are any.
+    fn measure_clocks(&mut self, now: Span) {
         if let Some(clocks) = &mut self.clocks {
-            clocks.look(self.scenario, &self.stage, &mut self.truth, now);
+            clocks.measure(self.scenario, &self.sim, &mut self.truth, now);
         }
     }
 
-    fn take_turn(&mut self) {
-        let Some((when, turn)) = self.turns.pop() else { return };
-        let (sender, now) = (self.stage.sender, at(when));
-        match turn {
-            Turn::WarmedUp => {
+    fn handle_event(&mut self) {
+        let Some((when, event)) = self.pending.pop() else { return };
+        let (sender, now) = (self.sim.sender, at(when));
+        match event {
+            RunEvent::WarmedUp => {
                 self.truth.reset(now);
                 let known = |index: usize| self.after[index].unwrap_or_else(|| self.known(index));
                 self.before = (0..self.scenario.receivers.len()).map(known).collect();
             }
-            Turn::Joins(index) => self.stage.world.join(sender, self.stage.receivers[index], DATAGRAM_MAX),
-            Turn::Leaves(index) => {
-                let receiver = self.stage.receivers[index];
+            RunEvent::Joins(index) => self.sim.world.join(sender, self.sim.receivers[index], DATAGRAM_MAX),
+            RunEvent::Leaves(index) => {
+                let receiver = self.sim.receivers[index];
                 self.truth.leave(receiver, now);
                 self.after[index] = Some(self.known(index));
-                self.stage.world.leave(sender, receiver);
+                self.sim.world.leave(sender, receiver);
             }
         }
     }
 
-    /// What the ledger knows of a receiver now, and how many vectors it was sent.
+    /// A receiver's accumulated export error by the ledger, and the vectors sent to it.
     fn known(&self, index: usize) -> (f64, u64) {
-        let receiver = PeerId::from(self.stage.receivers[index]);
-        let ledger = self.stage.world.node(self.stage.sender).ledger();
-        let now = session(self.stage.world.now());
+        let receiver = PeerId::from(self.sim.receivers[index]);
+        let ledger = self.sim.world.node(self.sim.sender).ledger();
+        let now = session(self.sim.world.now());
         ledger.map_or((0.0, 0), |ledger| (ledger.accumulated(receiver, now), ledger.sent_to(receiver)))
     }
 
-    /// Tells the truth how the entities really move until the next step.
+    /// Moves the entities along the real path until the next step.
     fn drive_step(&mut self, now: Span) {
         for driven in &mut self.entities {
             driven.here = if self.steps == 0 { driven.mover.at(0) } else { driven.next };
@@ -303,21 +311,21 @@ impl<'a> Run<'a> {
         self.steps += 1;
     }
 
-    /// The owner looks at its entities.
+    /// The owner observes its entities.
     fn observe(&mut self, now: Span) {
         let step = self.steps.saturating_sub(1);
         for driven in &mut self.entities {
             let sample = driven.here;
             let life = sample.map(|sample| sample.life);
             if driven.life.is_some() && driven.life != life {
-                self.stage
+                self.sim
                     .world
-                    .command(self.stage.owner, NodeCommand::Peer(DrCommand::End { entity: driven.entity }));
+                    .command(self.sim.owner, NodeCommand::Peer(DrCommand::End { entity: driven.entity }));
                 self.truth.end(driven.entity, at(now));
             }
             driven.life = life;
             let Some(mut sample) = sample else { continue };
-            // Between two steps the tank is on the straight line that the truth has it on.
+            // Between two steps the real path is a straight line.
             let late = (now - STEP.times(step as i64)).as_secs_f64() / STEP.as_secs_f64();
             if late > 0.0
                 && let Some(next) = driven.next.filter(|next| next.life == sample.life)
@@ -326,23 +334,23 @@ impl<'a> Run<'a> {
                 sample.state.position = from + (next.state.position - from) * late;
             }
             let command = DrCommand::Observe { entity: driven.entity, state: sample.state };
-            self.stage.world.command(self.stage.owner, NodeCommand::Peer(command));
+            self.sim.world.command(self.sim.owner, NodeCommand::Peer(command));
         }
     }
 
-    fn sample(&mut self, now: Span, ledger: bool) -> Sample {
+    fn sample(&mut self, now: Span, ledger: bool) -> RunSample {
         self.truth.count_to(at(now));
         let first = self.entities[0].entity;
         let distance = |node: NodeId| self.truth.real_distance(node, first, at(now)).unwrap_or(f64::NAN);
-        let looked_up = if ledger { self.stage.receivers.len() } else { 0 };
-        let sights = self.clocks.as_ref().map(|_| sights(&self.stage, &self.truth, first, at(now)));
-        Sample {
+        let known_count = if ledger { self.sim.receivers.len() } else { 0 };
+        let placements = self.clocks.as_ref().map(|_| placements(&self.sim, &self.truth, first, at(now)));
+        RunSample {
             at: now.as_secs_f64(),
-            aee: self.stage.receivers.iter().map(|node| self.truth.toll(*node).aee).collect(),
-            known: (0..looked_up).map(|index| self.known(index)).collect(),
+            aee: self.sim.receivers.iter().map(|node| self.truth.errors(*node).aee).collect(),
+            known: (0..known_count).map(|index| self.known(index)).collect(),
             real_speed: self.truth.real_speed(first).unwrap_or(f64::NAN),
-            real_distance: self.stage.receivers.iter().map(|node| distance(*node)).collect(),
-            sights: sights.unwrap_or_default(),
+            real_distance: self.sim.receivers.iter().map(|node| distance(*node)).collect(),
+            placements: placements.unwrap_or_default(),
         }
     }
 
@@ -356,25 +364,25 @@ impl<'a> Run<'a> {
             sent: receivers.iter().map(|receiver| receiver.sent).sum(),
             receivers,
             samples: Vec::new(),
-            events: self.stage.world.events_handled(),
+            events: self.sim.world.events_handled(),
         }
     }
 
     fn figures(&self, index: usize) -> ReceiverFigures {
-        let toll = self.truth.toll(self.stage.receivers[index]);
+        let errors = self.truth.errors(self.sim.receivers[index]);
         let (known, sent) = self.after[index].unwrap_or_else(|| self.known(index));
         let (known_before, sent_before) = self.before[index];
         let Scenario { duration, warmup, .. } = *self.scenario;
         let absence = self.scenario.receivers[index].absence;
-        let there = absence.leaves.unwrap_or(duration).min(duration) - absence.joins.max(warmup);
+        let present = absence.leaves.unwrap_or(duration).min(duration) - absence.joins.max(warmup);
         ReceiverFigures {
-            aee: toll.aee,
-            after_error: toll.after_error,
-            real_error: toll.real_error,
+            aee: errors.aee,
+            after_error: errors.after_error,
+            real_error: errors.real_error,
             sent: sent.saturating_sub(sent_before),
-            delivered: toll.delivered,
+            delivered: errors.delivered,
             known_aee: known - known_before,
-            present: (there.as_secs_f64() / (duration - warmup).as_secs_f64()).max(0.0),
+            present: (present.as_secs_f64() / (duration - warmup).as_secs_f64()).max(0.0),
             clock: self.clocks.as_ref().map(|clocks| clocks.figures(index)),
         }
     }

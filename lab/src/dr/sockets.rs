@@ -1,8 +1,7 @@
-//! The same scenario over real sockets: the machines of the simulator on cranks, joined by QUIC on loopback, with the
+//! Runs of a scenario over real sockets: the simulator's machines on cranks, connected by QUIC on loopback, with the
 //! scenario's links emulated at the players.
 //!
-//! Everybody runs by one clock of this process, which therefore is the true time; the machines do not know that, and
-//! find the session's time by their own clocks.
+//! All machines use one local clock, so the true time is known. The machines still synchronize their session clocks.
 
 use std::net::Ipv4Addr;
 use std::sync::mpsc::{Receiver as Inbox, channel};
@@ -26,25 +25,25 @@ use tokio::runtime::Runtime;
 
 use super::run::{ReceiverFigures, RunFigures};
 use super::truth::Truth;
-use super::world::{machine, movers};
+use super::world::{machine_config, movers};
 use crate::parallel::Progress;
 use crate::scenario::{Absence, Scenario, ScenarioTopology};
 
 const LINKS: u64 = 4;
 const OWNER: Role = Role(0);
-/// How long it may take until everybody knows the session's time.
-const FIXING_MAX: Duration = Duration::from_secs(20);
+/// The longest time until all clocks are synchronized.
+const SYNCHRONIZING_MAX: Duration = Duration::from_secs(20);
 
 /// Why a scenario did not run over sockets.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketsError {
-    /// It asks for what only the simulator has.
+    /// It needs what only the simulator has.
     #[error("over sockets {0}")]
     Unsuited(&'static str),
-    /// The sockets.
+    /// The network failed.
     #[error("over sockets: {0}")]
     Network(String),
-    /// It was cancelled.
+    /// The run was cancelled.
     #[error("stopped")]
     Cancelled,
 }
@@ -55,42 +54,48 @@ impl From<CrankError> for SocketsError {
     }
 }
 
-/// A receiver's role in the truth.
+/// A receiver's node in the [`Truth`].
 fn role(index: usize) -> Role {
     Role(2 + index as u32)
 }
 
-/// The machine of the player with this role.
+/// The crank's node of the player with this role.
 const fn node(role: Role) -> NodeId {
     NodeId(role.0)
 }
 
-/// Something that happened, for the truth.
+/// An event of a run, for the [`Truth`].
 #[derive(Clone, Copy, Debug)]
-enum Happened {
-    Told(Role, DrEvent),
-    Drives { entity: EntityId, from: evenkeel_core::Vec3, to: evenkeel_core::Vec3 },
+enum SocketEvent {
+    Dr(Role, DrEvent),
+    Moves { entity: EntityId, from: evenkeel_core::Vec3, to: evenkeel_core::Vec3 },
     Ends(EntityId),
 }
 
-/// A scenario that cannot be run over sockets is refused before anything runs.
+/// Checks that a scenario can run over sockets.
 ///
 /// # Errors
-/// [`SocketsError::Unsuited`].
+/// [`SocketsError::Unsuited`] if it cannot.
 pub fn check_suited(scenario: &Scenario) -> Result<(), SocketsError> {
     if scenario.topology == ScenarioTopology::Direct {
         return Err(SocketsError::Unsuited("players meet at a relay: set topology = \"relay\""));
     }
     let clocks = scenario.receivers.iter().map(|receiver| &receiver.clock).chain([&scenario.owner_clock]);
     if clocks.into_iter().any(|clock| *clock != ClockFaults::default()) {
-        return Err(SocketsError::Unsuited("clocks are this machine's: remove the clocks' faults"));
+        return Err(SocketsError::Unsuited(
+            "clocks have no faults: remove clock from the owner and the receivers",
+        ));
     }
     for receiver in &scenario.receivers {
         if receiver.absence != Absence::default() {
-            return Err(SocketsError::Unsuited("nobody joins late or leaves: remove joins_s and leaves_s"));
+            return Err(SocketsError::Unsuited(
+                "receivers stay for the whole run: remove joins_s and leaves_s",
+            ));
         }
         if receiver.claims_extra != Span::ZERO || receiver.holds_acks != Span::ZERO {
-            return Err(SocketsError::Unsuited("nobody lies: remove claims_extra_ms and holds_acks_ms"));
+            return Err(SocketsError::Unsuited(
+                "receivers are honest: remove claims_extra_ms and holds_acks_ms",
+            ));
         }
     }
     Ok(())
@@ -99,7 +104,7 @@ pub fn check_suited(scenario: &Scenario) -> Result<(), SocketsError> {
 /// Runs a scenario under one policy with one seed over real sockets, in real time.
 ///
 /// # Errors
-/// [`SocketsError`] says why not.
+/// [`SocketsError`] if the scenario is unsuited, the network fails or the run is cancelled.
 pub fn run_on_sockets(
     scenario: &Scenario,
     policy: PolicyKind,
@@ -107,27 +112,27 @@ pub fn run_on_sockets(
     progress: &Progress,
 ) -> Result<RunFigures, SocketsError> {
     check_suited(scenario)?;
-    let mut stage = Stage::set(scenario, policy, seed)?;
-    stage.wait_for_clocks(progress)?;
-    let start = stage.clock.now();
-    let mut happened = Vec::new();
-    let before = stage.play(scenario, seed, start, &mut happened, progress)?;
-    let after = stage.known()?;
-    // What arrived until the end is told within a moment.
+    let mut sockets = SocketSession::start(scenario, policy, seed)?;
+    sockets.wait_for_clocks(progress)?;
+    let start = sockets.clock.now();
+    let mut log = Vec::new();
+    let before = sockets.play(scenario, seed, start, &mut log, progress)?;
+    let after = sockets.known()?;
+    // The events of the last arrivals follow within a moment.
     sleep(Duration::from_millis(50));
-    happened.extend(stage.events.try_iter());
-    happened.sort_by_key(|(at, _)| *at);
-    let truth = judge(scenario, start, &happened);
+    log.extend(sockets.events.try_iter());
+    log.sort_by_key(|(at, _)| *at);
+    let truth = judge(scenario, start, &log);
     let receivers: Vec<_> = (0..scenario.receivers.len())
         .map(|index| {
-            let toll = truth.toll(role(index));
+            let errors = truth.errors(role(index));
             let ((known, sent), (known_before, sent_before)) = (after[index], before[index]);
             ReceiverFigures {
-                aee: toll.aee,
-                after_error: toll.after_error,
-                real_error: toll.real_error,
+                aee: errors.aee,
+                after_error: errors.after_error,
+                real_error: errors.real_error,
                 sent: sent - sent_before,
-                delivered: toll.delivered,
+                delivered: errors.delivered,
                 known_aee: known - known_before,
                 present: 1.0,
                 clock: None,
@@ -135,25 +140,25 @@ pub fn run_on_sockets(
         })
         .collect();
     let sent = receivers.iter().map(|receiver| receiver.sent).sum();
-    let events = happened.len() as u64;
+    let events = log.len() as u64;
     Ok(RunFigures { policy, seed, triggers: truth.triggers, sent, receivers, samples: Vec::new(), events })
 }
 
-/// Counts the errors of everything that happened in its order.
-fn judge(scenario: &Scenario, start: LocalTime, happened: &[(LocalTime, Happened)]) -> Truth {
+/// Replays the log to find the true errors.
+fn judge(scenario: &Scenario, start: LocalTime, log: &[(LocalTime, SocketEvent)]) -> Truth {
     let mut truth = Truth::new(OWNER, (0..scenario.receivers.len()).map(role));
     let true_time = |at: LocalTime| TrueTime::from_nanos(at.as_nanos());
     let (warm, end) = (start + scenario.warmup, start + scenario.duration);
     let mut is_warm = false;
-    for &(at, happened) in happened.iter().filter(|(at, _)| *at <= end) {
+    for &(at, event) in log.iter().filter(|(at, _)| *at <= end) {
         if at >= warm && !is_warm {
             truth.reset(true_time(warm));
             is_warm = true;
         }
-        match happened {
-            Happened::Told(role, event) => truth.on_event(true_time(at), role, event),
-            Happened::Drives { entity, from, to } => truth.drive(entity, true_time(at), from, to, STEP),
-            Happened::Ends(entity) => truth.end(entity, true_time(at)),
+        match event {
+            SocketEvent::Dr(role, event) => truth.on_event(true_time(at), role, event),
+            SocketEvent::Moves { entity, from, to } => truth.drive(entity, true_time(at), from, to, STEP),
+            SocketEvent::Ends(entity) => truth.end(entity, true_time(at)),
         }
     }
     truth.count_to(true_time(end));
@@ -161,39 +166,39 @@ fn judge(scenario: &Scenario, start: LocalTime, happened: &[(LocalTime, Happened
 }
 
 /// A relay and its players on sockets.
-pub struct Stage {
-    /// The one clock of all.
+pub struct SocketSession {
+    /// The local clock of all machines.
     pub clock: LocalClock,
-    /// The players: the owner is node 0, the receivers are the nodes from 2 on.
+    /// The players: the owner is node 0, the receivers are nodes 2 and up.
     pub players: CrankHandle<PlayerMachine>,
     relay: CrankHandle<DrRelay<ServerClock>>,
     receivers: usize,
-    events: Inbox<(LocalTime, Happened)>,
+    events: Inbox<(LocalTime, SocketEvent)>,
     _runtime: Runtime,
 }
 
-impl Stage {
-    /// Sets the stage: everybody is connected, the links are emulated.
+impl SocketSession {
+    /// Starts a relay and connects all players over emulated links.
     ///
     /// # Errors
-    /// [`SocketsError::Network`] if the system does not let us.
-    pub fn set(scenario: &Scenario, policy: PolicyKind, seed: u64) -> Result<Self, SocketsError> {
+    /// [`SocketsError::Network`] if the sockets fail.
+    pub fn start(scenario: &Scenario, policy: PolicyKind, seed: u64) -> Result<Self, SocketsError> {
         let network = |error: &dyn ToString| SocketsError::Network(error.to_string());
         let runtime = Runtime::new().map_err(|error| network(&error))?;
         let clock = LocalClock::start();
-        let config = machine(scenario, policy, seed, Topology::Relay(RELAY));
+        let config = machine_config(scenario, policy, seed, Topology::Relay(RELAY));
         let relay = Crank::new().with_clock(clock).start().map_err(|error| network(&error))?;
         relay.add(NodeId(0), DrRelay::with_clock(&config, ServerClock::default()))?;
         let (sender, events) = channel();
-        // By when it was really told, so that a crank that is late makes the figures worse.
+        // Stamped when reported, so that a late crank shows in the results.
         let players = Crank::new().with_clock(clock).on_event(move |node, _, event| {
-            let _ = sender.send((clock.now(), Happened::Told(Role(node.0), event)));
+            let _ = sender.send((clock.now(), SocketEvent::Dr(Role(node.0), event)));
         });
         let players = players.start().map_err(|error| network(&error))?;
-        let stage =
+        let sockets =
             Self { clock, players, relay, receivers: scenario.receivers.len(), events, _runtime: runtime };
-        stage._runtime.block_on(stage.connect_all(scenario, &config, seed))?;
-        Ok(stage)
+        sockets._runtime.block_on(sockets.connect_all(scenario, &config, seed))?;
+        Ok(sockets)
     }
 
     async fn connect_all(
@@ -219,7 +224,7 @@ impl Stage {
         for (role, outgoing, incoming) in std::iter::once(owner).chain(receivers) {
             let accepting = async { listener.accept().await?.accept(b"").await.ok() };
             let (served, connected) = tokio::join!(accepting, connect(&url, None, &trust, Limits::default()));
-            let served = served.ok_or_else(|| network(&"a player was not let in"))?;
+            let served = served.ok_or_else(|| network(&"the relay did not accept a player"))?;
             let connection = connected.map_err(|error| network(&error))?;
             self.relay.attach(NodeId(0), PeerId(role.0 + 1), served)?;
             let seed = Seed::new(seed).child(LINKS).child(u64::from(role.0));
@@ -234,10 +239,10 @@ impl Stage {
         Ok(())
     }
 
-    /// Waits until everybody knows the session's time.
+    /// Waits until all clocks are synchronized.
     ///
     /// # Errors
-    /// [`SocketsError`] if that takes too long.
+    /// [`SocketsError`] if that takes too long or is cancelled.
     pub fn wait_for_clocks(&self, progress: &Progress) -> Result<(), SocketsError> {
         let roles = std::iter::once(OWNER).chain((0..self.receivers).map(role));
         let mut waited = Duration::ZERO;
@@ -246,10 +251,8 @@ impl Stage {
                 if progress.is_cancelled() {
                     return Err(SocketsError::Cancelled);
                 }
-                if waited > FIXING_MAX {
-                    return Err(SocketsError::Network(
-                        "the clocks do not find the session's time".to_owned(),
-                    ));
+                if waited > SYNCHRONIZING_MAX {
+                    return Err(SocketsError::Network("the clocks do not synchronize".to_owned()));
                 }
                 waited += Duration::from_millis(20);
                 sleep(Duration::from_millis(20));
@@ -258,7 +261,7 @@ impl Stage {
         Ok(())
     }
 
-    /// What the relay's ledger knows of each receiver, and how many vectors it was sent.
+    /// Each receiver's accumulated export error by the relay's ledger, and the vectors sent to it.
     fn known(&self) -> Result<Vec<(f64, u64)>, SocketsError> {
         let count = self.receivers;
         Ok(self.relay.with_blocking(NodeId(0), move |relay, now| {
@@ -271,19 +274,19 @@ impl Stage {
         })?)
     }
 
-    /// The owner drives its entities in real time. Gives what was known when the warm-up was over.
+    /// Drives the owner's entities in real time. Returns the ledger's values at the end of the warm-up.
     fn play(
         &mut self,
         scenario: &Scenario,
         seed: u64,
         start: LocalTime,
-        happened: &mut Vec<(LocalTime, Happened)>,
+        log: &mut Vec<(LocalTime, SocketEvent)>,
         progress: &Progress,
     ) -> Result<Vec<(f64, u64)>, SocketsError> {
-        let mut drivers: Vec<_> = movers(scenario, seed)
+        let mut entities: Vec<_> = movers(scenario, seed)
             .into_iter()
             .enumerate()
-            .map(|(index, mover)| Driver { entity: EntityId(index as u32), mover, life: None, step: None })
+            .map(|(index, mover)| PacedEntity { id: EntityId(index as u32), mover, life: None, step: None })
             .collect();
         let mut before = None;
         let mut next = start;
@@ -296,23 +299,23 @@ impl Stage {
                 before = Some(self.known()?);
             }
             let mut states = Vec::new();
-            for driver in &mut drivers {
+            for entity in &mut entities {
                 let now = self.clock.now();
-                if let Some(state) = driver.look(now, start, happened) {
-                    states.push((driver.entity, state));
+                if let Some(state) = entity.advance(now, start, log) {
+                    states.push((entity.id, state));
                 } else {
-                    self.players.command(node(OWNER), DrCommand::End { entity: driver.entity })?;
+                    self.players.command(node(OWNER), DrCommand::End { entity: entity.id })?;
                 }
             }
             self.players.command(node(OWNER), DrCommand::ObserveAll { states })?;
-            happened.extend(self.events.try_iter());
+            log.extend(self.events.try_iter());
             next += scenario.tick;
         }
         self.sleep_until(start + scenario.duration);
         before.map_or_else(|| self.known(), Ok)
     }
 
-    /// Waits until a time of the clock.
+    /// Sleeps until a local time.
     pub fn sleep_until(&self, at: LocalTime) {
         let wait = (at - self.clock.now()).as_secs_f64();
         if wait > 0.0 {
@@ -321,25 +324,25 @@ impl Stage {
     }
 }
 
-/// An entity that is driven.
-struct Driver {
-    entity: EntityId,
+/// An entity that moves in real time.
+struct PacedEntity {
+    id: EntityId,
     mover: evenkeel_games::Mover,
     life: Option<u64>,
-    /// The last step that the truth was told of.
+    /// The last motion step in the log.
     step: Option<u64>,
 }
 
-impl Driver {
-    /// Where it is now; `None` while it is dead. The truth is told of every step on the way.
-    fn look(
+impl PacedEntity {
+    /// Moves to `now` and logs every motion step on the way. Returns the state, or `None` while the entity is dead.
+    fn advance(
         &mut self,
         now: LocalTime,
         start: LocalTime,
-        happened: &mut Vec<(LocalTime, Happened)>,
+        log: &mut Vec<(LocalTime, SocketEvent)>,
     ) -> Option<evenkeel_dr::MotionState> {
         let step = ((now - start).as_nanos() / STEP.as_nanos()).max(0).unsigned_abs();
-        let entity = self.entity;
+        let entity = self.id;
         let mut here = None;
         let mut next: Option<Sample> = None;
         for passed in self.step.map_or(step, |last| last + 1).min(step)..=step {
@@ -347,14 +350,14 @@ impl Driver {
             let at = start + STEP.times(passed as i64);
             let life = here.map(|sample| sample.life);
             if self.life.is_some() && self.life != life {
-                happened.push((at, Happened::Ends(entity)));
+                log.push((at, SocketEvent::Ends(entity)));
             }
             self.life = life;
             if let (Some(here), Some(next)) = (here, next)
                 && here.life == next.life
             {
                 let (from, to) = (here.state.position, next.state.position);
-                happened.push((at, Happened::Drives { entity, from, to }));
+                log.push((at, SocketEvent::Moves { entity, from, to }));
             }
         }
         self.step = Some(step);

@@ -1,8 +1,8 @@
-//! The simulator's own view of the export error: it sees owner and receivers at once and by true time, so it needs no
-//! reports and makes no estimates. The ledger is judged by it.
+//! The true export error of a run. [`Truth`] observes owner and receivers at once, in true time, so it needs neither
+//! reports nor estimates. The ledger is compared with it.
 //!
-//! Who shows a session time that is off by `e` projects a vector to `t + e` at the true time `t`, as if the vector had
-//! been made `e` earlier by a clock that is right: so vectors are kept shifted by it. See
+//! A node whose session clock is ahead by `e` projects a vector to `t + e` at the true time `t`, as if an exact clock had
+//! generated the vector `e` earlier. So vectors are stored shifted by `e`; see
 //! [`set_clock_error`](Truth::set_clock_error).
 
 use std::collections::BTreeMap;
@@ -15,34 +15,34 @@ use evenkeel_sim::{NodeId, Observer};
 use super::node::DrNode;
 use crate::bounds::ExportedPath;
 
-/// Under synchronized clocks, and by a relay's clock without faults, session time is true time.
+/// The session time at a true time: they are equal, as the clock that defines session time has no faults.
 #[must_use]
 pub const fn session(at: TrueTime) -> SessionTime {
     SessionTime::from_nanos(at.as_nanos())
 }
 
-/// What somebody's clock shows.
+/// The error of a node's session clock.
 #[derive(Clone, Copy, Debug)]
-struct Reading {
-    /// How far it is ahead of the true time, when it was last looked at.
+struct ClockOffset {
+    /// How far it was ahead of the true time when last measured.
     error: Span,
-    /// Without a session time nothing is exported or placed, and there is no error.
+    /// Whether it shows a time. Without one nothing is exported or placed, and no error accumulates.
     is_shown: bool,
 }
 
-impl Default for Reading {
+impl Default for ClockOffset {
     fn default() -> Self {
         Self { error: Span::ZERO, is_shown: true }
     }
 }
 
-impl Reading {
-    /// A vector by true time.
+impl ClockOffset {
+    /// Shifts a vector from the node's session time to true time.
     fn shifted(self, vector: DrVector) -> DrVector {
         DrVector { generated: vector.generated - self.error, ..vector }
     }
 
-    /// It is off by so much now; gives how much farther that is ahead than before.
+    /// Sets the error and returns its change.
     fn set(&mut self, error: Option<Span>) -> Span {
         self.is_shown = error.is_some();
         let before = self.error;
@@ -51,129 +51,129 @@ impl Reading {
     }
 }
 
-/// An entity as it really is.
+/// An entity at its owner.
 #[derive(Clone, Debug)]
-struct Original {
-    /// The newest DR vector; `None` while the entity is not alive.
+struct OwnedEntity {
+    /// The newest DR vector in true time; `None` while the entity is not alive.
     exported: Option<DrVector>,
-    /// When that was made, by its owner's clock.
+    /// When that was generated, by the owner's clock.
     made: SessionTime,
-    /// When its present life began, by its owner's clock; what arrives of an earlier one does not count.
+    /// When its current life began, by the owner's clock. Vectors of an earlier life do not count.
     born: SessionTime,
-    /// The piece of the real path that is being driven.
+    /// The current segment of the real path.
     real: Option<DrVector>,
 }
 
-/// An entity as a receiver shows it.
+/// An entity at a receiver.
 #[derive(Clone, Debug, Default)]
-struct Copy {
+struct PlacedEntity {
     placed: Option<DrVector>,
-    /// When the vector that is placed was made, by its owner's clock.
+    /// When the placed vector was generated, by the owner's clock.
     made: SessionTime,
     counted_to: SessionTime,
     real_counted_to: SessionTime,
 }
 
-/// What a receiver has gone through.
+/// The accumulated errors of a receiver.
 #[derive(Clone, Debug, Default)]
-pub struct Toll {
+pub struct ReceiverErrors {
     /// Accumulated export error.
     pub aee: f64,
-    /// The part of it that accumulated while the newest DR vector was there already: the after export error.
+    /// The after export error: the part of `aee` that accumulated while the receiver had the newest DR vector.
     pub after_error: f64,
-    /// The same integral against the real path.
+    /// Accumulated error against the real path.
     pub real_error: f64,
-    /// DR vectors that arrived, introductions not counted.
+    /// DR vectors that arrived, without introductions.
     pub delivered: u64,
-    clock: Reading,
-    copies: BTreeMap<EntityId, Copy>,
+    clock: ClockOffset,
+    copies: BTreeMap<EntityId, PlacedEntity>,
 }
 
-/// The truth of one run.
+/// Computes the true errors of one run.
 #[derive(Clone, Debug)]
 pub struct Truth {
     owner: NodeId,
-    owner_clock: Reading,
-    originals: BTreeMap<EntityId, Original>,
-    tolls: BTreeMap<NodeId, Toll>,
+    owner_clock: ClockOffset,
+    originals: BTreeMap<EntityId, OwnedEntity>,
+    receivers: BTreeMap<NodeId, ReceiverErrors>,
     /// DR vectors generated.
     pub triggers: u64,
-    /// Every life that was exported, in order of birth.
+    /// The exported path of every life, in order of birth.
     paths: Vec<(EntityId, ExportedPath)>,
 }
 
 impl Truth {
-    /// The truth about the entities of this owner at these receivers.
+    /// Creates the truth about the entities of `owner` at these receivers.
     #[must_use]
     pub fn new(owner: NodeId, receivers: impl IntoIterator<Item = NodeId>) -> Self {
-        let tolls = receivers.into_iter().map(|receiver| (receiver, Toll::default())).collect();
+        let receivers = receivers.into_iter().map(|receiver| (receiver, ReceiverErrors::default())).collect();
         Self {
             owner,
-            owner_clock: Reading::default(),
+            owner_clock: ClockOffset::default(),
             originals: BTreeMap::new(),
-            tolls,
+            receivers,
             triggers: 0,
             paths: Vec::new(),
         }
     }
 
-    /// Every life that was exported so far.
+    /// Returns the exported path of every life.
     #[must_use]
     pub fn into_paths(self) -> Vec<ExportedPath> {
         self.paths.into_iter().map(|(_, path)| path).collect()
     }
 
-    /// What a receiver has gone through up to the last time that was counted to.
+    /// The errors of a receiver, counted up to its last change or [`count_to`](Self::count_to).
     #[must_use]
-    pub fn toll(&self, receiver: NodeId) -> &Toll {
-        &self.tolls[&receiver]
+    pub fn errors(&self, receiver: NodeId) -> &ReceiverErrors {
+        &self.receivers[&receiver]
     }
 
-    /// Nothing before now counts.
+    /// Resets all counts.
     pub fn reset(&mut self, now: TrueTime) {
         self.count_to(now);
         self.triggers = 0;
-        for toll in self.tolls.values_mut() {
-            (toll.aee, toll.after_error, toll.real_error, toll.delivered) = (0.0, 0.0, 0.0, 0);
+        for errors in self.receivers.values_mut() {
+            (errors.aee, errors.after_error, errors.real_error, errors.delivered) = (0.0, 0.0, 0.0, 0);
         }
     }
 
-    /// Counts every error up to now.
+    /// Accumulates all errors up to now.
     pub fn count_to(&mut self, now: TrueTime) {
         let now = session(now);
-        for toll in self.tolls.values_mut() {
-            toll.count_to(&self.originals, self.owner_clock, now);
+        for errors in self.receivers.values_mut() {
+            errors.count_to(&self.originals, self.owner_clock, now);
         }
     }
 
-    /// From now on somebody's session time is ahead of the true time by so much; `None`: there is none. Clocks are slow
-    /// to change, so it is enough to look at them once per tick.
+    /// Sets how far a node's session clock is ahead of the true time; `None` if it shows no time. Clocks change slowly, so
+    /// once per tick is enough.
     pub fn set_clock_error(&mut self, node: NodeId, error: Option<Span>, now: TrueTime) {
         let now = session(now);
         if node == self.owner {
-            for toll in self.tolls.values_mut() {
-                toll.count_to(&self.originals, self.owner_clock, now);
+            for errors in self.receivers.values_mut() {
+                errors.count_to(&self.originals, self.owner_clock, now);
             }
             let ahead = self.owner_clock.set(error);
             for exported in self.originals.values_mut().filter_map(|original| original.exported.as_mut()) {
                 exported.generated = exported.generated - ahead;
             }
-        } else if let Some(toll) = self.tolls.get_mut(&node) {
-            toll.count_to(&self.originals, self.owner_clock, now);
-            let ahead = toll.clock.set(error);
-            for placed in toll.copies.values_mut().filter_map(|copy| copy.placed.as_mut()) {
+        } else if let Some(errors) = self.receivers.get_mut(&node) {
+            errors.count_to(&self.originals, self.owner_clock, now);
+            let ahead = errors.clock.set(error);
+            for placed in errors.copies.values_mut().filter_map(|copy| copy.placed.as_mut()) {
                 placed.generated = placed.generated - ahead;
             }
         }
     }
 
-    /// The real path of an entity goes on from here in a straight line to `to`, which it reaches after `step`.
+    /// Continues the real path of an entity in a straight line from `from` to `to`, which it reaches after `step`.
     pub fn drive(&mut self, entity: EntityId, now: TrueTime, from: Vec3, to: Vec3, step: Span) {
         let at = session(now);
         let Some(original) = self.originals.get_mut(&entity) else { return };
-        for toll in self.tolls.values_mut() {
-            if let Some(copy) = toll.copies.get_mut(&entity) {
-                copy.count_real(original, toll.clock, at, &mut toll.real_error);
+        for errors in self.receivers.values_mut() {
+            if let Some(copy) = errors.copies.get_mut(&entity) {
+                copy.count_real(original, errors.clock, at, &mut errors.real_error);
             }
         }
         let velocity = (to - from) * (1.0 / step.as_secs_f64());
@@ -181,7 +181,7 @@ impl Truth {
         original.real = Some(DrVector::generate(at, &state, MotionKind::Linear));
     }
 
-    /// An entity ceases to be: the error at everybody's copy stops counting.
+    /// Ends an entity's life: it accumulates no further errors.
     pub fn end(&mut self, entity: EntityId, now: TrueTime) {
         self.count_to(now);
         if let Some(original) = self.originals.get_mut(&entity) {
@@ -190,54 +190,54 @@ impl Truth {
         if let Some((_, path)) = self.paths.iter_mut().rfind(|(name, _)| *name == entity) {
             path.ended = Some(session(now));
         }
-        for toll in self.tolls.values_mut() {
-            toll.copies.remove(&entity);
+        for errors in self.receivers.values_mut() {
+            errors.copies.remove(&entity);
         }
     }
 
-    /// A receiver goes: its error stops counting.
+    /// Removes a receiver: it accumulates no further errors.
     pub fn leave(&mut self, receiver: NodeId, now: TrueTime) {
         self.count_to(now);
-        if let Some(toll) = self.tolls.get_mut(&receiver) {
-            toll.copies.clear();
+        if let Some(errors) = self.receivers.get_mut(&receiver) {
+            errors.copies.clear();
         }
     }
 
     /// The distance between the real and the placed position of an entity at a receiver.
     #[must_use]
     pub fn real_distance(&self, receiver: NodeId, entity: EntityId, now: TrueTime) -> Option<f64> {
-        let placed = self.tolls.get(&receiver)?.copies.get(&entity)?.placed?;
+        let placed = self.receivers.get(&receiver)?.copies.get(&entity)?.placed?;
         let real = self.originals.get(&entity)?.real?;
         Some(placed.project(session(now)).distance(real.project(session(now))))
     }
 
-    /// How fast an entity really moves.
+    /// The speed of an entity on the real path.
     #[must_use]
     pub fn real_speed(&self, entity: EntityId) -> Option<f64> {
         Some(self.originals.get(&entity)?.real?.state.velocity.length())
     }
 
-    /// The newest vector of an entity, and whether a receiver has it already.
+    /// The newest vector of an entity, and whether a receiver has it.
     #[must_use]
     pub fn newest(&self, receiver: NodeId, entity: EntityId) -> Option<(DrVector, bool)> {
         let original = self.originals.get(&entity)?;
         let exported = original.exported?;
-        let copy = self.tolls.get(&receiver)?.copies.get(&entity);
+        let copy = self.receivers.get(&receiver)?.copies.get(&entity);
         Some((exported, copy.is_some_and(|copy| copy.placed.is_some() && copy.made == original.made)))
     }
 
     fn generated(&mut self, entity: EntityId, vector: DrVector, now: SessionTime) {
         self.triggers += 1;
-        let original = self.originals.entry(entity).or_insert(Original {
+        let original = self.originals.entry(entity).or_insert(OwnedEntity {
             exported: None,
             made: now,
             born: now,
             real: None,
         });
-        for toll in self.tolls.values_mut() {
-            if let Some(copy) = toll.copies.get_mut(&entity) {
-                let is_shown = self.owner_clock.is_shown && toll.clock.is_shown;
-                copy.count_exported(original, is_shown, now, &mut toll.aee, &mut toll.after_error);
+        for errors in self.receivers.values_mut() {
+            if let Some(copy) = errors.copies.get_mut(&entity) {
+                let is_shown = self.owner_clock.is_shown && errors.clock.is_shown;
+                copy.count_exported(original, is_shown, now, &mut errors.aee, &mut errors.after_error);
             }
         }
         if original.exported.is_none() {
@@ -259,23 +259,28 @@ impl Truth {
         placed: Option<DrVector>,
         now: SessionTime,
     ) {
-        let Some(toll) = self.tolls.get_mut(&node) else { return };
+        let Some(errors) = self.receivers.get_mut(&node) else { return };
         let (Some(placed), Some(original)) = (placed, self.originals.get(&entity)) else { return };
         if original.exported.is_none() || generated < original.born {
             return;
         }
-        let fresh = Copy { placed: None, made: generated, counted_to: now, real_counted_to: now };
-        let copy = toll.copies.entry(entity).or_insert(fresh);
-        let is_shown = self.owner_clock.is_shown && toll.clock.is_shown;
-        copy.count_exported(original, is_shown, now, &mut toll.aee, &mut toll.after_error);
-        copy.count_real(original, toll.clock, now, &mut toll.real_error);
+        let fresh = PlacedEntity { placed: None, made: generated, counted_to: now, real_counted_to: now };
+        let copy = errors.copies.entry(entity).or_insert(fresh);
+        let is_shown = self.owner_clock.is_shown && errors.clock.is_shown;
+        copy.count_exported(original, is_shown, now, &mut errors.aee, &mut errors.after_error);
+        copy.count_real(original, errors.clock, now, &mut errors.real_error);
         copy.made = generated;
-        copy.placed = Some(toll.clock.shifted(placed));
+        copy.placed = Some(errors.clock.shifted(placed));
     }
 }
 
-impl Toll {
-    fn count_to(&mut self, originals: &BTreeMap<EntityId, Original>, owner_clock: Reading, now: SessionTime) {
+impl ReceiverErrors {
+    fn count_to(
+        &mut self,
+        originals: &BTreeMap<EntityId, OwnedEntity>,
+        owner_clock: ClockOffset,
+        now: SessionTime,
+    ) {
         let is_shown = owner_clock.is_shown && self.clock.is_shown;
         for (entity, copy) in &mut self.copies {
             let Some(original) = originals.get(entity) else { continue };
@@ -285,10 +290,10 @@ impl Toll {
     }
 }
 
-impl Copy {
+impl PlacedEntity {
     fn count_exported(
         &mut self,
-        original: &Original,
+        original: &OwnedEntity,
         is_shown: bool,
         now: SessionTime,
         sum: &mut f64,
@@ -306,7 +311,7 @@ impl Copy {
         self.counted_to = now;
     }
 
-    fn count_real(&mut self, original: &Original, clock: Reading, now: SessionTime, sum: &mut f64) {
+    fn count_real(&mut self, original: &OwnedEntity, clock: ClockOffset, now: SessionTime, sum: &mut f64) {
         if let (Some(real), Some(placed), true) = (&original.real, &self.placed, clock.is_shown) {
             *sum += export_error(real, placed, self.real_counted_to, now);
         }
@@ -322,8 +327,8 @@ impl Observer<DrNode> for Truth {
                 self.generated(entity, vector, now);
             }
             DrEvent::Arrived { entity, generated, placed, introduction, .. } => {
-                if let Some(toll) = self.tolls.get_mut(&node) {
-                    toll.delivered += u64::from(!introduction);
+                if let Some(errors) = self.receivers.get_mut(&node) {
+                    errors.delivered += u64::from(!introduction);
                 }
                 self.arrived(node, entity, generated, placed, now);
             }

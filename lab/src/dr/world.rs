@@ -1,4 +1,4 @@
-//! From a scenario to a world: owner, relay if there is one, receivers, links.
+//! Builds a simulated world from a scenario: owner, relay, receivers and links.
 
 use evenkeel_core::{PeerId, Seed, ServerClock, SessionClock, Span};
 use evenkeel_dr::{DrConfig, DrPeer, DrRelay, PolicyKind, Topology};
@@ -19,19 +19,19 @@ const MOTION: u64 = 1;
 const NETWORK: u64 = 2;
 const POLICY: u64 = 3;
 
-/// A world with its roles.
-pub(super) struct Stage {
+/// A simulated world and the roles of its nodes.
+pub(super) struct SimSession {
     pub(super) world: World<DrNode>,
-    /// Who owns the entities.
+    /// The node that owns the entities.
     pub(super) owner: NodeId,
-    /// Who runs the policy.
+    /// The node that runs the policy: the relay or the owner.
     pub(super) sender: NodeId,
-    /// Who watches, in the scenario's order.
+    /// The receivers, in the scenario's order.
     pub(super) receivers: Vec<NodeId>,
 }
 
-impl Stage {
-    /// Sets the stage. Nobody but owner and relay has met yet.
+impl SimSession {
+    /// Builds the world. Only owner and relay have joined each other; receivers join later.
     pub(super) fn new(scenario: &Scenario, policy: PolicyKind, seed: u64) -> Self {
         let mut world = World::new(Seed::new(seed).child(NETWORK));
         let relay = NodeId(1);
@@ -39,7 +39,7 @@ impl Stage {
             ScenarioTopology::Direct => Topology::Direct,
             ScenarioTopology::Relay { .. } => Topology::Relay(relay.into()),
         };
-        let config = machine(scenario, policy, seed, topology);
+        let config = machine_config(scenario, policy, seed, topology);
         let follows = match scenario.clock {
             ScenarioClock::Synchronized => None,
             ScenarioClock::Session(filter) => Some((filter, PeerId::from(relay))),
@@ -55,7 +55,7 @@ impl Stage {
                     DrNode::SessionRelay(Box::new(DrRelay::with_clock(&config, ServerClock::default())))
                 }
             };
-            // Without faults the relay's time, which is the session's, is the true time.
+            // Without faults the relay's clock, which defines session time, shows the true time.
             sender = world.add_node(relay, ClockFaults::default());
             world.connect(owner, sender, LinkFaults::constant(uplink), LinkFaults::constant(uplink));
             world.join(owner, sender, DATAGRAM_MAX);
@@ -73,7 +73,7 @@ impl Stage {
         Self { world, owner, sender, receivers }
     }
 
-    /// How far the session's time that a player shows is from the truth, and how far it may be as it says.
+    /// The error of a player's session clock, and its error bound.
     pub(super) fn clock_error(&self, player: NodeId, now: TrueTime) -> Option<(Span, Span)> {
         let local = self.world.clock(player).local(now);
         let (shown, error_max) = self.world.node(player).shown(local)?;
@@ -81,8 +81,13 @@ impl Stage {
     }
 }
 
-/// The settings of every machine in a run, simulated or not.
-pub(super) fn machine(scenario: &Scenario, policy: PolicyKind, seed: u64, topology: Topology) -> DrConfig {
+/// The configuration of every machine of a run, simulated or on sockets.
+pub(super) fn machine_config(
+    scenario: &Scenario,
+    policy: PolicyKind,
+    seed: u64,
+    topology: Topology,
+) -> DrConfig {
     DrConfig {
         topology,
         threshold: scenario.threshold,
@@ -96,7 +101,7 @@ pub(super) fn machine(scenario: &Scenario, policy: PolicyKind, seed: u64, topolo
     }
 }
 
-/// The entities of a run with this seed.
+/// The entities' motion in a run with this seed.
 pub(crate) fn movers(scenario: &Scenario, seed: u64) -> Vec<Mover> {
     match &scenario.motion {
         Motion::Driven(driver) => vec![Mover::tank(*driver, Seed::new(seed).child(MOTION))],
@@ -104,7 +109,7 @@ pub(crate) fn movers(scenario: &Scenario, seed: u64) -> Vec<Mover> {
     }
 }
 
-/// A player with its lies, and with a clock unless all clocks agree already.
+/// A player with these lies, and with a session clock unless clocks are synchronized.
 fn player(config: &DrConfig, clock: Option<LabClock>, lies: (Span, Span)) -> DrNode {
     match clock {
         None => liar_or(DrPeer::new(config), lies, DrNode::Peer, DrNode::Liar),

@@ -1,14 +1,16 @@
-//! What a budget buys: from a sixth of what base sends to all of it.
+//! The effect of the budget, from a sixth of base's vectors to all of them.
 
-use super::{BOUNDS, BOUNDS_WORDS, Bound, Case, each, equal, key, of, over_bound, percent, seeds};
+use super::{
+    BOUNDS, BOUNDS_WORDS, Bound, EvenCase, cells_for, equal, key, mean_over_bound, percent, runs_of, seeds,
+};
 use crate::dr::RunFigures;
-use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
-use crate::papers::cells::{Cell, Cells, Contender, Measured};
-use crate::papers::setting::Setting;
+use crate::papers::cells::{Cell, Cells, Contender, ContenderRuns};
+use crate::papers::setting::ExperimentSetting;
 use crate::stats::{mean, population_sd};
 
-/// Budgets in hundredths of a vector per trigger, and the base case that sends as many to three players.
+/// Budgets in hundredths of a vector per trigger, each with the base case that sends as many to three players.
 const BUDGETS: [(u16, Contender); 5] = [
     (50, Contender::Policy("base-1/6")),
     (75, Contender::Policy("base-1/4")),
@@ -21,23 +23,23 @@ const BASE: &str = "1/m base";
 
 pub(super) fn cells() -> Vec<Cell> {
     let all = BUDGETS.iter().flat_map(|(budget, base)| {
-        each(&[Case::Budget(*budget)], &[CONTENDERS.as_slice(), &[*base]].concat())
+        cells_for(&[EvenCase::Budget(*budget)], &[CONTENDERS.as_slice(), &[*base]].concat())
     });
     all.collect()
 }
 
-fn point(budget: u16, values: &[f64]) -> Point {
-    Point { x: f64::from(budget) / 100.0, y: mean(values), spread: population_sd(values) }
+fn point(budget: u16, values: &[f64]) -> CurvePoint {
+    CurvePoint { x: f64::from(budget) / 100.0, y: mean(values), spread: population_sd(values) }
 }
 
-/// The curves of a figure over the budget.
+/// Returns the curves of a figure over the budget.
 fn curves(cells: &Cells, figure: fn(&RunFigures) -> f64) -> Vec<Curve> {
     let curve = |name: String, who: &dyn Fn(Contender) -> Contender| Curve {
         name,
         points: BUDGETS
             .iter()
             .map(|(budget, base)| {
-                point(*budget, &of(cells, Case::Budget(*budget), who(*base)).by_run(figure))
+                point(*budget, &runs_of(cells, EvenCase::Budget(*budget), who(*base)).by_run(figure))
             })
             .collect(),
     };
@@ -49,7 +51,7 @@ fn curves(cells: &Cells, figure: fn(&RunFigures) -> f64) -> Vec<Curve> {
 
 fn bound(cells: &Cells, name: &str, runs: usize, bound: Bound) -> Curve {
     let points = BUDGETS.iter().map(|(budget, _)| {
-        let bounds = cells.bounds(Setting::Even(Case::Budget(*budget)));
+        let bounds = cells.bounds(ExperimentSetting::Even(EvenCase::Budget(*budget)));
         point(*budget, &bounds.map(bound).take(runs).collect::<Vec<_>>())
     });
     Curve { name: name.to_owned(), points: points.collect() }
@@ -64,18 +66,18 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
         y_label: label.to_owned(),
         drawing: Drawing::Curves(curves),
     };
-    let all = Case::Budget(300);
-    let [even, base] = [Contender::EVEN, Contender::BASE].map(|contender| of(cells, all, contender));
+    let all = EvenCase::Budget(300);
+    let [even, base] = [Contender::EVEN, Contender::BASE].map(|contender| runs_of(cells, all, contender));
     vec![Figure {
         key: key("budget"),
         title: format!(
-            "With no limit even makes all alike with {} of base's vectors; a sixth of them makes the mean {:.2} times as high",
+            "Without a limit even equalizes errors with {} of base's vectors; with a sixth of them the mean is {:.2} times as high",
             percent(even.sent_ratio(&base)),
-            of(cells, Case::Budget(50), Contender::EVEN).mean() / even.mean()
+            runs_of(cells, EvenCase::Budget(50), Contender::EVEN).mean() / even.mean()
         ),
         caption: format!(
-            "800 / 500 / 200 ms, each ±100 ms uniform; random motion, threshold 0.3, heartbeat 1 s, 300 s; {}. 1/m base sends every \
-             m-th vector to everybody, as many as the budget allows. Bands: one standard deviation over the seeds. {BOUNDS_WORDS}",
+            "800 / 500 / 200 ms, each ±100 ms uniform; random motion, threshold 0.3, heartbeat 1 s, 300 s; {}. 1/m base sends every m-th \
+             vector to every player, as many as the budget allows. Bands: one standard deviation over the seeds. {BOUNDS_WORDS}",
             seeds(setup)
         ),
         plots: vec![
@@ -99,15 +101,15 @@ fn table(cells: &Cells) -> Table {
         "mean / 1/m base",
     ];
     let row = |(budget, base): &(u16, Contender)| {
-        let case = Case::Budget(*budget);
-        let base = of(cells, case, *base);
+        let case = EvenCase::Budget(*budget);
+        let base = runs_of(cells, case, *base);
         let [even, deterministic] =
-            CONTENDERS.map(|contender: Contender| -> Measured<'_> { of(cells, case, contender) });
+            CONTENDERS.map(|contender: Contender| -> ContenderRuns<'_> { runs_of(cells, case, contender) });
         let ratios = [
             even.spread_ratio(&base),
             even.mean_ratio(&base),
             even.sent_ratio(&base),
-            over_bound(cells, case, Contender::EVEN, equal),
+            mean_over_bound(cells, case, Contender::EVEN, equal),
             deterministic.spread_ratio(&base),
             deterministic.mean_ratio(&base),
         ];

@@ -1,66 +1,66 @@
-//! The settings in which our own policy is measured.
+//! The settings of the study of `even`.
 
 use evenkeel_core::Span;
 use evenkeel_dr::{Budget, Content};
 use evenkeel_link::{DelayStep, Jitter, TrueTime};
 
-use crate::papers::setting::{Belief, Lie, Setting, a_third};
+use crate::papers::setting::{Belief, ExperimentSetting, Lie, third_budget};
 use crate::scenario::{Absence, Receiver, Scenario, ScenarioTopology};
 
-/// One of the settings. Thresholds are in hundredths of a unit; unless said otherwise it is the papers' setting with
-/// ±100 ms and a threshold of 0.3.
+/// A setting of the study. Thresholds are in hundredths of a unit; unless noted otherwise, it is the papers' setting
+/// with ±100 ms and a threshold of 0.3.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Case {
+pub(crate) enum EvenCase {
     /// The papers' delays, with a threshold.
     Papers(u16),
-    /// The same through a relay that runs the policy.
+    /// The papers' delays through a relay that runs the policy, with a threshold.
     Relay(u16),
-    /// The delays of today, with a threshold.
+    /// Today's delays, with a threshold.
     Broadband(u16),
-    /// Tanks that were recorded in a real game, with a threshold.
+    /// Tanks recorded in a real game, with a threshold.
     Tanks(u16),
     /// A budget, in hundredths of a DR vector per trigger.
     Budget(u16),
-    /// So many players between 10 and 400 ms, threshold 0.09.
+    /// This many players between 10 and 400 ms, threshold 0.09.
     Receivers(u16),
-    /// This percentage of the packets is lost each way, with a threshold.
+    /// The percentage of packets lost each way, and a threshold.
     Loss(u16, u16),
     /// The near player's delay steps up.
     Step,
-    /// A player comes, and another one leaves.
+    /// A player joins, and another one leaves.
     Visitors,
     /// Twenty minutes, threshold 0.09.
     Long,
-    /// A liar among four.
+    /// A liar among four players.
     Lying(Lie, Belief),
-    /// What vectors say, with a threshold.
+    /// The content of vectors, with a threshold.
     Content(Content, u16),
 }
 
 /// When the near player's delay steps up, and to what.
 pub(super) const STEP_AT: Span = Span::from_secs(100);
 const STEP_TO: Span = Span::from_millis(600);
-/// When a player comes, and when another one leaves.
+/// When a player joins, and when another one leaves.
 pub(super) const COMES_AT: Span = Span::from_secs(100);
 pub(super) const LEAVES_AT: Span = Span::from_secs(200);
-/// The delays of the nearest and of the farthest of many, in milliseconds.
+/// Delays of the nearest and of the farthest of many players, in milliseconds.
 const MANY_MS: (f64, f64) = (10.0, 400.0);
 const JITTER: Span = Span::from_millis(100);
 
-/// A threshold that is told in hundredths.
+/// Converts a threshold from hundredths.
 pub(super) fn distance(hundredths: u16) -> f64 {
     f64::from(hundredths) / 100.0
 }
 
-impl Case {
-    /// The scenario.
+impl EvenCase {
+    /// Returns its scenario.
     pub(crate) fn scenario(self) -> Scenario {
         let papers = Scenario::papers(JITTER, self.threshold());
         match self {
             Self::Papers(_) => papers,
             Self::Relay(_) => Scenario { topology: ScenarioTopology::Relay { uplink: Span::ZERO }, ..papers },
-            Self::Broadband(_) => like(Setting::Modern, &papers),
-            Self::Tanks(_) => like(Setting::Tanks, &papers),
+            Self::Broadband(_) => like(ExperimentSetting::Modern, &papers),
+            Self::Tanks(_) => like(ExperimentSetting::Tanks, &papers),
             Self::Budget(hundredths) => {
                 let budget = Budget::new(distance(hundredths)).unwrap_or(Budget::ONE);
                 Scenario { budget, ..papers }
@@ -72,7 +72,7 @@ impl Case {
                     let jitter = Jitter::Gamma { sd: Span::from_millis_f64(millis / 10.0) };
                     Receiver::at(&format!("{millis:.0} ms"), Span::from_millis_f64(millis), jitter)
                 };
-                let budget = a_third(usize::from(count));
+                let budget = third_budget(usize::from(count));
                 Scenario { receivers: (0..count).map(receiver).collect(), budget, ..papers }
             }
             Self::Loss(percent, _) => {
@@ -94,10 +94,10 @@ impl Case {
                 let mut receivers = papers.receivers;
                 receivers.push(visitor("comes", 350, COMES_AT, None));
                 receivers.push(visitor("leaves", 650, Span::ZERO, Some(LEAVES_AT)));
-                Scenario { budget: a_third(receivers.len()), receivers, ..papers }
+                Scenario { budget: third_budget(receivers.len()), receivers, ..papers }
             }
             Self::Long => Scenario { duration: Span::from_secs(1200), ..papers },
-            Self::Lying(lie, belief) => like(Setting::Lying(lie, belief), &papers),
+            Self::Lying(lie, belief) => like(ExperimentSetting::Lying(lie, belief), &papers),
             Self::Content(kind, _) => Scenario { kind, ..papers },
         }
     }
@@ -115,8 +115,8 @@ impl Case {
         }
     }
 
-    /// How often it is looked at on its way, if it is.
-    pub(crate) const fn looked_at_every(self) -> Option<Span> {
+    /// Returns its sampling interval, if it is sampled.
+    pub(crate) const fn sample_interval(self) -> Option<Span> {
         match self {
             Self::Papers(_) | Self::Step | Self::Visitors => Some(Span::from_secs(1)),
             Self::Long => Some(Span::from_secs(10)),
@@ -124,13 +124,13 @@ impl Case {
         }
     }
 
-    /// Whether it is found out what could be had there by knowing the future.
+    /// Returns whether the clairvoyant bounds are computed for it.
     pub(crate) const fn is_bounded(self) -> bool {
         matches!(self, Self::Papers(_) | Self::Broadband(_) | Self::Tanks(_) | Self::Budget(_))
     }
 
-    /// What it is, in a few words.
-    pub(crate) fn words(self) -> String {
+    /// Returns its name in figures and tables.
+    pub(crate) fn label(self) -> String {
         let at = |what: &str, hundredths| format!("{what}, threshold {}", distance(hundredths));
         match self {
             Self::Papers(hundredths) => at("800/500/200 ms", hundredths),
@@ -149,8 +149,8 @@ impl Case {
     }
 }
 
-/// Another study's setting, for as long and with the threshold of this one.
-fn like(setting: Setting, papers: &Scenario) -> Scenario {
+/// Returns another study's setting with the duration and threshold of this one.
+fn like(setting: ExperimentSetting, papers: &Scenario) -> Scenario {
     let Scenario { duration, threshold, .. } = *papers;
     Scenario { duration, threshold, ..setting.scenario() }
 }

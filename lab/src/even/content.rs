@@ -1,17 +1,17 @@
-//! What vectors say: how far better content carries, against the real path.
+//! The content of vectors: what better content gains, against the real path.
 
 use evenkeel_dr::{Content, MotionKind};
 
 use super::case::distance;
-use super::{Case, each, key, of, percent, seeds};
+use super::{EvenCase, cells_for, key, percent, runs_of, seeds};
 use crate::claims::{Claim, Verdict};
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
 use crate::papers::cells::{Cell, Cells, Contender, Ratio};
-use crate::papers::judged::Test;
+use crate::papers::judgement::Test;
 
 const THRESHOLDS: [u16; 3] = [9, 30, 100];
-/// The kinds, as they are named in scenario files.
+/// The kinds and their names in scenario files.
 const KINDS: [(&str, Content); 5] = [
     ("linear", Content::Kind(MotionKind::Linear)),
     ("quadratic", Content::Kind(MotionKind::Quadratic)),
@@ -19,27 +19,27 @@ const KINDS: [(&str, Content); 5] = [
     ("damped", Content::Kind(MotionKind::Damped)),
     ("auto", Content::Auto),
 ];
-/// Of the spread of 1/3 base with linear vectors, no more than this is to be left.
+/// The share of 1/3 base's spread with linear vectors that may remain.
 const SPREAD_MAX: f64 = 0.02;
-/// And of its mean, at these thresholds.
-const MEAN_MAX: [(u16, f64); 2] = [(9, 0.95), (100, 0.66)];
+/// The share of its mean that may remain, at these thresholds.
+const MEANS_MAX: [(u16, f64); 2] = [(9, 0.95), (100, 0.66)];
 
-fn case(content: Content, hundredths: u16) -> Case {
-    Case::Content(content, hundredths)
+fn case(content: Content, hundredths: u16) -> EvenCase {
+    EvenCase::Content(content, hundredths)
 }
 
 pub(super) fn cells() -> Vec<Cell> {
-    let mut cells = each(&THRESHOLDS.map(Case::Papers), &[Contender::THIRD]);
+    let mut cells = cells_for(&THRESHOLDS.map(EvenCase::Papers), &[Contender::THIRD]);
     for (_, content) in KINDS {
-        cells.extend(each(&THRESHOLDS.map(|hundredths| case(content, hundredths)), &[Contender::EVEN]));
+        cells.extend(cells_for(&THRESHOLDS.map(|hundredths| case(content, hundredths)), &[Contender::EVEN]));
     }
     cells
 }
 
-/// Spread and mean of the error against the real path, relative to 1/3 base with linear vectors.
+/// Returns spread and mean of the error against the real path, relative to 1/3 base with linear vectors.
 fn ratios(cells: &Cells, content: Content, hundredths: u16) -> [Ratio; 2] {
-    let third = of(cells, Case::Papers(hundredths), Contender::THIRD);
-    of(cells, case(content, hundredths), Contender::EVEN).real_ratios(&third)
+    let third = runs_of(cells, EvenCase::Papers(hundredths), Contender::THIRD);
+    runs_of(cells, case(content, hundredths), Contender::EVEN).real_ratios(&third)
 }
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
@@ -78,14 +78,14 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     vec![Figure {
         key: key("content"),
         title: format!(
-            "Vectors of the kind that serves best take even's mean error at threshold 0.09 from {linear:.2} to {auto:.2} of what 1/3 base has \
-             with linear ones"
+            "Choosing the best kind of vector reduces even's mean error at threshold 0.09 from {linear:.2} to {auto:.2} of 1/3 base's \
+             with linear vectors"
         ),
         caption: format!(
-            "Error against the real path, relative to 1/3 base with linear vectors. auto: the owner exports the kind of motion that would have \
-             served best in its last seconds, and each receiver is sent the kind that serves best at its distance. 800 / 500 / 200 ms, each \
-             ±100 ms uniform; random motion, heartbeat 1 s, 300 s, budget 1 per trigger; {}. Better content triggers less often, so it is also \
-             sent fewer vectors. Mark in the first frame: 2 %.",
+            "Error against the real path, relative to 1/3 base with linear vectors. auto: the owner exports the kind of motion that \
+             would have fitted its last seconds best, and each receiver is sent the kind that fits best at its delay. 800 / 500 / 200 \
+             ms, each ±100 ms uniform; random motion, heartbeat 1 s, 300 s, budget 1 per trigger; {}. Better content triggers less \
+             often, so fewer vectors are sent. Mark in the first frame: 2 %.",
             seeds(setup)
         ),
         plots: vec![plot("spread", 0, Some(SPREAD_MAX)), plot("mean", 1, Some(1.0))],
@@ -100,9 +100,9 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
 
 fn claims(cells: &Cells) -> Vec<Claim> {
     let mut claims = super::claims("content");
-    for (hundredths, bar) in MEAN_MAX {
+    for (hundredths, bar) in MEANS_MAX {
         let [spread, mean] = ratios(cells, Content::Auto, hundredths);
-        claims = claims.say(
+        claims = claims.add(
             &format!(
                 "With auto content at threshold {}, spread and mean against the real path are at most 2 % and {bar} of those of 1/3 base \
                  with linear vectors.",

@@ -1,28 +1,30 @@
-//! The price of lying under every policy, ours among them: what a near player gains who claims to be far away, and what the
-//! others lose.
+//! The price of lying under every policy including ours: what a near player gains by claiming to be far away, and
+//! what the others lose.
 
-use super::{Case, key, of, percent, seeds};
+use super::{EvenCase, key, percent, runs_of, seeds};
 use crate::claims::{Claim, Verdict};
 use crate::figure::Figure;
 use crate::papers::Setup;
 use crate::papers::cells::{Cell, Cells, Contender, Ratio};
-use crate::papers::judged::Test;
-use crate::papers::liars::Liars;
-use crate::papers::setting::{Belief, LIAR, Lie, Setting};
+use crate::papers::judgement::Test;
+use crate::papers::liar_study::LiarStudy;
+use crate::papers::setting::{Belief, ExperimentSetting, LIAR, Lie};
 
 const CAPPED: Contender = Contender::Policy("even:kappa=1.2");
-/// What a relay's rooms have.
+/// The default of a relay's rooms.
 const IN_ROOMS: Contender = Contender::Policy(evenkeel_serve::POLICY);
 const KAPPA: f64 = 1.2;
-/// How much more than kappa allows anybody may have.
-const ABOVE_CAP: f64 = 1.05;
-/// What an honest far player keeps of what it is helped by.
+/// How far above kappa a player's error may be.
+const ABOVE_CAP_MAX: f64 = 1.05;
+/// The share of its compensation that an honest far player must keep.
 const KEPT_MIN: f64 = 0.9;
-/// Who is 150 ms away.
+/// Index of the player at 150 ms.
 const FAR: usize = 0;
 
-const LIARS: Liars =
-    Liars { setting: |lie, belief| Setting::Even(Case::Lying(lie, belief)), policies: &POLICIES };
+const LIARS: LiarStudy = LiarStudy {
+    setting: |lie, belief| ExperimentSetting::Even(EvenCase::Lying(lie, belief)),
+    policies: &POLICIES,
+};
 
 const POLICIES: [Contender; 11] = [
     Contender::EVEN,
@@ -51,21 +53,21 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     let (stamps, holds) = (price(Lie::Stamps), price(Lie::StampsAndHolds));
     let title = |does: &str, liar: Ratio, others: Ratio| {
         format!(
-            "{does}: under even it has {:.2} times its error, the others {:.2} times theirs",
+            "{does}: under even its error is {:.2} times that when honest, the others' {:.2} times theirs",
             liar.value, others.value
         )
     };
     vec![
         figure(
             "stamps",
-            title("Who states wrong times and no more", stamps.liar, stamps.others),
+            title("A liar that only reports wrong times", stamps.liar, stamps.others),
             Lie::Stamps,
             stamps_claims(cells),
         ),
         figure(
             "holds",
             title(
-                "Who holds its acknowledgments back as well is taken for a far player",
+                "A liar that also delays its acknowledgments passes for a far player",
                 holds.liar,
                 holds.others,
             ),
@@ -75,12 +77,12 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     ]
 }
 
-/// What the far player is helped by, with the bound relative to without it, if all are honest.
-fn kept(cells: &Cells) -> Ratio {
+/// Returns how much of the far player's compensation the bound leaves if all players are honest.
+fn compensation_kept(cells: &Cells) -> Ratio {
     let helped = |belief| -> Vec<f64> {
-        let case = Case::Lying(Lie::None, belief);
+        let case = EvenCase::Lying(Lie::None, belief);
         let [with, without] = [Contender::EVEN, Contender::THIRD]
-            .map(|contender| of(cells, case, contender).by_run(|run| run.receivers[FAR].aee));
+            .map(|contender| runs_of(cells, case, contender).by_run(|run| run.receivers[FAR].aee));
         without.into_iter().zip(with).map(|(without, with)| without - with).collect()
     };
     Ratio::of(&helped(Belief::Bounded).into_iter().zip(helped(Belief::Blind)).collect::<Vec<_>>())
@@ -88,21 +90,22 @@ fn kept(cells: &Cells) -> Ratio {
 
 fn stamps_claims(cells: &Cells) -> Vec<Claim> {
     let price = LIARS.price(cells, Lie::Stamps, Belief::Bounded, Contender::EVEN);
-    let kept = kept(cells);
-    let case = |belief| Case::Lying(Lie::None, belief);
-    let far = of(cells, case(Belief::Bounded), Contender::EVEN)
-        .ratio(&of(cells, case(Belief::Blind), Contender::EVEN), |run| run.receivers[FAR].aee);
+    let kept = compensation_kept(cells);
+    let case = |belief| EvenCase::Lying(Lie::None, belief);
+    let far = runs_of(cells, case(Belief::Bounded), Contender::EVEN)
+        .ratio(&runs_of(cells, case(Belief::Blind), Contender::EVEN), |run| run.receivers[FAR].aee);
     super::claims("stamps")
-        .say(
-            "Bounded, a near player that only states times 300 ms too late gains at most 10 %, and the others lose at most 5 %.",
-            format!("it has {} of its error, the others {} of theirs", price.liar, price.others),
+        .add(
+            "With the bound, a near player that only reports times 300 ms too late gains at most 10 %, and the others lose at most 5 \
+             %.",
+            format!("its error is {} of that when honest, the others' {} of theirs", price.liar, price.others),
             price.is_small(),
             Verdict::Holds,
         )
-        .say(
-            "Bounded, an honest far player keeps at least 90 % of its compensation.",
+        .add(
+            "With the bound, an honest far player keeps at least 90 % of its compensation.",
             format!(
-                "{} of what even takes off its error under 1/3 base if it is believed blindly; its error is {far} of that then",
+                "the bound leaves {} of even's reduction of its error below 1/3 base's; its error is {far} of that without the bound",
                 percent(kept)
             ),
             Test::above(kept, KEPT_MIN),
@@ -114,21 +117,21 @@ fn stamps_claims(cells: &Cells) -> Vec<Claim> {
 fn holds_claims(cells: &Cells) -> Vec<Claim> {
     let price = |contender| LIARS.price(cells, Lie::StampsAndHolds, Belief::Bounded, contender);
     let [even, in_rooms, capped] = [Contender::EVEN, IN_ROOMS, CAPPED].map(price);
-    let case = Case::Lying(Lie::StampsAndHolds, Belief::Bounded);
-    let changes = of(cells, case, CAPPED).changes(&of(cells, case, Contender::THIRD));
+    let case = EvenCase::Lying(Lie::StampsAndHolds, Belief::Bounded);
+    let changes = runs_of(cells, case, CAPPED).changes(&runs_of(cells, case, Contender::THIRD));
     let honest = changes.into_iter().enumerate().filter(|(player, _)| *player != LIAR);
     let worst = honest.map(|(_, change)| change).max_by(|a, b| a.value.total_cmp(&b.value));
     let worst = worst.expect("there are others");
     super::claims("holds")
-        .say(
-            "What a liar that also holds its answers back can cost anybody is bounded by kappa.",
+        .add(
+            "kappa bounds what a liar that also delays its acknowledgments can cost any player.",
             format!(
-                "with kappa = 1.2 the honest player who is worst off has {worst} times its error under 1/3 base (bounded: at most 5 % above \
-                 kappa). The price: the liar has {} of its error and the others {} of theirs; with the cap of a relay's rooms ({}) {} and {}, with \
-                 kappa = 1.2 {} and {}",
+                "with kappa = 1.2 the honest player who is worst off has {worst} times its error under 1/3 base (bounded: at most 5 % \
+                 above kappa). The price, as the liar's error and the others' relative to those when it is honest: {} and {}; with the \
+                 cap of a relay's rooms ({}) {} and {}, with kappa = 1.2 {} and {}",
                 even.liar, even.others, evenkeel_serve::POLICY, in_rooms.liar, in_rooms.others, capped.liar, capped.others
             ),
-            Test::below(worst, KAPPA * ABOVE_CAP),
+            Test::below(worst, KAPPA * ABOVE_CAP_MAX),
             Verdict::Holds,
         )
         .all()

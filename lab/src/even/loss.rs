@@ -1,50 +1,50 @@
-//! Packets that are lost, both ways.
+//! Packet loss in both directions.
 
-use super::{Case, each, key, of, percent, seeds};
+use super::{EvenCase, cells_for, key, percent, runs_of, seeds};
 use crate::claims::{Claim, Verdict};
-use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
 use crate::papers::cells::{Cell, Cells, Contender, Ratio};
-use crate::papers::judged::Test;
+use crate::papers::judgement::Test;
 
 const PERCENTS: [u16; 6] = [0, 1, 2, 5, 10, 20];
 const CONTENDERS: [Contender; 3] = [Contender::EVEN, Contender::DETERMINISTIC_PA, Contender::THIRD];
-/// The thresholds at which the bar is to be reached, and the loss.
+/// The thresholds at which the bar must be reached, and the loss.
 const THRESHOLDS: [u16; 3] = [9, 30, 100];
 const PERCENT: u16 = 10;
 const SPREAD_MAX: f64 = 0.03;
 
-const fn swept(percent: u16) -> Case {
-    Case::Loss(percent, 30)
+const fn swept(percent: u16) -> EvenCase {
+    EvenCase::Loss(percent, 30)
 }
 
 pub(super) fn cells() -> Vec<Cell> {
-    let mut cells = each(&PERCENTS.map(swept), &CONTENDERS);
-    cells.extend(each(
-        &THRESHOLDS.map(|hundredths| Case::Loss(PERCENT, hundredths)),
+    let mut cells = cells_for(&PERCENTS.map(swept), &CONTENDERS);
+    cells.extend(cells_for(
+        &THRESHOLDS.map(|hundredths| EvenCase::Loss(PERCENT, hundredths)),
         &[Contender::EVEN, Contender::THIRD],
     ));
     cells
 }
 
-fn spread(cells: &Cells, case: Case, contender: Contender) -> Ratio {
-    of(cells, case, contender).spread_ratio(&of(cells, case, Contender::THIRD))
+fn spread(cells: &Cells, case: EvenCase, contender: Contender) -> Ratio {
+    runs_of(cells, case, contender).spread_ratio(&runs_of(cells, case, Contender::THIRD))
 }
 
-/// The mean error, relative to 1/3 base's without loss.
-fn mean(cells: &Cells, case: Case, contender: Contender) -> Ratio {
-    of(cells, case, contender).mean_ratio(&of(cells, swept(0), Contender::THIRD))
+/// Returns the mean error relative to 1/3 base's without loss.
+fn mean(cells: &Cells, case: EvenCase, contender: Contender) -> Ratio {
+    runs_of(cells, case, contender).mean_ratio(&runs_of(cells, swept(0), Contender::THIRD))
 }
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
-    let plot = |label: &str, contenders: &[Contender], ratio: fn(&Cells, Case, Contender) -> Ratio| {
+    let plot = |label: &str, contenders: &[Contender], ratio: fn(&Cells, EvenCase, Contender) -> Ratio| {
         let curve = |contender: &Contender| Curve {
             name: contender.label(),
             points: PERCENTS
                 .iter()
                 .map(|lost| {
                     let Ratio { value, error } = ratio(cells, swept(*lost), *contender);
-                    Point { x: f64::from(*lost), y: value, spread: error }
+                    CurvePoint { x: f64::from(*lost), y: value, spread: error }
                 })
                 .collect(),
         };
@@ -74,8 +74,8 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
             percent(spread(cells, swept(20), Contender::EVEN))
         ),
         caption: format!(
-            "DR vectors and acknowledgments are lost alike, each by itself. 800 / 500 / 200 ms, each ±100 ms uniform; random motion, threshold 0.3, heartbeat \
-             1 s, 300 s, budget 1 per trigger; {}. Bands: one standard error.",
+            "DR vectors and acknowledgments are lost independently with the same probability. 800 / 500 / 200 ms, each ±100 ms uniform; \
+             random motion, threshold 0.3, heartbeat 1 s, 300 s, budget 1 per trigger; {}. Bands: one standard error.",
             seeds(setup)
         ),
         plots: vec![
@@ -92,10 +92,11 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
 }
 
 fn claims(cells: &Cells) -> Vec<Claim> {
-    let ratios = THRESHOLDS.map(|hundredths| spread(cells, Case::Loss(PERCENT, hundredths), Contender::EVEN));
+    let ratios =
+        THRESHOLDS.map(|hundredths| spread(cells, EvenCase::Loss(PERCENT, hundredths), Contender::EVEN));
     super::claims("loss")
-        .say(
-            "With 10 % loss each way, at most 3 % of 1/3 base's spread is left after 300 s.",
+        .add(
+            "With 10 % loss each way, at most 3 % of 1/3 base's spread remains after 300 s.",
             format!("thresholds of 0.09 / 0.3 / 1: {}", ratios.map(percent).join(" / ")),
             Test::all(ratios.iter().map(|ratio| Test::below(*ratio, SPREAD_MAX))),
             Verdict::Holds,

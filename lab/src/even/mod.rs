@@ -1,10 +1,11 @@
-//! Our own policy, `even`, measured: beside the papers' policies, beside what could be had by knowing the future, and
-//! wherever a game may take it.
+//! The study of our own policy, `even`: compared with the papers' policies and with the clairvoyant optimum, in the
+//! settings games may need.
 //!
-//! The seeds are none of those on which the policy was tuned.
+//! The seeds are disjoint from those on which the policy was tuned.
 
 mod budget;
 mod case;
+mod changes;
 mod content;
 mod dial;
 mod length;
@@ -15,176 +16,176 @@ mod players;
 mod relay;
 mod settings;
 mod tanks;
-mod turns;
 mod windows;
 
-pub(crate) use case::Case;
+pub(crate) use case::EvenCase;
 
 use crate::bounds::Bounds;
 use crate::dr::RunFigures;
-use crate::papers::cells::{Cell, Cells, Contender, Measured, Ratio, product};
-use crate::papers::setting::Setting;
-use crate::papers::view::{Claims, Source};
-use crate::papers::{Group, Paper, Setup, Work, seeds_in_words};
+use crate::papers::cells::{Cell, Cells, Contender, ContenderRuns, Ratio, product};
+use crate::papers::setting::ExperimentSetting;
+use crate::papers::view::{ClaimSource, Claims};
+use crate::papers::{FigureGroup, Paper, Setup, Work, seeds_in_words};
 
 /// The first seed of the study.
 pub(crate) const FIRST_SEED: u64 = 201;
-/// Those on which the policy was tuned.
+/// The seeds on which the policy was tuned.
 pub(crate) const TUNED_ON: &str = "1 to 40";
 
-const SOURCE: Source = Source { paper: "even", words: "Evenkeel: our own policy" };
+const SOURCE: ClaimSource = ClaimSource { paper: "even", citation: "Evenkeel: our own policy" };
 
 /// The study, listed beside the papers.
 pub(crate) const STUDY: Paper = Paper {
     key: SOURCE.paper,
-    title: "Our own policy, even, against everything else and against the possible",
+    title: "Our own policy, even, compared with all others and with the clairvoyant optimum",
     source: "Evenkeel's own study",
     readings: &[],
     first_seed: FIRST_SEED,
     is_long: true,
     groups: &[
-        Group {
+        FigureGroup {
             figures: &[
-                ("pareto", "Spread against mean: all policies, and what could be had by knowing the future"),
-                ("pareto-real", "The same against the real path, with base at as many vectors"),
+                ("pareto", "Spread over mean: all policies, and the clairvoyant optimum"),
+                ("pareto-real", "Spread over mean against the real path, with base at as many vectors"),
             ],
             work: Work::Cells { cells: pareto::cells, draw: pareto::draw },
         },
-        Group {
-            figures: &[(
-                "settings",
-                "Spread, mean and vectors in each setting, against the bars that it must reach",
-            )],
+        FigureGroup {
+            figures: &[("settings", "Spread, mean and vectors in each setting, with the bars to reach")],
             work: Work::Cells { cells: settings::cells, draw: settings::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[
-                ("phi", "The dial: how much of the spread is evened out"),
-                ("kappa", "The cap: what anybody may have to pay"),
+                ("phi", "phi: how much of the spread is evened out"),
+                ("kappa", "kappa: the cap on what any player may pay"),
             ],
             work: Work::Cells { cells: dial::cells, draw: dial::draw },
         },
-        Group {
-            figures: &[("budget", "Spread and mean against the budget")],
+        FigureGroup {
+            figures: &[("budget", "Spread and mean over the budget")],
             work: Work::Cells { cells: budget::cells, draw: budget::draw },
         },
-        Group {
-            figures: &[("players", "Spread, mean and vectors against the number of players")],
+        FigureGroup {
+            figures: &[("players", "Spread, mean and vectors over the number of players")],
             work: Work::Cells { cells: players::cells, draw: players::draw },
         },
-        Group {
-            figures: &[("loss", "Spread and mean against the share of packets that are lost")],
+        FigureGroup {
+            figures: &[("loss", "Spread and mean over the share of lost packets")],
             work: Work::Cells { cells: loss::cells, draw: loss::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("step", "A player's delay steps up"),
-                ("joins", "A player comes, and another one leaves"),
+                ("joins", "A player joins, and another one leaves"),
             ],
-            work: Work::Cells { cells: turns::cells, draw: turns::draw },
+            work: Work::Cells { cells: changes::cells, draw: changes::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[("length", "The spread over twenty minutes")],
             work: Work::Cells { cells: length::cells, draw: length::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[("windows", "The spread of the error within windows of time")],
             work: Work::Cells { cells: windows::cells, draw: windows::draw },
         },
-        Group {
-            figures: &[("content", "What vectors say: kinds of motion, and the best of them")],
+        FigureGroup {
+            figures: &[("content", "The content of vectors: each kind of motion, and the best of them")],
             work: Work::Cells { cells: content::cells, draw: content::draw },
         },
-        Group {
-            figures: &[("relay", "A relay that decides, against the owner itself")],
+        FigureGroup {
+            figures: &[("relay", "The policy at a relay and at the owner")],
             work: Work::Cells { cells: relay::cells, draw: relay::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[("tanks", "All policies on recorded tanks")],
             work: Work::Cells { cells: tanks::cells, draw: tanks::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[
-                ("stamps", "A liar that states wrong times of arrival"),
-                ("holds", "A liar that holds its acknowledgments back as well"),
+                ("stamps", "A liar that reports wrong arrival times"),
+                ("holds", "A liar that also delays its acknowledgments"),
             ],
             work: Work::Cells { cells: liars::cells, draw: liars::draw },
         },
     ],
 };
 
-/// The key of one of its figures.
+/// Returns the key of one of the study's figures.
 fn key(figure: &str) -> String {
     format!("{}/{figure}", SOURCE.paper)
 }
 
-/// The claims about one of its figures.
+/// Starts the claims about one of the study's figures.
 const fn claims(figure: &'static str) -> Claims {
-    Claims::about(SOURCE, figure, "what it must show")
+    Claims::about(SOURCE, figure, "requirements")
 }
 
-/// Which seeds, in a caption.
+/// Describes the seeds for a caption.
 fn seeds(setup: &Setup<'_>) -> String {
-    format!("{} (the policy was tuned on {TUNED_ON})", seeds_in_words(FIRST_SEED, setup.runs))
+    format!("{} (the policy was tuned on seeds {TUNED_ON})", seeds_in_words(FIRST_SEED, setup.runs))
 }
 
-/// What must be run for each of these in each of these cases.
-fn each(cases: &[Case], contenders: &[Contender]) -> Vec<Cell> {
-    let settings: Vec<Setting> = cases.iter().map(|case| Setting::Even(*case)).collect();
+/// Returns the cells of each of these contenders in each of these cases.
+fn cells_for(cases: &[EvenCase], contenders: &[Contender]) -> Vec<Cell> {
+    let settings: Vec<ExperimentSetting> = cases.iter().map(|case| ExperimentSetting::Even(*case)).collect();
     product(&settings, contenders)
 }
 
-/// A contender in a case.
-fn of(cells: &Cells, case: Case, contender: Contender) -> Measured<'_> {
-    cells.of(Setting::Even(case), contender)
+/// Returns the runs of a contender in a case.
+fn runs_of(cells: &Cells, case: EvenCase, contender: Contender) -> ContenderRuns<'_> {
+    cells.of(ExperimentSetting::Even(case), contender)
 }
 
-/// The mean error of somebody, relative to what could be had by knowing the future.
-fn over_bound(cells: &Cells, case: Case, contender: Contender, bound: Bound) -> Ratio {
-    let bounds = cells.bounds(Setting::Even(case)).map(bound);
+/// Returns a contender's mean error relative to a bound.
+fn mean_over_bound(cells: &Cells, case: EvenCase, contender: Contender, bound: Bound) -> Ratio {
+    let bounds = cells.bounds(ExperimentSetting::Even(case)).map(bound);
     Ratio::of(
-        &of(cells, case, contender).by_run(RunFigures::mean_aee).into_iter().zip(bounds).collect::<Vec<_>>(),
+        &runs_of(cells, case, contender)
+            .by_run(RunFigures::mean_aee)
+            .into_iter()
+            .zip(bounds)
+            .collect::<Vec<_>>(),
     )
 }
 
-/// What could be had by knowing the future, relative to the mean error of somebody.
-fn bound_over(cells: &Cells, case: Case, contender: Contender, bound: Bound) -> Ratio {
-    let bounds = cells.bounds(Setting::Even(case)).map(bound);
-    Ratio::of(&bounds.zip(of(cells, case, contender).by_run(RunFigures::mean_aee)).collect::<Vec<_>>())
+/// Returns a bound relative to a contender's mean error.
+fn bound_over_mean(cells: &Cells, case: EvenCase, contender: Contender, bound: Bound) -> Ratio {
+    let bounds = cells.bounds(ExperimentSetting::Even(case)).map(bound);
+    Ratio::of(&bounds.zip(runs_of(cells, case, contender).by_run(RunFigures::mean_aee)).collect::<Vec<_>>())
 }
 
-/// The least error that all can have alike.
+/// Returns the least error that all receivers can have equally.
 const fn equal(bounds: &Bounds) -> f64 {
     bounds.equal
 }
 
-/// The least that the mean error can be.
+/// Returns the least possible mean error.
 const fn least_mean(bounds: &Bounds) -> f64 {
     bounds.least_mean
 }
 
-/// The error of the farthest if it is sent every vector.
+/// Returns the farthest receiver's error if it is sent every vector.
 fn farthest_floor(bounds: &Bounds) -> f64 {
     bounds.floors.iter().copied().fold(0.0, f64::max)
 }
 
-/// What the clairvoyant's marks are called.
-const EQUAL: &str = "knowing the future, equal";
-const LEAST_MEAN: &str = "knowing the future, least mean";
-const FARTHEST: &str = "sent everything, the farthest";
+/// Names of the bounds in figures.
+const EQUAL: &str = "clairvoyant, equal errors";
+const LEAST_MEAN: &str = "clairvoyant, least mean";
+const FARTHEST: &str = "farthest player, sent every vector";
 
-/// A figure of what could be had by knowing the future.
+/// A bound on the error.
 type Bound = fn(&Bounds) -> f64;
 
-/// All of them, by name.
+/// All bounds, by name.
 const BOUNDS: [(&str, Bound); 3] = [(EQUAL, equal), (LEAST_MEAN, least_mean), (FARTHEST, farthest_floor)];
 
 /// How bounds are computed, for captions.
-const BOUNDS_WORDS: &str = "Bounds: what could be had by knowing the future with as many vectors as the budget allows, by dynamic \
-     programming at mean delays without jitter or loss: the least mean, and the least error that everybody can have alike; and what \
-     the farthest player has if it is sent every vector.";
+const BOUNDS_WORDS: &str = "Bounds: the clairvoyant optimum with as many vectors as the budget allows, by dynamic programming at mean \
+                            delays without jitter or loss: the least mean, and the least error that all players can have equally; and \
+                            the farthest player's error if it is sent every vector.";
 
-/// "1.42 ± 0.03 %"
+/// Formats a ratio such as "1.42 ± 0.03 %".
 fn percent(ratio: Ratio) -> String {
     let decimals = if ratio.value < 0.1 { 2 } else { 1 };
     let percents = Ratio { value: 100.0 * ratio.value, error: 100.0 * ratio.error };

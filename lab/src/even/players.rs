@@ -1,6 +1,6 @@
-//! More players: what it costs to make all of them alike, against what the farthest has in any case.
+//! More players: the cost of equal errors for all, compared with the farthest player's inevitable error.
 
-use super::{Case, each, key, of, seeds};
+use super::{EvenCase, cells_for, key, runs_of, seeds};
 use crate::dr::RunFigures;
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
@@ -11,21 +11,21 @@ const CONTENDERS: [Contender; 3] = [Contender::EVEN, Contender::DETERMINISTIC_PA
 
 pub(super) fn cells() -> Vec<Cell> {
     let all = [CONTENDERS.as_slice(), &[Contender::BASE]].concat();
-    each(&COUNTS.map(Case::Receivers), &all)
+    cells_for(&COUNTS.map(EvenCase::Receivers), &all)
 }
 
-/// The mean error, relative to what the farthest has if it is sent every vector.
+/// Returns the mean error relative to the farthest player's if it is sent every vector.
 fn over_floor(cells: &Cells, count: u16, contender: Contender) -> Ratio {
-    let case = Case::Receivers(count);
-    let means = of(cells, case, contender).by_run(RunFigures::mean_aee);
+    let case = EvenCase::Receivers(count);
+    let means = runs_of(cells, case, contender).by_run(RunFigures::mean_aee);
     let farthest = usize::from(count) - 1;
-    let floors = of(cells, case, Contender::BASE).by_run(|run| run.receivers[farthest].aee);
+    let floors = runs_of(cells, case, Contender::BASE).by_run(|run| run.receivers[farthest].aee);
     Ratio::of(&means.into_iter().zip(floors).collect::<Vec<_>>())
 }
 
 fn spread(cells: &Cells, count: u16, contender: Contender) -> Ratio {
-    let case = Case::Receivers(count);
-    of(cells, case, contender).spread_ratio(&of(cells, case, Contender::THIRD))
+    let case = EvenCase::Receivers(count);
+    runs_of(cells, case, contender).spread_ratio(&runs_of(cells, case, Contender::THIRD))
 }
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
@@ -46,24 +46,24 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
         },
     };
     let most = COUNTS[COUNTS.len() - 1];
-    let used = of(cells, Case::Receivers(most), Contender::EVEN);
-    let used = used.sent_ratio(&of(cells, Case::Receivers(most), Contender::THIRD));
+    let used = runs_of(cells, EvenCase::Receivers(most), Contender::EVEN);
+    let used = used.sent_ratio(&runs_of(cells, EvenCase::Receivers(most), Contender::THIRD));
     vec![Figure {
         key: key("players"),
         title: format!(
-            "Among {most} players even gives everybody {:.2} times what the farthest has in any case, with {:.0} % of the budget",
+            "Among {most} players even gives everyone {:.2} times the farthest player's inevitable error, with {:.0} % of the budget",
             over_floor(cells, most, Contender::EVEN).value,
             100.0 * used.value
         ),
         caption: format!(
-            "Players evenly between 10 and 400 ms, gamma jitter of a tenth; random motion, threshold 0.09, heartbeat 1 s, 300 s; budget a third \
-             of the players per trigger; {}. The farthest's floor: its error if it is sent every \
-             vector at once; who does not know the future can hardly give everybody less.",
+            "Players spaced evenly between 10 and 400 ms, gamma jitter of a tenth; random motion, threshold 0.09, heartbeat 1 s, 300 s; \
+             budget a third of the players per trigger; {}. The farthest player's floor: its error if it is sent every vector at once; \
+             without knowing the future, a policy can hardly give every player less.",
             seeds(setup)
         ),
         plots: vec![
             plot("spread / 1/3 base", Some(0.02), spread),
-            plot("mean / the farthest's floor", Some(1.0), over_floor),
+            plot("mean / farthest player's floor", Some(1.0), over_floor),
         ],
         columns: 2,
         table: table(cells),
@@ -78,13 +78,13 @@ fn table(cells: &Cells) -> Table {
         "spread / 1/3 base",
         "mean / 1/3 base",
         "sent / 1/3 base",
-        "mean / the farthest's floor",
+        "mean / farthest player's floor",
     ];
     let mut rows = Vec::new();
     for count in COUNTS {
-        let third = of(cells, Case::Receivers(count), Contender::THIRD);
+        let third = runs_of(cells, EvenCase::Receivers(count), Contender::THIRD);
         for contender in CONTENDERS {
-            let one = of(cells, Case::Receivers(count), contender);
+            let one = runs_of(cells, EvenCase::Receivers(count), contender);
             let ratios = [
                 one.spread_ratio(&third),
                 one.mean_ratio(&third),

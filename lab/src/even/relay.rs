@@ -1,41 +1,42 @@
-//! Where the policy runs: at the owner, who knows how it moves, or at a relay, which knows what it was told.
+//! Where the policy runs: at the owner, which knows its own motion, or at a relay, which knows only the vectors it
+//! receives.
 
 use super::case::distance;
-use super::{Case, each, key, of, percent, seeds};
+use super::{EvenCase, cells_for, key, percent, runs_of, seeds};
 use crate::claims::{Claim, Verdict};
 use crate::dr::RunFigures;
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
 use crate::papers::cells::{Cell, Cells, Contender, Ratio};
-use crate::papers::judged::Test;
+use crate::papers::judgement::Test;
 
 const THRESHOLDS: [u16; 3] = [9, 30, 100];
 const CONTENDERS: [Contender; 2] = [Contender::EVEN, Contender::THIRD];
-const DEARER_MAX: f64 = 1.05;
+const RELAY_OVER_OWNER_MAX: f64 = 1.05;
 
 pub(super) fn cells() -> Vec<Cell> {
-    let mut cells = each(&THRESHOLDS.map(Case::Papers), &CONTENDERS);
-    cells.extend(each(&THRESHOLDS.map(Case::Relay), &CONTENDERS));
+    let mut cells = cells_for(&THRESHOLDS.map(EvenCase::Papers), &CONTENDERS);
+    cells.extend(cells_for(&THRESHOLDS.map(EvenCase::Relay), &CONTENDERS));
     cells
 }
 
-/// The relay's mean error, relative to the owner's.
-fn dearer(cells: &Cells, hundredths: u16) -> Ratio {
-    of(cells, Case::Relay(hundredths), Contender::EVEN)
-        .ratio(&of(cells, Case::Papers(hundredths), Contender::EVEN), RunFigures::mean_aee)
+/// Returns the relay's mean error relative to the owner's.
+fn relay_over_owner(cells: &Cells, hundredths: u16) -> Ratio {
+    runs_of(cells, EvenCase::Relay(hundredths), Contender::EVEN)
+        .ratio(&runs_of(cells, EvenCase::Papers(hundredths), Contender::EVEN), RunFigures::mean_aee)
 }
 
-fn spread(cells: &Cells, case: Case) -> Ratio {
-    of(cells, case, Contender::EVEN).spread_ratio(&of(cells, case, Contender::THIRD))
+fn spread(cells: &Cells, case: EvenCase) -> Ratio {
+    runs_of(cells, case, Contender::EVEN).spread_ratio(&runs_of(cells, case, Contender::THIRD))
 }
 
-fn mean(cells: &Cells, case: Case) -> Ratio {
-    of(cells, case, Contender::EVEN).mean_ratio(&of(cells, case, Contender::THIRD))
+fn mean(cells: &Cells, case: EvenCase) -> Ratio {
+    runs_of(cells, case, Contender::EVEN).mean_ratio(&runs_of(cells, case, Contender::THIRD))
 }
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
-    let plot = |what: &str, mark, ratio: fn(&Cells, Case) -> Ratio| {
-        let marks = |name: &str, case: fn(u16) -> Case| Bars {
+    let plot = |what: &str, mark, ratio: fn(&Cells, EvenCase) -> Ratio| {
+        let marks = |name: &str, case: fn(u16) -> EvenCase| Bars {
             name: name.to_owned(),
             heights: THRESHOLDS.iter().map(|hundredths| ratio(cells, case(*hundredths)).value).collect(),
         };
@@ -48,19 +49,22 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
                     .iter()
                     .map(|hundredths| format!("threshold {}", distance(*hundredths)))
                     .collect(),
-                groups: vec![marks("the owner decides", Case::Papers), marks("a relay decides", Case::Relay)],
+                groups: vec![
+                    marks("the owner decides", EvenCase::Papers),
+                    marks("a relay decides", EvenCase::Relay),
+                ],
                 mark,
             },
         }
     };
     let row = |hundredths: &u16| {
-        let (direct, relay) = (Case::Papers(*hundredths), Case::Relay(*hundredths));
+        let (direct, relay) = (EvenCase::Papers(*hundredths), EvenCase::Relay(*hundredths));
         let ratios = [
             spread(cells, direct),
             mean(cells, direct),
             spread(cells, relay),
             mean(cells, relay),
-            dearer(cells, *hundredths),
+            relay_over_owner(cells, *hundredths),
         ];
         [distance(*hundredths).to_string()].into_iter().chain(ratios.map(|ratio| ratio.to_string())).collect()
     };
@@ -72,16 +76,17 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
         "mean / 1/3 base",
         "mean, relay / owner",
     ];
-    let worst = THRESHOLDS.iter().map(|hundredths| dearer(cells, *hundredths).value).fold(0.0, f64::max);
+    let worst =
+        THRESHOLDS.iter().map(|hundredths| relay_over_owner(cells, *hundredths).value).fold(0.0, f64::max);
     vec![Figure {
         key: key("relay"),
         title: format!(
-            "That a relay decides, which does not see the tank, makes the mean at most {:.1} % higher",
+            "A relay that decides without seeing the tank raises the mean by at most {:.1} %",
             100.0 * (worst - 1.0)
         ),
         caption: format!(
-            "The relay is at the owner's, so that only what it knows differs: the newest vector, not the tank. 800 / 500 / 200 ms, each ±100 ms uniform; random motion, \
-             heartbeat 1 s, 300 s, budget 1 per trigger; {}. Mark in the first frame: 2 %.",
+            "The relay has no delay to the owner, so only its knowledge differs: the newest vector instead of the tank. 800 / 500 / 200 \
+             ms, each ±100 ms uniform; random motion, heartbeat 1 s, 300 s, budget 1 per trigger; {}. Mark in the first frame: 2 %.",
             seeds(setup)
         ),
         plots: vec![plot("spread", Some(0.02), spread), plot("mean", Some(1.0), mean)],
@@ -92,17 +97,17 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
 }
 
 fn claims(cells: &Cells) -> Vec<Claim> {
-    let dearer = THRESHOLDS.map(|hundredths| dearer(cells, hundredths));
-    let spreads = THRESHOLDS.map(|hundredths| percent(spread(cells, Case::Relay(hundredths))));
+    let dearer = THRESHOLDS.map(|hundredths| relay_over_owner(cells, hundredths));
+    let spreads = THRESHOLDS.map(|hundredths| percent(spread(cells, EvenCase::Relay(hundredths))));
     super::claims("relay")
-        .say(
-            "Where a relay decides, the mean is at most 5 % above that of the owner's own decisions.",
+        .add(
+            "If a relay decides, the mean is at most 5 % above that with the owner's own decisions.",
             format!(
                 "thresholds of 0.09 / 0.3 / 1: {} of it; spread {} of 1/3 base's",
                 dearer.map(|ratio| ratio.to_string()).join(" / "),
                 spreads.join(" / ")
             ),
-            Test::all(dearer.iter().map(|ratio| Test::below(*ratio, DEARER_MAX))),
+            Test::all(dearer.iter().map(|ratio| Test::below(*ratio, RELAY_OVER_OWNER_MAX))),
             Verdict::Holds,
         )
         .all()

@@ -1,15 +1,15 @@
-//! Fair not only in the end: the spread of the error within windows of time.
+//! Fairness within windows of time, not only at the end.
 
-use super::{Case, each, key, of, percent, seeds};
+use super::{EvenCase, cells_for, key, percent, runs_of, seeds};
 use crate::dr::RunFigures;
-use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
 use crate::papers::cells::{Cell, Cells, Contender, Ratio};
 use crate::stats::{mean, population_sd};
 
-/// Seconds; the runs are looked at once a second.
+/// Window lengths in seconds; runs are sampled once a second.
 const WINDOWS: [usize; 7] = [2, 5, 10, 20, 60, 120, 300];
-const CASES: [Case; 2] = [Case::Papers(9), Case::Papers(100)];
+const CASES: [EvenCase; 2] = [EvenCase::Papers(9), EvenCase::Papers(100)];
 const CONTENDERS: [Contender; 5] = [
     Contender::EVEN,
     Contender::CONSISTENT,
@@ -19,40 +19,41 @@ const CONTENDERS: [Contender; 5] = [
 ];
 
 pub(super) fn cells() -> Vec<Cell> {
-    each(&CASES, &[CONTENDERS.as_slice(), &[Contender::THIRD]].concat())
+    cells_for(&CASES, &[CONTENDERS.as_slice(), &[Contender::THIRD]].concat())
 }
 
-/// What each player's error has grown by in the window that ends with each look, for every look that has one.
+/// Returns the growth of each player's error in the window that ends at each sample, for every sample with a full
+/// window.
 pub(super) fn growths(run: &RunFigures, looks: usize) -> impl Iterator<Item = (f64, Vec<f64>)> {
     run.samples.iter().zip(run.samples.iter().skip(looks)).map(|(before, now)| {
         (now.at, now.aee.iter().zip(&before.aee).map(|(now, before)| now - before).collect())
     })
 }
 
-/// The mean over all windows of a run of the spread within it.
+/// Returns the spread within a window, averaged over all windows of a run.
 fn spread_within(run: &RunFigures, seconds: usize) -> f64 {
     mean(&growths(run, seconds).map(|(_, grown)| population_sd(&grown)).collect::<Vec<_>>())
 }
 
-fn ratio(cells: &Cells, case: Case, contender: Contender, seconds: usize) -> Ratio {
-    let third = of(cells, case, Contender::THIRD);
-    of(cells, case, contender).ratio(&third, |run| spread_within(run, seconds))
+fn ratio(cells: &Cells, case: EvenCase, contender: Contender, seconds: usize) -> Ratio {
+    let third = runs_of(cells, case, Contender::THIRD);
+    runs_of(cells, case, contender).ratio(&third, |run| spread_within(run, seconds))
 }
 
 pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
-    let plot = |case: Case| {
+    let plot = |case: EvenCase| {
         let curve = |contender: &Contender| Curve {
             name: contender.label(),
             points: WINDOWS
                 .iter()
                 .map(|seconds| {
                     let Ratio { value, error } = ratio(cells, case, *contender, *seconds);
-                    Point { x: *seconds as f64, y: value, spread: error }
+                    CurvePoint { x: *seconds as f64, y: value, spread: error }
                 })
                 .collect(),
         };
         Plot {
-            title: case.words(),
+            title: case.label(),
             x_label: "window (s)".to_owned(),
             y_label: "spread within it / 1/3 base".to_owned(),
             drawing: Drawing::Curves(CONTENDERS.iter().map(curve).collect()),
@@ -62,7 +63,7 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     for case in CASES {
         for contender in CONTENDERS {
             let ratios = WINDOWS.iter().map(|seconds| ratio(cells, case, contender, *seconds).to_string());
-            rows.push([case.words(), contender.label()].into_iter().chain(ratios).collect());
+            rows.push([case.label(), contender.label()].into_iter().chain(ratios).collect());
         }
     }
     let head = WINDOWS.iter().map(|seconds| format!("{seconds} s"));
@@ -77,9 +78,9 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
             even(300)
         ),
         caption: format!(
-            "The spread between the players of what each one's error has grown by within a window of time, averaged over all windows \
-             of the run. 800 / 500 / 200 ms, each ±100 ms uniform; random motion, heartbeat 1 s, 300 s, budget 1 per trigger; {}. \
-             Bands: one standard error.",
+            "The spread between the players of the growth of their errors within a window of time, averaged over all windows of the run. \
+             800 / 500 / 200 ms, each ±100 ms uniform; random motion, heartbeat 1 s, 300 s, budget 1 per trigger; {}. Bands: one \
+             standard error.",
             seeds(setup)
         ),
         plots: CASES.iter().map(|case| plot(*case)).collect(),

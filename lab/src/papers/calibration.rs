@@ -1,5 +1,5 @@
-//! What must be known before the runs: the threshold with which the base case sends as many vectors as somebody else, and
-//! the budget with which another threshold does.
+//! Finds what must be known before the runs: the threshold at which base sends as many vectors as another policy, and
+//! the budget with which another threshold sends as many.
 
 use core::ops::Range;
 
@@ -8,39 +8,40 @@ use evenkeel_dr::owner::{Generated, Owner};
 use evenkeel_dr::{Budget, EntityId, Threshold};
 use evenkeel_games::STEP;
 
-use super::contender::{A_THIRD, named};
-use super::setting::Setting;
+use super::contender::{BASE_THIRD, named};
+use super::setting::ExperimentSetting;
 use crate::dr::{movers, run_unless};
 use crate::parallel::Progress;
 use crate::scenario::Scenario;
 
-/// With so many seeds it is found out: it is one of the motion, and the number of vectors is near enough for the papers' figures.
+/// Seeds for a search. The motion determines the result, and four seeds are accurate enough for the papers' figures.
 const SEEDS: u64 = 4;
-/// With so many, which are those that the study has unless it is told otherwise, where base is to have no more vectors than our policy: four
-/// seeds of motion make a few in a hundred more or less than twenty others, which is worth as much as what is to be told apart.
+/// Seeds for a search in the study of `even`: those of its runs by default, because base must send no more vectors
+/// than `even`. The number of vectors over four seeds differs from that over twenty by a few percent, as much as the
+/// effect to be measured.
 const SEEDS_OF_EVEN: u64 = 20;
-/// With so many it is found out what share many players are sent.
+/// Seeds for the share of vectors that many players are sent.
 const SEEDS_OF_MANY: u64 = 1;
-const HALVINGS: usize = 14;
+const BISECTIONS: usize = 14;
 
-/// Something to find out.
+/// A value to search for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Search {
-    /// The setting's budget.
-    Budget(Setting),
-    /// The threshold with which base sends as many vectors there as this policy.
-    Coarser(Setting, &'static str),
+    /// The budget of a setting.
+    Budget(ExperimentSetting),
+    /// The threshold at which base sends as many vectors in a setting as this policy.
+    Coarser(ExperimentSetting, &'static str),
 }
 
 impl Search {
-    /// Where.
-    pub(crate) const fn setting(self) -> Setting {
+    /// Returns the setting to search in.
+    pub(crate) const fn setting(self) -> ExperimentSetting {
         match self {
             Self::Budget(setting) | Self::Coarser(setting, _) => setting,
         }
     }
 
-    /// The setting's scenario with what was found; `None` if it was cancelled.
+    /// Returns the setting's scenario with the value found; `None` if the search was cancelled.
     pub(crate) fn find(self, scenario: &Scenario, progress: &Progress) -> Option<Scenario> {
         let seeds = self.seeds();
         match self {
@@ -51,29 +52,30 @@ impl Search {
                 let budget = Budget::new(per_trigger).unwrap_or(Budget::ONE);
                 Some(Scenario { budget, ..scenario.clone() })
             }
-            Self::Coarser(_, A_THIRD) => raised(scenario, 1.0 / 3.0, &seeds, progress),
+            Self::Coarser(_, BASE_THIRD) => raised(scenario, 1.0 / 3.0, &seeds, progress),
             Self::Coarser(setting, policy) => {
-                let few = if matches!(setting, Setting::Receivers(_)) { SEEDS_OF_MANY } else { SEEDS };
+                let few =
+                    if matches!(setting, ExperimentSetting::Receivers(_)) { SEEDS_OF_MANY } else { SEEDS };
                 let share = share_sent(scenario, policy, seeds.start..seeds.start + few, progress)?;
                 raised(scenario, share, &seeds, progress)
             }
         }
     }
 
-    /// With which seeds vectors are counted.
+    /// Returns the seeds with which vectors are counted.
     const fn seeds(self) -> Range<u64> {
         let first = self.setting().first_seed();
         let count = match self.setting() {
-            // Motion that is recorded is the same with every seed.
+            // Recorded motion does not depend on the seed.
             setting if setting.is_recorded() => 1,
-            Setting::Even(_) => SEEDS_OF_EVEN,
+            ExperimentSetting::Even(_) => SEEDS_OF_EVEN,
             _ => SEEDS,
         };
         first..first + count
     }
 }
 
-/// DR vectors that the owner makes with a threshold in a run, on average.
+/// Returns how many DR vectors the owner makes with a threshold in a run, on average.
 fn triggers(
     scenario: &Scenario,
     threshold: Threshold,
@@ -103,7 +105,7 @@ fn triggers(
                 let Some(sample) = sample else { continue };
                 let at = SessionTime::from_nanos(now.as_nanos());
                 let generated = owner.observe(entity, &sample.state, at);
-                // An introduction is not counted as sent.
+                // An introduction does not count as sent.
                 made += u64::from(matches!(generated, Some(Generated::Next(_))));
             }
         }
@@ -111,7 +113,7 @@ fn triggers(
     Some(made as f64 / (seeds.end - seeds.start) as f64)
 }
 
-/// The share of what base sends that a policy sends.
+/// Returns the share of base's vectors that a policy sends.
 fn share_sent(scenario: &Scenario, policy: &str, seeds: Range<u64>, progress: &Progress) -> Option<f64> {
     let (mut sent, mut all) = (0, 0);
     for seed in seeds {
@@ -122,15 +124,15 @@ fn share_sent(scenario: &Scenario, policy: &str, seeds: Range<u64>, progress: &P
     Some(sent as f64 / all as f64)
 }
 
-/// The scenario with so coarse a threshold that there is only this share of the vectors; without a heartbeat if that alone
-/// makes more.
+/// Returns the scenario with a threshold coarse enough that only this share of the vectors is made; without a
+/// heartbeat if the heartbeat alone makes more.
 fn raised(scenario: &Scenario, share: f64, seeds: &Range<u64>, progress: &Progress) -> Option<Scenario> {
     let wanted = triggers(scenario, scenario.threshold, seeds, progress)? * share;
     let (mut low, mut high) = (scenario.threshold.distance, 1000.0 * scenario.threshold.distance);
     let coarsest = Threshold { distance: high, ..scenario.threshold };
     let beats = triggers(scenario, coarsest, seeds, progress)?;
     let time = scenario.threshold.time.filter(|_| beats <= wanted);
-    for _ in 0..HALVINGS {
+    for _ in 0..BISECTIONS {
         let middle = (low * high).sqrt();
         let made = triggers(scenario, Threshold { distance: middle, time }, seeds, progress)?;
         if made > wanted { low = middle } else { high = middle }
@@ -146,31 +148,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base_is_made_to_send_as_many_as_somebody_else() {
-        let scenario = Scenario { duration: Span::from_secs(40), ..Setting::Modern.scenario() };
+    fn coarser_base_sends_as_many_vectors_as_the_policy() {
+        let scenario = Scenario { duration: Span::from_secs(40), ..ExperimentSetting::Modern.scenario() };
         let progress = Progress::default();
-        for policy in [A_THIRD, "netgames05-consistent"] {
-            let search = Search::Coarser(Setting::Modern, policy);
-            let coarser = search.find(&scenario, &progress).expect("nobody cancels it");
+        for policy in [BASE_THIRD, "netgames05-consistent"] {
+            let search = Search::Coarser(ExperimentSetting::Modern, policy);
+            let coarser = search.find(&scenario, &progress).expect("not cancelled");
             let share = |scenario: &Scenario, policy| share_sent(scenario, policy, search.seeds(), &progress);
             let ratio = share(&coarser, "base").zip(share(&scenario, policy));
             let made = |scenario: &Scenario| {
-                triggers(scenario, scenario.threshold, &search.seeds(), &progress).expect("nobody cancels it")
+                triggers(scenario, scenario.threshold, &search.seeds(), &progress).expect("not cancelled")
             };
-            let (all, some) = ratio.expect("nobody cancels it");
+            let (all, some) = ratio.expect("not cancelled");
             let sent = all * made(&coarser) / (some * made(&scenario));
             assert!((sent - 1.0).abs() < 0.05, "{policy}: {sent}");
         }
     }
 
     #[test]
-    fn a_search_ends_when_it_is_cancelled() {
-        let setting = Setting::Threshold(5);
+    fn a_cancelled_search_finds_nothing() {
+        let setting = ExperimentSetting::Threshold(5);
         let progress = Progress::default();
         progress.cancel();
         for search in [
             Search::Budget(setting),
-            Search::Coarser(setting, A_THIRD),
+            Search::Coarser(setting, BASE_THIRD),
             Search::Coarser(setting, "scheduling-1"),
         ] {
             assert!(search.find(&setting.scenario(), &progress).is_none(), "{search:?}");

@@ -1,5 +1,5 @@
-//! What is measured: a contender in a setting, over the seeds. Figures, tables and claims are views of the same cells, so
-//! what several of them need is run once.
+//! Runs contenders in settings over the seeds. Figures, tables and claims are views of these cells, so what several
+//! of them need is run once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use evenkeel_core::Span;
 
 use super::calibration::Search;
 pub(crate) use super::contender::Contender;
-pub(crate) use super::measured::{Measured, Ratio, in_words, mean_at, ratios_in_words};
-use super::setting::Setting;
+pub(crate) use super::contender_runs::{ContenderRuns, Ratio, in_words, mean_at, ratios_in_words};
+use super::setting::ExperimentSetting;
 use super::study::Setup;
 use crate::batch::bounds_with_budget;
 use crate::bounds::Bounds;
@@ -19,19 +19,19 @@ use crate::scenario::Scenario;
 /// A contender in a setting.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Cell {
-    pub(crate) setting: Setting,
+    pub(crate) setting: ExperimentSetting,
     pub(crate) contender: Contender,
 }
 
-/// Each of these contenders in each of these settings.
-pub(crate) fn product(settings: &[Setting], contenders: &[Contender]) -> Vec<Cell> {
+/// Returns the cells of each of these contenders in each of these settings.
+pub(crate) fn product(settings: &[ExperimentSetting], contenders: &[Contender]) -> Vec<Cell> {
     let cells = settings.iter().flat_map(|setting| contenders.iter().map(|contender| (*setting, *contender)));
     cells.map(|(setting, contender)| Cell { setting, contender }).collect()
 }
 
-/// What must be found out before these can be run.
+/// Returns the searches that must precede these cells.
 fn searches(cells: &BTreeSet<Cell>) -> BTreeSet<Search> {
-    let budgets = cells.iter().filter(|cell| matches!(cell.setting, Setting::Threshold(_)));
+    let budgets = cells.iter().filter(|cell| matches!(cell.setting, ExperimentSetting::Threshold(_)));
     let coarser = cells.iter().filter_map(|cell| match cell.contender {
         Contender::Coarser(policy) => Some(Search::Coarser(cell.setting, policy)),
         Contender::Policy(_) => None,
@@ -39,28 +39,30 @@ fn searches(cells: &BTreeSet<Cell>) -> BTreeSet<Search> {
     budgets.map(|cell| Search::Budget(cell.setting)).chain(coarser).collect()
 }
 
-/// One thing to compute with one seed.
+/// A computation with one seed.
 #[derive(Clone, Copy, Debug)]
 enum Job {
     Run(Cell, u64),
-    Bounds(Setting, u64),
+    Bounds(ExperimentSetting, u64),
 }
 
-/// What became of a job.
-enum Done {
+/// The result of a job.
+enum JobResult {
     Run(RunFigures),
     Bounds(Bounds),
 }
 
 impl Job {
-    /// Every cell, and the bounds of every setting that has some, with every seed.
+    /// Returns a job for every cell, and for the bounds of every setting that has them, with every seed.
     fn all(cells: &BTreeSet<Cell>, setup: &Setup<'_>) -> Vec<Self> {
-        let seeds = |setting: Setting| setup.seeds_from(setting.first_seed()).take(setting.runs(setup.runs));
+        let seeds = |setting: ExperimentSetting| {
+            setup.seeds_from(setting.first_seed()).take(setting.runs(setup.runs))
+        };
         let runs = cells.iter().flat_map(|cell| seeds(cell.setting).map(|seed| Self::Run(*cell, seed)));
-        let settings: BTreeSet<Setting> = cells.iter().map(|cell| cell.setting).collect();
+        let settings: BTreeSet<ExperimentSetting> = cells.iter().map(|cell| cell.setting).collect();
         let bounded = settings.into_iter().filter(|setting| setting.is_bounded());
-        // At mean delays nothing but the motion is drawn.
-        let drawn = |setting: Setting| if setting.is_recorded() { 1 } else { setup.runs };
+        // At mean delays only the motion is random.
+        let drawn = |setting: ExperimentSetting| if setting.is_recorded() { 1 } else { setup.runs };
         let bounds = bounded.flat_map(|setting| {
             seeds(setting).take(drawn(setting)).map(move |seed| Self::Bounds(setting, seed))
         });
@@ -68,17 +70,17 @@ impl Job {
     }
 }
 
-/// Cells that were run.
+/// The results of cells that were run.
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
-    scenarios: BTreeMap<Setting, Scenario>,
-    coarser: BTreeMap<(Setting, &'static str), Scenario>,
+    scenarios: BTreeMap<ExperimentSetting, Scenario>,
+    coarser: BTreeMap<(ExperimentSetting, &'static str), Scenario>,
     runs: BTreeMap<Cell, Vec<RunFigures>>,
-    bounds: BTreeMap<Setting, Vec<Bounds>>,
+    bounds: BTreeMap<ExperimentSetting, Vec<Bounds>>,
 }
 
 impl Cells {
-    /// How many jobs it is to run these.
+    /// Returns the number of jobs to run these cells.
     pub(crate) fn jobs(cells: &BTreeSet<Cell>, setup: &Setup<'_>) -> usize {
         Job::all(cells, setup).len() + searches(cells).len()
     }
@@ -88,8 +90,8 @@ impl Cells {
     /// # Errors
     /// [`Cancelled`] if the work was cancelled.
     pub(crate) fn run(cells: &BTreeSet<Cell>, setup: &Setup<'_>) -> Result<Self, Cancelled> {
-        let settings: BTreeSet<Setting> = cells.iter().map(|cell| cell.setting).collect();
-        let mut scenarios: BTreeMap<Setting, Scenario> =
+        let settings: BTreeSet<ExperimentSetting> = cells.iter().map(|cell| cell.setting).collect();
+        let mut scenarios: BTreeMap<ExperimentSetting, Scenario> =
             settings.iter().map(|setting| (*setting, setting.scenario())).collect();
         let searches: Vec<Search> = searches(cells).into_iter().collect();
         let found = parallel::map(&searches, setup.progress, |search| {
@@ -106,7 +108,7 @@ impl Cells {
         let order = interleaved(jobs.len());
         let done = parallel::map(&order, setup.progress, |index| match jobs[*index] {
             Job::Bounds(setting, seed) => {
-                Some(Done::Bounds(bounds_with_budget(&scenarios[&setting], seed).1))
+                Some(JobResult::Bounds(bounds_with_budget(&scenarios[&setting], seed).1))
             }
             Job::Run(cell, seed) => {
                 let scenario = match cell.contender {
@@ -114,58 +116,59 @@ impl Cells {
                     Contender::Policy(_) => &scenarios[&cell.setting],
                 };
                 let until = scenario.duration;
-                let looks = cell.setting.looked_at_every();
+                let looks = cell.setting.sample_interval();
                 let sampling = looks.map(|every| Sampling { from: Span::ZERO, until, every, ledger: false });
                 let policy = cell.contender.policy();
-                run_unless(scenario, policy, seed, sampling, setup.progress).map(Done::Run)
+                run_unless(scenario, policy, seed, sampling, setup.progress).map(JobResult::Run)
             }
         })?;
-        let mut by_job: Vec<(usize, Done)> = order.into_iter().zip(done).collect();
+        let mut by_job: Vec<(usize, JobResult)> = order.into_iter().zip(done).collect();
         by_job.sort_by_key(|(index, _)| *index);
         let (mut runs, mut bounds) = (BTreeMap::new(), BTreeMap::new());
         for (index, done) in by_job {
             match (jobs[index], done) {
-                (Job::Run(cell, _), Done::Run(run)) => runs.entry(cell).or_insert_with(Vec::new).push(run),
-                (Job::Bounds(setting, _), Done::Bounds(found)) => {
+                (Job::Run(cell, _), JobResult::Run(run)) => {
+                    runs.entry(cell).or_insert_with(Vec::new).push(run)
+                }
+                (Job::Bounds(setting, _), JobResult::Bounds(found)) => {
                     bounds.entry(setting).or_insert_with(Vec::new).push(found);
                 }
-                (job, _) => unreachable!("{job:?} gives what it is for"),
+                (job, _) => unreachable!("{job:?} has a result of its kind"),
             }
         }
         Ok(Self { scenarios, coarser, runs, bounds })
     }
 
-    /// The scenario of a setting.
-    pub(crate) fn scenario(&self, setting: Setting) -> &Scenario {
-        self.scenarios.get(&setting).expect("a group names the cells that it draws")
+    /// Returns the scenario of a setting.
+    pub(crate) fn scenario(&self, setting: ExperimentSetting) -> &Scenario {
+        self.scenarios.get(&setting).expect("every group lists the cells it draws")
     }
 
-    /// A contender in a setting.
-    pub(crate) fn of(&self, setting: Setting, contender: Contender) -> Measured<'_> {
-        let runs =
-            self.runs.get(&Cell { setting, contender }).expect("a group names the cells that it draws");
-        Measured { name: contender.label(), runs }
+    /// Returns the runs of a contender in a setting.
+    pub(crate) fn of(&self, setting: ExperimentSetting, contender: Contender) -> ContenderRuns<'_> {
+        let runs = self.runs.get(&Cell { setting, contender }).expect("every group lists the cells it draws");
+        ContenderRuns { name: contender.label(), runs }
     }
 
-    /// What could be had in a setting by knowing the future, for each seed; with its budget, at mean delays, without loss.
-    pub(crate) fn bounds(&self, setting: Setting) -> impl Iterator<Item = &Bounds> {
-        self.bounds.get(&setting).expect("the setting is one that is bounded").iter().cycle()
+    /// Returns the clairvoyant bounds of a setting for each seed, with its budget, at mean delays and without loss.
+    pub(crate) fn bounds(&self, setting: ExperimentSetting) -> impl Iterator<Item = &Bounds> {
+        self.bounds.get(&setting).expect("bounds are computed for this setting").iter().cycle()
     }
 
-    /// The distance of a contender's threshold in a setting, if it is a coarser one.
-    pub(crate) fn coarser(&self, setting: Setting, contender: Contender) -> Option<f64> {
+    /// Returns the distance of a contender's threshold in a setting if it is a coarser one.
+    pub(crate) fn coarser(&self, setting: ExperimentSetting, contender: Contender) -> Option<f64> {
         let Contender::Coarser(policy) = contender else { return None };
         self.coarser.get(&(setting, policy)).map(|scenario| scenario.threshold.distance)
     }
 
-    /// Whether all of these were run.
+    /// Returns whether all of these were run.
     pub(crate) fn has(&self, cells: &[Cell]) -> bool {
         cells.iter().all(|cell| self.runs.contains_key(cell))
     }
 }
 
-/// The numbers below `count` in an order in which cheap and dear neighbours are mixed, so that the share of the runs that
-/// are done is the share of the time that is gone.
+/// Returns the numbers below `count`, with cheap and expensive neighbours mixed, so that the share of jobs done
+/// matches the share of time passed.
 fn interleaved(count: usize) -> Vec<usize> {
     const STRIDE: usize = 31;
     (0..STRIDE.min(count)).flat_map(|first| (first..count).step_by(STRIDE)).collect()
@@ -176,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_job_is_done_once_in_whatever_order() {
+    fn the_interleaved_order_contains_every_job_once() {
         for count in [0, 1, 30, 31, 32, 1000] {
             let mut order = interleaved(count);
             order.sort_unstable();

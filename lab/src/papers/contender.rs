@@ -1,20 +1,20 @@
-//! Who is compared: the papers' policies, ours, and the base case with as many vectors.
+//! The contenders: the papers' policies, ours, and the base case with as many vectors.
 
 use evenkeel_dr::PolicyKind;
 
-/// Who is compared.
+/// A policy under comparison.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Contender {
     /// A policy by its name.
     Policy(&'static str),
-    /// The base case with so much coarser a threshold that it sends as many vectors as the policy of this name: what that
-    /// should be compared with.
+    /// The base case with a threshold coarse enough that it sends as many vectors as the policy of this name, which
+    /// should be compared with it.
     Coarser(&'static str),
 }
 
 impl Contender {
     pub(crate) const BASE: Self = Self::Policy("base");
-    pub(crate) const THIRD: Self = Self::Policy(A_THIRD);
+    pub(crate) const THIRD: Self = Self::Policy(BASE_THIRD);
     pub(crate) const CHANCE: Self = Self::Policy("probabilistic-1/3");
     pub(crate) const NETGAMES05: Self = Self::Policy("netgames05");
     pub(crate) const CONSISTENT: Self = Self::Policy("netgames05-consistent");
@@ -33,25 +33,25 @@ impl Contender {
     pub(crate) const DETERMINISTIC_PT: Self = Self::Policy("deterministic-budget:pt");
     pub(crate) const DETERMINISTIC_THIRDS: Self = Self::Policy(DETERMINISTIC_MIX);
     pub(crate) const EVEN: Self = Self::Policy("even");
-    /// Beside 1/3 base and everything that has a budget of a third.
-    pub(crate) const COARSER: Self = Self::Coarser(A_THIRD);
+    /// The counterpart of 1/3 base and of every policy with a budget of a third.
+    pub(crate) const COARSER: Self = Self::Coarser(BASE_THIRD);
     pub(crate) const AS_MANY_AS_EVEN: Self = Self::Coarser("even");
     pub(crate) const AS_MANY_AS_SCHEDULING_1: Self = Self::Coarser("scheduling-1");
     pub(crate) const AS_MANY_AS_CONSISTENT: Self = Self::Coarser("netgames05-consistent");
 
-    /// Its name in legends and tables.
+    /// Returns its name in legends and tables.
     pub(crate) fn label(self) -> String {
         match self {
             Self::Policy(name) => {
                 let known = NAMES.iter().find(|(policy, _)| *policy == name);
                 known.map_or(name, |(_, label)| label).to_owned()
             }
-            Self::Coarser(A_THIRD) => "base, coarser threshold".to_owned(),
+            Self::Coarser(BASE_THIRD) => "base, coarser threshold".to_owned(),
             Self::Coarser(policy) => format!("base, as many as {policy}"),
         }
     }
 
-    /// The policy.
+    /// Returns the policy to run.
     pub(crate) fn policy(self) -> PolicyKind {
         match self {
             Self::Policy(name) => named(name),
@@ -60,24 +60,24 @@ impl Contender {
     }
 }
 
-/// A policy by its name.
+/// Parses the name of a policy.
 pub(crate) fn named(policy: &str) -> PolicyKind {
     policy.parse().expect("the names are ours")
 }
 
-/// Every third vector to everybody.
-pub(crate) const A_THIRD: &str = "base-1/3";
+/// The policy that sends every third vector to every receiver.
+pub(crate) const BASE_THIRD: &str = "base-1/3";
 
-/// Weights that are a third each.
+/// The probabilistic budget with a weight of a third each.
 const PROBABILISTIC_MIX: &str =
     "probabilistic-budget:mix=0.3333333333333333,0.3333333333333333,0.3333333333333334";
-/// The same, deterministic.
+/// The deterministic budget with a weight of a third each.
 const DETERMINISTIC_MIX: &str =
     "deterministic-budget:mix=0.3333333333333333,0.3333333333333333,0.3333333333333334";
 
-/// What policies with settings are called in legends.
+/// Labels of policies whose names are not shown as they are.
 const NAMES: [(&str, &str); 12] = [
-    (A_THIRD, "1/3 base"),
+    (BASE_THIRD, "1/3 base"),
     ("probabilistic-1/3", "1/3 probabilistic"),
     ("probabilistic-budget:pa", "probabilistic (PA)"),
     ("probabilistic-budget:pi", "probabilistic (PI)"),

@@ -1,12 +1,12 @@
-//! What the papers did not try: the same policies under other laws of jitter, with today's delays, with more players,
-//! through a relay, and on recorded tanks.
+//! The policies in settings that the papers did not try: other jitter distributions, today's delays, more players, a
+//! relay, and recorded tanks.
 
-use super::cells::{Cell, Cells, Contender, Measured, Ratio, product};
+use super::cells::{Cell, Cells, Contender, ContenderRuns, Ratio, product};
 use super::setting::{ELSEWHERE, ELSEWHERE_WORDS, elsewhere_seeds};
 use super::study::Setup;
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 
-/// Some policies in all settings.
+/// A figure of some policies in all of these settings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Elsewhere {
     /// The figure's name.
@@ -14,21 +14,21 @@ pub(crate) struct Elsewhere {
     pub(crate) title: &'static str,
     pub(crate) contenders: &'static [Contender],
     pub(crate) reference: Contender,
-    /// What the caption says besides, as a sentence.
+    /// An additional sentence of the caption.
     pub(crate) note: &'static str,
 }
 
 impl Elsewhere {
-    /// What must be run for it.
+    /// Returns the cells it needs.
     pub(crate) fn cells(&self) -> Vec<Cell> {
         let mut cells = product(&ELSEWHERE, self.contenders);
         cells.extend(product(&ELSEWHERE, &[self.reference]));
         cells
     }
 
-    /// The figure: one row for each setting, one mark for each policy.
+    /// Draws the figure: a row for each setting, a mark for each policy.
     pub(crate) fn draw(&self, paper: &str, cells: &Cells, setup: &Setup<'_>) -> Figure {
-        let marks = |ratio: fn(&Measured<'_>, &Measured<'_>) -> Ratio| {
+        let marks = |ratio: fn(&ContenderRuns<'_>, &ContenderRuns<'_>) -> Ratio| {
             let group = |contender: &Contender| {
                 let mark =
                     |setting| ratio(&cells.of(setting, *contender), &cells.of(setting, self.reference)).value;
@@ -42,7 +42,7 @@ impl Elsewhere {
             x_label: format!("{what} / {reference}"),
             y_label: String::new(),
             drawing: Drawing::Dots {
-                rows: ELSEWHERE.map(|setting| setting.words()).to_vec(),
+                rows: ELSEWHERE.map(|setting| setting.label()).to_vec(),
                 groups,
                 mark: Some(1.0),
             },
@@ -74,7 +74,7 @@ impl Elsewhere {
             for contender in self.contenders {
                 let (one, to) = (cells.of(setting, *contender), cells.of(setting, self.reference));
                 rows.push(vec![
-                    setting.words(),
+                    setting.label(),
                     contender.label(),
                     one.spread_ratio(&to).to_string(),
                     one.mean_ratio(&to).to_string(),

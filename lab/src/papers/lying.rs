@@ -1,17 +1,17 @@
-//! The price of lying: what a near player gains who claims to be far away, and what the others lose, under every policy;
-//! believed blindly, as in the papers, and as far as the sender's own measurements go.
+//! The price of lying: what a near player gains by claiming to be far away, and what the others lose, under every
+//! policy. The claim is either believed blindly, as in the papers, or bounded by the sender's own measurements.
 
 use super::bars::SAME;
 use super::cells::{Cell, Cells, Contender};
-use super::judged::Test;
-use super::liars::{GAIN_MAX, Liars};
-use super::setting::{Belief, Lie, Setting};
-use super::study::{Group, Paper, Setup, Work};
-use super::view::{Claims, Source};
+use super::judgement::Test;
+use super::liar_study::{GAIN_MAX, LiarStudy};
+use super::setting::{Belief, ExperimentSetting, Lie};
+use super::study::{FigureGroup, Paper, Setup, Work};
+use super::view::{ClaimSource, Claims};
 use crate::claims::{Claim, Verdict};
 use crate::figure::Figure;
 
-const SOURCE: Source = Source { paper: "lying", words: "Evenkeel: who may lie" };
+const SOURCE: ClaimSource = ClaimSource { paper: "lying", citation: "Evenkeel: who may lie" };
 
 /// The study, listed beside the papers.
 pub(super) const STUDY: Paper = Paper {
@@ -21,10 +21,10 @@ pub(super) const STUDY: Paper = Paper {
     readings: &[],
     first_seed: 1,
     is_long: false,
-    groups: &[Group {
+    groups: &[FigureGroup {
         figures: &[
-            ("stamps", "A liar that states wrong times of arrival"),
-            ("holds", "A liar that holds its acknowledgments back as well"),
+            ("stamps", "A liar that reports wrong arrival times"),
+            ("holds", "A liar that also delays its acknowledgments"),
         ],
         work: Work::Cells { cells, draw },
     }],
@@ -41,7 +41,7 @@ const POLICIES: [Contender; 8] = [
     Contender::DETERMINISTIC_PA,
 ];
 
-const LIARS: Liars = Liars { setting: Setting::Lying, policies: &POLICIES };
+const LIARS: LiarStudy = LiarStudy { setting: ExperimentSetting::Lying, policies: &POLICIES };
 
 fn cells() -> Vec<Cell> {
     LIARS.cells()
@@ -56,13 +56,13 @@ fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     vec![
         figure(
             "stamps",
-            "Who only states wrong times gains its own way back, no more",
+            "A liar that only reports wrong times gains at most its own return delay",
             Lie::Stamps,
             stamps_claims(cells),
         ),
         figure(
             "holds",
-            "Who holds its acknowledgments back as well is taken for a far player",
+            "A liar that also delays its acknowledgments passes for a far player",
             Lie::StampsAndHolds,
             holds_claims(cells),
         ),
@@ -73,30 +73,30 @@ fn stamps_claims(cells: &Cells) -> Vec<Claim> {
     let of = |belief, policy| LIARS.price(cells, Lie::Stamps, belief, policy);
     let is_small = |belief| Test::all(POLICIES.map(|policy| of(belief, policy).is_small()));
     let far = |policy: Contender| {
-        let honest = |belief| cells.of(Setting::Lying(Lie::None, belief), policy);
-        honest(Belief::Bounded).to_receiver(0, &honest(Belief::Blind), 0)
+        let honest = |belief| cells.of(ExperimentSetting::Lying(Lie::None, belief), policy);
+        honest(Belief::Bounded).receiver_ratio(0, &honest(Belief::Blind), 0)
     };
     Claims::about(SOURCE, "stamps", "claims")
-        .say(
-            "Believed blindly, a lie pays under some policy.",
+        .add(
+            "If it is believed blindly, a lie pays under at least one policy.",
             format!("the liar's error: {}", LIARS.in_words(|policy| of(Belief::Blind, policy).liar)),
             !is_small(Belief::Blind),
             Verdict::Holds,
         )
-        .say(
-            "Bounded, to state wrong times gains at most 10 % and costs the others at most 5 %.",
+        .add(
+            "With the bound, reporting wrong times gains at most 10 % and costs the others at most 5 %.",
             format!(
-                "the liar's error: {}; the others': {}. A time after its acknowledgment came is cut to that; with the \
-                 bound, to a quarter of the least round trip before: so this lie is worth half of the liar's own way back, here 15 of \
-                 30 ms, and the policies that make errors equal pay for that",
+                "the liar's error: {}; the others': {}. An arrival time later than its acknowledgment is cut to the acknowledgment's \
+                 arrival; with the bound, to a quarter of the least round trip before it. So this lie is worth half of the liar's own \
+                 return delay, here 15 of 30 ms, and the policies that equalize errors pay for it",
                 LIARS.in_words(|policy| of(Belief::Bounded, policy).liar),
                 LIARS.in_words(|policy| of(Belief::Bounded, policy).others)
             ),
             is_small(Belief::Bounded),
             Verdict::Fails,
         )
-        .say(
-            "The bound takes little from an honest far player.",
+        .add(
+            "The bound costs an honest far player little.",
             format!(
                 "the 150 ms player's error, bounded / blindly: {} (little: at most {:.0} % more)",
                 LIARS.in_words(far),
@@ -112,8 +112,8 @@ fn holds_claims(cells: &Cells) -> Vec<Claim> {
     let of = |policy| LIARS.price(cells, Lie::StampsAndHolds, Belief::Bounded, policy);
     let gains = |policy| Test::below(of(policy).liar, 1.0 - GAIN_MAX);
     Claims::about(SOURCE, "holds", "claims")
-        .say(
-            "Who holds its acknowledgments back can't be told from a far player, and gains in spite of the bound.",
+        .add(
+            "A liar that delays its acknowledgments cannot be distinguished from a far player and gains in spite of the bound.",
             format!("the liar's error, bounded: {}", LIARS.in_words(|policy| of(policy).liar)),
             Test::any(POLICIES.map(gains)),
             Verdict::Holds,

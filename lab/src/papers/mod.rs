@@ -1,4 +1,4 @@
-//! The papers, figure by figure, re-run by real protocol machines.
+//! The papers' figures, re-run by real protocol machines.
 
 mod aggarwal05;
 mod banavar05;
@@ -6,20 +6,20 @@ pub mod bars;
 mod calibration;
 pub(crate) mod cells;
 mod contender;
+mod contender_runs;
 mod elsewhere;
-pub(crate) mod judged;
-pub(crate) mod liars;
+pub(crate) mod judgement;
+pub(crate) mod liar_study;
 mod lying;
-mod measured;
 pub(crate) mod setting;
 pub mod study;
 pub mod summary;
 pub(crate) mod view;
 
 pub(crate) use study::Work;
-pub use study::{Group, Paper, Results, Setup, UnknownKey, run_selected, seeds_in_words, select};
-pub use summary::Summary;
+pub use study::{FigureGroup, Paper, Results, Setup, UnknownKey, run_selected, seeds_in_words, select};
+pub use summary::PapersSummary;
 
-/// Every paper whose figures can be re-run, and the studies of our own that are made in the same way.
+/// Every paper whose figures can be re-run, and our own studies, which work in the same way.
 pub const PAPERS: &[Paper] =
     &[banavar05::PAPER, aggarwal05::PAPER, crate::even::STUDY, crate::clock::study::STUDY, lying::STUDY];

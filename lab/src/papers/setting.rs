@@ -1,26 +1,26 @@
-//! The settings of the experiments: the papers', and those in which their policies must do as well.
+//! The settings of the experiments: the papers' own, and those beyond the papers.
 
 use evenkeel_core::Span;
 use evenkeel_dr::{Budget, Compensation, Threshold};
 use evenkeel_games::Trace;
 use evenkeel_link::Jitter;
 
-use super::study::{Setup, few};
-use crate::even::{self, Case};
+use super::study::{Setup, quarter};
+use crate::even::{self, EvenCase};
 use crate::scenario::{Motion, Receiver, Scenario, ScenarioTopology};
 
-/// How much the delays vary in the papers.
+/// The variation of the delays in the papers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Variation {
-    /// Not at all.
+    /// None.
     None,
-    /// By up to 100 ms: the thesis calls it moderate, the paper low.
+    /// Up to 100 ms: "moderate" in the thesis, "low" in the paper.
     Moderate,
-    /// By up to 180 ms: the thesis calls it high, the paper moderate.
+    /// Up to 180 ms: "high" in the thesis, "moderate" in the paper.
     High,
 }
 
-/// Other laws of jitter, each with a standard deviation of some 58 ms, which is that of ±100 ms.
+/// Other jitter distributions, each with a standard deviation of about 58 ms, that of ±100 ms uniform.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Law {
     Normal,
@@ -29,72 +29,73 @@ pub(crate) enum Law {
     LogNormal,
 }
 
-/// Everything about an experiment but the policy.
+/// Everything about an experiment except the policy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Setting {
-    /// The papers': 800, 500 and 200 ms, threshold 0.09.
+pub(crate) enum ExperimentSetting {
+    /// The papers' setting: 800, 500 and 200 ms, threshold 0.09.
     Papers(Variation),
-    /// The same, as long as those beyond the papers.
+    /// The papers' setting with the duration of those beyond the papers.
     Short(Variation),
-    /// With another threshold, in hundredths, and such a budget that as many vectors are sent; that is to be found out.
+    /// Another threshold, in hundredths, with the budget that sends as many vectors, which has to be searched for.
     Threshold(u16),
-    /// With another law of jitter.
+    /// Another jitter distribution.
     Law(Law),
-    /// With the delays of today: 120, 40 and 15 ms.
+    /// Today's delays: 120, 40 and 15 ms.
     Modern,
-    /// With a relay that runs the policy.
+    /// A relay that runs the policy.
     Relay,
-    /// With tanks that were recorded in a real game.
+    /// Tanks recorded in a real game.
     Tanks,
-    /// With so many receivers.
+    /// This many receivers.
     Receivers(u16),
-    /// With a liar among them.
+    /// A liar among four receivers.
     Lying(Lie, Belief),
-    /// One of those in which our own policy is measured.
-    Even(Case),
+    /// A setting of the study of `even`.
+    Even(EvenCase),
 }
 
-/// What the nearest of four says of itself.
+/// What the nearest of four receivers reports.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Lie {
     /// The truth.
     None,
-    /// That everything arrives 300 ms later than it does.
+    /// It reports every arrival 300 ms later than it happens.
     Stamps,
-    /// The same, and it holds its acknowledgments back for as long there and back, as if it were so.
+    /// It also delays its acknowledgments by 600 ms, to match a round trip that is 300 ms longer each way.
     StampsAndHolds,
 }
 
 /// How far receivers are believed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Belief {
-    /// Wholly, as in the papers.
+    /// Completely, as in the papers.
     Blind,
-    /// As far as the sender's own measurements go, as in a relay's rooms.
+    /// Up to what the sender measured itself, as in a relay's rooms.
     Bounded,
 }
 
-/// The settings beyond the papers', in the order in which they are listed, after what they are to be compared with.
-pub(crate) const ELSEWHERE: [Setting; 12] = [
-    Setting::Short(Variation::Moderate),
-    Setting::Short(Variation::None),
-    Setting::Law(Law::Normal),
-    Setting::Law(Law::Exponential),
-    Setting::Law(Law::Gamma),
-    Setting::Law(Law::LogNormal),
-    Setting::Modern,
-    Setting::Relay,
-    Setting::Tanks,
-    Setting::Receivers(10),
-    Setting::Receivers(30),
-    Setting::Receivers(100),
+/// The settings beyond the papers, in the order in which they are listed. The first two are the papers' own, for
+/// comparison.
+pub(crate) const ELSEWHERE: [ExperimentSetting; 12] = [
+    ExperimentSetting::Short(Variation::Moderate),
+    ExperimentSetting::Short(Variation::None),
+    ExperimentSetting::Law(Law::Normal),
+    ExperimentSetting::Law(Law::Exponential),
+    ExperimentSetting::Law(Law::Gamma),
+    ExperimentSetting::Law(Law::LogNormal),
+    ExperimentSetting::Modern,
+    ExperimentSetting::Relay,
+    ExperimentSetting::Tanks,
+    ExperimentSetting::Receivers(10),
+    ExperimentSetting::Receivers(30),
+    ExperimentSetting::Receivers(100),
 ];
 
 const TANKS: &str = include_str!("../../../games/data/bzflag-tanks.csv");
 const THRESHOLD: f64 = 0.09;
-/// How often a run is looked at that is drawn over time.
-const EVERY: Span = Span::from_secs(3);
-/// The delays of the farthest and of the nearest of many.
+/// The sampling interval of runs that are drawn over time.
+const SAMPLE_INTERVAL: Span = Span::from_secs(3);
+/// Delays of the farthest and of the nearest of many receivers.
 const DELAYS_MS: (f64, f64) = (800.0, 200.0);
 
 impl Variation {
@@ -119,8 +120,8 @@ impl Law {
     }
 }
 
-impl Setting {
-    /// The scenario.
+impl ExperimentSetting {
+    /// Returns its scenario.
     pub(crate) fn scenario(self) -> Scenario {
         let moderate = Scenario::papers(Variation::Moderate.half_width(), THRESHOLD);
         let short = Scenario { duration: self.duration(), ..moderate.clone() };
@@ -164,7 +165,7 @@ impl Setting {
                     let name = format!("{millis:.0} ms");
                     Receiver::at(&name, Span::from_millis_f64(millis), jitter.clone())
                 };
-                let budget = a_third(usize::from(count));
+                let budget = third_budget(usize::from(count));
                 Scenario { receivers: (0..count).map(receiver).collect(), budget, ..short }
             }
             Self::Lying(lie, belief) => lying(lie, belief, short),
@@ -172,7 +173,7 @@ impl Setting {
         }
     }
 
-    /// The threshold that a setting would have if it were not about thresholds.
+    /// Returns the threshold it would have if it did not vary the threshold.
     pub(crate) fn usual_threshold(self) -> Threshold {
         Threshold { distance: THRESHOLD, ..self.scenario().threshold }
     }
@@ -181,33 +182,33 @@ impl Setting {
         Span::from_secs(match self {
             Self::Papers(_) => 300,
             Self::Threshold(_) | Self::Lying(..) => 100,
-            // All that are listed side by side are of one length.
+            // All settings listed side by side have the same duration.
             _ => 60,
         })
     }
 
-    /// With how many of so many seeds it is run: many players take long, and vary little.
+    /// Returns how many of this many seeds it is run with. Many players take long and vary little, so they get fewer.
     pub(crate) const fn runs(self, runs: usize) -> usize {
         match self {
-            Self::Receivers(_) => few(runs),
+            Self::Receivers(_) => quarter(runs),
             _ => runs,
         }
     }
 
-    /// Whether figures show how it went, not only how it ended.
+    /// Returns whether figures show it over time, not only at the end.
     pub(crate) const fn is_drawn_over_time(self) -> bool {
         matches!(self, Self::Papers(_))
     }
 
-    /// How often it is looked at on its way, if it is.
-    pub(crate) fn looked_at_every(self) -> Option<Span> {
+    /// Returns its sampling interval, if it is sampled.
+    pub(crate) fn sample_interval(self) -> Option<Span> {
         match self {
-            Self::Even(case) => case.looked_at_every(),
-            _ => self.is_drawn_over_time().then_some(EVERY),
+            Self::Even(case) => case.sample_interval(),
+            _ => self.is_drawn_over_time().then_some(SAMPLE_INTERVAL),
         }
     }
 
-    /// Whether it is found out what could be had there by knowing the future.
+    /// Returns whether the clairvoyant bounds are computed for it.
     pub(crate) const fn is_bounded(self) -> bool {
         match self {
             Self::Even(case) => case.is_bounded(),
@@ -215,12 +216,12 @@ impl Setting {
         }
     }
 
-    /// Whether the motion is the same with every seed.
+    /// Returns whether the motion is the same with every seed.
     pub(crate) const fn is_recorded(self) -> bool {
-        matches!(self, Self::Tanks | Self::Even(Case::Tanks(_)))
+        matches!(self, Self::Tanks | Self::Even(EvenCase::Tanks(_)))
     }
 
-    /// The first of its seeds.
+    /// Returns its first seed.
     pub(crate) const fn first_seed(self) -> u64 {
         match self {
             Self::Even(_) => even::FIRST_SEED,
@@ -228,13 +229,13 @@ impl Setting {
         }
     }
 
-    /// What it is, in a few words.
-    pub(crate) fn words(self) -> String {
+    /// Returns its name in figures and tables.
+    pub(crate) fn label(self) -> String {
         match self {
             Self::Papers(Variation::None) => "fixed delays".to_owned(),
             Self::Papers(Variation::Moderate) => "±100 ms".to_owned(),
             Self::Papers(Variation::High) => "±180 ms".to_owned(),
-            Self::Short(variation) => format!("the papers' {}", Self::Papers(variation).words()),
+            Self::Short(variation) => format!("the papers' {}", Self::Papers(variation).label()),
             Self::Threshold(hundredths) => format!("threshold {:.2}", f64::from(hundredths) / 100.0),
             Self::Law(Law::Normal) => "normal jitter".to_owned(),
             Self::Law(Law::Exponential) => "exponential jitter".to_owned(),
@@ -245,11 +246,11 @@ impl Setting {
             Self::Tanks => "recorded tanks".to_owned(),
             Self::Receivers(count) => format!("{count} players"),
             Self::Lying(..) => "a liar among four".to_owned(),
-            Self::Even(case) => case.words(),
+            Self::Even(case) => case.label(),
         }
     }
 
-    /// What it is, in full.
+    /// Returns its description in captions.
     pub(crate) fn caption(self) -> String {
         let variation = match self {
             Self::Papers(Variation::None) => "without variation",
@@ -258,13 +259,13 @@ impl Setting {
         };
         format!(
             "800 / 500 / 200 ms one way, {variation}; random motion, threshold 0.09, heartbeat 1 s, 20 ms ticks, \
-             {:.0} s; budget, where there is one, 1 DR vector per trigger",
+             {:.0} s; budget, for policies that have one, 1 DR vector per trigger",
             self.duration().as_secs_f64()
         )
     }
 }
 
-/// Four players from 150 to 30 ms, the nearest of whom lies.
+/// Returns the scenario of four players from 150 to 30 ms, of whom the nearest lies.
 fn lying(lie: Lie, belief: Belief, short: Scenario) -> Scenario {
     let receiver = |millis: i64| {
         let jitter = Jitter::Gamma { sd: Span::from_millis(millis / 10) };
@@ -278,27 +279,26 @@ fn lying(lie: Lie, belief: Belief, short: Scenario) -> Scenario {
         receivers[LIAR].holds_acks = LIE + LIE;
     }
     let compensation = (belief == Belief::Bounded).then(Compensation::default);
-    Scenario { budget: a_third(receivers.len()), receivers, compensation, ..short }
+    Scenario { budget: third_budget(receivers.len()), receivers, compensation, ..short }
 }
 
-/// A budget with which as many vectors are sent as under 1/3 base.
-pub(crate) fn a_third(receivers: usize) -> Budget {
+/// Returns the budget that sends as many vectors as 1/3 base.
+pub(crate) fn third_budget(receivers: usize) -> Budget {
     Budget::new(receivers as f64 / 3.0).unwrap_or(Budget::ONE)
 }
 
-/// Which of the four lies, and by how much.
+/// Index of the liar among the four.
 pub(crate) const LIAR: usize = 3;
 const LIE: Span = Span::from_millis(300);
 
-/// How the settings beyond the papers' differ from ±100 ms.
+/// How the settings beyond the papers differ from ±100 ms, for captions.
 pub(crate) const ELSEWHERE_WORDS: &str = "\
-The papers' setting with ±100 ms, each time with one thing changed: no jitter, or another law of it (normal, exponential, \
-gamma, lognormal, each with a standard deviation of about 58 ms, which is that of ±100 ms; exponential and lognormal add some \
-60 ms to the mean delay); delays of 120, 40 and 15 ms with gamma \
-jitter of a tenth; a relay 100 ms from the owner that runs the policy; recorded tanks in place of drawn motion, which \
-is the same for all seeds; 10, 30 and 100 players between 800 and 200 ms";
+The papers' setting with ±100 ms and one change each: no jitter, or another jitter distribution (normal, exponential, gamma, lognormal, \
+each with a standard deviation of about 58 ms, which is that of ±100 ms; exponential and lognormal add some 60 ms to the mean delay); \
+delays of 120, 40 and 15 ms with gamma jitter of a tenth; a relay 100 ms from the owner that runs the policy; recorded tanks instead of \
+random motion, the same for all seeds; 10, 30 and 100 players between 800 and 200 ms";
 
-/// The seeds of the settings beyond the papers', in words.
+/// Describes the seeds of the settings beyond the papers.
 pub(crate) fn elsewhere_seeds(setup: &Setup<'_>) -> String {
     let (all, few) = (setup.seeds_in_words(), setup.with_few_seeds().seeds_in_words());
     if all == few { all } else { format!("{all} (with 10, 30 and 100 players {few} only)") }

@@ -1,13 +1,13 @@
-//! How a figure is re-run: papers, groups of figures that share their runs, and what a group needs to run.
+//! Re-runs figures: papers, groups of figures that share their runs, and what a group needs to run.
 
 use std::collections::BTreeSet;
 
 use evenkeel_dr::PolicyKind;
 
 use super::cells::{Cell, Cells};
-use super::summary::{self, Summary};
+use super::summary::{self, PapersSummary};
 use crate::dr::{RunFigures, Sampling, run_unless};
-use crate::figure::{Curve, Figure, Point};
+use crate::figure::{Curve, CurvePoint, Figure};
 use crate::parallel::{self, Cancelled, Progress};
 use crate::scenario::Scenario;
 use crate::stats::{mean, population_sd};
@@ -15,71 +15,73 @@ use crate::stats::{mean, population_sd};
 /// A paper.
 #[derive(Clone, Copy, Debug)]
 pub struct Paper {
-    /// How it is called here.
+    /// Its key.
     pub key: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// Who and where.
+    /// Authors and place.
     pub source: &'static str,
-    /// What we read differently, and why.
+    /// Where our reading differs, and why.
     pub readings: &'static [(&'static str, &'static str)],
     /// The first of its seeds.
     pub first_seed: u64,
-    /// It takes minutes, and is only run if it is named.
+    /// Whether it takes minutes, so that it runs only if named.
     pub is_long: bool,
     /// Its figures, in groups that share their runs.
-    pub groups: &'static [Group],
+    pub groups: &'static [FigureGroup],
 }
 
-/// Figures that come from the same runs.
+/// Figures made from the same runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Group {
-    /// Their names within the paper, with what they show.
+pub struct FigureGroup {
+    /// Their names within the paper, and what they show.
     pub figures: &'static [(&'static str, &'static str)],
-    /// What is run for them.
+    /// The work that makes them.
     pub(crate) work: Work,
 }
 
-/// What is run for a group, and how it becomes figures.
+/// The work that makes a group's figures.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Work {
-    /// Contenders in settings, which other groups may need too.
+    /// Contenders in settings, which other groups may share.
     Cells { cells: fn() -> Vec<Cell>, draw: fn(&Setup<'_>, &Cells) -> Vec<Figure> },
     /// Runs of its own.
     Own {
-        /// How many there are.
+        /// Returns their number.
         jobs: fn(&Setup<'_>) -> usize,
         run: fn(&Setup<'_>) -> Result<Vec<Figure>, Cancelled>,
     },
 }
 
-/// What a group needs to run.
+/// The parameters of a run of figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// How many seeds.
+    /// The number of seeds.
     pub runs: usize,
-    /// How far it is.
+    /// The progress to report to.
     pub progress: &'a Progress,
 }
 
-/// No paper or figure of that name.
+/// No paper or figure has this key.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("there is no \"{key}\"; `evenkeel lab list` shows what there is ({known})")]
+#[error(
+    "no paper or figure is called \"{key}\"; the papers are {known}, and `evenkeel lab list` shows their figures"
+)]
 pub struct UnknownKey {
     key: String,
     known: String,
 }
 
-/// The groups that these keys name, each once, with the figures that are wanted of it; without a key, all that do not take
-/// long.
+/// Returns the groups that these keys name, each once, with the figures wanted from it; without a key, those of all
+/// papers that do not take long.
 ///
 /// # Errors
 /// [`UnknownKey`] if a key names nothing.
 pub fn select(
     keys: &[String],
     papers: &'static [Paper],
-) -> Result<Vec<(&'static Group, Vec<String>)>, UnknownKey> {
-    let names = |paper: &Paper, group: &Group| -> Vec<String> {
+) -> Result<Vec<(&'static FigureGroup, Vec<String>)>, UnknownKey> {
+    let names = |paper: &Paper, group: &FigureGroup| -> Vec<String> {
         group.figures.iter().map(|(figure, _)| format!("{}/{figure}", paper.key)).collect()
     };
     for key in keys {
@@ -105,21 +107,21 @@ pub fn select(
     Ok(selected)
 }
 
-/// What was measured.
+/// The results of a run of figures.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Results {
-    /// The figures that were asked for.
+    /// The selected figures.
     pub figures: Vec<Figure>,
-    /// All policies side by side, if what it takes was run for the figures.
-    pub summary: Option<Summary>,
+    /// All policies side by side, if the cells they need were run.
+    pub summary: Option<PapersSummary>,
 }
 
-/// Runs what these keys name, and announces all of it first. What several groups need is run once.
+/// Runs the selected groups and announces all jobs first. What several groups need is run once.
 ///
 /// # Errors
 /// [`Cancelled`] if the work was cancelled.
 pub fn run_selected(
-    selected: &[(&'static Group, Vec<String>)],
+    selected: &[(&'static FigureGroup, Vec<String>)],
     setup: &Setup<'_>,
 ) -> Result<Results, Cancelled> {
     let mut cells = BTreeSet::new();
@@ -141,33 +143,33 @@ pub fn run_selected(
         };
         figures.extend(drawn.into_iter().filter(|figure| wanted.contains(&figure.key)));
     }
-    Ok(Results { figures, summary: Summary::of(&cells) })
+    Ok(Results { figures, summary: PapersSummary::of(&cells) })
 }
 
 impl Setup<'_> {
-    /// The same with a quarter of the seeds, for runs that are dear or vary little.
+    /// Returns a setup with a quarter of the seeds, for runs that are expensive or vary little.
     #[must_use]
     pub(crate) const fn with_few_seeds(&self) -> Self {
-        Self { runs: few(self.runs), progress: self.progress }
+        Self { runs: quarter(self.runs), progress: self.progress }
     }
 
-    /// The seeds of each run.
+    /// Returns the seeds from 1 on.
     pub fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
         self.seeds_from(1)
     }
 
-    /// As many seeds, from this one on.
+    /// Returns as many seeds from this one on.
     pub(crate) fn seeds_from(&self, first: u64) -> impl Iterator<Item = u64> + use<> {
         first..first + self.runs as u64
     }
 
-    /// "seeds 1 to 20", for captions.
+    /// Describes the seeds, such as "seeds 1 to 20".
     #[must_use]
     pub fn seeds_in_words(&self) -> String {
         seeds_in_words(1, self.runs)
     }
 
-    /// Runs every case with every seed; the result is by case, then by seed.
+    /// Runs every case with every seed; the results are grouped by case, in the order of the seeds.
     ///
     /// # Errors
     /// [`Cancelled`] if the work was cancelled.
@@ -185,12 +187,12 @@ impl Setup<'_> {
     }
 }
 
-/// A quarter of so many seeds.
-pub(crate) const fn few(runs: usize) -> usize {
+/// Returns a quarter of this many seeds, rounded up.
+pub(crate) const fn quarter(runs: usize) -> usize {
     runs.div_ceil(4)
 }
 
-/// "seeds 1 to 20": so many from the first on.
+/// Describes this many seeds from the first on, such as "seeds 1 to 20".
 #[must_use]
 pub fn seeds_in_words(first: u64, runs: usize) -> String {
     match runs {
@@ -199,17 +201,17 @@ pub fn seeds_in_words(first: u64, runs: usize) -> String {
     }
 }
 
-/// The mean over the runs of a figure of each.
+/// Returns the mean of a figure over the runs.
 pub(crate) fn over_runs(runs: &[RunFigures], figure: impl Fn(&RunFigures) -> f64) -> f64 {
     mean(&runs.iter().map(figure).collect::<Vec<_>>())
 }
 
-/// The curve of a figure over time: mean and standard deviation over the runs at each sample.
+/// Returns the curve of a figure over time: mean and standard deviation over the runs at each sample.
 pub(crate) fn curve_over_time(name: &str, runs: &[RunFigures], figure: impl Fn(&[f64]) -> f64) -> Curve {
     let samples = runs.iter().map(|run| run.samples.len()).min().unwrap_or(0);
     let point = |index: usize| {
         let values: Vec<f64> = runs.iter().map(|run| figure(&run.samples[index].aee)).collect();
-        Point { x: runs[0].samples[index].at, y: mean(&values), spread: population_sd(&values) }
+        CurvePoint { x: runs[0].samples[index].at, y: mean(&values), spread: population_sd(&values) }
     };
     Curve { name: name.to_owned(), points: (0..samples).map(point).collect() }
 }

@@ -1,25 +1,25 @@
-//! Figures as views of cells: the spread or the mean over time, or everybody's error at the end.
+//! Figures as views of cells: the spread or the mean over time, or each receiver's error at the end.
 
-use super::cells::{Cell, Cells, Contender, Measured, product};
+use super::cells::{Cell, Cells, Contender, ContenderRuns, product};
 use super::elsewhere::Elsewhere;
-use super::judged::Judged;
-use super::setting::{Setting, Variation};
+use super::judgement::Judgement;
+use super::setting::{ExperimentSetting, Variation};
 use super::study::{Setup, curve_over_time};
 use crate::claims::{Claim, Verdict};
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 use crate::scenario::{Receiver, Scenario};
 use crate::stats::{mean, population_sd};
 
-/// What a figure shows.
+/// The quantity a figure shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum What {
+pub(crate) enum Quantity {
     /// The spread between the receivers over time.
     Spread,
-    /// Their mean over time.
+    /// The mean over the receivers over time.
     Mean,
     /// Mean and spread over time, side by side.
     Both,
-    /// Everybody's error at the end.
+    /// Each receiver's error at the end.
     Receivers,
 }
 
@@ -28,53 +28,64 @@ pub(crate) enum What {
 pub(crate) struct View {
     /// Its number.
     pub(crate) figure: &'static str,
-    /// A title that says what it shows.
+    /// A title that states the finding.
     pub(crate) title: &'static str,
-    pub(crate) what: What,
-    pub(crate) setting: Setting,
+    pub(crate) what: Quantity,
+    pub(crate) setting: ExperimentSetting,
     pub(crate) contenders: &'static [Contender],
-    /// Whom they are compared with in the table.
+    /// The reference in the table.
     pub(crate) reference: Contender,
-    /// What the paper says of it.
+    /// Returns the paper's claims about it.
     pub(crate) claims: fn(&Self, &Cells) -> Vec<Claim>,
 }
 
 impl View {
-    /// A figure in the papers' setting, beside a reference.
+    /// Creates a figure in the papers' setting.
     pub(crate) const fn papers(
         (figure, title): (&'static str, &'static str),
-        what: What,
+        what: Quantity,
         variation: Variation,
         contenders: &'static [Contender],
         reference: Contender,
         claims: fn(&Self, &Cells) -> Vec<Claim>,
     ) -> Self {
-        Self { figure, title, what, setting: Setting::Papers(variation), contenders, reference, claims }
+        Self {
+            figure,
+            title,
+            what,
+            setting: ExperimentSetting::Papers(variation),
+            contenders,
+            reference,
+            claims,
+        }
     }
 
-    /// What must be run for it.
+    /// Returns the cells it needs.
     pub(crate) fn cells(&self) -> Vec<Cell> {
         let mut cells = product(&[self.setting], self.contenders);
         cells.push(Cell { setting: self.setting, contender: self.reference });
         cells
     }
 
-    /// The figure.
+    /// Draws the figure.
     pub(crate) fn draw(&self, paper: &str, cells: &Cells, setup: &Setup<'_>) -> Figure {
-        let measured: Vec<Measured<'_>> =
+        let measured: Vec<ContenderRuns<'_>> =
             self.contenders.iter().map(|contender| cells.of(self.setting, *contender)).collect();
         let scenario = cells.scenario(self.setting);
         let (spread, error) = ("spread of accumulated error (units·s)", "mean accumulated error (units·s)");
         let plots = match self.what {
-            What::Spread => vec![over_time(&measured, spread, population_sd)],
-            What::Mean => vec![over_time(&measured, error, mean)],
-            What::Both => {
+            Quantity::Spread => vec![over_time(&measured, spread, population_sd)],
+            Quantity::Mean => vec![over_time(&measured, error, mean)],
+            Quantity::Both => {
                 vec![over_time(&measured, error, mean), over_time(&measured, spread, population_sd)]
             }
-            What::Receivers => vec![by_receiver(&measured, scenario)],
+            Quantity::Receivers => vec![by_receiver(&measured, scenario)],
         };
-        let bands =
-            if self.what == What::Receivers { "" } else { " Bands: one standard deviation over the seeds." };
+        let bands = if self.what == Quantity::Receivers {
+            ""
+        } else {
+            " Bands: one standard deviation over the seeds."
+        };
         let coarser = self.contenders.iter().filter_map(|one| {
             let distance = cells.coarser(self.setting, *one)?;
             Some(format!(" Threshold of \"{}\": {distance:.2} units.", one.label()))
@@ -92,9 +103,9 @@ impl View {
     }
 }
 
-/// The figures of views, and the same elsewhere.
+/// Draws the figures of views, and the figure of the settings beyond the papers.
 pub(crate) fn draw_all(
-    source: Source,
+    source: ClaimSource,
     setup: &Setup<'_>,
     cells: &Cells,
     views: &[View],
@@ -104,7 +115,7 @@ pub(crate) fn draw_all(
     drawn.chain(elsewhere.map(|elsewhere| elsewhere.draw(source.paper, cells, setup))).collect()
 }
 
-fn over_time(measured: &[Measured<'_>], label: &str, figure: impl Fn(&[f64]) -> f64) -> Plot {
+fn over_time(measured: &[ContenderRuns<'_>], label: &str, figure: impl Fn(&[f64]) -> f64) -> Plot {
     let curves = measured.iter().map(|one| curve_over_time(&one.name, one.runs, &figure));
     Plot {
         title: String::new(),
@@ -114,9 +125,9 @@ fn over_time(measured: &[Measured<'_>], label: &str, figure: impl Fn(&[f64]) -> 
     }
 }
 
-fn by_receiver(measured: &[Measured<'_>], scenario: &Scenario) -> Plot {
+fn by_receiver(measured: &[ContenderRuns<'_>], scenario: &Scenario) -> Plot {
     let name = |receiver: &Receiver| format!("{}, {:.0} ms", receiver.name, receiver.delay().as_millis_f64());
-    let bars = |one: &Measured<'_>| Bars { name: one.name.clone(), heights: one.receivers() };
+    let bars = |one: &ContenderRuns<'_>| Bars { name: one.name.clone(), heights: one.receivers() };
     Plot {
         title: String::new(),
         x_label: "player".to_owned(),
@@ -128,12 +139,16 @@ fn by_receiver(measured: &[Measured<'_>], scenario: &Scenario) -> Plot {
     }
 }
 
-/// Spread, mean and vectors sent relative to a reference, and everybody's error.
-pub(crate) fn table(measured: &[Measured<'_>], reference: &Measured<'_>, scenario: &Scenario) -> Table {
+/// Returns a table of spread, mean and vectors sent relative to a reference, and each receiver's error.
+pub(crate) fn table(
+    measured: &[ContenderRuns<'_>],
+    reference: &ContenderRuns<'_>,
+    scenario: &Scenario,
+) -> Table {
     let mut head = vec!["policy".to_owned()];
     head.extend(["spread", "mean", "sent"].map(|figure| format!("{figure} / {}", reference.name)));
     head.extend(scenario.receivers.iter().map(|receiver| format!("{} (units·s)", receiver.name)));
-    let row = |one: &Measured<'_>| {
+    let row = |one: &ContenderRuns<'_>| {
         let mut row = vec![
             one.name.clone(),
             one.spread_ratio(reference).to_string(),
@@ -146,54 +161,54 @@ pub(crate) fn table(measured: &[Measured<'_>], reference: &Measured<'_>, scenari
     Table { head, rows: measured.iter().map(row).collect() }
 }
 
-/// Where claims come from.
+/// The paper that claims come from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source {
+pub(crate) struct ClaimSource {
     /// The paper's key.
     pub(crate) paper: &'static str,
     /// Its authors and year.
-    pub(crate) words: &'static str,
+    pub(crate) citation: &'static str,
 }
 
 /// The claims about one figure.
 #[derive(Debug)]
 pub(crate) struct Claims {
-    source: Source,
+    source: ClaimSource,
     figure: &'static str,
     place: &'static str,
     claims: Vec<Claim>,
 }
 
 impl Claims {
-    /// None yet, about a figure, made in a section.
-    pub(crate) const fn about(source: Source, figure: &'static str, place: &'static str) -> Self {
+    /// Starts a list of claims about a figure, made in this section.
+    pub(crate) const fn about(source: ClaimSource, figure: &'static str, place: &'static str) -> Self {
         Self { source, figure, place, claims: Vec::new() }
     }
 
-    /// What follows is said there.
+    /// Sets the section of the claims that follow.
     pub(crate) const fn at(mut self, place: &'static str) -> Self {
         self.place = place;
         self
     }
 
-    /// One more.
-    pub(crate) fn say(
+    /// Adds a claim.
+    pub(crate) fn add(
         mut self,
         statement: &str,
         measured: String,
-        judged: impl Into<Judged>,
+        judged: impl Into<Judgement>,
         expected: Verdict,
     ) -> Self {
-        let Source { paper, words } = self.source;
+        let ClaimSource { paper, citation } = self.source;
         let id = format!("{paper}/{}/{}", self.figure, self.claims.len() + 1);
-        let source = format!("{words}, {}", self.place);
-        let Judged { verdict, is_close } = judged.into();
+        let source = format!("{citation}, {}", self.place);
+        let Judgement { verdict, is_close } = judged.into();
         let claim = Claim::new(id, source, statement, measured, verdict, expected);
         self.claims.push(Claim { is_close, ..claim });
         self
     }
 
-    /// All of them.
+    /// Returns all claims.
     pub(crate) fn all(self) -> Vec<Claim> {
         self.claims
     }

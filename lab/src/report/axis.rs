@@ -1,6 +1,6 @@
 //! Axes with round numbers.
 
-/// An axis from value to pixel.
+/// Maps values to pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     low: f64,
@@ -12,26 +12,26 @@ pub(super) struct Axis {
 
 #[derive(Clone, Copy, Debug)]
 enum Steps {
-    /// All as long as this.
+    /// Equal steps of this size.
     Equal(f64),
-    /// From one power of ten to about three times it, and on to the next.
+    /// Ticks at 1 and 3 times the powers of ten.
     Ratios,
-    /// Finer than that, for values that differ a few times over.
+    /// Finer ticks, for values within a small factor of each other.
     CloseRatios,
 }
 
-/// Over more powers of ten than this they are called that, and only so many of them are.
+/// Beyond this many powers of ten, labels are written as powers, and at most this many are shown.
 const POWERS_MAX: f64 = 4.0;
-/// A label takes so many pixels.
+/// The width of a label, in pixels.
 const LABEL: f64 = 44.0;
 
 impl Axis {
-    /// An axis over these values, extended to round numbers if `round`, with about `ticks` ticks.
+    /// Creates an axis over these values, extended to round numbers if `round`, with about `ticks` ticks.
     pub(super) fn over(values: impl Iterator<Item = f64>, ticks: f64, round: bool) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
-        // All the same: that value is in the middle.
+        // A single value goes in the middle.
         let is_range = high - low > f64::EPSILON * high.abs();
         let (low, high) = if is_range { (low, high) } else { (low - 1.0, high + 1.0) };
         let step = round_step((high - low) / ticks);
@@ -43,7 +43,7 @@ impl Axis {
         Self { low, high, from: 0.0, to: 1.0, steps: Steps::Equal(step) }
     }
 
-    /// A logarithmic axis over these values, all of which are above zero.
+    /// Creates a logarithmic axis over these positive values.
     pub(super) fn of_ratios(values: impl Iterator<Item = f64>) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), v| (l.min(v), h.max(v)));
@@ -52,8 +52,7 @@ impl Axis {
         Self { low, high, from: 0.0, to: 1.0, steps: Steps::Ratios }
     }
 
-    /// A logarithmic axis over these values, all of which are above zero and not far from each other; a little wider than
-    /// they ask for.
+    /// Creates a logarithmic axis over these positive values that are close to each other, with a small margin.
     pub(super) fn of_close_ratios(values: impl Iterator<Item = f64>) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), v| (l.min(v), h.max(v)));
@@ -61,7 +60,7 @@ impl Axis {
         Self { low, high, from: 0.0, to: 1.0, steps: Steps::CloseRatios }
     }
 
-    /// Between these pixels.
+    /// Places the axis between these pixels.
     pub(super) const fn between(self, from: f64, to: f64) -> Self {
         Self { from, to, ..self }
     }
@@ -74,7 +73,7 @@ impl Axis {
         self.from + part * (self.to - self.from)
     }
 
-    /// Round ratios, as many as there is room for.
+    /// Returns as many round ratios as there is room for.
     fn ratio_ticks(&self) -> Vec<(f64, String)> {
         let inside = |tick: &f64| (self.low * (1.0 - 1e-9)..=self.high * (1.0 + 1e-9)).contains(tick);
         let powers = (self.high / self.low).log10();
@@ -92,7 +91,7 @@ impl Axis {
         named.filter(|(tick, _)| inside(tick)).collect()
     }
 
-    /// Round values on the axis with their labels.
+    /// Returns round values on the axis, with their labels.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         let step = match self.steps {
             Steps::Equal(step) => step,
@@ -111,12 +110,12 @@ impl Axis {
     }
 }
 
-/// As many as it takes for a step of this size.
+/// Returns the number of decimals that a step of this size needs.
 fn decimals(step: f64) -> usize {
     (-step.log10().floor()).max(0.0) as usize
 }
 
-/// "10⁻⁹"
+/// Formats a power of ten, such as "10⁻⁹".
 fn power_of_ten(power: i32) -> String {
     let digits = power.abs().to_string().chars().filter_map(|digit| digit.to_digit(10)).collect::<Vec<_>>();
     let raised =
@@ -124,24 +123,24 @@ fn power_of_ten(power: i32) -> String {
     format!("10{}{}", if power < 0 { "⁻" } else { "" }, raised.collect::<String>())
 }
 
-/// The ticks of logarithmic axes.
+/// Candidate ticks of logarithmic axes.
 fn ratios() -> impl DoubleEndedIterator<Item = f64> {
     (-15..=15).flat_map(|power| [1.0, 3.0].map(|times| times * 10f64.powi(power)))
 }
 
-/// The ticks of those that are finer.
+/// Candidate ticks of fine logarithmic axes.
 fn close_ratios() -> impl Iterator<Item = f64> {
     [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0].into_iter()
 }
 
-/// 1, 2 or 5 times a power of ten, at least as large as `rough`.
+/// Returns the least value of at least `rough` that is 1, 2 or 5 times a power of ten.
 fn round_step(rough: f64) -> f64 {
     let power = 10f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0].into_iter().find(|step| step * power >= rough * (1.0 - 1e-9));
     step.unwrap_or(10.0) * power
 }
 
-/// A number with thin spaces between thousands.
+/// Formats a number with thin spaces between thousands.
 fn grouped(value: f64, decimals: usize) -> String {
     let value = if value.abs() < 1e-12 { 0.0 } else { value };
     let text = format!("{value:.decimals$}");

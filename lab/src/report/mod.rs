@@ -1,4 +1,4 @@
-//! The report: one folder that opens offline in a browser, with each figure also as SVG and CSV.
+//! The report: a folder that opens offline in a browser, with each figure also as SVG and CSV.
 
 mod axis;
 mod page;
@@ -11,7 +11,8 @@ use page::Chapter;
 pub use page::Provenance;
 pub use svg::{Layout, draw};
 
-/// The files of the report, by name: `index.html`, a page for each paper, and an SVG and a CSV file for each figure.
+/// Returns the files of the report by name: `index.html`, a page for each paper, and an SVG and a CSV file for each
+/// figure.
 #[must_use]
 pub fn files(results: &Results, provenance: &Provenance) -> Vec<(String, Vec<u8>)> {
     let chapters = Chapter::all(&results.figures);
@@ -28,7 +29,7 @@ pub fn files(results: &Results, provenance: &Provenance) -> Vec<(String, Vec<u8>
     files
 }
 
-/// The points of a figure. The commit is a column, so that who reads the file need not know of comments in it.
+/// Returns the points of a figure as CSV. The commit is a column because CSV readers do not know comments.
 fn csv_of(figure: &Figure, commit: &str) -> Vec<u8> {
     const HEAD: [&str; 6] = ["plot", "series", "x", "y", "sd_over_runs", "commit"];
     let mut writer = csv::Writer::from_writer(Vec::new());

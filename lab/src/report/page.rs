@@ -1,44 +1,44 @@
-//! The report's pages: an index that answers what a stranger asks, and one page for each paper.
+//! The report's pages: an index with the main results, and a page for each paper.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::svg::{Layout, draw};
 use crate::claims::{Claim, Verdict};
 use crate::figure::{Figure, Table};
-use crate::papers::{PAPERS, Paper, Results, Summary, bars, seeds_in_words};
+use crate::papers::{PAPERS, Paper, PapersSummary, Results, bars, seeds_in_words};
 
-/// Where a report comes from: with these three anybody can make it again.
+/// The origin of a report: everything needed to reproduce it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Provenance {
-    /// What was typed.
+    /// The command line.
     pub command: String,
-    /// Which commit the program was built from: its short hash, with a `+` if files were changed since.
+    /// The short hash of the commit the program was built from, with a `+` if files had changed since.
     pub commit: String,
-    /// How many seeds.
+    /// The number of seeds.
     pub runs: usize,
 }
 
 impl Provenance {
-    /// For the foot of a figure that stands alone.
+    /// Returns the footnote of a figure in a file of its own.
     pub(super) fn note(&self, figure: &Figure) -> String {
         format!("{} · {} · commit {}", figure.key, self.command, self.commit)
     }
 }
 
 const STYLE: &str = include_str!("style.css");
-/// The claims that stand beside a table; more of them stand in two columns.
-const BESIDE_MAX: usize = 5;
-/// The columns of a table that has room beside claims.
+/// The most claims shown beside a table; more are shown in two columns.
+const CLAIMS_BESIDE_MAX: usize = 5;
+/// The most columns of a table with claims beside it.
 const COLUMNS_MAX: usize = 4;
 
-/// A paper with those of its figures that are in the report.
+/// A paper with its figures in this report.
 pub(super) struct Chapter<'a> {
     paper: &'a Paper,
     figures: Vec<&'a Figure>,
 }
 
 impl<'a> Chapter<'a> {
-    /// Every paper that has figures here.
+    /// Returns a chapter for every paper with figures in the report.
     pub(super) fn all(figures: &'a [Figure]) -> Vec<Self> {
         let of = |paper: &'a Paper| {
             let prefix = format!("{}/", paper.key);
@@ -56,7 +56,7 @@ impl<'a> Chapter<'a> {
         self.figures.iter().flat_map(|figure| figure.claims.iter().map(move |claim| (*figure, claim)))
     }
 
-    /// Our own studies are none.
+    /// Returns whether this is a paper rather than one of our own studies.
     const fn is_paper(&self) -> bool {
         !self.paper.readings.is_empty()
     }
@@ -66,7 +66,7 @@ impl<'a> Chapter<'a> {
     }
 }
 
-/// A whole page, of runs with these seeds.
+/// Renders a whole page.
 fn page(title: &str, provenance: &Provenance, seeds: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
@@ -89,7 +89,7 @@ fn page(title: &str, provenance: &Provenance, seeds: &str, body: &Markup) -> Str
     page.into_string() + "\n"
 }
 
-/// The first page.
+/// Renders the index page.
 pub(super) fn index(results: &Results, chapters: &[Chapter<'_>], provenance: &Provenance) -> String {
     let papers = || chapters.iter().filter(|chapter| chapter.is_paper());
     let seeds = seeds(chapters, provenance);
@@ -102,14 +102,14 @@ pub(super) fn index(results: &Results, chapters: &[Chapter<'_>], provenance: &Pr
             h1 { "The papers, re-run" }
             p {
                 "Every figure here was made by the protocol machines that serve players, sending and receiving real bytes, driven by a "
-                "simulator. Each thing that a paper says about its figures was measured, and has a verdict."
+                "simulator. Every claim a paper makes about its figures was measured and has a verdict."
             }
             @if papers().next().is_some() {
-                ul.tally {
+                ul.verdicts {
                     li { b.holds { (holds) } " of the papers' claims hold" }
-                    li { b.differs { (differs) } " hold only under a reading that is stated" }
+                    li { b.differs { (differs) } " hold only under a stated reading" }
                     li { b.fails { (fails) } " fail" }
-                    @if close > 0 { li { b { (close) } " of all these are too close to call" } }
+                    @if close > 0 { li { b { (close) } " of all of these are too close to call" } }
                 }
             }
         }
@@ -123,15 +123,15 @@ pub(super) fn index(results: &Results, chapters: &[Chapter<'_>], provenance: &Pr
                     }
                 }
             }
-            @if let Some(summary) = &results.summary { (summed(summary, provenance)) }
+            @if let Some(summary) = &results.summary { (summary_sections(summary, provenance)) }
             @if differs + fails > 0 { (errata(chapters)) }
-            (sureness(&seeds))
+            (confidence_section(&seeds))
         }
     };
     page("Evenkeel lab report", provenance, &seeds, &body)
 }
 
-fn summed(summary: &Summary, provenance: &Provenance) -> Markup {
+fn summary_sections(summary: &PapersSummary, provenance: &Provenance) -> Markup {
     html! {
         @for (question, answers) in &summary.answers {
             section {
@@ -143,29 +143,30 @@ fn summed(summary: &Summary, provenance: &Provenance) -> Markup {
             h2 { "All policies, side by side" }
             div.scroll tabindex="0" { (table(&summary.table)) }
             p.caption {
-                (summary.caption) "; " (seeds_in_words(1, provenance.runs)) ". Spread: the standard deviation between the players of the error that each has "
-                "accumulated (distance x time); the smaller, the fairer. Mean: of the same error. Units off: how far from where its owner "
-                "exports it a player sees the tank, on average. ±: one standard error over the seeds. Commit " code { (provenance.commit) } "."
+                (summary.caption) "; " (seeds_in_words(1, provenance.runs)) ". Spread: the standard deviation over the players of "
+                "their accumulated errors (distance x time); the smaller, the fairer. Mean: the mean of the same errors. Units off: how far "
+                "a player sees the tank from where its owner exports it, on average. ±: one standard error over the seeds. Commit " code { (provenance.commit) } "."
             }
         }
     }
 }
 
-/// Something that is said of one figure or of several, and where it was measured: page, figure, claim.
+/// A statement about one or more figures that does not hold as printed, and where it was measured: page, figure,
+/// claim.
 struct Erratum<'a> {
     statement: &'a str,
     places: Vec<(String, String, &'a Claim)>,
 }
 
 impl Erratum<'_> {
-    /// It is not so, in one of its places at least.
+    /// Returns whether it fails in at least one of its places.
     fn fails(&self) -> bool {
         self.places.iter().any(|(_, _, claim)| claim.verdict == Verdict::Fails)
     }
 }
 
-/// What does not hold, each statement once.
-fn wrong<'a>(chapters: &'a [Chapter<'a>]) -> Vec<Erratum<'a>> {
+/// Collects the claims that do not hold as printed, each statement once.
+fn collect_errata<'a>(chapters: &'a [Chapter<'a>]) -> Vec<Erratum<'a>> {
     let mut errata: Vec<Erratum<'a>> = Vec::new();
     for chapter in chapters.iter().filter(|chapter| chapter.is_paper()) {
         for (figure, claim) in chapter.claims().filter(|(_, claim)| claim.verdict != Verdict::Holds) {
@@ -179,14 +180,14 @@ fn wrong<'a>(chapters: &'a [Chapter<'a>]) -> Vec<Erratum<'a>> {
     errata
 }
 
-/// Where the papers err.
+/// Renders the section on claims that do not hold as printed.
 fn errata(chapters: &[Chapter<'_>]) -> Markup {
-    let (fails, differs): (Vec<_>, Vec<_>) = wrong(chapters).into_iter().partition(Erratum::fails);
+    let (fails, differs): (Vec<_>, Vec<_>) = collect_errata(chapters).into_iter().partition(Erratum::fails);
     html! {
         section {
-            h2 { "Where do the papers err?" }
+            h2 { "Which claims do not hold?" }
             @if !fails.is_empty() {
-                p { "In short, " (fails.len()) " of the things they say were measured and are not so:" }
+                p { "In short, the measurements contradict " (fails.len()) " of the papers' statements:" }
                 ul.short {
                     @for erratum in &fails {
                         li { (erratum.statement) " " @if let Some((file, stem, claim)) = erratum.places.first() {
@@ -196,15 +197,15 @@ fn errata(chapters: &[Chapter<'_>]) -> Markup {
                 }
             }
             @if !differs.is_empty() {
-                p { (differs.len()) " more are so only under a reading, which is stated with what was measured." }
+                p { (differs.len()) " more hold only under a particular reading, which is stated with the measurement." }
             }
-            (details("Not so", &fails))
-            (details("So only under a reading", &differs))
+            (details("Contradicted", &fails))
+            (details("Holds only under a stated reading", &differs))
         }
     }
 }
 
-/// Every statement with what was measured.
+/// Renders every statement with its measurements.
 fn details(title: &str, errata: &[Erratum<'_>]) -> Markup {
     html! {
         @if !errata.is_empty() {
@@ -212,9 +213,9 @@ fn details(title: &str, errata: &[Erratum<'_>]) -> Markup {
             ul.claims {
                 @for erratum in errata {
                     li {
-                        p { @for verdict in told_once(&erratum.places) { (verdict) " " } (erratum.statement) }
+                        p { @for verdict in verdict_badges(&erratum.places) { (verdict) " " } (erratum.statement) }
                         @for (file, stem, claim) in &erratum.places {
-                            p.measured { (told(claim)) " " a href=(format!("{file}#{stem}")) { (claim.source) " · " (claim.id) } }
+                            p.measured { (measured_sentence(claim)) " " a href=(format!("{file}#{stem}")) { (claim.source) " · " (claim.id) } }
                         }
                     }
                 }
@@ -223,18 +224,18 @@ fn details(title: &str, errata: &[Erratum<'_>]) -> Markup {
     }
 }
 
-/// The verdicts of a statement, each once.
-fn told_once(places: &[(String, String, &Claim)]) -> Vec<Markup> {
+/// Renders the distinct verdicts of a statement.
+fn verdict_badges(places: &[(String, String, &Claim)]) -> Vec<Markup> {
     let mut known: Vec<(Verdict, bool)> = Vec::new();
     for (_, _, claim) in places {
         if !known.contains(&(claim.verdict, claim.is_close)) {
             known.push((claim.verdict, claim.is_close));
         }
     }
-    known.into_iter().map(|(verdict, is_close)| judged(verdict, is_close)).collect()
+    known.into_iter().map(|(verdict, is_close)| verdict_badge(verdict, is_close)).collect()
 }
 
-/// The seeds of all chapters, in words.
+/// Describes the seeds of all chapters.
 fn seeds(chapters: &[Chapter<'_>], provenance: &Provenance) -> String {
     let mut all: Vec<String> = Vec::new();
     for chapter in chapters {
@@ -246,31 +247,32 @@ fn seeds(chapters: &[Chapter<'_>], provenance: &Provenance) -> String {
     all.join(" or ")
 }
 
-fn sureness(seeds: &str) -> Markup {
+fn confidence_section(seeds: &str) -> Markup {
     html! {
         section {
             h2 { "How sure are we?" }
             p {
-                "Every policy was run on the same motion and the same delays, with " (seeds) ". Bands are one standard deviation "
-                "over the seeds, ± is one standard error of a ratio over them. The same command at the same commit gives the same bytes. What the papers measured by hand with one "
-                "driver we can't repeat: ratios depend on how the tank is driven, so each is also shown for recorded tanks, other laws of "
-                "jitter, other delays and more players, in the figures that are called “beyond”."
+                "Every policy was run with the same motion and the same delays, with " (seeds) ". Bands are one standard deviation "
+                "over the seeds, ± is one standard error of a ratio over them. The same command at the same commit "
+                "produces the same bytes. The papers measured one human driver, which cannot be repeated. "
+                "Ratios depend on how the tank is driven, so each is also shown for recorded tanks, other "
+                "jitter distributions, other delays and more players, in the figures titled “beyond”."
             }
             p {
-                "A verdict is computed from the figures beside it. If they are less than two standard errors from where it would be another "
-                "one, it says “too close to call”: chance decides it, and other seeds may turn it."
+                "A verdict is computed from the figures beside it. If they are less than two standard errors from where it would "
+                "change, it is marked “too close to call”: chance decides it, and other seeds may reverse it."
             }
         }
         section id="words" {
             h2 { "What do words such as “much” mean here?" }
-            p { "The papers say “much lower” or “the same” without a number. These are the numbers that we judge by, the same for every claim." }
-            (table(&words()))
+            p { "The papers say “much lower” or “the same” without a number. We judge every claim by these numbers." }
+            (table(&word_table()))
         }
     }
 }
 
-/// What words mean in numbers.
-fn words() -> Table {
+/// Returns the table of what the papers' words mean in numbers.
+fn word_table() -> Table {
     let rows = bars::table().into_iter().map(|(said, means)| vec![said.to_owned(), means]);
     Table {
         head: ["what a paper says", "what it means here"].map(str::to_owned).to_vec(),
@@ -278,7 +280,7 @@ fn words() -> Table {
     }
 }
 
-/// A paper's page.
+/// Renders a paper's page.
 pub(super) fn chapter(chapter: &Chapter<'_>, provenance: &Provenance) -> String {
     let paper = chapter.paper;
     let body = html! {
@@ -297,7 +299,7 @@ pub(super) fn chapter(chapter: &Chapter<'_>, provenance: &Provenance) -> String 
             @for figure in &chapter.figures { (section(figure, provenance)) }
             @if !paper.readings.is_empty() {
                 section {
-                    h2 { "What we read differently, and why" }
+                    h2 { "Where our reading differs, and why" }
                     dl {
                         @for (what, why) in paper.readings {
                             dt { (what) }
@@ -313,10 +315,11 @@ pub(super) fn chapter(chapter: &Chapter<'_>, provenance: &Provenance) -> String 
 
 fn section(figure: &Figure, provenance: &Provenance) -> Markup {
     let stem = figure.file_stem();
-    // Side by side where both are small enough, else one below the other.
-    let small = figure.table.head.len() <= COLUMNS_MAX && (1..=BESIDE_MAX).contains(&figure.claims.len());
+    // Claims stand beside the table if both are small.
+    let small =
+        figure.table.head.len() <= COLUMNS_MAX && (1..=CLAIMS_BESIDE_MAX).contains(&figure.claims.len());
     let beside = if small { "beside" } else { "beside alone" };
-    let list = if figure.claims.len() > BESIDE_MAX { "claims many" } else { "claims" };
+    let list = if figure.claims.len() > CLAIMS_BESIDE_MAX { "claims many" } else { "claims" };
     html! {
         section id=(stem) {
             h2 { (figure.title) }
@@ -335,7 +338,7 @@ fn section(figure: &Figure, provenance: &Provenance) -> Markup {
     }
 }
 
-/// Columns that are words stand left, numbers right.
+/// Renders a table with words aligned left and numbers aligned right.
 fn table(table: &Table) -> Markup {
     let is_words = |column: usize| {
         let cells = table.rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
@@ -358,23 +361,23 @@ fn table(table: &Table) -> Markup {
     }
 }
 
-fn judged(verdict: Verdict, is_close: bool) -> Markup {
+fn verdict_badge(verdict: Verdict, is_close: bool) -> Markup {
     html! {
         span class=(format!("verdict {verdict}")) { (verdict) }
         @if is_close { " " span.verdict.close { "too close to call" } }
     }
 }
 
-/// What was measured, as a sentence.
-fn told(claim: &Claim) -> String {
+/// Returns the measurement as a sentence.
+fn measured_sentence(claim: &Claim) -> String {
     format!("{}.", claim.measured)
 }
 
 fn item(claim: &Claim) -> Markup {
     html! {
         li {
-            p { (judged(claim.verdict, claim.is_close)) " " (claim.statement) }
-            p.measured { (told(claim)) " " span.source { (claim.source) " · " (claim.id) } }
+            p { (verdict_badge(claim.verdict, claim.is_close)) " " (claim.statement) }
+            p.measured { (measured_sentence(claim)) " " span.source { (claim.source) " · " (claim.id) } }
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The clocks of a scenario file: which there are, and what is wrong with them.
+//! The clocks of a scenario file and their faults.
 //!
-//! The relay's clock has no faults: it is the session's, so that its faults would be nobody's error.
+//! The relay's clock has none: it defines the session's time, so its faults would not be errors.
 
 use evenkeel_core::Span;
 use evenkeel_link::{ClockFaults, ClockStep, TrueTime};
@@ -11,14 +11,13 @@ use super::parse::seconds;
 use super::{ScenarioClock, ScenarioError, ScenarioTopology};
 use crate::clock::Filter;
 
-const OFFSET: &str = "a clock is off by -86400000 to 86400000 ms, a day either way";
-const SKEW: &str = "a clock is -1000 to 1000 ppm too fast";
-const STEPS: &str = "steps of a clock are a list of { at_s, by_ms } in order of time";
-const RELAY: &str = "a session clock is a relay's: set topology to \"relay\", or this to \"synchronized\"";
-const UNUSED: &str =
-    "synchronized clocks have no faults: leave it out, or set clock to \"session\" at the top";
+const OFFSET: &str = "an offset is -86400000 to 86400000 ms, a day either way";
+const SKEW: &str = "a skew is -1000 to 1000 ppm";
+const STEPS: &str = "the steps of a clock are a list of { at_s, by_ms } in order of time";
+const RELAY: &str = "a session clock needs a relay: set topology to \"relay\", or this to \"synchronized\"";
+const UNUSED: &str = "synchronized clocks have no faults: remove it, or set clock to \"session\" at the top";
 
-/// By which clocks the players live.
+/// Parses the kind of clock.
 pub(super) fn clock(root: &Section<'_>, topology: ScenarioTopology) -> Result<ScenarioClock, ScenarioError> {
     let Some(field) = root.field("clock") else { return Ok(ScenarioClock::Synchronized) };
     match (field.word(&["synchronized", "session"])?, topology) {
@@ -28,7 +27,7 @@ pub(super) fn clock(root: &Section<'_>, topology: ScenarioTopology) -> Result<Sc
     }
 }
 
-/// What is wrong with the owner's clock.
+/// Parses the faults of the owner's clock.
 pub(super) fn owner(
     root: &Section<'_>,
     clock: ScenarioClock,
@@ -38,7 +37,7 @@ pub(super) fn owner(
     section.map_or(Ok(ClockFaults::default()), |section| faults(&section, clock, duration))
 }
 
-/// What is wrong with the clock of whomever the section is about.
+/// Parses the clock faults in the section of the owner or a receiver.
 pub(super) fn faults(
     section: &Section<'_>,
     clock: ScenarioClock,
@@ -61,11 +60,11 @@ fn steps(field: &Field<'_>, duration: Span) -> Result<Vec<ClockStep>, ScenarioEr
     let mut steps: Vec<ClockStep> = Vec::new();
     for entry in field.entries(STEPS)? {
         let section = entry.section(&["at_s", "by_ms"])?;
-        let what = format!("a step is at 0 to {} s, the duration", duration.as_secs_f64());
+        let what = format!("a step is at 0 to {} s (the duration)", duration.as_secs_f64());
         let at_field = section.required("at_s", &what)?;
         let at = TrueTime::default() + seconds(&at_field, Span::ZERO..=duration, &what)?;
         if steps.last().is_some_and(|before| before.at >= at) {
-            return Err(at_field.wrong("a step comes later than the one before it"));
+            return Err(at_field.wrong("a step is later than the one before it"));
         }
         let by = section.required("by_ms", OFFSET)?.number(-CLOCK_MAX_MS..=CLOCK_MAX_MS, OFFSET)?;
         steps.push(ClockStep { at, by: Span::from_millis_f64(by) });

@@ -1,8 +1,8 @@
-//! A TOML document that remembers where everything stands.
+//! A TOML document that keeps the position of every value.
 //!
-//! Serde's derive would check types, but its errors lose the index of an array's entry, say nothing of what a number
-//! may be, and forget the place inside a value that may be a number or a table. So a scenario is read from the
-//! spanned tree: each [`Field`] knows its key and its line, and every error is made by one.
+//! Errors from serde's derive lack the index of an array's entry, the range of a number, and the position inside a value
+//! that may be a number or a table. So a scenario is read from the spanned tree: each [`Field`] has its key and its line,
+//! and makes its own errors.
 
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
@@ -12,18 +12,18 @@ use toml::de::{DeTable, DeValue};
 
 use super::ScenarioError;
 
-/// How much of a wrong value an error shows, in characters.
+/// The most characters of a wrong value that an error shows.
 const SHOWN_MAX: usize = 60;
 
-/// The text that errors point into.
+/// The text of a scenario file, which errors point into.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct ScenarioText<'a> {
     pub(super) file: &'a str,
     pub(super) text: &'a str,
 }
 
-impl<'a> Source<'a> {
-    /// Parses the text.
+impl<'a> ScenarioText<'a> {
+    /// Parses the text as TOML.
     pub(super) fn document(self) -> Result<Spanned<DeTable<'a>>, ScenarioError> {
         DeTable::parse(self.text).map_err(|error| {
             let what = error.message();
@@ -34,39 +34,39 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The line on which a span begins, from 1. Only errors ask, so that reading takes linear time.
+    /// The line on which a span begins, from 1. It takes linear time, so only errors use it.
     fn line(self, span: &Range<usize>) -> usize {
         let before = self.text.as_bytes().iter().take(span.start);
         before.filter(|byte| **byte == b'\n').count() + 1
     }
 }
 
-/// A table whose keys are all known.
+/// A table without unknown keys.
 pub(super) struct Section<'a> {
-    source: Source<'a>,
+    source: ScenarioText<'a>,
     table: &'a DeTable<'a>,
     span: Range<usize>,
-    /// Its own key; empty for the whole document.
+    /// The table's own key; empty for the whole document.
     path: String,
 }
 
 impl<'a> Section<'a> {
     /// The whole document.
     pub(super) fn root(
-        source: Source<'a>,
+        source: ScenarioText<'a>,
         document: &'a Spanned<DeTable<'a>>,
         keys: &[&str],
     ) -> Result<Self, ScenarioError> {
-        Self { source, table: document.get_ref(), span: 0..0, path: String::new() }.knowing(keys)
+        Self { source, table: document.get_ref(), span: 0..0, path: String::new() }.with_keys(keys)
     }
 
-    /// Refuses keys that are not in the list.
-    fn knowing(self, keys: &[&str]) -> Result<Self, ScenarioError> {
-        // By place and not by name: a person mends a file from the top.
-        let strangers = self.table.keys().filter(|key| !keys.contains(&key.get_ref().as_ref()));
-        let Some(stranger) = strangers.min_by_key(|key| key.span().start) else { return Ok(self) };
-        let (path, line) = (self.child(stranger.get_ref()), self.source.line(&stranger.span()));
-        let what = format!("{path}: there is no such key; the keys here are {}", keys.join(", "));
+    /// Rejects keys that are not in the list.
+    fn with_keys(self, keys: &[&str]) -> Result<Self, ScenarioError> {
+        // The first one in the file: people fix a file from the top.
+        let unknown = self.table.keys().filter(|key| !keys.contains(&key.get_ref().as_ref()));
+        let Some(first) = unknown.min_by_key(|key| key.span().start) else { return Ok(self) };
+        let (path, line) = (self.child(first.get_ref()), self.source.line(&first.span()));
+        let what = format!("{path}: unknown key; the keys here are {}", keys.join(", "));
         Err(ScenarioError::key(self.source.file, line, &path, what))
     }
 
@@ -74,18 +74,18 @@ impl<'a> Section<'a> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// The value of a key, if it is there.
+    /// The value of an optional key.
     pub(super) fn field(&self, key: &str) -> Option<Field<'a>> {
         let value = self.table.get(key)?;
         Some(Field { source: self.source, value, path: self.child(key) })
     }
 
-    /// The value of a key that has to be there.
+    /// The value of a required key.
     pub(super) fn required(&self, key: &str, what: &str) -> Result<Field<'a>, ScenarioError> {
         self.field(key).ok_or_else(|| self.missing(key, what))
     }
 
-    /// A number, or its default.
+    /// A number, or the default if the key is missing.
     pub(super) fn number(
         &self,
         key: &str,
@@ -96,7 +96,7 @@ impl<'a> Section<'a> {
         self.field(key).map_or(Ok(default), |field| field.number(range, what))
     }
 
-    /// The error that a key is not there.
+    /// The error that a key is missing.
     pub(super) fn missing(&self, key: &str, what: &str) -> ScenarioError {
         let path = self.child(key);
         let line = self.source.line(&self.span);
@@ -104,27 +104,27 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A value with its key and its place.
+/// A value with its key and position.
 #[derive(Clone)]
 pub(super) struct Field<'a> {
-    source: Source<'a>,
+    source: ScenarioText<'a>,
     value: &'a Spanned<DeValue<'a>>,
     path: String,
 }
 
 impl<'a> Field<'a> {
-    /// The error that the value is not right, with what would be.
+    /// The error that the value is wrong; `what` says what would be right.
     pub(super) fn wrong(&self, what: impl Display) -> ScenarioError {
         let line = self.source.line(&self.value.span());
         let what = match self.value.get_ref() {
-            // A section's text begins with its header, which the key names already.
+            // The text of a table is its header, which would repeat the key.
             DeValue::Table(_) => format!("{}: {what}", self.path),
             _ => format!("{} = {}: {what}", self.path, self.shown()),
         };
         ScenarioError::key(self.source.file, line, &self.path, what)
     }
 
-    /// The value as it stands in the file, on one line and not too long.
+    /// The value as the file has it, on one line and cut to [`SHOWN_MAX`].
     fn shown(&self) -> String {
         let text = self.source.text.get(self.value.span()).unwrap_or_default();
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -134,12 +134,12 @@ impl<'a> Field<'a> {
         flat.chars().take(SHOWN_MAX).chain("...".chars()).collect()
     }
 
-    /// Whether it is a table.
+    /// Whether the value is a table.
     pub(super) fn is_table(&self) -> bool {
         self.value.get_ref().is_table()
     }
 
-    /// A finite number in a range; whole ones count too.
+    /// A number in a range, integer or float.
     pub(super) fn number(&self, range: RangeInclusive<f64>, what: &str) -> Result<f64, ScenarioError> {
         let number = match self.value.get_ref() {
             DeValue::Float(float) => float.as_str().parse::<f64>().ok(),
@@ -152,7 +152,7 @@ impl<'a> Field<'a> {
         number.filter(|number| range.contains(number)).ok_or_else(|| self.wrong(what))
     }
 
-    /// A whole number that is not negative.
+    /// A non-negative integer.
     pub(super) fn whole(&self, what: &str) -> Result<u64, ScenarioError> {
         let whole = self.value.get_ref().as_integer();
         whole
@@ -165,15 +165,15 @@ impl<'a> Field<'a> {
         self.value.get_ref().as_str().ok_or_else(|| self.wrong(what))
     }
 
-    /// One of these words, as its index.
+    /// The index of the value in `words`.
     pub(super) fn word(&self, words: &[&str]) -> Result<usize, ScenarioError> {
         let text = self.value.get_ref().as_str();
         let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
         let known = text.and_then(|text| words.iter().position(|word| *word == text));
-        known.ok_or_else(|| self.wrong(format!("it is one of {}", quoted.join(", "))))
+        known.ok_or_else(|| self.wrong(format!("expected one of {}", quoted.join(", "))))
     }
 
-    /// A list, entry by entry.
+    /// The entries of a list.
     pub(super) fn entries(&self, what: &str) -> Result<Vec<Self>, ScenarioError> {
         let array = self.value.get_ref().as_array().ok_or_else(|| self.wrong(what))?;
         let entry =
@@ -181,24 +181,24 @@ impl<'a> Field<'a> {
         Ok(array.iter().enumerate().map(entry).collect())
     }
 
-    /// A table with these keys and no others.
+    /// A table with no other keys than these.
     pub(super) fn section(&self, keys: &[&str]) -> Result<Section<'a>, ScenarioError> {
-        let what = format!("it is a table with the keys {}", keys.join(", "));
+        let what = format!("expected a table with the keys {}", keys.join(", "));
         let table = self.value.get_ref().as_table().ok_or_else(|| self.wrong(what))?;
         let (source, span, path) = (self.source, self.value.span(), self.path.clone());
-        Section { source, table, span, path }.knowing(keys)
+        Section { source, table, span, path }.with_keys(keys)
     }
 
-    /// A table whose other keys depend on the word under `kind`.
+    /// A table whose other keys depend on the value of `kind`. Returns the index of the kind.
     pub(super) fn kinds(&self, kinds: &[(&str, &[&str])]) -> Result<(usize, Section<'a>), ScenarioError> {
         let words: Vec<_> = kinds.iter().map(|(word, _)| *word).collect();
-        let what = format!("it is a table with kind = one of {}", words.join(", "));
+        let what = format!("expected a table with kind = one of {}", words.join(", "));
         let table = self.value.get_ref().as_table().ok_or_else(|| self.wrong(&what))?;
         let (source, span, path) = (self.source, self.value.span(), self.path.clone());
         let section = Section { source, table, span, path };
         let index = section.required("kind", &format!("one of {}", words.join(", ")))?.word(&words)?;
         let mut keys = vec!["kind"];
         keys.extend(kinds[index].1);
-        Ok((index, section.knowing(&keys)?))
+        Ok((index, section.with_keys(&keys)?))
     }
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario file, told so that a person finds the place and knows what to write there.
+//! Errors of scenario files: where they are, and what to write there instead.
 
 use std::fmt;
 
@@ -12,28 +12,28 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// Something is wrong with the file as a whole.
+    /// An error of the file as a whole.
     pub(super) fn file(file: &str, what: impl fmt::Display) -> Self {
         Self { file: file.to_owned(), line: None, key: None, what: what.to_string() }
     }
 
-    /// Something is wrong at a line that belongs to no key.
+    /// An error at a line that belongs to no key.
     pub(super) fn line(file: &str, line: usize, what: impl fmt::Display) -> Self {
         Self { line: Some(line), ..Self::file(file, what) }
     }
 
-    /// Something is wrong with a key.
+    /// An error of a key or its value.
     pub(super) fn key(file: &str, line: usize, key: &str, what: impl fmt::Display) -> Self {
         Self { key: Some(key.to_owned()), ..Self::line(file, line, what) }
     }
 
-    /// Where the line is, counted from 1, if it is about one.
+    /// The line of the error, from 1, if it has one.
     #[must_use]
     pub const fn at_line(&self) -> Option<usize> {
         self.line
     }
 
-    /// The key that it is about, as in `receiver[0].delay_ms`.
+    /// The key of the error, as in `receiver[0].delay_ms`, if it has one.
     #[must_use]
     pub fn at_key(&self) -> Option<&str> {
         self.key.as_deref()

@@ -1,16 +1,16 @@
-//! How large a scenario may be, and the lists that the command line may replace.
+//! The limits of a scenario, and the lists that the command line may replace.
 
 use evenkeel_dr::PolicyKind;
 
 use super::Scenario;
 
-/// The longest run, in seconds: a day.
+/// The longest run: a day.
 pub const DURATION_MAX_S: f64 = 86_400.0;
-/// The longest delay, in milliseconds.
+/// The longest delay.
 pub const DELAY_MAX_MS: f64 = 60_000.0;
-/// The farthest that a clock is off, and the largest step of it, in milliseconds: a day.
+/// The largest offset of a clock, and its largest step: a day.
 pub const CLOCK_MAX_MS: f64 = 86_400_000.0;
-/// The most that a clock is too fast or too slow, in parts per million.
+/// The largest skew of a clock.
 pub const SKEW_MAX_PPM: f64 = 1_000.0;
 /// The most receivers.
 pub const RECEIVERS_MAX: usize = 1_000;
@@ -18,53 +18,53 @@ pub const RECEIVERS_MAX: usize = 1_000;
 pub const SEEDS_MAX: usize = 1_000;
 /// The most policies.
 pub const POLICIES_MAX: usize = 100;
-/// The most recorded tanks at once.
+/// The most recorded tanks in a run.
 pub const TANKS_MAX: usize = 1_000;
 /// The most DR vectors per trigger.
 pub const BUDGET_MAX: f64 = 1_000.0;
 /// The longest scenario file, in bytes.
 pub const FILE_BYTES_MAX: u64 = 1 << 20;
-/// The longest recording, and all that a scenario names together, in bytes.
+/// The longest recording, and the total of all that a scenario names, in bytes.
 pub const TRACE_BYTES_MAX: u64 = 64 << 20;
 
-/// A list that cannot be run.
+/// Why a list of seeds or policies is rejected.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ListError {
-    /// None or too many seeds.
+    /// No seeds or too many.
     #[error("{found} seeds; a scenario has 1 to {SEEDS_MAX}")]
     Seeds {
-        /// How many there are.
+        /// The length of the list.
         found: usize,
     },
-    /// None or too many policies.
+    /// No policies or too many.
     #[error("{found} policies; a scenario compares 1 to {POLICIES_MAX}")]
     Policies {
-        /// How many there are.
+        /// The length of the list.
         found: usize,
     },
-    /// One policy twice, perhaps by two names.
-    #[error("the policy {policy} is there twice; name it once")]
+    /// A policy is listed twice, possibly under two names.
+    #[error("the policy {policy} is listed twice")]
     Repeated {
-        /// Its name.
+        /// The policy's name.
         policy: String,
     },
 }
 
 impl Scenario {
-    /// Runs it with other seeds.
+    /// Replaces the seeds.
     ///
     /// # Errors
-    /// [`ListError`]; the scenario is unchanged then.
+    /// [`ListError`], with the scenario unchanged.
     pub fn replace_seeds(&mut self, seeds: Vec<u64>) -> Result<(), ListError> {
         check_seeds(&seeds)?;
         self.seeds = seeds;
         Ok(())
     }
 
-    /// Compares other policies.
+    /// Replaces the policies.
     ///
     /// # Errors
-    /// [`ListError`]; the scenario is unchanged then.
+    /// [`ListError`], with the scenario unchanged.
     pub fn replace_policies(&mut self, policies: Vec<PolicyKind>) -> Result<(), ListError> {
         check_policies(&policies)?;
         self.policies = policies;

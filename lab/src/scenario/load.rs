@@ -1,4 +1,4 @@
-//! Scenario files and the recordings that they name, on disk.
+//! Reads scenario files, and the recordings they name, from disk.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::limits::{FILE_BYTES_MAX, TRACE_BYTES_MAX};
 use super::{Scenario, ScenarioError, parse};
 
-/// Reads a scenario from a file. Paths inside it are relative to the file's own folder.
+/// Reads a scenario from a file. Paths inside it are relative to the file's folder.
 ///
 /// # Errors
 /// [`ScenarioError`] names file, line, key and what would be right.
@@ -21,21 +21,20 @@ pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
     })
 }
 
-/// The whole text of a file.
+/// Reads the text of a file.
 fn read_text(path: &Path, bytes_max: u64) -> Result<String, String> {
     let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err("is a directory; a file is needed".to_owned());
+        return Err("is a directory, not a file".to_owned());
     }
     let mut bytes = Vec::new();
     file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(|error| format!("cannot be read: {error}"))?;
     if bytes.len() as u64 > bytes_max {
-        return Err(format!("is longer than {bytes_max} bytes, the most that is read"));
+        return Err(format!("is longer than {bytes_max} bytes, the limit"));
     }
-    let text =
-        String::from_utf8(bytes).map_err(|_| "is not text in UTF-8; is it a binary file?".to_owned())?;
+    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8; is it a binary file?".to_owned())?;
     if text.contains('\0') {
-        return Err("holds zero bytes, as no text does; is it a binary file?".to_owned());
+        return Err("contains zero bytes; is it a binary file?".to_owned());
     }
     Ok(text)
 }

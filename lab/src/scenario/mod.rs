@@ -1,4 +1,7 @@
-//! A scenario: who moves how, who watches from how far, and which policies are compared.
+//! Scenarios: how entities move, how far away the receivers are, and which policies are compared.
+//!
+//! A scenario file is TOML. It is checked completely before anything runs; unknown keys are rejected with their line
+//! number.
 
 mod clock;
 mod delay_trace;
@@ -17,6 +20,6 @@ pub use error::ScenarioError;
 pub use limits::ListError;
 pub use load::load;
 pub use model::{Absence, Motion, Receiver, Scenario, ScenarioClock, ScenarioTopology};
-pub use outcome::{ClairvoyantOutcome, FloorOutcome, Outcome, ReceiverOutcome, RunOutcome};
+pub use outcome::{ClairvoyantOutcome, FloorOutcome, ReceiverOutcome, RunOutcome, ScenarioOutcome};
 pub use parse::parse;
-pub use summary::{ClairvoyantSummary, PolicySummary, ReceiverSummary, Summary};
+pub use summary::{ClairvoyantSummary, PolicySummary, ReceiverSummary, ScenarioSummary};

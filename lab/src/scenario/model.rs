@@ -1,4 +1,4 @@
-//! A scenario after it has been checked: nothing in here can be out of its range.
+//! A checked scenario: every value is within its range.
 
 use evenkeel_core::Span;
 use evenkeel_dr::{Budget, Compensation, Content, Placement, PolicyKind, Threshold};
@@ -12,20 +12,20 @@ use crate::clock::Filter;
 pub enum ScenarioTopology {
     /// The owner.
     Direct,
-    /// A relay, so far from the owner one way.
+    /// A relay.
     Relay {
         /// One-way delay between owner and relay.
         uplink: Span,
     },
 }
 
-/// By which clocks the players live.
+/// Which clocks the players use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ScenarioClock {
-    /// All clocks agree already, as the papers assume.
+    /// Perfectly synchronized clocks, as the papers assume.
     #[default]
     Synchronized,
-    /// The relay's clock is the session's, and the others follow it with this filter.
+    /// The relay's clock defines the session's time; the others follow it with this filter.
     Session(Filter),
 }
 
@@ -38,36 +38,36 @@ pub enum Motion {
     Recorded(Vec<Cursor>),
 }
 
-/// When a receiver is not there.
+/// When a receiver joins and leaves.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Absence {
-    /// It joins then.
+    /// When it joins.
     pub joins: Span,
-    /// It leaves then, if ever.
+    /// When it leaves, if it does.
     pub leaves: Option<Span>,
 }
 
-/// One who watches.
+/// A receiver.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Receiver {
     /// Its name in the tables.
     pub name: String,
-    /// The way there.
+    /// Faults of the link to the receiver.
     pub forward: LinkFaults,
-    /// The way back.
+    /// Faults of the link back, which carries acknowledgments.
     pub back: LinkFaults,
-    /// When it is not there.
+    /// When it joins and leaves.
     pub absence: Absence,
-    /// A liar: adds this to the arrival times it reports.
+    /// A lie: the receiver adds this to the arrival times it reports.
     pub claims_extra: Span,
-    /// And delays its acknowledgments by this.
+    /// A lie: the receiver delays its acknowledgments by this.
     pub holds_acks: Span,
-    /// What is wrong with its own clock; nothing under synchronized clocks.
+    /// Faults of its own clock; none under synchronized clocks.
     pub clock: ClockFaults,
 }
 
 impl Receiver {
-    /// An honest receiver at a distance, with the same jitter both ways.
+    /// Creates an honest receiver with the same delay and jitter both ways.
     #[must_use]
     pub fn at(name: &str, delay: Span, jitter: Jitter) -> Self {
         let faults = LinkFaults { delay: DelayLaw { base: delay, jitter }, ..LinkFaults::default() };
@@ -82,7 +82,7 @@ impl Receiver {
         }
     }
 
-    /// The same, losing this share of the packets each way.
+    /// Sets the share of packets lost each way.
     #[must_use]
     pub fn losing(mut self, share: f64) -> Self {
         self.forward.loss = Loss::Independent { probability: share };
@@ -90,7 +90,7 @@ impl Receiver {
         self
     }
 
-    /// The same, with lasting changes of the delay.
+    /// Sets lasting changes of the delay, both ways.
     #[must_use]
     pub fn stepping(mut self, steps: Vec<DelayStep>) -> Self {
         self.forward.steps.clone_from(&steps);
@@ -98,50 +98,50 @@ impl Receiver {
         self
     }
 
-    /// The one-way delay there, without jitter.
+    /// The one-way delay to the receiver, without jitter.
     #[must_use]
     pub const fn delay(&self) -> Span {
         self.forward.delay.base
     }
 }
 
-/// A scenario.
+/// A scenario: what moves, who watches over which links, and which policies are compared.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// How long it runs.
     pub duration: Span,
-    /// How often the owner looks at its entities.
+    /// How often the owner observes its entities.
     pub tick: Span,
-    /// Nothing before this counts.
+    /// Errors before this time do not count.
     pub warmup: Span,
     /// The seeds of the runs.
     pub seeds: Vec<u64>,
     /// Who runs the policy.
     pub topology: ScenarioTopology,
-    /// By which clocks the players live; only with a relay there is one to follow.
+    /// Which clocks the players use. Session clocks need a relay.
     pub clock: ScenarioClock,
-    /// What is wrong with the owner's own clock; nothing under synchronized clocks.
+    /// Faults of the owner's own clock; none under synchronized clocks.
     pub owner_clock: ClockFaults,
     /// How the entities move.
     pub motion: Motion,
-    /// When a DR vector is made.
+    /// The threshold at which a DR vector is generated.
     pub threshold: Threshold,
-    /// How it is projected.
+    /// How DR vectors are projected.
     pub kind: Content,
-    /// How it is placed.
+    /// How receivers place DR vectors.
     pub placement: Placement,
-    /// How far receivers are believed who say that they are far away; `None`: wholly, as in the papers.
+    /// How far reported delays are compensated; `None` believes every report, as the papers do.
     pub compensation: Option<Compensation>,
-    /// Who watches.
+    /// The receivers.
     pub receivers: Vec<Receiver>,
-    /// What is compared.
+    /// The policies to compare.
     pub policies: Vec<PolicyKind>,
-    /// DR vectors per trigger, for the policies that have a budget.
+    /// The budget of the policies that have one.
     pub budget: Budget,
 }
 
 impl Scenario {
-    /// The papers' experiment: 800/500/200 ms with this half-width of the uniform jitter, random motion, 300 s.
+    /// The papers' experiment: receivers at 800, 500 and 200 ms with uniform jitter of this half-width, random motion, 300 s.
     #[must_use]
     pub fn papers(jitter: Span, distance: f64) -> Self {
         let receiver = |name, millis| {

@@ -1,4 +1,4 @@
-//! The `[motion]` of a scenario file.
+//! The `[motion]` table of a scenario file.
 
 use evenkeel_games::{Driver, Trace};
 
@@ -7,7 +7,7 @@ use super::limits::TANKS_MAX;
 use super::parse::ReadFile;
 use super::{Motion, ScenarioError};
 
-/// Reads how the entities move.
+/// Parses how the entities move.
 pub(super) fn motion(field: &Field<'_>, read: &mut ReadFile<'_>) -> Result<Motion, ScenarioError> {
     let kinds: [(&str, &[&str]); 4] =
         [("random", &[]), ("linear", &[]), ("circular", &[]), ("trace", &["file", "tank"])];
@@ -18,14 +18,14 @@ pub(super) fn motion(field: &Field<'_>, read: &mut ReadFile<'_>) -> Result<Motio
         2 => return Ok(Motion::Driven(Driver::Circular)),
         _ => {}
     }
-    let file = section.required("file", "the path of a CSV file with recorded tanks")?;
+    let file = section.required("file", "the path of a CSV file of recorded tanks")?;
     let trace = Trace::parse(&read(&file)?).map_err(|error| file.wrong(error))?;
     let numbers: Vec<_> = trace.tanks().iter().map(u32::to_string).collect();
     let Some(field) = section.field("tank") else {
         if numbers.len() > TANKS_MAX {
             let (found, max) = (numbers.len(), TANKS_MAX);
             return Err(
-                file.wrong(format!("{found} tanks, at most {max} can run at once: choose one with tank"))
+                file.wrong(format!("{found} tanks, but at most {max} can run at once: choose one with tank"))
             );
         }
         let cursors = trace.tanks().iter().filter_map(|number| trace.tank(*number));

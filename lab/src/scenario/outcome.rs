@@ -1,6 +1,6 @@
-//! What a scenario gave, as the documents that other programs read: JSON and CSV. The same runs give the same bytes.
+//! The results of a scenario as documents for other programs: JSON and CSV. Equal runs give equal bytes.
 //!
-//! Units are world units x seconds for errors, milliseconds for delays.
+//! Errors are in world units x seconds, delays in milliseconds.
 
 use std::error::Error;
 
@@ -10,23 +10,23 @@ use super::Scenario;
 use crate::batch::{Batch, Clairvoyant};
 use crate::dr::{ReceiverFigures, RunFigures};
 
-/// All runs of a scenario.
+/// The results of all runs of a scenario.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Outcome {
-    /// Policy by policy, and seed by seed within one.
+pub struct ScenarioOutcome {
+    /// The runs, grouped by policy, with the seeds in the same order for each.
     pub runs: Vec<RunOutcome>,
-    /// For each seed.
+    /// The bounds, one entry per seed.
     pub bounds: Vec<FloorOutcome>,
 }
 
-/// One run.
+/// The results of one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RunOutcome {
     /// The policy's name.
     pub policy: String,
     /// The seed.
     pub seed: u64,
-    /// DR vectors made.
+    /// DR vectors generated.
     pub triggers: u64,
     /// DR vectors sent.
     pub sent: u64,
@@ -38,7 +38,7 @@ pub struct RunOutcome {
     pub mean_real_error: f64,
     /// Its standard deviation.
     pub std_real_error: f64,
-    /// In the scenario's order.
+    /// The receivers, in the scenario's order.
     pub receivers: Vec<ReceiverOutcome>,
 }
 
@@ -49,46 +49,46 @@ pub struct ReceiverOutcome {
     pub name: String,
     /// Its one-way delay without jitter.
     pub delay_ms: f64,
-    /// Its accumulated export error, the truth.
+    /// Its true accumulated export error.
     pub aee: f64,
-    /// The same against the real path.
+    /// Its accumulated error against the real path.
     pub real_error: f64,
     /// DR vectors sent to it.
     pub sent: u64,
     /// DR vectors that reached it.
     pub delivered: u64,
-    /// What the sender believes its accumulated export error to be.
+    /// Its accumulated export error by the sender's ledger.
     pub known_aee: f64,
-    /// The 95th percentile of what its session clock was off by; nothing under synchronized clocks, null if it never
-    /// had a session time.
+    /// The 95th percentile of its session clock's error. Absent under synchronized clocks; null if it never had a session
+    /// time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_error_ms: Option<Option<f64>>,
-    /// How long it was there without a session time; nothing under synchronized clocks.
+    /// How long it was present without a session time. Absent under synchronized clocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_absent_s: Option<f64>,
 }
 
-/// The error that is there even if everything is sent at once.
+/// The bounds of one seed.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FloorOutcome {
     /// The seed.
     pub seed: u64,
-    /// For each receiver in the scenario's order.
+    /// Each receiver's error if every vector is sent to it at once, in the scenario's order.
     pub floor_aee: Vec<f64>,
-    /// What could be had by knowing the future, if that was asked for.
+    /// The clairvoyant optimum, if it was computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clairvoyant: Option<ClairvoyantOutcome>,
 }
 
-/// What somebody could do who knew the future and sent as many vectors as the budget allows, at mean delays without
-/// loss.
+/// The clairvoyant optimum: the best that a sender could do that knew the future and sent as many vectors as the budget
+/// allows, at mean delays without loss.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct ClairvoyantOutcome {
     /// DR vectors that the budget allows.
     pub sends: f64,
     /// The least mean accumulated export error.
     pub least_mean_aee: f64,
-    /// The least that everybody can have alike.
+    /// The least accumulated export error that all receivers can have alike.
     pub equal_aee: f64,
 }
 
@@ -124,8 +124,8 @@ struct ReceiverRow<'a> {
     clock_absent_s: Option<f64>,
 }
 
-impl Outcome {
-    /// The outcome of a batch of this scenario.
+impl ScenarioOutcome {
+    /// Collects the results of a batch of this scenario.
     #[must_use]
     pub fn new(scenario: &Scenario, batch: &Batch) -> Self {
         let bounds = batch.floors.iter().map(|floor| FloorOutcome {
@@ -137,7 +137,7 @@ impl Outcome {
         Self { runs, bounds: bounds.collect() }
     }
 
-    /// The same with the clairvoyant's figures for each seed.
+    /// Adds the clairvoyant optimum for each seed.
     #[must_use]
     pub fn with_clairvoyant(mut self, figures: &[Clairvoyant]) -> Self {
         for (bound, figures) in self.bounds.iter_mut().zip(figures) {
@@ -151,13 +151,13 @@ impl Outcome {
         self
     }
 
-    /// One JSON document, ending with a newline.
+    /// Returns one JSON document that ends with a newline.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("strings and finite numbers are JSON") + "\n"
+        serde_json::to_string_pretty(self).expect("strings and finite numbers serialize") + "\n"
     }
 
-    /// The names and contents of the files that hold all of it.
+    /// Returns the names and contents of the files to write.
     #[must_use]
     pub fn files(&self) -> [(&'static str, Vec<u8>); 3] {
         let runs = self.runs.iter().map(|run| RunRow {
@@ -170,7 +170,7 @@ impl Outcome {
             mean_real_error: run.mean_real_error,
             std_real_error: run.std_real_error,
         });
-        // Runs are policy by policy with the same seeds in the same order, and bounds have that order too.
+        // Every policy's runs have the seeds in the order of the bounds.
         let floors = self.bounds.iter().cycle();
         let receivers = self.runs.iter().zip(floors).flat_map(|(run, bound)| {
             run.receivers.iter().zip(&bound.floor_aee).map(|(receiver, floor)| ReceiverRow {
@@ -189,8 +189,8 @@ impl Outcome {
             })
         });
         [
-            ("runs.csv", csv(runs).expect("memory takes every row")),
-            ("receivers.csv", csv(receivers).expect("memory takes every row")),
+            ("runs.csv", csv(runs).expect("writing to memory succeeds")),
+            ("receivers.csv", csv(receivers).expect("writing to memory succeeds")),
             ("scenario.json", self.to_json().into_bytes()),
         ]
     }
@@ -231,8 +231,8 @@ fn csv<R: Serialize>(rows: impl Iterator<Item = R>) -> Result<Vec<u8>, Box<dyn E
     Ok(writer.into_inner()?)
 }
 
-/// JSON has no word for anything else; a checked scenario gives nothing else.
+/// Asserts that a figure is finite, as JSON needs and a checked scenario ensures.
 fn finite(value: f64) -> f64 {
-    assert!(value.is_finite(), "a figure of a checked scenario is finite, not {value}");
+    assert!(value.is_finite(), "a figure of a checked scenario is {value}");
     value
 }

@@ -1,4 +1,4 @@
-//! From the text of a scenario file to a scenario. Everything is checked before anything runs.
+//! Parses the text of a scenario file. Everything is checked before anything runs.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -8,7 +8,7 @@ use evenkeel_dr::{Budget, Compensation, Content, Placement, PolicyKind, Threshol
 use evenkeel_games::Driver;
 
 use super::clock;
-use super::document::{Field, Section, Source};
+use super::document::{Field, ScenarioText, Section};
 use super::limits::{self, DELAY_MAX_MS, DURATION_MAX_S, TRACE_BYTES_MAX};
 use super::motion::motion;
 use super::receiver::receiver;
@@ -32,17 +32,17 @@ const KEYS: [&str; 13] = [
 
 const DURATION: &str = "a duration is more than 0 s and at most 86400 s";
 const TICK: &str = "a tick is 1 to 1000 ms, and not longer than the duration";
-const SEEDS: &str = "seeds are a list of 1 to 1000 whole numbers from 0 on";
-const RECEIVERS: &str = "a scenario has 1 to 1000 receivers, each under a header [[receiver]] of its own";
+const SEEDS: &str = "seeds are a list of 1 to 1000 whole numbers, not negative";
+const RECEIVERS: &str = "a scenario has 1 to 1000 receivers, each under its own header [[receiver]]";
 const TRACES: &str =
-    "the recordings of a scenario have at most 67108864 bytes together, each as often as it is named";
+    "the recordings of a scenario have at most 67108864 bytes in total, counting every mention";
 const NAMES: &str = "policy names are a list of strings";
 
-/// Reads the file that a key names; its error says why that is impossible.
+/// Reads the file that a key names.
 pub(super) type ReadFile<'a> = dyn FnMut(&Field<'_>) -> Result<String, ScenarioError> + 'a;
 
-/// Reads a scenario from a text. `name` stands for the file in errors; `read_trace` yields the text of a file that the
-/// scenario names, or why it cannot.
+/// Parses a scenario. Errors name the file `name`; `read_trace` returns the text of a file that the scenario names, or why
+/// it cannot be read.
 ///
 /// # Errors
 /// [`ScenarioError`] names file, line, key and what would be right.
@@ -51,7 +51,7 @@ pub fn parse(
     name: &str,
     mut read_trace: impl FnMut(&Path) -> Result<String, String>,
 ) -> Result<Scenario, ScenarioError> {
-    let source = Source { file: name, text };
+    let source = ScenarioText { file: name, text };
     let document = source.document()?;
     let root = Section::root(source, &document, &KEYS)?;
     let mut left = TRACE_BYTES_MAX;
@@ -64,7 +64,7 @@ pub fn parse(
     scenario(&root, &mut read)
 }
 
-/// A time in seconds within a range.
+/// Parses a time in seconds within a range.
 pub(super) fn seconds(
     field: &Field<'_>,
     range: RangeInclusive<Span>,
@@ -111,14 +111,14 @@ fn tick(root: &Section<'_>, duration: Span) -> Result<Span, ScenarioError> {
     let tick = Span::from_millis_f64(root.number("tick_ms", 20.0, 1.0..=1000.0, TICK)?);
     match root.field("tick_ms") {
         Some(field) if tick > duration => Err(field.wrong(TICK)),
-        // Nobody asked for the default, so it gives way.
+        // The default shrinks to fit a short run.
         _ => Ok(tick.min(duration)),
     }
 }
 
 fn warmup(root: &Section<'_>, duration: Span) -> Result<Span, ScenarioError> {
     let Some(field) = root.field("warmup_s") else { return Ok(Span::ZERO) };
-    let what = format!("a warm-up is 0 s or more, and less than {} s, the duration", duration.as_secs_f64());
+    let what = format!("a warm-up is 0 s or more, and less than {} s (the duration)", duration.as_secs_f64());
     let warmup = seconds(&field, Span::ZERO..=duration, &what)?;
     if warmup < duration { Ok(warmup) } else { Err(field.wrong(what)) }
 }
@@ -174,7 +174,7 @@ fn dead_reckoning(root: &Section<'_>) -> Result<(Content, Placement, Option<Comp
         placement = placements[field.word(&["global", "local", "one-way-delay"])?];
     }
     if let Some(field) = section.field("compensation_max_ms") {
-        let most = field.number(0.0..=DELAY_MAX_MS, "a delay that is made up for is 0 to 60000 ms")?;
+        let most = field.number(0.0..=DELAY_MAX_MS, "a compensated delay is 0 to 60000 ms")?;
         compensation =
             Some(Compensation { delay_max: Span::from_millis_f64(most), ..Compensation::default() });
     }
@@ -201,16 +201,16 @@ fn receivers(
 }
 
 fn read_budget(field: &Field<'_>) -> Result<Budget, ScenarioError> {
-    let what = "a budget is more than 0 and at most 1000 DR vectors per trigger, or a part of the receivers, as \"40%\"";
-    let part = field.text(what).ok().map(str::parse::<Budget>);
-    let budget = match part {
+    let what = "a budget is more than 0 and at most 1000 DR vectors per trigger, or a share of the receivers, such as \"40%\"";
+    let share = field.text(what).ok().map(str::parse::<Budget>);
+    let budget = match share {
         Some(budget) => budget.ok().filter(|budget| budget.per_trigger(1) > 0.0),
         None => Budget::new(field.number(f64::MIN_POSITIVE..=limits::BUDGET_MAX, what)?),
     };
     budget.filter(|budget| budget.per_trigger(1) <= limits::BUDGET_MAX).ok_or_else(|| field.wrong(what))
 }
 
-/// The policies and the budget. Without names, every policy is compared.
+/// Parses the policies and the budget. Without names, every policy is compared.
 fn policy(root: &Section<'_>) -> Result<(Vec<PolicyKind>, Budget), ScenarioError> {
     let Some(field) = root.field("policy") else { return Ok((PolicyKind::all(), Budget::ONE)) };
     let section = field.section(&["names", "budget"])?;
@@ -220,7 +220,7 @@ fn policy(root: &Section<'_>) -> Result<(Vec<PolicyKind>, Budget), ScenarioError
     for entry in field.entries(NAMES)? {
         let policy = entry.text(NAMES)?.parse::<PolicyKind>().map_err(|error| entry.wrong(error))?;
         if policies.contains(&policy) {
-            return Err(entry.wrong(format!("the policy {policy} is there already; name it once")));
+            return Err(entry.wrong(format!("the policy {policy} is listed twice")));
         }
         policies.push(policy);
     }

@@ -1,7 +1,7 @@
-//! A `[[receiver]]` of a scenario file.
+//! The `[[receiver]]` tables of a scenario file.
 //!
-//! All faults hold both ways; only delay, jitter, steps and loss of the way back, of acknowledgments and of what the
-//! clock asks, can be set apart from those of the way there.
+//! Faults apply to the links both ways. Delay, jitter, steps and loss of the link back, which carries acknowledgments and
+//! clock probes, can be set separately.
 
 use evenkeel_core::Span;
 use evenkeel_link::{DelayLaw, DelayStep, Jitter, LinkFaults, Loss, RateLimit, Reorder, TrueTime};
@@ -34,13 +34,13 @@ const KEYS: [&str; 17] = [
 
 const DELAY: &str = "a delay is 0 to 60000 ms";
 const PROBABILITY: &str = "a probability is 0 to 1";
-const NAME: &str = "a name is a string of 1 to 64 characters, on one line";
+const NAME: &str = "a name is a string of 1 to 64 characters on one line";
 const LOSS: &str = "a loss is a probability from 0 to 1, or a table { kind = \"gilbert-elliott\", good_mean_s, \
                     bad_mean_s, loss_good, loss_bad }";
-const STRETCH: &str = "the mean length of a stretch is 0.001 to 86400 s";
+const STRETCH: &str = "the mean length of a period is 0.001 to 86400 s";
 const STEPS: &str = "steps are a list of { at_s, delay_ms } in order of time";
 
-/// Reads one receiver of a run that takes `duration`; its name is none of those before it.
+/// Parses a receiver, whose name must differ from those before it.
 pub(super) fn receiver(
     field: &Field<'_>,
     duration: Span,
@@ -74,7 +74,7 @@ pub(super) fn receiver(
     })
 }
 
-/// The way back: like the way there, but for what is set apart.
+/// The faults of the link back: those of the link forward, except where set separately.
 fn back(
     section: &Section<'_>,
     forward: &LinkFaults,
@@ -105,12 +105,12 @@ fn name(section: &Section<'_>, before: &[Receiver]) -> Result<String, ScenarioEr
         return Err(field.wrong(NAME));
     }
     if before.iter().any(|receiver| receiver.name == name) {
-        return Err(field.wrong("another receiver has that name already"));
+        return Err(field.wrong("another receiver has this name"));
     }
     Ok(name.to_owned())
 }
 
-/// A delay of the receiver; 0 if the key is not there.
+/// An optional delay; 0 by default.
 fn delay(section: &Section<'_>, key: &str) -> Result<Span, ScenarioError> {
     section.field(key).map_or(Ok(Span::ZERO), |field| millis(&field))
 }
@@ -176,7 +176,7 @@ fn reorder(field: &Field<'_>) -> Result<Reorder, ScenarioError> {
 }
 
 fn rate(field: &Field<'_>) -> Result<RateLimit, ScenarioError> {
-    const BYTES: &str = "a rate is 1 to 1e12 bytes a second";
+    const BYTES: &str = "a rate is 1 to 1e12 bytes per second";
     const QUEUE: &str = "a queue holds 0 to 1e12 bytes";
     let section = field.section(&["bytes_per_s", "queue_bytes"])?;
     Ok(RateLimit {
@@ -189,11 +189,11 @@ fn steps(field: &Field<'_>, duration: Span) -> Result<Vec<DelayStep>, ScenarioEr
     let mut steps: Vec<DelayStep> = Vec::new();
     for entry in field.entries(STEPS)? {
         let section = entry.section(&["at_s", "delay_ms"])?;
-        let what = format!("a step is at 0 to {} s, the duration", duration.as_secs_f64());
+        let what = format!("a step is at 0 to {} s (the duration)", duration.as_secs_f64());
         let at_field = section.required("at_s", &what)?;
         let at = TrueTime::default() + seconds(&at_field, Span::ZERO..=duration, &what)?;
         if steps.last().is_some_and(|before| before.at >= at) {
-            return Err(at_field.wrong("a step comes later than the one before it"));
+            return Err(at_field.wrong("a step is later than the one before it"));
         }
         steps.push(DelayStep { at, delay: millis(&section.required("delay_ms", DELAY)?)? });
     }
@@ -204,7 +204,7 @@ fn absence(section: &Section<'_>, duration: Span) -> Result<Absence, ScenarioErr
     let mut absence = Absence::default();
     let last = duration.as_secs_f64();
     if let Some(field) = section.field("joins_s") {
-        let what = format!("a receiver joins at 0 s or later, and before {last} s, the duration");
+        let what = format!("a receiver joins at 0 s or later, and before {last} s (the duration)");
         absence.joins = seconds(&field, Span::ZERO..=duration, &what)?;
         if absence.joins >= duration {
             return Err(field.wrong(what));
@@ -212,7 +212,7 @@ fn absence(section: &Section<'_>, duration: Span) -> Result<Absence, ScenarioErr
     }
     if let Some(field) = section.field("leaves_s") {
         let joins = absence.joins.as_secs_f64();
-        let what = format!("a receiver leaves after {joins} s, when it joins, and at {last} s at the latest");
+        let what = format!("a receiver leaves after {joins} s (when it joins) and at {last} s at the latest");
         let leaves = seconds(&field, Span::ZERO..=duration, &what)?;
         if leaves <= absence.joins {
             return Err(field.wrong(what));

@@ -1,36 +1,36 @@
-//! A scenario's outcome in brief: each policy over all seeds, and each receiver under it.
+//! The summary of a scenario's results: each policy, and each receiver under it, averaged over the seeds.
 
-use super::{Outcome, RunOutcome};
+use super::{RunOutcome, ScenarioOutcome};
 use crate::stats::mean;
 
-/// The policies side by side.
+/// The averaged results of all policies.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Summary {
-    /// Whom the ratios compare with: the first `base-1/K` among the policies, or `base`, or nobody.
+pub struct ScenarioSummary {
+    /// The policy that the ratios refer to: the first `base-1/K`, else `base`, else none.
     pub reference: Option<String>,
-    /// In the scenario's order.
+    /// The policies, in the scenario's order.
     pub policies: Vec<PolicySummary>,
-    /// What could be had by knowing the future, if that was asked for.
+    /// The clairvoyant optimum, if it was computed.
     pub clairvoyant: Option<ClairvoyantSummary>,
 }
 
-/// The clairvoyant's figures, averaged over the seeds.
+/// The clairvoyant optimum, averaged over the seeds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ClairvoyantSummary {
     /// DR vectors that the budget allows in a run.
     pub sends: f64,
     /// The least mean accumulated export error.
     pub least_mean_aee: f64,
-    /// The same as a share of the reference's.
+    /// `least_mean_aee` as a share of the reference's mean.
     pub least_mean_ratio: Option<f64>,
-    /// The least accumulated export error that everybody can have alike.
+    /// The least accumulated export error that all receivers can have alike.
     pub equal_aee: f64,
-    /// The same as a share of the reference's mean.
+    /// `equal_aee` as a share of the reference's mean.
     pub equal_ratio: Option<f64>,
 }
 
 impl ClairvoyantSummary {
-    fn new(outcome: &Outcome, reference: Option<f64>) -> Option<Self> {
+    fn new(outcome: &ScenarioOutcome, reference: Option<f64>) -> Option<Self> {
         let all: Option<Vec<_>> = outcome.bounds.iter().map(|bound| bound.clairvoyant).collect();
         let all = all.filter(|all| !all.is_empty())?;
         let (least_mean_aee, equal_aee) =
@@ -59,15 +59,15 @@ pub struct PolicySummary {
     pub mean_ratio: Option<f64>,
     /// `std_aee` as a share of the reference's.
     pub std_ratio: Option<f64>,
-    /// DR vectors made in a run.
+    /// DR vectors generated per run.
     pub triggers: f64,
-    /// DR vectors sent in a run.
+    /// DR vectors sent per run.
     pub sent: f64,
-    /// The same per trigger; nothing if nothing triggered.
+    /// DR vectors sent per trigger, if there were any.
     pub sent_per_trigger: Option<f64>,
     /// Mean error against the real path.
     pub mean_real_error: f64,
-    /// In the scenario's order.
+    /// The receivers, in the scenario's order.
     pub receivers: Vec<ReceiverSummary>,
 }
 
@@ -80,9 +80,9 @@ pub struct ReceiverSummary {
     pub delay_ms: f64,
     /// Accumulated export error.
     pub aee: f64,
-    /// What the sender believes it to be.
+    /// Accumulated export error by the sender's ledger.
     pub known_aee: f64,
-    /// The error that is there even if everything is sent at once.
+    /// The error if every vector is sent at once.
     pub floor_aee: f64,
     /// DR vectors sent to it.
     pub sent: f64,
@@ -90,10 +90,10 @@ pub struct ReceiverSummary {
     pub delivered: f64,
 }
 
-impl Summary {
-    /// Sums an outcome up.
+impl ScenarioSummary {
+    /// Averages the results over the seeds.
     #[must_use]
-    pub fn new(outcome: &Outcome) -> Self {
+    pub fn new(outcome: &ScenarioOutcome) -> Self {
         let seeds = outcome.bounds.len().max(1);
         let mut policies: Vec<_> =
             outcome.runs.chunks(seeds).map(|runs| PolicySummary::new(runs, outcome)).collect();
@@ -112,8 +112,8 @@ impl Summary {
 }
 
 impl PolicySummary {
-    /// Sums the runs of one policy up.
-    fn new(runs: &[RunOutcome], outcome: &Outcome) -> Self {
+    /// Averages the runs of one policy.
+    fn new(runs: &[RunOutcome], outcome: &ScenarioOutcome) -> Self {
         let (triggers, sent) = (over(runs, |run| run.triggers as f64), over(runs, |run| run.sent as f64));
         let receivers = runs[0].receivers.iter().enumerate().map(|(index, receiver)| ReceiverSummary {
             name: receiver.name.clone(),
@@ -139,7 +139,7 @@ impl PolicySummary {
     }
 }
 
-/// The mean of a figure.
+/// The mean of a figure over the runs.
 fn over<T>(runs: &[T], figure: impl Fn(&T) -> f64) -> f64 {
     mean(&runs.iter().map(figure).collect::<Vec<_>>())
 }

@@ -1,7 +1,7 @@
-//! What happened at the owner and at each receiver, and the error that follows from it.
+//! A log of events, and the export error that follows from them.
 //!
-//! The log is made of events alone: which vectors the owner generated, and which ones each receiver placed when. It
-//! knows nothing of reports, estimates or accounts.
+//! The log holds which vectors the owner generated and which ones each receiver placed when. It uses no reports and no
+//! estimates, so the ledger can be checked against it.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) struct Life {
     pub(crate) ended: Option<SessionTime>,
 }
 
-/// Something that arrived at a receiver during its present connection.
+/// An arrival at a receiver during its current connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
     pub(crate) at: SessionTime,
@@ -27,7 +27,7 @@ pub(crate) struct Arrived {
     pub(crate) placed: Option<DrVector>,
 }
 
-/// Everything that happened.
+/// All events of a session.
 #[derive(Debug)]
 pub(crate) struct Log {
     owner: NodeId,
@@ -52,7 +52,7 @@ impl Log {
 
     pub(crate) fn ended(&mut self, entity: EntityId, at: TrueTime) {
         let life = self.lives.get_mut(&entity).and_then(|lives| lives.last_mut());
-        life.expect("what ends has begun").ended = Some(session(at));
+        life.expect("an entity that ends has begun").ended = Some(session(at));
     }
 
     pub(crate) fn joined(&mut self, receiver: NodeId, at: TrueTime) {
@@ -64,12 +64,12 @@ impl Log {
         self.arrivals.retain(|(node, _), _| *node != receiver);
     }
 
-    /// The latest life of an entity; `None` if it never was.
+    /// The latest life of an entity, if it ever had one.
     pub(crate) fn life(&self, entity: EntityId) -> Option<&Life> {
         self.lives.get(&entity)?.last()
     }
 
-    /// What of an entity's latest life has arrived at a receiver that is there.
+    /// The arrivals of an entity's latest life at a receiver; none if the receiver is absent.
     pub(crate) fn arrivals(&self, receiver: NodeId, entity: EntityId) -> Vec<Arrived> {
         let Some(first) = self.life(entity).and_then(|life| life.exported.first()) else { return Vec::new() };
         let Some(joined) = self.present.get(&receiver) else { return Vec::new() };
@@ -80,7 +80,7 @@ impl Log {
             .collect()
     }
 
-    /// The export error of a receiver from its first arrival up to a time.
+    /// The export error at a receiver from its first arrival up to `to`.
     pub(crate) fn error(&self, receiver: NodeId, entity: EntityId, to: SessionTime) -> f64 {
         let Some(life) = self.life(entity) else { return 0.0 };
         let placed: Vec<_> = self
@@ -109,13 +109,13 @@ impl Observer<DrNode> for Log {
     fn on_event(&mut self, at: TrueTime, node: NodeId, event: DrEvent) {
         match event {
             DrEvent::Generated { entity, seq, vector } if node == self.owner => {
-                // Events are told when time passes: a life that begins in the instant in which the last one ended
-                // is told apart by its number, which goes on but whose vector is an introduction.
-                let lives = self.lives.get_mut(&entity).expect("what is exported has begun");
+                // Events are observed only when time passes, so a life that begins at the instant the last one ended is
+                // recognized by having no vectors yet.
+                let lives = self.lives.get_mut(&entity).expect("an exported entity has begun");
                 let life = lives.iter_mut().rfind(|life| life.exported.is_empty());
                 match life {
                     Some(fresh) => fresh.exported.push((seq, vector)),
-                    None => lives.last_mut().expect("it has a life").exported.push((seq, vector)),
+                    None => lives.last_mut().expect("the entity has a life").exported.push((seq, vector)),
                 }
             }
             DrEvent::Arrived { entity, generated, placed, .. } => {

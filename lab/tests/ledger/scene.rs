@@ -1,4 +1,4 @@
-//! A random session in the simulator: who is there, what moves, what the network does to it.
+//! A random session in the simulator: receivers that join and leave, entities that move, links with faults.
 
 use evenkeel_core::{Draws, PeerId, Seed, Span, Vec3};
 use evenkeel_dr::{
@@ -13,49 +13,49 @@ use crate::log::Log;
 
 const TICK: Span = Span::from_millis(30);
 const TICKS: i64 = 260;
-/// Long enough after the last trigger for every repetition that is needed.
+/// The time after the last trigger: long enough for every repetition.
 const QUIET: Span = Span::from_secs(3600);
 const DATAGRAM_MAX: usize = 1200;
 
-/// What a session is drawn from.
+/// The parameters of a session.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Options {
-    /// Everything that is random in it.
+pub(crate) struct SceneOptions {
+    /// The seed of everything random.
     pub(crate) seed: u64,
-    /// Whether a relay keeps the books.
+    /// Whether a relay runs the policy and keeps the ledger.
     pub(crate) relay: bool,
-    /// Who decides.
+    /// The policy at the start.
     pub(crate) policy: PolicyKind,
-    /// Whether entities end and begin anew.
+    /// Whether entities end and begin again.
     pub(crate) lives: bool,
 }
 
-/// A session being played.
+/// A session.
 pub(crate) struct Scene {
     pub(crate) world: World<DrNode>,
     pub(crate) log: Log,
     pub(crate) owner: NodeId,
-    /// Who keeps the books.
+    /// The node that keeps the ledger.
     pub(crate) sender: NodeId,
     pub(crate) receivers: Vec<NodeId>,
     joined: Vec<bool>,
-    bodies: Vec<Body>,
-    options: Options,
+    entities: Vec<DrivenEntity>,
+    options: SceneOptions,
     draws: Draws,
 }
 
-/// An entity that is driven about.
-struct Body {
+/// An entity with random motion.
+struct DrivenEntity {
     entity: EntityId,
     alive: bool,
     state: MotionState,
 }
 
-impl Body {
+impl DrivenEntity {
     fn new(entity: EntityId, draws: &mut Draws) -> Self {
-        let mut body = Self { entity, alive: false, state: MotionState::default() };
-        body.steer(draws);
-        body
+        let mut driven = Self { entity, alive: false, state: MotionState::default() };
+        driven.steer(draws);
+        driven
     }
 
     fn steer(&mut self, draws: &mut Draws) {
@@ -77,7 +77,7 @@ fn at(ticks: i64) -> TrueTime {
     TrueTime::default() + TICK.times(ticks)
 }
 
-/// A link that does whatever networks do.
+/// Random faults of a link.
 fn faults(draws: &mut Draws) -> LinkFaults {
     let base = Span::from_millis(5 + draws.below(300) as i64);
     let spread = Span::from_millis(1 + draws.below(80) as i64);
@@ -89,7 +89,7 @@ fn faults(draws: &mut Draws) -> LinkFaults {
     };
     let loss = match draws.below(4) {
         0 => Loss::None,
-        // Long enough for every repetition of a report to be lost.
+        // Bad periods are long enough to lose every repetition of a report.
         1 => Loss::GilbertElliott {
             good_mean: Span::from_secs(2),
             bad_mean: Span::from_secs(1),
@@ -108,8 +108,8 @@ fn faults(draws: &mut Draws) -> LinkFaults {
 }
 
 impl Scene {
-    /// Sets a session up; nobody has joined yet but owner and relay.
-    pub(crate) fn new(options: Options) -> Self {
+    /// Sets a session up in which only owner and relay have joined each other.
+    pub(crate) fn new(options: SceneOptions) -> Self {
         let mut draws = Seed::new(options.seed).child(1).draws();
         let mut world = World::new(Seed::new(options.seed).child(2));
         let kind = Content::ALL[draws.below(5) as usize];
@@ -123,7 +123,7 @@ impl Scene {
             placement: if draws.chance(0.3) { Placement::Local } else { Placement::Global },
             policy: options.policy,
             seed: Seed::new(options.seed).child(3),
-            // With a bound the books do not believe that a way is more than three times as long as the way back.
+            // Compensation would limit the delays that the ledger believes.
             compensation: None,
             ..DrConfig::default()
         };
@@ -144,13 +144,14 @@ impl Scene {
                 node
             })
             .collect();
-        let bodies = (0..1 + draws.below(3)).map(|i| Body::new(EntityId(i as u32), &mut draws)).collect();
+        let entities =
+            (0..1 + draws.below(3)).map(|i| DrivenEntity::new(EntityId(i as u32), &mut draws)).collect();
         let joined = vec![false; receivers.len()];
         let log = Log::new(owner);
-        Self { world, log, owner, sender, receivers, joined, bodies, options, draws }
+        Self { world, log, owner, sender, receivers, joined, entities, options, draws }
     }
 
-    /// Plays the session and then waits until everything that is going to be reported has been.
+    /// Plays the session and waits until all reports are in.
     pub(crate) fn play(&mut self) {
         for tick in 0..TICKS {
             self.world.run_until(at(tick), &mut self.log);
@@ -160,7 +161,7 @@ impl Scene {
                 self.switch();
             }
         }
-        // What is sent again after minutes of silence would be no news, and what was awaited until then is estimated.
+        // Other policies may send held vectors minutes later, when the ledger has given up waiting and estimates.
         self.switch_to(PolicyKind::BASE);
         self.world.run_until(at(TICKS) + QUIET, &mut self.log);
     }
@@ -182,24 +183,24 @@ impl Scene {
     }
 
     fn drive(&mut self, tick: i64) {
-        for body in &mut self.bodies {
-            if body.alive && self.options.lives && self.draws.chance(0.01) {
-                body.alive = false;
-                let command = DrCommand::End { entity: body.entity };
+        for driven in &mut self.entities {
+            if driven.alive && self.options.lives && self.draws.chance(0.01) {
+                driven.alive = false;
+                let command = DrCommand::End { entity: driven.entity };
                 self.world.command(self.owner, NodeCommand::Peer(command));
-                self.log.ended(body.entity, at(tick));
+                self.log.ended(driven.entity, at(tick));
             }
-            if !body.alive {
-                // Now and then a name is used again in the instant in which it became free.
+            if !driven.alive {
+                // Sometimes an entity id is used again at the instant it became free.
                 let begins = tick < 5 || self.draws.chance(0.2);
                 if !begins {
                     continue;
                 }
-                body.alive = true;
-                self.log.began(body.entity);
+                driven.alive = true;
+                self.log.began(driven.entity);
             }
-            body.step(&mut self.draws);
-            let command = DrCommand::Observe { entity: body.entity, state: body.state };
+            driven.step(&mut self.draws);
+            let command = DrCommand::Observe { entity: driven.entity, state: driven.state };
             self.world.command(self.owner, NodeCommand::Peer(command));
         }
     }
@@ -211,7 +212,7 @@ impl Scene {
     }
 
     fn switch_to(&mut self, policy: PolicyKind) {
-        let budget = Budget::new(self.draws.uniform(0.5, 3.0)).expect("it is positive");
+        let budget = Budget::new(self.draws.uniform(0.5, 3.0)).expect("the budget is positive");
         let command = if self.options.relay {
             NodeCommand::Relay(RelayCommand::Switch { policy, budget })
         } else {
@@ -220,8 +221,8 @@ impl Scene {
         self.world.command(self.sender, command);
     }
 
-    /// The entities that there ever were.
-    pub(crate) fn entities(&self) -> impl Iterator<Item = EntityId> + '_ {
-        self.bodies.iter().map(|body| body.entity)
+    /// The ids of all entities.
+    pub(crate) fn entity_ids(&self) -> impl Iterator<Item = EntityId> + '_ {
+        self.entities.iter().map(|driven| driven.entity)
     }
 }

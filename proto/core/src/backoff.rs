@@ -1,32 +1,31 @@
-//! How long to wait before something is said again: longer each time that it brought nothing, so that an overloaded
-//! peer is not kept so by repetitions.
+//! Exponential backoff, so that retransmissions do not keep an overloaded peer overloaded.
 
 use crate::time::Span;
 
-/// A waiting time that doubles.
+/// Exponential backoff for retransmissions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Backoff {
     doublings: u32,
 }
 
 impl Backoff {
-    /// No more doublings than this.
+    /// Limit on the number of doublings.
     const DOUBLINGS_MAX: u32 = 5;
-    /// A doubled waiting time is at most this.
+    /// Upper bound of a doubled wait.
     const WAIT_MAX: Span = Span::from_secs(2);
 
-    /// The waiting time that is so long when everything goes well.
+    /// Returns the current wait, where `usual` is the wait without any backoff.
     #[must_use]
     pub fn after(&self, usual: Span) -> Span {
         usual.times(1 << self.doublings).min(Self::WAIT_MAX.max(usual))
     }
 
-    /// It was said again.
+    /// Doubles the next wait: a retransmission was sent.
     pub fn repeated(&mut self) {
         self.doublings = (self.doublings + 1).min(Self::DOUBLINGS_MAX);
     }
 
-    /// An answer came.
+    /// Resets the wait: an answer arrived.
     pub const fn answered(&mut self) {
         self.doublings = 0;
     }
@@ -37,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_doubles_up_to_a_limit_and_starts_over() {
+    fn the_wait_doubles_up_to_a_limit_and_an_answer_resets_it() {
         let usual = Span::from_millis(100);
         let mut backoff = Backoff::default();
         let waits: Vec<Span> = (0..7)

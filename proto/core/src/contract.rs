@@ -1,21 +1,21 @@
-//! The contract check: a hostile schedule that every [`Endpoint`] must survive.
+//! A hostile schedule that every [`Endpoint`] must survive.
 //!
-//! A handful of machines talk to each other over a network that loses, doubles, reorders and damages everything, while
-//! peers flap, timeouts come early, late and repeatedly, garbage arrives on every channel and queues are left full.
-//! Each machine has a twin that hears the same, except for the messages that the machine rejected. The check panics
-//! unless
-//! - draining ends, and a timeout that was handled does not stay due (no spinning);
-//! - machine and twin transmit the same bytes and name the same timeouts: rejecting leaves the state unchanged, and
-//!   nothing depends on anything but the calls.
+//! [`check`] connects a handful of machines over a network that loses, duplicates, reorders and damages
+//! messages. Peers flap, timeouts come early, late and repeatedly, garbage arrives on every channel, and
+//! queues are left undrained. Each machine has a twin that gets the same calls except for the messages that
+//! the machine rejected. The check panics if
+//! - draining does not end, or a timeout stays due after it was handled (spinning);
+//! - a machine and its twin transmit different bytes or want different timeouts: rejecting a message must
+//!   leave the state unchanged, and the state must depend on the calls alone.
 
 use crate::draws::{Draws, Seed};
 use crate::endpoint::{Channel, Endpoint};
 use crate::peer::{PeerChange, PeerId};
 use crate::time::{LocalTime, Span};
 
-/// More messages than this from one drain count as endless.
+/// A drain that yields more messages than this counts as endless.
 const DRAIN_MAX: usize = 100_000;
-/// Messages under way; when full, a random one is lost.
+/// Limit on messages in flight; when it is reached, a random one is lost.
 const FLIGHT_MAX: usize = 256;
 
 struct InFlight {
@@ -32,8 +32,9 @@ struct Harness<E> {
     now: LocalTime,
 }
 
-/// Runs `steps` steps of the hostile schedule with this seed on `nodes` machines. `build` makes machine number i,
-/// which its peers know as `PeerId(i)`; `command` makes a command for it.
+/// Runs `steps` steps of the hostile schedule on `nodes` machines, driven by `seed`.
+///
+/// `build` makes machine number `i`, which its peers know as `PeerId(i)`; `command` makes a command for it.
 ///
 /// # Panics
 /// If a machine breaks the contract.
@@ -72,7 +73,7 @@ pub fn check<E: Endpoint>(
         }
         let pause = harness.draws.below(30_000_000) as i64;
         harness.now += Span::from_nanos(pause);
-        // One in four calls is not drained, so that queues fill up.
+        // One call in four is not drained, so that queues fill up.
         if !harness.draws.chance(0.25) {
             harness.drain(node);
         }
@@ -94,8 +95,11 @@ impl<E: Endpoint> Harness<E> {
         let now = self.now;
         let [endpoint, twin] = &mut self.nodes[node];
         if endpoint.handle_message(now, from, channel, bytes).is_ok() {
-            let again = twin.handle_message(now, from, channel, bytes);
-            assert!(again.is_ok(), "node {node} takes a message that its twin rejects: {again:?}");
+            let twin_result = twin.handle_message(now, from, channel, bytes);
+            assert!(
+                twin_result.is_ok(),
+                "node {node} accepts a message that its twin rejects: {twin_result:?}"
+            );
         }
         self.drain(node);
     }
@@ -140,7 +144,7 @@ impl<E: Endpoint> Harness<E> {
     fn garbage(&mut self, node: usize) {
         let len = self.draws.below(200) as usize;
         let mut bytes: Vec<u8> = (0..len).map(|_| self.draws.bits() as u8).collect();
-        // Half of it gets past the version byte, and further where small numbers are tags.
+        // Small numbers in front get half of the garbage past the version byte and the tag.
         if let [version, tag, ..] = &mut bytes[..] {
             *version %= 2;
             *tag %= 10;
@@ -186,7 +190,7 @@ impl<E: Endpoint> Harness<E> {
         if let Some(at) = self.nodes[node][0].poll_timeout() {
             assert!(
                 at > self.now,
-                "node {node} was told of its timeout {at:?} at {:?} and wants it again",
+                "node {node} handled its timeout {at:?} at {:?} and still wants it",
                 self.now
             );
         }
@@ -214,7 +218,7 @@ impl<E: Endpoint> Harness<E> {
         assert_eq!(
             endpoint.poll_timeout(),
             twin.poll_timeout(),
-            "node {node} and its twin wake at different times"
+            "node {node} and its twin want different timeouts"
         );
     }
 }

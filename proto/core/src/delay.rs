@@ -1,4 +1,4 @@
-//! What a delay has been lately: the exponential average of TCP's round-trip estimate, with its deviation.
+//! A running estimate of a delay, computed like TCP's round-trip time (RFC 6298).
 
 use crate::time::Span;
 
@@ -11,7 +11,7 @@ pub struct DelayEstimate {
 }
 
 impl DelayEstimate {
-    /// Takes a new sample into account. The first one is taken as it is.
+    /// Adds a sample. The first one becomes the average.
     #[inline]
     pub fn sample(&mut self, delay: Span) {
         if self.samples == 0 {
@@ -24,21 +24,21 @@ impl DelayEstimate {
         self.samples = self.samples.saturating_add(1);
     }
 
-    /// The average; zero before the first sample.
+    /// Returns the average, or zero before the first sample.
     #[must_use]
     #[inline]
     pub const fn mean(&self) -> Span {
         self.mean
     }
 
-    /// The mean deviation from the average.
+    /// Returns the mean deviation from the average.
     #[must_use]
     #[inline]
     pub const fn deviation(&self) -> Span {
         self.deviation
     }
 
-    /// How many samples it has seen.
+    /// Returns the number of samples so far.
     #[must_use]
     #[inline]
     pub const fn samples(&self) -> u64 {

@@ -1,12 +1,13 @@
-//! Seeded randomness that is the same on every machine.
+//! Seeded random numbers, bit for bit the same on every platform.
 //!
-//! A [`Seed`] is a key, and a [`Draws`] the stream that belongs to it: a pure function of the key, with no state
-//! anywhere else. That is what common random numbers need: the fate of a packet is drawn from the key (run, link,
-//! sending time), so it does not depend on who else sent what. The generator is SplitMix64 (Steele, Lea and Flood,
-//! 2014). The laws are written here because the platform's logarithm and sine differ in the last bit between machines,
-//! and a crate that picks its maths by a feature flag may change under us.
+//! A [`Seed`] is a key and a [`Draws`] is the stream it determines. Streams share no state, which is what
+//! common random numbers need: the fate of a packet comes from the key (run, link, sending time) and does not
+//! depend on other traffic. The generator is SplitMix64 (Steele, Lea and Flood, 2014).
+//!
+//! The distributions are implemented here because platform logarithms and sines differ in the last bit, and a
+//! crate that selects its mathematics by feature flag could change the numbers.
 
-/// The key of a stream of random numbers.
+/// The key of a random stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seed(u64);
 
@@ -20,35 +21,35 @@ const fn mix(mut z: u64) -> u64 {
 }
 
 impl Seed {
-    /// The key with this number.
+    /// Returns the key for a number.
     #[must_use]
     #[inline]
     pub const fn new(number: u64) -> Self {
         Self(mix(number ^ GOLDEN))
     }
 
-    /// The key below this one with that label; different labels give unrelated streams.
+    /// Derives a key; different labels give unrelated streams.
     #[must_use]
     #[inline]
     pub const fn child(self, label: u64) -> Self {
         Self(mix(self.0.wrapping_add(mix(label.wrapping_mul(GOLDEN) ^ 0xd1b5_4a32_d192_ed03))))
     }
 
-    /// The key that [is made up of](Self::number) this number.
+    /// Restores the key whose [`number`](Self::number) this is.
     #[must_use]
     #[inline]
     pub const fn from_key(number: u64) -> Self {
         Self(number)
     }
 
-    /// The number that makes up this key.
+    /// Returns the number that represents this key.
     #[must_use]
     #[inline]
     pub const fn number(self) -> u64 {
         self.0
     }
 
-    /// The stream of this key, from its beginning.
+    /// Starts this key's stream.
     #[must_use]
     #[inline]
     pub const fn draws(self) -> Draws {
@@ -63,20 +64,21 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN);
         mix(self.state)
     }
 
-    /// Passes over one number, which the stream that it gives begins with: it is computed only if it is asked for.
+    /// Skips one number and returns a stream that starts with it, so that the number is computed only if
+    /// needed.
     #[inline]
     #[must_use]
-    pub const fn put_off(&mut self) -> Self {
-        let here = Self { state: self.state };
+    pub const fn defer(&mut self) -> Self {
+        let skipped = Self { state: self.state };
         self.state = self.state.wrapping_add(GOLDEN);
-        here
+        skipped
     }
 
     /// Uniform in [0, 1).
@@ -91,34 +93,36 @@ impl Draws {
         low + (high - low) * self.unit()
     }
 
-    /// A whole number below `bound`, which must not be 0.
+    /// Uniform integer below `bound`, which must not be 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
-        // The bias of this reduction is below 2^-64 times the bound.
+        // The bias of this reduction is below `bound` / 2^64.
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True with this probability.
+    /// True with the given probability.
     #[inline]
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 
-    /// Exponential with this mean.
+    /// Exponential with the given mean.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.unit())
     }
 
-    /// Normal with mean 0 and standard deviation 1 (Box and Muller's; the second value is not kept, so that a stream
-    /// has no state but its position).
+    /// Normal with mean 0 and standard deviation 1.
+    ///
+    /// Uses Box and Muller's method and discards the second value, so that the position is a stream's only
+    /// state.
     #[inline]
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
         radius * libm::cos(2.0 * core::f64::consts::PI * self.unit())
     }
 
-    /// Gamma with this shape and scale, both positive (Marsaglia and Tsang's).
+    /// Gamma with a positive shape and scale (Marsaglia and Tsang's method).
     #[inline]
     pub fn gamma(&mut self, shape: f64, scale: f64) -> f64 {
         if shape < 1.0 {

@@ -1,26 +1,26 @@
-//! Numbers that nobody can foresee who does not know the key: SipHash-2-4 (Aumasson and Bernstein, 2012) of two words.
+//! A keyed hash of two words: SipHash-2-4 (Aumasson and Bernstein, 2012).
 //!
-//! The nonces of messages are made with it. [`Seed`](crate::Seed) draws would not do: whoever has seen a few of them can
-//! compute the rest.
+//! Message nonces are made with it. Draws from a [`Seed`](crate::Seed) would not do: after a few of them an
+//! attacker can compute the rest.
 
 /// A secret key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Key([u64; 2]);
 
 impl Key {
-    /// The key of these two words.
+    /// Makes a key of two words.
     #[must_use]
     pub const fn new(low: u64, high: u64) -> Self {
         Self([low, high])
     }
 
-    /// The number that belongs to a pair of words.
+    /// Returns the hash of a pair of words.
     #[must_use]
     pub const fn hash(&self, first: u64, second: u64) -> u64 {
         self.begin(first).hash(second)
     }
 
-    /// What is common to all pairs with this first word.
+    /// Absorbs the first word, for hashing several pairs that share it.
     #[must_use]
     pub const fn begin(&self, first: u64) -> HalfHashed {
         let [low, high] = self.0;
@@ -34,12 +34,12 @@ impl Key {
     }
 }
 
-/// A key that has taken in the first of two words. As secret as the key.
+/// The state after absorbing the first of two words. As secret as the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HalfHashed([u64; 4]);
 
 impl HalfHashed {
-    /// The number that belongs to the pair with this second word.
+    /// Returns the hash of the pair that ends with this word.
     #[must_use]
     #[inline]
     pub const fn hash(&self, second: u64) -> u64 {

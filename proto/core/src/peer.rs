@@ -1,28 +1,28 @@
-//! Who is at the other end.
+//! Peers: the other ends of a machine's connections.
 
-/// A peer as its driver knows it: a session, not an address.
+/// A peer as its driver knows it: a connection, not an address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct PeerId(pub u32);
 
-/// A peer came or went.
+/// A change in who is connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PeerChange {
     /// The peer can be reached from now on.
     Joined {
-        /// Who.
+        /// The peer that joined.
         peer: PeerId,
         /// The largest datagram that reaches it, in bytes.
         datagram_max: usize,
     },
-    /// The peer is gone; nothing of what is under way to it will arrive.
+    /// The peer is gone. Nothing in flight to it will arrive.
     Left {
-        /// Who.
+        /// The peer that left.
         peer: PeerId,
     },
 }
 
 impl PeerChange {
-    /// The peer that it is about.
+    /// Returns the peer that joined or left.
     #[must_use]
     pub const fn peer(self) -> PeerId {
         match self {

@@ -1,9 +1,8 @@
-//! A few bytes that are put together on the stack and then appended at one go: to append each number by itself would ask each
-//! time whether there is room.
+//! A small buffer on the stack, to append several numbers to a `Vec` with a single capacity check.
 
 use crate::wire::Varint;
 
-/// At most `ROOM` bytes, of which the last eight may not be in use.
+/// A buffer of `ROOM` bytes. Pushes need eight free bytes even if they use fewer.
 #[derive(Clone, Copy, Debug)]
 pub struct Scratch<const ROOM: usize> {
     bytes: [u8; ROOM],
@@ -18,24 +17,24 @@ impl<const ROOM: usize> Default for Scratch<ROOM> {
 }
 
 impl<const ROOM: usize> Scratch<ROOM> {
-    /// How many bytes there are.
+    /// Returns the number of bytes in use.
     #[must_use]
     #[inline]
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Returns whether no byte is in use.
     #[must_use]
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Adds the first bytes of a little-endian word.
+    /// Adds the first `len` bytes of a little-endian word.
     ///
     /// # Panics
-    /// If fewer than eight bytes are left.
+    /// If fewer than eight bytes are free.
     #[inline]
     pub fn push(&mut self, word: u64, len: usize) {
         let place = self.bytes[self.len..].first_chunk_mut().expect("room for a word");
@@ -46,17 +45,17 @@ impl<const ROOM: usize> Scratch<ROOM> {
     /// Adds bytes.
     ///
     /// # Panics
-    /// If fewer are left.
+    /// If they do not fit.
     #[inline]
     pub fn push_array<const LEN: usize>(&mut self, bytes: &[u8; LEN]) {
-        *self.bytes[self.len..].first_chunk_mut().expect("room for all") = *bytes;
+        *self.bytes[self.len..].first_chunk_mut().expect("room for the bytes") = *bytes;
         self.len += LEN;
     }
 
-    /// Adds a number in as few bytes as it needs.
+    /// Adds a varint.
     ///
     /// # Panics
-    /// If fewer than sixteen bytes are left.
+    /// If fewer than sixteen bytes are free.
     #[inline]
     pub fn push_varint(&mut self, number: Varint) {
         match number.word() {
@@ -75,16 +74,16 @@ impl<const ROOM: usize> Scratch<ROOM> {
         self.push(rest, 1);
     }
 
-    /// Appends it to bytes.
+    /// Appends the bytes in use to `bytes`.
     #[inline]
     pub fn append_to(&self, bytes: &mut Vec<u8>) {
-        // All of it, in use or not: a copy of a known length needs no call.
+        // Copies the whole buffer and truncates: a copy of constant length needs no call.
         let end = bytes.len() + self.len;
         bytes.extend_from_slice(&self.bytes);
         bytes.truncate(end);
     }
 
-    /// Appends it to bytes, and is empty then.
+    /// Moves the bytes in use to the end of `bytes`.
     #[inline]
     pub fn drain_to(&mut self, bytes: &mut Vec<u8>) {
         if !self.is_empty() {

@@ -1,93 +1,94 @@
 //! Kinds of time that cannot be mixed up.
 //!
-//! [`LocalTime`] is one node's monotonic clock, [`SessionTime`] the time that a session agreed on and the only one on
-//! the wire. (A third kind, true time, can be named only by the drivers.) All are integer nanoseconds, so adding and
-//! comparing them is exact; arithmetic saturates, because some of these numbers come from strangers.
+//! [`LocalTime`] is one node's monotonic clock. [`SessionTime`] is the time that a session agreed on, and the
+//! only kind on the wire. A third kind, true time, exists only in the drivers. All are integer nanoseconds,
+//! so sums and comparisons are exact. Arithmetic saturates, because untrusted peers supply some of the
+//! numbers.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Neg, Sub};
 
-/// A signed length of time in nanoseconds.
+/// A signed duration in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(i64);
 
 impl Span {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Self = Self(0);
-    /// The longest span there is, about 292 years.
+    /// The longest span, about 292 years.
     pub const MAX: Self = Self(i64::MAX);
 
-    /// A span of so many nanoseconds.
+    /// Makes a span of nanoseconds.
     #[must_use]
     #[inline]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
-    /// A span of so many milliseconds.
+    /// Makes a span of milliseconds.
     #[must_use]
     #[inline]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// A span of so many whole seconds.
+    /// Makes a span of whole seconds.
     #[must_use]
     #[inline]
     pub const fn from_secs(secs: i64) -> Self {
         Self(secs.saturating_mul(1_000_000_000))
     }
 
-    /// The span nearest to so many seconds; NaN is zero and what does not fit is the nearest that does.
+    /// Makes the span nearest to a number of seconds. NaN gives zero, and values out of range saturate.
     #[must_use]
     #[inline]
     pub fn from_secs_f64(secs: f64) -> Self {
         Self((secs * 1e9).round() as i64)
     }
 
-    /// The span nearest to so many milliseconds; NaN is zero and what does not fit is the nearest that does.
+    /// Makes the span nearest to a number of milliseconds. NaN gives zero, and values out of range saturate.
     #[must_use]
     #[inline]
     pub fn from_millis_f64(millis: f64) -> Self {
         Self((millis * 1e6).round() as i64)
     }
 
-    /// The number of nanoseconds.
+    /// Returns the number of nanoseconds.
     #[must_use]
     #[inline]
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
 
-    /// The number of seconds, correctly rounded for spans below 104 days.
+    /// Returns the number of seconds, correctly rounded for spans below 104 days.
     #[must_use]
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The number of milliseconds.
+    /// Returns the number of milliseconds.
     #[must_use]
     #[inline]
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// So many times this span.
+    /// Multiplies the span.
     #[must_use]
     #[inline]
     pub const fn times(self, factor: i64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
 
-    /// The n-th part of this span, towards zero; `parts` must not be 0.
+    /// Divides the span, rounding towards zero; `parts` must not be 0.
     #[must_use]
     #[inline]
     pub const fn part(self, parts: i64) -> Self {
         Self(self.0 / parts)
     }
 
-    /// How long it is, whatever its sign.
+    /// Returns the absolute value.
     #[must_use]
     #[inline]
     pub const fn abs(self) -> Self {
@@ -95,33 +96,33 @@ impl Span {
     }
 }
 
-/// A sum, or the nearest number to it that there is. Nearly every sum is one, and to ask is cheaper than to be prepared: times are added
-/// everywhere.
+/// Saturating addition. Sums hardly ever overflow, and testing for that is cheaper than computing the
+/// saturated value each time, as `i64::saturating_add` does.
 #[doc(hidden)]
 #[must_use]
 #[inline]
-pub const fn plus(one: i64, other: i64) -> i64 {
+pub const fn add_saturating(one: i64, other: i64) -> i64 {
     match one.checked_add(other) {
         Some(sum) => sum,
-        None => nearest(one),
+        None => saturated(one),
     }
 }
 
-/// The same of a difference.
+/// Saturating subtraction.
 #[doc(hidden)]
 #[must_use]
 #[inline]
-pub const fn minus(one: i64, other: i64) -> i64 {
+pub const fn sub_saturating(one: i64, other: i64) -> i64 {
     match one.checked_sub(other) {
         Some(difference) => difference,
-        None => nearest(one),
+        None => saturated(one),
     }
 }
 
-/// What is nearest to a sum, or to a difference, that is beyond all numbers on the side of its first one.
+/// The value that an overflowing sum or difference saturates to, given its first operand.
 #[cold]
 #[inline(never)]
-const fn nearest(first: i64) -> i64 {
+const fn saturated(first: i64) -> i64 {
     if first < 0 { i64::MIN } else { i64::MAX }
 }
 
@@ -129,7 +130,7 @@ impl Add for Span {
     type Output = Self;
     #[inline]
     fn add(self, other: Self) -> Self {
-        Self(plus(self.0, other.0))
+        Self(add_saturating(self.0, other.0))
     }
 }
 
@@ -137,7 +138,7 @@ impl Sub for Span {
     type Output = Self;
     #[inline]
     fn sub(self, other: Self) -> Self {
-        Self(minus(self.0, other.0))
+        Self(sub_saturating(self.0, other.0))
     }
 }
 
@@ -156,7 +157,7 @@ impl fmt::Debug for Span {
     }
 }
 
-/// Makes a point-in-time type: a kind of time that adds and subtracts spans and nothing else.
+/// Defines a point-in-time type: a kind of time that adds and subtracts [`Span`]s, but no other kind.
 #[macro_export]
 macro_rules! point_in_time {
     ($(#[$doc:meta])* $name:ident) => {
@@ -165,19 +166,19 @@ macro_rules! point_in_time {
         pub struct $name(i64);
 
         impl $name {
-            /// The earliest time there is.
+            /// The earliest time.
             pub const MIN: Self = Self(i64::MIN);
-            /// The latest time there is; used as "never".
+            /// The latest time; used as "never".
             pub const MAX: Self = Self(i64::MAX);
 
-            /// The time so many nanoseconds after this kind's origin.
+            /// Makes the time this many nanoseconds after the kind's origin.
             #[must_use]
             #[inline]
             pub const fn from_nanos(nanos: i64) -> Self {
                 Self(nanos)
             }
 
-            /// Nanoseconds since this kind's origin.
+            /// Returns the nanoseconds since the kind's origin.
             #[must_use]
             #[inline]
             pub const fn as_nanos(self) -> i64 {
@@ -193,7 +194,7 @@ macro_rules! point_in_time {
             type Output = Self;
             #[inline]
             fn add(self, span: $crate::time::Span) -> Self {
-                Self($crate::time::plus(self.0, span.as_nanos()))
+                Self($crate::time::add_saturating(self.0, span.as_nanos()))
             }
         }
 
@@ -208,7 +209,7 @@ macro_rules! point_in_time {
             type Output = Self;
             #[inline]
             fn sub(self, span: $crate::time::Span) -> Self {
-                Self($crate::time::minus(self.0, span.as_nanos()))
+                Self($crate::time::sub_saturating(self.0, span.as_nanos()))
             }
         }
 
@@ -216,7 +217,7 @@ macro_rules! point_in_time {
             type Output = $crate::time::Span;
             #[inline]
             fn sub(self, other: Self) -> $crate::time::Span {
-                $crate::time::Span::from_nanos($crate::time::minus(self.0, other.0))
+                $crate::time::Span::from_nanos($crate::time::sub_saturating(self.0, other.0))
             }
         }
 
@@ -235,7 +236,7 @@ point_in_time! {
 }
 
 point_in_time! {
-    /// A time that the whole session agreed on; the only kind that travels.
+    /// A time on the clock that the whole session shares; the only kind of time on the wire.
     SessionTime
 }
 

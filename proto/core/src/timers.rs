@@ -1,4 +1,5 @@
-//! A closed table of named timers: a machine lists its reasons to wake in an enum and keeps one deadline for each.
+//! A closed table of named timers: a machine lists its reasons to wake in an enum and keeps a deadline for
+//! each.
 //!
 //! ```
 //! use evenkeel_core::{LocalTime, Timers};
@@ -19,11 +20,11 @@
 
 /// A kind of time that deadlines are in.
 pub trait Deadline: Copy + Ord {
-    /// The latest time there is, which never comes.
+    /// The latest time, which never comes.
     const NEVER: Self;
 }
 
-/// One deadline for each of `N` named timers, in one kind of time.
+/// A deadline for each of `N` named timers.
 #[derive(Clone, Debug)]
 pub struct Timers<T, const N: usize> {
     deadlines: [T; N],
@@ -42,7 +43,7 @@ impl<T: Deadline, const N: usize> Timers<T, N> {
         self.deadlines[timer.into()] = deadline.unwrap_or(T::NEVER);
     }
 
-    /// Whether the timer is due; if so, clears it.
+    /// Returns whether a timer is due, and clears it if so.
     #[inline]
     pub fn expire(&mut self, timer: impl Into<usize>, now: T) -> bool {
         let deadline = &mut self.deadlines[timer.into()];
@@ -53,7 +54,7 @@ impl<T: Deadline, const N: usize> Timers<T, N> {
         due
     }
 
-    /// The earliest deadline.
+    /// Returns the earliest deadline.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Option<T> {
@@ -62,7 +63,7 @@ impl<T: Deadline, const N: usize> Timers<T, N> {
     }
 }
 
-/// The earlier of two deadlines, each of which may not be set.
+/// Returns the earlier of two optional deadlines.
 #[inline]
 #[must_use]
 pub fn earlier<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {

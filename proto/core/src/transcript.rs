@@ -1,12 +1,16 @@
-//! A session as bytes: what every machine was told, when, and what it answered.
+//! Transcripts: the calls of every machine in a session and the bytes that each transmitted, for exact
+//! replay.
 //!
-//! A transcript starts with the configuration and the seed of the session. Then come the nodes, each with a configuration
-//! of its own if it has one, and the calls in order, each with its node and its
-//! `now`, and behind each call what the node transmitted when it was drained. Because a machine learns nothing in any
-//! other way, [`replay`] can feed fresh machines the same calls and demand the same bytes.
+//! A machine learns nothing except through its calls, so [`replay`] can feed the same calls to fresh machines
+//! and compare every byte they transmit.
 //!
-//! Layout: `"EVKT"`, version, configuration (length, bytes), seed, then records. A record is a tag, and for nodes the node
-//! and its configuration, for calls the node and the time; variable parts have a 32-bit length in front.
+//! Layout: `"EVKT"`, version, configuration (length, bytes), seed, then records. A record is a tag followed
+//! by
+//! - for a node: its number and its own configuration;
+//! - for a call: the node, its `now`, and the arguments;
+//! - for a transmission, which belongs to the call before it: destination, channel and bytes.
+//!
+//! Variable-length parts have a 32-bit length in front.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -27,14 +31,15 @@ const TIMEOUT: u8 = 5;
 const TRANSMIT: u8 = 6;
 const NODE: u8 = 7;
 
-/// A transcript being written. Take what has gathered with [`Recorder::take`] and append it to wherever it is kept.
+/// Writes a transcript. Call [`Recorder::take`] now and then and append the bytes to wherever they are
+/// stored.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     bytes: Vec<u8>,
 }
 
 fn emit_slice(slice: &[u8], bytes: &mut Vec<u8>) {
-    let len = u32::try_from(slice.len()).expect("a part of a transcript is below 4 GiB");
+    let len = u32::try_from(slice.len()).expect("each part of a transcript is below 4 GiB");
     len.emit(bytes);
     bytes.extend_from_slice(slice);
 }
@@ -55,7 +60,7 @@ impl Recorder {
         Self { bytes }
     }
 
-    /// A node begins, with a configuration of its own.
+    /// Records a node with a configuration of its own.
     pub fn node(&mut self, node: u32, config: &[u8]) {
         self.bytes.push(NODE);
         node.emit(&mut self.bytes);
@@ -68,7 +73,7 @@ impl Recorder {
         now.emit(&mut self.bytes);
     }
 
-    /// The application said something.
+    /// Records a command.
     pub fn command<C: Wire>(&mut self, node: u32, now: LocalTime, command: &C) {
         self.call(COMMAND, node, now);
         let mut body = Vec::new();
@@ -76,7 +81,7 @@ impl Recorder {
         emit_slice(&body, &mut self.bytes);
     }
 
-    /// Bytes arrived.
+    /// Records an arriving message.
     pub fn message(&mut self, node: u32, now: LocalTime, from: PeerId, channel: Channel, message: &[u8]) {
         self.call(MESSAGE, node, now);
         from.0.emit(&mut self.bytes);
@@ -84,7 +89,7 @@ impl Recorder {
         emit_slice(message, &mut self.bytes);
     }
 
-    /// A peer came or went.
+    /// Records a peer that joined or left.
     pub fn peer(&mut self, node: u32, now: LocalTime, change: PeerChange) {
         match change {
             PeerChange::Joined { peer, datagram_max } => {
@@ -99,12 +104,12 @@ impl Recorder {
         }
     }
 
-    /// A timeout was due.
+    /// Records a timeout.
     pub fn timeout(&mut self, node: u32, now: LocalTime) {
         self.call(TIMEOUT, node, now);
     }
 
-    /// The node of the last call transmitted this.
+    /// Records a message that the node of the last call transmitted.
     pub fn transmit(&mut self, to: PeerId, channel: Channel, message: &[u8]) {
         self.bytes.push(TRANSMIT);
         to.0.emit(&mut self.bytes);
@@ -112,7 +117,7 @@ impl Recorder {
         emit_slice(message, &mut self.bytes);
     }
 
-    /// What has been written since the last take.
+    /// Returns the bytes written since the last call of this method.
     #[must_use]
     pub fn take(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.bytes)
@@ -139,52 +144,52 @@ impl Wire for Channel {
 /// One record of a transcript.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Record<'a, C> {
-    /// A node began, with a configuration of its own.
+    /// A node with a configuration of its own.
     Node {
-        /// Which one.
+        /// The node's number.
         node: u32,
-        /// How it is configured.
+        /// Its configuration.
         config: &'a [u8],
     },
-    /// A node was called.
+    /// A call on a node.
     Call {
-        /// Which one.
+        /// The node's number.
         node: u32,
-        /// Its clock.
+        /// The time by the node's clock.
         now: LocalTime,
-        /// What it was told.
+        /// The call.
         call: Call<'a, C>,
     },
-    /// The node of the last call transmitted this.
+    /// A message that the node of the last call transmitted.
     Transmit {
-        /// To whom.
+        /// The destination.
         to: PeerId,
-        /// How.
+        /// The channel.
         channel: Channel,
-        /// What.
+        /// The message.
         bytes: &'a [u8],
     },
 }
 
-/// What a node was told.
+/// A call on a machine.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Call<'a, C> {
-    /// By its application.
+    /// A command of the application.
     Command(C),
-    /// By a peer.
+    /// An arriving message.
     Message(PeerId, Channel, &'a [u8]),
-    /// That a peer came or went.
+    /// A peer that joined or left.
     Peer(PeerChange),
-    /// That its timeout was due.
+    /// A timeout.
     Timeout,
 }
 
-/// A transcript being read: its configuration, its seed, and an iterator over the records.
+/// Reads a transcript: the configuration, the seed and the records.
 #[derive(Clone, Debug)]
 pub struct Transcript<'a> {
-    /// What the session was configured with.
+    /// The configuration of the session.
     pub config: &'a [u8],
-    /// Its seed.
+    /// The seed of the session.
     pub seed: u64,
     records: Reader<'a>,
 }
@@ -193,7 +198,7 @@ impl<'a> Transcript<'a> {
     /// Opens a transcript.
     ///
     /// # Errors
-    /// [`Malformed`] if the bytes do not begin as a transcript of this version does.
+    /// [`Malformed`] if the bytes do not begin like a transcript of this version.
     pub fn open(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
         if reader.take(MAGIC.len())? != MAGIC {
@@ -201,17 +206,17 @@ impl<'a> Transcript<'a> {
         }
         match reader.read::<u8>()? {
             VERSION => {}
-            came => return Err(Malformed::Version { came, spoken: VERSION }),
+            found => return Err(Malformed::Version { found, supported: VERSION }),
         }
         let config = parse_slice(&mut reader)?;
         let seed = reader.read()?;
         Ok(Self { config, seed, records: reader })
     }
 
-    /// The next record; `None` at the end.
+    /// Reads the next record, or `None` at the end.
     ///
     /// # Errors
-    /// [`Malformed`] if the transcript is cut off or damaged.
+    /// [`Malformed`] if the transcript is truncated or damaged.
     pub fn next_record<C: Wire>(&mut self) -> Result<Option<Record<'a, C>>, Malformed> {
         if self.records.is_empty() {
             return Ok(None);
@@ -250,38 +255,38 @@ impl<'a> Transcript<'a> {
 /// How much of a session was replayed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Replayed {
-    /// Calls that were made.
+    /// Number of calls made.
     pub calls: u64,
-    /// Messages that came out the same.
+    /// Number of identical messages transmitted.
     pub transmits: u64,
 }
 
 /// Why a replay stopped.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// The transcript can't be read.
+    /// The transcript cannot be read.
     #[error("the transcript is damaged after call {calls}: {reason}")]
     Damaged {
-        /// Calls that were made before.
+        /// Number of calls made before.
         calls: u64,
         /// What is wrong with it.
         reason: Malformed,
     },
-    /// A machine answered otherwise than it did when the transcript was written.
-    #[error("node {node} transmits otherwise than recorded at call {calls}")]
+    /// A machine transmitted something other than what was recorded.
+    #[error("node {node} diverges from the recording at call {calls}")]
     Diverged {
-        /// Calls that were made, the diverging one included.
+        /// Number of calls made, the diverging one included.
         calls: u64,
-        /// Which node.
+        /// The node that diverged.
         node: u32,
     },
 }
 
-/// Feeds fresh machines the calls of a transcript and demands the same transmitted bytes. `build` makes a machine from
-/// its number and its own configuration, which is empty if it has none.
+/// Feeds the calls of a transcript to fresh machines and compares what they transmit. `build` makes a machine
+/// from its number and its configuration, which is empty for a node without one.
 ///
 /// # Errors
-/// [`ReplayError`] where the transcript can't be read or a machine answers otherwise.
+/// [`ReplayError`] if the transcript cannot be read or a machine diverges.
 pub fn replay<E>(
     mut transcript: Transcript<'_>,
     mut build: impl FnMut(u32, &[u8]) -> Result<E, Malformed>,
@@ -329,10 +334,11 @@ where
                 if let Entry::Vacant(vacant) = nodes.entry(node) {
                     vacant.insert(build(node, &[]).map_err(damaged)?);
                 }
-                let endpoint = nodes.get_mut(&node).expect("it was inserted a line ago");
+                let endpoint = nodes.get_mut(&node).expect("it was inserted above");
                 match call {
                     Call::Command(command) => endpoint.handle_command(now, command),
-                    // What was rejected then is rejected now; the bytes that follow show any difference.
+                    // A machine that rejected a message rejects it again; the bytes that follow would reveal
+                    // a difference.
                     Call::Message(from, channel, message) => {
                         let _ = endpoint.handle_message(now, from, channel, message);
                     }

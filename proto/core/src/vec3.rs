@@ -1,4 +1,4 @@
-//! A vector in space. Motion in the plane has `z = 0` throughout; adding zeros changes no bit of a plane result.
+//! Vectors in space. Plane motion keeps `z = 0`, and adding zeros changes no bit of its results.
 
 use core::ops::{Add, Mul, Neg, Sub};
 
@@ -14,31 +14,31 @@ pub struct Vec3 {
 }
 
 impl Vec3 {
-    /// The null vector.
+    /// The zero vector.
     pub const ZERO: Self = Self::new(0.0, 0.0, 0.0);
 
-    /// A vector from its three coordinates.
+    /// Makes a vector from its coordinates.
     #[must_use]
     #[inline]
     pub const fn new(x: f64, y: f64, z: f64) -> Self {
         Self { x, y, z }
     }
 
-    /// A vector in the plane.
+    /// Makes a vector in the plane.
     #[must_use]
     #[inline]
     pub const fn xy(x: f64, y: f64) -> Self {
         Self::new(x, y, 0.0)
     }
 
-    /// The scalar product.
+    /// Returns the dot product.
     #[must_use]
     #[inline]
     pub fn dot(self, other: Self) -> f64 {
         self.x * other.x + self.y * other.y + self.z * other.z
     }
 
-    /// The vector product.
+    /// Returns the cross product.
     #[must_use]
     #[inline]
     pub fn cross(self, other: Self) -> Self {
@@ -49,35 +49,36 @@ impl Vec3 {
         )
     }
 
-    /// The square of the length.
+    /// Returns the square of the length.
     #[must_use]
     #[inline]
     pub fn length_squared(self) -> f64 {
         self.dot(self)
     }
 
-    /// The length.
+    /// Returns the length.
     #[must_use]
     #[inline]
     pub fn length(self) -> f64 {
         self.length_squared().sqrt()
     }
 
-    /// The distance to another point.
+    /// Returns the distance to another point.
     #[must_use]
     #[inline]
     pub fn distance(self, other: Self) -> f64 {
         (self - other).length()
     }
 
-    /// This vector turned about the vertical axis by the angle with that cosine and sine, to the left when positive.
+    /// Rotates the vector about the vertical axis by the angle with this cosine and sine, to the left if
+    /// positive.
     #[must_use]
     #[inline]
     pub fn turned(self, cos: f64, sin: f64) -> Self {
         Self::new(self.x * cos - self.y * sin, self.x * sin + self.y * cos, self.z)
     }
 
-    /// Whether each coordinate is a finite number of at most this size.
+    /// Returns whether every coordinate is finite and at most `limit` in size.
     #[must_use]
     #[inline]
     pub fn within(self, limit: f64) -> bool {

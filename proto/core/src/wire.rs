@@ -1,6 +1,6 @@
-//! Wire primitives: little-endian numbers, read with bounds and written by appending.
+//! Wire primitives: little-endian numbers and varints, with a bounds-checked reader.
 //!
-//! Reading never panics and never allocates more than what the bytes it was given hold.
+//! Reading never panics and never allocates more than the length of its input.
 
 use crate::time::{LocalTime, SessionTime};
 use crate::vec3::Vec3;
@@ -9,74 +9,74 @@ use crate::vec3::Vec3;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Malformed {
     /// The bytes end before the message does.
-    #[error("it ends too early")]
+    #[error("the bytes end too early")]
     Truncated,
-    /// There is no message with that tag.
+    /// No message has this tag.
     #[error("unknown tag {0}")]
     UnknownTag(u8),
-    /// Another version of the protocol.
-    #[error("version {came} came, and version {spoken} is spoken here")]
+    /// The message belongs to another version of the protocol.
+    #[error("version {found} is not supported, only version {supported}")]
     Version {
-        /// That of the bytes.
-        came: u8,
-        /// The only one that is read.
-        spoken: u8,
+        /// The version of the bytes.
+        found: u8,
+        /// The only version that is supported.
+        supported: u8,
     },
-    /// A number outside of what the field can hold.
-    #[error("a field is out of its range")]
+    /// A field holds a value out of its range.
+    #[error("a field is out of range")]
     Field,
-    /// Bytes are left when the message is over.
-    #[error("bytes are left over")]
+    /// Bytes remain after the end of the message.
+    #[error("bytes remain after the end")]
     TrailingBytes,
 }
 
-/// What can be written to bytes and read back: `parse(emit(x)) = x`, and `emit(parse(b)) = b`.
+/// A type with a wire form. Parsing reverses emitting, and each value has exactly one form.
 pub trait Wire: Sized {
-    /// Appends this value.
+    /// Appends this value to `bytes`.
     fn emit(&self, bytes: &mut Vec<u8>);
     /// Reads a value.
     ///
     /// # Errors
-    /// [`Malformed`] if the bytes are no such value.
+    /// [`Malformed`] if the bytes do not hold one.
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed>;
 }
 
-/// A cursor over bytes from outside.
+/// A cursor over untrusted bytes.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// Reads from the beginning of `bytes`.
+    /// Makes a reader at the beginning of `bytes`.
     #[must_use]
     #[inline]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    /// Whether nothing is left.
+    /// Returns whether everything has been read.
     #[must_use]
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// How many bytes are left.
+    /// Returns the number of bytes left.
     #[must_use]
     #[inline]
     pub const fn remaining(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Everything that is left, which stays to be read.
+    /// Returns the bytes left without consuming them.
     #[must_use]
     #[inline]
     pub const fn rest(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The next `len` bytes.
+    /// Takes the next `len` bytes.
     ///
     /// # Errors
     /// [`Malformed::Truncated`] if fewer are left.
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// The next `LEN` bytes.
+    /// Takes the next `LEN` bytes.
     ///
     /// # Errors
     /// [`Malformed::Truncated`] if fewer are left.
@@ -98,16 +98,16 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// A value of a wire type.
+    /// Reads a value.
     ///
     /// # Errors
-    /// [`Malformed`] if the bytes are no such value.
+    /// [`Malformed`] if the bytes do not hold one.
     #[inline]
     pub fn read<T: Wire>(&mut self) -> Result<T, Malformed> {
         T::parse(self)
     }
 
-    /// Fails unless everything has been read.
+    /// Checks that everything has been read.
     ///
     /// # Errors
     /// [`Malformed::TrailingBytes`] if bytes are left.
@@ -134,20 +134,20 @@ macro_rules! wire_number {
 
 wire_number!(u8, u16, u32, u64, i16, i32, i64, f64);
 
-/// A number in as few bytes as it needs: seven bits in each, the lowest first, the top bit set if more follow. Only the
-/// shortest form is read, so that there is one form for each number.
+/// A variable-length integer (LEB128): seven bits per byte, lowest first, with the top bit set on all bytes
+/// but the last. Only the shortest form is accepted, so each number has exactly one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Varint(pub u64);
 
 impl Varint {
-    /// A signed number: 0, -1, 1, -2, 2, ... become 0, 1, 2, 3, 4, ...
+    /// Encodes a signed number by zigzag: 0, -1, 1, -2, 2, ... become 0, 1, 2, 3, 4, ...
     #[must_use]
     #[inline]
     pub const fn signed(value: i64) -> Self {
         Self(((value << 1) ^ (value >> 63)) as u64)
     }
 
-    /// The signed number that it stands for.
+    /// Decodes a signed number.
     #[must_use]
     #[inline]
     pub const fn to_signed(self) -> i64 {
@@ -155,10 +155,10 @@ impl Varint {
     }
 }
 
-/// The top bits of eight bytes.
+/// The top bit of each of eight bytes.
 const TOPS: u64 = 0x8080_8080_8080_8080;
 
-/// 56 bits as eight bytes of seven.
+/// Spreads 56 bits over eight bytes, seven bits each.
 #[inline]
 const fn spread(mut x: u64) -> u64 {
     x = (x & 0x0000_0000_0fff_ffff) | (x & 0x00ff_ffff_f000_0000) << 4;
@@ -166,7 +166,7 @@ const fn spread(mut x: u64) -> u64 {
     (x & 0x007f_007f_007f_007f) | (x & 0x3f80_3f80_3f80_3f80) << 1
 }
 
-/// Eight bytes of seven bits as 56 bits.
+/// Gathers seven bits of each of eight bytes into 56 bits.
 #[inline]
 const fn gather(mut x: u64) -> u64 {
     x = (x & 0x007f_007f_007f_007f) | (x & 0x7f00_7f00_7f00_7f00) >> 1;
@@ -175,10 +175,10 @@ const fn gather(mut x: u64) -> u64 {
 }
 
 impl Varint {
-    /// The same as to read it as any other, but fast if it has three bytes or more.
+    /// Parses a varint; faster than [`Wire::parse`] for three bytes and more.
     ///
     /// # Errors
-    /// [`Malformed`] if it ends too early, is too large, or could be shorter.
+    /// [`Malformed`] if the bytes end too early, the number is too large, or a shorter form exists.
     #[inline]
     pub fn parse_long(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let word = reader.bytes.first_chunk().map_or(u64::MAX, |word| u64::from_le_bytes(*word));
@@ -186,7 +186,7 @@ impl Varint {
         if ends == 0 {
             return Self::parse_bytes(reader);
         }
-        // The bytes up to the first whose top bit is not set; that one must say something.
+        // The bytes up to the first one without its top bit; that last byte must not be zero.
         let digits = word & (ends ^ (ends - 1)) & !TOPS;
         let len = ends.trailing_zeros() as usize / 8 + 1;
         if len > 1 && digits >> (8 * (len - 1)) == 0 {
@@ -196,7 +196,7 @@ impl Varint {
         Ok(Self(gather(digits)))
     }
 
-    /// Not in line: most numbers are short.
+    /// Not inlined, because most numbers are short.
     #[inline(never)]
     fn parse_rest(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         Self::parse_long(reader)
@@ -219,14 +219,14 @@ impl Varint {
         Err(Malformed::Field)
     }
 
-    /// The number that a little-endian word of its bytes stands for, if they are at most eight.
+    /// Decodes a varint of at most eight bytes from a little-endian word of its bytes.
     #[must_use]
     #[inline]
     pub const fn from_word(word: u64) -> Self {
         Self(gather(word & !TOPS))
     }
 
-    /// Its bytes as a little-endian word, and how many they are, if that is at most eight.
+    /// Returns the encoding as a little-endian word and its length, if it has at most eight bytes.
     #[must_use]
     #[inline]
     pub const fn word(self) -> Option<(u64, usize)> {
@@ -238,7 +238,7 @@ impl Varint {
         Some((spread(self.0) | more, len))
     }
 
-    /// The same as to write it as any other, but fast if it has three bytes or more.
+    /// Emits the varint; faster than [`Wire::emit`] for three bytes and more.
     #[inline]
     pub fn emit_long(self, bytes: &mut Vec<u8>) {
         let Some((word, len)) = self.word() else { return self.emit_bytes(bytes) };

@@ -1,4 +1,4 @@
-//! A clock that follows a server: what it shows, what it says, and what it does not believe.
+//! The follower clock: the time it shows, its events, and the echoes it rejects.
 
 mod bench;
 
@@ -39,7 +39,7 @@ fn there_is_no_session_time_before_the_first_fix() {
 }
 
 #[test]
-fn the_time_shown_is_monotone_slews_gently_and_is_certified() {
+fn the_shown_time_is_monotone_slews_gently_and_is_certified() {
     for (seed, skew) in [(1, -150), (2, 0), (3, 150)] {
         let mut bench = pair(seed, skew, JITTERY);
         let mut last = None;
@@ -62,7 +62,7 @@ fn the_time_shown_is_monotone_slews_gently_and_is_certified() {
 }
 
 #[test]
-fn the_local_time_is_the_earliest_that_shows_it() {
+fn local_is_the_earliest_time_that_shows_a_session_time() {
     let mut bench = pair(4, 120, JITTERY);
     let mut checked = 0;
     bench.run(20_000, |bench| {
@@ -83,7 +83,7 @@ fn the_local_time_is_the_earliest_that_shows_it() {
 }
 
 #[test]
-fn a_clock_that_falls_behind_jumps_forward_and_says_so() {
+fn a_clock_that_falls_behind_jumps_forward_and_reports_it() {
     let mut bench = pair(5, 40, JITTERY);
     bench.run(40_000, |_| ());
     bench.nodes[1].events.clear();
@@ -98,7 +98,7 @@ fn a_clock_that_falls_behind_jumps_forward_and_says_so() {
 }
 
 #[test]
-fn a_clock_that_is_ahead_is_absent_until_the_session_has_caught_up() {
+fn a_clock_that_is_ahead_shows_nothing_until_the_session_catches_up() {
     let mut bench = pair(6, -40, JITTERY);
     bench.run(40_000, |_| ());
     bench.nodes[1].events.clear();
@@ -119,7 +119,7 @@ fn a_clock_that_is_ahead_is_absent_until_the_session_has_caught_up() {
 }
 
 #[test]
-fn a_silent_server_is_followed_with_growing_doubt_and_then_not_at_all() {
+fn a_silent_server_widens_the_bounds_and_finally_loses_the_session_time() {
     let mut bench = pair(7, 100, STEADY);
     bench.run(10_000, |_| ());
     bench.nodes[0].is_connected = false;
@@ -139,21 +139,21 @@ fn a_silent_server_is_followed_with_growing_doubt_and_then_not_at_all() {
 }
 
 #[test]
-fn a_server_that_joins_again_starts_a_new_session() {
+fn a_server_that_rejoins_starts_a_new_session() {
     let mut bench = pair(8, 0, STEADY);
     bench.run(2_000, |_| ());
     let before = bench.session(1);
     bench.nodes[0].offset -= 100_000 * MS;
-    bench.tell(1, PeerChange::Left { peer: SERVER });
+    bench.peer_change(1, PeerChange::Left { peer: SERVER });
     assert_eq!(bench.session(1), None);
-    bench.tell(1, JOINED);
+    bench.peer_change(1, JOINED);
     bench.run(1_000, |_| ());
     assert!(bench.session(1).is_some() && bench.session(1) < before);
     assert!(is_certified(&bench));
 }
 
 #[test]
-fn a_server_that_never_answers_is_not_pestered() {
+fn a_server_that_never_answers_is_probed_slowly() {
     let mut bench = pair(9, 0, STEADY);
     bench.nodes[0].is_connected = false;
     bench.run(60_000, |_| ());
@@ -169,20 +169,20 @@ fn a_server_that_never_answers_is_not_pestered() {
 }
 
 #[test]
-fn both_ways_are_measured_on_their_own() {
+fn both_directions_are_measured_separately() {
     let mut clock = FollowerClock::<Hull>::new(SERVER);
     let at = |millis: i64| LocalTime::from_nanos(millis * MS);
     clock.handle_peer(at(0), JOINED);
     for exchange in 0..50 {
         let sent = at(exchange * 100);
         assert_eq!(clock.poll_frame(sent, SERVER), Some(ClockFrame::Probe { sent }));
-        // The offset is zero; 10 ms up and 30 ms down, of which the least are 10 and 10.
+        // Offset zero, 10 ms up, 30 ms down with a minimum of 10 ms.
         let arrived = SessionTime::from_nanos(sent.as_nanos()) + Span::from_millis(10);
         let (held, down) = (Span::from_millis(3), if exchange % 10 == 0 { 10 } else { 30 });
         let echo = ClockFrame::Echo { probe: sent, arrived, held };
         clock.handle_frame(sent + Span::from_millis(13 + down), SERVER, &echo);
     }
-    let delays = clock.delays().expect("the server is here");
+    let delays = clock.delays().expect("the server has joined");
     let near = |delay: Option<Span>, millis: f64| {
         assert!(delay.is_some_and(|delay| (delay.as_millis_f64() - millis).abs() < 0.5), "{delay:?}");
     };
@@ -195,19 +195,19 @@ fn both_ways_are_measured_on_their_own() {
 }
 
 #[test]
-fn echoes_that_cannot_be_are_counted_and_change_nothing() {
+fn impossible_echoes_are_counted_and_change_nothing() {
     let mut clock = FollowerClock::<Hull>::new(SERVER);
     let at = |millis: i64| LocalTime::from_nanos(millis * MS);
     clock.handle_peer(at(0), JOINED);
     let echo = |probe, held| ClockFrame::Echo { probe, arrived: SessionTime::default(), held };
-    // Nothing was sent yet.
+    // No probe is outstanding.
     clock.handle_frame(at(0), SERVER, &echo(at(0), Span::ZERO));
     for (index, held) in [-1, 51, i64::MAX / MS].into_iter().enumerate() {
         let sent = at(100 * index as i64);
         assert!(clock.poll_frame(sent, SERVER).is_some());
         let frame = echo(sent, Span::from_millis(held));
         clock.handle_frame(sent + Span::from_millis(50), SERVER, &frame);
-        // It was answered, if wrongly; and what a stranger says is not even looked at.
+        // The probe is used up even by a bad echo; frames of strangers are not even counted.
         clock.handle_frame(sent + Span::from_millis(50), SERVER, &echo(sent, Span::ZERO));
         clock.handle_frame(sent + Span::from_millis(50), PeerId(9), &echo(sent, Span::ZERO));
     }
@@ -224,12 +224,12 @@ proptest! {
         let mut now = LocalTime::from_nanos(0);
         clock.handle_peer(now, JOINED);
         let mut shown = None;
-        for (index, (away, arrived, held, is_wild)) in echoes.into_iter().enumerate() {
+        for (index, (elapsed, arrived, held, is_wild)) in echoes.into_iter().enumerate() {
             let sent = now;
             let _ = clock.poll_due(now);
             let is_sent = clock.poll_frame(now, SERVER).is_some();
-            now += Span::from_nanos(away + 1);
-            // Wild ones say anything, the others are only badly off; now and then that is a while ago.
+            now += Span::from_nanos(elapsed + 1);
+            // Most echoes are only badly off; some claim any time at all.
             let arrived = if is_wild && index % 7 == 0 { arrived } else { now.as_nanos() + arrived % (900 * MS) };
             let arrived = SessionTime::from_nanos(arrived);
             let echo = ClockFrame::Echo { probe: sent, arrived, held: Span::from_nanos(held) };

@@ -1,4 +1,4 @@
-//! The median clock: peers without a server agree, and a minority of liars cannot lead them astray.
+//! The median clock: peers without a server agree, and a minority of liars cannot move them.
 
 mod bench;
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 fn peers(offsets: &[i64], liars: usize) -> Vec<Node<dyn SessionClock>> {
     let node = |(index, offset): (usize, &i64)| -> Node<dyn SessionClock> {
-        // A server's clock answers whatever its local clock says: with a wild one it is a liar.
+        // A server clock answers with its local time; with an absurd local clock it is a liar.
         let clock: Box<dyn SessionClock> =
             if index < liars { Box::<ServerClock>::default() } else { Box::<MedianClock>::default() };
         Node::new(clock, *offset, 7 * index as i64 - 20)
@@ -19,7 +19,7 @@ fn peers(offsets: &[i64], liars: usize) -> Vec<Node<dyn SessionClock>> {
     offsets.iter().enumerate().map(node).collect()
 }
 
-/// The session times of the honest, as ahead of true time.
+/// Returns how far the session times of the honest peers are ahead of true time.
 fn shown(bench: &Bench<dyn SessionClock>, liars: usize) -> Vec<i64> {
     (liars..bench.nodes.len())
         .map(|node| bench.session(node).expect("a session time").as_nanos() - bench.now)
@@ -38,7 +38,7 @@ fn honest_peers_agree_on_the_median_of_their_clocks() {
 }
 
 #[test]
-fn one_who_comes_late_changes_it_and_time_still_never_runs_backwards() {
+fn a_late_peer_moves_the_median_and_time_never_runs_backwards() {
     let offsets = [0, 300 * MS, -800 * MS];
     let mut bench = Bench::new(2, peers(&offsets, 0), |_, _| (20, 2.0));
     bench.nodes[2].is_connected = false;
@@ -50,7 +50,7 @@ fn one_who_comes_late_changes_it_and_time_still_never_runs_backwards() {
             *last = now.or(*last);
         }
     });
-    // Halfway between the two of them.
+    // The midpoint of the two clocks.
     for node in 0..2 {
         let shown = bench.session(node).expect("a majority is there").as_nanos() - bench.now;
         assert!((shown - 150 * MS).abs() < 2 * MS, "{shown}");
@@ -69,7 +69,7 @@ fn one_who_comes_late_changes_it_and_time_still_never_runs_backwards() {
 }
 
 #[test]
-fn one_whose_clock_is_stepped_does_not_disturb_the_others() {
+fn a_stepped_clock_does_not_disturb_the_other_peers() {
     let offsets = [-400 * MS, -200 * MS, 0, 300 * MS, 900 * MS];
     let mut bench = Bench::new(4, peers(&offsets, 0), |_, _| (20, 3.0));
     bench.run(5_000, |_| ());
@@ -82,17 +82,17 @@ fn one_whose_clock_is_stepped_does_not_disturb_the_others() {
         }
     });
     assert!(bench.nodes[..4].iter().all(|node| node.events.is_empty()));
-    // Its own session time would have run backwards, so it was absent.
+    // Its own session time would have run backwards, so it was lost for a while.
     assert_eq!(bench.nodes[4].events[0], ClockEvent::Lost);
     assert!(bench.session(4).is_some_and(|shown| (shown.as_nanos() - bench.now).abs() < 3 * MS));
 }
 
 #[test]
-fn alone_there_is_no_session() {
+fn a_peer_alone_has_no_session_time() {
     let mut bench = Bench::new(3, peers(&[0, 0], 0), |_, _| (20, 0.0));
     bench.run(1_000, |_| ());
     assert!(bench.session(0).is_some());
-    bench.tell(0, PeerChange::Left { peer: PeerId(1) });
+    bench.peer_change(0, PeerChange::Left { peer: PeerId(1) });
     assert_eq!(bench.session(0), None);
 }
 
@@ -100,7 +100,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn fewer_than_half_liars_cannot_move_it_out_of_the_honest_clocks(
+    fn a_minority_of_liars_cannot_move_the_median_out_of_the_honest_range(
         honest in prop::collection::vec(-500 * MS..500 * MS, 2..5),
         lies in prop::collection::vec(-3_600_000 * MS..3_600_000 * MS, 0..4),
         seed: u64,
@@ -110,14 +110,14 @@ proptest! {
         let mut bench = Bench::new(seed, peers(&offsets, liars), |_, _| (15, 5.0));
         bench.run(5_000, |_| ());
         let (low, high) = (honest.iter().min().unwrap(), honest.iter().max().unwrap());
-        // Outside by no more than half of a round trip: the honest intervals.
+        // The honest intervals reach beyond the clocks by half of a round trip.
         for shown in shown(&bench, liars) {
             prop_assert!((low - 20 * MS..=high + 20 * MS).contains(&shown), "{shown} of {low} to {high}");
         }
     }
 
     #[test]
-    fn anything_that_peers_say_is_survived(
+    fn arbitrary_frames_never_panic(
         frames in prop::collection::vec((0..4u32, any::<bool>(), any::<i64>(), any::<i64>(), any::<i64>()), 1..300),
     ) {
         let mut clock = MedianClock::default();

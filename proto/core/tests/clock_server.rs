@@ -1,4 +1,4 @@
-//! The server's clock: it shows its own time, and answers whoever joined.
+//! The server clock: it shows its own time and answers the peers that have joined.
 
 use evenkeel_core::clock::SessionClock;
 use evenkeel_core::{ClockFrame, LocalTime, PeerChange, PeerId, ServerClock, SessionTime, Span};
@@ -20,7 +20,7 @@ fn joined() -> ServerClock {
 }
 
 #[test]
-fn the_sessions_time_is_its_own() {
+fn the_session_time_is_the_servers_own() {
     let clock = ServerClock::default();
     assert_eq!(clock.session(at(5)), Some(SessionTime::from_nanos(5_000_000)));
     assert_eq!(clock.local(SessionTime::from_nanos(5_000_000)), Some(at(5)));
@@ -28,20 +28,20 @@ fn the_sessions_time_is_its_own() {
 }
 
 #[test]
-fn an_echo_tells_how_long_it_was_held() {
+fn an_echo_reports_how_long_it_was_held() {
     let mut clock = joined();
     clock.handle_frame(at(100), PEER, &probe(7));
     let arrived = SessionTime::from_nanos(100_000_000);
     let echo = ClockFrame::Echo { probe: at(7), arrived, held: Span::from_millis(4) };
     assert_eq!(clock.poll_frame(at(104), PEER), Some(echo));
-    assert_eq!(clock.poll_frame(at(104), PEER), None, "one probe, one echo");
-    // Its turn comes, but there is nothing left to send.
+    assert_eq!(clock.poll_frame(at(104), PEER), None, "each probe gets one echo");
+    // The deadline passes with nothing left to send.
     assert_eq!(clock.poll_due(at(105)), None);
     assert_eq!(clock.poll_timeout(), None);
 }
 
 #[test]
-fn an_echo_that_no_datagram_takes_along_gets_one_of_its_own() {
+fn an_echo_gets_its_own_datagram_if_no_other_leaves_in_time() {
     let mut clock = joined();
     clock.handle_frame(at(100), PEER, &probe(7));
     assert_eq!((clock.poll_due(at(104)), clock.poll_timeout()), (None, Some(at(105))));
@@ -50,7 +50,7 @@ fn an_echo_that_no_datagram_takes_along_gets_one_of_its_own() {
 }
 
 #[test]
-fn of_several_probes_the_newest_is_answered_and_none_puts_it_off() {
+fn only_the_newest_probe_is_answered_and_later_probes_do_not_delay_the_echo() {
     let mut clock = joined();
     for millis in 0..6 {
         clock.handle_frame(at(100 + millis), PEER, &probe(millis));
@@ -65,7 +65,7 @@ fn of_several_probes_the_newest_is_answered_and_none_puts_it_off() {
 }
 
 #[test]
-fn strangers_and_those_who_left_are_not_answered() {
+fn peers_that_never_joined_or_have_left_get_no_echo() {
     let mut clock = joined();
     clock.handle_frame(at(100), PeerId(8), &probe(1));
     assert_eq!((clock.poll_timeout(), clock.poll_frame(at(101), PeerId(8))), (None, None));

@@ -1,38 +1,38 @@
-//! The contract check finds machines that break the contract, and leaves those alone that keep it.
+//! The contract check catches machines that break the contract and passes those that keep it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use evenkeel_core::contract::check;
 use evenkeel_core::{Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Rejected, Span};
 
-/// What is wrong with a machine.
+/// A way to break the contract.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     None,
     /// A timeout that was handled stays due.
     Spins,
-    /// It never runs out of things to send.
+    /// Draining never ends.
     Chatters,
-    /// What it rejects changes what it says afterwards.
+    /// A rejected message changes what the machine transmits.
     RemembersRejected,
-    /// What it rejects changes when it wants to be woken.
+    /// A rejected message changes the timeout.
     WakesForRejected,
-    /// What it says depends on where in memory it is, which no call told it.
+    /// What the machine transmits depends on more than its calls.
     Erratic,
 }
 
-/// Says how many messages it has taken whenever it is told of a peer or a timeout, once to each.
+/// Sends the number of accepted messages to each peer that joins, leaves or is named in a command.
 struct Counter {
     fault: Fault,
-    taken: u64,
-    say_to: Vec<PeerId>,
+    accepted: u64,
+    recipients: Vec<PeerId>,
     wake: Option<LocalTime>,
     secret: u64,
 }
 
 impl Counter {
     fn new(fault: Fault, secret: u64) -> Self {
-        Self { fault, taken: 0, say_to: Vec::new(), wake: None, secret }
+        Self { fault, accepted: 0, recipients: Vec::new(), wake: None, secret }
     }
 }
 
@@ -41,25 +41,25 @@ impl Endpoint for Counter {
     type Event = ();
 
     fn handle_command(&mut self, now: LocalTime, command: PeerId) {
-        self.say_to.push(command);
+        self.recipients.push(command);
         self.wake.get_or_insert(now + Span::from_millis(50));
     }
 
     fn handle_message(&mut self, _: LocalTime, _: PeerId, _: Channel, bytes: &[u8]) -> Result<(), Rejected> {
         if bytes.len() != 8 {
             match self.fault {
-                Fault::RemembersRejected => self.taken += 1,
+                Fault::RemembersRejected => self.accepted += 1,
                 Fault::WakesForRejected => self.wake = Some(LocalTime::MAX),
                 _ => {}
             }
             return Err(Rejected::Malformed(Malformed::Truncated));
         }
-        self.taken += 1;
+        self.accepted += 1;
         Ok(())
     }
 
     fn handle_peer(&mut self, _: LocalTime, change: PeerChange) {
-        self.say_to.push(change.peer());
+        self.recipients.push(change.peer());
     }
 
     fn handle_timeout(&mut self, now: LocalTime) {
@@ -69,10 +69,10 @@ impl Endpoint for Counter {
     }
 
     fn poll_transmit(&mut self, _: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
-        let to = self.say_to.pop().or_else(|| (self.fault == Fault::Chatters).then_some(PeerId(0)))?;
-        let said = if self.fault == Fault::Erratic { self.secret } else { self.taken };
+        let to = self.recipients.pop().or_else(|| (self.fault == Fault::Chatters).then_some(PeerId(0)))?;
+        let number = if self.fault == Fault::Erratic { self.secret } else { self.accepted };
         bytes.clear();
-        bytes.extend_from_slice(&said.to_le_bytes());
+        bytes.extend_from_slice(&number.to_le_bytes());
         Some((to, Channel::Datagram))
     }
 
@@ -85,7 +85,7 @@ impl Endpoint for Counter {
     }
 }
 
-/// What the check says of machines with this fault.
+/// Runs the check on machines with this fault; an error is the message of its panic.
 fn verdict(fault: Fault) -> Result<(), String> {
     let made = core::cell::Cell::new(0);
     let build = |_| {
@@ -94,7 +94,7 @@ fn verdict(fault: Fault) -> Result<(), String> {
     };
     let run = || check(1, 1_000, 3, build, |_, draws| PeerId(draws.below(3) as u32));
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
-        panic.downcast::<String>().map_or_else(|_| "a panic without words".to_owned(), |text| *text)
+        panic.downcast::<String>().map_or_else(|_| "a panic without a message".to_owned(), |text| *text)
     })
 }
 
@@ -104,28 +104,28 @@ fn a_machine_that_keeps_the_contract_passes() {
 }
 
 #[track_caller]
-fn caught(fault: Fault, complaint: &str) {
-    let complained = verdict(fault).expect_err("the fault is found");
-    assert!(complained.contains(complaint), "{fault:?}: {complained}");
+fn caught(fault: Fault, expected: &str) {
+    let message = verdict(fault).expect_err("the fault is caught");
+    assert!(message.contains(expected), "{fault:?}: {message}");
 }
 
 #[test]
-fn a_machine_that_wants_a_timeout_again_that_it_was_told_of_is_caught() {
-    caught(Fault::Spins, "wants it again");
+fn a_timeout_that_stays_due_after_it_was_handled_is_caught() {
+    caught(Fault::Spins, "still wants it");
 }
 
 #[test]
-fn a_machine_that_never_stops_transmitting_is_caught() {
+fn endless_transmitting_is_caught() {
     caught(Fault::Chatters, "never stops transmitting");
 }
 
 #[test]
-fn a_machine_that_changes_its_state_when_it_rejects_is_caught() {
+fn a_rejection_that_changes_the_state_is_caught() {
     caught(Fault::RemembersRejected, "transmit different bytes");
-    caught(Fault::WakesForRejected, "wake at different times");
+    caught(Fault::WakesForRejected, "want different timeouts");
 }
 
 #[test]
-fn a_machine_that_depends_on_more_than_its_calls_is_caught() {
+fn dependence_on_more_than_the_calls_is_caught() {
     caught(Fault::Erratic, "transmit different bytes");
 }

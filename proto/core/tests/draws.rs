@@ -1,10 +1,10 @@
-//! Seeded randomness: the same for ever, unrelated under different labels, and of the laws that it claims.
+//! Seeded random numbers: reproducible, unrelated under different labels, and distributed as documented.
 
 use evenkeel_core::{Draws, Seed};
 
 const COUNT: usize = 200_000;
 
-/// Mean, variance and third central moment of many draws.
+/// Returns the mean, variance and third central moment of many draws.
 fn moments(label: u64, mut draw: impl FnMut(&mut Draws) -> f64) -> (f64, f64, f64) {
     let mut draws = Seed::new(2005).child(label).draws();
     let values: Vec<f64> = (0..COUNT).map(|_| draw(&mut draws)).collect();
@@ -14,7 +14,7 @@ fn moments(label: u64, mut draw: impl FnMut(&mut Draws) -> f64) -> (f64, f64, f6
     (mean, second, third)
 }
 
-/// Within five standard errors or so of what it should be.
+/// Callers allow about five standard errors.
 #[track_caller]
 fn near(found: f64, expected: f64, allowed: f64) {
     assert!((found - expected).abs() <= allowed, "{found} instead of {expected}");
@@ -58,7 +58,7 @@ fn gamma_numbers_have_their_moments_above_and_below_shape_one() {
 }
 
 #[test]
-fn whole_numbers_fall_below_their_bound_equally_often() {
+fn integers_are_uniform_below_their_bound() {
     let mut draws = Seed::new(11).draws();
     let mut counts = [0u32; 7];
     for _ in 0..COUNT {
@@ -70,7 +70,7 @@ fn whole_numbers_fall_below_their_bound_equally_often() {
 }
 
 #[test]
-fn a_chance_comes_true_as_often_as_it_should() {
+fn chance_has_the_given_probability() {
     let mut draws = Seed::new(12).draws();
     let hits = (0..COUNT).filter(|_| draws.chance(0.3)).count();
     assert!(hits.abs_diff(60_000) < 1_100, "{hits}");
@@ -79,7 +79,7 @@ fn a_chance_comes_true_as_often_as_it_should() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_numbers_and_another_label_does_not() {
+fn streams_depend_on_seed_and_label_alone() {
     let stream = |seed: Seed| -> Vec<u64> {
         let mut draws = seed.draws();
         (0..8).map(|_| draws.bits()).collect()

@@ -1,4 +1,4 @@
-//! Times and spans: whole nanoseconds, and arithmetic that saturates because some of the numbers come from strangers.
+//! Times and spans: exact in nanoseconds, saturating at both ends.
 
 use evenkeel_core::{DelayEstimate, LocalTime, SessionTime, Span};
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn arithmetic_saturates_at_both_ends() {
 }
 
 #[test]
-fn seconds_that_are_no_span_are_the_nearest_that_is() {
+fn seconds_out_of_range_saturate_and_nan_is_zero() {
     assert_eq!(Span::from_secs_f64(f64::NAN), Span::ZERO);
     assert_eq!(Span::from_secs_f64(f64::INFINITY), Span::MAX);
     assert_eq!(Span::from_secs_f64(-1e300), SPAN_MIN);
@@ -39,7 +39,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn arithmetic_is_the_wide_one_brought_back_into_range(a: i64, b: i64, factor in -1000i64..1000) {
+    fn arithmetic_matches_clamped_128_bit_arithmetic(a: i64, b: i64, factor in -1000i64..1000) {
         let clamp = |wide: i128| wide.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
         let (wide_a, wide_b) = (i128::from(a), i128::from(b));
         let (time, span) = (SessionTime::from_nanos(a), Span::from_nanos(b));
@@ -53,14 +53,14 @@ proptest! {
     }
 
     #[test]
-    fn a_span_of_a_day_survives_the_way_through_seconds(nanos in -86_400_000_000_000i64..86_400_000_000_000) {
+    fn spans_up_to_a_day_round_trip_through_seconds(nanos in -86_400_000_000_000i64..86_400_000_000_000) {
         let span = Span::from_nanos(nanos);
         prop_assert_eq!(Span::from_secs_f64(span.as_secs_f64()), span);
         prop_assert_eq!(Span::from_millis_f64(span.as_millis_f64()), span);
     }
 
     #[test]
-    fn an_estimate_stays_within_what_it_has_seen(delays in proptest::collection::vec(0..10_000_000_000i64, 1..50)) {
+    fn a_delay_estimate_stays_within_its_samples(delays in proptest::collection::vec(0..10_000_000_000i64, 1..50)) {
         let mut estimate = DelayEstimate::default();
         delays.iter().for_each(|delay| estimate.sample(Span::from_nanos(*delay)));
         let (least, most) = (delays.iter().min().copied(), delays.iter().max().copied());
@@ -72,7 +72,7 @@ proptest! {
 }
 
 #[test]
-fn an_estimate_takes_the_first_sample_as_it_is_and_moves_by_an_eighth() {
+fn a_delay_estimate_starts_at_the_first_sample_and_moves_by_an_eighth() {
     let mut estimate = DelayEstimate::default();
     assert_eq!((estimate.mean(), estimate.samples()), (Span::ZERO, 0));
     estimate.sample(Span::from_millis(80));

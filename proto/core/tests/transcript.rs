@@ -1,16 +1,16 @@
-//! Transcripts: what is recorded is read back, machines that are fed it answer the same, and a damaged one is refused
-//! or replayed up to the damage, but never taken for whole.
+//! Transcripts: recording and reading back, exact replay, and damage that is rejected or replayed up to that
+//! point but never goes unnoticed.
 
 use evenkeel_core::transcript::{Call, Record, Recorder, ReplayError, Transcript, replay};
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, Span, Wire,
 };
 
-/// Adds up what it is told and answers each command, message and timeout with the sum.
+/// Sums up its inputs and answers each command, message and timeout with the sum.
 #[derive(Default)]
 struct Adder {
     sum: u64,
-    /// What is added to every answer, to make one machine differ from another.
+    /// Added to every answer, to make one machine differ from another.
     bias: u64,
     answer: Option<PeerId>,
     wake: Option<LocalTime>,
@@ -86,7 +86,7 @@ fn answer(sum: u64) -> Vec<u8> {
     sum.to_le_bytes().to_vec()
 }
 
-/// A session of one machine with every kind of record; the last message is one that it rejects.
+/// Records a session of one machine with every kind of record. The machine rejects the last message.
 fn session() -> Vec<u8> {
     let mut recorder = Recorder::new(b"as configured", 77);
     recorder.peer(5, at(0), PeerChange::Joined { peer: PeerId(3), datagram_max: 1200 });
@@ -122,11 +122,11 @@ fn replayed(bytes: &[u8], bias: u64) -> Result<(u64, u64), ReplayError> {
 }
 
 #[test]
-fn what_is_recorded_is_read_back() {
+fn records_are_read_back() {
     let bytes = session();
-    let transcript = Transcript::open(&bytes).expect("it is a transcript");
+    let transcript = Transcript::open(&bytes).expect("a valid transcript");
     assert_eq!((transcript.config, transcript.seed), (&b"as configured"[..], 77));
-    let records = records(&bytes).expect("it is whole");
+    let records = records(&bytes).expect("a complete transcript");
     assert_eq!(records.len(), 11);
     let joined = PeerChange::Joined { peer: PeerId(3), datagram_max: 1200 };
     assert_eq!(records[0], Record::Call { node: 5, now: at(0), call: Call::Peer(joined) });
@@ -139,7 +139,7 @@ fn what_is_recorded_is_read_back() {
 }
 
 #[test]
-fn a_machine_that_is_fed_a_transcript_answers_the_same() {
+fn a_fresh_machine_replays_a_transcript() {
     assert_eq!(replayed(&session(), 0), Ok((7, 4)));
 }
 
@@ -154,19 +154,19 @@ fn a_node_is_built_from_its_own_configuration() {
         let bias = config.first().copied().ok_or(Malformed::Truncated)?;
         Ok(Adder { bias: u64::from(bias), ..Adder::default() })
     };
-    let open = || Transcript::open(&bytes).expect("it is a transcript");
+    let open = || Transcript::open(&bytes).expect("a valid transcript");
     assert!(replay(open(), |_, config| biased(config)).is_ok());
-    let refused = replay(open(), |_, _| biased(&[]));
-    assert_eq!(refused, Err(ReplayError::Damaged { calls: 0, reason: Malformed::Truncated }));
+    let rejected = replay(open(), |_, _| biased(&[]));
+    assert_eq!(rejected, Err(ReplayError::Damaged { calls: 0, reason: Malformed::Truncated }));
 }
 
 #[test]
-fn a_machine_that_answers_otherwise_is_found_out_at_that_call() {
+fn a_different_answer_is_found_at_its_call() {
     assert_eq!(replayed(&session(), 1), Err(ReplayError::Diverged { calls: 2, node: 5 }));
 }
 
 #[test]
-fn an_answer_that_was_not_recorded_is_found_out() {
+fn an_answer_that_was_not_recorded_is_found() {
     let mut recorder = Recorder::new(b"", 0);
     recorder.command(0, at(0), &Plus(1));
     recorder.timeout(0, at(1));
@@ -174,7 +174,7 @@ fn an_answer_that_was_not_recorded_is_found_out() {
 }
 
 #[test]
-fn an_answer_that_does_not_come_is_found_out() {
+fn a_missing_answer_is_found() {
     let mut recorder = Recorder::new(b"", 0);
     recorder.timeout(0, at(1));
     recorder.transmit(PeerId(1), Channel::Reliable, &answer(0));
@@ -185,12 +185,12 @@ fn an_answer_that_does_not_come_is_found_out() {
 }
 
 #[test]
-fn a_transcript_that_is_cut_off_anywhere_is_refused_or_ends_early() {
+fn a_transcript_truncated_anywhere_is_rejected_or_ends_early() {
     let bytes = session();
-    let whole = records(&bytes).expect("it is whole");
+    let whole = records(&bytes).expect("a complete transcript");
     for len in 0..bytes.len() {
         let cut = &bytes[..len];
-        // Only between two records is it a transcript, of fewer of them.
+        // A cut between two records leaves a shorter transcript.
         match records(cut) {
             Ok(fewer) => assert!(fewer.len() < whole.len() && whole.starts_with(&fewer), "cut at {len}"),
             Err(reason) => assert_eq!(reason, Malformed::Truncated, "cut at {len}"),
@@ -198,14 +198,14 @@ fn a_transcript_that_is_cut_off_anywhere_is_refused_or_ends_early() {
         match replayed(cut, 0) {
             Ok((calls, _)) => assert!(calls < 7, "cut at {len}"),
             Err(ReplayError::Damaged { reason, .. }) => assert_eq!(reason, Malformed::Truncated),
-            // Cut between a call and its answer.
+            // A cut between a call and its answer.
             Err(ReplayError::Diverged { node, .. }) => assert_eq!(node, 5),
         }
     }
 }
 
 #[test]
-fn a_transcript_with_a_flipped_bit_anywhere_is_replayed_or_refused_but_never_panics() {
+fn a_flipped_bit_never_panics() {
     let bytes = session();
     for bit in 0..8 * bytes.len() {
         let mut damaged = bytes.clone();
@@ -215,12 +215,12 @@ fn a_transcript_with_a_flipped_bit_anywhere_is_replayed_or_refused_but_never_pan
 }
 
 #[test]
-fn what_is_no_transcript_or_of_another_version_is_refused() {
+fn foreign_bytes_and_other_versions_are_rejected() {
     let bytes = session();
     assert_eq!(Transcript::open(b"EVKX\x01").err(), Some(Malformed::Field));
     let mut newer = bytes.clone();
     newer[4] = 200;
-    assert_eq!(Transcript::open(&newer).err(), Some(Malformed::Version { came: 200, spoken: 2 }));
+    assert_eq!(Transcript::open(&newer).err(), Some(Malformed::Version { found: 200, supported: 2 }));
     let mut strange = bytes;
     let tag = 4 + 1 + 4 + b"as configured".len() + 8;
     strange[tag] = 99;

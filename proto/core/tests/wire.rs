@@ -1,10 +1,10 @@
-//! Wire primitives: what is written is read back, and reading never goes beyond the bytes there are.
+//! Wire primitives: values survive the round trip, and reading never goes beyond the input.
 
 use evenkeel_core::{Channel, LocalTime, Malformed, Reader, Scratch, SessionTime, Varint, Vec3, Wire};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Written, it has this many bytes; read, it is the same; with a byte less, it is cut off.
+/// Checks that a value has this length, survives the round trip, and is rejected when truncated.
 fn check<T: Wire + PartialEq + core::fmt::Debug>(value: &T, len: usize) -> Result<(), TestCaseError> {
     let mut bytes = Vec::new();
     value.emit(&mut bytes);
@@ -19,7 +19,7 @@ fn check<T: Wire + PartialEq + core::fmt::Debug>(value: &T, len: usize) -> Resul
     Ok(())
 }
 
-/// If the bytes are such a value, they are what it is written as.
+/// Checks that bytes which parse are emitted unchanged.
 fn reread<T: Wire>(bytes: &[u8]) -> Result<(), TestCaseError> {
     let mut reader = Reader::new(bytes);
     if let Ok(value) = reader.read::<T>() {
@@ -34,7 +34,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn numbers_come_back(a: u8, b: u16, c: u32, d: u64, e: i64, x: f64) {
+    fn values_survive_the_round_trip(a: u8, b: u16, c: u32, d: u64, e: i64, x: f64) {
         check(&a, 1)?;
         check(&b, 2)?;
         check(&c, 4)?;
@@ -48,7 +48,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..40)) {
+    fn any_bytes_are_parsed_or_rejected(bytes in vec(any::<u8>(), 0..40)) {
         reread::<u8>(&bytes)?;
         reread::<u16>(&bytes)?;
         reread::<u32>(&bytes)?;
@@ -62,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reader_takes_what_is_there_and_nothing_more(
+    fn a_reader_takes_no_more_than_its_input(
         bytes in vec(any::<u8>(), 0..40), lens in vec(prop_oneof![0..20usize, Just(usize::MAX)], 0..10),
     ) {
         let mut reader = Reader::new(&bytes);
@@ -85,20 +85,20 @@ proptest! {
 }
 
 #[test]
-fn numbers_are_written_with_the_lowest_byte_first() {
+fn numbers_are_little_endian() {
     let mut bytes = Vec::new();
     0x0102_0304u32.emit(&mut bytes);
     assert_eq!(bytes, [4, 3, 2, 1]);
 }
 
 proptest! {
-    /// Of every length, with something or nothing behind it.
+    /// Varints of every length, with and without bytes behind them.
     #[test]
-    fn varints_come_back_in_their_only_form(value: u64, fewer in 0u32..64, behind in 0usize..10, signed: i64) {
+    fn varints_survive_the_round_trip_in_their_only_form(value: u64, fewer in 0u32..64, behind in 0usize..10, signed: i64) {
         let value = value >> fewer;
         let mut bytes = Vec::new();
         Varint(value).emit(&mut bytes);
-        prop_assert_eq!(&bytes, &seven_by_seven(value));
+        prop_assert_eq!(&bytes, &leb128(value));
         bytes.resize(bytes.len() + behind, 0x80);
         let mut reader = Reader::new(&bytes);
         prop_assert_eq!((reader.read(), reader.remaining()), (Ok(Varint(value)), behind));
@@ -106,21 +106,21 @@ proptest! {
         prop_assert_eq!((Varint::parse_long(&mut reader), reader.remaining()), (Ok(Varint(value)), behind));
         bytes.clear();
         Varint(value).emit_long(&mut bytes);
-        prop_assert_eq!(&bytes, &seven_by_seven(value));
+        prop_assert_eq!(&bytes, &leb128(value));
         let mut scratch = Scratch::<32>::default();
         scratch.push(7, 1);
         scratch.push_varint(Varint(value));
         prop_assert_eq!(scratch.len(), 1 + bytes.len());
         scratch.drain_to(&mut bytes);
         prop_assert!(scratch.is_empty());
-        prop_assert_eq!(bytes, [seven_by_seven(value), vec![7], seven_by_seven(value)].concat());
+        prop_assert_eq!(bytes, [leb128(value), vec![7], leb128(value)].concat());
         let word = Varint(value).word();
         prop_assert_eq!(word.map(|(word, _)| Varint::from_word(word)), word.map(|_| Varint(value)));
         prop_assert_eq!(Varint::signed(signed).to_signed(), signed);
     }
 
     #[test]
-    fn what_is_read_as_a_varint_is_written_the_same(bytes in prop::collection::vec(any::<u8>(), 0..12)) {
+    fn parsed_varints_are_emitted_unchanged(bytes in prop::collection::vec(any::<u8>(), 0..12)) {
         let mut reader = Reader::new(&bytes);
         if let Ok(value) = reader.read::<Varint>() {
             let mut again = Vec::new();
@@ -129,10 +129,10 @@ proptest! {
         }
     }
 
-    /// A last byte of nothing makes a longer form of the same number.
+    /// A final zero byte makes a longer form of the same number.
     #[test]
-    fn a_varint_that_could_be_shorter_is_refused(value: u64, fewer in 1u32..64, behind in 0usize..10) {
-        let mut bytes = seven_by_seven(value >> fewer);
+    fn a_varint_with_a_shorter_form_is_rejected(value: u64, fewer in 1u32..64, behind in 0usize..10) {
+        let mut bytes = leb128(value >> fewer);
         *bytes.last_mut().expect("there is a byte") |= 0x80;
         bytes.push(0);
         bytes.resize(bytes.len() + behind, 7);
@@ -141,7 +141,7 @@ proptest! {
     }
 }
 
-fn seven_by_seven(mut rest: u64) -> Vec<u8> {
+fn leb128(mut rest: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while rest >= 0x80 {
         bytes.push(rest as u8 | 0x80);
@@ -152,7 +152,7 @@ fn seven_by_seven(mut rest: u64) -> Vec<u8> {
 }
 
 #[test]
-fn small_distances_from_zero_are_small_varints() {
+fn signed_numbers_near_zero_have_short_varints() {
     for (value, len) in
         [(0i64, 1), (-1, 1), (63, 1), (-64, 1), (64, 2), (-8192, 2), (8192, 3), (i64::MIN, 10)]
     {

@@ -33,7 +33,7 @@ impl Endpoint for Node {
         }
     }
 
-    evenkeel_core::pass_on!(Peer, Relay);
+    evenkeel_core::delegate_endpoint!(match self { Peer, Relay });
 }
 
 fn policy(draws: &mut Draws) -> PolicyKind {

@@ -330,7 +330,7 @@ fn a_message_without_a_stamp_can_only_hold_clock_frames() {
 fn another_version_is_rejected_by_number() {
     let mut bytes = message(SessionTime::default(), |_| {});
     bytes[0] = VERSION + 1;
-    assert_eq!(frames(&bytes).err(), Some(Malformed::Version { came: VERSION + 1, spoken: VERSION }));
+    assert_eq!(frames(&bytes).err(), Some(Malformed::Version { found: VERSION + 1, supported: VERSION }));
 }
 
 #[test]

@@ -40,9 +40,9 @@ impl Header {
     }
 
     fn parse(format: u8, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let came = reader.read::<u8>()?;
-        if came != format {
-            return Err(Malformed::Version { came, spoken: format });
+        let found = reader.read::<u8>()?;
+        if found != format {
+            return Err(Malformed::Version { found, supported: format });
         }
         let nonce = reader.read()?;
         let stamp = match reader.read()? {

@@ -1,5 +1,5 @@
-//! The Chrome DevTools Protocol over a pipe: JSON with a zero byte behind each message. Calls wait for their answer; what happens meanwhile
-//! is noted by the [`Witness`].
+//! The Chrome DevTools Protocol over a pipe: JSON messages, each terminated by a zero byte. Calls wait for
+//! their answer; events that arrive meanwhile go to the [`BrowserLog`].
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use crate::witness::Witness;
+use crate::browser_log::BrowserLog;
 
-/// An answer that takes longer does not come.
+/// Timeout of a call.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 
-/// The connection to a browser.
+/// Connection to a browser.
 pub(crate) struct Cdp {
     pipe: RefCell<Pipe>,
-    witness: RefCell<Witness>,
-    /// The sessions of workers.
+    log: RefCell<BrowserLog>,
+    /// Sessions of workers.
     workers: RefCell<Vec<String>>,
 }
 
@@ -49,20 +49,20 @@ impl Cdp {
             }
         });
         let pipe = Pipe { to, from: messages, next: 0 };
-        Self { pipe: RefCell::new(pipe), witness: RefCell::default(), workers: RefCell::default() }
+        Self { pipe: RefCell::new(pipe), log: RefCell::default(), workers: RefCell::default() }
     }
 
-    /// What has been seen since this was called last.
-    pub(crate) fn take_witness(&self) -> Witness {
-        self.witness.take()
+    /// Takes what was logged since the last call.
+    pub(crate) fn take_log(&self) -> BrowserLog {
+        self.log.take()
     }
 
-    /// Looks at what has been seen so far.
-    pub(crate) fn witness<T>(&self, look: impl FnOnce(&Witness) -> T) -> T {
-        look(&self.witness.borrow())
+    /// Looks at the log so far.
+    pub(crate) fn with_log<T>(&self, look: impl FnOnce(&BrowserLog) -> T) -> T {
+        look(&self.log.borrow())
     }
 
-    /// Calls a method, of a page or worker (`session`) or of the browser, and waits for what it returns.
+    /// Calls a method of a page or worker (`session`) or of the browser, and waits for its result.
     pub(crate) fn call(&self, session: Option<&str>, method: &str, parameters: Value) -> Result<Value> {
         let id = self.send(session, method, parameters)?;
         let deadline = Instant::now() + ANSWER_MAX;
@@ -81,7 +81,7 @@ impl Cdp {
         }
     }
 
-    /// Calls a method and does not wait.
+    /// Sends a call without waiting for its result.
     pub(crate) fn send(&self, session: Option<&str>, method: &str, parameters: Value) -> Result<u64> {
         let mut pipe = self.pipe.borrow_mut();
         pipe.next += 1;
@@ -91,13 +91,13 @@ impl Cdp {
         }
         let mut bytes = message.to_string().into_bytes();
         bytes.push(0);
-        pipe.to.write_all(&bytes).with_context(|| format!("{method}: the browser has ended"))?;
+        pipe.to.write_all(&bytes).with_context(|| format!("{method}: the browser has exited"))?;
         Ok(pipe.next)
     }
 
-    /// An event. Workers wait until they are watched, and then go on.
+    /// Handles an event. New workers are paused until they are watched.
     fn note(&self, message: &Value) -> Result<()> {
-        self.witness.borrow_mut().note(message);
+        self.log.borrow_mut().note(message);
         if message["method"] != "Target.attachedToTarget" {
             return Ok(());
         }
@@ -111,12 +111,12 @@ impl Cdp {
         Ok(())
     }
 
-    /// The sessions of all workers that there have been.
+    /// Returns the sessions of all workers so far.
     pub(crate) fn workers(&self) -> Vec<String> {
         self.workers.borrow().clone()
     }
 
-    /// Asks to be told what a page or worker writes to its console, what it requests, and which workers it starts.
+    /// Subscribes to a page's or worker's console messages, requests, and new workers.
     pub(crate) fn watch(&self, session: Option<&str>) -> Result<()> {
         for domain in ["Runtime", "Log", "Network"] {
             self.send(session, &format!("{domain}.enable"), json!({}))?;

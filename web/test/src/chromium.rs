@@ -1,7 +1,8 @@
-//! A headless Chromium of our own: found or installed, started with a fresh profile, spoken to over a pipe, and ended whatever happens.
+//! A headless Chromium: found or installed, started with a fresh profile, controlled over a pipe, and always
+//! stopped.
 //!
-//! The pipe (`--remote-debugging-pipe`) needs neither a port nor a WebSocket, and a Chromium whose pipe breaks ends itself: so
-//! it does not outlive this program even if that is killed.
+//! The pipe (`--remote-debugging-pipe`) needs neither a port nor a WebSocket, and Chromium exits when it
+//! breaks: it never outlives this program, even if that is killed.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -15,10 +16,10 @@ use serde_json::json;
 
 use crate::cdp::Cdp;
 
-/// What it is called, on different systems.
+/// Names of the program on different systems.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// Nothing leaves this machine, nothing waits for a person, nothing slows down because nobody looks.
+/// No traffic leaves this machine, nothing prompts, and nothing is throttled for being invisible.
 const FLAGS: [&str; 17] = [
     "--headless=new",
     "--no-sandbox",
@@ -39,15 +40,15 @@ const FLAGS: [&str; 17] = [
     "about:blank",
 ];
 
-/// Chromium is given the pipe as its descriptors 3 and 4: what it reads, and what it writes.
-const WITH_PIPE: &str = "exec \"$@\" 3<&0 4>&1 0</dev/null 1>&2";
+/// Chromium expects the pipe on descriptors 3 (input) and 4 (output).
+const ATTACH_PIPE: &str = "exec \"$@\" 3<&0 4>&1 0</dev/null 1>&2";
 
-/// How long it may take to end by itself.
+/// Time it has to exit by itself.
 const ENDING_MAX: Duration = Duration::from_secs(5);
 
 /// A running Chromium.
 pub(crate) struct Chromium {
-    /// Its name and version, as it says.
+    /// Name and version, as reported by the program.
     pub(crate) version: String,
     pub(crate) cdp: Cdp,
     child: Child,
@@ -55,7 +56,7 @@ pub(crate) struct Chromium {
 }
 
 impl Chromium {
-    /// Starts one. If none is installed, it is installed where that is possible.
+    /// Starts one, installing it if necessary and possible.
     pub(crate) fn start() -> Result<Self> {
         let (program, version) = match find() {
             Some(found) => found,
@@ -63,12 +64,12 @@ impl Chromium {
         };
         let profile = std::env::temp_dir().join(format!("evenkeel-chromium-{}", std::process::id()));
         fs::create_dir_all(&profile)
-            .with_context(|| format!("cannot make the folder {}", profile.display()))?;
-        let log = File::create(profile.join("log")).context("cannot write into the new profile")?;
+            .with_context(|| format!("cannot create the folder {}", profile.display()))?;
+        let log = File::create(profile.join("log")).context("cannot write to the new profile")?;
         let mut command = Command::new("sh");
-        command.args(["-c", WITH_PIPE, "sh", program, &format!("--user-data-dir={}", profile.display())]);
+        command.args(["-c", ATTACH_PIPE, "sh", program, &format!("--user-data-dir={}", profile.display())]);
         command.args(FLAGS).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
-        // A group of its own: what it starts can be ended with it.
+        // A process group of its own, so that its children can be killed with it.
         let child = command.process_group(0).spawn().context("cannot start a shell");
         let mut child = child.inspect_err(|_| drop(fs::remove_dir_all(&profile)))?;
         let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
@@ -96,24 +97,24 @@ impl Drop for Chromium {
         let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
         let _ = self.child.kill();
         let _ = self.child.wait();
-        remove(&self.profile);
+        remove_folder(&self.profile);
     }
 }
 
-/// Those who just ended may still be writing: a few attempts.
-fn remove(folder: &Path) {
+/// Retries: processes that have just exited may still be writing.
+fn remove_folder(folder: &Path) {
     for _ in 0..20 {
         match fs::remove_dir_all(folder) {
             Err(error) if folder.exists() => {
                 thread::sleep(Duration::from_millis(100));
-                eprintln!("{}: {error}; trying again", folder.display());
+                eprintln!("{}: {error}; retrying", folder.display());
             }
             _ => return,
         }
     }
 }
 
-/// A program that says that it is a Chromium, and which.
+/// Finds an installed Chromium and its version.
 fn find() -> Option<(&'static str, String)> {
     NAMES.into_iter().find_map(|name| {
         let output = Command::new(name).arg("--version").stderr(Stdio::null()).output().ok()?;
@@ -123,7 +124,7 @@ fn find() -> Option<(&'static str, String)> {
 }
 
 fn install() -> Result<(&'static str, String)> {
-    const ADVICE: &str = "the browser tests need Chromium: type `apt-get install chromium` as root, or install \
+    const ADVICE: &str = "the browser tests need Chromium: run `apt-get install chromium` as root, or install \
                           Chromium or Chrome as your system does that";
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
     let apt = |arguments: &[&str]| {
@@ -133,7 +134,7 @@ fn install() -> Result<(&'static str, String)> {
         apt.status().is_ok_and(|status| status.success())
     };
     let get = || apt(&["install", "--yes", "--no-install-recommends", "chromium"]);
-    // Lists of packages that are old, or not there at all, are fetched once.
+    // Update the package lists at most once.
     if !is_root || !(get() || (apt(&["update"]) && get())) {
         bail!(ADVICE);
     }

@@ -1,4 +1,4 @@
-//! One page of the browser.
+//! A page of the browser.
 
 use std::fmt::Write as _;
 use std::thread;
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 use crate::cdp::Cdp;
 
-/// Whatever is waited for is there by then, however busy the machine is.
+/// Timeout of conditions, long enough for a busy machine.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(60);
-pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Keys that are no characters: name, and code of old.
+/// Non-character keys: name and legacy key code.
 const KEYS: [(&str, u32); 8] = [
     ("Home", 36),
     ("ArrowLeft", 37),
@@ -27,18 +27,18 @@ const KEYS: [(&str, u32); 8] = [
     ("Escape", 27),
 ];
 
-/// No page has more controls before the one that is looked for.
+/// Bound on the controls before the one to be reached.
 const TABS_MAX: u32 = 200;
 
-/// A screen that is narrower, in pixels, is a phone's.
+/// Narrower screens, in pixels, count as phones.
 const PHONE_BELOW: u32 = 600;
 
-/// Two pictures later, and after whatever moves only for a moment has arrived.
-const SETTLED: &str = "(async () => { for (let pictures = 0; pictures < 2; pictures += 1) await new Promise(requestAnimationFrame); \
+/// Resolves after two frames, when all finite animations have ended.
+const AFTER_ANIMATIONS: &str = "(async () => { for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame); \
     const passing = document.getAnimations().filter((each) => each.effect.getComputedTiming().endTime < Infinity); \
     await Promise.allSettled(passing.map((each) => each.finished)); })()";
 
-/// A page in a browser context of its own: it shares no cookies and no storage with others.
+/// A page in a browser context of its own, which shares no cookies or storage with others.
 pub(crate) struct Page<'a> {
     cdp: &'a Cdp,
     context: String,
@@ -46,10 +46,10 @@ pub(crate) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Opens an address and waits until everything is loaded.
+    /// Opens a URL and waits until it is loaded.
     pub(crate) fn open(cdp: &'a Cdp, url: &str) -> Result<Self> {
         let context = field(&cdp.call(None, "Target.createBrowserContext", json!({}))?, "browserContextId")?;
-        // A window of its own, so that no page hides another.
+        // A window of its own, so that pages do not hide each other.
         let target = json!({ "url": "about:blank", "browserContextId": context, "newWindow": true });
         let target = field(&cdp.call(None, "Target.createTarget", target)?, "targetId")?;
         let attach = json!({ "targetId": target, "flatten": true });
@@ -61,7 +61,7 @@ impl<'a> Page<'a> {
         Ok(page)
     }
 
-    /// Goes to another address.
+    /// Navigates to another URL.
     pub(crate) fn visit(&self, url: &str) -> Result<()> {
         let went = self.call("Page.navigate", json!({ "url": url }))?;
         if let Some(words) = went["errorText"].as_str() {
@@ -78,14 +78,14 @@ impl<'a> Page<'a> {
         self.cdp.call(Some(&self.session), method, parameters)
     }
 
-    /// What an expression of the page is; a promise is waited for.
+    /// Evaluates an expression in the page; a promise is awaited.
     pub(crate) fn eval(&self, expression: &str) -> Result<Value> {
         let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         value_of(expression, self.call("Runtime.evaluate", parameters)?)
     }
 
-    /// What a function of the page gives for objects of the page.
-    pub(crate) fn apply(&self, function: &str, objects: &[String]) -> Result<Value> {
+    /// Calls a function in the page with objects of the page.
+    pub(crate) fn call_function(&self, function: &str, objects: &[String]) -> Result<Value> {
         let global = self.call("Runtime.evaluate", json!({ "expression": "globalThis" }))?;
         let arguments: Vec<Value> = objects.iter().map(|object| json!({ "objectId": object })).collect();
         let parameters = json!({
@@ -95,31 +95,31 @@ impl<'a> Page<'a> {
         value_of(function, self.call("Runtime.callFunctionOn", parameters)?)
     }
 
-    /// Waits until an expression is something, and gives what. `what` says in words what is waited for.
+    /// Waits until an expression is truthy, and returns its value. `what` describes it in errors.
     pub(crate) fn wait(&self, what: &str, expression: &str) -> Result<Value> {
         self.wait_within(WAIT_MAX, what, expression)
     }
 
-    /// The same for what takes longer.
+    /// Like `wait`, with another timeout.
     pub(crate) fn wait_within(&self, most: Duration, what: &str, expression: &str) -> Result<Value> {
         let deadline = Instant::now() + most;
         loop {
-            // A page that is just being loaded has no place for expressions.
+            // While a page is loading, evaluation may fail.
             let found = self.eval(expression);
             match found {
-                Ok(value) if is_something(&value) => return Ok(value),
-                _ if Instant::now() < deadline => thread::sleep(LOOK_INTERVAL),
+                Ok(value) if is_truthy(&value) => return Ok(value),
+                _ if Instant::now() < deadline => thread::sleep(POLL_INTERVAL),
                 Ok(value) => {
-                    bail!("waited {most:?} in vain: {what} (`{expression}` is {value})\n{}", self.text())
+                    bail!("timed out after {most:?}: {what} (`{expression}` is {value})\n{}", self.text())
                 }
-                Err(error) => return Err(error.context(format!("waited {most:?} in vain: {what}"))),
+                Err(error) => return Err(error.context(format!("timed out after {most:?}: {what}"))),
             }
         }
     }
 
-    /// What the page says to a reader, and what it looks like as far as words can tell.
+    /// Returns the page's visible text, for error messages.
     fn text(&self) -> String {
-        let mut text = String::from("the page says:\n");
+        let mut text = String::from("the page shows:\n");
         let shown = self.eval("document.title + '\\n' + document.body.innerText");
         let _ = write!(text, "{}", shown.unwrap_or_default().as_str().unwrap_or_default());
         text
@@ -130,7 +130,7 @@ impl<'a> Page<'a> {
         self.key("rawKeyDown", key)
     }
 
-    /// Lets a key go.
+    /// Releases a key.
     pub(crate) fn release(&self, key: &str) -> Result<()> {
         self.key("keyUp", key)
     }
@@ -150,25 +150,25 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// Presses a key and lets it go.
-    pub(crate) fn strike(&self, key: &str) -> Result<()> {
+    /// Presses and releases a key.
+    pub(crate) fn tap(&self, key: &str) -> Result<()> {
         self.press(key)?;
         self.release(key)
     }
 
-    /// Goes from control to control until one that a selector names has the focus, as somebody without a pointer would.
+    /// Presses Tab until an element that matches the selector has the focus.
     pub(crate) fn tab_to(&self, selector: &str) -> Result<()> {
         let is_there = format!("document.activeElement.matches({})", json!(selector));
         for _ in 0..TABS_MAX {
             if self.eval(&is_there)? == true {
                 return Ok(());
             }
-            self.strike("Tab")?;
+            self.tap("Tab")?;
         }
-        bail!("`{selector}` is not reached by {TABS_MAX} times Tab")
+        bail!("`{selector}` is not reached by pressing Tab {TABS_MAX} times")
     }
 
-    /// Clicks at the middle of what a selector names, whatever lies there.
+    /// Clicks at the middle of the element that matches a selector, whatever lies on top.
     pub(crate) fn click(&self, selector: &str) -> Result<()> {
         let middle = self.eval(&format!(
             "(() => {{ const element = document.querySelector({}); element.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
@@ -184,13 +184,19 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// Shows the page in light or dark colours, on a screen of this size; a small one is touched with fingers. Whatever is drawn is drawn anew.
-    pub(crate) fn show_as(&self, scheme: &str, size: [u32; 2]) -> Result<()> {
-        self.show_finely(scheme, size, 1.0)
+    /// Emulates a colour scheme and a screen size; small screens are touch screens. Waits until everything is
+    /// redrawn.
+    pub(crate) fn emulate(&self, scheme: &str, size: [u32; 2]) -> Result<()> {
+        self.emulate_with_ratio(scheme, size, 1.0)
     }
 
-    /// The same, with so many pixels of the screen for each of the page.
-    pub(crate) fn show_finely(&self, scheme: &str, [width, height]: [u32; 2], pixels: f64) -> Result<()> {
+    /// Like `emulate`, with a device pixel ratio.
+    pub(crate) fn emulate_with_ratio(
+        &self,
+        scheme: &str,
+        [width, height]: [u32; 2],
+        pixels: f64,
+    ) -> Result<()> {
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.call("Emulation.setEmulatedMedia", features)?;
         let metrics = json!({
@@ -200,17 +206,17 @@ impl<'a> Page<'a> {
         self.call("Emulation.setDeviceMetricsOverride", metrics)?;
         let touch = json!({ "enabled": width < PHONE_BELOW, "maxTouchPoints": 2 });
         self.call("Emulation.setTouchEmulationEnabled", touch)?;
-        self.eval(SETTLED)?;
+        self.eval(AFTER_ANIMATIONS)?;
         Ok(())
     }
 
-    /// A picture of the page, as a PNG.
-    pub(crate) fn picture(&self) -> Result<Vec<u8>> {
-        let picture = field(&self.call("Page.captureScreenshot", json!({}))?, "data")?;
-        Ok(STANDARD.decode(picture)?)
+    /// Takes a screenshot as a PNG.
+    pub(crate) fn screenshot(&self) -> Result<Vec<u8>> {
+        let screenshot = field(&self.call("Page.captureScreenshot", json!({}))?, "data")?;
+        Ok(STANDARD.decode(screenshot)?)
     }
 
-    /// The page is no more, nor is what it has stored.
+    /// Closes the page and its browser context.
     pub(crate) fn close(&self) -> Result<()> {
         let context = json!({ "browserContextId": self.context });
         self.cdp.call(None, "Target.disposeBrowserContext", context)?;
@@ -218,11 +224,11 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The value of an answer to something of the page that was run.
+/// Extracts the value of an evaluation.
 fn value_of(what: &str, mut answer: Value) -> Result<Value> {
     if let Some(thrown) = answer.get("exceptionDetails") {
         let words = &thrown["exception"]["description"];
-        bail!("{what}: {}", words.as_str().unwrap_or("something was thrown"));
+        bail!("{what}: {}", words.as_str().unwrap_or("an exception was thrown"));
     }
     Ok(answer["result"]["value"].take())
 }
@@ -232,8 +238,8 @@ fn field(answer: &Value, name: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// What JavaScript takes for true.
-fn is_something(value: &Value) -> bool {
+/// Returns whether JavaScript takes a value for true.
+fn is_truthy(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(is) => *is,

@@ -1,4 +1,4 @@
-//! A relay, and bots that play in it: the real binary, in a folder of its own.
+//! Relays and bots: the real binary, in a folder of its own.
 
 use std::fs::{self, OpenOptions};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
@@ -12,40 +12,40 @@ use serde_json::Value;
 
 use crate::http;
 
-/// How long a relay may take until it answers.
+/// Time a relay has to answer.
 const START_MAX: Duration = Duration::from_secs(30);
-/// Bots play longer than any test.
-const BOTS_PLAY: &str = "900";
+/// How long bots play, in seconds: longer than any test.
+const BOTS_SECONDS: &str = "900";
 
-/// The room that everybody is in.
+/// The room that all players are in.
 pub(crate) const ROOM: &str = "arena";
 
-/// Runs a program until standard input ends, which it does with this program, even if that is killed.
-const WHILE_WATCHED: &str = "\"$@\" </dev/null & child=$!; cat >/dev/null; kill -KILL $child; wait $child";
+/// Runs a program until standard input ends, which it does when this program exits or is killed.
+const UNTIL_STDIN_ENDS: &str = "\"$@\" </dev/null & child=$!; cat >/dev/null; kill -KILL $child; wait $child";
 
-/// A program that ends with its owner, at the latest.
+/// A child process that is killed when dropped.
 pub(crate) struct Program {
     child: Child,
     log: PathBuf,
 }
 
 impl Program {
-    /// Starts `evenkeel` with these arguments. What it says is in the folder.
+    /// Starts `evenkeel` with these arguments. Its output is logged in the folder.
     pub(crate) fn start(evenkeel: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
         let log = folder.join(format!("{}.log", arguments[0]));
         let file = OpenOptions::new().create(true).append(true).open(&log)?;
         let mut command = Command::new("sh");
-        command.args(["-c", WHILE_WATCHED, "sh"]).arg(evenkeel).args(arguments).current_dir(folder);
+        command.args(["-c", UNTIL_STDIN_ENDS, "sh"]).arg(evenkeel).args(arguments).current_dir(folder);
         command.stdin(Stdio::piped()).stdout(file.try_clone()?).stderr(file);
         let child = command.spawn().context("cannot start a shell")?;
         Ok(Self { child, log })
     }
 
-    /// Waits until it answers at an address.
-    pub(crate) fn answers(&self, address: SocketAddr) -> Result<()> {
+    /// Waits until it answers HTTP requests.
+    pub(crate) fn wait_until_ready(&self, address: SocketAddr) -> Result<()> {
         let deadline = Instant::now() + START_MAX;
         let question = format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-        while let Err(error) = http::ask(address, &question) {
+        while let Err(error) = http::request(address, &question) {
             if Instant::now() > deadline {
                 bail!("{}: {error:#}\n{}", address, fs::read_to_string(&self.log).unwrap_or_default());
             }
@@ -54,8 +54,8 @@ impl Program {
         Ok(())
     }
 
-    /// Its number, on a system that tells: the shell's child that does not only wait.
-    pub(crate) fn process(&self) -> Option<u32> {
+    /// Returns its process id, on systems with procfs: the shell's child that is not `cat`.
+    pub(crate) fn process_id(&self) -> Option<u32> {
         let shell = self.child.id();
         let children = fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).ok()?;
         let is_cat = |process: &u32| {
@@ -65,7 +65,7 @@ impl Program {
         children.split_whitespace().filter_map(|word| word.parse().ok()).find(|process| !is_cat(process))
     }
 
-    /// Ends it at once, as a crash would.
+    /// Kills it, as a crash would.
     pub(crate) fn kill(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
@@ -78,7 +78,7 @@ impl Drop for Program {
     }
 }
 
-/// A relay.
+/// A running relay.
 pub(crate) struct Relay<'a> {
     evenkeel: &'a Path,
     folder: PathBuf,
@@ -87,7 +87,7 @@ pub(crate) struct Relay<'a> {
 }
 
 impl<'a> Relay<'a> {
-    /// Starts one that keeps its key and its certificate in the folder.
+    /// Starts one that keeps its key and certificate in the folder.
     pub(crate) fn start(evenkeel: &'a Path, folder: &Path) -> Result<Self> {
         let address = free_address()?;
         let settings = format!(
@@ -95,28 +95,28 @@ impl<'a> Relay<'a> {
              keep_certificate = \"evenkeel.pem\"\n"
         );
         fs::write(folder.join("relay.toml"), settings)?;
-        let program = Self::begin(evenkeel, folder, address)?;
+        let program = Self::spawn_relay(evenkeel, folder, address)?;
         Ok(Self { evenkeel, folder: folder.to_owned(), address, program })
     }
 
-    fn begin(evenkeel: &Path, folder: &Path, address: SocketAddr) -> Result<Program> {
+    fn spawn_relay(evenkeel: &Path, folder: &Path, address: SocketAddr) -> Result<Program> {
         let program = Program::start(evenkeel, folder, &["relay", "--config", "relay.toml"])?;
-        program.answers(address)?;
+        program.wait_until_ready(address)?;
         Ok(program)
     }
 
-    /// It crashes.
+    /// Kills the relay, as a crash would.
     pub(crate) fn kill(&mut self) {
         self.program.kill();
     }
 
-    /// It is back, as the same relay.
+    /// Starts it again with the same key, certificate and address.
     pub(crate) fn restart(&mut self) -> Result<()> {
-        self.program = Self::begin(self.evenkeel, &self.folder, self.address)?;
+        self.program = Self::spawn_relay(self.evenkeel, &self.folder, self.address)?;
         Ok(())
     }
 
-    /// What lets so many players in.
+    /// Issues a token for a number of players.
     pub(crate) fn token(&self, name: &str, seats: u32) -> Result<String> {
         let mut command = Command::new(self.evenkeel);
         command.args(["token", "--room", ROOM, "--name", name, "--seats", &seats.to_string()]);
@@ -127,7 +127,7 @@ impl<'a> Relay<'a> {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// What a page needs to join: the query of its address.
+    /// Returns the query of a page's URL that lets it join.
     pub(crate) fn invitation(&self, name: &str, seats: u32) -> Result<String> {
         let hashes = http::get(self.address, "/api/certificate")?;
         let hash = hashes["sha256"][0].as_str().context("the relay has no certificate of its own")?;
@@ -135,16 +135,16 @@ impl<'a> Relay<'a> {
         Ok(format!("url=https://{}/{ROOM}&hash={hash}&token={token}", self.address))
     }
 
-    /// Bots join.
+    /// Starts bots.
     pub(crate) fn bots(&self, count: u32) -> Result<Program> {
         let token = self.token("bot", count)?;
         let (url, count) = (format!("https://{}", self.address), count.to_string());
         let arguments =
-            ["bot", "--connect", &url, "--count", &count, "--seconds", BOTS_PLAY, "--token", &token];
+            ["bot", "--connect", &url, "--count", &count, "--seconds", BOTS_SECONDS, "--token", &token];
         Program::start(self.evenkeel, &self.folder, &arguments)
     }
 
-    /// How the relay sees a player of the room: the row of its name, if it is there.
+    /// Returns the relay's view of a player by name, if present.
     pub(crate) fn player(&self, name: &str) -> Result<Option<Value>> {
         let room = http::get(self.address, &format!("/api/rooms/{ROOM}"))?;
         let players = room["players"].as_array().context("the room has no players")?;
@@ -152,7 +152,7 @@ impl<'a> Relay<'a> {
     }
 }
 
-/// An address of this machine that nobody uses, neither by UDP nor by TCP.
+/// Finds a port of this machine that is free for both UDP and TCP.
 pub(crate) fn free_address() -> Result<SocketAddr> {
     for _ in 0..100 {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;

@@ -1,4 +1,5 @@
-//! `cargo xtask soak arena --switch`: what the page's switch does. A while without us, then *even*; of both there is a picture.
+//! `cargo xtask soak arena --switch`: tests the page's policy switch. First without us, then *even*; keeps
+//! screenshots of both.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,46 +15,46 @@ use crate::chromium::Chromium;
 use crate::http;
 use crate::page::Page;
 use crate::relay::{Program, free_address};
-use crate::soak::{Check, Figures, KEYS_CHANGE, Keys};
+use crate::soak::{Check, Figures, KEYS_INTERVAL, RandomKeys};
 
 /// One-way delays of the bots, in milliseconds.
 const DELAYS: &str = "200,80,20,5";
-/// So long it is played without us before it is looked at, and so long with *even*.
-const BEFORE: Duration = Duration::from_secs(60);
-const AFTER: Duration = Duration::from_secs(90);
-/// What the page shows is taken from so much time.
-const LOOKED_AT: Duration = Duration::from_secs(30);
-/// With *even* so much of the spread may be left.
-const LEFT_MAX: f64 = 0.05;
-/// All of the page is to be seen, and as finely as people have it.
-const SCREEN: ([u32; 2], f64) = ([1280, 1060], 1.5);
+/// How long each policy is played before it is measured.
+const BASE_TIME: Duration = Duration::from_secs(60);
+const EVEN_TIME: Duration = Duration::from_secs(90);
+/// How long each policy is measured.
+const MEASURE_TIME: Duration = Duration::from_secs(30);
+/// Share of the spread that may remain with *even*.
+const SPREAD_LEFT_MAX: f64 = 0.05;
+/// Large enough to show the whole page, at a common pixel ratio.
+const SCREEN_SIZE: ([u32; 2], f64) = ([1280, 1060], 1.5);
 
-/// What held, and figures that are not judged.
+/// Returns the requirements, and figures that are not judged.
 pub(crate) fn run(evenkeel: &Path, folder: &Path) -> Result<(Vec<Check>, Figures)> {
     let address = free_address()?;
     let port = address.port().to_string();
     let arguments = ["arena", "--bots", "4", "--delays", DELAYS, "--port", &port, "--policy", "base"];
     let arena = Program::start(evenkeel, folder, &arguments)?;
-    arena.answers(address)?;
+    arena.wait_until_ready(address)?;
     let chromium = Chromium::start()?;
     let page = Page::open(&chromium.cdp, &format!("http://{address}/"))?;
-    page.show_finely("light", SCREEN.0, SCREEN.1)?;
+    page.emulate_with_ratio("light", SCREEN_SIZE.0, SCREEN_SIZE.1)?;
     page.wait("the page plays", "document.body.dataset.state === 'playing'")?;
-    let mut keys = Keys::new();
-    play(&page, &mut keys, BEFORE)?;
-    let base = look(&page, &mut keys, address, &folder.join("arena-base"))?;
+    let mut keys = RandomKeys::new();
+    drive_around(&page, &mut keys, BASE_TIME)?;
+    let base = measure(&page, &mut keys, address, &folder.join("arena-base"))?;
     page.click("#switch label:has([value=even])")?;
-    play(&page, &mut keys, AFTER)?;
-    let even = look(&page, &mut keys, address, &folder.join("arena-even"))?;
-    let complaints = chromium.cdp.take_witness().complaints;
+    drive_around(&page, &mut keys, EVEN_TIME)?;
+    let even = measure(&page, &mut keys, address, &folder.join("arena-even"))?;
+    let complaints = chromium.cdp.take_log().complaints;
     let checks = vec![
         Check {
             what: format!(
-                "after {} s even shows at most {:.0} % of the spread",
-                AFTER.as_secs(),
-                100.0 * LEFT_MAX
+                "after {} s even leaves at most {:.0} % of the spread",
+                EVEN_TIME.as_secs(),
+                100.0 * SPREAD_LEFT_MAX
             ),
-            passed: Some(even.spread <= LEFT_MAX * base.spread),
+            passed: Some(even.spread <= SPREAD_LEFT_MAX * base.spread),
             measured: format!(
                 "{:.4} without us, {:.4} with it: {:.1} % ({})",
                 base.spread,
@@ -72,50 +73,55 @@ pub(crate) fn run(evenkeel: &Path, folder: &Path) -> Result<(Vec<Check>, Figures
     Ok((checks, figures))
 }
 
-/// Drives about for so long.
-fn play(page: &Page<'_>, keys: &mut Keys, length: Duration) -> Result<()> {
+/// Drives around for a while.
+fn drive_around(page: &Page<'_>, keys: &mut RandomKeys, length: Duration) -> Result<()> {
     let start = Instant::now();
     while start.elapsed() < length {
         keys.change(page)?;
-        thread::sleep(KEYS_CHANGE);
+        thread::sleep(KEYS_INTERVAL);
     }
     Ok(())
 }
 
-/// What the page shows, on the average over some time.
-struct Shown {
+/// Figures averaged over a period.
+struct AverageFigures {
     spread: f64,
     mean: f64,
-    /// Everybody's error, by name.
+    /// Each player's error, by name.
     errors: BTreeMap<String, f64>,
 }
 
-impl Shown {
-    /// By how much everybody is above the mean, in words.
+impl AverageFigures {
+    /// Describes how far each player's error is from the mean.
     fn apart(&self) -> String {
         let each = self.errors.iter().map(|(name, error)| format!("{name} {:+.4}", error - self.mean));
         each.collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Drives on, and gives what the page shows meanwhile. Keeps pictures of it, and the figures behind each.
-fn look(page: &Page<'_>, keys: &mut Keys, address: SocketAddr, kept: &Path) -> Result<Shown> {
+/// Drives on and averages the figures. Keeps screenshots, and the figures behind each.
+fn measure(
+    page: &Page<'_>,
+    keys: &mut RandomKeys,
+    address: SocketAddr,
+    kept: &Path,
+) -> Result<AverageFigures> {
     let start = Instant::now();
-    let mut shown = Shown { spread: 0.0, mean: 0.0, errors: BTreeMap::new() };
+    let mut shown = AverageFigures { spread: 0.0, mean: 0.0, errors: BTreeMap::new() };
     let mut count = 0;
-    while start.elapsed() < LOOKED_AT {
+    while start.elapsed() < MEASURE_TIME {
         keys.change(page)?;
-        thread::sleep(KEYS_CHANGE);
+        thread::sleep(KEYS_INTERVAL);
         let figures = http::get(address, "/api/arena")?;
-        let told =
-            |of: &Value, name: &str| of[name].as_f64().with_context(|| format!("the arena tells no {name}"));
-        shown.spread += told(&figures, "spread")?;
-        shown.mean += told(&figures, "mean")?;
-        for player in figures["players"].as_array().context("the arena tells no players")? {
+        let figure =
+            |of: &Value, name: &str| of[name].as_f64().with_context(|| format!("the figures have no {name}"));
+        shown.spread += figure(&figures, "spread")?;
+        shown.mean += figure(&figures, "mean")?;
+        for player in figures["players"].as_array().context("the figures have no players")? {
             let name = player["name"].as_str().context("a player has no name")?.to_owned();
-            *shown.errors.entry(name).or_default() += told(player, "error")?;
+            *shown.errors.entry(name).or_default() += figure(player, "error")?;
         }
-        fs::write(kept.with_extension(format!("{count}.png")), page.picture()?)?;
+        fs::write(kept.with_extension(format!("{count}.png")), page.screenshot()?)?;
         fs::write(kept.with_extension(format!("{count}.json")), figures.to_string())?;
         count += 1;
     }

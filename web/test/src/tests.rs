@@ -1,4 +1,4 @@
-//! The tests, by what they are about.
+//! The tests, by subject.
 
 mod arena;
 mod arena_controls;
@@ -9,7 +9,7 @@ mod unit;
 
 use crate::Test;
 
-/// All of them, in the order in which they are run: what everything else rests on first.
+/// Returns all tests in the order in which they run: those that others build on first.
 pub(crate) fn all() -> Vec<Test> {
     [guards::TESTS, unit::TESTS, live::TESTS, example::TESTS, arena::TESTS, arena_controls::TESTS]
         .into_iter()

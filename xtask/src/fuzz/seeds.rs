@@ -1,5 +1,5 @@
-//! What a target begins with, so that it need not discover the format: the messages of `vectors/wire.json`, the
-//! settings of `docs/relay.md`, the files of `scenarios/`, and one of each kind of the others.
+//! Seed inputs, which spare a target from discovering its format: the messages of `vectors/wire.json`, the settings of
+//! `docs/relay.md`, the files of `scenarios/`, and hand-written examples of the other formats.
 
 use std::fs;
 use std::path::Path;
@@ -7,20 +7,20 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// A token that is good for ever, signed by the key of the target.
+/// A token that never expires, signed by the target's key.
 const TOKEN: &[u8] = b"\0\0\0\0RUsxB2FyZW5hLTEDYWRhAAAAAAAAAAD__________wcHBwcHBwcHBwcHBwcHBwcCAIfk1rduTBXJsMLtx7LlsR1WQItV_TEWSd8EF39zjEaG7si2KAEsbwJL-3hCoKLIleyJ-KCFBldpk0neKPpUnQM";
-/// The text of that key's file, and of its public key.
+/// The key file's text, and the public key.
 const KEYS: [&[u8]; 2] = [
     b"\0\0\0\0evenkeel-issuer-key-1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n",
     b"\0\0\0\0O2onvM62pC1io6jQKm8Nc2UyFXcd4kOmOsBIoYtZ2ik",
 ];
-/// What a client writes first, what the relay does, and a greeting that a player begins with.
+/// The first bytes of a client and of a relay, and the welcome message that starts a player.
 const GREETINGS: [&[u8]; 3] = [
     b"\x00EVK\x01\x02\0\0\0hi\0\0\0\0",
     b"\x01EVK\x01\x06\0\x01\x05\x80\xda\xc4\x09\x02\0\0\0hi",
     b"\x02\x01\x05\x80\xda\xc4\x09",
 ];
-/// What of a certificate stands up to its dates, in the two forms that these have, and a hash.
+/// Certificates up to their dates, in both date formats, and a hash.
 const CERTIFICATES: [&[u8]; 3] = [
     b"\x30\x30\x30\x2e\xa0\x03\x02\x01\x02\x02\x01\x01\x30\0\x30\0\x30\x1e\
       \x17\x0d260101000000Z\x17\x0d260114235959Z",
@@ -28,14 +28,14 @@ const CERTIFICATES: [&[u8]; 3] = [
       \x18\x0f19700101000000Z\x18\x0f99991231235959Z",
     b"00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF:00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF",
 ];
-/// What a relay answers on its own machine, and whom it lets change something.
+/// An answer of a relay's local HTTP, and requests that may change something.
 const LOCAL: [&[u8]; 3] = [
     b"\0\0HTTP/1.1 200 OK\r\n\r\n\
       {\"sha256\":[\"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\"]}",
     b"\x01\x00localhost:7878\nhttp://localhost:7878",
     b"\x01\x01[::1]:7878",
 ];
-/// A recording of tanks, and one of a delay.
+/// A recording of tanks and one of delays.
 const TRACES: [&str; 2] = [
     "t_s,tank,status,x,y,z,vx,vy,vz,turn_rate_rad_s\n\
      0,3,1,391.42,213.1,0,14.2,20.5,0,0.8\n\
@@ -47,7 +47,7 @@ const TRACES: [&str; 2] = [
      5,4,1,51,60,0,1,0,0,0\n",
     "t_s,delay_ms\n0,5\n1.5,20\n60,0.25\n",
 ];
-/// A scenario with all the keys that those of the folder do not have.
+/// A scenario with the keys that no file in `scenarios/` has.
 const SCENARIO: &str = "topology = \"relay\"\nuplink_ms = 5\nclock = \"session\"\nwarmup_s = 1\n\
     owner.clock = { offset_ms = -3 }\nmotion = { kind = \"circular\" }\n\
     dr = { kind = \"circular\", placement = \"one-way-delay\" }\n\
@@ -58,7 +58,7 @@ const SCENARIO: &str = "topology = \"relay\"\nuplink_ms = 5\nclock = \"session\"
     steps = [{ at_s = 2, delay_ms = 20 }]\ndelay_back_ms = 4\nloss_back = 0.1\n\
     clock = { offset_ms = 5, skew_ppm = 30, steps = [{ at_s = 3, by_ms = -2 }] }\nclaims_extra_ms = 1\n";
 
-/// Puts the seeds of a target into its corpus; what it found itself in earlier runs stays there.
+/// Adds a target's seeds to its corpus, which keeps the inputs found in earlier runs.
 pub(super) fn write(root: &Path, target: &str) -> Result<()> {
     let corpus = root.join("fuzz/corpus").join(target);
     fs::create_dir_all(&corpus).with_context(|| format!("cannot make {}", corpus.display()))?;
@@ -82,7 +82,7 @@ pub(super) fn write(root: &Path, target: &str) -> Result<()> {
     Ok(())
 }
 
-/// The scenarios of the folder and one with all other keys, without comments, each with the recording that it names.
+/// The scenarios of the folder and [`SCENARIO`], without comments, each with a recording appended.
 fn scenarios(folder: &Path) -> Result<Vec<Vec<u8>>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
@@ -99,7 +99,7 @@ fn scenarios(folder: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(seeds)
 }
 
-/// The settings that the document shows, without the words beside them: all of them, and each table.
+/// The TOML examples of a document without their comments: each as a whole, and each table.
 fn settings(document: &str) -> Vec<Vec<u8>> {
     let shown = document.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let mut seeds = Vec::new();
@@ -113,7 +113,7 @@ fn settings(document: &str) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// The bytes of every message of the file, also of those that are refused.
+/// The bytes of every message of the file, valid or not.
 fn messages(vectors: &str) -> Result<Vec<Vec<u8>>> {
     let document: Value = serde_json::from_str(vectors).context("vectors/wire.json is not JSON")?;
     let lists = ["messages", "refused"].into_iter().filter_map(|key| document[key].as_array());
@@ -134,29 +134,29 @@ mod tests {
     #[test]
     fn every_message_is_a_seed() {
         let file = r#"{"messages": [{"hex": "01ff"}], "refused": [{"hex": ""}, {"hex": "0a"}]}"#;
-        assert_eq!(messages(file).expect("it is fine"), [vec![1, 255], vec![], vec![10]]);
+        assert_eq!(messages(file).expect("the file is valid"), [vec![1, 255], vec![], vec![10]]);
     }
 
     #[test]
-    fn what_is_not_hex_is_named() {
+    fn invalid_hex_is_named() {
         for hex in ["0", "0g"] {
             let file = format!(r#"{{"messages": [{{"hex": "{hex}"}}]}}"#);
-            assert!(messages(&file).expect_err("it is wrong").to_string().contains(hex));
+            assert!(messages(&file).expect_err("the file is invalid").to_string().contains(hex));
         }
     }
 
     #[test]
-    fn settings_are_seeds_without_the_words_beside_them() {
+    fn settings_are_seeds_without_comments() {
         let document = "# A relay\n```toml\na = 1   # one\nkey = \"...\"\n\n[b]   # two\nc = 3\n```\nmore\n";
         let seeds = settings(document);
         assert_eq!(seeds, [&b"a = 1"[..], b"[b]\nc = 3", b"a = 1\n\n[b]\nc = 3"]);
     }
 
     #[test]
-    fn the_files_of_the_project_are_short_enough_for_a_seed() {
+    fn project_files_are_short_enough_for_a_seed() {
         let root = crate::workspace_root();
-        let document = fs::read_to_string(root.join("docs/relay.md")).expect("it is there");
-        for seeds in [settings(&document), scenarios(&root.join("scenarios")).expect("they are there")] {
+        let document = fs::read_to_string(root.join("docs/relay.md")).expect("the file exists");
+        for seeds in [settings(&document), scenarios(&root.join("scenarios")).expect("the folder exists")] {
             assert!(seeds.len() > 1 && seeds.iter().all(|seed| seed.len() <= crate::fuzz::LEN_MAX));
         }
     }

@@ -1,22 +1,23 @@
-//! Relative links of Markdown files point to files that exist. Addresses on the web are not asked: that would make
-//! the check depend on the network.
+//! Relative links of Markdown files must point to existing files. Web addresses are not checked, as that needs the
+//! network.
 
 use std::path::{Path, PathBuf};
 
 use super::Finding;
 
-/// Every relative link of the file at `path` whose target is not there.
+/// Reports every relative link of the file at `path` whose target is missing.
 pub(super) fn check(root: &Path, path: &Path, content: &str, findings: &mut Vec<Finding>) {
     for (line, target) in relative_targets(content) {
         let file = resolve(path, &target);
         if !root.join(&file).exists() {
-            let what = format!("links to `{target}`, but there is no {}: correct the link", file.display());
+            let what =
+                format!("links to `{target}`, but {} does not exist: correct the link", file.display());
             findings.push(Finding::new(path, line, what));
         }
     }
 }
 
-/// A target that begins with a slash counts from the root of the repository, as code hosts show it.
+/// The file that a target names. A leading slash means the root of the repository, as on code hosts.
 fn resolve(path: &Path, target: &str) -> PathBuf {
     match target.strip_prefix('/') {
         Some(from_root) => PathBuf::from(from_root),
@@ -24,14 +25,14 @@ fn resolve(path: &Path, target: &str) -> PathBuf {
     }
 }
 
-/// The links of the text that are paths, with their lines, without what follows a `#` or `?`.
+/// The paths that the text links to, with their lines, up to a `#` or `?`.
 fn relative_targets(content: &str) -> Vec<(usize, String)> {
     let mut targets = Vec::new();
     let mut fence: Option<&str> = None;
     for (line, text) in (1..).zip(content.lines()) {
         let trimmed = text.trim_start();
         if let Some(open) = fence {
-            // A fence is closed by one of the same kind that is at least as long, with nothing behind it.
+            // The closing fence has the opening one's mark, is at least as long and stands alone.
             let closes =
                 trimmed.starts_with(open) && trimmed.trim_end().trim_start_matches(&open[..1]).is_empty();
             fence = if closes { None } else { fence };
@@ -46,17 +47,17 @@ fn relative_targets(content: &str) -> Vec<(usize, String)> {
     targets
 }
 
-/// The run of at least three backticks or tildes that a line begins with.
+/// The fence that a line begins with: at least three backticks or tildes.
 fn opened_fence(trimmed: &str) -> Option<&str> {
     let mark = trimmed.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
     let length = trimmed.chars().take_while(|next| *next == mark).count();
-    // Three backticks and more can also hold code within a line, which then closes on the same line.
+    // Code within a line may begin with as many backticks, but ends on the same line.
     let is_inline = mark == '`' && trimmed[length..].contains('`');
     (length >= 3 && !is_inline).then(|| &trimmed[..length])
 }
 
-/// The line without its `code`, in which brackets mean no link. A code span ends at as many backticks as it began
-/// with; backticks that nothing closes are plain text.
+/// The line without its code spans, whose brackets are no links. A span ends with as many backticks as it began with;
+/// unclosed backticks are plain text.
 fn without_code(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
@@ -76,7 +77,7 @@ fn run_of_ticks(text: &str) -> usize {
     text.bytes().take_while(|byte| *byte == b'`').count()
 }
 
-/// Where the code ends that was opened by `ticks` backticks: just behind the run of as many.
+/// The end of a code span that `ticks` backticks opened, behind the backticks that close it.
 fn end_of_code(text: &str, ticks: usize) -> Option<usize> {
     let mut at = 0;
     while let Some(start) = text[at..].find('`').map(|start| at + start) {
@@ -89,7 +90,7 @@ fn end_of_code(text: &str, ticks: usize) -> Option<usize> {
     None
 }
 
-/// What stands in `[text](target)`, `![text](target)` and `[name]: target`.
+/// The targets of `[text](target)`, `![text](target)` and `[name]: target`.
 fn targets_of_line(text: &str) -> Vec<&str> {
     let mut targets = Vec::new();
     let mut rest = text;
@@ -106,7 +107,7 @@ fn targets_of_line(text: &str) -> Vec<&str> {
     targets
 }
 
-/// The target up to its title or the bracket that closes it; brackets in pairs belong to it.
+/// The target, up to its title or closing bracket; paired brackets belong to it.
 fn first_word(text: &str) -> &str {
     let text = text.trim_start();
     if let Some(text) = text.strip_prefix('<') {
@@ -125,7 +126,7 @@ fn first_word(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// The path that a target names: `None` for an address with a scheme, another host, or a place in the same file.
+/// The path of a target, or `None` if it has a scheme or a host or is an anchor in the same file.
 fn path_of(target: &str) -> Option<String> {
     let path = target.split(['#', '?']).next().unwrap_or_default();
     let has_scheme = path.split('/').next().is_some_and(|first| first.contains(':'));
@@ -153,13 +154,13 @@ mod tests {
     }
 
     #[test]
-    fn addresses_and_places_in_the_same_file_are_left_alone() {
+    fn addresses_and_anchors_are_ignored() {
         assert_eq!(targets("[a](https://example.org/x) [b](mailto:a@b.c) [c](#d) [e](//f.g/h)\n"), NOTHING);
         assert_eq!(targets("[^1]: a footnote\n"), NOTHING);
     }
 
     #[test]
-    fn code_holds_no_links() {
+    fn links_in_code_are_ignored() {
         assert_eq!(targets("```\n[a](b.md)\n```\n[c](d.md)\n"), ["4 d.md"]);
         assert_eq!(targets("~~~~ md\n~~~\n[a](b.md)\n~~~~\n[c](d.md)\n"), ["5 d.md"]);
         assert_eq!(targets("`[a](b.md)` and ``c`[d](e.md)`` [f](g.md)\n"), ["1 g.md"]);
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_a_missing_file_is_found_with_its_line() {
+    fn link_to_a_missing_file_is_found_with_its_line() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut findings = Vec::new();
         let content = "[here](links.rs) [up](../main.rs) [root](/Cargo.toml)\n[gone](gone.md)\n";
@@ -175,7 +176,9 @@ mod tests {
         let found: Vec<String> = findings.iter().map(Finding::to_string).collect();
         assert_eq!(
             found,
-            ["src/tidy/notes.md:2: links to `gone.md`, but there is no src/tidy/gone.md: correct the link"]
+            [
+                "src/tidy/notes.md:2: links to `gone.md`, but src/tidy/gone.md does not exist: correct the link"
+            ]
         );
     }
 }

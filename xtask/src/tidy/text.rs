@@ -1,27 +1,27 @@
-//! The rules about the text of one file. They look at text alone, so that they can be tried on made-up files.
+//! Rules about the text of a single file: white space, size, description, leftovers, unsafe code.
 
 use std::path::Path;
 
 use super::Finding;
 
-/// The longest Rust file, in lines. Most have 60 to 250; beyond this one nobody reads a file as a whole.
+/// The most lines of a Rust file. Most have 60 to 250.
 const LINES_MAX: usize = 500;
 
 /// The folders whose Rust files open with a description.
-const DESCRIBED: [&str; 8] = ["proto", "drive", "games", "lab", "cli", "web", "xtask", "fuzz"];
+const DESCRIBED: [&str; 10] =
+    ["proto", "drive", "games", "arena", "soak", "lab", "cli", "web", "xtask", "fuzz"];
 
-/// What may not stay in a Rust file. The words are put together here so that this file does not hold them itself.
+/// What may not stay in a Rust file, and what to do about it. `concat!` keeps the words out of this file.
 const LEFTOVERS: [(&str, &str); 6] = [
     (concat!("todo", "!("), "write what is missing"),
     (concat!("unimplemented", "!("), "write what is missing"),
     (concat!("dbg", "!("), "remove the trace"),
-    (concat!("FIX", "ME"), "repair it, or say why it is as it is"),
-    (concat!("XX", "X"), "repair it, or say why it is as it is"),
-    (concat!("#[", "ignore"), "a test runs always or is not there"),
+    (concat!("FIX", "ME"), "fix it, or explain it"),
+    (concat!("XX", "X"), "fix it, or explain it"),
+    (concat!("#[", "ignore"), "run the test always, or delete it"),
 ];
 
-/// The only files that may allow themselves what the compiler can't check: the vector kernels, the
-/// one instruction that asks for memory ahead, and a benchmark's allocator.
+/// The only files that may hold unsafe code: the SIMD kernels, the prefetch instruction and a benchmark's allocator.
 const UNSAFE: [&str; 4] = [
     "proto/dr/src/motion/linear/bulk.rs",
     "proto/dr/src/motion/linear/sift.rs",
@@ -29,17 +29,17 @@ const UNSAFE: [&str; 4] = [
     "proto/dr/benches/pairs/bytes.rs",
 ];
 
-/// What such a file says.
+/// The attribute of such a file.
 const ALLOWS_UNSAFE: &str = concat!("allow(", "unsafe_code)");
 
-/// Tabs, white space at the end of lines, and the end of the file.
+/// Checks tabs, trailing white space and the end of the file.
 pub(super) fn check_space(path: &Path, content: &str, findings: &mut Vec<Finding>) {
     let mut last = 0;
     for (line, text) in numbered(content) {
         if text.contains('\t') {
             findings.push(Finding::new(path, line, "holds a tab: use spaces"));
         }
-        // A carriage return is white space too, so this keeps the line ends of Windows out.
+        // This rejects the line ends of Windows, too: a carriage return is white space.
         if text.ends_with(char::is_whitespace) {
             findings.push(Finding::new(path, line, "ends with white space: remove it"));
         }
@@ -52,7 +52,7 @@ pub(super) fn check_space(path: &Path, content: &str, findings: &mut Vec<Finding
     }
 }
 
-/// Size, description and leftovers of a Rust file.
+/// Checks size, description, leftovers and unsafe code of a Rust file.
 pub(super) fn check_rust(path: &Path, content: &str, findings: &mut Vec<Finding>) {
     let lines = numbered(content).count();
     if lines > LINES_MAX {
@@ -64,7 +64,7 @@ pub(super) fn check_rust(path: &Path, content: &str, findings: &mut Vec<Finding>
     }
     for (line, text) in numbered(content) {
         if text.contains(ALLOWS_UNSAFE) && UNSAFE.iter().all(|allowed| path != Path::new(allowed)) {
-            let what = format!("allows unsafe code, which only {} may", UNSAFE.join(" and "));
+            let what = format!("allows unsafe code, which only {} may", UNSAFE.join(", "));
             findings.push(Finding::new(path, line, what));
         }
         for (word, advice) in LEFTOVERS {
@@ -75,8 +75,8 @@ pub(super) fn check_rust(path: &Path, content: &str, findings: &mut Vec<Finding>
     }
 }
 
-/// Unit tests in a file of their own are described by the module that they test. Integration tests and benchmarks are
-/// programs, which say themselves what they show.
+/// Whether the file has to open with a description. Unit tests in a file of their own need none: the module they test
+/// has it.
 fn is_described(path: &Path) -> bool {
     let is_unit_test = path
         .components()
@@ -85,7 +85,7 @@ fn is_described(path: &Path) -> bool {
     DESCRIBED.iter().any(|folder| path.starts_with(folder)) && !is_unit_test
 }
 
-/// The lines with their numbers from 1. Unlike `str::lines` this leaves a carriage return in sight.
+/// The lines with their numbers, from 1. Unlike `str::lines`, this keeps carriage returns.
 fn numbered(content: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(content.split_terminator('\n'))
 }
@@ -109,20 +109,20 @@ mod tests {
     const NOTHING: [&str; 0] = [];
 
     #[test]
-    fn a_tidy_text_passes() {
+    fn tidy_text_passes() {
         assert_eq!(space("one\n\ntwo\n"), NOTHING);
         assert_eq!(rust("lab/src/lib.rs", "//! The lab.\n"), NOTHING);
     }
 
     #[test]
-    fn tabs_and_white_space_at_the_end_are_found_with_their_line() {
+    fn tabs_and_trailing_white_space_are_found_with_their_line() {
         assert_eq!(space("one\n\ttwo\n"), ["a.md:2: holds a tab: use spaces"]);
         assert_eq!(space("one \ntwo\n"), ["a.md:1: ends with white space: remove it"]);
         assert_eq!(space("one\r\n"), ["a.md:1: ends with white space: remove it"]);
     }
 
     #[test]
-    fn a_file_ends_with_exactly_one_newline() {
+    fn file_ends_with_exactly_one_newline() {
         assert_eq!(space("one"), ["a.md:1: the file does not end with a newline: add one"]);
         assert_eq!(space(""), ["a.md:1: the file does not end with a newline: add one"]);
         assert_eq!(space("one\n\n"), ["a.md:2: the file ends with an empty line: remove it"]);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rust_file_has_at_most_500_lines() {
+    fn rust_file_has_at_most_500_lines() {
         assert_eq!(rust("fuzz/a.rs", &"//!\n".repeat(500)), NOTHING);
         let found = rust("fuzz/a.rs", &"//!\n".repeat(501));
         assert_eq!(found, ["fuzz/a.rs:501: the file has 501 lines, at most 500 are allowed: split it"]);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn unsafe_code_is_allowed_in_few_files() {
+    fn unsafe_code_is_allowed_only_in_listed_files() {
         let content = format!("//!\n#![{ALLOWS_UNSAFE}]\n");
         assert_eq!(rust(UNSAFE[0], &content), NOTHING);
         assert_eq!(rust("proto/dr/src/linear.rs", &content).len(), 1);
@@ -166,6 +166,6 @@ mod tests {
             assert_eq!(found.len(), 1, "{word}");
             assert!(found[0].starts_with(&format!("fuzz/a.rs:2: holds `{word}`")), "{found:?}");
         }
-        assert_eq!(rust("fuzz/a.rs", "//! todo lists, dbg and ignored tests may be spoken of\n"), NOTHING);
+        assert_eq!(rust("fuzz/a.rs", "//! todo lists, dbg and ignored tests may be mentioned\n"), NOTHING);
     }
 }

@@ -1,12 +1,12 @@
-//! Soaks as tables.
+//! Results of soaks as text tables.
 
-use evenkeel_lab::soak::Verdict;
-use evenkeel_lab::soak::hostile::Count;
-use evenkeel_lab::soak::saturate::Step;
+use evenkeel_soak::Verdict;
+use evenkeel_soak::hostile::AttackCount;
+use evenkeel_soak::saturate::SaturationStep;
 
 use super::{Column, table};
 
-/// What became of soaks: for each a line per check, and the figures beside them.
+/// The checks and figures of each soak.
 pub(crate) fn verdicts(verdicts: &[Verdict]) -> String {
     verdicts.iter().map(verdict).collect()
 }
@@ -25,13 +25,14 @@ fn verdict(verdict: &Verdict) -> String {
     text + "\n"
 }
 
-/// What attackers sent, and what the relay made of what its members sent.
-pub(crate) fn attacks(counts: &[Count]) -> String {
+/// What the attackers sent, and what the relay made of the members' messages.
+pub(crate) fn attacks(counts: &[AttackCount]) -> String {
     let figures = counts.iter().map(|count| Some(count.count as f64)).collect();
     let labels = counts.iter().map(|count| vec![count.kind.to_owned()]).collect();
     let sent = table(&["attack"], labels, &[Column::new("count", figures, Some(0))]);
-    let members: Vec<&Count> = counts.iter().filter(|count| count.kind.starts_with("members:")).collect();
-    let column = |title: &str, figure: fn(&Count) -> u64| {
+    let members: Vec<&AttackCount> =
+        counts.iter().filter(|count| count.kind.starts_with("members:")).collect();
+    let column = |title: &str, figure: fn(&AttackCount) -> u64| {
         let figures = members.iter().map(|count| Some(figure(count) as f64).filter(|count| *count > 0.0));
         Column::new(title, figures.collect(), Some(0))
     };
@@ -45,23 +46,24 @@ pub(crate) fn attacks(counts: &[Count]) -> String {
         column("messages\nrejected", |count| count.rejected),
         column("\ndropped", |count| count.dropped),
     ];
-    let label = |count: &&Count| vec![count.kind.trim_start_matches("members: ").chars().take(24).collect()];
+    let label =
+        |count: &&AttackCount| vec![count.kind.trim_start_matches("members: ").chars().take(24).collect()];
     let took = table(&["members"], members.iter().map(label).collect(), &columns);
     format!("{sent}\n{took}{ATTACKS_LEGEND}")
 }
 
 const ATTACKS_LEGEND: &str = "
-recorded   vectors that the relay said it has, or need not be told again
-passed on  how often it sent one of them to one of the attackers
-settled    acknowledgments that it said are in its books
-rejected   messages that are malformed or beyond the room's limits
-dropped    datagrams beyond their sender's allowance; vectors and lives beyond a quota are above
+recorded   vectors that the relay confirmed as recorded, or as not needed
+passed on  how often it sent one of them to an attacker
+settled    acknowledgments that it confirmed
+rejected   messages that are malformed or exceed the room's limits
+dropped    datagrams above their sender's allowance; vectors and lives above a quota are listed further up
 ";
 
-/// The sizes of room that were tried, and which was too large.
-pub(crate) fn saturation(steps: &[Step]) -> String {
+/// The measured sizes of room, and whether the largest was too large.
+pub(crate) fn saturation(steps: &[SaturationStep]) -> String {
     let Some(last) = steps.last() else { return String::new() };
-    let column = |title: &str, figure: &dyn Fn(&Step) -> f64, decimals: usize| {
+    let column = |title: &str, figure: &dyn Fn(&SaturationStep) -> f64, decimals: usize| {
         Column::new(title, steps.iter().map(|step| Some(figure(step))).collect(), Some(decimals))
     };
     let columns = [
@@ -73,10 +75,10 @@ pub(crate) fn saturation(steps: &[Step]) -> String {
         column("datagrams\nper s", &|step| step.datagrams_per_s, 0),
     ];
     let labels = steps.iter().map(|step| vec![step.bots.to_string()]).collect();
-    let words = if last.is_too_much() {
+    let verdict = if last.is_saturated() {
         format!("{} bots in a room are too many here", last.bots)
     } else {
         format!("{} bots in a room are not too many here", last.bots)
     };
-    format!("{}\n{words}: the bots run on the same cores\n", table(&["bots"], labels, &columns))
+    format!("{}\n{verdict}: the bots run on the same cores\n", table(&["bots"], labels, &columns))
 }

@@ -135,7 +135,7 @@ impl<E: Endpoint> Node<E> {
             if let Err(rejected) = &taken {
                 counters.reject(rejected);
             }
-            if let Err(Rejected::Malformed(Malformed::Version { came, spoken })) = &taken {
+            if let Err(Rejected::Malformed(Malformed::Version { found: came, supported: spoken })) = &taken {
                 let words = format!(
                     "a message of version {came} came, and version {spoken} is spoken here: update the older side"
                 );

@@ -1,7 +1,7 @@
-//! How fast the simulator turns the real machines: events per second and core.
+//! How fast the simulator runs the real machines, in events per second and core.
 //!
-//! `cargo bench -p evenkeel-sim --bench machines`. An event is an arrival, a timeout or a command that a machine handled. With the
-//! arguments `count 3` it runs a shorter time with three receivers and prints the number of events: `cargo xtask
+//! `cargo bench -p evenkeel-sim --bench machines`. An event is an arrival, a timeout or a command. With the
+//! arguments `count 3` a shorter run with three receivers prints its number of events; `cargo xtask
 //! instructions` runs that under valgrind.
 
 // A benchmark prints.

@@ -1,4 +1,4 @@
-//! An owner, receivers, and time that passes: what the benchmarks of the simulator run.
+//! The runs of the simulator's benchmarks: an owner and its receivers.
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use evenkeel_sim::{NodeId, World};
 const TICK: Span = Span::from_millis(20);
 const DATAGRAM_MAX: usize = 1200;
 
-/// The motion, computed beforehand: the benchmarks are about the machines.
+/// The motion, computed in advance so that only the machines are measured.
 pub(crate) fn motion(seconds: u64) -> Vec<MotionState> {
     let mut mover = Mover::tank(Driver::Random, Seed::new(1));
     (0..seconds * 50).filter_map(|tick| mover.at(2 * tick)).map(|sample| sample.state).collect()
@@ -22,18 +22,18 @@ fn link(millis: i64) -> LinkFaults {
     LinkFaults { delay: DelayLaw { base: Span::from_millis(millis), jitter }, ..LinkFaults::default() }
 }
 
-/// How a world's nodes are made of the machines, and their commands of a player's.
+/// How machines become the nodes of a world, and a player's commands those of a node.
 pub(crate) struct Kinds<E: Endpoint> {
     pub(crate) peer: fn(Box<DrPeer>) -> E,
-    /// For runs behind a relay.
+    /// Present in runs with a relay.
     pub(crate) relay: Option<fn(Box<DrRelay>) -> E>,
     pub(crate) command: fn(DrCommand) -> E::Command,
 }
 
-/// An owner whose entity so many receivers see, with delays of 200 to 800 ms and jitter.
+/// Builds a world with an owner and the receivers of its entity, with delays of 200 to 800 ms and jitter.
 pub(crate) fn stage<E: Endpoint>(kinds: &Kinds<E>, receivers: u32, policy: &str) -> World<E> {
     let mut world = World::new(Seed::new(1));
-    let policy: PolicyKind = policy.parse().expect("a policy of ours");
+    let policy: PolicyKind = policy.parse().expect("a known policy");
     let topology = kinds.relay.map_or(Topology::Direct, |_| Topology::Relay(PeerId(1)));
     let config = DrConfig { policy, topology, ..DrConfig::default() };
     let peer = || (kinds.peer)(Box::new(DrPeer::new(&config)));
@@ -53,7 +53,7 @@ pub(crate) fn stage<E: Endpoint>(kinds: &Kinds<E>, receivers: u32, policy: &str)
     world
 }
 
-/// The owner looks at its entity at every tick, and everything else takes its course. Gives the number of events.
+/// Runs the world while the owner observes its entity at every tick. Returns the number of events.
 #[inline(never)]
 pub(crate) fn let_time_pass<E: Endpoint>(
     world: &mut World<E>,

@@ -1,4 +1,4 @@
-//! A small machine to try the world with: it pings on command, answers pings, and wakes when it was told to.
+//! A small machine for tests of the world: it pings on command, answers pings, and sets timeouts on command.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of it")]
 
@@ -16,9 +16,9 @@ const QUEUE_MAX: usize = 1_000;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Command {
-    /// Ping a peer with this number.
+    /// Pings a peer with this number.
     Ping(PeerId, Channel, u64),
-    /// Wake at this time, ping everybody, and do so again and again after this span; `Span::ZERO`: only once.
+    /// Pings all peers at this time and then at this interval; `Span::ZERO`: only once.
     Wake(LocalTime, Span),
 }
 
@@ -33,7 +33,6 @@ pub enum Event {
 #[derive(Debug, Default)]
 pub struct Pinger {
     answer_offset: u64,
-    is_restless: bool,
     peers: Vec<PeerId>,
     outbox: VecDeque<(PeerId, Channel, u8, u64)>,
     events: VecDeque<Event>,
@@ -41,14 +40,9 @@ pub struct Pinger {
 }
 
 impl Pinger {
-    /// A machine of another version: it answers with another number.
+    /// A machine of another version, whose answers differ by `answer_offset`.
     pub fn changed(answer_offset: u64) -> Self {
         Self { answer_offset, ..Self::default() }
-    }
-
-    /// A machine with a bug: it never takes note of its timeout.
-    pub fn restless() -> Self {
-        Self { is_restless: true, ..Self::default() }
     }
 
     fn note(&mut self, event: Event) {
@@ -109,7 +103,7 @@ impl Endpoint for Pinger {
 
     fn handle_timeout(&mut self, now: LocalTime) {
         let Some((at, every)) = self.wake else { return };
-        if at > now || self.is_restless {
+        if at > now {
             return;
         }
         self.wake = (every > Span::ZERO).then(|| (now + every, every));
@@ -180,7 +174,7 @@ pub fn ping(to: NodeId, number: u64) -> Command {
     Command::Ping(to.into(), Channel::Datagram, number)
 }
 
-/// Two joined nodes with perfect clocks and these links.
+/// Makes a world of two joined nodes with perfect clocks and these links.
 pub fn pair(a_to_b: LinkFaults, b_to_a: LinkFaults) -> (World<Pinger>, NodeId, NodeId) {
     let mut world = World::new(Seed::new(1));
     let a = world.add_node(Pinger::default(), ClockFaults::default());

@@ -1,8 +1,7 @@
-//! What a clock costs where it is used: the world of the figures about the export error, with the machines that
-//! serve players.
+//! The scenario of the figures about placement: what a clock's error costs with real players' machines.
 //!
-//! Owner and receivers follow a relay's clock; DR vectors travel without jitter, and all of them are sent to everybody.
-//! So all that differs between two filters is the session time by which the same vectors are exported and placed.
+//! Owner and receivers follow a relay's clock. DR vectors travel without jitter and all are sent to every receiver, so two
+//! filters differ only in the session times by which the same vectors are exported and placed.
 
 use evenkeel_core::Span;
 use evenkeel_dr::PolicyKind;
@@ -13,18 +12,18 @@ use crate::dr::{RunFigures, Sampling, run_unless};
 use crate::parallel::Progress;
 use crate::scenario::{Receiver, Scenario, ScenarioClock, ScenarioTopology};
 
-/// Ours and what it is compared with are no better than this: clocks that agree.
+/// The name of the reference: no filter can do better.
 pub(super) const SYNCHRONIZED: &str = "synchronized clocks";
 
 const EVERY: Span = Span::from_millis(100);
 
-/// A clock that is wrong from the start.
+/// A clock with a constant offset and skew.
 const fn off(offset_s: i64, skew_ppm: f64) -> ClockFaults {
     ClockFaults { offset: Span::from_secs(offset_s), skew_ppm, steps: Vec::new() }
 }
 
-/// Three receivers at 20, 50 and 100 ms behind a relay that is 20 ms from the owner; the jitter is on the receivers' way
-/// up only. Without a filter all clocks agree.
+/// Three receivers at 20, 50 and 100 ms from a relay that is 20 ms from the owner, with jitter on the receivers' way up
+/// only. Without a filter, clocks are synchronized.
 pub(super) fn scenario(filter: Option<Filter>, jitter_ms: f64, duration: Span) -> Scenario {
     let jitter = Jitter::Exponential { mean: Span::from_millis_f64(jitter_ms) };
     let receiver = |name, delay_ms, clock| {
@@ -48,7 +47,7 @@ pub(super) fn scenario(filter: Option<Filter>, jitter_ms: f64, duration: Span) -
     }
 }
 
-/// Runs it, looking ten times a second from a time on.
+/// Runs a scenario, sampled ten times a second from `from` on.
 pub(super) fn run_from(
     scenario: &Scenario,
     from: Span,

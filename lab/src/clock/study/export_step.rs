@@ -1,4 +1,4 @@
-//! The course of the placement error when a receiver's clock is set forward by a quarter of a second.
+//! The placement error over time after a receiver's clock is set forward by a quarter of a second.
 
 use evenkeel_core::Span;
 use evenkeel_link::{ClockStep, TrueTime};
@@ -6,7 +6,7 @@ use evenkeel_link::{ClockStep, TrueTime};
 use super::export::{run_from, scenario};
 use super::{FILTERS, Filter, STUDY};
 use crate::claims::{Claim, Verdict};
-use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
 use crate::parallel::{self, Cancelled};
 use crate::scenario::Scenario;
@@ -15,42 +15,42 @@ use crate::stats::mean;
 const STEP: Span = Span::from_millis(250);
 const STEP_AT: Span = Span::from_secs(40);
 const DURATION: Span = Span::from_secs(80);
-/// What is drawn before the step.
+/// The time drawn before the step.
 const BEFORE: Span = Span::from_secs(2);
 /// Between two samples.
 const EVERY_S: f64 = 0.1;
-/// Farther than the threshold is wrong: by so much exported and real path may differ anyway.
-const WRONG: f64 = 0.09;
-/// Of the whole run every so many samples are drawn, of what comes right after the step all.
-const DRAWN: usize = 10;
-/// The right frame, in time since the step.
+/// A placement error above this counts as wrong: the threshold, by which exported and real path differ anyway.
+const WRONG_MIN: f64 = 0.09;
+/// Every n-th sample of the whole run is drawn, but all shortly after the step.
+const DRAWN_EVERY: usize = 10;
+/// The right plot's range of time since the step.
 const NEAR_S: (f64, f64) = (-0.5, 3.0);
 
 /// One run, at the receiver whose clock is stepped.
-struct Course {
-    /// The placement error at each sample; `None` while nothing is placed or the newest vector is under way.
+struct PlacementStepRun {
+    /// The placement error at each sample; `None` while nothing is placed or the newest vector is in flight.
     errors: Vec<Option<f64>>,
-    /// How long after the step it was placed wrongly for the last time, in how many samples, and how often not at all.
+    /// After the step: when the placement was wrong for the last time, and how long it was wrong or absent.
     recovery_s: f64,
     wrong_s: f64,
     absent_s: f64,
 }
 
-fn follow(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<Course> {
+fn follow(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<PlacementStepRun> {
     let run = run_from(scenario, STEP_AT - BEFORE, seed, setup.progress)?;
-    let mut course = Course { errors: Vec::new(), recovery_s: 0.0, wrong_s: 0.0, absent_s: 0.0 };
+    let mut course = PlacementStepRun { errors: Vec::new(), recovery_s: 0.0, wrong_s: 0.0, absent_s: 0.0 };
     for sample in &run.samples {
-        let sight = sample.sights[0];
-        let error = sight.after_arrival().map(|(distance, _)| distance);
+        let placement = sample.placements[0];
+        let error = placement.after_arrival().map(|(distance, _)| distance);
         course.errors.push(error);
         let since = sample.at - STEP_AT.as_secs_f64();
         if since < 0.0 {
             continue;
         }
-        if sight.distance.is_none() {
+        if placement.distance.is_none() {
             course.absent_s += EVERY_S;
         }
-        if error.is_some_and(|error| error > WRONG) {
+        if error.is_some_and(|error| error > WRONG_MIN) {
             course.wrong_s += EVERY_S;
             course.recovery_s = since + EVERY_S;
         }
@@ -58,7 +58,7 @@ fn follow(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<Course> {
     Some(course)
 }
 
-/// The figure.
+/// Measures the figure.
 pub(super) fn run_export_step(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     let scenarios = FILTERS.map(|filter| {
         let mut scenario = scenario(Some(filter), 2.0, DURATION);
@@ -69,19 +69,20 @@ pub(super) fn run_export_step(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelle
     let jobs: Vec<_> =
         scenarios.iter().flat_map(|scenario| setup.seeds().map(move |seed| (scenario, seed))).collect();
     let courses = parallel::map(&jobs, setup.progress, |(scenario, seed)| follow(setup, scenario, *seed))?;
-    let by_filter: Vec<&[Course]> = courses.chunks(setup.runs).collect();
+    let by_filter: Vec<&[PlacementStepRun]> = courses.chunks(setup.runs).collect();
     Ok(vec![Figure {
         key: "clock/export-step".to_owned(),
-        title: "After a step the hull shows nothing for a moment, not something wrong for seconds".to_owned(),
+        title: "After a step, the hull shows nothing for a moment instead of something wrong for seconds"
+            .to_owned(),
         caption: format!(
             "The receiver at 20 ms has its clock set forward by 250 ms; otherwise as in clock/export-jitter, with 2 ms \
              of jitter. Distance between exported and placed path, each by its own session time, once the newest vector \
-             has arrived; mean over the runs that show something; {}. Right: the same, shortly after the step. Wrong: \
-             farther than the threshold of 0.09 u.",
+             has arrived; mean over the runs that show something; {}. Right: shortly after the step. Wrong: more than the \
+             threshold of 0.09 u.",
             setup.seeds_in_words()
         ),
         plots: vec![
-            plot("the whole course", &by_filter, DRAWN, (f64::MIN, f64::MAX)),
+            plot("the whole run", &by_filter, DRAWN_EVERY, (f64::MIN, f64::MAX)),
             plot("shortly after the step", &by_filter, 1, NEAR_S),
         ],
         columns: 2,
@@ -90,7 +91,7 @@ pub(super) fn run_export_step(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelle
     }])
 }
 
-fn plot(title: &str, by_filter: &[&[Course]], drawn: usize, within: (f64, f64)) -> Plot {
+fn plot(title: &str, by_filter: &[&[PlacementStepRun]], drawn: usize, within: (f64, f64)) -> Plot {
     let curves = FILTERS
         .iter()
         .zip(by_filter)
@@ -104,13 +105,13 @@ fn plot(title: &str, by_filter: &[&[Course]], drawn: usize, within: (f64, f64)) 
     }
 }
 
-fn curve(name: &str, runs: &[Course], drawn: usize, within: (f64, f64)) -> Curve {
+fn curve(name: &str, runs: &[PlacementStepRun], drawn: usize, within: (f64, f64)) -> Curve {
     let samples = runs.iter().map(|run| run.errors.len()).min().unwrap_or(0);
     let point = |sample: usize| {
         let errors: Vec<f64> = runs.iter().filter_map(|run| run.errors[sample]).collect();
         let x = EVERY_S * sample as f64 - BEFORE.as_secs_f64();
-        // How the error spreads is how the speeds do, which says nothing of the clock.
-        (!errors.is_empty()).then(|| Point { x, y: mean(&errors), spread: 0.0 })
+        // No spread: it reflects the entities' speeds, not the clock.
+        (!errors.is_empty()).then(|| CurvePoint { x, y: mean(&errors), spread: 0.0 })
     };
     let points = (0..samples)
         .step_by(drawn)
@@ -119,12 +120,12 @@ fn curve(name: &str, runs: &[Course], drawn: usize, within: (f64, f64)) -> Curve
     Curve { name: name.to_owned(), points: points.collect() }
 }
 
-fn over(runs: &[Course], figure: impl Fn(&Course) -> f64) -> f64 {
+fn over(runs: &[PlacementStepRun], figure: impl Fn(&PlacementStepRun) -> f64) -> f64 {
     mean(&runs.iter().map(figure).collect::<Vec<_>>())
 }
 
-fn table(by_filter: &[&[Course]]) -> Table {
-    let row = |(filter, runs): (&Filter, &&[Course])| {
+fn table(by_filter: &[&[PlacementStepRun]]) -> Table {
+    let row = |(filter, runs): (&Filter, &&[PlacementStepRun])| {
         vec![
             filter.name().to_owned(),
             format!("{:.1}", over(runs, |run| run.recovery_s)),
@@ -136,16 +137,16 @@ fn table(by_filter: &[&[Course]]) -> Table {
     Table { head: head.map(str::to_owned).to_vec(), rows: FILTERS.iter().zip(by_filter).map(row).collect() }
 }
 
-fn claim(by_filter: &[&[Course]]) -> Claim {
+fn claim(by_filter: &[&[PlacementStepRun]]) -> Claim {
     let hull = by_filter[FILTERS.len() - 1];
-    let most = |figure: fn(&Course) -> f64| hull.iter().map(figure).fold(0.0, f64::max);
+    let most = |figure: fn(&PlacementStepRun) -> f64| hull.iter().map(figure).fold(0.0, f64::max);
     let (recovery, absent) = (most(|run| run.recovery_s), most(|run| run.absent_s));
     let least = by_filter[2].iter().map(|run| run.recovery_s).fold(0.0, f64::max);
     Claim::new(
         "clock/export-step/1".to_owned(),
         STUDY.source.to_owned(),
-        "After a step of a receiver's clock nothing is placed wrongly for longer than half a second with the hull, and \
-         something is placed again within two.",
+        "After a step of a receiver's clock, the hull places nothing wrongly for longer than half a second, and places \
+         entities again within two seconds.",
         format!(
             "wrong until {recovery:.1} s after the step and not placed for {absent:.1} s, at most; least round trip: \
              wrong until {least:.1} s after it"

@@ -1,49 +1,49 @@
-//! The error of placement and the accumulated export error under each filter, at settings of a sweep.
+//! Sweeps of the placement error and the accumulated export error under each filter.
 
 use evenkeel_core::Span;
 
 use super::export::{SYNCHRONIZED, run_from, scenario};
 use super::{FILTERS, Filter, STUDY};
 use crate::claims::{Claim, Verdict};
-use crate::figure::{Curve, Drawing, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Plot, Table};
 use crate::papers::Setup;
 use crate::parallel::{self, Cancelled};
 use crate::scenario::Scenario;
 use crate::stats::{mean, p95, population_sd};
 
-/// The window is full then.
+/// When the filters' window is full.
 const SETTLED: Span = Span::from_secs(30);
 const DURATION: Span = Span::from_secs(120);
-/// Both project the same vector, so all that rounding can do is in the last bits.
+/// Owner and receiver project the same vector, so only floating-point errors remain.
 const ROUNDING: f64 = 1e-6;
 
-/// Single runs: each filter at each setting, and clocks that agree, to which none of them means anything; with a few seeds,
-/// because each gives thousands of looks.
+/// The number of runs: each filter at each setting, and synchronized clocks. A few seeds suffice, as each run has thousands
+/// of samples.
 pub(super) fn jobs(setup: &Setup<'_>, xs: &[f64]) -> usize {
     (FILTERS.len() * xs.len() + 1) * setup.with_few_seeds().runs
 }
 
-/// What one run gives.
+/// The results of one run.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Measured {
+pub(super) struct PlacementRun {
     /// The 95th percentile of the distance between exported and placed, once the newest vector has arrived.
     pub(super) placement: f64,
     /// Accumulated export error per second, mean over the receivers.
     pub(super) aee: f64,
-    /// Samples in which the clocks' word could be checked, and in which it held.
+    /// Samples in which the clocks' error bounds could be checked, and in which they held.
     checked: usize,
     kept: usize,
-    /// The largest share of its bound that a distance came to.
+    /// The largest ratio of a distance to its bound.
     share: f64,
 }
 
-fn measure(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<Measured> {
+fn measure(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<PlacementRun> {
     let run = run_from(scenario, SETTLED, seed, setup.progress)?;
     let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
-    let mut measured = Measured { aee: run.mean_aee() / seconds, ..Measured::default() };
+    let mut measured = PlacementRun { aee: run.mean_aee() / seconds, ..PlacementRun::default() };
     let mut distances = Vec::new();
-    let sights = run.samples.iter().flat_map(|sample| &sample.sights);
-    for (distance, distance_max) in sights.filter_map(|sight| sight.after_arrival()) {
+    let placements = run.samples.iter().flat_map(|sample| &sample.placements);
+    for (distance, distance_max) in placements.filter_map(|placement| placement.after_arrival()) {
         measured.checked += 1;
         measured.kept += usize::from(distance <= distance_max + ROUNDING);
         measured.share = measured.share.max(distance / (distance_max + ROUNDING));
@@ -53,19 +53,19 @@ fn measure(setup: &Setup<'_>, scenario: &Scenario, seed: u64) -> Option<Measured
     Some(measured)
 }
 
-/// Every filter at every setting, by seed; and synchronized clocks by seed.
-pub(super) struct Sweep {
+/// The runs of every filter at every setting, and those of synchronized clocks.
+pub(super) struct PlacementSweep {
     xs: &'static [f64],
-    filters: Vec<Vec<Vec<Measured>>>,
-    synchronized: Vec<Measured>,
+    filters: Vec<Vec<Vec<PlacementRun>>>,
+    synchronized: Vec<PlacementRun>,
 }
 
-fn over(runs: &[Measured], figure: fn(&Measured) -> f64) -> (f64, f64) {
+fn over(runs: &[PlacementRun], figure: fn(&PlacementRun) -> f64) -> (f64, f64) {
     let values: Vec<f64> = runs.iter().map(figure).collect();
     (mean(&values), population_sd(&values))
 }
 
-impl Sweep {
+impl PlacementSweep {
     pub(super) fn run(
         setup: &Setup<'_>,
         xs: &'static [f64],
@@ -82,33 +82,34 @@ impl Sweep {
             scenarios.iter().flat_map(|scenario| setup.seeds().map(move |seed| (scenario, seed))).collect();
         let measured =
             parallel::map(&jobs, setup.progress, |(scenario, seed)| measure(setup, scenario, *seed))?;
-        let mut cases: Vec<Vec<Measured>> = measured.chunks(setup.runs).map(<[Measured]>::to_vec).collect();
+        let mut cases: Vec<Vec<PlacementRun>> =
+            measured.chunks(setup.runs).map(<[PlacementRun]>::to_vec).collect();
         let synchronized = cases.pop().unwrap_or_default();
         Ok(Self { xs, filters: cases.chunks(xs.len()).map(<[_]>::to_vec).collect(), synchronized })
     }
 
     /// The mean of a figure over the runs of a filter at a setting of the sweep.
-    pub(super) fn at(&self, filter: Filter, x: f64, figure: fn(&Measured) -> f64) -> f64 {
+    pub(super) fn at(&self, filter: Filter, x: f64, figure: fn(&PlacementRun) -> f64) -> f64 {
         let row = FILTERS.iter().position(|known| *known == filter).expect("a filter");
         let place = self.xs.iter().position(|known| *known == x).expect("a setting of the sweep");
         over(&self.filters[row][place], figure).0
     }
 
-    /// The largest that it is at any setting.
-    pub(super) fn worst(&self, filter: Filter, figure: fn(&Measured) -> f64) -> f64 {
+    /// The largest mean of a figure at any setting.
+    pub(super) fn worst(&self, filter: Filter, figure: fn(&PlacementRun) -> f64) -> f64 {
         self.xs.iter().map(|x| self.at(filter, *x, figure)).fold(0.0, f64::max)
     }
 
-    /// What synchronized clocks accumulate.
+    /// The accumulated export error under synchronized clocks.
     pub(super) fn floor(&self) -> f64 {
         over(&self.synchronized, |measured| measured.aee).0
     }
 
-    fn curves(&self, figure: fn(&Measured) -> f64) -> Vec<Curve> {
-        let curve = |name: &str, cases: &[&[Measured]]| {
-            let point = |(x, runs): (&f64, &&[Measured])| {
+    fn curves(&self, figure: fn(&PlacementRun) -> f64) -> Vec<Curve> {
+        let curve = |name: &str, cases: &[&[PlacementRun]]| {
+            let point = |(x, runs): (&f64, &&[PlacementRun])| {
                 let (y, spread) = over(runs, figure);
-                Point { x: *x, y, spread }
+                CurvePoint { x: *x, y, spread }
             };
             Curve { name: name.to_owned(), points: self.xs.iter().zip(cases).map(point).collect() }
         };
@@ -120,7 +121,7 @@ impl Sweep {
         curves
     }
 
-    /// All filters, those that could not be told from zero, and what comes of it together with the vectors' delay.
+    /// Plots the placement error of all filters, that of the accurate ones, and the accumulated export error.
     pub(super) fn plots(&self, x_label: &str) -> Vec<Plot> {
         let plot = |title: &str, y_label: &str, curves: &[Curve]| Plot {
             title: title.to_owned(),
@@ -159,7 +160,7 @@ impl Sweep {
         Table { head, rows: self.xs.iter().map(row).collect() }
     }
 
-    /// What is claimed of every sweep: what the clocks say holds.
+    /// The claim of every sweep: the clocks' error bounds hold.
     pub(super) fn bound_claim(&self, figure: &str) -> Claim {
         let hull = || self.filters[FILTERS.len() - 1].iter().flatten();
         let (kept, checked) =
@@ -168,8 +169,8 @@ impl Sweep {
         claim(
             figure,
             1,
-            "Once the newest vector has arrived, the hull places no farther from the exported path than speed x what the \
-             two clocks say they may be off, in every sample.",
+            "Once the newest vector has arrived, the hull's placement is off by at most the speed times the error bounds of \
+             the two clocks, in every sample.",
             format!("{kept} of {checked} samples; at most {:.1} % of that bound", 100.0 * share),
             kept == checked && checked > 0,
         )

@@ -1,60 +1,61 @@
-//! The error of each filter's estimate against one-sided jitter, and against skew.
+//! Sweeps of each filter's clock error against one-sided jitter and against skew.
 
 use evenkeel_core::Span;
 
 use super::{FILTERS, Filter, SOURCE, setting};
 use crate::claims::{Claim, Verdict};
-use crate::clock::Setting;
-use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::clock::ClockSetting;
+use crate::figure::{Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::Setup;
 use crate::parallel::{self, Cancelled};
 use crate::stats::{mean, p95, population_sd};
 
-/// Means of the jitter on the way up.
+/// Mean jitters on the way up.
 pub(super) const JITTERS_MS: [f64; 7] = [0.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0];
-/// How much too fast the follower's clock runs.
+/// Skews of the follower's clock.
 pub(super) const SKEWS_PPM: [f64; 7] = [-150.0, -100.0, -50.0, 0.0, 50.0, 100.0, 150.0];
 
-/// From when on the error counts: the window is full then.
+/// When the error begins to count: the window is full.
 const SETTLED: Span = Span::from_secs(30);
 const DURATION: Span = Span::from_secs(210);
 const EVERY: Span = Span::from_millis(250);
-/// Ours may be off by so much at most, at the 95th percentile, with 20 ms of jitter.
+/// The required accuracy of the hull: its error at the 95th percentile with 20 ms of jitter.
 const BAR_MS: f64 = 0.2;
 
-/// One curve for each filter: the 95th percentile of the error at each setting of the sweep.
-struct Sweep {
+/// One curve per filter: the 95th percentile of the error at each setting.
+struct EstimateSweep {
     xs: &'static [f64],
     curves: Vec<Curve>,
-    /// How often the hull's interval held the truth, of how many looks.
+    /// Samples in which the hull's interval contained the truth, and all samples.
     inside: (usize, usize),
-    /// Half of the hull's interval, as it was told, on average at each setting.
-    told: Vec<f64>,
+    /// The mean of the hull's error bound at each setting.
+    error_max: Vec<f64>,
 }
 
-/// What one run gives: the 95th percentile of the error, looks with the truth inside, looks, and the error told.
-type Measured = (f64, usize, usize, f64);
+/// The results of one run: the 95th percentile of the error, samples with the truth inside, all samples, and the mean error
+/// bound.
+type EstimateRun = (f64, usize, usize, f64);
 
-fn measure(filter: Filter, setting: &Setting, seed: u64) -> Measured {
-    let (mut errors, mut told, mut inside) = (Vec::new(), Vec::new(), 0);
-    filter.run(setting, seed, EVERY, DURATION, |look| {
-        if look.at.as_nanos() < SETTLED.as_nanos() {
+fn measure(filter: Filter, setting: &ClockSetting, seed: u64) -> EstimateRun {
+    let (mut errors, mut bounds, mut inside) = (Vec::new(), Vec::new(), 0);
+    filter.run(setting, seed, EVERY, DURATION, |sample| {
+        if sample.at.as_nanos() < SETTLED.as_nanos() {
             return;
         }
-        inside += usize::from(look.is_certified());
-        errors.extend(look.estimate.map(|estimate| look.error_ms(estimate)));
-        told.extend(look.error_max.map(Span::as_millis_f64));
+        inside += usize::from(sample.is_certified());
+        errors.extend(sample.estimate.map(|estimate| sample.error_ms(estimate)));
+        bounds.extend(sample.error_max.map(Span::as_millis_f64));
     });
-    (p95(errors).unwrap_or(f64::MAX), inside, told.len(), mean(&told))
+    (p95(errors).unwrap_or(f64::MAX), inside, bounds.len(), mean(&bounds))
 }
 
-impl Sweep {
+impl EstimateSweep {
     fn run(
         setup: &Setup<'_>,
         xs: &'static [f64],
-        setting_at: impl Fn(f64) -> Setting,
+        setting_at: impl Fn(f64) -> ClockSetting,
     ) -> Result<Self, Cancelled> {
-        let settings: Vec<Setting> = xs.iter().map(|x| setting_at(*x)).collect();
+        let settings: Vec<ClockSetting> = xs.iter().map(|x| setting_at(*x)).collect();
         let jobs: Vec<_> = FILTERS
             .iter()
             .flat_map(|filter| settings.iter().map(move |setting| (*filter, setting)))
@@ -63,21 +64,27 @@ impl Sweep {
         let measured = parallel::map(&jobs, setup.progress, |(filter, setting, seed)| {
             Some(measure(*filter, setting, *seed))
         })?;
-        let by_case: Vec<&[Measured]> = measured.chunks(setup.runs).collect();
-        let of =
-            |runs: &[Measured], figure: fn(&Measured) -> f64| runs.iter().map(figure).collect::<Vec<_>>();
-        let curve = |(filter, cases): (&Filter, &[&[Measured]])| {
-            let point = |(x, runs): (&f64, &&[Measured])| {
+        let by_case: Vec<&[EstimateRun]> = measured.chunks(setup.runs).collect();
+        let of = |runs: &[EstimateRun], figure: fn(&EstimateRun) -> f64| {
+            runs.iter().map(figure).collect::<Vec<_>>()
+        };
+        let curve = |(filter, cases): (&Filter, &[&[EstimateRun]])| {
+            let point = |(x, runs): (&f64, &&[EstimateRun])| {
                 let p95 = of(runs, |measured| measured.0);
-                Point { x: *x, y: mean(&p95), spread: population_sd(&p95) }
+                CurvePoint { x: *x, y: mean(&p95), spread: population_sd(&p95) }
             };
             Curve { name: filter.name().to_owned(), points: xs.iter().zip(cases).map(point).collect() }
         };
         let curves = FILTERS.iter().zip(by_case.chunks(xs.len())).map(curve).collect();
         let hull = &by_case[by_case.len() - xs.len()..];
-        let count = |figure: fn(&Measured) -> usize| hull.iter().copied().flatten().map(figure).sum();
-        let told = hull.iter().map(|runs| mean(&of(runs, |measured| measured.3))).collect();
-        Ok(Self { xs, curves, inside: (count(|measured| measured.1), count(|measured| measured.2)), told })
+        let count = |figure: fn(&EstimateRun) -> usize| hull.iter().copied().flatten().map(figure).sum();
+        let error_max = hull.iter().map(|runs| mean(&of(runs, |measured| measured.3))).collect();
+        Ok(Self {
+            xs,
+            curves,
+            inside: (count(|measured| measured.1), count(|measured| measured.2)),
+            error_max,
+        })
     }
 
     /// The error of a filter at a setting of the sweep.
@@ -90,7 +97,7 @@ impl Sweep {
         self.xs.iter().map(|x| self.at(filter, *x)).fold(0.0, f64::max)
     }
 
-    /// All filters, and beside them those that could not be told from zero.
+    /// Plots all filters, and separately the accurate ones.
     fn plots(&self, x_label: &str) -> Vec<Plot> {
         let plot = |title: &str, curves: &[Curve]| Plot {
             title: title.to_owned(),
@@ -108,35 +115,35 @@ impl Sweep {
         let row = |(place, x): (usize, &f64)| {
             let mut row = vec![format!("{x}")];
             row.extend(self.curves.iter().map(|curve| format!("{:.3}", curve.points[place].y)));
-            row.push(format!("{:.1}", self.told[place]));
+            row.push(format!("{:.1}", self.error_max[place]));
             row
         };
         Table { head, rows: self.xs.iter().enumerate().map(row).collect() }
     }
 
     fn inside_claim(&self, figure: &str) -> Claim {
-        let (inside, looks) = self.inside;
+        let (inside, samples) = self.inside;
         Claim::new(
             format!("clock/{figure}/1"),
             SOURCE.to_owned(),
-            "The truth is inside of the certified interval every time.",
-            format!("{inside} of {looks} looks"),
-            Verdict::of(inside == looks && looks > 0),
+            "The true time is inside the certified interval in every sample.",
+            format!("{inside} of {samples} samples"),
+            Verdict::of(inside == samples && samples > 0),
             Verdict::Holds,
         )
     }
 }
 
-/// The figure of the jitter.
+/// Measures the figure of the jitter.
 pub(super) fn jitter(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
-    let sweep = Sweep::run(setup, &JITTERS_MS, |jitter_ms| setting(jitter_ms, 30.0))?;
+    let sweep = EstimateSweep::run(setup, &JITTERS_MS, |jitter_ms| setting(jitter_ms, 30.0))?;
     let [averaging, simpson, least, hull] = FILTERS.map(|filter| sweep.at(filter, 20.0));
     let claims = vec![
         sweep.inside_claim("jitter"),
         Claim::new(
             "clock/jitter/2".to_owned(),
             SOURCE.to_owned(),
-            "With 20 ms of jitter on one way the two-sided hull is off by at most 0.2 ms at the 95th percentile.",
+            "With 20 ms of jitter one way, the two-sided hull is off by at most 0.2 ms at the 95th percentile.",
             format!("{hull:.3} ms, and at most {:.3} ms at any jitter", sweep.worst(Filter::Hull)),
             Verdict::of(hull <= BAR_MS),
             Verdict::Holds,
@@ -144,7 +151,7 @@ pub(super) fn jitter(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
         Claim::new(
             "clock/jitter/3".to_owned(),
             SOURCE.to_owned(),
-            "Averages are biased by one-sided jitter: 14 ms, and Simpson's 10 ms; the least round trip is off by 0.9 ms.",
+            "One-sided jitter biases averages: by 14 ms, and Simpson's by 10 ms; the least round trip is off by 0.9 ms.",
             format!("{averaging:.1} ms, {simpson:.1} ms and {least:.2} ms; read as: the same order and size"),
             Verdict::read(
                 (13.5..14.5).contains(&averaging) && (9.5..10.5).contains(&simpson) && least < 1.0,
@@ -168,16 +175,16 @@ pub(super) fn jitter(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     }])
 }
 
-/// The figure of the skew.
+/// Measures the figure of the skew.
 pub(super) fn skew(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
-    let sweep = Sweep::run(setup, &SKEWS_PPM, |skew_ppm| setting(20.0, skew_ppm))?;
+    let sweep = EstimateSweep::run(setup, &SKEWS_PPM, |skew_ppm| setting(20.0, skew_ppm))?;
     let (hull, least) = (sweep.worst(Filter::Hull), sweep.worst(Filter::LeastRoundTrip));
     let claims = vec![
         sweep.inside_claim("skew"),
         Claim::new(
             "clock/skew/2".to_owned(),
             SOURCE.to_owned(),
-            "One common skew is fitted, so a wrong rate costs the hull nothing: 0.2 ms holds at every skew.",
+            "The hull fits the skew, so skew costs it nothing: 0.2 ms holds at every skew.",
             format!("at most {hull:.3} ms; least round trip {least:.1} ms"),
             Verdict::of(hull <= BAR_MS),
             Verdict::Holds,
@@ -185,7 +192,7 @@ pub(super) fn skew(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     ];
     Ok(vec![Figure {
         key: "clock/skew".to_owned(),
-        title: "The hull finds the skew; the least round trip grows old by it".to_owned(),
+        title: "The hull estimates the skew; the least round trip goes stale".to_owned(),
         caption: format!(
             "20 ms each way, exponential jitter of 20 ms on the way up only, 10 probes/s, window 30 s; error of the \
              estimate from 30 to 210 s; {}. Bands: one standard deviation over the runs.",

@@ -1,14 +1,14 @@
-//! Aggarwal, Banavar, Mukherjee, Rangarajan (NetGames 2005): the scheduling algorithm, the theorem behind it, and the budget
+//! Aggarwal, Banavar, Mukherjee, Rangarajan (NetGames 2005): the scheduling algorithm, its theorem, and the budget
 //! algorithms.
 
 mod budget;
 mod scheduling;
 mod theorem;
 
-use super::study::{Group, Paper, Work};
-use super::view::Source;
+use super::study::{FigureGroup, Paper, Work};
+use super::view::ClaimSource;
 
-const SOURCE: Source = Source { paper: "aggarwal05", words: "Aggarwal et al. 2005" };
+const SOURCE: ClaimSource = ClaimSource { paper: "aggarwal05", citation: "Aggarwal et al. 2005" };
 
 /// The paper.
 pub(super) const PAPER: Paper = Paper {
@@ -19,21 +19,21 @@ pub(super) const PAPER: Paper = Paper {
     first_seed: 1,
     is_long: false,
     groups: &[
-        Group {
+        FigureGroup {
             figures: &[
-                ("fig4", "Mean and spread of error, scheduled and sent at once"),
+                ("fig4", "Mean and spread of error with and without scheduling"),
                 ("scheduling-elsewhere", "The scheduling algorithm in other settings"),
             ],
             work: Work::Cells { cells: scheduling::cells, draw: scheduling::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("theorem4.1", "Accumulated error is equal at every scheduling instant"),
                 ("theorem4.1-elsewhere", "The theorem in other settings"),
             ],
             work: Work::Own { jobs: theorem::jobs, run: theorem::run },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig5", "Mean and spread of error, all algorithms, delays ±100 ms"),
                 ("fig6", "Mean and spread of error, all algorithms, delays ±180 ms"),
@@ -44,11 +44,11 @@ pub(super) const PAPER: Paper = Paper {
     ],
 };
 
-/// What we read differently, and why.
+/// Where our reading differs, and why.
 const READINGS: &[(&str, &str)] = &[
     (
         "\"The smallest\" error is sent to at once (4.4)",
-        "The largest is: with the smallest, equation 1 would need negative delays.",
+        "We send to the largest at once: with the smallest, equation 1 would need negative delays.",
     ),
     (
         "The sign of the relative export error (4.1 against the theorem)",
@@ -56,22 +56,23 @@ const READINGS: &[(&str, &str)] = &[
     ),
     (
         "Each vector has arrived before the next one is made",
-        "The theorem needs it and games do not grant it: at these delays several vectors are always in flight. netgames05 keeps \
-         the assumption; netgames05-consistent counts what is in flight to its estimated arrival.",
+        "The theorem needs this, but games do not provide it: at these delays several vectors are always in flight. netgames05 keeps the \
+         assumption; netgames05-consistent counts vectors in flight to their estimated arrival.",
     ),
     (
         "The closed form of the integral (4.3)",
-        "It is printed with 1/(2b) for b/2; we use a form that also holds where that one divides by zero.",
+        "It is printed with 1/(2b) for b/2; we use a form that also holds where the printed one divides by zero.",
     ),
     (
         "\"The requirement that the error of the worst case players\" is not increased against the base case (6)",
-        "That is what the budget algorithms are asked to do, not what was measured, so it has no verdict. Base sends three times as \
-         much; figures 5 and 6 tell the farthest player's error beside base's and 1/3 base's.",
+        "This is a requirement on the budget algorithms, not a measurement, so it has no verdict. Base sends three times as much; \
+         figures 5 and 6 compare the farthest player's error with that under base and under 1/3 base.",
     ),
     (
-        "What happens if a vector is not sent to everybody in time (4.6)",
-        "The theorem does not cover it, and the rules of 4.6 do not restore it: who was sent the vector has used up its R although the \
-         others have not come up to it. We keep the rules as printed, and judge what comes after apart.",
+        "What happens if a vector is not sent to every receiver in time (4.6)",
+        "The theorem does not cover this case, and the rules of 4.6 do not restore it: a receiver that was sent the vector has used up \
+         its R although the others have not caught up with it. We keep the rules as printed and judge the triggers after a flush \
+         separately.",
     ),
     (
         "One receiver is picked at each trigger (5.1)",

@@ -6,10 +6,10 @@ mod probabilistic;
 mod scheduling;
 mod threshold;
 
-use super::study::{Group, Paper, Work};
-use super::view::Source;
+use super::study::{FigureGroup, Paper, Work};
+use super::view::ClaimSource;
 
-const SOURCE: Source = Source { paper: "banavar05", words: "Banavar 2005" };
+const SOURCE: ClaimSource = ClaimSource { paper: "banavar05", citation: "Banavar 2005" };
 
 /// The thesis.
 pub(super) const PAPER: Paper = Paper {
@@ -20,14 +20,14 @@ pub(super) const PAPER: Paper = Paper {
     first_seed: 1,
     is_long: false,
     groups: &[
-        Group {
+        FigureGroup {
             figures: &[
-                ("fig2.2", "Real against placed position, with local and with global clocks"),
+                ("fig2.2", "Real and placed position with local and with global clocks"),
                 ("fig2.2-elsewhere", "Local and global clocks in other settings"),
             ],
             work: Work::Own { jobs: accuracy::jobs, run: accuracy::run },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig3.2", "Spread over time, scheduling #1, fixed delays"),
                 ("fig3.3", "Spread over time, scheduling #1, delays ±100 ms"),
@@ -42,7 +42,7 @@ pub(super) const PAPER: Paper = Paper {
             ],
             work: Work::Cells { cells: scheduling::first_cells, draw: scheduling::draw_first },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig3.11", "Spread over time, scheduling #2"),
                 ("fig3.12", "Mean over time, scheduling #2"),
@@ -51,21 +51,21 @@ pub(super) const PAPER: Paper = Paper {
             ],
             work: Work::Cells { cells: scheduling::second_cells, draw: scheduling::draw_second },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig3.15", "Spread over time, probabilistic budget algorithm"),
                 ("fig3.16", "Mean over time, probabilistic budget algorithm"),
                 ("fig3.17", "Each player's error, probabilistic budget algorithm"),
-                ("fig3.18", "Each player's error, 1/3 probabilistic against 1/3 base"),
+                ("fig3.18", "Each player's error, 1/3 probabilistic and 1/3 base"),
                 ("probabilistic-elsewhere", "The probabilistic budget algorithm in other settings"),
             ],
             work: Work::Cells { cells: probabilistic::cells, draw: probabilistic::draw },
         },
-        Group {
-            figures: &[("threshold", "Spread and mean against the threshold, at as many vectors")],
+        FigureGroup {
+            figures: &[("threshold", "Spread and mean over the threshold, at equal numbers of vectors")],
             work: Work::Cells { cells: threshold::cells, draw: threshold::draw },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig3.19", "Spread over time, deterministic budget algorithm"),
                 ("fig3.20", "Mean over time, deterministic budget algorithm"),
@@ -74,7 +74,7 @@ pub(super) const PAPER: Paper = Paper {
             ],
             work: Work::Cells { cells: deterministic::fixed_cells, draw: deterministic::draw_fixed },
         },
-        Group {
+        FigureGroup {
             figures: &[
                 ("fig3.22", "Spread over time, budget algorithms, delays ±100 ms"),
                 ("fig3.23", "Spread over time, budget algorithms, delays ±180 ms"),
@@ -88,39 +88,39 @@ pub(super) const PAPER: Paper = Paper {
     ],
 };
 
-/// What we read differently, and why.
+/// Where our reading differs, and why.
 const READINGS: &[(&str, &str)] = &[
     (
         "The integral of the distance (equation 3.3)",
-        "It is printed with a and b exchanged and with factors as divisors inside the logarithm; the code of appendix B gives no \
-         number for collinear paths. We use a form that holds everywhere, and integrate arcs as arcs, not as chords.",
+        "It is printed with a and b exchanged and with factors as divisors inside the logarithm; the code in appendix B has no result \
+         for collinear paths. We use a form that holds everywhere, and integrate arcs as arcs, not as chords.",
     ),
     (
         "Scheduling #1 estimates with zero delay, or with the delay estimate",
-        "The text has both. scheduling-1 is the first and scheduling-1-estimate the second; neither counts to the arrival of what \
-         it is about to send, which netgames05-consistent does.",
+        "The text has both. scheduling-1 is the first and scheduling-1-estimate the second. Neither counts the error up to the arrival \
+         of the vector about to be sent; netgames05-consistent does.",
     ),
     (
-        "A receiver of which nothing is known yet",
-        "Its error is not zero but unknown: the budget algorithms take it to be the average, scheduling sends to it at once.",
+        "A receiver without any reports yet",
+        "Its error is not zero but unknown: the budget algorithms assume the average, and scheduling sends to it at once.",
     ),
     (
         "The deterministic schedule with a frequency near zero",
-        "As printed it starves a receiver for ever: an error of zero at one trigger means never again. Nobody waits for more than \
-         four times as long as with equal shares.",
+        "As printed it can starve a receiver forever: after an error of zero at one trigger it is never sent to again. In our form no \
+         receiver waits more than four times as long as with equal shares.",
     ),
     (
         "1/3 base as the baseline",
-        "It leaves out two vectors of three although the threshold says that they are needed. Base with a coarser threshold sends \
-         as many and is the honest baseline; both are shown.",
+        "It skips two of three vectors that the threshold calls for. Base with a coarser threshold sends as many and is the fair \
+         baseline; both are shown.",
     ),
     (
         "The hit rate (2.3.1)",
-        "It was told by players. Here it is computed: a shot at where the tank is seen, which arrives at once, hits if the tank's middle is \
-         within half its width of there.",
+        "In the thesis players report it; here it is computed. A shot is aimed at where the tank is seen and arrives at once; it hits if \
+         the tank's centre is within half its width of that point.",
     ),
     (
         "Motion",
-        "Driven by hand there, by seeded drivers here, and by tanks recorded in the same game. Ratios depend on it.",
+        "In the thesis tanks are driven by hand; here by seeded drivers, and by tanks recorded in the same game. Ratios depend on it.",
     ),
 ];

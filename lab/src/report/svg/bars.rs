@@ -6,9 +6,9 @@ use super::super::axis::Axis;
 use super::{Frame, draw_base, draw_grid, escape, place};
 use crate::figure::Bars;
 
-/// A bar's number stands above it: upright where there is room for four digits, else turned.
+/// The least width of a bar with a horizontal number above it; on narrower bars the number is vertical.
 const UPRIGHT_MIN: f64 = 24.0;
-/// So high is a number that is turned.
+/// The height of a vertical number.
 const TURNED: f64 = 34.0;
 
 pub(super) fn draw(

@@ -55,7 +55,8 @@ fn draw_curve(svg: &mut String, curve: &Curve, index: usize, across: &Axis, up: 
     );
 }
 
-/// Names at the lines' ends, pushed apart where they would overlap, and up where they would go below the axis.
+/// Draws names at the ends of the lines, pushed apart where they would overlap, and up where they would fall below
+/// the axis.
 fn name_at_end(svg: &mut String, curves: &[Curve], names: &[&str], (up, lowest): (&Axis, f64), x: f64) {
     let mut ends: Vec<(&str, f64)> = curves
         .iter()

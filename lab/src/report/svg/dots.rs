@@ -9,12 +9,12 @@ use crate::figure::Bars;
 /// The height of a row.
 pub(super) const ROW: f64 = 24.0;
 const RADIUS: f64 = 5.0;
-/// If some are so many times as large as the mark, or as most of a group, the axis is logarithmic: the others would lie on
-/// each other.
+/// The axis is logarithmic if the largest value is more than this many times the highlighted value, or the median of
+/// a group: on a linear axis the other marks would overlap.
 const ABOVE_MARK: f64 = 8.0;
 const ABOVE_GROUP: f64 = 20.0;
 
-/// Whether these are drawn on a logarithmic axis.
+/// Returns whether these are drawn on a logarithmic axis.
 pub(super) fn is_logarithmic(groups: &[Bars], mark: Option<f64>) -> bool {
     let (low, high) = values(groups, mark)
         .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
@@ -64,7 +64,7 @@ pub(super) fn draw(
     }
 }
 
-/// Told apart by shape as well as by colour.
+/// Draws a mark. Marks differ in shape as well as in colour.
 pub(super) fn draw_mark(svg: &mut String, index: usize, x: f64, y: f64) -> core::fmt::Result {
     let r = RADIUS;
     match index % 4 {
@@ -102,10 +102,10 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_is_logarithmic_only_if_marks_would_lie_on_each_other() {
+    fn axis_is_logarithmic_only_if_marks_would_overlap() {
         let near = group(&[0.8, 0.9, 1.1]);
         assert!(!is_logarithmic(core::slice::from_ref(&near), Some(1.0)));
-        assert!(!is_logarithmic(&[near.clone(), group(&[0.002, 0.9, 1.0])], Some(1.0)), "one is apart");
+        assert!(!is_logarithmic(&[near.clone(), group(&[0.002, 0.9, 1.0])], Some(1.0)), "one outlier");
         assert!(is_logarithmic(&[near.clone(), group(&[1.0, 2.0, 9.0])], Some(1.0)), "some are far above");
         assert!(is_logarithmic(&[near, group(&[0.002, 0.01, f64::NAN])], Some(1.0)), "a group is small");
     }

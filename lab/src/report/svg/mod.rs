@@ -1,6 +1,6 @@
-//! Figures as SVG: one file that reads in light, in dark and on paper.
+//! Draws figures as SVG: one file for light mode, dark mode and paper.
 //!
-//! Lines are told apart by colour and by dash, and named at their end where there is room; otherwise in a legend.
+//! Lines differ in colour and dash, and are named at their ends where there is room, otherwise in a legend.
 
 mod bars;
 mod curves;
@@ -24,55 +24,55 @@ text{fill:var(--ink);font-variant-numeric:tabular-nums}.q{fill:var(--quiet)}.g{s
 const DASHES: [&str; 7] = ["none", "7 3", "2 3", "9 3 2 3", "4 4", "1 4", "12 3"];
 const COLOURS: usize = DASHES.len();
 
-/// Above the frame's drawing, with a title and without.
+/// Space above a frame's drawing, with a title and without.
 const TOP: (f64, f64) = (30.0, 14.0);
-/// Below it: the axis' numbers and its name.
+/// Space below it, for the axis' numbers and label.
 const BOTTOM: f64 = 44.0;
-/// Between two names, one below the other.
+/// Distance between two names, one below the other.
 const NAME_HEIGHT: f64 = 17.0;
-/// About the width of a letter.
+/// Approximate width of a letter.
 const LETTER: f64 = 6.6;
 
-/// Right of a frame that has nothing there.
+/// Space right of a frame without names at the line ends.
 const MARGIN: f64 = 16.0;
 
-/// Bold letters are so many times as wide.
+/// Width of a bold letter relative to a regular one.
 const BOLD: f64 = 1.2;
 
-/// About the width of a text.
+/// Returns the approximate width of a text.
 fn width_of(text: &str) -> f64 {
     LETTER * text.chars().count() as f64
 }
 
-/// How much room there is.
+/// The available width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
     /// A page.
     Wide,
-    /// A telephone: one frame below the other.
+    /// A phone: one frame below the other.
     Narrow,
 }
 
-/// Where a frame is, and the room that its drawing has.
+/// The position of a frame and of its drawing.
 #[derive(Clone, Copy)]
 struct Frame {
     x: f64,
     x0: f64,
     x1: f64,
-    /// The bottom of the drawing.
+    /// Bottom of the drawing.
     y0: f64,
-    /// Its top.
+    /// Top of the drawing.
     y1: f64,
 }
 
-/// The figure as an SVG document.
+/// Draws the figure as an SVG document.
 #[must_use]
 pub fn draw(figure: &Figure, layout: Layout) -> String {
     let (body, width, height) = drawn(figure, layout);
     document(figure, &body, width, height)
 }
 
-/// The figure as a file of its own, with its caption for those who do not see it, and a note at the foot.
+/// Draws the figure for a file of its own, with its caption as a description and a note at the foot.
 pub(super) fn file(figure: &Figure, note: &str) -> String {
     let (body, width, height) = drawn(figure, Layout::Wide);
     let foot = format!(
@@ -92,10 +92,10 @@ fn document(figure: &Figure, body: &str, width: f64, height: f64) -> String {
     )
 }
 
-/// What is drawn, and its width and height.
+/// Returns the drawing, its width and its height.
 fn drawn(figure: &Figure, layout: Layout) -> (String, f64, f64) {
     let columns = if layout == Layout::Narrow { 1 } else { figure.columns.max(1) };
-    // Marks in rows have no end to be named at.
+    // Marks in rows have no line end to place a name at.
     let has_rows =
         figure.plots.iter().any(|plot| matches!(plot.drawing, Drawing::Dots { .. } | Drawing::Points { .. }));
     let named_at_end = layout == Layout::Wide && columns == 1 && !has_rows;
@@ -143,7 +143,7 @@ fn height(plot: &Plot, layout: Layout, columns: usize) -> f64 {
     }
 }
 
-/// Every name in the figure, once. Its place gives its colour and dash, the same in every frame.
+/// Returns every name in the figure once. Its index determines its colour and dash in every frame.
 fn names(plots: &[Plot]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for plot in plots {
@@ -163,7 +163,7 @@ fn names(plots: &[Plot]) -> Vec<&str> {
     names
 }
 
-/// The colour and dash of a name.
+/// Returns the index of a name's colour and dash.
 fn place(names: &[&str], name: &str) -> usize {
     names.iter().position(|known| *known == name).unwrap_or(0) % COLOURS
 }
@@ -193,7 +193,7 @@ fn draw_plot(svg: &mut String, plot: &Plot, names: &[&str], frame: Frame, named_
         Drawing::Dots { groups, mark, .. } if dots::is_logarithmic(groups, *mark));
     let scale = if is_logarithmic { " (logarithmic)" } else { "" };
     let label = format!("{}{scale}", plot.x_label);
-    // In the middle of the axis, or as near to it as there is room.
+    // Centred on the axis, or as close to that as there is room.
     let middle = (0.5 * (x0 + x1)).min(x1 + MARGIN - 0.5 * width_of(&label));
     let _ = write!(
         svg,
@@ -213,7 +213,7 @@ fn draw_plot(svg: &mut String, plot: &Plot, names: &[&str], frame: Frame, named_
     }
 }
 
-/// Names with their lines or marks, in as many rows as it takes. Gives the height.
+/// Draws names with their lines or marks in as many rows as needed, and returns the height.
 fn draw_legend(svg: &mut String, names: &[&str], width: f64, plot: Option<&Plot>) -> f64 {
     let (mut x, mut y) = (12.0, 16.0);
     for (index, name) in names.iter().enumerate() {
@@ -248,7 +248,7 @@ fn draw_legend(svg: &mut String, names: &[&str], width: f64, plot: Option<&Plot>
     y + 10.0
 }
 
-/// The vertical axis' lines and numbers.
+/// Draws the vertical axis' grid lines and numbers.
 fn draw_grid(svg: &mut String, up: &super::axis::Axis, x0: f64, x1: f64) {
     for (at, label) in up.ticks() {
         let pixel = up.pixel(at);
@@ -262,7 +262,7 @@ fn draw_grid(svg: &mut String, up: &super::axis::Axis, x0: f64, x1: f64) {
     }
 }
 
-/// The horizontal axis' lines and numbers.
+/// Draws the horizontal axis' grid lines and numbers.
 fn draw_columns(svg: &mut String, across: &super::axis::Axis, y0: f64, y1: f64) {
     for (at, label) in across.ticks() {
         let pixel = across.pixel(at);
@@ -275,7 +275,7 @@ fn draw_columns(svg: &mut String, across: &super::axis::Axis, y0: f64, y1: f64) 
     }
 }
 
-/// The line that values start from.
+/// Draws the base line.
 fn draw_base(svg: &mut String, y: f64, x0: f64, x1: f64) {
     let _ = write!(
         svg,

@@ -8,19 +8,19 @@ use super::{Frame, draw_columns, draw_grid, escape, place};
 use crate::figure::{Cloud, Level};
 
 const SIZE: f64 = 11.0;
-/// About the width of a letter of that size.
+/// Approximate width of a letter of that size.
 const LETTER: f64 = 6.1;
-/// A mark takes so much room to each side.
+/// Space reserved on each side of a mark.
 const MARK: f64 = 6.0;
-/// A name that finds no room goes so much farther away, at most so often.
+/// Step by which a name without room moves away from its mark, and the most steps.
 const STEP: f64 = 4.0;
 const AWAY_MAX: u32 = 40;
 
-/// Some room: left, top, right, bottom.
+/// A rectangle: left, top, right, bottom.
 #[derive(Clone, Copy)]
-struct Room(f64, f64, f64, f64);
+struct Rect(f64, f64, f64, f64);
 
-impl Room {
+impl Rect {
     fn meets(self, other: Self) -> bool {
         self.0 < other.2 && other.0 < self.2 && self.1 < other.3 && other.1 < self.3
     }
@@ -56,7 +56,7 @@ pub(super) fn draw(
             let _ = write!(svg, "<polyline class=\"l\" stroke=\"var(--c{index})\" points=\"{line}\"/>");
             taken.extend(pixels(cloud).windows(2).flat_map(|ends| along(ends[0], ends[1])));
         }
-        taken.extend(pixels(cloud).into_iter().map(|(x, y)| Room(x - MARK, y - MARK, x + MARK, y + MARK)));
+        taken.extend(pixels(cloud).into_iter().map(|(x, y)| Rect(x - MARK, y - MARK, x + MARK, y + MARK)));
     }
     for cloud in clouds {
         for (point, (x, y)) in cloud.points.iter().zip(pixels(cloud)) {
@@ -71,25 +71,25 @@ pub(super) fn draw(
     }
 }
 
-/// The room that a line takes, in pieces.
-fn along(from: (f64, f64), to: (f64, f64)) -> impl Iterator<Item = Room> {
+/// Covers a line with small rectangles.
+fn along(from: (f64, f64), to: (f64, f64)) -> impl Iterator<Item = Rect> {
     const PIECES: u32 = 12;
     (0..=PIECES).map(move |piece| {
         let part = f64::from(piece) / f64::from(PIECES);
         let (x, y) = (from.0 + part * (to.0 - from.0), from.1 + part * (to.1 - from.1));
-        Room(x - 3.0, y - 2.0, x + 3.0, y + 2.0)
+        Rect(x - 3.0, y - 2.0, x + 3.0, y + 2.0)
     })
 }
 
-/// A line across, named above its right end.
-fn draw_level(svg: &mut String, level: &Level, y: f64, frame: Frame, taken: &mut Vec<Room>) {
+/// Draws a horizontal line with its name above its right end, or below it if that is taken.
+fn draw_level(svg: &mut String, level: &Level, y: f64, frame: Frame, taken: &mut Vec<Rect>) {
     let Frame { x0, x1, .. } = frame;
     let _ = write!(
         svg,
         "<line x1=\"{x0:.1}\" x2=\"{x1:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"var(--quiet)\" stroke-dasharray=\"5 4\"/>"
     );
     let wide = LETTER * level.name.chars().count() as f64;
-    let at = |base: f64| Room(x1 - wide, base - SIZE, x1, base + 2.0);
+    let at = |base: f64| Rect(x1 - wide, base - SIZE, x1, base + 2.0);
     let base = if taken.iter().any(|room| room.meets(at(y - 4.0))) { y + SIZE + 2.0 } else { y - 4.0 };
     taken.push(at(base));
     let _ = write!(
@@ -99,11 +99,11 @@ fn draw_level(svg: &mut String, level: &Level, y: f64, frame: Frame, taken: &mut
     );
 }
 
-/// The name beside its mark, where there is room; where it has to go away from it, a line leads there.
-fn draw_name(svg: &mut String, name: &str, (x, y): (f64, f64), frame: Frame, taken: &mut Vec<Room>) {
+/// Draws a name beside its mark where there is room; if it had to move away, a line connects them.
+fn draw_name(svg: &mut String, name: &str, (x, y): (f64, f64), frame: Frame, taken: &mut Vec<Rect>) {
     let wide = LETTER * name.chars().count() as f64;
-    let room = |left: f64, base: f64| Room(left, base - SIZE, left + wide, base + 2.0);
-    let inside = |Room(left, top, right, bottom): Room| {
+    let room = |left: f64, base: f64| Rect(left, base - SIZE, left + wide, base + 2.0);
+    let inside = |Rect(left, top, right, bottom): Rect| {
         left > frame.x0 + 2.0 && right < frame.x1 && top > frame.y1 && bottom < frame.y0
     };
     let free = |(left, base): &(f64, f64)| {

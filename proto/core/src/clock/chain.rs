@@ -1,16 +1,17 @@
-//! The lower convex hull of points in time, kept exactly.
+//! The lower convex hull of a set of points, in exact arithmetic.
 //!
-//! Any line that lies below all the points lies below the corners of their lower hull, and the corners are few: so one
-//! keeps only them. Coordinates are below 2^62, so every cross product fits 128 bits and no comparison is ever wrong.
+//! A line lies below all the points if and only if it lies below the corners of their lower hull, and those
+//! are few: only they are kept. Coordinates are below 2^62, so a cross product fits 128 bits and every
+//! comparison is exact.
 
-/// A point: a time and a height, both in nanoseconds.
+/// A point: time and height in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Corner {
     pub(super) at: i64,
     pub(super) height: i64,
 }
 
-/// A slope as an exact fraction, nanoseconds per so many nanoseconds; `run` is positive.
+/// A slope as an exact fraction; `run` is positive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slope {
     pub(super) rise: i64,
@@ -26,13 +27,13 @@ impl Slope {
         i128::from(self.rise) * i128::from(other.run) < i128::from(other.rise) * i128::from(self.run)
     }
 
-    /// How high above a line of this slope through the origin a corner lies, times `run`.
+    /// The height of a corner above the line of this slope through the origin, times `run`.
     pub(super) fn excess(self, corner: Corner) -> i128 {
         i128::from(corner.height) * i128::from(self.run) - i128::from(self.rise) * i128::from(corner.at)
     }
 }
 
-/// The corners from left to right, each a turn to the left.
+/// The corners from left to right; the chain turns left at each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chain {
     corners: Vec<Corner>,
@@ -43,7 +44,7 @@ impl Chain {
         self.corners.clear();
     }
 
-    /// Adds a point, wherever in time it lies.
+    /// Adds a point at any position.
     pub(super) fn insert(&mut self, point: Corner) {
         let mut place = self.corners.partition_point(|corner| corner.at < point.at);
         if let Some(there) = self.corners.get(place).filter(|corner| corner.at == point.at) {
@@ -70,7 +71,7 @@ impl Chain {
         self.corners.insert(place, point);
     }
 
-    /// The corner that a line of this slope touches first when it rises from below; `None` of an empty chain.
+    /// Returns the corner that a rising line of this slope touches first, or `None` for an empty chain.
     pub(super) fn touched(&self, slope: Slope) -> Option<Corner> {
         self.corners.iter().copied().min_by_key(|corner| slope.excess(*corner))
     }
@@ -88,7 +89,7 @@ mod tests {
     use crate::draws::Seed;
 
     #[test]
-    fn a_chain_touches_what_all_of_its_points_would() {
+    fn the_corners_touch_every_line_that_the_points_touch() {
         for seed in 0..200 {
             let mut draws = Seed::new(seed).draws();
             let mut draw = |bound| draws.below(bound) as i64;

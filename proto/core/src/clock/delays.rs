@@ -1,50 +1,50 @@
-//! How long each way takes, in session time: by the averages and by the least of the window.
+//! One-way and round-trip delays of a connection: averages, and the minimum over a window.
 //!
-//! A way's delay is told apart from the other's by the estimated offset, so it is off by as much as the estimate is;
-//! the round trip is exact.
+//! Splitting a round trip into two ways depends on the estimated offset, so the one-way delays are off by its
+//! error. The round trip is exact.
 
 use super::band::Band;
 use super::exchange::Exchange;
 use crate::delay::DelayEstimate;
 use crate::time::{LocalTime, Span};
 
-/// The least of a window is kept by the second, and this many seconds are the window.
+/// Length of the window of the minimum, in seconds; it has one slot per second.
 const SECONDS: usize = 30;
 
 /// The delays of one connection.
 #[derive(Clone, Debug, Default)]
 pub struct Delays {
-    /// From here to the peer.
+    /// From this node to the peer.
     pub up: OneWay,
-    /// From the peer to here.
+    /// From the peer to this node.
     pub down: OneWay,
-    /// Both, without the time that the peer held the probe.
+    /// Both ways, without the time that the peer held the probe.
     pub round_trip: OneWay,
 }
 
-/// What a delay is and has been.
+/// The recent delays in one direction.
 #[derive(Clone, Debug, Default)]
 pub struct OneWay {
     /// Average and deviation.
     pub estimate: DelayEstimate,
-    least: Least,
+    window_min: WindowMin,
 }
 
 impl OneWay {
-    /// The least delay of about the last 30 s; `None` if there was none.
+    /// Returns the minimum of about the last 30 s, or `None` without samples.
     #[must_use]
     pub fn least(&self, now: LocalTime) -> Option<Span> {
-        self.least.of(now)
+        self.window_min.at(now)
     }
 
     fn sample(&mut self, now: LocalTime, delay: Span) {
         self.estimate.sample(delay);
-        self.least.sample(now, delay);
+        self.window_min.sample(now, delay);
     }
 }
 
 impl Delays {
-    /// Takes an exchange into account, with what was known of the offset when it was complete.
+    /// Adds an exchange, given the band at its completion.
     pub(super) fn sample(&mut self, exchange: &Exchange, band: &Band) {
         let now = exchange.returned;
         self.up.sample(now, exchange.upper() - band.best(exchange.sent));
@@ -52,33 +52,33 @@ impl Delays {
         self.round_trip.sample(now, exchange.round_trip());
     }
 
-    /// The offset is another one: what was measured by the old one is forgotten.
+    /// Drops the one-way delays, which were computed with an offset that is no longer valid.
     pub(super) fn forget_ways(&mut self) {
         (self.up, self.down) = (OneWay::default(), OneWay::default());
     }
 }
 
-/// The least value in each of the last seconds.
+/// The minimum of each recent second.
 #[derive(Clone, Debug)]
-struct Least {
-    /// By the second modulo their number: which second, and its least value.
+struct WindowMin {
+    /// A ring of seconds: which second, and its minimum.
     seconds: [(i64, Span); SECONDS],
 }
 
-impl Default for Least {
+impl Default for WindowMin {
     fn default() -> Self {
         Self { seconds: [(i64::MIN, Span::MAX); SECONDS] }
     }
 }
 
-impl Least {
+impl WindowMin {
     fn sample(&mut self, now: LocalTime, value: Span) {
         let second = second_of(now);
-        let place = &mut self.seconds[second.rem_euclid(SECONDS as i64) as usize];
-        *place = if place.0 == second { (second, place.1.min(value)) } else { (second, value) };
+        let slot = &mut self.seconds[second.rem_euclid(SECONDS as i64) as usize];
+        *slot = if slot.0 == second { (second, slot.1.min(value)) } else { (second, value) };
     }
 
-    fn of(&self, now: LocalTime) -> Option<Span> {
+    fn at(&self, now: LocalTime) -> Option<Span> {
         let oldest = second_of(now) - SECONDS as i64;
         self.seconds.iter().filter(|(second, _)| *second > oldest).map(|(_, value)| *value).min()
     }

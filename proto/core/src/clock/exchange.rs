@@ -1,21 +1,21 @@
-//! One exchange of a probe and its echo, and who makes an estimate of many.
+//! An exchange of a probe and its echo, and the interface of estimators that combine many of them.
 //!
-//! Symbols, as in `docs/WIRE.md`: `t0` is `sent`, `t1` is `arrived`, `t2` is `left`, `t3` is `returned`; the offset is
-//! not more than `a = t1 - t0` when the probe leaves and not less than `b = t2 - t3` when the echo returns, since
-//! nothing arrives before it was sent.
+//! Symbols, as in `docs/WIRE.md`: `t0` is `sent`, `t1` is `arrived`, `t2` is `left`, `t3` is `returned`.
+//! Nothing arrives before it was sent, so the offset is at most `a = t1 - t0` when the probe leaves and at
+//! least `b = t2 - t3` when the echo returns.
 
 use super::band::{Band, drift};
 use super::frame::ClockFrame;
 use crate::time::{LocalTime, SessionTime, Span};
 
-/// Clocks that are farther apart (36 years) are no clocks, and bounding them keeps all differences in 64 bits.
+/// Offsets beyond this (36 years) are rejected, which keeps all differences within 64 bits.
 const OFFSET_MAX: Span = Span::from_nanos(1 << 60);
-/// How much faster than the asker's an answerer's clock may run: both may be 200 ppm off.
+/// How much faster than the asker's clock the answerer's may run: both may be off by 200 ppm.
 const HELD_PPB_MAX: i64 = 400_000;
-/// What reading two clocks in whole nanoseconds may hide.
+/// Rounding error of reading two clocks in whole nanoseconds.
 const ROUNDING: Span = Span::from_nanos(2);
 
-/// A probe and its echo, by both clocks.
+/// The four timestamps of a probe and its echo.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exchange {
     /// t0: when the probe left, by the asker's clock.
@@ -29,12 +29,15 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// The exchange that this echo completes; `None` if no honest answerer could have sent it, or if it is no echo.
+    /// Returns the exchange that this echo completes, or `None` if no honest answerer could have sent it.
     #[must_use]
     pub fn complete(echo: &ClockFrame, returned: LocalTime) -> Option<Self> {
         let ClockFrame::Echo { probe, arrived, held } = *echo else { return None };
-        let away = returned - probe;
-        if away < Span::ZERO || held < Span::ZERO || held > away + drift(away, HELD_PPB_MAX) + ROUNDING {
+        let elapsed = returned - probe;
+        if elapsed < Span::ZERO
+            || held < Span::ZERO
+            || held > elapsed + drift(elapsed, HELD_PPB_MAX) + ROUNDING
+        {
             return None;
         }
         let exchange = Self { sent: probe, arrived, left: arrived + held, returned };
@@ -44,19 +47,19 @@ impl Exchange {
         times.into_iter().chain(bounds).all(is_in_range).then_some(exchange)
     }
 
-    /// a: the offset when the probe left is not more.
+    /// a: upper bound of the offset when the probe left.
     #[must_use]
     pub const fn upper(&self) -> Span {
         Span::from_nanos(self.arrived.as_nanos().saturating_sub(self.sent.as_nanos()))
     }
 
-    /// b: the offset when the echo returned is not less.
+    /// b: lower bound of the offset when the echo returned.
     #[must_use]
     pub const fn lower(&self) -> Span {
         Span::from_nanos(self.left.as_nanos().saturating_sub(self.returned.as_nanos()))
     }
 
-    /// How long both ways took together.
+    /// Returns the travel time of both ways together.
     #[must_use]
     pub fn round_trip(&self) -> Span {
         self.upper() - self.lower()
@@ -66,19 +69,20 @@ impl Exchange {
 /// What an estimator did with an exchange.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Observed {
-    /// It was taken into account.
+    /// The exchange was used.
     Taken,
-    /// It began before the last break, so it says nothing.
+    /// The exchange began before the last break and carries no information.
     Ignored,
-    /// It contradicts what came before: a clock was stepped. All that came before is forgotten.
+    /// The exchange contradicts earlier ones, so a clock was stepped (a break). The estimator dropped
+    /// everything before.
     Broke,
 }
 
-/// Makes an estimate of the offset to one peer out of exchanges. A clock is generic over it, so that the lab can
-/// compare ours with others.
+/// Estimates the offset to one peer from exchanges. Clocks are generic over it, so that the lab can compare
+/// estimators.
 pub trait OffsetEstimator: Default {
-    /// Takes an exchange into account. They come in the order of their return.
+    /// Adds an exchange. Exchanges are added in the order of their return.
     fn observe(&mut self, exchange: &Exchange) -> Observed;
-    /// What is known of the offset; `None` before the first exchange.
+    /// Returns the current bounds and estimate, or `None` before the first exchange.
     fn band(&self) -> Option<Band>;
 }

@@ -1,12 +1,12 @@
-//! The clock of a peer that follows one server: it asks, bounds the offset, and shows the server's time.
+//! The clock of a peer that follows a server: it probes, bounds the offset, and shows the server's time.
 //!
-//! The first exchanges are made in a burst; after [`FIXING`] of them there is a session time. When the estimator breaks
-//! (a step of a clock), what is shown goes on for as long as the next burst takes.
+//! The first exchanges are made in a burst; [`EXCHANGES_MIN`] of them give a session time. After a break (a
+//! stepped clock) the session time continues as before until the next burst is complete.
 //!
-//! An estimate that moved by at most [`SLEW_MAX`](super::SLEW_MAX) is slewed to. One that moved by more is jumped to if
-//! it lies ahead. If it lies behind, there is no session time until the estimate has caught up with what was shown last,
-//! however far that is: within one connection a time is never shown twice. An application that does not want to wait
-//! connects anew.
+//! Small corrections, up to [`SLEW_MAX`](super::SLEW_MAX), are slewed. A larger one forward is a jump. After
+//! a larger one backward there is no session time until the estimate has caught up with the latest time
+//! shown, however long that takes: within a connection, time never repeats. An application that does not want
+//! to wait reconnects.
 
 use super::delays::Delays;
 use super::exchange::{Observed, OffsetEstimator};
@@ -18,72 +18,72 @@ use super::{ClockEvent, SessionClock};
 use crate::peer::{PeerChange, PeerId};
 use crate::time::{LocalTime, SessionTime, Span};
 
-/// So many exchanges make a session time. More would take longer, fewer would have to be corrected by more.
-pub const FIXING: u32 = 8;
+/// Number of exchanges before there is a session time. More take longer; fewer need larger corrections later.
+pub const EXCHANGES_MIN: u32 = 8;
 
 /// Follows the clock of one server, which runs a [`ServerClock`](super::ServerClock).
 #[derive(Clone, Debug)]
 pub struct FollowerClock<E = Hull> {
     server: PeerId,
-    /// While the server is here.
-    connection: Option<Connection<E>>,
+    /// Present while the server is connected.
+    connection: Option<ServerConnection<E>>,
     output: Output,
-    /// The latest time it was told.
+    /// The latest `now` of any call.
     now: LocalTime,
     breaks: u64,
     ignored: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Connection<E> {
+struct ServerConnection<E> {
     probes: Probes,
     estimator: E,
     /// Exchanges since the beginning or the last break.
     exchanges: u32,
-    /// When the last exchange was complete.
-    heard: Option<LocalTime>,
+    /// When the last exchange was completed.
+    last_echo: Option<LocalTime>,
     delays: Delays,
 }
 
-impl<E: OffsetEstimator> Connection<E> {
+impl<E: OffsetEstimator> ServerConnection<E> {
     fn new(now: LocalTime) -> Self {
         Self {
             probes: Probes::new(now),
             estimator: E::default(),
             exchanges: 0,
-            heard: None,
+            last_echo: None,
             delays: Delays::default(),
         }
     }
 }
 
 impl<E: OffsetEstimator> FollowerClock<E> {
-    /// A clock that follows this peer. It has no session time before that peer joined and answered.
+    /// Makes a clock that follows this peer. It has no session time until the peer has joined and answered.
     #[must_use]
     pub fn new(server: PeerId) -> Self {
         let output = Output::default();
         Self { server, connection: None, output, now: LocalTime::MIN, breaks: 0, ignored: 0 }
     }
 
-    /// The estimate itself, before slewing, and also before it is good enough to be shown.
+    /// Returns the estimate without slewing, even if it is not yet good enough to be shown.
     #[must_use]
     pub fn estimate(&self, now: LocalTime) -> Option<SessionTime> {
         self.output.estimate(now)
     }
 
-    /// The delays of the connection; `None` while there is none.
+    /// Returns the delays of the connection, or `None` while there is none.
     #[must_use]
     pub fn delays(&self) -> Option<&Delays> {
         self.connection.as_ref().map(|connection| &connection.delays)
     }
 
-    /// How often exchanges contradicted each other.
+    /// Returns how often exchanges contradicted earlier ones.
     #[must_use]
     pub const fn breaks(&self) -> u64 {
         self.breaks
     }
 
-    /// Echoes that were not taken: of no probe that was sent or a second time, or with times that cannot be.
+    /// Returns the number of rejected echoes: without an outstanding probe, or with impossible times.
     #[must_use]
     pub fn ignored(&self) -> u64 {
         self.ignored + self.connection.as_ref().map_or(0, |connection| connection.probes.ignored)
@@ -100,25 +100,25 @@ impl<E: OffsetEstimator> FollowerClock<E> {
             Observed::Broke => {
                 self.breaks += 1;
                 connection.exchanges = 0;
-                connection.probes.hurry(now);
+                connection.probes.start_burst(now);
                 connection.delays.forget_ways();
             }
         }
-        // The first answer of a server that was silent may come when no burst is left.
-        if connection.heard.replace(now).is_none() {
-            connection.probes.hurry(now);
+        // The first answer of a server that was silent may come when the burst is used up.
+        if connection.last_echo.replace(now).is_none() {
+            connection.probes.start_burst(now);
         }
-        if connection.exchanges < FIXING {
+        if connection.exchanges < EXCHANGES_MIN {
             return self.output.doubt(band);
         }
-        if connection.exchanges == FIXING {
-            connection.probes.relax();
+        if connection.exchanges == EXCHANGES_MIN {
+            connection.probes.end_burst();
         }
         connection.delays.sample(&exchange, &band);
         self.output.steer(now, band);
     }
 
-    /// Takes note of the time, and of a server that has been silent for the whole window.
+    /// Updates the current time and handles a server that was silent for a whole window.
     fn advance(&mut self, now: LocalTime) -> LocalTime {
         self.now = self.now.max(now);
         if self.silent_at().is_some_and(|at| at <= self.now) {
@@ -129,17 +129,17 @@ impl<E: OffsetEstimator> FollowerClock<E> {
         self.now
     }
 
-    /// Starts anew with a server that is still here. What is outstanding may still be answered, but not by a burst.
+    /// Starts over with a server that is still connected. Outstanding probes may still be answered.
     fn restart(&mut self) {
         let Some(connection) = &mut self.connection else { return };
         connection.estimator = E::default();
         connection.exchanges = 0;
-        connection.heard = None;
+        connection.last_echo = None;
         connection.delays = Delays::default();
     }
 
     fn silent_at(&self) -> Option<LocalTime> {
-        Some(self.connection.as_ref()?.heard? + WINDOW)
+        Some(self.connection.as_ref()?.last_echo? + WINDOW)
     }
 }
 
@@ -170,7 +170,7 @@ impl<E: OffsetEstimator> SessionClock for FollowerClock<E> {
         self.output.restart(now);
         self.ignored = self.ignored();
         self.connection = match change {
-            PeerChange::Joined { .. } => Some(Connection::new(now)),
+            PeerChange::Joined { .. } => Some(ServerConnection::new(now)),
             PeerChange::Left { .. } => None,
         };
     }

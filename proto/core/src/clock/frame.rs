@@ -1,24 +1,24 @@
-//! What two ends of a connection tell each other about their clocks.
+//! The frames that two nodes exchange about their clocks.
 
 use crate::time::{LocalTime, SessionTime, Span};
 use crate::wire::{Malformed, Reader, Varint, Wire};
 
-/// One half of an exchange. Symbols: `t0` is `Probe::sent`, `t1` is `Echo::arrived`, `t2` is `arrived + held`, and
-/// `t3` is when the echo arrives.
+/// One half of an exchange. Symbols: `t0` is `Probe::sent`, `t1` is `Echo::arrived`, `t2` is `arrived +
+/// held`, and `t3` is when the echo arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClockFrame {
-    /// The asker's clock as the datagram left; meaningless to anybody else.
+    /// A probe, named by its sending time on the asker's clock, which means nothing to anybody else.
     Probe {
         /// t0.
         sent: LocalTime,
     },
     /// The answer to a probe.
     Echo {
-        /// t0, given back.
+        /// t0, returned unchanged.
         probe: LocalTime,
         /// t1, by the answerer's clock.
         arrived: SessionTime,
-        /// How long the answerer kept it: t2 - t1. Never negative.
+        /// How long the answerer held the probe: t2 - t1. Never negative.
         held: Span,
     },
 }

@@ -1,43 +1,45 @@
-//! The two-sided hull: the certified interval of the offset to one peer.
+//! The two-sided hull: a certified interval of the offset to one peer.
 //!
-//! With constant rates the offset is a line over the local clock. Of each exchange it lies below the point (t0, a) and
-//! above the point (t3, b), and its slope is at most 200 ppm either way. All lines for which this holds make up the
-//! feasible set; what they show now, from the least to the greatest, is the certified interval. Queues only delay, so
-//! they move points away from the line and never to its other side: an average would be pulled along, the hulls are not.
+//! With constant rates the offset is a line over the local clock. For each exchange the line passes below the
+//! point (t0, a) and above the point (t3, b), and its slope is at most 200 ppm in size. All such lines form
+//! the feasible set, and the values they take now form the certified interval. Queueing only adds delay and
+//! so moves points away from the line, never across it. An average would follow the queues; the hulls do not.
 //!
-//! The estimate is the middle of the widest strip between the hulls: the one common skew that leaves most room between
-//! the a's and the b's, because with any other skew the exchanges of the whole window would narrow it. (The middle of
-//! the interval would be worse: the interval must allow for 200 ppm, so only the last few seconds decide about it.)
+//! The estimate is the middle of the widest strip between the hulls. Its slope is the skew that leaves most
+//! room between the a's and the b's, judged by the exchanges of the whole window. The middle of the certified
+//! interval would be worse: because the interval allows for 200 ppm, only the last few seconds determine it.
 //!
-//! For any time after the newest point the greatest offset is shown by the steepest feasible line and the least by the
-//! flattest: the line that touches the a's from below and the b's from above at once. It is found by Newton's method on
-//! the gap between the hulls as a function of the slope, which is concave and piecewise linear, so the steps are exact
-//! and few. And since it is the same line for all later times, asking again at a later time costs nothing.
+//! After the newest point, the steepest feasible line gives the largest offset and the flattest one the
+//! smallest. These lines touch the a's from below and the b's from above at once. Newton's method finds them
+//! on the gap between the hulls as a function of the slope. That function is concave and piecewise linear, so
+//! the steps are exact and few. The lines are the same for all later times, so later queries need no search.
 //!
-//! If no line is feasible, or if a bound moved suddenly (see `sudden.rs`), a clock was stepped. Then all is dropped,
-//! also what was sent before the break was noticed. To drop the older half until a line is feasible again would not do:
-//! the rest may still hold exchanges from before the step, and its interval would not be certified.
+//! If no line is feasible, or a bound moves too suddenly (see `step.rs`), a clock was stepped. Then
+//! everything is dropped, including exchanges sent before the break was noticed. Dropping only the older half
+//! until a line is feasible would not do: the rest could still hold exchanges from before the step, and the
+//! interval would not be certified.
 
 use std::collections::VecDeque;
 
 use super::band::{Band, SKEW_PPB_MAX};
 use super::chain::{Chain, Corner, Slope};
 use super::exchange::{Exchange, Observed, OffsetEstimator};
-use super::sudden::is_sudden;
+use super::step::is_step;
 use crate::time::{LocalTime, Span};
 
-/// Exchanges that returned longer ago are forgotten (once a second, so some are up to a second older). Over this time
-/// the clocks' rates are taken for constant.
+/// Age at which exchanges are dropped (checked once a second, so some get a second older). The clocks' rates
+/// are taken to be constant over this time.
 pub const WINDOW: Span = Span::from_secs(30);
-/// The most exchanges that are kept: of more, the oldest are forgotten. The window holds 300 at ten per second.
+/// Limit on the exchanges kept; beyond it, the oldest are dropped. Ten exchanges a second fill the window
+/// with 300.
 pub const EXCHANGES_MAX: usize = 512;
 
-/// How often the oldest exchanges are forgotten, which means to build the hulls anew.
-const PRUNING: Span = Span::from_secs(1);
+/// How often old exchanges are dropped, which rebuilds the hulls.
+const PRUNE_INTERVAL: Span = Span::from_secs(1);
 /// Each clock is read in whole nanoseconds, so a difference of two readings is off by less than this.
 const ROUNDING: Span = Span::from_nanos(2);
-/// The search for the widest gap takes a handful of steps; a hull that was made up to be hard may take more, and gets a
-/// worse estimate.
+/// Limit on the search for the widest gap. It takes a handful of steps unless a peer crafts a hard hull,
+/// which then gets a worse estimate.
 const STEPS_MAX: u32 = 64;
 const STEEPEST: Slope = Slope { rise: SKEW_PPB_MAX, run: 1_000_000_000 };
 const FLATTEST: Slope = STEEPEST.negated();
@@ -47,25 +49,25 @@ const FLATTEST: Slope = STEEPEST.negated();
 pub struct Hull {
     /// In the order of their return.
     exchanges: VecDeque<Exchange>,
-    /// The a's.
+    /// Lower hull of the a's.
     above: Chain,
-    /// The b's, upside down, because a chain is a lower hull.
+    /// Upper hull of the b's, mirrored because a chain is a lower hull.
     below: Chain,
     band: Option<Band>,
     /// The widest strip: its slope, and the points of the a's and the b's that bound it.
     strip: Option<(Slope, Corner, Corner)>,
-    /// Exchanges that were sent by then may have a step in their middle.
+    /// Exchanges sent by then may straddle a step.
     since: Option<LocalTime>,
 }
 
 impl Hull {
-    /// How many exchanges it knows of.
+    /// Returns the number of exchanges in use.
     #[must_use]
     pub fn len(&self) -> usize {
         self.exchanges.len()
     }
 
-    /// Whether it knows of none.
+    /// Returns whether no exchange is in use.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.exchanges.is_empty()
@@ -77,13 +79,13 @@ impl Hull {
         self.below.insert(Corner { at: exchange.returned.as_nanos(), height: -b.as_nanos() });
     }
 
-    /// Forgets what is too old or too much.
+    /// Drops exchanges that are too old or too many.
     fn prune(&mut self, now: LocalTime) {
-        let is_over = |oldest: &Exchange| now - oldest.returned > WINDOW + PRUNING;
+        let is_over = |oldest: &Exchange| now - oldest.returned > WINDOW + PRUNE_INTERVAL;
         if self.exchanges.len() < EXCHANGES_MAX && !self.exchanges.front().is_some_and(is_over) {
             return;
         }
-        // A few more than must go, so that a flood does not build the hulls anew with each exchange.
+        // Drops a few more than necessary, so that a flood does not rebuild the hulls with each exchange.
         let spare = (self.exchanges.len() + EXCHANGES_MAX / 16).saturating_sub(EXCHANGES_MAX);
         let old = self.exchanges.partition_point(|exchange| now - exchange.returned > WINDOW);
         self.exchanges.drain(..old.max(spare));
@@ -95,7 +97,7 @@ impl Hull {
         }
     }
 
-    /// The band of all feasible lines after `now`; `None` if there is no such line.
+    /// Returns the band of all feasible lines after `now`, or `None` if no line is feasible.
     fn solve(&self, now: LocalTime, (widest, top, bottom): (Slope, Corner, Corner)) -> Option<Band> {
         let (steepest, a, _) = self.extreme(STEEPEST)?;
         let (flattest, _, b) = self.extreme(FLATTEST)?;
@@ -111,8 +113,8 @@ impl Hull {
         Some(Band { at: now, low, high, low_ppb, high_ppb, best, best_ppb })
     }
 
-    /// The slope at which the gap between the hulls is widest, and the points that bound it. The gap is concave in the
-    /// slope: where the two pieces that are known cross, there is its top or a piece that is still better to know.
+    /// Finds the slope at which the gap between the hulls is widest, and the points that bound it. The gap is
+    /// concave in the slope: where the two known pieces cross lies either its maximum or a better piece.
     fn widest(&self) -> Option<(Slope, Corner, Corner)> {
         let (a, b) = self.bounds(FLATTEST)?;
         if b.at <= a.at {
@@ -137,24 +139,24 @@ impl Hull {
         }
     }
 
-    /// Whether an exchange beats the strip so far by more than jitter explains.
-    fn moved_suddenly(&self, exchange: &Exchange) -> bool {
+    /// Returns whether an exchange narrows the strip by more than jitter explains.
+    fn reveals_step(&self, exchange: &Exchange) -> bool {
         let Some((slope, a, b)) = self.strip else { return false };
         let top = Span::from_nanos(along(a, slope, exchange.sent, i128::div_euclid));
         let bottom = Span::from_nanos(along(b, slope, exchange.returned, i128::div_euclid));
-        is_sudden(&self.exchanges, Exchange::upper, top - exchange.upper())
-            || is_sudden(&self.exchanges, Exchange::lower, exchange.lower() - bottom)
+        is_step(&self.exchanges, Exchange::upper, top - exchange.upper())
+            || is_step(&self.exchanges, Exchange::lower, exchange.lower() - bottom)
     }
 
-    /// The points of the a's and the b's that lines of this slope touch.
+    /// Returns the points of the a's and the b's that lines of this slope touch.
     fn bounds(&self, slope: Slope) -> Option<(Corner, Corner)> {
         let a = self.above.touched(slope)?;
         let b = self.below.touched(slope.negated())?;
         Some((a, Corner { at: b.at, height: -b.height }))
     }
 
-    /// The feasible slope that is nearest to the one that is given, one of the two limits, and the points of the a's
-    /// and the b's that its line touches.
+    /// Returns the feasible slope nearest to `limit`, and the points of the a's and the b's that its line
+    /// touches.
     fn extreme(&self, limit: Slope) -> Option<(Slope, Corner, Corner)> {
         let falls = limit.rise > 0;
         let mut slope = limit;
@@ -163,7 +165,7 @@ impl Hull {
             if slope.excess(a) >= slope.excess(b) {
                 return Some((slope, a, b));
             }
-            // The gap is negative; a slope that closes it lies beyond, if the points are in the right order.
+            // The gap is negative. A slope that closes it exists only if the points are in the right order.
             let run = a.at - b.at;
             if run == 0 || (run > 0) != falls {
                 return None;
@@ -176,8 +178,9 @@ impl Hull {
         }
     }
 
-    /// Forgets everything. Until the next exchange the one that broke it says what it can on its own.
-    fn break_off(&mut self, exchange: &Exchange) {
+    /// Drops everything. Until the next exchange the band is what the exchange that caused the break says on
+    /// its own.
+    fn start_over(&mut self, exchange: &Exchange) {
         let now = exchange.returned;
         self.exchanges.clear();
         self.above.clear();
@@ -198,10 +201,10 @@ impl OffsetEstimator for Hull {
         }
         self.prune(exchange.returned);
         self.insert(exchange);
-        self.strip = if self.moved_suddenly(exchange) { None } else { self.widest() };
+        self.strip = if self.reveals_step(exchange) { None } else { self.widest() };
         let band = self.strip.and_then(|strip| self.solve(exchange.returned, strip));
         if band.is_none() {
-            self.break_off(exchange);
+            self.start_over(exchange);
             return Observed::Broke;
         }
         self.exchanges.push_back(*exchange);

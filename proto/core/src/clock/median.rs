@@ -1,15 +1,15 @@
-//! The clock of a peer among peers, without a server: the session's time is the median of everybody's clocks.
+//! The clock of a peer in a session without a server: the median of all peers' clocks.
 //!
-//! Each peer bounds the offset to every other, counts its own clock with offset zero, and takes the median: all honest
-//! peers find the same time, each within its own bounds. Fewer than half of them, however they lie, cannot move
-//! the median outside of what the honest clocks span, because on either side of it there is an honest one.
+//! Each peer bounds the offset to every other one, counts its own clock with offset zero, and takes the
+//! median. All honest peers find the same time, within their bounds. A minority of liars cannot move the
+//! median outside of the range of the honest clocks, because there is an honest clock on either side of it.
 
 use std::collections::BTreeMap;
 
-use super::answers::Answers;
 use super::band::Band;
+use super::echoes::PendingEchoes;
 use super::exchange::{Observed, OffsetEstimator};
-use super::follower::FIXING;
+use super::follower::EXCHANGES_MIN;
 use super::frame::ClockFrame;
 use super::hull::{Hull, WINDOW};
 use super::output::Output;
@@ -18,51 +18,53 @@ use super::{ClockEvent, SessionClock};
 use crate::peer::{PeerChange, PeerId};
 use crate::time::{LocalTime, SessionTime, Span};
 
-/// The most peers that are asked; later ones have no say.
+/// Limit on the peers that are probed; later ones do not count.
 pub const PEERS_MAX: usize = 64;
-/// A peer that joined is waited for so long; then the session's time is made without it, if more than half are there.
-pub const PATIENCE: Span = Span::from_secs(2);
+/// How long the first session time waits for a peer that has joined and not answered. Then a majority is
+/// enough.
+pub const JOIN_WAIT_MAX: Span = Span::from_secs(2);
 
-/// The median of the clocks of all connected peers and one's own.
+/// The median of this node's clock and those of all connected peers.
 #[derive(Clone, Debug, Default)]
 pub struct MedianClock {
-    peers: BTreeMap<PeerId, Connection>,
-    answers: Answers,
+    peers: BTreeMap<PeerId, PeerConnection>,
+    echoes: PendingEchoes,
     output: Output,
     now: LocalTime,
 }
 
 #[derive(Clone, Debug)]
-struct Connection {
+struct PeerConnection {
     joined: LocalTime,
     probes: Probes,
     hull: Hull,
     /// Exchanges since the beginning or the last break.
     exchanges: u32,
-    /// What was known when there were enough of them; after a break it counts until there are enough again.
+    /// The bounds from enough exchanges; after a break the old ones stay until there are enough again.
     band: Option<Band>,
-    heard: LocalTime,
+    last_echo: LocalTime,
 }
 
-impl Connection {
+impl PeerConnection {
     fn new(now: LocalTime) -> Self {
         let (probes, hull) = (Probes::new(now), Hull::default());
-        Self { joined: now, probes, hull, exchanges: 0, band: None, heard: now }
+        Self { joined: now, probes, hull, exchanges: 0, band: None, last_echo: now }
     }
 
-    /// What it says of the peer's clock, while that is fresh.
+    /// Returns the bounds of the peer's clock, if they are fresh.
     fn band(&self, now: LocalTime) -> Option<Band> {
-        self.band.filter(|_| now - self.heard < WINDOW)
+        self.band.filter(|_| now - self.last_echo < WINDOW)
     }
 }
 
 impl MedianClock {
-    /// The median of what is known; `None` if too few peers are known, or some may still answer.
+    /// Returns the median, or `None` if too few peers are known or some may still answer.
     fn band(&self, now: LocalTime) -> Option<Band> {
         let known: Vec<Band> = self.peers.values().filter_map(|peer| peer.band(now)).collect();
-        let patient = |peer: &Connection| peer.band(now).is_none() && now - peer.joined < PATIENCE;
-        let is_waiting = self.output.session(now).is_none() && self.peers.values().any(patient);
-        // More than half of all, of which one is this node itself.
+        let may_answer =
+            |peer: &PeerConnection| peer.band(now).is_none() && now - peer.joined < JOIN_WAIT_MAX;
+        let is_waiting = self.output.session(now).is_none() && self.peers.values().any(may_answer);
+        // A majority of all peers, this node included.
         let is_majority = 2 * (known.len() + 1) > self.peers.len() + 1;
         (!known.is_empty() && is_majority && !is_waiting).then(|| median_band(now, &known))
     }
@@ -73,7 +75,7 @@ impl MedianClock {
         self.now
     }
 
-    /// Counts anew. Called with every exchange and every probe, so silence needs no timer of its own.
+    /// Recomputes the median. Runs at every exchange and probe, so silence needs no timer.
     fn steer(&mut self) {
         match self.band(self.now) {
             Some(band) => self.output.steer(self.now, band),
@@ -92,15 +94,15 @@ impl MedianClock {
             Observed::Taken => peer.exchanges = peer.exchanges.saturating_add(1),
             Observed::Broke => {
                 peer.exchanges = 0;
-                peer.probes.hurry(now);
+                peer.probes.start_burst(now);
             }
         }
-        peer.heard = now;
-        if peer.exchanges < FIXING {
+        peer.last_echo = now;
+        if peer.exchanges < EXCHANGES_MIN {
             return;
         }
-        if peer.exchanges == FIXING {
-            peer.probes.relax();
+        if peer.exchanges == EXCHANGES_MIN {
+            peer.probes.end_burst();
         }
         peer.band = peer.hull.band();
         self.steer();
@@ -118,7 +120,8 @@ impl SessionClock for MedianClock {
         self.output.local(at)
     }
 
-    /// Of the median of the clocks as they are, if none of them lies; with liars the median itself is another one.
+    /// The bound holds for the median of the clocks as they are, if none of them lies. Liars change the
+    /// median itself.
     fn error_max(&self, now: LocalTime) -> Option<Span> {
         self.output.error_max(now)
     }
@@ -132,10 +135,10 @@ impl SessionClock for MedianClock {
         if self.peers.is_empty() {
             self.output.restart(now);
         }
-        self.answers.handle_peer(change);
+        self.echoes.handle_peer(change);
         self.peers.remove(&change.peer());
         if matches!(change, PeerChange::Joined { .. }) && self.peers.len() < PEERS_MAX {
-            self.peers.insert(change.peer(), Connection::new(now));
+            self.peers.insert(change.peer(), PeerConnection::new(now));
         }
         self.steer();
     }
@@ -143,7 +146,7 @@ impl SessionClock for MedianClock {
     fn handle_frame(&mut self, now: LocalTime, from: PeerId, frame: &ClockFrame) {
         let now = self.advance(now);
         match frame {
-            ClockFrame::Probe { sent } => self.answers.handle_probe(now, from, *sent),
+            ClockFrame::Probe { sent } => self.echoes.handle_probe(now, from, *sent),
             ClockFrame::Echo { .. } => self.handle_echo(now, from, frame),
         }
     }
@@ -151,22 +154,22 @@ impl SessionClock for MedianClock {
     fn poll_due(&mut self, now: LocalTime) -> Option<PeerId> {
         let now = self.advance(now);
         let mut peers = self.peers.iter_mut();
-        let asked = peers.find_map(|(id, peer)| peer.probes.poll_due(now).then_some(*id));
-        if asked.is_some() {
+        let probed = peers.find_map(|(id, peer)| peer.probes.poll_due(now).then_some(*id));
+        if probed.is_some() {
             self.steer();
         }
-        asked.or_else(|| self.answers.poll_due(now))
+        probed.or_else(|| self.echoes.poll_due(now))
     }
 
     fn poll_frame(&mut self, now: LocalTime, to: PeerId) -> Option<ClockFrame> {
         let now = self.advance(now);
-        let echo = self.answers.poll_frame(now, to);
+        let echo = self.echoes.poll_frame(now, to);
         echo.or_else(|| self.peers.get_mut(&to)?.probes.poll_frame(now))
     }
 
     fn poll_timeout(&self) -> Option<LocalTime> {
         let probes = self.peers.values().map(|peer| peer.probes.next());
-        probes.chain(self.answers.next()).chain(self.output.wake()).min()
+        probes.chain(self.echoes.next()).chain(self.output.wake()).min()
     }
 
     fn poll_event(&mut self) -> Option<ClockEvent> {
@@ -174,8 +177,8 @@ impl SessionClock for MedianClock {
     }
 }
 
-/// The median of these clocks and one's own. It is between the medians of their bounds, and runs no faster than the
-/// fastest of them.
+/// The median of these clocks and this node's own. It lies between the medians of their bounds and runs no
+/// faster than the fastest of them.
 fn median_band(now: LocalTime, known: &[Band]) -> Band {
     let with_own = |bound: fn(&Band, LocalTime) -> Span| {
         median(known.iter().map(|band| bound(band, now)).chain([Span::ZERO]).collect())
@@ -193,7 +196,7 @@ fn median_band(now: LocalTime, known: &[Band]) -> Band {
     }
 }
 
-/// The middle of these, or halfway between the two in the middle; there is one at least.
+/// The middle value, or the midpoint of the two middle values; `offsets` is not empty.
 fn median(mut offsets: Vec<Span>) -> Span {
     offsets.sort_unstable();
     let (low, high) = (offsets[(offsets.len() - 1) / 2], offsets[offsets.len() / 2]);

@@ -1,12 +1,13 @@
-//! From a node's own clock to the session's.
+//! Session clocks: from a node's own clock to the time of the session.
 //!
-//! A clock is told when datagrams leave and what clock frames arrive, and puts its own frames into datagrams that leave
-//! anyway: so it needs no traffic of its own while there is other traffic, and its stamps are those of the datagram.
+//! A clock learns which datagrams leave and which clock frames arrive, and adds its frames to datagrams that
+//! leave anyway. So it sends nothing of its own while there is other traffic, and its stamps are those of the
+//! datagrams.
 //!
-//! - [`Synchronized`]: the clocks agree already.
-//! - [`ServerClock`] and [`FollowerClock`]: the server's time is the session's; who follows it bounds the offset by the
-//!   two-sided [`Hull`] and shows it without ever running backwards.
-//! - [`MedianClock`]: among peers, the median of all clocks.
+//! - [`Synchronized`]: the nodes' clocks agree already.
+//! - [`ServerClock`] and [`FollowerClock`]: the server's time is the session's. A follower bounds the offset
+//!   with the two-sided [`Hull`] and shows a time that never runs backwards.
+//! - [`MedianClock`]: the median of all clocks, for peers without a server.
 //!
 //! ```
 //! use evenkeel_core::clock::{FollowerClock, Hull, ServerClock, SessionClock};
@@ -32,14 +33,14 @@
 //! }
 //! let hour = SessionTime::from_nanos(now.as_nanos()) + ahead;
 //! assert!((follower.session(now).unwrap() - hour).abs() < Span::from_nanos(10));
-//! // A constant asymmetry cannot be seen, so nothing better than half of the round trip can be promised.
+//! // A constant asymmetry cannot be measured, so half of the round trip is the best bound.
 //! assert!(follower.error_max(now).unwrap() >= way);
 //! ```
 
-mod answers;
 pub mod band;
 mod chain;
 pub mod delays;
+mod echoes;
 pub mod exchange;
 pub mod follower;
 pub mod frame;
@@ -49,7 +50,7 @@ mod output;
 mod probes;
 pub mod server;
 mod slewed;
-mod sudden;
+mod step;
 
 pub use band::Band;
 pub use delays::{Delays, OneWay};
@@ -66,71 +67,72 @@ pub use slewed::SLEW_PPB_MAX;
 use crate::peer::{PeerChange, PeerId};
 use crate::time::{LocalTime, SessionTime, Span};
 
-/// What a machine needs of the session's clock. A clock that exchanges nothing needs only the first two.
+/// What a machine needs of a session clock. A clock that exchanges nothing needs only the first two methods.
 pub trait SessionClock {
-    /// The session's time at a reading of the local clock; `None` while there is none.
+    /// Returns the session time at a reading of the local clock, or `None` while there is none.
     fn session(&self, now: LocalTime) -> Option<SessionTime>;
-    /// The reading of the local clock at a session time; `None` while there is no session time.
+    /// Returns the reading of the local clock at a session time, or `None` while there is no session time.
     fn local(&self, at: SessionTime) -> Option<LocalTime>;
 
-    /// How far [`session`](Self::session) may be from the truth: half of the certified interval, and as much more as the
-    /// clock has still to slew. `None` while there is no session time.
+    /// Bounds the error of [`session`](Self::session): half of the certified interval plus what is still to
+    /// be slewed. `None` while there is no session time.
     fn error_max(&self, _now: LocalTime) -> Option<Span> {
         Some(Span::ZERO)
     }
 
-    /// The certified interval of the session's time: the truth is not before the first and not after the second. `None`
-    /// while there is no session time.
+    /// Returns the earliest and latest possible session time, or `None` while there is no session time.
     fn interval(&self, now: LocalTime) -> Option<(SessionTime, SessionTime)> {
         let (shown, error_max) = (self.session(now)?, self.error_max(now)?);
         Some((shown - error_max, shown + error_max))
     }
 
-    /// A peer came or went.
+    /// Handles a peer that joined or left.
     fn handle_peer(&mut self, _now: LocalTime, _change: PeerChange) {}
 
-    /// A frame arrived; `now` is the arrival stamp of its datagram.
+    /// Handles a clock frame; `now` is the arrival time of its datagram.
     fn handle_frame(&mut self, _now: LocalTime, _from: PeerId, _frame: &ClockFrame) {}
 
-    /// Some peer that a frame is due for though nothing else may leave for it. Call until `None`; each is named once.
+    /// Returns a peer that needs a frame even if no datagram leaves for it. Call until `None`; each is
+    /// returned once.
     fn poll_due(&mut self, _now: LocalTime) -> Option<PeerId> {
         None
     }
 
-    /// A frame to put into a datagram that leaves for this peer now. Call until `None`.
+    /// Returns a frame to put into a datagram that leaves for this peer now. Call until `None`.
     fn poll_frame(&mut self, _now: LocalTime, _to: PeerId) -> Option<ClockFrame> {
         None
     }
 
-    /// When to ask [`poll_due`](Self::poll_due) again at the latest.
+    /// Returns when to call [`poll_due`](Self::poll_due) again at the latest.
     fn poll_timeout(&self) -> Option<LocalTime> {
         None
     }
 
-    /// What the application should know. Call until `None`.
+    /// Returns the next event for the application. Call until `None`.
     fn poll_event(&mut self) -> Option<ClockEvent> {
         None
     }
 }
 
-/// What became of the session's time.
+/// A change of the session time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClockEvent {
-    /// There is a session time now, true within so much.
+    /// There is a session time from now on.
     Fixed {
         /// Half of the certified interval.
         error_max: Span,
     },
-    /// It jumped forward.
+    /// The session time jumped forward.
     Stepped {
-        /// By so much.
+        /// The size of the jump.
         by: Span,
     },
-    /// There is none until it is fixed again: the clocks' relation changed, or the connection is gone.
+    /// There is no session time until the next `Fixed`: the relation of the clocks changed, or the connection
+    /// is gone.
     Lost,
 }
 
-/// The papers' assumption: every node's clock already shows the session's time (NTP, GPS, or a simulator).
+/// A clock that assumes synchronized nodes, as the papers do (by NTP, GPS or a simulator).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Synchronized;
 

@@ -1,9 +1,8 @@
-//! What a session clock shows of an estimate: no guess, never backwards, and no slewing for minutes.
+//! What a session clock shows: never a guess, never backwards, and never minutes of slewing.
 //!
-//! An estimate that moved by little is slewed to. One that moved by more is jumped to if it lies ahead; if it lies
-//! behind, there is no session time until the estimate has caught up with what was shown last. That holds however far
-//! behind it lies: within one connection a time is never shown twice, and an application that does not want to wait
-//! connects anew, on which [`Output::restart`] forgets what was shown.
+//! Small corrections are slewed. A larger one forward is a jump. After a larger one backward there is no
+//! session time until the estimate has caught up with the latest time shown, however long that takes.
+//! [`Output::restart`] lifts this for a new connection.
 
 use std::collections::VecDeque;
 
@@ -12,22 +11,22 @@ use super::band::Band;
 use super::slewed::Slewed;
 use crate::time::{LocalTime, SessionTime, Span};
 
-/// The most that is slewed: ten seconds at full rate.
+/// The largest correction that is slewed, which takes ten seconds at the full rate.
 pub const SLEW_MAX: Span = Span::from_millis(5);
-/// The most events that wait for somebody to ask; of more, the oldest are dropped.
+/// Limit on undelivered events; beyond it, the oldest are dropped.
 const EVENTS_MAX: usize = 32;
-/// What rounding to whole nanoseconds, here and in reading two clocks, may hide.
+/// Rounding error of nanosecond arithmetic and of reading two clocks.
 const ROUNDING: Span = Span::from_nanos(4);
 
-/// The session's time as it is shown.
+/// The session time that is shown to the application.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Output {
     line: Option<Slewed>,
-    /// What is known of the offset.
+    /// The current bounds of the offset.
     band: Option<Band>,
-    /// The least that may be shown, after something was.
+    /// The earliest time that may be shown next, once something was shown.
     floor: Option<SessionTime>,
-    /// Whether the band is good enough to show it, as soon as the floor allows.
+    /// Whether the band is good enough to be shown.
     is_steady: bool,
     events: VecDeque<ClockEvent>,
 }
@@ -41,43 +40,43 @@ impl Output {
         self.line.map(|line| line.local(at))
     }
 
-    /// What the session's time may be, from and to; `None` while none is shown.
+    /// Returns the earliest and latest possible session time, or `None` while none is shown.
     pub(super) fn interval(&self, now: LocalTime) -> Option<(SessionTime, SessionTime)> {
         self.line?;
         let band = self.band?;
         Some((shifted(now, band.low(now) - ROUNDING), shifted(now, band.high(now) + ROUNDING)))
     }
 
-    /// How far what is shown may be from the truth.
+    /// Returns how far the shown time may be from the truth.
     pub(super) fn error_max(&self, now: LocalTime) -> Option<Span> {
         let shown = self.session(now)?;
         let (low, high) = self.interval(now)?;
         Some((high - shown).max(shown - low))
     }
 
-    /// The estimate, whether it is shown or not.
+    /// Returns the estimate, shown or not.
     pub(super) fn estimate(&self, now: LocalTime) -> Option<SessionTime> {
         self.band.map(|band| shifted(now, band.best(now)))
     }
 
-    /// A new band that is good enough to be shown.
+    /// Takes a band that is good enough to be shown.
     pub(super) fn steer(&mut self, now: LocalTime, band: Band) {
         self.band = Some(band);
         self.is_steady = true;
         let target = shifted(now, band.best(now));
         let Some(line) = &mut self.line else { return self.advance(now) };
-        let lacking = target - line.session(now);
-        if lacking.abs() <= SLEW_MAX {
+        let correction = target - line.session(now);
+        if correction.abs() <= SLEW_MAX {
             line.aim(now, target, band.best_ppb);
-        } else if lacking > Span::ZERO {
+        } else if correction > Span::ZERO {
             *line = Slewed::start(now, target, band.best_ppb);
-            self.say(ClockEvent::Stepped { by: lacking });
+            self.push_event(ClockEvent::Stepped { by: correction });
         } else {
             self.hide(now);
         }
     }
 
-    /// A new band that is not good enough to follow it: what is shown goes on as it was.
+    /// Takes a band that is not good enough to be shown; the shown time continues unchanged.
     pub(super) fn doubt(&mut self, band: Band) {
         self.band = Some(band);
         self.is_steady = false;
@@ -91,10 +90,10 @@ impl Output {
             return;
         }
         self.line = Some(Slewed::start(now, target, band.best_ppb));
-        self.say(ClockEvent::Fixed { error_max: band.error_max(now) });
+        self.push_event(ClockEvent::Fixed { error_max: band.error_max(now) });
     }
 
-    /// When the estimate catches up with what was shown, if that is waited for.
+    /// Returns when the estimate catches up with the floor, if that is what it waits for.
     pub(super) fn wake(&self) -> Option<LocalTime> {
         let (None, true, Some(band), Some(floor)) = (self.line, self.is_steady, self.band, self.floor) else {
             return None;
@@ -103,14 +102,14 @@ impl Output {
         Some(best.local(floor))
     }
 
-    /// Shows nothing any more, and knows nothing.
+    /// Hides the session time and drops the band.
     pub(super) fn lose(&mut self, now: LocalTime) {
         self.hide(now);
         self.band = None;
         self.is_steady = false;
     }
 
-    /// Begins a new connection: what was shown before does not bind it.
+    /// Starts a new connection, which may show earlier times than the last one.
     pub(super) fn restart(&mut self, now: LocalTime) {
         self.lose(now);
         self.floor = None;
@@ -123,11 +122,11 @@ impl Output {
     fn hide(&mut self, now: LocalTime) {
         if let Some(line) = self.line.take() {
             self.floor = Some(line.session(now));
-            self.say(ClockEvent::Lost);
+            self.push_event(ClockEvent::Lost);
         }
     }
 
-    fn say(&mut self, event: ClockEvent) {
+    fn push_event(&mut self, event: ClockEvent) {
         if self.events.len() >= EVENTS_MAX {
             self.events.pop_front();
         }

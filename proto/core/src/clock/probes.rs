@@ -1,4 +1,4 @@
-//! When to probe a peer, and which echoes answer a probe that was really sent.
+//! When to probe a peer, and which echoes belong to an outstanding probe.
 
 use std::collections::VecDeque;
 
@@ -6,13 +6,13 @@ use super::exchange::Exchange;
 use super::frame::ClockFrame;
 use crate::time::{LocalTime, Span};
 
-/// Between probes while more exchanges are wanted soon.
+/// Interval between the probes of a burst.
 pub const BURST_INTERVAL: Span = Span::from_millis(20);
-/// Between probes otherwise.
+/// Interval between probes otherwise.
 pub const PROBE_INTERVAL: Span = Span::from_millis(100);
-/// The most probes of a burst: a peer that does not answer is not pestered for long.
+/// Number of probes in a burst, limited so that a silent peer is not flooded for long.
 const BURST_MAX: u32 = 100;
-/// The most probes that wait for their echoes; of more, the oldest are given up. At the slow rate that is 6.4 s.
+/// Limit on outstanding probes; beyond it, the oldest are given up. At the slow rate they span 6.4 s.
 const OUTSTANDING_MAX: usize = 64;
 
 /// The probes to one peer.
@@ -21,32 +21,32 @@ pub(super) struct Probes {
     outstanding: VecDeque<LocalTime>,
     /// When the next probe is due.
     next: LocalTime,
-    /// It was due, and some datagram must carry it.
+    /// Whether a due probe waits for a datagram.
     is_forced: bool,
-    /// How many are left of a burst.
+    /// Number of probes left in the burst.
     burst: u32,
-    /// Echoes that were not taken.
+    /// Number of rejected echoes.
     pub(super) ignored: u64,
 }
 
 impl Probes {
-    /// The first probe is due at once.
+    /// The first probe is due immediately.
     pub(super) const fn new(now: LocalTime) -> Self {
         Self { outstanding: VecDeque::new(), next: now, is_forced: false, burst: BURST_MAX, ignored: 0 }
     }
 
-    /// Asks for exchanges soon.
-    pub(super) fn hurry(&mut self, now: LocalTime) {
+    /// Starts a burst.
+    pub(super) fn start_burst(&mut self, now: LocalTime) {
         self.burst = BURST_MAX;
         self.next = self.next.min(now + BURST_INTERVAL);
     }
 
-    /// There are enough exchanges.
-    pub(super) const fn relax(&mut self) {
+    /// Ends the burst.
+    pub(super) const fn end_burst(&mut self) {
         self.burst = 0;
     }
 
-    /// Whether a datagram must leave for a probe. Says so once.
+    /// Returns whether a datagram must leave for a probe. True once per probe.
     pub(super) fn poll_due(&mut self, now: LocalTime) -> bool {
         let is_due = now >= self.next;
         if is_due {
@@ -56,13 +56,13 @@ impl Probes {
         is_due
     }
 
-    /// The probe for a datagram that leaves now: if it is due, or will be within a quarter of its interval.
+    /// Returns a probe for a datagram that leaves now, if one is due within a quarter of the interval.
     pub(super) fn poll_frame(&mut self, now: LocalTime) -> Option<ClockFrame> {
         let interval = self.interval();
         if !self.is_forced && now + interval.part(4) < self.next {
             return None;
         }
-        // A clock that stands still gives two probes the same name, and the first one is enough.
+        // A probe is identified by its time, so while the clock stands still the first one has to do.
         if self.outstanding.back().is_some_and(|last| *last >= now) {
             return None;
         }
@@ -76,7 +76,7 @@ impl Probes {
         Some(ClockFrame::Probe { sent: now })
     }
 
-    /// The exchange that an echo completes. An echo of nothing that is outstanding, or one that cannot be, is counted.
+    /// Returns the exchange that an echo completes. Unsolicited and impossible echoes are counted instead.
     pub(super) fn complete(&mut self, echo: &ClockFrame, now: LocalTime) -> Option<Exchange> {
         let ClockFrame::Echo { probe, .. } = echo else { return None };
         let exchange = self.outstanding.binary_search(probe).ok().and_then(|place| {
@@ -87,7 +87,7 @@ impl Probes {
         exchange
     }
 
-    /// When to ask [`poll_due`](Self::poll_due) again.
+    /// Returns when to call [`poll_due`](Self::poll_due) again.
     pub(super) const fn next(&self) -> LocalTime {
         self.next
     }

@@ -1,16 +1,16 @@
-//! The clock of the one whose time is the session's: a relay, a server. It only answers.
+//! The clock of the node whose time is the session's, such as a relay. It only answers probes.
 
-use super::answers::Answers;
+use super::echoes::PendingEchoes;
 use super::frame::ClockFrame;
 use super::{ClockEvent, SessionClock};
 use crate::peer::{PeerChange, PeerId};
 use crate::time::{LocalTime, SessionTime};
 
-/// The session's time is this node's own. Peers that joined may ask for it: see
-/// [`FollowerClock`](super::FollowerClock).
+/// Shows this node's own time as the session's and answers the probes of
+/// [`FollowerClock`](super::FollowerClock)s that have joined.
 #[derive(Clone, Debug, Default)]
 pub struct ServerClock {
-    answers: Answers,
+    echoes: PendingEchoes,
 }
 
 impl SessionClock for ServerClock {
@@ -25,25 +25,25 @@ impl SessionClock for ServerClock {
     }
 
     fn handle_peer(&mut self, _now: LocalTime, change: PeerChange) {
-        self.answers.handle_peer(change);
+        self.echoes.handle_peer(change);
     }
 
     fn handle_frame(&mut self, now: LocalTime, from: PeerId, frame: &ClockFrame) {
         if let ClockFrame::Probe { sent } = frame {
-            self.answers.handle_probe(now, from, *sent);
+            self.echoes.handle_probe(now, from, *sent);
         }
     }
 
     fn poll_due(&mut self, now: LocalTime) -> Option<PeerId> {
-        self.answers.poll_due(now)
+        self.echoes.poll_due(now)
     }
 
     fn poll_frame(&mut self, now: LocalTime, to: PeerId) -> Option<ClockFrame> {
-        self.answers.poll_frame(now, to)
+        self.echoes.poll_frame(now, to)
     }
 
     fn poll_timeout(&self) -> Option<LocalTime> {
-        self.answers.next()
+        self.echoes.next()
     }
 
     fn poll_event(&mut self) -> Option<ClockEvent> {

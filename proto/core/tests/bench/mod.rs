@@ -1,4 +1,4 @@
-//! Clocks on a bench: each with its own offset and rate, and wires of any delay between them.
+//! A test bench for session clocks: nodes with local clocks of any offset and rate, and links of any delay.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of it")]
 
@@ -7,7 +7,7 @@ use evenkeel_core::{ClockEvent, ClockFrame, Draws, LocalTime, PeerChange, PeerId
 
 pub const MS: i64 = 1_000_000;
 
-/// A clock, and what is wrong with the local clock below it.
+/// A session clock and the faults of the local clock beneath it.
 pub struct Node<C: ?Sized> {
     pub offset: i64,
     pub skew_ppm: i64,
@@ -26,11 +26,11 @@ impl<C: SessionClock + ?Sized> Node<C> {
     }
 }
 
-/// Any number of nodes, all joined with each other. Time passes in whole milliseconds.
+/// Nodes that are all joined with each other. Time passes in whole milliseconds.
 pub struct Bench<C: ?Sized> {
     pub now: i64,
     pub nodes: Vec<Node<C>>,
-    /// From node to node: least delay and mean of what is added, in milliseconds.
+    /// By sender and receiver: the minimum delay and the mean of an exponential addition, in milliseconds.
     pub delay: fn(usize, usize) -> (i64, f64),
     flying: Vec<(i64, usize, usize, ClockFrame)>,
     draws: Draws,
@@ -42,18 +42,18 @@ impl<C: SessionClock + ?Sized> Bench<C> {
         let mut bench = Self { now: 0, nodes, delay, flying: Vec::new(), draws };
         for a in 0..bench.nodes.len() {
             for b in (0..bench.nodes.len()).filter(|b| *b != a) {
-                bench.tell(a, PeerChange::Joined { peer: PeerId(b as u32), datagram_max: 1_200 });
+                bench.peer_change(a, PeerChange::Joined { peer: PeerId(b as u32), datagram_max: 1_200 });
             }
         }
         bench
     }
 
-    pub fn tell(&mut self, node: usize, change: PeerChange) {
+    pub fn peer_change(&mut self, node: usize, change: PeerChange) {
         let now = self.nodes[node].local(self.now);
         self.nodes[node].clock.handle_peer(now, change);
     }
 
-    /// Lets a millisecond pass.
+    /// Advances by a millisecond.
     pub fn tick(&mut self) {
         self.now += MS;
         self.flying.sort_by_key(|(at, ..)| *at);
@@ -70,7 +70,10 @@ impl<C: SessionClock + ?Sized> Bench<C> {
                 self.send(from, to.0 as usize, now);
             }
             let node = &mut self.nodes[from];
-            assert!(node.clock.poll_timeout().is_none_or(|at| at > now), "it is woken for something");
+            assert!(
+                node.clock.poll_timeout().is_none_or(|at| at > now),
+                "the timeout stays due after it was handled"
+            );
             node.events.extend(core::iter::from_fn(|| node.clock.poll_event()));
         }
     }
@@ -85,11 +88,11 @@ impl<C: SessionClock + ?Sized> Bench<C> {
         }
     }
 
-    /// Lets so many milliseconds pass, and looks on after each.
-    pub fn run(&mut self, millis: i64, mut look: impl FnMut(&Self)) {
+    /// Advances by `millis` milliseconds and calls `inspect` after each.
+    pub fn run(&mut self, millis: i64, mut inspect: impl FnMut(&Self)) {
         for _ in 0..millis {
             self.tick();
-            look(self);
+            inspect(self);
         }
     }
 
@@ -97,7 +100,7 @@ impl<C: SessionClock + ?Sized> Bench<C> {
         self.nodes[node].clock.session(self.nodes[node].local(self.now))
     }
 
-    /// How far a node's session time is from what another's local clock shows, in nanoseconds.
+    /// Returns how far a node's session time is ahead of the server's local clock, in nanoseconds.
     pub fn error(&self, node: usize, server: usize) -> Option<i64> {
         let truth = self.nodes[server].local(self.now).as_nanos();
         self.session(node).map(|session| session.as_nanos() - truth)

@@ -1,19 +1,23 @@
-//! The example of `docs/browser.md`, as somebody would use it.
+//! The example of `docs/browser.md`, as a user would run it.
 
 use anyhow::Result;
 
 use crate::Test;
-use crate::accessible;
+use crate::accessibility;
+use crate::fixture::Fixture;
 use crate::page::Page;
-use crate::stage::Stage;
 use crate::tests::live::UNREACHABLE;
 
 pub(super) const TESTS: &[Test] = &[
-    Test { name: "example: a key moves the tank, also on another page", run: drives },
-    Test { name: "example: a relay that is gone is told, and that it is back", run: tells },
+    Test { name: "example: a key moves the tank on both pages", run: drives },
+    Test {
+        name: "example: the page says when the relay is gone, and when it is back",
+        run: reports_relay_loss,
+    },
 ];
 
-/// Where the squares of one kind are in the field: the mean of their places, or none. Black is one's own, everything else is others'.
+/// Mean position of the squares of one kind in the field, if any. The own one is black, all others are
+/// coloured.
 const PLACE: &str = "((isOwn) => { const field = document.getElementById('field'); \
     const copy = new OffscreenCanvas(600, 600).getContext('2d', { willReadFrequently: true }); copy.drawImage(field, 0, 0); \
     const { data } = copy.getImageData(0, 0, 600, 600); let [count, x, y] = [0, 0, 0]; \
@@ -22,20 +26,21 @@ const PLACE: &str = "((isOwn) => { const field = document.getElementById('field'
       count += 1; x += (at / 4) % 600; y += Math.floor(at / 2400); } \
     return count > 0 ? [x / count, y / count] : []; })";
 
-fn drives(stage: &Stage<'_>) -> Result<()> {
-    let relay = stage.relay()?;
-    let open = |name| stage.open_file(&format!("web/example/index.html?{}", relay.invitation(name, 1)?));
+fn drives(fixture: &Fixture<'_>) -> Result<()> {
+    let relay = fixture.relay()?;
+    let open = |name| fixture.open_file(&format!("web/example/index.html?{}", relay.invitation(name, 1)?));
     let (driver, viewer) = (open("ada")?, open("bob")?);
     for page in [&driver, &viewer] {
         says(page, "playing")?;
     }
-    // Both begin in the middle.
+    // Both start in the middle.
     moves(&viewer, "ArrowDown", [(&viewer, true), (&driver, false)])?;
     moves(&driver, "ArrowUp", [(&driver, true), (&viewer, false)])?;
-    accessible::check(stage, &driver)
+    accessibility::check(fixture, &driver)
 }
 
-/// Holds a key down until a square has left the middle of the field on these pages: its owner's, and others'.
+/// Holds a key down until a square has left the middle of the field on these pages: the own one, or another
+/// player's.
 fn moves(page: &Page<'_>, key: &str, seen: [(&Page<'_>, bool); 2]) -> Result<()> {
     page.press(key)?;
     for (page, is_own) in seen {
@@ -45,11 +50,11 @@ fn moves(page: &Page<'_>, key: &str, seen: [(&Page<'_>, bool); 2]) -> Result<()>
     page.release(key)
 }
 
-fn tells(stage: &Stage<'_>) -> Result<()> {
-    let mut relay = stage.relay()?;
-    let page = stage.open_file(&format!("web/example/index.html?{}", relay.invitation("ada", 1)?))?;
+fn reports_relay_loss(fixture: &Fixture<'_>) -> Result<()> {
+    let mut relay = fixture.relay()?;
+    let page = fixture.open_file(&format!("web/example/index.html?{}", relay.invitation("ada", 1)?))?;
     says(&page, "playing")?;
-    stage.expect(UNREACHABLE);
+    fixture.expect(UNREACHABLE);
     relay.kill();
     says(&page, "lost: ")?;
     relay.restart()?;

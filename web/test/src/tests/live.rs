@@ -4,63 +4,64 @@ use anyhow::{Result, ensure};
 use serde_json::json;
 
 use crate::Test;
+use crate::fixture::Fixture;
 use crate::page::Page;
-use crate::stage::Stage;
 
 pub(super) const TESTS: &[Test] = &[
     Test {
-        name: "live: a copy is where its owner is, also while the owner's page is silent",
+        name: "live: a copy is where its owner is, even while the owner's page is silent",
         run: copies_are_true,
     },
     Test {
-        name: "live: bots move, pages see each other, and a relay that was killed is played in again",
+        name: "live: bots move, pages see each other, and both resume after the relay was killed",
         run: comes_back,
     },
-    Test { name: "live: who is not let in is told why", run: refused },
+    Test { name: "live: a rejected player is told why", run: refused },
     Test {
-        name: "live: a message of the game reaches the relay, and a room without a game refuses it",
-        run: says_of_the_game,
+        name: "live: a game message reaches the relay, and a room without a game rejects it",
+        run: sends_game_messages,
     },
 ];
 
-/// What the browser itself writes when a relay cannot be reached.
+/// What the browser logs when a relay cannot be reached.
 pub(super) const UNREACHABLE: &str = "Failed to establish a connection";
 
-/// How it is over, as soon as it is.
+/// The final state, once the session is over.
 const OVER: &str = "player.session.state.status === 'over' && player.session.state";
 
 const BOTS: u32 = 4;
 
-fn copies_are_true(stage: &Stage<'_>) -> Result<()> {
-    let relay = stage.relay()?;
-    let page = stage.open_file(&format!("web/test/live.html?{}", relay.invitation("web", 2)?))?;
+fn copies_are_true(fixture: &Fixture<'_>) -> Result<()> {
+    let relay = fixture.relay()?;
+    let page = fixture.open_file(&format!("web/test/live.html?{}", relay.invitation("web", 2)?))?;
     let verdict = page.wait("both have played", "document.title !== 'running' && document.title")?;
     let summary = page.eval("document.getElementById('summary').textContent")?;
     ensure!(verdict == "passed", "{}", summary.as_str().unwrap_or_default());
-    stage.saw_request("https://127.0.0.1:")
+    fixture.expect_request("https://127.0.0.1:")
 }
 
-fn comes_back(stage: &Stage<'_>) -> Result<()> {
-    let mut relay = stage.relay()?;
+fn comes_back(fixture: &Fixture<'_>) -> Result<()> {
+    let mut relay = fixture.relay()?;
     let _bots = relay.bots(BOTS)?;
     let invitation = relay.invitation("web", 2)?;
-    let open = |seat| stage.open_file(&format!("web/test/player.html?{invitation}&seat={seat}"));
+    let open = |seat| fixture.open_file(&format!("web/test/player.html?{invitation}&seat={seat}"));
     let (first, second) = (open(1)?, open(2)?);
     for page in [&first, &second] {
         is_playing(page)?;
     }
     see_each_other(&first, &second)?;
     let others = BOTS + 1;
-    let movers = format!("Object.values(player.ways.all).filter((way) => way > 1).length >= {others}");
+    let movers =
+        format!("Object.values(player.distances.all).filter((distance) => distance > 1).length >= {others}");
     first.wait("the bots and the other page are seen to move", &movers)?;
     ensure!(relay.player("web-1")?.is_some(), "the relay does not know the first page's player");
 
-    stage.expect(UNREACHABLE);
+    fixture.expect(UNREACHABLE);
     relay.kill();
     for page in [&first, &second] {
         let lost = "player.session.state.status === 'lost' && player.session.state.words";
-        page.wait("the player is told that the relay is gone, in words", lost)?;
-        page.wait("nobody is shown without a relay", "player.session.copies().length === 0")?;
+        page.wait("the player is told that the relay is gone", lost)?;
+        page.wait("no copies are shown without a relay", "player.session.copies().length === 0")?;
     }
     relay.restart()?;
     for page in [&first, &second] {
@@ -69,7 +70,7 @@ fn comes_back(stage: &Stage<'_>) -> Result<()> {
     see_each_other(&first, &second)
 }
 
-/// Waits until a page's player knows the session's time, and that is certain to lie where it should.
+/// Waits until a page's player knows the session time, within its certified bounds.
 fn is_playing(page: &Page<'_>) -> Result<()> {
     page.wait("the player plays", "player.session.state.status === 'playing'")?;
     let clock = "(() => { const interval = player.session.interval(); const now = player.session.now(); \
@@ -90,29 +91,29 @@ fn see_each_other(first: &Page<'_>, second: &Page<'_>) -> Result<()> {
     Ok(())
 }
 
-fn refused(stage: &Stage<'_>) -> Result<()> {
-    let relay = stage.relay()?;
+fn refused(fixture: &Fixture<'_>) -> Result<()> {
+    let relay = fixture.relay()?;
     let invitation = relay.invitation("ada", 1)?;
     let (place, _) = invitation.split_once("&token=").unwrap_or_default();
-    let page = stage.open_file(&format!("web/test/player.html?{place}&token=none"))?;
+    let page = fixture.open_file(&format!("web/test/player.html?{place}&token=none"))?;
     let state = page.wait("it is over", OVER)?;
     ensure!(
         state["code"] == 3 && state["words"].as_str().is_some_and(|words| words.contains("token")),
         "{state}"
     );
 
-    stage.expect(UNREACHABLE);
+    fixture.expect(UNREACHABLE);
     let (before, after) = invitation.split_once("hash=").unwrap_or_default();
     let wrong = format!("{before}hash={}{}", "0".repeat(64), &after[64..]);
-    let page = stage.open_file(&format!("web/test/player.html?{wrong}"))?;
+    let page = fixture.open_file(&format!("web/test/player.html?{wrong}"))?;
     let state = page.wait("it is over", OVER)?;
     ensure!(state["words"].as_str().is_some_and(|words| words.contains("certificate")), "{state}");
     Ok(())
 }
 
-fn says_of_the_game(stage: &Stage<'_>) -> Result<()> {
-    let relay = stage.relay()?;
-    let page = stage.open_file(&format!("web/test/player.html?{}", relay.invitation("ada", 1)?))?;
+fn sends_game_messages(fixture: &Fixture<'_>) -> Result<()> {
+    let relay = fixture.relay()?;
+    let page = fixture.open_file(&format!("web/test/player.html?{}", relay.invitation("ada", 1)?))?;
     is_playing(&page)?;
     let wrong = "['G', Uint8Array.of(1), new Uint8Array(70_000).fill(0x47)].map((bytes) => { \
                  try { player.session.send(bytes); } catch (error) { return error.name; } })";

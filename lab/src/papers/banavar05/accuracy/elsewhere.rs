@@ -1,36 +1,36 @@
-//! Local and global clocks beyond the thesis: other jitter, today's delays, a relay, recorded tanks, more players, and fewer
-//! vectors: every third one, or as many with a coarser threshold.
+//! Local and global clocks beyond the thesis: other jitter, today's delays, a relay, recorded tanks, more players,
+//! and fewer vectors, either every third one or as many with a coarser threshold.
 
 use evenkeel_dr::PolicyKind;
 
-use super::measured::Measured;
-use super::{Case, measure};
+use super::placement_runs::PlacementRuns;
+use super::{AccuracyCase, measure};
 use crate::figure::{Bars, Drawing, Figure, Plot, Table};
 use crate::papers::calibration::Search;
 use crate::papers::cells::Contender;
-use crate::papers::contender::A_THIRD;
-use crate::papers::setting::{ELSEWHERE, ELSEWHERE_WORDS, Setting, Variation, elsewhere_seeds};
+use crate::papers::contender::BASE_THIRD;
+use crate::papers::setting::{ELSEWHERE, ELSEWHERE_WORDS, ExperimentSetting, Variation, elsewhere_seeds};
 use crate::papers::study::Setup;
 use crate::parallel::Cancelled;
 
-/// Where vectors are spared.
-const SPARING: Setting = Setting::Short(Variation::Moderate);
-/// How.
-const SPARED: [Contender; 2] = [Contender::THIRD, Contender::COARSER];
+/// The setting with fewer vectors.
+const FEWER_VECTORS_SETTING: ExperimentSetting = ExperimentSetting::Short(Variation::Moderate);
+/// The contenders that send fewer vectors.
+const FEWER_VECTORS: [Contender; 2] = [Contender::THIRD, Contender::COARSER];
 
-/// Single runs: every row under both placements.
+/// Returns the number of single runs: every row under both placements.
 pub(super) fn jobs(setup: &Setup<'_>) -> usize {
     let rows = ELSEWHERE.map(|setting| setting.runs(setup.runs)).into_iter().sum::<usize>();
-    2 * (rows + SPARED.len() * setup.runs)
+    2 * (rows + FEWER_VECTORS.len() * setup.runs)
 }
 
-/// The rows with fewer vectors, and the coarser threshold.
-fn spared(setup: &Setup<'_>) -> Option<(Vec<Case>, f64)> {
-    let scenario = SPARING.scenario();
-    let coarser = Search::Coarser(SPARING, A_THIRD).find(&scenario, setup.progress)?;
+/// Returns the rows with fewer vectors, and the distance of the coarser threshold; `None` if cancelled.
+fn fewer_vectors(setup: &Setup<'_>) -> Option<(Vec<AccuracyCase>, f64)> {
+    let scenario = FEWER_VECTORS_SETTING.scenario();
+    let coarser = Search::Coarser(FEWER_VECTORS_SETTING, BASE_THIRD).find(&scenario, setup.progress)?;
     let distance = coarser.threshold.distance;
-    let scenarios = [scenario, coarser].into_iter().zip(SPARED);
-    let rows = scenarios.map(|(scenario, contender)| Case {
+    let scenarios = [scenario, coarser].into_iter().zip(FEWER_VECTORS);
+    let rows = scenarios.map(|(scenario, contender)| AccuracyCase {
         name: contender.label(),
         scenario,
         policy: contender.policy(),
@@ -38,31 +38,32 @@ fn spared(setup: &Setup<'_>) -> Option<(Vec<Case>, f64)> {
     Some((rows.collect(), distance))
 }
 
-/// The farthest player, the one in the middle, and the nearest.
-fn shown(one: &Measured) -> [usize; 3] {
+/// Returns the indices of the farthest player, the middle one, and the nearest.
+fn shown(one: &PlacementRuns) -> [usize; 3] {
     let last = one.scenario.receivers.len() - 1;
     [0, last / 2, last]
 }
 
-/// The figure: one row for each setting, one mark for each receiver that is shown.
+/// Runs the figure: a row for each setting, a mark for each receiver shown.
 pub(super) fn figure(setup: &Setup<'_>) -> Result<Figure, Cancelled> {
-    let (fewer, coarser) = spared(setup).ok_or_else(|| setup.progress.cancelled())?;
+    let (fewer, coarser) = fewer_vectors(setup).ok_or_else(|| setup.progress.cancelled())?;
     let mut measured = Vec::new();
     for setting in ELSEWHERE {
         let setup = Setup { runs: setting.runs(setup.runs), ..*setup };
-        let case = Case { name: setting.words(), scenario: setting.scenario(), policy: PolicyKind::BASE };
+        let case =
+            AccuracyCase { name: setting.label(), scenario: setting.scenario(), policy: PolicyKind::BASE };
         measured.extend(measure(&setup, vec![case], None)?);
     }
     measured.extend(measure(setup, fewer, None)?);
     Ok(Figure {
         key: "banavar05/fig2.2-elsewhere".to_owned(),
-        title: "Local clocks trail wherever there is a delay, today's included".to_owned(),
+        title: "With local clocks copies lag behind at any delay, including today's".to_owned(),
         caption: format!(
-            "Distance between real and placed position, relative to that with global clocks. {ELSEWHERE_WORDS}; last, ±100 ms with every \
-             third vector, and base with so coarse a threshold ({coarser:.2} units) that it sends as many. Far, middle, near: of many \
-             players the farthest, the one in the middle and the nearest. Distances to recorded tanks are summed over four of them. \
+            "Distance between real and placed position, relative to that with global clocks. {ELSEWHERE_WORDS}; in the last rows, ±100 \
+             ms with every third vector, and base with a threshold coarse enough ({coarser:.2} units) to send as many. Far, middle, \
+             near: the farthest, the middle and the nearest player. Distances to recorded tanks are summed over four tanks. \
              Every row: {:.0} s, {}.",
-            SPARING.scenario().duration.as_secs_f64(),
+            FEWER_VECTORS_SETTING.scenario().duration.as_secs_f64(),
             elsewhere_seeds(setup)
         ),
         plots: vec![plot(&measured)],
@@ -72,7 +73,7 @@ pub(super) fn figure(setup: &Setup<'_>) -> Result<Figure, Cancelled> {
     })
 }
 
-fn plot(measured: &[Measured]) -> Plot {
+fn plot(measured: &[PlacementRuns]) -> Plot {
     let marks = |(place, name): (usize, &str)| Bars {
         name: name.to_owned(),
         heights: measured.iter().map(|one| one.distance_ratio(shown(one)[place]).value).collect(),
@@ -89,7 +90,7 @@ fn plot(measured: &[Measured]) -> Plot {
     }
 }
 
-fn table(measured: &[Measured]) -> Table {
+fn table(measured: &[PlacementRuns]) -> Table {
     let head = ["setting", "player", "local, mean (units)", "global, mean (units)", "local / global"];
     let mut rows = Vec::new();
     for one in measured {

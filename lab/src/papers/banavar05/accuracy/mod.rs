@@ -1,21 +1,21 @@
-//! Figure 2.2: how far a tank is shown from where it really is, with local and with global clocks.
+//! Figure 2.2: the distance between a tank's real and placed position, with local and with global clocks.
 //!
-//! The thesis' setting: fixed delays of 100, 300 and 800 ms; linear, circular and random motion; circular motion with
-//! circular DR vectors. Beyond it: other delays and jitter, a relay, recorded tanks, more players, and fewer vectors.
+//! The thesis' setting: fixed delays of 100, 300 and 800 ms; linear, circular and random motion; circular DR vectors
+//! for circular motion. Beyond it: other delays and jitter, a relay, recorded tanks, more players, and fewer vectors.
 
 mod claims;
 mod elsewhere;
-mod measured;
+mod placement_runs;
 
 use evenkeel_core::Span;
 use evenkeel_dr::{MotionKind, Placement, PolicyKind};
 use evenkeel_games::Driver;
 use evenkeel_link::{ClockFaults, Jitter};
 
-use self::measured::Measured;
+use self::placement_runs::PlacementRuns;
 use crate::clock::Filter;
 use crate::dr::{RunFigures, Sampling};
-use crate::figure::{Curve, Drawing, Figure, Plot, Point, Table};
+use crate::figure::{Curve, CurvePoint, Drawing, Figure, Plot, Table};
 use crate::papers::study::Setup;
 use crate::parallel::Cancelled;
 use crate::scenario::{Motion, Receiver, Scenario, ScenarioClock, ScenarioTopology};
@@ -29,10 +29,11 @@ const MOTIONS: [(&str, Driver, MotionKind); 3] = [
 const DURATION: Span = Span::from_secs(120);
 const WINDOW: Sampling =
     Sampling { from: Span::from_secs(5), until: DURATION, every: Span::from_millis(20), ledger: false };
-/// The seconds that are shown. The thesis shows 25 to 30 of a game of its own.
+/// The seconds shown. The thesis shows 25 to 30 of its own game.
 const SHOWN: core::ops::RangeInclusive<f64> = 20.0..=40.0;
 
-/// Single runs: every motion with either clock under both placements, and the same elsewhere.
+/// Returns the number of single runs: every motion with either clock under both placements, and those beyond the
+/// thesis.
 pub(super) fn jobs(setup: &Setup<'_>) -> usize {
     2 * 2 * MOTIONS.len() * setup.runs + elsewhere::jobs(setup)
 }
@@ -49,8 +50,8 @@ fn scenario(driver: Driver, kind: MotionKind) -> Scenario {
     }
 }
 
-/// The same by the clocks that players have: a relay's, 20 ms from the owner, followed over links with jitter on the way up.
-/// On the way down there is none, so that vectors travel as long.
+/// Changes a scenario to session clocks as players have them: a relay's clock, 20 ms from the owner, followed over
+/// links with jitter on the way up. The way down has none, so that vectors travel as long as before.
 fn by_session_clocks(scenario: Scenario) -> Scenario {
     let off =
         |offset_s, skew_ppm| ClockFaults { offset: Span::from_secs(offset_s), skew_ppm, steps: Vec::new() };
@@ -70,20 +71,20 @@ fn by_session_clocks(scenario: Scenario) -> Scenario {
     }
 }
 
-/// What is run under both placements.
-struct Case {
+/// A scenario to run under both placements.
+struct AccuracyCase {
     name: String,
     scenario: Scenario,
-    /// Who is sent what.
+    /// The policy.
     policy: PolicyKind,
 }
 
 /// Runs cases under both placements.
 fn measure(
     setup: &Setup<'_>,
-    cases: Vec<Case>,
+    cases: Vec<AccuracyCase>,
     sampling: Option<Sampling>,
-) -> Result<Vec<Measured>, Cancelled> {
+) -> Result<Vec<PlacementRuns>, Cancelled> {
     let placed: Vec<(Scenario, PolicyKind)> = cases
         .iter()
         .flat_map(|case| {
@@ -93,7 +94,7 @@ fn measure(
         .collect();
     let runs: Vec<_> = placed.iter().map(|(scenario, policy)| (scenario, *policy)).collect();
     let mut results = setup.run(&runs, sampling)?.into_iter();
-    let both = |Case { name, scenario, .. }| Measured {
+    let both = |AccuracyCase { name, scenario, .. }| PlacementRuns {
         name,
         scenario,
         local: results.next().unwrap_or_default(),
@@ -102,10 +103,10 @@ fn measure(
     Ok(cases.into_iter().map(both).collect())
 }
 
-/// Runs figure 2.2, and the same elsewhere.
+/// Runs figure 2.2, and the figure of the settings beyond the thesis.
 pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     let motions = |change: fn(Scenario) -> Scenario| {
-        let case = |(name, driver, kind): (&str, Driver, MotionKind)| Case {
+        let case = |(name, driver, kind): (&str, Driver, MotionKind)| AccuracyCase {
             name: name.to_owned(),
             scenario: change(scenario(driver, kind)),
             policy: PolicyKind::BASE,
@@ -116,11 +117,12 @@ pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     let by_session_clocks = measure(setup, motions(by_session_clocks), None)?;
     let figure = Figure {
         key: "banavar05/fig2.2".to_owned(),
-        title: "A copy placed by the session's clock is where its owner says; one placed on arrival trails"
-            .to_owned(),
+        title:
+            "A copy placed by the session's clock is where its owner says; one placed on arrival lags behind"
+                .to_owned(),
         caption: format!(
-            "Distance between real and placed position. Fixed one-way delays; threshold 0.09, heartbeat 1 s, 20 ms \
-             ticks; circular motion with circular DR vectors; clocks that agree exactly. Curves: seconds 20 to 40 of seed 1; table: {}, 120 s.",
+            "Distance between real and placed position. Fixed one-way delays; threshold 0.09, heartbeat 1 s, 20 ms ticks; circular \
+             motion with circular DR vectors; clocks that agree exactly. Curves: seconds 20 to 40 of seed 1; table: {}, 120 s.",
             setup.seeds_in_words()
         ),
         plots: plots(&measured),
@@ -131,12 +133,12 @@ pub(super) fn run(setup: &Setup<'_>) -> Result<Vec<Figure>, Cancelled> {
     Ok(vec![figure, elsewhere::figure(setup)?])
 }
 
-fn plots(measured: &[Measured]) -> Vec<Plot> {
+fn plots(measured: &[PlacementRuns]) -> Vec<Plot> {
     let curve = |name: &str, runs: &[RunFigures], receiver: usize| {
         let samples = runs.first().into_iter().flat_map(|run| &run.samples);
         let shown = samples.filter(|sample| SHOWN.contains(&sample.at));
         let points =
-            shown.map(|sample| Point { x: sample.at, y: sample.real_distance[receiver], spread: 0.0 });
+            shown.map(|sample| CurvePoint { x: sample.at, y: sample.real_distance[receiver], spread: 0.0 });
         Curve { name: name.to_owned(), points: points.collect() }
     };
     let mut plots = Vec::new();
@@ -157,7 +159,7 @@ fn plots(measured: &[Measured]) -> Vec<Plot> {
     plots
 }
 
-fn table(measured: &[Measured]) -> Table {
+fn table(measured: &[PlacementRuns]) -> Table {
     let head = ["motion", "delay (ms)", "local, mean (units)", "global, mean (units)", "local / global"];
     let mut rows = Vec::new();
     for motion in measured {

@@ -1,4 +1,4 @@
-//! Figures 3.2 to 3.13: the scheduling algorithms against the base case.
+//! Figures 3.2 to 3.13: the scheduling algorithms and the base case.
 
 mod first;
 mod second;
@@ -10,7 +10,7 @@ use crate::papers::cells::{Cell, Cells, Contender, product};
 use crate::papers::elsewhere::Elsewhere;
 use crate::papers::setting::Variation;
 use crate::papers::study::Setup;
-use crate::papers::view::{View, What, draw_all};
+use crate::papers::view::{Quantity, View, draw_all};
 
 const ONE: &[Contender] = &[
     Contender::BASE,
@@ -22,10 +22,10 @@ const ONE: &[Contender] = &[
 const TWO: &[Contender] =
     &[Contender::BASE, Contender::SCHEDULING_1, Contender::SCHEDULING_2, Contender::SCHEDULING_2_NEWEST];
 
-const fn first(figure: &'static str, title: &'static str, what: What, variation: Variation) -> View {
+const fn first(figure: &'static str, title: &'static str, what: Quantity, variation: Variation) -> View {
     let claims = match what {
-        What::Spread => first::spread,
-        What::Mean => first::mean,
+        Quantity::Spread => first::spread,
+        Quantity::Mean => first::mean,
         _ => first::receivers,
     };
     View::papers((figure, title), what, variation, ONE, Contender::BASE, claims)
@@ -34,7 +34,7 @@ const fn first(figure: &'static str, title: &'static str, what: What, variation:
 const fn second(
     figure: &'static str,
     title: &'static str,
-    what: What,
+    what: Quantity,
     claims: fn(&View, &Cells) -> Vec<Claim>,
 ) -> View {
     View::papers((figure, title), what, Variation::None, TWO, Contender::BASE, claims)
@@ -45,32 +45,62 @@ const FIRST_VIEWS: [View; 9] = [
     first(
         "fig3.2",
         "Scheduling #1 leaves almost no difference between the players",
-        What::Spread,
+        Quantity::Spread,
         Variation::None,
     ),
-    first("fig3.3", "It does so when delays vary by 100 ms", What::Spread, Variation::Moderate),
-    first("fig3.4", "And when they vary by 180 ms", What::Spread, Variation::High),
-    first("fig3.5", "Scheduling #1 makes the mean error three times as high", What::Mean, Variation::None),
-    first("fig3.6", "The same when delays vary by 100 ms", What::Mean, Variation::Moderate),
-    first("fig3.7", "The same when they vary by 180 ms", What::Mean, Variation::High),
+    first(
+        "fig3.3",
+        "Scheduling #1 leaves almost no difference when delays vary by 100 ms",
+        Quantity::Spread,
+        Variation::Moderate,
+    ),
+    first(
+        "fig3.4",
+        "Scheduling #1 leaves almost no difference when delays vary by 180 ms",
+        Quantity::Spread,
+        Variation::High,
+    ),
+    first(
+        "fig3.5",
+        "Scheduling #1 makes the mean error three times as high",
+        Quantity::Mean,
+        Variation::None,
+    ),
+    first(
+        "fig3.6",
+        "Scheduling #1 raises the mean as much when delays vary by 100 ms",
+        Quantity::Mean,
+        Variation::Moderate,
+    ),
+    first(
+        "fig3.7",
+        "Scheduling #1 raises the mean as much when delays vary by 180 ms",
+        Quantity::Mean,
+        Variation::High,
+    ),
     first(
         "fig3.8",
-        "Under scheduling #1 everybody is worse off than the farthest player was",
-        What::Receivers,
+        "Under scheduling #1 every player is worse off than the farthest is under base",
+        Quantity::Receivers,
         Variation::None,
     ),
-    first("fig3.9", "Everybody's error when delays vary by 100 ms", What::Receivers, Variation::Moderate),
-    first("fig3.10", "Everybody's error when they vary by 180 ms", What::Receivers, Variation::High),
+    first(
+        "fig3.9",
+        "Each player's error when delays vary by 100 ms",
+        Quantity::Receivers,
+        Variation::Moderate,
+    ),
+    first("fig3.10", "Each player's error when delays vary by 180 ms", Quantity::Receivers, Variation::High),
 ];
 
-/// The figures of the second.
+/// The figures of the second algorithm.
 const SECOND_VIEWS: [View; 3] = [
-    second("fig3.11", "Scheduling #2 narrows the spread a little", What::Spread, second::spread),
-    second("fig3.12", "Scheduling #2 raises the mean a little", What::Mean, second::mean),
+    second("fig3.11", "Scheduling #2 narrows the spread a little", Quantity::Spread, second::spread),
+    second("fig3.12", "Scheduling #2 raises the mean a little", Quantity::Mean, second::mean),
     second(
         "fig3.13",
         "Under scheduling #2 the near players pay, and the far one gains nothing",
-        What::Receivers,
+        Quantity::Receivers,
         second::receivers,
     ),
 ];
@@ -88,15 +118,15 @@ const SECOND_ELSEWHERE: Elsewhere = Elsewhere {
     title: "Scheduling #2 beyond the thesis",
     contenders: &[Contender::SCHEDULING_2],
     reference: Contender::BASE,
-    note: "Scheduling #2 sends as many vectors as base, so that base with as many vectors is base itself.",
+    note: "Scheduling #2 sends as many vectors as base, so base with as many vectors is base itself.",
 };
 
-/// What the first algorithm's figures are made of.
+/// Returns the cells of the first algorithm's figures.
 pub(super) fn first_cells() -> Vec<Cell> {
     FIRST_VIEWS.iter().flat_map(View::cells).chain(FIRST_ELSEWHERE.cells()).collect()
 }
 
-/// What the second's are made of.
+/// Returns the cells of the second algorithm's figures.
 pub(super) fn second_cells() -> Vec<Cell> {
     let views = SECOND_VIEWS.iter().flat_map(View::cells);
     let varying =
@@ -104,12 +134,12 @@ pub(super) fn second_cells() -> Vec<Cell> {
     views.chain(varying).chain(SECOND_ELSEWHERE.cells()).collect()
 }
 
-/// Figures 3.2 to 3.10, and the same elsewhere.
+/// Draws figures 3.2 to 3.10, and the figure of the settings beyond the thesis.
 pub(super) fn draw_first(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     draw_all(SOURCE, setup, cells, &FIRST_VIEWS, Some(&FIRST_ELSEWHERE))
 }
 
-/// Figures 3.11 to 3.13, and the same elsewhere.
+/// Draws figures 3.11 to 3.13, and the figure of the settings beyond the thesis.
 pub(super) fn draw_second(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     draw_all(SOURCE, setup, cells, &SECOND_VIEWS, Some(&SECOND_ELSEWHERE))
 }
