@@ -25,7 +25,7 @@ Ctrl-C (or SIGTERM) tells the players and stops it.";
 /// Arguments of `evenkeel arena`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct ArenaArgs {
     /// The number of bots.
     #[arg(long, value_name = "N", default_value_t = 4, allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(0..=64))]
     bots: u16,
@@ -76,7 +76,7 @@ fn delay(text: &str) -> Result<Span, String> {
 }
 
 /// Runs the arena until Ctrl-C or SIGTERM.
-pub(crate) fn run(args: Args) -> Result<(), Failure> {
+pub(crate) fn run(args: ArenaArgs) -> Result<(), Failure> {
     let config = ArenaConfig {
         bots: usize::from(args.bots),
         delays: args.delays,

@@ -25,7 +25,7 @@ relay refuses a bot.";
 /// Arguments of `evenkeel bot`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct BotArgs {
     /// The relay's URL.
     #[arg(long, value_name = "URL")]
     connect: String,
@@ -56,7 +56,7 @@ pub(crate) struct Args {
 }
 
 /// Plays until Ctrl-C, SIGTERM or `--seconds`, or until the relay has sent all bots away.
-pub(crate) fn run(args: Args) -> Result<(), Failure> {
+pub(crate) fn run(args: BotArgs) -> Result<(), Failure> {
     let trust = match &args.pin {
         Some(pin) => {
             let wrong = |error| Failure::mistake(format!("--pin {pin}: {error}"));

@@ -45,7 +45,7 @@ enum LabCommand {
     /// Run a scenario file: motion, receivers, links, and the policies to compare
     Scenario(scenario::ScenarioArgs),
     /// Test a relay under load or under attack for minutes or hours
-    Soak(soak::Args),
+    Soak(soak::SoakArgs),
 }
 
 /// Which figures, and with how many seeds.

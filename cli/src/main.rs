@@ -49,13 +49,13 @@ struct Cli {
 #[derive(Subcommand)]
 enum CliCommand {
     /// Play in the browser: a relay, bots at different distances, and a switch between policies
-    Arena(arena::Args),
+    Arena(arena::ArenaArgs),
     /// Run a relay, which keeps rooms of players accurate and fair
     Relay(relay::RelayServerArgs),
     /// Issue a token that lets a player into a room
     Token(token::TokenArgs),
     /// Send bots into a room
-    Bot(bot::Args),
+    Bot(bot::BotArgs),
     /// Replay a recording and compare every byte
     Replay(replay::ReplayArgs),
     /// Run the papers' figures and claims, and scenarios of your own

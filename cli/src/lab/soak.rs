@@ -31,7 +31,7 @@ early and every check had passed.";
 /// Arguments of `evenkeel lab soak`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
+pub(super) struct SoakArgs {
     #[command(subcommand)]
     command: Command,
 }
@@ -136,7 +136,7 @@ fn amount(text: &str) -> Result<f64, String> {
 }
 
 /// Runs a soak, and prints and judges its result.
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: SoakArgs) -> Result<(), Failure> {
     let runtime = network::runtime()?;
     let program = std::env::current_exe()
         .map_err(|error| Failure::failed(format!("cannot find this program's file: {error}")))?;
