@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use evenkeel_core::{
-    Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, Span, Synchronized,
+    Channel, Endpoint, LocalTime, PeerChange, PeerId, SessionClock, Span, Synchronized, delegate_endpoint,
 };
 use evenkeel_dr::message::{Arrival, Frame, VERSION, emit_feedback, frames};
 use evenkeel_dr::{DrCommand, DrEvent, DrPeer};
@@ -63,27 +63,11 @@ impl<C: SessionClock> Endpoint for Liar<C> {
     type Command = DrCommand;
     type Event = DrEvent;
 
-    fn handle_command(&mut self, now: LocalTime, command: DrCommand) {
-        self.peer.handle_command(now, command);
-    }
-
-    fn handle_message(
-        &mut self,
-        now: LocalTime,
-        from: PeerId,
-        channel: Channel,
-        bytes: &[u8],
-    ) -> Result<(), Rejected> {
-        self.peer.handle_message(now, from, channel, bytes)
-    }
+    delegate_endpoint!(self.peer: handle_command, handle_message, handle_timeout, poll_event);
 
     fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
         self.held.retain(|(_, to, _)| *to != change.peer());
         self.peer.handle_peer(now, change);
-    }
-
-    fn handle_timeout(&mut self, now: LocalTime) {
-        self.peer.handle_timeout(now);
     }
 
     fn poll_transmit(&mut self, now: LocalTime, bytes: &mut Vec<u8>) -> Option<(PeerId, Channel)> {
@@ -97,10 +81,6 @@ impl<C: SessionClock> Endpoint for Liar<C> {
         let (_, to, message) = self.held.pop_front_if(|(at, ..)| *at <= now)?;
         *bytes = message;
         Some((to, Channel::Datagram))
-    }
-
-    fn poll_event(&mut self) -> Option<DrEvent> {
-        self.peer.poll_event()
     }
 
     fn poll_timeout(&self) -> Option<LocalTime> {
