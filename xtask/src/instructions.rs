@@ -59,19 +59,20 @@ const GATES: [Gate; 4] = [
 ];
 
 pub(crate) fn run(root: &Path) -> Result<()> {
-    let is_ready = is_installed() || (apt::install("valgrind") && is_installed());
-    if !is_ready {
-        bail!(
-            "valgrind is missing: run `apt-get install valgrind` as root, or install it as your system does that"
-        );
-    }
     // The limits are for the AVX2 kernels: valgrind does not support AVX-512.
     #[cfg(target_arch = "x86_64")]
     let has_kernels = std::arch::is_x86_feature_detected!("avx2");
     #[cfg(not(target_arch = "x86_64"))]
     let has_kernels = false;
     if !has_kernels {
-        bail!("this processor lacks AVX2, which the limits are for: run this check on x86-64 with AVX2");
+        println!("NOT CHECKED: the limits are for x86-64 with AVX2, which this processor lacks");
+        return Ok(());
+    }
+    let is_ready = is_installed() || (apt::install("valgrind") && is_installed());
+    if !is_ready {
+        bail!(
+            "valgrind is missing: run `apt-get install valgrind` as root, or install it as your system does that"
+        );
     }
     for gate in &GATES {
         let (bench, package) = gate.bench;
