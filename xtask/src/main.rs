@@ -1,7 +1,8 @@
 //! The project's tasks, run as `cargo xtask <task>`: everything that CI runs, on any machine with Rust.
 //!
 //! `cargo xtask test` runs all checks in the order of [`TASKS`] and stops at the first failure. Each check also runs by
-//! its own name. No check skips itself: one that needs a missing tool installs it, or fails and says what to install.
+//! its own name. A check that needs a missing tool installs it, or fails and says what to install; only `instructions`
+//! checks nothing on processors that its limits are not for, and says so.
 
 mod apt;
 mod browser;
