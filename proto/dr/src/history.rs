@@ -9,7 +9,7 @@ use core::mem::offset_of;
 
 use evenkeel_core::SessionTime;
 
-use crate::ahead::{LINE, prefetch};
+use crate::prefetch::{LINE, prefetch};
 use crate::vector::{DrSeq, DrVector, MotionKind, MotionState};
 
 /// Vectors kept of one entity; when full, the oldest is given up and those who still needed it settle by estimate.
@@ -25,9 +25,9 @@ const PIECES: usize = 3;
 const WALKED: usize = 3;
 
 /// The error from an exported vector to the next, by how much older the vector is that is shown. Not a number: nobody asked yet.
-type Pieces = [Cell<f64>; PIECES];
+type KeptPieces = [Cell<f64>; PIECES];
 
-const fn no_pieces() -> Pieces {
+const fn no_pieces() -> KeptPieces {
     [const { Cell::new(f64::NAN) }; PIECES]
 }
 
@@ -40,7 +40,7 @@ pub struct Stretch {
     pub vector: DrVector,
     /// Its number.
     pub seq: DrSeq,
-    pieces: Pieces,
+    pieces: KeptPieces,
 }
 
 const _: () = assert!(size_of::<Stretch>() == 2 * LINE && offset_of!(MotionState, acceleration) == LINE - 16);
@@ -139,12 +139,6 @@ impl History {
         self.search(seq)
     }
 
-    /// The number of the vector at a place. Mostly that need not be looked up.
-    #[inline]
-    pub(crate) fn number(&self, place: usize) -> DrSeq {
-        if self.is_gapless() { DrSeq(self.first.0 + place as u32) } else { self.vectors[place].seq }
-    }
-
     /// The same if something is missing, or if it was given up. Out of line, it is in nobody's way.
     #[cold]
     #[inline(never)]
@@ -201,29 +195,19 @@ impl History {
         after.map(|stretch| stretch.vector.generated).find(|generated| *generated <= to)
     }
 
-    /// The vector with a number, if it is known and still kept, and the known ones after it.
-    #[must_use]
-    pub fn from(&self, seq: DrSeq) -> (Option<&DrVector>, &[Stretch]) {
-        match self.place(seq) {
-            Ok(place) => (Some(&self.vectors[place].vector), &self.vectors[place + 1..]),
-            Err(next) => (None, &self.vectors[next..]),
-        }
-    }
-
     /// All that is kept.
     pub(crate) fn path(&self) -> &[Stretch] {
         &self.vectors
     }
 
-    /// Something of the newest vectors.
+    /// Prefetches the first vector and the newest ones.
     #[inline]
-    pub(crate) fn read_ahead(&self) -> u64 {
-        let some = |place: usize| {
-            let stretch = &self.vectors[place];
-            u64::from(stretch.seq.0) ^ stretch.vector.kind as u64
-        };
-        let last = self.vectors.len() - 1;
-        some(0) ^ some(last) ^ some(last.saturating_sub(1)) ^ some(last.saturating_sub(2))
+    pub(crate) fn prefetch_newest(&self) {
+        self.vectors
+            .first()
+            .into_iter()
+            .chain(self.vectors.iter().rev().take(WALKED))
+            .for_each(prefetch::<2, _>);
     }
 
     /// A vector that somebody shows will be needed.

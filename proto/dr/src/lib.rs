@@ -27,9 +27,7 @@
 //! assert!((error - 0.5 * 200f64.sqrt() * 0.25).abs() < 1e-12);
 //! ```
 
-mod ahead;
 pub mod arrivals;
-mod books;
 pub mod command;
 pub mod config;
 pub mod content;
@@ -47,11 +45,13 @@ pub mod owner;
 pub mod peer;
 mod peers;
 pub mod placement;
+mod prefetch;
 pub mod quantize;
 mod quota;
 pub mod receiver;
 pub mod relay;
 mod replay;
+mod report_cursor;
 mod room;
 pub mod sender;
 mod station;

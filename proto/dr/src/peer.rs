@@ -275,7 +275,7 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
             (DrCommand::ObserveAll { states }, _) => {
                 for some in states.chunks(READ_AHEAD) {
                     if let Outward::Direct(sender) = &self.outward {
-                        sender.read_ahead(some.iter().map(|(entity, _)| *entity));
+                        sender.prefetch(some.iter().map(|(entity, _)| *entity));
                     }
                     for (entity, state) in some {
                         self.observed(*entity, state, now);

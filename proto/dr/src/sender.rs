@@ -6,7 +6,6 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use evenkeel_core::{PeerId, Seed, SessionTime, Span, Timers};
 
-use crate::books::Books;
 use crate::config::{Budget, DrConfig};
 use crate::content::Content;
 use crate::fairness::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyKind, Review, SendPlan};
@@ -18,6 +17,7 @@ use crate::message::{
 };
 use crate::outbox::Outbox;
 use crate::peers::Peers;
+use crate::report_cursor::ReportCursor;
 use crate::tailor::Tailor;
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionState};
@@ -67,7 +67,7 @@ pub struct Sender {
     /// If each receiver is sent the kind that is best for it.
     tailor: Option<Tailor>,
     due: BinaryHeap<Reverse<Due>>,
-    books: Peers<Books>,
+    cursors: Peers<ReportCursor>,
     /// Reports to confirm, in order of time; void if that has happened by then.
     confirms: VecDeque<(SessionTime, PeerId)>,
     timers: Timers<SessionTime, 4>,
@@ -96,7 +96,7 @@ impl Sender {
             plan: SendPlan::default(),
             tailor: (config.kind == Content::Auto).then(Tailor::default),
             due: BinaryHeap::new(),
-            books: Peers::new(),
+            cursors: Peers::new(),
             confirms: VecDeque::new(),
             timers: Timers::default(),
             reviews: 0,
@@ -123,7 +123,6 @@ impl Sender {
         self.policy = kind.build();
         self.is_new = true;
         self.ledger.keep_marks(self.policy.asks_instantaneous());
-        self.ledger.forget_looks();
         self.due.clear();
         let entities: Vec<EntityId> = self.ledger.lives().map(|(life, _)| life.entity).collect();
         for entity in entities {
@@ -134,7 +133,7 @@ impl Sender {
 
     /// The error of an entity at a receiver counts so much, until one of them goes. Nothing if one of them is not here.
     pub fn weigh(&mut self, entity: EntityId, receiver: PeerId, weight: PairWeight) {
-        if self.ledger.present(entity).is_some() && self.books.contains(receiver) {
+        if self.ledger.present(entity).is_some() && self.cursors.contains(receiver) {
             self.weights.set(entity, receiver, weight);
         }
     }
@@ -143,7 +142,7 @@ impl Sender {
     pub fn join(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
         self.leave(receiver);
         self.ledger.join(receiver);
-        self.books.insert(receiver, Books::new(now));
+        self.cursors.insert(receiver, ReportCursor::new(now));
         let lives: Vec<Life> = self
             .ledger
             .lives()
@@ -158,8 +157,14 @@ impl Sender {
     /// A receiver goes.
     pub fn leave(&mut self, receiver: PeerId) {
         self.ledger.leave(receiver);
-        self.books.remove(receiver);
+        self.cursors.remove(receiver);
         self.weights.forget_receiver(receiver);
+        self.tell_closed();
+    }
+
+    /// Tells the policy which pairs have closed.
+    fn tell_closed(&mut self) {
+        self.ledger.drain_closed().for_each(|closed| self.policy.on_closed(&closed));
     }
 
     /// A new entity, or one whose exported path goes on after a hole: everybody gets its first vector reliably. False
@@ -197,7 +202,7 @@ impl Sender {
         if let Some(tailor) = &mut self.tailor {
             tailor.introduce(frame, threshold);
         }
-        let receivers: Vec<_> = self.books.ids().filter(|peer| Some(*peer) != owner).collect();
+        let receivers: Vec<_> = self.cursors.ids().filter(|peer| Some(*peer) != owner).collect();
         for receiver in receivers {
             self.introduce_to(life, receiver, now, outbox);
         }
@@ -217,11 +222,10 @@ impl Sender {
         }
     }
 
-    /// The owner is about to look at these entities. What is known of each lies far apart in memory, and is waited for once.
-    pub fn read_ahead(&self, entities: impl Iterator<Item = EntityId>) {
+    /// Prefetches what the next looks at these entities read.
+    pub fn prefetch(&self, entities: impl Iterator<Item = EntityId>) {
         if self.policy.watches() {
-            let some = |entity| self.policy.read_ahead(entity) ^ self.ledger.read_ahead_of(entity);
-            core::hint::black_box(entities.map(some).fold(0, |seen, some| seen ^ some));
+            entities.for_each(|entity| self.ledger.prefetch(entity));
         }
     }
 
@@ -279,6 +283,7 @@ impl Sender {
     }
 
     fn review(&mut self, occasion: Occasion, now: SessionTime, outbox: &mut Outbox) {
+        self.tell_closed();
         self.reviews += 1;
         self.is_new = false;
         let mut plan = core::mem::take(&mut self.plan);
@@ -287,7 +292,7 @@ impl Sender {
             Occasion::Trigger(entity) | Occasion::Observed(entity) => self.ledger.present(entity),
             Occasion::Asked => None,
         };
-        let receivers = present.map_or(self.books.len(), |(_, track)| track.pairs.count());
+        let receivers = present.map_or(self.cursors.len(), |(_, track)| track.pairs.count());
         let budget = self.budget.per_trigger(receivers);
         let review = Review::new(&self.ledger, &self.weights, now, occasion, present, budget, seed);
         self.policy.plan(&review, &mut plan);
@@ -354,9 +359,9 @@ impl Sender {
     }
 
     fn confirm(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
-        let Some(books) = self.books.get_mut(receiver) else { return };
-        if books.confirm_at.take().is_some() {
-            let Books { next, stamp, heard, ref early, .. } = *books;
+        let Some(cursor) = self.cursors.get_mut(receiver) else { return };
+        if cursor.confirm_at.take().is_some() {
+            let ReportCursor { next, stamp, heard, ref early, .. } = *cursor;
             let frame = ConfirmFrame { next, stamp, held: now - heard, hole: !early.is_empty() };
             outbox.datagram(receiver, |stamp, bytes| emit_confirm(&frame, stamp, bytes));
         }
@@ -370,48 +375,48 @@ impl Sender {
         now: SessionTime,
         outbox: &mut Outbox,
     ) {
-        let Some(books) = self.books.get_mut(from) else { return };
+        let Some(cursor) = self.cursors.get_mut(from) else { return };
         let Some(link) = self.ledger.link(from) else { return };
-        if feedback.oldest > books.next && now - books.gap_at < GAP_AFTER {
+        if feedback.oldest > cursor.next && now - cursor.gap_at < GAP_AFTER {
             return; // It will be said again.
         }
-        (books.stamp, books.heard) = (feedback.stamp, now);
-        if books.confirm_at.is_none() {
-            books.confirm_at = Some(now + CONFIRM_AFTER);
+        (cursor.stamp, cursor.heard) = (feedback.stamp, now);
+        if cursor.confirm_at.is_none() {
+            cursor.confirm_at = Some(now + CONFIRM_AFTER);
             self.confirms.push_back((now + CONFIRM_AFTER, from));
         }
-        let whole = books.early.is_empty();
-        if feedback.oldest > books.next {
+        let whole = cursor.early.is_empty();
+        if feedback.oldest > cursor.next {
             // The receiver had to give up reports that never came through: their truth is lost.
-            (books.next, books.gap, books.gap_at) = (feedback.oldest, true, now);
+            (cursor.next, cursor.gap, cursor.gap_at) = (feedback.oldest, true, now);
             self.ledger.note_estimated();
         }
         let mut reports = self.ledger.reports(link, now);
-        if feedback.first > books.next {
+        if feedback.first > cursor.next {
             for (number, arrival) in feedback.arrivals() {
-                if books.early.len() < EARLY_MAX {
-                    books.early.insert(number, arrival);
+                if cursor.early.len() < EARLY_MAX {
+                    cursor.early.insert(number, arrival);
                 }
             }
         } else {
-            for run in feedback.runs_from(books.next) {
+            for run in feedback.runs_from(cursor.next) {
                 reports.find_all(run.names, &mut self.reported);
-                books.settle(&self.reported, run.came, &mut reports, &mut *self.policy);
+                cursor.settle(&self.reported, run.came, &mut reports, &mut *self.policy);
             }
         }
         // Nearly always there are none, and that is seen without going where they would be.
-        while !books.early.is_empty()
-            && let Some(entry) = books.early.first_entry()
-            && *entry.key() <= books.next
+        while !cursor.early.is_empty()
+            && let Some(entry) = cursor.early.first_entry()
+            && *entry.key() <= cursor.next
         {
             let (number, Arrival { entity, seq, at, nonce }) = entry.remove_entry();
-            if number == books.next {
+            if number == cursor.next {
                 let report = reports.find(entity, seq);
-                books.settle(&[report], (at, nonce), &mut reports, &mut *self.policy);
+                cursor.settle(&[report], (at, nonce), &mut reports, &mut *self.policy);
             }
         }
         drop(reports);
-        if whole && !books.early.is_empty() {
+        if whole && !cursor.early.is_empty() {
             self.confirm(from, now, outbox); // A hole opened: the receiver should hear of it at once.
         }
         self.rearm();
@@ -438,7 +443,8 @@ impl Sender {
         }
         if self.timers.expire(Wake::Confirm, now) {
             while let Some((_, peer)) = self.confirms.pop_front_if(|(at, _)| *at <= now) {
-                if self.books.get(peer).is_some_and(|books| books.confirm_at.is_some_and(|at| at <= now)) {
+                if self.cursors.get(peer).is_some_and(|cursor| cursor.confirm_at.is_some_and(|at| at <= now))
+                {
                     self.confirm(peer, now, outbox);
                 }
             }
@@ -448,6 +454,7 @@ impl Sender {
 
     /// Every call that may change a reason to wake ends with this.
     fn rearm(&mut self) {
+        self.tell_closed();
         self.timers.set(Wake::Held, self.due.peek().map(|Reverse(due)| due.dispatch.sent));
         self.timers.set(Wake::Burial, self.ledger.next_burial());
         // There may be entities that never trigger again.

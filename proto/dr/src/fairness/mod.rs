@@ -54,11 +54,12 @@
 //! ```
 //!
 //! What a policy can know is in [`Review`], [`Exported`] and [`Pair`]; its own notes on each pair it keeps in
-//! [`PairStates`]. [`FairnessPolicy::on_settled`] tells what became of what was sent, [`FairnessPolicy::review_at`] asks to
+//! [`PairColumn`]. [`FairnessPolicy::on_settled`] tells what became of what was sent, [`FairnessPolicy::review_at`] asks to
 //! be asked between triggers, and [`FairnessPolicy::watches`] at every look of an owner. The policies of this module are
 //! examples: `base.rs` has thirty lines, [`even`] uses everything.
 
 pub mod base;
+mod column;
 pub mod consistent;
 pub mod deterministic_budget;
 pub mod even;
@@ -70,15 +71,15 @@ mod review;
 pub mod scheduling;
 mod weight;
 
+pub use column::PairColumn;
 pub use kind::{OwnPolicy, PolicyKind, UnknownPolicy};
-pub use review::{Exported, HOLD_MAX, Occasion, Pair, PairStates, Review, SendPlan};
+pub use review::{Exported, HOLD_MAX, Occasion, Pair, Review, SendPlan};
 pub use weight::PairWeight;
 pub(crate) use weight::PairWeights;
 
 use evenkeel_core::{PeerId, SessionTime};
 
-pub use crate::ledger::{Kinematics, Settlement};
-use crate::vector::EntityId;
+pub use crate::ledger::{ClosedPairs, Kinematics, Settlement};
 
 /// Decides who is sent which DR vector and when.
 pub trait FairnessPolicy: Send {
@@ -109,13 +110,6 @@ pub trait FairnessPolicy: Send {
         None
     }
 
-    /// Something of what it remembers of an entity of the sender's own. It is about to be asked about a few of them, and what it
-    /// remembers of each lies far apart in memory: so it is waited for once.
-    fn read_ahead(&self, entity: EntityId) -> u64 {
-        let _ = entity;
-        0
-    }
-
     /// Whether to be told what [`on_settled`](Self::on_settled) tells: of every vector at every receiver, and there may be very many.
     fn hears_settled(&self) -> bool {
         true
@@ -124,5 +118,10 @@ pub trait FairnessPolicy: Send {
     /// The fate of an earlier dispatch became known.
     fn on_settled(&mut self, settlement: &Settlement) {
         let _ = settlement;
+    }
+
+    /// Pairs have closed: an entity has ended, or a receiver has gone. A policy passes this on to each of its [`PairColumn`]s.
+    fn on_closed(&mut self, closed: &ClosedPairs) {
+        let _ = closed;
     }
 }

@@ -5,8 +5,8 @@ use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 use super::PairWeights;
 use crate::history::Stretch;
 use crate::ledger::{
-    Account, Cursor, Dispatch, ErrorLedger, Flight, Kinematics, Life, Link, Mail, Outlook, Pairs, Settlement,
-    Slot, Track,
+    Account, Cursor, Dispatch, ErrorLedger, Flight, Kinematics, LastSent, Life, Link, Outlook, PairState,
+    SentMessages, Slot, Track,
 };
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, DrVector, EntityId};
@@ -102,17 +102,18 @@ impl<'a> Review<'a> {
     }
 
     /// The messages to the receivers by their places; `None` where nobody is.
-    pub(crate) fn mails(&self) -> impl Iterator<Item = Option<&'a Mail>> + use<'a> {
-        self.ledger.links().iter().map(|link| link.as_ref().map(Link::mail))
+    pub fn messages_by_place(&self) -> impl Iterator<Item = Option<&'a SentMessages>> + use<'a> {
+        self.ledger.links().iter().map(|link| link.as_ref().map(Link::messages))
     }
 
     /// How often anything has changed of what is known of receivers.
-    pub(crate) const fn changes(&self) -> u64 {
+    #[must_use]
+    pub const fn changes(&self) -> u64 {
         self.ledger.changes()
     }
 
     /// The receivers by their places, with what is known of each now; `None` where nobody is.
-    pub(crate) fn receivers(&self) -> impl Iterator<Item = Option<(PeerId, Outlook)>> + '_ {
+    pub fn receivers(&self) -> impl Iterator<Item = Option<(PeerId, Outlook)>> + '_ {
         let (now, placement) = (self.now, self.ledger.placement());
         let known = move |link: &Link| (link.peer(), link.outlook(now, placement));
         self.ledger.links().iter().map(move |link| link.as_ref().map(known))
@@ -195,55 +196,73 @@ impl<'a> Exported<'a> {
         self.track.pairs.count()
     }
 
-    /// Its receivers, in columns.
-    pub(crate) const fn columns(&self) -> &'a Pairs {
-        &self.track.pairs
+    /// The states of its pairs, by the places of their receivers.
+    #[must_use]
+    pub fn pair_states(&self) -> &'a [PairState] {
+        self.track.pairs.states()
+    }
+
+    /// What was sent last, by the places of the receivers.
+    #[must_use]
+    pub fn last_sents(&self) -> &'a [LastSent] {
+        &self.track.pairs.last_sents
+    }
+
+    /// The places of its receivers.
+    pub fn places(&self) -> impl Iterator<Item = u32> + use<'a> {
+        self.track.pairs.links()
     }
 
     /// The messages to the receiver at a place.
-    pub(crate) fn mail(&self, link: u32) -> &'a Mail {
-        self.ledger.at(link).mail()
+    ///
+    /// # Panics
+    /// There is no receiver at this place.
+    #[must_use]
+    pub fn messages(&self, link: u32) -> &'a SentMessages {
+        self.ledger.at(link).messages()
     }
 
     /// Its exported path, if every receiver that has a vector of it shows the same, and all of it is linear, without a hole, and
     /// known up to now.
-    pub(crate) fn linear_path(&self) -> Option<&'a [Stretch]> {
+    #[must_use]
+    pub fn linear_path(&self) -> Option<&'a [Stretch]> {
         let path = self.track.history.gapless_linear().filter(|_| self.ledger.shows_alike())?;
         let known = path.last().is_some_and(|newest| newest.vector.generated <= self.now);
         known.then_some(path)
     }
 
     /// How much the error at a receiver counts.
-    pub(crate) fn weight(&self, receiver: PeerId) -> f64 {
+    #[must_use]
+    pub fn weight(&self, receiver: PeerId) -> f64 {
         self.weights.of(self.entity, receiver)
     }
 
     /// Whether every error counts as much as any other.
-    pub(crate) fn is_unweighted(&self) -> bool {
+    #[must_use]
+    pub fn is_unweighted(&self) -> bool {
         self.weights.is_empty()
     }
 
     /// The largest weight of its pairs, or 1 if that is more.
-    pub(crate) fn weight_max(&self) -> f64 {
+    #[must_use]
+    pub fn weight_max(&self) -> f64 {
         self.weights.most(self.entity)
     }
 
-    /// The account of the receiver at a place, who is there.
-    pub(crate) fn account(&self, place: u32) -> Account<'a> {
-        Account::new(&self.track.pairs, self.mail(place), place)
+    fn account(&self, place: u32) -> Account<'a> {
+        Account::new(&self.track.pairs, self.messages(place), place)
     }
 
-    /// What the receiver at a place shows, as of what is settled.
-    pub(crate) fn settled_vector(&self, place: u32) -> Option<DrVector> {
-        self.account(place).cursor(&self.track.history).map(|cursor| cursor.vector)
-    }
-
-    /// The pair with the receiver at a place, who is there.
-    pub(crate) fn pair(&self, place: u32) -> Pair<'a> {
+    /// The pair with the receiver at a place.
+    ///
+    /// # Panics
+    /// There is no receiver at this place.
+    #[must_use]
+    pub fn pair(&self, place: u32) -> Pair<'a> {
         let Self { ledger, weights, now, track, .. } = *self;
         let (link, account) = (ledger.at(place), self.account(place));
         let (receiver, outlook) = (link.peer(), link.outlook(now, ledger.placement()));
-        Pair { ledger, link: place, account, receiver, track, weights, outlook }
+        Pair { link: place, account, receiver, track, weights, outlook }
     }
 
     /// The place of its account with the receiver at a place.
@@ -252,7 +271,8 @@ impl<'a> Exported<'a> {
     }
 
     /// A vector as every receiver shows it that has it; `None` if it is given up, or each receiver shows it in its own way.
-    pub(crate) fn shown(&self, seq: DrSeq) -> Option<&'a DrVector> {
+    #[must_use]
+    pub fn shown(&self, seq: DrSeq) -> Option<&'a DrVector> {
         self.track.history.shown(seq).filter(|_| self.ledger.shows_alike())
     }
 
@@ -266,7 +286,6 @@ impl<'a> Exported<'a> {
 /// One entity at one receiver, as the sender knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
-    ledger: &'a ErrorLedger,
     link: u32,
     account: Account<'a>,
     receiver: PeerId,
@@ -400,7 +419,7 @@ impl<'a> Pair<'a> {
 
     /// The accumulated export error now, and at a later time if nothing is sent until then.
     #[must_use]
-    pub(crate) fn accumulated_until(&self, later: SessionTime) -> (f64, f64) {
+    pub fn accumulated_until(&self, later: SessionTime) -> (f64, f64) {
         let errors = self.account.estimates(&self.track.history, &self.outlook, later);
         let (now, later) = errors.unwrap_or((0.0, 0.0));
         (self.account.head_start() + now, self.account.head_start() + later)
@@ -419,8 +438,31 @@ impl<'a> Pair<'a> {
         self.account.since_generation(&self.track.history, &self.outlook, self.outlook.now)
     }
 
+    /// The part of the accumulated export error that is settled, and up to when; `None` before the first arrival.
+    #[must_use]
+    pub fn settled(&self) -> Option<(f64, SessionTime)> {
+        self.account.settled().map(|(settled, at)| (self.account.head_start() + settled, at))
+    }
+
+    /// The vector that the receiver shows where the error is settled.
+    #[must_use]
+    pub fn settled_vector(&self) -> Option<DrVector> {
+        self.account.cursor(&self.track.history).map(|cursor| cursor.vector)
+    }
+
+    /// The vectors in flight: sent, and not known to have arrived or to be lost.
+    pub fn in_flight(&self) -> impl Iterator<Item = Dispatch> + use<'a> {
+        self.account.dispatches()
+    }
+
     fn cursor(&self, at: SessionTime, flight: Flight) -> Option<Cursor> {
-        self.account.estimate(&self.track.history, &self.outlook, flight, at)
+        self.account.estimated(&self.track.history, &self.outlook, flight, at)
+    }
+
+    /// The place of the receiver, which it keeps while it is here.
+    #[must_use]
+    pub const fn place(&self) -> u32 {
+        self.link
     }
 
     pub(crate) const fn slot(&self) -> Slot {
@@ -443,7 +485,7 @@ impl SendPlan {
     /// Sends the newest vector of an entity to all of its receivers at a time.
     pub fn send_to_all(&mut self, exported: &Exported<'_>, at: SessionTime) {
         let (newest, _) = exported.newest();
-        exported.columns().links().for_each(|link| self.dispatch(exported.slot(link), newest, at));
+        exported.places().for_each(|link| self.dispatch(exported.slot(link), newest, at));
     }
 
     /// Sends a vector by its number.
@@ -451,50 +493,17 @@ impl SendPlan {
         self.dispatch(pair.slot(), seq, at);
     }
 
-    pub(crate) fn dispatch(&mut self, slot: Slot, seq: DrSeq, at: SessionTime) {
+    /// Sends the newest vector of an entity to the receiver at a place at a time.
+    #[inline]
+    pub fn send_to(&mut self, exported: &Exported<'_>, place: u32, at: SessionTime) {
+        self.dispatch(exported.slot(place), exported.newest().0, at);
+    }
+
+    fn dispatch(&mut self, slot: Slot, seq: DrSeq, at: SessionTime) {
         self.dispatches.push((slot, Dispatch { seq, sent: at }));
     }
 
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = (Slot, Dispatch)> + '_ {
         self.dispatches.drain(..)
-    }
-}
-
-/// A policy's own notes on each pair; a new pair starts with the default.
-#[derive(Clone, Debug, Default)]
-pub struct PairStates<T> {
-    /// By the place of the life, and by that of the receiver; with what tells the pair from others that had its place before.
-    states: Vec<Vec<(u64, T)>>,
-}
-
-impl<T: Default> PairStates<T> {
-    /// The notes on a pair.
-    pub fn of(&mut self, pair: &Pair<'_>) -> &mut T {
-        self.at(pair.slot(), pair.ledger.id(pair.slot()))
-    }
-
-    /// The notes on the pair that a settlement is about.
-    pub fn settled(&mut self, settlement: &Settlement) -> &mut T {
-        self.at(settlement.slot, settlement.account)
-    }
-
-    fn at(&mut self, slot: Slot, id: u64) -> &mut T {
-        let (track, link) = (slot.track as usize, slot.link as usize);
-        if self.states.len() <= track {
-            self.states.resize_with(track + 1, Vec::new);
-        }
-        let states = &mut self.states[track];
-        if states.len() <= link {
-            if states.capacity() <= link {
-                // There are very many of them: room for twice as many would be too much.
-                states.reserve_exact(1 + link + link / 8 - states.len());
-            }
-            states.resize_with(link + 1, Default::default);
-        }
-        let state = &mut states[link];
-        if state.0 != id {
-            *state = (id, T::default());
-        }
-        &mut state.1
     }
 }

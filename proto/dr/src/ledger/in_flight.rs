@@ -1,18 +1,18 @@
 //! Vectors that were sent to a receiver and whose fate is unknown, in order of sending, but for the last one of each pair. There are
 //! very many of them: four take a block of 24 bytes, in which messages and numbers are told as differences, and none takes no room.
 
-use super::mail::Renumbered;
-use crate::ahead::prefetch;
+use super::sent_messages::Renumbered;
+use crate::prefetch::prefetch;
 use crate::vector::DrSeq;
 
 /// So many are in one block.
 const BLOCK_LEN: usize = 4;
-/// So many blocks are few.
+/// So many blocks are sparse.
 const SHORT: usize = 8;
 
 /// Vectors in flight to one receiver, of all pairs: a chain of blocks for each pair that has any.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Chains {
+pub(crate) struct InFlight {
     blocks: Vec<Block>,
     /// Blocks that are in no chain.
     free: Chain,
@@ -38,7 +38,7 @@ impl Chain {
 /// A vector, and the number of its message.
 pub(super) type Flown = (u32, DrSeq);
 
-/// A few in a row, of which the first `len` are. Never empty while it is in a chain.
+/// A sparse in a row, of which the first `len` are. Never empty while it is in a chain.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     /// What the others' numbers are differences from.
@@ -100,7 +100,7 @@ impl Block {
     }
 }
 
-impl Chains {
+impl InFlight {
     #[inline]
     fn block(&self, chain: Chain) -> Option<&Block> {
         chain.place().map(|place| &self.blocks[place])
@@ -142,13 +142,7 @@ impl Chains {
         self.block(chain).map(|block| block.at(0))
     }
 
-    /// Whether a chain has no more than one block.
-    #[inline]
-    pub(super) fn is_one_block(&self, chain: Chain) -> bool {
-        self.block(chain).is_none_or(|block| block.next().is_empty())
-    }
-
-    /// Whether a chain has only a few blocks.
+    /// Whether a chain has only a sparse blocks.
     #[inline]
     pub(super) fn is_short(&self, mut chain: Chain) -> bool {
         for _ in 0..SHORT {
@@ -263,7 +257,7 @@ mod tests {
     #[test]
     fn they_are_queues_whatever_is_sent_and_taken_out() {
         let mut draws = Seed::new(1).draws();
-        let mut chains = Chains::default();
+        let mut chains = InFlight::default();
         let mut all = vec![(Chain::default(), VecDeque::<Flown>::new()); 5];
         let mut number = 0;
         for step in 0..40_000_u32 {

@@ -5,10 +5,12 @@ use core::mem::offset_of;
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::account::{Account, AccountMut, Flight};
+use super::link::Link;
 use super::pairs::Pairs;
-use super::{ErrorLedger, Slot};
+use super::{ClosedPairs, ErrorLedger, Slot};
 use crate::history::{HISTORY_MAX, History, Recorded};
 use crate::message::VectorFrame;
+use crate::placement::Placement;
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, EntityId, MotionKind, MotionState};
 
@@ -37,7 +39,7 @@ pub struct Life {
 }
 
 /// One life's exported path and its accounts.
-// In this order: what every acknowledgment needs is at the beginning, in few lines of memory.
+// In this order: what every acknowledgment needs is at the beginning, in sparse lines of memory.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Track {
@@ -170,7 +172,7 @@ impl ErrorLedger {
             }
             let link = self.links.at_mut(place);
             let delay = age + link.evidence.claimed().mean();
-            let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, place);
+            let mut account = AccountMut::new(&mut track.pairs, &mut link.messages, place);
             let kind = account.read().kind_as_sent(frame.seq, frame.vector.kind);
             account.tailor(&track.history, frame.seq, best(delay, kind));
         }
@@ -231,17 +233,30 @@ impl ErrorLedger {
             if !track.pairs.is_open(place) {
                 continue;
             }
-            let link = self.links.at_mut(place);
-            let outlook = link.outlook(end, self.placement);
-            let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, place);
-            let settled = account.read().settled_error();
-            let waited_in_vain = account.read().settled().is_some_and(|(_, at)| at < end);
-            let cursor = account.read().last_word(&track.history, &outlook, end);
-            account.forget_all();
-            link.settled += cursor.map_or(0.0, |cursor| cursor.error - settled);
-            self.estimated += u64::from(waited_in_vain);
+            self.estimated +=
+                u64::from(conclude(&mut track, self.links.at_mut(place), place, end, self.placement));
         }
+        self.closed.push(ClosedPairs { track: track.place, link: None });
         self.pair_count -= track.pairs.count();
+    }
+
+    /// Closes the pair of a life and a receiver who stays. What is not settled by then is settled by estimate.
+    // Pairs close with their life or their receiver today; areas of interest will close them in between.
+    #[cfg_attr(not(test), expect(dead_code))]
+    pub(crate) fn close_pair(&mut self, life: Life, receiver: PeerId, now: SessionTime) {
+        let (Some(track), Some(place)) = (self.tracks.get_mut(life), self.links.place(receiver)) else {
+            return;
+        };
+        if !track.pairs.is_open(place) {
+            return;
+        }
+        let end = track.history.ended().map_or(now, |end| end.min(now));
+        let is_estimated = conclude(track, self.links.at_mut(place), place, end, self.placement);
+        track.pairs.close(place);
+        self.closed.push(ClosedPairs { track: track.place, link: Some(place) });
+        self.estimated += u64::from(is_estimated);
+        self.pair_count -= 1;
+        self.changes += 1;
     }
 
     /// Settles every account of a life as far as is known.
@@ -312,8 +327,8 @@ impl ErrorLedger {
     fn give_up(&mut self, life: Life, until: SessionTime, now: SessionTime) {
         let Some(track) = self.tracks.get_mut(life) else { return };
         for place in 0..track.pairs.width() {
-            let Some(folio) = track.pairs.folio(place) else { continue };
-            if !folio.is_settled_before(until) {
+            let Some(state) = track.pairs.state(place) else { continue };
+            if !state.is_settled_before(until) {
                 continue;
             }
             let link = self.links.at_mut(place);
@@ -330,7 +345,7 @@ impl ErrorLedger {
         let suffered = |track: &Track, link: u32| {
             let row = self.links.at(link);
             let (account, outlook) =
-                (Account::new(&track.pairs, &row.mail, link), row.outlook(now, self.placement));
+                (Account::new(&track.pairs, &row.messages, link), row.outlook(now, self.placement));
             let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now);
             cursor.map(|cursor| account.head_start() + cursor.error).ok_or_else(|| account.head_start())
         };
@@ -378,15 +393,15 @@ impl ErrorLedger {
         let Some(track) = self.tracks.get_mut(life) else { return };
         for place in 0..track.pairs.width() {
             if track.pairs.is_open(place) {
-                let mail = &mut self.links.at_mut(place).mail;
-                AccountMut::new(&mut track.pairs, mail, place).hold(None);
+                let messages = &mut self.links.at_mut(place).messages;
+                AccountMut::new(&mut track.pairs, messages, place).hold(None);
             }
         }
     }
 
     /// The accounts of a life.
     pub(super) fn accounts_of<'a>(&'a self, track: &'a Track) -> impl Iterator<Item = Account<'a>> + 'a {
-        track.pairs.links().map(|link| Account::new(&track.pairs, &self.links.at(link).mail, link))
+        track.pairs.links().map(|link| Account::new(&track.pairs, &self.links.at(link).messages, link))
     }
 
     /// A vector of a life as it would be sent at a time.
@@ -398,6 +413,19 @@ impl ErrorLedger {
     }
 }
 
+/// Settles an account up to its end, by estimate where reports are missing, and releases the messages that it refers to. Returns
+/// whether reports were missing.
+fn conclude(track: &mut Track, link: &mut Link, place: u32, end: SessionTime, placement: Placement) -> bool {
+    let outlook = link.outlook(end, placement);
+    let mut account = AccountMut::new(&mut track.pairs, &mut link.messages, place);
+    let settled = account.read().settled_error();
+    let is_estimated = account.read().settled().is_some_and(|(_, at)| at < end);
+    let cursor = account.read().last_word(&track.history, &outlook, end);
+    account.forget_all();
+    link.settled += cursor.map_or(0.0, |cursor| cursor.error - settled);
+    is_estimated
+}
+
 #[cfg(test)]
 mod tests {
     use evenkeel_core::Vec3;
@@ -405,7 +433,6 @@ mod tests {
     use super::*;
     use crate::ledger::Dispatch;
     use crate::message::Arrival;
-    use crate::placement::Placement;
     use crate::vector::DrVector;
 
     #[test]

@@ -4,15 +4,15 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::account::{AccountMut, Outlook};
 use super::evidence::{Compensation, Evidence};
-use super::mail::Mail;
 use super::pairs::Pairs;
+use super::sent_messages::SentMessages;
 use crate::peers::Peers;
 use crate::placement::Placement;
 
-/// Whoever has been sent so many vectors and has reported none, or too few, though that would have had so much more time
+/// Whoever has been sent so many vectors and has reported none, or too sparse, though that would have had so much more time
 /// than usual, is silent.
 const SILENT: (u32, Span) = (4, Span::from_secs(8));
-/// Too few are less than this part of those that it was sent in about so many seconds. A line that loses more is no line to
+/// Too sparse are less than this part of those that it was sent in about so many seconds. A line that loses more is no line to
 /// play over; whoever hides that much may say that it has one.
 const ANSWERED_MIN: f64 = 0.5;
 const ANSWERS_REMEMBERED: f64 = 8.0;
@@ -52,12 +52,12 @@ struct Answers {
     /// It has reported nothing,
     none: Lack,
     /// or too little.
-    few: Lack,
+    sparse: Lack,
 }
 
 impl Answers {
     const NONE: Self =
-        Self { asked: 0.0, answered: 0.0, at: SessionTime::MIN, none: Lack::NONE, few: Lack::NONE };
+        Self { asked: 0.0, answered: 0.0, at: SessionTime::MIN, none: Lack::NONE, sparse: Lack::NONE };
 
     fn fade(&mut self, now: SessionTime) {
         if now <= self.at {
@@ -77,7 +77,7 @@ impl Answers {
         self.asked += 1.0;
         self.none.grow(now);
         if self.are_few() {
-            self.few.grow(now);
+            self.sparse.grow(now);
         }
     }
 
@@ -86,23 +86,8 @@ impl Answers {
         self.answered = (self.answered + 1.0).min(self.asked);
         self.none = Lack::NONE;
         if !self.are_few() {
-            self.few = Lack::NONE;
+            self.sparse = Lack::NONE;
         }
-    }
-
-    /// So many more are heard at the time of the last one, which has not been silent for long by then.
-    fn hear_again(&mut self, count: u32) {
-        let mut answered = self.answered;
-        (0..count).for_each(|_| answered = (answered + 1.0).min(self.asked));
-        self.answered = answered;
-        if !self.are_few() {
-            self.few = Lack::NONE;
-        }
-    }
-
-    /// Whether it has been sent so much since something has been wrong that it may be silent.
-    const fn may_be_silent(&self) -> bool {
-        self.none.0 >= SILENT.0 || self.few.0 >= SILENT.0
     }
 }
 
@@ -113,7 +98,7 @@ pub(crate) struct Link {
     /// Unlike its place, not used again; never 0.
     pub(super) id: u32,
     /// The messages to it.
-    pub(super) mail: Mail,
+    pub(super) messages: SentMessages,
     pub(super) evidence: Evidence,
     /// When something was sent last that its evidence has a sample of, and when that is said to have arrived.
     sampled: (SessionTime, SessionTime),
@@ -137,7 +122,7 @@ impl Link {
         Self {
             peer,
             id,
-            mail: Mail::default(),
+            messages: SentMessages::default(),
             evidence: Evidence::default(),
             sampled: (SessionTime::MAX, SessionTime::MAX),
             known_until: SessionTime::MIN,
@@ -167,15 +152,15 @@ impl Link {
         }
     }
 
-    /// It reports an arrival at a time. If that can't be true, it is moved to the nearest that can. True if the same could be told again,
-    /// and would be taken for as true.
-    pub(super) fn learn(
+    /// Notes a report of an arrival at a time. A time that can't be true is moved to the nearest that can.
+    #[inline]
+    pub(super) fn hear_of(
         &mut self,
         sent: Option<SessionTime>,
         at: SessionTime,
         now: SessionTime,
         compensation: Option<Compensation>,
-    ) -> bool {
+    ) {
         let (return_min, tolerance) = (self.evidence.return_min(), self.evidence.tolerance());
         let least = compensation.map_or(Span::ZERO, |_| return_min);
         let mut arrived = at.min(now - least).max(self.known_until);
@@ -189,26 +174,12 @@ impl Link {
             self.sampled = (sent, at);
             self.evidence.sample(sent, arrived, now, compensation);
         }
-        is_true && (return_min, tolerance) == (self.evidence.return_min(), self.evidence.tolerance())
-    }
-
-    /// What it has just been found to tell truly, it tells of so many more vectors that went into the same message at the same instant. They
-    /// travelled together: of the delay that tells nothing new.
-    pub(super) fn hear_again(&mut self, count: u32, now: SessionTime) {
-        if self.truth < TRUE_MIN || self.answers.may_be_silent() {
-            (0..count).for_each(|_| self.hear(true, now));
-            return;
-        }
-        if self.truth != 1.0 {
-            (0..count).for_each(|_| self.truth += (1.0 - self.truth) / REMEMBERED);
-        }
-        self.answers.hear_again(count);
     }
 
     #[inline]
     fn is_silent(&self, now: SessionTime) -> bool {
         let usual = || Some(self.evidence.lost_after()).filter(|span| *span < Span::MAX).unwrap_or(USUAL);
-        self.answers.none.lasts(now, usual) || self.answers.few.lasts(now, usual)
+        self.answers.none.lasts(now, usual) || self.answers.sparse.lasts(now, usual)
     }
 
     /// Whether its reports tell how it fares: it is not silent, and what it reports can be true.
@@ -222,8 +193,8 @@ impl Link {
     }
 
     /// The messages to it.
-    pub(crate) const fn mail(&self) -> &Mail {
-        &self.mail
+    pub(crate) const fn messages(&self) -> &SentMessages {
+        &self.messages
     }
 
     /// Does something with its account, which is at a place in the columns of a life, and what is to be seen of it. What is settled by
@@ -234,7 +205,7 @@ impl Link {
         place: u32,
         act: impl FnOnce(&mut AccountMut<'_>) -> T,
     ) -> T {
-        let mut account = AccountMut::new(pairs, &mut self.mail, place);
+        let mut account = AccountMut::new(pairs, &mut self.messages, place);
         let before = account.read().settled_error();
         let done = act(&mut account);
         self.settled += account.read().settled_error() - before;
@@ -341,30 +312,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_again_counts_as_if_it_were_heard_one_at_a_time() {
-        let mut draws = evenkeel_core::Seed::new(1).draws();
-        let (mut link, mut twin) = (Link::new(PeerId(1), 1), Link::new(PeerId(1), 1));
-        let (mut now, mut again) = (1_000, 0);
-        for _ in 0..5_000 {
-            now += if draws.chance(0.01) { 20_000 } else { draws.below(200) as i64 };
-            let asked = draws.below(9);
-            let is_true = draws.chance(0.8);
-            let count = draws.below(9) as u32;
-            for one in [&mut link, &mut twin] {
-                (0..asked).for_each(|_| one.ask(at(now)));
-                one.hear(is_true, at(now));
-            }
-            if is_true {
-                link.hear_again(count, at(now));
-                (0..count).for_each(|_| twin.hear(true, at(now)));
-                again += count;
-            }
-            assert_eq!(format!("{link:?}"), format!("{twin:?}"));
-        }
-        assert!(again > 1_000 && link.clamped > 100, "{again} {}", link.clamped);
-    }
-
-    #[test]
     fn what_is_sent_at_one_instant_is_one_sample_of_the_delay() {
         let mut links = [1, 20].map(|_| Link::new(PeerId(1), 1));
         let mut draws = evenkeel_core::Seed::new(2).draws();
@@ -373,7 +320,7 @@ mod tests {
             for (link, count) in links.iter_mut().zip([1, 20]) {
                 (0..count).for_each(|_| link.ask(at(sent)));
                 let (arrived, now) = (at(sent + delay), at(sent + 2 * delay));
-                (0..count).for_each(|_| _ = link.learn(Some(at(sent)), arrived, now, None));
+                (0..count).for_each(|_| link.hear_of(Some(at(sent)), arrived, now, None));
             }
         }
         let [one, many] = links.map(|link| (link.evidence.delay(), link.evidence.lost_after()));

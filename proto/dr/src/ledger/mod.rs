@@ -4,40 +4,37 @@
 //! their order, because receivers repeat what is not confirmed and reports are taken in sequence.
 
 mod account;
-mod asked;
 mod cursor;
 mod evidence;
-mod folio;
+mod growth;
 mod in_flight;
+mod last_sent;
 mod life;
 mod link;
-mod mail;
+mod pair_state;
 mod pairs;
-mod prospect;
 mod reports;
-mod sums;
+mod sent_messages;
 mod tracks;
-mod waiting;
 
 use std::collections::VecDeque;
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use account::AccountMut;
-pub(crate) use account::Outlook;
+pub use account::Outlook;
 pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
 pub use cursor::Cursor;
 pub use evidence::Compensation;
-pub(crate) use folio::{Folio, Look, MARKS_END, Pending};
+use growth::Growth;
+pub use last_sent::{LastSent, Shows};
 pub(crate) use life::Track;
 pub use life::{ENDED_MAX, Kinematics, LINGER, Life};
 pub(crate) use link::Link;
 use link::Links;
-pub(crate) use mail::Mail;
-pub(crate) use pairs::Pairs;
-pub(crate) use prospect::{Prospect, Shows};
+pub use pair_state::{PairState, Pending};
 pub(crate) use reports::{Report, Reports};
-use sums::Sums;
+pub use sent_messages::SentMessages;
 use tracks::Tracks;
 
 use crate::placement::Placement;
@@ -56,9 +53,16 @@ pub struct Settlement {
     pub sent: SessionTime,
     /// When it arrived.
     pub arrived: SessionTime,
-    /// The account: its place in the ledger, and what tells it from others that had the place before.
+    /// The place of its account.
     pub(crate) slot: Slot,
-    pub(crate) account: u64,
+}
+
+/// Pairs that have closed: one, or all of a life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClosedPairs {
+    /// The place of the life, and that of the receiver if it is one pair.
+    pub(crate) track: u32,
+    pub(crate) link: Option<u32>,
 }
 
 /// The place of an account: that of its life, and that of its receiver.
@@ -90,9 +94,11 @@ pub struct ErrorLedger {
     tracks: Tracks,
     /// The ended ones, in the order of their end.
     ended: VecDeque<Life>,
+    /// Pairs that have closed and that nobody was told of.
+    closed: Vec<ClosedPairs>,
     links: Links,
-    /// What is settled and not yet in the books.
-    sums: Sums,
+    /// Scratch space of settlements.
+    growth: Growth,
     pair_count: usize,
     sent: u64,
     estimated: u64,
@@ -102,6 +108,11 @@ pub struct ErrorLedger {
     keeps_marks: bool,
     /// Whether receivers may be sent the same vector as different kinds.
     is_tailored: bool,
+    /// Whether the fast path of settling is never taken, and how often it was.
+    #[cfg(test)]
+    only_reference: bool,
+    #[cfg(test)]
+    usual: u64,
 }
 
 impl ErrorLedger {
@@ -112,11 +123,11 @@ impl ErrorLedger {
     }
 
     pub(crate) fn account(&self, Slot { track, link }: Slot) -> Account<'_> {
-        Account::new(&self.tracks[track].pairs, &self.links.at(link).mail, link)
+        Account::new(&self.tracks[track].pairs, &self.links.at(link).messages, link)
     }
 
     pub(crate) fn account_mut(&mut self, Slot { track, link }: Slot) -> AccountMut<'_> {
-        AccountMut::new(&mut self.tracks[track].pairs, &mut self.links.at_mut(link).mail, link)
+        AccountMut::new(&mut self.tracks[track].pairs, &mut self.links.at_mut(link).messages, link)
     }
 
     /// What tells an account from others that had its place before; never 0.
@@ -130,8 +141,8 @@ impl ErrorLedger {
         self.tracks.for_each(|track| {
             for place in 0..track.pairs.width() {
                 if track.pairs.is_open(place) {
-                    let mail = &mut self.links.at_mut(place).mail;
-                    AccountMut::new(&mut track.pairs, mail, place).keep_marks(kept);
+                    let messages = &mut self.links.at_mut(place).messages;
+                    AccountMut::new(&mut track.pairs, messages, place).keep_marks(kept);
                 }
             }
         });
@@ -178,6 +189,7 @@ impl ErrorLedger {
         self.tracks.for_each(|track| {
             if track.pairs.is_open(link) {
                 track.pairs.close(link);
+                self.closed.push(ClosedPairs { track: track.place, link: Some(link) });
                 self.pair_count -= 1;
             }
         });
@@ -218,20 +230,12 @@ impl ErrorLedger {
     pub(crate) fn dispatch(&mut self, slot: Slot, dispatch: Dispatch, nonce: u32) {
         let (track, link) = (&mut self.tracks[slot.track], self.links.at_mut(slot.link));
         link.ask(dispatch.sent);
-        let history = &track.history;
-        let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, slot.link);
-        if !account.open_at_once(history, dispatch, nonce) {
-            let outlook = link.outlook_of_books(dispatch.sent, self.placement);
-            let estimated = link.keep(&mut track.pairs, slot.link, |account| {
-                let estimated = account.make_room(history, &outlook, dispatch.seq);
-                account.open(dispatch, nonce);
-                account.presume(history, &outlook);
-                estimated
-            });
-            self.estimated += u64::from(estimated);
-        }
-        if link.mail.is_crowded() {
-            let numbers = link.mail.renumber();
+        let (history, outlook) = (&track.history, link.outlook_of_books(dispatch.sent, self.placement));
+        let is_estimated = link
+            .keep(&mut track.pairs, slot.link, |account| account.open(history, &outlook, dispatch, nonce));
+        self.estimated += u64::from(is_estimated);
+        if link.messages.is_crowded() {
+            let numbers = link.messages.renumber();
             self.tracks.for_each(|track| track.pairs.renumber(slot.link, &numbers));
             self.changes += 1;
         }
@@ -242,13 +246,13 @@ impl ErrorLedger {
         self.links.place(receiver)
     }
 
-    /// Something of what decisions on the newest vector of an entity need.
-    pub(crate) fn read_ahead_of(&self, entity: EntityId) -> u64 {
-        let last = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) });
-        last.map_or(0, |place| {
+    /// Prefetches what decisions on the newest vector of an entity read.
+    pub(crate) fn prefetch(&self, entity: EntityId) {
+        if let Some(place) = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) }) {
             let Track { pairs, history, .. } = &self.tracks[place];
-            pairs.read_ahead_prospects() ^ history.read_ahead()
-        })
+            pairs.prefetch_last_sents();
+            history.prefetch_newest();
+        }
     }
 
     /// The account of an entity's present life at a receiver, or of its last life while reports are awaited.
@@ -268,7 +272,7 @@ impl ErrorLedger {
         let tracks = self.tracks.by_place().filter(|track| track.pairs.is_open(place));
         let estimated: f64 = tracks
             .filter_map(|track| {
-                let account = Account::new(&track.pairs, &link.mail, place);
+                let account = Account::new(&track.pairs, &link.messages, place);
                 let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now)?;
                 Some(cursor.error - account.settled_error())
             })
@@ -301,15 +305,10 @@ impl ErrorLedger {
 
     fn shown_at(&self, track: &Track, place: u32, now: SessionTime) -> Option<(PeerId, Cursor)> {
         let link = self.links.at(place);
-        let account = Account::new(&track.pairs, &link.mail, place);
+        let account = Account::new(&track.pairs, &link.messages, place);
         let outlook = link.outlook(now, self.placement);
         let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now)?;
         Some((link.peer(), cursor))
-    }
-
-    /// What the looks of a policy saw is forgotten.
-    pub(crate) fn forget_looks(&mut self) {
-        self.tracks.for_each(|track| track.pairs.folios().iter().for_each(Folio::forget_look));
     }
 
     /// DR vectors sent to all receivers, those that have gone included; introductions not counted.
@@ -356,6 +355,11 @@ impl ErrorLedger {
         self.estimated += 1;
     }
 
+    /// Takes the pairs that have closed since the last call.
+    pub(crate) fn drain_closed(&mut self) -> impl Iterator<Item = ClosedPairs> + '_ {
+        self.closed.drain(..)
+    }
+
     pub(crate) fn pair_count(&self) -> usize {
         self.pair_count
     }
@@ -374,5 +378,7 @@ fn push<T>(all: &mut Vec<T>, value: T) {
     all.push(value);
 }
 
+#[cfg(test)]
+mod equivalence;
 #[cfg(test)]
 mod tests;

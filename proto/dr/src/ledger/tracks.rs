@@ -4,7 +4,7 @@
 use core::ops::{Index, IndexMut};
 
 use super::life::{Life, Track};
-use crate::ahead::{LINE, prefetch};
+use crate::prefetch::{LINE, prefetch};
 
 /// An acknowledgment needs so many lines of a track.
 const NEEDED: usize = 3;

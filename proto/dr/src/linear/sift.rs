@@ -1,12 +1,12 @@
 //! Which of many receivers can be so far from a path that it matters, several at once.
 //!
-//! How far each can be is a line over time, one of a few, and which one is looked up for eight receivers by one instruction, where the
+//! How far each can be is a line over time, one of a sparse, and which one is looked up for eight receivers by one instruction, where the
 //! processor has AVX2. Numbers have half of the usual digits here: whoever asks rounds them so that nobody is missed.
 
 // To call what is compiled for AVX2 is the one thing here that the compiler can't check.
 #![allow(unsafe_code)]
 
-use crate::ledger::Prospect;
+use crate::ledger::LastSent;
 use crate::vector::DrSeq;
 
 /// So many numbers are in a register, so many receivers are asked at once, and so many lines are in a table.
@@ -22,7 +22,7 @@ type Table = [f32; WIDE];
 /// What is known of receivers, and asked of them. There are as many of each as of the first, or more.
 pub(crate) struct Columns<'a> {
     /// The vector that each shows, unless what was sent last got lost.
-    pub(crate) prospects: &'a [Prospect],
+    pub(crate) last_sents: &'a [LastSent],
     /// After how many seconds it is asked how far it can be,
     pub(crate) to: &'a [f32],
     /// and up to what that does not matter.
@@ -35,13 +35,13 @@ impl Columns<'_> {
     /// Whether something of everything is there for each receiver.
     fn are_whole(&self) -> bool {
         let others = [self.to.len(), self.most.len(), self.overdue.len()];
-        others.iter().all(|other| *other >= self.prospects.len())
+        others.iter().all(|other| *other >= self.last_sents.len())
     }
 
     /// Whether there are enough to be asked several at once.
     #[cfg(target_arch = "x86_64")]
     fn are_wide(&self) -> bool {
-        self.prospects.len() >= WIDE && self.are_whole()
+        self.last_sents.len() >= WIDE && self.are_whole()
     }
 }
 
@@ -59,7 +59,7 @@ impl Left {
         self.words.resize(receivers.div_ceil(WORD), 0);
     }
 
-    /// Those of the next few from a place on, a bit for each. They must not reach into another word.
+    /// Those of the next sparse from a place on, a bit for each. They must not reach into another word.
     #[inline]
     fn add(&mut self, place: usize, left: u64) {
         debug_assert!(left.leading_zeros() as usize >= place % WORD, "{left:x} from {place} on");
@@ -115,8 +115,12 @@ impl<const N: usize> Lines<N> {
     /// vector, or it is not known how far, and of those whose reports are overdue. What is said of places before that means nothing.
     #[inline]
     pub(crate) fn sift(&self, newest: DrSeq, columns: &Columns<'_>, from: usize, left: &mut Left) {
-        debug_assert!(columns.are_whole(), "there is less than the {} of the first", columns.prospects.len());
-        left.clear(columns.prospects.len());
+        debug_assert!(
+            columns.are_whole(),
+            "there is less than the {} of the first",
+            columns.last_sents.len()
+        );
+        left.clear(columns.last_sents.len());
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && columns.are_wide() {
             // SAFETY: the processor has AVX2.
@@ -127,20 +131,20 @@ impl<const N: usize> Lines<N> {
 
     /// The same by what every processor has.
     fn sift_plainly(&self, newest: DrSeq, columns: &Columns<'_>, from: usize, left: &mut Left) {
-        for place in from..columns.prospects.len() {
+        for place in from..columns.last_sents.len() {
             left.add(place, u64::from(self.leaves(newest, columns, place)));
         }
     }
 
     /// Whether the receiver at a place is left.
     fn leaves(&self, newest: DrSeq, columns: &Columns<'_>, place: usize) -> bool {
-        let &Columns { prospects, to, most, overdue } = columns;
-        let prospect = prospects[place];
+        let &Columns { last_sents, to, most, overdue } = columns;
+        let prospect = last_sents[place];
         let age = newest.0.saturating_sub(prospect.seq.0) as usize;
         let line = self.tables.get(age / WIDE).map(|table| table.map(|lines| lines[age % WIDE]));
         let is_near = line.is_some_and(|[first, growth]| first + growth * to[place] <= most[place]);
         let is_late = prospect.mark() < overdue[place];
-        !is_near || is_late || prospect.state() & Prospect::UNCLEAR != 0
+        !is_near || is_late || prospect.status() & LastSent::UNCLEAR != 0
     }
 }
 
@@ -154,7 +158,7 @@ mod avx2 {
         _mm256_sub_epi32,
     };
 
-    use super::{Columns, DrSeq, Left, Prospect, TABLES_MAX, Table, WIDE};
+    use super::{Columns, DrSeq, LastSent, Left, TABLES_MAX, Table, WIDE};
 
     /// [`Lines::sift_plainly`](super::Lines::sift_plainly), eight at a time.
     #[target_feature(enable = "avx2")]
@@ -165,7 +169,7 @@ mod avx2 {
         from: usize,
         left: &mut Left,
     ) {
-        // Nearly always there are few: then they stay in registers.
+        // Nearly always there are sparse: then they stay in registers.
         match tables {
             [one] => sift_by([one], newest, columns, from, left),
             [one, two] => sift_by([one, two], newest, columns, from, left),
@@ -191,14 +195,14 @@ mod avx2 {
             *registers = [floats(firsts), floats(growths)];
         }
         let newest = _mm256_set1_epi32(newest.0.cast_signed());
-        let count = columns.prospects.len();
-        let &Columns { prospects, to, most, overdue } = columns;
-        let (prospects, rest) = prospects.as_chunks();
-        let (to, most) = (&to.as_chunks().0[..prospects.len()], &most.as_chunks().0[..prospects.len()]);
-        let overdue = &overdue.as_chunks().0[..prospects.len()];
-        for chunk in from / WIDE..prospects.len() {
+        let count = columns.last_sents.len();
+        let &Columns { last_sents, to, most, overdue } = columns;
+        let (last_sents, rest) = last_sents.as_chunks();
+        let (to, most) = (&to.as_chunks().0[..last_sents.len()], &most.as_chunks().0[..last_sents.len()]);
+        let overdue = &overdue.as_chunks().0[..last_sents.len()];
+        for chunk in from / WIDE..last_sents.len() {
             let eight = Eight {
-                prospects: &prospects[chunk],
+                last_sents: &last_sents[chunk],
                 to: &to[chunk],
                 most: &most[chunk],
                 overdue: &overdue[chunk],
@@ -215,7 +219,7 @@ mod avx2 {
 
     /// What is known of eight receivers, and asked of them.
     struct Eight<'a> {
-        prospects: &'a [Prospect; WIDE],
+        last_sents: &'a [LastSent; WIDE],
         to: &'a [f32; WIDE],
         most: &'a [f32; WIDE],
         overdue: &'a [u32; WIDE],
@@ -223,10 +227,10 @@ mod avx2 {
 
     impl<'a> Eight<'a> {
         fn last(columns: &Columns<'a>) -> Option<Self> {
-            let &Columns { prospects, to, most, overdue } = columns;
-            let end = prospects.len();
+            let &Columns { last_sents, to, most, overdue } = columns;
+            let end = last_sents.len();
             Some(Self {
-                prospects: prospects.last_chunk()?,
+                last_sents: last_sents.last_chunk()?,
                 to: to.get(..end)?.last_chunk()?,
                 most: most.get(..end)?.last_chunk()?,
                 overdue: overdue.get(..end)?.last_chunk()?,
@@ -238,7 +242,7 @@ mod avx2 {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn left_of<const N: usize>(tables: &[[__m256; 2]; N], newest: __m256i, some: &Eight<'_>) -> u64 {
-        let (seqs, marks) = parted(some.prospects);
+        let (seqs, marks) = parted(some.last_sents);
         let ages = _mm256_sub_epi32(_mm256_max_epu32(newest, seqs), seqs);
         let places = _mm256_srli_epi32::<3>(ages);
         let (mut first, mut growth) = (_mm256_set1_ps(f32::NAN), _mm256_setzero_ps());
@@ -259,7 +263,7 @@ mod avx2 {
     /// Eight numbers of vectors, and eight marks.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn parted(all: &[Prospect; WIDE]) -> (__m256i, __m256i) {
+    fn parted(all: &[LastSent; WIDE]) -> (__m256i, __m256i) {
         /// Of each four, the first two of both in turn; and whose turn it is, so that they are in order again.
         const FIRST: i32 = 0b10_00_10_00;
         const SECOND: i32 = 0b11_01_11_01;
@@ -294,7 +298,7 @@ mod tests {
 
     use super::*;
 
-    const NUMBERS_END: u32 = Prospect::REPORTED;
+    const NUMBERS_END: u32 = LastSent::REPORTED;
 
     #[test]
     fn eight_at_a_time_leave_whom_one_at_a_time_does() {
@@ -329,14 +333,14 @@ mod tests {
             };
             let (numbers, overdue) = (numbers(NUMBERS_END - 1, 1_000), numbers(NUMBERS_END, 400));
             let mut state = |_| match draws.below(9) {
-                0 => Prospect::UNCLEAR,
-                1 => Prospect::UNCLEAR | Prospect::REPORTED,
-                2..6 => Prospect::REPORTED,
+                0 => LastSent::UNCLEAR,
+                1 => LastSent::UNCLEAR | LastSent::REPORTED,
+                2..6 => LastSent::REPORTED,
                 _ => 0,
             };
-            let prospect = |(seq, number): (DrSeq, u32)| Prospect::new(seq, number, state(()));
-            let prospects: Vec<Prospect> = seqs.into_iter().zip(numbers).map(prospect).collect();
-            let columns = Columns { prospects: &prospects, to: &to, most: &most, overdue: &overdue };
+            let prospect = |(seq, number): (DrSeq, u32)| LastSent::new(seq, number, state(()));
+            let last_sents: Vec<LastSent> = seqs.into_iter().zip(numbers).map(prospect).collect();
+            let columns = Columns { last_sents: &last_sents, to: &to, most: &most, overdue: &overdue };
             let (mut wide, mut plain) = (Left::default(), Left::default());
             plain.clear(len);
             let from = if round % 3 == 0 { draws.below(len as u64 + 1) as usize } else { 0 };
@@ -349,7 +353,7 @@ mod tests {
             let of_all = (from..len).filter(|place| lines.leaves(newest, &columns, *place));
             let (wide, plain) = (places(&wide), places(&plain));
             assert_eq!(plain, of_all.collect::<Vec<_>>());
-            assert_eq!(wide, plain, "{lines:?} {prospects:?}");
+            assert_eq!(wide, plain, "{lines:?} {last_sents:?}");
             (lefts, alls) = (lefts + wide.len(), alls + len - from);
         }
         assert!((alls / 5..4 * alls / 5).contains(&lefts), "{lefts} of {alls}");

@@ -9,12 +9,12 @@
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::control::{Control, Growth};
+use super::seen::SeenPair;
 use super::shadow::{Between, Shadow};
 use super::share::presumed_shown;
 use super::sums::{Front, PATH_MAX, Sums};
 use super::tally::{Entry, Tally, UNKNOWN};
 use crate::fairness::{Exported, Pair, Review};
-use crate::ledger::Pairs;
 
 /// One receiver, as every entity needs it.
 #[derive(Clone, Copy, Debug)]
@@ -150,35 +150,35 @@ impl Watch {
     pub(super) fn look_at(
         &mut self,
         exported: &Exported<'_>,
+        seen: &mut [SeenPair],
         sums: &mut Sums,
         shadow: &Shadow,
         control: &mut Control,
         now: SessionTime,
     ) {
-        let (pairs, (newest, vector)) = (exported.columns(), exported.newest());
+        let (states, (newest, vector)) = (exported.pair_states(), exported.newest());
         let path = exported.linear_path().filter(|path| path.len() <= PATH_MAX);
         match path {
-            Some(path) => sums.begin(path, pairs.folios(), now),
-            None => sums.clear(pairs.folios()),
+            Some(path) => sums.begin(path, seen, now),
+            None => sums.clear(seen),
         }
         self.tally.begin(sums, newest, Front::new(vector, now), &self.away);
         self.others.clear();
         if path.is_some() && self.are_credible {
-            self.tally.share(newest, pairs.folios(), &mut self.others);
+            self.tally.share(newest, states, seen, &mut self.others);
         } else {
-            self.others.extend(pairs.links());
+            self.others.extend(exported.places());
         }
         for &link in &self.others {
-            let (Some(folio), Some(seat)) = (pairs.folio(link), &self.seats[link as usize]) else { continue };
+            let (state, seen) = (&states[link as usize], &mut seen[link as usize]);
+            let Some(seat) = self.seats[link as usize].as_ref().filter(|_| state.is_open()) else { continue };
             let path = path.filter(|_| seat.is_credible);
-            if let Some(path) = path
-                && (self.tally.join(newest, sums, link, folio)
-                    || self.tally.follow(path, sums, exported, (link, folio), seat, now))
-            {
+            if path.is_some() && self.tally.join(newest, sums, link, state, seen) {
                 continue;
             }
-            let (before, tally) = (sums.last(&folio.look()), &mut self.tally);
-            let summed = path.and_then(|path| tally.sum_up(path, sums, exported, (link, folio), seat, now));
+            let (before, tally) = (sums.last(&seen.sight(state)), &mut self.tally);
+            let summed =
+                path.and_then(|path| tally.sum_up(path, sums, exported, (link, state, seen), seat, now));
             let entry = summed.unwrap_or_else(|| {
                 let pair = exported.pair(link);
                 if !pair.is_credible() {
@@ -189,29 +189,29 @@ impl Watch {
             });
             tally.note(link, before, entry);
         }
-        self.tally.count(sums, pairs.folios());
+        self.tally.count(sums, states, seen);
         #[cfg(test)]
-        tests::check(exported, sums, self.tally.counted().1, path.is_some());
+        tests::check(exported, seen, sums, self.tally.counted().1, path.is_some());
         if self.is_placed && exported.is_unweighted() {
-            self.gather(pairs, shadow);
+            self.gather(exported, shadow);
         } else {
             self.gather_each(exported, shadow, control, now);
         }
     }
 
     /// Adds what was found of an entity to what is known of everybody, side by side.
-    fn gather(&mut self, pairs: &Pairs, shadow: &Shadow) {
+    fn gather(&mut self, exported: &Exported<'_>, shadow: &Shadow) {
         let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
         let (grown, ahead) = self.tally.counted();
         errors.iter_mut().zip(grown).for_each(|(error, grown)| *error += grown);
         aheads.iter_mut().zip(ahead).for_each(|(all, ahead)| *all += ahead);
-        if pairs.count() == seen.len() {
+        if exported.pair_count() == seen.len() {
             seen.fill(true);
         } else {
-            pairs.links().for_each(|link| seen[link as usize] = true);
+            exported.places().for_each(|link| seen[link as usize] = true);
         }
         if shadow.has_grown() {
-            for link in pairs.links().map(|link| link as usize) {
+            for link in exported.places().map(|link| link as usize) {
                 withouts[link] += self.seats[link].as_ref().map_or(0.0, |seat| shadow.grown(&seat.between));
             }
         }
@@ -225,7 +225,7 @@ impl Watch {
         control: &mut Control,
         now: SessionTime,
     ) {
-        for link in exported.columns().links().map(|link| link as usize) {
+        for link in exported.places().map(|link| link as usize) {
             let Some(seat) = &self.seats[link] else { continue };
             let (grown, ahead) = self.tally.counted();
             let (error, ahead) = (grown[link], ahead[link]);
@@ -273,9 +273,15 @@ mod tests {
     }
 
     /// What is seen of each pair is what its account says, but for rounding: generation times are told in microseconds.
-    pub(super) fn check(exported: &Exported<'_>, sums: &Sums, ahead: &[f64], has_path: bool) {
-        for link in exported.columns().links() {
-            let look = exported.columns().folios()[link as usize].look();
+    pub(super) fn check(
+        exported: &Exported<'_>,
+        seen: &[SeenPair],
+        sums: &Sums,
+        ahead: &[f64],
+        has_path: bool,
+    ) {
+        for link in exported.places() {
+            let look = seen[link as usize].sight(&exported.pair_states()[link as usize]);
             let (pair, ahead) = (exported.pair(link), ahead[link as usize]);
             let error = if look.told == 0 { look.error } else { look.base + sums.told(look.told) };
             if error == UNKNOWN {

@@ -14,13 +14,14 @@
 //! own motion; at a relay, by what the newest vector says, and again when there has been no other for a second.
 
 mod control;
+mod filter;
 mod look;
 mod path;
 mod price;
 mod reach;
+mod seen;
 mod shadow;
 mod share;
-mod sieve;
 mod sums;
 mod tally;
 
@@ -30,8 +31,7 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 
 use self::control::Standing;
 use self::share::{Desk, Share, Tracked};
-use super::{Exported, FairnessPolicy, Occasion, Review, SendPlan};
-use crate::vector::EntityId;
+use super::{ClosedPairs, Exported, FairnessPolicy, Occasion, Review, SendPlan};
 
 /// How often an owner has its turn at a relay, where nobody looks at the entities.
 const TICK: Span = Span::from_millis(100);
@@ -131,7 +131,7 @@ impl Even {
             tracked.bend.observe(seen.at, seen.state.turn_rate);
         }
         if share.control.is_due(now, share.entities.len()) {
-            share.look(review, exported.owner(), &mut desk.watch, settings);
+            share.look(review, exported.owner(), desk, settings);
         }
         if is_trigger {
             let refused = share.decide(review, exported, desk, true, plan);
@@ -176,7 +176,7 @@ impl Even {
         let Self { settings, shares, turns, desk, .. } = self;
         let Some(share) = shares.get_mut(&owner) else { return };
         if share.control.is_due_in_turn(now, share.entities.len()) {
-            share.look(review, owner, &mut desk.watch, settings);
+            share.look(review, owner, desk, settings);
         }
         let mut silent = core::mem::take(&mut desk.silent);
         let is_silent = |tracked: &Tracked| now - tracked.triggered >= SILENCE;
@@ -237,17 +237,16 @@ impl FairnessPolicy for Even {
         true
     }
 
-    fn read_ahead(&self, entity: EntityId) -> u64 {
-        let tracked = self.shares.get(&None).and_then(|share| share.entities.get(entity));
-        tracked.map_or(0, |tracked| tracked.read_ahead())
-    }
-
     fn asks_instantaneous(&self) -> bool {
         false
     }
 
     fn hears_settled(&self) -> bool {
         false
+    }
+
+    fn on_closed(&mut self, closed: &ClosedPairs) {
+        self.desk.seen.close(closed);
     }
 
     fn review_at(&self) -> Option<SessionTime> {

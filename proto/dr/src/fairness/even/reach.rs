@@ -10,7 +10,7 @@ use super::control::Control;
 use super::path::Path;
 use super::share::{LEAD_MAX, WORST, window};
 use crate::fairness::{Exported, Review};
-use crate::ledger::Prospect;
+use crate::ledger::LastSent;
 use crate::linear::sift::Columns;
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
@@ -50,8 +50,8 @@ pub(super) struct Asks {
 
 impl Asks {
     /// The same with what the receivers of an entity are expected to show.
-    pub(super) fn of<'a>(&'a self, prospects: &'a [Prospect]) -> Columns<'a> {
-        Columns { prospects, to: &self.to, most: &self.rarity, overdue: &self.overdue }
+    pub(super) fn of<'a>(&'a self, last_sents: &'a [LastSent]) -> Columns<'a> {
+        Columns { last_sents, to: &self.to, most: &self.rarity, overdue: &self.overdue }
     }
 
     fn clear(&mut self) {
@@ -68,7 +68,7 @@ impl Asks {
     }
 }
 
-/// What rounding takes away, to half as many digits and in a few steps, is less than this.
+/// What rounding takes away, to half as many digits and in a sparse steps, is less than this.
 const COARSE: f64 = 1e-6;
 
 /// A number that is not below one that is nought or more; what is not a number stays so.
@@ -113,8 +113,8 @@ impl Reach {
         }
         self.made = key;
         self.rows.clear();
-        self.rows.extend(review.receivers().zip(review.mails()).map(|(receiver, mail)| {
-            let (Some((peer, outlook)), Some(mail)) = (receiver, mail) else { return Row::NOBODY };
+        self.rows.extend(review.receivers().zip(review.messages_by_place()).map(|(receiver, messages)| {
+            let (Some((peer, outlook)), Some(messages)) = (receiver, messages) else { return Row::NOBODY };
             // Before anything is known of it, whatever is not reported may be lost.
             let is_known = outlook.lost_after < Span::MAX;
             let overdue = if is_known { outlook.now - outlook.lost_after } else { SessionTime::MAX };
@@ -127,7 +127,7 @@ impl Reach {
             Row {
                 peer,
                 lost_after: outlook.lost_after,
-                overdue: mail.first_since(overdue),
+                overdue: messages.first_since(overdue),
                 from: outlook.delay.as_secs_f64(),
                 to: end.as_secs_f64(),
                 boost,

@@ -4,14 +4,15 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::EvenSettings;
 use super::control::Control;
+use super::filter::{CandidateFilter, Chords};
 use super::look::Watch;
 use super::path::{Bend, Path};
 use super::price::{Bucket, Price};
 use super::reach::{self, Apart, Asked, Known, Reach, Row};
+use super::seen::SeenPair;
 use super::shadow::Shadow;
-use super::sieve::{Chords, Sieve};
 use super::sums::Sums;
-use crate::fairness::{Exported, Kinematics, Pair, Review, SendPlan};
+use crate::fairness::{Exported, Kinematics, Pair, PairColumn, Review, SendPlan};
 use crate::ledger::Shows;
 use crate::linear::sift::Left;
 use crate::peers::Entities;
@@ -55,12 +56,6 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
-    /// Something of what decisions need.
-    pub(super) fn read_ahead(&self) -> u64 {
-        let at = self.triggered.max(self.paid).as_nanos().cast_unsigned();
-        at ^ self.bend.change().to_bits() ^ self.chords.read_ahead()
-    }
-
     /// Follows the entity into its future, as far as concerns who is that far away. Gives the seconds for which its newest vector
     /// will hold.
     fn foresee(&self, exported: &Exported<'_>, farthest: Span, path: &mut Path, now: SessionTime) -> f64 {
@@ -87,18 +82,20 @@ struct Candidate {
 
 impl Candidate {
     const fn trial(pair: &Pair<'_>, worth: f64) -> Self {
-        Self { worth, link: pair.slot().link, worst: false, tried: true }
+        Self { worth, link: pair.place(), worst: false, tried: true }
     }
 }
 
 /// What all decisions use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Desk {
-    pub(super) watch: Watch,
+    watch: Watch,
+    /// What the last look saw of each pair.
+    pub(super) seen: PairColumn<SeenPair>,
     /// Filled anew for each owner and instant.
     reach: Reach,
     /// Filled anew for each entity.
-    sieve: Sieve,
+    sieve: CandidateFilter,
     left: Left,
     path: Path,
     candidates: Vec<Candidate>,
@@ -158,10 +155,11 @@ impl Share {
         &mut self,
         review: &Review<'_>,
         owner: Option<PeerId>,
-        watch: &mut Watch,
+        desk: &mut Desk,
         settings: &EvenSettings,
     ) {
         let now = review.now();
+        let Desk { watch, seen, .. } = desk;
         let (mut rate_min, control) = (0.0, &mut self.control);
         watch.begin(review, control);
         self.entities.retain(|entity, tracked| {
@@ -169,7 +167,7 @@ impl Share {
             let exported = review.entity(entity).filter(|exported| exported.owner() == owner);
             let Some(exported) = exported else { return false };
             rate_min += WORTH_MIN * scale(&exported);
-            watch.look_at(&exported, &mut tracked.sums, &tracked.shadow, control, now);
+            watch.look_at(&exported, seen.of(&exported), &mut tracked.sums, &tracked.shadow, control, now);
             tracked.shadow.take();
             true
         });
@@ -194,7 +192,8 @@ impl Share {
         let now = review.now();
         let (least, weight) = (WORTH_MIN * scale(exported), exported.weight_max());
         let asked = Asked { price: self.price.with(&self.bucket), least, notes_refusals };
-        let Desk { reach, sieve, left, path, candidates, .. } = desk;
+        let Desk { reach, sieve, seen, left, path, candidates, .. } = desk;
+        let seen = &*seen.of(exported);
         reach.update(review, exported.owner(), &self.control);
         let mut unknown = None;
         let tracked = match self.entities.get_mut(exported.entity()) {
@@ -205,13 +204,19 @@ impl Share {
         sieve.begin(&mut tracked.chords, exported, reach, &asked, lives, now);
         let mut deal = Deal { exported, tracked, path, farthest, asked, weight, now, life: None, lives };
         candidates.clear();
-        let columns = reach.asks(notes_refusals).of(&exported.columns().prospects);
+        let columns = reach.asks(notes_refusals).of(exported.last_sents());
         let mut next = 0;
         sieve.sift(&columns, next, left);
         while let Some(link) = left.first_from(next) {
             next = link + 1;
             let lines = sieve.len();
-            candidates.extend(deal.consider(link as u32, reach, sieve, &self.control));
+            candidates.extend(deal.consider(
+                link as u32,
+                seen[link].is_looked_at(),
+                reach,
+                sieve,
+                &self.control,
+            ));
             // Nearly everybody who is left shows what somebody else does, or is too near by what is known by now.
             if sieve.raise(&asked, deal.lives) || sieve.len() > lines {
                 sieve.sift(&columns, next, left);
@@ -230,13 +235,13 @@ impl Share {
         plan: &mut SendPlan,
     ) -> bool {
         candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.link.cmp(&b.link)));
-        let (mut refused, newest) = (false, exported.newest().0);
+        let mut refused = false;
         for candidate in candidates {
             let is_worth = candidate.worth > price || candidate.tried && self.bucket.lack() <= 0.0;
             if self.bucket.has_one() && is_worth {
                 self.bucket.take_one();
                 price = self.price.with(&self.bucket);
-                plan.dispatch(exported.slot(candidate.link), newest, now);
+                plan.send_to(exported, candidate.link, now);
             } else {
                 refused |= candidate.worst;
             }
@@ -275,16 +280,23 @@ impl Deal<'_> {
     fn consider(
         &mut self,
         link: u32,
+        is_looked_at: bool,
         reach: &Reach,
-        sieve: &mut Sieve,
+        sieve: &mut CandidateFilter,
         control: &Control,
     ) -> Option<Candidate> {
         let (exported, asked, now) = (self.exported, &self.asked, self.now);
-        let (pairs, row) = (exported.columns(), reach.row(link));
-        let is_looked_at = pairs.folio(link)?.is_looked_at();
-        let mail = exported.mail(link);
-        let known = match pairs.prospects[link as usize].shows(exported.newest().0, now, row.lost_after, mail)
-        {
+        if !exported.pair_states()[link as usize].is_open() {
+            return None;
+        }
+        let row = reach.row(link);
+        let messages = exported.messages(link);
+        let known = match exported.last_sents()[link as usize].shows(
+            exported.newest().0,
+            now,
+            row.lost_after,
+            messages,
+        ) {
             Shows::Newest => return None,
             Shows::Older(_) if !row.is_served => return None,
             Shows::Older(seq) => sieve.known(&mut self.tracked.chords, exported, seq, || {
@@ -336,7 +348,7 @@ impl Deal<'_> {
         let index = gain(self.path, pair, &shown, &pair.offered(), now) * life * pair.weight();
         if index > self.asked.least {
             let worst = boost > WORST;
-            return Some(Candidate { worth: index * boost, link: pair.slot().link, worst, tried: false });
+            return Some(Candidate { worth: index * boost, link: pair.place(), worst, tried: false });
         }
         is_tried(pair, now).then(|| Candidate::trial(pair, 0.0))
     }

@@ -7,8 +7,8 @@
 
 use evenkeel_core::{SessionTime, Vec3};
 
+use super::seen::{MARKS_END, SeenPair, Sight};
 use crate::history::Stretch;
-use crate::ledger::{Folio, Look, MARKS_END};
 use crate::linear::{self, bulk::Start};
 use crate::vector::{DrSeq, DrVector, MotionState};
 
@@ -71,8 +71,7 @@ pub(super) struct Card {
     pub(super) place: u8,
     /// Where what is to come starts: one more than the place; 0 if nothing is newer.
     pub(super) start: u32,
-    /// Up to the last look, and up to now, and what it has grown by in between.
-    pub(super) before: f64,
+    /// Up to now, and what it has grown by since the last look.
     pub(super) now: f64,
     pub(super) grown: f64,
 }
@@ -109,7 +108,7 @@ impl End {
 
 impl Sums {
     /// A look begins. What nobody showed at the last one is forgotten.
-    pub(super) fn begin(&mut self, path: Exports<'_>, folios: &[Folio], now: SessionTime) {
+    pub(super) fn begin(&mut self, path: Exports<'_>, seen: &mut [SeenPair], now: SessionTime) {
         let (first, Stretch { seq: newest, vector, .. }) = (path[0].seq, &path[path.len() - 1]);
         let (newest, made) = (*newest, vector.generated);
         // An entity of the same name may have begun anew, with numbers that were used before.
@@ -118,13 +117,13 @@ impl Sums {
             seq < first || same.is_some_and(|stretch| stretch.vector.generated == made)
         };
         if !self.reached.is_none_or(goes_on) {
-            self.clear(folios);
+            self.clear(seen);
         }
         self.reached = Some((newest, made));
         self.all.retain_mut(|sum| {
             let kept = sum.is_used && sum.trim(first);
             if !kept {
-                sum.leave(folios);
+                sum.leave(seen);
             }
             kept
         });
@@ -141,8 +140,8 @@ impl Sums {
     }
 
     /// Nothing is known any more.
-    pub(super) fn clear(&mut self, folios: &[Folio]) {
-        self.all.drain(..).for_each(|sum| sum.leave(folios));
+    pub(super) fn clear(&mut self, seen: &mut [SeenPair]) {
+        self.all.drain(..).for_each(|sum| sum.leave(seen));
     }
 
     /// Lays out what those share who show one of the vectors before the newest.
@@ -157,7 +156,7 @@ impl Sums {
         let age = newest.0.wrapping_sub(seq.0) as usize;
         if let Some(card) = cards.get_mut(age) {
             let start = if age == 0 { 0 } else { 1 + place as u32 };
-            *card = Card { mark, place: place as u8, start, before, now, grown: now - before };
+            *card = Card { mark, place: place as u8, start, now, grown: now - before };
         }
     }
 
@@ -186,7 +185,7 @@ impl Sums {
     }
 
     /// The error of a pair at the last look; not a number: there was none.
-    pub(super) fn last(&self, look: &Look) -> f64 {
+    pub(super) fn last(&self, look: &Sight) -> f64 {
         if look.told == 0 {
             return look.error;
         }
@@ -294,7 +293,7 @@ impl Front {
     }
 }
 
-/// Makes room for a few more: there are very many entities.
+/// Makes room for a sparse more: there are very many entities.
 fn grow<T>(all: &mut Vec<T>) {
     if all.len() == all.capacity() {
         all.reserve_exact(1 + all.len() / 4);
@@ -309,9 +308,9 @@ fn note(near: &mut [u8; NEAR], newest: DrSeq, seq: DrSeq, place: usize) {
 
 impl Sum {
     /// It is about to go: the errors that were told by it are noted, and nobody's is above it any more.
-    fn leave(&self, folios: &[Folio]) {
-        for folio in folios {
-            folio.leave(self.mark, self.now);
+    fn leave(&self, seen: &mut [SeenPair]) {
+        for seen in seen {
+            seen.leave(self.mark, self.now);
         }
     }
 
@@ -379,11 +378,11 @@ mod tests {
         for count in [1, 3, 5, 6, 20] {
             let (before, anew) = (path(0, 5), path(10_000, count));
             let mut sums = Sums::default();
-            sums.begin(&before, &[], now);
+            sums.begin(&before, &mut [], now);
             sums.find(&before, now, DrSeq(1), || Some(before[1].vector)).expect("there is room");
-            sums.begin(&before, &[], now);
+            sums.begin(&before, &mut [], now);
             assert_eq!(sums.all.len(), 1, "what is shown is kept");
-            sums.begin(&anew, &[], now);
+            sums.begin(&anew, &mut [], now);
             assert!(sums.all.is_empty(), "{count}");
         }
     }

@@ -3,10 +3,11 @@
 use evenkeel_core::SessionTime;
 
 use super::look::Seat;
+use super::seen::{SeenPair, Sight};
 use super::sums::{Card, End, Exports, Front, NEAR, SUMS_MAX, Sums};
 use crate::fairness::Exported;
-use crate::ledger::{Dispatch, Folio, Look, Pending};
-use crate::linear::bulk::{Start, integrate_from};
+use crate::ledger::{Dispatch, PairState, Pending};
+use crate::linear::bulk::{Intervals, Start};
 use crate::vector::{DrSeq, DrVector};
 
 /// What an integral is for.
@@ -103,8 +104,7 @@ pub(super) struct Tally {
     starts: Starts,
     /// What is integrated, from which start on, and how far. First what is to come, by the places of the receivers; then what single pairs
     /// use.
-    places: Vec<u32>,
-    lengths: Vec<f64>,
+    intervals: Intervals,
     integrals: Vec<f64>,
 }
 
@@ -119,10 +119,9 @@ impl Tally {
         self.singles.clear();
         self.grown.clear();
         self.grown.resize(away.len(), 0.0);
-        self.places.clear();
-        self.places.resize(away.len(), 0);
-        self.lengths.clear();
-        self.lengths.extend_from_slice(away);
+        self.intervals.truncate(0);
+        self.intervals.starts.resize(away.len(), 0);
+        self.intervals.lengths.extend_from_slice(away);
     }
 
     /// What the error of each pair has grown by, and what is to come, by the places of the receivers.
@@ -138,14 +137,20 @@ impl Tally {
 
     /// Takes the growth of errors from the sums of what is shown, wherever that was shown at the last look, too, and nothing is on its way:
     /// so it mostly is. The places of the other receivers are added to `others`.
-    pub(super) fn share(&mut self, newest: DrSeq, folios: &[Folio], others: &mut Vec<u32>) {
-        others.resize(folios.len(), 0);
+    pub(super) fn share(
+        &mut self,
+        newest: DrSeq,
+        states: &[PairState],
+        seen: &[SeenPair],
+        others: &mut Vec<u32>,
+    ) {
+        others.resize(states.len(), 0);
         let (mut shared, mut count) = (0, 0);
-        let all = folios.iter().zip(&mut self.grown).zip(&mut self.places);
-        for (link, ((folio, grown), place)) in (0..).zip(all) {
-            let age = newest.0.wrapping_sub(folio.arrived.0) as usize;
+        let all = states.iter().zip(seen).zip(&mut self.grown).zip(&mut self.intervals.starts);
+        for (link, (((state, seen), grown), place)) in (0..).zip(all) {
+            let age = newest.0.wrapping_sub(state.arrived().0) as usize;
             let card = &self.cards[age % NEAR];
-            let is_shared = age < NEAR && folio.is_told_by(card.mark);
+            let is_shared = age < NEAR && seen.is_told_by(state, card.mark);
             // There is no telling beforehand, so that branches would be dear.
             *grown = if is_shared { card.grown } else { 0.0 };
             *place = if is_shared { card.start } else { 0 };
@@ -159,57 +164,31 @@ impl Tally {
 
     /// The same for one pair, also if its error at the last look was not told by the sum. False if it is not so.
     #[inline]
-    pub(super) fn join(&mut self, newest: DrSeq, sums: &Sums, link: u32, folio: &Folio) -> bool {
-        let Some(&Card { mark, place, start, now, grown: told, .. }) = self.card(newest, folio.arrived)
+    pub(super) fn join(
+        &mut self,
+        newest: DrSeq,
+        sums: &Sums,
+        link: u32,
+        state: &PairState,
+        seen: &mut SeenPair,
+    ) -> bool {
+        let Some(&Card { mark, place, start, now, grown: told, .. }) = self.card(newest, state.arrived())
         else {
             return false;
         };
-        if !folio.goes_with(mark) {
+        if !seen.goes_with(state, mark) {
             return false;
         }
         self.shared |= 1 << place;
-        self.places[link as usize] = start;
-        self.grown[link as usize] = if folio.is_told_by(mark) {
+        self.intervals.starts[link as usize] = start;
+        self.grown[link as usize] = if seen.is_told_by(state, mark) {
             told
         } else {
-            let look = folio.look();
+            let look = seen.sight(state);
             let (before, error) = (sums.last(&look), look.base + now);
-            folio.note(Look { error, told: mark, ..look });
+            seen.note(state, Sight { error, told: mark, ..look });
             grown(before, error)
         };
-        true
-    }
-
-    /// Notes the error of a pair by the sums that there are, if it showed at the last look what it shows now, and nothing but what was sent
-    /// last is on its way. False if that is not so.
-    #[inline]
-    pub(super) fn follow(
-        &mut self,
-        path: Exports<'_>,
-        sums: &Sums,
-        exported: &Exported<'_>,
-        (link, folio): (u32, &Folio),
-        seat: &Seat,
-        now: SessionTime,
-    ) -> bool {
-        let newest = path[path.len() - 1].seq;
-        let Some(&Card { mark, place, before, .. }) = self.card(newest, folio.arrived) else { return false };
-        let Some((base, error)) = folio.awaits_with(mark) else { return false };
-        let prospect = exported.columns().prospects[link as usize];
-        let (seq, number) = (prospect.seq, prospect.number());
-        let mut way = Way { shown: usize::from(place), seq: folio.arrived, at: now, error: base, uses: 0 };
-        self.shared |= 1 << place;
-        if let Some(arrival) = seat.expects(exported.mail(link).sent(number), now) {
-            let Some(&Card { place: next, .. }) = self.card(newest, seq) else { return false };
-            let known = self.uses.len();
-            if self.show(&mut way, path, sums, (seq, usize::from(next)), arrival, now).is_none() {
-                self.forget_from(known);
-                return false;
-            }
-            self.shared |= 1 << next;
-        }
-        let entry = self.arrive(way, newest, sums, link, seat, now);
-        self.note(link, error.unwrap_or(base + before), entry);
         true
     }
 
@@ -220,13 +199,13 @@ impl Tally {
     }
 
     /// Counts what is left to be integrated.
-    pub(super) fn count(&mut self, sums: &mut Sums, folios: &[Folio]) {
+    pub(super) fn count(&mut self, sums: &mut Sums, states: &[PairState], seen: &mut [SeenPair]) {
         sums.note_used(self.shared);
-        if self.places.iter().fold(0, |any, place| any | place) == 0 {
+        if self.intervals.starts.iter().fold(0, |any, place| any | place) == 0 {
             self.integrals.clear();
-            self.integrals.resize(self.places.len(), 0.0);
+            self.integrals.resize(self.intervals.starts.len(), 0.0);
         } else {
-            integrate_from(&self.starts.all, &mut self.places, &mut self.lengths, &mut self.integrals);
+            self.intervals.integrate(&self.starts.all, &mut self.integrals);
         }
         let (aheads, pieces) = self.integrals.split_at_mut(self.grown.len());
         let mut uses = self.uses.iter().zip(pieces);
@@ -240,7 +219,7 @@ impl Tally {
                     Use::Ahead => ahead += *integral,
                 }
             }
-            folios[link].note_error(error);
+            seen[link].note_error(&states[link], error);
             (self.grown[link], aheads[link]) =
                 if error == UNKNOWN { (ahead, 0.0) } else { (grown(*before, error), ahead) };
         }
@@ -252,12 +231,12 @@ impl Tally {
         path: Exports<'_>,
         sums: &mut Sums,
         exported: &Exported<'_>,
-        (link, folio): (u32, &Folio),
+        (link, state, seen): (u32, &PairState, &mut SeenPair),
         seat: &Seat,
         now: SessionTime,
     ) -> Option<Entry> {
         let known = self.uses.len();
-        let entry = self.try_sum_up(path, sums, exported, (link, folio), seat, now);
+        let entry = self.try_sum_up(path, sums, exported, (link, state, seen), seat, now);
         if entry.is_none() {
             self.forget_from(known);
         }
@@ -267,8 +246,7 @@ impl Tally {
     /// What is used from one on is not needed.
     fn forget_from(&mut self, known: usize) {
         self.uses.truncate(known);
-        self.places.truncate(self.grown.len() + known);
-        self.lengths.truncate(self.grown.len() + known);
+        self.intervals.truncate(self.grown.len() + known);
     }
 
     #[inline]
@@ -277,33 +255,32 @@ impl Tally {
         path: Exports<'_>,
         sums: &mut Sums,
         exported: &Exported<'_>,
-        (link, folio): (u32, &Folio),
+        (link, state, seen): (u32, &PairState, &mut SeenPair),
         seat: &Seat,
         now: SessionTime,
     ) -> Option<Entry> {
-        let (Look { mut base, sum, error, .. }, pending) = (folio.look(), folio.pending());
+        let (Sight { mut base, sum, error, .. }, pending) = (seen.sight(state), state.pending());
         if pending == Pending::Unclear {
             return None;
         }
-        let arrived = folio.arrived;
-        let shown = self.find(path, sums, now, arrived, || exported.settled_vector(link))?;
+        let arrived = state.arrived();
+        let shown = self.find(path, sums, now, arrived, || exported.pair(link).settled_vector())?;
         if sum != sums.mark(shown) {
-            let account = exported.account(link);
-            let (settled, at) = account.settled()?;
-            base = account.head_start() + settled - sums.until(path, shown, End::new(path, at)?)?;
-            folio.note(Look { error, base, sum: sums.mark(shown), told: 0 });
+            let (settled, at) = exported.pair(link).settled()?;
+            base = settled - sums.until(path, shown, End::new(path, at)?)?;
+            seen.note(state, Sight { error, base, sum: sums.mark(shown), told: 0 });
         }
         let mut way = Way { shown, seq: arrived, at: now, error: base, uses: 0 };
         match pending {
             Pending::Unclear | Pending::Nothing => {}
             Pending::Last => {
-                let prospect = exported.columns().prospects[link as usize];
+                let prospect = exported.last_sents()[link as usize];
                 let (seq, number) = (prospect.seq, prospect.number());
-                let last = Dispatch { seq, sent: exported.mail(link).sent(number) };
+                let last = Dispatch { seq, sent: exported.messages(link).sent(number) };
                 self.expect(&mut way, path, sums, seat, last, now)?;
             }
             Pending::Several => {
-                for dispatch in exported.account(link).dispatches() {
+                for dispatch in exported.pair(link).in_flight() {
                     self.expect(&mut way, path, sums, seat, dispatch, now)?;
                 }
             }
@@ -325,7 +302,7 @@ impl Tally {
         let is_newest = way.seq == newest;
         if way.at == now {
             way.error += sums.now(way.shown);
-            self.places[link as usize] = if is_newest { 0 } else { 1 + way.shown as u32 };
+            self.intervals.starts[link as usize] = if is_newest { 0 } else { 1 + way.shown as u32 };
         } else if !is_newest {
             self.go_ahead(&mut way, seat.later, now);
         }
@@ -415,8 +392,7 @@ impl Tally {
 
     #[inline]
     fn use_from(&mut self, way: &mut Way, start: u32, seconds: f64, of: Use) {
-        self.places.push(start);
-        self.lengths.push(seconds);
+        self.intervals.push(start, seconds);
         self.uses.push(of);
         way.uses += 1;
     }

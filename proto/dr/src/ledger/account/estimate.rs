@@ -2,11 +2,11 @@
 
 use evenkeel_core::{SessionTime, Span};
 
-use super::{Account, AccountMut, Dispatch, Flight, Memo, Outlook, Presumed, Resume};
+use super::{Account, AccountMut, Dispatch, Flight, Outlook, Presumed};
 use crate::history::History;
 use crate::ledger::cursor::Cursor;
-use crate::ledger::folio::Folio;
-use crate::ledger::mail::Mail;
+use crate::ledger::pair_state::PairState;
+use crate::ledger::sent_messages::SentMessages;
 use crate::vector::{DrSeq, DrVector};
 
 /// An estimate goes along about so many vectors at most, exported and expected ones each.
@@ -23,9 +23,9 @@ impl AccountMut<'_> {
         if account.is_near(history, outlook.now) {
             return;
         }
-        let folio = account.folio();
+        let state = account.state();
         let near = account.near(history, outlook);
-        if folio.has(Folio::SETTLED) && folio.settled_at() >= near {
+        if state.has(PairState::SETTLED) && state.settled_at() >= near {
             return self.set_presumed(None);
         }
         let settled = account.cursor(history).or_else(|| account.first_arrival(history, outlook, near));
@@ -41,18 +41,23 @@ impl AccountMut<'_> {
 
 /// Whether little is unsettled.
 #[inline(always)]
-pub(super) fn is_near(folio: &Folio, mail: &Mail, history: &History, now: SessionTime) -> bool {
-    folio.has(Folio::SETTLED)
-        && folio.settled_at() >= now - NEAR_SPAN
+pub(super) fn is_near(
+    state: &PairState,
+    messages: &SentMessages,
+    history: &History,
+    now: SessionTime,
+) -> bool {
+    state.has(PairState::SETTLED)
+        && state.settled_at() >= now - NEAR_SPAN
         && history.len() < NEAR
-        && mail.chains.is_short(folio.chain)
+        && messages.in_flight.is_short(state.chain)
 }
 
 impl<'a> Account<'a> {
     /// Whether little is unsettled and nothing is presumed: so it is nearly always.
     #[inline(always)]
     pub(in crate::ledger) fn is_near(&self, history: &History, now: SessionTime) -> bool {
-        is_near(self.folio(), self.mail, history, now) && self.rare().is_none()
+        is_near(self.state(), self.messages, history, now) && self.rare().is_none()
     }
 
     /// From here on an estimate has neither many vectors to go along nor long to count.
@@ -67,12 +72,12 @@ impl<'a> Account<'a> {
 
     /// The error since the generation of the vector that is in use at a time.
     pub(crate) fn since_generation(&self, history: &History, outlook: &Outlook, now: SessionTime) -> f64 {
-        let Some(cursor) = self.estimate(history, outlook, Flight::Estimated, now) else { return 0.0 };
+        let Some(cursor) = self.estimated(history, outlook, Flight::Estimated, now) else { return 0.0 };
         let generated =
             history.vector(cursor.placed).map_or(cursor.vector.generated, |vector| vector.generated);
         let (settled, at) = self.settled().unwrap_or((0.0, now));
         let then = if generated >= at {
-            self.estimate(history, outlook, Flight::Estimated, generated)
+            self.estimated(history, outlook, Flight::Estimated, generated)
                 .map_or(settled, |cursor| cursor.error)
         } else {
             let marks = self.rare().and_then(|rare| rare.marks.as_ref());
@@ -95,33 +100,8 @@ impl<'a> Account<'a> {
         Some(self.walk(settled, history, outlook, Flight::Estimated, until, Cursor::integrate_to))
     }
 
-    /// What [`estimated`](Self::estimated) tells, remembered: policies ask for the same several times.
-    pub(crate) fn estimate(
-        &self,
-        history: &History,
-        outlook: &Outlook,
-        flight: Flight,
-        to: SessionTime,
-    ) -> Option<Cursor> {
-        // For other times than "now" it is of no use: a sum that is added up in other steps has other last bits, and
-        // would tell whether somebody had asked before.
-        let newest = history.newest().0;
-        let is_kept = |memo: &Memo| {
-            (memo.newest, memo.outlook, memo.flight, to) == (newest, *outlook, flight, outlook.now)
-        };
-        if let Some(cursor) = self.pairs.few.asked.estimate(self.link, is_kept) {
-            return Some(cursor);
-        }
-        let cursor = self.estimated(history, outlook, flight, to)?;
-        if to == outlook.now {
-            let memo = Memo { newest, outlook: *outlook, flight, cursor };
-            self.pairs.few.asked.keep_estimate(self.link, memo);
-        }
-        Some(cursor)
-    }
-
     /// The cursor moved on to `to` by what is known and, beyond, estimated; `None` before the first arrival.
-    pub(in crate::ledger) fn estimated(
+    pub(crate) fn estimated(
         &self,
         history: &History,
         outlook: &Outlook,
@@ -142,14 +122,6 @@ impl<'a> Account<'a> {
         later: SessionTime,
     ) -> Option<(f64, f64)> {
         let now = outlook.now;
-        if self.next_arrival().is_none()
-            && self.presumed().is_none()
-            && let Some(settled) = &self.cursor(history)
-            && self.under_way(outlook).next().is_none_or(|first| outlook.arrival(&first) > now)
-        {
-            return Some(self.resumed(settled, history, outlook, later));
-        }
-        self.pairs.few.asked.forget_resume(self.link);
         let start = self.presumed().map(|presumed| presumed.cursor).or_else(|| self.cursor(history));
         let mut cursor = start.or_else(|| self.first_arrival(history, outlook, now))?;
         let mut expected = self.expected(outlook, Flight::Estimated).peekable();
@@ -158,29 +130,6 @@ impl<'a> Account<'a> {
         }
         cursor.estimate_exported(history, now);
         Some(self.two_ends(cursor, history, outlook, later, expected))
-    }
-
-    /// The same where nothing is taken to have arrived since what is settled: from where the last look got to.
-    fn resumed(
-        &self,
-        settled: &Cursor,
-        history: &History,
-        outlook: &Outlook,
-        later: SessionTime,
-    ) -> (f64, f64) {
-        let mut resume = self.pairs.few.asked.resume(self.link).unwrap_or(Resume::at(settled));
-        let (newest, vector) = history.newest();
-        if settled.placed == newest && resume.exported == newest && settled.vector == *vector {
-            return (resume.error, resume.error);
-        }
-        // At the vector that was exported last, and not at now: what is added up from there on is added up as ever.
-        let Resume { exported, at, error } = resume;
-        let mut cursor = Cursor { at, exported, error, ..*settled };
-        cursor.estimate_exported(history, outlook.now);
-        (resume.exported, resume.at, resume.error) = (cursor.exported, cursor.at, cursor.error);
-        self.pairs.few.asked.keep_resume(self.link, resume);
-        let expected = self.under_way(outlook).map(|dispatch| (dispatch.seq, outlook.arrival(&dispatch)));
-        self.two_ends(cursor, history, outlook, later, expected)
     }
 
     /// The cursor at the first arrival, if that is reported but not settled yet.
@@ -236,7 +185,7 @@ impl<'a> Account<'a> {
         error: f64,
         by: SessionTime,
     ) -> Option<SessionTime> {
-        let mut cursor = self.estimate(history, outlook, flight, outlook.now)?;
+        let mut cursor = self.estimated(history, outlook, flight, outlook.now)?;
         for (seq, at) in self.expected(outlook, flight) {
             if at <= outlook.now {
                 continue;
@@ -324,19 +273,5 @@ impl<'a> Account<'a> {
         if let Some(vector) = self.placed(history, outlook, seq, at) {
             cursor.place(seq, vector);
         }
-    }
-}
-
-impl Resume {
-    const fn at(settled: &Cursor) -> Self {
-        let Cursor { at, exported, error, .. } = *settled;
-        Self { exported, at, error }
-    }
-}
-
-impl Outlook {
-    /// When what was sent is expected to arrive, or to have arrived. What is reported is complete, so it can't have come before.
-    fn arrival(&self, dispatch: &Dispatch) -> SessionTime {
-        (dispatch.sent + self.under_way).max(self.known_until)
     }
 }

@@ -56,11 +56,6 @@ pub(super) struct Chords {
 }
 
 impl Chords {
-    /// Something of them.
-    pub(super) fn read_ahead(&self) -> u64 {
-        self.farthest.to_bits() ^ self.all.last().map_or(0, |chord| u64::from(chord.seq.0))
-    }
-
     /// If they do not hold now, they are forgotten.
     fn renew(&mut self, newest: (DrSeq, SessionTime), farthest: f64, now: SessionTime) {
         let is_drawn = (0.0..=DRAWN).contains(&(now - self.from).as_secs_f64());
@@ -88,7 +83,7 @@ impl Chords {
 
 /// What is known of the vectors before an entity's newest one, now.
 #[derive(Clone, Debug)]
-pub(super) struct Sieve {
+pub(super) struct CandidateFilter {
     /// Of vectors that somebody shows. In parts of the floor: what a message to the worst off must bring it nearer by, to be worth
     /// its price.
     bounds: Vec<(DrSeq, Bound)>,
@@ -106,7 +101,7 @@ pub(super) struct Sieve {
     farthest: f64,
 }
 
-impl Default for Sieve {
+impl Default for CandidateFilter {
     fn default() -> Self {
         Self {
             bounds: Vec::new(),
@@ -122,7 +117,7 @@ impl Default for Sieve {
     }
 }
 
-impl Sieve {
+impl CandidateFilter {
     /// It is an entity's turn. `lives` is one over the most seconds that its newest vector will hold, times the largest weight.
     pub(super) fn begin(
         &mut self,

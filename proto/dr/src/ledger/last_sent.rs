@@ -3,27 +3,27 @@
 
 use evenkeel_core::{SessionTime, Span};
 
-use super::mail::{Mail, NUMBERS_END};
+use super::sent_messages::{NUMBERS_END, SentMessages};
 use crate::vector::DrSeq;
 
 /// What was sent last to a receiver, and whether that tells what it shows.
 // As it lies in memory, several are read at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
-pub(crate) struct Prospect {
+pub struct LastSent {
     /// The vector that was sent last.
-    pub(crate) seq: DrSeq,
+    pub seq: DrSeq,
     /// The number of the message that it was in, below two bits that tell the rest.
     mark: u32,
 }
 
-const _: () = assert!(NUMBERS_END == Prospect::REPORTED, "the bits are above all numbers of messages");
+const _: () = assert!(NUMBERS_END == LastSent::REPORTED, "the bits are above all numbers of messages");
 
-impl Prospect {
+impl LastSent {
     /// Nothing can be told without the account.
-    pub(crate) const UNCLEAR: u32 = 1 << 31;
+    pub const UNCLEAR: u32 = 1 << 31;
     /// What was sent last is reported, or there is nobody.
-    pub(crate) const REPORTED: u32 = 1 << 30;
+    pub const REPORTED: u32 = 1 << 30;
     /// Of who is not there, it is clear that nothing is lacking.
     pub(super) const NOBODY: Self = Self { seq: DrSeq(u32::MAX), mark: Self::REPORTED };
 
@@ -35,38 +35,42 @@ impl Prospect {
     }
 
     /// The number of the message.
+    #[must_use]
     #[inline]
-    pub(crate) const fn number(self) -> u32 {
+    pub const fn number(self) -> u32 {
         self.mark & (NUMBERS_END - 1)
     }
 
     /// What is known of it.
+    #[must_use]
     #[inline]
-    pub(crate) const fn state(self) -> u32 {
+    pub const fn status(self) -> u32 {
         self.mark & (Self::UNCLEAR | Self::REPORTED)
     }
 
     /// As one number: the highest bit says that it is [unclear](Self::UNCLEAR), and what is [reported](Self::REPORTED) is above the number of
     /// any message.
+    #[must_use]
     #[inline]
-    pub(crate) const fn mark(self) -> u32 {
+    pub const fn mark(self) -> u32 {
         self.mark
     }
 
     #[inline]
-    pub(super) const fn set_state(&mut self, state: u32) {
+    pub(super) const fn set_status(&mut self, state: u32) {
         self.mark = self.number() | state;
     }
 
     #[inline]
     pub(super) const fn set_number(&mut self, number: u32) {
-        *self = Self::new(self.seq, number, self.state());
+        *self = Self::new(self.seq, number, self.status());
     }
 
     /// What the receiver shows. What is not reported for longer than `lost_after` may be lost.
+    #[must_use]
     #[inline]
-    pub(crate) fn shows(self, newest: DrSeq, now: SessionTime, lost_after: Span, mail: &Mail) -> Shows {
-        let is_awaited = || now - mail.sent(self.number()) <= lost_after && lost_after < Span::MAX;
+    pub fn shows(self, newest: DrSeq, now: SessionTime, lost_after: Span, messages: &SentMessages) -> Shows {
+        let is_awaited = || now - messages.sent(self.number()) <= lost_after && lost_after < Span::MAX;
         if self.mark & Self::UNCLEAR != 0 || self.mark & Self::REPORTED == 0 && !is_awaited() {
             Shows::Unclear
         } else if self.seq >= newest {
@@ -79,7 +83,7 @@ impl Prospect {
 
 /// Which vector a receiver shows, or will show when what is on its way arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shows {
+pub enum Shows {
     /// The newest.
     Newest,
     /// This one.
@@ -95,12 +99,12 @@ mod tests {
     #[test]
     fn a_number_and_what_is_known_are_kept_apart() {
         for number in [0, 7, NUMBERS_END - 1] {
-            for state in [0, Prospect::REPORTED, Prospect::UNCLEAR] {
-                let mut prospect = Prospect::new(DrSeq(3), number, Prospect::REPORTED);
-                prospect.set_state(state);
-                assert_eq!((prospect.number(), prospect.state()), (number, state));
+            for state in [0, LastSent::REPORTED, LastSent::UNCLEAR] {
+                let mut prospect = LastSent::new(DrSeq(3), number, LastSent::REPORTED);
+                prospect.set_status(state);
+                assert_eq!((prospect.number(), prospect.status()), (number, state));
                 prospect.set_number(5);
-                assert_eq!((prospect.number(), prospect.state(), prospect.seq), (5, state, DrSeq(3)));
+                assert_eq!((prospect.number(), prospect.status(), prospect.seq), (5, state, DrSeq(3)));
             }
         }
     }

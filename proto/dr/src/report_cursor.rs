@@ -10,7 +10,7 @@ use crate::message::Arrival;
 
 /// How far the reports of one receiver have been read.
 #[derive(Clone, Debug)]
-pub(crate) struct Books {
+pub(crate) struct ReportCursor {
     pub(crate) next: u64,
     /// Arrivals behind a hole, by number.
     pub(crate) early: BTreeMap<u64, Arrival>,
@@ -23,7 +23,7 @@ pub(crate) struct Books {
     pub(crate) gap_at: SessionTime,
 }
 
-impl Books {
+impl ReportCursor {
     /// Those of a receiver that comes now.
     pub(crate) const fn new(now: SessionTime) -> Self {
         Self {
@@ -50,11 +50,11 @@ impl Books {
         }
         self.next += reported.len() as u64;
         if !policy.hears_settled() {
-            reports.arrived(reported, at, nonce);
+            reported.iter().for_each(|report| _ = reports.arrived(*report, at, nonce));
             return;
         }
         for report in reported {
-            if let Some(fate) = reports.arrived(core::slice::from_ref(report), at, nonce) {
+            if let Some(fate) = reports.arrived(*report, at, nonce) {
                 policy.on_settled(&reports.settlement(*report, fate));
             }
         }
