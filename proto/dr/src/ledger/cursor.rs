@@ -45,11 +45,16 @@ impl Cursor {
         to: SessionTime,
         count: fn(&DrVector, &DrVector, SessionTime, SessionTime) -> f64,
     ) {
-        let mut point = Point::of(self);
-        point.walk(history, history.place(self.exported), &self.vector, to, |exported, from, until, _| {
-            let linear = linear_error(&exported.vector, &self.vector, from, until);
-            self.error += linear.unwrap_or_else(|| count(&exported.vector, &self.vector, from, until));
-        });
+        let (mut point, mut steps) = (Point::of(self), Steps::from(history, self.exported));
+        let to = history.ended().map_or(to, |end| to.min(end));
+        while let Some(Step { exported, seq, from, until, .. }) = point.step(&mut steps, to) {
+            // Most of the time the receiver has the very vector that is exported.
+            let Some(Stretch { vector: exported, .. }) = exported else { continue };
+            if until > from && !(self.placed == seq && *exported == self.vector) {
+                let linear = linear_error(exported, &self.vector, from, until);
+                self.error += linear.unwrap_or_else(|| count(exported, &self.vector, from, until));
+            }
+        }
         (self.at, self.exported) = (point.at, point.exported);
     }
 
@@ -110,71 +115,87 @@ impl Point {
         Self { at, exported: history.exported_at(at), placed }
     }
 
-    /// Moves on to a time, at most to the entity's end, while a vector is shown. Passes each piece in which exported and shown
-    /// vector differ to `count`, with its beginning, its end, and
-    /// whether it ends with the next exported vector. `place` is that of the exported vector in the history.
+    /// Moves on towards a time, at most to the next exported vector. Returns the step; `None` when it is there.
     #[inline(always)]
-    fn walk(
-        &mut self,
-        history: &History,
-        place: Result<usize, usize>,
-        shown: &DrVector,
-        to: SessionTime,
-        mut count: impl FnMut(&Stretch, SessionTime, SessionTime, bool),
-    ) {
-        let to = history.ended().map_or(to, |end| to.min(end));
-        if self.at >= to {
-            return;
+    fn step<'a>(&mut self, steps: &mut Steps<'a>, to: SessionTime) -> Option<Step<'a>> {
+        let from = self.at;
+        if from >= to {
+            return None;
         }
-        let (mut exported, mut later) = match place {
-            Ok(place) => (history.path().get(place), &history.path()[place + 1..]),
-            Err(next) => (None, &history.path()[next..]),
-        };
-        while self.at < to {
-            let next = later.first().filter(|next| next.vector.generated <= to);
-            let until = next.map_or(to, |next| next.vector.generated);
-            if let Some(stretch) = exported
-                && until > self.at
-                // Most of the time the receiver has the very vector that is exported.
-                && !(self.placed == self.exported
-                    && (core::ptr::eq(&raw const stretch.vector, shown) || stretch.vector == *shown))
-            {
-                count(stretch, self.at, until, next.is_some());
-            }
-            self.at = self.at.max(until);
-            let Some(next) = next else { break };
-            (self.exported, exported, later) = (next.seq, Some(next), &later[1..]);
+        let next = steps.later.first().filter(|next| next.vector.generated <= to);
+        let until = next.map_or(to, |next| next.vector.generated);
+        let step =
+            Step { exported: steps.exported, seq: self.exported, from, until, is_whole: next.is_some() };
+        self.at = from.max(until);
+        if let Some(next) = next {
+            self.exported = next.seq;
+            (steps.exported, steps.later) = (Some(next), &steps.later[1..]);
         }
+        Some(step)
     }
 
     /// Moves on to a time while the placed vector is shown as the history has it, and adds the error to `growth`.
     #[inline(always)]
     pub(super) fn settle_to(&mut self, history: &History, to: SessionTime, growth: &mut Growth) {
-        let placed = self.placed;
-        if placed == self.exported && placed == history.newest_number() && history.ended().is_none() {
+        let (placed, end) = (self.placed, history.ended());
+        if placed == self.exported && placed == history.newest_number() && end.is_none() {
             // Most of the time the newest vector is shown: there is no error.
             self.at = self.at.max(to);
             return;
         }
+        let to = end.map_or(to, |end| to.min(end));
+        if self.at >= to {
+            return;
+        }
         // The history keeps what anybody shows, so that it is never missing.
         let shown = history.shown(placed).unwrap_or_else(|| history.newest().1);
-        let place = history.place(self.exported);
-        self.walk(history, place, shown, to, |exported, from, until, is_whole| {
-            let Stretch { vector, seq, .. } = exported;
-            let is_whole = is_whole && from == vector.generated;
-            let kept = is_whole
-                .then(|| {
+        let mut steps = Steps::from(history, self.exported);
+        let is_given_up = steps.exported.is_none();
+        while let Some(Step { exported, seq, from, until, is_whole }) = self.step(&mut steps, to) {
+            let Some(exported) = exported.filter(|_| until > from && seq != placed) else { continue };
+            let vector = &exported.vector;
+            if is_whole
+                && from == vector.generated
+                && let Some(kept) =
                     exported.piece(seq.0.wrapping_sub(placed.0), || whole_piece(vector, shown, from, until))
-                })
-                .flatten();
-            match kept {
-                Some(kept) => growth.add_shared(kept),
-                None if place.is_ok() => growth.add(vector, shown, from, until),
-                // The path up to here was given up.
-                None => growth.add_shared(export_error(vector, shown, from, until)),
+            {
+                growth.add_shared(kept);
+            } else if is_given_up {
+                growth.add_shared(export_error(vector, shown, from, until));
+            } else {
+                growth.add(vector, shown, from, until);
             }
-        });
+        }
     }
+}
+
+/// What is left of an exported path.
+struct Steps<'a> {
+    /// The exported vector, unless it was given up.
+    exported: Option<&'a Stretch>,
+    later: &'a [Stretch],
+}
+
+impl<'a> Steps<'a> {
+    #[inline(always)]
+    fn from(history: &'a History, exported: DrSeq) -> Self {
+        let path = history.path();
+        match history.place(exported) {
+            Ok(place) => Self { exported: path.get(place), later: path.get(place + 1..).unwrap_or_default() },
+            Err(next) => Self { exported: None, later: path.get(next..).unwrap_or_default() },
+        }
+    }
+}
+
+/// An interval in which one vector is exported.
+struct Step<'a> {
+    exported: Option<&'a Stretch>,
+    /// Its number.
+    seq: DrSeq,
+    from: SessionTime,
+    until: SessionTime,
+    /// Whether it ends with the next exported vector.
+    is_whole: bool,
 }
 
 /// Computes what is kept for everybody who shows the same. Out of line, because only the first one needs it.

@@ -19,12 +19,11 @@ const GATHERED_MAX: usize = 512;
 pub(super) struct Growth {
     /// The shared pieces of the account whose turn it is.
     shared: f64,
-    /// The linear ones of all accounts, with their lengths in seconds.
-    pieces: Vec<(Start, f64)>,
-    owed: Vec<Owed>,
-    /// Scratch space.
+    /// The linear ones of all accounts.
     starts: Vec<Start>,
     intervals: Intervals,
+    owed: Vec<Owed>,
+    /// Scratch space.
     errors: Vec<f64>,
 }
 
@@ -54,7 +53,8 @@ impl Growth {
     ) {
         match linear_divergence(exported, shown, from) {
             Some((position, velocity)) => {
-                self.pieces.push((Start::new(position, velocity), (until - from).as_secs_f64()));
+                self.starts.push(Start::new(position, velocity));
+                self.intervals.lengths.push((until - from).as_secs_f64());
             }
             None => self.add_shared(export_error(exported, shown, from, until)),
         }
@@ -64,12 +64,12 @@ impl Growth {
     #[inline]
     pub(super) fn owe(&mut self, slot: Slot) {
         let shared = core::mem::take(&mut self.shared);
-        self.owed.push(Owed { slot, shared, end: self.pieces.len() });
+        self.owed.push(Owed { slot, shared, end: self.starts.len() });
     }
 
     #[inline]
     pub(super) const fn is_full(&self) -> bool {
-        self.owed.len() + self.pieces.len() >= GATHERED_MAX
+        self.owed.len() + self.starts.len() >= GATHERED_MAX
     }
 
     /// Passes on what each account is owed, and is empty afterwards.
@@ -78,13 +78,11 @@ impl Growth {
         if self.owed.is_empty() {
             return;
         }
-        let Self { pieces, owed, starts, intervals, errors, .. } = self;
-        starts.clear();
-        intervals.truncate(0);
-        starts.extend(pieces.iter().map(|(start, _)| *start));
-        intervals.lengths.extend(pieces.drain(..).map(|(_, length)| length));
+        let Self { owed, starts, intervals, errors, .. } = self;
         intervals.starts.extend(0..starts.len() as u32);
         intervals.integrate(starts, errors);
+        starts.clear();
+        intervals.truncate(0);
         let mut begin = 0;
         for Owed { slot, shared, end } in owed.drain(..) {
             add(slot, errors[begin..end].iter().fold(shared, |sum, error| sum + error));

@@ -1,5 +1,5 @@
-//! What tells of a pair whether its receiver lacks the newest vector, nearly always. At each tick every pair is asked this, and most have
-//! nothing to gain: so it is kept apart from the rest, in eight bytes, and several are asked at once.
+//! What was sent last to a receiver, in eight bytes. Nearly always it tells whether the receiver lacks the newest vector, which
+//! every tick asks of every pair.
 
 use evenkeel_core::{SessionTime, Span};
 
@@ -7,49 +7,49 @@ use super::sent_messages::{NUMBERS_END, SentMessages};
 use crate::vector::DrSeq;
 
 /// What was sent last to a receiver, and whether that tells what it shows.
-// As it lies in memory, several are read at once.
+// In C layout, because several are read at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct LastSent {
     /// The vector that was sent last.
     pub seq: DrSeq,
-    /// The number of the message that it was in, below two bits that tell the rest.
+    /// The number of its message, below two status bits.
     mark: u32,
 }
 
 const _: () = assert!(NUMBERS_END == LastSent::REPORTED, "the bits are above all numbers of messages");
 
 impl LastSent {
-    /// Nothing can be told without the account.
+    /// Status: only the account can tell what the receiver shows.
     pub const UNCLEAR: u32 = 1 << 31;
-    /// What was sent last is reported, or there is nobody.
+    /// Status: it is reported to have arrived, or the place is empty.
     pub const REPORTED: u32 = 1 << 30;
-    /// Of who is not there, it is clear that nothing is lacking.
+    /// An empty place lacks nothing.
     pub(super) const NOBODY: Self = Self { seq: DrSeq(u32::MAX), mark: Self::REPORTED };
 
-    /// A vector was sent in the message with a number, and so much is known of it.
+    /// A vector that was sent in the message with this number.
     #[inline]
     pub(crate) const fn new(seq: DrSeq, number: u32, state: u32) -> Self {
         debug_assert!(number < NUMBERS_END, "the message's number fits");
         Self { seq, mark: number | state }
     }
 
-    /// The number of the message.
+    /// The number of its message.
     #[must_use]
     #[inline]
     pub const fn number(self) -> u32 {
         self.mark & (NUMBERS_END - 1)
     }
 
-    /// What is known of it.
+    /// The status bits.
     #[must_use]
     #[inline]
     pub const fn status(self) -> u32 {
         self.mark & (Self::UNCLEAR | Self::REPORTED)
     }
 
-    /// As one number: the highest bit says that it is [unclear](Self::UNCLEAR), and what is [reported](Self::REPORTED) is above the number of
-    /// any message.
+    /// Message number and status in one: [unclear](Self::UNCLEAR) is the highest bit, and [reported](Self::REPORTED) is above
+    /// all message numbers.
     #[must_use]
     #[inline]
     pub const fn mark(self) -> u32 {
@@ -66,7 +66,7 @@ impl LastSent {
         *self = Self::new(self.seq, number, self.status());
     }
 
-    /// What the receiver shows. What is not reported for longer than `lost_after` may be lost.
+    /// What the receiver shows. A vector that has not been reported for longer than `lost_after` may be lost.
     #[must_use]
     #[inline]
     pub fn shows(self, newest: DrSeq, now: SessionTime, lost_after: Span, messages: &SentMessages) -> Shows {
@@ -81,14 +81,14 @@ impl LastSent {
     }
 }
 
-/// Which vector a receiver shows, or will show when what is on its way arrives.
+/// Which vector a receiver shows, or will show when what is in flight arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shows {
-    /// The newest.
+    /// The newest one.
     Newest,
-    /// This one.
+    /// An older one.
     Older(DrSeq),
-    /// The account must be asked.
+    /// Only the account can tell.
     Unclear,
 }
 

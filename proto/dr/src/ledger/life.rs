@@ -1,4 +1,4 @@
-//! The lives of entities in the ledger: their exported paths from introduction to end, and until the last report.
+//! Lives of entities in the ledger: their exported paths from introduction to end, and on until the last report.
 
 use core::mem::offset_of;
 
@@ -14,66 +14,65 @@ use crate::placement::Placement;
 use crate::threshold::Threshold;
 use crate::vector::{DrSeq, EntityId, MotionKind, MotionState};
 
-/// An ended life waits this long for reports before it is settled by estimate.
+/// How long an ended life waits for reports before it is settled by estimate.
 pub const LINGER: Span = Span::from_secs(10);
-/// Ended lives that wait; when there are more, the oldest is settled by estimate.
+/// Ended lives that wait. When there are more, the oldest is settled by estimate.
 pub const ENDED_MAX: usize = 256;
 
-/// Nothing of an exported path is kept for longer.
+/// How long vectors of an exported path are kept at most.
 const KEPT_MAX: Span = Span::from_secs(30);
 
-/// So many vectors of a life are kept before it is asked which of them are needed.
+/// Vectors of a life before the first attempt to drop some.
 const TRIM_MIN: usize = 16;
 
-/// For the mean of those who are there, no more are asked than this: in a large room everybody who joins needs one mean
-/// for each entity.
+/// Receivers that the mean for a newcomer is taken of. In a large room, everybody who joins needs one mean per entity.
 const ASKED_MAX: usize = 16;
 
 /// One life of an entity: its name and the number of its first DR vector.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Life {
-    /// The name.
+    /// The entity.
     pub entity: EntityId,
     /// The first vector.
     pub first: DrSeq,
 }
 
-/// One life's exported path and its accounts.
-// In this order: what every acknowledgment needs is at the beginning, in sparse lines of memory.
+/// A life's exported path and its accounts.
+// In this order, so that the fields every acknowledgment reads share a few cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Track {
     pub(crate) history: History,
     pub(crate) pairs: Pairs,
-    /// Whose it is.
+    /// Which life it is.
     pub(crate) life: Life,
-    /// Its place among the lives, and what is not used again, unlike that.
+    /// Its place among the lives, which is used again, and an id, which is not.
     pub(crate) place: u32,
     pub(super) id: u32,
-    /// Whom it belongs to, at a relay.
+    /// The owner, at a relay.
     pub(crate) owner: Option<PeerId>,
-    /// What triggers a new vector, as the owner states it.
+    /// The owner's threshold.
     pub(crate) threshold: Threshold,
     /// When the time threshold triggers next.
     pub(crate) expires: SessionTime,
-    /// Triggers so far, the introduction included.
+    /// Triggers so far, including the introduction.
     pub(crate) triggers: u64,
-    /// How its owner last saw it, where the owner keeps the books.
+    /// The owner's last observation, where the owner keeps the ledger.
     pub(crate) observed: Option<Kinematics>,
     trim_at: usize,
 }
 
-/// How an entity moves at an instant, as far as whoever runs the policy knows.
+/// How an entity moves at an instant, as far as the sender knows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Kinematics {
-    /// When.
+    /// The instant.
     pub at: SessionTime,
-    /// How it moved then.
+    /// The motion.
     pub state: MotionState,
 }
 
 impl Track {
-    /// Where that ends which every acknowledgment needs.
+    /// End offset of the fields that every acknowledgment reads.
     pub(super) const NEEDED_END: usize = offset_of!(Self, pairs) + Pairs::NEEDED_END;
 
     fn is_live(&self) -> bool {
@@ -93,7 +92,7 @@ impl ErrorLedger {
         self.tracks[last].is_live().then_some(last)
     }
 
-    /// Every life that is going on.
+    /// All live entities.
     pub(crate) fn lives(&self) -> impl Iterator<Item = (Life, &Track)> + '_ {
         self.tracks.iter().filter(|track| track.is_live()).map(|track| (track.life, track))
     }
@@ -102,7 +101,7 @@ impl ErrorLedger {
         self.tracks.get(life)
     }
 
-    /// A life begins. False if that is known already.
+    /// Begins a life. Returns false if it is known or the entity is alive.
     pub(crate) fn introduce(
         &mut self,
         owner: Option<PeerId>,
@@ -131,7 +130,7 @@ impl ErrorLedger {
         true
     }
 
-    /// Takes a vector into the exported path of its life.
+    /// Records a vector in the exported path of its life.
     pub(crate) fn record(&mut self, frame: &VectorFrame, now: SessionTime) -> Recorded {
         let life = Life { entity: frame.entity, first: frame.first };
         self.make_room(life, now);
@@ -148,14 +147,13 @@ impl ErrorLedger {
         recorded
     }
 
-    /// The owner looks at its entity.
+    /// Notes what the owner observes of its entity.
     pub(crate) fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
         let Some(place) = self.present_place(entity) else { return };
         self.tracks[place].observed = Some(Kinematics { at: now, state: *state });
     }
 
-    /// Each receiver is sent the new vector of a life as the kind that is best for somebody so far away, who has such a kind
-    /// now.
+    /// Sends each receiver the new vector of a life as the kind that `best` chooses for its delay and its present kind.
     pub(crate) fn tailor(
         &mut self,
         frame: &VectorFrame,
@@ -178,7 +176,7 @@ impl ErrorLedger {
         }
     }
 
-    /// The exported path of a life goes on with this vector although some before it never came. False if it is not
+    /// Continues the exported path of a life with this vector although some before it never came. Returns false if it is not
     /// newer than what is known.
     pub(crate) fn restart(&mut self, frame: &VectorFrame, threshold: Threshold, now: SessionTime) -> bool {
         let life = Life { entity: frame.entity, first: frame.first };
@@ -195,7 +193,7 @@ impl ErrorLedger {
         track.history.restart(frame.seq, frame.vector)
     }
 
-    /// A life ends with the vector `last`. Its accounts wait for the last reports.
+    /// Ends a life with the vector `last`. Its accounts wait for the last reports.
     pub(crate) fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime) {
         let Some((life, _)) = self.present(entity) else { return };
         let track = self.tracks.get_mut(life).expect("it was there a line ago");
@@ -210,7 +208,7 @@ impl ErrorLedger {
         }
     }
 
-    /// When the oldest ended life has waited long enough.
+    /// When the oldest ended life will have waited long enough.
     pub(crate) fn next_burial(&self) -> Option<SessionTime> {
         let oldest = self.tracks.get(*self.ended.front()?)?;
         oldest.history.ended().map(|end| end + LINGER)
@@ -259,7 +257,7 @@ impl ErrorLedger {
         self.changes += 1;
     }
 
-    /// Settles every account of a life as far as is known.
+    /// Settles every account of a life as far as it is known.
     fn settle_life(&mut self, life: Life, now: SessionTime) {
         let Some(track) = self.tracks.place(life) else { return };
         for link in 0..self.tracks[track].pairs.width() {
@@ -270,7 +268,7 @@ impl ErrorLedger {
         self.add_up();
     }
 
-    /// Drops what no account needs any more, and if that is not enough, what the slowest still needs.
+    /// Drops vectors that no account needs, and if that is not enough, those that only the slowest need.
     fn make_room(&mut self, life: Life, now: SessionTime) {
         let Some(track) = self.tracks.get(life) else { return };
         if track.history.len() < track.trim_at {
@@ -293,7 +291,7 @@ impl ErrorLedger {
         track.trim_at = (2 * track.history.len()).clamp(TRIM_MIN, HISTORY_MAX);
     }
 
-    /// Gives up the vectors of a life before a number.
+    /// Drops the vectors of a life before a number.
     fn trim(&mut self, life: Life, before: DrSeq) {
         self.keep_shown(life, before);
         if let Some(track) = self.tracks.get_mut(life) {
@@ -301,10 +299,10 @@ impl ErrorLedger {
         }
     }
 
-    /// The vectors of a life before a number are about to be given up: those that somebody shows are kept.
+    /// Keeps those vectors before a number that some receiver shows; the others are about to be dropped.
     fn keep_shown(&mut self, life: Life, before: DrSeq) {
         let Some(track) = self.tracks.get(life) else { return };
-        // What was given up before can't be had again.
+        // Vectors that were dropped before can't be had again.
         let before = before.max(track.history.first());
         let shown = self.accounts_of(track).filter_map(|account| account.shows());
         let mut shown: Vec<DrSeq> = shown.filter(|seq| *seq < before).collect();
@@ -315,7 +313,7 @@ impl ErrorLedger {
         }
     }
 
-    /// What somebody still needs after so long, or waits behind a vector that never came, is settled by estimate.
+    /// Settles by estimate what is still unsettled after so long.
     fn give_up_old(&mut self, life: Life, now: SessionTime) {
         let Some(track) = self.tracks.get_mut(life) else { return };
         let Some((seq, until)) = track.history.newest_before(now - KEPT_MAX) else { return };
@@ -323,7 +321,7 @@ impl ErrorLedger {
         self.trim(life, seq);
     }
 
-    /// Settles by estimate what is not settled up to a time.
+    /// Settles the error by estimate up to a time.
     fn give_up(&mut self, life: Life, until: SessionTime, now: SessionTime) {
         let Some(track) = self.tracks.get_mut(life) else { return };
         for place in 0..track.pairs.width() {
@@ -339,8 +337,8 @@ impl ErrorLedger {
         }
     }
 
-    /// What a receiver is taken to have suffered before it is told of a life: what the entity's last life had cost it;
-    /// or, if it was not there, the mean of those who are, or of every so-manieth of them.
+    /// What a receiver is taken to have suffered before it learns of a life: what the entity's last life had cost it, or else
+    /// the mean over a sample of the receivers that are there.
     pub(super) fn head_start(&self, life: Life, link: u32, now: SessionTime) -> f64 {
         let suffered = |track: &Track, link: u32| {
             let row = self.links.at(link);
@@ -361,7 +359,7 @@ impl ErrorLedger {
         if all.is_empty() { 0.0 } else { all.iter().sum::<f64>() / all.len() as f64 }
     }
 
-    /// The exported path of a life is known from a vector on, whatever never came before it.
+    /// Declares the exported path of a life known from a vector on, whatever is missing before it.
     pub(crate) fn pass_over(&mut self, frame: &VectorFrame, now: SessionTime) {
         let life = Life { entity: frame.entity, first: frame.first };
         let Some(track) = self.tracks.get(life) else { return };
@@ -376,13 +374,13 @@ impl ErrorLedger {
         self.settle_life(life, now);
     }
 
-    /// The number that a new life of an entity begins with: larger than any that is known of it.
+    /// The number that a new life of an entity begins with: larger than any known one.
     pub(crate) fn next_number(&self, entity: EntityId) -> DrSeq {
         let last = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) });
         last.map_or(DrSeq(0), |place| self.tracks[place].history.newest().0.next())
     }
 
-    /// What was held for an entity is dropped.
+    /// Drops what is held for an entity.
     pub(crate) fn flush_held(&mut self, entity: EntityId) {
         if let Some((life, _)) = self.present(entity) {
             self.hold_nothing(life);
@@ -404,7 +402,7 @@ impl ErrorLedger {
         track.pairs.links().map(|link| Account::new(&track.pairs, &self.links.at(link).messages, link))
     }
 
-    /// A vector of a life as it would be sent at a time.
+    /// A vector of a life, to be sent at this time.
     pub(crate) fn frame(&self, life: Life, seq: DrSeq, sent: SessionTime) -> Option<VectorFrame> {
         let track = self.tracks.get(life)?;
         let vector = *track.history.vector(seq)?;
@@ -413,8 +411,8 @@ impl ErrorLedger {
     }
 }
 
-/// Settles an account up to its end, by estimate where reports are missing, and releases the messages that it refers to. Returns
-/// whether reports were missing.
+/// Settles an account up to its end, by estimate where reports are missing, and releases its messages. Returns whether reports
+/// were missing.
 fn conclude(track: &mut Track, link: &mut Link, place: u32, end: SessionTime, placement: Placement) -> bool {
     let outlook = link.outlook(end, placement);
     let mut account = AccountMut::new(&mut track.pairs, &mut link.messages, place);
@@ -456,7 +454,7 @@ mod tests {
         for second in 1..200 {
             ledger.record(&frame(second), at(second));
             if second == 1 {
-                // It gets lost.
+                // This one gets lost.
                 ledger.dispatch(slot, Dispatch { seq: DrSeq(1), sent: at(1) }, 8);
             }
             let account = ledger.account(slot);

@@ -136,7 +136,6 @@ impl Reports<'_> {
             }
             messages.in_flight.prefetch(state.chain);
             history.prefetch(state.arrived);
-            history.prefetch(report.seq);
             history.prefetch_from(state.exported(history.newest_number()));
         }
     }
@@ -174,9 +173,9 @@ impl Reports<'_> {
         let ErrorLedger { tracks, links, growth, placement, compensation, .. } = &mut **ledger;
         let link = links.at_mut(place);
         let seq = report.seq;
-        let track = report.track.map(|track| (track, &mut tracks[track]));
+        let pair = report.track.map(|track| (track, &mut tracks[track]));
         let Some((track, Track { history, pairs, .. })) =
-            track.filter(|(_, track)| track.pairs.is_open(place))
+            pair.filter(|(_, track)| track.pairs.is_open(place))
         else {
             link.hear_of(None, at, now, *compensation);
             return None;

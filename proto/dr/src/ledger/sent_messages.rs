@@ -1,5 +1,6 @@
-//! The messages to one receiver that something is still references of: when they were sent, and their nonces. Many vectors are in one
-//! message, and there are very many vectors: each is remembered by the number of its message.
+//! The messages to one receiver that something still refers to: when they were sent, and their nonces.
+//!
+//! Many vectors share a message, so each of them remembers the message's number only.
 
 use std::collections::VecDeque;
 
@@ -9,32 +10,32 @@ use super::in_flight::{Chain, Flown, InFlight};
 use crate::prefetch::prefetch;
 use crate::vector::DrSeq;
 
-/// So many messages may be kept that nothing is references of, besides as many as there are others.
+/// Unreferenced messages that may be kept, besides as many as half of all.
 const VOID_MAX: usize = 64;
-/// There may be room for twice as many as are kept, and twice this.
+/// Spare room.
 const SPARE: usize = 16;
 
-/// The numbers of messages are smaller.
+/// All message numbers are smaller.
 pub(super) const NUMBERS_END: u32 = 1 << 30;
 
-/// A message, or what of it was put in at an instant.
+/// A message, or the part of it that was written at one instant.
 #[derive(Clone, Copy, Debug)]
 struct SentMessage {
     sent: SessionTime,
     nonce: u32,
-    /// How many vectors are remembered by it.
+    /// How many vectors refer to it.
     references: u32,
 }
 
 /// The messages to one receiver, and the vectors in flight in them.
 #[derive(Clone, Debug)]
 pub struct SentMessages {
-    /// The number of the first that is kept; the others are numbered one after the other.
+    /// The number of the first; the others are numbered consecutively.
     first: u32,
     messages: VecDeque<SentMessage>,
-    /// How many of them nothing is references of.
+    /// How many of them are unreferenced.
     void: usize,
-    /// Whether they are in order of time: unless the clock was set back, they are.
+    /// Whether they are in order of time, which they are unless the clock was set back.
     is_ordered: bool,
     pub(super) in_flight: InFlight,
 }
@@ -52,7 +53,7 @@ impl Default for SentMessages {
 }
 
 impl SentMessages {
-    /// How many are kept.
+    /// The number of messages.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.messages.len()
@@ -68,7 +69,7 @@ impl SentMessages {
         &self.messages[(number - self.first) as usize]
     }
 
-    /// A message will be references for, if there is one with this number.
+    /// Prefetches a message, if there is one with this number.
     #[inline]
     pub(super) fn prefetch(&self, number: Option<u32>) {
         let place = number.and_then(|number| number.checked_sub(self.first));
@@ -77,9 +78,10 @@ impl SentMessages {
         }
     }
 
-    /// When a message was sent that is references for.
+    /// When a message was sent.
     ///
     /// # Panics
+    ///
     /// Nothing refers to the message any more.
     #[must_use]
     #[inline]
@@ -87,14 +89,14 @@ impl SentMessages {
         self.message(number).sent
     }
 
-    /// The same, with its nonce.
+    /// When a message was sent, and its nonce.
     #[inline]
     pub(super) fn sent_with(&self, number: u32) -> (SessionTime, u32) {
         let SentMessage { sent, nonce, .. } = *self.message(number);
         (sent, nonce)
     }
 
-    /// A vector is sent in the message with a nonce, and will be references for. Gives the number of the message.
+    /// Adds a reference to the message with this nonce, and returns its number.
     pub(super) fn add(&mut self, sent: SessionTime, nonce: u32) -> u32 {
         match self.messages.back_mut() {
             Some(last) if (last.sent, last.nonce) == (sent, nonce) => {
@@ -112,7 +114,7 @@ impl SentMessages {
         self.first + (self.messages.len() - 1) as u32
     }
 
-    /// A vector is not references for any more.
+    /// Drops a reference.
     pub(super) fn release(&mut self, number: u32) {
         let message = &mut self.messages[(number - self.first) as usize];
         message.references -= 1;
@@ -120,14 +122,14 @@ impl SentMessages {
         while self.messages.pop_front_if(|message| message.references == 0).is_some() {
             (self.first, self.void) = (self.first + 1, self.void - 1);
         }
-        // Whoever comes in is told of everybody in messages of their own, and never again.
+        // A newcomer is introduced to everybody in messages of their own, once.
         let len = self.messages.len();
         if self.messages.capacity() > 2 * (len + SPARE) {
             self.messages.shrink_to(len + len / 8 + SPARE);
         }
     }
 
-    /// Takes a vector out of a chain that was in a message with this nonce; gives when it was sent.
+    /// Removes a vector from a chain if it was in a message with this nonce, and returns when it was sent.
     pub(super) fn take(&mut self, chain: &mut Chain, seq: DrSeq, nonce: u32) -> Option<SessionTime> {
         let Self { first, messages, in_flight, .. } = self;
         let is_it =
@@ -138,8 +140,8 @@ impl SentMessages {
         Some(sent)
     }
 
-    /// Forgets one of those in a chain that are the same vector as its first, and were sent before a time; never the first itself.
-    /// False if there is none.
+    /// Removes one repetition of a chain's first vector that was sent before a time, never the first itself. Returns whether
+    /// there was one.
     pub(super) fn forget_repeated(&mut self, chain: &mut Chain, before: SessionTime) -> bool {
         let Self { first, messages, in_flight, .. } = self;
         let Some((kept, repeated)) = in_flight.front(*chain) else { return false };
@@ -151,7 +153,7 @@ impl SentMessages {
         true
     }
 
-    /// The number of the first message that was not sent before a time; if that can't be told, a higher one.
+    /// The number of the first message that was not sent before a time. If the messages are not in order, a number above all.
     #[must_use]
     pub fn first_since(&self, at: SessionTime) -> u32 {
         if at == SessionTime::MAX || !self.is_ordered {
@@ -160,13 +162,13 @@ impl SentMessages {
         self.first + self.messages.partition_point(|message| message.sent < at) as u32
     }
 
-    /// Whether so many are kept for nothing, or so many have been numbered, that it is time to number them anew.
+    /// Whether it is time to renumber: too many are unreferenced, or numbers run out.
     pub(super) fn is_crowded(&self) -> bool {
         let len = self.messages.len();
         self.void > VOID_MAX + len / 2 || self.first > NUMBERS_END / 2
     }
 
-    /// Numbers those that something is references of anew. Gives what tells the new numbers.
+    /// Drops unreferenced messages, and renumbers the others.
     pub(super) fn renumber(&mut self) -> Renumbered {
         let mut next = 0;
         let mut number = |message: &SentMessage| {
@@ -220,7 +222,7 @@ mod tests {
                 let nonce = draws.below(3) as u32;
                 known.insert(step, (messages.add(now, nonce), now, nonce));
             } else if !known.is_empty() {
-                // One of the newest, mostly: a few are asked for for long.
+                // Mostly one of the newest.
                 let place = known.len() - 1 - draws.below(known.len().min(20) as u64) as usize;
                 let name = *known.keys().nth(place).expect("there are so many");
                 messages.release(known.remove(&name).expect("it is there").0);

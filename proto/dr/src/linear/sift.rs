@@ -20,7 +20,7 @@ const TABLES_MAX: usize = 8;
 type Table = [f32; WIDE];
 
 /// What is known of receivers, and asked of them. There are as many of each as of the first, or more.
-pub(crate) struct Columns<'a> {
+pub(crate) struct ReceiverColumns<'a> {
     /// The vector that each shows, unless what was sent last got lost.
     pub(crate) last_sents: &'a [LastSent],
     /// After how many seconds it is asked how far it can be,
@@ -31,7 +31,7 @@ pub(crate) struct Columns<'a> {
     pub(crate) overdue: &'a [u32],
 }
 
-impl Columns<'_> {
+impl ReceiverColumns<'_> {
     /// Whether something of everything is there for each receiver.
     fn are_whole(&self) -> bool {
         let others = [self.to.len(), self.most.len(), self.overdue.len()];
@@ -47,12 +47,12 @@ impl Columns<'_> {
 
 /// The places of receivers who are left.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Left {
+pub(crate) struct ReceiverSet {
     /// A bit for each receiver.
     words: Vec<u64>,
 }
 
-impl Left {
+impl ReceiverSet {
     /// Nobody of so many.
     fn clear(&mut self, receivers: usize) {
         self.words.clear();
@@ -82,17 +82,17 @@ impl Left {
 /// How far who shows one of the last `N` vectors can be from the newest: so far at first, and so much farther in each second. Not a
 /// number: it is not known.
 #[derive(Clone, Debug)]
-pub(crate) struct Lines<const N: usize> {
+pub(crate) struct DistanceBounds<const N: usize> {
     tables: Vec<[Table; 2]>,
 }
 
-impl<const N: usize> Default for Lines<N> {
+impl<const N: usize> Default for DistanceBounds<N> {
     fn default() -> Self {
         Self { tables: Vec::new() }
     }
 }
 
-impl<const N: usize> Lines<N> {
+impl<const N: usize> DistanceBounds<N> {
     /// Nothing is known.
     pub(crate) fn clear(&mut self) {
         self.tables.clear();
@@ -114,7 +114,13 @@ impl<const N: usize> Lines<N> {
     /// Who is left of the receivers from a place on, in place of what is in `left`: the places of those who may be too far from the newest
     /// vector, or it is not known how far, and of those whose reports are overdue. What is said of places before that means nothing.
     #[inline]
-    pub(crate) fn sift(&self, newest: DrSeq, columns: &Columns<'_>, from: usize, left: &mut Left) {
+    pub(crate) fn sift(
+        &self,
+        newest: DrSeq,
+        columns: &ReceiverColumns<'_>,
+        from: usize,
+        left: &mut ReceiverSet,
+    ) {
         debug_assert!(
             columns.are_whole(),
             "there is less than the {} of the first",
@@ -130,21 +136,27 @@ impl<const N: usize> Lines<N> {
     }
 
     /// The same by what every processor has.
-    fn sift_plainly(&self, newest: DrSeq, columns: &Columns<'_>, from: usize, left: &mut Left) {
+    fn sift_plainly(
+        &self,
+        newest: DrSeq,
+        columns: &ReceiverColumns<'_>,
+        from: usize,
+        left: &mut ReceiverSet,
+    ) {
         for place in from..columns.last_sents.len() {
             left.add(place, u64::from(self.leaves(newest, columns, place)));
         }
     }
 
     /// Whether the receiver at a place is left.
-    fn leaves(&self, newest: DrSeq, columns: &Columns<'_>, place: usize) -> bool {
-        let &Columns { last_sents, to, most, overdue } = columns;
-        let prospect = last_sents[place];
-        let age = newest.0.saturating_sub(prospect.seq.0) as usize;
+    fn leaves(&self, newest: DrSeq, columns: &ReceiverColumns<'_>, place: usize) -> bool {
+        let &ReceiverColumns { last_sents, to, most, overdue } = columns;
+        let last_sent = last_sents[place];
+        let age = newest.0.saturating_sub(last_sent.seq.0) as usize;
         let line = self.tables.get(age / WIDE).map(|table| table.map(|lines| lines[age % WIDE]));
         let is_near = line.is_some_and(|[first, growth]| first + growth * to[place] <= most[place]);
-        let is_late = prospect.mark() < overdue[place];
-        !is_near || is_late || prospect.status() & LastSent::UNCLEAR != 0
+        let is_late = last_sent.mark() < overdue[place];
+        !is_near || is_late || last_sent.status() & LastSent::UNCLEAR != 0
     }
 }
 
@@ -158,16 +170,16 @@ mod avx2 {
         _mm256_sub_epi32,
     };
 
-    use super::{Columns, DrSeq, LastSent, Left, TABLES_MAX, Table, WIDE};
+    use super::{DrSeq, LastSent, ReceiverColumns, ReceiverSet, TABLES_MAX, Table, WIDE};
 
-    /// [`Lines::sift_plainly`](super::Lines::sift_plainly), eight at a time.
+    /// [`DistanceBounds::sift_plainly`](super::DistanceBounds::sift_plainly), eight at a time.
     #[target_feature(enable = "avx2")]
     pub(super) fn sift(
         tables: &[[Table; 2]],
         newest: DrSeq,
-        columns: &Columns<'_>,
+        columns: &ReceiverColumns<'_>,
         from: usize,
-        left: &mut Left,
+        left: &mut ReceiverSet,
     ) {
         // Nearly always there are sparse: then they stay in registers.
         match tables {
@@ -186,9 +198,9 @@ mod avx2 {
     fn sift_by<const N: usize>(
         tables: [&[Table; 2]; N],
         newest: DrSeq,
-        columns: &Columns<'_>,
+        columns: &ReceiverColumns<'_>,
         from: usize,
-        left: &mut Left,
+        left: &mut ReceiverSet,
     ) {
         let mut registers = [[_mm256_setzero_ps(); 2]; N];
         for (registers, [firsts, growths]) in registers.iter_mut().zip(tables) {
@@ -196,12 +208,12 @@ mod avx2 {
         }
         let newest = _mm256_set1_epi32(newest.0.cast_signed());
         let count = columns.last_sents.len();
-        let &Columns { last_sents, to, most, overdue } = columns;
+        let &ReceiverColumns { last_sents, to, most, overdue } = columns;
         let (last_sents, rest) = last_sents.as_chunks();
         let (to, most) = (&to.as_chunks().0[..last_sents.len()], &most.as_chunks().0[..last_sents.len()]);
         let overdue = &overdue.as_chunks().0[..last_sents.len()];
         for chunk in from / WIDE..last_sents.len() {
-            let eight = Eight {
+            let eight = Octet {
                 last_sents: &last_sents[chunk],
                 to: &to[chunk],
                 most: &most[chunk],
@@ -211,23 +223,23 @@ mod avx2 {
         }
         // The last ones are asked together with some of those before them.
         if !rest.is_empty()
-            && let Some(last) = Eight::last(columns)
+            && let Some(last) = Octet::last(columns)
         {
             left.add(count - rest.len(), left_of(&registers, newest, &last) >> (WIDE - rest.len()));
         }
     }
 
     /// What is known of eight receivers, and asked of them.
-    struct Eight<'a> {
+    struct Octet<'a> {
         last_sents: &'a [LastSent; WIDE],
         to: &'a [f32; WIDE],
         most: &'a [f32; WIDE],
         overdue: &'a [u32; WIDE],
     }
 
-    impl<'a> Eight<'a> {
-        fn last(columns: &Columns<'a>) -> Option<Self> {
-            let &Columns { last_sents, to, most, overdue } = columns;
+    impl<'a> Octet<'a> {
+        fn last(columns: &ReceiverColumns<'a>) -> Option<Self> {
+            let &ReceiverColumns { last_sents, to, most, overdue } = columns;
             let end = last_sents.len();
             Some(Self {
                 last_sents: last_sents.last_chunk()?,
@@ -241,7 +253,7 @@ mod avx2 {
     /// Who of them is left, a bit for each.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn left_of<const N: usize>(tables: &[[__m256; 2]; N], newest: __m256i, some: &Eight<'_>) -> u64 {
+    fn left_of<const N: usize>(tables: &[[__m256; 2]; N], newest: __m256i, some: &Octet<'_>) -> u64 {
         let (seqs, marks) = parted(some.last_sents);
         let ages = _mm256_sub_epi32(_mm256_max_epu32(newest, seqs), seqs);
         let places = _mm256_srli_epi32::<3>(ages);
@@ -306,7 +318,7 @@ mod tests {
         let (mut lefts, mut alls) = (0, 0);
         for round in 0..5_000 {
             let newest = DrSeq(if round % 7 == 0 { 3 } else { 1_000 });
-            let mut lines = Lines::<64>::default();
+            let mut lines = DistanceBounds::<64>::default();
             lines.set(0, f32::NEG_INFINITY, 0.0);
             for _ in 0..draws.below(90) {
                 let first = [f32::NEG_INFINITY, f32::INFINITY, draws.uniform(0.0, 2.0) as f32];
@@ -338,15 +350,16 @@ mod tests {
                 2..6 => LastSent::REPORTED,
                 _ => 0,
             };
-            let prospect = |(seq, number): (DrSeq, u32)| LastSent::new(seq, number, state(()));
-            let last_sents: Vec<LastSent> = seqs.into_iter().zip(numbers).map(prospect).collect();
-            let columns = Columns { last_sents: &last_sents, to: &to, most: &most, overdue: &overdue };
-            let (mut wide, mut plain) = (Left::default(), Left::default());
+            let last_sent = |(seq, number): (DrSeq, u32)| LastSent::new(seq, number, state(()));
+            let last_sents: Vec<LastSent> = seqs.into_iter().zip(numbers).map(last_sent).collect();
+            let columns =
+                ReceiverColumns { last_sents: &last_sents, to: &to, most: &most, overdue: &overdue };
+            let (mut wide, mut plain) = (ReceiverSet::default(), ReceiverSet::default());
             plain.clear(len);
             let from = if round % 3 == 0 { draws.below(len as u64 + 1) as usize } else { 0 };
             lines.sift_plainly(newest, &columns, from, &mut plain);
             lines.sift(newest, &columns, from, &mut wide);
-            let places = |left: &Left| {
+            let places = |left: &ReceiverSet| {
                 let next = |place: &usize| left.first_from(1 + place);
                 core::iter::successors(left.first_from(from), next).collect::<Vec<usize>>()
             };

@@ -70,7 +70,7 @@ pub(super) struct Standing {
 
 /// What became of a receiver with an entity.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Growth {
+pub(super) struct StandingGrowth {
     /// What its error has grown by.
     pub(super) error: f64,
     /// What it will have grown by when something sent now arrives.
@@ -202,9 +202,9 @@ impl Control {
     }
 
     /// What became of a receiver with one more entity.
-    pub(super) fn grow(&mut self, place: u32, growth: &Growth, now: SessionTime) {
+    pub(super) fn grow(&mut self, place: u32, growth: &StandingGrowth, now: SessionTime) {
         let standing = &mut self.standings[place as usize];
-        let Growth { error, ahead, without, weight, is_cut } = *growth;
+        let StandingGrowth { error, ahead, without, weight, is_cut } = *growth;
         let (mut error, mut ahead, without) = (weight * error, weight * ahead, weight * without);
         if is_cut {
             (error, ahead) = (standing.allow(error, without, SAVED_MAX * self.rate.max(0.0)), 0.0);
@@ -312,8 +312,8 @@ mod tests {
         SessionTime::from_nanos(0) + Span::from_millis(millis)
     }
 
-    fn growth(error: f64, without: f64) -> Growth {
-        Growth { error, ahead: 0.0, without, weight: 1.0, is_cut: false }
+    fn growth(error: f64, without: f64) -> StandingGrowth {
+        StandingGrowth { error, ahead: 0.0, without, weight: 1.0, is_cut: false }
     }
 
     /// Receivers whose errors grow by these rates, and without us by those, for so many seconds.
@@ -390,7 +390,7 @@ mod tests {
         for step in 0..=100 {
             for (peer, error) in [50.0, 0.5, 1.0].into_iter().enumerate() {
                 let place = control.place(PeerId(peer as u32), at(step * 100));
-                let growth = Growth { is_cut: peer < 2, ..growth(0.1 * error, 0.2) };
+                let growth = StandingGrowth { is_cut: peer < 2, ..growth(0.1 * error, 0.2) };
                 control.grow(place, &growth, at(step * 100));
             }
             control.step(at(step * 100), &settings(1.0, None), 1e-6);

@@ -6,9 +6,9 @@
 
 use evenkeel_core::SessionTime;
 
-use super::reach::{Asked, Known, MARGIN, Reach, above, distance_min};
+use super::reach::{Known, MARGIN, Reach, Terms, above, distance_min};
 use crate::fairness::Exported;
-use crate::linear::sift::{Columns, Left, Lines};
+use crate::linear::sift::{DistanceBounds, ReceiverColumns, ReceiverSet};
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// Chords are drawn for so many seconds.
@@ -88,7 +88,7 @@ pub(super) struct CandidateFilter {
     /// its price.
     bounds: Vec<(DrSeq, Bound)>,
     /// The same by how many vectors before the newest.
-    lines: Lines<NEAR>,
+    lines: DistanceBounds<NEAR>,
     floor: f64,
     known: Vec<(DrSeq, Known)>,
     newest: DrSeq,
@@ -105,7 +105,7 @@ impl Default for CandidateFilter {
     fn default() -> Self {
         Self {
             bounds: Vec::new(),
-            lines: Lines::default(),
+            lines: DistanceBounds::default(),
             floor: 1.0,
             known: Vec::new(),
             newest: DrSeq(0),
@@ -124,7 +124,7 @@ impl CandidateFilter {
         chords: &mut Chords,
         exported: &Exported<'_>,
         reach: &Reach,
-        asked: &Asked,
+        asked: &Terms,
         lives: f64,
         now: SessionTime,
     ) {
@@ -161,7 +161,7 @@ impl CandidateFilter {
 
     /// It may be known better by now how long the newest vector will hold. True if so.
     #[inline]
-    pub(super) fn raise(&mut self, asked: &Asked, lives: f64) -> bool {
+    pub(super) fn raise(&mut self, asked: &Terms, lives: f64) -> bool {
         let floor = asked.floor(lives);
         if floor == self.floor {
             return false;
@@ -183,7 +183,7 @@ impl CandidateFilter {
 
     /// Which receivers from a place on something may come of sending the newest vector to.
     #[inline]
-    pub(super) fn sift(&self, columns: &Columns<'_>, from: usize, left: &mut Left) {
+    pub(super) fn sift(&self, columns: &ReceiverColumns<'_>, from: usize, left: &mut ReceiverSet) {
         self.lines.sift(self.newest, columns, from, left);
     }
 
@@ -214,7 +214,7 @@ impl CandidateFilter {
     }
 }
 
-impl Asked {
+impl Terms {
     /// What a message to the worst off must bring it nearer by, to be worth its price.
     fn floor(&self, lives: f64) -> f64 {
         (1.0 - MARGIN) * self.price * lives

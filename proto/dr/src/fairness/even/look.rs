@@ -8,17 +8,17 @@
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
-use super::control::{Control, Growth};
+use super::control::{Control, StandingGrowth};
+use super::growths::{PairGrowth, PairGrowths, UNKNOWN};
 use super::seen::SeenPair;
 use super::shadow::{Between, Shadow};
 use super::share::presumed_shown;
-use super::sums::{Front, PATH_MAX, Sums};
-use super::tally::{Entry, Tally, UNKNOWN};
+use super::vector_sums::{NewestNow, PATH_MAX, VectorSums};
 use crate::fairness::{Exported, Pair, Review};
 
 /// One receiver, as every entity needs it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seat {
+pub(super) struct LookRow {
     peer: PeerId,
     /// Its place among those who stand, once it has one.
     place: Option<u32>,
@@ -33,7 +33,7 @@ pub(super) struct Seat {
     is_cut: bool,
 }
 
-impl Seat {
+impl LookRow {
     /// When what was sent to it then arrives, if it is expected before what is sent now.
     #[inline]
     pub(super) fn expects(&self, sent: SessionTime, now: SessionTime) -> Option<SessionTime> {
@@ -47,7 +47,7 @@ impl Seat {
 
 /// What became of the receivers with all entities, as much as each counts, in columns, by their places.
 #[derive(Clone, Debug, Default)]
-struct Gathered {
+struct GrowthTotals {
     errors: Vec<f64>,
     aheads: Vec<f64>,
     withouts: Vec<f64>,
@@ -55,7 +55,7 @@ struct Gathered {
     seen: Vec<bool>,
 }
 
-impl Gathered {
+impl GrowthTotals {
     fn begin(&mut self, links: usize) {
         for column in [&mut self.errors, &mut self.aheads, &mut self.withouts] {
             column.clear();
@@ -68,14 +68,14 @@ impl Gathered {
 
 /// What a look needs; the room for it is kept.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watch {
-    seats: Vec<Option<Seat>>,
+pub(super) struct ErrorLook {
+    seats: Vec<Option<LookRow>>,
     /// Seconds until what is sent now arrives, by the places of the receivers.
     away: Vec<f64>,
-    tally: Tally,
+    growths: PairGrowths,
     /// The places of receivers that have to be asked by themselves, with an entity.
     others: Vec<u32>,
-    gathered: Gathered,
+    gathered: GrowthTotals,
     /// Seconds since the last look.
     seconds: f64,
     /// Whether everybody has a place, and whether everybody is believed.
@@ -87,7 +87,7 @@ pub(super) struct Watch {
     pub(super) farthest: Span,
 }
 
-impl Watch {
+impl ErrorLook {
     /// A look begins.
     pub(super) fn begin(&mut self, review: &Review<'_>, control: &Control) {
         self.farthest = Span::ZERO;
@@ -95,7 +95,7 @@ impl Watch {
         self.seats.clear();
         self.seats.extend(review.receivers().map(|receiver| {
             let (peer, outlook) = receiver?;
-            Some(Seat {
+            Some(LookRow {
                 peer,
                 place: control.place_of(peer),
                 delay: outlook.delay,
@@ -109,7 +109,7 @@ impl Watch {
             })
         }));
         self.away.clear();
-        let away = |seat: &Option<Seat>| seat.as_ref().map_or(0.0, |seat| seat.delay.as_secs_f64());
+        let away = |seat: &Option<LookRow>| seat.as_ref().map_or(0.0, |seat| seat.delay.as_secs_f64());
         self.away.extend(self.seats.iter().map(away));
         self.gathered.begin(self.seats.len());
         self.is_placed = self.seats.iter().flatten().all(|seat| seat.place.is_some());
@@ -119,7 +119,7 @@ impl Watch {
 
     /// What was gathered goes to everybody's standing; so it does when a look ends.
     pub(super) fn settle(&mut self, control: &mut Control, now: SessionTime) {
-        let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
+        let GrowthTotals { errors, aheads, withouts, seen } = &mut self.gathered;
         for (link, seat) in self.seats.iter().enumerate() {
             if let Some(seat) = seat
                 && let Some(place) = seat.place
@@ -127,7 +127,11 @@ impl Watch {
             {
                 self.farthest = self.farthest.max(seat.delay);
                 let (error, ahead, without) = (errors[link], aheads[link], withouts[link]);
-                control.grow(place, &Growth { error, ahead, without, weight: 1.0, is_cut: seat.is_cut }, now);
+                control.grow(
+                    place,
+                    &StandingGrowth { error, ahead, without, weight: 1.0, is_cut: seat.is_cut },
+                    now,
+                );
             }
         }
     }
@@ -151,7 +155,7 @@ impl Watch {
         &mut self,
         exported: &Exported<'_>,
         seen: &mut [SeenPair],
-        sums: &mut Sums,
+        sums: &mut VectorSums,
         shadow: &Shadow,
         control: &mut Control,
         now: SessionTime,
@@ -162,10 +166,10 @@ impl Watch {
             Some(path) => sums.begin(path, seen, now),
             None => sums.clear(seen),
         }
-        self.tally.begin(sums, newest, Front::new(vector, now), &self.away);
+        self.growths.begin(sums, newest, NewestNow::new(vector, now), &self.away);
         self.others.clear();
         if path.is_some() && self.are_credible {
-            self.tally.share(newest, states, seen, &mut self.others);
+            self.growths.share(newest, states, seen, &mut self.others);
         } else {
             self.others.extend(exported.places());
         }
@@ -173,25 +177,25 @@ impl Watch {
             let (state, seen) = (&states[link as usize], &mut seen[link as usize]);
             let Some(seat) = self.seats[link as usize].as_ref().filter(|_| state.is_open()) else { continue };
             let path = path.filter(|_| seat.is_credible);
-            if path.is_some() && self.tally.join(newest, sums, link, state, seen) {
+            if path.is_some() && self.growths.join(newest, sums, link, state, seen) {
                 continue;
             }
-            let (before, tally) = (sums.last(&seen.sight(state)), &mut self.tally);
+            let (before, growths) = (sums.last(&seen.sight(state)), &mut self.growths);
             let summed =
-                path.and_then(|path| tally.sum_up(path, sums, exported, (link, state, seen), seat, now));
+                path.and_then(|path| growths.sum_up(path, sums, exported, (link, state, seen), seat, now));
             let entry = summed.unwrap_or_else(|| {
                 let pair = exported.pair(link);
                 if !pair.is_credible() {
-                    return Entry { error: UNKNOWN, ahead: off(&pair, now) * self.seconds, uses: 0 };
+                    return PairGrowth { error: UNKNOWN, ahead: off(&pair, now) * self.seconds, uses: 0 };
                 }
                 let (error, later) = pair.accumulated_until(seat.later);
-                Entry { error, ahead: later - error, uses: 0 }
+                PairGrowth { error, ahead: later - error, uses: 0 }
             });
-            tally.note(link, before, entry);
+            growths.note(link, before, entry);
         }
-        self.tally.count(sums, states, seen);
+        self.growths.count(sums, states, seen);
         #[cfg(test)]
-        tests::check(exported, seen, sums, self.tally.counted().1, path.is_some());
+        tests::check(exported, seen, sums, self.growths.counted().1, path.is_some());
         if self.is_placed && exported.is_unweighted() {
             self.gather(exported, shadow);
         } else {
@@ -201,8 +205,8 @@ impl Watch {
 
     /// Adds what was found of an entity to what is known of everybody, side by side.
     fn gather(&mut self, exported: &Exported<'_>, shadow: &Shadow) {
-        let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
-        let (grown, ahead) = self.tally.counted();
+        let GrowthTotals { errors, aheads, withouts, seen } = &mut self.gathered;
+        let (grown, ahead) = self.growths.counted();
         errors.iter_mut().zip(grown).for_each(|(error, grown)| *error += grown);
         aheads.iter_mut().zip(ahead).for_each(|(all, ahead)| *all += ahead);
         if exported.pair_count() == seen.len() {
@@ -227,11 +231,11 @@ impl Watch {
     ) {
         for link in exported.places().map(|link| link as usize) {
             let Some(seat) = &self.seats[link] else { continue };
-            let (grown, ahead) = self.tally.counted();
+            let (grown, ahead) = self.growths.counted();
             let (error, ahead) = (grown[link], ahead[link]);
             let (weight, without) = (exported.weight(seat.peer), shadow.grown(&seat.between));
             if !self.is_direct && seat.place.is_some() {
-                let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
+                let GrowthTotals { errors, aheads, withouts, seen } = &mut self.gathered;
                 errors[link] += weight * error;
                 aheads[link] += weight * ahead;
                 withouts[link] += weight * without;
@@ -239,7 +243,7 @@ impl Watch {
                 continue;
             }
             self.farthest = self.farthest.max(seat.delay);
-            let growth = Growth { error, ahead, without, weight, is_cut: seat.is_cut };
+            let growth = StandingGrowth { error, ahead, without, weight, is_cut: seat.is_cut };
             if seat.place.is_none() && !core::mem::replace(&mut self.is_direct, true) {
                 self.settle(control, now);
             }
@@ -276,7 +280,7 @@ mod tests {
     pub(super) fn check(
         exported: &Exported<'_>,
         seen: &[SeenPair],
-        sums: &Sums,
+        sums: &VectorSums,
         ahead: &[f64],
         has_path: bool,
     ) {

@@ -15,6 +15,7 @@
 
 mod control;
 mod filter;
+mod growths;
 mod look;
 mod path;
 mod price;
@@ -22,15 +23,14 @@ mod reach;
 mod seen;
 mod shadow;
 mod share;
-mod sums;
-mod tally;
+mod vector_sums;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use self::control::Standing;
-use self::share::{Desk, Share, Tracked};
+use self::share::{DecisionScratch, Share, Tracked};
 use super::{ClosedPairs, Exported, FairnessPolicy, Occasion, Review, SendPlan};
 
 /// How often an owner has its turn at a relay, where nobody looks at the entities.
@@ -96,7 +96,7 @@ pub struct Even {
     shares: BTreeMap<Option<PeerId>, Share>,
     /// Whose turn it is, and when. Where there are many owners, they are looked at one after the other.
     turns: BTreeSet<(SessionTime, Option<PeerId>)>,
-    desk: Desk,
+    scratch: DecisionScratch,
     has_begun: bool,
 }
 
@@ -108,7 +108,7 @@ impl Even {
             settings,
             shares: BTreeMap::new(),
             turns: BTreeSet::new(),
-            desk: Desk::default(),
+            scratch: DecisionScratch::default(),
             has_begun: false,
         }
     }
@@ -116,7 +116,7 @@ impl Even {
     /// The entity triggered, or its owner looked at it.
     fn attend(&mut self, review: &Review<'_>, exported: &Exported<'_>, plan: &mut SendPlan) {
         let (now, is_trigger) = (review.now(), review.triggered().is_some());
-        let Self { settings, shares, turns, desk, .. } = self;
+        let Self { settings, shares, turns, scratch, .. } = self;
         let share = shares.entry(exported.owner()).or_default();
         if is_trigger {
             if share.entities.is_empty() {
@@ -131,10 +131,10 @@ impl Even {
             tracked.bend.observe(seen.at, seen.state.turn_rate);
         }
         if share.control.is_due(now, share.entities.len()) {
-            share.look(review, exported.owner(), desk, settings);
+            share.look(review, exported.owner(), scratch, settings);
         }
         if is_trigger {
-            let refused = share.decide(review, exported, desk, true, plan);
+            let refused = share.decide(review, exported, scratch, true, plan);
             // Who has no receivers yet learns nothing of the price.
             if exported.pair_count() > 0 {
                 share.price.adapt(&share.bucket, refused, share.entities.len());
@@ -142,7 +142,7 @@ impl Even {
         } else {
             share.pay_for_silence(exported.entity(), review.budget(), now);
             if share.bucket.has_one() {
-                share.decide(review, exported, desk, false, plan);
+                share.decide(review, exported, scratch, false, plan);
             }
         }
         if exported.observed().is_none() && !share.has_turns {
@@ -173,12 +173,12 @@ impl Even {
         plan: &mut SendPlan,
     ) {
         let now = review.now();
-        let Self { settings, shares, turns, desk, .. } = self;
+        let Self { settings, shares, turns, scratch, .. } = self;
         let Some(share) = shares.get_mut(&owner) else { return };
         if share.control.is_due_in_turn(now, share.entities.len()) {
-            share.look(review, owner, desk, settings);
+            share.look(review, owner, scratch, settings);
         }
-        let mut silent = core::mem::take(&mut desk.silent);
+        let mut silent = core::mem::take(&mut scratch.silent);
         let is_silent = |tracked: &Tracked| now - tracked.triggered >= SILENCE;
         silent.extend(
             share.entities.iter().filter(|(_, tracked)| is_silent(tracked)).map(|(entity, _)| entity),
@@ -188,10 +188,10 @@ impl Even {
             if share.bucket.has_one()
                 && let Some(exported) = review.entity(entity)
             {
-                share.decide(review, &exported, desk, false, plan);
+                share.decide(review, &exported, scratch, false, plan);
             }
         }
-        desk.silent = silent;
+        scratch.silent = silent;
         if now - share.alive > FORGOTTEN {
             shares.remove(&owner);
             return;
@@ -246,7 +246,7 @@ impl FairnessPolicy for Even {
     }
 
     fn on_closed(&mut self, closed: &ClosedPairs) {
-        self.desk.seen.close(closed);
+        self.scratch.seen.close(closed);
     }
 
     fn review_at(&self) -> Option<SessionTime> {

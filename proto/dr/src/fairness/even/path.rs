@@ -60,37 +60,12 @@ impl Decay {
     }
 }
 
-/// So many steps are counted beforehand.
-const TICKS: usize = 32;
-
-/// A number of steps from where an entity was seen: how many seconds they take, how many steps these are, which is not quite the same
-/// number, and how many of them are whole.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tick {
-    seconds: f64,
-    steps: f64,
-    whole: usize,
-}
-
-impl Tick {
-    fn all() -> [Self; TICKS] {
-        let mut next = 0.0;
-        [(); TICKS].map(|()| {
-            let seconds = next;
-            next += STEP;
-            let steps = seconds / STEP;
-            Self { seconds, steps, whole: steps as usize }
-        })
-    }
-}
-
 /// The expected future of one entity.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     turn: Decay,
     speed: Decay,
     bend: Decay,
-    ticks: [Tick; TICKS],
     start: SessionTime,
     points: Vec<Vec3>,
     /// At the last point.
@@ -101,7 +76,7 @@ impl Default for Path {
     fn default() -> Self {
         let (turn, speed, bend) = (Decay::new(TURN_KEPT), Decay::new(SPEED_KEPT), Decay::new(BEND_KEPT));
         let (start, points, velocity) = (SessionTime::default(), Vec::new(), Vec3::ZERO);
-        Self { turn, speed, bend, ticks: Tick::all(), start, points, velocity }
+        Self { turn, speed, bend, start, points, velocity }
     }
 }
 
@@ -145,13 +120,7 @@ impl Path {
     #[inline]
     pub(super) fn after(&self, seconds: f64) -> Vec3 {
         let steps = seconds.max(0.0) / STEP;
-        self.point(steps, steps as usize)
-    }
-
-    /// Where it is taken to be after so many steps, and how many of them are whole.
-    #[inline]
-    fn point(&self, steps: f64, whole: usize) -> Vec3 {
-        let index = whole.min(self.points.len() - 1);
+        let index = (steps as usize).min(self.points.len() - 1);
         let (here, part) = (self.points[index], steps - index as f64);
         match self.points.get(index + 1) {
             Some(next) => here + (*next - here) * part,
@@ -163,37 +132,24 @@ impl Path {
     pub(super) fn leaves(&self, vector: &DrVector, distance: f64, now: SessionTime, most: f64) -> f64 {
         let (age, straight) = (self.age(now), vector.kind == MotionKind::Linear);
         let (position, velocity) = (vector.project(now), vector.state.velocity);
-        if straight && age == 0.0 && most < self.ticks[TICKS - 1].seconds {
-            // So it nearly always is. Where on the path to look is then the same for all entities.
-            return leaves(distance, most, |tick, _| {
-                let Tick { seconds, steps, whole } = self.ticks[tick];
-                self.point(steps, whole).distance(position + velocity * seconds)
-            });
-        }
-        leaves(distance, most, |_, seconds| {
+        let off = |seconds: f64| {
             let there = if straight {
                 position + velocity * seconds
             } else {
                 vector.project(now + Span::from_secs_f64(seconds))
             };
             self.after(age + seconds).distance(there)
-        })
-    }
-}
-
-/// Seconds until something is farther off than a distance, at most so many. How far off it is, is asked with each step: after how many of
-/// them, and after how many seconds.
-#[inline]
-fn leaves(distance: f64, most: f64, off: impl Fn(usize, f64) -> f64) -> f64 {
-    let (mut tick, mut seconds, mut before) = (0, 0.0, off(0, 0.0));
-    while before <= distance && seconds < most {
-        let next = off(tick + 1, seconds + STEP);
-        if next > distance {
-            return (seconds + STEP * (distance - before) / (next - before)).min(most);
+        };
+        let (mut seconds, mut before) = (0.0, off(0.0));
+        while before <= distance && seconds < most {
+            let next = off(seconds + STEP);
+            if next > distance {
+                return (seconds + STEP * (distance - before) / (next - before)).min(most);
+            }
+            (seconds, before) = (seconds + STEP, next);
         }
-        (tick, seconds, before) = (tick + 1, seconds + STEP, next);
+        seconds.min(most)
     }
-    seconds.min(most)
 }
 
 /// Sine and cosine of what is nearly always a small angle.

@@ -11,7 +11,7 @@ use super::path::Path;
 use super::share::{LEAD_MAX, WORST, window};
 use crate::fairness::{Exported, Review};
 use crate::ledger::LastSent;
-use crate::linear::sift::Columns;
+use crate::linear::sift::ReceiverColumns;
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
 /// Bounds and what they bound are rounded differently; this much is left for it.
@@ -19,7 +19,7 @@ pub(super) const MARGIN: f64 = 1e-6;
 
 /// One receiver, as every entity of the sender needs it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct ReachRow {
     pub(super) peer: PeerId,
     pub(super) lost_after: Span,
     /// What was sent in a message before this and is not reported may be lost.
@@ -39,7 +39,7 @@ pub(super) struct Row {
 
 /// What is asked of all receivers at every entity and tick, in columns, by their places.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asks {
+pub(super) struct ReceiverTerms {
     /// Seconds until the end of the time that counts, rounded up.
     to: Vec<f32>,
     /// One over what a message to it is worth more, rounded down; infinite if it is not to be sent any.
@@ -48,10 +48,10 @@ pub(super) struct Asks {
     overdue: Vec<u32>,
 }
 
-impl Asks {
+impl ReceiverTerms {
     /// The same with what the receivers of an entity are expected to show.
-    pub(super) fn of<'a>(&'a self, last_sents: &'a [LastSent]) -> Columns<'a> {
-        Columns { last_sents, to: &self.to, most: &self.rarity, overdue: &self.overdue }
+    pub(super) fn of<'a>(&'a self, last_sents: &'a [LastSent]) -> ReceiverColumns<'a> {
+        ReceiverColumns { last_sents, to: &self.to, most: &self.rarity, overdue: &self.overdue }
     }
 
     fn clear(&mut self) {
@@ -60,7 +60,7 @@ impl Asks {
         self.overdue.clear();
     }
 
-    fn push(&mut self, row: &Row, notes_refusals: bool) {
+    fn push(&mut self, row: &ReachRow, notes_refusals: bool) {
         let is_noted = notes_refusals && row.worst && row.is_served;
         self.to.push(above(row.to));
         self.rarity.push(if is_noted { 0.0 } else { below(row.rarity) });
@@ -68,7 +68,7 @@ impl Asks {
     }
 }
 
-/// What rounding takes away, to half as many digits and in a sparse steps, is less than this.
+/// What rounding takes away, to half as many digits and in a few steps, is less than this.
 const COARSE: f64 = 1e-6;
 
 /// A number that is not below one that is nought or more; what is not a number stays so.
@@ -83,7 +83,7 @@ fn below(number: f64) -> f32 {
 
 /// What a message must save.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct Terms {
     /// To be worth its price.
     pub(super) price: f64,
     /// To be worth anything.
@@ -95,9 +95,9 @@ pub(super) struct Asked {
 /// All receivers by their places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reach {
-    rows: Vec<Row>,
+    rows: Vec<ReachRow>,
     /// The same in short; and where refusals are noted, which are those of the worst off.
-    asks: [Asks; 2],
+    asks: [ReceiverTerms; 2],
     /// Seconds until the end of the time that counts for the farthest.
     farthest: f64,
     /// For whom and when they were made, and what of.
@@ -114,7 +114,9 @@ impl Reach {
         self.made = key;
         self.rows.clear();
         self.rows.extend(review.receivers().zip(review.messages_by_place()).map(|(receiver, messages)| {
-            let (Some((peer, outlook)), Some(messages)) = (receiver, messages) else { return Row::NOBODY };
+            let (Some((peer, outlook)), Some(messages)) = (receiver, messages) else {
+                return ReachRow::NOBODY;
+            };
             // Before anything is known of it, whatever is not reported may be lost.
             let is_known = outlook.lost_after < Span::MAX;
             let overdue = if is_known { outlook.now - outlook.lost_after } else { SessionTime::MAX };
@@ -124,7 +126,7 @@ impl Reach {
             let ahead = standing.is_some_and(|standing| standing.above < control.above_max - LEAD_MAX);
             let (worst, is_served) = (boost > WORST, standing.is_some() && !ahead);
             let rarity = if is_served { 1.0 / boost } else { f64::INFINITY };
-            Row {
+            ReachRow {
                 peer,
                 lost_after: outlook.lost_after,
                 overdue: messages.first_since(overdue),
@@ -149,17 +151,17 @@ impl Reach {
     }
 
     /// What is asked of all receivers.
-    pub(super) fn asks(&self, notes_refusals: bool) -> &Asks {
+    pub(super) fn asks(&self, notes_refusals: bool) -> &ReceiverTerms {
         &self.asks[usize::from(notes_refusals)]
     }
 
     #[inline]
-    pub(super) fn row(&self, place: u32) -> &Row {
+    pub(super) fn row(&self, place: u32) -> &ReachRow {
         &self.rows[place as usize]
     }
 }
 
-impl Row {
+impl ReachRow {
     const NOBODY: Self = Self {
         peer: PeerId(0),
         lost_after: Span::ZERO,
@@ -175,7 +177,7 @@ impl Row {
     /// Whether nothing can come of sending the newest vector to this receiver, which shows one so far apart from it. `lives` is
     /// one over the seconds that the newest will hold, times its weight.
     #[inline]
-    pub(super) fn rules_out(&self, apart: &Apart, asked: &Asked, lives: f64) -> bool {
+    pub(super) fn rules_out(&self, apart: &Separation, asked: &Terms, lives: f64) -> bool {
         let noted = asked.notes_refusals && self.worst;
         let index = if noted { asked.least } else { asked.least.max(asked.price * self.rarity) };
         let (from, to) = (apart.at(self.from), apart.at(self.to));
@@ -187,7 +189,7 @@ impl Row {
 
 /// How far a vector is from the newest one, from now on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Apart {
+pub(super) struct Separation {
     position: Vec3,
     velocity: Vec3,
     /// Where the newest one is, and goes.
@@ -196,7 +198,7 @@ pub(super) struct Apart {
     distance_min: f64,
 }
 
-impl Apart {
+impl Separation {
     /// The square of the distance after so many seconds.
     #[inline]
     fn at(&self, seconds: f64) -> f64 {
@@ -207,7 +209,7 @@ impl Apart {
 /// By how much a receiver that shows such a vector will be nearer to the entity with the newest one: the mean over a short
 /// time from its arrival on, by Simpson's rule.
 #[inline]
-pub(super) fn gain(path: &Path, age: f64, apart: &Apart, row: &Row) -> f64 {
+pub(super) fn gain(path: &Path, age: f64, apart: &Separation, row: &ReachRow) -> f64 {
     let nearer = |seconds: f64| {
         let (position, velocity) = apart.newest;
         let off = position + velocity * seconds - path.after(age + seconds);
@@ -225,7 +227,7 @@ pub(super) enum Known {
     /// Nothing can come of sending the newest to anybody who shows it.
     Idle,
     /// It is so far apart.
-    Apart(Apart),
+    Separation(Separation),
 }
 
 impl Reach {
@@ -236,24 +238,24 @@ impl Reach {
         exported: &Exported<'_>,
         seq: DrSeq,
         now: SessionTime,
-        asked: &Asked,
+        asked: &Terms,
         lives: f64,
     ) -> Known {
         let Some(apart) = exported.shown(seq).and_then(|shown| apart(shown, exported.newest().1, now)) else {
             return Known::Unclear;
         };
         // Nobody's message is worth more than that of the worst off, and nobody's gain is counted longer than the farthest's.
-        let most = Row { to: self.farthest, rarity: 1.0, worst: true, ..Row::NOBODY };
-        if most.rules_out(&apart, asked, lives) { Known::Idle } else { Known::Apart(apart) }
+        let most = ReachRow { to: self.farthest, rarity: 1.0, worst: true, ..ReachRow::NOBODY };
+        if most.rules_out(&apart, asked, lives) { Known::Idle } else { Known::Separation(apart) }
     }
 }
 
-fn apart(shown: &DrVector, newest: &DrVector, now: SessionTime) -> Option<Apart> {
+fn apart(shown: &DrVector, newest: &DrVector, now: SessionTime) -> Option<Separation> {
     if [shown, newest].iter().any(|vector| vector.kind != MotionKind::Linear) {
         return None;
     }
     let (position, velocity) = (newest.project(now), newest.state.velocity);
-    Some(Apart {
+    Some(Separation {
         newest: (position, velocity),
         position: shown.project(now) - position,
         velocity: shown.state.velocity - velocity,
@@ -288,13 +290,13 @@ mod tests {
             let (shown, newest) = (vector(500), vector(20));
             let delay = Span::from_secs_f64(draws.uniform(0.0, 0.8));
             let (boost, life) = (draws.uniform(0.01, 1.0), draws.uniform(0.01, 0.7));
-            let row = Row {
+            let row = ReachRow {
                 from: delay.as_secs_f64(),
                 to: (delay + window(delay)).as_secs_f64(),
                 rarity: 1.0 / boost,
-                ..Row::NOBODY
+                ..ReachRow::NOBODY
             };
-            let asked = Asked { price: draws.uniform(0.0, 2.0), least: 0.01, notes_refusals: false };
+            let asked = Terms { price: draws.uniform(0.0, 2.0), least: 0.01, notes_refusals: false };
             let apart = apart(&shown, &newest, now).expect("both are linear");
             if !row.rules_out(&apart, &asked, 1.0 / life) {
                 continue;

@@ -1,6 +1,6 @@
 //! "Without us": what receivers would suffer under a 1/m base that sends as many messages as the budget has.
 //!
-//! It is imagined, not sent. The error under it is a smooth function of the delay alone, so it is kept for a sparse delays
+//! It is imagined, not sent. The error under it is a smooth function of the delay alone, so it is kept for a few delays
 //! and read between them: it costs the same for three receivers and for a thousand.
 
 use std::collections::VecDeque;

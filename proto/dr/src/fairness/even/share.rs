@@ -5,16 +5,16 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 use super::EvenSettings;
 use super::control::Control;
 use super::filter::{CandidateFilter, Chords};
-use super::look::Watch;
+use super::look::ErrorLook;
 use super::path::{Bend, Path};
 use super::price::{Bucket, Price};
-use super::reach::{self, Apart, Asked, Known, Reach, Row};
+use super::reach::{self, Known, Reach, ReachRow, Separation, Terms};
 use super::seen::SeenPair;
 use super::shadow::Shadow;
-use super::sums::Sums;
+use super::vector_sums::VectorSums;
 use crate::fairness::{Exported, Kinematics, Pair, PairColumn, Review, SendPlan};
 use crate::ledger::Shows;
-use crate::linear::sift::Left;
+use crate::linear::sift::ReceiverSet;
 use crate::peers::Entities;
 use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
 
@@ -47,7 +47,7 @@ const TRIED_AGAIN: Span = Span::from_secs(5);
 pub(super) struct Tracked {
     pub(super) shadow: Shadow,
     pub(super) bend: Bend,
-    sums: Sums,
+    sums: VectorSums,
     chords: Chords,
     /// When it triggered last.
     pub(super) triggered: SessionTime,
@@ -88,15 +88,15 @@ impl Candidate {
 
 /// What all decisions use.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Desk {
-    watch: Watch,
+pub(super) struct DecisionScratch {
+    watch: ErrorLook,
     /// What the last look saw of each pair.
     pub(super) seen: PairColumn<SeenPair>,
     /// Filled anew for each owner and instant.
     reach: Reach,
     /// Filled anew for each entity.
-    sieve: CandidateFilter,
-    left: Left,
+    filter: CandidateFilter,
+    left: ReceiverSet,
     path: Path,
     candidates: Vec<Candidate>,
     /// Entities of which nothing has been heard.
@@ -155,11 +155,11 @@ impl Share {
         &mut self,
         review: &Review<'_>,
         owner: Option<PeerId>,
-        desk: &mut Desk,
+        scratch: &mut DecisionScratch,
         settings: &EvenSettings,
     ) {
         let now = review.now();
-        let Desk { watch, seen, .. } = desk;
+        let DecisionScratch { watch, seen, .. } = scratch;
         let (mut rate_min, control) = (0.0, &mut self.control);
         watch.begin(review, control);
         self.entities.retain(|entity, tracked| {
@@ -185,14 +185,14 @@ impl Share {
         &mut self,
         review: &Review<'_>,
         exported: &Exported<'_>,
-        desk: &mut Desk,
+        scratch: &mut DecisionScratch,
         notes_refusals: bool,
         plan: &mut SendPlan,
     ) -> bool {
         let now = review.now();
         let (least, weight) = (WORTH_MIN * scale(exported), exported.weight_max());
-        let asked = Asked { price: self.price.with(&self.bucket), least, notes_refusals };
-        let Desk { reach, sieve, seen, left, path, candidates, .. } = desk;
+        let asked = Terms { price: self.price.with(&self.bucket), least, notes_refusals };
+        let DecisionScratch { reach, filter, seen, left, path, candidates, .. } = scratch;
         let seen = &*seen.of(exported);
         reach.update(review, exported.owner(), &self.control);
         let mut unknown = None;
@@ -201,25 +201,26 @@ impl Share {
             None => unknown.insert(Tracked { triggered: now, ..Tracked::default() }),
         };
         let (farthest, lives) = (self.farthest, shortest(weight));
-        sieve.begin(&mut tracked.chords, exported, reach, &asked, lives, now);
-        let mut deal = Deal { exported, tracked, path, farthest, asked, weight, now, life: None, lives };
+        filter.begin(&mut tracked.chords, exported, reach, &asked, lives, now);
+        let mut decision =
+            Decision { exported, tracked, path, farthest, asked, weight, now, life: None, lives };
         candidates.clear();
         let columns = reach.asks(notes_refusals).of(exported.last_sents());
         let mut next = 0;
-        sieve.sift(&columns, next, left);
+        filter.sift(&columns, next, left);
         while let Some(link) = left.first_from(next) {
             next = link + 1;
-            let lines = sieve.len();
-            candidates.extend(deal.consider(
+            let lines = filter.len();
+            candidates.extend(decision.consider(
                 link as u32,
                 seen[link].is_looked_at(),
                 reach,
-                sieve,
+                filter,
                 &self.control,
             ));
             // Nearly everybody who is left shows what somebody else does, or is too near by what is known by now.
-            if sieve.raise(&asked, deal.lives) || sieve.len() > lines {
-                sieve.sift(&columns, next, left);
+            if filter.raise(&asked, decision.lives) || filter.len() > lines {
+                filter.sift(&columns, next, left);
             }
         }
         self.sell(candidates, asked.price, exported, now, plan)
@@ -251,12 +252,12 @@ impl Share {
 }
 
 /// What is decided of one entity: to whom its newest vector is worth what.
-struct Deal<'a> {
+struct Decision<'a> {
     exported: &'a Exported<'a>,
     tracked: &'a mut Tracked,
     path: &'a mut Path,
     farthest: Span,
-    asked: Asked,
+    asked: Terms,
     /// The largest of its pairs.
     weight: f64,
     now: SessionTime,
@@ -266,7 +267,7 @@ struct Deal<'a> {
     lives: f64,
 }
 
-impl Deal<'_> {
+impl Decision<'_> {
     /// The entity is followed into its future only if that is asked for.
     fn life(&mut self) -> f64 {
         *self.life.get_or_insert_with(|| {
@@ -282,7 +283,7 @@ impl Deal<'_> {
         link: u32,
         is_looked_at: bool,
         reach: &Reach,
-        sieve: &mut CandidateFilter,
+        filter: &mut CandidateFilter,
         control: &Control,
     ) -> Option<Candidate> {
         let (exported, asked, now) = (self.exported, &self.asked, self.now);
@@ -299,22 +300,22 @@ impl Deal<'_> {
         ) {
             Shows::Newest => return None,
             Shows::Older(_) if !row.is_served => return None,
-            Shows::Older(seq) => sieve.known(&mut self.tracked.chords, exported, seq, || {
+            Shows::Older(seq) => filter.known(&mut self.tracked.chords, exported, seq, || {
                 reach.find(exported, seq, now, asked, shortest(self.weight))
             }),
             Shows::Unclear => Known::Unclear,
         };
         match known {
             Known::Idle => None,
-            Known::Apart(apart) if !is_looked_at || row.rules_out(&apart, asked, self.lives) => None,
-            Known::Apart(apart) => self.weigh(&apart, row, link),
+            Known::Separation(apart) if !is_looked_at || row.rules_out(&apart, asked, self.lives) => None,
+            Known::Separation(apart) => self.weigh(&apart, row, link),
             Known::Unclear => self.weigh_closely(&exported.pair(link), is_looked_at, control),
         }
     }
 
     /// A message to a receiver that shows a linear vector so far apart from the newest, if it is worth sending or noting. It is not ruled
     /// out by what was known so far.
-    fn weigh(&mut self, apart: &Apart, row: &Row, link: u32) -> Option<Candidate> {
+    fn weigh(&mut self, apart: &Separation, row: &ReachRow, link: u32) -> Option<Candidate> {
         let is_foreseen = self.life.is_some();
         let life = self.life();
         if !is_foreseen && row.rules_out(apart, &self.asked, self.lives) {

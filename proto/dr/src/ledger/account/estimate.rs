@@ -1,4 +1,4 @@
-//! What an account estimates: the error beyond what is settled, and when it will have reached how much.
+//! What an account estimates: the error beyond the settled one, and when it will reach an amount.
 
 use evenkeel_core::{SessionTime, Span};
 
@@ -9,15 +9,15 @@ use crate::ledger::pair_state::PairState;
 use crate::ledger::sent_messages::SentMessages;
 use crate::vector::{DrSeq, DrVector};
 
-/// An estimate goes along about so many vectors at most, exported and expected ones each.
+/// Vectors that an estimate walks along at most, exported and expected ones each.
 pub(super) const NEAR: usize = 64;
 
-/// And counts over so much time at most.
+/// The longest time that an estimate covers.
 const NEAR_SPAN: Span = Span::from_secs(5);
 
 impl AccountMut<'_> {
-    /// Moves on to where estimates begin, if from the settled error on they would have far to go. Whoever never reports,
-    /// or whose vectors are always late, must not make them dear.
+    /// Moves the start of estimates on if they would have far to go from the settled error. Receivers that never report, and
+    /// owners whose vectors are always late, must not make estimates expensive.
     pub(crate) fn presume(&mut self, history: &History, outlook: &Outlook) {
         let account = self.read();
         if account.is_near(history, outlook.now) {
@@ -54,13 +54,13 @@ pub(super) fn is_near(
 }
 
 impl<'a> Account<'a> {
-    /// Whether little is unsettled and nothing is presumed: so it is nearly always.
+    /// Whether little is unsettled and nothing is presumed: the usual case.
     #[inline(always)]
     pub(in crate::ledger) fn is_near(&self, history: &History, now: SessionTime) -> bool {
         is_near(self.state(), self.messages, history, now) && self.rare().is_none()
     }
 
-    /// From here on an estimate has neither many vectors to go along nor long to count.
+    /// The time from which on an estimate has few vectors to walk along and a short time to cover.
     pub(super) fn near(&self, history: &History, outlook: &Outlook) -> SessionTime {
         let exported = history.nth_newest(NEAR).map(|vector| vector.generated);
         let nth_newest = self.in_flight_count().checked_sub(NEAR);
@@ -84,12 +84,12 @@ impl<'a> Account<'a> {
             let mut marks = marks.into_iter().flatten();
             marks.find(|(seq, _)| *seq == cursor.placed).map_or(settled, |(_, error)| *error)
         };
-        // What is presumed may be a little below what is settled.
+        // What is presumed may be slightly less than what is settled.
         (cursor.error - then).max(0.0)
     }
 
-    /// The settled error moved on to `until` by what is reported and, beyond, expected: what goes into the books if
-    /// nothing more is waited for. Unlike an estimate it is counted exactly, and from what is settled on.
+    /// The settled error moved on to `until` by reported and expected arrivals: what is settled if nothing more is awaited.
+    /// Unlike an estimate it is integrated exactly.
     pub(crate) fn last_word(
         &self,
         history: &History,
@@ -100,7 +100,7 @@ impl<'a> Account<'a> {
         Some(self.walk(settled, history, outlook, Flight::Estimated, until, Cursor::integrate_to))
     }
 
-    /// The cursor moved on to `to` by what is known and, beyond, estimated; `None` before the first arrival.
+    /// The cursor moved on to `to` by what is known and then by what is expected; `None` before the first arrival.
     pub(crate) fn estimated(
         &self,
         history: &History,
@@ -113,8 +113,7 @@ impl<'a> Account<'a> {
         Some(self.walk(cursor, history, outlook, flight, to, Cursor::estimate_to))
     }
 
-    /// The errors of two estimates, for now and for a later time, in one walk: up to the last thing that happens before now,
-    /// both are the same.
+    /// The estimated errors now and at a later time, in one walk.
     pub(crate) fn estimates(
         &self,
         history: &History,
@@ -132,7 +131,7 @@ impl<'a> Account<'a> {
         Some(self.two_ends(cursor, history, outlook, later, expected))
     }
 
-    /// The cursor at the first arrival, if that is reported but not settled yet.
+    /// The cursor at the first arrival, if that is reported but not settled.
     pub(super) fn first_arrival(
         &self,
         history: &History,
@@ -143,9 +142,9 @@ impl<'a> Account<'a> {
         Some(Cursor::open(history, seq, self.placed(history, outlook, seq, at)?, at))
     }
 
-    /// The newest vector that the receiver has, or will have if what is on its way arrives.
+    /// The newest vector that the receiver has, or will have once what is in flight arrives.
     pub(crate) fn prospect(&self, history: &History, outlook: &Outlook) -> Option<(DrSeq, DrVector)> {
-        // Whether a vector is lost or its report is late can't be told. To send something twice is better than never.
+        // Whether a vector is lost or its report is late can't be told. Better to send it twice than never.
         let is_awaited = |dispatch: &Dispatch| outlook.now - dispatch.sent <= outlook.lost_after;
         let awaited = self.under_way(outlook).filter(is_awaited);
         let flying = awaited.map(|dispatch| dispatch.seq).max();
@@ -156,7 +155,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Moves a cursor on by what has been reported and, beyond, by what is expected.
+    /// Moves a cursor on by reported and then by expected arrivals.
     pub(super) fn walk(
         &self,
         mut cursor: Cursor,
@@ -176,7 +175,7 @@ impl<'a> Account<'a> {
         cursor
     }
 
-    /// The earliest time, from now on and up to `by`, at which the error reaches `error`.
+    /// The earliest time, from now up to `by`, at which the error reaches `error`.
     pub(crate) fn reaches(
         &self,
         history: &History,
@@ -203,26 +202,26 @@ impl<'a> Account<'a> {
         cursor.reach(history, error, by)
     }
 
-    /// What was sent and is neither reported, nor overtaken, nor taken as lost.
+    /// Vectors in flight that are not taken as overtaken or lost.
     pub(super) fn under_way(&self, outlook: &Outlook) -> impl Iterator<Item = Dispatch> + use<'a> {
         let Outlook { now, under_way, lost_after, known_until, assumed, .. } = *outlook;
         let account = *self;
         self.dispatches()
             .chain(assumed)
             .filter(move |d| account.is_news(d.seq))
-            // Lost is what is overdue although later arrivals have been reported. If nothing is reported, it is the
-            // reports that are late, and what is under way is taken to arrive.
+            // Lost is what is overdue although later arrivals have been reported. Without any report it is the reports that
+            // are late.
             .filter(move |d| now - d.sent <= lost_after || known_until < d.sent + under_way)
     }
 
-    /// Arrivals that are reported but not settled, then those that are expected, in order of time.
+    /// Reported arrivals that are not settled, then expected ones, in order of time.
     pub(super) fn expected(
         &self,
         outlook: &Outlook,
         flight: Flight,
     ) -> impl Iterator<Item = (DrSeq, SessionTime)> + use<'a> {
         let Outlook { under_way, known_until, .. } = *outlook;
-        // What is reported is complete, so nothing else can have come before; unless it is taken to fly in no time.
+        // Reports are complete, so nothing else can have arrived earlier, unless it is assumed to travel in no time.
         let (delay, earliest) = match flight {
             Flight::Estimated => (under_way, known_until),
             Flight::Instant => (Span::ZERO, SessionTime::MIN),
@@ -237,7 +236,7 @@ impl<'a> Account<'a> {
         })
     }
 
-    /// The errors now and at a later time, from the last vector that is exported before now on.
+    /// The errors now and at a later time, from the last vector exported before now on.
     fn two_ends(
         &self,
         mut cursor: Cursor,

@@ -67,7 +67,7 @@ impl AccountMut<'_> {
         }
         let unknown = oldest.map_or(now, |(number, _)| messages.sent(number));
         let horizon = history.exact_until().min(unknown);
-        if at > horizon || history.vector(seq).is_none() {
+        if at > horizon || history.place(seq).is_err() {
             return false;
         }
         let exported = state.exported(history.newest_number());

@@ -12,7 +12,7 @@ use crate::history::Stretch;
 use crate::linear::{self, bulk::Start};
 use crate::vector::{DrSeq, DrVector, MotionState};
 
-/// Sums are kept of so many vectors at most, and along paths of so many vectors; beyond, accounts are asked.
+/// VectorSums are kept of so many vectors at most, and along paths of so many vectors; beyond, accounts are asked.
 pub(super) const SUMS_MAX: usize = 32;
 pub(super) const PATH_MAX: usize = 128;
 /// There may be room for so many more than twice what there is.
@@ -26,13 +26,13 @@ pub(super) type Exports<'a> = &'a [Stretch];
 
 /// What is gathered by showing one vector.
 #[derive(Clone, Debug)]
-struct Sum {
+struct VectorSum {
     seq: DrSeq,
     /// Used again only when no look knows it any more; never 0.
     mark: u8,
     /// Whether anybody showed it at this look.
     is_used: bool,
-    line: Line,
+    line: LinearPath,
     /// The number of the first exported vector up to which it is summed up.
     first: DrSeq,
     /// Up to the generation of that, and of each after it.
@@ -44,13 +44,13 @@ struct Sum {
 
 /// A linear vector: when it was made, where it was then, and where to.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct LinearPath {
     generated: SessionTime,
     position: Vec3,
     velocity: Vec3,
 }
 
-impl Line {
+impl LinearPath {
     const fn of(vector: &DrVector) -> Self {
         let MotionState { position, velocity, .. } = vector.state;
         Self { generated: vector.generated, position, velocity }
@@ -65,7 +65,7 @@ impl Line {
 
 /// What those share who show one vector: its sum, by its mark.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Card {
+pub(super) struct SharedGrowth {
     /// 0: there is none.
     pub(super) mark: u8,
     pub(super) place: u8,
@@ -78,8 +78,8 @@ pub(super) struct Card {
 
 /// The sums of one entity.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sums {
-    all: Vec<Sum>,
+pub(super) struct VectorSums {
+    all: Vec<VectorSum>,
     marks: u8,
     /// By how many vectors before the newest: one more than the place of the sum; 0: there is none.
     near: [u8; NEAR],
@@ -106,7 +106,7 @@ impl End {
     }
 }
 
-impl Sums {
+impl VectorSums {
     /// A look begins. What nobody showed at the last one is forgotten.
     pub(super) fn begin(&mut self, path: Exports<'_>, seen: &mut [SeenPair], now: SessionTime) {
         let (first, Stretch { seq: newest, vector, .. }) = (path[0].seq, &path[path.len() - 1]);
@@ -145,18 +145,18 @@ impl Sums {
     }
 
     /// Lays out what those share who show one of the vectors before the newest.
-    pub(super) fn deal(&self, newest: DrSeq, cards: &mut [Card; NEAR]) {
-        *cards = [Card::default(); NEAR];
+    pub(super) fn deal(&self, newest: DrSeq, cards: &mut [SharedGrowth; NEAR]) {
+        *cards = [SharedGrowth::default(); NEAR];
         (0..self.all.len()).for_each(|place| self.deal_one(place, newest, cards));
     }
 
     /// The same for the sum at a place.
-    pub(super) fn deal_one(&self, place: usize, newest: DrSeq, cards: &mut [Card; NEAR]) {
-        let Sum { seq, mark, before, now, .. } = self.all[place];
+    pub(super) fn deal_one(&self, place: usize, newest: DrSeq, cards: &mut [SharedGrowth; NEAR]) {
+        let VectorSum { seq, mark, before, now, .. } = self.all[place];
         let age = newest.0.wrapping_sub(seq.0) as usize;
         if let Some(card) = cards.get_mut(age) {
             let start = if age == 0 { 0 } else { 1 + place as u32 };
-            *card = Card { mark, place: place as u8, start, now, grown: now - before };
+            *card = SharedGrowth { mark, place: place as u8, start, now, grown: now - before };
         }
     }
 
@@ -168,7 +168,7 @@ impl Sums {
     }
 
     /// How far the newest vector is away from that of a sum, now.
-    pub(super) fn apart(&self, place: usize, front: &Front) -> Start {
+    pub(super) fn apart(&self, place: usize, front: &NewestNow) -> Start {
         let line = &self.all[place].line;
         Start::new(front.position - line.project(front.now), front.velocity - line.velocity)
     }
@@ -229,9 +229,9 @@ impl Sums {
         }
         let first = path.partition_point(|stretch| stretch.vector.generated < vector.generated);
         let first = path[first.min(path.len() - 1)].seq;
-        let (line, sums) = (Line::of(&vector), vec![0.0]);
+        let (line, sums) = (LinearPath::of(&vector), vec![0.0]);
         let mark = self.marks;
-        let mut sum = Sum { seq, mark, is_used: true, line, first, sums, before: 0.0, now: 0.0 };
+        let mut sum = VectorSum { seq, mark, is_used: true, line, first, sums, before: 0.0, now: 0.0 };
         sum.go_on(path, now);
         grow(&mut self.all);
         self.all.push(sum);
@@ -281,19 +281,19 @@ impl Sums {
 
 /// Where the newest vector of an entity is now, and where to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Front {
+pub(super) struct NewestNow {
     now: SessionTime,
     position: Vec3,
     velocity: Vec3,
 }
 
-impl Front {
+impl NewestNow {
     pub(super) fn new(newest: &DrVector, now: SessionTime) -> Self {
         Self { now, position: newest.project(now), velocity: newest.state.velocity }
     }
 }
 
-/// Makes room for a sparse more: there are very many entities.
+/// Makes room for a few more: there are very many entities.
 fn grow<T>(all: &mut Vec<T>) {
     if all.len() == all.capacity() {
         all.reserve_exact(1 + all.len() / 4);
@@ -306,7 +306,7 @@ fn note(near: &mut [u8; NEAR], newest: DrSeq, seq: DrSeq, place: usize) {
     }
 }
 
-impl Sum {
+impl VectorSum {
     /// It is about to go: the errors that were told by it are noted, and nobody's is above it any more.
     fn leave(&self, seen: &mut [SeenPair]) {
         for seen in seen {
@@ -324,7 +324,7 @@ impl Sum {
         !self.sums.is_empty()
     }
 
-    /// Sums up to the newest vector of a path, and to now.
+    /// VectorSums up to the newest vector of a path, and to now.
     fn go_on(&mut self, path: Exports<'_>, now: SessionTime) {
         let mut place = (self.first.0 + self.sums.len() as u32 - 1 - path[0].seq.0) as usize;
         let mut sum = self.sums[self.sums.len() - 1];
@@ -341,7 +341,7 @@ impl Sum {
 
     #[inline]
     fn apart(&self, exported: &DrVector, at: SessionTime) -> (Vec3, Vec3) {
-        let position = Line::of(exported).project(at) - self.line.project(at);
+        let position = LinearPath::of(exported).project(at) - self.line.project(at);
         (position, exported.state.velocity - self.line.velocity)
     }
 
@@ -377,7 +377,7 @@ mod tests {
         let now = SessionTime::from_nanos(0) + Span::from_secs(60);
         for count in [1, 3, 5, 6, 20] {
             let (before, anew) = (path(0, 5), path(10_000, count));
-            let mut sums = Sums::default();
+            let mut sums = VectorSums::default();
             sums.begin(&before, &mut [], now);
             sums.find(&before, now, DrSeq(1), || Some(before[1].vector)).expect("there is room");
             sums.begin(&before, &mut [], now);

@@ -2,9 +2,9 @@
 
 use evenkeel_core::SessionTime;
 
-use super::look::Seat;
+use super::look::LookRow;
 use super::seen::{SeenPair, Sight};
-use super::sums::{Card, End, Exports, Front, NEAR, SUMS_MAX, Sums};
+use super::vector_sums::{End, Exports, NEAR, NewestNow, SUMS_MAX, SharedGrowth, VectorSums};
 use crate::fairness::Exported;
 use crate::ledger::{Dispatch, PairState, Pending};
 use crate::linear::bulk::{Intervals, Start};
@@ -12,7 +12,7 @@ use crate::vector::{DrSeq, DrVector};
 
 /// What an integral is for.
 #[derive(Clone, Copy, Debug)]
-enum Use {
+enum IntegralUse {
     More,
     Less,
     Ahead,
@@ -21,7 +21,7 @@ enum Use {
 /// The error of a pair: now, what is to come, and how many integrals are still to be added. Now it is [`UNKNOWN`] where the
 /// receiver is not believed; then what it is presumed to have grown by is to come.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Entry {
+pub(super) struct PairGrowth {
     pub(super) error: f64,
     pub(super) ahead: f64,
     pub(super) uses: u16,
@@ -32,7 +32,7 @@ pub(super) struct Entry {
 struct Single {
     link: u32,
     before: f64,
-    entry: Entry,
+    entry: PairGrowth,
 }
 
 /// The error of a receiver that is not believed: when it is believed again, it counts from then on.
@@ -53,7 +53,7 @@ struct Starts {
 impl Starts {
     const PIECES: usize = 1 + SUMS_MAX;
 
-    fn begin(&mut self, sums: &Sums, front: &Front) {
+    fn begin(&mut self, sums: &VectorSums, front: &NewestNow) {
         self.all.resize(Self::PIECES, Start::default());
         for place in 0..sums.len() {
             self.all[1 + place] = sums.apart(place, front);
@@ -62,7 +62,7 @@ impl Starts {
     }
 
     /// There is one more sum.
-    fn open(&mut self, sums: &Sums, place: usize, front: &Front) {
+    fn open(&mut self, sums: &VectorSums, place: usize, front: &NewestNow) {
         self.all[1 + place] = sums.apart(place, front);
         self.pieces[place] = [0; LATEST];
     }
@@ -74,7 +74,7 @@ impl Starts {
 
     /// The place of the piece that begins with the generation of an exported vector.
     #[inline]
-    fn piece(&mut self, path: Exports<'_>, sums: &Sums, place: usize, exported: usize) -> u32 {
+    fn piece(&mut self, path: Exports<'_>, sums: &VectorSums, place: usize, exported: usize) -> u32 {
         let known = self.pieces[place].get(path.len() - 1 - exported).copied();
         if let Some(known) = known.filter(|known| *known > 0) {
             return known;
@@ -89,18 +89,18 @@ impl Starts {
 
 /// What is gathered for one entity.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct PairGrowths {
     /// What the error of each pair has grown by, by the places of the receivers.
     grown: Vec<f64>,
     /// By how many vectors before the newest: what those share who show it.
-    cards: [Card; NEAR],
+    cards: [SharedGrowth; NEAR],
     /// The sums that are shared, a bit for each place.
     shared: u32,
     /// Where the newest vector is now.
-    front: Front,
+    front: NewestNow,
     /// The pairs that share nothing.
     singles: Vec<Single>,
-    uses: Vec<Use>,
+    uses: Vec<IntegralUse>,
     starts: Starts,
     /// What is integrated, from which start on, and how far. First what is to come, by the places of the receivers; then what single pairs
     /// use.
@@ -108,9 +108,9 @@ pub(super) struct Tally {
     integrals: Vec<f64>,
 }
 
-impl Tally {
+impl PairGrowths {
     /// Of an entity nothing is known yet. `away` is in how many seconds what is sent now arrives, by the places of the receivers.
-    pub(super) fn begin(&mut self, sums: &Sums, newest: DrSeq, front: Front, away: &[f64]) {
+    pub(super) fn begin(&mut self, sums: &VectorSums, newest: DrSeq, front: NewestNow, away: &[f64]) {
         sums.deal(newest, &mut self.cards);
         self.starts.begin(sums, &front);
         self.front = front;
@@ -131,7 +131,7 @@ impl Tally {
 
     /// What those share who show a vector, if that has a sum.
     #[inline]
-    fn card(&self, newest: DrSeq, shown: DrSeq) -> Option<&Card> {
+    fn card(&self, newest: DrSeq, shown: DrSeq) -> Option<&SharedGrowth> {
         self.cards.get(newest.0.wrapping_sub(shown.0) as usize).filter(|card| card.mark > 0)
     }
 
@@ -167,12 +167,13 @@ impl Tally {
     pub(super) fn join(
         &mut self,
         newest: DrSeq,
-        sums: &Sums,
+        sums: &VectorSums,
         link: u32,
         state: &PairState,
         seen: &mut SeenPair,
     ) -> bool {
-        let Some(&Card { mark, place, start, now, grown: told, .. }) = self.card(newest, state.arrived())
+        let Some(&SharedGrowth { mark, place, start, now, grown: told, .. }) =
+            self.card(newest, state.arrived())
         else {
             return false;
         };
@@ -194,12 +195,12 @@ impl Tally {
 
     /// Notes what is known of a pair that shares nothing.
     #[inline]
-    pub(super) fn note(&mut self, link: u32, before: f64, entry: Entry) {
+    pub(super) fn note(&mut self, link: u32, before: f64, entry: PairGrowth) {
         self.singles.push(Single { link, before, entry });
     }
 
     /// Counts what is left to be integrated.
-    pub(super) fn count(&mut self, sums: &mut Sums, states: &[PairState], seen: &mut [SeenPair]) {
+    pub(super) fn count(&mut self, sums: &mut VectorSums, states: &[PairState], seen: &mut [SeenPair]) {
         sums.note_used(self.shared);
         if self.intervals.starts.iter().fold(0, |any, place| any | place) == 0 {
             self.integrals.clear();
@@ -214,9 +215,9 @@ impl Tally {
             let (mut error, mut ahead) = (entry.error, entry.ahead + aheads[link]);
             for (of, integral) in uses.by_ref().take(usize::from(entry.uses)) {
                 match of {
-                    Use::More => error += *integral,
-                    Use::Less => error -= *integral,
-                    Use::Ahead => ahead += *integral,
+                    IntegralUse::More => error += *integral,
+                    IntegralUse::Less => error -= *integral,
+                    IntegralUse::Ahead => ahead += *integral,
                 }
             }
             seen[link].note_error(&states[link], error);
@@ -229,12 +230,12 @@ impl Tally {
     pub(super) fn sum_up(
         &mut self,
         path: Exports<'_>,
-        sums: &mut Sums,
+        sums: &mut VectorSums,
         exported: &Exported<'_>,
         (link, state, seen): (u32, &PairState, &mut SeenPair),
-        seat: &Seat,
+        seat: &LookRow,
         now: SessionTime,
-    ) -> Option<Entry> {
+    ) -> Option<PairGrowth> {
         let known = self.uses.len();
         let entry = self.try_sum_up(path, sums, exported, (link, state, seen), seat, now);
         if entry.is_none() {
@@ -253,12 +254,12 @@ impl Tally {
     fn try_sum_up(
         &mut self,
         path: Exports<'_>,
-        sums: &mut Sums,
+        sums: &mut VectorSums,
         exported: &Exported<'_>,
         (link, state, seen): (u32, &PairState, &mut SeenPair),
-        seat: &Seat,
+        seat: &LookRow,
         now: SessionTime,
-    ) -> Option<Entry> {
+    ) -> Option<PairGrowth> {
         let (Sight { mut base, sum, error, .. }, pending) = (seen.sight(state), state.pending());
         if pending == Pending::Unclear {
             return None;
@@ -270,7 +271,7 @@ impl Tally {
             base = settled - sums.until(path, shown, End::new(path, at)?)?;
             seen.note(state, Sight { error, base, sum: sums.mark(shown), told: 0 });
         }
-        let mut way = Way { shown, seq: arrived, at: now, error: base, uses: 0 };
+        let mut way = ErrorWalk { shown, seq: arrived, at: now, error: base, uses: 0 };
         match pending {
             Pending::Unclear | Pending::Nothing => {}
             Pending::Last => {
@@ -292,13 +293,13 @@ impl Tally {
     #[inline]
     fn arrive(
         &mut self,
-        mut way: Way,
+        mut way: ErrorWalk,
         newest: DrSeq,
-        sums: &Sums,
+        sums: &VectorSums,
         link: u32,
-        seat: &Seat,
+        seat: &LookRow,
         now: SessionTime,
-    ) -> Entry {
+    ) -> PairGrowth {
         let is_newest = way.seq == newest;
         if way.at == now {
             way.error += sums.now(way.shown);
@@ -306,7 +307,7 @@ impl Tally {
         } else if !is_newest {
             self.go_ahead(&mut way, seat.later, now);
         }
-        Entry { error: way.error, ahead: 0.0, uses: way.uses }
+        PairGrowth { error: way.error, ahead: 0.0, uses: way.uses }
     }
 
     /// The place of the sum of a vector, which is asked for if there is no sum yet.
@@ -314,7 +315,7 @@ impl Tally {
     fn find(
         &mut self,
         path: Exports<'_>,
-        sums: &mut Sums,
+        sums: &mut VectorSums,
         now: SessionTime,
         seq: DrSeq,
         vector: impl FnOnce() -> Option<DrVector>,
@@ -332,10 +333,10 @@ impl Tally {
     #[inline]
     fn expect(
         &mut self,
-        way: &mut Way,
+        way: &mut ErrorWalk,
         path: Exports<'_>,
-        sums: &mut Sums,
-        seat: &Seat,
+        sums: &mut VectorSums,
+        seat: &LookRow,
         Dispatch { seq, sent }: Dispatch,
         now: SessionTime,
     ) -> Option<()> {
@@ -349,17 +350,17 @@ impl Tally {
     #[inline]
     fn show(
         &mut self,
-        way: &mut Way,
+        way: &mut ErrorWalk,
         path: Exports<'_>,
-        sums: &Sums,
+        sums: &VectorSums,
         (seq, next): (DrSeq, usize),
         arrival: SessionTime,
         now: SessionTime,
     ) -> Option<()> {
         if arrival <= now {
             let end = End::new(path, arrival)?;
-            let gathered = self.until(way, path, sums, way.shown, end, Use::More)?;
-            let had = self.until(way, path, sums, next, end, Use::Less)?;
+            let gathered = self.until(way, path, sums, way.shown, end, IntegralUse::More)?;
+            let had = self.until(way, path, sums, next, end, IntegralUse::Less)?;
             way.error += gathered - had;
         } else {
             if way.at == now {
@@ -375,12 +376,12 @@ impl Tally {
     #[inline]
     fn until(
         &mut self,
-        way: &mut Way,
+        way: &mut ErrorWalk,
         path: Exports<'_>,
-        sums: &Sums,
+        sums: &VectorSums,
         place: usize,
         end: End,
-        of: Use,
+        of: IntegralUse,
     ) -> Option<f64> {
         let (before, has_rest) = sums.before(place, end)?;
         if has_rest {
@@ -391,7 +392,7 @@ impl Tally {
     }
 
     #[inline]
-    fn use_from(&mut self, way: &mut Way, start: u32, seconds: f64, of: Use) {
+    fn use_from(&mut self, way: &mut ErrorWalk, start: u32, seconds: f64, of: IntegralUse) {
         self.intervals.push(start, seconds);
         self.uses.push(of);
         way.uses += 1;
@@ -399,13 +400,13 @@ impl Tally {
 
     /// What is to come with what is shown, up to a time.
     #[inline]
-    fn go_ahead(&mut self, way: &mut Way, to: SessionTime, now: SessionTime) {
+    fn go_ahead(&mut self, way: &mut ErrorWalk, to: SessionTime, now: SessionTime) {
         let mut start = 1 + way.shown as u32;
         if way.at != now {
             let later = self.starts.all[start as usize].after((way.at - now).as_secs_f64());
             start = self.starts.push(later);
         }
-        self.use_from(way, start, (to - way.at).as_secs_f64(), Use::Ahead);
+        self.use_from(way, start, (to - way.at).as_secs_f64(), IntegralUse::Ahead);
         way.at = to;
     }
 }
@@ -417,7 +418,7 @@ fn grown(before: f64, error: f64) -> f64 {
 
 /// How far the error of a pair has been followed.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct ErrorWalk {
     /// The sum of what is shown, and its number.
     shown: usize,
     seq: DrSeq,
