@@ -1,4 +1,4 @@
-//! How far the reports of a receiver have been read: they go into the ledger in the order of their numbers.
+//! How far a receiver's reports have been read. They go into the ledger in the order of their numbers.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) struct ReportCursor {
 }
 
 impl ReportCursor {
-    /// Those of a receiver that comes now.
+    /// The cursor of a receiver that joins now.
     pub(crate) const fn new(now: SessionTime) -> Self {
         Self {
             next: 0,
@@ -37,7 +37,7 @@ impl ReportCursor {
         }
     }
 
-    /// The next reports go into the ledger: of arrivals at a time, with a message of this nonce.
+    /// Passes the next reports on to the ledger: of arrivals at a time, in a message with this nonce.
     pub(crate) fn settle(
         &mut self,
         reported: &[Report],

@@ -25,7 +25,7 @@ const LEFTOVERS: [(&str, &str); 6] = [
 const UNSAFE: [&str; 4] = [
     "proto/dr/src/linear/bulk.rs",
     "proto/dr/src/linear/sift.rs",
-    "proto/dr/src/ahead.rs",
+    "proto/dr/src/prefetch.rs",
     "proto/dr/benches/pairs/bytes.rs",
 ];
 

@@ -249,21 +249,7 @@ impl Twins {
                     self.send(entity, receiver, 0, 50);
                 }
             }
-            Operation::Report { receiver, count, how } => {
-                let is_due = |one: &Flying| one.receiver == receiver && one.at <= now;
-                let mut due: Vec<Flying> = self.flying.extract_if(.., |one| is_due(one)).collect();
-                due.sort_by_key(|one| one.at);
-                self.flying.extend(due.drain(count.min(due.len())..));
-                match how {
-                    Reporting::NewestFirst => due.reverse(),
-                    Reporting::Doubled => due.extend(due.clone()),
-                    Reporting::Forged => due.iter_mut().for_each(|one| one.nonce += 1),
-                    Reporting::Untrue => due.iter_mut().for_each(|one| one.at = now + Span::from_secs(1)),
-                    Reporting::Lost => due.clear(),
-                    Reporting::InOrder => {}
-                }
-                due.into_iter().for_each(|one| self.report(one));
-            }
+            Operation::Report { receiver, count, how } => self.take_reports(receiver, count, how),
             Operation::LoseReports { receiver } => {
                 for ledger in &mut self.ledgers {
                     let link = ledger.link(PeerId(receiver)).expect("it is here");
@@ -304,15 +290,35 @@ impl Twins {
                 let frame = self.frame(life, self.newest(entity));
                 self.ledgers.iter_mut().for_each(|ledger| ledger.tailor(&frame, now, |_, _| kind));
             }
-            Operation::Hold { entity, receiver } => {
-                let dispatch = Dispatch { seq: self.newest(entity), sent: now };
-                for ledger in &mut self.ledgers {
-                    let track = ledger.tracks.place(self.lives[entity as usize]).expect("it lives");
-                    let link = ledger.link(PeerId(receiver)).expect("it is here");
-                    let is_held = ledger.account(Slot { track, link }).held().is_some();
-                    ledger.account_mut(Slot { track, link }).hold((!is_held).then_some(dispatch));
-                }
-            }
+            Operation::Hold { entity, receiver } => self.hold(entity, receiver),
+        }
+    }
+
+    fn take_reports(&mut self, receiver: u32, count: usize, how: Reporting) {
+        let now = self.now;
+        let is_due = |one: &Flying| one.receiver == receiver && one.at <= now;
+        let mut due: Vec<Flying> = self.flying.extract_if(.., |one| is_due(one)).collect();
+        due.sort_by_key(|one| one.at);
+        self.flying.extend(due.drain(count.min(due.len())..));
+        match how {
+            Reporting::NewestFirst => due.reverse(),
+            Reporting::Doubled => due.extend(due.clone()),
+            Reporting::Forged => due.iter_mut().for_each(|one| one.nonce += 1),
+            Reporting::Untrue => due.iter_mut().for_each(|one| one.at = now + Span::from_secs(1)),
+            Reporting::Lost => due.clear(),
+            Reporting::InOrder => {}
+        }
+        due.into_iter().for_each(|one| self.report(one));
+    }
+
+    /// Holds the newest vector, or drops what is held.
+    fn hold(&mut self, entity: u32, receiver: u32) {
+        let dispatch = Dispatch { seq: self.newest(entity), sent: self.now };
+        for ledger in &mut self.ledgers {
+            let track = ledger.tracks.place(self.lives[entity as usize]).expect("it lives");
+            let link = ledger.link(PeerId(receiver)).expect("it is here");
+            let is_held = ledger.account(Slot { track, link }).held().is_some();
+            ledger.account_mut(Slot { track, link }).hold((!is_held).then_some(dispatch));
         }
     }
 

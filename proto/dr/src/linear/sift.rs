@@ -1,51 +1,51 @@
-//! Which of many receivers can be so far from a path that it matters, several at once.
+//! Finds the receivers that can be so far from a path that it matters, several at once.
 //!
-//! How far each can be is a line over time, one of a sparse, and which one is looked up for eight receivers by one instruction, where the
-//! processor has AVX2. Numbers have half of the usual digits here: whoever asks rounds them so that nobody is missed.
+//! The distance of each is bounded by one of a few lines over time; with AVX2, one instruction looks it up for eight receivers.
+//! Numbers are `f32` here: callers round them so that no receiver is missed.
 
-// To call what is compiled for AVX2 is the one thing here that the compiler can't check.
+// Calling what is compiled for AVX2 is the one thing here that the compiler can't check.
 #![allow(unsafe_code)]
 
 use crate::ledger::LastSent;
 use crate::vector::DrSeq;
 
-/// So many numbers are in a register, so many receivers are asked at once, and so many lines are in a table.
+/// Numbers per register, receivers asked at once, and lines per table.
 const WIDE: usize = 8;
-/// So many receivers' answers are in a word: those of whole registers.
+/// Receivers per word of a set.
 const WORD: usize = u64::BITS as usize;
 const _: () = assert!(WORD.is_multiple_of(WIDE), "what is asked at once is in one word");
-/// So many tables are looked up at most.
+/// Tables that are looked up at most.
 const TABLES_MAX: usize = 8;
 
 type Table = [f32; WIDE];
 
-/// What is known of receivers, and asked of them. There are as many of each as of the first, or more.
+/// What is known of receivers, and asked of them. No column is shorter than the first.
 pub(crate) struct ReceiverColumns<'a> {
-    /// The vector that each shows, unless what was sent last got lost.
+    /// The vector that each shows, unless it was lost.
     pub(crate) last_sents: &'a [LastSent],
-    /// After how many seconds it is asked how far it can be,
+    /// After how many seconds its distance is asked for.
     pub(crate) to: &'a [f32],
-    /// and up to what that does not matter.
+    /// Up to which distance it does not matter.
     pub(crate) most: &'a [f32],
-    /// What was in a message before this and is not reported may be lost.
+    /// An unreported vector in a message before this may be lost.
     pub(crate) overdue: &'a [u32],
 }
 
 impl ReceiverColumns<'_> {
-    /// Whether something of everything is there for each receiver.
+    /// Whether no column is shorter than the first.
     fn are_whole(&self) -> bool {
         let others = [self.to.len(), self.most.len(), self.overdue.len()];
         others.iter().all(|other| *other >= self.last_sents.len())
     }
 
-    /// Whether there are enough to be asked several at once.
+    /// Whether there are enough receivers to ask several at once.
     #[cfg(target_arch = "x86_64")]
     fn are_wide(&self) -> bool {
         self.last_sents.len() >= WIDE && self.are_whole()
     }
 }
 
-/// The places of receivers who are left.
+/// A set of places of receivers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceiverSet {
     /// A bit for each receiver.
@@ -53,20 +53,20 @@ pub(crate) struct ReceiverSet {
 }
 
 impl ReceiverSet {
-    /// Nobody of so many.
+    /// Empties the set, with room for this many.
     fn clear(&mut self, receivers: usize) {
         self.words.clear();
         self.words.resize(receivers.div_ceil(WORD), 0);
     }
 
-    /// Those of the next sparse from a place on, a bit for each. They must not reach into another word.
+    /// Adds some of the next few places, a bit for each. They must not reach into another word.
     #[inline]
     fn add(&mut self, place: usize, left: u64) {
         debug_assert!(left.leading_zeros() as usize >= place % WORD, "{left:x} from {place} on");
         self.words[place / WORD] |= left << (place % WORD);
     }
 
-    /// The first who is left from a place on.
+    /// The first place in the set from a place on.
     #[inline]
     pub(crate) fn first_from(&self, place: usize) -> Option<usize> {
         let first = self.words.get(place / WORD)? >> (place % WORD);
@@ -79,8 +79,8 @@ impl ReceiverSet {
     }
 }
 
-/// How far who shows one of the last `N` vectors can be from the newest: so far at first, and so much farther in each second. Not a
-/// number: it is not known.
+/// How far a receiver that shows one of the last `N` vectors can be from the newest: a distance, and its growth per second.
+/// NaN: unknown.
 #[derive(Clone, Debug)]
 pub(crate) struct DistanceBounds<const N: usize> {
     tables: Vec<[Table; 2]>,
@@ -93,12 +93,12 @@ impl<const N: usize> Default for DistanceBounds<N> {
 }
 
 impl<const N: usize> DistanceBounds<N> {
-    /// Nothing is known.
+    /// Forgets all bounds.
     pub(crate) fn clear(&mut self) {
         self.tables.clear();
     }
 
-    /// How far who shows the vector can be that is so many before the newest.
+    /// Sets the bound for the vector this many before the newest.
     pub(crate) fn set(&mut self, age: usize, first: f32, growth: f32) {
         const { assert!(N <= WIDE * TABLES_MAX, "lines in further tables would be overlooked") };
         if age >= N {
@@ -111,8 +111,8 @@ impl<const N: usize> DistanceBounds<N> {
         (firsts[age % WIDE], growths[age % WIDE]) = (first, growth);
     }
 
-    /// Who is left of the receivers from a place on, in place of what is in `left`: the places of those who may be too far from the newest
-    /// vector, or it is not known how far, and of those whose reports are overdue. What is said of places before that means nothing.
+    /// Finds the receivers from a place on that may be too far from the newest vector, have no bound, or are overdue. What the
+    /// set says of places before that means nothing.
     #[inline]
     pub(crate) fn sift(
         &self,
@@ -135,7 +135,7 @@ impl<const N: usize> DistanceBounds<N> {
         self.sift_plainly(newest, columns, from, left);
     }
 
-    /// The same by what every processor has.
+    /// [`sift`](Self::sift) on any processor.
     fn sift_plainly(
         &self,
         newest: DrSeq,
@@ -148,7 +148,7 @@ impl<const N: usize> DistanceBounds<N> {
         }
     }
 
-    /// Whether the receiver at a place is left.
+    /// Whether the receiver at a place matters.
     fn leaves(&self, newest: DrSeq, columns: &ReceiverColumns<'_>, place: usize) -> bool {
         let &ReceiverColumns { last_sents, to, most, overdue } = columns;
         let last_sent = last_sents[place];
@@ -181,7 +181,7 @@ mod avx2 {
         from: usize,
         left: &mut ReceiverSet,
     ) {
-        // Nearly always there are sparse: then they stay in registers.
+        // Up to three tables stay in registers.
         match tables {
             [one] => sift_by([one], newest, columns, from, left),
             [one, two] => sift_by([one, two], newest, columns, from, left),
@@ -221,7 +221,7 @@ mod avx2 {
             };
             left.add(WIDE * chunk, left_of(&registers, newest, &eight));
         }
-        // The last ones are asked together with some of those before them.
+        // The last ones are asked together with some before them.
         if !rest.is_empty()
             && let Some(last) = Octet::last(columns)
         {
@@ -229,7 +229,7 @@ mod avx2 {
         }
     }
 
-    /// What is known of eight receivers, and asked of them.
+    /// Eight receivers.
     struct Octet<'a> {
         last_sents: &'a [LastSent; WIDE],
         to: &'a [f32; WIDE],
@@ -250,7 +250,7 @@ mod avx2 {
         }
     }
 
-    /// Who of them is left, a bit for each.
+    /// Which of them matter, a bit for each.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn left_of<const N: usize>(tables: &[[__m256; 2]; N], newest: __m256i, some: &Octet<'_>) -> u64 {
@@ -265,18 +265,18 @@ mod avx2 {
         }
         let farthest = _mm256_add_ps(first, _mm256_mul_ps(growth, floats(some.to)));
         let near = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(farthest, floats(some.most)));
-        // What is reported is not late: its mark is above the number of any message.
+        // A reported vector is not overdue: its mark is above all message numbers.
         let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(marks, numbers_of(some.overdue)), marks);
         let since = _mm256_movemask_ps(_mm256_castsi256_ps(is_since));
         let unclear = _mm256_movemask_ps(_mm256_castsi256_ps(marks));
         u64::from((!(near & since) & 0xff | unclear).cast_unsigned())
     }
 
-    /// Eight numbers of vectors, and eight marks.
+    /// The vector numbers and the marks of eight receivers.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn parted(all: &[LastSent; WIDE]) -> (__m256i, __m256i) {
-        /// Of each four, the first two of both in turn; and whose turn it is, so that they are in order again.
+        /// The shuffles that part them, and the permutation that restores their order.
         const FIRST: i32 = 0b10_00_10_00;
         const SECOND: i32 = 0b11_01_11_01;
         const IN_ORDER: i32 = 0b11_01_10_00;

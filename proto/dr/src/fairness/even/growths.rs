@@ -1,4 +1,4 @@
-//! What a look gathers of one entity: by how much the error of each receiver has grown, and what is to come.
+//! By how much the error of each receiver of an entity has grown since the last look, and what is still to come.
 
 use evenkeel_core::SessionTime;
 
@@ -10,7 +10,7 @@ use crate::ledger::{Dispatch, PairState, Pending};
 use crate::linear::bulk::{Intervals, Start};
 use crate::vector::{DrSeq, DrVector};
 
-/// What an integral is for.
+/// What an integral is added to.
 #[derive(Clone, Copy, Debug)]
 enum IntegralUse {
     More,
@@ -18,8 +18,8 @@ enum IntegralUse {
     Ahead,
 }
 
-/// The error of a pair: now, what is to come, and how many integrals are still to be added. Now it is [`UNKNOWN`] where the
-/// receiver is not believed; then what it is presumed to have grown by is to come.
+/// The error of a pair now, what is to come, and how many integrals are still to be added. For a receiver that is not believed,
+/// the error is [`UNKNOWN`] and `ahead` is what it is presumed to have grown by.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PairGrowth {
     pub(super) error: f64,
@@ -27,7 +27,7 @@ pub(super) struct PairGrowth {
     pub(super) uses: u16,
 }
 
-/// A pair that has to be asked by itself: the place of its receiver, and its error at the last look.
+/// A pair that shares no growth: the place of its receiver, and its error at the last look.
 #[derive(Clone, Copy, Debug)]
 struct Single {
     link: u32,
@@ -35,18 +35,18 @@ struct Single {
     entry: PairGrowth,
 }
 
-/// The error of a receiver that is not believed: when it is believed again, it counts from then on.
+/// The error of a receiver that is not believed. Once it is believed again, it counts from then on.
 pub(super) const UNKNOWN: f64 = f64::INFINITY;
 
-/// Starts of pieces are kept for so many of the last exported vectors: nearly everything that is expected arrives in their time.
+/// Exported vectors before the newest whose pieces are shared: nearly everything that is expected arrives in their time.
 const LATEST: usize = 4;
 
-/// What integrals begin with, by their places: nothing is away from the newest vector at the first; then the newest vector is away from that
-/// of each sum, now; then come pieces.
+/// Starts of integrals: first zero, for receivers that show the newest vector; then how far the newest vector is from that of
+/// each sum now; then pieces.
 #[derive(Clone, Debug, Default)]
 struct Starts {
     all: Vec<Start>,
-    /// By sums and by how many vectors before the newest: the places of pieces that begin with the generation of one. 0: there is none.
+    /// By sum and by age of the exported vector, the place of the piece that starts with it. 0: none.
     pieces: [[u32; LATEST]; SUMS_MAX],
 }
 
@@ -61,7 +61,7 @@ impl Starts {
         }
     }
 
-    /// There is one more sum.
+    /// Adds a sum.
     fn open(&mut self, sums: &VectorSums, place: usize, front: &NewestNow) {
         self.all[1 + place] = sums.apart(place, front);
         self.pieces[place] = [0; LATEST];
@@ -72,7 +72,7 @@ impl Starts {
         (self.all.len() - 1) as u32
     }
 
-    /// The place of the piece that begins with the generation of an exported vector.
+    /// The place of the piece that starts with an exported vector.
     #[inline]
     fn piece(&mut self, path: Exports<'_>, sums: &VectorSums, place: usize, exported: usize) -> u32 {
         let known = self.pieces[place].get(path.len() - 1 - exported).copied();
@@ -87,29 +87,28 @@ impl Starts {
     }
 }
 
-/// What is gathered for one entity.
+/// The growth of all pairs of one entity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PairGrowths {
     /// What the error of each pair has grown by, by the places of the receivers.
     grown: Vec<f64>,
-    /// By how many vectors before the newest: what those share who show it.
+    /// By age, what receivers that show the same vector share.
     cards: [SharedGrowth; NEAR],
     /// The sums that are shared, a bit for each place.
     shared: u32,
-    /// Where the newest vector is now.
+    /// The newest vector now.
     front: NewestNow,
-    /// The pairs that share nothing.
+    /// Pairs that share no growth.
     singles: Vec<Single>,
     uses: Vec<IntegralUse>,
     starts: Starts,
-    /// What is integrated, from which start on, and how far. First what is to come, by the places of the receivers; then what single pairs
-    /// use.
+    /// Intervals to integrate over: first what is to come, by the places of the receivers; then those of single pairs.
     intervals: Intervals,
     integrals: Vec<f64>,
 }
 
 impl PairGrowths {
-    /// Of an entity nothing is known yet. `away` is in how many seconds what is sent now arrives, by the places of the receivers.
+    /// Begins with an entity. `away` is how many seconds a message takes to each place.
     pub(super) fn begin(&mut self, sums: &VectorSums, newest: DrSeq, front: NewestNow, away: &[f64]) {
         sums.deal(newest, &mut self.cards);
         self.starts.begin(sums, &front);
@@ -129,14 +128,14 @@ impl PairGrowths {
         (&self.grown, &self.integrals[..self.grown.len()])
     }
 
-    /// What those share who show a vector, if that has a sum.
+    /// What receivers that show a vector share, if it has a sum.
     #[inline]
     fn card(&self, newest: DrSeq, shown: DrSeq) -> Option<&SharedGrowth> {
         self.cards.get(newest.0.wrapping_sub(shown.0) as usize).filter(|card| card.mark > 0)
     }
 
-    /// Takes the growth of errors from the sums of what is shown, wherever that was shown at the last look, too, and nothing is on its way:
-    /// so it mostly is. The places of the other receivers are added to `others`.
+    /// Takes over the growth of sums for pairs that showed the same at the last look and have nothing in flight: most of them.
+    /// The places of the others go to `others`.
     pub(super) fn share(
         &mut self,
         newest: DrSeq,
@@ -151,7 +150,7 @@ impl PairGrowths {
             let age = newest.0.wrapping_sub(state.arrived().0) as usize;
             let card = &self.cards[age % NEAR];
             let is_shared = age < NEAR && seen.is_told_by(state, card.mark);
-            // There is no telling beforehand, so that branches would be dear.
+            // Without branches, which could not be predicted.
             *grown = if is_shared { card.grown } else { 0.0 };
             *place = if is_shared { card.start } else { 0 };
             shared |= u32::from(is_shared) << card.place;
@@ -162,7 +161,8 @@ impl PairGrowths {
         self.shared |= shared;
     }
 
-    /// The same for one pair, also if its error at the last look was not told by the sum. False if it is not so.
+    /// Takes over the growth of a sum for one pair, even if the sum did not tell its error at the last look. Returns whether it
+    /// could.
     #[inline]
     pub(super) fn join(
         &mut self,
@@ -193,13 +193,13 @@ impl PairGrowths {
         true
     }
 
-    /// Notes what is known of a pair that shares nothing.
+    /// Notes a pair that shares no growth.
     #[inline]
     pub(super) fn note(&mut self, link: u32, before: f64, entry: PairGrowth) {
         self.singles.push(Single { link, before, entry });
     }
 
-    /// Counts what is left to be integrated.
+    /// Integrates, and adds up every pair.
     pub(super) fn count(&mut self, sums: &mut VectorSums, states: &[PairState], seen: &mut [SeenPair]) {
         sums.note_used(self.shared);
         if self.intervals.starts.iter().fold(0, |any, place| any | place) == 0 {
@@ -226,7 +226,7 @@ impl PairGrowths {
         }
     }
 
-    /// The error of a pair by the sums of its entity, but for pieces; `None` if it can't be told by them.
+    /// The error of a pair by the sums of its entity, without the integrals; `None` if they can't tell it.
     pub(super) fn sum_up(
         &mut self,
         path: Exports<'_>,
@@ -244,7 +244,7 @@ impl PairGrowths {
         entry
     }
 
-    /// What is used from one on is not needed.
+    /// Drops integrals from one on.
     fn forget_from(&mut self, known: usize) {
         self.uses.truncate(known);
         self.intervals.truncate(self.grown.len() + known);
@@ -289,7 +289,7 @@ impl PairGrowths {
         Some(self.arrive(way, path[path.len() - 1].seq, sums, link, seat, now))
     }
 
-    /// What is on its way to a receiver has been followed: what is left is what is to come until something sent now arrives.
+    /// Ends the walk of a pair: what is still to come is integrated until a message sent now would arrive.
     #[inline]
     fn arrive(
         &mut self,
@@ -310,7 +310,7 @@ impl PairGrowths {
         PairGrowth { error: way.error, ahead: 0.0, uses: way.uses }
     }
 
-    /// The place of the sum of a vector, which is asked for if there is no sum yet.
+    /// The place of a vector's sum, which is opened if there is none.
     #[inline]
     fn find(
         &mut self,
@@ -329,7 +329,7 @@ impl PairGrowths {
         Some(place)
     }
 
-    /// A vector that is on its way, if it is, is shown from its arrival on.
+    /// Walks on to the expected arrival of a vector in flight.
     #[inline]
     fn expect(
         &mut self,
@@ -346,7 +346,7 @@ impl PairGrowths {
         self.show(way, path, sums, (seq, next), arrival, now)
     }
 
-    /// A vector with such a sum is shown from its arrival on.
+    /// Walks on to an arrival, from which on the vector of a sum is shown.
     #[inline]
     fn show(
         &mut self,
@@ -372,7 +372,7 @@ impl PairGrowths {
         Some(())
     }
 
-    /// The sum up to an end before now, but for a piece, which is to be used if there is one.
+    /// The sum up to an end before now. The last piece is integrated if there is one.
     #[inline]
     fn until(
         &mut self,
@@ -398,7 +398,7 @@ impl PairGrowths {
         way.uses += 1;
     }
 
-    /// What is to come with what is shown, up to a time.
+    /// Walks on to a time after now with what is shown.
     #[inline]
     fn go_ahead(&mut self, way: &mut ErrorWalk, to: SessionTime, now: SessionTime) {
         let mut start = 1 + way.shown as u32;
@@ -411,7 +411,7 @@ impl PairGrowths {
     }
 }
 
-/// What an error has grown by since the last look, if there was one at which it was known.
+/// What an error has grown by since the last look, if it was known then.
 fn grown(before: f64, error: f64) -> f64 {
     if before.is_finite() { error - before } else { 0.0 }
 }
@@ -419,10 +419,10 @@ fn grown(before: f64, error: f64) -> f64 {
 /// How far the error of a pair has been followed.
 #[derive(Clone, Copy, Debug)]
 struct ErrorWalk {
-    /// The sum of what is shown, and its number.
+    /// The place of the sum of the shown vector, and its number.
     shown: usize,
     seq: DrSeq,
-    /// Now, or later.
+    /// Now or later.
     at: SessionTime,
     error: f64,
     uses: u16,

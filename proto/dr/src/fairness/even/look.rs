@@ -1,10 +1,9 @@
-//! A look at everybody's error with all entities of an owner, ten times a second: entity by entity, all of its receivers in a row.
+//! A look at everybody's error with all entities of an owner, ten times a second: entity by entity, all receivers in a row.
 //!
-//! What many receivers share is computed once (`sums.rs`). Most of them show what they showed at the last look, and nothing is on its
-//! way to them: their errors have grown by what their vector's sum has, and only what is to come depends on how far away they
-//! are. What is left of the others are pieces between linear paths, which are
-//! integrated side by side (`linear/bulk.rs`). Where that can't be, because a path turns or is not known yet, the account
-//! is asked.
+//! What many receivers share is computed once (`vector_sums.rs`). Most of them show what they showed at the last look with
+//! nothing in flight, so that their errors have grown as their vector's sum has. What is left of the others are pieces between
+//! linear paths, which are integrated side by side (`linear/bulk.rs`). Where a path turns or is not known yet, the account is
+//! asked.
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
@@ -16,14 +15,14 @@ use super::share::presumed_shown;
 use super::vector_sums::{NewestNow, PATH_MAX, VectorSums};
 use crate::fairness::{Exported, Pair, Review};
 
-/// One receiver, as every entity needs it.
+/// A receiver, as every entity needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LookRow {
     peer: PeerId,
-    /// Its place among those who stand, once it has one.
+    /// Its place among the standings, once it has one.
     place: Option<u32>,
     delay: Span,
-    /// What is sent now arrives then.
+    /// When a message sent now arrives.
     pub(super) later: SessionTime,
     under_way: Span,
     lost_after: Span,
@@ -34,7 +33,7 @@ pub(super) struct LookRow {
 }
 
 impl LookRow {
-    /// When what was sent to it then arrives, if it is expected before what is sent now.
+    /// When a message that was sent then arrives, if that is expected before one sent now.
     #[inline]
     pub(super) fn expects(&self, sent: SessionTime, now: SessionTime) -> Option<SessionTime> {
         let usual = sent + self.under_way;
@@ -45,13 +44,13 @@ impl LookRow {
     }
 }
 
-/// What became of the receivers with all entities, as much as each counts, in columns, by their places.
+/// Weighted growth over all entities, by the places of the receivers.
 #[derive(Clone, Debug, Default)]
 struct GrowthTotals {
     errors: Vec<f64>,
     aheads: Vec<f64>,
     withouts: Vec<f64>,
-    /// Whether they have been looked at.
+    /// Whether the receiver has been looked at.
     seen: Vec<bool>,
 }
 
@@ -66,29 +65,29 @@ impl GrowthTotals {
     }
 }
 
-/// What a look needs; the room for it is kept.
+/// Scratch space of a look.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ErrorLook {
     seats: Vec<Option<LookRow>>,
-    /// Seconds until what is sent now arrives, by the places of the receivers.
+    /// Seconds that a message sent now takes, by the places of the receivers.
     away: Vec<f64>,
     growths: PairGrowths,
-    /// The places of receivers that have to be asked by themselves, with an entity.
+    /// The places of receivers that are looked at one by one.
     others: Vec<u32>,
     gathered: GrowthTotals,
     /// Seconds since the last look.
     seconds: f64,
-    /// Whether everybody has a place, and whether everybody is believed.
+    /// Whether every receiver has a standing, and whether every one is believed.
     is_placed: bool,
     are_credible: bool,
-    /// Whether somebody had none: then everybody's error grows pair by pair, because who comes starts with the mean.
+    /// Whether somebody had no standing. Then errors grow pair by pair, because a newcomer starts with the mean.
     is_direct: bool,
-    /// The delay of the farthest who sees anything.
+    /// The largest delay of a receiver that sees anything.
     pub(super) farthest: Span,
 }
 
 impl ErrorLook {
-    /// A look begins.
+    /// Begins a look.
     pub(super) fn begin(&mut self, review: &Review<'_>, control: &Control) {
         self.farthest = Span::ZERO;
         self.seconds = control.since(review.now());
@@ -117,7 +116,7 @@ impl ErrorLook {
         self.is_direct = false;
     }
 
-    /// What was gathered goes to everybody's standing; so it does when a look ends.
+    /// Adds what was gathered to the standings.
     pub(super) fn settle(&mut self, control: &mut Control, now: SessionTime) {
         let GrowthTotals { errors, aheads, withouts, seen } = &mut self.gathered;
         for (link, seat) in self.seats.iter().enumerate() {
@@ -136,7 +135,7 @@ impl ErrorLook {
         }
     }
 
-    /// The place of a receiver among those who stand.
+    /// The place of a receiver among the standings.
     fn place(&mut self, link: u32, control: &mut Control, now: SessionTime) -> Option<u32> {
         let seat = self.seats[link as usize].as_ref()?;
         if seat.place.is_some() {
@@ -203,7 +202,7 @@ impl ErrorLook {
         }
     }
 
-    /// Adds what was found of an entity to what is known of everybody, side by side.
+    /// Gathers the growth of an entity's pairs, side by side.
     fn gather(&mut self, exported: &Exported<'_>, shadow: &Shadow) {
         let GrowthTotals { errors, aheads, withouts, seen } = &mut self.gathered;
         let (grown, ahead) = self.growths.counted();
@@ -221,7 +220,7 @@ impl ErrorLook {
         }
     }
 
-    /// The same where somebody has no place yet, or some errors count more than others.
+    /// Gathers pair by pair, where somebody has no standing yet or weights differ.
     fn gather_each(
         &mut self,
         exported: &Exported<'_>,
@@ -254,8 +253,8 @@ impl ErrorLook {
     }
 }
 
-/// How far off the entity a receiver is that is not believed, if it has what it was sent: so it can't win anything by untrue
-/// reports, nor by having none.
+/// How far off a receiver is that is not believed, if it has what it was sent. It can't gain anything by untrue reports, nor by
+/// having none.
 fn off(pair: &Pair<'_>, now: SessionTime) -> f64 {
     presumed_shown(pair).map_or(0.0, |(_, shown)| shown.project(now).distance(pair.newest().1.project(now)))
 }
@@ -271,12 +270,11 @@ mod tests {
     use crate::{Budget, Content, DrConfig, DrPeer, EntityId, MotionKind, MotionState, Threshold};
 
     thread_local! {
-        /// How many pairs were looked at, how many of them along linear paths without the account being asked, and of how many
-        /// the error grew as that of others who show the same.
+        /// Pairs looked at; those by sums; those that shared growth.
         static LOOKED: Cell<(u32, u32, u32)> = const { Cell::new((0, 0, 0)) };
     }
 
-    /// What is seen of each pair is what its account says, but for rounding: generation times are told in microseconds.
+    /// What is seen of each pair is what its account says, but for rounding: generation times travel in microseconds.
     pub(super) fn check(
         exported: &Exported<'_>,
         seen: &[SeenPair],
@@ -303,11 +301,11 @@ mod tests {
 
     const OWNER: usize = 0;
 
-    /// From whom, to whom, how, and what.
+    /// Sender, receiver, channel and bytes.
     type Message = (usize, usize, Channel, Vec<u8>);
 
-    /// An owner of two tanks that weave, and three receivers; of what is sent, some is lost and some overtaken. Gives how
-    /// many looks there were, how many of them by sums, and how many that shared one.
+    /// Runs an owner of two tanks that weave, and three receivers; some messages are lost or overtaken. Returns how many looks
+    /// there were, how many by sums, and how many that shared one.
     fn run(content: Content, lost: f64) -> (u32, u32, u32) {
         LOOKED.set((0, 0, 0));
         let config = DrConfig {

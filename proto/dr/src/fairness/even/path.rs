@@ -1,27 +1,27 @@
-//! Where an entity is taken to go: on from how it moves now, while its turning and its acceleration die away.
+//! Where an entity is expected to go: on from its present motion, while its turning and its acceleration decay.
 //!
-//! Nobody turns for ever, and nobody knows for how long. A path whose turn rate and acceleration decay lies between those
-//! that go straight on and those that keep turning, and is nearer to what happens than either.
+//! Nobody turns for ever, and nobody knows for how long. A path whose turn rate and acceleration decay lies between going
+//! straight and turning on, and is closer to what happens than either.
 
 use evenkeel_core::{SessionTime, Span, Vec3};
 
 use crate::ledger::Kinematics;
 use crate::vector::{DrVector, MotionKind};
 
-/// After so many seconds a third of a turn rate is left.
+/// Time constant of the turn rate, in seconds.
 const TURN_KEPT: f64 = 3.0;
-/// After so many, of an acceleration: the top speed is near.
+/// Time constant of the acceleration: the top speed is near.
 const SPEED_KEPT: f64 = 1.5;
-/// After so many, of a change of the turn rate.
+/// Time constant of the change of the turn rate.
 const BEND_KEPT: f64 = 0.8;
-/// Over so many a change of the turn rate is averaged.
+/// Seconds over which the change of the turn rate is averaged.
 const BEND_SMOOTH: f64 = 0.12;
 /// Seconds between two points of a path.
 const STEP: f64 = 0.025;
-/// A path has at most so many points (4 s); beyond, it goes straight on.
+/// Points of a path (4 s); beyond, it goes straight on.
 const POINTS_MAX: usize = 160;
 
-/// How fast an entity's turn rate changes: what an entity begins to do is seen there first.
+/// How fast an entity's turn rate changes, which shows first what an entity begins to do.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bend {
     seen: Option<(SessionTime, f64)>,
@@ -30,7 +30,7 @@ pub(super) struct Bend {
 }
 
 impl Bend {
-    /// The entity is seen turning so fast.
+    /// Observes a turn rate.
     pub(super) fn observe(&mut self, at: SessionTime, turn_rate: f64) {
         let Some((before, turned)) = self.seen.replace((at, turn_rate)) else { return };
         let seconds = (at - before).as_secs_f64();
@@ -45,7 +45,7 @@ impl Bend {
     }
 }
 
-/// What part of something is left after a step, and after half of one.
+/// The factor of a decay over a step, and over half of one.
 #[derive(Clone, Copy, Debug)]
 struct Decay {
     step: f64,
@@ -53,7 +53,7 @@ struct Decay {
 }
 
 impl Decay {
-    /// Of something of which a third is left after so many seconds.
+    /// A decay with this time constant, in seconds.
     fn new(seconds: f64) -> Self {
         let step = libm::exp(-STEP / seconds);
         Self { step, half: step.sqrt() }
@@ -68,7 +68,7 @@ pub(super) struct Path {
     bend: Decay,
     start: SessionTime,
     points: Vec<Vec3>,
-    /// At the last point.
+    /// The velocity at the last point.
     velocity: Vec3,
 }
 
@@ -81,10 +81,10 @@ impl Default for Path {
 }
 
 impl Path {
-    /// Follows an entity from where it was seen up to a time, its turn rate changing by `bend` per second at first.
+    /// Follows an entity from where it was seen up to a time. Its turn rate changes by `bend` per second at first.
     pub(super) fn follow(&mut self, seen: &Kinematics, bend: f64, until: SessionTime) {
         let (mut position, mut velocity) = (seen.state.position, seen.state.velocity);
-        // Of each step, what holds in its middle.
+        // Each step uses the values in its middle.
         let mut turn = seen.state.turn_rate * self.turn.half;
         let mut acceleration = seen.state.acceleration * self.speed.half;
         let mut bend = bend * self.bend.half * STEP;
@@ -106,17 +106,17 @@ impl Path {
         self.velocity = velocity;
     }
 
-    /// Where it is taken to be.
+    /// The expected position at a time.
     pub(super) fn at(&self, at: SessionTime) -> Vec3 {
         self.after((at - self.start).as_secs_f64())
     }
 
-    /// How many seconds after it was seen a time is.
+    /// Seconds from when it was seen to a time.
     pub(super) fn age(&self, at: SessionTime) -> f64 {
         (at - self.start).as_secs_f64()
     }
 
-    /// Where it is taken to be so many seconds after it was seen.
+    /// The expected position this many seconds after it was seen.
     #[inline]
     pub(super) fn after(&self, seconds: f64) -> Vec3 {
         let steps = seconds.max(0.0) / STEP;
@@ -128,7 +128,7 @@ impl Path {
         }
     }
 
-    /// Seconds until it is farther than a distance from where a vector has it, at most so many.
+    /// Seconds until it is farther than a distance from a vector's path, at most `most`.
     pub(super) fn leaves(&self, vector: &DrVector, distance: f64, now: SessionTime, most: f64) -> f64 {
         let (age, straight) = (self.age(now), vector.kind == MotionKind::Linear);
         let (position, velocity) = (vector.project(now), vector.state.velocity);
@@ -152,7 +152,7 @@ impl Path {
     }
 }
 
-/// Sine and cosine of what is nearly always a small angle.
+/// Sine and cosine, fast for small angles.
 fn small_sincos(angle: f64) -> (f64, f64) {
     if angle.abs() > 0.1 {
         return libm::sincos(angle);
@@ -196,7 +196,7 @@ mod tests {
         let seen = driving(0.5);
         let vector = DrVector::generate(START, &seen.state, MotionKind::Linear);
         let leaves = followed(&seen, 0.0).leaves(&vector, 0.2, START, 0.7);
-        // An arc of 10 units/s² sideways is 0.2 off after 0.2 s; the turn has hardly died away by then.
+        // An arc of 10 units/s² sideways is 0.2 off after 0.2 s; the turn has hardly decayed by then.
         assert!((leaves - 0.2).abs() < 0.01, "{leaves}");
     }
 

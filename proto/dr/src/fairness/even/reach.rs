@@ -1,8 +1,8 @@
-//! Which pairs a message can't be worth its price at, told without a root.
+//! Rules out pairs for which a message can't be worth its price, without a square root.
 //!
-//! A message brings a receiver nearer to the entity by no more than the newest vector is away from what it shows. Between two linear
-//! vectors that distance is largest at an end of the time over which the gain is averaged. So two points tell of nearly
-//! every pair that there is nothing to decide, and the path that the entity is expected to take is not even asked for.
+//! A message gains at most the distance between the newest vector and the one that the receiver shows. Between two linear
+//! vectors that is largest at an end of the time over which the gain is averaged. So two points decide nearly every pair, and
+//! the expected path of the entity need not be computed.
 
 use evenkeel_core::{PeerId, SessionTime, Span, Vec3};
 
@@ -14,22 +14,22 @@ use crate::ledger::LastSent;
 use crate::linear::sift::ReceiverColumns;
 use crate::vector::{DrSeq, DrVector, MotionKind};
 
-/// Bounds and what they bound are rounded differently; this much is left for it.
+/// Margin for the rounding of bounds.
 pub(super) const MARGIN: f64 = 1e-6;
 
-/// One receiver, as every entity of the sender needs it.
+/// A receiver, as every entity of the sender needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReachRow {
     pub(super) peer: PeerId,
     pub(super) lost_after: Span,
-    /// What was sent in a message before this and is not reported may be lost.
+    /// An unreported vector in a message before this may be lost.
     overdue: u32,
-    /// Seconds until what is sent now arrives, and until the end of the time that counts.
+    /// Seconds until a message sent now arrives, and until the end of the time that counts.
     from: f64,
     to: f64,
-    /// What a message to it is worth more: 1 for the worst off, less for the others.
+    /// How much more a message to it is worth: 1 for the worst off, less for the others.
     pub(super) boost: f64,
-    /// One over that; infinite if it is not to be sent any.
+    /// One over the boost; infinite if it is not served.
     rarity: f64,
     /// Whether it is one of the worst off.
     pub(super) worst: bool,
@@ -37,19 +37,19 @@ pub(super) struct ReachRow {
     pub(super) is_served: bool,
 }
 
-/// What is asked of all receivers at every entity and tick, in columns, by their places.
+/// What every entity asks of all receivers, by their places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReceiverTerms {
     /// Seconds until the end of the time that counts, rounded up.
     to: Vec<f32>,
-    /// One over what a message to it is worth more, rounded down; infinite if it is not to be sent any.
+    /// One over the boost, rounded down; infinite if it is not served.
     rarity: Vec<f32>,
-    /// What was sent in a message before this and is not reported may be lost.
+    /// An unreported vector in a message before this may be lost.
     overdue: Vec<u32>,
 }
 
 impl ReceiverTerms {
-    /// The same with what the receivers of an entity are expected to show.
+    /// Adds what the receivers of an entity were sent last.
     pub(super) fn of<'a>(&'a self, last_sents: &'a [LastSent]) -> ReceiverColumns<'a> {
         ReceiverColumns { last_sents, to: &self.to, most: &self.rarity, overdue: &self.overdue }
     }
@@ -68,15 +68,15 @@ impl ReceiverTerms {
     }
 }
 
-/// What rounding takes away, to half as many digits and in a few steps, is less than this.
+/// Margin for rounding to `f32` and a few operations.
 const COARSE: f64 = 1e-6;
 
-/// A number that is not below one that is nought or more; what is not a number stays so.
+/// Rounds a non-negative number up. NaN stays NaN.
 pub(super) fn above(number: f64) -> f32 {
     (number * (1.0 + COARSE)) as f32 + f32::MIN_POSITIVE
 }
 
-/// A number that is not above one that is nought or more.
+/// Rounds a non-negative number down.
 fn below(number: f64) -> f32 {
     (number * (1.0 - COARSE)) as f32
 }
@@ -88,7 +88,7 @@ pub(super) struct Terms {
     pub(super) price: f64,
     /// To be worth anything.
     pub(super) least: f64,
-    /// Whether it is noted that one of the worst off is refused it.
+    /// Whether a refusal of one of the worst off is noted.
     pub(super) notes_refusals: bool,
 }
 
@@ -96,16 +96,16 @@ pub(super) struct Terms {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reach {
     rows: Vec<ReachRow>,
-    /// The same in short; and where refusals are noted, which are those of the worst off.
+    /// What is asked of them; the second version is for decisions that note refusals.
     asks: [ReceiverTerms; 2],
     /// Seconds until the end of the time that counts for the farthest.
     farthest: f64,
-    /// For whom and when they were made, and what of.
+    /// What the rows were made of: owner, time, and two change counters.
     made: Option<(Option<PeerId>, SessionTime, u64, u64)>,
 }
 
 impl Reach {
-    /// Sees to it that the rows are those of an owner and of now.
+    /// Makes the rows for an owner and the present time, unless they are.
     pub(super) fn update(&mut self, review: &Review<'_>, owner: Option<PeerId>, control: &Control) {
         let key = Some((owner, review.now(), review.changes(), control.changes()));
         if self.made == key {
@@ -117,7 +117,7 @@ impl Reach {
             let (Some((peer, outlook)), Some(messages)) = (receiver, messages) else {
                 return ReachRow::NOBODY;
             };
-            // Before anything is known of it, whatever is not reported may be lost.
+            // Before anything is known, whatever is not reported may be lost.
             let is_known = outlook.lost_after < Span::MAX;
             let overdue = if is_known { outlook.now - outlook.lost_after } else { SessionTime::MAX };
             let end = outlook.delay + window(outlook.delay);
@@ -174,14 +174,14 @@ impl ReachRow {
         is_served: false,
     };
 
-    /// Whether nothing can come of sending the newest vector to this receiver, which shows one so far apart from it. `lives` is
-    /// one over the seconds that the newest will hold, times its weight.
+    /// Whether nothing can come of sending the newest vector to this receiver, given its separation. `lives` is one over the
+    /// life of the newest vector in seconds, times its weight.
     #[inline]
     pub(super) fn rules_out(&self, apart: &Separation, asked: &Terms, lives: f64) -> bool {
         let noted = asked.notes_refusals && self.worst;
         let index = if noted { asked.least } else { asked.least.max(asked.price * self.rarity) };
         let (from, to) = (apart.at(self.from), apart.at(self.to));
-        // An index that is not a number is beyond every bound.
+        // An index that is NaN is beyond every bound.
         let distance = (1.0 - MARGIN) * index * lives;
         distance >= apart.distance_min && from.max(to) <= distance * distance
     }
@@ -192,22 +192,22 @@ impl ReachRow {
 pub(super) struct Separation {
     position: Vec3,
     velocity: Vec3,
-    /// Where the newest one is, and goes.
+    /// Position and velocity of the newest one.
     newest: (Vec3, Vec3),
-    /// Shorter distances may be nothing but rounding.
+    /// Shorter distances may be due to rounding.
     distance_min: f64,
 }
 
 impl Separation {
-    /// The square of the distance after so many seconds.
+    /// The squared distance after some seconds.
     #[inline]
     fn at(&self, seconds: f64) -> f64 {
         (self.position + self.velocity * seconds).length_squared()
     }
 }
 
-/// By how much a receiver that shows such a vector will be nearer to the entity with the newest one: the mean over a short
-/// time from its arrival on, by Simpson's rule.
+/// How much nearer to the entity the newest vector brings a receiver: the mean over a short time from its arrival on, by
+/// Simpson's rule.
 #[inline]
 pub(super) fn gain(path: &Path, age: f64, apart: &Separation, row: &ReachRow) -> f64 {
     let nearer = |seconds: f64| {
@@ -222,16 +222,16 @@ pub(super) fn gain(path: &Path, age: f64, apart: &Separation, row: &ReachRow) ->
 /// What is known of a vector before the newest one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known {
-    /// It can't be told at a glance.
+    /// Only the account can tell.
     Unclear,
-    /// Nothing can come of sending the newest to anybody who shows it.
+    /// Nobody who shows it needs the newest.
     Idle,
-    /// It is so far apart.
+    /// Its separation from the newest.
     Separation(Separation),
 }
 
 impl Reach {
-    /// How far a vector of an entity is apart from its newest. `lives` is one over the most seconds that that will hold,
+    /// How far a vector of an entity is from its newest. `lives` is one over the longest life of the newest vector in seconds,
     /// times the largest weight.
     pub(super) fn find(
         &self,
@@ -244,7 +244,7 @@ impl Reach {
         let Some(apart) = exported.shown(seq).and_then(|shown| apart(shown, exported.newest().1, now)) else {
             return Known::Unclear;
         };
-        // Nobody's message is worth more than that of the worst off, and nobody's gain is counted longer than the farthest's.
+        // Nobody's message is worth more than that of the worst off, and nobody's gain counts longer than the farthest's.
         let most = ReachRow { to: self.farthest, rarity: 1.0, worst: true, ..ReachRow::NOBODY };
         if most.rules_out(&apart, asked, lives) { Known::Idle } else { Known::Separation(apart) }
     }
@@ -263,7 +263,7 @@ fn apart(shown: &DrVector, newest: &DrVector, now: SessionTime) -> Option<Separa
     })
 }
 
-/// Between paths that are there, and go so fast, shorter distances may be nothing but rounding.
+/// The distance below which two paths at this position and velocity may differ by rounding only.
 pub(super) fn distance_min(position: Vec3, velocity: Vec3) -> f64 {
     let size = |v: Vec3| v.x.abs() + v.y.abs() + v.z.abs();
     MARGIN * (size(position) + 8.0 * size(velocity))
@@ -302,7 +302,7 @@ mod tests {
                 continue;
             }
             ruled_out += 1;
-            // The entity may go anywhere; it gains most who is on the newest vector's very path.
+            // Wherever the entity goes, a receiver gains most if it is on the newest vector's path.
             for stray in [0.0, 0.1, 5.0] {
                 let nearer = |part: f64| {
                     let at = now + Span::from_secs_f64(row.from + part * (row.to - row.from));

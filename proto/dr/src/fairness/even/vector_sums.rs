@@ -1,9 +1,8 @@
-//! What everybody gathers who shows the same vector of an entity, summed up once for all of them.
+//! The error of everybody who shows the same vector of an entity, summed up once for all of them.
 //!
-//! Between two arrivals the error of a receiver grows by the distance between the exported path and the vector that it shows,
-//! whoever it is. So the sum is kept for each vector that anybody shows, up to the generation of each vector that was exported since; what
-//! is left is one piece from there on. An error is then a sum and what the receiver's is above it, which does not change
-//! before the next arrival.
+//! Between two arrivals the error of a receiver grows by the distance between the exported path and the vector that it shows.
+//! So a sum is kept for each shown vector, up to the generation of each vector exported since, plus one piece from there on. An
+//! error is the sum plus the receiver's distance from it, which stays the same until its next arrival.
 
 use evenkeel_core::{SessionTime, Vec3};
 
@@ -12,13 +11,13 @@ use crate::history::Stretch;
 use crate::linear::{self, bulk::Start};
 use crate::vector::{DrSeq, DrVector, MotionState};
 
-/// VectorSums are kept of so many vectors at most, and along paths of so many vectors; beyond, accounts are asked.
+/// Vectors that sums are kept of, and vectors of a path, at most. Beyond, accounts are asked.
 pub(super) const SUMS_MAX: usize = 32;
 pub(super) const PATH_MAX: usize = 128;
-/// There may be room for so many more than twice what there is.
+/// Spare room.
 const SUMS_SPARE: usize = 4;
 
-/// The places of sums of so many vectors before the newest are at hand.
+/// Vectors before the newest whose sums are found directly.
 pub(super) const NEAR: usize = 32;
 
 /// The exported path of an entity, without holes.
@@ -28,21 +27,21 @@ pub(super) type Exports<'a> = &'a [Stretch];
 #[derive(Clone, Debug)]
 struct VectorSum {
     seq: DrSeq,
-    /// Used again only when no look knows it any more; never 0.
+    /// Identifies the sum; never 0, and used again only when no pair refers to it.
     mark: u8,
-    /// Whether anybody showed it at this look.
+    /// Whether anybody showed the vector at this look.
     is_used: bool,
     line: LinearPath,
-    /// The number of the first exported vector up to which it is summed up.
+    /// The first exported vector that is summed up to.
     first: DrSeq,
-    /// Up to the generation of that, and of each after it.
+    /// The sums up to the generation of that one and of each after it.
     sums: Vec<f64>,
     /// Up to the last look, and up to now.
     before: f64,
     now: f64,
 }
 
-/// A linear vector: when it was made, where it was then, and where to.
+/// A linear vector: its generation, position and velocity.
 #[derive(Clone, Copy, Debug)]
 struct LinearPath {
     generated: SessionTime,
@@ -56,20 +55,20 @@ impl LinearPath {
         Self { generated: vector.generated, position, velocity }
     }
 
-    /// What [`DrVector::project`] gives.
+    /// [`DrVector::project`].
     #[inline]
     fn project(&self, at: SessionTime) -> Vec3 {
         self.position + self.velocity * (at - self.generated).as_secs_f64()
     }
 }
 
-/// What those share who show one vector: its sum, by its mark.
+/// What receivers that show the same vector share.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SharedGrowth {
-    /// 0: there is none.
+    /// The mark of the sum; 0: none.
     pub(super) mark: u8,
     pub(super) place: u8,
-    /// Where what is to come starts: one more than the place; 0 if nothing is newer.
+    /// The start of what is to come: the place of the sum plus one; 0 if nothing is newer.
     pub(super) start: u32,
     /// Up to now, and what it has grown by since the last look.
     pub(super) now: f64,
@@ -81,24 +80,24 @@ pub(super) struct SharedGrowth {
 pub(super) struct VectorSums {
     all: Vec<VectorSum>,
     marks: u8,
-    /// By how many vectors before the newest: one more than the place of the sum; 0: there is none.
+    /// By age, the place of the sum plus one; 0: none.
     near: [u8; NEAR],
-    /// The newest exported vector at the last look, and when it was made.
+    /// The newest exported vector at the last look, and its generation.
     reached: Option<(DrSeq, SessionTime)>,
 }
 
-/// The end of a stretch before now: in the time of which exported vector, by its place, and when.
+/// A time before now, as an exported vector and the seconds since.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     pub(super) place: usize,
-    /// Its number.
+    /// The number of the exported vector.
     seq: DrSeq,
-    /// Seconds after that was made.
+    /// Seconds since its generation.
     pub(super) after: f64,
 }
 
 impl End {
-    /// A time that is not before the first exported vector.
+    /// An end, if it is not before the first exported vector.
     pub(super) fn new(path: Exports<'_>, at: SessionTime) -> Option<Self> {
         let place = path.iter().rposition(|stretch| stretch.vector.generated <= at)?;
         let Stretch { seq, vector, .. } = &path[place];
@@ -107,7 +106,7 @@ impl End {
 }
 
 impl VectorSums {
-    /// A look begins. What nobody showed at the last one is forgotten.
+    /// Begins a look, and drops sums that nobody used at the last one.
     pub(super) fn begin(&mut self, path: Exports<'_>, seen: &mut [SeenPair], now: SessionTime) {
         let (first, Stretch { seq: newest, vector, .. }) = (path[0].seq, &path[path.len() - 1]);
         let (newest, made) = (*newest, vector.generated);
@@ -127,7 +126,7 @@ impl VectorSums {
             }
             kept
         });
-        // Now and then many show different vectors: room for that is not kept, or each entity would have it in the end.
+        // Now and then many show different vectors. Room for that is given back, or each entity would have it in the end.
         if self.all.capacity() > 2 * self.all.len() + SUMS_SPARE {
             self.all.shrink_to(self.all.len() + SUMS_SPARE / 2);
         }
@@ -139,18 +138,18 @@ impl VectorSums {
         }
     }
 
-    /// Nothing is known any more.
+    /// Drops all sums.
     pub(super) fn clear(&mut self, seen: &mut [SeenPair]) {
         self.all.drain(..).for_each(|sum| sum.leave(seen));
     }
 
-    /// Lays out what those share who show one of the vectors before the newest.
+    /// Fills in what receivers share that show one of the vectors before the newest.
     pub(super) fn deal(&self, newest: DrSeq, cards: &mut [SharedGrowth; NEAR]) {
         *cards = [SharedGrowth::default(); NEAR];
         (0..self.all.len()).for_each(|place| self.deal_one(place, newest, cards));
     }
 
-    /// The same for the sum at a place.
+    /// Fills in what belongs to one sum.
     pub(super) fn deal_one(&self, place: usize, newest: DrSeq, cards: &mut [SharedGrowth; NEAR]) {
         let VectorSum { seq, mark, before, now, .. } = self.all[place];
         let age = newest.0.wrapping_sub(seq.0) as usize;
@@ -160,31 +159,31 @@ impl VectorSums {
         }
     }
 
-    /// Somebody shows the vectors of these sums, a bit for each place.
+    /// Marks sums as used, a bit for each place.
     pub(super) fn note_used(&mut self, places: u32) {
         for (place, sum) in self.all.iter_mut().enumerate() {
             sum.is_used |= places >> place & 1 == 1;
         }
     }
 
-    /// How far the newest vector is away from that of a sum, now.
+    /// How far the newest vector is from that of a sum, now.
     pub(super) fn apart(&self, place: usize, front: &NewestNow) -> Start {
         let line = &self.all[place].line;
         Start::new(front.position - line.project(front.now), front.velocity - line.velocity)
     }
 
-    /// What the sum with a mark is up to now.
+    /// The sum with a mark, up to now.
     #[cfg(test)]
     pub(super) fn told(&self, mark: u8) -> f64 {
         self.all.iter().find(|sum| sum.mark == mark).map_or(f64::NAN, |sum| sum.now)
     }
 
-    /// How many there are.
+    /// The number of sums.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// The error of a pair at the last look; not a number: there was none.
+    /// The error of a pair at the last look; NaN: there was none.
     pub(super) fn last(&self, look: &Sight) -> f64 {
         if look.told == 0 {
             return look.error;
@@ -193,7 +192,7 @@ impl VectorSums {
         sum.map_or(f64::NAN, |sum| look.base + sum.before)
     }
 
-    /// The place of the sum of a vector, which is asked for if there is no sum yet.
+    /// The place of a vector's sum, which is opened if there is none.
     #[inline]
     pub(super) fn find(
         &mut self,
@@ -240,7 +239,7 @@ impl VectorSums {
         Some(place)
     }
 
-    /// What tells a sum from others.
+    /// The mark of a sum.
     #[inline]
     pub(super) fn mark(&self, place: usize) -> u8 {
         self.all[place].mark
@@ -263,7 +262,8 @@ impl VectorSums {
         Some(before + linear::integral(position, velocity, end.after))
     }
 
-    /// The sum up to the last exported vector before an end, and whether there is a piece from there on; `None` if that is forgotten.
+    /// The sum up to the last exported vector before an end, and whether there is a piece from there on; `None` if that is
+    /// forgotten.
     #[inline]
     pub(super) fn before(&self, place: usize, end: End) -> Option<(f64, bool)> {
         let sum = &self.all[place];
@@ -271,7 +271,7 @@ impl VectorSums {
         Some((*before, end.seq != sum.seq && end.after > 0.0))
     }
 
-    /// What the piece from the generation of an exported vector on begins with.
+    /// The start of the piece from an exported vector's generation on.
     pub(super) fn start(&self, path: Exports<'_>, place: usize, exported: usize) -> Start {
         let exported = &path[exported].vector;
         let (position, velocity) = self.all[place].apart(exported, exported.generated);
@@ -279,7 +279,7 @@ impl VectorSums {
     }
 }
 
-/// Where the newest vector of an entity is now, and where to.
+/// The newest vector of an entity now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NewestNow {
     now: SessionTime,
@@ -293,7 +293,7 @@ impl NewestNow {
     }
 }
 
-/// Makes room for a few more: there are very many entities.
+/// Makes room for a few more: doubling would waste too much memory.
 fn grow<T>(all: &mut Vec<T>) {
     if all.len() == all.capacity() {
         all.reserve_exact(1 + all.len() / 4);
@@ -307,14 +307,14 @@ fn note(near: &mut [u8; NEAR], newest: DrSeq, seq: DrSeq, place: usize) {
 }
 
 impl VectorSum {
-    /// It is about to go: the errors that were told by it are noted, and nobody's is above it any more.
+    /// Detaches all pairs before the sum is dropped.
     fn leave(&self, seen: &mut [SeenPair]) {
         for seen in seen {
             seen.leave(self.mark, self.now);
         }
     }
 
-    /// Forgets what was before an exported vector; false if it did not get there.
+    /// Drops sums before an exported vector. Returns false if nothing is left.
     fn trim(&mut self, first: DrSeq) -> bool {
         let old = first.0.saturating_sub(self.first.0) as usize;
         if old > self.sums.len() / 2 {
@@ -324,7 +324,7 @@ impl VectorSum {
         !self.sums.is_empty()
     }
 
-    /// VectorSums up to the newest vector of a path, and to now.
+    /// Sums up to the newest vector of a path, and to now.
     fn go_on(&mut self, path: Exports<'_>, now: SessionTime) {
         let mut place = (self.first.0 + self.sums.len() as u32 - 1 - path[0].seq.0) as usize;
         let mut sum = self.sums[self.sums.len() - 1];
@@ -345,7 +345,7 @@ impl VectorSum {
         (position, exported.state.velocity - self.line.velocity)
     }
 
-    /// From the generation of an exported vector on.
+    /// The piece from the generation of an exported vector on.
     fn piece(&self, Stretch { seq, vector: exported, .. }: &Stretch, until: SessionTime) -> f64 {
         if *seq == self.seq {
             return 0.0;
