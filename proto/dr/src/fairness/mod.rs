@@ -104,6 +104,7 @@ pub mod even;
 pub mod frequency;
 mod kind;
 pub mod netgames05;
+mod plan;
 pub mod probabilistic_budget;
 mod review;
 pub mod scheduling;
@@ -111,7 +112,8 @@ mod weight;
 
 pub use column::PairColumn;
 pub use kind::{OwnPolicy, PolicyKind, UnknownPolicy};
-pub use review::{Exported, HOLD_MAX, Occasion, Pair, Review, SendPlan};
+pub use plan::SendPlan;
+pub use review::{Exported, HOLD_MAX, Occasion, Pair, Review};
 pub use weight::PairWeight;
 pub(crate) use weight::PairWeights;
 
