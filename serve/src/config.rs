@@ -303,7 +303,10 @@ mod tests {
         refused("[room]\nbudget = \"120%\"", "\"120%\" is no budget");
         refused("[room]\nkind = \"damped\"", "room.kind: \"damped\" is not one of as-sent, auto");
         refused("[rooms.\"a room\"]", "rooms.a room: a name has");
-        refused("[pages]\nfolder = \"www\"\nhttps = [\"[::]:443\"]", "pages.https: browsers require a certificate");
+        refused(
+            "[pages]\nfolder = \"www\"\nhttps = [\"[::]:443\"]",
+            "pages.https: browsers require a certificate",
+        );
         refused(
             "\nlisten = [\"localhost:7878\"]",
             "my.toml: line 2: listen: \"localhost:7878\" is not an address",

@@ -7,7 +7,7 @@ use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use evenkeel_core::{Seed, Vec3};
 use evenkeel_dr::Divergence;
-use evenkeel_dr::motion::linear::bulk::{Pieces, Width};
+use evenkeel_dr::motion::linear::bulk::{Intervals, Start, Width};
 use evenkeel_dr::motion::linear::{integral, inverse};
 
 fn main() {
@@ -52,17 +52,13 @@ const PATHS: [&str; 2] = ["any", "near"];
 fn in_bulk(bencher: Bencher<'_, '_>, width: Option<Width>, paths: &str) {
     let Some(width) = width else { return };
     let [slower, shorter] = if paths == "near" { [0.2, 0.25] } else { [1.0; 2] };
-    let (mut pieces, mut errors) = (Pieces::default(), Vec::new());
-    inputs().iter().for_each(|(p, v, h)| pieces.push(*p, *v * slower, *h * shorter));
+    let (mut intervals, mut errors, inputs) = (Intervals::default(), Vec::new(), inputs());
+    let starts: Vec<Start> = inputs.iter().map(|(p, v, _)| Start::new(*p, *v * slower)).collect();
+    (0..).zip(&inputs).for_each(|(place, (_, _, h))| intervals.push(place, *h * shorter));
     bencher.counter(ItemsCount::new(COUNT)).bench_local(|| {
-        black_box(&pieces).integrate_by(width, &mut errors);
+        black_box(&mut intervals).integrate_by(width, black_box(&starts), &mut errors);
         errors.last().copied()
     });
-}
-
-#[divan::bench(args = PATHS)]
-fn linear_in_bulk_avx512(bencher: Bencher<'_, '_>, paths: &str) {
-    in_bulk(bencher, Width::avx512(), paths);
 }
 
 #[divan::bench(args = PATHS)]

@@ -86,20 +86,6 @@ pub mod receiver;
 pub mod relay;
 pub mod sender;
 
-// Paths of before the folders, until every module names them.
-#[rustfmt::skip]
-use {
-    motion::{divergence, linear, vector}, owner::threshold, policy as fairness, receiver::placement,
-};
-mod ahead {
-    pub(crate) use crate::prefetch::{CACHE_LINE as LINE, prefetch};
-}
-mod history {
-    pub(crate) use crate::ledger::exported_path::{
-        ExportedPath as History, PATH_MAX as HISTORY_MAX, PathSegment as Stretch, Recorded,
-    };
-}
-
 pub use command::{DrCommand, DrEvent, RelayCommand};
 pub use config::{BadBudget, Budget, DrConfig, Topology};
 pub use ledger::Compensation;

@@ -1,36 +1,34 @@
 //! What the sender knows of one entity's copy at one receiver.
 //!
-//! The receiver's placed path is known exactly up to a horizon: the sending of the first vector whose fate is unknown.
-//! (Reports are complete and in order of arrival, and a vector older than one that has arrived can no longer matter.)
-//! Up to the horizon the error is settled (the papers' CEE). Beyond
-//! it the error is estimated from the sending times and the delay estimate (EEE).
+//! The receiver's placed path is known exactly up to a horizon: the sending of the first vector whose fate is unknown. (Reports
+//! are complete and in order of arrival, and a vector older than one that has arrived no longer matters.) Up to the horizon the
+//! error is settled (the papers' CEE). Beyond it, it is estimated from the sending times and the delay estimate (EEE).
 //!
-//! What is known is in the columns of the life (`pairs.rs`) and in the messages to the receiver (`mail.rs`): an account is where to look.
+//! An account is a view: the data is in the columns of the life (`pairs.rs`) and in the messages to the receiver
+//! (`sent_messages.rs`).
 
-mod entry;
 mod estimate;
-mod placed;
+mod fast;
 mod settle;
+mod shown;
 
 use evenkeel_core::{SessionTime, Span};
 
-pub(super) use self::entry::Entry;
-pub(super) use self::placed::Rare;
-use super::cursor::{Cursor, Settled};
-use super::folio::{Folio, Pending};
-use super::mail::Mail;
-use super::pairs::Pairs;
-use super::waiting::{Arrived, Queue};
-use crate::history::History;
-use crate::placement::Placement;
-use crate::vector::{DrSeq, DrVector};
+pub(super) use self::shown::Rare;
+use super::cursor::{Cursor, Point};
+use super::pair_state::{PairState, Pending};
+use super::pairs::{Arrived, Pairs};
+use super::sent_messages::SentMessages;
+use crate::ledger::exported_path::ExportedPath;
+use crate::motion::vector::{DrSeq, DrVector};
+use crate::receiver::placement::Placement;
 
-/// Dispatches whose fate is unknown, per account; when full, the error up to the oldest one's estimated arrival is settled
-/// by estimate.
+/// Dispatches of unknown fate, per account. When full, the error up to the oldest one's estimated arrival is settled by
+/// estimate.
 pub const IN_FLIGHT_MAX: usize = 512;
 
-/// Reported arrivals that wait for the exported path to become known, per account; when full, the oldest settles as if
-/// it were. Every estimate walks along them, so an owner whose vectors are always late must not make them many.
+/// Reported arrivals that wait for the exported path to become known, per account. When full, the oldest is settled as if it
+/// were. Every estimate walks along them, so an owner whose vectors are always late must not make them many.
 pub const ARRIVALS_MAX: usize = 32;
 
 /// A DR vector on its way to a receiver.
@@ -38,72 +36,57 @@ pub const ARRIVALS_MAX: usize = 32;
 pub struct Dispatch {
     /// When it was sent, or is to be.
     pub sent: SessionTime,
-    /// Which vector.
+    /// The vector.
     pub seq: DrSeq,
 }
 
-/// Where a look at an account can go on from, in place of the settled error: nothing was taken to have arrived since that, and
-/// nothing has been heard, so that only what was exported has to be followed.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Resume {
-    exported: DrSeq,
-    at: SessionTime,
-    error: f64,
-}
-
-/// An acknowledgment that did not come from having received.
+/// An acknowledgment without the nonce of the message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Forged;
 
-/// How long what is in flight is taken to travel when an error is estimated.
+/// How long a vector in flight is assumed to travel when an error is estimated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Flight {
     /// As long as the delay estimate says.
     #[default]
     Estimated,
-    /// No time at all: the thesis' text for its scheduling algorithms.
+    /// No time at all, as in the thesis' text on its scheduling algorithms.
     Instant,
 }
 
-/// What an estimate needs to know of the receiver and of now.
+/// What is known of a receiver now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Outlook {
-    pub(crate) now: SessionTime,
-    /// How long vectors take to arrive, as far as the books can tell.
-    pub(crate) under_way: Span,
-    /// How much of that a policy makes up for.
-    pub(crate) delay: Span,
-    pub(crate) lost_after: Span,
-    pub(crate) known_until: SessionTime,
-    pub(crate) placement: Placement,
-    /// A vector that is about to be sent: counted as if it were.
-    pub(crate) assumed: Option<Dispatch>,
-    /// Whether what the receiver reports is believed.
-    pub(crate) is_credible: bool,
-    /// Whether it claims to be farther away than a policy makes up for.
-    pub(crate) is_cut: bool,
-}
-
-/// An estimate for "now", and what it was made under.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Memo {
-    /// The newest vector of the exported path.
-    newest: DrSeq,
-    outlook: Outlook,
-    flight: Flight,
-    pub(super) cursor: Cursor,
+pub struct Outlook {
+    /// The time of this outlook.
+    pub now: SessionTime,
+    /// How long vectors travel, by the receiver's claims.
+    pub under_way: Span,
+    /// How much of that a policy compensates.
+    pub delay: Span,
+    /// How long until a vector without an acknowledgment is taken as lost; [`Span::MAX`]: not known yet.
+    pub lost_after: Span,
+    /// Every arrival up to here has been reported.
+    pub known_until: SessionTime,
+    /// How it places vectors.
+    pub placement: Placement,
+    /// A vector that is counted as sent, though it is not yet.
+    pub assumed: Option<Dispatch>,
+    /// Whether its reports are believed.
+    pub is_credible: bool,
+    /// Whether it claims to be farther away than is compensated.
+    pub is_cut: bool,
 }
 
 /// Where estimates begin in place of the settled error.
 #[derive(Clone, Copy, Debug)]
 struct Presumed {
     cursor: Cursor,
-    /// It was walked from the settled error when that was not yet here. Once it is, it is walked anew, so that reports
-    /// that are always late count, too.
+    /// The walk to here began at a settled error before this. Once the error is settled up to here, the walk begins anew, so
+    /// that late reports count.
     based: SessionTime,
 }
 
-/// More than what was sent last is in flight.
+/// More vectors than the last one are in flight.
 #[derive(Clone, Copy, Debug)]
 struct Many;
 
@@ -111,83 +94,78 @@ struct Many;
 #[derive(Clone, Copy, Debug)]
 pub struct Account<'a> {
     pairs: &'a Pairs,
-    mail: &'a Mail,
+    messages: &'a SentMessages,
     /// The place of the receiver.
     link: u32,
 }
 
-/// The same, to write in.
+/// An account to write to.
 #[derive(Debug)]
 pub(crate) struct AccountMut<'a> {
     pairs: &'a mut Pairs,
-    mail: &'a mut Mail,
+    messages: &'a mut SentMessages,
     link: u32,
 }
 
 impl<'a> Account<'a> {
-    /// The account in the columns of a life, of the receiver at a place, whom these messages went to.
+    /// The account of the receiver at a place, in the columns of a life.
     #[inline]
-    pub(crate) const fn new(pairs: &'a Pairs, mail: &'a Mail, link: u32) -> Self {
-        Self { pairs, mail, link }
+    pub(crate) const fn new(pairs: &'a Pairs, messages: &'a SentMessages, link: u32) -> Self {
+        Self { pairs, messages, link }
     }
 
     #[inline]
-    fn folio(&self) -> &'a Folio {
-        &self.pairs.folios[self.link as usize]
+    fn state(&self) -> &'a PairState {
+        &self.pairs.states[self.link as usize]
     }
 
     #[inline]
     fn rare(&self) -> Option<&'a Rare> {
-        self.pairs.few.rare.get(self.link)
+        self.pairs.sparse.rare.get(&self.link).map(Box::as_ref)
     }
 
-    #[inline]
-    fn queue(&self) -> Queue {
-        self.pairs.few.arrivals.get(self.link).copied().unwrap_or_default()
-    }
-
-    /// Arrivals that are reported and not settled.
+    /// Reported arrivals that are not settled.
     fn arrivals(&self) -> impl Iterator<Item = Arrived> + use<'a> {
-        self.mail.waiting.iter(self.queue())
+        self.pairs.sparse.arrivals.get(&self.link).into_iter().flatten().copied()
     }
 
     #[inline]
     fn next_arrival(&self) -> Option<Arrived> {
-        self.mail.waiting.front(self.queue())
+        self.arrivals().next()
     }
 
-    /// What the receiver is taken to have suffered before this account was opened, when receivers are compared.
+    /// What the receiver is taken to have suffered before this account was opened. Policies compare receivers by it.
     pub(crate) fn head_start(&self) -> f64 {
-        self.pairs.few.head_starts.get(self.link).copied().unwrap_or(0.0)
+        self.pairs.sparse.head_starts.get(&self.link).copied().unwrap_or(0.0)
     }
 
-    /// The number of the vector that was sent last, and that of its message.
+    /// The vector that was sent last, and the number of its message.
     #[inline]
     fn last(&self) -> (DrSeq, u32) {
-        let prospect = self.pairs.prospects[self.link as usize];
+        let prospect = self.pairs.last_sents[self.link as usize];
         (prospect.seq, prospect.number())
     }
 
     /// The vector that was sent last.
     pub(crate) fn last_sent(&self) -> Option<Dispatch> {
         let (seq, number) = self.last();
-        self.folio().has(Folio::SENT).then(|| Dispatch { sent: self.mail.sent(number), seq })
+        self.state().has(PairState::SENT).then(|| Dispatch { sent: self.messages.sent(number), seq })
     }
 
     /// The newest vector that is reported to have arrived.
     #[inline]
     pub(super) fn newest_arrived(&self) -> Option<DrSeq> {
-        let folio = self.folio();
-        folio.has(Folio::ARRIVED).then_some(folio.arrived)
+        let state = self.state();
+        state.has(PairState::ARRIVED).then_some(state.arrived)
     }
 
-    /// Whether it is plain, as the columns of few pairs tell.
+    /// Whether pieces of its error can be shared with other receivers.
     #[inline]
     pub(super) fn is_plain(&self, placement: Placement) -> bool {
-        self.pairs.few.is_plain(self.link, placement)
+        self.pairs.sparse.is_plain(self.link, placement)
     }
 
-    /// Whether a vector is newer than all that are reported to have arrived.
+    /// Whether a vector is newer than all reported arrivals.
     #[inline]
     pub(super) fn is_news(&self, seq: DrSeq) -> bool {
         self.newest_arrived().is_none_or(|newest| seq > newest)
@@ -195,11 +173,11 @@ impl<'a> Account<'a> {
 
     /// Up to where the error is settled; `None` before the first arrival.
     #[inline]
-    fn point(&self, history: &History) -> Option<Settled> {
-        let folio = self.folio();
-        folio.has(Folio::SETTLED).then(|| Settled {
-            at: folio.settled_at(),
-            exported: folio.exported(history.newest_number()),
+    fn point(&self, history: &ExportedPath) -> Option<Point> {
+        let state = self.state();
+        state.has(PairState::SETTLED).then(|| Point {
+            at: state.settled_at(),
+            exported: state.exported(history.newest_number()),
             placed: self.placed_number(),
         })
     }
@@ -207,80 +185,83 @@ impl<'a> Account<'a> {
     /// The number of the vector that is placed where the error is settled.
     #[inline]
     fn placed_number(&self) -> DrSeq {
-        let placed = self.pairs.few.placed.get(self.link).copied().flatten();
-        placed.unwrap_or(self.folio().arrived)
+        let placed = self.pairs.sparse.placed.get(&self.link).copied();
+        placed.unwrap_or(self.state().arrived)
     }
 
-    /// What was sent and is not known to have arrived or to be lost, in order of sending, with the numbers of the messages.
+    /// The vectors in flight in order of sending, with their message numbers.
     fn flown(&self) -> impl Iterator<Item = (u32, DrSeq)> + use<'a> {
-        let (folio, (seq, number)) = (self.folio(), self.last());
-        let last = folio.has(Folio::FLIES).then_some((number, seq));
-        self.mail.chains.iter(folio.chain).chain(last)
+        let (state, (seq, number)) = (self.state(), self.last());
+        let last = state.has(PairState::FLIES).then_some((number, seq));
+        self.messages.in_flight.iter(state.chain).chain(last)
     }
 
-    /// The first of it.
+    /// The oldest vector in flight.
     #[inline]
     fn oldest(&self) -> Option<Dispatch> {
-        let oldest = self.only().unwrap_or_else(|Many| self.mail.chains.front(self.folio().chain));
-        oldest.map(|(number, seq)| Dispatch { sent: self.mail.sent(number), seq })
+        let oldest = self.only().unwrap_or_else(|Many| self.messages.in_flight.front(self.state().chain));
+        oldest.map(|(number, seq)| Dispatch { sent: self.messages.sent(number), seq })
     }
 
     fn in_flight_count(&self) -> usize {
-        let folio = self.folio();
-        self.mail.chains.len(folio.chain) + usize::from(folio.has(Folio::FLIES))
+        let state = self.state();
+        self.messages.in_flight.len(state.chain) + usize::from(state.has(PairState::FLIES))
     }
 
-    /// The only vector in flight, if it is the one that was sent last: nearly always there is no more than that.
+    /// The only vector in flight, if it is the one that was sent last: the usual case.
     #[inline]
     fn only(&self) -> Result<Option<(u32, DrSeq)>, Many> {
-        let (folio, (seq, number)) = (self.folio(), self.last());
-        let last = folio.has(Folio::FLIES).then_some((number, seq));
-        if folio.chain.is_empty() { Ok(last) } else { Err(Many) }
+        let (state, (seq, number)) = (self.state(), self.last());
+        let last = state.has(PairState::FLIES).then_some((number, seq));
+        if state.chain.is_empty() { Ok(last) } else { Err(Many) }
     }
 
-    /// What was sent and is not known to have arrived or to be lost.
+    /// The vectors in flight.
     pub(crate) fn dispatches(&self) -> impl Iterator<Item = Dispatch> + use<'a> {
-        let mail = self.mail;
-        self.flown().map(|(number, seq)| Dispatch { sent: mail.sent(number), seq })
+        let messages = self.messages;
+        self.flown().map(|(number, seq)| Dispatch { sent: messages.sent(number), seq })
     }
 
-    /// What is on its way that is newer than all that is reported, and when the first of it was sent; `None`: there is none.
+    /// What is in flight beyond the newest reported arrival, and when the first of it was sent.
     #[inline(always)]
     fn first_unknown(&self) -> (Pending, Option<SessionTime>) {
         let is_news = |(_, seq): &(u32, DrSeq)| self.is_news(*seq);
-        let (folio, (seq, number)) = (self.folio(), self.last());
-        let last = Some((number, seq)).filter(|last| folio.has(Folio::FLIES) && is_news(last));
-        let before =
-            if folio.chain.is_empty() { None } else { self.mail.chains.iter(folio.chain).find(is_news) };
+        let (state, (seq, number)) = (self.state(), self.last());
+        let last = Some((number, seq)).filter(|last| state.has(PairState::FLIES) && is_news(last));
+        let before = if state.chain.is_empty() {
+            None
+        } else {
+            self.messages.in_flight.iter(state.chain).find(is_news)
+        };
         let (pending, first) = match (before, last) {
             (Some(first), _) => (Pending::Several, first),
             (None, Some(last)) => (Pending::Last, last),
             (None, None) => return (Pending::Nothing, None),
         };
-        let sent = if self.mail.is_ordered() {
-            Some(self.mail.sent(first.0))
+        let sent = if self.messages.is_ordered() {
+            Some(self.messages.sent(first.0))
         } else {
-            self.flown().filter(is_news).map(|(number, _)| self.mail.sent(number)).min()
+            self.flown().filter(is_news).map(|(number, _)| self.messages.sent(number)).min()
         };
         (pending, sent)
     }
 
-    /// Whether the first of what is in flight is older than what has arrived.
+    /// Whether the oldest vector in flight is older than one that has arrived.
     #[inline]
     pub(super) fn is_overtaken(&self) -> bool {
         self.only()
-            .unwrap_or_else(|Many| self.mail.chains.front(self.folio().chain))
+            .unwrap_or_else(|Many| self.messages.in_flight.front(self.state().chain))
             .is_some_and(|(_, seq)| !self.is_news(seq))
     }
 
-    /// Whether the arrival of a vector that is not the newest is still to be settled.
+    /// Whether the arrival of a vector may still be settled.
     fn may_arrive(&self, seq: DrSeq) -> bool {
         let pending = self.dispatches().chain(self.held()).map(|dispatch| dispatch.seq);
         pending.chain(self.arrivals().map(|(seq, _)| seq)).any(|pending| pending == seq)
     }
 
-    /// The oldest exported vector that this account still needs.
-    pub(crate) fn needs(&self, history: &History) -> DrSeq {
+    /// The oldest exported vector that this account needs.
+    pub(crate) fn needs(&self, history: &ExportedPath) -> DrSeq {
         let pending = self.dispatches().chain(self.held()).map(|dispatch| dispatch.seq);
         let pending = pending.filter(|seq| self.is_news(*seq));
         let arrived = self.arrivals().map(|(seq, _)| seq);
@@ -288,10 +269,16 @@ impl<'a> Account<'a> {
         pending.chain(arrived).chain(exported).min().unwrap_or(history.newest().0)
     }
 
-    /// The vector as the receiver placed it when it arrived.
-    fn placed(&self, history: &History, outlook: &Outlook, seq: DrSeq, at: SessionTime) -> Option<DrVector> {
+    /// The vector as the receiver placed it on arrival.
+    fn placed(
+        &self,
+        history: &ExportedPath,
+        outlook: &Outlook,
+        seq: DrSeq,
+        at: SessionTime,
+    ) -> Option<DrVector> {
         let vector = self.as_sent(seq, history.vector(seq)?);
-        // A receiver that places by its own delay estimate is taken to estimate well: the sender can't know its figure.
+        // A receiver that places by its own delay estimate is assumed to estimate well: the sender can't know its figure.
         let placement =
             if outlook.placement == Placement::Local { Placement::Local } else { Placement::Global };
         Some(placement.place(&vector, vector.generated, at, Span::ZERO))
@@ -299,20 +286,20 @@ impl<'a> Account<'a> {
 
     /// Whether an arrival has been reported.
     pub(crate) fn is_known(&self) -> bool {
-        self.folio().has(Folio::ARRIVED)
+        self.state().has(PairState::ARRIVED)
     }
 
-    /// The error that is settled; 0 before the first arrival.
+    /// The settled error; 0 before the first arrival.
     #[inline]
     pub(crate) fn settled_error(&self) -> f64 {
-        self.folio().settled_error()
+        self.state().settled_error()
     }
 
-    /// The error that is settled, and up to when. Exact for receivers that place globally or locally.
+    /// The settled error, and up to when it is settled. Exact for receivers that place globally or locally.
     #[must_use]
     pub fn settled(&self) -> Option<(f64, SessionTime)> {
-        let folio = self.folio();
-        folio.has(Folio::SETTLED).then(|| (folio.settled_error(), folio.settled_at()))
+        let state = self.state();
+        state.has(PairState::SETTLED).then(|| (state.settled_error(), state.settled_at()))
     }
 }
 

@@ -1,14 +1,13 @@
-//! One receiver's error, read along the exported path: the walk that both the settled and the estimated error take.
+//! The walk along an exported path that adds up one receiver's error. Settled errors and estimates take the same walk.
 
 use evenkeel_core::SessionTime;
 
-use crate::divergence::{Divergence, export_error, export_error_roughly, linear_error};
-use crate::history::History;
-use crate::ledger::sums::Sums;
-use crate::ledger::waiting::Arrived;
-use crate::vector::{DrSeq, DrVector};
+use super::growth::Growth;
+use crate::ledger::exported_path::{ExportedPath, PathSegment};
+use crate::motion::divergence::{Divergence, export_error, export_error_roughly, linear_error};
+use crate::motion::vector::{DrSeq, DrVector};
 
-/// A point on the exported path with what a receiver shows there and the error it has gathered up to there.
+/// A point on the exported path, what a receiver shows there, and the error it has gathered up to there.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor {
     /// How far the error is counted.
@@ -24,36 +23,49 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The error of a receiver begins to count when its first vector arrives.
+    /// Starts where a receiver's first vector arrives: its error counts from then on.
     #[must_use]
-    pub fn open(history: &History, placed: DrSeq, vector: DrVector, at: SessionTime) -> Self {
+    pub fn open(history: &ExportedPath, placed: DrSeq, vector: DrVector, at: SessionTime) -> Self {
         Self { at, exported: history.exported_at(at), placed, vector, error: 0.0 }
     }
 
     /// Counts the error up to a time, at most to the entity's end. Time never runs back.
-    pub fn integrate_to(&mut self, history: &History, to: SessionTime) {
+    pub fn integrate_to(&mut self, history: &ExportedPath, to: SessionTime) {
         self.count_to(history, to, export_error);
     }
 
-    /// The same for estimates: roughly where paths turn.
-    pub fn estimate_to(&mut self, history: &History, to: SessionTime) {
+    /// Estimates the error up to a time: exact for linear paths, rough where paths turn.
+    pub fn estimate_to(&mut self, history: &ExportedPath, to: SessionTime) {
         self.count_to(history, to, export_error_roughly);
     }
 
-    fn count_to(&mut self, history: &History, to: SessionTime, error: Count) {
-        let mut settled = Settled::new(self);
-        settled.count_to(history, &self.vector, to, error, |error| self.error += error);
-        (self.at, self.exported) = (settled.at, settled.exported);
+    fn count_to(
+        &mut self,
+        history: &ExportedPath,
+        to: SessionTime,
+        count: fn(&DrVector, &DrVector, SessionTime, SessionTime) -> f64,
+    ) {
+        let (mut point, mut steps) = (Point::of(self), Steps::from(history, self.exported));
+        let to = history.ended().map_or(to, |end| to.min(end));
+        while let Some(Step { exported, seq, from, until, .. }) = point.step(&mut steps, to) {
+            // Most of the time the receiver has the very vector that is exported.
+            let Some(PathSegment { vector: exported, .. }) = exported else { continue };
+            if until > from && !(self.placed == seq && *exported == self.vector) {
+                let linear = linear_error(exported, &self.vector, from, until);
+                self.error += linear.unwrap_or_else(|| count(exported, &self.vector, from, until));
+            }
+        }
+        (self.at, self.exported) = (point.at, point.exported);
     }
 
-    /// Estimates the error up to the last vector that was exported before a time, or at it.
-    pub fn estimate_exported(&mut self, history: &History, to: SessionTime) {
+    /// Estimates the error up to the last vector that was exported by a time.
+    pub fn estimate_exported(&mut self, history: &ExportedPath, to: SessionTime) {
         if let Some(last) = history.last_until(self.exported, to) {
             self.estimate_to(history, last);
         }
     }
 
-    /// A vector arrives here and now. The newest generated wins: an older one is never placed.
+    /// Places a vector that arrives here and now, unless a newer one is placed.
     pub fn place(&mut self, seq: DrSeq, vector: DrVector) {
         if seq > self.placed {
             self.placed = seq;
@@ -61,9 +73,9 @@ impl Cursor {
         }
     }
 
-    /// The earliest time, up to `by`, at which the error reaches `error`, the newest vector being exported all the
-    /// while; otherwise counts up to `by`.
-    pub fn reach(&mut self, history: &History, error: f64, by: SessionTime) -> Option<SessionTime> {
+    /// Returns the earliest time, up to `by`, at which the error reaches `error` while the newest vector stays exported;
+    /// otherwise counts up to `by`.
+    pub fn reach(&mut self, history: &ExportedPath, error: f64, by: SessionTime) -> Option<SessionTime> {
         if self.error >= error {
             return Some(self.at);
         }
@@ -82,12 +94,9 @@ impl Cursor {
     }
 }
 
-/// How the error between two vectors is counted, from a time to another.
-type Count = fn(&DrVector, &DrVector, SessionTime, SessionTime) -> f64;
-
-/// Up to where an error is settled. Neither the error is in it, nor the vector that is placed: many receivers have the same.
+/// How far an error is settled: a [`Cursor`] without the error and without the placed vector.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Settled {
+pub(crate) struct Point {
     pub(crate) at: SessionTime,
     /// The number of the vector that is exported at that time.
     pub(crate) exported: DrSeq,
@@ -95,184 +104,136 @@ pub(crate) struct Settled {
     pub(crate) placed: DrSeq,
 }
 
-impl Settled {
-    pub(super) const fn new(cursor: &Cursor) -> Self {
+impl Point {
+    pub(super) const fn of(cursor: &Cursor) -> Self {
         let Cursor { at, exported, placed, .. } = *cursor;
         Self { at, exported, placed }
     }
 
-    /// The error of a receiver begins to count when its first vector arrives.
-    pub(super) fn open(history: &History, placed: DrSeq, at: SessionTime) -> Self {
+    /// Starts where a receiver's first vector arrives.
+    pub(super) fn open(history: &ExportedPath, placed: DrSeq, at: SessionTime) -> Self {
         Self { at, exported: history.exported_at(at), placed }
     }
 
-    /// Counts the error up to a time, at most to the entity's end, while a vector is shown. Time never runs back.
-    #[inline]
-    fn count_to(
-        &mut self,
-        history: &History,
-        shown: &DrVector,
-        to: SessionTime,
-        error: Count,
-        mut add: impl FnMut(f64),
-    ) {
-        let to = history.ended().map_or(to, |end| to.min(end));
+    /// Moves on towards a time, at most to the next exported vector. Returns the step; `None` when it is there.
+    #[inline(always)]
+    fn step<'a>(&mut self, steps: &mut Steps<'a>, to: SessionTime) -> Option<Step<'a>> {
+        let from = self.at;
+        if from >= to {
+            return None;
+        }
+        let next = steps.later.first().filter(|next| next.vector.generated <= to);
+        let until = next.map_or(to, |next| next.vector.generated);
+        let step =
+            Step { exported: steps.exported, seq: self.exported, from, until, is_whole: next.is_some() };
+        self.at = from.max(until);
+        if let Some(next) = next {
+            self.exported = next.seq;
+            (steps.exported, steps.later) = (Some(next), &steps.later[1..]);
+        }
+        Some(step)
+    }
+
+    /// Moves on to a time while the placed vector is shown as the history has it, and adds the error to `growth`.
+    #[inline(always)]
+    pub(super) fn settle_to(&mut self, history: &ExportedPath, to: SessionTime, growth: &mut Growth) {
+        let (placed, end) = (self.placed, history.ended());
+        if placed == self.exported && placed == history.newest_number() && end.is_none() {
+            // Most of the time the newest vector is shown: there is no error.
+            self.at = self.at.max(to);
+            return;
+        }
+        let to = end.map_or(to, |end| to.min(end));
         if self.at >= to {
             return;
         }
-        let (mut exported, later) = history.from(self.exported);
-        let mut later = later.iter();
-        while self.at < to {
-            let next = later.next().filter(|next| next.vector.generated <= to);
-            let until = next.map_or(to, |next| next.vector.generated);
-            if let Some(exported) = exported
-                && until > self.at
-                // Nearly always the receiver has the very vector that is exported, and there is nothing to integrate.
-                && !(self.placed == self.exported && (core::ptr::eq(exported, shown) || exported == shown))
+        // The history keeps what anybody shows, so that it is never missing.
+        let shown = history.shown(placed).unwrap_or_else(|| history.newest().1);
+        let mut steps = Steps::from(history, self.exported);
+        let is_given_up = steps.exported.is_none();
+        while let Some(Step { exported, seq, from, until, is_whole }) = self.step(&mut steps, to) {
+            let Some(exported) = exported.filter(|_| until > from && seq != placed) else { continue };
+            let vector = &exported.vector;
+            if is_whole
+                && from == vector.generated
+                && let Some(kept) =
+                    exported.piece(seq.0.wrapping_sub(placed.0), || whole_piece(vector, shown, from, until))
             {
-                add(linear_error(exported, shown, self.at, until)
-                    .unwrap_or_else(|| error(exported, shown, self.at, until)));
-            }
-            self.at = self.at.max(until);
-            match next {
-                Some(next) => (self.exported, exported) = (next.seq, Some(&next.vector)),
-                None => break,
+                growth.add_shared(kept);
+            } else if is_given_up {
+                growth.add_shared(export_error(vector, shown, from, until));
+            } else {
+                growth.add(vector, shown, from, until);
             }
         }
     }
 }
 
-/// A settled error that moves on along the exported path, while vectors are shown as they are in the history: what others have counted
-/// along it is not counted again.
-#[derive(Debug)]
-pub(super) struct Walk<'a> {
-    history: &'a History,
-    settled: Settled,
-    /// Where in the history the exported vector is, if it is there.
-    place: Option<usize>,
+/// What is left of an exported path.
+struct Steps<'a> {
+    /// The exported vector, unless it was given up.
+    exported: Option<&'a PathSegment>,
+    later: &'a [PathSegment],
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Steps<'a> {
     #[inline(always)]
-    pub(super) fn new(history: &'a History, settled: Settled) -> Self {
-        Self { history, settled, place: history.place(settled.exported).ok() }
-    }
-
-    /// A vector that the history has arrives. The newest generated wins: an older one is never placed.
-    #[inline]
-    pub(super) fn arrive(&mut self, (seq, at): Arrived, sums: &mut Sums) {
-        self.move_on(at, sums);
-        self.settled.placed = self.settled.placed.max(seq);
-    }
-
-    /// It ends here.
-    #[inline]
-    pub(super) fn end(mut self, at: SessionTime, sums: &mut Sums) -> Settled {
-        self.move_on(at, sums);
-        self.settled
-    }
-
-    /// From where the error is settled up to an end, while one newer vector arrives. Where the exported vector is in the history has
-    /// been found.
-    #[inline(always)]
-    pub(super) fn past(
-        history: &History,
-        place: usize,
-        Settled { at, exported, placed }: Settled,
-        (seq, arrived): Arrived,
-        end: SessionTime,
-        sums: &mut Sums,
-    ) -> Settled {
-        let mut point = Point { at, exported, place };
-        // A loop, so that the way is there once, and no call.
-        for (placed, to) in [(placed, arrived), (seq, end)] {
-            point.move_on(history, placed, to, sums);
-        }
-        Settled { at: point.at, exported: point.exported, placed: seq }
-    }
-
-    #[inline(never)]
-    fn move_on(&mut self, to: SessionTime, sums: &mut Sums) {
-        let Self { history, settled: Settled { at, exported, placed }, place } = *self;
-        if let Some(place) = place {
-            let mut point = Point { at, exported, place };
-            point.move_on(history, placed, to, sums);
-            let Point { at, exported, place } = point;
-            (self.settled.at, self.settled.exported, self.place) = (at, exported, Some(place));
-        } else {
-            // What was exported has been given up.
-            self.settled.count_to(history, shown(history, placed), to, export_error, |error| sums.add(error));
-            self.place = history.place(self.settled.exported).ok();
+    fn from(history: &'a ExportedPath, exported: DrSeq) -> Self {
+        let path = history.path();
+        match history.place(exported) {
+            Ok(place) => Self { exported: path.get(place), later: path.get(place + 1..).unwrap_or_default() },
+            Err(next) => Self { exported: None, later: path.get(next..).unwrap_or_default() },
         }
     }
 }
 
-/// A point on the exported path, and where in the history that is.
-#[derive(Clone, Copy, Debug)]
-struct Point {
-    at: SessionTime,
-    exported: DrSeq,
-    place: usize,
+/// An interval in which one vector is exported.
+struct Step<'a> {
+    exported: Option<&'a PathSegment>,
+    /// Its number.
+    seq: DrSeq,
+    from: SessionTime,
+    until: SessionTime,
+    /// Whether it ends with the next exported vector.
+    is_whole: bool,
 }
 
-impl Point {
-    /// Moves on while a vector is placed. Mostly that is what is exported, and nothing has been exported since.
-    #[inline(always)]
-    fn move_on(&mut self, history: &History, placed: DrSeq, to: SessionTime, sums: &mut Sums) {
-        let Self { at, exported, place } = *self;
-        if placed == exported && place + 1 == history.len() && history.ended().is_none() {
-            self.at = at.max(to);
-        } else if at < to {
-            self.integrate(history, placed, to, sums);
-        }
-    }
-
-    #[inline(always)]
-    fn integrate(&mut self, history: &History, placed: DrSeq, to: SessionTime, sums: &mut Sums) {
-        let Self { mut at, mut exported, mut place } = *self;
-        let to = history.ended().map_or(to, |end| to.min(end));
-        if at >= to {
-            return;
-        }
-        let (shown, mut rest) = (shown(history, placed), history.path().get(place..).unwrap_or_default());
-        // How many are passed can't be foreseen, and a processor that is wrong about it loses time: so there is one end to the loop.
-        while let [stretch, later @ ..] = rest
-            && let Some(until) = later.first().map(|next| next.vector.generated).filter(|next| *next <= to)
-        {
-            let vector = &stretch.vector;
-            if until > at && placed != exported {
-                let older = exported.0.wrapping_sub(placed.0);
-                let known = (at == vector.generated)
-                    .then(|| stretch.piece(older, || whole_piece(vector, shown, at, until)));
-                match known.flatten() {
-                    Some(piece) => sums.add(piece),
-                    None => sums.count(vector, shown, at, until),
-                }
-            }
-            (at, rest, place) = (at.max(until), later, place + 1);
-            exported = history.number(place);
-        }
-        if let Some(last) = rest.first()
-            && at < to
-        {
-            if placed != exported {
-                sums.count(&last.vector, shown, at, to);
-            }
-            at = to;
-        }
-        *self = Self { at, exported, place };
-    }
-}
-
-/// The vector that is shown. It can't be missing: the history is told who shows what before it gives anything up.
-#[inline]
-fn shown(history: &History, placed: DrSeq) -> &DrVector {
-    history.shown(placed).unwrap_or_else(|| history.newest().1)
-}
-
-/// What is kept for everybody who shows the same. It is rare: out of line, it is in nobody's way.
+/// Computes what is kept for everybody who shows the same. Out of line, because only the first one needs it.
 #[cold]
 #[inline(never)]
-fn whole_piece(exported: &DrVector, shown: &DrVector, from: SessionTime, to: SessionTime) -> f64 {
-    export_error(exported, shown, from, to)
+fn whole_piece(exported: &DrVector, shown: &DrVector, from: SessionTime, until: SessionTime) -> f64 {
+    export_error(exported, shown, from, until)
+}
+
+/// A settlement's walk along the exported path.
+#[derive(Debug)]
+pub(super) enum Walk {
+    /// Shows vectors as the history has them; the error goes to a [`Growth`].
+    Plain(Point),
+    /// Shows vectors of its own, and adds pieces to the error one by one.
+    Own(Cursor),
+}
+
+impl Walk {
+    pub(super) fn move_on(&mut self, history: &ExportedPath, to: SessionTime, growth: &mut Growth) {
+        match self {
+            Self::Plain(point) => point.settle_to(history, to, growth),
+            Self::Own(cursor) => cursor.integrate_to(history, to),
+        }
+    }
+
+    /// Places a vector that arrives here, unless a newer one is placed.
+    pub(super) fn place(&mut self, seq: DrSeq, vector: DrVector) {
+        match self {
+            Self::Plain(point) => point.placed = point.placed.max(seq),
+            Self::Own(cursor) => cursor.place(seq, vector),
+        }
+    }
+
+    pub(super) const fn point(&self) -> Point {
+        match self {
+            Self::Plain(point) => *point,
+            Self::Own(cursor) => Point::of(cursor),
+        }
+    }
 }

@@ -1,40 +1,40 @@
-//! How far away a sender takes a receiver to be, whatever the receiver says.
+//! How far away a sender takes a receiver to be, whatever the receiver claims.
 //!
-//! A policy compensates delay, so a receiver that claims to be farther than it is would be served better at everybody
-//! else's cost. What is compensated is therefore a lower bound: never above the least round trip that the sender itself
-//! has measured lately (nonces make that one honest: an acknowledgment can be late, never early), never above a configured
-//! limit, and growing slowly. The books themselves believe what could be true, and that an acknowledgment travels for at
-//! least a quarter of the least round trip: whoever only claims that its vectors came later than they did has little to
-//! win. Whoever also holds its acknowledgments back has a larger error there, for as long as it does.
+//! Policies compensate delay, so a receiver that exaggerates its delay would be served better at the others' cost. What is
+//! compensated is therefore a lower bound: at most the least round trip that the sender measured lately (nonces keep that
+//! honest: an acknowledgment can be late, never early), at most a configured limit, and growing slowly. The ledger believes
+//! whatever could be true, assuming that an acknowledgment travels for at least a quarter of the least round trip. A receiver
+//! that claims later arrivals wins little by it, and one that also delays its acknowledgments has a larger error for as long as
+//! it does.
 
 use evenkeel_core::{DelayEstimate, SessionTime, Span};
 
-/// The least round trip is that of this long, and at most of twice as long.
+/// The least round trip is taken over one to two such windows.
 const WINDOW: Span = Span::from_secs(15);
 
-/// What claims may be above what is compensated, for all that times are uncertain, is never more than this.
+/// The most that claims may exceed the compensated delay by before they count as cut.
 const CUT_TOLERANCE: Span = Span::from_millis(50);
 
-/// What is compensated at once, before it has grown.
+/// What is compensated at first.
 const START_MAX: Span = Span::from_millis(50);
 
-/// Two honest clocks may differ by so much, besides half of the round trip.
+/// How far two honest clocks may differ, besides half of the round trip.
 const TOLERANCE_MIN: Span = Span::from_millis(1);
 
-/// An acknowledgment takes at least one of so many parts of the least round trip.
+/// The least round trip over the time that an acknowledgment travels at least.
 const RETURN_PARTS: i64 = 4;
 
 /// How much of a claimed delay is compensated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Compensation {
-    /// No more than this.
+    /// The most that is compensated.
     pub delay_max: Span,
-    /// It begins with at most 50 ms and grows by at most this in a second; it falls at once.
+    /// Growth per second, from at most 50 ms on. Compensation falls at once.
     pub growth_per_second: Span,
 }
 
 impl Default for Compensation {
-    /// Up to half a second, growing by 10 ms in a second.
+    /// Up to half a second, growing by 10 ms per second.
     fn default() -> Self {
         Self { delay_max: Span::from_millis(500), growth_per_second: Span::from_millis(10) }
     }
@@ -45,13 +45,13 @@ impl Default for Compensation {
 pub(super) struct Evidence {
     claimed: DelayEstimate,
     round_trip: DelayEstimate,
-    /// The least round trip in the window before this one, and in this one.
+    /// The least round trip in the last window, and in this one.
     least: [Span; 2],
     window_ends: SessionTime,
-    /// What follows from the least round trip: every report asks for it.
+    /// Derived from the least round trip, because every report needs them.
     return_min: Span,
     tolerance: Span,
-    /// What is compensated, since when.
+    /// What is compensated, and since when.
     compensated: Span,
     at: SessionTime,
     /// Whether more is claimed than is compensated.
@@ -78,8 +78,8 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// Something was sent, is said to have arrived, and its acknowledgment came now. However many vectors went into a message at that
-    /// instant, it is one sample: if each counted, the deviation would soon be that between them, which is none.
+    /// Adds a sample: sent, claimed arrival, acknowledged now. All vectors of one message at one instant are one sample;
+    /// otherwise their deviation, which is none, would soon dominate.
     pub(super) fn sample(
         &mut self,
         sent: SessionTime,
@@ -106,13 +106,13 @@ impl Evidence {
         };
         self.compensated = claimed.min(self.least_round_trip()).min(delay_max).min(slow);
         self.at = now;
-        // An honest estimate sways with the jitter, and may be ahead of a bound that follows slowly.
+        // An honest estimate sways with the jitter, and may be ahead of a bound that grows slowly.
         let tolerance = self.claimed.deviation().times(4) + self.tolerance;
         self.is_cut = claimed > self.compensated + tolerance.min(CUT_TOLERANCE);
         self.clamped += u64::from(claimed > self.compensated + tolerance);
     }
 
-    /// A round trip begins a window, or is the least of one.
+    /// Notes a round trip that begins a window or is the least in it.
     fn note_least(&mut self, round_trip: Span, now: SessionTime) {
         if now >= self.window_ends {
             self.least = [self.least[1], Span::MAX];
@@ -128,7 +128,7 @@ impl Evidence {
         self.least[0].min(self.least[1])
     }
 
-    /// What an acknowledgment travels for at least. Ways may differ, but not by more than three to one for long.
+    /// How long an acknowledgment travels at least: ways there and back rarely differ by more than three to one.
     pub(super) const fn return_min(&self) -> Span {
         self.return_min
     }
@@ -143,17 +143,17 @@ impl Evidence {
         self.is_cut
     }
 
-    /// The delay as the receiver's reports have it.
+    /// The delay as claimed by the receiver's reports.
     pub(super) const fn claimed(&self) -> &DelayEstimate {
         &self.claimed
     }
 
-    /// By how much two honest clocks may differ.
+    /// How far two honest clocks may differ.
     pub(super) const fn tolerance(&self) -> Span {
         self.tolerance
     }
 
-    /// A vector that is not acknowledged for so long is taken as lost, until a later report says otherwise.
+    /// How long until a vector without an acknowledgment is taken as lost.
     pub(super) fn lost_after(&self) -> Span {
         if self.round_trip.samples() == 0 {
             return Span::MAX;

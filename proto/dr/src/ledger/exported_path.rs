@@ -100,12 +100,6 @@ impl ExportedPath {
         self.search(seq)
     }
 
-    /// The number of the vector at an index. If the path has no holes, it does not touch the vectors' memory.
-    #[inline]
-    pub(crate) fn number(&self, place: usize) -> DrSeq {
-        if self.is_gapless() { DrSeq(self.first.0 + place as u32) } else { self.segments[place].seq }
-    }
-
     /// The slow path of [`place`](Self::place): there are holes, or the vector is not kept.
     #[cold]
     #[inline(never)]
@@ -164,29 +158,16 @@ impl ExportedPath {
         after.map(|segment| segment.vector.generated).find(|generated| *generated <= to)
     }
 
-    /// A vector by its number, if it is known and kept, and the segments after it.
-    #[must_use]
-    pub fn from(&self, seq: DrSeq) -> (Option<&DrVector>, &[PathSegment]) {
-        match self.place(seq) {
-            Ok(place) => (Some(&self.segments[place].vector), &self.segments[place + 1..]),
-            Err(next) => (None, &self.segments[next..]),
-        }
-    }
-
     /// The segments that are kept.
     pub(crate) fn path(&self) -> &[PathSegment] {
         &self.segments
     }
 
-    /// Reads something of the newest segments, to load them into the cache.
+    /// Prefetches the first segment and the newest ones.
     #[inline]
-    pub(crate) fn read_ahead(&self) -> u64 {
-        let touch = |place: usize| {
-            let segment = &self.segments[place];
-            u64::from(segment.seq.0) ^ segment.vector.kind as u64
-        };
-        let last = self.segments.len() - 1;
-        touch(0) ^ touch(last) ^ touch(last.saturating_sub(1)) ^ touch(last.saturating_sub(2))
+    pub(crate) fn prefetch_newest(&self) {
+        let newest = self.segments.iter().rev().take(USUAL_SEGMENTS);
+        self.segments.first().into_iter().chain(newest).for_each(prefetch::<2, _>);
     }
 
     /// Prefetches a vector that some receiver shows.

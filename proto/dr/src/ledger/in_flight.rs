@@ -1,24 +1,26 @@
-//! Vectors that were sent to a receiver and whose fate is unknown, in order of sending, but for the last one of each pair. There are
-//! very many of them: four take a block of 24 bytes, in which messages and numbers are told as differences, and none takes no room.
+//! Vectors in flight: sent, and of unknown fate. The last one of each pair is kept elsewhere.
+//!
+//! There are very many, so four share a block of 24 bytes, which holds differences of message and vector numbers. A pair with
+//! none takes no room.
 
-use super::mail::Renumbered;
-use crate::ahead::prefetch;
-use crate::vector::DrSeq;
+use super::sent_messages::Renumbered;
+use crate::motion::vector::DrSeq;
+use crate::prefetch::prefetch;
 
-/// So many are in one block.
+/// Vectors per block.
 const BLOCK_LEN: usize = 4;
-/// So many blocks are few.
+/// Blocks of a short chain.
 const SHORT: usize = 8;
 
-/// Vectors in flight to one receiver, of all pairs: a chain of blocks for each pair that has any.
+/// The vectors in flight to one receiver, for all pairs: one chain of blocks per pair.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Chains {
+pub(crate) struct InFlight {
     blocks: Vec<Block>,
     /// Blocks that are in no chain.
     free: Chain,
 }
 
-/// The first block of a chain, one more than its place; 0: there is none.
+/// The first block of a chain, as its place plus one; 0: none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Chain(u32);
 
@@ -35,16 +37,16 @@ impl Chain {
     }
 }
 
-/// A vector, and the number of its message.
+/// The number of a message, and a vector in it.
 pub(super) type Flown = (u32, DrSeq);
 
-/// A few in a row, of which the first `len` are. Never empty while it is in a chain.
+/// Up to four vectors. Never empty while it is in a chain.
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// What the others' numbers are differences from.
+    /// The base of the differences.
     number: u32,
     seq: DrSeq,
-    /// The chain that goes on from here, and `len`.
+    /// The next chain, above the number of vectors.
     next: u32,
     later: [u16; BLOCK_LEN],
     ahead: [u8; BLOCK_LEN],
@@ -81,7 +83,7 @@ impl Block {
         (self.number + later, DrSeq(self.seq.0.wrapping_add(ahead)))
     }
 
-    /// Takes one more in; false if it does not fit.
+    /// Appends a vector. Returns false if it does not fit.
     fn push(&mut self, (number, seq): Flown) -> bool {
         let place = self.len();
         let later = number.checked_sub(self.number).and_then(|later| u16::try_from(later).ok());
@@ -100,13 +102,13 @@ impl Block {
     }
 }
 
-impl Chains {
+impl InFlight {
     #[inline]
     fn block(&self, chain: Chain) -> Option<&Block> {
         chain.place().map(|place| &self.blocks[place])
     }
 
-    /// A chain will be needed.
+    /// Prefetches a chain.
     #[inline]
     pub(super) fn prefetch(&self, chain: Chain) {
         if let Some(block) = chain.place().and_then(|place| self.blocks.get(place)) {
@@ -114,7 +116,7 @@ impl Chains {
         }
     }
 
-    /// The vectors of a chain in order.
+    /// The vectors of a chain, in order.
     pub(super) fn iter(&self, chain: Chain) -> impl Iterator<Item = Flown> + '_ {
         let (mut block, mut place) = (self.block(chain), 0);
         core::iter::from_fn(move || {
@@ -136,16 +138,10 @@ impl Chains {
         len
     }
 
-    /// The first of a chain.
+    /// The first vector of a chain.
     #[inline]
     pub(super) fn front(&self, chain: Chain) -> Option<Flown> {
         self.block(chain).map(|block| block.at(0))
-    }
-
-    /// Whether a chain has no more than one block.
-    #[inline]
-    pub(super) fn is_one_block(&self, chain: Chain) -> bool {
-        self.block(chain).is_none_or(|block| block.next().is_empty())
     }
 
     /// Whether a chain has only a few blocks.
@@ -158,7 +154,7 @@ impl Chains {
         chain.is_empty()
     }
 
-    /// One more at the end of a chain.
+    /// Appends a vector to a chain.
     pub(super) fn push_back(&mut self, chain: &mut Chain, flown: Flown) {
         let mut last = None;
         let mut next = *chain;
@@ -187,7 +183,7 @@ impl Chains {
         chain
     }
 
-    /// Takes the first out that is the one.
+    /// Removes the first vector that matches.
     pub(super) fn take(&mut self, chain: &mut Chain, is_it: impl Fn(Flown) -> bool) -> Option<Flown> {
         let (mut before, mut here) = (None, *chain);
         while let Some(place) = here.place() {
@@ -220,7 +216,7 @@ impl Chains {
         }
     }
 
-    /// A block takes the next one's in if all of them fit, so that many that are nearly empty do not remain.
+    /// Merges the next block into this one if it fits, so that nearly empty blocks don't pile up.
     fn absorb_next(&mut self, place: usize) {
         let next = self.blocks[place].next();
         let Some(absorbed) = self.block(next).copied() else { return };
@@ -233,12 +229,12 @@ impl Chains {
         }
     }
 
-    /// Messages have new numbers: those that are left are as many as there are, or nearer to each other.
+    /// Takes over new message numbers. They are no farther apart than the old ones, so that every block still fits.
     pub(super) fn renumber(&mut self, numbers: &Renumbered) {
         for block in self.blocks.iter_mut().filter(|block| block.len() > 0) {
             let (len, next) = (block.len(), block.next());
             let mut anew = Block::new((numbers.of(block.at(0).0), block.at(0).1));
-            // What the others are differences from may have come before all of them.
+            // The base may be older than all that are left.
             anew.seq = block.seq;
             anew.ahead[0] = block.ahead[0];
             for place in 1..len {
@@ -263,7 +259,7 @@ mod tests {
     #[test]
     fn they_are_queues_whatever_is_sent_and_taken_out() {
         let mut draws = Seed::new(1).draws();
-        let mut chains = Chains::default();
+        let mut chains = InFlight::default();
         let mut all = vec![(Chain::default(), VecDeque::<Flown>::new()); 5];
         let mut number = 0;
         for step in 0..40_000_u32 {

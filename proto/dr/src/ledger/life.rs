@@ -1,77 +1,78 @@
-//! The lives of entities in the ledger: their exported paths from introduction to end, and until the last report.
+//! Lives of entities in the ledger: their exported paths from introduction to end, and on until the last report.
 
 use core::mem::offset_of;
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::account::{Account, AccountMut, Flight};
+use super::link::Link;
 use super::pairs::Pairs;
-use super::{ErrorLedger, Slot};
-use crate::history::{HISTORY_MAX, History, Recorded};
+use super::{ClosedPairs, ErrorLedger, Slot};
+use crate::ledger::exported_path::{ExportedPath, PATH_MAX, Recorded};
 use crate::message::VectorFrame;
-use crate::threshold::Threshold;
-use crate::vector::{DrSeq, EntityId, MotionKind, MotionState};
+use crate::motion::vector::{DrSeq, EntityId, MotionKind, MotionState};
+use crate::owner::threshold::Threshold;
+use crate::receiver::placement::Placement;
 
-/// An ended life waits this long for reports before it is settled by estimate.
+/// How long an ended life waits for reports before it is settled by estimate.
 pub const LINGER: Span = Span::from_secs(10);
-/// Ended lives that wait; when there are more, the oldest is settled by estimate.
+/// Ended lives that wait. When there are more, the oldest is settled by estimate.
 pub const ENDED_MAX: usize = 256;
 
-/// Nothing of an exported path is kept for longer.
+/// How long vectors of an exported path are kept at most.
 const KEPT_MAX: Span = Span::from_secs(30);
 
-/// So many vectors of a life are kept before it is asked which of them are needed.
+/// Vectors of a life before the first attempt to drop some.
 const TRIM_MIN: usize = 16;
 
-/// For the mean of those who are there, no more are asked than this: in a large room everybody who joins needs one mean
-/// for each entity.
+/// Receivers that the mean for a newcomer is taken of. In a large room, everybody who joins needs one mean per entity.
 const ASKED_MAX: usize = 16;
 
 /// One life of an entity: its name and the number of its first DR vector.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Life {
-    /// The name.
+    /// The entity.
     pub entity: EntityId,
     /// The first vector.
     pub first: DrSeq,
 }
 
-/// One life's exported path and its accounts.
-// In this order: what every acknowledgment needs is at the beginning, in few lines of memory.
+/// A life's exported path and its accounts.
+// In this order, so that the fields every acknowledgment reads share a few cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Track {
-    pub(crate) history: History,
+    pub(crate) history: ExportedPath,
     pub(crate) pairs: Pairs,
-    /// Whose it is.
+    /// Which life it is.
     pub(crate) life: Life,
-    /// Its place among the lives, and what is not used again, unlike that.
+    /// Its place among the lives, which is used again, and an id, which is not.
     pub(crate) place: u32,
     pub(super) id: u32,
-    /// Whom it belongs to, at a relay.
+    /// The owner, at a relay.
     pub(crate) owner: Option<PeerId>,
-    /// What triggers a new vector, as the owner states it.
+    /// The owner's threshold.
     pub(crate) threshold: Threshold,
     /// When the time threshold triggers next.
     pub(crate) expires: SessionTime,
-    /// Triggers so far, the introduction included.
+    /// Triggers so far, including the introduction.
     pub(crate) triggers: u64,
-    /// How its owner last saw it, where the owner keeps the books.
+    /// The owner's last observation, where the owner keeps the ledger.
     pub(crate) observed: Option<Kinematics>,
     trim_at: usize,
 }
 
-/// How an entity moves at an instant, as far as whoever runs the policy knows.
+/// How an entity moves at an instant, as far as the sender knows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Kinematics {
-    /// When.
+    /// The instant.
     pub at: SessionTime,
-    /// How it moved then.
+    /// The motion.
     pub state: MotionState,
 }
 
 impl Track {
-    /// Where that ends which every acknowledgment needs.
+    /// End offset of the fields that every acknowledgment reads.
     pub(super) const NEEDED_END: usize = offset_of!(Self, pairs) + Pairs::NEEDED_END;
 
     fn is_live(&self) -> bool {
@@ -91,7 +92,7 @@ impl ErrorLedger {
         self.tracks[last].is_live().then_some(last)
     }
 
-    /// Every life that is going on.
+    /// All live entities.
     pub(crate) fn lives(&self) -> impl Iterator<Item = (Life, &Track)> + '_ {
         self.tracks.iter().filter(|track| track.is_live()).map(|track| (track.life, track))
     }
@@ -100,7 +101,7 @@ impl ErrorLedger {
         self.tracks.get(life)
     }
 
-    /// A life begins. False if that is known already.
+    /// Begins a life. Returns false if it is known or the entity is alive.
     pub(crate) fn introduce(
         &mut self,
         owner: Option<PeerId>,
@@ -111,7 +112,7 @@ impl ErrorLedger {
         if self.tracks.get(life).is_some() || self.present(frame.entity).is_some() {
             return false;
         }
-        let history = History::new(frame.seq, frame.vector, owner.is_none());
+        let history = ExportedPath::new(frame.seq, frame.vector, owner.is_none());
         let expires = threshold.expires(&frame.vector);
         self.tracks.insert(Track {
             life,
@@ -129,7 +130,7 @@ impl ErrorLedger {
         true
     }
 
-    /// Takes a vector into the exported path of its life.
+    /// Records a vector in the exported path of its life.
     pub(crate) fn record(&mut self, frame: &VectorFrame, now: SessionTime) -> Recorded {
         let life = Life { entity: frame.entity, first: frame.first };
         self.make_room(life, now);
@@ -146,14 +147,13 @@ impl ErrorLedger {
         recorded
     }
 
-    /// The owner looks at its entity.
+    /// Notes what the owner observes of its entity.
     pub(crate) fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
         let Some(place) = self.present_place(entity) else { return };
         self.tracks[place].observed = Some(Kinematics { at: now, state: *state });
     }
 
-    /// Each receiver is sent the new vector of a life as the kind that is best for somebody so far away, who has such a kind
-    /// now.
+    /// Sends each receiver the new vector of a life as the kind that `best` chooses for its delay and its present kind.
     pub(crate) fn tailor(
         &mut self,
         frame: &VectorFrame,
@@ -170,13 +170,13 @@ impl ErrorLedger {
             }
             let link = self.links.at_mut(place);
             let delay = age + link.evidence.claimed().mean();
-            let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, place);
+            let mut account = AccountMut::new(&mut track.pairs, &mut link.messages, place);
             let kind = account.read().kind_as_sent(frame.seq, frame.vector.kind);
             account.tailor(&track.history, frame.seq, best(delay, kind));
         }
     }
 
-    /// The exported path of a life goes on with this vector although some before it never came. False if it is not
+    /// Continues the exported path of a life with this vector although some before it never came. Returns false if it is not
     /// newer than what is known.
     pub(crate) fn restart(&mut self, frame: &VectorFrame, threshold: Threshold, now: SessionTime) -> bool {
         let life = Life { entity: frame.entity, first: frame.first };
@@ -193,7 +193,7 @@ impl ErrorLedger {
         track.history.restart(frame.seq, frame.vector)
     }
 
-    /// A life ends with the vector `last`. Its accounts wait for the last reports.
+    /// Ends a life with the vector `last`. Its accounts wait for the last reports.
     pub(crate) fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime) {
         let Some((life, _)) = self.present(entity) else { return };
         let track = self.tracks.get_mut(life).expect("it was there a line ago");
@@ -208,7 +208,7 @@ impl ErrorLedger {
         }
     }
 
-    /// When the oldest ended life has waited long enough.
+    /// When the oldest ended life will have waited long enough.
     pub(crate) fn next_burial(&self) -> Option<SessionTime> {
         let oldest = self.tracks.get(*self.ended.front()?)?;
         oldest.history.ended().map(|end| end + LINGER)
@@ -231,20 +231,33 @@ impl ErrorLedger {
             if !track.pairs.is_open(place) {
                 continue;
             }
-            let link = self.links.at_mut(place);
-            let outlook = link.outlook(end, self.placement);
-            let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, place);
-            let settled = account.read().settled_error();
-            let waited_in_vain = account.read().settled().is_some_and(|(_, at)| at < end);
-            let cursor = account.read().last_word(&track.history, &outlook, end);
-            account.forget_all();
-            link.settled += cursor.map_or(0.0, |cursor| cursor.error - settled);
-            self.estimated += u64::from(waited_in_vain);
+            self.estimated +=
+                u64::from(conclude(&mut track, self.links.at_mut(place), place, end, self.placement));
         }
+        self.closed.push(ClosedPairs { track: track.place, link: None });
         self.pair_count -= track.pairs.count();
     }
 
-    /// Settles every account of a life as far as is known.
+    /// Closes the pair of a life and a receiver who stays. What is not settled by then is settled by estimate.
+    // Pairs close with their life or their receiver today; areas of interest will close them in between.
+    #[cfg_attr(not(test), expect(dead_code))]
+    pub(crate) fn close_pair(&mut self, life: Life, receiver: PeerId, now: SessionTime) {
+        let (Some(track), Some(place)) = (self.tracks.get_mut(life), self.links.place(receiver)) else {
+            return;
+        };
+        if !track.pairs.is_open(place) {
+            return;
+        }
+        let end = track.history.ended().map_or(now, |end| end.min(now));
+        let is_estimated = conclude(track, self.links.at_mut(place), place, end, self.placement);
+        track.pairs.close(place);
+        self.closed.push(ClosedPairs { track: track.place, link: Some(place) });
+        self.estimated += u64::from(is_estimated);
+        self.pair_count -= 1;
+        self.changes += 1;
+    }
+
+    /// Settles every account of a life as far as it is known.
     fn settle_life(&mut self, life: Life, now: SessionTime) {
         let Some(track) = self.tracks.place(life) else { return };
         for link in 0..self.tracks[track].pairs.width() {
@@ -255,7 +268,7 @@ impl ErrorLedger {
         self.add_up();
     }
 
-    /// Drops what no account needs any more, and if that is not enough, what the slowest still needs.
+    /// Drops vectors that no account needs, and if that is not enough, those that only the slowest need.
     fn make_room(&mut self, life: Life, now: SessionTime) {
         let Some(track) = self.tracks.get(life) else { return };
         if track.history.len() < track.trim_at {
@@ -268,17 +281,17 @@ impl ErrorLedger {
         let needed = needed.unwrap_or(track.history.newest().0).min(track.history.contiguous());
         self.trim(life, needed);
         let Some(track) = self.tracks.get(life) else { return };
-        if track.history.len() >= HISTORY_MAX {
+        if track.history.len() >= PATH_MAX {
             let half = track.history.middle();
             let until = track.history.after(half).map_or(now, |(_, vector)| vector.generated);
             self.give_up(life, until, now);
             self.trim(life, half);
         }
         let track = self.tracks.get_mut(life).expect("it was there a line ago");
-        track.trim_at = (2 * track.history.len()).clamp(TRIM_MIN, HISTORY_MAX);
+        track.trim_at = (2 * track.history.len()).clamp(TRIM_MIN, PATH_MAX);
     }
 
-    /// Gives up the vectors of a life before a number.
+    /// Drops the vectors of a life before a number.
     fn trim(&mut self, life: Life, before: DrSeq) {
         self.keep_shown(life, before);
         if let Some(track) = self.tracks.get_mut(life) {
@@ -286,10 +299,10 @@ impl ErrorLedger {
         }
     }
 
-    /// The vectors of a life before a number are about to be given up: those that somebody shows are kept.
+    /// Keeps those vectors before a number that some receiver shows; the others are about to be dropped.
     fn keep_shown(&mut self, life: Life, before: DrSeq) {
         let Some(track) = self.tracks.get(life) else { return };
-        // What was given up before can't be had again.
+        // Vectors that were dropped before can't be had again.
         let before = before.max(track.history.first());
         let shown = self.accounts_of(track).filter_map(|account| account.shows());
         let mut shown: Vec<DrSeq> = shown.filter(|seq| *seq < before).collect();
@@ -300,7 +313,7 @@ impl ErrorLedger {
         }
     }
 
-    /// What somebody still needs after so long, or waits behind a vector that never came, is settled by estimate.
+    /// Settles by estimate what is still unsettled after so long.
     fn give_up_old(&mut self, life: Life, now: SessionTime) {
         let Some(track) = self.tracks.get_mut(life) else { return };
         let Some((seq, until)) = track.history.newest_before(now - KEPT_MAX) else { return };
@@ -308,12 +321,12 @@ impl ErrorLedger {
         self.trim(life, seq);
     }
 
-    /// Settles by estimate what is not settled up to a time.
+    /// Settles the error by estimate up to a time.
     fn give_up(&mut self, life: Life, until: SessionTime, now: SessionTime) {
         let Some(track) = self.tracks.get_mut(life) else { return };
         for place in 0..track.pairs.width() {
-            let Some(folio) = track.pairs.folio(place) else { continue };
-            if !folio.is_settled_before(until) {
+            let Some(state) = track.pairs.state(place) else { continue };
+            if !state.is_settled_before(until) {
                 continue;
             }
             let link = self.links.at_mut(place);
@@ -324,13 +337,13 @@ impl ErrorLedger {
         }
     }
 
-    /// What a receiver is taken to have suffered before it is told of a life: what the entity's last life had cost it;
-    /// or, if it was not there, the mean of those who are, or of every so-manieth of them.
+    /// What a receiver is taken to have suffered before it learns of a life: what the entity's last life had cost it, or else
+    /// the mean over a sample of the receivers that are there.
     pub(super) fn head_start(&self, life: Life, link: u32, now: SessionTime) -> f64 {
         let suffered = |track: &Track, link: u32| {
             let row = self.links.at(link);
             let (account, outlook) =
-                (Account::new(&track.pairs, &row.mail, link), row.outlook(now, self.placement));
+                (Account::new(&track.pairs, &row.messages, link), row.outlook(now, self.placement));
             let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now);
             cursor.map(|cursor| account.head_start() + cursor.error).ok_or_else(|| account.head_start())
         };
@@ -346,7 +359,7 @@ impl ErrorLedger {
         if all.is_empty() { 0.0 } else { all.iter().sum::<f64>() / all.len() as f64 }
     }
 
-    /// The exported path of a life is known from a vector on, whatever never came before it.
+    /// Declares the exported path of a life known from a vector on, whatever is missing before it.
     pub(crate) fn pass_over(&mut self, frame: &VectorFrame, now: SessionTime) {
         let life = Life { entity: frame.entity, first: frame.first };
         let Some(track) = self.tracks.get(life) else { return };
@@ -361,13 +374,13 @@ impl ErrorLedger {
         self.settle_life(life, now);
     }
 
-    /// The number that a new life of an entity begins with: larger than any that is known of it.
+    /// The number that a new life of an entity begins with: larger than any known one.
     pub(crate) fn next_number(&self, entity: EntityId) -> DrSeq {
         let last = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) });
         last.map_or(DrSeq(0), |place| self.tracks[place].history.newest().0.next())
     }
 
-    /// What was held for an entity is dropped.
+    /// Drops what is held for an entity.
     pub(crate) fn flush_held(&mut self, entity: EntityId) {
         if let Some((life, _)) = self.present(entity) {
             self.hold_nothing(life);
@@ -378,24 +391,37 @@ impl ErrorLedger {
         let Some(track) = self.tracks.get_mut(life) else { return };
         for place in 0..track.pairs.width() {
             if track.pairs.is_open(place) {
-                let mail = &mut self.links.at_mut(place).mail;
-                AccountMut::new(&mut track.pairs, mail, place).hold(None);
+                let messages = &mut self.links.at_mut(place).messages;
+                AccountMut::new(&mut track.pairs, messages, place).hold(None);
             }
         }
     }
 
     /// The accounts of a life.
     pub(super) fn accounts_of<'a>(&'a self, track: &'a Track) -> impl Iterator<Item = Account<'a>> + 'a {
-        track.pairs.links().map(|link| Account::new(&track.pairs, &self.links.at(link).mail, link))
+        track.pairs.links().map(|link| Account::new(&track.pairs, &self.links.at(link).messages, link))
     }
 
-    /// A vector of a life as it would be sent at a time.
+    /// A vector of a life, to be sent at this time.
     pub(crate) fn frame(&self, life: Life, seq: DrSeq, sent: SessionTime) -> Option<VectorFrame> {
         let track = self.tracks.get(life)?;
         let vector = *track.history.vector(seq)?;
         let Life { entity, first } = life;
         Some(VectorFrame { entity, first, seq, sent, vector })
     }
+}
+
+/// Settles an account up to its end, by estimate where reports are missing, and releases its messages. Returns whether reports
+/// were missing.
+fn conclude(track: &mut Track, link: &mut Link, place: u32, end: SessionTime, placement: Placement) -> bool {
+    let outlook = link.outlook(end, placement);
+    let mut account = AccountMut::new(&mut track.pairs, &mut link.messages, place);
+    let settled = account.read().settled_error();
+    let is_estimated = account.read().settled().is_some_and(|(_, at)| at < end);
+    let cursor = account.read().last_word(&track.history, &outlook, end);
+    account.forget_all();
+    link.settled += cursor.map_or(0.0, |cursor| cursor.error - settled);
+    is_estimated
 }
 
 #[cfg(test)]
@@ -405,8 +431,7 @@ mod tests {
     use super::*;
     use crate::ledger::Dispatch;
     use crate::message::Arrival;
-    use crate::placement::Placement;
-    use crate::vector::DrVector;
+    use crate::motion::vector::DrVector;
 
     #[test]
     fn what_somebody_shows_is_kept_however_long_it_is_not_sent_anything_else() {
@@ -429,7 +454,7 @@ mod tests {
         for second in 1..200 {
             ledger.record(&frame(second), at(second));
             if second == 1 {
-                // It gets lost.
+                // This one gets lost.
                 ledger.dispatch(slot, Dispatch { seq: DrSeq(1), sent: at(1) }, 8);
             }
             let account = ledger.account(slot);

@@ -1,35 +1,35 @@
-//! The receivers of a sender, by their places: whatever is kept for each receiver can be a plain array.
+//! The receivers of a sender, by their places, so that whatever is kept per receiver can be a plain array.
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::account::{AccountMut, Outlook};
 use super::evidence::{Compensation, Evidence};
-use super::mail::Mail;
 use super::pairs::Pairs;
-use crate::placement::Placement;
+use super::sent_messages::SentMessages;
+use crate::receiver::placement::Placement;
 use evenkeel_session::PeerMap;
 
-/// Whoever has been sent so many vectors and has reported none, or too few, though that would have had so much more time
-/// than usual, is silent.
+/// Silent: a receiver that was sent at least this many vectors, and has reported none or too few for this much longer than
+/// usual.
 const SILENT: (u32, Span) = (4, Span::from_secs(8));
-/// Too few are less than this part of those that it was sent in about so many seconds. A line that loses more is no line to
-/// play over; whoever hides that much may say that it has one.
+/// The share of vectors that must be reported, of those sent over a window of about `ANSWERS_REMEMBERED` seconds. A line that
+/// loses more is unplayable anyway.
 const ANSWERED_MIN: f64 = 0.5;
 const ANSWERS_REMEMBERED: f64 = 8.0;
-/// What is usual if it has never reported anything.
+/// The usual delay of a receiver that has never reported.
 const USUAL: Span = Span::from_secs(2);
-/// Who was silent, or has not told the truth, is doubted for so much longer: what it reports first may be of that time.
+/// How long a receiver is doubted after it was silent or untruthful: its first reports may be about that time.
 const PROBATION: Span = Span::from_secs(1);
-/// Whether reports are true is remembered of about so many of them.
+/// The number of reports over which truthfulness is averaged.
 const REMEMBERED: f64 = 16.0;
-/// If a smaller part of them is, none is believed.
+/// The share of true reports below which none is believed.
 const TRUE_MIN: f64 = 0.5;
 
-/// How many vectors a receiver has been sent since something has been wrong with it, and since when that has been so.
+/// Vectors sent since something went wrong, and when it did.
 #[derive(Clone, Copy, Debug)]
-struct Lack(u32, SessionTime);
+struct Shortfall(u32, SessionTime);
 
-impl Lack {
+impl Shortfall {
     const NONE: Self = Self(0, SessionTime::MIN);
 
     fn grow(&mut self, now: SessionTime) {
@@ -43,21 +43,21 @@ impl Lack {
     }
 }
 
-/// What a receiver has been sent lately, and how much of it it has reported.
+/// What a receiver was sent lately, and how much of it it has reported.
 #[derive(Clone, Debug)]
-struct Answers {
+struct AnswerRate {
     asked: f64,
     answered: f64,
     at: SessionTime,
-    /// It has reported nothing,
-    none: Lack,
-    /// or too little.
-    few: Lack,
+    /// While it reports nothing.
+    none: Shortfall,
+    /// While it reports too little.
+    few: Shortfall,
 }
 
-impl Answers {
+impl AnswerRate {
     const NONE: Self =
-        Self { asked: 0.0, answered: 0.0, at: SessionTime::MIN, none: Lack::NONE, few: Lack::NONE };
+        Self { asked: 0.0, answered: 0.0, at: SessionTime::MIN, none: Shortfall::NONE, few: Shortfall::NONE };
 
     fn fade(&mut self, now: SessionTime) {
         if now <= self.at {
@@ -84,25 +84,10 @@ impl Answers {
     fn hear(&mut self, now: SessionTime) {
         self.fade(now);
         self.answered = (self.answered + 1.0).min(self.asked);
-        self.none = Lack::NONE;
+        self.none = Shortfall::NONE;
         if !self.are_few() {
-            self.few = Lack::NONE;
+            self.few = Shortfall::NONE;
         }
-    }
-
-    /// So many more are heard at the time of the last one, which has not been silent for long by then.
-    fn hear_again(&mut self, count: u32) {
-        let mut answered = self.answered;
-        (0..count).for_each(|_| answered = (answered + 1.0).min(self.asked));
-        self.answered = answered;
-        if !self.are_few() {
-            self.few = Lack::NONE;
-        }
-    }
-
-    /// Whether it has been sent so much since something has been wrong that it may be silent.
-    const fn may_be_silent(&self) -> bool {
-        self.none.0 >= SILENT.0 || self.few.0 >= SILENT.0
     }
 }
 
@@ -110,25 +95,25 @@ impl Answers {
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(super) peer: PeerId,
-    /// Unlike its place, not used again; never 0.
+    /// Unlike its place, never used again; never 0.
     pub(super) id: u32,
-    /// The messages to it.
-    pub(super) mail: Mail,
+    /// The messages sent to it.
+    pub(super) messages: SentMessages,
     pub(super) evidence: Evidence,
-    /// When something was sent last that its evidence has a sample of, and when that is said to have arrived.
+    /// The last delay sample: when it was sent, and its claimed arrival.
     sampled: (SessionTime, SessionTime),
     /// Every arrival up to here has been reported.
     pub(super) known_until: SessionTime,
-    /// Settled error over all lives, those that are over included.
+    /// Settled error over all lives, including ended ones.
     pub(super) settled: f64,
     /// DR vectors sent, introductions not counted.
     pub(super) sent: u64,
-    /// Reports that could not be true: of arrivals before the sending or after now, or without the nonce.
+    /// Reports that could not be true: arrivals before the sending or after now, or without the nonce.
     pub(super) clamped: u64,
-    /// What part of its reports could be true, lately.
+    /// The share of recent reports that could be true.
     truth: f64,
-    answers: Answers,
-    /// It is doubted at least until then.
+    answers: AnswerRate,
+    /// It is doubted until then.
     doubted: SessionTime,
 }
 
@@ -137,7 +122,7 @@ impl Link {
         Self {
             peer,
             id,
-            mail: Mail::default(),
+            messages: SentMessages::default(),
             evidence: Evidence::default(),
             sampled: (SessionTime::MAX, SessionTime::MAX),
             known_until: SessionTime::MIN,
@@ -145,17 +130,17 @@ impl Link {
             sent: 0,
             clamped: 0,
             truth: 1.0,
-            answers: Answers::NONE,
+            answers: AnswerRate::NONE,
             doubted: SessionTime::MIN,
         }
     }
 
-    /// A vector leaves for it.
+    /// Notes that a vector leaves for it.
     pub(super) fn ask(&mut self, now: SessionTime) {
         self.answers.ask(now);
     }
 
-    /// It reports an arrival; whether that could be true.
+    /// Notes a report of an arrival, and whether it could be true.
     pub(super) fn hear(&mut self, is_true: bool, now: SessionTime) {
         self.clamped += u64::from(!is_true);
         self.truth += (f64::from(u8::from(is_true)) - self.truth) / REMEMBERED;
@@ -167,15 +152,19 @@ impl Link {
         }
     }
 
-    /// It reports an arrival at a time. If that can't be true, it is moved to the nearest that can. True if the same could be told again,
-    /// and would be taken for as true.
-    pub(super) fn learn(
+    /// Notes a report of an arrival at a time. A time that can't be true is moved to the nearest that can.
+    #[inline]
+    pub(super) fn hear_of(
         &mut self,
         sent: Option<SessionTime>,
         at: SessionTime,
         now: SessionTime,
         compensation: Option<Compensation>,
-    ) -> bool {
+    ) {
+        if sent.is_some_and(|sent| (sent, at) == self.sampled) && at == self.known_until {
+            // Whether its reports can be trusted: it is not silent, and they could be true.
+            return self.hear(true, now);
+        }
         let (return_min, tolerance) = (self.evidence.return_min(), self.evidence.tolerance());
         let least = compensation.map_or(Span::ZERO, |_| return_min);
         let mut arrived = at.min(now - least).max(self.known_until);
@@ -189,20 +178,6 @@ impl Link {
             self.sampled = (sent, at);
             self.evidence.sample(sent, arrived, now, compensation);
         }
-        is_true && (return_min, tolerance) == (self.evidence.return_min(), self.evidence.tolerance())
-    }
-
-    /// What it has just been found to tell truly, it tells of so many more vectors that went into the same message at the same instant. They
-    /// travelled together: of the delay that tells nothing new.
-    pub(super) fn hear_again(&mut self, count: u32, now: SessionTime) {
-        if self.truth < TRUE_MIN || self.answers.may_be_silent() {
-            (0..count).for_each(|_| self.hear(true, now));
-            return;
-        }
-        if self.truth != 1.0 {
-            (0..count).for_each(|_| self.truth += (1.0 - self.truth) / REMEMBERED);
-        }
-        self.answers.hear_again(count);
     }
 
     #[inline]
@@ -211,30 +186,29 @@ impl Link {
         self.answers.none.lasts(now, usual) || self.answers.few.lasts(now, usual)
     }
 
-    /// Whether its reports tell how it fares: it is not silent, and what it reports can be true.
+    /// The receiver's id.
     pub(crate) fn is_credible(&self, now: SessionTime) -> bool {
         now >= self.doubted && !self.is_silent(now)
     }
 
-    /// Who.
+    /// The messages sent to it.
     pub(crate) const fn peer(&self) -> PeerId {
         self.peer
     }
 
-    /// The messages to it.
-    pub(crate) const fn mail(&self) -> &Mail {
-        &self.mail
+    /// Changes one of its accounts, and updates what policies see of it. What that settles is added to its total.
+    pub(crate) const fn messages(&self) -> &SentMessages {
+        &self.messages
     }
 
-    /// Does something with its account, which is at a place in the columns of a life, and what is to be seen of it. What is settled by
-    /// that is added to what it has suffered.
+    /// The outlook of the ledger, which does not judge credibility.
     pub(super) fn keep<T>(
         &mut self,
         pairs: &mut Pairs,
         place: u32,
         act: impl FnOnce(&mut AccountMut<'_>) -> T,
     ) -> T {
-        let mut account = AccountMut::new(pairs, &mut self.mail, place);
+        let mut account = AccountMut::new(pairs, &mut self.messages, place);
         let before = account.read().settled_error();
         let done = act(&mut account);
         self.settled += account.read().settled_error() - before;
@@ -247,7 +221,7 @@ impl Link {
         Outlook { is_credible, is_cut, ..self.outlook_of_books(now, placement) }
     }
 
-    /// The same for the books, which do not ask whom to believe.
+    /// All receivers. A place is used again when its receiver has left.
     pub(super) fn outlook_of_books(&self, now: SessionTime, placement: Placement) -> Outlook {
         Outlook {
             now,
@@ -263,7 +237,7 @@ impl Link {
     }
 }
 
-/// All receivers. A place is used again when its receiver has gone.
+/// Adds a receiver, if it is not there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Links {
     rows: Vec<Option<Link>>,
@@ -289,7 +263,7 @@ impl Links {
         self.rows[place as usize].as_mut().expect("an account's receiver is here")
     }
 
-    /// A receiver comes, if it is not here.
+    /// Removes a receiver, and returns its place.
     pub(super) fn join(&mut self, peer: PeerId) {
         if self.places.contains(peer) {
             return;
@@ -303,7 +277,7 @@ impl Links {
         self.places.insert(peer, place);
     }
 
-    /// A receiver goes. Gives its place.
+    /// All places, including empty ones.
     pub(super) fn leave(&mut self, peer: PeerId) -> Option<u32> {
         let place = self.places.remove(peer)?;
         self.rows[place as usize] = None;
@@ -311,7 +285,7 @@ impl Links {
         Some(place)
     }
 
-    /// Every place, with who is there.
+    /// A receiver that is sent a vector every `millis`, and reports those that `reports` selects 400 ms later.
     pub(super) fn rows(&self) -> &[Option<Link>] {
         &self.rows
     }
@@ -341,30 +315,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_again_counts_as_if_it_were_heard_one_at_a_time() {
-        let mut draws = evenkeel_core::Seed::new(1).draws();
-        let (mut link, mut twin) = (Link::new(PeerId(1), 1), Link::new(PeerId(1), 1));
-        let (mut now, mut again) = (1_000, 0);
-        for _ in 0..5_000 {
-            now += if draws.chance(0.01) { 20_000 } else { draws.below(200) as i64 };
-            let asked = draws.below(9);
-            let is_true = draws.chance(0.8);
-            let count = draws.below(9) as u32;
-            for one in [&mut link, &mut twin] {
-                (0..asked).for_each(|_| one.ask(at(now)));
-                one.hear(is_true, at(now));
-            }
-            if is_true {
-                link.hear_again(count, at(now));
-                (0..count).for_each(|_| twin.hear(true, at(now)));
-                again += count;
-            }
-            assert_eq!(format!("{link:?}"), format!("{twin:?}"));
-        }
-        assert!(again > 1_000 && link.clamped > 100, "{again} {}", link.clamped);
-    }
-
-    #[test]
     fn what_is_sent_at_one_instant_is_one_sample_of_the_delay() {
         let mut links = [1, 20].map(|_| Link::new(PeerId(1), 1));
         let mut draws = evenkeel_core::Seed::new(2).draws();
@@ -373,7 +323,7 @@ mod tests {
             for (link, count) in links.iter_mut().zip([1, 20]) {
                 (0..count).for_each(|_| link.ask(at(sent)));
                 let (arrived, now) = (at(sent + delay), at(sent + 2 * delay));
-                (0..count).for_each(|_| _ = link.learn(Some(at(sent)), arrived, now, None));
+                (0..count).for_each(|_| link.hear_of(Some(at(sent)), arrived, now, None));
             }
         }
         let [one, many] = links.map(|link| (link.evidence.delay(), link.evidence.lost_after()));
@@ -381,7 +331,7 @@ mod tests {
         assert!(one.1 > Span::from_millis(260), "it has to wait for the slowest, too: {one:?}");
     }
 
-    /// Someone who is sent a vector every so many milliseconds, and reports it 400 ms later if it is one of these.
+    /// It has hidden nearly everything for a while, and comes back.
     fn play(millis: i64, reports: impl Fn(i64) -> bool) -> (Link, SessionTime) {
         let mut link = Link::new(PeerId(1), 1);
         for now in 0..60_000 {

@@ -1,68 +1,72 @@
-//! The ledger of export error: one account for each entity and receiver, kept by whoever runs the policy.
+//! The ledger of export error: one account for each entity and receiver, kept by the side that runs the policy.
 //!
-//! Acknowledgments may be late, lost, doubled or out of order; the ledger ends at the same settled error whatever
-//! their order, because receivers repeat what is not confirmed and reports are taken in sequence.
+//! Acknowledgments may be late, lost, doubled or out of order. The settled error is the same in every case, because receivers
+//! repeat what is not confirmed and reports are taken in sequence.
 
 mod account;
-mod asked;
 mod cursor;
 mod evidence;
 pub mod exported_path;
-mod folio;
+mod growth;
 mod in_flight;
+mod last_sent;
 mod life;
 mod link;
-mod mail;
+mod pair_state;
 mod pairs;
-mod prospect;
 mod reports;
-mod sums;
+mod sent_messages;
 mod tracks;
-mod waiting;
 
 use std::collections::VecDeque;
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use account::AccountMut;
-pub(crate) use account::Outlook;
+pub use account::Outlook;
 pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
 pub use cursor::Cursor;
 pub use evidence::Compensation;
-pub(crate) use folio::{Folio, Look, MARKS_END, Pending};
+use growth::Growth;
+pub use last_sent::{LastSent, Shows};
 pub(crate) use life::Track;
 pub use life::{ENDED_MAX, Kinematics, LINGER, Life};
 pub(crate) use link::Link;
 use link::Links;
-pub(crate) use mail::Mail;
-pub(crate) use pairs::Pairs;
-pub(crate) use prospect::{Prospect, Shows};
+pub use pair_state::{PairState, Pending};
 pub(crate) use reports::{Report, Reports};
-use sums::Sums;
+pub use sent_messages::SentMessages;
 use tracks::Tracks;
 
-use crate::placement::Placement;
-use crate::vector::{DrSeq, DrVector, EntityId};
+use crate::motion::vector::{DrSeq, DrVector, EntityId};
+use crate::receiver::placement::Placement;
 
-/// A report of an arrival as it went into the books.
+/// A settled report of an arrival.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Settlement {
     /// Which entity.
     pub entity: EntityId,
-    /// At which receiver.
+    /// The receiver.
     pub receiver: PeerId,
-    /// Which vector.
+    /// The vector.
     pub seq: DrSeq,
     /// When it was sent.
     pub sent: SessionTime,
     /// When it arrived.
     pub arrived: SessionTime,
-    /// The account: its place in the ledger, and what tells it from others that had the place before.
+    /// The place of its account.
     pub(crate) slot: Slot,
-    pub(crate) account: u64,
 }
 
-/// The place of an account: that of its life, and that of its receiver.
+/// Pairs that have closed: one pair, or all pairs of a life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClosedPairs {
+    /// The place of the life, and that of the receiver if it is a single pair.
+    pub(crate) track: u32,
+    pub(crate) link: Option<u32>,
+}
+
+/// The place of an account: that of its life and that of its receiver.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Slot {
     pub(crate) track: u32,
@@ -72,11 +76,11 @@ pub(crate) struct Slot {
 /// What a receiver has suffered with one life of an entity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Suffered {
-    /// Which life.
+    /// The life.
     pub life: Life,
-    /// Whose it is, at a relay.
+    /// The owner, at a relay.
     pub owner: Option<PeerId>,
-    /// Who.
+    /// The receiver.
     pub receiver: PeerId,
     /// The accumulated export error.
     pub error: f64,
@@ -87,52 +91,59 @@ pub struct Suffered {
 pub struct ErrorLedger {
     placement: Placement,
     compensation: Option<Compensation>,
-    /// Lives that are going on, and ended ones whose last reports are awaited.
+    /// Live entities, and ended ones whose last reports are awaited.
     tracks: Tracks,
-    /// The ended ones, in the order of their end.
+    /// The ended lives, in the order of their end.
     ended: VecDeque<Life>,
+    /// Pairs that have closed and that the policy has not been told of.
+    closed: Vec<ClosedPairs>,
     links: Links,
-    /// What is settled and not yet in the books.
-    sums: Sums,
+    /// Scratch space of settlements.
+    growth: Growth,
     pair_count: usize,
     sent: u64,
     estimated: u64,
-    /// How often anything has changed of what is known of receivers.
+    /// Counts changes to what is known of receivers.
     changes: u64,
-    /// Whether the policy asks what the error was when a vector was generated.
+    /// Whether the policy asks for the error since a vector was generated.
     keeps_marks: bool,
     /// Whether receivers may be sent the same vector as different kinds.
     is_tailored: bool,
+    /// Whether the fast path of settling is never taken, and how often it was.
+    #[cfg(test)]
+    only_reference: bool,
+    #[cfg(test)]
+    usual: u64,
 }
 
 impl ErrorLedger {
-    /// A ledger for receivers that place in this way, and whose claims are believed no further than this.
+    /// A ledger for receivers with this placement, whose claims are believed up to this compensation.
     #[must_use]
     pub fn new(placement: Placement, compensation: Option<Compensation>) -> Self {
         Self { placement, compensation, ..Self::default() }
     }
 
     pub(crate) fn account(&self, Slot { track, link }: Slot) -> Account<'_> {
-        Account::new(&self.tracks[track].pairs, &self.links.at(link).mail, link)
+        Account::new(&self.tracks[track].pairs, &self.links.at(link).messages, link)
     }
 
     pub(crate) fn account_mut(&mut self, Slot { track, link }: Slot) -> AccountMut<'_> {
-        AccountMut::new(&mut self.tracks[track].pairs, &mut self.links.at_mut(link).mail, link)
+        AccountMut::new(&mut self.tracks[track].pairs, &mut self.links.at_mut(link).messages, link)
     }
 
-    /// What tells an account from others that had its place before; never 0.
+    /// Tells an account from others that had its place before; never 0.
     pub(crate) fn id(&self, Slot { track, link }: Slot) -> u64 {
         u64::from(self.tracks[track].id) << 32 | u64::from(self.links.at(link).id)
     }
 
-    /// Whether what the error was when each vector was generated is remembered from now on.
+    /// Sets whether the error at the generation of each vector is remembered from now on.
     pub(crate) fn keep_marks(&mut self, kept: bool) {
         self.keeps_marks = kept;
         self.tracks.for_each(|track| {
             for place in 0..track.pairs.width() {
                 if track.pairs.is_open(place) {
-                    let mail = &mut self.links.at_mut(place).mail;
-                    AccountMut::new(&mut track.pairs, mail, place).keep_marks(kept);
+                    let messages = &mut self.links.at_mut(place).messages;
+                    AccountMut::new(&mut track.pairs, messages, place).keep_marks(kept);
                 }
             }
         });
@@ -143,7 +154,7 @@ impl ErrorLedger {
         (self.tracks[track].life, self.links.at(link).peer())
     }
 
-    /// What is known of the receiver at a place.
+    /// The receiver at a place.
     pub(crate) fn at(&self, link: u32) -> &Link {
         self.links.at(link)
     }
@@ -157,7 +168,7 @@ impl ErrorLedger {
         self.changes
     }
 
-    /// Whether every receiver that has a vector shows the same.
+    /// Whether all receivers that have a vector show it alike.
     pub(crate) fn shows_alike(&self) -> bool {
         self.placement != Placement::Local && !self.is_tailored
     }
@@ -166,25 +177,26 @@ impl ErrorLedger {
         self.placement
     }
 
-    /// A receiver comes.
+    /// Adds a receiver.
     pub(crate) fn join(&mut self, receiver: PeerId) {
         self.changes += 1;
         self.links.join(receiver);
     }
 
-    /// A receiver goes; its accounts are closed.
+    /// Removes a receiver and closes its pairs.
     pub(crate) fn leave(&mut self, receiver: PeerId) {
         self.changes += 1;
         let Some(link) = self.links.leave(receiver) else { return };
         self.tracks.for_each(|track| {
             if track.pairs.is_open(link) {
                 track.pairs.close(link);
+                self.closed.push(ClosedPairs { track: track.place, link: Some(link) });
                 self.pair_count -= 1;
             }
         });
     }
 
-    /// Opens the account of a life at a receiver; gives its slot.
+    /// Opens the pair of a life and a receiver, and returns its slot.
     pub(crate) fn open_pair(&mut self, life: Life, receiver: PeerId, now: SessionTime) -> Slot {
         let link = self.links.place(receiver).expect("a pair's receiver is here");
         let track = self.tracks.place(life).expect("a pair's entity is exported");
@@ -202,37 +214,29 @@ impl ErrorLedger {
         slot
     }
 
-    /// The part of a receiver's accumulated export error that is settled: the truth, as of about a round trip ago. Unlike
-    /// [`accumulated`](Self::accumulated) it is at hand.
+    /// The settled part of a receiver's accumulated export error: the truth as of about a round trip ago. Cheaper than
+    /// [`accumulated`](Self::accumulated).
     #[must_use]
     pub fn settled(&self, receiver: PeerId) -> Option<f64> {
         self.links.get(receiver).map(|link| link.settled)
     }
 
-    /// A DR vector, no introduction, was sent.
+    /// Counts a DR vector that was sent. Introductions don't count.
     pub(crate) fn count_sent(&mut self, Slot { link, .. }: Slot) {
         self.links.at_mut(link).sent += 1;
         self.sent += 1;
     }
 
-    /// A vector leaves for a receiver, in a message with this nonce.
+    /// Notes that a vector leaves for a receiver, in a message with this nonce.
     pub(crate) fn dispatch(&mut self, slot: Slot, dispatch: Dispatch, nonce: u32) {
         let (track, link) = (&mut self.tracks[slot.track], self.links.at_mut(slot.link));
         link.ask(dispatch.sent);
-        let history = &track.history;
-        let mut account = AccountMut::new(&mut track.pairs, &mut link.mail, slot.link);
-        if !account.open_at_once(history, dispatch, nonce) {
-            let outlook = link.outlook_of_books(dispatch.sent, self.placement);
-            let estimated = link.keep(&mut track.pairs, slot.link, |account| {
-                let estimated = account.make_room(history, &outlook, dispatch.seq);
-                account.open(dispatch, nonce);
-                account.presume(history, &outlook);
-                estimated
-            });
-            self.estimated += u64::from(estimated);
-        }
-        if link.mail.is_crowded() {
-            let numbers = link.mail.renumber();
+        let (history, outlook) = (&track.history, link.outlook_of_books(dispatch.sent, self.placement));
+        let is_estimated = link
+            .keep(&mut track.pairs, slot.link, |account| account.open(history, &outlook, dispatch, nonce));
+        self.estimated += u64::from(is_estimated);
+        if link.messages.is_crowded() {
+            let numbers = link.messages.renumber();
             self.tracks.for_each(|track| track.pairs.renumber(slot.link, &numbers));
             self.changes += 1;
         }
@@ -243,13 +247,13 @@ impl ErrorLedger {
         self.links.place(receiver)
     }
 
-    /// Something of what decisions on the newest vector of an entity need.
-    pub(crate) fn read_ahead_of(&self, entity: EntityId) -> u64 {
-        let last = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) });
-        last.map_or(0, |place| {
+    /// Prefetches what decisions on the newest vector of an entity read.
+    pub(crate) fn prefetch(&self, entity: EntityId) {
+        if let Some(place) = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) }) {
             let Track { pairs, history, .. } = &self.tracks[place];
-            pairs.read_ahead_prospects() ^ history.read_ahead()
-        })
+            pairs.prefetch_last_sents();
+            history.prefetch_newest();
+        }
     }
 
     /// The account of an entity's present life at a receiver, or of its last life while reports are awaited.
@@ -260,7 +264,7 @@ impl ErrorLedger {
         self.tracks[track].pairs.is_open(slot.link).then(|| self.account(slot))
     }
 
-    /// The accumulated export error of a receiver at `now`, as far as the sender knows: settled and estimated.
+    /// The accumulated export error of a receiver at `now`: settled and estimated.
     #[must_use]
     pub fn accumulated(&self, receiver: PeerId, now: SessionTime) -> f64 {
         let Some(place) = self.links.place(receiver) else { return 0.0 };
@@ -269,7 +273,7 @@ impl ErrorLedger {
         let tracks = self.tracks.by_place().filter(|track| track.pairs.is_open(place));
         let estimated: f64 = tracks
             .filter_map(|track| {
-                let account = Account::new(&track.pairs, &link.mail, place);
+                let account = Account::new(&track.pairs, &link.messages, place);
                 let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now)?;
                 Some(cursor.error - account.settled_error())
             })
@@ -277,8 +281,8 @@ impl ErrorLedger {
         link.settled + estimated
     }
 
-    /// The accumulated export error of every pair at `now`, settled and estimated: of lives that are going on, and of ended
-    /// ones whose last reports are awaited. Nothing before a pair's first arrival.
+    /// The accumulated export error of every pair at `now`, settled and estimated: of live entities, and of ended ones whose
+    /// last reports are awaited. Pairs without an arrival are left out.
     pub fn pairs(&self, now: SessionTime) -> impl Iterator<Item = Suffered> + '_ {
         self.tracks.iter().flat_map(move |track| {
             track.pairs.links().filter_map(move |link| {
@@ -288,8 +292,8 @@ impl ErrorLedger {
         })
     }
 
-    /// What each receiver is taken to show of an entity at `now`: what it has reported and, beyond, what is expected to have
-    /// arrived.
+    /// What each receiver is taken to show of an entity at `now`: what it has reported, and what is expected to have arrived
+    /// since.
     pub fn shown(&self, entity: EntityId, now: SessionTime) -> impl Iterator<Item = (PeerId, DrVector)> + '_ {
         let track = self.present(entity).map(|(_, track)| track);
         track.into_iter().flat_map(move |track| {
@@ -302,37 +306,32 @@ impl ErrorLedger {
 
     fn shown_at(&self, track: &Track, place: u32, now: SessionTime) -> Option<(PeerId, Cursor)> {
         let link = self.links.at(place);
-        let account = Account::new(&track.pairs, &link.mail, place);
+        let account = Account::new(&track.pairs, &link.messages, place);
         let outlook = link.outlook(now, self.placement);
         let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now)?;
         Some((link.peer(), cursor))
     }
 
-    /// What the looks of a policy saw is forgotten.
-    pub(crate) fn forget_looks(&mut self) {
-        self.tracks.for_each(|track| track.pairs.folios().iter().for_each(Folio::forget_look));
-    }
-
-    /// DR vectors sent to all receivers, those that have gone included; introductions not counted.
+    /// DR vectors sent to all receivers, including those that have left. Introductions don't count.
     #[must_use]
     pub const fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// DR vectors sent to a receiver, introductions not counted.
+    /// DR vectors sent to a receiver. Introductions don't count.
     #[must_use]
     pub fn sent_to(&self, receiver: PeerId) -> u64 {
         self.links.get(receiver).map_or(0, |link| link.sent)
     }
 
-    /// What a receiver reported that could not be true, and how often the delay that it claims was cut.
+    /// Reports of a receiver that could not be true, plus how often its claimed delay was cut.
     #[must_use]
     pub fn clamped(&self, receiver: PeerId) -> u64 {
         self.links.get(receiver).map_or(0, |link| link.clamped + link.evidence.clamped)
     }
 
-    /// The delay of a receiver: what a policy compensates, and what the receiver's reports claim on average. `None` before
-    /// the first report.
+    /// The delay of a receiver: what a policy compensates, and what the receiver's reports claim on average. `None` before the
+    /// first report.
     #[must_use]
     pub fn delay(&self, receiver: PeerId) -> Option<(Span, Span)> {
         let evidence = &self.links.get(receiver)?.evidence;
@@ -340,14 +339,14 @@ impl ErrorLedger {
         (claimed.samples() > 0).then(|| (evidence.delay(), claimed.mean()))
     }
 
-    /// The least round trip to a receiver that this side measured lately, acknowledgments' waiting included.
+    /// The least round trip to a receiver that this side measured lately, including the time that acknowledgments waited.
     #[must_use]
     pub fn least_round_trip(&self, receiver: PeerId) -> Option<Span> {
         let least = self.links.get(receiver)?.evidence.least_round_trip();
         (least < Span::MAX).then_some(least)
     }
 
-    /// Times that the truth could not be waited for.
+    /// How often the error was settled by estimate because the truth could not be awaited.
     #[must_use]
     pub const fn estimated(&self) -> u64 {
         self.estimated
@@ -355,6 +354,11 @@ impl ErrorLedger {
 
     pub(crate) fn note_estimated(&mut self) {
         self.estimated += 1;
+    }
+
+    /// Takes the pairs that have closed since the last call.
+    pub(crate) fn drain_closed(&mut self) -> impl Iterator<Item = ClosedPairs> + '_ {
+        self.closed.drain(..)
     }
 
     pub(crate) fn pair_count(&self) -> usize {
@@ -367,7 +371,7 @@ impl ErrorLedger {
     }
 }
 
-/// Adds to what there is very much of: room for twice as many would be too much.
+/// Appends to a long vector, which grows by 6 %: doubling would waste too much memory.
 fn push<T>(all: &mut Vec<T>, value: T) {
     if all.len() == all.capacity() {
         all.reserve_exact(4 + all.len() / 16);
@@ -375,5 +379,7 @@ fn push<T>(all: &mut Vec<T>, value: T) {
     all.push(value);
 }
 
+#[cfg(test)]
+mod equivalence;
 #[cfg(test)]
 mod tests;

@@ -1,30 +1,30 @@
-//! All lives in the ledger, found by the entity and the number of a vector. Every acknowledgment asks for one: entities are mostly
-//! numbered one after the other, and then a life's place is its entity's distance from the first.
+//! All lives, found by entity and vector number. Every acknowledgment looks one up: entities are mostly numbered consecutively,
+//! and then a life's index is its entity's distance from the first.
 
 use core::ops::{Index, IndexMut};
 
 use super::life::{Life, Track};
-use crate::ahead::{LINE, prefetch};
+use crate::prefetch::{CACHE_LINE, prefetch};
 
-/// An acknowledgment needs so many lines of a track.
+/// Cache lines of a track that an acknowledgment reads.
 const NEEDED: usize = 3;
 
 const _: () = assert!(size_of::<Option<Track>>() == size_of::<Track>(), "nothing is before it");
-const _: () = assert!(Track::NEEDED_END <= NEEDED * LINE, "what is needed is at the beginning");
+const _: () = assert!(Track::NEEDED_END <= NEEDED * CACHE_LINE, "what is needed is at the beginning");
 
-/// Lives and their tracks. A track has a place for as long as it is here.
+/// Lives and their tracks. A track keeps its place for as long as it lives.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracks {
     /// In order, with the places of their tracks.
     lives: Vec<(Life, u32)>,
-    /// Side by side: an acknowledgment then finds one without asking where it is. There is room for as many as there ever were at once.
+    /// Side by side, with empty places that are used again.
     tracks: Vec<Option<Track>>,
     free: Vec<u32>,
     begun: u32,
 }
 
 impl Tracks {
-    /// The place of the last life that is not after another, in the order of lives.
+    /// The index of the last life that is not after another one.
     #[inline]
     fn up_to(&self, life: Life) -> Option<usize> {
         let first = self.lives.first()?.0.entity.0;
@@ -36,14 +36,14 @@ impl Tracks {
         self.lives.partition_point(|(known, _)| *known <= life).checked_sub(1)
     }
 
-    /// The place of the last life of an entity that does not begin after a number.
+    /// The place of an entity's last life that begins by this number.
     #[inline]
     pub(super) fn last(&self, up_to: Life) -> Option<u32> {
         let (life, place) = self.lives[self.up_to(up_to)?];
         (life.entity == up_to.entity).then_some(place)
     }
 
-    /// The track at a place will be needed.
+    /// Prefetches the track at a place.
     #[inline]
     pub(super) fn prefetch(&self, place: u32) {
         if let Some(track) = self.tracks.get(place as usize) {
@@ -71,14 +71,14 @@ impl Tracks {
         self.place(life).map(|place| &mut self[place])
     }
 
-    /// The life of the same entity that came before.
+    /// The life of the same entity before this one.
     pub(super) fn before(&self, life: Life) -> Option<&Track> {
         let later = self.lives.partition_point(|(known, _)| *known < life);
         let (known, place) = self.lives[later.checked_sub(1)?];
         (known.entity == life.entity).then(|| &self[place])
     }
 
-    /// One more. Gives its place.
+    /// Adds a track, and returns its place.
     pub(super) fn insert(&mut self, mut track: Track) -> u32 {
         let life = track.life;
         self.begun = self.begun.wrapping_add(1).max(1);
@@ -101,17 +101,17 @@ impl Tracks {
         self.tracks[place as usize].take()
     }
 
-    /// All of them in the order of lives.
+    /// All tracks in the order of lives.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Track> + '_ {
         self.lives.iter().map(|(_, place)| &self[*place])
     }
 
-    /// All of them in the order of their places.
+    /// All tracks in the order of their places.
     pub(super) fn by_place(&self) -> impl Iterator<Item = &Track> + '_ {
         self.tracks.iter().flatten()
     }
 
-    /// Does something with all of them in the order of lives.
+    /// Calls a function with every track, in the order of lives.
     pub(super) fn for_each(&mut self, mut act: impl FnMut(&mut Track)) {
         for (_, place) in &self.lives {
             act(self.tracks[*place as usize].as_mut().expect("a life has a track"));

@@ -2,7 +2,7 @@
 //! receiver's next vector is fixed in advance, and the rounding is kept as credit.
 
 use super::frequency::Weights;
-use super::{FairnessPolicy, PairStates, Review, SendPlan};
+use super::{ClosedPairs, FairnessPolicy, PairColumn, Review, SendPlan};
 
 /// A receiver waits at most so many times as long as with equal shares. Deviation: the papers' rule has no bound, and
 /// with instantaneous error as the weight it gives a receiver that happens to have none a frequency of zero, and so
@@ -34,7 +34,7 @@ impl Schedule {
 #[derive(Clone, Debug)]
 pub struct DeterministicBudget {
     weights: Weights,
-    schedules: PairStates<Schedule>,
+    schedules: PairColumn<Schedule>,
     frequencies: Vec<f64>,
 }
 
@@ -42,17 +42,21 @@ impl DeterministicBudget {
     /// A schedule by these weights.
     #[must_use]
     pub fn new(weights: Weights) -> Self {
-        Self { weights, schedules: PairStates::default(), frequencies: Vec::new() }
+        Self { weights, schedules: PairColumn::default(), frequencies: Vec::new() }
     }
 }
 
 impl FairnessPolicy for DeterministicBudget {
+    fn on_closed(&mut self, closed: &ClosedPairs) {
+        self.schedules.close(closed);
+    }
+
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
         let count = review.pairs().count();
         let equal = (review.budget() / count as f64).min(1.0);
         let mut any = false;
         for pair in review.pairs() {
-            let schedule = self.schedules.of(&pair);
+            let schedule = self.schedules.at(&pair);
             if schedule.due.is_none() {
                 // Its introduction, one trigger ago, was the first sending, with equal weights.
                 schedule.advance(pair.trigger() - 1, equal, equal);
@@ -64,7 +68,7 @@ impl FairnessPolicy for DeterministicBudget {
         }
         self.weights.frequencies(review, &mut self.frequencies);
         for (pair, frequency) in review.pairs().zip(&self.frequencies) {
-            let schedule = self.schedules.of(&pair);
+            let schedule = self.schedules.at(&pair);
             if schedule.due <= Some(pair.trigger()) {
                 plan.send(&pair, review.now());
                 schedule.advance(pair.trigger(), *frequency, equal);

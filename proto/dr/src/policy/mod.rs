@@ -1,7 +1,7 @@
 //! Fairness policies: who is sent which DR vector, and when.
 //!
 //! A policy decides, a machine acts. At each trigger, and whenever it asked to be asked, a policy sees a [`Review`] and
-//! fills a [`SendPlan`]; the [`Sender`](crate::sender::Sender) sends, holds and keeps the books. A policy sees no
+//! fills a [`SendPlan`]; the [`Sender`](crate::sender::Sender) sends, holds and keeps the ledger. A policy sees no
 //! bytes, no clock and no global randomness.
 //!
 //! # Your own
@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Span, Vec3};
-//! use evenkeel_dr::fairness::{FairnessPolicy, Review, SendPlan};
+//! use evenkeel_dr::policy::{FairnessPolicy, Review, SendPlan};
 //! use evenkeel_dr::ledger::Flight;
 //! use evenkeel_dr::{DrConfig, DrPeer, EntityId, MotionState, PolicyKind};
 //!
@@ -20,7 +20,7 @@
 //! impl FairnessPolicy for WorstFirst {
 //!     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
 //!         // The pairs of the entity that triggered: it, at each of its receivers.
-//!         let suffered = |pair: &evenkeel_dr::fairness::Pair<'_>| {
+//!         let suffered = |pair: &evenkeel_dr::policy::Pair<'_>| {
 //!             pair.accumulated_at(review.now() + pair.delay(), Flight::Estimated)
 //!         };
 //!         let worst = review.pairs().max_by(|a, b| suffered(a).total_cmp(&suffered(b)));
@@ -53,32 +53,73 @@
 //! assert!(datagrams > 10);
 //! ```
 //!
+//! A policy that keeps state of its own per pair does so in a [`PairColumn`], which is laid out as the ledger's own columns are. This
+//! one sends each receiver every third vector, in its own rhythm:
+//!
+//! ```
+//! use evenkeel_dr::policy::{ClosedPairs, FairnessPolicy, PairColumn, Review, SendPlan};
+//! use evenkeel_dr::{DrConfig, DrPeer, PolicyKind};
+//!
+//! #[derive(Default)]
+//! struct EveryThird {
+//!     skipped: PairColumn<u8>,
+//! }
+//!
+//! impl FairnessPolicy for EveryThird {
+//!     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
+//!         for exported in review.entities() {
+//!             // Both columns are by the places of the receivers.
+//!             let skipped = self.skipped.of(&exported);
+//!             for (place, (state, skipped)) in (0..).zip(exported.pair_states().iter().zip(skipped)) {
+//!                 if state.is_open() {
+//!                     *skipped = (*skipped + 1) % 3;
+//!                     if *skipped == 0 {
+//!                         plan.send_to(&exported, place, review.now());
+//!                     }
+//!                 }
+//!             }
+//!         }
+//!     }
+//!
+//!     fn on_closed(&mut self, closed: &ClosedPairs) {
+//!         self.skipped.close(closed);
+//!     }
+//! }
+//!
+//! let policy = PolicyKind::own("every-third", || Box::<EveryThird>::default());
+//! let owner = DrPeer::new(&DrConfig { policy, ..DrConfig::default() });
+//! # let _ = owner;
+//! ```
+//!
 //! What a policy can know is in [`Review`], [`Exported`] and [`Pair`]; its own notes on each pair it keeps in
-//! [`PairStates`]. [`FairnessPolicy::on_settled`] tells what became of what was sent, [`FairnessPolicy::review_at`] asks to
+//! [`PairColumn`]. [`FairnessPolicy::on_settled`] tells what became of what was sent, [`FairnessPolicy::review_at`] asks to
 //! be asked between triggers, and [`FairnessPolicy::watches`] at every look of an owner. The policies of this module are
 //! examples: `base.rs` has thirty lines, [`even`] uses everything.
 
 pub mod base;
+mod column;
 pub mod consistent;
 pub mod deterministic_budget;
 pub mod even;
 pub mod frequency;
 mod kind;
 pub mod netgames05;
+mod plan;
 pub mod probabilistic_budget;
 mod review;
 pub mod scheduling;
 mod weight;
 
+pub use column::PairColumn;
 pub use kind::{OwnPolicy, PolicyKind, UnknownPolicy};
-pub use review::{Exported, HOLD_MAX, Occasion, Pair, PairStates, Review, SendPlan};
+pub use plan::SendPlan;
+pub use review::{Exported, HOLD_MAX, Occasion, Pair, Review};
 pub use weight::PairWeight;
 pub(crate) use weight::PairWeights;
 
 use evenkeel_core::{PeerId, SessionTime};
 
-pub use crate::ledger::{Kinematics, Settlement};
-use crate::vector::EntityId;
+pub use crate::ledger::{ClosedPairs, Kinematics, Settlement};
 
 /// Decides who is sent which DR vector and when.
 pub trait FairnessPolicy: Send {
@@ -86,37 +127,30 @@ pub trait FairnessPolicy: Send {
     /// trigger, what was still held for it is dropped.
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan);
 
-    /// Whether to be asked also when an owner looked at its entity and made no vector of it, and at once when it takes over
-    /// from another policy.
+    /// Whether to plan also when an owner observed its entity without making a vector, and at once when taking over from
+    /// another policy.
     fn watches(&self) -> bool {
         false
     }
 
-    /// Whether it asks for [`Pair::instantaneous`]. If not, what that needs is not remembered, and there may be very many pairs.
+    /// Whether the policy uses [`Pair::instantaneous`]. If not, what that needs is not remembered.
     fn asks_instantaneous(&self) -> bool {
         true
     }
 
-    /// When to be asked again though nothing triggered; `None`: only at triggers.
+    /// When to plan again though nothing triggered; `None`: only at triggers.
     fn review_at(&self) -> Option<SessionTime> {
         None
     }
 
-    /// What a receiver's accumulated error with the entities of an owner would be without the policy, if it reckons that; from an
-    /// arbitrary beginning, so that differences tell.
+    /// What a receiver's accumulated error with the entities of an owner would be without the policy, if it estimates that,
+    /// from an arbitrary origin.
     fn without(&self, owner: Option<PeerId>, receiver: PeerId) -> Option<f64> {
         let _ = (owner, receiver);
         None
     }
 
-    /// Something of what it remembers of an entity of the sender's own. It is about to be asked about a few of them, and what it
-    /// remembers of each lies far apart in memory: so it is waited for once.
-    fn read_ahead(&self, entity: EntityId) -> u64 {
-        let _ = entity;
-        0
-    }
-
-    /// Whether to be told what [`on_settled`](Self::on_settled) tells: of every vector at every receiver, and there may be very many.
+    /// Whether [`on_settled`](Self::on_settled) is to be called, which is for every vector at every receiver.
     fn hears_settled(&self) -> bool {
         true
     }
@@ -124,5 +158,10 @@ pub trait FairnessPolicy: Send {
     /// The fate of an earlier dispatch became known.
     fn on_settled(&mut self, settlement: &Settlement) {
         let _ = settlement;
+    }
+
+    /// Pairs have closed: an entity has ended, or a receiver has gone. A policy passes this on to each of its [`PairColumn`]s.
+    fn on_closed(&mut self, closed: &ClosedPairs) {
+        let _ = closed;
     }
 }

@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 use evenkeel_core::{SessionTime, Span};
 
 use super::scheduling::hold_until;
-use super::{FairnessPolicy, Pair, PairStates, Review, SendPlan, Settlement};
-use crate::divergence::{Divergence, export_error};
-use crate::vector::{DrSeq, DrVector};
+use super::{ClosedPairs, FairnessPolicy, Pair, PairColumn, Review, SendPlan, Settlement};
+use crate::motion::divergence::{Divergence, export_error};
+use crate::motion::vector::{DrSeq, DrVector};
 
 /// Dispatches of one receiver whose feedback is awaited; when there are more, the oldest counts as estimated rightly.
 const PENDING_MAX: usize = 256;
@@ -45,7 +45,7 @@ struct Planned {
 }
 
 impl State {
-    /// Books what has happened since the last trigger: feedback, and the error of a vector that was never sent. Gives
+    /// ReportCursor what has happened since the last trigger: feedback, and the error of a vector that was never sent. Gives
     /// what the receiver shows.
     fn catch_up(&mut self, pair: &Pair<'_>, now: SessionTime) -> DrVector {
         let last_sent = pair.last_sent().map(|sent| sent.seq);
@@ -80,16 +80,20 @@ impl State {
 /// NetGames'05 as printed.
 #[derive(Clone, Debug, Default)]
 pub struct Netgames05 {
-    states: PairStates<State>,
+    states: PairColumn<State>,
     estimates: Vec<(f64, DrVector)>,
 }
 
 impl FairnessPolicy for Netgames05 {
+    fn on_closed(&mut self, closed: &ClosedPairs) {
+        self.states.close(closed);
+    }
+
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan) {
         let now = review.now();
         self.estimates.clear();
         for pair in review.pairs() {
-            let state = self.states.of(&pair);
+            let state = self.states.at(&pair);
             let shown = state.catch_up(&pair, now);
             let error = export_error(pair.newest().1, &shown, now, now + pair.delay());
             self.estimates.push((state.relative + error, shown));
@@ -101,7 +105,7 @@ impl FairnessPolicy for Netgames05 {
             let ahead = (pair.horizon() - now).as_secs_f64();
             let held = Divergence::between(&vector, &shown, now + delay).reaches(largest - error, ahead);
             hold_until(plan, &pair, held.map(|held| now + Span::from_secs_f64(held)));
-            self.states.of(&pair).planned = Some(Planned { seq, vector, shown, delay });
+            self.states.at(&pair).planned = Some(Planned { seq, vector, shown, delay });
         }
     }
 

@@ -1,38 +1,38 @@
-//! What a policy sees, and what it answers.
+//! What a policy sees.
 
 use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
 use super::PairWeights;
-use crate::history::Stretch;
+use crate::ledger::exported_path::PathSegment;
 use crate::ledger::{
-    Account, Cursor, Dispatch, ErrorLedger, Flight, Kinematics, Life, Link, Mail, Outlook, Pairs, Settlement,
-    Slot, Track,
+    Account, Cursor, Dispatch, ErrorLedger, Flight, Kinematics, LastSent, Life, Link, Outlook, PairState,
+    SentMessages, Slot, Track,
 };
-use crate::threshold::Threshold;
-use crate::vector::{DrSeq, DrVector, EntityId};
+use crate::motion::vector::{DrSeq, DrVector, EntityId};
+use crate::owner::threshold::Threshold;
 
-/// Nothing is planned farther ahead than this.
+/// Nothing is planned farther ahead.
 pub const HOLD_MAX: Span = Span::from_secs(60);
 
 /// Why a policy is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Occasion {
-    /// This entity triggered.
+    /// An entity triggered.
     Trigger(EntityId),
-    /// The owner looked at this entity, which did not trigger; only if the policy [watches](super::FairnessPolicy::watches).
+    /// The owner observed an entity, which did not trigger; only if the policy [watches](super::FairnessPolicy::watches).
     Observed(EntityId),
     /// The policy had [asked to be asked](super::FairnessPolicy::review_at).
     Asked,
 }
 
-/// The state of things at a trigger, or when the policy asked to be asked.
+/// What a policy decides on.
 #[derive(Clone, Copy, Debug)]
 pub struct Review<'a> {
     ledger: &'a ErrorLedger,
     weights: &'a PairWeights,
     now: SessionTime,
     occasion: Occasion,
-    /// What it is about, if that is one entity.
+    /// The entity in question, if it is one.
     present: Option<(Life, &'a Track)>,
     budget: f64,
     seed: Seed,
@@ -92,7 +92,7 @@ impl<'a> Review<'a> {
         present.map(|(life, track)| self.exported(life.entity, track))
     }
 
-    /// Every entity that is alive, whichever it is about.
+    /// Every live entity.
     pub fn all_entities(&self) -> impl Iterator<Item = Exported<'a>> + '_ {
         self.ledger.lives().map(|(life, track)| self.exported(life.entity, track))
     }
@@ -101,18 +101,19 @@ impl<'a> Review<'a> {
         Exported { ledger: self.ledger, weights: self.weights, now: self.now, entity, track }
     }
 
-    /// The messages to the receivers by their places; `None` where nobody is.
-    pub(crate) fn mails(&self) -> impl Iterator<Item = Option<&'a Mail>> + use<'a> {
-        self.ledger.links().iter().map(|link| link.as_ref().map(Link::mail))
+    /// The messages to the receivers by their places; `None` at empty places.
+    pub fn messages_by_place(&self) -> impl Iterator<Item = Option<&'a SentMessages>> + use<'a> {
+        self.ledger.links().iter().map(|link| link.as_ref().map(Link::messages))
     }
 
-    /// How often anything has changed of what is known of receivers.
-    pub(crate) const fn changes(&self) -> u64 {
+    /// Counts changes to what is known of receivers.
+    #[must_use]
+    pub const fn changes(&self) -> u64 {
         self.ledger.changes()
     }
 
-    /// The receivers by their places, with what is known of each now; `None` where nobody is.
-    pub(crate) fn receivers(&self) -> impl Iterator<Item = Option<(PeerId, Outlook)>> + '_ {
+    /// The receivers by their places, with what is known of each now; `None` at empty places.
+    pub fn receivers(&self) -> impl Iterator<Item = Option<(PeerId, Outlook)>> + '_ {
         let (now, placement) = (self.now, self.ledger.placement());
         let known = move |link: &Link| (link.peer(), link.outlook(now, placement));
         self.ledger.links().iter().map(move |link| link.as_ref().map(known))
@@ -123,7 +124,7 @@ impl<'a> Review<'a> {
         self.entities().flat_map(|exported| exported.pairs())
     }
 
-    /// A random number in [0, 1) for a pair, the same whenever this moment is run again.
+    /// A random number in [0, 1) for a pair, reproducible.
     #[must_use]
     pub fn unit(&self, pair: &Pair<'_>) -> f64 {
         self.seed.child(u64::from(pair.receiver().0)).child(u64::from(pair.entity().0)).draws().unit()
@@ -141,13 +142,13 @@ pub struct Exported<'a> {
 }
 
 impl<'a> Exported<'a> {
-    /// Which.
+    /// Its id.
     #[must_use]
     pub const fn entity(&self) -> EntityId {
         self.entity
     }
 
-    /// Whose it is; `None`: the sender's own.
+    /// Its owner; `None`: the sender itself.
     #[must_use]
     pub const fn owner(&self) -> Option<PeerId> {
         self.track.owner
@@ -159,13 +160,13 @@ impl<'a> Exported<'a> {
         self.track.history.newest()
     }
 
-    /// The number of its last trigger; its introduction was number 0.
+    /// The number of its last trigger. Its introduction was number 0.
     #[must_use]
     pub const fn trigger(&self) -> u64 {
         self.track.triggers - 1
     }
 
-    /// What triggers a new vector.
+    /// The owner's threshold.
     #[must_use]
     pub const fn threshold(&self) -> Threshold {
         self.track.threshold
@@ -177,7 +178,7 @@ impl<'a> Exported<'a> {
         self.track.expires
     }
 
-    /// How its owner sees it, as of the last look; `None` at a relay, which knows no more than the newest vector.
+    /// The owner's last observation; `None` at a relay, which knows no more than the newest vector.
     #[must_use]
     pub const fn observed(&self) -> Option<Kinematics> {
         self.track.observed
@@ -189,61 +190,78 @@ impl<'a> Exported<'a> {
         self.now
     }
 
-    /// How many receivers it has.
+    /// The number of its receivers.
     #[must_use]
     pub const fn pair_count(&self) -> usize {
         self.track.pairs.count()
     }
 
-    /// Its receivers, in columns.
-    pub(crate) const fn columns(&self) -> &'a Pairs {
-        &self.track.pairs
+    /// The states of its pairs, by the places of their receivers. Empty places have one, too.
+    #[must_use]
+    pub fn pair_states(&self) -> &'a [PairState] {
+        self.track.pairs.states()
+    }
+
+    /// What was sent last, by the places of the receivers. Empty places have an entry, too.
+    #[must_use]
+    pub fn last_sents(&self) -> &'a [LastSent] {
+        &self.track.pairs.last_sents
+    }
+
+    /// The places of its receivers.
+    pub fn places(&self) -> impl Iterator<Item = u32> + use<'a> {
+        self.track.pairs.links()
     }
 
     /// The messages to the receiver at a place.
-    pub(crate) fn mail(&self, link: u32) -> &'a Mail {
-        self.ledger.at(link).mail()
+    ///
+    /// # Panics
+    /// There is no receiver at this place.
+    #[must_use]
+    pub fn messages(&self, link: u32) -> &'a SentMessages {
+        self.ledger.at(link).messages()
     }
 
-    /// Its exported path, if every receiver that has a vector of it shows the same, and all of it is linear, without a hole, and
-    /// known up to now.
-    pub(crate) fn linear_path(&self) -> Option<&'a [Stretch]> {
+    /// Its exported path, if it is linear, without a hole and known up to now, and every receiver shows vectors alike.
+    #[must_use]
+    pub fn linear_path(&self) -> Option<&'a [PathSegment]> {
         let path = self.track.history.gapless_linear().filter(|_| self.ledger.shows_alike())?;
         let known = path.last().is_some_and(|newest| newest.vector.generated <= self.now);
         known.then_some(path)
     }
 
-    /// How much the error at a receiver counts.
-    pub(crate) fn weight(&self, receiver: PeerId) -> f64 {
+    /// The weight of the error at a receiver.
+    #[must_use]
+    pub fn weight(&self, receiver: PeerId) -> f64 {
         self.weights.of(self.entity, receiver)
     }
 
-    /// Whether every error counts as much as any other.
-    pub(crate) fn is_unweighted(&self) -> bool {
+    /// Whether all weights are 1.
+    #[must_use]
+    pub fn is_unweighted(&self) -> bool {
         self.weights.is_empty()
     }
 
-    /// The largest weight of its pairs, or 1 if that is more.
-    pub(crate) fn weight_max(&self) -> f64 {
+    /// The largest weight of its pairs, at least 1.
+    #[must_use]
+    pub fn weight_max(&self) -> f64 {
         self.weights.most(self.entity)
     }
 
-    /// The account of the receiver at a place, who is there.
-    pub(crate) fn account(&self, place: u32) -> Account<'a> {
-        Account::new(&self.track.pairs, self.mail(place), place)
+    fn account(&self, place: u32) -> Account<'a> {
+        Account::new(&self.track.pairs, self.messages(place), place)
     }
 
-    /// What the receiver at a place shows, as of what is settled.
-    pub(crate) fn settled_vector(&self, place: u32) -> Option<DrVector> {
-        self.account(place).cursor(&self.track.history).map(|cursor| cursor.vector)
-    }
-
-    /// The pair with the receiver at a place, who is there.
-    pub(crate) fn pair(&self, place: u32) -> Pair<'a> {
+    /// The pair with the receiver at a place.
+    ///
+    /// # Panics
+    /// There is no receiver at this place.
+    #[must_use]
+    pub fn pair(&self, place: u32) -> Pair<'a> {
         let Self { ledger, weights, now, track, .. } = *self;
         let (link, account) = (ledger.at(place), self.account(place));
         let (receiver, outlook) = (link.peer(), link.outlook(now, ledger.placement()));
-        Pair { ledger, link: place, account, receiver, track, weights, outlook }
+        Pair { link: place, account, receiver, track, weights, outlook }
     }
 
     /// The place of its account with the receiver at a place.
@@ -251,8 +269,9 @@ impl<'a> Exported<'a> {
         Slot { track: self.track.place, link }
     }
 
-    /// A vector as every receiver shows it that has it; `None` if it is given up, or each receiver shows it in its own way.
-    pub(crate) fn shown(&self, seq: DrSeq) -> Option<&'a DrVector> {
+    /// A vector as every receiver shows it that has it; `None` if it was dropped, or receivers show it differently.
+    #[must_use]
+    pub fn shown(&self, seq: DrSeq) -> Option<&'a DrVector> {
         self.track.history.shown(seq).filter(|_| self.ledger.shows_alike())
     }
 
@@ -266,7 +285,6 @@ impl<'a> Exported<'a> {
 /// One entity at one receiver, as the sender knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
-    ledger: &'a ErrorLedger,
     link: u32,
     account: Account<'a>,
     receiver: PeerId,
@@ -288,7 +306,7 @@ impl<'a> Pair<'a> {
         self.receiver
     }
 
-    /// The number of this trigger of the entity; its introduction was number 0.
+    /// The number of the entity's last trigger. Its introduction was number 0.
     #[must_use]
     pub const fn trigger(&self) -> u64 {
         self.track.triggers - 1
@@ -306,14 +324,13 @@ impl<'a> Pair<'a> {
         self.track.expires
     }
 
-    /// As far ahead as it makes sense to hold a vector: until the owner makes a new one in any case, and no longer than
-    /// [`HOLD_MAX`].
+    /// How far ahead it makes sense to hold a vector: until the owner makes a new one in any case, and at most [`HOLD_MAX`].
     #[must_use]
     pub fn horizon(&self) -> SessionTime {
         self.track.expires.min(self.outlook.now + HOLD_MAX)
     }
 
-    /// A vector of the entity by its number, as this receiver is sent it, while it is kept.
+    /// A vector of the entity as this receiver is sent it, while it is kept.
     #[must_use]
     pub fn vector(&self, seq: DrSeq) -> Option<DrVector> {
         self.track.history.vector(seq).map(|vector| self.account.as_sent(seq, vector))
@@ -332,46 +349,46 @@ impl<'a> Pair<'a> {
         self.account.last_sent()
     }
 
-    /// The newest vector that the receiver has, or will have when what is on its way and not overdue arrives; `None`:
-    /// none that is known.
+    /// The newest vector that the receiver has, or will have when what is in flight and not overdue arrives; `None` if none is
+    /// known.
     #[must_use]
     pub fn prospect(&self) -> Option<(DrSeq, DrVector)> {
         self.account.prospect(&self.track.history, &self.outlook)
     }
 
-    /// The vector that waits for its time since an earlier trigger.
+    /// The vector that is held since an earlier trigger.
     #[must_use]
     pub fn held(&self) -> Option<Dispatch> {
         self.account.held()
     }
 
-    /// The same pair as it will be once a vector has been sent now: what comes next can be planned on top of it.
+    /// This pair as it will be once a vector has been sent now, to plan on top of it.
     #[must_use]
     pub fn once_sent(mut self, seq: DrSeq) -> Self {
         self.outlook.assumed = Some(Dispatch { seq, sent: self.outlook.now });
         self
     }
 
-    /// The delay to the receiver as far as a policy makes up for it.
+    /// The delay to the receiver that a policy compensates.
     #[must_use]
     pub const fn delay(&self) -> Span {
         self.outlook.delay
     }
 
-    /// Whether what the receiver reports is believed. If it is silent, or reports what can't be true, others had better not wait
-    /// for it, however bad its error seems to be.
+    /// Whether the receiver's reports are believed. Others should not wait for one that is silent or reports what can't be
+    /// true, however bad its error seems to be.
     #[must_use]
     pub const fn is_credible(&self) -> bool {
         self.outlook.is_credible
     }
 
-    /// Whether the receiver claims to be farther away than [the delay](Self::delay) that is made up for.
+    /// Whether the receiver claims to be farther away than [the compensated delay](Self::delay).
     #[must_use]
     pub const fn is_cut(&self) -> bool {
         self.outlook.is_cut
     }
 
-    /// How much its error counts, as the game says; 1 if it does not.
+    /// The weight of its error; 1 unless the game sets it.
     #[must_use]
     pub fn weight(&self) -> f64 {
         self.weights.of(self.entity(), self.receiver())
@@ -383,16 +400,16 @@ impl<'a> Pair<'a> {
         self.account.is_known()
     }
 
-    /// AEE: the accumulated export error of this entity up to now, by which its receivers are compared. What they had
-    /// suffered from its last life is in it, and one that joined late starts with the mean of those who were there;
-    /// otherwise it would be starved until it had caught up with them.
+    /// AEE: the accumulated export error of this entity up to now, by which its receivers are compared. It includes what they
+    /// suffered from its last life; a newcomer starts with the mean of the others, or it would be starved until it had caught
+    /// up with them.
     #[must_use]
     pub fn accumulated(&self) -> f64 {
         self.accumulated_at(self.outlook.now, Flight::Estimated)
     }
 
-    /// The accumulated export error at a time, if nothing is sent until then; `flight` says how long what is in flight
-    /// is taken to travel.
+    /// The accumulated export error at a time, if nothing is sent until then; `flight` says how long vectors in flight are
+    /// assumed to travel.
     #[must_use]
     pub fn accumulated_at(&self, at: SessionTime, flight: Flight) -> f64 {
         self.account.head_start() + self.cursor(at, flight).map_or(0.0, |cursor| cursor.error)
@@ -400,7 +417,7 @@ impl<'a> Pair<'a> {
 
     /// The accumulated export error now, and at a later time if nothing is sent until then.
     #[must_use]
-    pub(crate) fn accumulated_until(&self, later: SessionTime) -> (f64, f64) {
+    pub fn accumulated_until(&self, later: SessionTime) -> (f64, f64) {
         let errors = self.account.estimates(&self.track.history, &self.outlook, later);
         let (now, later) = errors.unwrap_or((0.0, 0.0));
         (self.account.head_start() + now, self.account.head_start() + later)
@@ -419,82 +436,34 @@ impl<'a> Pair<'a> {
         self.account.since_generation(&self.track.history, &self.outlook, self.outlook.now)
     }
 
+    /// The part of the accumulated export error that is settled, and up to when; `None` before the first arrival.
+    #[must_use]
+    pub fn settled(&self) -> Option<(f64, SessionTime)> {
+        self.account.settled().map(|(settled, at)| (self.account.head_start() + settled, at))
+    }
+
+    /// The vector that the receiver shows where the error is settled.
+    #[must_use]
+    pub fn settled_vector(&self) -> Option<DrVector> {
+        self.account.cursor(&self.track.history).map(|cursor| cursor.vector)
+    }
+
+    /// The vectors in flight: sent, and not known to have arrived or to be lost.
+    pub fn in_flight(&self) -> impl Iterator<Item = Dispatch> + use<'a> {
+        self.account.dispatches()
+    }
+
     fn cursor(&self, at: SessionTime, flight: Flight) -> Option<Cursor> {
-        self.account.estimate(&self.track.history, &self.outlook, flight, at)
+        self.account.estimated(&self.track.history, &self.outlook, flight, at)
+    }
+
+    /// The place of the receiver, which it keeps while it is here.
+    #[must_use]
+    pub const fn place(&self) -> u32 {
+        self.link
     }
 
     pub(crate) const fn slot(&self) -> Slot {
         Slot { track: self.track.place, link: self.link }
-    }
-}
-
-/// What a policy decided: dispatches, each of a vector to a receiver at a time.
-#[derive(Clone, Debug, Default)]
-pub struct SendPlan {
-    dispatches: Vec<(Slot, Dispatch)>,
-}
-
-impl SendPlan {
-    /// Sends the newest vector to a receiver at a time; now or earlier means at once.
-    pub fn send(&mut self, pair: &Pair<'_>, at: SessionTime) {
-        self.send_vector(pair, pair.newest().0, at);
-    }
-
-    /// Sends the newest vector of an entity to all of its receivers at a time.
-    pub fn send_to_all(&mut self, exported: &Exported<'_>, at: SessionTime) {
-        let (newest, _) = exported.newest();
-        exported.columns().links().for_each(|link| self.dispatch(exported.slot(link), newest, at));
-    }
-
-    /// Sends a vector by its number.
-    pub fn send_vector(&mut self, pair: &Pair<'_>, seq: DrSeq, at: SessionTime) {
-        self.dispatch(pair.slot(), seq, at);
-    }
-
-    pub(crate) fn dispatch(&mut self, slot: Slot, seq: DrSeq, at: SessionTime) {
-        self.dispatches.push((slot, Dispatch { seq, sent: at }));
-    }
-
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (Slot, Dispatch)> + '_ {
-        self.dispatches.drain(..)
-    }
-}
-
-/// A policy's own notes on each pair; a new pair starts with the default.
-#[derive(Clone, Debug, Default)]
-pub struct PairStates<T> {
-    /// By the place of the life, and by that of the receiver; with what tells the pair from others that had its place before.
-    states: Vec<Vec<(u64, T)>>,
-}
-
-impl<T: Default> PairStates<T> {
-    /// The notes on a pair.
-    pub fn of(&mut self, pair: &Pair<'_>) -> &mut T {
-        self.at(pair.slot(), pair.ledger.id(pair.slot()))
-    }
-
-    /// The notes on the pair that a settlement is about.
-    pub fn settled(&mut self, settlement: &Settlement) -> &mut T {
-        self.at(settlement.slot, settlement.account)
-    }
-
-    fn at(&mut self, slot: Slot, id: u64) -> &mut T {
-        let (track, link) = (slot.track as usize, slot.link as usize);
-        if self.states.len() <= track {
-            self.states.resize_with(track + 1, Vec::new);
-        }
-        let states = &mut self.states[track];
-        if states.len() <= link {
-            if states.capacity() <= link {
-                // There are very many of them: room for twice as many would be too much.
-                states.reserve_exact(1 + link + link / 8 - states.len());
-            }
-            states.resize_with(link + 1, Default::default);
-        }
-        let state = &mut states[link];
-        if state.0 != id {
-            *state = (id, T::default());
-        }
-        &mut state.1
     }
 }

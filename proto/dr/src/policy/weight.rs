@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use evenkeel_core::{Malformed, PeerId, Reader, Wire};
 
-use crate::vector::EntityId;
+use crate::motion::vector::EntityId;
 
 /// How much the error of one entity at one receiver counts; 1 unless a game says otherwise.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]

@@ -102,7 +102,6 @@ impl Sender {
         self.policy = kind.build();
         self.is_new = true;
         self.ledger.keep_marks(self.policy.asks_instantaneous());
-        self.ledger.forget_looks();
         self.held.clear();
         let entities: Vec<EntityId> = self.ledger.lives().map(|(life, _)| life.entity).collect();
         for entity in entities {
@@ -139,6 +138,12 @@ impl Sender {
         self.ledger.leave(receiver);
         self.cursors.remove(receiver);
         self.weights.forget_receiver(receiver);
+        self.report_closed();
+    }
+
+    /// Tells the policy which pairs have closed.
+    fn report_closed(&mut self) {
+        self.ledger.drain_closed().for_each(|closed| self.policy.on_closed(&closed));
     }
 
     /// Introduces a new entity, or one whose exported path continues after a hole, to every receiver on the reliable
@@ -196,12 +201,10 @@ impl Sender {
         }
     }
 
-    /// Prefetches what [`observe`](Self::observe) needs of these entities. It is scattered in memory, so it is waited
-    /// for at once.
+    /// Prefetches what [`observe`](Self::observe) reads of these entities, which is scattered in memory.
     pub fn prefetch(&self, entities: impl Iterator<Item = EntityId>) {
         if self.policy.watches() {
-            let touch = |entity| self.policy.read_ahead(entity) ^ self.ledger.read_ahead_of(entity);
-            core::hint::black_box(entities.map(touch).fold(0, |all, one| all ^ one));
+            entities.for_each(|entity| self.ledger.prefetch(entity));
         }
     }
 
@@ -260,6 +263,7 @@ impl Sender {
 
     /// Lets the policy make a plan, and carries it out.
     fn review(&mut self, occasion: Occasion, now: SessionTime, outbox: &mut Outbox) {
+        self.report_closed();
         self.reviews += 1;
         self.is_new = false;
         let mut plan = core::mem::take(&mut self.plan);
@@ -307,6 +311,7 @@ impl Sender {
 
     /// Sets the timers. Every call that may change one of them ends with this.
     fn rearm(&mut self) {
+        self.report_closed();
         self.timers.set(Timer::Held, self.held.peek().map(|Reverse(held)| held.dispatch.sent));
         self.timers.set(Timer::Burial, self.ledger.next_burial());
         // A policy that takes over reviews at once, because some entities may never trigger again.

@@ -54,11 +54,11 @@ impl ReportCursor {
         }
         self.next += reported.len() as u64;
         if !policy.hears_settled() {
-            reports.arrived(reported, at, nonce);
+            reported.iter().for_each(|report| _ = reports.arrived(*report, at, nonce));
             return;
         }
         for report in reported {
-            if let Some(fate) = reports.arrived(core::slice::from_ref(report), at, nonce) {
+            if let Some(fate) = reports.arrived(*report, at, nonce) {
                 policy.on_settled(&reports.settlement(*report, fate));
             }
         }

@@ -1,31 +1,31 @@
-//! What an account estimates: the error beyond what is settled, and when it will have reached how much.
+//! What an account estimates: the error beyond the settled one, and when it will reach an amount.
 
 use evenkeel_core::{SessionTime, Span};
 
-use super::{Account, AccountMut, Dispatch, Flight, Memo, Outlook, Presumed, Resume};
-use crate::history::History;
+use super::{Account, AccountMut, Dispatch, Flight, Outlook, Presumed};
 use crate::ledger::cursor::Cursor;
-use crate::ledger::folio::Folio;
-use crate::ledger::mail::Mail;
-use crate::vector::{DrSeq, DrVector};
+use crate::ledger::exported_path::ExportedPath;
+use crate::ledger::pair_state::PairState;
+use crate::ledger::sent_messages::SentMessages;
+use crate::motion::vector::{DrSeq, DrVector};
 
-/// An estimate goes along about so many vectors at most, exported and expected ones each.
+/// Vectors that an estimate walks along at most, exported and expected ones each.
 pub(super) const NEAR: usize = 64;
 
-/// And counts over so much time at most.
+/// The longest time that an estimate covers.
 const NEAR_SPAN: Span = Span::from_secs(5);
 
 impl AccountMut<'_> {
-    /// Moves on to where estimates begin, if from the settled error on they would have far to go. Whoever never reports,
-    /// or whose vectors are always late, must not make them dear.
-    pub(crate) fn presume(&mut self, history: &History, outlook: &Outlook) {
+    /// Moves the start of estimates on if they would have far to go from the settled error. Receivers that never report, and
+    /// owners whose vectors are always late, must not make estimates expensive.
+    pub(crate) fn presume(&mut self, history: &ExportedPath, outlook: &Outlook) {
         let account = self.read();
         if account.is_near(history, outlook.now) {
             return;
         }
-        let folio = account.folio();
+        let state = account.state();
         let near = account.near(history, outlook);
-        if folio.has(Folio::SETTLED) && folio.settled_at() >= near {
+        if state.has(PairState::SETTLED) && state.settled_at() >= near {
             return self.set_presumed(None);
         }
         let settled = account.cursor(history).or_else(|| account.first_arrival(history, outlook, near));
@@ -41,22 +41,27 @@ impl AccountMut<'_> {
 
 /// Whether little is unsettled.
 #[inline(always)]
-pub(super) fn is_near(folio: &Folio, mail: &Mail, history: &History, now: SessionTime) -> bool {
-    folio.has(Folio::SETTLED)
-        && folio.settled_at() >= now - NEAR_SPAN
+pub(super) fn is_near(
+    state: &PairState,
+    messages: &SentMessages,
+    history: &ExportedPath,
+    now: SessionTime,
+) -> bool {
+    state.has(PairState::SETTLED)
+        && state.settled_at() >= now - NEAR_SPAN
         && history.len() < NEAR
-        && mail.chains.is_short(folio.chain)
+        && messages.in_flight.is_short(state.chain)
 }
 
 impl<'a> Account<'a> {
-    /// Whether little is unsettled and nothing is presumed: so it is nearly always.
+    /// Whether little is unsettled and nothing is presumed: the usual case.
     #[inline(always)]
-    pub(in crate::ledger) fn is_near(&self, history: &History, now: SessionTime) -> bool {
-        is_near(self.folio(), self.mail, history, now) && self.rare().is_none()
+    pub(in crate::ledger) fn is_near(&self, history: &ExportedPath, now: SessionTime) -> bool {
+        is_near(self.state(), self.messages, history, now) && self.rare().is_none()
     }
 
-    /// From here on an estimate has neither many vectors to go along nor long to count.
-    pub(super) fn near(&self, history: &History, outlook: &Outlook) -> SessionTime {
+    /// The time from which on an estimate has few vectors to walk along and a short time to cover.
+    pub(super) fn near(&self, history: &ExportedPath, outlook: &Outlook) -> SessionTime {
         let exported = history.nth_newest(NEAR).map(|vector| vector.generated);
         let nth_newest = self.in_flight_count().checked_sub(NEAR);
         let expected = nth_newest.and_then(|nth| self.dispatches().nth(nth));
@@ -66,28 +71,33 @@ impl<'a> Account<'a> {
     }
 
     /// The error since the generation of the vector that is in use at a time.
-    pub(crate) fn since_generation(&self, history: &History, outlook: &Outlook, now: SessionTime) -> f64 {
-        let Some(cursor) = self.estimate(history, outlook, Flight::Estimated, now) else { return 0.0 };
+    pub(crate) fn since_generation(
+        &self,
+        history: &ExportedPath,
+        outlook: &Outlook,
+        now: SessionTime,
+    ) -> f64 {
+        let Some(cursor) = self.estimated(history, outlook, Flight::Estimated, now) else { return 0.0 };
         let generated =
             history.vector(cursor.placed).map_or(cursor.vector.generated, |vector| vector.generated);
         let (settled, at) = self.settled().unwrap_or((0.0, now));
         let then = if generated >= at {
-            self.estimate(history, outlook, Flight::Estimated, generated)
+            self.estimated(history, outlook, Flight::Estimated, generated)
                 .map_or(settled, |cursor| cursor.error)
         } else {
             let marks = self.rare().and_then(|rare| rare.marks.as_ref());
             let mut marks = marks.into_iter().flatten();
             marks.find(|(seq, _)| *seq == cursor.placed).map_or(settled, |(_, error)| *error)
         };
-        // What is presumed may be a little below what is settled.
+        // What is presumed may be slightly less than what is settled.
         (cursor.error - then).max(0.0)
     }
 
-    /// The settled error moved on to `until` by what is reported and, beyond, expected: what goes into the books if
-    /// nothing more is waited for. Unlike an estimate it is counted exactly, and from what is settled on.
+    /// The settled error moved on to `until` by reported and expected arrivals: what is settled if nothing more is awaited.
+    /// Unlike an estimate it is integrated exactly.
     pub(crate) fn last_word(
         &self,
-        history: &History,
+        history: &ExportedPath,
         outlook: &Outlook,
         until: SessionTime,
     ) -> Option<Cursor> {
@@ -95,35 +105,10 @@ impl<'a> Account<'a> {
         Some(self.walk(settled, history, outlook, Flight::Estimated, until, Cursor::integrate_to))
     }
 
-    /// What [`estimated`](Self::estimated) tells, remembered: policies ask for the same several times.
-    pub(crate) fn estimate(
+    /// The cursor moved on to `to` by what is known and then by what is expected; `None` before the first arrival.
+    pub(crate) fn estimated(
         &self,
-        history: &History,
-        outlook: &Outlook,
-        flight: Flight,
-        to: SessionTime,
-    ) -> Option<Cursor> {
-        // For other times than "now" it is of no use: a sum that is added up in other steps has other last bits, and
-        // would tell whether somebody had asked before.
-        let newest = history.newest().0;
-        let is_kept = |memo: &Memo| {
-            (memo.newest, memo.outlook, memo.flight, to) == (newest, *outlook, flight, outlook.now)
-        };
-        if let Some(cursor) = self.pairs.few.asked.estimate(self.link, is_kept) {
-            return Some(cursor);
-        }
-        let cursor = self.estimated(history, outlook, flight, to)?;
-        if to == outlook.now {
-            let memo = Memo { newest, outlook: *outlook, flight, cursor };
-            self.pairs.few.asked.keep_estimate(self.link, memo);
-        }
-        Some(cursor)
-    }
-
-    /// The cursor moved on to `to` by what is known and, beyond, estimated; `None` before the first arrival.
-    pub(in crate::ledger) fn estimated(
-        &self,
-        history: &History,
+        history: &ExportedPath,
         outlook: &Outlook,
         flight: Flight,
         to: SessionTime,
@@ -133,23 +118,14 @@ impl<'a> Account<'a> {
         Some(self.walk(cursor, history, outlook, flight, to, Cursor::estimate_to))
     }
 
-    /// The errors of two estimates, for now and for a later time, in one walk: up to the last thing that happens before now,
-    /// both are the same.
+    /// The estimated errors now and at a later time, in one walk.
     pub(crate) fn estimates(
         &self,
-        history: &History,
+        history: &ExportedPath,
         outlook: &Outlook,
         later: SessionTime,
     ) -> Option<(f64, f64)> {
         let now = outlook.now;
-        if self.next_arrival().is_none()
-            && self.presumed().is_none()
-            && let Some(settled) = &self.cursor(history)
-            && self.under_way(outlook).next().is_none_or(|first| outlook.arrival(&first) > now)
-        {
-            return Some(self.resumed(settled, history, outlook, later));
-        }
-        self.pairs.few.asked.forget_resume(self.link);
         let start = self.presumed().map(|presumed| presumed.cursor).or_else(|| self.cursor(history));
         let mut cursor = start.or_else(|| self.first_arrival(history, outlook, now))?;
         let mut expected = self.expected(outlook, Flight::Estimated).peekable();
@@ -160,33 +136,10 @@ impl<'a> Account<'a> {
         Some(self.two_ends(cursor, history, outlook, later, expected))
     }
 
-    /// The same where nothing is taken to have arrived since what is settled: from where the last look got to.
-    fn resumed(
-        &self,
-        settled: &Cursor,
-        history: &History,
-        outlook: &Outlook,
-        later: SessionTime,
-    ) -> (f64, f64) {
-        let mut resume = self.pairs.few.asked.resume(self.link).unwrap_or(Resume::at(settled));
-        let (newest, vector) = history.newest();
-        if settled.placed == newest && resume.exported == newest && settled.vector == *vector {
-            return (resume.error, resume.error);
-        }
-        // At the vector that was exported last, and not at now: what is added up from there on is added up as ever.
-        let Resume { exported, at, error } = resume;
-        let mut cursor = Cursor { at, exported, error, ..*settled };
-        cursor.estimate_exported(history, outlook.now);
-        (resume.exported, resume.at, resume.error) = (cursor.exported, cursor.at, cursor.error);
-        self.pairs.few.asked.keep_resume(self.link, resume);
-        let expected = self.under_way(outlook).map(|dispatch| (dispatch.seq, outlook.arrival(&dispatch)));
-        self.two_ends(cursor, history, outlook, later, expected)
-    }
-
-    /// The cursor at the first arrival, if that is reported but not settled yet.
+    /// The cursor at the first arrival, if that is reported but not settled.
     pub(super) fn first_arrival(
         &self,
-        history: &History,
+        history: &ExportedPath,
         outlook: &Outlook,
         to: SessionTime,
     ) -> Option<Cursor> {
@@ -194,9 +147,9 @@ impl<'a> Account<'a> {
         Some(Cursor::open(history, seq, self.placed(history, outlook, seq, at)?, at))
     }
 
-    /// The newest vector that the receiver has, or will have if what is on its way arrives.
-    pub(crate) fn prospect(&self, history: &History, outlook: &Outlook) -> Option<(DrSeq, DrVector)> {
-        // Whether a vector is lost or its report is late can't be told. To send something twice is better than never.
+    /// The newest vector that the receiver has, or will have once what is in flight arrives.
+    pub(crate) fn prospect(&self, history: &ExportedPath, outlook: &Outlook) -> Option<(DrSeq, DrVector)> {
+        // Whether a vector is lost or its report is late can't be told. Better to send it twice than never.
         let is_awaited = |dispatch: &Dispatch| outlook.now - dispatch.sent <= outlook.lost_after;
         let awaited = self.under_way(outlook).filter(is_awaited);
         let flying = awaited.map(|dispatch| dispatch.seq).max();
@@ -207,15 +160,15 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Moves a cursor on by what has been reported and, beyond, by what is expected.
+    /// Moves a cursor on by reported and then by expected arrivals.
     pub(super) fn walk(
         &self,
         mut cursor: Cursor,
-        history: &History,
+        history: &ExportedPath,
         outlook: &Outlook,
         flight: Flight,
         to: SessionTime,
-        count_to: fn(&mut Cursor, &History, SessionTime),
+        count_to: fn(&mut Cursor, &ExportedPath, SessionTime),
     ) -> Cursor {
         for (seq, at) in self.expected(outlook, flight) {
             if seq > cursor.placed && at.max(cursor.at) > to {
@@ -227,16 +180,16 @@ impl<'a> Account<'a> {
         cursor
     }
 
-    /// The earliest time, from now on and up to `by`, at which the error reaches `error`.
+    /// The earliest time, from now up to `by`, at which the error reaches `error`.
     pub(crate) fn reaches(
         &self,
-        history: &History,
+        history: &ExportedPath,
         outlook: &Outlook,
         flight: Flight,
         error: f64,
         by: SessionTime,
     ) -> Option<SessionTime> {
-        let mut cursor = self.estimate(history, outlook, flight, outlook.now)?;
+        let mut cursor = self.estimated(history, outlook, flight, outlook.now)?;
         for (seq, at) in self.expected(outlook, flight) {
             if at <= outlook.now {
                 continue;
@@ -254,26 +207,26 @@ impl<'a> Account<'a> {
         cursor.reach(history, error, by)
     }
 
-    /// What was sent and is neither reported, nor overtaken, nor taken as lost.
+    /// Vectors in flight that are not taken as overtaken or lost.
     pub(super) fn under_way(&self, outlook: &Outlook) -> impl Iterator<Item = Dispatch> + use<'a> {
         let Outlook { now, under_way, lost_after, known_until, assumed, .. } = *outlook;
         let account = *self;
         self.dispatches()
             .chain(assumed)
             .filter(move |d| account.is_news(d.seq))
-            // Lost is what is overdue although later arrivals have been reported. If nothing is reported, it is the
-            // reports that are late, and what is under way is taken to arrive.
+            // Lost is what is overdue although later arrivals have been reported. Without any report it is the reports that
+            // are late.
             .filter(move |d| now - d.sent <= lost_after || known_until < d.sent + under_way)
     }
 
-    /// Arrivals that are reported but not settled, then those that are expected, in order of time.
+    /// Reported arrivals that are not settled, then expected ones, in order of time.
     pub(super) fn expected(
         &self,
         outlook: &Outlook,
         flight: Flight,
     ) -> impl Iterator<Item = (DrSeq, SessionTime)> + use<'a> {
         let Outlook { under_way, known_until, .. } = *outlook;
-        // What is reported is complete, so nothing else can have come before; unless it is taken to fly in no time.
+        // Reports are complete, so nothing else can have arrived earlier, unless it is assumed to travel in no time.
         let (delay, earliest) = match flight {
             Flight::Estimated => (under_way, known_until),
             Flight::Instant => (Span::ZERO, SessionTime::MIN),
@@ -288,11 +241,11 @@ impl<'a> Account<'a> {
         })
     }
 
-    /// The errors now and at a later time, from the last vector that is exported before now on.
+    /// The errors now and at a later time, from the last vector exported before now on.
     fn two_ends(
         &self,
         mut cursor: Cursor,
-        history: &History,
+        history: &ExportedPath,
         outlook: &Outlook,
         later: SessionTime,
         expected: impl Iterator<Item = (DrSeq, SessionTime)>,
@@ -310,11 +263,11 @@ impl<'a> Account<'a> {
     fn expect(
         &self,
         cursor: &mut Cursor,
-        history: &History,
+        history: &ExportedPath,
         outlook: &Outlook,
         seq: DrSeq,
         at: SessionTime,
-        count_to: fn(&mut Cursor, &History, SessionTime),
+        count_to: fn(&mut Cursor, &ExportedPath, SessionTime),
     ) {
         if seq <= cursor.placed {
             return;
@@ -324,19 +277,5 @@ impl<'a> Account<'a> {
         if let Some(vector) = self.placed(history, outlook, seq, at) {
             cursor.place(seq, vector);
         }
-    }
-}
-
-impl Resume {
-    const fn at(settled: &Cursor) -> Self {
-        let Cursor { at, exported, error, .. } = *settled;
-        Self { exported, at, error }
-    }
-}
-
-impl Outlook {
-    /// When what was sent is expected to arrive, or to have arrived. What is reported is complete, so it can't have come before.
-    fn arrival(&self, dispatch: &Dispatch) -> SessionTime {
-        (dispatch.sent + self.under_way).max(self.known_until)
     }
 }

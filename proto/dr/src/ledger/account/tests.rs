@@ -5,8 +5,8 @@ use evenkeel_core::Vec3;
 use super::estimate::NEAR;
 use super::*;
 use crate::ledger::Slot;
-use crate::ledger::sums::Sums;
-use crate::vector::{MotionKind, MotionState};
+use crate::ledger::growth::Growth;
+use crate::motion::vector::{MotionKind, MotionState};
 
 const STEP: Span = Span::from_millis(10);
 const DELAY: Span = Span::from_millis(40);
@@ -19,7 +19,7 @@ fn at(step: u32) -> SessionTime {
 #[derive(Default)]
 struct Alone {
     pairs: Pairs,
-    mail: Mail,
+    messages: SentMessages,
 }
 
 impl Alone {
@@ -30,72 +30,34 @@ impl Alone {
     }
 
     fn read(&self) -> Account<'_> {
-        Account::new(&self.pairs, &self.mail, 0)
+        Account::new(&self.pairs, &self.messages, 0)
     }
 
     fn write(&mut self) -> AccountMut<'_> {
-        AccountMut::new(&mut self.pairs, &mut self.mail, 0)
+        AccountMut::new(&mut self.pairs, &mut self.messages, 0)
     }
 
-    fn entry(&mut self) -> (Entry<'_>, &mut Mail) {
-        (Entry::new(&mut self.pairs, 0).expect("it is open").0, &mut self.mail)
-    }
-
-    fn take(&mut self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
-        let (mut entry, mail) = self.entry();
-        entry.take(mail, seq, nonce)
-    }
-
-    /// Settles as far as is known, with what has just been reported. Says whether that was done at once.
-    fn settle_with(
-        &mut self,
-        history: &History,
-        outlook: &Outlook,
-        reported: Option<Arrived>,
-        may_be_plain: bool,
-    ) -> bool {
-        self.write().change();
-        let (reported, mut sums) = (reported.filter(|(seq, _)| self.read().is_news(*seq)), Sums::default());
-        let is_plain = may_be_plain && self.read().is_plain(outlook.placement);
-        let mut at_once = |arrived| {
-            let (mut entry, mail) = self.entry();
-            entry.settle_at_once(mail, history, arrived, outlook.now, &mut sums)
-        };
-        let is_settled = is_plain && reported.is_some_and(&mut at_once);
-        if is_settled {
-            // There is nothing else to do.
-        } else if is_plain {
-            let placed = self.write().arrive_newer(reported);
-            self.write().forget_lost(outlook.now, outlook.lost_after);
-            self.write().settle_plain(history, placed, reported, outlook.now, &mut sums);
-        } else {
-            self.write().settle_rare(history, outlook, reported);
-            self.write().show();
-        }
-        sums.owe(Slot { track: 0, link: 0 });
-        sums.pay(|_, error| self.pairs.add(0, error));
-        self.write().presume(history, outlook);
-        is_settled
-    }
-
-    fn settle(&mut self, history: &History, outlook: &Outlook) {
-        self.settle_with(history, outlook, None, true);
-    }
-
-    /// A vector leaves, whatever is in flight.
-    fn open(&mut self, history: &History, outlook: &Outlook, dispatch: Dispatch, nonce: u32) {
+    /// Settles as far as is known, with what has just been reported.
+    fn settle(&mut self, history: &ExportedPath, outlook: &Outlook, reported: Option<Arrived>) {
         let mut account = self.write();
-        account.make_room(history, outlook, dispatch.seq);
-        account.open(dispatch, nonce);
+        let mut growth = Growth::default();
+        account.settle(history, outlook, reported, &mut growth);
+        growth.owe(Slot { track: 0, link: 0 });
+        growth.pay(|_, error| account.add_settled(error));
         account.presume(history, outlook);
         account.show();
     }
 
-    /// An arrival is reported, which waits to be settled.
-    fn arrived(&mut self, seq: DrSeq, nonce: u32, at: SessionTime) {
-        if self.take(seq, nonce).is_ok_and(|sent| sent.is_some()) && self.read().is_news(seq) {
-            self.write().set_arrived(seq);
-            self.write().wait((seq, at));
+    fn open(&mut self, history: &ExportedPath, outlook: &Outlook, dispatch: Dispatch, nonce: u32) {
+        let mut account = self.write();
+        account.open(history, outlook, dispatch, nonce);
+        account.show();
+    }
+
+    /// A vector is reported to have arrived.
+    fn arrived(&mut self, history: &ExportedPath, outlook: &Outlook, seq: DrSeq, at: SessionTime) {
+        if self.write().take(seq, seq.0).is_ok_and(|sent| sent.is_some()) {
+            self.settle(history, outlook, Some((seq, at)));
         }
     }
 }
@@ -131,19 +93,24 @@ fn outlook(step: u32, known_until: SessionTime) -> Outlook {
 }
 
 /// A relay's account of a receiver that reports the first arrival and then nothing for so many steps.
-fn silent(steps: u32) -> (Alone, History, Outlook) {
+fn silent(steps: u32) -> (Alone, ExportedPath, Outlook) {
     let mut account = Alone::new();
-    let mut history = History::new(DrSeq(0), vector(0), false);
+    let mut history = ExportedPath::new(DrSeq(0), vector(0), false);
     let known_until = at(0) + DELAY;
-    account.write().open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
-    account.arrived(DrSeq(0), 0, known_until);
+    account.open(&history, &outlook(0, at(0)), Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
+    account.arrived(&history, &outlook(0, known_until), DrSeq(0), known_until);
     for step in 1..=steps {
         history.record(DrSeq(step), vector(step));
-        account.settle(&history, &outlook(step, known_until));
-        account.write().open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
+        account.settle(&history, &outlook(step, known_until), None);
+        account.open(
+            &history,
+            &outlook(step, known_until),
+            Dispatch { sent: at(step), seq: DrSeq(step) },
+            step,
+        );
     }
     let last = outlook(steps, known_until);
-    account.settle(&history, &last);
+    account.settle(&history, &last, None);
     (account, history, last)
 }
 
@@ -157,7 +124,7 @@ fn the_estimate_for_a_silent_receiver_does_not_begin_at_its_last_report() {
 
     let whole =
         account.read().walk(settled, &history, &outlook, Flight::Estimated, outlook.now, Cursor::estimate_to);
-    let near = account.read().estimate(&history, &outlook, Flight::Estimated, outlook.now).unwrap();
+    let near = account.read().estimated(&history, &outlook, Flight::Estimated, outlook.now).unwrap();
     assert_eq!((near.at, near.placed, near.exported), (whole.at, whole.placed, whole.exported));
     assert!((near.error - whole.error).abs() < 1e-3 * whole.error, "{} {}", near.error, whole.error);
     assert!(whole.error > 1.0, "there is something to estimate");
@@ -166,12 +133,11 @@ fn the_estimate_for_a_silent_receiver_does_not_begin_at_its_last_report() {
 #[test]
 fn when_the_reports_come_the_truth_counts_again() {
     let (mut account, history, mut outlook) = silent(480);
-    for step in 1..=480 {
-        account.arrived(DrSeq(step), step, at(step) + DELAY + DELAY);
-    }
     outlook.now += DELAY + DELAY;
     outlook.known_until = outlook.now;
-    account.settle(&history, &outlook);
+    for step in 1..=480 {
+        account.arrived(&history, &outlook, DrSeq(step), at(step) + DELAY + DELAY);
+    }
     assert!(account.read().presumed().is_none());
     let (error, until) = account.read().settled().unwrap();
     let truth = (1..=480).map(|step| placed_late(step, until)).sum::<f64>();
@@ -188,25 +154,25 @@ fn placed_late(step: u32, until: SessionTime) -> f64 {
 /// arrives and is reported so many steps later, and the others are lost.
 fn always_late(lag: u32) -> (f64, f64, f64) {
     let mut account = Alone::new();
-    let mut history = History::new(DrSeq(0), vector(0), false);
-    account.write().open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
-    account.arrived(DrSeq(0), 0, at(0) + DELAY);
+    let mut history = ExportedPath::new(DrSeq(0), vector(0), false);
+    account.open(&history, &outlook(0, at(0)), Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
+    account.arrived(&history, &outlook(0, at(0) + DELAY), DrSeq(0), at(0) + DELAY);
     let mut last = outlook(0, at(0) + DELAY);
     for step in 1..=4_000 {
         history.record(DrSeq(step), vector(step));
+        last.now = at(step);
         if step > lag && (step - lag).is_multiple_of(8) {
             let seq = step - lag;
             last.known_until = at(seq) + DELAY;
-            account.arrived(DrSeq(seq), seq, last.known_until);
+            account.arrived(&history, &last, DrSeq(seq), last.known_until);
         }
-        last.now = at(step);
-        account.settle(&history, &last);
-        account.write().open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
+        account.settle(&history, &last, None);
+        account.open(&history, &last, Dispatch { sent: at(step), seq: DrSeq(step) }, step);
         history.keep_shown(&account.read().shows().into_iter().collect::<Vec<_>>());
         history.trim(account.read().needs(&history));
     }
     let walked = account.read().last_word(&history, &last, last.now).expect("there were reports").error;
-    let estimated = account.read().estimate(&history, &last, Flight::Estimated, last.now).unwrap().error;
+    let estimated = account.read().estimated(&history, &last, Flight::Estimated, last.now).unwrap().error;
     (estimated, walked, account.read().settled().unwrap().0)
 }
 
@@ -220,45 +186,6 @@ fn reports_that_are_always_late_count_all_the_same() {
     }
 }
 
-/// Every seventh vector is sent, and its arrival is reported eight steps later.
-#[test]
-fn a_look_that_goes_on_has_the_bits_of_one_that_begins_anew() {
-    let mut account = Alone::new();
-    let mut history = History::new(DrSeq(0), vector(0), true);
-    account.write().open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
-    account.arrived(DrSeq(0), 0, at(0) + DELAY);
-    let mut known_until = at(0) + DELAY;
-    let mut went_on = 0;
-    for step in 5..=2_000 {
-        if step % 3 == 0 {
-            history.record(DrSeq(step), vector(step));
-        }
-        let outlook = outlook(step, known_until);
-        if step % 21 == 8 && step > 8 {
-            known_until = at(step - 8) + DELAY;
-            account.arrived(DrSeq(step - 8), step - 8, known_until);
-            account.settle(&history, &outlook);
-        }
-        if step % 21 == 0 {
-            account.write().open(Dispatch { sent: at(step), seq: DrSeq(step) }, step);
-        }
-        let outlook = Outlook { known_until, ..outlook };
-        if account.read().settled().is_none() {
-            account.settle(&history, &outlook);
-        }
-        let later = outlook.now + DELAY;
-        let before = account.pairs.few.asked.resume(0).is_some();
-        let looked = account.read().estimates(&history, &outlook, later).expect("it has a vector");
-        let anew = [outlook.now, later].map(|to| {
-            let cursor = account.read().estimate(&history, &outlook, Flight::Estimated, to);
-            cursor.expect("it has a vector").error.to_bits()
-        });
-        assert_eq!([looked.0.to_bits(), looked.1.to_bits()], anew, "at step {step}");
-        went_on += u32::from(before && account.pairs.few.asked.resume(0).is_some());
-    }
-    assert!(went_on > 500, "{went_on}");
-}
-
 /// A vector that goes straight on, from another place at every step.
 fn straight(step: u32) -> DrVector {
     let state = MotionState {
@@ -270,7 +197,7 @@ fn straight(step: u32) -> DrVector {
 }
 
 /// The error up to a time, from what was exported and what had arrived at each instant, and nothing else.
-fn truth(history: &History, arrived: &[Arrived], until: SessionTime) -> f64 {
+fn truth(history: &ExportedPath, arrived: &[Arrived], until: SessionTime) -> f64 {
     let path = history.path();
     let ats = arrived.iter().map(|(_, at)| *at);
     let first = ats.clone().min().expect("something has arrived");
@@ -287,103 +214,69 @@ fn truth(history: &History, arrived: &[Arrived], until: SessionTime) -> f64 {
     times.windows(2).map(|ends| error(ends[0], ends[1]).expect("something is shown")).sum()
 }
 
-/// An account that takes the short ways where there are any, beside a twin that never does. Towards the end of every five seconds
-/// the session's clock is set back, by so many steps, and forward again. Gives how often the ways were short, and how often what was
+/// Towards the end of every five seconds the session's clock is set back, by so many steps, and forward again. Returns how often what was
 /// reported had to wait.
-fn twins(set_back: u32) -> [u32; 3] {
+fn settle_much(set_back: u32) -> u32 {
     let clock = |step: u32| step - if step % 500 >= 450 { set_back } else { 0 };
     let mut draws = evenkeel_core::Seed::new(4).draws();
-    let (mut account, mut twin) = (Alone::new(), Alone::new());
-    let mut history = History::new(DrSeq(0), straight(0), true);
-    let (mut on_the_way, mut arrived) = (vec![(Dispatch { sent: at(0), seq: DrSeq(0) }, 0, 3)], Vec::new());
-    [&mut account, &mut twin]
-        .into_iter()
-        .for_each(|one| one.write().open(Dispatch { sent: at(0), seq: DrSeq(0) }, 0));
-    let (mut known_until, mut settled_at_once, mut waited, mut opened_at_once) = (at(0), 0, 0, 0);
+    let mut account = Alone::new();
+    let mut history = ExportedPath::new(DrSeq(0), straight(0), true);
+    let mut on_the_way = vec![(Dispatch { sent: at(0), seq: DrSeq(0) }, 0, 3)];
+    let (mut arrived, mut known_until, mut waited) = (Vec::new(), at(0), 0);
+    account.open(&history, &outlook(0, at(0)), Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
     for step in 1..6_000 {
         if step % 500 == 0 {
-            for one in [&mut account, &mut twin] {
-                let numbers = one.mail.renumber();
-                one.pairs.renumber(0, &numbers);
-            }
+            let numbers = account.messages.renumber();
+            account.pairs.renumber(0, &numbers);
         }
         if draws.chance(0.3) {
             history.record(DrSeq(history.newest().0.0 + 1), straight(step));
         }
-        let newest = history.newest().0;
         if draws.chance(0.15) {
-            let dispatch = Dispatch { sent: at(clock(step)), seq: newest };
-            let is_opened = account.write().open_at_once(&history, dispatch, step);
-            opened_at_once += u32::from(is_opened);
-            for one in [&mut account, &mut twin].into_iter().skip(usize::from(is_opened)) {
-                one.open(&history, &outlook(clock(step), known_until), dispatch, step);
-            }
+            let dispatch = Dispatch { sent: at(clock(step)), seq: history.newest().0 };
+            account.open(&history, &outlook(clock(step), known_until), dispatch, step);
             on_the_way.push((dispatch, step, step + 2 + draws.below(9) as u32));
         }
         let is_here = |(_, _, arrives): &(Dispatch, u32, u32)| *arrives <= step;
         for (Dispatch { sent, seq }, nonce, arrives) in on_the_way.extract_if(.., |flying| is_here(flying)) {
             known_until = known_until.max(at(arrives - 1));
             arrived.push((seq, known_until));
-            let outlook = outlook(clock(step), known_until);
-            let reported = Some((seq, known_until));
-            let taken = [&mut account, &mut twin].map(|one| one.take(seq, nonce));
-            assert!(taken.iter().all(|taken| matches!(taken, Ok(Some(at)) if *at == sent)), "{taken:?}");
-            let news = twin.read().is_news(seq);
-            settled_at_once += u32::from(account.settle_with(&history, &outlook, reported, true));
-            twin.settle_with(&history, &outlook, reported, false);
-            waited += u32::from(news && account.read().next_arrival().is_some());
+            let taken = account.write().take(seq, nonce);
+            assert!(matches!(taken, Ok(Some(at)) if at == sent), "{taken:?}");
+            account.settle(&history, &outlook(clock(step), known_until), Some((seq, known_until)));
+            waited += u32::from(account.read().next_arrival().is_some());
         }
-        let settled = [account.read(), twin.read()].map(|one| {
-            let (pending, states) = (
-                one.folio().pending(),
-                one.pairs.prospects.iter().map(|one| one.state()).collect::<Vec<_>>(),
-            );
-            let in_flight: Vec<_> = one.flown().map(|(number, seq)| (one.mail.sent(number), seq)).collect();
-            Some((one.point(&history)?, one.newest_arrived(), pending, states, in_flight))
-        });
-        assert_eq!(settled[0], settled[1], "at step {step}");
-        let [error, other] = [account.read(), twin.read()].map(|one| one.settled_error());
-        assert!((error - other).abs() <= 1e-12 * other, "{error} {other} at step {step}");
     }
     let (error, until) = account.read().settled().expect("there were reports");
     let truth = truth(&history, &arrived, until);
     assert!(truth > 10.0 && until > at(5_900 - set_back), "{truth} {until:?}");
     assert!((error - truth).abs() < 1e-9 * truth, "{error} {truth}");
-    [opened_at_once, settled_at_once, waited]
+    waited
 }
 
 #[test]
-fn what_is_sent_and_settled_plainly_is_what_is_in_any_way() {
-    let [opened_at_once, settled_at_once, waited] = twins(0);
-    assert!(settled_at_once > 200 && waited > 100, "{settled_at_once} {waited}");
-    assert!(opened_at_once > 15, "{opened_at_once}");
-}
-
-#[test]
-fn the_books_are_right_though_the_clock_is_set_back_between_two_sends() {
-    let ([.., usually], [_, settled_at_once, waited]) = (twins(0), twins(40));
-    assert!(waited > usually + 20, "until the clock has caught up: {waited} {usually}");
-    assert!(settled_at_once > 200, "{settled_at_once}");
+fn what_is_settled_is_the_truth_though_the_clock_is_set_back_between_two_sends() {
+    let [usually, waited] = [0, 40].map(settle_much);
+    assert!(usually > 100 && waited > usually + 20, "until the clock has caught up: {waited} {usually}");
 }
 
 #[test]
 fn of_what_is_sent_again_and_again_the_first_and_the_last_are_remembered() {
     let mut account = Alone::new();
-    let history = History::new(DrSeq(0), straight(0), true);
+    let history = ExportedPath::new(DrSeq(0), straight(0), true);
     let second = 100;
     let steps = (0..600 * second).step_by(3 * second as usize);
     for step in steps.clone() {
         let dispatch = Dispatch { sent: at(step), seq: DrSeq(0) };
-        account.write().make_room(&history, &outlook(step, at(0)), dispatch.seq);
-        account.write().open(dispatch, step);
-        if account.mail.is_crowded() {
-            let numbers = account.mail.renumber();
+        account.open(&history, &outlook(step, at(0)), dispatch, step);
+        if account.messages.is_crowded() {
+            let numbers = account.messages.renumber();
             account.pairs.renumber(0, &numbers);
         }
         assert!(account.read().in_flight_count() <= 8, "{}", account.read().in_flight_count());
-        assert!(account.mail.len() <= 160, "{}", account.mail.len());
+        assert!(account.messages.len() <= 160, "{}", account.messages.len());
     }
-    let mut is_known = |step| matches!(account.take(DrSeq(0), step), Ok(Some(_)));
+    let mut is_known = |step| matches!(account.write().take(DrSeq(0), step), Ok(Some(_)));
     let known: Vec<u32> = steps.filter(|step| is_known(*step)).collect();
     assert_eq!(known, [0, 582, 585, 588, 591, 594, 597].map(|seconds| second * seconds));
 }

@@ -1,72 +1,72 @@
-//! Which of many receivers can be so far from a path that it matters, several at once.
+//! Finds the receivers that can be so far from a path that it matters, several at once.
 //!
-//! How far each can be is a line over time, one of a few, and which one is looked up for eight receivers by one instruction, where the
-//! processor has AVX2. Numbers have half of the usual digits here: whoever asks rounds them so that nobody is missed.
+//! The distance of each is bounded by one of a few lines over time; with AVX2, one instruction looks it up for eight receivers.
+//! Numbers are `f32` here: callers round them so that no receiver is missed.
 
-// To call what is compiled for AVX2 is the one thing here that the compiler can't check.
+// Calling what is compiled for AVX2 is the one thing here that the compiler can't check.
 #![allow(unsafe_code)]
 
-use crate::ledger::Prospect;
-use crate::vector::DrSeq;
+use crate::ledger::LastSent;
+use crate::motion::vector::DrSeq;
 
-/// So many numbers are in a register, so many receivers are asked at once, and so many lines are in a table.
+/// Numbers per register, receivers asked at once, and lines per table.
 const WIDE: usize = 8;
-/// So many receivers' answers are in a word: those of whole registers.
+/// Receivers per word of a set.
 const WORD: usize = u64::BITS as usize;
 const _: () = assert!(WORD.is_multiple_of(WIDE), "what is asked at once is in one word");
-/// So many tables are looked up at most.
+/// Tables that are looked up at most.
 const TABLES_MAX: usize = 8;
 
 type Table = [f32; WIDE];
 
-/// What is known of receivers, and asked of them. There are as many of each as of the first, or more.
-pub(crate) struct Columns<'a> {
-    /// The vector that each shows, unless what was sent last got lost.
-    pub(crate) prospects: &'a [Prospect],
-    /// After how many seconds it is asked how far it can be,
+/// What is known of receivers, and asked of them. No column is shorter than the first.
+pub(crate) struct ReceiverColumns<'a> {
+    /// The vector that each shows, unless it was lost.
+    pub(crate) last_sents: &'a [LastSent],
+    /// After how many seconds its distance is asked for.
     pub(crate) to: &'a [f32],
-    /// and up to what that does not matter.
+    /// Up to which distance it does not matter.
     pub(crate) most: &'a [f32],
-    /// What was in a message before this and is not reported may be lost.
+    /// An unreported vector in a message before this may be lost.
     pub(crate) overdue: &'a [u32],
 }
 
-impl Columns<'_> {
-    /// Whether something of everything is there for each receiver.
+impl ReceiverColumns<'_> {
+    /// Whether no column is shorter than the first.
     fn are_whole(&self) -> bool {
         let others = [self.to.len(), self.most.len(), self.overdue.len()];
-        others.iter().all(|other| *other >= self.prospects.len())
+        others.iter().all(|other| *other >= self.last_sents.len())
     }
 
-    /// Whether there are enough to be asked several at once.
+    /// Whether there are enough receivers to ask several at once.
     #[cfg(target_arch = "x86_64")]
     fn are_wide(&self) -> bool {
-        self.prospects.len() >= WIDE && self.are_whole()
+        self.last_sents.len() >= WIDE && self.are_whole()
     }
 }
 
-/// The places of receivers who are left.
+/// A set of places of receivers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Left {
+pub(crate) struct ReceiverSet {
     /// A bit for each receiver.
     words: Vec<u64>,
 }
 
-impl Left {
-    /// Nobody of so many.
+impl ReceiverSet {
+    /// Empties the set, with room for this many.
     fn clear(&mut self, receivers: usize) {
         self.words.clear();
         self.words.resize(receivers.div_ceil(WORD), 0);
     }
 
-    /// Those of the next few from a place on, a bit for each. They must not reach into another word.
+    /// Adds some of the next few places, a bit for each. They must not reach into another word.
     #[inline]
     fn add(&mut self, place: usize, left: u64) {
         debug_assert!(left.leading_zeros() as usize >= place % WORD, "{left:x} from {place} on");
         self.words[place / WORD] |= left << (place % WORD);
     }
 
-    /// The first who is left from a place on.
+    /// The first place in the set from a place on.
     #[inline]
     pub(crate) fn first_from(&self, place: usize) -> Option<usize> {
         let first = self.words.get(place / WORD)? >> (place % WORD);
@@ -79,26 +79,26 @@ impl Left {
     }
 }
 
-/// How far who shows one of the last `N` vectors can be from the newest: so far at first, and so much farther in each second. Not a
-/// number: it is not known.
+/// How far a receiver that shows one of the last `N` vectors can be from the newest: a distance, and its growth per second.
+/// NaN: unknown.
 #[derive(Clone, Debug)]
-pub(crate) struct Lines<const N: usize> {
+pub(crate) struct DistanceBounds<const N: usize> {
     tables: Vec<[Table; 2]>,
 }
 
-impl<const N: usize> Default for Lines<N> {
+impl<const N: usize> Default for DistanceBounds<N> {
     fn default() -> Self {
         Self { tables: Vec::new() }
     }
 }
 
-impl<const N: usize> Lines<N> {
-    /// Nothing is known.
+impl<const N: usize> DistanceBounds<N> {
+    /// Forgets all bounds.
     pub(crate) fn clear(&mut self) {
         self.tables.clear();
     }
 
-    /// How far who shows the vector can be that is so many before the newest.
+    /// Sets the bound for the vector this many before the newest.
     pub(crate) fn set(&mut self, age: usize, first: f32, growth: f32) {
         const { assert!(N <= WIDE * TABLES_MAX, "lines in further tables would be overlooked") };
         if age >= N {
@@ -111,12 +111,22 @@ impl<const N: usize> Lines<N> {
         (firsts[age % WIDE], growths[age % WIDE]) = (first, growth);
     }
 
-    /// Who is left of the receivers from a place on, in place of what is in `left`: the places of those who may be too far from the newest
-    /// vector, or it is not known how far, and of those whose reports are overdue. What is said of places before that means nothing.
+    /// Finds the receivers from a place on that may be too far from the newest vector, have no bound, or are overdue. What the
+    /// set says of places before that means nothing.
     #[inline]
-    pub(crate) fn sift(&self, newest: DrSeq, columns: &Columns<'_>, from: usize, left: &mut Left) {
-        debug_assert!(columns.are_whole(), "there is less than the {} of the first", columns.prospects.len());
-        left.clear(columns.prospects.len());
+    pub(crate) fn sift(
+        &self,
+        newest: DrSeq,
+        columns: &ReceiverColumns<'_>,
+        from: usize,
+        left: &mut ReceiverSet,
+    ) {
+        debug_assert!(
+            columns.are_whole(),
+            "there is less than the {} of the first",
+            columns.last_sents.len()
+        );
+        left.clear(columns.last_sents.len());
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && columns.are_wide() {
             // SAFETY: the processor has AVX2.
@@ -125,22 +135,28 @@ impl<const N: usize> Lines<N> {
         self.sift_plainly(newest, columns, from, left);
     }
 
-    /// The same by what every processor has.
-    fn sift_plainly(&self, newest: DrSeq, columns: &Columns<'_>, from: usize, left: &mut Left) {
-        for place in from..columns.prospects.len() {
+    /// [`sift`](Self::sift) on any processor.
+    fn sift_plainly(
+        &self,
+        newest: DrSeq,
+        columns: &ReceiverColumns<'_>,
+        from: usize,
+        left: &mut ReceiverSet,
+    ) {
+        for place in from..columns.last_sents.len() {
             left.add(place, u64::from(self.leaves(newest, columns, place)));
         }
     }
 
-    /// Whether the receiver at a place is left.
-    fn leaves(&self, newest: DrSeq, columns: &Columns<'_>, place: usize) -> bool {
-        let &Columns { prospects, to, most, overdue } = columns;
-        let prospect = prospects[place];
-        let age = newest.0.saturating_sub(prospect.seq.0) as usize;
+    /// Whether the receiver at a place matters.
+    fn leaves(&self, newest: DrSeq, columns: &ReceiverColumns<'_>, place: usize) -> bool {
+        let &ReceiverColumns { last_sents, to, most, overdue } = columns;
+        let last_sent = last_sents[place];
+        let age = newest.0.saturating_sub(last_sent.seq.0) as usize;
         let line = self.tables.get(age / WIDE).map(|table| table.map(|lines| lines[age % WIDE]));
         let is_near = line.is_some_and(|[first, growth]| first + growth * to[place] <= most[place]);
-        let is_late = prospect.mark() < overdue[place];
-        !is_near || is_late || prospect.state() & Prospect::UNCLEAR != 0
+        let is_late = last_sent.mark() < overdue[place];
+        !is_near || is_late || last_sent.status() & LastSent::UNCLEAR != 0
     }
 }
 
@@ -154,18 +170,18 @@ mod avx2 {
         _mm256_sub_epi32,
     };
 
-    use super::{Columns, DrSeq, Left, Prospect, TABLES_MAX, Table, WIDE};
+    use super::{DrSeq, LastSent, ReceiverColumns, ReceiverSet, TABLES_MAX, Table, WIDE};
 
-    /// [`Lines::sift_plainly`](super::Lines::sift_plainly), eight at a time.
+    /// [`DistanceBounds::sift_plainly`](super::DistanceBounds::sift_plainly), eight at a time.
     #[target_feature(enable = "avx2")]
     pub(super) fn sift(
         tables: &[[Table; 2]],
         newest: DrSeq,
-        columns: &Columns<'_>,
+        columns: &ReceiverColumns<'_>,
         from: usize,
-        left: &mut Left,
+        left: &mut ReceiverSet,
     ) {
-        // Nearly always there are few: then they stay in registers.
+        // Up to three tables stay in registers.
         match tables {
             [one] => sift_by([one], newest, columns, from, left),
             [one, two] => sift_by([one, two], newest, columns, from, left),
@@ -182,51 +198,51 @@ mod avx2 {
     fn sift_by<const N: usize>(
         tables: [&[Table; 2]; N],
         newest: DrSeq,
-        columns: &Columns<'_>,
+        columns: &ReceiverColumns<'_>,
         from: usize,
-        left: &mut Left,
+        left: &mut ReceiverSet,
     ) {
         let mut registers = [[_mm256_setzero_ps(); 2]; N];
         for (registers, [firsts, growths]) in registers.iter_mut().zip(tables) {
             *registers = [floats(firsts), floats(growths)];
         }
         let newest = _mm256_set1_epi32(newest.0.cast_signed());
-        let count = columns.prospects.len();
-        let &Columns { prospects, to, most, overdue } = columns;
-        let (prospects, rest) = prospects.as_chunks();
-        let (to, most) = (&to.as_chunks().0[..prospects.len()], &most.as_chunks().0[..prospects.len()]);
-        let overdue = &overdue.as_chunks().0[..prospects.len()];
-        for chunk in from / WIDE..prospects.len() {
-            let eight = Eight {
-                prospects: &prospects[chunk],
+        let count = columns.last_sents.len();
+        let &ReceiverColumns { last_sents, to, most, overdue } = columns;
+        let (last_sents, rest) = last_sents.as_chunks();
+        let (to, most) = (&to.as_chunks().0[..last_sents.len()], &most.as_chunks().0[..last_sents.len()]);
+        let overdue = &overdue.as_chunks().0[..last_sents.len()];
+        for chunk in from / WIDE..last_sents.len() {
+            let eight = Octet {
+                last_sents: &last_sents[chunk],
                 to: &to[chunk],
                 most: &most[chunk],
                 overdue: &overdue[chunk],
             };
             left.add(WIDE * chunk, left_of(&registers, newest, &eight));
         }
-        // The last ones are asked together with some of those before them.
+        // The last ones are asked together with some before them.
         if !rest.is_empty()
-            && let Some(last) = Eight::last(columns)
+            && let Some(last) = Octet::last(columns)
         {
             left.add(count - rest.len(), left_of(&registers, newest, &last) >> (WIDE - rest.len()));
         }
     }
 
-    /// What is known of eight receivers, and asked of them.
-    struct Eight<'a> {
-        prospects: &'a [Prospect; WIDE],
+    /// Eight receivers.
+    struct Octet<'a> {
+        last_sents: &'a [LastSent; WIDE],
         to: &'a [f32; WIDE],
         most: &'a [f32; WIDE],
         overdue: &'a [u32; WIDE],
     }
 
-    impl<'a> Eight<'a> {
-        fn last(columns: &Columns<'a>) -> Option<Self> {
-            let &Columns { prospects, to, most, overdue } = columns;
-            let end = prospects.len();
+    impl<'a> Octet<'a> {
+        fn last(columns: &ReceiverColumns<'a>) -> Option<Self> {
+            let &ReceiverColumns { last_sents, to, most, overdue } = columns;
+            let end = last_sents.len();
             Some(Self {
-                prospects: prospects.last_chunk()?,
+                last_sents: last_sents.last_chunk()?,
                 to: to.get(..end)?.last_chunk()?,
                 most: most.get(..end)?.last_chunk()?,
                 overdue: overdue.get(..end)?.last_chunk()?,
@@ -234,11 +250,11 @@ mod avx2 {
         }
     }
 
-    /// Who of them is left, a bit for each.
+    /// Which of them matter, a bit for each.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn left_of<const N: usize>(tables: &[[__m256; 2]; N], newest: __m256i, some: &Eight<'_>) -> u64 {
-        let (seqs, marks) = parted(some.prospects);
+    fn left_of<const N: usize>(tables: &[[__m256; 2]; N], newest: __m256i, some: &Octet<'_>) -> u64 {
+        let (seqs, marks) = parted(some.last_sents);
         let ages = _mm256_sub_epi32(_mm256_max_epu32(newest, seqs), seqs);
         let places = _mm256_srli_epi32::<3>(ages);
         let (mut first, mut growth) = (_mm256_set1_ps(f32::NAN), _mm256_setzero_ps());
@@ -249,18 +265,18 @@ mod avx2 {
         }
         let farthest = _mm256_add_ps(first, _mm256_mul_ps(growth, floats(some.to)));
         let near = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(farthest, floats(some.most)));
-        // What is reported is not late: its mark is above the number of any message.
+        // A reported vector is not overdue: its mark is above all message numbers.
         let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(marks, numbers_of(some.overdue)), marks);
         let since = _mm256_movemask_ps(_mm256_castsi256_ps(is_since));
         let unclear = _mm256_movemask_ps(_mm256_castsi256_ps(marks));
         u64::from((!(near & since) & 0xff | unclear).cast_unsigned())
     }
 
-    /// Eight numbers of vectors, and eight marks.
+    /// The vector numbers and the marks of eight receivers.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn parted(all: &[Prospect; WIDE]) -> (__m256i, __m256i) {
-        /// Of each four, the first two of both in turn; and whose turn it is, so that they are in order again.
+    fn parted(all: &[LastSent; WIDE]) -> (__m256i, __m256i) {
+        /// The shuffles that part them, and the permutation that restores their order.
         const FIRST: i32 = 0b10_00_10_00;
         const SECOND: i32 = 0b11_01_11_01;
         const IN_ORDER: i32 = 0b11_01_10_00;
@@ -294,7 +310,7 @@ mod tests {
 
     use super::*;
 
-    const NUMBERS_END: u32 = Prospect::REPORTED;
+    const NUMBERS_END: u32 = LastSent::REPORTED;
 
     #[test]
     fn eight_at_a_time_leave_whom_one_at_a_time_does() {
@@ -302,7 +318,7 @@ mod tests {
         let (mut lefts, mut alls) = (0, 0);
         for round in 0..5_000 {
             let newest = DrSeq(if round % 7 == 0 { 3 } else { 1_000 });
-            let mut lines = Lines::<64>::default();
+            let mut lines = DistanceBounds::<64>::default();
             lines.set(0, f32::NEG_INFINITY, 0.0);
             for _ in 0..draws.below(90) {
                 let first = [f32::NEG_INFINITY, f32::INFINITY, draws.uniform(0.0, 2.0) as f32];
@@ -329,27 +345,28 @@ mod tests {
             };
             let (numbers, overdue) = (numbers(NUMBERS_END - 1, 1_000), numbers(NUMBERS_END, 400));
             let mut state = |_| match draws.below(9) {
-                0 => Prospect::UNCLEAR,
-                1 => Prospect::UNCLEAR | Prospect::REPORTED,
-                2..6 => Prospect::REPORTED,
+                0 => LastSent::UNCLEAR,
+                1 => LastSent::UNCLEAR | LastSent::REPORTED,
+                2..6 => LastSent::REPORTED,
                 _ => 0,
             };
-            let prospect = |(seq, number): (DrSeq, u32)| Prospect::new(seq, number, state(()));
-            let prospects: Vec<Prospect> = seqs.into_iter().zip(numbers).map(prospect).collect();
-            let columns = Columns { prospects: &prospects, to: &to, most: &most, overdue: &overdue };
-            let (mut wide, mut plain) = (Left::default(), Left::default());
+            let last_sent = |(seq, number): (DrSeq, u32)| LastSent::new(seq, number, state(()));
+            let last_sents: Vec<LastSent> = seqs.into_iter().zip(numbers).map(last_sent).collect();
+            let columns =
+                ReceiverColumns { last_sents: &last_sents, to: &to, most: &most, overdue: &overdue };
+            let (mut wide, mut plain) = (ReceiverSet::default(), ReceiverSet::default());
             plain.clear(len);
             let from = if round % 3 == 0 { draws.below(len as u64 + 1) as usize } else { 0 };
             lines.sift_plainly(newest, &columns, from, &mut plain);
             lines.sift(newest, &columns, from, &mut wide);
-            let places = |left: &Left| {
+            let places = |left: &ReceiverSet| {
                 let next = |place: &usize| left.first_from(1 + place);
                 core::iter::successors(left.first_from(from), next).collect::<Vec<usize>>()
             };
             let of_all = (from..len).filter(|place| lines.leaves(newest, &columns, *place));
             let (wide, plain) = (places(&wide), places(&plain));
             assert_eq!(plain, of_all.collect::<Vec<_>>());
-            assert_eq!(wide, plain, "{lines:?} {prospects:?}");
+            assert_eq!(wide, plain, "{lines:?} {last_sents:?}");
             (lefts, alls) = (lefts + wide.len(), alls + len - from);
         }
         assert!((alls / 5..4 * alls / 5).contains(&lefts), "{lefts} of {alls}");

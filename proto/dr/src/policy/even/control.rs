@@ -12,31 +12,30 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::EvenSettings;
 
-/// How often everybody's error is looked at, in seconds.
+/// Seconds between two looks at everybody's error.
 const EVERY: f64 = 0.1;
-/// The same with many entities: a look costs more, and shows less that is new. What somebody suffers with many is smooth.
+/// The same with many entities: a look costs more, and everybody's error is smoother.
 const EVERY_OF_MANY: f64 = 0.2;
-/// More than so many are many.
+/// More entities than this are many.
 const MANY: usize = 100;
-/// The rate of the mean error is that of so many seconds.
+/// Seconds over which the rate of the mean error is averaged.
 const SMOOTH: f64 = 30.0;
-/// A message is worth so much more, as a logarithm, for each second above the target: as fast as a message takes effect.
+/// How much more a message is worth, as a logarithm, for each second above the target: as fast as a message takes effect.
 const PROPORTIONAL: f64 = 0.25;
-/// And so much for each second of a second above it.
+/// How much more for each second of a second above it.
 const INTEGRAL: f64 = 0.01;
-/// But not more than this.
+/// The limit of both together.
 const URGE_MAX: f64 = 6.0;
-/// Who has no entity to see is remembered for so long.
+/// How long a receiver without entities is remembered.
 const REMEMBERED: Span = Span::from_secs(30);
-/// The integral does not take more than so many seconds into account.
+/// The limit of what the integral takes into account, in seconds.
 const ABOVE_MAX: f64 = 8.0;
-/// Who claims too much may have suffered so many seconds' worth of the mean error less than it would have without us. And
-/// who has a cap may have suffered so many seconds' worth of it less: what was saved up long ago does not count.
+/// Seconds' worth of the mean error that a receiver may save up, if its claims are cut or it has a cap.
 const SAVED_MAX: f64 = 8.0;
-/// When nobody's error has grown for so many seconds, nothing changes any more. A trifle would be many seconds' worth of an
-/// error that does not grow, and what follows from it would outweigh for minutes what happens when it grows again.
+/// Seconds without growth after which nothing changes any more. A trifle would be many seconds' worth of an error that does not
+/// grow, and would outweigh for minutes what happens when it grows again.
 const STILL: f64 = 10.0;
-/// Targets are capped in so many rounds; each caps at least one receiver more, nearly always all.
+/// Rounds of capping targets. Each caps at least one receiver more, usually all.
 const ROUNDS: usize = 8;
 
 /// One receiver over all entities.
@@ -45,7 +44,7 @@ pub(super) struct Standing {
     pub(super) peer: PeerId,
     /// A without what is still to come.
     error: f64,
-    /// What is to come until a message that leaves now arrives: nobody can help that any more.
+    /// What is to come until a message sent now arrives, which nothing can change.
     ahead: f64,
     /// R.
     without: f64,
@@ -61,31 +60,31 @@ pub(super) struct Standing {
     /// A and R at the last step, and the rate of R.
     before: (f64, f64),
     without_rate: f64,
-    /// By how much less its error has grown of late than its cap, and how many seconds of the cap that is: not below 0.
+    /// How much less than its cap its error has grown lately, and how many seconds of the cap that is, at least 0.
     saved: f64,
     spare: f64,
-    /// By how much more its error has grown than would count, if its claims are not wholly believed; never above 0.
+    /// How much more than what counts its error has grown, if its claims are cut; at most 0.
     excess: f64,
 }
 
-/// What became of a receiver with an entity.
+/// The growth of a receiver's error with an entity.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Growth {
-    /// What its error has grown by.
+pub(super) struct StandingGrowth {
+    /// Growth since the last look.
     pub(super) error: f64,
-    /// What it will have grown by when something sent now arrives.
+    /// Growth until a message sent now arrives.
     pub(super) ahead: f64,
-    /// What it would have grown by without us.
+    /// Growth without us.
     pub(super) without: f64,
-    /// How much that counts.
+    /// The weight.
     pub(super) weight: f64,
     /// Whether the receiver claims to be farther away than is believed.
     pub(super) is_cut: bool,
 }
 
 impl Standing {
-    /// What of an error counts if its claims are not wholly believed: no more than it would have without us, as far away as it
-    /// is believed to be. It may save up that much.
+    /// The part of an error that counts if the receiver's claims are cut: at most what it would be without us at its believed
+    /// delay. Unused growth is saved up, to a limit.
     fn allow(&mut self, error: f64, without: f64, saved_max: f64) -> f64 {
         self.excess += error - without;
         let over = self.excess.max(0.0);
@@ -103,8 +102,8 @@ impl Standing {
         self.error + self.ahead
     }
 
-    /// What it may still lose after so many seconds more, the last `share` of which counts in its rate. Whoever has saved nothing up
-    /// may not lose anything, however much worse off somebody else seems to be: that one may be far away, or lie.
+    /// Updates what it may lose. A receiver that has saved nothing may not lose anything, however much worse off another seems
+    /// to be: that one may be far away, or lie.
     fn save(&mut self, kappa: f64, seconds: f64, share: f64, rate_min: f64) {
         let (error, without) = (self.suffered() - self.before.0, self.without - self.before.1);
         self.before = (self.suffered(), self.without);
@@ -115,34 +114,34 @@ impl Standing {
     }
 }
 
-/// Everybody's standing.
+/// All standings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
     /// In order of peers.
     standings: Vec<Standing>,
-    /// s, and over how many seconds it has been measured.
+    /// s, and the seconds it has been measured over.
     rate: f64,
     measured: f64,
-    /// The sum of what everybody's error has grown by since the last step.
+    /// The growth of all errors since the last step.
     grown: f64,
-    /// For how many seconds it has not grown.
+    /// Seconds without growth.
     still: f64,
     at: Option<SessionTime>,
     /// x of the worst off.
     pub(super) above_max: f64,
-    /// How often anything of it has changed.
+    /// Counts changes.
     changes: u64,
 }
 
 impl Control {
-    /// Whether it is time for a step, with so many entities.
+    /// Whether a step is due, with this many entities.
     pub(super) fn is_due(&self, now: SessionTime, entities: usize) -> bool {
         let every = if entities > MANY { EVERY_OF_MANY } else { EVERY };
         self.at.is_none() || self.since(now) >= every - 1e-9
     }
 
-    /// Whether it is time for one in a turn: where the owner looks at its entities itself, it may just have been done. With many
-    /// entities in every second turn, though it comes a little sooner after the last than that was late.
+    /// Whether a step is due in a turn. With many entities it is every second turn, even if that is slightly early because the
+    /// last was late.
     pub(super) fn is_due_in_turn(&self, now: SessionTime, entities: usize) -> bool {
         let is_second = || self.at.is_none() || self.since(now) >= EVERY_OF_MANY - EVERY / 2.0;
         self.at != Some(now) && (entities <= MANY || is_second())
@@ -153,7 +152,7 @@ impl Control {
         self.at.map_or(0.0, |at| (now - at).as_secs_f64())
     }
 
-    /// How often anything has changed that follows from standings.
+    /// Counts changes to anything that follows from standings.
     pub(super) const fn changes(&self) -> u64 {
         self.changes
     }
@@ -163,12 +162,12 @@ impl Control {
         self.standings.get(self.place_of(peer)? as usize)
     }
 
-    /// The place of a receiver that has one.
+    /// The place of a receiver's standing, if it has one.
     pub(super) fn place_of(&self, peer: PeerId) -> Option<u32> {
         self.standings.binary_search_by_key(&peer, |standing| standing.peer).ok().map(|place| place as u32)
     }
 
-    /// The place of a receiver. A new one starts with the mean of the others, or they would pay for its absence.
+    /// The place of a receiver's standing. A new one starts with the mean of the others, or they would pay for its absence.
     pub(super) fn place(&mut self, peer: PeerId, now: SessionTime) -> u32 {
         let place = match self.standings.binary_search_by_key(&peer, |standing| standing.peer) {
             Ok(place) => return place as u32,
@@ -201,10 +200,10 @@ impl Control {
         place as u32
     }
 
-    /// What became of a receiver with one more entity.
-    pub(super) fn grow(&mut self, place: u32, growth: &Growth, now: SessionTime) {
+    /// Adds the growth of a receiver's error with one more entity.
+    pub(super) fn grow(&mut self, place: u32, growth: &StandingGrowth, now: SessionTime) {
         let standing = &mut self.standings[place as usize];
-        let Growth { error, ahead, without, weight, is_cut } = *growth;
+        let StandingGrowth { error, ahead, without, weight, is_cut } = *growth;
         let (mut error, mut ahead, without) = (weight * error, weight * ahead, weight * without);
         if is_cut {
             (error, ahead) = (standing.allow(error, without, SAVED_MAX * self.rate.max(0.0)), 0.0);
@@ -216,8 +215,8 @@ impl Control {
         self.grown += error;
     }
 
-    /// Everybody who is there has been looked at: new targets, and what follows from them. The mean error is taken to
-    /// grow by at least `rate_min`, or who stands still would make seconds of nothing.
+    /// Ends a look: sets new targets and boosts. The mean error is taken to grow by at least `rate_min`, or trifles would be
+    /// worth seconds.
     pub(super) fn step(&mut self, now: SessionTime, settings: &EvenSettings, rate_min: f64) {
         self.changes += 1;
         self.standings.retain(|standing| now - standing.seen <= REMEMBERED);
@@ -266,7 +265,7 @@ impl Control {
         self.standings.iter_mut().filter(move |standing| standing.seen == now)
     }
 
-    /// The targets: the mean, and as much of everybody's difference without us as is not evened out.
+    /// Sets the targets: the mean, plus the part of everybody's difference without us that is not evened out.
     fn aim(&mut self, now: SessionTime, count: f64, phi: f64) {
         let (mut errors, mut withouts) = (0.0, 0.0);
         for standing in self.present(now) {
@@ -278,8 +277,7 @@ impl Control {
         }
     }
 
-    /// Nobody's target is more than `kappa` times what it would have without us, and `slack`; the others take over what is
-    /// left. If nobody can, all do.
+    /// Caps targets at `kappa` times the error without us, plus `slack`. The others take over the rest; if nobody can, all do.
     fn cap(&mut self, now: SessionTime, kappa: f64, slack: f64) {
         for round in 0..=ROUNDS {
             let (mut left, mut free, mut count) = (0.0, 0.0, 0.0);
@@ -312,11 +310,11 @@ mod tests {
         SessionTime::from_nanos(0) + Span::from_millis(millis)
     }
 
-    fn growth(error: f64, without: f64) -> Growth {
-        Growth { error, ahead: 0.0, without, weight: 1.0, is_cut: false }
+    fn growth(error: f64, without: f64) -> StandingGrowth {
+        StandingGrowth { error, ahead: 0.0, without, weight: 1.0, is_cut: false }
     }
 
-    /// Receivers whose errors grow by these rates, and without us by those, for so many seconds.
+    /// Receivers whose errors grow at these rates, and without us at those, for some seconds.
     fn run(settings: EvenSettings, errors: &[f64], withouts: &[f64], seconds: i64) -> Control {
         let mut control = Control::default();
         for step in 0..=seconds * 10 {
@@ -390,7 +388,7 @@ mod tests {
         for step in 0..=100 {
             for (peer, error) in [50.0, 0.5, 1.0].into_iter().enumerate() {
                 let place = control.place(PeerId(peer as u32), at(step * 100));
-                let growth = Growth { is_cut: peer < 2, ..growth(0.1 * error, 0.2) };
+                let growth = StandingGrowth { is_cut: peer < 2, ..growth(0.1 * error, 0.2) };
                 control.grow(place, &growth, at(step * 100));
             }
             control.step(at(step * 100), &settings(1.0, None), 1e-6);

@@ -1,29 +1,28 @@
-//! A look at everybody's error with all entities of an owner, ten times a second: entity by entity, all of its receivers in a row.
+//! A look at everybody's error with all entities of an owner, ten times a second: entity by entity, all receivers in a row.
 //!
-//! What many receivers share is computed once (`sums.rs`). Most of them show what they showed at the last look, and nothing is on its
-//! way to them: their errors have grown by what their vector's sum has, and only what is to come depends on how far away they
-//! are. What is left of the others are pieces between linear paths, which are
-//! integrated side by side (`linear/bulk.rs`). Where that can't be, because a path turns or is not known yet, the account
-//! is asked.
+//! What many receivers share is computed once (`vector_sums.rs`). Most of them show what they showed at the last look with
+//! nothing in flight, so that their errors have grown as their vector's sum has. What is left of the others are pieces between
+//! linear paths, which are integrated side by side (`linear/bulk.rs`). Where a path turns or is not known yet, the account is
+//! asked.
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
-use super::control::{Control, Growth};
+use super::control::{Control, StandingGrowth};
+use super::growths::{PairGrowth, PairGrowths, UNKNOWN};
+use super::seen::SeenPair;
 use super::shadow::{Between, Shadow};
 use super::share::presumed_shown;
-use super::sums::{Front, PATH_MAX, Sums};
-use super::tally::{Entry, Tally, UNKNOWN};
-use crate::fairness::{Exported, Pair, Review};
-use crate::ledger::Pairs;
+use super::vector_sums::{NewestNow, PATH_MAX, VectorSums};
+use crate::policy::{Exported, Pair, Review};
 
-/// One receiver, as every entity needs it.
+/// A receiver, as every entity needs it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seat {
+pub(super) struct LookRow {
     peer: PeerId,
-    /// Its place among those who stand, once it has one.
+    /// Its place among the standings, once it has one.
     place: Option<u32>,
     delay: Span,
-    /// What is sent now arrives then.
+    /// When a message sent now arrives.
     pub(super) later: SessionTime,
     under_way: Span,
     lost_after: Span,
@@ -33,8 +32,8 @@ pub(super) struct Seat {
     is_cut: bool,
 }
 
-impl Seat {
-    /// When what was sent to it then arrives, if it is expected before what is sent now.
+impl LookRow {
+    /// When a message that was sent then arrives, if that is expected before one sent now.
     #[inline]
     pub(super) fn expects(&self, sent: SessionTime, now: SessionTime) -> Option<SessionTime> {
         let usual = sent + self.under_way;
@@ -45,17 +44,17 @@ impl Seat {
     }
 }
 
-/// What became of the receivers with all entities, as much as each counts, in columns, by their places.
+/// Weighted growth over all entities, by the places of the receivers.
 #[derive(Clone, Debug, Default)]
-struct Gathered {
+struct GrowthTotals {
     errors: Vec<f64>,
     aheads: Vec<f64>,
     withouts: Vec<f64>,
-    /// Whether they have been looked at.
+    /// Whether the receiver has been looked at.
     seen: Vec<bool>,
 }
 
-impl Gathered {
+impl GrowthTotals {
     fn begin(&mut self, links: usize) {
         for column in [&mut self.errors, &mut self.aheads, &mut self.withouts] {
             column.clear();
@@ -66,36 +65,36 @@ impl Gathered {
     }
 }
 
-/// What a look needs; the room for it is kept.
+/// Scratch space of a look.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watch {
-    seats: Vec<Option<Seat>>,
-    /// Seconds until what is sent now arrives, by the places of the receivers.
+pub(super) struct ErrorLook {
+    seats: Vec<Option<LookRow>>,
+    /// Seconds that a message sent now takes, by the places of the receivers.
     away: Vec<f64>,
-    tally: Tally,
-    /// The places of receivers that have to be asked by themselves, with an entity.
+    growths: PairGrowths,
+    /// The places of receivers that are looked at one by one.
     others: Vec<u32>,
-    gathered: Gathered,
+    gathered: GrowthTotals,
     /// Seconds since the last look.
     seconds: f64,
-    /// Whether everybody has a place, and whether everybody is believed.
+    /// Whether every receiver has a standing, and whether every one is believed.
     is_placed: bool,
     are_credible: bool,
-    /// Whether somebody had none: then everybody's error grows pair by pair, because who comes starts with the mean.
+    /// Whether somebody had no standing. Then errors grow pair by pair, because a newcomer starts with the mean.
     is_direct: bool,
-    /// The delay of the farthest who sees anything.
+    /// The largest delay of a receiver that sees anything.
     pub(super) farthest: Span,
 }
 
-impl Watch {
-    /// A look begins.
+impl ErrorLook {
+    /// Begins a look.
     pub(super) fn begin(&mut self, review: &Review<'_>, control: &Control) {
         self.farthest = Span::ZERO;
         self.seconds = control.since(review.now());
         self.seats.clear();
         self.seats.extend(review.receivers().map(|receiver| {
             let (peer, outlook) = receiver?;
-            Some(Seat {
+            Some(LookRow {
                 peer,
                 place: control.place_of(peer),
                 delay: outlook.delay,
@@ -109,7 +108,7 @@ impl Watch {
             })
         }));
         self.away.clear();
-        let away = |seat: &Option<Seat>| seat.as_ref().map_or(0.0, |seat| seat.delay.as_secs_f64());
+        let away = |seat: &Option<LookRow>| seat.as_ref().map_or(0.0, |seat| seat.delay.as_secs_f64());
         self.away.extend(self.seats.iter().map(away));
         self.gathered.begin(self.seats.len());
         self.is_placed = self.seats.iter().flatten().all(|seat| seat.place.is_some());
@@ -117,9 +116,9 @@ impl Watch {
         self.is_direct = false;
     }
 
-    /// What was gathered goes to everybody's standing; so it does when a look ends.
+    /// Adds what was gathered to the standings.
     pub(super) fn settle(&mut self, control: &mut Control, now: SessionTime) {
-        let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
+        let GrowthTotals { errors, aheads, withouts, seen } = &mut self.gathered;
         for (link, seat) in self.seats.iter().enumerate() {
             if let Some(seat) = seat
                 && let Some(place) = seat.place
@@ -127,12 +126,16 @@ impl Watch {
             {
                 self.farthest = self.farthest.max(seat.delay);
                 let (error, ahead, without) = (errors[link], aheads[link], withouts[link]);
-                control.grow(place, &Growth { error, ahead, without, weight: 1.0, is_cut: seat.is_cut }, now);
+                control.grow(
+                    place,
+                    &StandingGrowth { error, ahead, without, weight: 1.0, is_cut: seat.is_cut },
+                    now,
+                );
             }
         }
     }
 
-    /// The place of a receiver among those who stand.
+    /// The place of a receiver among the standings.
     fn place(&mut self, link: u32, control: &mut Control, now: SessionTime) -> Option<u32> {
         let seat = self.seats[link as usize].as_ref()?;
         if seat.place.is_some() {
@@ -150,74 +153,74 @@ impl Watch {
     pub(super) fn look_at(
         &mut self,
         exported: &Exported<'_>,
-        sums: &mut Sums,
+        seen: &mut [SeenPair],
+        sums: &mut VectorSums,
         shadow: &Shadow,
         control: &mut Control,
         now: SessionTime,
     ) {
-        let (pairs, (newest, vector)) = (exported.columns(), exported.newest());
+        let (states, (newest, vector)) = (exported.pair_states(), exported.newest());
         let path = exported.linear_path().filter(|path| path.len() <= PATH_MAX);
         match path {
-            Some(path) => sums.begin(path, pairs.folios(), now),
-            None => sums.clear(pairs.folios()),
+            Some(path) => sums.begin(path, seen, now),
+            None => sums.clear(seen),
         }
-        self.tally.begin(sums, newest, Front::new(vector, now), &self.away);
+        self.growths.begin(sums, newest, NewestNow::new(vector, now), &self.away);
         self.others.clear();
         if path.is_some() && self.are_credible {
-            self.tally.share(newest, pairs.folios(), &mut self.others);
+            self.growths.share(newest, states, seen, &mut self.others);
         } else {
-            self.others.extend(pairs.links());
+            self.others.extend(exported.places());
         }
         for &link in &self.others {
-            let (Some(folio), Some(seat)) = (pairs.folio(link), &self.seats[link as usize]) else { continue };
+            let (state, seen) = (&states[link as usize], &mut seen[link as usize]);
+            let Some(seat) = self.seats[link as usize].as_ref().filter(|_| state.is_open()) else { continue };
             let path = path.filter(|_| seat.is_credible);
-            if let Some(path) = path
-                && (self.tally.join(newest, sums, link, folio)
-                    || self.tally.follow(path, sums, exported, (link, folio), seat, now))
-            {
+            if path.is_some() && self.growths.join(newest, sums, link, state, seen) {
                 continue;
             }
-            let (before, tally) = (sums.last(&folio.look()), &mut self.tally);
-            let summed = path.and_then(|path| tally.sum_up(path, sums, exported, (link, folio), seat, now));
+            let (before, growths) = (sums.last(&seen.sight(state)), &mut self.growths);
+            let summed =
+                path.and_then(|path| growths.sum_up(path, sums, exported, (link, state, seen), seat, now));
             let entry = summed.unwrap_or_else(|| {
                 let pair = exported.pair(link);
                 if !pair.is_credible() {
-                    return Entry { error: UNKNOWN, ahead: off(&pair, now) * self.seconds, uses: 0 };
+                    return PairGrowth { error: UNKNOWN, ahead: off(&pair, now) * self.seconds, uses: 0 };
                 }
                 let (error, later) = pair.accumulated_until(seat.later);
-                Entry { error, ahead: later - error, uses: 0 }
+                PairGrowth { error, ahead: later - error, uses: 0 }
             });
-            tally.note(link, before, entry);
+            growths.note(link, before, entry);
         }
-        self.tally.count(sums, pairs.folios());
+        self.growths.count(sums, states, seen);
         #[cfg(test)]
-        tests::check(exported, sums, self.tally.counted().1, path.is_some());
+        tests::check(exported, seen, sums, self.growths.counted().1, path.is_some());
         if self.is_placed && exported.is_unweighted() {
-            self.gather(pairs, shadow);
+            self.gather(exported, shadow);
         } else {
             self.gather_each(exported, shadow, control, now);
         }
     }
 
-    /// Adds what was found of an entity to what is known of everybody, side by side.
-    fn gather(&mut self, pairs: &Pairs, shadow: &Shadow) {
-        let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
-        let (grown, ahead) = self.tally.counted();
+    /// Gathers the growth of an entity's pairs, side by side.
+    fn gather(&mut self, exported: &Exported<'_>, shadow: &Shadow) {
+        let GrowthTotals { errors, aheads, withouts, seen } = &mut self.gathered;
+        let (grown, ahead) = self.growths.counted();
         errors.iter_mut().zip(grown).for_each(|(error, grown)| *error += grown);
         aheads.iter_mut().zip(ahead).for_each(|(all, ahead)| *all += ahead);
-        if pairs.count() == seen.len() {
+        if exported.pair_count() == seen.len() {
             seen.fill(true);
         } else {
-            pairs.links().for_each(|link| seen[link as usize] = true);
+            exported.places().for_each(|link| seen[link as usize] = true);
         }
         if shadow.has_grown() {
-            for link in pairs.links().map(|link| link as usize) {
+            for link in exported.places().map(|link| link as usize) {
                 withouts[link] += self.seats[link].as_ref().map_or(0.0, |seat| shadow.grown(&seat.between));
             }
         }
     }
 
-    /// The same where somebody has no place yet, or some errors count more than others.
+    /// Gathers pair by pair, where somebody has no standing yet or weights differ.
     fn gather_each(
         &mut self,
         exported: &Exported<'_>,
@@ -225,13 +228,13 @@ impl Watch {
         control: &mut Control,
         now: SessionTime,
     ) {
-        for link in exported.columns().links().map(|link| link as usize) {
+        for link in exported.places().map(|link| link as usize) {
             let Some(seat) = &self.seats[link] else { continue };
-            let (grown, ahead) = self.tally.counted();
+            let (grown, ahead) = self.growths.counted();
             let (error, ahead) = (grown[link], ahead[link]);
             let (weight, without) = (exported.weight(seat.peer), shadow.grown(&seat.between));
             if !self.is_direct && seat.place.is_some() {
-                let Gathered { errors, aheads, withouts, seen } = &mut self.gathered;
+                let GrowthTotals { errors, aheads, withouts, seen } = &mut self.gathered;
                 errors[link] += weight * error;
                 aheads[link] += weight * ahead;
                 withouts[link] += weight * without;
@@ -239,7 +242,7 @@ impl Watch {
                 continue;
             }
             self.farthest = self.farthest.max(seat.delay);
-            let growth = Growth { error, ahead, without, weight, is_cut: seat.is_cut };
+            let growth = StandingGrowth { error, ahead, without, weight, is_cut: seat.is_cut };
             if seat.place.is_none() && !core::mem::replace(&mut self.is_direct, true) {
                 self.settle(control, now);
             }
@@ -250,8 +253,8 @@ impl Watch {
     }
 }
 
-/// How far off the entity a receiver is that is not believed, if it has what it was sent: so it can't win anything by untrue
-/// reports, nor by having none.
+/// How far off a receiver is that is not believed, if it has what it was sent. It can't gain anything by untrue reports, nor by
+/// having none.
 fn off(pair: &Pair<'_>, now: SessionTime) -> f64 {
     presumed_shown(pair).map_or(0.0, |(_, shown)| shown.project(now).distance(pair.newest().1.project(now)))
 }
@@ -267,15 +270,20 @@ mod tests {
     use crate::{Budget, Content, DrConfig, DrPeer, EntityId, MotionKind, MotionState, Threshold};
 
     thread_local! {
-        /// How many pairs were looked at, how many of them along linear paths without the account being asked, and of how many
-        /// the error grew as that of others who show the same.
+        /// Pairs looked at; those by sums; those that shared growth.
         static LOOKED: Cell<(u32, u32, u32)> = const { Cell::new((0, 0, 0)) };
     }
 
-    /// What is seen of each pair is what its account says, but for rounding: generation times are told in microseconds.
-    pub(super) fn check(exported: &Exported<'_>, sums: &Sums, ahead: &[f64], has_path: bool) {
-        for link in exported.columns().links() {
-            let look = exported.columns().folios()[link as usize].look();
+    /// What is seen of each pair is what its account says, but for rounding: generation times travel in microseconds.
+    pub(super) fn check(
+        exported: &Exported<'_>,
+        seen: &[SeenPair],
+        sums: &VectorSums,
+        ahead: &[f64],
+        has_path: bool,
+    ) {
+        for link in exported.places() {
+            let look = seen[link as usize].sight(&exported.pair_states()[link as usize]);
             let (pair, ahead) = (exported.pair(link), ahead[link as usize]);
             let error = if look.told == 0 { look.error } else { look.base + sums.told(look.told) };
             if error == UNKNOWN {
@@ -293,11 +301,11 @@ mod tests {
 
     const OWNER: usize = 0;
 
-    /// From whom, to whom, how, and what.
+    /// Sender, receiver, channel and bytes.
     type Message = (usize, usize, Channel, Vec<u8>);
 
-    /// An owner of two tanks that weave, and three receivers; of what is sent, some is lost and some overtaken. Gives how
-    /// many looks there were, how many of them by sums, and how many that shared one.
+    /// Runs an owner of two tanks that weave, and three receivers; some messages are lost or overtaken. Returns how many looks
+    /// there were, how many by sums, and how many that shared one.
     fn run(content: Content, lost: f64) -> (u32, u32, u32) {
         LOOKED.set((0, 0, 0));
         let config = DrConfig {

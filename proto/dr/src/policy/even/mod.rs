@@ -14,35 +14,35 @@
 //! own motion; at a relay, by what the newest vector says, and again when there has been no other for a second.
 
 mod control;
+mod filter;
+mod growths;
 mod look;
 mod path;
 mod price;
 mod reach;
+mod seen;
 mod shadow;
 mod share;
-mod sieve;
-mod sums;
-mod tally;
+mod vector_sums;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use self::control::Standing;
-use self::share::{Desk, Share, Tracked};
-use super::{Exported, FairnessPolicy, Occasion, Review, SendPlan};
-use crate::vector::EntityId;
+use self::share::{DecisionScratch, Share, Tracked};
+use super::{ClosedPairs, Exported, FairnessPolicy, Occasion, Review, SendPlan};
 
-/// How often an owner has its turn at a relay, where nobody looks at the entities.
+/// How often an owner has its turn at a relay, where nobody observes the entities.
 const TICK: Span = Span::from_millis(100);
-/// A relay does not decide between two triggers unless there has been none for so long. A vector that is soon replaced is
-/// worth little, and whether it is, only the owner sees.
+/// How long a relay waits without a trigger before it decides in between. A vector that is soon replaced is worth little, and
+/// only the owner can tell.
 const SILENCE: Span = Span::from_secs(1);
 
-/// What an owner without entities has saved up is forgotten after so long.
+/// How long the savings of an owner without entities are kept.
 const FORGOTTEN: Span = Span::from_secs(600);
 
-/// What users set, besides the budget.
+/// Settings besides the budget.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EvenSettings {
     phi: f64,
@@ -56,21 +56,22 @@ impl Default for EvenSettings {
 }
 
 impl EvenSettings {
-    /// How much is evened out unless said otherwise.
+    /// The default of phi.
     pub const PHI: f64 = 0.995;
     /// The largest kappa.
     pub const KAPPA_MAX: f64 = 1000.0;
 
-    /// `phi`, 0 to 1, is the part of the spread of 1/m base that is evened out; `kappa`, 1 to [`KAPPA_MAX`](Self::KAPPA_MAX), how many
-    /// times its error under 1/m base anybody may have, if that is limited. `None` if they are out of range.
+    /// `phi`, 0 to 1, is the part of the spread under 1/m base that is evened out. `kappa`, 1 to
+    /// [`KAPPA_MAX`](Self::KAPPA_MAX), caps everybody's error at that many times its error under 1/m base. `None` if they are
+    /// out of range.
     #[must_use]
     pub fn new(phi: f64, kappa: Option<f64>) -> Option<Self> {
         let is_kappa = |kappa: f64| (1.0..=Self::KAPPA_MAX).contains(&kappa);
         ((0.0..=1.0).contains(&phi) && kappa.is_none_or(is_kappa)).then_some(Self { phi, kappa })
     }
 
-    /// How many messages an owner can save up for a turn, with this budget per trigger and so many entities: its entities are
-    /// sent no more than that beyond the budget for all triggers, as long as each triggers every two seconds.
+    /// How many messages an owner can save up for a turn. Its entities are sent at most that many beyond the budget for all
+    /// triggers, as long as each triggers every two seconds.
     #[must_use]
     pub fn saved_max(budget: f64, entities: usize) -> f64 {
         price::capacity(budget, entities)
@@ -82,7 +83,7 @@ impl EvenSettings {
         self.phi
     }
 
-    /// How many times its error without us anybody may have.
+    /// The cap on everybody's error, in multiples of its error without us.
     #[must_use]
     pub const fn kappa(&self) -> Option<f64> {
         self.kappa
@@ -94,9 +95,9 @@ impl EvenSettings {
 pub struct Even {
     settings: EvenSettings,
     shares: BTreeMap<Option<PeerId>, Share>,
-    /// Whose turn it is, and when. Where there are many owners, they are looked at one after the other.
+    /// The owners' turns. Many owners are looked at one after the other.
     turns: BTreeSet<(SessionTime, Option<PeerId>)>,
-    desk: Desk,
+    scratch: DecisionScratch,
     has_begun: bool,
 }
 
@@ -108,19 +109,19 @@ impl Even {
             settings,
             shares: BTreeMap::new(),
             turns: BTreeSet::new(),
-            desk: Desk::default(),
+            scratch: DecisionScratch::default(),
             has_begun: false,
         }
     }
 
-    /// The entity triggered, or its owner looked at it.
+    /// Handles a trigger or an observation of an entity.
     fn attend(&mut self, review: &Review<'_>, exported: &Exported<'_>, plan: &mut SendPlan) {
         let (now, is_trigger) = (review.now(), review.triggered().is_some());
-        let Self { settings, shares, turns, desk, .. } = self;
+        let Self { settings, shares, turns, scratch, .. } = self;
         let share = shares.entry(exported.owner()).or_default();
         if is_trigger {
             if share.entities.is_empty() {
-                // What can be saved up depends on how many there are, and most have not triggered yet.
+                // The capacity depends on the number of entities, and most have not triggered yet.
                 let alike = review.all_entities().filter(|other| other.owner() == exported.owner());
                 alike.for_each(|other| share.entities.insert(other.entity(), Box::default()));
             }
@@ -131,18 +132,18 @@ impl Even {
             tracked.bend.observe(seen.at, seen.state.turn_rate);
         }
         if share.control.is_due(now, share.entities.len()) {
-            share.look(review, exported.owner(), &mut desk.watch, settings);
+            share.look(review, exported.owner(), scratch, settings);
         }
         if is_trigger {
-            let refused = share.decide(review, exported, desk, true, plan);
-            // Who has no receivers yet learns nothing of the price.
+            let refused = share.decide(review, exported, scratch, true, plan);
+            // Without receivers there is nothing to learn about the price.
             if exported.pair_count() > 0 {
                 share.price.adapt(&share.bucket, refused, share.entities.len());
             }
         } else {
             share.pay_for_silence(exported.entity(), review.budget(), now);
             if share.bucket.has_one() {
-                share.decide(review, exported, desk, false, plan);
+                share.decide(review, exported, scratch, false, plan);
             }
         }
         if exported.observed().is_none() && !share.has_turns {
@@ -151,7 +152,7 @@ impl Even {
         }
     }
 
-    /// The entities that are here already get their shares and turns: they may never trigger again.
+    /// Gives shares and turns to entities that are here already: they may never trigger again.
     fn begin(&mut self, review: &Review<'_>) {
         for exported in review.all_entities() {
             let share = self.shares.entry(exported.owner()).or_default();
@@ -164,7 +165,7 @@ impl Even {
         }
     }
 
-    /// It is an owner's turn: somebody must look at its entities.
+    /// Takes the turn of an owner whose entities nobody observes.
     fn take_turn(
         &mut self,
         review: &Review<'_>,
@@ -173,12 +174,12 @@ impl Even {
         plan: &mut SendPlan,
     ) {
         let now = review.now();
-        let Self { settings, shares, turns, desk, .. } = self;
+        let Self { settings, shares, turns, scratch, .. } = self;
         let Some(share) = shares.get_mut(&owner) else { return };
         if share.control.is_due_in_turn(now, share.entities.len()) {
-            share.look(review, owner, &mut desk.watch, settings);
+            share.look(review, owner, scratch, settings);
         }
-        let mut silent = core::mem::take(&mut desk.silent);
+        let mut silent = core::mem::take(&mut scratch.silent);
         let is_silent = |tracked: &Tracked| now - tracked.triggered >= SILENCE;
         silent.extend(
             share.entities.iter().filter(|(_, tracked)| is_silent(tracked)).map(|(entity, _)| entity),
@@ -188,22 +189,22 @@ impl Even {
             if share.bucket.has_one()
                 && let Some(exported) = review.entity(entity)
             {
-                share.decide(review, &exported, desk, false, plan);
+                share.decide(review, &exported, scratch, false, plan);
             }
         }
-        desk.silent = silent;
+        scratch.silent = silent;
         if now - share.alive > FORGOTTEN {
             shares.remove(&owner);
             return;
         }
-        // However late it is: who has its turn together once must not have it together for ever.
+        // Turns keep their phase however late they are, so that owners that once coincide do not do so for ever.
         let missed = (now - at).as_nanos() / TICK.as_nanos();
         turns.insert((at + TICK.times(missed + 1), owner));
     }
 }
 
-/// After how much time an owner has its first turn. Owners that begin together, as those do whose games tick together, must
-/// not go on together: consecutive numbers are spread over the time between two turns.
+/// When an owner has its first turn. Games tick together, so that owners often begin together: consecutive numbers are spread
+/// over the time between two turns.
 fn first_turn(owner: Option<PeerId>) -> Span {
     const GOLDEN: u32 = 0x9e37_79b9;
     let spread = owner.map_or(0, |owner| owner.0.wrapping_mul(GOLDEN));
@@ -237,17 +238,16 @@ impl FairnessPolicy for Even {
         true
     }
 
-    fn read_ahead(&self, entity: EntityId) -> u64 {
-        let tracked = self.shares.get(&None).and_then(|share| share.entities.get(entity));
-        tracked.map_or(0, |tracked| tracked.read_ahead())
-    }
-
     fn asks_instantaneous(&self) -> bool {
         false
     }
 
     fn hears_settled(&self) -> bool {
         false
+    }
+
+    fn on_closed(&mut self, closed: &ClosedPairs) {
+        self.scratch.seen.close(closed);
     }
 
     fn review_at(&self) -> Option<SessionTime> {

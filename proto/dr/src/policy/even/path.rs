@@ -1,27 +1,27 @@
-//! Where an entity is taken to go: on from how it moves now, while its turning and its acceleration die away.
+//! Where an entity is expected to go: on from its present motion, while its turning and its acceleration decay.
 //!
-//! Nobody turns for ever, and nobody knows for how long. A path whose turn rate and acceleration decay lies between those
-//! that go straight on and those that keep turning, and is nearer to what happens than either.
+//! Nobody turns for ever, and nobody knows for how long. A path whose turn rate and acceleration decay lies between going
+//! straight and turning on, and is closer to what happens than either.
 
 use evenkeel_core::{SessionTime, Span, Vec3};
 
 use crate::ledger::Kinematics;
-use crate::vector::{DrVector, MotionKind};
+use crate::motion::vector::{DrVector, MotionKind};
 
-/// After so many seconds a third of a turn rate is left.
+/// Time constant of the turn rate, in seconds.
 const TURN_KEPT: f64 = 3.0;
-/// After so many, of an acceleration: the top speed is near.
+/// Time constant of the acceleration: the top speed is near.
 const SPEED_KEPT: f64 = 1.5;
-/// After so many, of a change of the turn rate.
+/// Time constant of the change of the turn rate.
 const BEND_KEPT: f64 = 0.8;
-/// Over so many a change of the turn rate is averaged.
+/// Seconds over which the change of the turn rate is averaged.
 const BEND_SMOOTH: f64 = 0.12;
 /// Seconds between two points of a path.
 const STEP: f64 = 0.025;
-/// A path has at most so many points (4 s); beyond, it goes straight on.
+/// Points of a path (4 s); beyond, it goes straight on.
 const POINTS_MAX: usize = 160;
 
-/// How fast an entity's turn rate changes: what an entity begins to do is seen there first.
+/// How fast an entity's turn rate changes, which shows first what an entity begins to do.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bend {
     seen: Option<(SessionTime, f64)>,
@@ -30,7 +30,7 @@ pub(super) struct Bend {
 }
 
 impl Bend {
-    /// The entity is seen turning so fast.
+    /// Observes a turn rate.
     pub(super) fn observe(&mut self, at: SessionTime, turn_rate: f64) {
         let Some((before, turned)) = self.seen.replace((at, turn_rate)) else { return };
         let seconds = (at - before).as_secs_f64();
@@ -45,7 +45,7 @@ impl Bend {
     }
 }
 
-/// What part of something is left after a step, and after half of one.
+/// The factor of a decay over a step, and over half of one.
 #[derive(Clone, Copy, Debug)]
 struct Decay {
     step: f64,
@@ -53,34 +53,10 @@ struct Decay {
 }
 
 impl Decay {
-    /// Of something of which a third is left after so many seconds.
+    /// A decay with this time constant, in seconds.
     fn new(seconds: f64) -> Self {
         let step = libm::exp(-STEP / seconds);
         Self { step, half: step.sqrt() }
-    }
-}
-
-/// So many steps are counted beforehand.
-const TICKS: usize = 32;
-
-/// A number of steps from where an entity was seen: how many seconds they take, how many steps these are, which is not quite the same
-/// number, and how many of them are whole.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tick {
-    seconds: f64,
-    steps: f64,
-    whole: usize,
-}
-
-impl Tick {
-    fn all() -> [Self; TICKS] {
-        let mut next = 0.0;
-        [(); TICKS].map(|()| {
-            let seconds = next;
-            next += STEP;
-            let steps = seconds / STEP;
-            Self { seconds, steps, whole: steps as usize }
-        })
     }
 }
 
@@ -90,10 +66,9 @@ pub(super) struct Path {
     turn: Decay,
     speed: Decay,
     bend: Decay,
-    ticks: [Tick; TICKS],
     start: SessionTime,
     points: Vec<Vec3>,
-    /// At the last point.
+    /// The velocity at the last point.
     velocity: Vec3,
 }
 
@@ -101,15 +76,15 @@ impl Default for Path {
     fn default() -> Self {
         let (turn, speed, bend) = (Decay::new(TURN_KEPT), Decay::new(SPEED_KEPT), Decay::new(BEND_KEPT));
         let (start, points, velocity) = (SessionTime::default(), Vec::new(), Vec3::ZERO);
-        Self { turn, speed, bend, ticks: Tick::all(), start, points, velocity }
+        Self { turn, speed, bend, start, points, velocity }
     }
 }
 
 impl Path {
-    /// Follows an entity from where it was seen up to a time, its turn rate changing by `bend` per second at first.
+    /// Follows an entity from where it was seen up to a time. Its turn rate changes by `bend` per second at first.
     pub(super) fn follow(&mut self, seen: &Kinematics, bend: f64, until: SessionTime) {
         let (mut position, mut velocity) = (seen.state.position, seen.state.velocity);
-        // Of each step, what holds in its middle.
+        // Each step uses the values in its middle.
         let mut turn = seen.state.turn_rate * self.turn.half;
         let mut acceleration = seen.state.acceleration * self.speed.half;
         let mut bend = bend * self.bend.half * STEP;
@@ -131,27 +106,21 @@ impl Path {
         self.velocity = velocity;
     }
 
-    /// Where it is taken to be.
+    /// The expected position at a time.
     pub(super) fn at(&self, at: SessionTime) -> Vec3 {
         self.after((at - self.start).as_secs_f64())
     }
 
-    /// How many seconds after it was seen a time is.
+    /// Seconds from when it was seen to a time.
     pub(super) fn age(&self, at: SessionTime) -> f64 {
         (at - self.start).as_secs_f64()
     }
 
-    /// Where it is taken to be so many seconds after it was seen.
+    /// The expected position this many seconds after it was seen.
     #[inline]
     pub(super) fn after(&self, seconds: f64) -> Vec3 {
         let steps = seconds.max(0.0) / STEP;
-        self.point(steps, steps as usize)
-    }
-
-    /// Where it is taken to be after so many steps, and how many of them are whole.
-    #[inline]
-    fn point(&self, steps: f64, whole: usize) -> Vec3 {
-        let index = whole.min(self.points.len() - 1);
+        let index = (steps as usize).min(self.points.len() - 1);
         let (here, part) = (self.points[index], steps - index as f64);
         match self.points.get(index + 1) {
             Some(next) => here + (*next - here) * part,
@@ -159,44 +128,31 @@ impl Path {
         }
     }
 
-    /// Seconds until it is farther than a distance from where a vector has it, at most so many.
+    /// Seconds until it is farther than a distance from a vector's path, at most `most`.
     pub(super) fn leaves(&self, vector: &DrVector, distance: f64, now: SessionTime, most: f64) -> f64 {
         let (age, straight) = (self.age(now), vector.kind == MotionKind::Linear);
         let (position, velocity) = (vector.project(now), vector.state.velocity);
-        if straight && age == 0.0 && most < self.ticks[TICKS - 1].seconds {
-            // So it nearly always is. Where on the path to look is then the same for all entities.
-            return leaves(distance, most, |tick, _| {
-                let Tick { seconds, steps, whole } = self.ticks[tick];
-                self.point(steps, whole).distance(position + velocity * seconds)
-            });
-        }
-        leaves(distance, most, |_, seconds| {
+        let off = |seconds: f64| {
             let there = if straight {
                 position + velocity * seconds
             } else {
                 vector.project(now + Span::from_secs_f64(seconds))
             };
             self.after(age + seconds).distance(there)
-        })
-    }
-}
-
-/// Seconds until something is farther off than a distance, at most so many. How far off it is, is asked with each step: after how many of
-/// them, and after how many seconds.
-#[inline]
-fn leaves(distance: f64, most: f64, off: impl Fn(usize, f64) -> f64) -> f64 {
-    let (mut tick, mut seconds, mut before) = (0, 0.0, off(0, 0.0));
-    while before <= distance && seconds < most {
-        let next = off(tick + 1, seconds + STEP);
-        if next > distance {
-            return (seconds + STEP * (distance - before) / (next - before)).min(most);
+        };
+        let (mut seconds, mut before) = (0.0, off(0.0));
+        while before <= distance && seconds < most {
+            let next = off(seconds + STEP);
+            if next > distance {
+                return (seconds + STEP * (distance - before) / (next - before)).min(most);
+            }
+            (seconds, before) = (seconds + STEP, next);
         }
-        (tick, seconds, before) = (tick + 1, seconds + STEP, next);
+        seconds.min(most)
     }
-    seconds.min(most)
 }
 
-/// Sine and cosine of what is nearly always a small angle.
+/// Sine and cosine, fast for small angles.
 fn small_sincos(angle: f64) -> (f64, f64) {
     if angle.abs() > 0.1 {
         return libm::sincos(angle);
@@ -208,7 +164,7 @@ fn small_sincos(angle: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::MotionState;
+    use crate::motion::vector::MotionState;
 
     const START: SessionTime = SessionTime::from_nanos(5_000_000_000);
 
@@ -240,7 +196,7 @@ mod tests {
         let seen = driving(0.5);
         let vector = DrVector::generate(START, &seen.state, MotionKind::Linear);
         let leaves = followed(&seen, 0.0).leaves(&vector, 0.2, START, 0.7);
-        // An arc of 10 units/s² sideways is 0.2 off after 0.2 s; the turn has hardly died away by then.
+        // An arc of 10 units/s² sideways is 0.2 off after 0.2 s; the turn has hardly decayed by then.
         assert!((leaves - 0.2).abs() < 0.01, "{leaves}");
     }
 

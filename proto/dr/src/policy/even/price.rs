@@ -1,31 +1,31 @@
-//! A price, not a quota: what may be sent is saved up, and a message is sent when it is worth more than the price.
+//! A price, not a quota: the budget is saved up, and a message is sent when it is worth more than the price.
 //!
-//! So bursts in a turn are paid by what the straight saved. The price rises while the bucket is less than half full and
-//! falls while it is fuller; but it does not fall when those who are worst off get all that they can use. What is left
-//! then stays unspent: it could only be spent on those who are better off already.
+//! So bursts in a turn are paid for by what straights have saved. The price rises while the bucket is less than half full and
+//! falls while it is fuller; but it does not fall when the worst off get all that they can use. What is left then stays
+//! unspent, because it could only go to those who are better off already.
 
-/// A bucket holds so many triggers' worth of the budget for each entity: a turn takes that many more than a straight.
+/// Triggers' worth of the budget that a bucket holds per entity: a turn takes that many more than a straight.
 const BUCKET_TRIGGERS: f64 = 30.0;
-/// A bucket holds at least so much, or a small budget could never be spent.
+/// What a bucket holds at least, so that a small budget can be spent.
 const CAPACITY_MIN: f64 = 4.0;
 
-/// By how much the logarithm of the price is moved for a bucket that is empty: what a full bucket buys is not worth less.
+/// How far the logarithm of the price moves for an empty bucket: what a full bucket buys is not worth less.
 const SWING: f64 = 1.4;
-/// By how much it moves for good after a trigger with an empty bucket.
+/// How far it moves for good after a trigger with an empty bucket.
 const PACE: f64 = 0.016;
-/// At the n-th trigger it moves by one n-th of this instead, if that is more.
+/// At the n-th trigger it moves by 1/n of this instead, if that is more.
 const HASTE: f64 = 1.0;
-/// Where one of the worst off was refused in fewer of the triggers, the price does not fall.
+/// The price does not fall if one of the worst off was refused in fewer of the triggers.
 const REFUSED_MIN: f64 = 0.05;
-/// The triggers over which it is remembered that somebody was refused.
+/// The number of triggers over which refusals are averaged.
 const REFUSALS: f64 = 30.0;
 
-/// How many messages can be saved up.
+/// The number of messages that can be saved up.
 pub(super) fn capacity(budget: f64, entities: usize) -> f64 {
     (BUCKET_TRIGGERS * budget * entities as f64).max(CAPACITY_MIN)
 }
 
-/// Messages that may be sent: so much is added with each trigger, and only so much can be saved.
+/// Messages that may be sent. Each trigger adds some, up to a capacity.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bucket {
     tokens: f64,
@@ -33,7 +33,7 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// A trigger pays in its part of the budget, one of so many entities'.
+    /// Pays in the budget of a trigger.
     pub(super) fn pay_in(&mut self, budget: f64, entities: usize) {
         let first = self.capacity == 0.0;
         self.capacity = capacity(budget, entities);
@@ -46,24 +46,24 @@ impl Bucket {
         self.tokens >= 1.0
     }
 
-    /// A message is sent.
+    /// Takes out a message.
     pub(super) fn take_one(&mut self) {
         self.tokens -= 1.0;
     }
 
-    /// How much is missing to a bucket that is half full, as a part of that: 1 when empty, -1 when full.
+    /// What is missing to a half full bucket, as a part of that: 1 when empty, -1 when full.
     pub(super) fn lack(&self) -> f64 {
         let half = 0.5 * self.capacity;
         if half > 0.0 { ((half - self.tokens) / half).clamp(-1.0, 1.0) } else { 0.0 }
     }
 }
 
-/// What a message must be worth, in units x seconds of error that it saves.
+/// What a message must be worth, in units x seconds of error saved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Price {
-    /// Its logarithm, with a bucket that is half full.
+    /// Its logarithm with a half full bucket.
     log: f64,
-    /// In which part of the last triggers one of the worst off was refused.
+    /// The share of recent triggers in which one of the worst off was refused.
     refused: f64,
     triggers: u64,
 }
@@ -75,24 +75,24 @@ impl Default for Price {
 }
 
 impl Price {
-    /// Before the first trigger a price is guessed.
+    /// Sets a first price, before the first trigger.
     pub(super) fn guess(&mut self, price: f64) {
         if self.triggers == 0 {
             self.log = libm::log(price);
         }
     }
 
-    /// The price with a bucket as it is.
+    /// The price with this bucket.
     pub(super) fn with(&self, bucket: &Bucket) -> f64 {
         libm::exp(self.log + SWING * bucket.lack())
     }
 
-    /// After a trigger of one of so many entities, at which somebody of the worst off was refused or nobody was.
+    /// Adapts after a trigger, at which one of the worst off was refused or not.
     pub(super) fn adapt(&mut self, bucket: &Bucket, refused: bool, entities: usize) {
         self.triggers += 1;
         let entities = entities.max(1) as f64;
         self.refused += (f64::from(u8::from(refused)) - self.refused) / (REFUSALS * entities);
-        // The guess may be far off: at first the price moves faster.
+        // The first guess may be far off, so that the price moves faster at first.
         let pace = (PACE / entities).max((HASTE / self.triggers as f64).min(0.5));
         let step = pace * bucket.lack();
         if step > 0.0 || self.refused >= REFUSED_MIN {

@@ -1,35 +1,35 @@
-//! Which pairs a message can't be worth its price at, told without a root.
+//! Rules out pairs for which a message can't be worth its price, without a square root.
 //!
-//! A message brings a receiver nearer to the entity by no more than the newest vector is away from what it shows. Between two linear
-//! vectors that distance is largest at an end of the time over which the gain is averaged. So two points tell of nearly
-//! every pair that there is nothing to decide, and the path that the entity is expected to take is not even asked for.
+//! A message gains at most the distance between the newest vector and the one that the receiver shows. Between two linear
+//! vectors that is largest at an end of the time over which the gain is averaged. So two points decide nearly every pair, and
+//! the expected path of the entity need not be computed.
 
 use evenkeel_core::{PeerId, SessionTime, Span, Vec3};
 
 use super::control::Control;
 use super::path::Path;
 use super::share::{LEAD_MAX, WORST, window};
-use crate::fairness::{Exported, Review};
-use crate::ledger::Prospect;
-use crate::linear::sift::Columns;
-use crate::vector::{DrSeq, DrVector, MotionKind};
+use crate::ledger::LastSent;
+use crate::motion::linear::sift::ReceiverColumns;
+use crate::motion::vector::{DrSeq, DrVector, MotionKind};
+use crate::policy::{Exported, Review};
 
-/// Bounds and what they bound are rounded differently; this much is left for it.
+/// Margin for the rounding of bounds.
 pub(super) const MARGIN: f64 = 1e-6;
 
-/// One receiver, as every entity of the sender needs it.
+/// A receiver, as every entity of the sender needs it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct ReachRow {
     pub(super) peer: PeerId,
     pub(super) lost_after: Span,
-    /// What was sent in a message before this and is not reported may be lost.
+    /// An unreported vector in a message before this may be lost.
     overdue: u32,
-    /// Seconds until what is sent now arrives, and until the end of the time that counts.
+    /// Seconds until a message sent now arrives, and until the end of the time that counts.
     from: f64,
     to: f64,
-    /// What a message to it is worth more: 1 for the worst off, less for the others.
+    /// How much more a message to it is worth: 1 for the worst off, less for the others.
     pub(super) boost: f64,
-    /// One over that; infinite if it is not to be sent any.
+    /// One over the boost; infinite if it is not served.
     rarity: f64,
     /// Whether it is one of the worst off.
     pub(super) worst: bool,
@@ -37,21 +37,21 @@ pub(super) struct Row {
     pub(super) is_served: bool,
 }
 
-/// What is asked of all receivers at every entity and tick, in columns, by their places.
+/// What every entity asks of all receivers, by their places.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asks {
+pub(super) struct ReceiverTerms {
     /// Seconds until the end of the time that counts, rounded up.
     to: Vec<f32>,
-    /// One over what a message to it is worth more, rounded down; infinite if it is not to be sent any.
+    /// One over the boost, rounded down; infinite if it is not served.
     rarity: Vec<f32>,
-    /// What was sent in a message before this and is not reported may be lost.
+    /// An unreported vector in a message before this may be lost.
     overdue: Vec<u32>,
 }
 
-impl Asks {
-    /// The same with what the receivers of an entity are expected to show.
-    pub(super) fn of<'a>(&'a self, prospects: &'a [Prospect]) -> Columns<'a> {
-        Columns { prospects, to: &self.to, most: &self.rarity, overdue: &self.overdue }
+impl ReceiverTerms {
+    /// Adds what the receivers of an entity were sent last.
+    pub(super) fn of<'a>(&'a self, last_sents: &'a [LastSent]) -> ReceiverColumns<'a> {
+        ReceiverColumns { last_sents, to: &self.to, most: &self.rarity, overdue: &self.overdue }
     }
 
     fn clear(&mut self) {
@@ -60,7 +60,7 @@ impl Asks {
         self.overdue.clear();
     }
 
-    fn push(&mut self, row: &Row, notes_refusals: bool) {
+    fn push(&mut self, row: &ReachRow, notes_refusals: bool) {
         let is_noted = notes_refusals && row.worst && row.is_served;
         self.to.push(above(row.to));
         self.rarity.push(if is_noted { 0.0 } else { below(row.rarity) });
@@ -68,44 +68,44 @@ impl Asks {
     }
 }
 
-/// What rounding takes away, to half as many digits and in a few steps, is less than this.
+/// Margin for rounding to `f32` and a few operations.
 const COARSE: f64 = 1e-6;
 
-/// A number that is not below one that is nought or more; what is not a number stays so.
+/// Rounds a non-negative number up. NaN stays NaN.
 pub(super) fn above(number: f64) -> f32 {
     (number * (1.0 + COARSE)) as f32 + f32::MIN_POSITIVE
 }
 
-/// A number that is not above one that is nought or more.
+/// Rounds a non-negative number down.
 fn below(number: f64) -> f32 {
     (number * (1.0 - COARSE)) as f32
 }
 
 /// What a message must save.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct Terms {
     /// To be worth its price.
     pub(super) price: f64,
     /// To be worth anything.
     pub(super) least: f64,
-    /// Whether it is noted that one of the worst off is refused it.
+    /// Whether a refusal of one of the worst off is noted.
     pub(super) notes_refusals: bool,
 }
 
 /// All receivers by their places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reach {
-    rows: Vec<Row>,
-    /// The same in short; and where refusals are noted, which are those of the worst off.
-    asks: [Asks; 2],
+    rows: Vec<ReachRow>,
+    /// What is asked of them; the second version is for decisions that note refusals.
+    asks: [ReceiverTerms; 2],
     /// Seconds until the end of the time that counts for the farthest.
     farthest: f64,
-    /// For whom and when they were made, and what of.
+    /// What the rows were made of: owner, time, and two change counters.
     made: Option<(Option<PeerId>, SessionTime, u64, u64)>,
 }
 
 impl Reach {
-    /// Sees to it that the rows are those of an owner and of now.
+    /// Makes the rows for an owner and the present time, unless they are.
     pub(super) fn update(&mut self, review: &Review<'_>, owner: Option<PeerId>, control: &Control) {
         let key = Some((owner, review.now(), review.changes(), control.changes()));
         if self.made == key {
@@ -113,9 +113,11 @@ impl Reach {
         }
         self.made = key;
         self.rows.clear();
-        self.rows.extend(review.receivers().zip(review.mails()).map(|(receiver, mail)| {
-            let (Some((peer, outlook)), Some(mail)) = (receiver, mail) else { return Row::NOBODY };
-            // Before anything is known of it, whatever is not reported may be lost.
+        self.rows.extend(review.receivers().zip(review.messages_by_place()).map(|(receiver, messages)| {
+            let (Some((peer, outlook)), Some(messages)) = (receiver, messages) else {
+                return ReachRow::NOBODY;
+            };
+            // Before anything is known, whatever is not reported may be lost.
             let is_known = outlook.lost_after < Span::MAX;
             let overdue = if is_known { outlook.now - outlook.lost_after } else { SessionTime::MAX };
             let end = outlook.delay + window(outlook.delay);
@@ -124,10 +126,10 @@ impl Reach {
             let ahead = standing.is_some_and(|standing| standing.above < control.above_max - LEAD_MAX);
             let (worst, is_served) = (boost > WORST, standing.is_some() && !ahead);
             let rarity = if is_served { 1.0 / boost } else { f64::INFINITY };
-            Row {
+            ReachRow {
                 peer,
                 lost_after: outlook.lost_after,
-                overdue: mail.first_since(overdue),
+                overdue: messages.first_since(overdue),
                 from: outlook.delay.as_secs_f64(),
                 to: end.as_secs_f64(),
                 boost,
@@ -149,17 +151,17 @@ impl Reach {
     }
 
     /// What is asked of all receivers.
-    pub(super) fn asks(&self, notes_refusals: bool) -> &Asks {
+    pub(super) fn asks(&self, notes_refusals: bool) -> &ReceiverTerms {
         &self.asks[usize::from(notes_refusals)]
     }
 
     #[inline]
-    pub(super) fn row(&self, place: u32) -> &Row {
+    pub(super) fn row(&self, place: u32) -> &ReachRow {
         &self.rows[place as usize]
     }
 }
 
-impl Row {
+impl ReachRow {
     const NOBODY: Self = Self {
         peer: PeerId(0),
         lost_after: Span::ZERO,
@@ -172,14 +174,14 @@ impl Row {
         is_served: false,
     };
 
-    /// Whether nothing can come of sending the newest vector to this receiver, which shows one so far apart from it. `lives` is
-    /// one over the seconds that the newest will hold, times its weight.
+    /// Whether nothing can come of sending the newest vector to this receiver, given its separation. `lives` is one over the
+    /// life of the newest vector in seconds, times its weight.
     #[inline]
-    pub(super) fn rules_out(&self, apart: &Apart, asked: &Asked, lives: f64) -> bool {
+    pub(super) fn rules_out(&self, apart: &Separation, asked: &Terms, lives: f64) -> bool {
         let noted = asked.notes_refusals && self.worst;
         let index = if noted { asked.least } else { asked.least.max(asked.price * self.rarity) };
         let (from, to) = (apart.at(self.from), apart.at(self.to));
-        // An index that is not a number is beyond every bound.
+        // An index that is NaN is beyond every bound.
         let distance = (1.0 - MARGIN) * index * lives;
         distance >= apart.distance_min && from.max(to) <= distance * distance
     }
@@ -187,27 +189,27 @@ impl Row {
 
 /// How far a vector is from the newest one, from now on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Apart {
+pub(super) struct Separation {
     position: Vec3,
     velocity: Vec3,
-    /// Where the newest one is, and goes.
+    /// Position and velocity of the newest one.
     newest: (Vec3, Vec3),
-    /// Shorter distances may be nothing but rounding.
+    /// Shorter distances may be due to rounding.
     distance_min: f64,
 }
 
-impl Apart {
-    /// The square of the distance after so many seconds.
+impl Separation {
+    /// The squared distance after some seconds.
     #[inline]
     fn at(&self, seconds: f64) -> f64 {
         (self.position + self.velocity * seconds).length_squared()
     }
 }
 
-/// By how much a receiver that shows such a vector will be nearer to the entity with the newest one: the mean over a short
-/// time from its arrival on, by Simpson's rule.
+/// How much nearer to the entity the newest vector brings a receiver: the mean over a short time from its arrival on, by
+/// Simpson's rule.
 #[inline]
-pub(super) fn gain(path: &Path, age: f64, apart: &Apart, row: &Row) -> f64 {
+pub(super) fn gain(path: &Path, age: f64, apart: &Separation, row: &ReachRow) -> f64 {
     let nearer = |seconds: f64| {
         let (position, velocity) = apart.newest;
         let off = position + velocity * seconds - path.after(age + seconds);
@@ -220,40 +222,40 @@ pub(super) fn gain(path: &Path, age: f64, apart: &Apart, row: &Row) -> f64 {
 /// What is known of a vector before the newest one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known {
-    /// It can't be told at a glance.
+    /// Only the account can tell.
     Unclear,
-    /// Nothing can come of sending the newest to anybody who shows it.
+    /// Nobody who shows it needs the newest.
     Idle,
-    /// It is so far apart.
-    Apart(Apart),
+    /// Its separation from the newest.
+    Separation(Separation),
 }
 
 impl Reach {
-    /// How far a vector of an entity is apart from its newest. `lives` is one over the most seconds that that will hold,
+    /// How far a vector of an entity is from its newest. `lives` is one over the longest life of the newest vector in seconds,
     /// times the largest weight.
     pub(super) fn find(
         &self,
         exported: &Exported<'_>,
         seq: DrSeq,
         now: SessionTime,
-        asked: &Asked,
+        asked: &Terms,
         lives: f64,
     ) -> Known {
         let Some(apart) = exported.shown(seq).and_then(|shown| apart(shown, exported.newest().1, now)) else {
             return Known::Unclear;
         };
-        // Nobody's message is worth more than that of the worst off, and nobody's gain is counted longer than the farthest's.
-        let most = Row { to: self.farthest, rarity: 1.0, worst: true, ..Row::NOBODY };
-        if most.rules_out(&apart, asked, lives) { Known::Idle } else { Known::Apart(apart) }
+        // Nobody's message is worth more than that of the worst off, and nobody's gain counts longer than the farthest's.
+        let most = ReachRow { to: self.farthest, rarity: 1.0, worst: true, ..ReachRow::NOBODY };
+        if most.rules_out(&apart, asked, lives) { Known::Idle } else { Known::Separation(apart) }
     }
 }
 
-fn apart(shown: &DrVector, newest: &DrVector, now: SessionTime) -> Option<Apart> {
+fn apart(shown: &DrVector, newest: &DrVector, now: SessionTime) -> Option<Separation> {
     if [shown, newest].iter().any(|vector| vector.kind != MotionKind::Linear) {
         return None;
     }
     let (position, velocity) = (newest.project(now), newest.state.velocity);
-    Some(Apart {
+    Some(Separation {
         newest: (position, velocity),
         position: shown.project(now) - position,
         velocity: shown.state.velocity - velocity,
@@ -261,7 +263,7 @@ fn apart(shown: &DrVector, newest: &DrVector, now: SessionTime) -> Option<Apart>
     })
 }
 
-/// Between paths that are there, and go so fast, shorter distances may be nothing but rounding.
+/// The distance below which two paths at this position and velocity may differ by rounding only.
 pub(super) fn distance_min(position: Vec3, velocity: Vec3) -> f64 {
     let size = |v: Vec3| v.x.abs() + v.y.abs() + v.z.abs();
     MARGIN * (size(position) + 8.0 * size(velocity))
@@ -272,7 +274,7 @@ mod tests {
     use evenkeel_core::Seed;
 
     use super::*;
-    use crate::vector::MotionState;
+    use crate::motion::vector::MotionState;
 
     #[test]
     fn nothing_that_is_ruled_out_could_be_worth_its_price() {
@@ -288,19 +290,19 @@ mod tests {
             let (shown, newest) = (vector(500), vector(20));
             let delay = Span::from_secs_f64(draws.uniform(0.0, 0.8));
             let (boost, life) = (draws.uniform(0.01, 1.0), draws.uniform(0.01, 0.7));
-            let row = Row {
+            let row = ReachRow {
                 from: delay.as_secs_f64(),
                 to: (delay + window(delay)).as_secs_f64(),
                 rarity: 1.0 / boost,
-                ..Row::NOBODY
+                ..ReachRow::NOBODY
             };
-            let asked = Asked { price: draws.uniform(0.0, 2.0), least: 0.01, notes_refusals: false };
+            let asked = Terms { price: draws.uniform(0.0, 2.0), least: 0.01, notes_refusals: false };
             let apart = apart(&shown, &newest, now).expect("both are linear");
             if !row.rules_out(&apart, &asked, 1.0 / life) {
                 continue;
             }
             ruled_out += 1;
-            // The entity may go anywhere; it gains most who is on the newest vector's very path.
+            // Wherever the entity goes, a receiver gains most if it is on the newest vector's path.
             for stray in [0.0, 0.1, 5.0] {
                 let nearer = |part: f64| {
                     let at = now + Span::from_secs_f64(row.from + part * (row.to - row.from));

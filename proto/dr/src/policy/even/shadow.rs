@@ -1,38 +1,38 @@
-//! "Without us": what receivers would suffer under a 1/m base that sends as many messages as the budget has.
+//! "Without us": what receivers would suffer under a 1/m base that sends as many messages as the budget allows.
 //!
-//! It is imagined, not sent. The error under it is a smooth function of the delay alone, so it is kept for a few delays
-//! and read between them: it costs the same for three receivers and for a thousand.
+//! It is imagined, not sent. The error under it is a smooth function of the delay alone, so it is computed for a few delays and
+//! interpolated: it costs the same for three receivers and for a thousand.
 
 use std::collections::VecDeque;
 
 use evenkeel_core::{SessionTime, Span};
 
-use crate::divergence::export_error;
-use crate::vector::DrVector;
+use crate::motion::divergence::export_error;
+use crate::motion::vector::DrVector;
 
-/// The delays for which it is kept, in milliseconds.
+/// The delays that it is computed for, in milliseconds.
 const DELAYS_MS: [i64; GRID] =
     [0, 10, 20, 40, 60, 80, 100, 130, 160, 200, 250, 300, 400, 500, 650, 800, 1000, 1300, 1600];
 const GRID: usize = 19;
-/// Vectors that are under way to the farthest; with more, the oldest counts as arrived.
+/// Vectors in flight to the farthest; with more, the oldest counts as arrived.
 const SENT_MAX: usize = 256;
 
 /// The imagined 1/m base of one entity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shadow {
     exported: Option<DrVector>,
-    /// How far the errors are counted.
+    /// Up to when the errors are counted.
     at: SessionTime,
-    /// What was sent, and when; the first has arrived everywhere.
+    /// What was sent, and when. The first has arrived everywhere.
     sent: VecDeque<(SessionTime, DrVector)>,
-    /// What part of a sending has been saved up.
+    /// The part of a message that has been saved up.
     saved: f64,
-    /// What the errors have grown by since they were last taken, if they have.
+    /// What the errors have grown by since they were last taken.
     grown: [f64; GRID],
     has_grown: bool,
 }
 
-/// A delay between two of the grid: the place of the second, and how far it is on the way there.
+/// A delay between two of the grid: the place of the upper one, and the part of the way there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Between {
     above: usize,
@@ -40,7 +40,7 @@ pub(super) struct Between {
 }
 
 impl Shadow {
-    /// A new vector; `share` of a message may be sent to each receiver.
+    /// Notes a new vector; `share` of a message may be sent to each receiver.
     pub(super) fn trigger(&mut self, vector: &DrVector, share: f64, now: SessionTime) {
         if self.exported.is_none() {
             self.at = vector.generated;
@@ -63,7 +63,7 @@ impl Shadow {
 
     fn send(&mut self, at: SessionTime, vector: &DrVector) {
         if self.sent.len() == self.sent.capacity() {
-            // There are very many entities: room for twice as many would be too much.
+            // Doubling would waste too much memory.
             self.sent.reserve_exact(1 + self.sent.len() / 2);
         }
         self.sent.push_back((at, *vector));
@@ -86,7 +86,7 @@ impl Shadow {
         self.at = self.at.max(to);
     }
 
-    /// Where the error of a receiver that is so far away is read.
+    /// The place of a delay in the grid.
     pub(super) fn between(delay: Span) -> Between {
         let delay = delay.as_millis_f64();
         let above = DELAYS_MS.iter().position(|millis| *millis as f64 > delay).unwrap_or(GRID - 1).max(1);
@@ -94,19 +94,19 @@ impl Shadow {
         Between { above, part: ((delay - low) / (high - low)).max(0.0) }
     }
 
-    /// By how much the error of a receiver that is read there has grown.
+    /// What the error of a receiver has grown by.
     #[inline]
     pub(super) fn grown(&self, &Between { above, part }: &Between) -> f64 {
         let (near, far) = (self.grown[above - 1], self.grown[above]);
         near + (far - near) * part
     }
 
-    /// Whether anybody's error has grown.
+    /// Whether any error has grown.
     pub(super) const fn has_grown(&self) -> bool {
         self.has_grown
     }
 
-    /// What has grown was taken.
+    /// Begins anew.
     pub(super) fn take(&mut self) {
         if core::mem::take(&mut self.has_grown) {
             self.grown = [0.0; GRID];
@@ -119,7 +119,7 @@ mod tests {
     use evenkeel_core::Vec3;
 
     use super::*;
-    use crate::vector::{MotionKind, MotionState};
+    use crate::motion::vector::{MotionKind, MotionState};
 
     fn at(millis: i64) -> SessionTime {
         SessionTime::from_nanos(0) + Span::from_millis(millis)

@@ -4,65 +4,60 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::EvenSettings;
 use super::control::Control;
-use super::look::Watch;
+use super::filter::{CandidateFilter, Chords};
+use super::look::ErrorLook;
 use super::path::{Bend, Path};
 use super::price::{Bucket, Price};
-use super::reach::{self, Apart, Asked, Known, Reach, Row};
+use super::reach::{self, Known, Reach, ReachRow, Separation, Terms};
+use super::seen::SeenPair;
 use super::shadow::Shadow;
-use super::sieve::{Chords, Sieve};
-use super::sums::Sums;
-use crate::fairness::{Exported, Kinematics, Pair, Review, SendPlan};
+use super::vector_sums::VectorSums;
 use crate::ledger::Shows;
-use crate::linear::sift::Left;
-use crate::vector::EntityMap;
-use crate::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
+use crate::motion::linear::sift::ReceiverSet;
+use crate::motion::vector::EntityMap;
+use crate::motion::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
+use crate::policy::{Exported, Kinematics, Pair, PairColumn, Review, SendPlan};
 
-/// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little. The farther
-/// away the arrival, the less it says.
+/// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little, the less the farther
+/// away it is.
 const WINDOW: f64 = 0.05;
-/// So much longer for each second of the delay.
+/// What is added for each second of the delay.
 const WINDOW_GROWTH: f64 = 0.4;
-/// A vector holds for at most so many seconds: later, who knows.
+/// The longest life of a vector that is assumed, in seconds.
 const LIFE_MAX: f64 = 0.7;
-/// And for at least so many.
+/// The shortest.
 const LIFE_MIN: f64 = 0.001;
-/// A first guess of the price: the threshold for so many seconds.
+/// The first price: the threshold for this many seconds.
 const PRICE_GUESS: f64 = 0.3;
-/// Who is ahead of the worst off by more seconds is sent nothing until that has changed.
+/// A receiver this many seconds ahead of the worst off is sent nothing.
 pub(super) const LEAD_MAX: f64 = 8.0;
-/// What saves less than this part of the threshold for a second is not worth a message at any price.
+/// A message that saves less than this part of the threshold for a second is never worth sending.
 const WORTH_MIN: f64 = 0.01;
-/// Whose messages are worth more than this part of the most is among the worst off.
+/// Receivers whose boost is above this are among the worst off.
 pub(super) const WORST: f64 = 0.99;
-/// An entity that makes no vectors for so long pays all the same, if nothing is left to send its last one with: whoever lacks
-/// that would see it go astray for ever. With a heartbeat no entity is as silent.
+/// An entity without triggers for this long pays if nothing is left to send its last vector with: a receiver that lacks it
+/// would see it go astray for ever. With a heartbeat no entity is as silent.
 const PAID_SILENCE: Span = Span::from_secs(2);
 
-/// What a receiver that is not believed was sent is taken to be there; after so long it is sent again.
+/// A receiver that is not believed is taken to have what it was sent. After this long it is sent again.
 const TRIED_AGAIN: Span = Span::from_secs(5);
 
-/// What is remembered of an entity.
+/// What is kept of an entity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracked {
     pub(super) shadow: Shadow,
     pub(super) bend: Bend,
-    sums: Sums,
+    sums: VectorSums,
     chords: Chords,
-    /// When it triggered last.
+    /// Its last trigger.
     pub(super) triggered: SessionTime,
     /// When it last paid for its silence.
     paid: SessionTime,
 }
 
 impl Tracked {
-    /// Something of what decisions need.
-    pub(super) fn read_ahead(&self) -> u64 {
-        let at = self.triggered.max(self.paid).as_nanos().cast_unsigned();
-        at ^ self.bend.change().to_bits() ^ self.chords.read_ahead()
-    }
-
-    /// Follows the entity into its future, as far as concerns who is that far away. Gives the seconds for which its newest vector
-    /// will hold.
+    /// Predicts the path of an entity up to the arrival at the farthest receiver. Returns for how many seconds its newest
+    /// vector will hold.
     fn foresee(&self, exported: &Exported<'_>, farthest: Span, path: &mut Path, now: SessionTime) -> f64 {
         let until = now + farthest + window(farthest);
         let seen = exported.observed().unwrap_or_else(|| presumed(exported, self.triggered, now));
@@ -81,52 +76,54 @@ struct Candidate {
     link: u32,
     /// Whether it is for one of the worst off.
     worst: bool,
-    /// Whether it is to see whether its receiver answers now: then it is sent whatever it is worth, if the bucket is half full.
+    /// Whether it only tests whether the receiver answers. Then it is sent whatever it is worth, if the bucket is half full.
     tried: bool,
 }
 
 impl Candidate {
     const fn trial(pair: &Pair<'_>, worth: f64) -> Self {
-        Self { worth, link: pair.slot().link, worst: false, tried: true }
+        Self { worth, link: pair.place(), worst: false, tried: true }
     }
 }
 
-/// What all decisions use.
+/// Scratch space of all decisions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Desk {
-    pub(super) watch: Watch,
-    /// Filled anew for each owner and instant.
+pub(super) struct DecisionScratch {
+    watch: ErrorLook,
+    /// What the last look saw of each pair.
+    pub(super) seen: PairColumn<SeenPair>,
+    /// Made for each owner and instant.
     reach: Reach,
-    /// Filled anew for each entity.
-    sieve: Sieve,
-    left: Left,
+    /// Made for each entity.
+    filter: CandidateFilter,
+    left: ReceiverSet,
     path: Path,
     candidates: Vec<Candidate>,
-    /// Entities of which nothing has been heard.
+    /// Entities without a recent trigger.
     pub(super) silent: Vec<EntityId>,
 }
 
-/// What the entities of one owner share: their triggers pay for them and for nobody else's.
+/// What the entities of one owner share. Their triggers pay for them and for nobody else's.
 ///
-/// A relay decides for many owners. One that drives wildly, or lies, cannot spend what the others have saved up, nor move
-/// what they take for fair. Where everybody's error is alike for each owner, so it is in sum.
+/// A relay decides for many owners. One that drives wildly, or lies, can't spend what the others have saved up, nor move their
+/// targets. If everybody's error is even for each owner, so it is in sum.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Share {
     pub(super) bucket: Bucket,
     pub(super) price: Price,
     pub(super) control: Control,
-    /// Boxed: they are large.
+    /// Boxed, because they are large.
     pub(super) entities: EntityMap<Box<Tracked>>,
-    /// The delay of the farthest receiver.
+    /// The largest delay of a receiver.
     farthest: Span,
     /// When it last had an entity.
     pub(super) alive: SessionTime,
-    /// Whether it has turns, because nobody looks at its entities.
+    /// Whether it has turns, because nobody observes its entities.
     pub(super) has_turns: bool,
 }
 
 impl Share {
-    /// An entity made a vector.
+    /// Notes that an entity made a vector.
     pub(super) fn on_trigger(&mut self, exported: &Exported<'_>, budget: f64, now: SessionTime) {
         let vector = exported.newest().1;
         let tracked = self.entities.entry(exported.entity());
@@ -142,7 +139,7 @@ impl Share {
         }
     }
 
-    /// An entity made no vector, and may have to pay for that.
+    /// Makes a silent entity pay.
     pub(super) fn pay_for_silence(&mut self, entity: EntityId, budget: f64, now: SessionTime) {
         if !self.bucket.has_one()
             && let Some(tracked) = self.entities.get_mut(entity)
@@ -158,18 +155,19 @@ impl Share {
         &mut self,
         review: &Review<'_>,
         owner: Option<PeerId>,
-        watch: &mut Watch,
+        scratch: &mut DecisionScratch,
         settings: &EvenSettings,
     ) {
         let now = review.now();
+        let DecisionScratch { watch, seen, .. } = scratch;
         let (mut rate_min, control) = (0.0, &mut self.control);
         watch.begin(review, control);
         self.entities.retain(|entity, tracked| {
-            // Its name may be somebody else's by now.
+            // The name may belong to another owner by now.
             let exported = review.entity(entity).filter(|exported| exported.owner() == owner);
             let Some(exported) = exported else { return false };
             rate_min += WORTH_MIN * scale(&exported);
-            watch.look_at(&exported, &mut tracked.sums, &tracked.shadow, control, now);
+            watch.look_at(&exported, seen.of(&exported), &mut tracked.sums, &tracked.shadow, control, now);
             tracked.shadow.take();
             true
         });
@@ -181,20 +179,21 @@ impl Share {
         }
     }
 
-    /// Sends the newest vector of an entity to whom it is worth its price. True if one of the worst off was refused it, where
-    /// refusals are noted.
+    /// Sends the newest vector of an entity to receivers for which it is worth its price. Returns whether one of the worst off
+    /// was refused it, where refusals are noted.
     pub(super) fn decide(
         &mut self,
         review: &Review<'_>,
         exported: &Exported<'_>,
-        desk: &mut Desk,
+        scratch: &mut DecisionScratch,
         notes_refusals: bool,
         plan: &mut SendPlan,
     ) -> bool {
         let now = review.now();
         let (least, weight) = (WORTH_MIN * scale(exported), exported.weight_max());
-        let asked = Asked { price: self.price.with(&self.bucket), least, notes_refusals };
-        let Desk { reach, sieve, left, path, candidates, .. } = desk;
+        let asked = Terms { price: self.price.with(&self.bucket), least, notes_refusals };
+        let DecisionScratch { reach, filter, seen, left, path, candidates, .. } = scratch;
+        let seen = &*seen.of(exported);
         reach.update(review, exported.owner(), &self.control);
         let mut unknown = None;
         let tracked = match self.entities.get_mut(exported.entity()) {
@@ -202,25 +201,33 @@ impl Share {
             None => unknown.insert(Tracked { triggered: now, ..Tracked::default() }),
         };
         let (farthest, lives) = (self.farthest, shortest(weight));
-        sieve.begin(&mut tracked.chords, exported, reach, &asked, lives, now);
-        let mut deal = Deal { exported, tracked, path, farthest, asked, weight, now, life: None, lives };
+        filter.begin(&mut tracked.chords, exported, reach, &asked, lives, now);
+        let mut decision =
+            Decision { exported, tracked, path, farthest, asked, weight, now, life: None, lives };
         candidates.clear();
-        let columns = reach.asks(notes_refusals).of(&exported.columns().prospects);
+        let columns = reach.asks(notes_refusals).of(exported.last_sents());
         let mut next = 0;
-        sieve.sift(&columns, next, left);
+        filter.sift(&columns, next, left);
         while let Some(link) = left.first_from(next) {
             next = link + 1;
-            let lines = sieve.len();
-            candidates.extend(deal.consider(link as u32, reach, sieve, &self.control));
-            // Nearly everybody who is left shows what somebody else does, or is too near by what is known by now.
-            if sieve.raise(&asked, deal.lives) || sieve.len() > lines {
-                sieve.sift(&columns, next, left);
+            let lines = filter.len();
+            candidates.extend(decision.consider(
+                link as u32,
+                seen[link].is_looked_at(),
+                reach,
+                filter,
+                &self.control,
+            ));
+            // Most candidates left show the same vector as another, or are ruled out by what is known by now.
+            if filter.raise(&asked, decision.lives) || filter.len() > lines {
+                filter.sift(&columns, next, left);
             }
         }
         self.sell(candidates, asked.price, exported, now, plan)
     }
 
-    /// Sends a vector to those to whom it is worth most, as long as it is worth its price, which rises with each. True if one of the worst off was refused it.
+    /// Sends a vector in order of worth, while it is worth its price, which rises with each. Returns whether one of the worst
+    /// off was refused it.
     fn sell(
         &mut self,
         candidates: &mut [Candidate],
@@ -230,13 +237,13 @@ impl Share {
         plan: &mut SendPlan,
     ) -> bool {
         candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth).then(a.link.cmp(&b.link)));
-        let (mut refused, newest) = (false, exported.newest().0);
+        let mut refused = false;
         for candidate in candidates {
             let is_worth = candidate.worth > price || candidate.tried && self.bucket.lack() <= 0.0;
             if self.bucket.has_one() && is_worth {
                 self.bucket.take_one();
                 price = self.price.with(&self.bucket);
-                plan.dispatch(exported.slot(candidate.link), newest, now);
+                plan.send_to(exported, candidate.link, now);
             } else {
                 refused |= candidate.worst;
             }
@@ -245,24 +252,24 @@ impl Share {
     }
 }
 
-/// What is decided of one entity: to whom its newest vector is worth what.
-struct Deal<'a> {
+/// A decision on one entity.
+struct Decision<'a> {
     exported: &'a Exported<'a>,
     tracked: &'a mut Tracked,
     path: &'a mut Path,
     farthest: Span,
-    asked: Asked,
-    /// The largest of its pairs.
+    asked: Terms,
+    /// The largest weight of its pairs.
     weight: f64,
     now: SessionTime,
-    /// For how many seconds the newest vector will hold, once it has been asked for.
+    /// For how many seconds the newest vector will hold, once that is needed.
     life: Option<f64>,
-    /// One over that, or over the most that it can be, times the weight.
+    /// One over that, or over the longest possible life, times the weight.
     lives: f64,
 }
 
-impl Deal<'_> {
-    /// The entity is followed into its future only if that is asked for.
+impl Decision<'_> {
+    /// Predicts the entity's path on demand.
     fn life(&mut self) -> f64 {
         *self.life.get_or_insert_with(|| {
             let life = self.tracked.foresee(self.exported, self.farthest, self.path, self.now);
@@ -271,38 +278,44 @@ impl Deal<'_> {
         })
     }
 
-    /// A message to a receiver, if it is worth sending or noting.
+    /// The candidate for a receiver, if it is worth sending or noting.
     fn consider(
         &mut self,
         link: u32,
+        is_looked_at: bool,
         reach: &Reach,
-        sieve: &mut Sieve,
+        filter: &mut CandidateFilter,
         control: &Control,
     ) -> Option<Candidate> {
         let (exported, asked, now) = (self.exported, &self.asked, self.now);
-        let (pairs, row) = (exported.columns(), reach.row(link));
-        let is_looked_at = pairs.folio(link)?.is_looked_at();
-        let mail = exported.mail(link);
-        let known = match pairs.prospects[link as usize].shows(exported.newest().0, now, row.lost_after, mail)
-        {
+        if !exported.pair_states()[link as usize].is_open() {
+            return None;
+        }
+        let row = reach.row(link);
+        let messages = exported.messages(link);
+        let known = match exported.last_sents()[link as usize].shows(
+            exported.newest().0,
+            now,
+            row.lost_after,
+            messages,
+        ) {
             Shows::Newest => return None,
             Shows::Older(_) if !row.is_served => return None,
-            Shows::Older(seq) => sieve.known(&mut self.tracked.chords, exported, seq, || {
+            Shows::Older(seq) => filter.known(&mut self.tracked.chords, exported, seq, || {
                 reach.find(exported, seq, now, asked, shortest(self.weight))
             }),
             Shows::Unclear => Known::Unclear,
         };
         match known {
             Known::Idle => None,
-            Known::Apart(apart) if !is_looked_at || row.rules_out(&apart, asked, self.lives) => None,
-            Known::Apart(apart) => self.weigh(&apart, row, link),
+            Known::Separation(apart) if !is_looked_at || row.rules_out(&apart, asked, self.lives) => None,
+            Known::Separation(apart) => self.weigh(&apart, row, link),
             Known::Unclear => self.weigh_closely(&exported.pair(link), is_looked_at, control),
         }
     }
 
-    /// A message to a receiver that shows a linear vector so far apart from the newest, if it is worth sending or noting. It is not ruled
-    /// out by what was known so far.
-    fn weigh(&mut self, apart: &Apart, row: &Row, link: u32) -> Option<Candidate> {
+    /// The candidate for a receiver that shows a linear vector with this separation and was not ruled out so far.
+    fn weigh(&mut self, apart: &Separation, row: &ReachRow, link: u32) -> Option<Candidate> {
         let is_foreseen = self.life.is_some();
         let life = self.life();
         if !is_foreseen && row.rules_out(apart, &self.asked, self.lives) {
@@ -315,20 +328,20 @@ impl Deal<'_> {
         (index > self.asked.least && counts).then_some(Candidate { worth, link, worst, tried: false })
     }
 
-    /// The same where the account has to be asked.
+    /// The candidate for a receiver whose account must be asked.
     fn weigh_closely(&mut self, pair: &Pair<'_>, is_looked_at: bool, control: &Control) -> Option<Candidate> {
         let (newest, now) = (self.exported.newest().0, self.now);
         let shows = if is_believed(pair) { pair.prospect() } else { presumed_shown(pair) };
         let Some((seq, shown)) = shows.filter(|(seq, _)| *seq < newest) else {
-            // If even what was sent last is forgotten, it can't be told what it lacks.
+            // If even the last vector sent is forgotten, there is no telling what it lacks.
             let worth = if shows.is_none() { f64::INFINITY } else { 0.0 };
             return is_tried(pair, now).then(|| Candidate::trial(pair, worth));
         };
         let standing = control.find(pair.receiver()).filter(|_| is_looked_at)?;
-        // Of whom nothing is heard, it is not known either that it is ahead: it must be sent something to tell.
+        // A receiver of which nothing is heard is not known to be ahead either: it must be sent something to find out.
         let unheard = is_believed(pair) && pair.last_sent().is_some_and(|sent| sent.seq > seq);
         let boost = if unheard { 1.0 } else { standing.boost };
-        // Who is so far ahead of the others waits for them.
+        // A receiver this far ahead waits for the others.
         if !unheard && pair.is_known() && standing.above < control.above_max - LEAD_MAX {
             return None;
         }
@@ -336,35 +349,35 @@ impl Deal<'_> {
         let index = gain(self.path, pair, &shown, &pair.offered(), now) * life * pair.weight();
         if index > self.asked.least {
             let worst = boost > WORST;
-            return Some(Candidate { worth: index * boost, link: pair.slot().link, worst, tried: false });
+            return Some(Candidate { worth: index * boost, link: pair.place(), worst, tried: false });
         }
         is_tried(pair, now).then(|| Candidate::trial(pair, 0.0))
     }
 }
 
-/// One over the most seconds that a vector will hold, times the largest weight of its pairs.
+/// One over the longest life of a vector, times the largest weight of its pairs.
 fn shortest(weight: f64) -> f64 {
     1.0 / (LIFE_MAX * weight)
 }
 
-/// Whether the books tell how a receiver fares with an entity: it has reported to have it, and its reports are believed.
+/// Whether a receiver has reported to have the entity, and its reports are believed.
 fn is_believed(pair: &Pair<'_>) -> bool {
     pair.is_known() && pair.is_credible()
 }
 
-/// Whether a receiver that is not believed was sent something so long ago that it is tried again.
+/// Whether a receiver that is not believed was last sent something so long ago that it is tried again.
 fn is_tried(pair: &Pair<'_>, now: SessionTime) -> bool {
     !is_believed(pair) && pair.last_sent().is_some_and(|sent| now - sent.sent > TRIED_AGAIN)
 }
 
-/// What a receiver shows if everything that it was sent has arrived; if that is not kept any more, what it reported, if anything.
+/// What a receiver shows if everything that it was sent has arrived, or else what it reported.
 pub(super) fn presumed_shown(pair: &Pair<'_>) -> Option<(DrSeq, DrVector)> {
     let sent = pair.last_sent().and_then(|sent| Some((sent.seq, pair.vector(sent.seq)?)));
     sent.or_else(|| pair.prospect())
 }
 
-/// By how much the receiver will be nearer to the entity with the newest vector than with what it shows otherwise: the mean
-/// over a short time from its arrival on, by Simpson's rule.
+/// How much nearer to the entity the newest vector brings a receiver: the mean over a short time from its arrival on, by
+/// Simpson's rule.
 fn gain(path: &Path, pair: &Pair<'_>, shown: &DrVector, newest: &DrVector, now: SessionTime) -> f64 {
     let (arrival, window) = (now + pair.delay(), window(pair.delay()));
     let nearer = |at: SessionTime| {
@@ -374,19 +387,19 @@ fn gain(path: &Path, pair: &Pair<'_>, shown: &DrVector, newest: &DrVector, now: 
     (nearer(arrival) + 4.0 * nearer(arrival + window.part(2)) + nearer(arrival + window)) * (1.0 / 6.0)
 }
 
-/// Over how much time the gain at a receiver so far away is averaged.
+/// Seconds over which the gain at a receiver is averaged.
 pub(super) fn window(delay: Span) -> Span {
     Span::from_secs_f64(WINDOW + WINDOW_GROWTH * delay.as_secs_f64())
 }
 
-/// The distance that matters in this game, as its owner says; owners may say anything.
+/// The distance that matters in this game, by the owner's threshold, which may be anything.
 fn scale(exported: &Exported<'_>) -> f64 {
     let distance = exported.threshold().distance;
     if distance.is_nan() { 1.0 } else { distance.clamp(1e-9, 1e9) }
 }
 
-/// How an entity moves as far as its newest vector tells, and its owner's silence since: had it left the vector's path by
-/// more than the threshold, there would be another one.
+/// How an entity moves, judging by its newest vector and its owner's silence since: if it had left the vector's path by more
+/// than the threshold, there would be another one.
 fn presumed(exported: &Exported<'_>, triggered: SessionTime, now: SessionTime) -> Kinematics {
     let vector = exported.newest().1;
     if vector.kind != MotionKind::Linear {

@@ -1,33 +1,33 @@
-//! Who is passed over at a tick after one look at a small table: nearly everybody.
+//! Rules out nearly all receivers at a tick, with one small table.
 //!
-//! The distance between two linear paths is a convex function of time: over a stretch of time it is nowhere above the chord
-//! between its ends. So two numbers for each vector that anybody shows tell for a while, and for all receivers, how far from
-//! the newest one they can be. They are drawn when they are first asked for, and kept with the entity.
+//! The distance between two linear paths is a convex function of time, so over an interval it is nowhere above the chord
+//! between its ends. Two numbers for each shown vector thus bound its distance from the newest one, for a while and for all
+//! receivers. They are computed on demand and kept with the entity.
 
 use evenkeel_core::SessionTime;
 
-use super::reach::{Asked, Known, MARGIN, Reach, above, distance_min};
-use crate::fairness::Exported;
-use crate::linear::sift::{Columns, Left, Lines};
-use crate::vector::{DrSeq, DrVector, MotionKind};
+use super::reach::{Known, MARGIN, Reach, Terms, above, distance_min};
+use crate::motion::linear::sift::{DistanceBounds, ReceiverColumns, ReceiverSet};
+use crate::motion::vector::{DrSeq, DrVector, MotionKind};
+use crate::policy::Exported;
 
-/// Chords are drawn for so many seconds.
+/// Seconds that chords hold for.
 const DRAWN: f64 = 0.2;
-/// And for receivers so much farther away than anybody is now.
+/// Margin for receivers farther away than anybody is now.
 const FARTHER: f64 = 1.25;
-/// What rounding takes away from a distance is less than this adds.
+/// Margin for rounding.
 const ROUNDED: f64 = 1.0 + 1e-9;
-/// So many vectors before the newest are at hand.
+/// Vectors before the newest that are bounded.
 const NEAR: usize = 64;
 
-/// How far a vector can be from the newest one.
+/// A bound on how far a vector is from the newest one.
 #[derive(Clone, Copy, Debug)]
 struct Chord {
     seq: DrSeq,
     bound: Bound,
 }
 
-/// No farther than this at first, and by no more than that farther in each second.
+/// At most `first`, plus at most `growth` per second.
 #[derive(Clone, Copy, Debug)]
 struct Bound {
     first: f64,
@@ -35,7 +35,7 @@ struct Bound {
 }
 
 impl Bound {
-    /// Nothing can come of it.
+    /// A vector that nothing can come of.
     const IDLE: Self = Self { first: f64::NEG_INFINITY, growth: 0.0 };
 
     #[inline]
@@ -47,21 +47,16 @@ impl Bound {
 /// The chords of one entity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chords {
-    /// The newest vector, and when it was made.
+    /// The newest vector, and its generation.
     newest: Option<(DrSeq, SessionTime)>,
     from: SessionTime,
-    /// Seconds until the end of the time that counts, for the farthest receiver that they are drawn for.
+    /// The longest time that counts for a receiver, in seconds, that they are drawn for.
     farthest: f64,
     all: Vec<Chord>,
 }
 
 impl Chords {
-    /// Something of them.
-    pub(super) fn read_ahead(&self) -> u64 {
-        self.farthest.to_bits() ^ self.all.last().map_or(0, |chord| u64::from(chord.seq.0))
-    }
-
-    /// If they do not hold now, they are forgotten.
+    /// Drops the chords if they do not hold now.
     fn renew(&mut self, newest: (DrSeq, SessionTime), farthest: f64, now: SessionTime) {
         let is_drawn = (0.0..=DRAWN).contains(&(now - self.from).as_secs_f64());
         if self.newest != Some(newest) || !is_drawn || farthest > self.farthest {
@@ -70,7 +65,7 @@ impl Chords {
         }
     }
 
-    /// Draws one, if both paths are linear.
+    /// Draws a chord, if both paths are linear.
     fn draw(&mut self, seq: DrSeq, shown: &DrVector, newest: &DrVector) -> Option<Chord> {
         if [shown, newest].iter().any(|vector| vector.kind != MotionKind::Linear) {
             return None;
@@ -88,29 +83,28 @@ impl Chords {
 
 /// What is known of the vectors before an entity's newest one, now.
 #[derive(Clone, Debug)]
-pub(super) struct Sieve {
-    /// Of vectors that somebody shows. In parts of the floor: what a message to the worst off must bring it nearer by, to be worth
-    /// its price.
+pub(super) struct CandidateFilter {
+    /// Bounds of shown vectors, in units of the floor: of what a message to the worst off must gain to be worth its price.
     bounds: Vec<(DrSeq, Bound)>,
-    /// The same by how many vectors before the newest.
-    lines: Lines<NEAR>,
+    /// The bounds by age.
+    lines: DistanceBounds<NEAR>,
     floor: f64,
     known: Vec<(DrSeq, Known)>,
     newest: DrSeq,
-    /// Seconds since the chords begin.
+    /// Seconds since the chords began.
     since: f64,
-    /// Shorter distances may be nothing but rounding.
+    /// Shorter distances may be due to rounding.
     distance_min: f64,
-    /// At such a distance nobody's message is worth anything.
+    /// At this distance nobody's message is worth anything.
     idle: f64,
     farthest: f64,
 }
 
-impl Default for Sieve {
+impl Default for CandidateFilter {
     fn default() -> Self {
         Self {
             bounds: Vec::new(),
-            lines: Lines::default(),
+            lines: DistanceBounds::default(),
             floor: 1.0,
             known: Vec::new(),
             newest: DrSeq(0),
@@ -122,14 +116,14 @@ impl Default for Sieve {
     }
 }
 
-impl Sieve {
-    /// It is an entity's turn. `lives` is one over the most seconds that its newest vector will hold, times the largest weight.
+impl CandidateFilter {
+    /// Begins with an entity. `lives` is one over the longest life of its newest vector in seconds, times the largest weight.
     pub(super) fn begin(
         &mut self,
         chords: &mut Chords,
         exported: &Exported<'_>,
         reach: &Reach,
-        asked: &Asked,
+        asked: &Terms,
         lives: f64,
         now: SessionTime,
     ) {
@@ -164,9 +158,9 @@ impl Sieve {
         self.lines.set(self.newest.0.wrapping_sub(seq.0) as usize, above(first), above(growth));
     }
 
-    /// It may be known better by now how long the newest vector will hold. True if so.
+    /// Raises the floor once it is known how long the newest vector will hold. Returns whether it has changed.
     #[inline]
-    pub(super) fn raise(&mut self, asked: &Asked, lives: f64) -> bool {
+    pub(super) fn raise(&mut self, asked: &Terms, lives: f64) -> bool {
         let floor = asked.floor(lives);
         if floor == self.floor {
             return false;
@@ -181,18 +175,18 @@ impl Sieve {
         true
     }
 
-    /// Of how many vectors it is known how far they are apart from the newest.
+    /// The number of bounds.
     pub(super) const fn len(&self) -> usize {
         self.bounds.len()
     }
 
-    /// Which receivers from a place on something may come of sending the newest vector to.
+    /// Finds the receivers from a place on that may be worth the newest vector.
     #[inline]
-    pub(super) fn sift(&self, columns: &Columns<'_>, from: usize, left: &mut Left) {
+    pub(super) fn sift(&self, columns: &ReceiverColumns<'_>, from: usize, left: &mut ReceiverSet) {
         self.lines.sift(self.newest, columns, from, left);
     }
 
-    /// How far a vector of an entity is apart from its newest.
+    /// How far a vector of an entity is from its newest.
     pub(super) fn known(
         &mut self,
         chords: &mut Chords,
@@ -219,8 +213,8 @@ impl Sieve {
     }
 }
 
-impl Asked {
-    /// What a message to the worst off must bring it nearer by, to be worth its price.
+impl Terms {
+    /// What a message to the worst off must gain to be worth its price.
     fn floor(&self, lives: f64) -> f64 {
         (1.0 - MARGIN) * self.price * lives
     }
@@ -231,7 +225,7 @@ mod tests {
     use evenkeel_core::{Seed, Span, Vec3};
 
     use super::*;
-    use crate::vector::MotionState;
+    use crate::motion::vector::MotionState;
 
     #[test]
     fn nobody_is_farther_than_its_chord_says() {

@@ -1,116 +1,114 @@
-//! What everybody gathers who shows the same vector of an entity, summed up once for all of them.
+//! The error of everybody who shows the same vector of an entity, summed up once for all of them.
 //!
-//! Between two arrivals the error of a receiver grows by the distance between the exported path and the vector that it shows,
-//! whoever it is. So the sum is kept for each vector that anybody shows, up to the generation of each vector that was exported since; what
-//! is left is one piece from there on. An error is then a sum and what the receiver's is above it, which does not change
-//! before the next arrival.
+//! Between two arrivals the error of a receiver grows by the distance between the exported path and the vector that it shows.
+//! So a sum is kept for each shown vector, up to the generation of each vector exported since, plus one piece from there on. An
+//! error is the sum plus the receiver's distance from it, which stays the same until its next arrival.
 
 use evenkeel_core::{SessionTime, Vec3};
 
-use crate::history::Stretch;
-use crate::ledger::{Folio, Look, MARKS_END};
-use crate::linear::{self, bulk::Start};
-use crate::vector::{DrSeq, DrVector, MotionState};
+use super::seen::{MARKS_END, SeenPair, Sight};
+use crate::ledger::exported_path::PathSegment;
+use crate::motion::linear::{self, bulk::Start};
+use crate::motion::vector::{DrSeq, DrVector, MotionState};
 
-/// Sums are kept of so many vectors at most, and along paths of so many vectors; beyond, accounts are asked.
+/// Vectors that sums are kept of, and vectors of a path, at most. Beyond, accounts are asked.
 pub(super) const SUMS_MAX: usize = 32;
 pub(super) const PATH_MAX: usize = 128;
-/// There may be room for so many more than twice what there is.
+/// Spare room.
 const SUMS_SPARE: usize = 4;
 
-/// The places of sums of so many vectors before the newest are at hand.
+/// Vectors before the newest whose sums are found directly.
 pub(super) const NEAR: usize = 32;
 
 /// The exported path of an entity, without holes.
-pub(super) type Exports<'a> = &'a [Stretch];
+pub(super) type Exports<'a> = &'a [PathSegment];
 
 /// What is gathered by showing one vector.
 #[derive(Clone, Debug)]
-struct Sum {
+struct VectorSum {
     seq: DrSeq,
-    /// Used again only when no look knows it any more; never 0.
+    /// Identifies the sum; never 0, and used again only when no pair refers to it.
     mark: u8,
-    /// Whether anybody showed it at this look.
+    /// Whether anybody showed the vector at this look.
     is_used: bool,
-    line: Line,
-    /// The number of the first exported vector up to which it is summed up.
+    line: LinearPath,
+    /// The first exported vector that is summed up to.
     first: DrSeq,
-    /// Up to the generation of that, and of each after it.
+    /// The sums up to the generation of that one and of each after it.
     sums: Vec<f64>,
     /// Up to the last look, and up to now.
     before: f64,
     now: f64,
 }
 
-/// A linear vector: when it was made, where it was then, and where to.
+/// A linear vector: its generation, position and velocity.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct LinearPath {
     generated: SessionTime,
     position: Vec3,
     velocity: Vec3,
 }
 
-impl Line {
+impl LinearPath {
     const fn of(vector: &DrVector) -> Self {
         let MotionState { position, velocity, .. } = vector.state;
         Self { generated: vector.generated, position, velocity }
     }
 
-    /// What [`DrVector::project`] gives.
+    /// [`DrVector::project`].
     #[inline]
     fn project(&self, at: SessionTime) -> Vec3 {
         self.position + self.velocity * (at - self.generated).as_secs_f64()
     }
 }
 
-/// What those share who show one vector: its sum, by its mark.
+/// What receivers that show the same vector share.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Card {
-    /// 0: there is none.
+pub(super) struct SharedGrowth {
+    /// The mark of the sum; 0: none.
     pub(super) mark: u8,
     pub(super) place: u8,
-    /// Where what is to come starts: one more than the place; 0 if nothing is newer.
+    /// The start of what is to come: the place of the sum plus one; 0 if nothing is newer.
     pub(super) start: u32,
-    /// Up to the last look, and up to now, and what it has grown by in between.
-    pub(super) before: f64,
+    /// Up to now, and what it has grown by since the last look.
     pub(super) now: f64,
     pub(super) grown: f64,
 }
 
 /// The sums of one entity.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sums {
-    all: Vec<Sum>,
+pub(super) struct VectorSums {
+    all: Vec<VectorSum>,
     marks: u8,
-    /// By how many vectors before the newest: one more than the place of the sum; 0: there is none.
+    /// By age, the place of the sum plus one; 0: none.
     near: [u8; NEAR],
-    /// The newest exported vector at the last look, and when it was made.
+    /// The newest exported vector at the last look, and its generation.
     reached: Option<(DrSeq, SessionTime)>,
 }
 
-/// The end of a stretch before now: in the time of which exported vector, by its place, and when.
+/// A time before now, as an exported vector and the seconds since.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     pub(super) place: usize,
-    /// Its number.
+    /// The number of the exported vector.
     seq: DrSeq,
-    /// Seconds after that was made.
+    /// Seconds since its generation.
     pub(super) after: f64,
 }
 
 impl End {
-    /// A time that is not before the first exported vector.
+    /// An end, if it is not before the first exported vector.
     pub(super) fn new(path: Exports<'_>, at: SessionTime) -> Option<Self> {
         let place = path.iter().rposition(|stretch| stretch.vector.generated <= at)?;
-        let Stretch { seq, vector, .. } = &path[place];
+        let PathSegment { seq, vector, .. } = &path[place];
         Some(Self { place, seq: *seq, after: (at - vector.generated).as_secs_f64() })
     }
 }
 
-impl Sums {
-    /// A look begins. What nobody showed at the last one is forgotten.
-    pub(super) fn begin(&mut self, path: Exports<'_>, folios: &[Folio], now: SessionTime) {
-        let (first, Stretch { seq: newest, vector, .. }) = (path[0].seq, &path[path.len() - 1]);
+impl VectorSums {
+    /// Begins a look, and drops sums that nobody used at the last one.
+    pub(super) fn begin(&mut self, path: Exports<'_>, seen: &mut [SeenPair], now: SessionTime) {
+        let (first, PathSegment { seq: newest, vector, .. }) = (path[0].seq, &path[path.len() - 1]);
         let (newest, made) = (*newest, vector.generated);
         // An entity of the same name may have begun anew, with numbers that were used before.
         let goes_on = |(seq, made): (DrSeq, SessionTime)| {
@@ -118,17 +116,17 @@ impl Sums {
             seq < first || same.is_some_and(|stretch| stretch.vector.generated == made)
         };
         if !self.reached.is_none_or(goes_on) {
-            self.clear(folios);
+            self.clear(seen);
         }
         self.reached = Some((newest, made));
         self.all.retain_mut(|sum| {
             let kept = sum.is_used && sum.trim(first);
             if !kept {
-                sum.leave(folios);
+                sum.leave(seen);
             }
             kept
         });
-        // Now and then many show different vectors: room for that is not kept, or each entity would have it in the end.
+        // Now and then many show different vectors. Room for that is given back, or each entity would have it in the end.
         if self.all.capacity() > 2 * self.all.len() + SUMS_SPARE {
             self.all.shrink_to(self.all.len() + SUMS_SPARE / 2);
         }
@@ -140,53 +138,53 @@ impl Sums {
         }
     }
 
-    /// Nothing is known any more.
-    pub(super) fn clear(&mut self, folios: &[Folio]) {
-        self.all.drain(..).for_each(|sum| sum.leave(folios));
+    /// Drops all sums.
+    pub(super) fn clear(&mut self, seen: &mut [SeenPair]) {
+        self.all.drain(..).for_each(|sum| sum.leave(seen));
     }
 
-    /// Lays out what those share who show one of the vectors before the newest.
-    pub(super) fn deal(&self, newest: DrSeq, cards: &mut [Card; NEAR]) {
-        *cards = [Card::default(); NEAR];
+    /// Fills in what receivers share that show one of the vectors before the newest.
+    pub(super) fn deal(&self, newest: DrSeq, cards: &mut [SharedGrowth; NEAR]) {
+        *cards = [SharedGrowth::default(); NEAR];
         (0..self.all.len()).for_each(|place| self.deal_one(place, newest, cards));
     }
 
-    /// The same for the sum at a place.
-    pub(super) fn deal_one(&self, place: usize, newest: DrSeq, cards: &mut [Card; NEAR]) {
-        let Sum { seq, mark, before, now, .. } = self.all[place];
+    /// Fills in what belongs to one sum.
+    pub(super) fn deal_one(&self, place: usize, newest: DrSeq, cards: &mut [SharedGrowth; NEAR]) {
+        let VectorSum { seq, mark, before, now, .. } = self.all[place];
         let age = newest.0.wrapping_sub(seq.0) as usize;
         if let Some(card) = cards.get_mut(age) {
             let start = if age == 0 { 0 } else { 1 + place as u32 };
-            *card = Card { mark, place: place as u8, start, before, now, grown: now - before };
+            *card = SharedGrowth { mark, place: place as u8, start, now, grown: now - before };
         }
     }
 
-    /// Somebody shows the vectors of these sums, a bit for each place.
+    /// Marks sums as used, a bit for each place.
     pub(super) fn note_used(&mut self, places: u32) {
         for (place, sum) in self.all.iter_mut().enumerate() {
             sum.is_used |= places >> place & 1 == 1;
         }
     }
 
-    /// How far the newest vector is away from that of a sum, now.
-    pub(super) fn apart(&self, place: usize, front: &Front) -> Start {
+    /// How far the newest vector is from that of a sum, now.
+    pub(super) fn apart(&self, place: usize, front: &NewestNow) -> Start {
         let line = &self.all[place].line;
         Start::new(front.position - line.project(front.now), front.velocity - line.velocity)
     }
 
-    /// What the sum with a mark is up to now.
+    /// The sum with a mark, up to now.
     #[cfg(test)]
     pub(super) fn told(&self, mark: u8) -> f64 {
         self.all.iter().find(|sum| sum.mark == mark).map_or(f64::NAN, |sum| sum.now)
     }
 
-    /// How many there are.
+    /// The number of sums.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// The error of a pair at the last look; not a number: there was none.
-    pub(super) fn last(&self, look: &Look) -> f64 {
+    /// The error of a pair at the last look; NaN: there was none.
+    pub(super) fn last(&self, look: &Sight) -> f64 {
         if look.told == 0 {
             return look.error;
         }
@@ -194,7 +192,7 @@ impl Sums {
         sum.map_or(f64::NAN, |sum| look.base + sum.before)
     }
 
-    /// The place of the sum of a vector, which is asked for if there is no sum yet.
+    /// The place of a vector's sum, which is opened if there is none.
     #[inline]
     pub(super) fn find(
         &mut self,
@@ -230,9 +228,9 @@ impl Sums {
         }
         let first = path.partition_point(|stretch| stretch.vector.generated < vector.generated);
         let first = path[first.min(path.len() - 1)].seq;
-        let (line, sums) = (Line::of(&vector), vec![0.0]);
+        let (line, sums) = (LinearPath::of(&vector), vec![0.0]);
         let mark = self.marks;
-        let mut sum = Sum { seq, mark, is_used: true, line, first, sums, before: 0.0, now: 0.0 };
+        let mut sum = VectorSum { seq, mark, is_used: true, line, first, sums, before: 0.0, now: 0.0 };
         sum.go_on(path, now);
         grow(&mut self.all);
         self.all.push(sum);
@@ -241,7 +239,7 @@ impl Sums {
         Some(place)
     }
 
-    /// What tells a sum from others.
+    /// The mark of a sum.
     #[inline]
     pub(super) fn mark(&self, place: usize) -> u8 {
         self.all[place].mark
@@ -264,7 +262,8 @@ impl Sums {
         Some(before + linear::integral(position, velocity, end.after))
     }
 
-    /// The sum up to the last exported vector before an end, and whether there is a piece from there on; `None` if that is forgotten.
+    /// The sum up to the last exported vector before an end, and whether there is a piece from there on; `None` if that is
+    /// forgotten.
     #[inline]
     pub(super) fn before(&self, place: usize, end: End) -> Option<(f64, bool)> {
         let sum = &self.all[place];
@@ -272,7 +271,7 @@ impl Sums {
         Some((*before, end.seq != sum.seq && end.after > 0.0))
     }
 
-    /// What the piece from the generation of an exported vector on begins with.
+    /// The start of the piece from an exported vector's generation on.
     pub(super) fn start(&self, path: Exports<'_>, place: usize, exported: usize) -> Start {
         let exported = &path[exported].vector;
         let (position, velocity) = self.all[place].apart(exported, exported.generated);
@@ -280,21 +279,21 @@ impl Sums {
     }
 }
 
-/// Where the newest vector of an entity is now, and where to.
+/// The newest vector of an entity now.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Front {
+pub(super) struct NewestNow {
     now: SessionTime,
     position: Vec3,
     velocity: Vec3,
 }
 
-impl Front {
+impl NewestNow {
     pub(super) fn new(newest: &DrVector, now: SessionTime) -> Self {
         Self { now, position: newest.project(now), velocity: newest.state.velocity }
     }
 }
 
-/// Makes room for a few more: there are very many entities.
+/// Makes room for a few more: doubling would waste too much memory.
 fn grow<T>(all: &mut Vec<T>) {
     if all.len() == all.capacity() {
         all.reserve_exact(1 + all.len() / 4);
@@ -307,15 +306,15 @@ fn note(near: &mut [u8; NEAR], newest: DrSeq, seq: DrSeq, place: usize) {
     }
 }
 
-impl Sum {
-    /// It is about to go: the errors that were told by it are noted, and nobody's is above it any more.
-    fn leave(&self, folios: &[Folio]) {
-        for folio in folios {
-            folio.leave(self.mark, self.now);
+impl VectorSum {
+    /// Detaches all pairs before the sum is dropped.
+    fn leave(&self, seen: &mut [SeenPair]) {
+        for seen in seen {
+            seen.leave(self.mark, self.now);
         }
     }
 
-    /// Forgets what was before an exported vector; false if it did not get there.
+    /// Drops sums before an exported vector. Returns false if nothing is left.
     fn trim(&mut self, first: DrSeq) -> bool {
         let old = first.0.saturating_sub(self.first.0) as usize;
         if old > self.sums.len() / 2 {
@@ -342,12 +341,12 @@ impl Sum {
 
     #[inline]
     fn apart(&self, exported: &DrVector, at: SessionTime) -> (Vec3, Vec3) {
-        let position = Line::of(exported).project(at) - self.line.project(at);
+        let position = LinearPath::of(exported).project(at) - self.line.project(at);
         (position, exported.state.velocity - self.line.velocity)
     }
 
-    /// From the generation of an exported vector on.
-    fn piece(&self, Stretch { seq, vector: exported, .. }: &Stretch, until: SessionTime) -> f64 {
+    /// The piece from the generation of an exported vector on.
+    fn piece(&self, PathSegment { seq, vector: exported, .. }: &PathSegment, until: SessionTime) -> f64 {
         if *seq == self.seq {
             return 0.0;
         }
@@ -361,16 +360,16 @@ mod tests {
     use evenkeel_core::Span;
 
     use super::*;
-    use crate::vector::MotionKind;
+    use crate::motion::vector::MotionKind;
 
-    fn path(from: i64, count: u32) -> Vec<Stretch> {
+    fn path(from: i64, count: u32) -> Vec<PathSegment> {
         let at = |number: u32| SessionTime::from_nanos(0) + Span::from_millis(from + 100 * i64::from(number));
         let state = |number: u32| MotionState {
             position: Vec3::xy(f64::from(number) + from as f64, 0.0),
             ..MotionState::default()
         };
         let vector = |number| DrVector::generate(at(number), &state(number), MotionKind::Linear);
-        (0..count).map(|number| Stretch::new(DrSeq(number), vector(number))).collect()
+        (0..count).map(|number| PathSegment::new(DrSeq(number), vector(number))).collect()
     }
 
     #[test]
@@ -378,12 +377,12 @@ mod tests {
         let now = SessionTime::from_nanos(0) + Span::from_secs(60);
         for count in [1, 3, 5, 6, 20] {
             let (before, anew) = (path(0, 5), path(10_000, count));
-            let mut sums = Sums::default();
-            sums.begin(&before, &[], now);
+            let mut sums = VectorSums::default();
+            sums.begin(&before, &mut [], now);
             sums.find(&before, now, DrSeq(1), || Some(before[1].vector)).expect("there is room");
-            sums.begin(&before, &[], now);
+            sums.begin(&before, &mut [], now);
             assert_eq!(sums.all.len(), 1, "what is shown is kept");
-            sums.begin(&anew, &[], now);
+            sums.begin(&anew, &mut [], now);
             assert!(sums.all.is_empty(), "{count}");
         }
     }

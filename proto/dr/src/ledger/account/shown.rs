@@ -1,18 +1,17 @@
-//! What a receiver shows, and what few accounts have. There are very many accounts: a vector that many receivers show is in the
-//! history and nowhere else, and what is rare takes no room.
+//! What a receiver shows, and what few accounts have. A vector that many receivers show is in the history and nowhere else.
 
 use std::collections::VecDeque;
 
 use super::{Account, AccountMut, Dispatch, Presumed};
-use crate::history::History;
-use crate::ledger::cursor::{Cursor, Settled};
-use crate::vector::{DrSeq, DrVector, MotionKind};
+use crate::ledger::cursor::{Cursor, Point, Walk};
+use crate::ledger::exported_path::ExportedPath;
+use crate::motion::vector::{DrSeq, DrVector, MotionKind};
 
 /// As which kinds of motion a receiver is sent vectors; `None`: as they were exported.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
-pub(super) struct Cut {
+pub(super) struct KindCut {
     before: Option<MotionKind>,
-    /// From this number on.
+    /// The first number that is sent as `after`.
     from: DrSeq,
     after: Option<MotionKind>,
 }
@@ -21,13 +20,12 @@ pub(super) struct Cut {
 #[derive(Clone, Debug, Default)]
 pub(in crate::ledger) struct Rare {
     held: Option<Dispatch>,
-    /// As which kinds it is sent vectors.
-    cut: Cut,
+    cut: KindCut,
     /// The settled error at the generation of each exported vector, from the placed one on. Only some policies ask for it.
     pub(super) marks: Option<VecDeque<(DrSeq, f64)>>,
-    /// Where estimates begin while very much is unsettled: what was expected then is not walked along again.
+    /// Where estimates begin while very much is unsettled.
     presumed: Option<Box<Presumed>>,
-    /// The vector that is placed, if it is not the one in the history.
+    /// The placed vector, if it is not the one in the history.
     own: Option<Box<DrVector>>,
 }
 
@@ -35,13 +33,13 @@ impl Rare {
     fn is_bare(&self) -> bool {
         let Self { held, cut, marks, presumed, own } = self;
         let bare = held.is_none() && marks.is_none() && presumed.is_none() && own.is_none();
-        bare && *cut == Cut::default()
+        bare && *cut == KindCut::default()
     }
 }
 
 impl Account<'_> {
-    pub(super) fn cut(&self) -> Cut {
-        self.rare().map_or_else(Cut::default, |rare| rare.cut)
+    pub(super) fn cut(&self) -> KindCut {
+        self.rare().map_or_else(KindCut::default, |rare| rare.cut)
     }
 
     pub(super) fn presumed(&self) -> Option<&Presumed> {
@@ -52,23 +50,28 @@ impl Account<'_> {
         self.rare()?.own.as_deref()
     }
 
-    /// The vector that waits for its time.
+    /// The vector that is held until its time.
     pub(crate) fn held(&self) -> Option<Dispatch> {
         self.rare()?.held
     }
 
-    /// Where the error is settled, with the vector that is placed there.
-    pub(crate) fn cursor(&self, history: &History) -> Option<Cursor> {
-        let Settled { at, exported, placed } = self.point(history)?;
+    /// Up to where the error is settled, with the vector that is placed there.
+    pub(crate) fn cursor(&self, history: &ExportedPath) -> Option<Cursor> {
+        let Point { at, exported, placed } = self.point(history)?;
         let (vector, error) = (self.shown(history, placed), self.settled_error());
         Some(Cursor { at, exported, placed, vector, error })
     }
 
+    /// A settlement's walk from where the error is settled; `None` before the first arrival.
+    pub(super) fn walk_from_settled(&self, history: &ExportedPath, is_plain: bool) -> Option<Walk> {
+        if is_plain { self.point(history).map(Walk::Plain) } else { self.cursor(history).map(Walk::Own) }
+    }
+
     /// The vector that is placed.
-    pub(super) fn shown(&self, history: &History, placed: DrSeq) -> DrVector {
+    pub(super) fn shown(&self, history: &ExportedPath, placed: DrSeq) -> DrVector {
         match self.own() {
             Some(own) => *own,
-            // It can't be missing: the history is told who shows what before it gives anything up.
+            // The history keeps what anybody shows, so that it is never missing.
             None => history.shown(placed).map_or(*history.newest().1, |vector| self.as_sent(placed, vector)),
         }
     }
@@ -83,17 +86,17 @@ impl Account<'_> {
         DrVector { kind: self.kind_as_sent(seq, vector.kind), ..*vector }
     }
 
-    /// As which kind the receiver is sent a vector of this one.
+    /// The kind that the receiver is sent a vector of this kind as.
     #[inline]
     pub(crate) fn kind_as_sent(&self, seq: DrSeq, kind: MotionKind) -> MotionKind {
-        let Cut { before, from, after } = self.cut();
+        let KindCut { before, from, after } = self.cut();
         (if seq < from { before } else { after }).unwrap_or(kind)
     }
 }
 
 impl AccountMut<'_> {
     pub(super) fn rare(&mut self) -> &mut Rare {
-        self.pairs.few.rare.entry(self.link)
+        self.pairs.sparse.rare.entry(self.link).or_default()
     }
 
     fn has_rare(&self) -> bool {
@@ -102,7 +105,9 @@ impl AccountMut<'_> {
 
     /// Gives the room back if nothing is in it.
     pub(super) fn tidy(&mut self) {
-        self.pairs.few.rare.clear_if(self.link, Rare::is_bare);
+        if self.read().rare().is_some_and(Rare::is_bare) {
+            self.pairs.sparse.rare.remove(&self.link);
+        }
     }
 
     pub(super) fn set_presumed(&mut self, presumed: Option<Presumed>) {
@@ -123,7 +128,7 @@ impl AccountMut<'_> {
         }
     }
 
-    /// Another one waits for its time, or none.
+    /// Holds a vector until its time, in place of another, or none.
     pub(crate) fn hold(&mut self, dispatch: Option<Dispatch>) {
         if dispatch.is_some() || self.has_rare() {
             self.rare().held = dispatch;
@@ -131,42 +136,33 @@ impl AccountMut<'_> {
         }
     }
 
-    pub(super) fn set_cursor(&mut self, cursor: &Cursor, history: &History) {
-        self.set_point(Settled::new(cursor));
-        self.folio().set_settled_error(cursor.error);
+    /// Keeps the vector that a cursor places, unless the history has the same.
+    pub(super) fn set_own_unless_shared(&mut self, cursor: &Cursor, history: &ExportedPath) {
         let shared = history.shown(cursor.placed).map(|vector| self.read().as_sent(cursor.placed, vector));
         self.set_own(Some(cursor.vector).filter(|vector| shared != Some(*vector)));
     }
 
-    /// Keeps the vector that is placed.
-    fn keep_own(&mut self, history: &History, placed: DrSeq) {
-        if self.read().own().is_none() {
-            self.set_own(Some(self.read().shown(history, placed)));
-        }
-    }
-
     pub(super) fn marks_mut(&mut self) -> Option<&mut VecDeque<(DrSeq, f64)>> {
-        self.pairs.few.rare.get_mut(self.link)?.marks.as_mut()
+        self.pairs.sparse.rare.get_mut(&self.link)?.marks.as_mut()
     }
 
-    /// From this vector on, which has not been sent yet, the receiver is sent such a kind; unless it is still unknown what
-    /// has become of vectors from before the last change.
-    pub(crate) fn tailor(&mut self, history: &History, seq: DrSeq, kind: MotionKind) {
+    /// Sends the receiver vectors as a kind from this one on, which has not been sent yet; unless the fate of vectors from
+    /// before the last change is still unknown.
+    pub(crate) fn tailor(&mut self, history: &ExportedPath, seq: DrSeq, kind: MotionKind) {
         let account = self.read();
-        let Cut { before, from, after } = account.cut();
+        let KindCut { before, from, after } = account.cut();
         let sent = account.last_sent().map(|dispatch| dispatch.seq);
         let pending = account.dispatches().filter(|d| account.is_news(d.seq)).map(|d| d.seq);
         let settled = pending.chain(account.arrivals().map(|(seq, _)| seq)).all(|seq| seq >= from);
         if after == Some(kind) || !settled || sent >= Some(seq) {
             return;
         }
-        // What was never sent in the last kind does not need to be remembered in it.
+        // The last kind need not be remembered if nothing was sent as it.
         let before = if sent < Some(from) { before } else { after };
-        if account.settled().is_some() {
-            let placed = account.placed_number();
-            self.keep_own(history, placed);
+        if account.settled().is_some() && account.own().is_none() {
+            let shown = account.shown(history, account.placed_number());
+            self.set_own(Some(shown));
         }
-        self.rare().cut = Cut { before, from: seq, after: Some(kind) };
-        self.change();
+        self.rare().cut = KindCut { before, from: seq, after: Some(kind) };
     }
 }

@@ -1,0 +1,92 @@
+//! What settlements add to errors. The integrals of all reports in a message are computed side by side, so they are gathered here
+//! first.
+
+use evenkeel_core::SessionTime;
+
+use super::Slot;
+use crate::motion::divergence::{export_error, linear_divergence};
+use crate::motion::linear::bulk::{Intervals, Start};
+use crate::motion::vector::DrVector;
+
+/// Settlements and integrals that are gathered at most, but for those of the last account.
+const GATHERED_MAX: usize = 512;
+
+/// Pieces of errors that are not added to their accounts yet.
+///
+/// The order in which pieces are added decides the last bits, so it is fixed: first those of an account that receivers showing the
+/// same vector share, or that turn; then its own linear ones.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Growth {
+    /// The shared pieces of the account whose turn it is.
+    shared: f64,
+    /// The linear ones of all accounts.
+    starts: Vec<Start>,
+    intervals: Intervals,
+    owed: Vec<Owed>,
+    /// Scratch space.
+    errors: Vec<f64>,
+}
+
+/// What an account is owed: its shared pieces, and the integrals up to one.
+#[derive(Clone, Copy, Debug)]
+struct Owed {
+    slot: Slot,
+    shared: f64,
+    end: usize,
+}
+
+impl Growth {
+    /// Adds a piece that receivers share.
+    #[inline]
+    pub(super) fn add_shared(&mut self, error: f64) {
+        self.shared += error;
+    }
+
+    /// Adds the piece in which one vector is exported and another is shown.
+    #[inline(always)]
+    pub(super) fn add(
+        &mut self,
+        exported: &DrVector,
+        shown: &DrVector,
+        from: SessionTime,
+        until: SessionTime,
+    ) {
+        match linear_divergence(exported, shown, from) {
+            Some((position, velocity)) => {
+                self.starts.push(Start::new(position, velocity));
+                self.intervals.lengths.push((until - from).as_secs_f64());
+            }
+            None => self.add_shared(export_error(exported, shown, from, until)),
+        }
+    }
+
+    /// Assigns what was added since the last call to an account.
+    #[inline]
+    pub(super) fn owe(&mut self, slot: Slot) {
+        let shared = core::mem::take(&mut self.shared);
+        self.owed.push(Owed { slot, shared, end: self.starts.len() });
+    }
+
+    #[inline]
+    pub(super) const fn is_full(&self) -> bool {
+        self.owed.len() + self.starts.len() >= GATHERED_MAX
+    }
+
+    /// Passes on what each account is owed, and is empty afterwards.
+    #[inline]
+    pub(super) fn pay(&mut self, mut add: impl FnMut(Slot, f64)) {
+        if self.owed.is_empty() {
+            return;
+        }
+        let Self { owed, starts, intervals, errors, .. } = self;
+        intervals.starts.extend(0..starts.len() as u32);
+        intervals.integrate(starts, errors);
+        starts.clear();
+        intervals.truncate(0);
+        let mut begin = 0;
+        for Owed { slot, shared, end } in owed.drain(..) {
+            add(slot, errors[begin..end].iter().fold(shared, |sum, error| sum + error));
+            begin = end;
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! A policy's own state of each pair.
+
+use super::{Exported, Pair};
+use crate::ledger::{ClosedPairs, Settlement};
+
+/// A policy's own state of each pair, laid out as the ledger lays out its own: by life, and side by side by the places of the
+/// receivers.
+///
+/// A pair begins with the default. Its state is dropped with the pair, which the policy passes on from
+/// [`FairnessPolicy::on_closed`](super::FairnessPolicy::on_closed) by [`close`](Self::close).
+#[derive(Clone, Debug, Default)]
+pub struct PairColumn<T> {
+    /// By the place of the life, and by that of the receiver.
+    lives: Vec<Vec<T>>,
+}
+
+impl<T: Default> PairColumn<T> {
+    /// The states of an entity's pairs, by the places of their receivers, as in
+    /// [`Exported::pair_states`](super::Exported::pair_states). Places without a pair have the default.
+    #[inline]
+    pub fn of(&mut self, exported: &Exported<'_>) -> &mut [T] {
+        let width = exported.pair_states().len();
+        self.life(exported.slot(0).track, width)
+    }
+
+    /// The state of a pair.
+    #[inline]
+    pub fn at(&mut self, pair: &Pair<'_>) -> &mut T {
+        let slot = pair.slot();
+        &mut self.life(slot.track, slot.link as usize + 1)[slot.link as usize]
+    }
+
+    /// The state of the pair that a settlement is about.
+    #[inline]
+    pub fn settled(&mut self, settlement: &Settlement) -> &mut T {
+        let slot = settlement.slot;
+        &mut self.life(slot.track, slot.link as usize + 1)[slot.link as usize]
+    }
+
+    #[inline]
+    fn life(&mut self, track: u32, width: usize) -> &mut [T] {
+        if self.lives.get(track as usize).is_none_or(|life| life.len() < width) {
+            self.widen(track as usize, width);
+        }
+        &mut self.lives[track as usize]
+    }
+
+    #[cold]
+    fn widen(&mut self, track: usize, width: usize) {
+        if self.lives.len() <= track {
+            self.lives.resize_with(track + 1, Vec::new);
+        }
+        let life = &mut self.lives[track];
+        if life.capacity() < width {
+            // There are very many pairs: room for twice as many would be too much.
+            let more = if life.is_empty() { 0 } else { width / 16 };
+            life.reserve_exact(width + more - life.len());
+        }
+        life.resize_with(width, T::default);
+    }
+
+    /// Drops the states of pairs that have closed.
+    pub fn close(&mut self, closed: &ClosedPairs) {
+        let Some(life) = self.lives.get_mut(closed.track as usize) else { return };
+        match closed.link {
+            None => *life = Vec::new(),
+            Some(link) => {
+                if let Some(state) = life.get_mut(link as usize) {
+                    *state = T::default();
+                }
+            }
+        }
+    }
+}
