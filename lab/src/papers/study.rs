@@ -34,7 +34,8 @@ pub struct Paper {
 /// Figures made from the same runs.
 #[derive(Clone, Copy, Debug)]
 pub struct FigureGroup {
-    /// Their names within the paper, and what they show.
+    /// Their names within the paper and their subjects, as `evenkeel lab list` prints them. A figure's title states its
+    /// finding, which is known only once it has been measured.
     pub figures: &'static [(&'static str, &'static str)],
     /// The work that makes them.
     pub(crate) work: Work,

@@ -39,7 +39,8 @@ impl DrSeq {
 /// How an entity moves at an instant, as its owner knows it.
 ///
 /// The change of velocity has two parts, because dead reckoning extrapolates them differently: the rate at which the
-/// velocity turns about the vertical axis, and the rest, which for a vehicle is its change of speed.
+/// velocity turns about the vertical axis, and the rest, which for a vehicle is its change of speed. Turning is planar: a
+/// turn about any other axis goes into the acceleration.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[repr(C)]
 pub struct MotionState {
