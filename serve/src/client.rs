@@ -59,7 +59,7 @@ pub struct ClientConfig {
     pub target: Target,
     /// How far and for how long an entity's exported path may differ from its real one.
     pub threshold: Threshold,
-    /// How entities are dead-reckoned.
+    /// The kind of motion of the exported vectors.
     pub kind: Content,
     /// Links to emulate on each connection, to try how the game feels over a bad network.
     pub emulation: Option<Box<dyn Fn() -> Emulation + Send + Sync>>,

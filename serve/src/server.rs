@@ -232,7 +232,7 @@ fn start_crank<R: ServedRoom>(
         })
         .on_detached(move |node, peer, closed: &Closed, counters| {
             let mut rooms = rooms.lock().unwrap_or_else(PoisonError::into_inner);
-            // Only this side's codes tell of a lost machine: a player may close with any code.
+            // Only this side's codes indicate a lost machine: a player may close with any code.
             match closed {
                 Closed::ByUs(reason)
                     if matches!(reason.code, CloseCode::Internal | CloseCode::RoomClosed) =>

@@ -35,7 +35,7 @@ pub struct Paper {
 #[derive(Clone, Copy, Debug)]
 pub struct FigureGroup {
     /// Their names within the paper and their subjects, as `evenkeel lab list` prints them. A figure's title states its
-    /// finding, which is known only once it has been measured.
+    /// finding instead.
     pub figures: &'static [(&'static str, &'static str)],
     /// The work that makes them.
     pub(crate) work: Work,
