@@ -22,7 +22,7 @@ export class PolicySwitch {
     /** What each position of the switch sets. */
     this.settings = new Map();
     this.set = { choice: null, at: -Infinity };
-    for (const input of this.inputs) input.addEventListener("change", () => this.turn(input.value));
+    for (const input of this.inputs) input.addEventListener("change", () => this.select(input.value));
     new ResizeObserver(() => this.slide()).observe(root);
   }
 
@@ -30,7 +30,7 @@ export class PolicySwitch {
     return this.names.get(choice) ?? choice;
   }
 
-  async turn(choice) {
+  async select(choice) {
     this.set = { choice, at: performance.now() };
     this.slide();
     try {
