@@ -47,7 +47,7 @@ pub(super) struct Standing {
     /// What is to come until a message sent now arrives, which nothing can change.
     ahead: f64,
     /// R.
-    without: f64,
+    pub(super) without: f64,
     /// L.
     target: f64,
     /// x.
@@ -92,11 +92,6 @@ impl Standing {
         error - over
     }
 
-    /// R.
-    pub(super) const fn without(&self) -> f64 {
-        self.without
-    }
-
     /// A.
     fn suffered(&self) -> f64 {
         self.error + self.ahead
@@ -129,8 +124,8 @@ pub(super) struct Control {
     at: Option<SessionTime>,
     /// x of the worst off.
     pub(super) above_max: f64,
-    /// Counts changes.
-    changes: u64,
+    /// Counts changes to anything that follows from standings.
+    pub(super) changes: u64,
 }
 
 impl Control {
@@ -150,11 +145,6 @@ impl Control {
     /// Seconds since the last step.
     pub(super) fn since(&self, now: SessionTime) -> f64 {
         self.at.map_or(0.0, |at| (now - at).as_secs_f64())
-    }
-
-    /// Counts changes to anything that follows from standings.
-    pub(super) const fn changes(&self) -> u64 {
-        self.changes
     }
 
     /// A receiver's standing.
