@@ -14,8 +14,6 @@ const WIDE: usize = 8;
 /// Receivers per word of a set.
 const WORD: usize = u64::BITS as usize;
 const _: () = assert!(WORD.is_multiple_of(WIDE), "what is asked at once is in one word");
-/// Tables that are looked up at most.
-const TABLES_MAX: usize = 8;
 
 type Table = [f32; WIDE];
 
@@ -36,12 +34,6 @@ impl ReceiverColumns<'_> {
     fn are_whole(&self) -> bool {
         let others = [self.to.len(), self.most.len(), self.overdue.len()];
         others.iter().all(|other| *other >= self.last_sents.len())
-    }
-
-    /// Whether there are enough receivers to ask several at once.
-    #[cfg(target_arch = "x86_64")]
-    fn are_wide(&self) -> bool {
-        self.last_sents.len() >= WIDE && self.are_whole()
     }
 }
 
@@ -81,15 +73,9 @@ impl ReceiverSet {
 
 /// How far a receiver that shows one of the last `N` vectors can be from the newest: a distance, and its growth per second.
 /// NaN: unknown.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DistanceBounds<const N: usize> {
     tables: Vec<[Table; 2]>,
-}
-
-impl<const N: usize> Default for DistanceBounds<N> {
-    fn default() -> Self {
-        Self { tables: Vec::new() }
-    }
 }
 
 impl<const N: usize> DistanceBounds<N> {
@@ -100,7 +86,6 @@ impl<const N: usize> DistanceBounds<N> {
 
     /// Sets the bound for the vector this many before the newest.
     pub(crate) fn set(&mut self, age: usize, first: f32, growth: f32) {
-        const { assert!(N <= WIDE * TABLES_MAX, "lines in further tables would be overlooked") };
         if age >= N {
             return;
         }
@@ -128,9 +113,11 @@ impl<const N: usize> DistanceBounds<N> {
         );
         left.clear(columns.last_sents.len());
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") && columns.are_wide() {
+        if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has AVX2.
-            return unsafe { avx2::sift(&self.tables, newest, columns, from, left) };
+            unsafe { avx2::sift(&self.tables, newest, columns, from, left) };
+            let last = columns.last_sents.len() / WIDE * WIDE;
+            return self.sift_plainly(newest, columns, from.max(last), left);
         }
         self.sift_plainly(newest, columns, from, left);
     }
@@ -170,9 +157,9 @@ mod avx2 {
         _mm256_sub_epi32,
     };
 
-    use super::{DrSeq, LastSent, ReceiverColumns, ReceiverSet, TABLES_MAX, Table, WIDE};
+    use super::{DrSeq, LastSent, ReceiverColumns, ReceiverSet, Table, WIDE};
 
-    /// [`DistanceBounds::sift_plainly`](super::DistanceBounds::sift_plainly), eight at a time.
+    /// [`DistanceBounds::sift_plainly`](super::DistanceBounds::sift_plainly), eight at a time. The last few are left out.
     #[target_feature(enable = "avx2")]
     pub(super) fn sift(
         tables: &[[Table; 2]],
@@ -181,92 +168,39 @@ mod avx2 {
         from: usize,
         left: &mut ReceiverSet,
     ) {
-        // Up to three tables stay in registers.
-        match tables {
-            [one] => sift_by([one], newest, columns, from, left),
-            [one, two] => sift_by([one, two], newest, columns, from, left),
-            [one, two, three] => sift_by([one, two, three], newest, columns, from, left),
-            many => {
-                let unknown = [[f32::NAN; WIDE], [0.0; WIDE]];
-                let table = |place: usize| many.get(place).unwrap_or(&unknown);
-                sift_by::<TABLES_MAX>(core::array::from_fn(table), newest, columns, from, left);
-            }
-        }
-    }
-
-    #[target_feature(enable = "avx2")]
-    fn sift_by<const N: usize>(
-        tables: [&[Table; 2]; N],
-        newest: DrSeq,
-        columns: &ReceiverColumns<'_>,
-        from: usize,
-        left: &mut ReceiverSet,
-    ) {
-        let mut registers = [[_mm256_setzero_ps(); 2]; N];
-        for (registers, [firsts, growths]) in registers.iter_mut().zip(tables) {
-            *registers = [floats(firsts), floats(growths)];
-        }
         let newest = _mm256_set1_epi32(newest.0.cast_signed());
-        let count = columns.last_sents.len();
         let &ReceiverColumns { last_sents, to, most, overdue } = columns;
-        let (last_sents, rest) = last_sents.as_chunks();
-        let (to, most) = (&to.as_chunks().0[..last_sents.len()], &most.as_chunks().0[..last_sents.len()]);
-        let overdue = &overdue.as_chunks().0[..last_sents.len()];
-        for chunk in from / WIDE..last_sents.len() {
-            let eight = Octet {
-                last_sents: &last_sents[chunk],
-                to: &to[chunk],
-                most: &most[chunk],
-                overdue: &overdue[chunk],
-            };
-            left.add(WIDE * chunk, left_of(&registers, newest, &eight));
-        }
-        // The last ones are asked together with some before them.
-        if !rest.is_empty()
-            && let Some(last) = Octet::last(columns)
-        {
-            left.add(count - rest.len(), left_of(&registers, newest, &last) >> (WIDE - rest.len()));
-        }
-    }
-
-    /// Eight receivers.
-    struct Octet<'a> {
-        last_sents: &'a [LastSent; WIDE],
-        to: &'a [f32; WIDE],
-        most: &'a [f32; WIDE],
-        overdue: &'a [u32; WIDE],
-    }
-
-    impl<'a> Octet<'a> {
-        fn last(columns: &ReceiverColumns<'a>) -> Option<Self> {
-            let &ReceiverColumns { last_sents, to, most, overdue } = columns;
-            let end = last_sents.len();
-            Some(Self {
-                last_sents: last_sents.last_chunk()?,
-                to: to.get(..end)?.last_chunk()?,
-                most: most.get(..end)?.last_chunk()?,
-                overdue: overdue.get(..end)?.last_chunk()?,
-            })
+        let all = last_sents.as_chunks().0.iter().zip(to.as_chunks().0).zip(most.as_chunks().0);
+        let all = all.zip(overdue.as_chunks().0).enumerate().skip(from / WIDE);
+        for (chunk, (((last_sents, to), most), overdue)) in all {
+            left.add(WIDE * chunk, left_of(tables, newest, last_sents, to, most, overdue));
         }
     }
 
     /// Which of them matter, a bit for each.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn left_of<const N: usize>(tables: &[[__m256; 2]; N], newest: __m256i, some: &Octet<'_>) -> u64 {
-        let (seqs, marks) = parted(some.last_sents);
+    fn left_of(
+        tables: &[[Table; 2]],
+        newest: __m256i,
+        last_sents: &[LastSent; WIDE],
+        to: &[f32; WIDE],
+        most: &[f32; WIDE],
+        overdue: &[u32; WIDE],
+    ) -> u64 {
+        let (seqs, marks) = parted(last_sents);
         let ages = _mm256_sub_epi32(_mm256_max_epu32(newest, seqs), seqs);
         let places = _mm256_srli_epi32::<3>(ages);
         let (mut first, mut growth) = (_mm256_set1_ps(f32::NAN), _mm256_setzero_ps());
         for (place, [firsts, growths]) in (0..).zip(tables) {
             let is_it = _mm256_castsi256_ps(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(place)));
-            first = _mm256_blendv_ps(first, _mm256_permutevar8x32_ps(*firsts, ages), is_it);
-            growth = _mm256_blendv_ps(growth, _mm256_permutevar8x32_ps(*growths, ages), is_it);
+            first = _mm256_blendv_ps(first, _mm256_permutevar8x32_ps(floats(firsts), ages), is_it);
+            growth = _mm256_blendv_ps(growth, _mm256_permutevar8x32_ps(floats(growths), ages), is_it);
         }
-        let farthest = _mm256_add_ps(first, _mm256_mul_ps(growth, floats(some.to)));
-        let near = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(farthest, floats(some.most)));
+        let farthest = _mm256_add_ps(first, _mm256_mul_ps(growth, floats(to)));
+        let near = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(farthest, floats(most)));
         // A reported vector is not overdue: its mark is above all message numbers.
-        let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(marks, numbers_of(some.overdue)), marks);
+        let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(marks, numbers_of(overdue)), marks);
         let since = _mm256_movemask_ps(_mm256_castsi256_ps(is_since));
         let unclear = _mm256_movemask_ps(_mm256_castsi256_ps(marks));
         u64::from((!(near & since) & 0xff | unclear).cast_unsigned())
