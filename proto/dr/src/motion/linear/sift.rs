@@ -11,6 +11,8 @@ use crate::motion::vector::DrSeq;
 
 /// Numbers per register, receivers asked at once, and lines per table.
 const WIDE: usize = 8;
+/// The largest number of tables.
+const TABLES_MAX: usize = 8;
 /// Receivers per word of a set.
 const WORD: usize = u64::BITS as usize;
 const _: () = assert!(WORD.is_multiple_of(WIDE), "what is asked at once is in one word");
@@ -86,6 +88,7 @@ impl<const N: usize> DistanceBounds<N> {
 
     /// Sets the bound for the vector this many before the newest.
     pub(crate) fn set(&mut self, age: usize, first: f32, growth: f32) {
+        const { assert!(N <= WIDE * TABLES_MAX, "lines in further tables would be overlooked") };
         if age >= N {
             return;
         }
@@ -157,7 +160,7 @@ mod avx2 {
         _mm256_sub_epi32,
     };
 
-    use super::{DrSeq, LastSent, ReceiverColumns, ReceiverSet, Table, WIDE};
+    use super::{DrSeq, LastSent, ReceiverColumns, ReceiverSet, TABLES_MAX, Table, WIDE};
 
     /// [`DistanceBounds::sift_plainly`](super::DistanceBounds::sift_plainly), eight at a time. The last few are left out.
     #[target_feature(enable = "avx2")]
@@ -168,42 +171,51 @@ mod avx2 {
         from: usize,
         left: &mut ReceiverSet,
     ) {
-        let newest = _mm256_set1_epi32(newest.0.cast_signed());
-        let &ReceiverColumns { last_sents, to, most, overdue } = columns;
-        let all = last_sents.as_chunks().0.iter().zip(to.as_chunks().0).zip(most.as_chunks().0);
-        let all = all.zip(overdue.as_chunks().0).enumerate().skip(from / WIDE);
-        for (chunk, (((last_sents, to), most), overdue)) in all {
-            left.add(WIDE * chunk, left_of(tables, newest, last_sents, to, most, overdue));
+        // A few tables stay in registers.
+        match tables {
+            [one] => sift_by([one], newest, columns, from, left),
+            [one, two] => sift_by([one, two], newest, columns, from, left),
+            [one, two, three] => sift_by([one, two, three], newest, columns, from, left),
+            many => {
+                let unknown = [[f32::NAN; WIDE], [0.0; WIDE]];
+                let table = |place: usize| many.get(place).unwrap_or(&unknown);
+                sift_by::<TABLES_MAX>(core::array::from_fn(table), newest, columns, from, left);
+            }
         }
     }
 
-    /// Which of them matter, a bit for each.
-    #[inline]
     #[target_feature(enable = "avx2")]
-    fn left_of(
-        tables: &[[Table; 2]],
-        newest: __m256i,
-        last_sents: &[LastSent; WIDE],
-        to: &[f32; WIDE],
-        most: &[f32; WIDE],
-        overdue: &[u32; WIDE],
-    ) -> u64 {
-        let (seqs, marks) = parted(last_sents);
-        let ages = _mm256_sub_epi32(_mm256_max_epu32(newest, seqs), seqs);
-        let places = _mm256_srli_epi32::<3>(ages);
-        let (mut first, mut growth) = (_mm256_set1_ps(f32::NAN), _mm256_setzero_ps());
-        for (place, [firsts, growths]) in (0..).zip(tables) {
-            let is_it = _mm256_castsi256_ps(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(place)));
-            first = _mm256_blendv_ps(first, _mm256_permutevar8x32_ps(floats(firsts), ages), is_it);
-            growth = _mm256_blendv_ps(growth, _mm256_permutevar8x32_ps(floats(growths), ages), is_it);
+    fn sift_by<const N: usize>(
+        tables: [&[Table; 2]; N],
+        newest: DrSeq,
+        columns: &ReceiverColumns<'_>,
+        from: usize,
+        left: &mut ReceiverSet,
+    ) {
+        let tables = tables.map(|[firsts, growths]| [floats(firsts), floats(growths)]);
+        let newest = _mm256_set1_epi32(newest.0.cast_signed());
+        let &ReceiverColumns { last_sents, to, most, overdue } = columns;
+        let (last_sents, _) = last_sents.as_chunks();
+        let (to, most) = (&to.as_chunks().0[..last_sents.len()], &most.as_chunks().0[..last_sents.len()]);
+        let overdue = &overdue.as_chunks().0[..last_sents.len()];
+        for chunk in from / WIDE..last_sents.len() {
+            let (seqs, marks) = parted(&last_sents[chunk]);
+            let ages = _mm256_sub_epi32(_mm256_max_epu32(newest, seqs), seqs);
+            let places = _mm256_srli_epi32::<3>(ages);
+            let (mut first, mut growth) = (_mm256_set1_ps(f32::NAN), _mm256_setzero_ps());
+            for (place, [firsts, growths]) in (0..).zip(tables) {
+                let is_it = _mm256_castsi256_ps(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(place)));
+                first = _mm256_blendv_ps(first, _mm256_permutevar8x32_ps(firsts, ages), is_it);
+                growth = _mm256_blendv_ps(growth, _mm256_permutevar8x32_ps(growths, ages), is_it);
+            }
+            let farthest = _mm256_add_ps(first, _mm256_mul_ps(growth, floats(&to[chunk])));
+            let near = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(farthest, floats(&most[chunk])));
+            // A reported vector is not overdue: its mark is above all message numbers.
+            let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(marks, numbers_of(&overdue[chunk])), marks);
+            let since = _mm256_movemask_ps(_mm256_castsi256_ps(is_since));
+            let unclear = _mm256_movemask_ps(_mm256_castsi256_ps(marks));
+            left.add(WIDE * chunk, u64::from((!(near & since) & 0xff | unclear).cast_unsigned()));
         }
-        let farthest = _mm256_add_ps(first, _mm256_mul_ps(growth, floats(to)));
-        let near = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(farthest, floats(most)));
-        // A reported vector is not overdue: its mark is above all message numbers.
-        let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(marks, numbers_of(overdue)), marks);
-        let since = _mm256_movemask_ps(_mm256_castsi256_ps(is_since));
-        let unclear = _mm256_movemask_ps(_mm256_castsi256_ps(marks));
-        u64::from((!(near & since) & 0xff | unclear).cast_unsigned())
     }
 
     /// The vector numbers and the marks of eight receivers.

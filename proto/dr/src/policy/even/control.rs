@@ -70,15 +70,11 @@ pub(super) struct Standing {
 /// The growth of a receiver's error with an entity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StandingGrowth {
-    /// Growth since the last look.
     pub(super) error: f64,
     /// Growth until a message sent now arrives.
     pub(super) ahead: f64,
-    /// Growth without us.
     pub(super) without: f64,
-    /// The weight.
     pub(super) weight: f64,
-    /// Whether the receiver claims to be farther away than is believed.
     pub(super) is_cut: bool,
 }
 
@@ -92,7 +88,6 @@ impl Standing {
         error - over
     }
 
-    /// A.
     fn suffered(&self) -> f64 {
         self.error + self.ahead
     }
@@ -109,7 +104,6 @@ impl Standing {
     }
 }
 
-/// All standings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
     /// In order of peers.
@@ -119,7 +113,6 @@ pub(super) struct Control {
     measured: f64,
     /// The growth of all errors since the last step.
     grown: f64,
-    /// Seconds without growth.
     still: f64,
     at: Option<SessionTime>,
     /// x of the worst off.
@@ -142,17 +135,14 @@ impl Control {
         self.at != Some(now) && (entities <= MANY || is_second())
     }
 
-    /// Seconds since the last step.
     pub(super) fn since(&self, now: SessionTime) -> f64 {
         self.at.map_or(0.0, |at| (now - at).as_secs_f64())
     }
 
-    /// A receiver's standing.
     pub(super) fn find(&self, peer: PeerId) -> Option<&Standing> {
         self.standings.get(self.place_of(peer)? as usize)
     }
 
-    /// The place of a receiver's standing, if it has one.
     pub(super) fn place_of(&self, peer: PeerId) -> Option<u32> {
         self.standings.binary_search_by_key(&peer, |standing| standing.peer).ok().map(|place| place as u32)
     }

@@ -44,7 +44,6 @@ impl Bound {
     }
 }
 
-/// The chords of one entity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chords {
     /// The newest vector, and its generation.
@@ -56,7 +55,6 @@ pub(super) struct Chords {
 }
 
 impl Chords {
-    /// Drops the chords if they do not hold now.
     fn renew(&mut self, newest: (DrSeq, SessionTime), farthest: f64, now: SessionTime) {
         let is_drawn = (0.0..=DRAWN).contains(&(now - self.from).as_secs_f64());
         if self.newest != Some(newest) || !is_drawn || farthest > self.farthest {
@@ -65,7 +63,6 @@ impl Chords {
         }
     }
 
-    /// Draws a chord, if both paths are linear.
     fn draw(&mut self, seq: DrSeq, shown: &DrVector, newest: &DrVector) -> Option<Chord> {
         if [shown, newest].iter().any(|vector| vector.kind != MotionKind::Linear) {
             return None;
@@ -86,7 +83,6 @@ impl Chords {
 pub(super) struct CandidateFilter {
     /// Bounds of shown vectors, in units of the floor: of what a message to the worst off must gain to be worth its price.
     pub(super) bounds: Vec<(DrSeq, Bound)>,
-    /// The bounds by age.
     lines: DistanceBounds<NEAR>,
     floor: f64,
     /// The separations found so far; `None` if only the account can tell.

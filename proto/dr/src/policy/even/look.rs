@@ -47,7 +47,6 @@ struct GrowthTotals {
     errors: Vec<f64>,
     aheads: Vec<f64>,
     withouts: Vec<f64>,
-    /// Whether the receiver has been looked at.
     seen: Vec<bool>,
 }
 
@@ -84,7 +83,6 @@ pub(super) struct ErrorLook {
 }
 
 impl ErrorLook {
-    /// Begins a look.
     pub(super) fn begin(&mut self, review: &Review<'_>, control: &Control) {
         self.farthest = Span::ZERO;
         self.seconds = control.since(review.now());

@@ -30,7 +30,6 @@ pub(super) struct Bend {
 }
 
 impl Bend {
-    /// Observes a turn rate.
     pub(super) fn observe(&mut self, at: SessionTime, turn_rate: f64) {
         let Some((before, turned)) = self.seen.replace((at, turn_rate)) else { return };
         let seconds = (at - before).as_secs_f64();
@@ -64,7 +63,6 @@ pub(super) struct Path {
     bend: Decay,
     start: SessionTime,
     points: Vec<Vec3>,
-    /// The velocity at the last point.
     velocity: Vec3,
 }
 

@@ -31,7 +31,6 @@ pub(super) struct ReachRow {
     pub(super) boost: f64,
     /// One over the boost; infinite if it is not served.
     rarity: f64,
-    /// Whether it is one of the worst off.
     pub(super) worst: bool,
     /// Whether it may be sent anything: it has been looked at, and is not too far ahead of the others.
     pub(super) is_served: bool,
@@ -63,7 +62,6 @@ pub(super) fn above(number: f64) -> f32 {
     (number * (1.0 + COARSE)) as f32 + f32::MIN_POSITIVE
 }
 
-/// Rounds a non-negative number down.
 fn below(number: f64) -> f32 {
     (number * (1.0 - COARSE)) as f32
 }
@@ -79,7 +77,6 @@ pub(super) struct Terms {
     pub(super) notes_refusals: bool,
 }
 
-/// All receivers by their places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reach {
     rows: Vec<ReachRow>,
@@ -138,7 +135,6 @@ impl Reach {
         }
     }
 
-    /// What is asked of all receivers.
     pub(super) fn asks(&self, notes_refusals: bool) -> &ReceiverTerms {
         &self.asks[usize::from(notes_refusals)]
     }
@@ -187,7 +183,6 @@ pub(super) struct Separation {
 }
 
 impl Separation {
-    /// The squared distance after some seconds.
     #[inline]
     fn at(&self, seconds: f64) -> f64 {
         (self.position + self.velocity * seconds).length_squared()

@@ -48,7 +48,6 @@ pub(super) struct Tracked {
     pub(super) bend: Bend,
     sums: VectorSums,
     chords: Chords,
-    /// Its last trigger.
     pub(super) triggered: SessionTime,
     /// When it last paid for its silence.
     paid: SessionTime,
@@ -69,11 +68,8 @@ impl Tracked {
 /// A message that would save something.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    /// What it is worth.
     worth: f64,
-    /// The place of its receiver.
     link: u32,
-    /// Whether it is for one of the worst off.
     worst: bool,
     /// Whether it only tests whether the receiver answers. Then it is sent whatever it is worth, if the bucket is half full.
     tried: bool,
@@ -91,9 +87,7 @@ pub(super) struct DecisionScratch {
     watch: ErrorLook,
     /// What the last look saw of each pair.
     pub(super) seen: PairColumn<SeenPair>,
-    /// Made for each owner and instant.
     reach: Reach,
-    /// Made for each entity.
     filter: CandidateFilter,
     left: ReceiverSet,
     path: Path,
@@ -138,7 +132,6 @@ impl Share {
         }
     }
 
-    /// Makes a silent entity pay.
     pub(super) fn pay_for_silence(&mut self, entity: EntityId, budget: f64, now: SessionTime) {
         if !self.bucket.has_one()
             && let Some(tracked) = self.entities.get_mut(entity)
@@ -251,7 +244,6 @@ impl Share {
     }
 }
 
-/// A decision on one entity.
 struct Decision<'a> {
     exported: &'a Exported<'a>,
     tracked: &'a mut Tracked,

@@ -14,7 +14,6 @@ use crate::motion::vector::{DrSeq, DrVector, MotionState};
 /// Vectors that sums are kept of, and vectors of a path, at most. Beyond, accounts are asked.
 pub(super) const SUMS_MAX: usize = 32;
 pub(super) const PATH_MAX: usize = 128;
-/// Spare room.
 const SUMS_SPARE: usize = 4;
 
 /// Vectors before the newest whose sums are found directly.
@@ -134,7 +133,6 @@ impl VectorSums {
         }
     }
 
-    /// Drops all sums.
     pub(super) fn clear(&mut self, seen: &mut [SeenPair]) {
         self.all.drain(..).for_each(|sum| sum.leave(seen));
     }
@@ -165,7 +163,6 @@ impl VectorSums {
         self.all.iter().find(|sum| sum.mark == mark).map_or(f64::NAN, |sum| sum.now)
     }
 
-    /// The number of sums.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
@@ -213,13 +210,11 @@ impl VectorSums {
         Some(self.all.len() - 1)
     }
 
-    /// The mark of a sum.
     #[inline]
     pub(super) fn mark(&self, place: usize) -> u8 {
         self.all[place].mark
     }
 
-    /// The sum up to now.
     #[inline]
     pub(super) fn now(&self, place: usize) -> f64 {
         self.all[place].now
