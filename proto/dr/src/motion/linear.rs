@@ -21,7 +21,7 @@ use evenkeel_core::Vec3;
 
 /// The integral of `|p + v t|` over [0, `h`] seconds, in units x seconds; `h` below zero counts as zero.
 ///
-/// The relative error is below 1e-14; the result is never NaN or negative for finite input of sane size.
+/// The relative error is below 1e-14. The result is never NaN or negative for finite input of sane size.
 #[must_use]
 pub fn integral(p: Vec3, v: Vec3, h: f64) -> f64 {
     if h <= 0.0 {
@@ -29,7 +29,7 @@ pub fn integral(p: Vec3, v: Vec3, h: f64) -> f64 {
     }
     let p1 = p + v * h;
     let middle = (p + p1) * 0.5;
-    // Both ends at zero is the commonest case (the receiver has the newest vector): keep the divisions defined.
+    // Both ends are zero if the receiver has the newest vector: keep the divisions defined.
     let r = p.length() + p1.length();
     let (inverse, squared) = (1.0 / r.max(f64::MIN_POSITIVE), h * h);
     let c = p.cross(v).length_squared() * squared * inverse * inverse;
@@ -41,8 +41,7 @@ pub fn integral(p: Vec3, v: Vec3, h: f64) -> f64 {
 /// g(x) = (atanh(sqrt x)/sqrt x - 1)/x for x in [0, 1).
 ///
 /// Range reduction by the half-argument formula of atanh: with r = 1 + sqrt(1 - x),
-/// `g(x) = 1/r^2 + 2/r^3 g(x/r^2)`. Every term is positive, so nothing cancels; from the worst x five rounds lead into
-/// the range of the series.
+/// `g(x) = 1/r^2 + 2/r^3 g(x/r^2)`. Every term is positive, so nothing cancels. Five rounds suffice for any x.
 fn g(mut x: f64) -> f64 {
     let (mut sum, mut factor) = (0.0, 1.0);
     while x > SERIES_RANGE {
@@ -55,10 +54,10 @@ fn g(mut x: f64) -> f64 {
     sum + factor * series(x)
 }
 
-/// Up to here the series below is exact to a rounding.
+/// Up to here the series is exact to a rounding.
 const SERIES_RANGE: f64 = 0.09;
 
-/// 1/3 + x/5 + x^2/7 + ... to the 14th power, in four interleaved chains that a processor computes side by side.
+/// 1/3 + x/5 + x^2/7 + ... to the 14th power, in four chains that a processor computes side by side.
 fn series(x: f64) -> f64 {
     const fn k(power: u32) -> f64 {
         1.0 / (2 * power + 3) as f64
@@ -74,8 +73,8 @@ fn series(x: f64) -> f64 {
 
 /// The earliest time at which the integral of `|p + v t|` reaches `error`, if it does so by `h`.
 ///
-/// Newton's steps, guarded by a bracket: the derivative is the distance itself, which comes for free. The start
-/// `2E / (D0 + sqrt(D0^2 + 2 |V| E))` never overshoots, since the distance grows by at most |V|.
+/// Newton's method within a bracket; the derivative is the distance itself. The start `2E / (D0 + sqrt(D0^2 + 2 |V| E))` never
+/// overshoots, since the distance grows by at most |V|.
 #[must_use]
 pub fn inverse(p: Vec3, v: Vec3, error: f64, h: f64) -> Option<f64> {
     if error <= 0.0 {
@@ -89,9 +88,8 @@ pub fn inverse(p: Vec3, v: Vec3, error: f64, h: f64) -> Option<f64> {
     Some(solve(start.min(h), h, error, 2.0 * f64::EPSILON, |t| (integral(p, v, t), (p + v * t).length())))
 }
 
-/// Finds t in [`low`, `high`] with f(t) = `target`, for a function that does not decrease and comes with its
-/// derivative, and is at most `target` at `low` and at least `target` at `high`. It is done when t moves, or the
-/// function misses, by no more than `tolerance` of itself.
+/// Finds t in [`low`, `high`] with f(t) = `target`, for a function that does not decrease, returns its derivative too, and reaches
+/// `target` in the interval. Ends when t moves, or the function misses, by at most `tolerance` of itself.
 pub(crate) fn solve(
     mut low: f64,
     mut high: f64,
@@ -111,7 +109,7 @@ pub(crate) fn solve(
             low = low.max(t);
         }
         let newton = t + (target - value) / slope;
-        // The middle is taken where Newton leaves the bracket: at a near-zero distance, or by rounding.
+        // Newton leaves the bracket at a near-zero distance, or by rounding.
         let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
         if (next - t).abs() <= tolerance * next.abs() || high - low <= tolerance * high {
             return next;

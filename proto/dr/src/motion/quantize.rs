@@ -180,23 +180,4 @@ impl DrVector {
     pub(crate) fn quantized_if_sane(&self) -> Option<Self> {
         Some(self.quantized()).filter(Self::is_sane)
     }
-
-    /// A bound on the distance between this path and the quantized one, `seconds` after the generation.
-    #[must_use]
-    pub fn quantization_error(&self, seconds: f64) -> f64 {
-        let MotionState { position, velocity, acceleration, turn_rate } = self.state;
-        let largest = |v: Vec3| v.x.abs().max(v.y.abs()).max(v.z.abs());
-        let per_axis = |v: Vec3, bits: u32| largest(v) * power(1 - bits as i32);
-        let speed = velocity.length();
-        let diagonal = 3f64.sqrt();
-        let place = diagonal * (per_axis(position, POSITION_BITS) + power(EXPONENT_MIN));
-        let pace = diagonal * (per_axis(velocity, RATE_BITS) + power(EXPONENT_MIN));
-        let change = diagonal * (per_axis(acceleration, RATE_BITS) + power(EXPONENT_MIN));
-        let bend = change
-            + turn_rate.abs() * pace
-            + 0.5 * TURN_RATE_UNIT * (speed + pace + acceleration.length() * seconds);
-        // The position is moved back in a straight line, by less than a microsecond, where the path may bend.
-        let back = 1e-6 * (acceleration.length() + speed * turn_rate.abs()) * (1e-6 + seconds);
-        place + pace * seconds + 0.5 * bend * seconds * seconds + back
-    }
 }

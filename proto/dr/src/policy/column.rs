@@ -1,13 +1,12 @@
-//! A policy's own state of each pair.
+//! [`PairColumn`]: a policy's state per pair.
 
 use super::{Exported, Pair};
-use crate::ledger::{ClosedPairs, Settlement};
+use crate::ledger::{ClosedPairs, Settlement, Slot};
 
-/// A policy's own state of each pair, laid out as the ledger lays out its own: by life, and side by side by the places of the
-/// receivers.
+/// A policy's own state of each pair, laid out as the ledger's: by life, and side by side by the places of the receivers.
 ///
-/// A pair begins with the default. Its state is dropped with the pair, which the policy passes on from
-/// [`FairnessPolicy::on_closed`](super::FairnessPolicy::on_closed) by [`close`](Self::close).
+/// A pair begins with the default. The policy calls [`close`](Self::close) from
+/// [`FairnessPolicy::on_closed`](super::FairnessPolicy::on_closed).
 #[derive(Clone, Debug, Default)]
 pub struct PairColumn<T> {
     /// By the place of the life, and by that of the receiver.
@@ -26,15 +25,18 @@ impl<T: Default> PairColumn<T> {
     /// The state of a pair.
     #[inline]
     pub fn at(&mut self, pair: &Pair<'_>) -> &mut T {
-        let slot = pair.slot();
-        &mut self.life(slot.track, slot.link as usize + 1)[slot.link as usize]
+        self.slot(pair.slot())
     }
 
     /// The state of the pair that a settlement is about.
     #[inline]
     pub fn settled(&mut self, settlement: &Settlement) -> &mut T {
-        let slot = settlement.slot;
-        &mut self.life(slot.track, slot.link as usize + 1)[slot.link as usize]
+        self.slot(settlement.slot)
+    }
+
+    #[inline]
+    fn slot(&mut self, Slot { track, link }: Slot) -> &mut T {
+        &mut self.life(track, link as usize + 1)[link as usize]
     }
 
     #[inline]
@@ -52,7 +54,7 @@ impl<T: Default> PairColumn<T> {
         }
         let life = &mut self.lives[track];
         if life.capacity() < width {
-            // There are very many pairs: room for twice as many would be too much.
+            // Doubling would waste too much memory.
             let more = if life.is_empty() { 0 } else { width / 16 };
             life.reserve_exact(width + more - life.len());
         }

@@ -1,8 +1,7 @@
-//! NetGames'05 made consistent: the same idea without its hidden assumption that one vector has arrived before the
-//! next is made.
+//! NetGames'05 without its hidden assumption that one vector has arrived before the next is made.
 //!
-//! Deviation: it compares absolute accumulated errors, takes what is in flight at its estimated arrival, and counts up
-//! to the arrival of the vector in question, not to its sending.
+//! Deviation: it compares absolute accumulated errors, assumes that vectors in flight arrive as estimated, and counts up to the
+//! arrival of the vector in question, not to its sending.
 
 use super::scheduling::hold_until;
 use super::{FairnessPolicy, Pair, Review, SendPlan};
@@ -22,7 +21,7 @@ impl FairnessPolicy for Netgames05Consistent {
         self.errors.extend(review.pairs().map(at_arrival));
         let largest = self.errors.iter().copied().fold(0.0, f64::max);
         for (pair, error) in review.pairs().zip(&self.errors) {
-            // Who has not reported yet has no error to compare, and misses nothing meanwhile.
+            // A receiver that has not reported yet has no error to compare.
             let due = if !pair.is_known() || *error >= largest {
                 Some(now)
             } else {

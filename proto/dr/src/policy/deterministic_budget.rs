@@ -4,12 +4,11 @@
 use super::frequency::Weights;
 use super::{ClosedPairs, FairnessPolicy, PairColumn, Review, SendPlan};
 
-/// A receiver waits at most so many times as long as with equal shares. Deviation: the papers' rule has no bound, and
-/// with instantaneous error as the weight it gives a receiver that happens to have none a frequency of zero, and so
-/// never sends to it again.
+/// The longest wait, in multiples of that with equal shares. Deviation: the papers' rule has no bound, and never again sends to a
+/// receiver whose frequency is once zero, as it is without instantaneous error if that is the weight.
 pub const PATIENCE: f64 = 4.0;
 
-/// With a budget of next to nothing, even equal shares are rare; nobody waits for more triggers than this.
+/// The longest wait in triggers, which matters with tiny budgets.
 const INTERVAL_MAX: f64 = 10_000.0;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,7 +19,7 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Fixes the next sending after the one at `trigger`; `equal` is the frequency with equal shares.
+    /// Fixes the sending after that at `trigger`. `equal` is the frequency with equal shares.
     fn advance(&mut self, trigger: u64, frequency: f64, equal: f64) {
         let wanted = (1.0 / frequency).min(PATIENCE / equal).min(INTERVAL_MAX) - self.credit;
         // An interval of 3 that rounding has made 3.0000000000000004 must not become 4.
@@ -58,7 +57,7 @@ impl FairnessPolicy for DeterministicBudget {
         for pair in review.pairs() {
             let schedule = self.schedules.at(&pair);
             if schedule.due.is_none() {
-                // Its introduction, one trigger ago, was the first sending, with equal weights.
+                // Its introduction, one trigger ago, was the first sending.
                 schedule.advance(pair.trigger() - 1, equal, equal);
             }
             any |= schedule.due <= Some(pair.trigger());

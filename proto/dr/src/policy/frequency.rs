@@ -1,16 +1,16 @@
-//! From what is known of the receivers to how often each is sent to: the first two steps of the budget algorithms
-//! (NetGames'05 section 5, thesis 3.4.1.2 and 3.4.1.3).
+//! How often each receiver is sent to: the first two steps of the budget algorithms (NetGames'05 section 5, thesis 3.4.1.2
+//! and 3.4.1.3).
 
 use super::{Pair, Review};
 
-/// How much each measure counts; the three shares sum to one.
+/// The weights of the three measures. They sum to one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Weights {
-    /// PA: share of the accumulated export error.
+    /// PA: accumulated export error.
     pub accumulated: f64,
-    /// PI: share of the export error since the generation of the vector in use.
+    /// PI: export error since the generation of the vector in use.
     pub instantaneous: f64,
-    /// PT: share of the time since the last sending.
+    /// PT: time since the last sending.
     pub time: f64,
 }
 
@@ -39,8 +39,8 @@ impl Weights {
     }
 }
 
-/// Adds each pair's share of a measure; if all are zero, everybody has the same share. Who has not reported yet counts
-/// as the average of those who have: its error is not zero but unknown.
+/// Adds each pair's share of a measure; equal shares if all are zero. A receiver that has not reported yet counts as the average
+/// of the others, because its error is unknown.
 fn add_shares(weight: f64, pairs: &[Pair<'_>], measure: impl Fn(&Pair<'_>) -> f64, shares: &mut [f64]) {
     if weight == 0.0 || pairs.is_empty() {
         return;
@@ -55,8 +55,7 @@ fn add_shares(weight: f64, pairs: &[Pair<'_>], measure: impl Fn(&Pair<'_>) -> f6
     }
 }
 
-/// No receiver can be sent more than one vector per trigger: what is above one goes in equal parts to those below,
-/// until nobody is above.
+/// Caps frequencies at one vector per trigger. The surplus goes in equal parts to those below, until nobody is above.
 pub fn cap(frequencies: &mut [f64]) {
     loop {
         let mut surplus = 0.0;

@@ -1,4 +1,4 @@
-//! The names of the policies: one arm here and everything that lists, parses or runs policies follows.
+//! Policies by name: how they are listed, parsed, printed and built.
 
 use core::fmt;
 use core::num::NonZeroU32;
@@ -34,36 +34,46 @@ pub enum PolicyKind {
     Netgames05Consistent,
     /// `scheduling-1`, `scheduling-1-estimate`.
     Scheduling1 {
-        /// How long what is in flight is taken to travel.
+        /// How long vectors in flight are assumed to travel.
         flight: Flight,
     },
     /// `scheduling-2`, `scheduling-2-newest`.
     Scheduling2 {
-        /// Whether the newest is sent in place of the held one.
+        /// Whether the newest vector replaces the held one.
         newest: bool,
     },
     /// `probabilistic-budget`.
     ProbabilisticBudget {
-        /// What counts.
+        /// The weights of the measures.
         weights: Weights,
         /// Whether exactly one receiver is picked.
         pick_one: bool,
     },
     /// `deterministic-budget`.
     DeterministicBudget {
-        /// What counts.
+        /// The weights of the measures.
         weights: Weights,
     },
     /// `even`.
     Even(EvenSettings),
-    /// One of your own.
+    /// A policy from outside this crate.
     Own(OwnPolicy),
 }
 
-/// A policy that is not of this crate, by a name that none of ours has.
+/// The policies whose names have no parameters.
+const PLAIN: [(&str, PolicyKind); 7] = [
+    ("base", PolicyKind::BASE),
+    ("netgames05", PolicyKind::Netgames05),
+    ("netgames05-consistent", PolicyKind::Netgames05Consistent),
+    ("scheduling-1", PolicyKind::Scheduling1 { flight: Flight::Instant }),
+    ("scheduling-1-estimate", PolicyKind::Scheduling1 { flight: Flight::Estimated }),
+    ("scheduling-2", PolicyKind::Scheduling2 { newest: false }),
+    ("scheduling-2-newest", PolicyKind::Scheduling2 { newest: true }),
+];
+
+/// A policy from outside this crate, under a name that no built-in one has.
 ///
-/// It goes wherever a [`PolicyKind`] goes: into a peer, a relay, a scenario of the lab. Only its name is written into
-/// recordings, and a program that reads one does not know it.
+/// Recordings hold only its name, which a program that reads one doesn't know.
 #[derive(Clone, Copy)]
 pub struct OwnPolicy {
     name: &'static str,
@@ -121,7 +131,7 @@ impl PolicyKind {
         }
     }
 
-    /// The names that [`FromStr`] takes, for messages and completion.
+    /// The forms that [`FromStr`] takes.
     pub const NAMES: [&str; 12] = [
         "base",
         "base-1/K",
@@ -140,101 +150,82 @@ impl PolicyKind {
     /// One of each policy: the papers', then our own.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let names = [
-            "base",
-            "base-1/3",
-            "probabilistic-1/3",
-            "netgames05",
-            "netgames05-consistent",
-            "scheduling-1",
-            "scheduling-1-estimate",
-            "scheduling-2",
-            "scheduling-2-newest",
-            "probabilistic-budget:pa",
-            "probabilistic-budget:pi",
-            "probabilistic-budget:pt",
-            "deterministic-budget",
-            "even",
-        ];
-        names.iter().map(|name| name.parse().expect("the names are ours")).collect()
+        let names = "base base-1/3 probabilistic-1/3 netgames05 netgames05-consistent scheduling-1 \
+                     scheduling-1-estimate scheduling-2 scheduling-2-newest probabilistic-budget:pa \
+                     probabilistic-budget:pi probabilistic-budget:pt deterministic-budget even";
+        names.split(' ').map(|name| name.parse().expect("the names are ours")).collect()
     }
 }
 
 /// Not the name of a policy.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UnknownPolicy {
-    /// There is none of that name.
+    /// No policy has this name.
     #[error("there is no policy \"{name}\"; the policies are {}", PolicyKind::NAMES.join(", "))]
     Name {
-        /// What was asked for.
+        /// The name.
         name: String,
     },
-    /// There is one, but not with that option.
+    /// The policy does not have this option.
     #[error("policy \"{name}\" has no option \"{option}\"; {hint}")]
     Option {
         /// The policy.
         name: String,
         /// The option.
         option: String,
-        /// What would be right.
+        /// The valid options.
         hint: &'static str,
     },
 }
+
+const NO_OPTIONS: &str = "it has none at all";
+const BUDGET_OPTIONS: &str = "it takes pa, pi, pt or mix=A1,A2,A3 with three shares that sum to 1 (and, if \
+                              probabilistic, pick-one)";
+const EVEN_OPTIONS: &str = "it takes phi=PHI, 0 (as without it) to 1 (all alike), and kappa=KAPPA, 1 to 1000 (how many \
+                            times what it would be without it anybody's error may be), with a comma between";
 
 impl FromStr for PolicyKind {
     type Err = UnknownPolicy;
 
     fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
-        let unknown = || UnknownPolicy::Name { name: text.to_owned() };
         let (name, options) = match text.split_once(':') {
             Some((name, options)) => (name, options.split(':').collect()),
             None => (text, Vec::new()),
         };
-        let plain = |kind: Self| match options.first() {
-            None => Ok(kind),
-            Some(option) => Err(UnknownPolicy::Option {
-                name: name.to_owned(),
-                option: (*option).to_owned(),
-                hint: "it has none at all",
-            }),
+        let wrong = |hint| {
+            let name = name.to_owned();
+            move |option: &str| UnknownPolicy::Option { name, option: option.to_owned(), hint }
         };
         match name {
-            "base" => plain(Self::BASE),
-            "netgames05" => plain(Self::Netgames05),
-            "netgames05-consistent" => plain(Self::Netgames05Consistent),
-            "scheduling-1" => plain(Self::Scheduling1 { flight: Flight::Instant }),
-            "scheduling-1-estimate" => plain(Self::Scheduling1 { flight: Flight::Estimated }),
-            "scheduling-2" => plain(Self::Scheduling2 { newest: false }),
-            "scheduling-2-newest" => plain(Self::Scheduling2 { newest: true }),
             "probabilistic-budget" => {
-                let (weights, pick_one) = parse_options(name, &options, true)?;
+                let (weights, pick_one) = parse_budget(&options, true).map_err(wrong(BUDGET_OPTIONS))?;
                 Ok(Self::ProbabilisticBudget { weights, pick_one })
             }
             "deterministic-budget" => {
-                let (weights, _) = parse_options(name, &options, false)?;
+                let (weights, _) = parse_budget(&options, false).map_err(wrong(BUDGET_OPTIONS))?;
                 Ok(Self::DeterministicBudget { weights })
             }
-            "even" => parse_even(name, &options).map(Self::Even),
+            "even" => parse_even(&options).map(Self::Even).map_err(wrong(EVEN_OPTIONS)),
             _ => {
-                let every = |prefix| {
-                    let digits =
-                        name.strip_prefix(prefix).filter(|k| k.bytes().all(|byte| byte.is_ascii_digit()))?;
-                    let every = digits.parse::<NonZeroU32>().ok()?;
-                    (every.get() <= 1000).then_some(every)
-                };
-                if let Some(every) = every("base-1/") {
-                    plain(Self::Base { every })
-                } else if let Some(every) = every("probabilistic-1/") {
-                    plain(Self::Probabilistic { every })
-                } else {
-                    Err(unknown())
-                }
+                let plain = PLAIN.iter().find(|(plain, _)| *plain == name).map(|(_, kind)| *kind);
+                let base = || parse_every(name, "base-1/").map(|every| Self::Base { every });
+                let probabilistic =
+                    || parse_every(name, "probabilistic-1/").map(|every| Self::Probabilistic { every });
+                let kind = plain.or_else(base).or_else(probabilistic);
+                let kind = kind.ok_or_else(|| UnknownPolicy::Name { name: text.to_owned() })?;
+                options.first().map_or(Ok(kind), |option| Err(wrong(NO_OPTIONS)(option)))
             }
         }
     }
 }
 
-fn parse_options(name: &str, options: &[&str], may_pick: bool) -> Result<(Weights, bool), UnknownPolicy> {
+fn parse_every(name: &str, prefix: &str) -> Option<NonZeroU32> {
+    let digits = name.strip_prefix(prefix).filter(|k| k.bytes().all(|byte| byte.is_ascii_digit()))?;
+    digits.parse().ok().filter(|every: &NonZeroU32| every.get() <= 1000)
+}
+
+/// Parses the weights and `pick-one`, or returns the option that is not one.
+fn parse_budget<'a>(options: &[&'a str], may_pick: bool) -> Result<(Weights, bool), &'a str> {
     let (mut weights, mut pick_one) = (Weights::PA, false);
     for option in options {
         match (*option, option.strip_prefix("mix=").and_then(parse_mix)) {
@@ -243,31 +234,20 @@ fn parse_options(name: &str, options: &[&str], may_pick: bool) -> Result<(Weight
             ("pt", _) => weights = Weights::PT,
             ("pick-one", _) if may_pick => pick_one = true,
             (_, Some(mix)) => weights = mix,
-            _ => {
-                return Err(UnknownPolicy::Option {
-                    name: name.to_owned(),
-                    option: (*option).to_owned(),
-                    hint: "it takes pa, pi, pt or mix=A1,A2,A3 with three shares that sum to 1 (and, if \
-                           probabilistic, pick-one)",
-                });
-            }
+            _ => return Err(option),
         }
     }
     Ok((weights, pick_one))
 }
 
-fn parse_even(name: &str, options: &[&str]) -> Result<EvenSettings, UnknownPolicy> {
+/// Parses the settings of `even`, or returns the option that is not one.
+fn parse_even<'a>(options: &[&'a str]) -> Result<EvenSettings, &'a str> {
     let mut settings = EvenSettings::default();
     for option in options.iter().flat_map(|options| options.split(',')) {
         let number = |key| option.strip_prefix(key).and_then(|number| number.parse::<f64>().ok());
         let phi = number("phi=").and_then(|phi| EvenSettings::new(phi, settings.kappa()));
         let kappa = || number("kappa=").and_then(|kappa| EvenSettings::new(settings.phi(), Some(kappa)));
-        settings = phi.or_else(kappa).ok_or_else(|| UnknownPolicy::Option {
-            name: name.to_owned(),
-            option: option.to_owned(),
-            hint: "it takes phi=PHI, 0 (as without it) to 1 (all alike), and kappa=KAPPA, 1 to 1000 (how many times \
-                   what it would be without it anybody's error may be), with a comma between",
-        })?;
+        settings = phi.or_else(kappa).ok_or(option)?;
     }
     Ok(settings)
 }
@@ -282,26 +262,20 @@ fn parse_mix(text: &str) -> Option<Weights> {
 
 impl fmt::Display for PolicyKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((name, _)) = PLAIN.iter().find(|(_, kind)| kind == self) {
+            return write!(f, "{name}");
+        }
         match self {
-            Self::Base { every } if every.get() == 1 => write!(f, "base"),
             Self::Base { every } => write!(f, "base-1/{every}"),
             Self::Probabilistic { every } => write!(f, "probabilistic-1/{every}"),
-            Self::Netgames05 => write!(f, "netgames05"),
-            Self::Netgames05Consistent => write!(f, "netgames05-consistent"),
-            Self::Scheduling1 { flight: Flight::Instant } => write!(f, "scheduling-1"),
-            Self::Scheduling1 { flight: Flight::Estimated } => write!(f, "scheduling-1-estimate"),
-            Self::Scheduling2 { newest: false } => write!(f, "scheduling-2"),
-            Self::Scheduling2 { newest: true } => write!(f, "scheduling-2-newest"),
             Self::ProbabilisticBudget { weights, pick_one } => {
-                let pick = if *pick_one { ":pick-one" } else { "" };
-                write!(f, "probabilistic-budget{weights}{pick}")
+                write!(f, "probabilistic-budget{weights}{}", if *pick_one { ":pick-one" } else { "" })
             }
-            Self::DeterministicBudget { weights } if *weights == Weights::PA => {
-                write!(f, "deterministic-budget")
-            }
+            Self::DeterministicBudget { weights: Weights::PA } => write!(f, "deterministic-budget"),
             Self::DeterministicBudget { weights } => write!(f, "deterministic-budget{weights}"),
             Self::Even(settings) => write!(f, "even{settings}"),
             Self::Own(own) => write!(f, "{}", own.name),
+            _ => unreachable!("its name has no parameters"),
         }
     }
 }
@@ -310,8 +284,8 @@ impl fmt::Display for EvenSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let phi = (self.phi() != Self::PHI).then(|| format!("phi={}", self.phi()));
         let kappa = self.kappa().map(|kappa| format!("kappa={kappa}"));
-        let said: Vec<String> = phi.into_iter().chain(kappa).collect();
-        if said.is_empty() { Ok(()) } else { write!(f, ":{}", said.join(",")) }
+        let set: Vec<String> = phi.into_iter().chain(kappa).collect();
+        if set.is_empty() { Ok(()) } else { write!(f, ":{}", set.join(",")) }
     }
 }
 

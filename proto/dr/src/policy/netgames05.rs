@@ -5,7 +5,7 @@
 //! the distance between DR_i and what the receiver had been sent before.
 //!
 //! Deviation: `R` is actual minus estimated as in the theorem (section 4.1 has the other sign, which drives errors
-//! apart), and the LARGEST `E_k` is sent to at once (with the smallest, equation 1 would need negative delays).
+//! apart), and the receiver with the LARGEST `E_k` is sent to at once (with the smallest, equation 1 would need negative delays).
 
 use std::collections::VecDeque;
 
@@ -16,17 +16,17 @@ use super::{ClosedPairs, FairnessPolicy, Pair, PairColumn, Review, SendPlan, Set
 use crate::motion::divergence::{Divergence, export_error};
 use crate::motion::vector::{DrSeq, DrVector};
 
-/// Dispatches of one receiver whose feedback is awaited; when there are more, the oldest counts as estimated rightly.
+/// Dispatches per receiver whose feedback is awaited. Beyond, the oldest counts as rightly estimated.
 const PENDING_MAX: usize = 256;
 
-/// What has been computed for one receiver.
+/// The state of one pair.
 #[derive(Clone, Debug, Default)]
 struct State {
-    /// R: relative export error, not used up yet.
+    /// R: relative export error that is not used up yet.
     relative: f64,
     /// The part of R that has come in since the last trigger.
     late: f64,
-    /// What the receiver was last sent, by this policy's assumption what it shows.
+    /// The vector last sent, which this policy assumes the receiver to show.
     shown: Option<DrVector>,
     /// The dispatch of the last plan.
     planned: Option<Planned>,
@@ -45,15 +45,15 @@ struct Planned {
 }
 
 impl State {
-    /// ReportCursor what has happened since the last trigger: feedback, and the error of a vector that was never sent. Gives
-    /// what the receiver shows.
+    /// Adds feedback since the last trigger, and the error of a vector that was never sent. Returns the vector that the receiver
+    /// shows.
     fn catch_up(&mut self, pair: &Pair<'_>, now: SessionTime) -> DrVector {
         let last_sent = pair.last_sent().map(|sent| sent.seq);
         let late = core::mem::take(&mut self.late);
         let introduced = || last_sent.and_then(|seq| pair.vector(seq)).unwrap_or(*pair.newest().1);
         let shown = *self.shown.get_or_insert_with(introduced);
         match self.planned.take() {
-            // It was sent: R is used up, and what has come in since is the new one.
+            // It was sent: R is used up and begins with the feedback since.
             Some(planned) if last_sent == Some(planned.seq) => {
                 self.relative = late;
                 let shown = pair.vector(planned.seq).unwrap_or(planned.vector);
@@ -65,8 +65,8 @@ impl State {
                 shown
             }
             // It was never sent: its error counts up to this trigger.
-            Some(planned) => {
-                self.relative += late + export_error(&planned.vector, &shown, planned.vector.generated, now);
+            Some(Planned { vector, .. }) => {
+                self.relative += late + export_error(&vector, &shown, vector.generated, now);
                 shown
             }
             None => {
@@ -112,7 +112,7 @@ impl FairnessPolicy for Netgames05 {
     fn on_settled(&mut self, settlement: &Settlement) {
         let Settlement { seq, sent, arrived, .. } = *settlement;
         let state = self.states.settled(settlement);
-        // The last plan's own dispatch may be acknowledged before the next trigger books it as sent.
+        // The last plan's dispatch may be acknowledged before the next trigger notes it as sent.
         let current = state.planned.filter(|planned| planned.seq == seq);
         let index = state.pending.iter().position(|planned| planned.seq == seq);
         let Some(planned) = current.or_else(|| index.and_then(|index| state.pending.remove(index))) else {

@@ -1,4 +1,4 @@
-//! What a policy answers.
+//! [`SendPlan`]: a policy's decisions.
 
 use evenkeel_core::SessionTime;
 
@@ -6,7 +6,7 @@ use super::{Exported, Pair};
 use crate::ledger::{Dispatch, Slot};
 use crate::motion::vector::DrSeq;
 
-/// A policy's decisions: dispatches, each of a vector to a receiver at a time.
+/// Dispatches, each of a vector to a receiver at a time.
 #[derive(Clone, Debug, Default)]
 pub struct SendPlan {
     dispatches: Vec<(Slot, Dispatch)>,

@@ -3,15 +3,15 @@
 use evenkeel_core::{PeerId, Seed, SessionTime, Span};
 
 use super::PairWeights;
-use crate::ledger::exported_path::PathSegment;
+use crate::ledger::exported_path::{ExportedPath, PathSegment};
 use crate::ledger::{
-    Account, Cursor, Dispatch, ErrorLedger, Flight, Kinematics, LastSent, Life, Link, Outlook, PairState,
+    Account, Dispatch, ErrorLedger, Flight, Kinematics, LastSent, Life, Link, Outlook, PairState,
     SentMessages, Slot, Track,
 };
 use crate::motion::vector::{DrSeq, DrVector, EntityId};
 use crate::owner::threshold::Threshold;
 
-/// Nothing is planned farther ahead.
+/// The longest time that a plan looks ahead.
 pub const HOLD_MAX: Span = Span::from_secs(60);
 
 /// Why a policy is asked.
@@ -32,7 +32,7 @@ pub struct Review<'a> {
     weights: &'a PairWeights,
     now: SessionTime,
     occasion: Occasion,
-    /// The entity in question, if it is one.
+    /// The entity that triggered or was observed.
     present: Option<(Life, &'a Track)>,
     budget: f64,
     seed: Seed,
@@ -52,19 +52,16 @@ impl<'a> Review<'a> {
     }
 
     /// The session's time.
-    #[must_use]
     pub const fn now(&self) -> SessionTime {
         self.now
     }
 
     /// Why the policy is asked.
-    #[must_use]
     pub const fn occasion(&self) -> Occasion {
         self.occasion
     }
 
     /// The entity that triggered, if one did.
-    #[must_use]
     pub const fn triggered(&self) -> Option<EntityId> {
         match self.occasion {
             Occasion::Trigger(entity) => Some(entity),
@@ -73,32 +70,29 @@ impl<'a> Review<'a> {
     }
 
     /// DR vectors that may be sent per trigger, averaged over time.
-    #[must_use]
     pub const fn budget(&self) -> f64 {
         self.budget
     }
 
-    /// The entities to decide on: the one that triggered or was looked at, or all.
+    /// The entities to decide on: the one that triggered or was observed, or all.
     pub fn entities(&self) -> impl Iterator<Item = Exported<'a>> + '_ {
         let all = (self.occasion == Occasion::Asked).then(|| self.all_entities()).into_iter().flatten();
-        self.present.into_iter().map(|(life, track)| self.exported(life.entity, track)).chain(all)
+        self.present.into_iter().map(|present| self.exported(present)).chain(all)
     }
 
     /// An entity, if it is alive.
-    #[must_use]
     pub fn entity(&self, entity: EntityId) -> Option<Exported<'a>> {
         let present = self.present.filter(|(life, _)| life.entity == entity);
-        let present = present.or_else(|| self.ledger.present(entity));
-        present.map(|(life, track)| self.exported(life.entity, track))
+        present.or_else(|| self.ledger.present(entity)).map(|present| self.exported(present))
     }
 
     /// Every live entity.
     pub fn all_entities(&self) -> impl Iterator<Item = Exported<'a>> + '_ {
-        self.ledger.lives().map(|(life, track)| self.exported(life.entity, track))
+        self.ledger.lives().map(|present| self.exported(present))
     }
 
-    fn exported(&self, entity: EntityId, track: &'a Track) -> Exported<'a> {
-        Exported { ledger: self.ledger, weights: self.weights, now: self.now, entity, track }
+    fn exported(&self, (_, track): (Life, &'a Track)) -> Exported<'a> {
+        Exported { ledger: self.ledger, weights: self.weights, now: self.now, track }
     }
 
     /// The messages to the receivers by their places; `None` at empty places.
@@ -107,7 +101,6 @@ impl<'a> Review<'a> {
     }
 
     /// Counts changes to what is known of receivers.
-    #[must_use]
     pub const fn changes(&self) -> u64 {
         self.ledger.changes()
     }
@@ -119,13 +112,12 @@ impl<'a> Review<'a> {
         self.ledger.links().iter().map(move |link| link.as_ref().map(known))
     }
 
-    /// The pairs to decide on: those of the entity that triggered or was looked at, or all.
+    /// The pairs to decide on: those of the entity that triggered or was observed, or all.
     pub fn pairs(&self) -> impl Iterator<Item = Pair<'a>> + '_ {
         self.entities().flat_map(|exported| exported.pairs())
     }
 
     /// A random number in [0, 1) for a pair, reproducible.
-    #[must_use]
     pub fn unit(&self, pair: &Pair<'_>) -> f64 {
         self.seed.child(u64::from(pair.receiver().0)).child(u64::from(pair.entity().0)).draws().unit()
     }
@@ -137,49 +129,36 @@ pub struct Exported<'a> {
     ledger: &'a ErrorLedger,
     weights: &'a PairWeights,
     now: SessionTime,
-    entity: EntityId,
     track: &'a Track,
 }
 
 impl<'a> Exported<'a> {
     /// Its id.
-    #[must_use]
     pub const fn entity(&self) -> EntityId {
-        self.entity
+        self.track.life.entity
     }
 
     /// Its owner; `None`: the sender itself.
-    #[must_use]
     pub const fn owner(&self) -> Option<PeerId> {
         self.track.owner
     }
 
-    /// Its newest vector and the number of that.
-    #[must_use]
+    /// Its newest vector and that vector's number.
     pub fn newest(&self) -> (DrSeq, &'a DrVector) {
         self.track.history.newest()
     }
 
     /// The number of its last trigger. Its introduction was number 0.
-    #[must_use]
     pub const fn trigger(&self) -> u64 {
         self.track.triggers - 1
     }
 
     /// The owner's threshold.
-    #[must_use]
     pub const fn threshold(&self) -> Threshold {
         self.track.threshold
     }
 
-    /// When the owner's time threshold makes a new vector in any case; the end of time if it never does.
-    #[must_use]
-    pub const fn expires(&self) -> SessionTime {
-        self.track.expires
-    }
-
     /// The owner's last observation; `None` at a relay, which knows no more than the newest vector.
-    #[must_use]
     pub const fn observed(&self) -> Option<Kinematics> {
         self.track.observed
     }
@@ -191,19 +170,16 @@ impl<'a> Exported<'a> {
     }
 
     /// The number of its receivers.
-    #[must_use]
     pub const fn pair_count(&self) -> usize {
         self.track.pairs.count()
     }
 
     /// The states of its pairs, by the places of their receivers. Empty places have one, too.
-    #[must_use]
     pub fn pair_states(&self) -> &'a [PairState] {
         self.track.pairs.states()
     }
 
     /// What was sent last, by the places of the receivers. Empty places have an entry, too.
-    #[must_use]
     pub fn last_sents(&self) -> &'a [LastSent] {
         &self.track.pairs.last_sents
     }
@@ -217,13 +193,11 @@ impl<'a> Exported<'a> {
     ///
     /// # Panics
     /// There is no receiver at this place.
-    #[must_use]
     pub fn messages(&self, link: u32) -> &'a SentMessages {
         self.ledger.at(link).messages()
     }
 
     /// Its exported path, if it is linear, without a hole and known up to now, and every receiver shows vectors alike.
-    #[must_use]
     pub fn linear_path(&self) -> Option<&'a [PathSegment]> {
         let path = self.track.history.gapless_linear().filter(|_| self.ledger.shows_alike())?;
         let known = path.last().is_some_and(|newest| newest.vector.generated <= self.now);
@@ -231,37 +205,29 @@ impl<'a> Exported<'a> {
     }
 
     /// The weight of the error at a receiver.
-    #[must_use]
     pub fn weight(&self, receiver: PeerId) -> f64 {
-        self.weights.of(self.entity, receiver)
+        self.weights.of(self.entity(), receiver)
     }
 
     /// Whether all weights are 1.
-    #[must_use]
     pub fn is_unweighted(&self) -> bool {
         self.weights.is_empty()
     }
 
     /// The largest weight of its pairs, at least 1.
-    #[must_use]
     pub fn weight_max(&self) -> f64 {
-        self.weights.most(self.entity)
-    }
-
-    fn account(&self, place: u32) -> Account<'a> {
-        Account::new(&self.track.pairs, self.messages(place), place)
+        self.weights.most(self.entity())
     }
 
     /// The pair with the receiver at a place.
     ///
     /// # Panics
     /// There is no receiver at this place.
-    #[must_use]
     pub fn pair(&self, place: u32) -> Pair<'a> {
-        let Self { ledger, weights, now, track, .. } = *self;
-        let (link, account) = (ledger.at(place), self.account(place));
-        let (receiver, outlook) = (link.peer(), link.outlook(now, ledger.placement()));
-        Pair { link: place, account, receiver, track, weights, outlook }
+        let link = self.ledger.at(place);
+        let account = Account::new(&self.track.pairs, link.messages(), place);
+        let outlook = link.outlook(self.now, self.ledger.placement());
+        Pair { exported: *self, link: place, account, receiver: link.peer(), outlook }
     }
 
     /// The place of its account with the receiver at a place.
@@ -270,7 +236,6 @@ impl<'a> Exported<'a> {
     }
 
     /// A vector as every receiver shows it that has it; `None` if it was dropped, or receivers show it differently.
-    #[must_use]
     pub fn shown(&self, seq: DrSeq) -> Option<&'a DrVector> {
         self.track.history.shown(seq).filter(|_| self.ledger.shows_alike())
     }
@@ -285,117 +250,89 @@ impl<'a> Exported<'a> {
 /// One entity at one receiver, as the sender knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
+    exported: Exported<'a>,
     link: u32,
     account: Account<'a>,
     receiver: PeerId,
-    track: &'a Track,
-    weights: &'a PairWeights,
     outlook: Outlook,
 }
 
 impl<'a> Pair<'a> {
     /// The entity.
-    #[must_use]
     pub const fn entity(&self) -> EntityId {
-        self.track.life.entity
+        self.exported.entity()
     }
 
     /// The receiver.
-    #[must_use]
     pub const fn receiver(&self) -> PeerId {
         self.receiver
     }
 
     /// The number of the entity's last trigger. Its introduction was number 0.
-    #[must_use]
     pub const fn trigger(&self) -> u64 {
-        self.track.triggers - 1
+        self.exported.trigger()
     }
 
     /// The newest vector of the entity and its number.
-    #[must_use]
-    pub fn newest(&self) -> (DrSeq, &DrVector) {
-        self.track.history.newest()
-    }
-
-    /// When the owner's time threshold makes a new vector in any case; the end of time if it never does.
-    #[must_use]
-    pub const fn expires(&self) -> SessionTime {
-        self.track.expires
+    pub fn newest(&self) -> (DrSeq, &'a DrVector) {
+        self.exported.newest()
     }
 
     /// How far ahead it makes sense to hold a vector: until the owner makes a new one in any case, and at most [`HOLD_MAX`].
-    #[must_use]
     pub fn horizon(&self) -> SessionTime {
-        self.track.expires.min(self.outlook.now + HOLD_MAX)
+        self.exported.track.expires.min(self.outlook.now + HOLD_MAX)
     }
 
     /// A vector of the entity as this receiver is sent it, while it is kept.
-    #[must_use]
     pub fn vector(&self, seq: DrSeq) -> Option<DrVector> {
-        self.track.history.vector(seq).map(|vector| self.account.as_sent(seq, vector))
+        self.exported.track.history.vector(seq).map(|vector| self.account.as_sent(seq, vector))
     }
 
     /// The newest vector as this receiver would be sent it.
-    #[must_use]
     pub fn offered(&self) -> DrVector {
         let (newest, vector) = self.newest();
         self.account.as_sent(newest, vector)
     }
 
     /// The vector that was last sent, introductions included.
-    #[must_use]
     pub fn last_sent(&self) -> Option<Dispatch> {
         self.account.last_sent()
     }
 
     /// The newest vector that the receiver has, or will have when what is in flight and not overdue arrives; `None` if none is
     /// known.
-    #[must_use]
     pub fn prospect(&self) -> Option<(DrSeq, DrVector)> {
-        self.account.prospect(&self.track.history, &self.outlook)
+        self.account.prospect(self.history(), &self.outlook)
     }
 
     /// The vector that is held since an earlier trigger.
-    #[must_use]
     pub fn held(&self) -> Option<Dispatch> {
         self.account.held()
     }
 
     /// This pair as it will be once a vector has been sent now, to plan on top of it.
-    #[must_use]
     pub fn once_sent(mut self, seq: DrSeq) -> Self {
         self.outlook.assumed = Some(Dispatch { seq, sent: self.outlook.now });
         self
     }
 
     /// The delay to the receiver that a policy compensates.
-    #[must_use]
     pub const fn delay(&self) -> Span {
         self.outlook.delay
     }
 
     /// Whether the receiver's reports are believed. Others should not wait for one that is silent or reports what can't be
     /// true, however bad its error seems to be.
-    #[must_use]
     pub const fn is_credible(&self) -> bool {
         self.outlook.is_credible
     }
 
-    /// Whether the receiver claims to be farther away than [the compensated delay](Self::delay).
-    #[must_use]
-    pub const fn is_cut(&self) -> bool {
-        self.outlook.is_cut
-    }
-
     /// The weight of its error; 1 unless the game sets it.
-    #[must_use]
     pub fn weight(&self) -> f64 {
-        self.weights.of(self.entity(), self.receiver())
+        self.exported.weight(self.receiver)
     }
 
     /// Whether an arrival has been reported, so that there is an error to speak of.
-    #[must_use]
     pub fn is_known(&self) -> bool {
         self.account.is_known()
     }
@@ -403,49 +340,43 @@ impl<'a> Pair<'a> {
     /// AEE: the accumulated export error of this entity up to now, by which its receivers are compared. It includes what they
     /// suffered from its last life; a newcomer starts with the mean of the others, or it would be starved until it had caught
     /// up with them.
-    #[must_use]
     pub fn accumulated(&self) -> f64 {
         self.accumulated_at(self.outlook.now, Flight::Estimated)
     }
 
     /// The accumulated export error at a time, if nothing is sent until then; `flight` says how long vectors in flight are
     /// assumed to travel.
-    #[must_use]
     pub fn accumulated_at(&self, at: SessionTime, flight: Flight) -> f64 {
-        self.account.head_start() + self.cursor(at, flight).map_or(0.0, |cursor| cursor.error)
+        let cursor = self.account.estimated(self.history(), &self.outlook, flight, at);
+        self.account.head_start() + cursor.map_or(0.0, |cursor| cursor.error)
     }
 
     /// The accumulated export error now, and at a later time if nothing is sent until then.
-    #[must_use]
     pub fn accumulated_until(&self, later: SessionTime) -> (f64, f64) {
-        let errors = self.account.estimates(&self.track.history, &self.outlook, later);
-        let (now, later) = errors.unwrap_or((0.0, 0.0));
+        let errors = self.account.estimates(self.history(), &self.outlook, later);
+        let (now, later) = errors.unwrap_or_default();
         (self.account.head_start() + now, self.account.head_start() + later)
     }
 
     /// The earliest time from now on, up to `by`, at which the accumulated error reaches `error` if nothing is sent.
-    #[must_use]
     pub fn reaches(&self, error: f64, by: SessionTime, flight: Flight) -> Option<SessionTime> {
         let error = error - self.account.head_start();
-        self.account.reaches(&self.track.history, &self.outlook, flight, error, by)
+        self.account.reaches(self.history(), &self.outlook, flight, error, by)
     }
 
     /// The export error since the generation of the vector that the receiver is using by now.
-    #[must_use]
     pub fn instantaneous(&self) -> f64 {
-        self.account.since_generation(&self.track.history, &self.outlook, self.outlook.now)
+        self.account.since_generation(self.history(), &self.outlook, self.outlook.now)
     }
 
     /// The part of the accumulated export error that is settled, and up to when; `None` before the first arrival.
-    #[must_use]
     pub fn settled(&self) -> Option<(f64, SessionTime)> {
         self.account.settled().map(|(settled, at)| (self.account.head_start() + settled, at))
     }
 
     /// The vector that the receiver shows where the error is settled.
-    #[must_use]
     pub fn settled_vector(&self) -> Option<DrVector> {
-        self.account.cursor(&self.track.history).map(|cursor| cursor.vector)
+        self.account.cursor(self.history()).map(|cursor| cursor.vector)
     }
 
     /// The vectors in flight: sent, and not known to have arrived or to be lost.
@@ -453,17 +384,16 @@ impl<'a> Pair<'a> {
         self.account.dispatches()
     }
 
-    fn cursor(&self, at: SessionTime, flight: Flight) -> Option<Cursor> {
-        self.account.estimated(&self.track.history, &self.outlook, flight, at)
+    const fn history(&self) -> &'a ExportedPath {
+        &self.exported.track.history
     }
 
     /// The place of the receiver, which it keeps while it is here.
-    #[must_use]
     pub const fn place(&self) -> u32 {
         self.link
     }
 
     pub(crate) const fn slot(&self) -> Slot {
-        Slot { track: self.track.place, link: self.link }
+        self.exported.slot(self.link)
     }
 }

@@ -1,4 +1,4 @@
-//! How much the error of a pair counts: a game may say that a tank behind a hill matters less than one in sight.
+//! Weights of pairs: in a game, a tank behind a hill may matter less than one in sight.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use crate::motion::vector::EntityId;
 pub struct PairWeight(f64);
 
 impl PairWeight {
-    /// As much as any other.
+    /// The default.
     pub const ONE: Self = Self(1.0);
     /// The largest.
     pub const MAX: Self = Self(1000.0);
 
-    /// So much, from 0 (not at all) to 1000; `None` if it is something else.
+    /// A weight from 0 to 1000; `None` if it is out of range.
     #[must_use]
     pub fn new(weight: f64) -> Option<Self> {
         (0.0..=Self::MAX.0).contains(&weight).then_some(Self(weight))
     }
 
-    /// How much.
+    /// The weight as a number.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0
@@ -45,14 +45,13 @@ impl Wire for PairWeight {
     }
 }
 
-/// Those that are not one. A game that does not use them pays nothing for them.
+/// The weights that are not one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PairWeights {
     set: BTreeMap<(EntityId, PeerId), PairWeight>,
 }
 
 impl PairWeights {
-    /// Whether all are one.
     pub(crate) fn is_empty(&self) -> bool {
         self.set.is_empty()
     }
@@ -65,7 +64,7 @@ impl PairWeights {
         self.set.get(&(entity, receiver)).map_or(1.0, |weight| weight.0)
     }
 
-    /// The largest of an entity, or 1 if that is more.
+    /// The largest weight of an entity's pairs, at least 1.
     pub(crate) fn most(&self, entity: EntityId) -> f64 {
         if self.set.is_empty() {
             return 1.0;
@@ -82,7 +81,6 @@ impl PairWeights {
         }
     }
 
-    /// An entity is no more.
     pub(crate) fn forget_entity(&mut self, entity: EntityId) {
         let (from, to) = ((entity, PeerId(0)), (entity, PeerId(u32::MAX)));
         while let Some((&pair, _)) = self.set.range(from..=to).next() {
@@ -90,7 +88,6 @@ impl PairWeights {
         }
     }
 
-    /// A receiver has gone.
     pub(crate) fn forget_receiver(&mut self, receiver: PeerId) {
         self.set.retain(|(_, peer), _| *peer != receiver);
     }

@@ -11,11 +11,11 @@ use crate::motion::vector::DrSeq;
 
 /// Numbers per register, receivers asked at once, and lines per table.
 const WIDE: usize = 8;
+/// The largest number of tables.
+const TABLES_MAX: usize = 8;
 /// Receivers per word of a set.
 const WORD: usize = u64::BITS as usize;
 const _: () = assert!(WORD.is_multiple_of(WIDE), "what is asked at once is in one word");
-/// Tables that are looked up at most.
-const TABLES_MAX: usize = 8;
 
 type Table = [f32; WIDE];
 
@@ -36,12 +36,6 @@ impl ReceiverColumns<'_> {
     fn are_whole(&self) -> bool {
         let others = [self.to.len(), self.most.len(), self.overdue.len()];
         others.iter().all(|other| *other >= self.last_sents.len())
-    }
-
-    /// Whether there are enough receivers to ask several at once.
-    #[cfg(target_arch = "x86_64")]
-    fn are_wide(&self) -> bool {
-        self.last_sents.len() >= WIDE && self.are_whole()
     }
 }
 
@@ -81,15 +75,9 @@ impl ReceiverSet {
 
 /// How far a receiver that shows one of the last `N` vectors can be from the newest: a distance, and its growth per second.
 /// NaN: unknown.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DistanceBounds<const N: usize> {
     tables: Vec<[Table; 2]>,
-}
-
-impl<const N: usize> Default for DistanceBounds<N> {
-    fn default() -> Self {
-        Self { tables: Vec::new() }
-    }
 }
 
 impl<const N: usize> DistanceBounds<N> {
@@ -128,9 +116,11 @@ impl<const N: usize> DistanceBounds<N> {
         );
         left.clear(columns.last_sents.len());
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") && columns.are_wide() {
+        if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has AVX2.
-            return unsafe { avx2::sift(&self.tables, newest, columns, from, left) };
+            unsafe { avx2::sift(&self.tables, newest, columns, from, left) };
+            let last = columns.last_sents.len() / WIDE * WIDE;
+            return self.sift_plainly(newest, columns, from.max(last), left);
         }
         self.sift_plainly(newest, columns, from, left);
     }
@@ -172,7 +162,7 @@ mod avx2 {
 
     use super::{DrSeq, LastSent, ReceiverColumns, ReceiverSet, TABLES_MAX, Table, WIDE};
 
-    /// [`DistanceBounds::sift_plainly`](super::DistanceBounds::sift_plainly), eight at a time.
+    /// [`DistanceBounds::sift_plainly`](super::DistanceBounds::sift_plainly), eight at a time. The last few are left out.
     #[target_feature(enable = "avx2")]
     pub(super) fn sift(
         tables: &[[Table; 2]],
@@ -181,7 +171,7 @@ mod avx2 {
         from: usize,
         left: &mut ReceiverSet,
     ) {
-        // Up to three tables stay in registers.
+        // A few tables stay in registers.
         match tables {
             [one] => sift_by([one], newest, columns, from, left),
             [one, two] => sift_by([one, two], newest, columns, from, left),
@@ -202,74 +192,30 @@ mod avx2 {
         from: usize,
         left: &mut ReceiverSet,
     ) {
-        let mut registers = [[_mm256_setzero_ps(); 2]; N];
-        for (registers, [firsts, growths]) in registers.iter_mut().zip(tables) {
-            *registers = [floats(firsts), floats(growths)];
-        }
+        let tables = tables.map(|[firsts, growths]| [floats(firsts), floats(growths)]);
         let newest = _mm256_set1_epi32(newest.0.cast_signed());
-        let count = columns.last_sents.len();
         let &ReceiverColumns { last_sents, to, most, overdue } = columns;
-        let (last_sents, rest) = last_sents.as_chunks();
+        let (last_sents, _) = last_sents.as_chunks();
         let (to, most) = (&to.as_chunks().0[..last_sents.len()], &most.as_chunks().0[..last_sents.len()]);
         let overdue = &overdue.as_chunks().0[..last_sents.len()];
         for chunk in from / WIDE..last_sents.len() {
-            let eight = Octet {
-                last_sents: &last_sents[chunk],
-                to: &to[chunk],
-                most: &most[chunk],
-                overdue: &overdue[chunk],
-            };
-            left.add(WIDE * chunk, left_of(&registers, newest, &eight));
+            let (seqs, marks) = parted(&last_sents[chunk]);
+            let ages = _mm256_sub_epi32(_mm256_max_epu32(newest, seqs), seqs);
+            let places = _mm256_srli_epi32::<3>(ages);
+            let (mut first, mut growth) = (_mm256_set1_ps(f32::NAN), _mm256_setzero_ps());
+            for (place, [firsts, growths]) in (0..).zip(tables) {
+                let is_it = _mm256_castsi256_ps(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(place)));
+                first = _mm256_blendv_ps(first, _mm256_permutevar8x32_ps(firsts, ages), is_it);
+                growth = _mm256_blendv_ps(growth, _mm256_permutevar8x32_ps(growths, ages), is_it);
+            }
+            let farthest = _mm256_add_ps(first, _mm256_mul_ps(growth, floats(&to[chunk])));
+            let near = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(farthest, floats(&most[chunk])));
+            // A reported vector is not overdue: its mark is above all message numbers.
+            let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(marks, numbers_of(&overdue[chunk])), marks);
+            let since = _mm256_movemask_ps(_mm256_castsi256_ps(is_since));
+            let unclear = _mm256_movemask_ps(_mm256_castsi256_ps(marks));
+            left.add(WIDE * chunk, u64::from((!(near & since) & 0xff | unclear).cast_unsigned()));
         }
-        // The last ones are asked together with some before them.
-        if !rest.is_empty()
-            && let Some(last) = Octet::last(columns)
-        {
-            left.add(count - rest.len(), left_of(&registers, newest, &last) >> (WIDE - rest.len()));
-        }
-    }
-
-    /// Eight receivers.
-    struct Octet<'a> {
-        last_sents: &'a [LastSent; WIDE],
-        to: &'a [f32; WIDE],
-        most: &'a [f32; WIDE],
-        overdue: &'a [u32; WIDE],
-    }
-
-    impl<'a> Octet<'a> {
-        fn last(columns: &ReceiverColumns<'a>) -> Option<Self> {
-            let &ReceiverColumns { last_sents, to, most, overdue } = columns;
-            let end = last_sents.len();
-            Some(Self {
-                last_sents: last_sents.last_chunk()?,
-                to: to.get(..end)?.last_chunk()?,
-                most: most.get(..end)?.last_chunk()?,
-                overdue: overdue.get(..end)?.last_chunk()?,
-            })
-        }
-    }
-
-    /// Which of them matter, a bit for each.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn left_of<const N: usize>(tables: &[[__m256; 2]; N], newest: __m256i, some: &Octet<'_>) -> u64 {
-        let (seqs, marks) = parted(some.last_sents);
-        let ages = _mm256_sub_epi32(_mm256_max_epu32(newest, seqs), seqs);
-        let places = _mm256_srli_epi32::<3>(ages);
-        let (mut first, mut growth) = (_mm256_set1_ps(f32::NAN), _mm256_setzero_ps());
-        for (place, [firsts, growths]) in (0..).zip(tables) {
-            let is_it = _mm256_castsi256_ps(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(place)));
-            first = _mm256_blendv_ps(first, _mm256_permutevar8x32_ps(*firsts, ages), is_it);
-            growth = _mm256_blendv_ps(growth, _mm256_permutevar8x32_ps(*growths, ages), is_it);
-        }
-        let farthest = _mm256_add_ps(first, _mm256_mul_ps(growth, floats(some.to)));
-        let near = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(farthest, floats(some.most)));
-        // A reported vector is not overdue: its mark is above all message numbers.
-        let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(marks, numbers_of(some.overdue)), marks);
-        let since = _mm256_movemask_ps(_mm256_castsi256_ps(is_since));
-        let unclear = _mm256_movemask_ps(_mm256_castsi256_ps(marks));
-        u64::from((!(near & since) & 0xff | unclear).cast_unsigned())
     }
 
     /// The vector numbers and the marks of eight receivers.

@@ -47,7 +47,7 @@ pub(super) struct Standing {
     /// What is to come until a message sent now arrives, which nothing can change.
     ahead: f64,
     /// R.
-    without: f64,
+    pub(super) without: f64,
     /// L.
     target: f64,
     /// x.
@@ -70,15 +70,11 @@ pub(super) struct Standing {
 /// The growth of a receiver's error with an entity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StandingGrowth {
-    /// Growth since the last look.
     pub(super) error: f64,
     /// Growth until a message sent now arrives.
     pub(super) ahead: f64,
-    /// Growth without us.
     pub(super) without: f64,
-    /// The weight.
     pub(super) weight: f64,
-    /// Whether the receiver claims to be farther away than is believed.
     pub(super) is_cut: bool,
 }
 
@@ -92,12 +88,6 @@ impl Standing {
         error - over
     }
 
-    /// R.
-    pub(super) const fn without(&self) -> f64 {
-        self.without
-    }
-
-    /// A.
     fn suffered(&self) -> f64 {
         self.error + self.ahead
     }
@@ -114,7 +104,6 @@ impl Standing {
     }
 }
 
-/// All standings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
     /// In order of peers.
@@ -124,13 +113,12 @@ pub(super) struct Control {
     measured: f64,
     /// The growth of all errors since the last step.
     grown: f64,
-    /// Seconds without growth.
     still: f64,
     at: Option<SessionTime>,
     /// x of the worst off.
     pub(super) above_max: f64,
-    /// Counts changes.
-    changes: u64,
+    /// Counts changes to anything that follows from standings.
+    pub(super) changes: u64,
 }
 
 impl Control {
@@ -147,22 +135,14 @@ impl Control {
         self.at != Some(now) && (entities <= MANY || is_second())
     }
 
-    /// Seconds since the last step.
     pub(super) fn since(&self, now: SessionTime) -> f64 {
         self.at.map_or(0.0, |at| (now - at).as_secs_f64())
     }
 
-    /// Counts changes to anything that follows from standings.
-    pub(super) const fn changes(&self) -> u64 {
-        self.changes
-    }
-
-    /// A receiver's standing.
     pub(super) fn find(&self, peer: PeerId) -> Option<&Standing> {
         self.standings.get(self.place_of(peer)? as usize)
     }
 
-    /// The place of a receiver's standing, if it has one.
     pub(super) fn place_of(&self, peer: PeerId) -> Option<u32> {
         self.standings.binary_search_by_key(&peer, |standing| standing.peer).ok().map(|place| place as u32)
     }

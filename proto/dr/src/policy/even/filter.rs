@@ -6,7 +6,7 @@
 
 use evenkeel_core::SessionTime;
 
-use super::reach::{Known, MARGIN, Reach, Terms, above, distance_min};
+use super::reach::{MARGIN, Reach, Separation, Terms, above, apart, distance_min};
 use crate::motion::linear::sift::{DistanceBounds, ReceiverColumns, ReceiverSet};
 use crate::motion::vector::{DrSeq, DrVector, MotionKind};
 use crate::policy::Exported;
@@ -29,7 +29,7 @@ struct Chord {
 
 /// At most `first`, plus at most `growth` per second.
 #[derive(Clone, Copy, Debug)]
-struct Bound {
+pub(super) struct Bound {
     first: f64,
     growth: f64,
 }
@@ -44,7 +44,6 @@ impl Bound {
     }
 }
 
-/// The chords of one entity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chords {
     /// The newest vector, and its generation.
@@ -56,7 +55,6 @@ pub(super) struct Chords {
 }
 
 impl Chords {
-    /// Drops the chords if they do not hold now.
     fn renew(&mut self, newest: (DrSeq, SessionTime), farthest: f64, now: SessionTime) {
         let is_drawn = (0.0..=DRAWN).contains(&(now - self.from).as_secs_f64());
         if self.newest != Some(newest) || !is_drawn || farthest > self.farthest {
@@ -65,7 +63,6 @@ impl Chords {
         }
     }
 
-    /// Draws a chord, if both paths are linear.
     fn draw(&mut self, seq: DrSeq, shown: &DrVector, newest: &DrVector) -> Option<Chord> {
         if [shown, newest].iter().any(|vector| vector.kind != MotionKind::Linear) {
             return None;
@@ -82,14 +79,14 @@ impl Chords {
 }
 
 /// What is known of the vectors before an entity's newest one, now.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct CandidateFilter {
     /// Bounds of shown vectors, in units of the floor: of what a message to the worst off must gain to be worth its price.
-    bounds: Vec<(DrSeq, Bound)>,
-    /// The bounds by age.
+    pub(super) bounds: Vec<(DrSeq, Bound)>,
     lines: DistanceBounds<NEAR>,
     floor: f64,
-    known: Vec<(DrSeq, Known)>,
+    /// The separations found so far; `None` if only the account can tell.
+    known: Vec<(DrSeq, Option<Separation>)>,
     newest: DrSeq,
     /// Seconds since the chords began.
     since: f64,
@@ -98,22 +95,6 @@ pub(super) struct CandidateFilter {
     /// At this distance nobody's message is worth anything.
     idle: f64,
     farthest: f64,
-}
-
-impl Default for CandidateFilter {
-    fn default() -> Self {
-        Self {
-            bounds: Vec::new(),
-            lines: DistanceBounds::default(),
-            floor: 1.0,
-            known: Vec::new(),
-            newest: DrSeq(0),
-            since: 0.0,
-            distance_min: 0.0,
-            idle: 0.0,
-            farthest: 0.0,
-        }
-    }
 }
 
 impl CandidateFilter {
@@ -128,8 +109,8 @@ impl CandidateFilter {
         now: SessionTime,
     ) {
         let (newest, vector) = exported.newest();
-        chords.renew((newest, vector.generated), reach.farthest(), now);
-        (self.newest, self.farthest) = (newest, reach.farthest());
+        chords.renew((newest, vector.generated), reach.farthest, now);
+        (self.newest, self.farthest) = (newest, reach.farthest);
         self.since = (now - chords.from).as_secs_f64();
         self.distance_min = distance_min(vector.project(now), vector.state.velocity);
         (self.floor, self.idle) = (asked.floor(lives), (1.0 - MARGIN) * asked.least * lives);
@@ -175,41 +156,35 @@ impl CandidateFilter {
         true
     }
 
-    /// The number of bounds.
-    pub(super) const fn len(&self) -> usize {
-        self.bounds.len()
-    }
-
     /// Finds the receivers from a place on that may be worth the newest vector.
     #[inline]
     pub(super) fn sift(&self, columns: &ReceiverColumns<'_>, from: usize, left: &mut ReceiverSet) {
         self.lines.sift(self.newest, columns, from, left);
     }
 
-    /// How far a vector of an entity is from its newest.
-    pub(super) fn known(
+    /// How far a vector of an entity is from its newest; `None` if only the account can tell.
+    pub(super) fn separation(
         &mut self,
         chords: &mut Chords,
         exported: &Exported<'_>,
         seq: DrSeq,
-        find: impl FnOnce() -> Known,
-    ) -> Known {
-        let age = self.newest.0.wrapping_sub(seq.0) as usize;
-        if age >= NEAR {
-            return Known::Unclear;
+        now: SessionTime,
+    ) -> Option<Separation> {
+        if self.newest.0.wrapping_sub(seq.0) as usize >= NEAR {
+            return None;
         }
         if let Some((_, known)) = self.known.iter().find(|(known, _)| *known == seq) {
             return *known;
         }
+        let (shown, newest) = (exported.shown(seq), exported.newest().1);
         if self.bounds.iter().all(|(known, _)| *known != seq)
-            && let Some(shown) = exported.shown(seq)
-            && let Some(chord) = chords.draw(seq, shown, exported.newest().1)
+            && let Some(chord) = shown.and_then(|shown| chords.draw(seq, shown, newest))
         {
             self.note(&chord);
         }
-        let known = find();
-        self.known.push((seq, known));
-        known
+        let separation = shown.and_then(|shown| apart(shown, newest, now));
+        self.known.push((seq, separation));
+        separation
     }
 }
 

@@ -13,6 +13,7 @@ use super::seen::SeenPair;
 use super::shadow::{Between, Shadow};
 use super::share::presumed_shown;
 use super::vector_sums::{NewestNow, PATH_MAX, VectorSums};
+use crate::ledger::Outlook;
 use crate::policy::{Exported, Pair, Review};
 
 /// A receiver, as every entity needs it.
@@ -21,25 +22,21 @@ pub(super) struct LookRow {
     peer: PeerId,
     /// Its place among the standings, once it has one.
     place: Option<u32>,
-    delay: Span,
+    outlook: Outlook,
     /// When a message sent now arrives.
     pub(super) later: SessionTime,
-    under_way: Span,
-    lost_after: Span,
-    known_until: SessionTime,
     between: Between,
-    is_credible: bool,
-    is_cut: bool,
 }
 
 impl LookRow {
     /// When a message that was sent then arrives, if that is expected before one sent now.
     #[inline]
     pub(super) fn expects(&self, sent: SessionTime, now: SessionTime) -> Option<SessionTime> {
-        let usual = sent + self.under_way;
-        // Lost is what is overdue although later arrivals have been reported.
-        let is_lost = self.known_until >= usual && now - sent > self.lost_after;
-        let arrival = usual.max(self.known_until);
+        let Outlook { under_way, lost_after, known_until, .. } = self.outlook;
+        let usual = sent + under_way;
+        // A vector is lost if it is overdue although later arrivals have been reported.
+        let is_lost = known_until >= usual && now - sent > lost_after;
+        let arrival = usual.max(known_until);
         (!is_lost && arrival <= self.later).then_some(arrival)
     }
 }
@@ -50,7 +47,6 @@ struct GrowthTotals {
     errors: Vec<f64>,
     aheads: Vec<f64>,
     withouts: Vec<f64>,
-    /// Whether the receiver has been looked at.
     seen: Vec<bool>,
 }
 
@@ -68,7 +64,7 @@ impl GrowthTotals {
 /// Scratch space of a look.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ErrorLook {
-    seats: Vec<Option<LookRow>>,
+    rows: Vec<Option<LookRow>>,
     /// Seconds that a message sent now takes, by the places of the receivers.
     away: Vec<f64>,
     growths: PairGrowths,
@@ -87,48 +83,42 @@ pub(super) struct ErrorLook {
 }
 
 impl ErrorLook {
-    /// Begins a look.
     pub(super) fn begin(&mut self, review: &Review<'_>, control: &Control) {
         self.farthest = Span::ZERO;
         self.seconds = control.since(review.now());
-        self.seats.clear();
-        self.seats.extend(review.receivers().map(|receiver| {
+        self.rows.clear();
+        self.rows.extend(review.receivers().map(|receiver| {
             let (peer, outlook) = receiver?;
             Some(LookRow {
                 peer,
                 place: control.place_of(peer),
-                delay: outlook.delay,
                 later: outlook.now + outlook.delay,
-                under_way: outlook.under_way,
-                lost_after: outlook.lost_after,
-                known_until: outlook.known_until,
                 between: Shadow::between(outlook.delay),
-                is_credible: outlook.is_credible,
-                is_cut: outlook.is_cut,
+                outlook,
             })
         }));
         self.away.clear();
-        let away = |seat: &Option<LookRow>| seat.as_ref().map_or(0.0, |seat| seat.delay.as_secs_f64());
-        self.away.extend(self.seats.iter().map(away));
-        self.gathered.begin(self.seats.len());
-        self.is_placed = self.seats.iter().flatten().all(|seat| seat.place.is_some());
-        self.are_credible = self.seats.iter().flatten().all(|seat| seat.is_credible);
+        let away = |row: &Option<LookRow>| row.as_ref().map_or(0.0, |row| row.outlook.delay.as_secs_f64());
+        self.away.extend(self.rows.iter().map(away));
+        self.gathered.begin(self.rows.len());
+        self.is_placed = self.rows.iter().flatten().all(|row| row.place.is_some());
+        self.are_credible = self.rows.iter().flatten().all(|row| row.outlook.is_credible);
         self.is_direct = false;
     }
 
     /// Adds what was gathered to the standings.
     pub(super) fn settle(&mut self, control: &mut Control, now: SessionTime) {
         let GrowthTotals { errors, aheads, withouts, seen } = &mut self.gathered;
-        for (link, seat) in self.seats.iter().enumerate() {
-            if let Some(seat) = seat
-                && let Some(place) = seat.place
+        for (link, row) in self.rows.iter().enumerate() {
+            if let Some(row) = row
+                && let Some(place) = row.place
                 && core::mem::take(&mut seen[link])
             {
-                self.farthest = self.farthest.max(seat.delay);
+                self.farthest = self.farthest.max(row.outlook.delay);
                 let (error, ahead, without) = (errors[link], aheads[link], withouts[link]);
                 control.grow(
                     place,
-                    &StandingGrowth { error, ahead, without, weight: 1.0, is_cut: seat.is_cut },
+                    &StandingGrowth { error, ahead, without, weight: 1.0, is_cut: row.outlook.is_cut },
                     now,
                 );
             }
@@ -137,15 +127,15 @@ impl ErrorLook {
 
     /// The place of a receiver among the standings.
     fn place(&mut self, link: u32, control: &mut Control, now: SessionTime) -> Option<u32> {
-        let seat = self.seats[link as usize].as_ref()?;
-        if seat.place.is_some() {
-            return seat.place;
+        let row = self.rows[link as usize].as_ref()?;
+        if row.place.is_some() {
+            return row.place;
         }
-        let place = control.place(seat.peer, now);
-        for place_of_other in self.seats.iter_mut().flatten().filter_map(|seat| seat.place.as_mut()) {
+        let place = control.place(row.peer, now);
+        for place_of_other in self.rows.iter_mut().flatten().filter_map(|row| row.place.as_mut()) {
             *place_of_other += u32::from(*place_of_other >= place);
         }
-        self.seats[link as usize].as_mut()?.place = Some(place);
+        self.rows[link as usize].as_mut()?.place = Some(place);
         Some(place)
     }
 
@@ -159,35 +149,34 @@ impl ErrorLook {
         control: &mut Control,
         now: SessionTime,
     ) {
-        let (states, (newest, vector)) = (exported.pair_states(), exported.newest());
+        let states = exported.pair_states();
         let path = exported.linear_path().filter(|path| path.len() <= PATH_MAX);
         match path {
             Some(path) => sums.begin(path, seen, now),
             None => sums.clear(seen),
         }
-        self.growths.begin(sums, newest, NewestNow::new(vector, now), &self.away);
+        self.growths.begin(sums, NewestNow::new(exported.newest(), now), &self.away);
         self.others.clear();
         if path.is_some() && self.are_credible {
-            self.growths.share(newest, states, seen, &mut self.others);
+            self.growths.share(states, seen, &mut self.others);
         } else {
             self.others.extend(exported.places());
         }
         for &link in &self.others {
             let (state, seen) = (&states[link as usize], &mut seen[link as usize]);
-            let Some(seat) = self.seats[link as usize].as_ref().filter(|_| state.is_open()) else { continue };
-            let path = path.filter(|_| seat.is_credible);
-            if path.is_some() && self.growths.join(newest, sums, link, state, seen) {
+            let Some(row) = self.rows[link as usize].as_ref().filter(|_| state.is_open()) else { continue };
+            let path = path.filter(|_| row.outlook.is_credible);
+            if path.is_some() && self.growths.join(sums, link, state, seen) {
                 continue;
             }
             let (before, growths) = (sums.last(&seen.sight(state)), &mut self.growths);
-            let summed =
-                path.and_then(|path| growths.sum_up(path, sums, exported, (link, state, seen), seat, now));
+            let summed = path.and_then(|path| growths.sum_up(path, sums, exported, (link, state, seen), row));
             let entry = summed.unwrap_or_else(|| {
                 let pair = exported.pair(link);
                 if !pair.is_credible() {
                     return PairGrowth { error: UNKNOWN, ahead: off(&pair, now) * self.seconds, uses: 0 };
                 }
-                let (error, later) = pair.accumulated_until(seat.later);
+                let (error, later) = pair.accumulated_until(row.later);
                 PairGrowth { error, ahead: later - error, uses: 0 }
             });
             growths.note(link, before, entry);
@@ -215,7 +204,7 @@ impl ErrorLook {
         }
         if shadow.has_grown() {
             for link in exported.places().map(|link| link as usize) {
-                withouts[link] += self.seats[link].as_ref().map_or(0.0, |seat| shadow.grown(&seat.between));
+                withouts[link] += self.rows[link].as_ref().map_or(0.0, |row| shadow.grown(&row.between));
             }
         }
     }
@@ -229,11 +218,11 @@ impl ErrorLook {
         now: SessionTime,
     ) {
         for link in exported.places().map(|link| link as usize) {
-            let Some(seat) = &self.seats[link] else { continue };
+            let Some(row) = &self.rows[link] else { continue };
             let (grown, ahead) = self.growths.counted();
             let (error, ahead) = (grown[link], ahead[link]);
-            let (weight, without) = (exported.weight(seat.peer), shadow.grown(&seat.between));
-            if !self.is_direct && seat.place.is_some() {
+            let (weight, without) = (exported.weight(row.peer), shadow.grown(&row.between));
+            if !self.is_direct && row.place.is_some() {
                 let GrowthTotals { errors, aheads, withouts, seen } = &mut self.gathered;
                 errors[link] += weight * error;
                 aheads[link] += weight * ahead;
@@ -241,9 +230,9 @@ impl ErrorLook {
                 seen[link] = true;
                 continue;
             }
-            self.farthest = self.farthest.max(seat.delay);
-            let growth = StandingGrowth { error, ahead, without, weight, is_cut: seat.is_cut };
-            if seat.place.is_none() && !core::mem::replace(&mut self.is_direct, true) {
+            self.farthest = self.farthest.max(row.outlook.delay);
+            let growth = StandingGrowth { error, ahead, without, weight, is_cut: row.outlook.is_cut };
+            if row.place.is_none() && !core::mem::replace(&mut self.is_direct, true) {
                 self.settle(control, now);
             }
             if let Some(place) = self.place(link as u32, control, now) {

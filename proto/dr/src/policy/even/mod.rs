@@ -29,7 +29,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
-use self::control::Standing;
 use self::share::{DecisionScratch, Share, Tracked};
 use super::{ClosedPairs, Exported, FairnessPolicy, Occasion, Review, SendPlan};
 
@@ -90,13 +89,15 @@ impl EvenSettings {
     }
 }
 
+/// The owners' turns. Many owners are looked at one after the other.
+type Turns = BTreeSet<(SessionTime, Option<PeerId>)>;
+
 /// The policy `even`.
 #[derive(Clone, Debug)]
 pub struct Even {
     settings: EvenSettings,
     shares: BTreeMap<Option<PeerId>, Share>,
-    /// The owners' turns. Many owners are looked at one after the other.
-    turns: BTreeSet<(SessionTime, Option<PeerId>)>,
+    turns: Turns,
     scratch: DecisionScratch,
     has_begun: bool,
 }
@@ -146,10 +147,7 @@ impl Even {
                 share.decide(review, exported, scratch, false, plan);
             }
         }
-        if exported.observed().is_none() && !share.has_turns {
-            share.has_turns = true;
-            turns.insert((now + first_turn(exported.owner()), exported.owner()));
-        }
+        share.begin_turns(exported, now, turns);
     }
 
     /// Gives shares and turns to entities that are here already: they may never trigger again.
@@ -158,10 +156,7 @@ impl Even {
             let share = self.shares.entry(exported.owner()).or_default();
             share.entities.insert(exported.entity(), Box::default());
             share.alive = review.now();
-            if exported.observed().is_none() && !share.has_turns {
-                share.has_turns = true;
-                self.turns.insert((review.now() + first_turn(exported.owner()), exported.owner()));
-            }
+            share.begin_turns(&exported, review.now(), &mut self.turns);
         }
     }
 
@@ -203,12 +198,18 @@ impl Even {
     }
 }
 
-/// When an owner has its first turn. Games tick together, so that owners often begin together: consecutive numbers are spread
-/// over the time between two turns.
-fn first_turn(owner: Option<PeerId>) -> Span {
-    const GOLDEN: u32 = 0x9e37_79b9;
-    let spread = owner.map_or(0, |owner| owner.0.wrapping_mul(GOLDEN));
-    Span::from_nanos((TICK.as_nanos() * (i64::from(spread >> 16) + 1)) >> 16)
+impl Share {
+    /// Gives the owner turns if nobody observes its entities. Owners often begin together, because games tick together: the
+    /// first turns of consecutive numbers are spread over a tick.
+    fn begin_turns(&mut self, exported: &Exported<'_>, now: SessionTime, turns: &mut Turns) {
+        const GOLDEN: u32 = 0x9e37_79b9;
+        if exported.observed().is_some() || core::mem::replace(&mut self.has_turns, true) {
+            return;
+        }
+        let spread = exported.owner().map_or(0, |owner| owner.0.wrapping_mul(GOLDEN));
+        let wait = Span::from_nanos((TICK.as_nanos() * (i64::from(spread >> 16) + 1)) >> 16);
+        turns.insert((now + wait, exported.owner()));
+    }
 }
 
 impl FairnessPolicy for Even {
@@ -231,7 +232,7 @@ impl FairnessPolicy for Even {
     }
 
     fn without(&self, owner: Option<PeerId>, receiver: PeerId) -> Option<f64> {
-        self.shares.get(&owner)?.control.find(receiver).map(Standing::without)
+        self.shares.get(&owner)?.control.find(receiver).map(|standing| standing.without)
     }
 
     fn watches(&self) -> bool {

@@ -26,11 +26,10 @@ const POINTS_MAX: usize = 160;
 pub(super) struct Bend {
     seen: Option<(SessionTime, f64)>,
     /// Radians per second, per second.
-    change: f64,
+    pub(super) change: f64,
 }
 
 impl Bend {
-    /// Observes a turn rate.
     pub(super) fn observe(&mut self, at: SessionTime, turn_rate: f64) {
         let Some((before, turned)) = self.seen.replace((at, turn_rate)) else { return };
         let seconds = (at - before).as_secs_f64();
@@ -38,10 +37,6 @@ impl Bend {
             let change = (turn_rate - turned) / seconds;
             self.change += (change - self.change) * (seconds / BEND_SMOOTH).min(1.0);
         }
-    }
-
-    pub(super) const fn change(&self) -> f64 {
-        self.change
     }
 }
 
@@ -68,7 +63,6 @@ pub(super) struct Path {
     bend: Decay,
     start: SessionTime,
     points: Vec<Vec3>,
-    /// The velocity at the last point.
     velocity: Vec3,
 }
 
@@ -206,10 +200,10 @@ mod tests {
         for tick in 0..20 {
             bend.observe(START + Span::from_millis(20 * tick), 0.02 * tick as f64);
         }
-        assert!((bend.change() - 1.0).abs() < 0.05, "{}", bend.change());
+        assert!((bend.change - 1.0).abs() < 0.05, "{}", bend.change);
         let seen = driving(0.0);
         let later = START + Span::from_millis(500);
-        assert!(followed(&seen, bend.change()).at(later).y > 0.1);
+        assert!(followed(&seen, bend.change).at(later).y > 0.1);
         assert!(followed(&seen, 0.0).at(later).y.abs() < 1e-9);
     }
 

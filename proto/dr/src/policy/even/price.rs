@@ -41,12 +41,10 @@ impl Bucket {
         self.tokens = tokens.min(self.capacity);
     }
 
-    /// Whether a message may be sent.
     pub(super) fn has_one(&self) -> bool {
         self.tokens >= 1.0
     }
 
-    /// Takes out a message.
     pub(super) fn take_one(&mut self) {
         self.tokens -= 1.0;
     }

@@ -11,8 +11,8 @@ use super::path::Path;
 use super::share::{LEAD_MAX, WORST, window};
 use crate::ledger::LastSent;
 use crate::motion::linear::sift::ReceiverColumns;
-use crate::motion::vector::{DrSeq, DrVector, MotionKind};
-use crate::policy::{Exported, Review};
+use crate::motion::vector::{DrVector, MotionKind};
+use crate::policy::Review;
 
 /// Margin for the rounding of bounds.
 pub(super) const MARGIN: f64 = 1e-6;
@@ -31,7 +31,6 @@ pub(super) struct ReachRow {
     pub(super) boost: f64,
     /// One over the boost; infinite if it is not served.
     rarity: f64,
-    /// Whether it is one of the worst off.
     pub(super) worst: bool,
     /// Whether it may be sent anything: it has been looked at, and is not too far ahead of the others.
     pub(super) is_served: bool,
@@ -53,19 +52,6 @@ impl ReceiverTerms {
     pub(super) fn of<'a>(&'a self, last_sents: &'a [LastSent]) -> ReceiverColumns<'a> {
         ReceiverColumns { last_sents, to: &self.to, most: &self.rarity, overdue: &self.overdue }
     }
-
-    fn clear(&mut self) {
-        self.to.clear();
-        self.rarity.clear();
-        self.overdue.clear();
-    }
-
-    fn push(&mut self, row: &ReachRow, notes_refusals: bool) {
-        let is_noted = notes_refusals && row.worst && row.is_served;
-        self.to.push(above(row.to));
-        self.rarity.push(if is_noted { 0.0 } else { below(row.rarity) });
-        self.overdue.push(row.overdue);
-    }
 }
 
 /// Margin for rounding to `f32` and a few operations.
@@ -76,7 +62,6 @@ pub(super) fn above(number: f64) -> f32 {
     (number * (1.0 + COARSE)) as f32 + f32::MIN_POSITIVE
 }
 
-/// Rounds a non-negative number down.
 fn below(number: f64) -> f32 {
     (number * (1.0 - COARSE)) as f32
 }
@@ -92,14 +77,13 @@ pub(super) struct Terms {
     pub(super) notes_refusals: bool,
 }
 
-/// All receivers by their places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reach {
     rows: Vec<ReachRow>,
     /// What is asked of them; the second version is for decisions that note refusals.
     asks: [ReceiverTerms; 2],
     /// Seconds until the end of the time that counts for the farthest.
-    farthest: f64,
+    pub(super) farthest: f64,
     /// What the rows were made of: owner, time, and two change counters.
     made: Option<(Option<PeerId>, SessionTime, u64, u64)>,
 }
@@ -107,7 +91,7 @@ pub(super) struct Reach {
 impl Reach {
     /// Makes the rows for an owner and the present time, unless they are.
     pub(super) fn update(&mut self, review: &Review<'_>, owner: Option<PeerId>, control: &Control) {
-        let key = Some((owner, review.now(), review.changes(), control.changes()));
+        let key = Some((owner, review.now(), review.changes(), control.changes));
         if self.made == key {
             return;
         }
@@ -140,17 +124,17 @@ impl Reach {
         }));
         self.farthest = self.rows.iter().map(|row| row.to).fold(0.0, f64::max);
         for (notes_refusals, asks) in [false, true].into_iter().zip(&mut self.asks) {
-            asks.clear();
-            self.rows.iter().for_each(|row| asks.push(row, notes_refusals));
+            let is_noted = |row: &ReachRow| notes_refusals && row.worst && row.is_served;
+            let rarity = |row: &ReachRow| if is_noted(row) { 0.0 } else { below(row.rarity) };
+            asks.to.clear();
+            asks.to.extend(self.rows.iter().map(|row| above(row.to)));
+            asks.rarity.clear();
+            asks.rarity.extend(self.rows.iter().map(rarity));
+            asks.overdue.clear();
+            asks.overdue.extend(self.rows.iter().map(|row| row.overdue));
         }
     }
 
-    /// Seconds until the end of the time that counts for the farthest.
-    pub(super) const fn farthest(&self) -> f64 {
-        self.farthest
-    }
-
-    /// What is asked of all receivers.
     pub(super) fn asks(&self, notes_refusals: bool) -> &ReceiverTerms {
         &self.asks[usize::from(notes_refusals)]
     }
@@ -199,7 +183,6 @@ pub(super) struct Separation {
 }
 
 impl Separation {
-    /// The squared distance after some seconds.
     #[inline]
     fn at(&self, seconds: f64) -> f64 {
         (self.position + self.velocity * seconds).length_squared()
@@ -219,38 +202,8 @@ pub(super) fn gain(path: &Path, age: f64, apart: &Separation, row: &ReachRow) ->
     (nearer(row.from) + 4.0 * nearer(middle) + nearer(row.to)) * (1.0 / 6.0)
 }
 
-/// What is known of a vector before the newest one.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Known {
-    /// Only the account can tell.
-    Unclear,
-    /// Nobody who shows it needs the newest.
-    Idle,
-    /// Its separation from the newest.
-    Separation(Separation),
-}
-
-impl Reach {
-    /// How far a vector of an entity is from its newest. `lives` is one over the longest life of the newest vector in seconds,
-    /// times the largest weight.
-    pub(super) fn find(
-        &self,
-        exported: &Exported<'_>,
-        seq: DrSeq,
-        now: SessionTime,
-        asked: &Terms,
-        lives: f64,
-    ) -> Known {
-        let Some(apart) = exported.shown(seq).and_then(|shown| apart(shown, exported.newest().1, now)) else {
-            return Known::Unclear;
-        };
-        // Nobody's message is worth more than that of the worst off, and nobody's gain counts longer than the farthest's.
-        let most = ReachRow { to: self.farthest, rarity: 1.0, worst: true, ..ReachRow::NOBODY };
-        if most.rules_out(&apart, asked, lives) { Known::Idle } else { Known::Separation(apart) }
-    }
-}
-
-fn apart(shown: &DrVector, newest: &DrVector, now: SessionTime) -> Option<Separation> {
+/// How far a vector is from the newest, if both are linear.
+pub(super) fn apart(shown: &DrVector, newest: &DrVector, now: SessionTime) -> Option<Separation> {
     if [shown, newest].iter().any(|vector| vector.kind != MotionKind::Linear) {
         return None;
     }

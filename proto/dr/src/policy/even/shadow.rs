@@ -101,12 +101,10 @@ impl Shadow {
         near + (far - near) * part
     }
 
-    /// Whether any error has grown.
     pub(super) const fn has_grown(&self) -> bool {
         self.has_grown
     }
 
-    /// Begins anew.
     pub(super) fn take(&mut self) {
         if core::mem::take(&mut self.has_grown) {
             self.grown = [0.0; GRID];

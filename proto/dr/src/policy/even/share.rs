@@ -8,14 +8,13 @@ use super::filter::{CandidateFilter, Chords};
 use super::look::ErrorLook;
 use super::path::{Bend, Path};
 use super::price::{Bucket, Price};
-use super::reach::{self, Known, Reach, ReachRow, Separation, Terms};
+use super::reach::{self, Reach, ReachRow, Separation, Terms};
 use super::seen::SeenPair;
 use super::shadow::Shadow;
 use super::vector_sums::VectorSums;
 use crate::ledger::Shows;
 use crate::motion::linear::sift::ReceiverSet;
-use crate::motion::vector::EntityMap;
-use crate::motion::vector::{DrSeq, DrVector, EntityId, MotionKind, MotionState};
+use crate::motion::vector::{DrSeq, DrVector, EntityId, EntityMap, MotionKind, MotionState};
 use crate::policy::{Exported, Kinematics, Pair, PairColumn, Review, SendPlan};
 
 /// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little, the less the farther
@@ -49,7 +48,6 @@ pub(super) struct Tracked {
     pub(super) bend: Bend,
     sums: VectorSums,
     chords: Chords,
-    /// Its last trigger.
     pub(super) triggered: SessionTime,
     /// When it last paid for its silence.
     paid: SessionTime,
@@ -61,7 +59,7 @@ impl Tracked {
     fn foresee(&self, exported: &Exported<'_>, farthest: Span, path: &mut Path, now: SessionTime) -> f64 {
         let until = now + farthest + window(farthest);
         let seen = exported.observed().unwrap_or_else(|| presumed(exported, self.triggered, now));
-        path.follow(&seen, self.bend.change(), until);
+        path.follow(&seen, self.bend.change, until);
         let leaves = path.leaves(exported.newest().1, exported.threshold().distance, now, LIFE_MAX);
         leaves.max(LIFE_MIN)
     }
@@ -70,11 +68,8 @@ impl Tracked {
 /// A message that would save something.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    /// What it is worth.
     worth: f64,
-    /// The place of its receiver.
     link: u32,
-    /// Whether it is for one of the worst off.
     worst: bool,
     /// Whether it only tests whether the receiver answers. Then it is sent whatever it is worth, if the bucket is half full.
     tried: bool,
@@ -92,9 +87,7 @@ pub(super) struct DecisionScratch {
     watch: ErrorLook,
     /// What the last look saw of each pair.
     pub(super) seen: PairColumn<SeenPair>,
-    /// Made for each owner and instant.
     reach: Reach,
-    /// Made for each entity.
     filter: CandidateFilter,
     left: ReceiverSet,
     path: Path,
@@ -139,7 +132,6 @@ impl Share {
         }
     }
 
-    /// Makes a silent entity pay.
     pub(super) fn pay_for_silence(&mut self, entity: EntityId, budget: f64, now: SessionTime) {
         if !self.bucket.has_one()
             && let Some(tracked) = self.entities.get_mut(entity)
@@ -200,7 +192,7 @@ impl Share {
             Some(tracked) => tracked,
             None => unknown.insert(Tracked { triggered: now, ..Tracked::default() }),
         };
-        let (farthest, lives) = (self.farthest, shortest(weight));
+        let (farthest, lives) = (self.farthest, 1.0 / (LIFE_MAX * weight));
         filter.begin(&mut tracked.chords, exported, reach, &asked, lives, now);
         let mut decision =
             Decision { exported, tracked, path, farthest, asked, weight, now, life: None, lives };
@@ -210,7 +202,7 @@ impl Share {
         filter.sift(&columns, next, left);
         while let Some(link) = left.first_from(next) {
             next = link + 1;
-            let lines = filter.len();
+            let lines = filter.bounds.len();
             candidates.extend(decision.consider(
                 link as u32,
                 seen[link].is_looked_at(),
@@ -219,7 +211,7 @@ impl Share {
                 &self.control,
             ));
             // Most candidates left show the same vector as another, or are ruled out by what is known by now.
-            if filter.raise(&asked, decision.lives) || filter.len() > lines {
+            if filter.raise(&asked, decision.lives) || filter.bounds.len() > lines {
                 filter.sift(&columns, next, left);
             }
         }
@@ -252,7 +244,6 @@ impl Share {
     }
 }
 
-/// A decision on one entity.
 struct Decision<'a> {
     exported: &'a Exported<'a>,
     tracked: &'a mut Tracked,
@@ -287,7 +278,7 @@ impl Decision<'_> {
         filter: &mut CandidateFilter,
         control: &Control,
     ) -> Option<Candidate> {
-        let (exported, asked, now) = (self.exported, &self.asked, self.now);
+        let (exported, now) = (self.exported, self.now);
         if !exported.pair_states()[link as usize].is_open() {
             return None;
         }
@@ -301,26 +292,19 @@ impl Decision<'_> {
         ) {
             Shows::Newest => return None,
             Shows::Older(_) if !row.is_served => return None,
-            Shows::Older(seq) => filter.known(&mut self.tracked.chords, exported, seq, || {
-                reach.find(exported, seq, now, asked, shortest(self.weight))
-            }),
-            Shows::Unclear => Known::Unclear,
+            Shows::Older(seq) => filter.separation(&mut self.tracked.chords, exported, seq, now),
+            Shows::Unclear => None,
         };
         match known {
-            Known::Idle => None,
-            Known::Separation(apart) if !is_looked_at || row.rules_out(&apart, asked, self.lives) => None,
-            Known::Separation(apart) => self.weigh(&apart, row, link),
-            Known::Unclear => self.weigh_closely(&exported.pair(link), is_looked_at, control),
+            Some(apart) if !is_looked_at || row.rules_out(&apart, &self.asked, self.lives) => None,
+            Some(apart) => self.weigh(&apart, row, link),
+            None => self.weigh_closely(&exported.pair(link), is_looked_at, control),
         }
     }
 
-    /// The candidate for a receiver that shows a linear vector with this separation and was not ruled out so far.
+    /// The candidate for a receiver that shows a linear vector with this separation.
     fn weigh(&mut self, apart: &Separation, row: &ReachRow, link: u32) -> Option<Candidate> {
-        let is_foreseen = self.life.is_some();
         let life = self.life();
-        if !is_foreseen && row.rules_out(apart, &self.asked, self.lives) {
-            return None;
-        }
         let gain = reach::gain(self.path, self.path.age(self.now), apart, row);
         let index = gain * life * self.exported.weight(row.peer);
         let (worth, worst) = (index * row.boost, row.worst);
@@ -353,11 +337,6 @@ impl Decision<'_> {
         }
         is_tried(pair, now).then(|| Candidate::trial(pair, 0.0))
     }
-}
-
-/// One over the longest life of a vector, times the largest weight of its pairs.
-fn shortest(weight: f64) -> f64 {
-    1.0 / (LIFE_MAX * weight)
 }
 
 /// Whether a receiver has reported to have the entity, and its reports are believed.

@@ -14,7 +14,6 @@ use crate::motion::vector::{DrSeq, DrVector, MotionState};
 /// Vectors that sums are kept of, and vectors of a path, at most. Beyond, accounts are asked.
 pub(super) const SUMS_MAX: usize = 32;
 pub(super) const PATH_MAX: usize = 128;
-/// Spare room.
 const SUMS_SPARE: usize = 4;
 
 /// Vectors before the newest whose sums are found directly.
@@ -80,8 +79,6 @@ pub(super) struct SharedGrowth {
 pub(super) struct VectorSums {
     all: Vec<VectorSum>,
     marks: u8,
-    /// By age, the place of the sum plus one; 0: none.
-    near: [u8; NEAR],
     /// The newest exported vector at the last look, and its generation.
     reached: Option<(DrSeq, SessionTime)>,
 }
@@ -130,33 +127,21 @@ impl VectorSums {
         if self.all.capacity() > 2 * self.all.len() + SUMS_SPARE {
             self.all.shrink_to(self.all.len() + SUMS_SPARE / 2);
         }
-        self.near = [0; NEAR];
-        for (place, sum) in self.all.iter_mut().enumerate() {
+        for sum in &mut self.all {
             sum.is_used = false;
             sum.go_on(path, now);
-            note(&mut self.near, newest, sum.seq, place);
         }
     }
 
-    /// Drops all sums.
     pub(super) fn clear(&mut self, seen: &mut [SeenPair]) {
         self.all.drain(..).for_each(|sum| sum.leave(seen));
     }
 
-    /// Fills in what receivers share that show one of the vectors before the newest.
-    pub(super) fn deal(&self, newest: DrSeq, cards: &mut [SharedGrowth; NEAR]) {
-        *cards = [SharedGrowth::default(); NEAR];
-        (0..self.all.len()).for_each(|place| self.deal_one(place, newest, cards));
-    }
-
-    /// Fills in what belongs to one sum.
-    pub(super) fn deal_one(&self, place: usize, newest: DrSeq, cards: &mut [SharedGrowth; NEAR]) {
+    /// The vector of a sum, and what receivers that show it share if it is not the newest.
+    pub(super) fn card(&self, place: usize) -> (DrSeq, SharedGrowth) {
         let VectorSum { seq, mark, before, now, .. } = self.all[place];
-        let age = newest.0.wrapping_sub(seq.0) as usize;
-        if let Some(card) = cards.get_mut(age) {
-            let start = if age == 0 { 0 } else { 1 + place as u32 };
-            *card = SharedGrowth { mark, place: place as u8, start, now, grown: now - before };
-        }
+        let start = 1 + place as u32;
+        (seq, SharedGrowth { mark, place: place as u8, start, now, grown: now - before })
     }
 
     /// Marks sums as used, a bit for each place.
@@ -178,7 +163,6 @@ impl VectorSums {
         self.all.iter().find(|sum| sum.mark == mark).map_or(f64::NAN, |sum| sum.now)
     }
 
-    /// The number of sums.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
@@ -201,19 +185,8 @@ impl VectorSums {
         seq: DrSeq,
         vector: impl FnOnce() -> Option<DrVector>,
     ) -> Option<usize> {
-        let newest = path[path.len() - 1].seq;
-        let near = self.near.get(newest.0.wrapping_sub(seq.0) as usize).copied();
-        let place = match near {
-            Some(0) => None,
-            Some(place) => Some(usize::from(place) - 1),
-            None => self.all.iter().position(|sum| sum.seq == seq),
-        };
-        let place = match place {
-            Some(place) => place,
-            None => self.open(path, now, seq, vector()?)?,
-        };
-        self.all[place].is_used = true;
-        Some(place)
+        let known = self.all.iter().position(|sum| sum.seq == seq);
+        known.or_else(|| self.open(path, now, seq, vector()?))
     }
 
     fn open(&mut self, path: Exports<'_>, now: SessionTime, seq: DrSeq, vector: DrVector) -> Option<usize> {
@@ -234,18 +207,14 @@ impl VectorSums {
         sum.go_on(path, now);
         grow(&mut self.all);
         self.all.push(sum);
-        let place = self.all.len() - 1;
-        note(&mut self.near, path[path.len() - 1].seq, seq, place);
-        Some(place)
+        Some(self.all.len() - 1)
     }
 
-    /// The mark of a sum.
     #[inline]
     pub(super) fn mark(&self, place: usize) -> u8 {
         self.all[place].mark
     }
 
-    /// The sum up to now.
     #[inline]
     pub(super) fn now(&self, place: usize) -> f64 {
         self.all[place].now
@@ -257,8 +226,7 @@ impl VectorSums {
         if !has_rest {
             return Some(before);
         }
-        let exported = &path[end.place].vector;
-        let (position, velocity) = self.all[place].apart(exported, exported.generated);
+        let (position, velocity) = self.piece_from(path, place, end);
         Some(before + linear::integral(position, velocity, end.after))
     }
 
@@ -271,25 +239,26 @@ impl VectorSums {
         Some((*before, end.seq != sum.seq && end.after > 0.0))
     }
 
-    /// The start of the piece from an exported vector's generation on.
-    pub(super) fn start(&self, path: Exports<'_>, place: usize, exported: usize) -> Start {
-        let exported = &path[exported].vector;
-        let (position, velocity) = self.all[place].apart(exported, exported.generated);
-        Start::new(position, velocity)
+    /// The differences of position and velocity at the start of the piece before an end.
+    #[inline]
+    pub(super) fn piece_from(&self, path: Exports<'_>, place: usize, end: End) -> (Vec3, Vec3) {
+        let exported = &path[end.place].vector;
+        self.all[place].apart(exported, exported.generated)
     }
 }
 
 /// The newest vector of an entity now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NewestNow {
-    now: SessionTime,
+    pub(super) seq: DrSeq,
+    pub(super) now: SessionTime,
     position: Vec3,
     velocity: Vec3,
 }
 
 impl NewestNow {
-    pub(super) fn new(newest: &DrVector, now: SessionTime) -> Self {
-        Self { now, position: newest.project(now), velocity: newest.state.velocity }
+    pub(super) fn new((seq, newest): (DrSeq, &DrVector), now: SessionTime) -> Self {
+        Self { seq, now, position: newest.project(now), velocity: newest.state.velocity }
     }
 }
 
@@ -297,12 +266,6 @@ impl NewestNow {
 fn grow<T>(all: &mut Vec<T>) {
     if all.len() == all.capacity() {
         all.reserve_exact(1 + all.len() / 4);
-    }
-}
-
-fn note(near: &mut [u8; NEAR], newest: DrSeq, seq: DrSeq, place: usize) {
-    if let Some(near) = near.get_mut(newest.0.wrapping_sub(seq.0) as usize) {
-        *near = place as u8 + 1;
     }
 }
 
