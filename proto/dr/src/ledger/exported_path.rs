@@ -48,7 +48,6 @@ pub struct ExportedPath {
     last: DrSeq,
     contiguous: DrSeq,
     complete: bool,
-    /// When it ended, and the number of its last vector.
     ended: Option<(SessionTime, DrSeq)>,
     /// Older vectors that some receivers still show.
     shown: Vec<(DrSeq, DrVector)>,
@@ -124,7 +123,6 @@ impl ExportedPath {
         self.vector(seq).or_else(|| self.older(seq))
     }
 
-    /// The slow path of [`shown`](Self::shown).
     #[inline(never)]
     fn older(&self, seq: DrSeq) -> Option<&DrVector> {
         let place = self.shown.binary_search_by_key(&seq, |(known, _)| *known).ok()?;
@@ -158,7 +156,6 @@ impl ExportedPath {
         after.map(|segment| segment.vector.generated).find(|generated| *generated <= to)
     }
 
-    /// The segments that are kept.
     pub(crate) fn path(&self) -> &[PathSegment] {
         &self.segments
     }

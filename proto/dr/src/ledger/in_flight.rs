@@ -7,7 +7,6 @@ use super::sent_messages::Renumbered;
 use crate::motion::vector::DrSeq;
 use crate::prefetch::prefetch;
 
-/// Vectors per block.
 const BLOCK_LEN: usize = 4;
 /// Blocks of a short chain.
 const SHORT: usize = 8;
@@ -16,7 +15,6 @@ const SHORT: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InFlight {
     blocks: Vec<Block>,
-    /// Blocks that are in no chain.
     free: Chain,
 }
 
@@ -108,7 +106,6 @@ impl InFlight {
         chain.place().map(|place| &self.blocks[place])
     }
 
-    /// Prefetches a chain.
     #[inline]
     pub(super) fn prefetch(&self, chain: Chain) {
         if let Some(block) = chain.place().and_then(|place| self.blocks.get(place)) {
@@ -130,15 +127,6 @@ impl InFlight {
         })
     }
 
-    pub(super) fn len(&self, mut chain: Chain) -> usize {
-        let mut len = 0;
-        while let Some(block) = self.block(chain) {
-            (len, chain) = (len + block.len(), block.next());
-        }
-        len
-    }
-
-    /// The first vector of a chain.
     #[inline]
     pub(super) fn front(&self, chain: Chain) -> Option<Flown> {
         self.block(chain).map(|block| block.at(0))
@@ -154,7 +142,6 @@ impl InFlight {
         chain.is_empty()
     }
 
-    /// Appends a vector to a chain.
     pub(super) fn push_back(&mut self, chain: &mut Chain, flown: Flown) {
         let mut last = None;
         let mut next = *chain;
@@ -200,33 +187,11 @@ impl InFlight {
                     Some(before) => self.blocks[before].set_next(next),
                     None => *chain = next,
                 }
-                self.give_back(here);
-            } else {
-                self.absorb_next(place);
+                self.blocks[place].set_next(core::mem::replace(&mut self.free, here));
             }
             return Some(flown);
         }
         None
-    }
-
-    fn give_back(&mut self, chain: Chain) {
-        if let Some(place) = chain.place() {
-            self.blocks[place].set_len(0);
-            self.blocks[place].set_next(core::mem::replace(&mut self.free, chain));
-        }
-    }
-
-    /// Merges the next block into this one if it fits, so that nearly empty blocks don't pile up.
-    fn absorb_next(&mut self, place: usize) {
-        let next = self.blocks[place].next();
-        let Some(absorbed) = self.block(next).copied() else { return };
-        let mut block = self.blocks[place];
-        let fits = block.len() + absorbed.len() <= BLOCK_LEN;
-        if fits && (0..absorbed.len()).all(|from| block.push(absorbed.at(from))) {
-            block.set_next(absorbed.next());
-            self.blocks[place] = block;
-            self.give_back(next);
-        }
     }
 
     /// Takes over new message numbers. They are no farther apart than the old ones, so that every block still fits.
@@ -282,7 +247,7 @@ mod tests {
             }
             for (chain, queue) in &all {
                 assert!(chains.iter(*chain).eq(queue.iter().copied()));
-                assert_eq!((chains.len(*chain), chain.is_empty()), (queue.len(), queue.is_empty()));
+                assert_eq!(chain.is_empty(), queue.is_empty());
             }
         }
         let used: usize = all.iter().map(|(_, queue)| queue.len()).sum();

@@ -1,7 +1,5 @@
 //! Lives of entities in the ledger: their exported paths from introduction to end, and on until the last report.
 
-use core::mem::offset_of;
-
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::account::{Account, AccountMut, Flight};
@@ -44,14 +42,11 @@ pub struct Life {
 pub(crate) struct Track {
     pub(crate) history: ExportedPath,
     pub(crate) pairs: Pairs,
-    /// Which life it is.
     pub(crate) life: Life,
     /// Its place among the lives, which is used again, and an id, which is not.
     pub(crate) place: u32,
     pub(super) id: u32,
-    /// The owner, at a relay.
     pub(crate) owner: Option<PeerId>,
-    /// The owner's threshold.
     pub(crate) threshold: Threshold,
     /// When the time threshold triggers next.
     pub(crate) expires: SessionTime,
@@ -72,16 +67,12 @@ pub struct Kinematics {
 }
 
 impl Track {
-    /// End offset of the fields that every acknowledgment reads.
-    pub(super) const NEEDED_END: usize = offset_of!(Self, pairs) + Pairs::NEEDED_END;
-
     fn is_live(&self) -> bool {
         self.history.ended().is_none()
     }
 }
 
 impl ErrorLedger {
-    /// The present life of an entity.
     pub(crate) fn present(&self, entity: EntityId) -> Option<(Life, &Track)> {
         let track = &self.tracks[self.present_place(entity)?];
         Some((track.life, track))
@@ -92,7 +83,6 @@ impl ErrorLedger {
         self.tracks[last].is_live().then_some(last)
     }
 
-    /// All live entities.
     pub(crate) fn lives(&self) -> impl Iterator<Item = (Life, &Track)> + '_ {
         self.tracks.iter().filter(|track| track.is_live()).map(|track| (track.life, track))
     }
@@ -130,7 +120,6 @@ impl ErrorLedger {
         true
     }
 
-    /// Records a vector in the exported path of its life.
     pub(crate) fn record(&mut self, frame: &VectorFrame, now: SessionTime) -> Recorded {
         let life = Life { entity: frame.entity, first: frame.first };
         self.make_room(life, now);
@@ -147,7 +136,6 @@ impl ErrorLedger {
         recorded
     }
 
-    /// Notes what the owner observes of its entity.
     pub(crate) fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
         let Some(place) = self.present_place(entity) else { return };
         self.tracks[place].observed = Some(Kinematics { at: now, state: *state });
@@ -169,7 +157,7 @@ impl ErrorLedger {
                 continue;
             }
             let link = self.links.at_mut(place);
-            let delay = age + link.evidence.claimed().mean();
+            let delay = age + link.evidence.claimed.mean();
             let mut account = AccountMut::new(&mut track.pairs, &mut link.messages, place);
             let kind = account.read().kind_as_sent(frame.seq, frame.vector.kind);
             account.tailor(&track.history, frame.seq, best(delay, kind));
@@ -214,7 +202,6 @@ impl ErrorLedger {
         oldest.history.ended().map(|end| end + LINGER)
     }
 
-    /// Settles the ended lives that have waited long enough.
     pub(crate) fn bury_overdue(&mut self, now: SessionTime) {
         while self.next_burial().is_some_and(|at| at <= now)
             && let Some(oldest) = self.ended.pop_front()
@@ -275,7 +262,11 @@ impl ErrorLedger {
             return;
         }
         self.settle_life(life, now);
-        self.give_up_old(life, now);
+        let Some(track) = self.tracks.get(life) else { return };
+        if let Some((seq, until)) = track.history.newest_before(now - KEPT_MAX) {
+            self.give_up(life, until, now);
+            self.trim(life, seq);
+        }
         let Some(track) = self.tracks.get(life) else { return };
         let needed = self.accounts_of(track).map(|account| account.needs(&track.history)).min();
         let needed = needed.unwrap_or(track.history.newest().0).min(track.history.contiguous());
@@ -291,7 +282,6 @@ impl ErrorLedger {
         track.trim_at = (2 * track.history.len()).clamp(TRIM_MIN, PATH_MAX);
     }
 
-    /// Drops the vectors of a life before a number.
     fn trim(&mut self, life: Life, before: DrSeq) {
         self.keep_shown(life, before);
         if let Some(track) = self.tracks.get_mut(life) {
@@ -313,15 +303,6 @@ impl ErrorLedger {
         }
     }
 
-    /// Settles by estimate what is still unsettled after so long.
-    fn give_up_old(&mut self, life: Life, now: SessionTime) {
-        let Some(track) = self.tracks.get_mut(life) else { return };
-        let Some((seq, until)) = track.history.newest_before(now - KEPT_MAX) else { return };
-        self.give_up(life, until, now);
-        self.trim(life, seq);
-    }
-
-    /// Settles the error by estimate up to a time.
     fn give_up(&mut self, life: Life, until: SessionTime, now: SessionTime) {
         let Some(track) = self.tracks.get_mut(life) else { return };
         for place in 0..track.pairs.width() {
@@ -380,7 +361,6 @@ impl ErrorLedger {
         last.map_or(DrSeq(0), |place| self.tracks[place].history.newest().0.next())
     }
 
-    /// Drops what is held for an entity.
     pub(crate) fn flush_held(&mut self, entity: EntityId) {
         if let Some((life, _)) = self.present(entity) {
             self.hold_nothing(life);
@@ -397,7 +377,6 @@ impl ErrorLedger {
         }
     }
 
-    /// The accounts of a life.
     pub(super) fn accounts_of<'a>(&'a self, track: &'a Track) -> impl Iterator<Item = Account<'a>> + 'a {
         track.pairs.links().map(|link| Account::new(&track.pairs, &self.links.at(link).messages, link))
     }

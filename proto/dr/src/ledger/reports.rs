@@ -17,7 +17,6 @@ const STEP: usize = 4;
 #[derive(Debug)]
 pub(crate) struct Reports<'a> {
     ledger: &'a mut ErrorLedger,
-    /// The place of the receiver.
     link: u32,
     now: SessionTime,
 }
@@ -45,13 +44,11 @@ pub(crate) struct Fate {
 }
 
 impl ErrorLedger {
-    /// Begins to take reports of the receiver at a place.
     pub(crate) fn reports(&mut self, link: u32, now: SessionTime) -> Reports<'_> {
         self.changes += 1;
         Reports { ledger: self, link, now }
     }
 
-    /// Takes a single report.
     #[cfg(test)]
     pub(crate) fn report(&mut self, link: u32, arrival: Arrival, now: SessionTime) -> Option<Settlement> {
         let mut reports = self.reports(link, now);
@@ -85,7 +82,6 @@ impl ErrorLedger {
         account.show();
     }
 
-    /// Adds what settlements have gathered to their accounts.
     pub(super) fn add_up(&mut self) {
         let Self { tracks, links, growth, .. } = self;
         growth.pay(|slot, error| {
@@ -208,7 +204,6 @@ impl Reports<'_> {
         sent.map(|sent| Fate { sent, arrived, slot })
     }
 
-    /// What became known by a report, for a policy.
     pub(crate) fn settlement(&self, Report { entity, seq, .. }: Report, fate: Fate) -> Settlement {
         let Fate { sent, arrived, slot } = fate;
         Settlement { entity, receiver: self.ledger.at(slot.link).peer(), seq, sent, arrived, slot }

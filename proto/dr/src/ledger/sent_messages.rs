@@ -12,7 +12,6 @@ use crate::prefetch::prefetch;
 
 /// Unreferenced messages that may be kept, besides as many as half of all.
 const VOID_MAX: usize = 64;
-/// Spare room.
 const SPARE: usize = 16;
 
 /// All message numbers are smaller.
@@ -23,7 +22,6 @@ pub(super) const NUMBERS_END: u32 = 1 << 30;
 struct SentMessage {
     sent: SessionTime,
     nonce: u32,
-    /// How many vectors refer to it.
     references: u32,
 }
 
@@ -53,7 +51,6 @@ impl Default for SentMessages {
 }
 
 impl SentMessages {
-    /// The number of messages.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.messages.len()
@@ -89,7 +86,6 @@ impl SentMessages {
         self.message(number).sent
     }
 
-    /// When a message was sent, and its nonce.
     #[inline]
     pub(super) fn sent_with(&self, number: u32) -> (SessionTime, u32) {
         let SentMessage { sent, nonce, .. } = *self.message(number);
@@ -114,7 +110,6 @@ impl SentMessages {
         self.first + (self.messages.len() - 1) as u32
     }
 
-    /// Drops a reference.
     pub(super) fn release(&mut self, number: u32) {
         let message = &mut self.messages[(number - self.first) as usize];
         message.references -= 1;
@@ -187,7 +182,6 @@ impl SentMessages {
     }
 }
 
-/// The new numbers of messages.
 #[derive(Debug)]
 pub(super) struct Renumbered {
     first: u32,

@@ -11,12 +11,10 @@ use super::feedback::Arrival;
 use super::vector_ids::{VectorIds, zero_padded};
 use crate::motion::{DrSeq, EntityId};
 
-/// The arrivals that came with one message.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrivalRun<'a> {
     /// When they came, and the message's nonce.
     pub(crate) came: (SessionTime, u32),
-    /// The vectors that arrived.
     pub(crate) ids: VectorIds<'a>,
 }
 
@@ -62,7 +60,6 @@ impl<'a> Iterator for ArrivalRuns<'a> {
     }
 }
 
-/// The part of a run before its vector ids.
 #[derive(Clone, Copy, Debug)]
 struct RunHeader {
     nonce: u32,
@@ -133,7 +130,6 @@ pub(super) fn write_short_run(
     Some((4 + len, 4 + len + tail_len))
 }
 
-/// A run that was checked.
 pub(super) struct CheckedRun {
     pub(super) count: u8,
     pub(super) nonce: u32,
@@ -203,7 +199,6 @@ impl ShortRunHeader {
         Some(Self { nonce: word as u32, before, count, len: 4 + len + 1, id_len: short_id_len(id) })
     }
 
-    /// The header, in a message with this stamp.
     #[inline]
     fn header(self, stamp: SessionTime) -> RunHeader {
         let at = stamp - Span::from_nanos(Varint::from_word(self.before).to_signed());

@@ -13,7 +13,6 @@ const TOP_BITS: u64 = 0x8080_8080_8080_8080;
 /// Multiplied by this, the highest byte of a word is the sum of its bytes.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
-/// An iterator over vector ids.
 #[derive(Clone, Debug)]
 pub(crate) struct VectorIds<'a> {
     reader: Reader<'a>,

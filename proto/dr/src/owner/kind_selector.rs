@@ -22,7 +22,6 @@ const SENT_ONE_IN: u8 = 3;
 pub(super) struct KindSelector {
     threshold: Threshold,
     receivers: SimulatedReceivers,
-    /// The vector that each kind has exported.
     exported: [DrVector; KINDS],
     /// Vectors per second that each kind makes.
     rates: [f64; KINDS],
@@ -37,7 +36,6 @@ impl KindSelector {
         Self { threshold, receivers, exported, rates: [0.0; KINDS], observed: now }
     }
 
-    /// Observes the entity.
     pub(super) fn observe(&mut self, state: &MotionState, now: SessionTime) {
         let seconds = (now - self.observed).as_secs_f64();
         if seconds <= 0.0 {
@@ -58,7 +56,6 @@ impl KindSelector {
         self.receivers.observe(state.position, now);
     }
 
-    /// The kind to export, given the current one.
     pub(super) fn best(&self, current: MotionKind) -> MotionKind {
         let fewest = self.rates.into_iter().fold(f64::MAX, f64::min).max(1e-3);
         self.receivers.choose(current, |kind| {

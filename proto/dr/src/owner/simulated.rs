@@ -42,12 +42,10 @@ struct SimulatedVector {
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     shown: Option<DrVector>,
-    /// Vectors skipped since.
     skipped: u8,
     error: f64,
 }
 
-/// The simulated receivers of one entity.
 #[derive(Clone, Debug)]
 pub(crate) struct SimulatedReceivers {
     /// Differences of error below this do not count.
@@ -66,7 +64,6 @@ pub(crate) struct SimulatedReceivers {
 }
 
 impl SimulatedReceivers {
-    /// Receivers that are sent one in `one_in` vectors.
     pub(crate) fn new(threshold: Threshold, one_in: u8) -> Self {
         Self {
             error_floor: ERROR_FLOOR * threshold.distance,
@@ -94,7 +91,6 @@ impl SimulatedReceivers {
         self.in_flight.push_back(SimulatedVector { at, state: *state, kinds });
     }
 
-    /// Delivers the next vector to the receivers at a delay.
     fn arrive(&mut self, delay: usize) {
         let sent = self.in_flight[(self.next[delay] - self.first) as usize];
         for (kind, trials) in MotionKind::ALL.into_iter().zip(&mut self.trials) {

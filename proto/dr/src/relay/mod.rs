@@ -273,10 +273,7 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
     type Event = DrEvent;
 
     fn handle_command(&mut self, _now: LocalTime, command: RelayCommand) {
-        match command {
-            RelayCommand::Switch { policy, budget } => self.sender.switch(policy, budget),
-            RelayCommand::Weigh { entity, receiver, weight } => self.sender.weigh(entity, receiver, weight),
-        }
+        self.sender.handle_command(command);
     }
 
     fn handle_message(

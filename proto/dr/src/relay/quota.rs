@@ -25,7 +25,6 @@ struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// Takes a token. Returns false if there is none.
     fn take(&mut self, now: SessionTime, per_second: f64, burst: f64) -> bool {
         let seconds = (now - self.at).as_secs_f64().max(0.0);
         self.at = self.at.max(now);
@@ -36,7 +35,6 @@ impl TokenBucket {
     }
 }
 
-/// The quotas of all owners.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Quotas {
     vectors: BTreeMap<PeerId, TokenBucket>,
@@ -64,7 +62,6 @@ impl Quotas {
         within
     }
 
-    /// Vectors and lives so far that exceeded a quota.
     pub(crate) const fn exceeded(&self) -> u64 {
         self.exceeded
     }

@@ -14,7 +14,6 @@ use crate::message::VectorFrame;
 use crate::motion::{DrVector, EntityId, MotionKind, MotionState};
 use crate::owner::{SimulatedReceivers, Threshold};
 
-/// The best kind for each entity and delay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceiverKinds {
     entities: BTreeMap<EntityId, SimulatedReceivers>,
@@ -27,19 +26,16 @@ impl ReceiverKinds {
         self.generate(frame.entity, &frame.vector);
     }
 
-    /// Removes an entity.
     pub(crate) fn end(&mut self, entity: EntityId) {
         self.entities.remove(&entity);
     }
 
-    /// Observes an entity.
     pub(crate) fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
         if let Some(receivers) = self.entities.get_mut(&entity) {
             receivers.observe(state.position, now);
         }
     }
 
-    /// Adds a new vector of an entity.
     pub(crate) fn generate(&mut self, entity: EntityId, vector: &DrVector) {
         if let Some(receivers) = self.entities.get_mut(&entity) {
             receivers.observe(vector.state.position, vector.generated);
@@ -47,7 +43,6 @@ impl ReceiverKinds {
         }
     }
 
-    /// The best kind for a receiver at this delay, given the current one.
     pub(crate) fn best(&self, entity: EntityId, delay: Span, current: MotionKind) -> MotionKind {
         self.entities.get(&entity).map_or(current, |receivers| receivers.best_at(delay, current))
     }

@@ -28,7 +28,6 @@ const MARKS_MAX: usize = 256;
 const MARKS_MIN: usize = 4;
 
 impl<'a> AccountMut<'a> {
-    /// The account of the receiver at a place, in the columns of a life.
     #[inline]
     pub(in crate::ledger) const fn new(
         pairs: &'a mut Pairs,
@@ -38,7 +37,6 @@ impl<'a> AccountMut<'a> {
         Self { pairs, messages, link }
     }
 
-    /// The same account, to read.
     #[inline]
     pub(crate) fn read(&self) -> Account<'_> {
         Account { pairs: self.pairs, messages: self.messages, link: self.link }
@@ -49,7 +47,6 @@ impl<'a> AccountMut<'a> {
         &mut self.pairs.states[self.link as usize]
     }
 
-    /// Adds to the settled error.
     #[inline]
     pub(in crate::ledger) fn add_settled(&mut self, error: f64) {
         let state = self.state();
@@ -131,7 +128,6 @@ impl<'a> AccountMut<'a> {
         self.state().set_pending(pending);
     }
 
-    /// Stops waiting for the oldest vector in flight.
     fn forget_oldest(&mut self) {
         let state = &mut self.pairs.states[self.link as usize];
         match self.messages.in_flight.take(&mut state.chain, |_| true) {
@@ -282,7 +278,6 @@ impl<'a> AccountMut<'a> {
         estimated
     }
 
-    /// Settles by estimate up to a time.
     pub(crate) fn give_up(&mut self, history: &ExportedPath, outlook: &Outlook, until: SessionTime) {
         if let Some(cursor) = self.read().last_word(history, outlook, until) {
             self.set_point(Point::of(&cursor));

@@ -11,12 +11,10 @@ use crate::motion::vector::{DrSeq, DrVector, MotionKind};
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub(super) struct KindCut {
     before: Option<MotionKind>,
-    /// The first number that is sent as `after`.
     from: DrSeq,
     after: Option<MotionKind>,
 }
 
-/// What few accounts have.
 #[derive(Clone, Debug, Default)]
 pub(in crate::ledger) struct Rare {
     held: Option<Dispatch>,
@@ -50,7 +48,6 @@ impl Account<'_> {
         self.rare()?.own.as_deref()
     }
 
-    /// The vector that is held until its time.
     pub(crate) fn held(&self) -> Option<Dispatch> {
         self.rare()?.held
     }
@@ -67,7 +64,6 @@ impl Account<'_> {
         if is_plain { self.point(history).map(Walk::Plain) } else { self.cursor(history).map(Walk::Own) }
     }
 
-    /// The vector that is placed.
     pub(super) fn shown(&self, history: &ExportedPath, placed: DrSeq) -> DrVector {
         match self.own() {
             Some(own) => *own,
@@ -81,12 +77,10 @@ impl Account<'_> {
         (self.settled().is_some() && self.own().is_none()).then(|| self.placed_number())
     }
 
-    /// A vector as the receiver is sent it.
     pub(crate) fn as_sent(&self, seq: DrSeq, vector: &DrVector) -> DrVector {
         DrVector { kind: self.kind_as_sent(seq, vector.kind), ..*vector }
     }
 
-    /// The kind that the receiver is sent a vector of this kind as.
     #[inline]
     pub(crate) fn kind_as_sent(&self, seq: DrSeq, kind: MotionKind) -> MotionKind {
         let KindCut { before, from, after } = self.cut();
