@@ -113,18 +113,13 @@ impl InFlight {
         }
     }
 
+    fn blocks(&self, chain: Chain) -> impl Iterator<Item = &Block> + '_ {
+        core::iter::successors(self.block(chain), |block| self.block(block.next()))
+    }
+
     /// The vectors of a chain, in order.
     pub(super) fn iter(&self, chain: Chain) -> impl Iterator<Item = Flown> + '_ {
-        let (mut block, mut place) = (self.block(chain), 0);
-        core::iter::from_fn(move || {
-            let now = block?;
-            let flown = now.at(place);
-            place += 1;
-            if place == now.len() {
-                (block, place) = (self.block(now.next()), 0);
-            }
-            Some(flown)
-        })
+        self.blocks(chain).flat_map(|block| (0..block.len()).map(|place| block.at(place)))
     }
 
     #[inline]
@@ -134,12 +129,8 @@ impl InFlight {
 
     /// Whether a chain has only a few blocks.
     #[inline]
-    pub(super) fn is_short(&self, mut chain: Chain) -> bool {
-        for _ in 0..SHORT {
-            let Some(block) = self.block(chain) else { return true };
-            chain = block.next();
-        }
-        chain.is_empty()
+    pub(super) fn is_short(&self, chain: Chain) -> bool {
+        chain.is_empty() || self.blocks(chain).nth(SHORT).is_none()
     }
 
     pub(super) fn push_back(&mut self, chain: &mut Chain, flown: Flown) {

@@ -2,8 +2,8 @@
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
-use super::account::{Account, AccountMut, Flight};
-use super::link::Link;
+use super::account::{Account, AccountMut};
+use super::link::{Link, Links};
 use super::pairs::Pairs;
 use super::{ClosedPairs, ErrorLedger, Slot};
 use crate::ledger::exported_path::{ExportedPath, PATH_MAX, Recorded};
@@ -69,6 +69,18 @@ pub struct Kinematics {
 impl Track {
     fn is_live(&self) -> bool {
         self.history.ended().is_none()
+    }
+
+    pub(super) fn for_each_pair(
+        &mut self,
+        links: &mut Links,
+        mut act: impl FnMut(&mut Self, &mut Link, u32),
+    ) {
+        for place in 0..self.pairs.width() {
+            if self.pairs.is_open(place) {
+                act(self, links.at_mut(place), place);
+            }
+        }
     }
 }
 
@@ -152,16 +164,12 @@ impl ErrorLedger {
         let Some(track) = self.tracks.get_mut(life) else { return };
         let age = now - frame.vector.generated;
         self.is_tailored = true;
-        for place in 0..track.pairs.width() {
-            if !track.pairs.is_open(place) {
-                continue;
-            }
-            let link = self.links.at_mut(place);
+        track.for_each_pair(&mut self.links, |Track { pairs, history, .. }, link, place| {
             let delay = age + link.evidence.claimed.mean();
-            let mut account = AccountMut::new(&mut track.pairs, &mut link.messages, place);
+            let mut account = AccountMut::new(pairs, &mut link.messages, place);
             let kind = account.read().kind_as_sent(frame.seq, frame.vector.kind);
-            account.tailor(&track.history, frame.seq, best(delay, kind));
-        }
+            account.tailor(history, frame.seq, best(delay, kind));
+        });
     }
 
     /// Continues the exported path of a life with this vector although some before it never came. Returns false if it is not
@@ -184,9 +192,9 @@ impl ErrorLedger {
     /// Ends a life with the vector `last`. Its accounts wait for the last reports.
     pub(crate) fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime) {
         let Some((life, _)) = self.present(entity) else { return };
+        self.flush_held(entity);
         let track = self.tracks.get_mut(life).expect("it was there a line ago");
         track.history.end(last, at);
-        self.hold_nothing(life);
         self.settle_life(life, at);
         self.ended.push_back(life);
         if self.ended.len() > ENDED_MAX
@@ -214,13 +222,9 @@ impl ErrorLedger {
     fn bury(&mut self, life: Life) {
         let Some(mut track) = self.tracks.remove(life) else { return };
         let end = track.history.ended().unwrap_or(SessionTime::MAX);
-        for place in 0..track.pairs.width() {
-            if !track.pairs.is_open(place) {
-                continue;
-            }
-            self.estimated +=
-                u64::from(conclude(&mut track, self.links.at_mut(place), place, end, self.placement));
-        }
+        track.for_each_pair(&mut self.links, |track, link, place| {
+            self.estimated += u64::from(conclude(track, link, place, end, self.placement));
+        });
         self.closed.push(ClosedPairs { track: track.place, link: None });
         self.pair_count -= track.pairs.count();
     }
@@ -305,28 +309,21 @@ impl ErrorLedger {
 
     fn give_up(&mut self, life: Life, until: SessionTime, now: SessionTime) {
         let Some(track) = self.tracks.get_mut(life) else { return };
-        for place in 0..track.pairs.width() {
-            let Some(state) = track.pairs.state(place) else { continue };
-            if !state.is_settled_before(until) {
-                continue;
+        track.for_each_pair(&mut self.links, |Track { pairs, history, .. }, link, place| {
+            if pairs.state(place).is_some_and(|state| state.is_settled_before(until)) {
+                let outlook = link.outlook(now, self.placement);
+                link.keep(pairs, place, |account| account.give_up(history, &outlook, until));
+                self.estimated += 1;
             }
-            let link = self.links.at_mut(place);
-            let outlook = link.outlook(now, self.placement);
-            let history = &track.history;
-            link.keep(&mut track.pairs, place, |account| account.give_up(history, &outlook, until));
-            self.estimated += 1;
-        }
+        });
     }
 
     /// What a receiver is taken to have suffered before it learns of a life: what the entity's last life had cost it, or else
     /// the mean over a sample of the receivers that are there.
     pub(super) fn head_start(&self, life: Life, link: u32, now: SessionTime) -> f64 {
         let suffered = |track: &Track, link: u32| {
-            let row = self.links.at(link);
-            let (account, outlook) =
-                (Account::new(&track.pairs, &row.messages, link), row.outlook(now, self.placement));
-            let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now);
-            cursor.map(|cursor| account.head_start() + cursor.error).ok_or_else(|| account.head_start())
+            let head_start = self.account(Slot { track: track.place, link }).head_start();
+            self.shown_at(track, link, now).map(|(_, cursor)| head_start + cursor.error).ok_or(head_start)
         };
         if let Some(track) = self.tracks.before(life)
             && track.pairs.is_open(link)
@@ -362,19 +359,11 @@ impl ErrorLedger {
     }
 
     pub(crate) fn flush_held(&mut self, entity: EntityId) {
-        if let Some((life, _)) = self.present(entity) {
-            self.hold_nothing(life);
-        }
-    }
-
-    fn hold_nothing(&mut self, life: Life) {
-        let Some(track) = self.tracks.get_mut(life) else { return };
-        for place in 0..track.pairs.width() {
-            if track.pairs.is_open(place) {
-                let messages = &mut self.links.at_mut(place).messages;
-                AccountMut::new(&mut track.pairs, messages, place).hold(None);
-            }
-        }
+        let Some(place) = self.present_place(entity) else { return };
+        let track = &mut self.tracks[place];
+        track.for_each_pair(&mut self.links, |Track { pairs, .. }, link, place| {
+            AccountMut::new(pairs, &mut link.messages, place).hold(None);
+        });
     }
 
     pub(super) fn accounts_of<'a>(&'a self, track: &'a Track) -> impl Iterator<Item = Account<'a>> + 'a {

@@ -136,13 +136,11 @@ impl ErrorLedger {
     /// Sets whether the error at the generation of each vector is remembered from now on.
     pub(crate) fn keep_marks(&mut self, kept: bool) {
         self.keeps_marks = kept;
-        self.tracks.for_each(|track| {
-            for place in 0..track.pairs.width() {
-                if track.pairs.is_open(place) {
-                    let messages = &mut self.links.at_mut(place).messages;
-                    AccountMut::new(&mut track.pairs, messages, place).keep_marks(kept);
-                }
-            }
+        let Self { tracks, links, .. } = self;
+        tracks.for_each(|track| {
+            track.for_each_pair(links, |Track { pairs, .. }, link, place| {
+                AccountMut::new(pairs, &mut link.messages, place).keep_marks(kept);
+            });
         });
     }
 
@@ -259,17 +257,11 @@ impl ErrorLedger {
     #[must_use]
     pub fn accumulated(&self, receiver: PeerId, now: SessionTime) -> f64 {
         let Some(place) = self.links.place(receiver) else { return 0.0 };
-        let link = self.links.at(place);
-        let outlook = link.outlook(now, self.placement);
-        let tracks = self.tracks.by_place().filter(|track| track.pairs.is_open(place));
-        let estimated: f64 = tracks
-            .filter_map(|track| {
-                let account = Account::new(&track.pairs, &link.messages, place);
-                let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now)?;
-                Some(cursor.error - account.settled_error())
-            })
-            .sum();
-        link.settled + estimated
+        let estimated = |track: &Track| {
+            let settled = track.pairs.state(place)?.settled_error();
+            self.shown_at(track, place, now).map(|(_, cursor)| cursor.error - settled)
+        };
+        self.links.at(place).settled + self.tracks.by_place().filter_map(estimated).sum::<f64>()
     }
 
     /// The accumulated export error of every pair at `now`, settled and estimated: of live entities, and of ended ones whose
@@ -295,6 +287,7 @@ impl ErrorLedger {
         })
     }
 
+    /// A receiver, and its estimated error and what it shows at `now`.
     fn shown_at(&self, track: &Track, place: u32, now: SessionTime) -> Option<(PeerId, Cursor)> {
         let link = self.links.at(place);
         let account = Account::new(&track.pairs, &link.messages, place);

@@ -26,28 +26,16 @@ struct SentMessage {
 }
 
 /// The messages to one receiver, and the vectors in flight in them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SentMessages {
     /// The number of the first; the others are numbered consecutively.
     first: u32,
     messages: VecDeque<SentMessage>,
     /// How many of them are unreferenced.
     void: usize,
-    /// Whether they are in order of time, which they are unless the clock was set back.
-    is_ordered: bool,
+    /// Whether they are not in order of time, because the clock was set back.
+    is_disordered: bool,
     pub(super) in_flight: InFlight,
-}
-
-impl Default for SentMessages {
-    fn default() -> Self {
-        Self {
-            first: 0,
-            messages: VecDeque::new(),
-            void: 0,
-            is_ordered: true,
-            in_flight: InFlight::default(),
-        }
-    }
 }
 
 impl SentMessages {
@@ -58,7 +46,7 @@ impl SentMessages {
 
     #[inline]
     pub(super) const fn is_ordered(&self) -> bool {
-        self.is_ordered
+        !self.is_disordered
     }
 
     #[inline]
@@ -100,7 +88,7 @@ impl SentMessages {
                 last.references += 1;
             }
             last => {
-                self.is_ordered = last.is_none_or(|last| self.is_ordered && last.sent <= sent);
+                self.is_disordered = last.is_some_and(|last| self.is_disordered || last.sent > sent);
                 if self.messages.len() == self.messages.capacity() {
                     self.messages.reserve_exact(4 + self.messages.len() / 8);
                 }
@@ -151,7 +139,7 @@ impl SentMessages {
     /// The number of the first message that was not sent before a time. If the messages are not in order, a number above all.
     #[must_use]
     pub fn first_since(&self, at: SessionTime) -> u32 {
-        if at == SessionTime::MAX || !self.is_ordered {
+        if at == SessionTime::MAX || self.is_disordered {
             return NUMBERS_END;
         }
         self.first + self.messages.partition_point(|message| message.sent < at) as u32
@@ -175,7 +163,7 @@ impl SentMessages {
         let renumbered = Renumbered { first: self.first, numbers };
         self.messages.retain(|message| message.references > 0);
         self.messages.shrink_to(self.messages.len() + SPARE);
-        self.is_ordered = self.messages.iter().is_sorted_by_key(|message| message.sent);
+        self.is_disordered = !self.messages.iter().is_sorted_by_key(|message| message.sent);
         (self.first, self.void) = (0, 0);
         self.in_flight.renumber(&renumbered);
         renumbered

@@ -71,11 +71,7 @@ impl<'a> AccountMut<'a> {
 
     /// Sets whether the settled error at the generation of each vector is remembered from now on.
     pub(in crate::ledger) fn keep_marks(&mut self, kept: bool) {
-        if kept || self.read().rare().is_some() {
-            let marks = &mut self.rare().marks;
-            *marks = marks.take().filter(|_| kept).or_else(|| kept.then(VecDeque::default));
-            self.tidy();
-        }
+        self.set_rare(kept, |rare| rare.marks = kept.then(|| rare.marks.take().unwrap_or_default()));
     }
 
     /// Opens a dispatch: a vector leaves for the receiver, in a message with this nonce. Returns whether the error had to be
@@ -189,7 +185,7 @@ impl<'a> AccountMut<'a> {
                 has_arrived = true;
             }
             // Until here it was among the arrivals, so that its mark was kept.
-            self.pop_arrival();
+            self.change_arrivals(|queue| _ = queue.pop_front());
         }
         let Some(mut walk) = walk else { return 0.0 };
         self.move_on(&mut walk, history, horizon, growth);
@@ -237,9 +233,9 @@ impl<'a> AccountMut<'a> {
         self.rare().marks = Some(marks);
     }
 
-    fn pop_arrival(&mut self) {
+    fn change_arrivals(&mut self, change: impl FnOnce(&mut VecDeque<Arrived>)) {
         if let Some(queue) = self.pairs.sparse.arrivals.get_mut(&self.link) {
-            queue.pop_front();
+            change(queue);
             if queue.is_empty() {
                 self.pairs.sparse.arrivals.remove(&self.link);
             }
@@ -284,12 +280,7 @@ impl<'a> AccountMut<'a> {
             self.state().set_settled_error(cursor.error);
             self.set_own_unless_shared(&cursor, history);
             self.set_presumed(None);
-            if let Some(queue) = self.pairs.sparse.arrivals.get_mut(&self.link) {
-                queue.retain(|(seq, at)| *at > until && *seq > cursor.placed);
-                if queue.is_empty() {
-                    self.pairs.sparse.arrivals.remove(&self.link);
-                }
-            }
+            self.change_arrivals(|queue| queue.retain(|(seq, at)| *at > until && *seq > cursor.placed));
         }
     }
 }

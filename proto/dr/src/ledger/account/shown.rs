@@ -93,41 +93,27 @@ impl AccountMut<'_> {
         self.pairs.sparse.rare.entry(self.link).or_default()
     }
 
-    fn has_rare(&self) -> bool {
-        self.read().rare().is_some()
-    }
-
-    /// Gives the room back if nothing is in it.
-    pub(super) fn tidy(&mut self) {
-        if self.read().rare().is_some_and(Rare::is_bare) {
-            self.pairs.sparse.rare.remove(&self.link);
+    /// Sets or clears something that few accounts have.
+    pub(super) fn set_rare(&mut self, is_set: bool, set: impl FnOnce(&mut Rare)) {
+        if is_set || self.read().rare().is_some() {
+            set(self.rare());
+            if self.rare().is_bare() {
+                self.pairs.sparse.rare.remove(&self.link);
+            }
         }
     }
 
     pub(super) fn set_presumed(&mut self, presumed: Option<Presumed>) {
-        if presumed.is_some() || self.has_rare() {
-            self.rare().presumed = presumed.map(Box::new);
-            self.tidy();
-        }
+        self.set_rare(presumed.is_some(), |rare| rare.presumed = presumed.map(Box::new));
     }
 
     fn set_own(&mut self, vector: Option<DrVector>) {
-        if vector.is_some() || self.has_rare() {
-            let own = &mut self.rare().own;
-            match (own.as_deref_mut(), vector) {
-                (Some(own), Some(vector)) => *own = vector,
-                (_, vector) => *own = vector.map(Box::new),
-            }
-            self.tidy();
-        }
+        self.set_rare(vector.is_some(), |rare| rare.own = vector.map(Box::new));
     }
 
     /// Holds a vector until its time, in place of another, or none.
     pub(crate) fn hold(&mut self, dispatch: Option<Dispatch>) {
-        if dispatch.is_some() || self.has_rare() {
-            self.rare().held = dispatch;
-            self.tidy();
-        }
+        self.set_rare(dispatch.is_some(), |rare| rare.held = dispatch);
     }
 
     /// Keeps the vector that a cursor places, unless the history has the same.
