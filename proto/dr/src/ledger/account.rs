@@ -147,10 +147,12 @@ impl<'a> Account<'a> {
         state.has(PairState::ARRIVED).then_some(state.arrived)
     }
 
-    /// Whether pieces of its error can be shared with other receivers.
+    /// Whether pieces of its error can be shared with other receivers: it shows vectors as they are exported, and nothing is
+    /// remembered along the way.
     #[inline]
     pub(super) fn is_plain(&self, placement: Placement) -> bool {
-        self.pairs.sparse.is_plain(self.link, placement)
+        let rare = &self.pairs.sparse.rare;
+        placement != Placement::Local && (rare.is_empty() || !rare.contains_key(&self.link))
     }
 
     #[inline]

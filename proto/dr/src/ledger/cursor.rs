@@ -187,7 +187,7 @@ struct Step<'a> {
     is_whole: bool,
 }
 
-/// Computes what is kept for everybody who shows the same. Out of line, because only the first one needs it.
+// Out of line, because only the first receiver of a segment needs it.
 #[cold]
 #[inline(never)]
 fn whole_piece(exported: &DrVector, shown: &DrVector, from: SessionTime, until: SessionTime) -> f64 {

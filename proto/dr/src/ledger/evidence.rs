@@ -1,11 +1,8 @@
 //! How far away a sender takes a receiver to be, whatever the receiver claims.
 //!
-//! Policies compensate delay, so a receiver that exaggerates its delay would be served better at the others' cost. What is
-//! compensated is therefore a lower bound: at most the least round trip that the sender measured lately (nonces keep that
-//! honest: an acknowledgment can be late, never early), at most a configured limit, and growing slowly. The ledger believes
-//! whatever could be true, assuming that an acknowledgment travels for at least a quarter of the least round trip. A receiver
-//! that claims later arrivals wins little by it, and one that also delays its acknowledgments has a larger error for as long as
-//! it does.
+//! Policies compensate delay, so exaggerating it would be rewarded. What is compensated is therefore bounded: by the least round
+//! trip that the sender measured lately (nonces make acknowledgments late, never early), by a configured limit, and by slow
+//! growth. The ledger believes whatever could be true, if an acknowledgment takes at least a quarter of the least round trip.
 
 use evenkeel_core::{DelayEstimate, SessionTime, Span};
 

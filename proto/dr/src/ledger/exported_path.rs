@@ -178,8 +178,7 @@ impl ExportedPath {
         }
     }
 
-    /// Prefetches what settling from a vector on needs. It usually starts in the middle of a segment, so cached
-    /// errors are of use only in the later ones.
+    /// Prefetches what settling from a vector on needs. Errors are cached only for whole segments, so not for the first.
     #[inline]
     pub(crate) fn prefetch_from(&self, seq: DrSeq) {
         let place = seq.0.wrapping_sub(self.first.0) as usize;

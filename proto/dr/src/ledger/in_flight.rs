@@ -1,7 +1,6 @@
 //! Vectors in flight: sent, and of unknown fate. The last one of each pair is kept elsewhere.
 //!
-//! There are very many, so four share a block of 24 bytes, which holds differences of message and vector numbers. A pair with
-//! none takes no room.
+//! Four share a block of 24 bytes, which holds differences of message and vector numbers. A pair with none takes no room.
 
 use super::sent_messages::Renumbered;
 use crate::motion::vector::DrSeq;

@@ -9,8 +9,7 @@ use super::sent_messages::SentMessages;
 use crate::receiver::placement::Placement;
 use evenkeel_session::PeerMap;
 
-/// Silent: a receiver that was sent at least this many vectors, and has reported none or too few for this much longer than
-/// usual.
+/// Silent: was sent at least this many vectors, and has reported none or too few for this much longer than usual.
 const SILENT: (u32, Span) = (4, Span::from_secs(8));
 /// The share of vectors that must be reported, of those sent over a window of about `ANSWERS_REMEMBERED` seconds. A line that
 /// loses more is unplayable anyway.

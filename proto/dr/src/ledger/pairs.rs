@@ -13,7 +13,6 @@ use super::pair_state::PairState;
 use super::sent_messages::Renumbered;
 use crate::motion::vector::DrSeq;
 use crate::prefetch::{CACHE_LINE, prefetch};
-use crate::receiver::placement::Placement;
 
 pub(super) type Arrived = (DrSeq, SessionTime);
 
@@ -28,22 +27,6 @@ pub(super) struct SparseColumns {
     pub(super) placed: BTreeMap<u32, DrSeq>,
     /// Reported arrivals that are not settled, oldest first. No queue is empty.
     pub(super) arrivals: BTreeMap<u32, VecDeque<Arrived>>,
-}
-
-impl SparseColumns {
-    /// Whether the receiver shows vectors as they are exported, and nothing is remembered along the way. Then pieces of its
-    /// error can be shared with other receivers.
-    #[inline]
-    pub(super) fn is_plain(&self, link: u32, placement: Placement) -> bool {
-        placement != Placement::Local && (self.rare.is_empty() || !self.rare.contains_key(&link))
-    }
-
-    fn clear(&mut self, link: u32) {
-        self.rare.remove(&link);
-        self.head_starts.remove(&link);
-        self.placed.remove(&link);
-        self.arrivals.remove(&link);
-    }
 }
 
 // In this order, so that what every acknowledgment reads lies side by side.
@@ -114,7 +97,10 @@ impl Pairs {
     pub(super) fn close(&mut self, link: u32) {
         self.states[link as usize] = PairState::new(0);
         self.last_sents[link as usize] = LastSent::NOBODY;
-        self.sparse.clear(link);
+        self.sparse.rare.remove(&link);
+        self.sparse.head_starts.remove(&link);
+        self.sparse.placed.remove(&link);
+        self.sparse.arrivals.remove(&link);
         self.count -= 1;
     }
 

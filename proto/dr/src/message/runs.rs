@@ -1,8 +1,7 @@
 //! Runs on the wire: the arrivals that came with one message share its nonce and its time.
 //!
-//! Each acknowledgment repeats many runs, so the usual ones are read and written as words, without looking at every
-//! byte: a *short* run header has a time of at most seven bytes, and a short id has an entity and a vector number of
-//! at most two bytes each.
+//! The usual runs are read and written as words: a *short* run header has a time of at most seven bytes, and a short id has an
+//! entity and a vector number of at most two bytes each.
 
 use evenkeel_core::{Malformed, Reader, SessionTime, Span, Varint, Wire};
 use evenkeel_session::envelope::{emit_before, emit_u32, parse_before};
@@ -75,9 +74,6 @@ impl RunHeader {
 }
 
 /// Whether two runs have the same nonce and time.
-///
-/// # Errors
-/// [`Malformed`] if either has no valid header.
 pub(super) fn are_one_run(stamp: SessionTime, first: &[u8], second: &[u8]) -> Result<bool, Malformed> {
     let first = RunHeader::parse(stamp, &mut Reader::new(first))?;
     let second = RunHeader::parse(stamp, &mut Reader::new(second))?;

@@ -63,8 +63,7 @@ fn age(frame: &VectorFrame, stamp: SessionTime) -> Varint {
     Varint::signed(micros(stamp) - micros(frame.vector.generated))
 }
 
-/// A vector frame that is encoded once for all of its receivers. Only its age depends on the message, and usually not
-/// even that.
+/// A vector frame that is encoded once for all of its receivers. Only its age depends on the message, if anything.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EncodedVector {
     frame: VectorFrame,

@@ -1,9 +1,8 @@
 //! The choice of the kind that an owner exports, behind [`Content::Auto`](crate::Content::Auto).
 //!
-//! Each kind exports the entity on its own, by the owner's threshold, to simulated receivers. The best kind has small
-//! errors over all delays and makes enough vectors to be worth a choice. It need not be the kind that is best for one
-//! receiver: the exported kind must follow the entity now, the one that a distant receiver shows must be right much
-//! later. In the papers' setting circular vectors are best exported, and damped ones best shown.
+//! Each kind exports the entity on its own, by the owner's threshold, to simulated receivers. The best kind has small errors over
+//! all delays and makes few vectors. It need not be the best kind for one receiver: in the papers' setting circular vectors are
+//! best exported, and damped ones best shown.
 
 use evenkeel_core::SessionTime;
 

@@ -1,10 +1,8 @@
 //! Simulated receivers: how well each kind of motion would have predicted an entity lately.
 //!
-//! Vectors of each kind travel to imaginary receivers at a few delays. The mean distance of what those would show
-//! from the real path stands for the near future. Memory is bounded, and each observation costs a few projections.
-//!
-//! An owner uses it to pick the kind that it exports (`kind_selector.rs`), and a sender to pick the kind that each
-//! receiver is sent (`sender/receiver_kinds.rs`).
+//! Vectors of each kind travel to imaginary receivers at a few delays. What those would show is compared with the real path. An
+//! owner thereby picks the kind that it exports (`kind_selector.rs`), and a sender the kind that each receiver is sent
+//! (`sender/receiver_kinds.rs`).
 
 use std::collections::VecDeque;
 

@@ -1,9 +1,8 @@
 //! Quotas: the work that one owner may cause at a relay.
 //!
-//! A vector costs its owner about thirty bytes, but the relay a review of every receiver; a new life costs every
-//! receiver a reliable message or two. So the byte limits of a driver are not enough to stop a hostile owner from
-//! keeping the relay busy, or from making others be dropped as too slow. Whatever exceeds a quota counts as lost on
-//! the way: vectors are repeated, and lives are introduced by a later vector.
+//! A vector of thirty bytes costs the relay a review of every receiver, and a new life costs every receiver a reliable message, so
+//! a driver's byte limits don't stop a hostile owner. Whatever exceeds a quota counts as lost on the way: vectors are repeated,
+//! and lives are introduced by a later vector.
 
 use std::collections::BTreeMap;
 

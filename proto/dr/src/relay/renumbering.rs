@@ -1,8 +1,7 @@
 //! Renumbering: a relay gives the vectors of its owners numbers of its own.
 //!
-//! Owners number their vectors as they like: a player that returns after a crash begins at 0 again, and a hostile one
-//! begins anywhere. The relay gives each life of an entity numbers above those of the last, so vectors of an earlier
-//! life that are still on the network are never mistaken for the next.
+//! Owners begin at any number, and after a crash at 0 again. The relay numbers each life of an entity above the last, so vectors
+//! of an earlier life that are still on the network are never mistaken for the next.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +14,7 @@ use crate::owner::Threshold;
 
 /// Entities of one owner. Beyond, introductions are refused, so that no owner fills a room alone.
 pub(crate) const OWNER_ENTITIES_MAX: usize = 256;
-/// Refused lives of one owner that are remembered, so that their vectors can be answered. Beyond, their owner repeats
-/// them in vain.
+/// Refused lives of one owner that are remembered. Vectors of others are not answered, and their owner repeats them in vain.
 const REFUSED_MAX: usize = 256;
 
 /// Renumberings below which none is forgotten.

@@ -1,9 +1,5 @@
 //! The sender: runs the policy and keeps the ledger. It is part of the owner in the direct topology and of the relay
 //! otherwise.
-//!
-//! - `transmit`: vectors leave now or are held until later.
-//! - [`feedback`]: reports of arrivals are settled in order and confirmed.
-//! - `receiver_kinds`: the kind of motion that each receiver is sent.
 
 pub mod feedback;
 mod receiver_kinds;

@@ -1,9 +1,7 @@
 //! The kind of motion that each receiver is sent, if the content is [`Auto`](crate::Content::Auto).
 //!
-//! A vector carries turn rate and acceleration whatever its kind, so a sender can change the kind in its tag. The
-//! best kind depends on the age at which the vector is shown: a dodging entity is turning for a receiver nearby, and
-//! going straight on average for one that is a second away.
-//!
+//! Every vector carries turn rate and acceleration, so a sender can change its kind. The best kind depends on the age at which it
+//! is shown: a dodging entity turns for a receiver nearby, and goes straight on average for one that is a second away.
 //! An owner compares with the real path at each observation. A relay only knows the real path where each vector begins.
 
 use std::collections::BTreeMap;

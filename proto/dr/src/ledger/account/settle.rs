@@ -143,8 +143,8 @@ impl<'a> AccountMut<'a> {
         }
     }
 
-    /// Settles the error as far as it is known, with what has just been reported, if anything. What a plain account has gathered
-    /// goes to `growth`; what another one has is added, and returned.
+    /// Settles the error as far as it is known, with what has just been reported, if anything. What a plain account gathers goes
+    /// to `growth`; what another one gathers is added, and returned.
     ///
     /// Reported arrivals wait until the fate of everything sent before them is known, and the exported path. At the owner the
     /// first limit counts, at a relay the second, too.
@@ -161,8 +161,11 @@ impl<'a> AccountMut<'a> {
             self.state().arrive(seq);
             self.pairs.sparse.arrivals.entry(self.link).or_default().push_back((seq, at));
         }
-        if self.read().is_overtaken() {
-            self.forget_lost(outlook.now, outlook.lost_after);
+        // Overtaken vectors that have been due for long can't matter, and give no sample of the delay.
+        while self.read().is_overtaken()
+            && self.read().oldest().is_some_and(|oldest| outlook.now - oldest.sent > outlook.lost_after)
+        {
+            self.forget_oldest();
         }
         let (_, unknown) = self.read().first_unknown();
         let horizon = history.exact_until().min(unknown.unwrap_or(outlook.now));
@@ -197,9 +200,6 @@ impl<'a> AccountMut<'a> {
             if has_arrived {
                 self.set_own_unless_shared(&cursor, history);
             }
-        }
-        if let Some(marks) = self.marks_mut() {
-            shrink(marks);
         }
         grown
     }
@@ -242,15 +242,6 @@ impl<'a> AccountMut<'a> {
         }
     }
 
-    /// Forgets overtaken vectors that have been due for long: they can't matter, and give no sample of the delay.
-    pub(in crate::ledger) fn forget_lost(&mut self, now: SessionTime, lost_after: Span) {
-        while self.read().is_overtaken()
-            && self.read().oldest().is_some_and(|oldest| now - oldest.sent > lost_after)
-        {
-            self.forget_oldest();
-        }
-    }
-
     /// Makes room for one more dispatch, of a vector that may have been sent before. Returns whether the error had to be
     /// settled by estimate.
     fn make_room(&mut self, history: &ExportedPath, outlook: &Outlook, seq: DrSeq) -> bool {
@@ -282,12 +273,5 @@ impl<'a> AccountMut<'a> {
             self.set_presumed(None);
             self.change_arrivals(|queue| queue.retain(|(seq, at)| *at > until && *seq > cursor.placed));
         }
-    }
-}
-
-/// Gives back room that a queue has little use for: there are very many accounts, and each has its longest wait some day.
-fn shrink<T>(queue: &mut VecDeque<T>) {
-    if queue.capacity() > 4 * queue.len().max(2) {
-        queue.shrink_to(2 * queue.len().max(2));
     }
 }
