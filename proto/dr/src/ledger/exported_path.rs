@@ -160,7 +160,6 @@ impl ExportedPath {
         &self.segments
     }
 
-    /// Prefetches the first segment and the newest ones.
     #[inline]
     pub(crate) fn prefetch_newest(&self) {
         let newest = self.segments.iter().rev().take(USUAL_SEGMENTS);

@@ -46,6 +46,7 @@ pub(crate) struct Track {
     /// Its place among the lives, which is used again, and an id, which is not.
     pub(crate) place: u32,
     pub(super) id: u32,
+    /// `None` where the owner keeps the ledger.
     pub(crate) owner: Option<PeerId>,
     pub(crate) threshold: Threshold,
     /// When the time threshold triggers next.

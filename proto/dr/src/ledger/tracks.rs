@@ -104,7 +104,6 @@ impl Tracks {
         self.tracks.iter().flatten()
     }
 
-    /// Calls a function with every track, in the order of lives.
     pub(super) fn for_each(&mut self, mut act: impl FnMut(&mut Track)) {
         for (_, place) in &self.lives {
             act(self.tracks[*place as usize].as_mut().expect("a life has a track"));

@@ -1,8 +1,7 @@
 //! Quotas: the work that one owner may cause at a relay.
 //!
-//! A vector of thirty bytes costs the relay a review of every receiver, and a new life costs every receiver a reliable message, so
-//! a driver's byte limits don't stop a hostile owner. Whatever exceeds a quota counts as lost on the way: vectors are repeated,
-//! and lives are introduced by a later vector.
+//! A vector costs the relay a review of every receiver, and a life costs every receiver a reliable message, so a driver's byte
+//! limits don't stop a hostile owner. Whatever exceeds a quota counts as lost: a vector is repeated, and introduces its life.
 
 use std::collections::BTreeMap;
 

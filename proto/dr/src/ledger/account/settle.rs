@@ -62,7 +62,6 @@ impl<'a> AccountMut<'a> {
         }
     }
 
-    /// Sets what the receiver is taken to have suffered before the account was opened.
     pub(in crate::ledger) fn set_head_start(&mut self, error: f64) {
         if error != 0.0 {
             self.pairs.sparse.head_starts.insert(self.link, error);
