@@ -45,8 +45,12 @@ pub fn config(topology: Topology, feed: &mut Feed<'_>) -> DrConfig {
 pub fn command(feed: &mut Feed<'_>) -> DrCommand {
     match feed.byte() {
         0..16 => DrCommand::End { entity: entity(feed) },
-        16..24 => DrCommand::Switch { policy: policy(feed), budget: budget(feed) },
-        48..52 => DrCommand::Weigh { entity: entity(feed), receiver: receiver(feed), weight: weight(feed) },
+        16..24 => DrCommand::Policy(RelayCommand::Switch { policy: policy(feed), budget: budget(feed) }),
+        48..52 => DrCommand::Policy(RelayCommand::Weigh {
+            entity: entity(feed),
+            receiver: receiver(feed),
+            weight: weight(feed),
+        }),
         24..48 => {
             let count = feed.below(STATES_MAX + 1);
             DrCommand::ObserveAll { states: (0..count).map(|_| (entity(feed), state(feed))).collect() }

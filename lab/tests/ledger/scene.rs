@@ -216,7 +216,7 @@ impl Scene {
         let command = if self.options.relay {
             NodeCommand::Relay(RelayCommand::Switch { policy, budget })
         } else {
-            NodeCommand::Peer(DrCommand::Switch { policy, budget })
+            NodeCommand::Peer(DrCommand::Policy(RelayCommand::Switch { policy, budget }))
         };
         self.world.command(self.sender, command);
     }

@@ -26,23 +26,8 @@ pub enum DrCommand {
         /// The entity.
         entity: EntityId,
     },
-    /// Switches to another policy.
-    Switch {
-        /// The policy.
-        policy: PolicyKind,
-        /// Its budget, which some policies ignore.
-        budget: Budget,
-    },
-    /// Weighs the error of one of this peer's entities at a receiver. If a relay runs the policy, give the command to
-    /// the relay.
-    Weigh {
-        /// The entity.
-        entity: EntityId,
-        /// The receiver.
-        receiver: PeerId,
-        /// The weight of their error.
-        weight: PairWeight,
-    },
+    /// A command for the policy of this peer's entities. If a relay runs it, give the command to the relay.
+    Policy(RelayCommand),
 }
 
 /// An event from a peer or relay to its application.
@@ -89,7 +74,7 @@ pub enum DrEvent {
     },
 }
 
-/// A command from an operator or a game to a relay.
+/// A command from an operator or a game to the machine that runs the policy.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum RelayCommand {
     /// Switches to another policy.
@@ -136,12 +121,7 @@ impl Wire for DrCommand {
                 bytes.push(END);
                 entity.0.emit(bytes);
             }
-            Self::Switch { policy, budget } => {
-                RelayCommand::Switch { policy: *policy, budget: *budget }.emit(bytes);
-            }
-            Self::Weigh { entity, receiver, weight } => {
-                RelayCommand::Weigh { entity: *entity, receiver: *receiver, weight: *weight }.emit(bytes);
-            }
+            Self::Policy(command) => command.emit(bytes),
         }
     }
 
@@ -155,10 +135,7 @@ impl Wire for DrCommand {
                 Self::ObserveAll { states }
             }
             END => Self::End { entity: EntityId(reader.read()?) },
-            tag => match RelayCommand::parse_after(tag, reader)? {
-                RelayCommand::Switch { policy, budget } => Self::Switch { policy, budget },
-                RelayCommand::Weigh { entity, receiver, weight } => Self::Weigh { entity, receiver, weight },
-            },
+            tag => Self::Policy(RelayCommand::parse_after(tag, reader)?),
         })
     }
 }

@@ -153,7 +153,7 @@ impl<C: SessionClock> DrPeer<C> {
     fn welcome(&mut self, peer: PeerId, now: SessionTime) {
         match &mut self.outbound {
             Outbound::Direct(sender) => sender.join(peer, now, &mut self.station.outbox),
-            Outbound::Relay(uplink) if uplink.relay() == peer => {
+            Outbound::Relay(uplink) if uplink.relay == peer => {
                 uplink.join(self.owner.frames(now), &mut self.station.outbox);
             }
             Outbound::Relay(_) => {}
@@ -171,7 +171,7 @@ impl<C: SessionClock> DrPeer<C> {
         self.events.push(DrEvent::Generated { entity, seq: frame.seq, vector: frame.vector });
         match (&mut self.outbound, generated) {
             (Outbound::Direct(sender), Generated::First(frame)) => {
-                sender.introduce(None, &frame, self.owner.threshold(), now, &mut self.station.outbox);
+                sender.introduce(None, &frame, self.owner.threshold, now, &mut self.station.outbox);
             }
             (Outbound::Direct(sender), Generated::Next(frame)) => {
                 sender.record_observation(entity, state, now);
@@ -190,7 +190,7 @@ impl<C: SessionClock> DrPeer<C> {
     /// Introduces every entity anew if the relay has missed too much.
     fn start_over(&mut self, now: SessionTime) {
         if let Outbound::Relay(uplink) = &mut self.outbound
-            && uplink.gave_up()
+            && uplink.gave_up
         {
             uplink.join(self.owner.frames(now), &mut self.station.outbox);
         }
@@ -200,7 +200,7 @@ impl<C: SessionClock> DrPeer<C> {
     fn expects(&self, from: PeerId, channel: Channel, frame: &Frame<'_>) -> bool {
         let allowed_peer = match &self.outbound {
             Outbound::Direct(_) => true,
-            Outbound::Relay(uplink) => uplink.relay() == from,
+            Outbound::Relay(uplink) => uplink.relay == from,
         };
         let direct = matches!(self.outbound, Outbound::Direct(_));
         allowed_peer
@@ -279,11 +279,8 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
                     }
                 }
             }
-            (DrCommand::Switch { policy, budget }, Outbound::Direct(sender)) => sender.switch(policy, budget),
-            (DrCommand::Weigh { entity, receiver, weight }, Outbound::Direct(sender)) => {
-                sender.weigh(entity, receiver, weight);
-            }
-            (DrCommand::Switch { .. } | DrCommand::Weigh { .. }, Outbound::Relay(_)) => {}
+            (DrCommand::Policy(command), Outbound::Direct(sender)) => sender.handle_command(command),
+            (DrCommand::Policy(_), Outbound::Relay(_)) => {}
         }
     }
 
@@ -333,7 +330,7 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         self.station.on_peer(change);
         match &mut self.outbound {
             Outbound::Direct(sender) => sender.leave(peer),
-            Outbound::Relay(uplink) if uplink.relay() == peer => uplink.leave(),
+            Outbound::Relay(uplink) if uplink.relay == peer => uplink.leave(),
             Outbound::Relay(_) => {}
         }
         let PeerChange::Joined { .. } = change else { return };

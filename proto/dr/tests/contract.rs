@@ -68,12 +68,12 @@ fn peer_command(node: usize, draws: &mut Draws) -> DrCommand {
     let entity = EntityId(3 * node as u32 + draws.below(4) as u32);
     match draws.below(30) {
         0 => DrCommand::End { entity },
-        3 => DrCommand::Weigh {
+        3 => DrCommand::Policy(RelayCommand::Weigh {
             entity,
             receiver: PeerId(draws.below(5) as u32),
             weight: PairWeight::new(draws.uniform(0.0, 2.0)).expect("a valid weight"),
-        },
-        1 => DrCommand::Switch { policy: policy(draws), budget: budget(draws) },
+        }),
+        1 => DrCommand::Policy(RelayCommand::Switch { policy: policy(draws), budget: budget(draws) }),
         2 => DrCommand::ObserveAll {
             states: (0..3).map(|next| (EntityId(entity.0 + next), state(draws))).collect(),
         },

@@ -4,7 +4,9 @@
 mod net;
 
 use evenkeel_core::{Channel, Draws, Endpoint, PeerChange, PeerId, Seed, SessionTime, Span, Vec3};
-use evenkeel_dr::{Budget, DrCommand, DrConfig, DrEvent, EntityId, MotionState, PairWeight, Threshold};
+use evenkeel_dr::{
+    Budget, DrCommand, DrConfig, DrEvent, EntityId, MotionState, PairWeight, RelayCommand, Threshold,
+};
 use net::{Net, Sent, millis};
 use proptest::prelude::*;
 
@@ -261,7 +263,7 @@ fn pairs_with_more_weight_are_sent_more_vectors() {
         for (entity, receiver) in [(0, 1), (1, 2)] {
             let (entity, receiver) = (EntityId(entity), PeerId(receiver));
             let weight = PairWeight::new(weight).expect("a valid weight");
-            net.command(DrCommand::Weigh { entity, receiver, weight });
+            net.command(DrCommand::Policy(RelayCommand::Weigh { entity, receiver, weight }));
         }
         drive(&mut net, &mut tanks, 3_000);
         // Vectors sent, by entity and receiver.

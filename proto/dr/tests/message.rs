@@ -288,8 +288,8 @@ proptest! {
             0 => DrCommand::Observe { entity, state },
             3 => DrCommand::ObserveAll { states: vec![(entity, state); 3] },
             1 => DrCommand::End { entity },
-            4 => DrCommand::Weigh { entity, receiver: PeerId(7), weight },
-            _ => DrCommand::Switch { policy, budget },
+            4 => DrCommand::Policy(RelayCommand::Weigh { entity, receiver: PeerId(7), weight }),
+            _ => DrCommand::Policy(RelayCommand::Switch { policy, budget }),
         };
         let mut bytes = Vec::new();
         command.emit(&mut bytes);

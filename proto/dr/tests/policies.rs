@@ -7,7 +7,7 @@ use evenkeel_core::{LocalTime, Span};
 use evenkeel_dr::policy::deterministic_budget::PATIENCE;
 use evenkeel_dr::policy::even::EvenSettings;
 use evenkeel_dr::policy::frequency::{Weights, cap};
-use evenkeel_dr::{Budget, DrCommand, DrConfig, PolicyKind, Threshold};
+use evenkeel_dr::{Budget, DrCommand, DrConfig, PolicyKind, RelayCommand, Threshold};
 use net::{Net, millis, moving};
 use proptest::prelude::*;
 
@@ -216,7 +216,10 @@ fn switching_policies_drops_held_vectors() {
     trigger(&mut net, 3, Span::from_secs(2));
     let before = sent_to(&net, 2);
     assert_eq!(before.last(), Some(&1), "the second vector is held: {before:?}");
-    net.command(DrCommand::Switch { policy: policy("scheduling-2"), budget: Budget::ONE });
+    net.command(DrCommand::Policy(RelayCommand::Switch {
+        policy: policy("scheduling-2"),
+        budget: Budget::ONE,
+    }));
     trigger(&mut net, 1, millis(1));
     assert!(!sent_to(&net, 2).contains(&2), "{:?}", sent_to(&net, 2));
 }

@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use evenkeel_core::Vec3;
-use evenkeel_dr::{DrCommand, EntityId, MotionState};
+use evenkeel_dr::{DrCommand, EntityId, MotionState, RelayCommand};
 
 use crate::room::{Room, budget, even};
 
@@ -59,7 +59,7 @@ fn held(entities: usize, receivers: usize, in_flight: usize) -> i64 {
         room.step_with(all(1 + place));
     }
     let mut owner = room.into_owner();
-    let policy = DrCommand::Switch { policy: even(), budget: budget(receivers) };
+    let policy = DrCommand::Policy(RelayCommand::Switch { policy: even(), budget: budget(receivers) });
     let now = evenkeel_core::LocalTime::from_nanos(0) + crate::room::TICK.times(46 + in_flight as i64);
     evenkeel_core::Endpoint::handle_command(&mut owner, now, policy);
     // One trigger makes `even` look at all of them.

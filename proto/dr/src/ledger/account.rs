@@ -16,6 +16,7 @@ use evenkeel_core::{SessionTime, Span};
 
 pub(super) use self::shown::Rare;
 use super::cursor::{Cursor, Point};
+use super::in_flight::Flown;
 use super::pair_state::{PairState, Pending};
 use super::pairs::{Arrived, Pairs};
 use super::sent_messages::SentMessages;
@@ -40,7 +41,6 @@ pub struct Dispatch {
     pub seq: DrSeq,
 }
 
-/// An acknowledgment without the nonce of the message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Forged;
 
@@ -77,7 +77,6 @@ pub struct Outlook {
     pub is_cut: bool,
 }
 
-/// Where estimates begin in place of the settled error.
 #[derive(Clone, Copy, Debug)]
 struct Presumed {
     cursor: Cursor,
@@ -86,20 +85,14 @@ struct Presumed {
     based: SessionTime,
 }
 
-/// More vectors than the last one are in flight.
-#[derive(Clone, Copy, Debug)]
-struct Many;
-
 /// The account of one entity at one receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Account<'a> {
     pairs: &'a Pairs,
     messages: &'a SentMessages,
-    /// The place of the receiver.
     link: u32,
 }
 
-/// An account to write to.
 #[derive(Debug)]
 pub(crate) struct AccountMut<'a> {
     pairs: &'a mut Pairs,
@@ -108,7 +101,6 @@ pub(crate) struct AccountMut<'a> {
 }
 
 impl<'a> Account<'a> {
-    /// The account of the receiver at a place, in the columns of a life.
     #[inline]
     pub(crate) const fn new(pairs: &'a Pairs, messages: &'a SentMessages, link: u32) -> Self {
         Self { pairs, messages, link }
@@ -124,12 +116,10 @@ impl<'a> Account<'a> {
         self.pairs.sparse.rare.get(&self.link).map(Box::as_ref)
     }
 
-    /// Reported arrivals that are not settled.
     fn arrivals(&self) -> impl Iterator<Item = Arrived> + use<'a> {
         self.pairs.sparse.arrivals.get(&self.link).into_iter().flatten().copied()
     }
 
-    #[inline]
     fn next_arrival(&self) -> Option<Arrived> {
         self.arrivals().next()
     }
@@ -146,26 +136,25 @@ impl<'a> Account<'a> {
         (prospect.seq, prospect.number())
     }
 
-    /// The vector that was sent last.
     pub(crate) fn last_sent(&self) -> Option<Dispatch> {
         let (seq, number) = self.last();
         self.state().has(PairState::SENT).then(|| Dispatch { sent: self.messages.sent(number), seq })
     }
 
-    /// The newest vector that is reported to have arrived.
     #[inline]
     pub(super) fn newest_arrived(&self) -> Option<DrSeq> {
         let state = self.state();
         state.has(PairState::ARRIVED).then_some(state.arrived)
     }
 
-    /// Whether pieces of its error can be shared with other receivers.
+    /// Whether pieces of its error can be shared with other receivers: it shows vectors as they are exported, and nothing is
+    /// remembered along the way.
     #[inline]
     pub(super) fn is_plain(&self, placement: Placement) -> bool {
-        self.pairs.sparse.is_plain(self.link, placement)
+        let rare = &self.pairs.sparse.rare;
+        placement != Placement::Local && (rare.is_empty() || !rare.contains_key(&self.link))
     }
 
-    /// Whether a vector is newer than all reported arrivals.
     #[inline]
     pub(super) fn is_news(&self, seq: DrSeq) -> bool {
         self.newest_arrived().is_none_or(|newest| seq > newest)
@@ -190,33 +179,27 @@ impl<'a> Account<'a> {
     }
 
     /// The vectors in flight in order of sending, with their message numbers.
-    fn flown(&self) -> impl Iterator<Item = (u32, DrSeq)> + use<'a> {
-        let (state, (seq, number)) = (self.state(), self.last());
-        let last = state.has(PairState::FLIES).then_some((number, seq));
-        self.messages.in_flight.iter(state.chain).chain(last)
+    fn flown(&self) -> impl Iterator<Item = Flown> + use<'a> {
+        self.messages.in_flight.iter(self.state().chain).chain(self.last_flown())
     }
 
-    /// The oldest vector in flight.
+    /// The last vector and the number of its message, if its fate is unknown.
+    #[inline]
+    fn last_flown(&self) -> Option<Flown> {
+        let (seq, number) = self.last();
+        self.state().has(PairState::FLIES).then_some((number, seq))
+    }
+
     #[inline]
     fn oldest(&self) -> Option<Dispatch> {
-        let oldest = self.only().unwrap_or_else(|Many| self.messages.in_flight.front(self.state().chain));
+        let oldest = self.messages.in_flight.front(self.state().chain).or_else(|| self.last_flown());
         oldest.map(|(number, seq)| Dispatch { sent: self.messages.sent(number), seq })
     }
 
     fn in_flight_count(&self) -> usize {
-        let state = self.state();
-        self.messages.in_flight.len(state.chain) + usize::from(state.has(PairState::FLIES))
+        self.flown().count()
     }
 
-    /// The only vector in flight, if it is the one that was sent last: the usual case.
-    #[inline]
-    fn only(&self) -> Result<Option<(u32, DrSeq)>, Many> {
-        let (state, (seq, number)) = (self.state(), self.last());
-        let last = state.has(PairState::FLIES).then_some((number, seq));
-        if state.chain.is_empty() { Ok(last) } else { Err(Many) }
-    }
-
-    /// The vectors in flight.
     pub(crate) fn dispatches(&self) -> impl Iterator<Item = Dispatch> + use<'a> {
         let messages = self.messages;
         self.flown().map(|(number, seq)| Dispatch { sent: messages.sent(number), seq })
@@ -225,15 +208,9 @@ impl<'a> Account<'a> {
     /// What is in flight beyond the newest reported arrival, and when the first of it was sent.
     #[inline(always)]
     fn first_unknown(&self) -> (Pending, Option<SessionTime>) {
-        let is_news = |(_, seq): &(u32, DrSeq)| self.is_news(*seq);
-        let (state, (seq, number)) = (self.state(), self.last());
-        let last = Some((number, seq)).filter(|last| state.has(PairState::FLIES) && is_news(last));
-        let before = if state.chain.is_empty() {
-            None
-        } else {
-            self.messages.in_flight.iter(state.chain).find(is_news)
-        };
-        let (pending, first) = match (before, last) {
+        let is_news = |(_, seq): &Flown| self.is_news(*seq);
+        let before = self.messages.in_flight.iter(self.state().chain).find(is_news);
+        let (pending, first) = match (before, self.last_flown().filter(is_news)) {
             (Some(first), _) => (Pending::Several, first),
             (None, Some(last)) => (Pending::Last, last),
             (None, None) => return (Pending::Nothing, None),
@@ -249,18 +226,14 @@ impl<'a> Account<'a> {
     /// Whether the oldest vector in flight is older than one that has arrived.
     #[inline]
     pub(super) fn is_overtaken(&self) -> bool {
-        self.only()
-            .unwrap_or_else(|Many| self.messages.in_flight.front(self.state().chain))
-            .is_some_and(|(_, seq)| !self.is_news(seq))
+        self.oldest().is_some_and(|oldest| !self.is_news(oldest.seq))
     }
 
-    /// Whether the arrival of a vector may still be settled.
     fn may_arrive(&self, seq: DrSeq) -> bool {
         let pending = self.dispatches().chain(self.held()).map(|dispatch| dispatch.seq);
         pending.chain(self.arrivals().map(|(seq, _)| seq)).any(|pending| pending == seq)
     }
 
-    /// The oldest exported vector that this account needs.
     pub(crate) fn needs(&self, history: &ExportedPath) -> DrSeq {
         let pending = self.dispatches().chain(self.held()).map(|dispatch| dispatch.seq);
         let pending = pending.filter(|seq| self.is_news(*seq));
@@ -284,7 +257,6 @@ impl<'a> Account<'a> {
         Some(placement.place(&vector, vector.generated, at, Span::ZERO))
     }
 
-    /// Whether an arrival has been reported.
     pub(crate) fn is_known(&self) -> bool {
         self.state().has(PairState::ARRIVED)
     }

@@ -58,13 +58,6 @@ impl Cursor {
         (self.at, self.exported) = (point.at, point.exported);
     }
 
-    /// Estimates the error up to the last vector that was exported by a time.
-    pub fn estimate_exported(&mut self, history: &ExportedPath, to: SessionTime) {
-        if let Some(last) = history.last_until(self.exported, to) {
-            self.estimate_to(history, last);
-        }
-    }
-
     /// Places a vector that arrives here and now, unless a newer one is placed.
     pub fn place(&mut self, seq: DrSeq, vector: DrVector) {
         if seq > self.placed {
@@ -98,9 +91,7 @@ impl Cursor {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Point {
     pub(crate) at: SessionTime,
-    /// The number of the vector that is exported at that time.
     pub(crate) exported: DrSeq,
-    /// The number of the vector that the receiver places.
     pub(crate) placed: DrSeq,
 }
 
@@ -187,10 +178,8 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// An interval in which one vector is exported.
 struct Step<'a> {
     exported: Option<&'a PathSegment>,
-    /// Its number.
     seq: DrSeq,
     from: SessionTime,
     until: SessionTime,
@@ -198,14 +187,13 @@ struct Step<'a> {
     is_whole: bool,
 }
 
-/// Computes what is kept for everybody who shows the same. Out of line, because only the first one needs it.
+// Out of line, because only the first receiver of a segment needs it.
 #[cold]
 #[inline(never)]
 fn whole_piece(exported: &DrVector, shown: &DrVector, from: SessionTime, until: SessionTime) -> f64 {
     export_error(exported, shown, from, until)
 }
 
-/// A settlement's walk along the exported path.
 #[derive(Debug)]
 pub(super) enum Walk {
     /// Shows vectors as the history has them; the error goes to a [`Growth`].

@@ -1,11 +1,8 @@
 //! How far away a sender takes a receiver to be, whatever the receiver claims.
 //!
-//! Policies compensate delay, so a receiver that exaggerates its delay would be served better at the others' cost. What is
-//! compensated is therefore a lower bound: at most the least round trip that the sender measured lately (nonces keep that
-//! honest: an acknowledgment can be late, never early), at most a configured limit, and growing slowly. The ledger believes
-//! whatever could be true, assuming that an acknowledgment travels for at least a quarter of the least round trip. A receiver
-//! that claims later arrivals wins little by it, and one that also delays its acknowledgments has a larger error for as long as
-//! it does.
+//! Policies compensate delay, so exaggerating it would be rewarded. What is compensated is therefore bounded: by the least round
+//! trip that the sender measured lately (nonces make acknowledgments late, never early), by a configured limit, and by slow
+//! growth. The ledger believes whatever could be true, if an acknowledgment takes at least a quarter of the least round trip.
 
 use evenkeel_core::{DelayEstimate, SessionTime, Span};
 
@@ -40,23 +37,23 @@ impl Default for Compensation {
     }
 }
 
-/// What a sender has seen of a receiver's delay.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
-    claimed: DelayEstimate,
+    /// The delay as claimed by the receiver's reports.
+    pub(super) claimed: DelayEstimate,
     round_trip: DelayEstimate,
     /// The least round trip in the last window, and in this one.
     least: [Span; 2],
     window_ends: SessionTime,
-    /// Derived from the least round trip, because every report needs them.
-    return_min: Span,
-    tolerance: Span,
+    /// How long an acknowledgment travels at least: ways there and back rarely differ by more than three to one.
+    pub(super) return_min: Span,
+    /// How far two honest clocks may differ.
+    pub(super) tolerance: Span,
     /// What is compensated, and since when.
-    compensated: Span,
+    pub(super) compensated: Span,
     at: SessionTime,
-    /// Whether more is claimed than is compensated.
-    is_cut: bool,
-    /// How often a claim was cut.
+    /// Whether the receiver claims to be farther away than is compensated.
+    pub(super) is_cut: bool,
     pub(super) clamped: u64,
 }
 
@@ -123,34 +120,8 @@ impl Evidence {
         (self.return_min, self.tolerance) = (least.part(RETURN_PARTS), least.part(2) + TOLERANCE_MIN);
     }
 
-    /// The least round trip lately.
     pub(super) fn least_round_trip(&self) -> Span {
         self.least[0].min(self.least[1])
-    }
-
-    /// How long an acknowledgment travels at least: ways there and back rarely differ by more than three to one.
-    pub(super) const fn return_min(&self) -> Span {
-        self.return_min
-    }
-
-    /// The delay to compensate.
-    pub(super) const fn delay(&self) -> Span {
-        self.compensated
-    }
-
-    /// Whether the receiver claims to be farther away than is compensated.
-    pub(super) const fn is_cut(&self) -> bool {
-        self.is_cut
-    }
-
-    /// The delay as claimed by the receiver's reports.
-    pub(super) const fn claimed(&self) -> &DelayEstimate {
-        &self.claimed
-    }
-
-    /// How far two honest clocks may differ.
-    pub(super) const fn tolerance(&self) -> Span {
-        self.tolerance
     }
 
     /// How long until a vector without an acknowledgment is taken as lost.

@@ -48,7 +48,6 @@ pub struct ExportedPath {
     last: DrSeq,
     contiguous: DrSeq,
     complete: bool,
-    /// When it ended, and the number of its last vector.
     ended: Option<(SessionTime, DrSeq)>,
     /// Older vectors that some receivers still show.
     shown: Vec<(DrSeq, DrVector)>,
@@ -124,7 +123,6 @@ impl ExportedPath {
         self.vector(seq).or_else(|| self.older(seq))
     }
 
-    /// The slow path of [`shown`](Self::shown).
     #[inline(never)]
     fn older(&self, seq: DrSeq) -> Option<&DrVector> {
         let place = self.shown.binary_search_by_key(&seq, |(known, _)| *known).ok()?;
@@ -158,12 +156,10 @@ impl ExportedPath {
         after.map(|segment| segment.vector.generated).find(|generated| *generated <= to)
     }
 
-    /// The segments that are kept.
     pub(crate) fn path(&self) -> &[PathSegment] {
         &self.segments
     }
 
-    /// Prefetches the first segment and the newest ones.
     #[inline]
     pub(crate) fn prefetch_newest(&self) {
         let newest = self.segments.iter().rev().take(USUAL_SEGMENTS);
@@ -181,8 +177,7 @@ impl ExportedPath {
         }
     }
 
-    /// Prefetches what settling from a vector on needs. It usually starts in the middle of a segment, so cached
-    /// errors are of use only in the later ones.
+    /// Prefetches what settling from a vector on needs. Errors are cached only for whole segments, so not for the first.
     #[inline]
     pub(crate) fn prefetch_from(&self, seq: DrSeq) {
         let place = seq.0.wrapping_sub(self.first.0) as usize;

@@ -23,7 +23,6 @@ pub(super) struct Growth {
     starts: Vec<Start>,
     intervals: Intervals,
     owed: Vec<Owed>,
-    /// Scratch space.
     errors: Vec<f64>,
 }
 
@@ -36,7 +35,6 @@ struct Owed {
 }
 
 impl Growth {
-    /// Adds a piece that receivers share.
     #[inline]
     pub(super) fn add_shared(&mut self, error: f64) {
         self.shared += error;

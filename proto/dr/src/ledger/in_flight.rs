@@ -1,13 +1,11 @@
 //! Vectors in flight: sent, and of unknown fate. The last one of each pair is kept elsewhere.
 //!
-//! There are very many, so four share a block of 24 bytes, which holds differences of message and vector numbers. A pair with
-//! none takes no room.
+//! Four share a block of 24 bytes, which holds differences of message and vector numbers. A pair with none takes no room.
 
 use super::sent_messages::Renumbered;
 use crate::motion::vector::DrSeq;
 use crate::prefetch::prefetch;
 
-/// Vectors per block.
 const BLOCK_LEN: usize = 4;
 /// Blocks of a short chain.
 const SHORT: usize = 8;
@@ -16,7 +14,6 @@ const SHORT: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InFlight {
     blocks: Vec<Block>,
-    /// Blocks that are in no chain.
     free: Chain,
 }
 
@@ -108,7 +105,6 @@ impl InFlight {
         chain.place().map(|place| &self.blocks[place])
     }
 
-    /// Prefetches a chain.
     #[inline]
     pub(super) fn prefetch(&self, chain: Chain) {
         if let Some(block) = chain.place().and_then(|place| self.blocks.get(place)) {
@@ -116,29 +112,15 @@ impl InFlight {
         }
     }
 
+    fn blocks(&self, chain: Chain) -> impl Iterator<Item = &Block> + '_ {
+        core::iter::successors(self.block(chain), |block| self.block(block.next()))
+    }
+
     /// The vectors of a chain, in order.
     pub(super) fn iter(&self, chain: Chain) -> impl Iterator<Item = Flown> + '_ {
-        let (mut block, mut place) = (self.block(chain), 0);
-        core::iter::from_fn(move || {
-            let now = block?;
-            let flown = now.at(place);
-            place += 1;
-            if place == now.len() {
-                (block, place) = (self.block(now.next()), 0);
-            }
-            Some(flown)
-        })
+        self.blocks(chain).flat_map(|block| (0..block.len()).map(|place| block.at(place)))
     }
 
-    pub(super) fn len(&self, mut chain: Chain) -> usize {
-        let mut len = 0;
-        while let Some(block) = self.block(chain) {
-            (len, chain) = (len + block.len(), block.next());
-        }
-        len
-    }
-
-    /// The first vector of a chain.
     #[inline]
     pub(super) fn front(&self, chain: Chain) -> Option<Flown> {
         self.block(chain).map(|block| block.at(0))
@@ -146,15 +128,10 @@ impl InFlight {
 
     /// Whether a chain has only a few blocks.
     #[inline]
-    pub(super) fn is_short(&self, mut chain: Chain) -> bool {
-        for _ in 0..SHORT {
-            let Some(block) = self.block(chain) else { return true };
-            chain = block.next();
-        }
-        chain.is_empty()
+    pub(super) fn is_short(&self, chain: Chain) -> bool {
+        chain.is_empty() || self.blocks(chain).nth(SHORT).is_none()
     }
 
-    /// Appends a vector to a chain.
     pub(super) fn push_back(&mut self, chain: &mut Chain, flown: Flown) {
         let mut last = None;
         let mut next = *chain;
@@ -200,33 +177,11 @@ impl InFlight {
                     Some(before) => self.blocks[before].set_next(next),
                     None => *chain = next,
                 }
-                self.give_back(here);
-            } else {
-                self.absorb_next(place);
+                self.blocks[place].set_next(core::mem::replace(&mut self.free, here));
             }
             return Some(flown);
         }
         None
-    }
-
-    fn give_back(&mut self, chain: Chain) {
-        if let Some(place) = chain.place() {
-            self.blocks[place].set_len(0);
-            self.blocks[place].set_next(core::mem::replace(&mut self.free, chain));
-        }
-    }
-
-    /// Merges the next block into this one if it fits, so that nearly empty blocks don't pile up.
-    fn absorb_next(&mut self, place: usize) {
-        let next = self.blocks[place].next();
-        let Some(absorbed) = self.block(next).copied() else { return };
-        let mut block = self.blocks[place];
-        let fits = block.len() + absorbed.len() <= BLOCK_LEN;
-        if fits && (0..absorbed.len()).all(|from| block.push(absorbed.at(from))) {
-            block.set_next(absorbed.next());
-            self.blocks[place] = block;
-            self.give_back(next);
-        }
     }
 
     /// Takes over new message numbers. They are no farther apart than the old ones, so that every block still fits.
@@ -282,7 +237,7 @@ mod tests {
             }
             for (chain, queue) in &all {
                 assert!(chains.iter(*chain).eq(queue.iter().copied()));
-                assert_eq!((chains.len(*chain), chain.is_empty()), (queue.len(), queue.is_empty()));
+                assert_eq!(chain.is_empty(), queue.is_empty());
             }
         }
         let used: usize = all.iter().map(|(_, queue)| queue.len()).sum();

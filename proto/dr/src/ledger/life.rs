@@ -1,11 +1,9 @@
 //! Lives of entities in the ledger: their exported paths from introduction to end, and on until the last report.
 
-use core::mem::offset_of;
-
 use evenkeel_core::{PeerId, SessionTime, Span};
 
-use super::account::{Account, AccountMut, Flight};
-use super::link::Link;
+use super::account::{Account, AccountMut};
+use super::link::{Link, Links};
 use super::pairs::Pairs;
 use super::{ClosedPairs, ErrorLedger, Slot};
 use crate::ledger::exported_path::{ExportedPath, PATH_MAX, Recorded};
@@ -44,14 +42,12 @@ pub struct Life {
 pub(crate) struct Track {
     pub(crate) history: ExportedPath,
     pub(crate) pairs: Pairs,
-    /// Which life it is.
     pub(crate) life: Life,
     /// Its place among the lives, which is used again, and an id, which is not.
     pub(crate) place: u32,
     pub(super) id: u32,
-    /// The owner, at a relay.
+    /// `None` where the owner keeps the ledger.
     pub(crate) owner: Option<PeerId>,
-    /// The owner's threshold.
     pub(crate) threshold: Threshold,
     /// When the time threshold triggers next.
     pub(crate) expires: SessionTime,
@@ -72,16 +68,24 @@ pub struct Kinematics {
 }
 
 impl Track {
-    /// End offset of the fields that every acknowledgment reads.
-    pub(super) const NEEDED_END: usize = offset_of!(Self, pairs) + Pairs::NEEDED_END;
-
     fn is_live(&self) -> bool {
         self.history.ended().is_none()
+    }
+
+    pub(super) fn for_each_pair(
+        &mut self,
+        links: &mut Links,
+        mut act: impl FnMut(&mut Self, &mut Link, u32),
+    ) {
+        for place in 0..self.pairs.width() {
+            if self.pairs.is_open(place) {
+                act(self, links.at_mut(place), place);
+            }
+        }
     }
 }
 
 impl ErrorLedger {
-    /// The present life of an entity.
     pub(crate) fn present(&self, entity: EntityId) -> Option<(Life, &Track)> {
         let track = &self.tracks[self.present_place(entity)?];
         Some((track.life, track))
@@ -92,7 +96,6 @@ impl ErrorLedger {
         self.tracks[last].is_live().then_some(last)
     }
 
-    /// All live entities.
     pub(crate) fn lives(&self) -> impl Iterator<Item = (Life, &Track)> + '_ {
         self.tracks.iter().filter(|track| track.is_live()).map(|track| (track.life, track))
     }
@@ -130,7 +133,6 @@ impl ErrorLedger {
         true
     }
 
-    /// Records a vector in the exported path of its life.
     pub(crate) fn record(&mut self, frame: &VectorFrame, now: SessionTime) -> Recorded {
         let life = Life { entity: frame.entity, first: frame.first };
         self.make_room(life, now);
@@ -147,7 +149,6 @@ impl ErrorLedger {
         recorded
     }
 
-    /// Notes what the owner observes of its entity.
     pub(crate) fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
         let Some(place) = self.present_place(entity) else { return };
         self.tracks[place].observed = Some(Kinematics { at: now, state: *state });
@@ -164,16 +165,12 @@ impl ErrorLedger {
         let Some(track) = self.tracks.get_mut(life) else { return };
         let age = now - frame.vector.generated;
         self.is_tailored = true;
-        for place in 0..track.pairs.width() {
-            if !track.pairs.is_open(place) {
-                continue;
-            }
-            let link = self.links.at_mut(place);
-            let delay = age + link.evidence.claimed().mean();
-            let mut account = AccountMut::new(&mut track.pairs, &mut link.messages, place);
+        track.for_each_pair(&mut self.links, |Track { pairs, history, .. }, link, place| {
+            let delay = age + link.evidence.claimed.mean();
+            let mut account = AccountMut::new(pairs, &mut link.messages, place);
             let kind = account.read().kind_as_sent(frame.seq, frame.vector.kind);
-            account.tailor(&track.history, frame.seq, best(delay, kind));
-        }
+            account.tailor(history, frame.seq, best(delay, kind));
+        });
     }
 
     /// Continues the exported path of a life with this vector although some before it never came. Returns false if it is not
@@ -196,9 +193,9 @@ impl ErrorLedger {
     /// Ends a life with the vector `last`. Its accounts wait for the last reports.
     pub(crate) fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime) {
         let Some((life, _)) = self.present(entity) else { return };
+        self.flush_held(entity);
         let track = self.tracks.get_mut(life).expect("it was there a line ago");
         track.history.end(last, at);
-        self.hold_nothing(life);
         self.settle_life(life, at);
         self.ended.push_back(life);
         if self.ended.len() > ENDED_MAX
@@ -214,7 +211,6 @@ impl ErrorLedger {
         oldest.history.ended().map(|end| end + LINGER)
     }
 
-    /// Settles the ended lives that have waited long enough.
     pub(crate) fn bury_overdue(&mut self, now: SessionTime) {
         while self.next_burial().is_some_and(|at| at <= now)
             && let Some(oldest) = self.ended.pop_front()
@@ -227,13 +223,9 @@ impl ErrorLedger {
     fn bury(&mut self, life: Life) {
         let Some(mut track) = self.tracks.remove(life) else { return };
         let end = track.history.ended().unwrap_or(SessionTime::MAX);
-        for place in 0..track.pairs.width() {
-            if !track.pairs.is_open(place) {
-                continue;
-            }
-            self.estimated +=
-                u64::from(conclude(&mut track, self.links.at_mut(place), place, end, self.placement));
-        }
+        track.for_each_pair(&mut self.links, |track, link, place| {
+            self.estimated += u64::from(conclude(track, link, place, end, self.placement));
+        });
         self.closed.push(ClosedPairs { track: track.place, link: None });
         self.pair_count -= track.pairs.count();
     }
@@ -275,7 +267,11 @@ impl ErrorLedger {
             return;
         }
         self.settle_life(life, now);
-        self.give_up_old(life, now);
+        let Some(track) = self.tracks.get(life) else { return };
+        if let Some((seq, until)) = track.history.newest_before(now - KEPT_MAX) {
+            self.give_up(life, until, now);
+            self.trim(life, seq);
+        }
         let Some(track) = self.tracks.get(life) else { return };
         let needed = self.accounts_of(track).map(|account| account.needs(&track.history)).min();
         let needed = needed.unwrap_or(track.history.newest().0).min(track.history.contiguous());
@@ -291,7 +287,6 @@ impl ErrorLedger {
         track.trim_at = (2 * track.history.len()).clamp(TRIM_MIN, PATH_MAX);
     }
 
-    /// Drops the vectors of a life before a number.
     fn trim(&mut self, life: Life, before: DrSeq) {
         self.keep_shown(life, before);
         if let Some(track) = self.tracks.get_mut(life) {
@@ -313,39 +308,23 @@ impl ErrorLedger {
         }
     }
 
-    /// Settles by estimate what is still unsettled after so long.
-    fn give_up_old(&mut self, life: Life, now: SessionTime) {
-        let Some(track) = self.tracks.get_mut(life) else { return };
-        let Some((seq, until)) = track.history.newest_before(now - KEPT_MAX) else { return };
-        self.give_up(life, until, now);
-        self.trim(life, seq);
-    }
-
-    /// Settles the error by estimate up to a time.
     fn give_up(&mut self, life: Life, until: SessionTime, now: SessionTime) {
         let Some(track) = self.tracks.get_mut(life) else { return };
-        for place in 0..track.pairs.width() {
-            let Some(state) = track.pairs.state(place) else { continue };
-            if !state.is_settled_before(until) {
-                continue;
+        track.for_each_pair(&mut self.links, |Track { pairs, history, .. }, link, place| {
+            if pairs.state(place).is_some_and(|state| state.is_settled_before(until)) {
+                let outlook = link.outlook(now, self.placement);
+                link.keep(pairs, place, |account| account.give_up(history, &outlook, until));
+                self.estimated += 1;
             }
-            let link = self.links.at_mut(place);
-            let outlook = link.outlook(now, self.placement);
-            let history = &track.history;
-            link.keep(&mut track.pairs, place, |account| account.give_up(history, &outlook, until));
-            self.estimated += 1;
-        }
+        });
     }
 
     /// What a receiver is taken to have suffered before it learns of a life: what the entity's last life had cost it, or else
     /// the mean over a sample of the receivers that are there.
     pub(super) fn head_start(&self, life: Life, link: u32, now: SessionTime) -> f64 {
         let suffered = |track: &Track, link: u32| {
-            let row = self.links.at(link);
-            let (account, outlook) =
-                (Account::new(&track.pairs, &row.messages, link), row.outlook(now, self.placement));
-            let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now);
-            cursor.map(|cursor| account.head_start() + cursor.error).ok_or_else(|| account.head_start())
+            let head_start = self.account(Slot { track: track.place, link }).head_start();
+            self.shown_at(track, link, now).map(|(_, cursor)| head_start + cursor.error).ok_or(head_start)
         };
         if let Some(track) = self.tracks.before(life)
             && track.pairs.is_open(link)
@@ -380,24 +359,14 @@ impl ErrorLedger {
         last.map_or(DrSeq(0), |place| self.tracks[place].history.newest().0.next())
     }
 
-    /// Drops what is held for an entity.
     pub(crate) fn flush_held(&mut self, entity: EntityId) {
-        if let Some((life, _)) = self.present(entity) {
-            self.hold_nothing(life);
-        }
+        let Some(place) = self.present_place(entity) else { return };
+        let track = &mut self.tracks[place];
+        track.for_each_pair(&mut self.links, |Track { pairs, .. }, link, place| {
+            AccountMut::new(pairs, &mut link.messages, place).hold(None);
+        });
     }
 
-    fn hold_nothing(&mut self, life: Life) {
-        let Some(track) = self.tracks.get_mut(life) else { return };
-        for place in 0..track.pairs.width() {
-            if track.pairs.is_open(place) {
-                let messages = &mut self.links.at_mut(place).messages;
-                AccountMut::new(&mut track.pairs, messages, place).hold(None);
-            }
-        }
-    }
-
-    /// The accounts of a life.
     pub(super) fn accounts_of<'a>(&'a self, track: &'a Track) -> impl Iterator<Item = Account<'a>> + 'a {
         track.pairs.links().map(|link| Account::new(&track.pairs, &self.links.at(link).messages, link))
     }

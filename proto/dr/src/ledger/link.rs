@@ -9,8 +9,7 @@ use super::sent_messages::SentMessages;
 use crate::receiver::placement::Placement;
 use evenkeel_session::PeerMap;
 
-/// Silent: a receiver that was sent at least this many vectors, and has reported none or too few for this much longer than
-/// usual.
+/// Silent: was sent at least this many vectors, and has reported none or too few for this much longer than usual.
 const SILENT: (u32, Span) = (4, Span::from_secs(8));
 /// The share of vectors that must be reported, of those sent over a window of about `ANSWERS_REMEMBERED` seconds. A line that
 /// loses more is unplayable anyway.
@@ -49,9 +48,7 @@ struct AnswerRate {
     asked: f64,
     answered: f64,
     at: SessionTime,
-    /// While it reports nothing.
     none: Shortfall,
-    /// While it reports too little.
     few: Shortfall,
 }
 
@@ -91,13 +88,11 @@ impl AnswerRate {
     }
 }
 
-/// What the sender knows of one receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(super) peer: PeerId,
     /// Unlike its place, never used again; never 0.
     pub(super) id: u32,
-    /// The messages sent to it.
     pub(super) messages: SentMessages,
     pub(super) evidence: Evidence,
     /// The last delay sample: when it was sent, and its claimed arrival.
@@ -113,7 +108,6 @@ pub(crate) struct Link {
     /// The share of recent reports that could be true.
     truth: f64,
     answers: AnswerRate,
-    /// It is doubted until then.
     doubted: SessionTime,
 }
 
@@ -135,7 +129,6 @@ impl Link {
         }
     }
 
-    /// Notes that a vector leaves for it.
     pub(super) fn ask(&mut self, now: SessionTime) {
         self.answers.ask(now);
     }
@@ -165,7 +158,7 @@ impl Link {
             // Whether its reports can be trusted: it is not silent, and they could be true.
             return self.hear(true, now);
         }
-        let (return_min, tolerance) = (self.evidence.return_min(), self.evidence.tolerance());
+        let (return_min, tolerance) = (self.evidence.return_min, self.evidence.tolerance);
         let least = compensation.map_or(Span::ZERO, |_| return_min);
         let mut arrived = at.min(now - least).max(self.known_until);
         arrived = sent.map_or(arrived, |sent| arrived.max(sent.min(now)));
@@ -186,22 +179,19 @@ impl Link {
         self.answers.none.lasts(now, usual) || self.answers.few.lasts(now, usual)
     }
 
-    /// The receiver's id.
     pub(crate) fn is_credible(&self, now: SessionTime) -> bool {
         now >= self.doubted && !self.is_silent(now)
     }
 
-    /// The messages sent to it.
     pub(crate) const fn peer(&self) -> PeerId {
         self.peer
     }
 
-    /// Changes one of its accounts, and updates what policies see of it. What that settles is added to its total.
     pub(crate) const fn messages(&self) -> &SentMessages {
         &self.messages
     }
 
-    /// The outlook of the ledger, which does not judge credibility.
+    /// Changes one of its accounts, and updates what policies see of it. What that settles is added to its total.
     pub(super) fn keep<T>(
         &mut self,
         pairs: &mut Pairs,
@@ -217,16 +207,16 @@ impl Link {
     }
 
     pub(crate) fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {
-        let (is_credible, is_cut) = (self.is_credible(now), self.evidence.is_cut());
+        let (is_credible, is_cut) = (self.is_credible(now), self.evidence.is_cut);
         Outlook { is_credible, is_cut, ..self.outlook_of_books(now, placement) }
     }
 
-    /// All receivers. A place is used again when its receiver has left.
+    /// The ledger's own outlook, which does not judge credibility.
     pub(super) fn outlook_of_books(&self, now: SessionTime, placement: Placement) -> Outlook {
         Outlook {
             now,
-            under_way: self.evidence.claimed().mean(),
-            delay: self.evidence.delay(),
+            under_way: self.evidence.claimed.mean(),
+            delay: self.evidence.compensated,
             lost_after: self.evidence.lost_after(),
             known_until: self.known_until,
             placement,
@@ -237,10 +227,11 @@ impl Link {
     }
 }
 
-/// Adds a receiver, if it is not there.
+/// All receivers. A place is used again when its receiver has left.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Links {
-    rows: Vec<Option<Link>>,
+    /// By place; `None` for empty places.
+    pub(super) rows: Vec<Option<Link>>,
     places: PeerMap<u32>,
     free: Vec<u32>,
     joined: u32,
@@ -263,7 +254,6 @@ impl Links {
         self.rows[place as usize].as_mut().expect("an account's receiver is here")
     }
 
-    /// Removes a receiver, and returns its place.
     pub(super) fn join(&mut self, peer: PeerId) {
         if self.places.contains(peer) {
             return;
@@ -277,17 +267,12 @@ impl Links {
         self.places.insert(peer, place);
     }
 
-    /// All places, including empty ones.
+    /// Removes a receiver, and returns its place.
     pub(super) fn leave(&mut self, peer: PeerId) -> Option<u32> {
         let place = self.places.remove(peer)?;
         self.rows[place as usize] = None;
         self.free.push(place);
         Some(place)
-    }
-
-    /// A receiver that is sent a vector every `millis`, and reports those that `reports` selects 400 ms later.
-    pub(super) fn rows(&self) -> &[Option<Link>] {
-        &self.rows
     }
 }
 
@@ -326,12 +311,12 @@ mod tests {
                 (0..count).for_each(|_| link.hear_of(Some(at(sent)), arrived, now, None));
             }
         }
-        let [one, many] = links.map(|link| (link.evidence.delay(), link.evidence.lost_after()));
+        let [one, many] = links.map(|link| (link.evidence.compensated, link.evidence.lost_after()));
         assert_eq!(one, many);
         assert!(one.1 > Span::from_millis(260), "it has to wait for the slowest, too: {one:?}");
     }
 
-    /// It has hidden nearly everything for a while, and comes back.
+    /// A receiver that is sent a vector every `millis`, and reports those that `reports` selects 400 ms later.
     fn play(millis: i64, reports: impl Fn(i64) -> bool) -> (Link, SessionTime) {
         let mut link = Link::new(PeerId(1), 1);
         for now in 0..60_000 {

@@ -54,7 +54,6 @@ pub struct Settlement {
     pub sent: SessionTime,
     /// When it arrived.
     pub arrived: SessionTime,
-    /// The place of its account.
     pub(crate) slot: Slot,
 }
 
@@ -91,18 +90,16 @@ pub struct Suffered {
 pub struct ErrorLedger {
     placement: Placement,
     compensation: Option<Compensation>,
-    /// Live entities, and ended ones whose last reports are awaited.
     tracks: Tracks,
     /// The ended lives, in the order of their end.
     ended: VecDeque<Life>,
     /// Pairs that have closed and that the policy has not been told of.
-    closed: Vec<ClosedPairs>,
+    pub(crate) closed: Vec<ClosedPairs>,
     links: Links,
-    /// Scratch space of settlements.
     growth: Growth,
-    pair_count: usize,
+    pub(crate) pair_count: usize,
     sent: u64,
-    estimated: u64,
+    pub(crate) estimated: u64,
     /// Counts changes to what is known of receivers.
     changes: u64,
     /// Whether the policy asks for the error since a vector was generated.
@@ -139,29 +136,24 @@ impl ErrorLedger {
     /// Sets whether the error at the generation of each vector is remembered from now on.
     pub(crate) fn keep_marks(&mut self, kept: bool) {
         self.keeps_marks = kept;
-        self.tracks.for_each(|track| {
-            for place in 0..track.pairs.width() {
-                if track.pairs.is_open(place) {
-                    let messages = &mut self.links.at_mut(place).messages;
-                    AccountMut::new(&mut track.pairs, messages, place).keep_marks(kept);
-                }
-            }
+        let Self { tracks, links, .. } = self;
+        tracks.for_each(|track| {
+            track.for_each_pair(links, |Track { pairs, .. }, link, place| {
+                AccountMut::new(pairs, &mut link.messages, place).keep_marks(kept);
+            });
         });
     }
 
-    /// The life and the receiver of an account.
     pub(crate) fn names(&self, Slot { track, link }: Slot) -> (Life, PeerId) {
         (self.tracks[track].life, self.links.at(link).peer())
     }
 
-    /// The receiver at a place.
     pub(crate) fn at(&self, link: u32) -> &Link {
         self.links.at(link)
     }
 
-    /// All receivers by their places.
     pub(crate) fn links(&self) -> &[Option<Link>] {
-        self.links.rows()
+        &self.links.rows
     }
 
     pub(crate) const fn changes(&self) -> u64 {
@@ -177,7 +169,6 @@ impl ErrorLedger {
         self.placement
     }
 
-    /// Adds a receiver.
     pub(crate) fn join(&mut self, receiver: PeerId) {
         self.changes += 1;
         self.links.join(receiver);
@@ -205,7 +196,7 @@ impl ErrorLedger {
             return slot;
         }
         let head_start = self.head_start(life, link, now);
-        let (places, keeps_marks) = (self.links.rows().len(), self.keeps_marks);
+        let (places, keeps_marks) = (self.links.rows.len(), self.keeps_marks);
         self.tracks[track].pairs.open(link, places);
         let mut account = self.account_mut(slot);
         account.set_head_start(head_start);
@@ -221,7 +212,6 @@ impl ErrorLedger {
         self.links.get(receiver).map(|link| link.settled)
     }
 
-    /// Counts a DR vector that was sent. Introductions don't count.
     pub(crate) fn count_sent(&mut self, Slot { link, .. }: Slot) {
         self.links.at_mut(link).sent += 1;
         self.sent += 1;
@@ -242,7 +232,6 @@ impl ErrorLedger {
         }
     }
 
-    /// The place of a receiver.
     pub(crate) fn link(&self, receiver: PeerId) -> Option<u32> {
         self.links.place(receiver)
     }
@@ -268,17 +257,11 @@ impl ErrorLedger {
     #[must_use]
     pub fn accumulated(&self, receiver: PeerId, now: SessionTime) -> f64 {
         let Some(place) = self.links.place(receiver) else { return 0.0 };
-        let link = self.links.at(place);
-        let outlook = link.outlook(now, self.placement);
-        let tracks = self.tracks.by_place().filter(|track| track.pairs.is_open(place));
-        let estimated: f64 = tracks
-            .filter_map(|track| {
-                let account = Account::new(&track.pairs, &link.messages, place);
-                let cursor = account.estimated(&track.history, &outlook, Flight::Estimated, now)?;
-                Some(cursor.error - account.settled_error())
-            })
-            .sum();
-        link.settled + estimated
+        let estimated = |track: &Track| {
+            let settled = track.pairs.state(place)?.settled_error();
+            self.shown_at(track, place, now).map(|(_, cursor)| cursor.error - settled)
+        };
+        self.links.at(place).settled + self.tracks.by_place().filter_map(estimated).sum::<f64>()
     }
 
     /// The accumulated export error of every pair at `now`, settled and estimated: of live entities, and of ended ones whose
@@ -304,6 +287,7 @@ impl ErrorLedger {
         })
     }
 
+    /// A receiver, and its estimated error and what it shows at `now`.
     fn shown_at(&self, track: &Track, place: u32, now: SessionTime) -> Option<(PeerId, Cursor)> {
         let link = self.links.at(place);
         let account = Account::new(&track.pairs, &link.messages, place);
@@ -335,8 +319,8 @@ impl ErrorLedger {
     #[must_use]
     pub fn delay(&self, receiver: PeerId) -> Option<(Span, Span)> {
         let evidence = &self.links.get(receiver)?.evidence;
-        let claimed = evidence.claimed();
-        (claimed.samples() > 0).then(|| (evidence.delay(), claimed.mean()))
+        let claimed = &evidence.claimed;
+        (claimed.samples() > 0).then(|| (evidence.compensated, claimed.mean()))
     }
 
     /// The least round trip to a receiver that this side measured lately, including the time that acknowledgments waited.
@@ -350,19 +334,6 @@ impl ErrorLedger {
     #[must_use]
     pub const fn estimated(&self) -> u64 {
         self.estimated
-    }
-
-    pub(crate) fn note_estimated(&mut self) {
-        self.estimated += 1;
-    }
-
-    /// Takes the pairs that have closed since the last call.
-    pub(crate) fn drain_closed(&mut self) -> impl Iterator<Item = ClosedPairs> + '_ {
-        self.closed.drain(..)
-    }
-
-    pub(crate) fn pair_count(&self) -> usize {
-        self.pair_count
     }
 
     pub(crate) fn is_held(&self, slot: Slot, account: u64, dispatch: Dispatch) -> bool {

@@ -50,11 +50,8 @@ impl PairState {
         }
     }
 
-    /// The pair is open.
     pub(super) const OPEN: u8 = 1;
-    /// A vector was sent.
     pub(super) const SENT: u8 = 2;
-    /// An arrival is reported.
     pub(super) const ARRIVED: u8 = 4;
     /// The error is settled up to some time.
     pub(super) const SETTLED: u8 = 8;
@@ -158,7 +155,6 @@ impl PairState {
         DrSeq(newest.0.wrapping_sub((newest.0 as u16).wrapping_sub(self.exported) as u32))
     }
 
-    /// Sets the newest vector that is reported to have arrived.
     #[inline]
     pub(super) const fn arrive(&mut self, seq: DrSeq) {
         self.arrived = seq;

@@ -3,7 +3,6 @@
 //! There are very many pairs, so what every pair has is small and laid out side by side, and what few pairs have is in
 //! maps that stay empty until somebody needs them.
 
-use core::mem::offset_of;
 use std::collections::{BTreeMap, VecDeque};
 
 use evenkeel_core::SessionTime;
@@ -14,9 +13,7 @@ use super::pair_state::PairState;
 use super::sent_messages::Renumbered;
 use crate::motion::vector::DrSeq;
 use crate::prefetch::{CACHE_LINE, prefetch};
-use crate::receiver::placement::Placement;
 
-/// An arrival: which vector, and when.
 pub(super) type Arrived = (DrSeq, SessionTime);
 
 /// What few pairs have, by the places of their receivers.
@@ -32,23 +29,6 @@ pub(super) struct SparseColumns {
     pub(super) arrivals: BTreeMap<u32, VecDeque<Arrived>>,
 }
 
-impl SparseColumns {
-    /// Whether the receiver shows vectors as they are exported, and nothing is remembered along the way. Then pieces of its
-    /// error can be shared with other receivers.
-    #[inline]
-    pub(super) fn is_plain(&self, link: u32, placement: Placement) -> bool {
-        placement != Placement::Local && (self.rare.is_empty() || !self.rare.contains_key(&link))
-    }
-
-    fn clear(&mut self, link: u32) {
-        self.rare.remove(&link);
-        self.head_starts.remove(&link);
-        self.placed.remove(&link);
-        self.arrivals.remove(&link);
-    }
-}
-
-/// The pairs of one life.
 // In this order, so that what every acknowledgment reads lies side by side.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
@@ -60,11 +40,6 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// End offset of the fields that every acknowledgment reads.
-    pub(super) const NEEDED_END: usize =
-        offset_of!(Self, sparse) + offset_of!(SparseColumns, rare) + size_of::<BTreeMap<u32, Box<Rare>>>();
-
-    /// The number of pairs.
     pub(crate) const fn count(&self) -> usize {
         self.count
     }
@@ -85,12 +60,10 @@ impl Pairs {
         self.state(link).is_some()
     }
 
-    /// The places of the receivers.
     pub(crate) fn links(&self) -> impl Iterator<Item = u32> + use<'_> {
         (0..).zip(&self.states).filter(|(_, state)| state.has(PairState::OPEN)).map(|(link, _)| link)
     }
 
-    /// Prefetches what is kept of a pair.
     #[inline]
     pub(super) fn prefetch(&self, link: u32) {
         let place = link as usize;
@@ -105,7 +78,6 @@ impl Pairs {
         self.last_sents.iter().step_by(CACHE_LINE / size_of::<LastSent>()).for_each(prefetch::<1, _>);
     }
 
-    /// The number of places.
     pub(super) fn width(&self) -> u32 {
         self.states.len() as u32
     }
@@ -122,11 +94,13 @@ impl Pairs {
         self.count += 1;
     }
 
-    /// Closes the pair at a place.
     pub(super) fn close(&mut self, link: u32) {
         self.states[link as usize] = PairState::new(0);
         self.last_sents[link as usize] = LastSent::NOBODY;
-        self.sparse.clear(link);
+        self.sparse.rare.remove(&link);
+        self.sparse.head_starts.remove(&link);
+        self.sparse.placed.remove(&link);
+        self.sparse.arrivals.remove(&link);
         self.count -= 1;
     }
 

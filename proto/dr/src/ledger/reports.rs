@@ -17,7 +17,6 @@ const STEP: usize = 4;
 #[derive(Debug)]
 pub(crate) struct Reports<'a> {
     ledger: &'a mut ErrorLedger,
-    /// The place of the receiver.
     link: u32,
     now: SessionTime,
 }
@@ -45,13 +44,11 @@ pub(crate) struct Fate {
 }
 
 impl ErrorLedger {
-    /// Begins to take reports of the receiver at a place.
     pub(crate) fn reports(&mut self, link: u32, now: SessionTime) -> Reports<'_> {
         self.changes += 1;
         Reports { ledger: self, link, now }
     }
 
-    /// Takes a single report.
     #[cfg(test)]
     pub(crate) fn report(&mut self, link: u32, arrival: Arrival, now: SessionTime) -> Option<Settlement> {
         let mut reports = self.reports(link, now);
@@ -61,8 +58,7 @@ impl ErrorLedger {
         Some(reports.settlement(report, fate))
     }
 
-    /// Settles an account as far as is known, with what has just been reported, by the reference path. What that adds may have to
-    /// be [added up](Self::add_up).
+    /// Settles an account with what has just been reported, by the reference path. [`add_up`](Self::add_up) may have to follow.
     #[inline(never)]
     pub(super) fn settle(&mut self, slot: Slot, reported: Option<Arrived>, now: SessionTime) {
         let is_plain = self.account(slot).is_plain(self.placement);
@@ -85,7 +81,6 @@ impl ErrorLedger {
         account.show();
     }
 
-    /// Adds what settlements have gathered to their accounts.
     pub(super) fn add_up(&mut self) {
         let Self { tracks, links, growth, .. } = self;
         growth.pay(|slot, error| {
@@ -107,8 +102,7 @@ impl Reports<'_> {
         Report { entity, seq, track }
     }
 
-    /// Finds the lives of all arrivals of a run, in place of what is in `found`, and prefetches what settling them reads: first
-    /// the lives, then the pairs, then the messages and the vectors that these tell of.
+    /// Replaces `found` by the lives of a run's arrivals. Prefetches the lives, then the pairs, then their messages and vectors.
     pub(crate) fn find_all(&self, names: impl Iterator<Item = (EntityId, DrSeq)>, found: &mut Vec<Report>) {
         found.clear();
         for (entity, seq) in names {
@@ -147,22 +141,20 @@ impl Reports<'_> {
         }
     }
 
-    /// Gives up reports that are lost for good, before all that come now: up to a time, the error is settled by estimate.
+    /// Settles the error by estimate up to a time, because reports are lost for good.
     pub(crate) fn give_up(&mut self, until: SessionTime) {
         let Self { ref mut ledger, link: place, now } = *self;
         ledger.add_up();
         let link = ledger.links.at_mut(place);
-        ledger.tracks.for_each(|track| {
-            if !track.pairs.is_open(place) {
-                return;
+        ledger.tracks.for_each(|Track { pairs, history, .. }| {
+            if pairs.is_open(place) {
+                let outlook = link.outlook(now, ledger.placement);
+                link.keep(pairs, place, |account| account.give_up(history, &outlook, until.min(now)));
             }
-            let (outlook, history) = (link.outlook(now, ledger.placement), &track.history);
-            link.keep(&mut track.pairs, place, |account| account.give_up(history, &outlook, until.min(now)));
         });
     }
 
-    /// Takes the report of an arrival that came in a message with this nonce. A time that can't be true is moved to the nearest
-    /// that can. Returns what became known by it, if anything.
+    /// Takes the report of an arrival with this message's nonce. Returns what became known by it, if anything.
     #[inline]
     pub(crate) fn arrived(&mut self, report: Report, at: SessionTime, nonce: u32) -> Option<Fate> {
         let Self { ref mut ledger, link: place, now } = *self;
@@ -208,7 +200,6 @@ impl Reports<'_> {
         sent.map(|sent| Fate { sent, arrived, slot })
     }
 
-    /// What became known by a report, for a policy.
     pub(crate) fn settlement(&self, Report { entity, seq, .. }: Report, fate: Fate) -> Settlement {
         let Fate { sent, arrived, slot } = fate;
         Settlement { entity, receiver: self.ledger.at(slot.link).peer(), seq, sent, arrived, slot }

@@ -12,7 +12,6 @@ use crate::prefetch::prefetch;
 
 /// Unreferenced messages that may be kept, besides as many as half of all.
 const VOID_MAX: usize = 64;
-/// Spare room.
 const SPARE: usize = 16;
 
 /// All message numbers are smaller.
@@ -23,37 +22,23 @@ pub(super) const NUMBERS_END: u32 = 1 << 30;
 struct SentMessage {
     sent: SessionTime,
     nonce: u32,
-    /// How many vectors refer to it.
     references: u32,
 }
 
 /// The messages to one receiver, and the vectors in flight in them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SentMessages {
     /// The number of the first; the others are numbered consecutively.
     first: u32,
     messages: VecDeque<SentMessage>,
     /// How many of them are unreferenced.
     void: usize,
-    /// Whether they are in order of time, which they are unless the clock was set back.
-    is_ordered: bool,
+    /// Whether they are not in order of time, because the clock was set back.
+    is_disordered: bool,
     pub(super) in_flight: InFlight,
 }
 
-impl Default for SentMessages {
-    fn default() -> Self {
-        Self {
-            first: 0,
-            messages: VecDeque::new(),
-            void: 0,
-            is_ordered: true,
-            in_flight: InFlight::default(),
-        }
-    }
-}
-
 impl SentMessages {
-    /// The number of messages.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.messages.len()
@@ -61,7 +46,7 @@ impl SentMessages {
 
     #[inline]
     pub(super) const fn is_ordered(&self) -> bool {
-        self.is_ordered
+        !self.is_disordered
     }
 
     #[inline]
@@ -89,7 +74,6 @@ impl SentMessages {
         self.message(number).sent
     }
 
-    /// When a message was sent, and its nonce.
     #[inline]
     pub(super) fn sent_with(&self, number: u32) -> (SessionTime, u32) {
         let SentMessage { sent, nonce, .. } = *self.message(number);
@@ -104,7 +88,7 @@ impl SentMessages {
                 last.references += 1;
             }
             last => {
-                self.is_ordered = last.is_none_or(|last| self.is_ordered && last.sent <= sent);
+                self.is_disordered = last.is_some_and(|last| self.is_disordered || last.sent > sent);
                 if self.messages.len() == self.messages.capacity() {
                     self.messages.reserve_exact(4 + self.messages.len() / 8);
                 }
@@ -114,7 +98,6 @@ impl SentMessages {
         self.first + (self.messages.len() - 1) as u32
     }
 
-    /// Drops a reference.
     pub(super) fn release(&mut self, number: u32) {
         let message = &mut self.messages[(number - self.first) as usize];
         message.references -= 1;
@@ -156,7 +139,7 @@ impl SentMessages {
     /// The number of the first message that was not sent before a time. If the messages are not in order, a number above all.
     #[must_use]
     pub fn first_since(&self, at: SessionTime) -> u32 {
-        if at == SessionTime::MAX || !self.is_ordered {
+        if at == SessionTime::MAX || self.is_disordered {
             return NUMBERS_END;
         }
         self.first + self.messages.partition_point(|message| message.sent < at) as u32
@@ -180,14 +163,13 @@ impl SentMessages {
         let renumbered = Renumbered { first: self.first, numbers };
         self.messages.retain(|message| message.references > 0);
         self.messages.shrink_to(self.messages.len() + SPARE);
-        self.is_ordered = self.messages.iter().is_sorted_by_key(|message| message.sent);
+        self.is_disordered = !self.messages.iter().is_sorted_by_key(|message| message.sent);
         (self.first, self.void) = (0, 0);
         self.in_flight.renumber(&renumbered);
         renumbered
     }
 }
 
-/// The new numbers of messages.
 #[derive(Debug)]
 pub(super) struct Renumbered {
     first: u32,

@@ -4,13 +4,12 @@
 use core::ops::{Index, IndexMut};
 
 use super::life::{Life, Track};
-use crate::prefetch::{CACHE_LINE, prefetch};
+use crate::prefetch::prefetch;
 
 /// Cache lines of a track that an acknowledgment reads.
 const NEEDED: usize = 3;
 
 const _: () = assert!(size_of::<Option<Track>>() == size_of::<Track>(), "nothing is before it");
-const _: () = assert!(Track::NEEDED_END <= NEEDED * CACHE_LINE, "what is needed is at the beginning");
 
 /// Lives and their tracks. A track keeps its place for as long as it lives.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +42,6 @@ impl Tracks {
         (life.entity == up_to.entity).then_some(place)
     }
 
-    /// Prefetches the track at a place.
     #[inline]
     pub(super) fn prefetch(&self, place: u32) {
         if let Some(track) = self.tracks.get(place as usize) {
@@ -51,12 +49,10 @@ impl Tracks {
         }
     }
 
-    /// The track at a place.
     pub(super) fn at(&self, place: u32) -> Option<&Track> {
         self.tracks.get(place as usize)?.as_ref()
     }
 
-    /// The place of a life.
     #[inline]
     pub(super) fn place(&self, life: Life) -> Option<u32> {
         let (known, place) = self.lives[self.up_to(life)?];
@@ -78,7 +74,6 @@ impl Tracks {
         (known.entity == life.entity).then(|| &self[place])
     }
 
-    /// Adds a track, and returns its place.
     pub(super) fn insert(&mut self, mut track: Track) -> u32 {
         let life = track.life;
         self.begun = self.begun.wrapping_add(1).max(1);
@@ -101,17 +96,14 @@ impl Tracks {
         self.tracks[place as usize].take()
     }
 
-    /// All tracks in the order of lives.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Track> + '_ {
         self.lives.iter().map(|(_, place)| &self[*place])
     }
 
-    /// All tracks in the order of their places.
     pub(super) fn by_place(&self) -> impl Iterator<Item = &Track> + '_ {
         self.tracks.iter().flatten()
     }
 
-    /// Calls a function with every track, in the order of lives.
     pub(super) fn for_each(&mut self, mut act: impl FnMut(&mut Track)) {
         for (_, place) in &self.lives {
             act(self.tracks[*place as usize].as_mut().expect("a life has a track"));

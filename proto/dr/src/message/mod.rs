@@ -26,23 +26,20 @@ pub use feedback::{Arrival, FEEDBACK_LEN_MAX, FEEDBACK_MAX, FeedbackFrame, RUN_L
 pub(crate) use vector::EncodedVector;
 pub use vector::{VECTOR_LEN_MAX, VectorFrame, emit_introduce, emit_vector};
 
-use crate::motion::{DrSeq, EntityId, MotionKind};
+use crate::motion::{DrSeq, EntityId};
 use crate::owner::Threshold;
 
 /// The first byte of every message: the version of this format.
 pub const VERSION: u8 = 1;
 
-const LINEAR: u8 = 0;
-const QUADRATIC: u8 = 1;
-const CIRCULAR: u8 = 2;
-const DAMPED: u8 = 3;
 const INTRODUCE: u8 = 0x14;
 const FEEDBACK: u8 = 0x20;
 const CONFIRM: u8 = 0x21;
 const CONFIRM_HOLE: u8 = 0x22;
 const RECORDED: u8 = 0x30;
 const ENDED: u8 = 0x31;
-/// The first tag of vectors. Their tags hold the kind in two bits, and five bits of the position in the life.
+/// The first tag of vectors. Their tags hold the kind, as its place in [`MotionKind::ALL`], in two bits, and five bits of the
+/// position in the life.
 const VECTOR: u8 = 0x80;
 
 /// A confirmation of reports, which also echoes a stamp.
@@ -108,25 +105,6 @@ impl Frame<'_> {
             Self::Ended { entity, last, at } => emit_ended(*entity, *last, *at, stamp, bytes),
             Self::Clock(frame) => emit_clock(frame, bytes),
         }
-    }
-}
-
-const fn kind_tag(kind: MotionKind) -> u8 {
-    match kind {
-        MotionKind::Linear => LINEAR,
-        MotionKind::Quadratic => QUADRATIC,
-        MotionKind::Circular => CIRCULAR,
-        MotionKind::Damped => DAMPED,
-    }
-}
-
-const fn parse_kind(tag: u8) -> Option<MotionKind> {
-    match tag {
-        LINEAR => Some(MotionKind::Linear),
-        QUADRATIC => Some(MotionKind::Quadratic),
-        CIRCULAR => Some(MotionKind::Circular),
-        DAMPED => Some(MotionKind::Damped),
-        _ => None,
     }
 }
 

@@ -1,8 +1,7 @@
 //! Runs on the wire: the arrivals that came with one message share its nonce and its time.
 //!
-//! Each acknowledgment repeats many runs, so the usual ones are read and written as words, without looking at every
-//! byte: a *short* run header has a time of at most seven bytes, and a short id has an entity and a vector number of
-//! at most two bytes each.
+//! The usual runs are read and written as words: a *short* run header has a time of at most seven bytes, and a short id has an
+//! entity and a vector number of at most two bytes each.
 
 use evenkeel_core::{Malformed, Reader, SessionTime, Span, Varint, Wire};
 use evenkeel_session::envelope::{emit_before, emit_u32, parse_before};
@@ -11,12 +10,10 @@ use super::feedback::Arrival;
 use super::vector_ids::{VectorIds, zero_padded};
 use crate::motion::{DrSeq, EntityId};
 
-/// The arrivals that came with one message.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrivalRun<'a> {
     /// When they came, and the message's nonce.
     pub(crate) came: (SessionTime, u32),
-    /// The vectors that arrived.
     pub(crate) ids: VectorIds<'a>,
 }
 
@@ -62,7 +59,6 @@ impl<'a> Iterator for ArrivalRuns<'a> {
     }
 }
 
-/// The part of a run before its vector ids.
 #[derive(Clone, Copy, Debug)]
 struct RunHeader {
     nonce: u32,
@@ -78,9 +74,6 @@ impl RunHeader {
 }
 
 /// Whether two runs have the same nonce and time.
-///
-/// # Errors
-/// [`Malformed`] if either has no valid header.
 pub(super) fn are_one_run(stamp: SessionTime, first: &[u8], second: &[u8]) -> Result<bool, Malformed> {
     let first = RunHeader::parse(stamp, &mut Reader::new(first))?;
     let second = RunHeader::parse(stamp, &mut Reader::new(second))?;
@@ -133,7 +126,6 @@ pub(super) fn write_short_run(
     Some((4 + len, 4 + len + tail_len))
 }
 
-/// A run that was checked.
 pub(super) struct CheckedRun {
     pub(super) count: u8,
     pub(super) nonce: u32,
@@ -203,7 +195,6 @@ impl ShortRunHeader {
         Some(Self { nonce: word as u32, before, count, len: 4 + len + 1, id_len: short_id_len(id) })
     }
 
-    /// The header, in a message with this stamp.
     #[inline]
     fn header(self, stamp: SessionTime) -> RunHeader {
         let at = stamp - Span::from_nanos(Varint::from_word(self.before).to_signed());

@@ -3,9 +3,9 @@
 use evenkeel_core::{Malformed, Reader, Scratch, SessionTime, Span, Varint, Wire};
 use evenkeel_session::envelope::{emit_span, parse_span, parse_u32};
 
-use super::{Frame, INTRODUCE, VECTOR, kind_tag, parse_kind};
+use super::{Frame, INTRODUCE, VECTOR};
 use crate::motion::quantize::{STATE_LEN, encode_state, from_micros, micros, parse_state};
-use crate::motion::{DrSeq, DrVector, EntityId};
+use crate::motion::{DrSeq, DrVector, EntityId, MotionKind};
 use crate::owner::Threshold;
 
 /// A DR vector as it travels.
@@ -48,7 +48,7 @@ pub fn emit_vector(frame: &VectorFrame, stamp: SessionTime, bytes: &mut Vec<u8>)
 #[inline]
 fn encode_id(frame: &VectorFrame) -> Scratch<SCRATCH_LEN> {
     let life = frame.seq.0 - frame.first.0;
-    let tag = VECTOR | kind_tag(frame.vector.kind) << LIFE_BITS | (life & ((1 << LIFE_BITS) - 1)) as u8;
+    let tag = VECTOR | (frame.vector.kind as u8) << LIFE_BITS | (life & ((1 << LIFE_BITS) - 1)) as u8;
     let mut id = Scratch::default();
     id.push(u64::from(tag), 1);
     for number in [frame.entity.0, frame.first.0, life >> LIFE_BITS] {
@@ -63,14 +63,12 @@ fn age(frame: &VectorFrame, stamp: SessionTime) -> Varint {
     Varint::signed(micros(stamp) - micros(frame.vector.generated))
 }
 
-/// A vector frame that is encoded once for all of its receivers. Only its age depends on the message, and usually not
-/// even that.
+/// A vector frame that is encoded once for all of its receivers. Only its age depends on the message, if anything.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EncodedVector {
     frame: VectorFrame,
     /// The whole frame, for messages whose stamp is the sending time.
     whole: Scratch<SCRATCH_LEN>,
-    /// The part before the age.
     id: Scratch<SCRATCH_LEN>,
     state: [u8; STATE_LEN],
 }
@@ -88,7 +86,6 @@ impl EncodedVector {
         &self.frame
     }
 
-    /// Appends the frame to a message with this stamp.
     #[inline]
     pub(crate) fn emit(&self, stamp: SessionTime, bytes: &mut Vec<u8>) {
         if stamp == self.frame.sent {
@@ -111,7 +108,7 @@ pub fn emit_introduce(frame: &VectorFrame, threshold: &Threshold, stamp: Session
 
 #[inline]
 pub(super) fn parse(tag: u8, stamp: SessionTime, reader: &mut Reader<'_>) -> Result<VectorFrame, Malformed> {
-    let kind = tag.checked_sub(VECTOR).and_then(|tag| parse_kind(tag >> LIFE_BITS));
+    let kind = tag.checked_sub(VECTOR).map(|tag| MotionKind::ALL[usize::from(tag >> LIFE_BITS)]);
     let kind = kind.ok_or(Malformed::UnknownTag(tag))?;
     let (entity, first) = (EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?));
     let life = u64::from(parse_u32(reader)?) << LIFE_BITS | u64::from(tag) & ((1 << LIFE_BITS) - 1);
@@ -145,7 +142,7 @@ mod tests {
     use evenkeel_core::Vec3;
 
     use super::*;
-    use crate::motion::{MotionKind, MotionState};
+    use crate::motion::MotionState;
 
     #[test]
     fn an_encoded_vector_has_the_bytes_of_an_emitted_one() {

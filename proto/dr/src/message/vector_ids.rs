@@ -1,7 +1,6 @@
 //! Vector ids on the wire: an entity's number and a vector's number, as two varints.
 //!
-//! Each acknowledgment repeats many of them, and nearly always both numbers take at most two bytes. So ids of that
-//! form are checked and read as words.
+//! Nearly always both numbers take at most two bytes, so ids of that form are checked and read as words.
 
 use evenkeel_core::{Malformed, Reader};
 use evenkeel_session::envelope::parse_u32;
@@ -13,7 +12,6 @@ const TOP_BITS: u64 = 0x8080_8080_8080_8080;
 /// Multiplied by this, the highest byte of a word is the sum of its bytes.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
-/// An iterator over vector ids.
 #[derive(Clone, Debug)]
 pub(crate) struct VectorIds<'a> {
     reader: Reader<'a>,
@@ -27,10 +25,7 @@ impl<'a> VectorIds<'a> {
         Self { reader, remaining: count }
     }
 
-    /// Checks and skips ids.
-    ///
-    /// # Errors
-    /// [`Malformed`] if there are fewer than `count` valid ids.
+    /// Checks and skips `count` ids.
     #[inline]
     pub(super) fn skip(count: u8, reader: &mut Reader<'_>) -> Result<(), Malformed> {
         if count == 0 {
@@ -74,8 +69,7 @@ fn parse_id(reader: &mut Reader<'_>) -> Result<(EntityId, DrSeq), Malformed> {
     Ok((EntityId(parse_u32(reader)?), DrSeq(parse_u32(reader)?)))
 }
 
-/// The value of the varint that a word begins with, the rest of the word, and the varint's length in bits. Only valid
-/// if it is not [long](is_long).
+/// The value of the varint that a word begins with, unless it is [long](is_long); the rest of the word; and the length in bits.
 #[inline]
 const fn short_varint(word: u32) -> (u32, u32, u32) {
     let has_more = word >> 7 & 1;

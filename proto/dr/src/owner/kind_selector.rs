@@ -1,9 +1,8 @@
 //! The choice of the kind that an owner exports, behind [`Content::Auto`](crate::Content::Auto).
 //!
-//! Each kind exports the entity on its own, by the owner's threshold, to simulated receivers. The best kind has small
-//! errors over all delays and makes enough vectors to be worth a choice. It need not be the kind that is best for one
-//! receiver: the exported kind must follow the entity now, the one that a distant receiver shows must be right much
-//! later. In the papers' setting circular vectors are best exported, and damped ones best shown.
+//! Each kind exports the entity on its own, by the owner's threshold, to simulated receivers. The best kind has small errors over
+//! all delays and makes few vectors. It need not be the best kind for one receiver: in the papers' setting circular vectors are
+//! best exported, and damped ones best shown.
 
 use evenkeel_core::SessionTime;
 
@@ -22,7 +21,6 @@ const SENT_ONE_IN: u8 = 3;
 pub(super) struct KindSelector {
     threshold: Threshold,
     receivers: SimulatedReceivers,
-    /// The vector that each kind has exported.
     exported: [DrVector; KINDS],
     /// Vectors per second that each kind makes.
     rates: [f64; KINDS],
@@ -37,7 +35,6 @@ impl KindSelector {
         Self { threshold, receivers, exported, rates: [0.0; KINDS], observed: now }
     }
 
-    /// Observes the entity.
     pub(super) fn observe(&mut self, state: &MotionState, now: SessionTime) {
         let seconds = (now - self.observed).as_secs_f64();
         if seconds <= 0.0 {
@@ -58,7 +55,6 @@ impl KindSelector {
         self.receivers.observe(state.position, now);
     }
 
-    /// The kind to export, given the current one.
     pub(super) fn best(&self, current: MotionKind) -> MotionKind {
         let fewest = self.rates.into_iter().fold(f64::MAX, f64::min).max(1e-3);
         self.receivers.choose(current, |kind| {

@@ -25,7 +25,7 @@ use crate::motion::{Content, DrSeq, DrVector, EntityId, EntityMap, MotionKind, M
 /// The entities that a peer owns.
 #[derive(Clone, Debug)]
 pub struct Owner {
-    threshold: Threshold,
+    pub(crate) threshold: Threshold,
     content: Content,
     /// Further entities are not exported.
     entities_max: usize,
@@ -35,7 +35,6 @@ pub struct Owner {
     first_seq: DrSeq,
 }
 
-/// The exported path of one life of an entity.
 #[derive(Clone, Debug)]
 struct Export {
     first: DrSeq,
@@ -89,12 +88,6 @@ impl Owner {
         let Export { seq, .. } = self.exports.remove(entity)?;
         self.first_seq = self.first_seq.max(seq.next());
         Some(seq)
-    }
-
-    /// The threshold at which new vectors are made.
-    #[must_use]
-    pub const fn threshold(&self) -> Threshold {
-        self.threshold
     }
 
     /// Starts over, because session time does: every entity begins a new life when it is next observed.

@@ -1,10 +1,8 @@
 //! Simulated receivers: how well each kind of motion would have predicted an entity lately.
 //!
-//! Vectors of each kind travel to imaginary receivers at a few delays. The mean distance of what those would show
-//! from the real path stands for the near future. Memory is bounded, and each observation costs a few projections.
-//!
-//! An owner uses it to pick the kind that it exports (`kind_selector.rs`), and a sender to pick the kind that each
-//! receiver is sent (`sender/receiver_kinds.rs`).
+//! Vectors of each kind travel to imaginary receivers at a few delays. What those would show is compared with the real path. An
+//! owner thereby picks the kind that it exports (`kind_selector.rs`), and a sender the kind that each receiver is sent
+//! (`sender/receiver_kinds.rs`).
 
 use std::collections::VecDeque;
 
@@ -42,12 +40,10 @@ struct SimulatedVector {
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     shown: Option<DrVector>,
-    /// Vectors skipped since.
     skipped: u8,
     error: f64,
 }
 
-/// The simulated receivers of one entity.
 #[derive(Clone, Debug)]
 pub(crate) struct SimulatedReceivers {
     /// Differences of error below this do not count.
@@ -66,7 +62,6 @@ pub(crate) struct SimulatedReceivers {
 }
 
 impl SimulatedReceivers {
-    /// Receivers that are sent one in `one_in` vectors.
     pub(crate) fn new(threshold: Threshold, one_in: u8) -> Self {
         Self {
             error_floor: ERROR_FLOOR * threshold.distance,
@@ -94,7 +89,6 @@ impl SimulatedReceivers {
         self.in_flight.push_back(SimulatedVector { at, state: *state, kinds });
     }
 
-    /// Delivers the next vector to the receivers at a delay.
     fn arrive(&mut self, delay: usize) {
         let sent = self.in_flight[(self.next[delay] - self.first) as usize];
         for (kind, trials) in MotionKind::ALL.into_iter().zip(&mut self.trials) {

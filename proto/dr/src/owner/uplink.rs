@@ -30,14 +30,13 @@ struct Unrecorded {
 /// The uplink to one relay.
 #[derive(Clone, Debug)]
 pub struct Uplink {
-    relay: PeerId,
+    pub(crate) relay: PeerId,
     threshold: Threshold,
-    /// Whether the relay is here.
     present: bool,
     /// In the order in which they were last sent.
     unrecorded: VecDeque<Unrecorded>,
-    /// Some vectors will never be recorded.
-    gave_up: bool,
+    /// Some vectors will never be recorded, so every entity must be introduced anew.
+    pub(crate) gave_up: bool,
     round_trip: DelayEstimate,
     backoff: Backoff,
 }
@@ -55,18 +54,6 @@ impl Uplink {
             round_trip: DelayEstimate::default(),
             backoff: Backoff::default(),
         }
-    }
-
-    /// The relay.
-    #[must_use]
-    pub const fn relay(&self) -> PeerId {
-        self.relay
-    }
-
-    /// Whether some vectors will never be recorded, so every entity must be introduced anew.
-    #[must_use]
-    pub const fn gave_up(&self) -> bool {
-        self.gave_up
     }
 
     /// Introduces every entity, because the relay has joined or has missed too much.

@@ -51,7 +51,6 @@ pub struct ArrivalLog {
 }
 
 impl ArrivalLog {
-    /// The number of the next arrival.
     fn next(&self) -> u64 {
         self.oldest + self.log.len() as u64
     }

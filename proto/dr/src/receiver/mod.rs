@@ -23,10 +23,8 @@ pub const COPIES_MAX: usize = 4096;
 /// Events that wait for the application. Beyond, the oldest is dropped.
 pub const EVENTS_MAX: usize = 8192;
 
-/// A copy of another owner's entity.
 #[derive(Clone, Debug)]
 struct EntityCopy {
-    /// The first vector of its life.
     first: DrSeq,
     newest: DrSeq,
     /// Which of the 64 newest vectors have arrived. Bit 0 is the newest.
@@ -34,7 +32,6 @@ struct EntityCopy {
     placed: DrVector,
 }
 
-/// A sender, as this receiver knows it.
 #[derive(Clone, Debug, Default)]
 struct Source {
     copies: BTreeMap<EntityId, EntityCopy>,

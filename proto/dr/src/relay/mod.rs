@@ -175,8 +175,14 @@ impl<C: SessionClock> DrRelay<C> {
         if let Some(known) = self.lives.renumbering(from, frame)
             && let Some((life, track)) = ledger.present(frame.entity).filter(|(life, _)| *life == known.life)
         {
+            // Some of its vectors will never arrive. It continues under new numbers, or under the old ones if a newer vector has
+            // overtaken this introduction.
             let restarted = Renumbering::new(life, frame.seq, track.history.newest().0.next());
-            self.continue_life(from, frame, threshold, (known, restarted), now);
+            if !self.introduce_as(restarted, from, frame, threshold, now)
+                && let Some(renumbered) = known.incoming(frame)
+            {
+                self.sender.pass_over(&renumbered, now);
+            }
             return;
         }
         let first = ledger.next_number(frame.entity);
@@ -184,34 +190,26 @@ impl<C: SessionClock> DrRelay<C> {
         let owned = ledger.lives().filter(|(_, track)| track.owner == Some(from)).count();
         let crowded = owned >= RESERVED_PER_OWNER && ledger.lives().count() >= ENTITIES_MAX / 2;
         let full = owned >= OWNER_ENTITIES_MAX || crowded;
-        let renumbered = renumbering.incoming(frame).filter(|_| !full);
-        if renumbered.is_some_and(|renumbered| {
-            self.sender.introduce(Some(from), &renumbered, threshold, now, &mut self.station.outbox)
-        }) {
-            self.lives.accept(from, frame, renumbering);
-        } else {
+        if full || !self.introduce_as(renumbering, from, frame, threshold, now) {
             self.lives.refuse(from, frame, threshold);
         }
     }
 
-    /// Continues a life some of whose vectors will never arrive: under new numbers, or under the old ones if a newer
-    /// vector has overtaken this introduction.
-    fn continue_life(
+    fn introduce_as(
         &mut self,
+        renumbering: Renumbering,
         from: PeerId,
         frame: &VectorFrame,
         threshold: Threshold,
-        (known, restarted): (Renumbering, Renumbering),
         now: SessionTime,
-    ) {
-        let has_restarted = restarted.incoming(frame).is_some_and(|renumbered| {
+    ) -> bool {
+        let is_introduced = renumbering.incoming(frame).is_some_and(|renumbered| {
             self.sender.introduce(Some(from), &renumbered, threshold, now, &mut self.station.outbox)
         });
-        if has_restarted {
-            self.lives.accept(from, frame, restarted);
-        } else if let Some(renumbered) = known.incoming(frame) {
-            self.sender.pass_over(&renumbered, now);
+        if is_introduced {
+            self.lives.accept(from, frame, renumbering);
         }
+        is_introduced
     }
 
     fn on_vector(&mut self, from: PeerId, frame: &VectorFrame, now: SessionTime) {
@@ -273,10 +271,7 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
     type Event = DrEvent;
 
     fn handle_command(&mut self, _now: LocalTime, command: RelayCommand) {
-        match command {
-            RelayCommand::Switch { policy, budget } => self.sender.switch(policy, budget),
-            RelayCommand::Weigh { entity, receiver, weight } => self.sender.weigh(entity, receiver, weight),
-        }
+        self.sender.handle_command(command);
     }
 
     fn handle_message(

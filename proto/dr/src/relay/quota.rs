@@ -1,9 +1,7 @@
 //! Quotas: the work that one owner may cause at a relay.
 //!
-//! A vector costs its owner about thirty bytes, but the relay a review of every receiver; a new life costs every
-//! receiver a reliable message or two. So the byte limits of a driver are not enough to stop a hostile owner from
-//! keeping the relay busy, or from making others be dropped as too slow. Whatever exceeds a quota counts as lost on
-//! the way: vectors are repeated, and lives are introduced by a later vector.
+//! A vector costs the relay a review of every receiver, and a life costs every receiver a reliable message, so a driver's byte
+//! limits don't stop a hostile owner. Whatever exceeds a quota counts as lost: a vector is repeated, and introduces its life.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +23,6 @@ struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// Takes a token. Returns false if there is none.
     fn take(&mut self, now: SessionTime, per_second: f64, burst: f64) -> bool {
         let seconds = (now - self.at).as_secs_f64().max(0.0);
         self.at = self.at.max(now);
@@ -36,7 +33,6 @@ impl TokenBucket {
     }
 }
 
-/// The quotas of all owners.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Quotas {
     vectors: BTreeMap<PeerId, TokenBucket>,
@@ -64,7 +60,6 @@ impl Quotas {
         within
     }
 
-    /// Vectors and lives so far that exceeded a quota.
     pub(crate) const fn exceeded(&self) -> u64 {
         self.exceeded
     }

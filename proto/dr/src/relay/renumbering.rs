@@ -1,8 +1,7 @@
 //! Renumbering: a relay gives the vectors of its owners numbers of its own.
 //!
-//! Owners number their vectors as they like: a player that returns after a crash begins at 0 again, and a hostile one
-//! begins anywhere. The relay gives each life of an entity numbers above those of the last, so vectors of an earlier
-//! life that are still on the network are never mistaken for the next.
+//! Owners begin at any number, and after a crash at 0 again. The relay numbers each life of an entity above the last, so vectors
+//! of an earlier life that are still on the network are never mistaken for the next.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +14,7 @@ use crate::owner::Threshold;
 
 /// Entities of one owner. Beyond, introductions are refused, so that no owner fills a room alone.
 pub(crate) const OWNER_ENTITIES_MAX: usize = 256;
-/// Refused lives of one owner that are remembered, so that their vectors can be answered. Beyond, their owner repeats
-/// them in vain.
+/// Refused lives of one owner that are remembered. Vectors of others are not answered, and their owner repeats them in vain.
 const REFUSED_MAX: usize = 256;
 
 /// Renumberings below which none is forgotten.
@@ -25,10 +23,8 @@ const FORGET_MIN: usize = 64;
 /// A life as its owner numbers it: the owner, the entity, and the number of the first vector.
 type OwnerLife = (PeerId, EntityId, DrSeq);
 
-/// The renumbering of one life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Renumbering {
-    /// The life in the relay's numbers.
     pub(crate) life: Life,
     offset: i64,
 }
@@ -67,19 +63,16 @@ pub(crate) struct OwnerLives {
 }
 
 impl OwnerLives {
-    /// The renumbering of the life that a vector belongs to.
     pub(crate) fn renumbering(&self, owner: PeerId, frame: &VectorFrame) -> Option<Renumbering> {
         self.accepted.get(&(owner, frame.entity, frame.first)).copied()
     }
 
-    /// The renumbering of one of the relay's lives.
     pub(crate) fn of_life(&self, owner: PeerId, life: Life) -> Option<Renumbering> {
         let entity = life.entity;
         let all = self.accepted.range((owner, entity, DrSeq(0))..=(owner, entity, DrSeq(u32::MAX)));
         all.map(|(_, renumbering)| *renumbering).find(|renumbering| renumbering.life == life)
     }
 
-    /// Remembers that a life was refused.
     pub(crate) fn refuse(&mut self, owner: PeerId, frame: &VectorFrame, threshold: Threshold) {
         let (from, to) = ((owner, EntityId(0), DrSeq(0)), (owner, EntityId(u32::MAX), DrSeq(u32::MAX)));
         if self.refused.range(from..=to).count() < REFUSED_MAX {
@@ -98,13 +91,11 @@ impl OwnerLives {
         self.accepted.range((owner, frame.entity, from)..=(owner, frame.entity, to)).next().is_some()
     }
 
-    /// Accepts the life that a vector belongs to.
     pub(crate) fn accept(&mut self, owner: PeerId, frame: &VectorFrame, renumbering: Renumbering) {
         self.refused.remove(&(owner, frame.entity, frame.first));
         self.accepted.insert((owner, frame.entity, frame.first), renumbering);
     }
 
-    /// Forgets an owner.
     pub(crate) fn leave(&mut self, peer: PeerId) {
         self.accepted.retain(|(owner, ..), _| *owner != peer);
         self.refused.retain(|(owner, ..), _| *owner != peer);

@@ -41,7 +41,7 @@ impl Sender {
         if feedback.oldest > cursor.next {
             // The receiver's log overflowed: these reports are lost for good.
             (cursor.next, cursor.gap, cursor.gap_at) = (feedback.oldest, true, now);
-            self.ledger.note_estimated();
+            self.ledger.estimated += 1;
         }
         let mut reports = self.ledger.reports(link, now);
         if feedback.first > cursor.next {
@@ -74,7 +74,6 @@ impl Sender {
         self.rearm();
     }
 
-    /// Confirms a receiver's reports, if it awaits that.
     pub(super) fn confirm(&mut self, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
         let Some(cursor) = self.cursors.get_mut(receiver) else { return };
         if cursor.confirm_at.take().is_some() {

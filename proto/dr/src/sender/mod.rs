@@ -1,9 +1,5 @@
 //! The sender: runs the policy and keeps the ledger. It is part of the owner in the direct topology and of the relay
 //! otherwise.
-//!
-//! - `transmit`: vectors leave now or are held until later.
-//! - [`feedback`]: reports of arrivals are settled in order and confirmed.
-//! - `receiver_kinds`: the kind of motion that each receiver is sent.
 
 pub mod feedback;
 mod receiver_kinds;
@@ -21,13 +17,14 @@ use receiver_kinds::ReceiverKinds;
 use report_cursor::ReportCursor;
 use transmit::HeldVector;
 
+use crate::command::RelayCommand;
 use crate::config::{Budget, DrConfig};
 use crate::ledger::exported_path::Recorded;
 use crate::ledger::{Dispatch, ErrorLedger, Life, Report};
 use crate::message::{VectorFrame, emit_ended, emit_introduce};
 use crate::motion::{Content, DrSeq, EntityId, MotionState};
 use crate::owner::Threshold;
-use crate::policy::{FairnessPolicy, Occasion, PairWeight, PairWeights, PolicyKind, Review, SendPlan};
+use crate::policy::{FairnessPolicy, Occasion, PairWeights, PolicyKind, Review, SendPlan};
 
 /// Entities that one sender exports. Beyond, introductions are refused.
 pub const ENTITIES_MAX: usize = 4096;
@@ -53,7 +50,6 @@ pub struct Sender {
     confirmations: VecDeque<(SessionTime, PeerId)>,
     timers: Timers<SessionTime, 4>,
     reviews: u64,
-    /// Scratch space for the reports of one run.
     reported: Vec<Report>,
 }
 
@@ -95,8 +91,20 @@ impl Sender {
         self.policy.without(owner, receiver)
     }
 
+    /// Switches the policy, or weighs the error of an entity at a receiver until either leaves.
+    pub fn handle_command(&mut self, command: RelayCommand) {
+        match command {
+            RelayCommand::Switch { policy, budget } => self.switch(policy, budget),
+            RelayCommand::Weigh { entity, receiver, weight } => {
+                if self.ledger.present(entity).is_some() && self.cursors.contains(receiver) {
+                    self.weights.set(entity, receiver, weight);
+                }
+            }
+        }
+    }
+
     /// Replaces the policy and drops the vectors that the old one held.
-    pub fn switch(&mut self, kind: PolicyKind, budget: Budget) {
+    fn switch(&mut self, kind: PolicyKind, budget: Budget) {
         self.kind = kind;
         self.budget = budget;
         self.policy = kind.build();
@@ -108,13 +116,6 @@ impl Sender {
             self.ledger.flush_held(entity);
         }
         self.rearm();
-    }
-
-    /// Weighs the error of an entity at a receiver, until either leaves. Does nothing if either is not here.
-    pub fn weigh(&mut self, entity: EntityId, receiver: PeerId, weight: PairWeight) {
-        if self.ledger.present(entity).is_some() && self.cursors.contains(receiver) {
-            self.weights.set(entity, receiver, weight);
-        }
     }
 
     /// Adds a receiver and introduces every entity to it.
@@ -141,9 +142,8 @@ impl Sender {
         self.report_closed();
     }
 
-    /// Tells the policy which pairs have closed.
     fn report_closed(&mut self) {
-        self.ledger.drain_closed().for_each(|closed| self.policy.on_closed(&closed));
+        self.ledger.closed.drain(..).for_each(|closed| self.policy.on_closed(&closed));
     }
 
     /// Introduces a new entity, or one whose exported path continues after a hole, to every receiver on the reliable
@@ -327,14 +327,11 @@ impl Sender {
     }
 }
 
-/// The timers of a sender.
 #[derive(Clone, Copy, Debug)]
 enum Timer {
-    /// A held vector is due.
     Held,
     /// An ended life has waited long enough for its last reports.
     Burial,
-    /// The policy wants to review.
     Review,
     /// A report is due to be confirmed without a vector.
     Confirm,

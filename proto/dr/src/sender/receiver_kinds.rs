@@ -1,9 +1,7 @@
 //! The kind of motion that each receiver is sent, if the content is [`Auto`](crate::Content::Auto).
 //!
-//! A vector carries turn rate and acceleration whatever its kind, so a sender can change the kind in its tag. The
-//! best kind depends on the age at which the vector is shown: a dodging entity is turning for a receiver nearby, and
-//! going straight on average for one that is a second away.
-//!
+//! Every vector carries turn rate and acceleration, so a sender can change its kind. The best kind depends on the age at which it
+//! is shown: a dodging entity turns for a receiver nearby, and goes straight on average for one that is a second away.
 //! An owner compares with the real path at each observation. A relay only knows the real path where each vector begins.
 
 use std::collections::BTreeMap;
@@ -14,7 +12,6 @@ use crate::message::VectorFrame;
 use crate::motion::{DrVector, EntityId, MotionKind, MotionState};
 use crate::owner::{SimulatedReceivers, Threshold};
 
-/// The best kind for each entity and delay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceiverKinds {
     entities: BTreeMap<EntityId, SimulatedReceivers>,
@@ -27,19 +24,16 @@ impl ReceiverKinds {
         self.generate(frame.entity, &frame.vector);
     }
 
-    /// Removes an entity.
     pub(crate) fn end(&mut self, entity: EntityId) {
         self.entities.remove(&entity);
     }
 
-    /// Observes an entity.
     pub(crate) fn observe(&mut self, entity: EntityId, state: &MotionState, now: SessionTime) {
         if let Some(receivers) = self.entities.get_mut(&entity) {
             receivers.observe(state.position, now);
         }
     }
 
-    /// Adds a new vector of an entity.
     pub(crate) fn generate(&mut self, entity: EntityId, vector: &DrVector) {
         if let Some(receivers) = self.entities.get_mut(&entity) {
             receivers.observe(vector.state.position, vector.generated);
@@ -47,7 +41,6 @@ impl ReceiverKinds {
         }
     }
 
-    /// The best kind for a receiver at this delay, given the current one.
     pub(crate) fn best(&self, entity: EntityId, delay: Span, current: MotionKind) -> MotionKind {
         self.entities.get(&entity).map_or(current, |receivers| receivers.best_at(delay, current))
     }

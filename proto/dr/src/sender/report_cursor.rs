@@ -8,27 +8,21 @@ use crate::ledger::{Report, Reports};
 use crate::message::Arrival;
 use crate::policy::FairnessPolicy;
 
-/// The state of one receiver's reports.
 #[derive(Clone, Debug)]
 pub(crate) struct ReportCursor {
-    /// The number of the next arrival to settle.
     pub(crate) next: u64,
     /// Arrivals behind a hole, by number.
     pub(crate) early: BTreeMap<u64, Arrival>,
-    /// The stamp of the newest feedback.
     pub(crate) stamp: SessionTime,
-    /// When it came.
     pub(crate) heard: SessionTime,
     /// When to confirm it, at the latest; `None` if it is confirmed.
     pub(crate) confirm_at: Option<SessionTime>,
     /// Whether reports before the next one are lost for good.
     pub(crate) gap: bool,
-    /// When the last gap was found.
     pub(crate) gap_at: SessionTime,
 }
 
 impl ReportCursor {
-    /// The cursor of a receiver that joins now.
     pub(crate) const fn new(now: SessionTime) -> Self {
         Self {
             next: 0,

@@ -18,35 +18,25 @@ pub(super) struct HeldVector {
     account: u64,
 }
 
-/// A vector that is encoded once for all of its receivers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OutgoingVector {
-    life: Life,
-    encoded: EncodedVector,
-}
-
-impl OutgoingVector {
-    fn is(&self, life: Life, seq: DrSeq) -> bool {
-        self.life == life && self.encoded.frame().seq == seq
-    }
-}
-
 impl Sender {
     /// Sends a vector. `last` caches the vector that was sent before.
     pub(super) fn transmit(
         &mut self,
         slot: Slot,
         seq: DrSeq,
-        last: &mut Option<OutgoingVector>,
+        last: &mut Option<EncodedVector>,
         now: SessionTime,
         outbox: &mut Outbox,
     ) {
         let (life, receiver) = self.ledger.names(slot);
-        if last.as_ref().is_none_or(|last| !last.is(life, seq)) {
-            let frame = self.ledger.frame(life, seq, now);
-            *last = frame.map(|frame| OutgoingVector { life, encoded: EncodedVector::new(&frame) });
+        let is_it = |last: &EncodedVector| {
+            let VectorFrame { entity, first, seq: known, .. } = *last.frame();
+            (Life { entity, first }, known) == (life, seq)
+        };
+        if !last.as_ref().is_some_and(is_it) {
+            *last = self.ledger.frame(life, seq, now).map(|frame| EncodedVector::new(&frame));
         }
-        let Some(OutgoingVector { encoded, .. }) = last else { return };
+        let Some(encoded) = last else { return };
         let frame = encoded.frame();
         let kind = self.ledger.account(slot).kind_as_sent(seq, frame.vector.kind);
         self.confirm(receiver, now, outbox);
@@ -70,13 +60,12 @@ impl Sender {
         }
         self.held.push(Reverse(HeldVector { dispatch, slot, account: self.ledger.id(slot) }));
         // Void vectors stay in the heap until their time. Rebuild it when they are most of it.
-        if self.held.len() > 64 + 4 * self.ledger.pair_count() {
+        if self.held.len() > 64 + 4 * self.ledger.pair_count {
             let ledger = &self.ledger;
             self.held.retain(|Reverse(held)| ledger.is_held(held.slot, held.account, held.dispatch));
         }
     }
 
-    /// Sends the held vectors whose time has come.
     pub(super) fn send_held(&mut self, now: SessionTime, outbox: &mut Outbox) {
         while let Some(&Reverse(held)) = self.held.peek()
             && held.dispatch.sent <= now

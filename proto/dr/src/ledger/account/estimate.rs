@@ -6,7 +6,6 @@ use super::{Account, AccountMut, Dispatch, Flight, Outlook, Presumed};
 use crate::ledger::cursor::Cursor;
 use crate::ledger::exported_path::ExportedPath;
 use crate::ledger::pair_state::PairState;
-use crate::ledger::sent_messages::SentMessages;
 use crate::motion::vector::{DrSeq, DrVector};
 
 /// Vectors that an estimate walks along at most, exported and expected ones each.
@@ -39,25 +38,16 @@ impl AccountMut<'_> {
     }
 }
 
-/// Whether little is unsettled.
-#[inline(always)]
-pub(super) fn is_near(
-    state: &PairState,
-    messages: &SentMessages,
-    history: &ExportedPath,
-    now: SessionTime,
-) -> bool {
-    state.has(PairState::SETTLED)
-        && state.settled_at() >= now - NEAR_SPAN
-        && history.len() < NEAR
-        && messages.in_flight.is_short(state.chain)
-}
-
 impl<'a> Account<'a> {
     /// Whether little is unsettled and nothing is presumed: the usual case.
     #[inline(always)]
     pub(in crate::ledger) fn is_near(&self, history: &ExportedPath, now: SessionTime) -> bool {
-        is_near(self.state(), self.messages, history, now) && self.rare().is_none()
+        let state = self.state();
+        state.has(PairState::SETTLED)
+            && state.settled_at() >= now - NEAR_SPAN
+            && history.len() < NEAR
+            && self.messages.in_flight.is_short(state.chain)
+            && self.rare().is_none()
     }
 
     /// The time from which on an estimate has few vectors to walk along and a short time to cover.
@@ -113,9 +103,14 @@ impl<'a> Account<'a> {
         flight: Flight,
         to: SessionTime,
     ) -> Option<Cursor> {
-        let start = self.presumed().map(|presumed| presumed.cursor).or_else(|| self.cursor(history));
-        let cursor = start.or_else(|| self.first_arrival(history, outlook, to))?;
+        let cursor = self.start(history, outlook, to)?;
         Some(self.walk(cursor, history, outlook, flight, to, Cursor::estimate_to))
+    }
+
+    /// Where estimates begin; `None` before the first arrival.
+    fn start(&self, history: &ExportedPath, outlook: &Outlook, to: SessionTime) -> Option<Cursor> {
+        let start = self.presumed().map(|presumed| presumed.cursor).or_else(|| self.cursor(history));
+        start.or_else(|| self.first_arrival(history, outlook, to))
     }
 
     /// The estimated errors now and at a later time, in one walk.
@@ -126,14 +121,21 @@ impl<'a> Account<'a> {
         later: SessionTime,
     ) -> Option<(f64, f64)> {
         let now = outlook.now;
-        let start = self.presumed().map(|presumed| presumed.cursor).or_else(|| self.cursor(history));
-        let mut cursor = start.or_else(|| self.first_arrival(history, outlook, now))?;
+        let mut cursor = self.start(history, outlook, now)?;
         let mut expected = self.expected(outlook, Flight::Estimated).peekable();
         while let Some((seq, at)) = expected.next_if(|(_, at)| *at <= now) {
             self.expect(&mut cursor, history, outlook, seq, at, Cursor::estimate_to);
         }
-        cursor.estimate_exported(history, now);
-        Some(self.two_ends(cursor, history, outlook, later, expected))
+        if let Some(last) = history.last_until(cursor.exported, now) {
+            cursor.estimate_to(history, last);
+        }
+        let mut present = cursor;
+        present.estimate_to(history, now);
+        for (seq, at) in expected.take_while(|(_, at)| *at <= later) {
+            self.expect(&mut cursor, history, outlook, seq, at, Cursor::estimate_to);
+        }
+        cursor.estimate_to(history, later);
+        Some((present.error, cursor.error))
     }
 
     /// The cursor at the first arrival, if that is reported but not settled.
@@ -239,24 +241,6 @@ impl<'a> Account<'a> {
             (Some(_), _) => reported.next(),
             (None, _) => expected.next(),
         })
-    }
-
-    /// The errors now and at a later time, from the last vector exported before now on.
-    fn two_ends(
-        &self,
-        mut cursor: Cursor,
-        history: &ExportedPath,
-        outlook: &Outlook,
-        later: SessionTime,
-        expected: impl Iterator<Item = (DrSeq, SessionTime)>,
-    ) -> (f64, f64) {
-        let mut present = cursor;
-        present.estimate_to(history, outlook.now);
-        for (seq, at) in expected.take_while(|(_, at)| *at <= later) {
-            self.expect(&mut cursor, history, outlook, seq, at, Cursor::estimate_to);
-        }
-        cursor.estimate_to(history, later);
-        (present.error, cursor.error)
     }
 
     /// Moves a cursor on to an expected arrival, unless that changes nothing.

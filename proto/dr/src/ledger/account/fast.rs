@@ -13,9 +13,7 @@ use crate::motion::vector::DrSeq;
 
 impl AccountMut<'_> {
     /// Takes a vector that is reported to have arrived out of those in flight. Returns when it was sent, if its fate was unknown.
-    ///
-    /// # Errors
-    /// It was sent, but not in a message with this nonce. The state is unchanged.
+    /// Fails and changes nothing if it was sent, but not in a message with this nonce.
     #[inline(always)]
     pub(in crate::ledger) fn take(&mut self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
         let state = &mut self.pairs.states[self.link as usize];
@@ -40,8 +38,8 @@ impl AccountMut<'_> {
     }
 
     /// Settles the usual report as [`settle`](Self::settle) would: the account is [plain](super::Account::is_plain), nothing
-    /// waits, the vector is newer than all that were reported, and what is still in flight is newer yet. In every other case returns
-    /// false, and nothing is changed.
+    /// waits, and what is in flight is newer than the vector, which is newer than all that were reported. Otherwise returns false
+    /// and changes nothing.
     #[inline(always)]
     pub(in crate::ledger) fn settle_usual(
         &mut self,

@@ -28,7 +28,6 @@ const MARKS_MAX: usize = 256;
 const MARKS_MIN: usize = 4;
 
 impl<'a> AccountMut<'a> {
-    /// The account of the receiver at a place, in the columns of a life.
     #[inline]
     pub(in crate::ledger) const fn new(
         pairs: &'a mut Pairs,
@@ -38,7 +37,6 @@ impl<'a> AccountMut<'a> {
         Self { pairs, messages, link }
     }
 
-    /// The same account, to read.
     #[inline]
     pub(crate) fn read(&self) -> Account<'_> {
         Account { pairs: self.pairs, messages: self.messages, link: self.link }
@@ -49,7 +47,6 @@ impl<'a> AccountMut<'a> {
         &mut self.pairs.states[self.link as usize]
     }
 
-    /// Adds to the settled error.
     #[inline]
     pub(in crate::ledger) fn add_settled(&mut self, error: f64) {
         let state = self.state();
@@ -65,7 +62,6 @@ impl<'a> AccountMut<'a> {
         }
     }
 
-    /// Sets what the receiver is taken to have suffered before the account was opened.
     pub(in crate::ledger) fn set_head_start(&mut self, error: f64) {
         if error != 0.0 {
             self.pairs.sparse.head_starts.insert(self.link, error);
@@ -74,11 +70,7 @@ impl<'a> AccountMut<'a> {
 
     /// Sets whether the settled error at the generation of each vector is remembered from now on.
     pub(in crate::ledger) fn keep_marks(&mut self, kept: bool) {
-        if kept || self.read().rare().is_some() {
-            let marks = &mut self.rare().marks;
-            *marks = marks.take().filter(|_| kept).or_else(|| kept.then(VecDeque::default));
-            self.tidy();
-        }
+        self.set_rare(kept, |rare| rare.marks = kept.then(|| rare.marks.take().unwrap_or_default()));
     }
 
     /// Opens a dispatch: a vector leaves for the receiver, in a message with this nonce. Returns whether the error had to be
@@ -131,7 +123,6 @@ impl<'a> AccountMut<'a> {
         self.state().set_pending(pending);
     }
 
-    /// Stops waiting for the oldest vector in flight.
     fn forget_oldest(&mut self) {
         let state = &mut self.pairs.states[self.link as usize];
         match self.messages.in_flight.take(&mut state.chain, |_| true) {
@@ -151,8 +142,8 @@ impl<'a> AccountMut<'a> {
         }
     }
 
-    /// Settles the error as far as it is known, with what has just been reported, if anything. What a plain account has gathered
-    /// goes to `growth`; what another one has is added, and returned.
+    /// Settles the error as far as it is known, with what has just been reported, if anything. What a plain account gathers goes
+    /// to `growth`; what another one gathers is added, and returned.
     ///
     /// Reported arrivals wait until the fate of everything sent before them is known, and the exported path. At the owner the
     /// first limit counts, at a relay the second, too.
@@ -169,8 +160,11 @@ impl<'a> AccountMut<'a> {
             self.state().arrive(seq);
             self.pairs.sparse.arrivals.entry(self.link).or_default().push_back((seq, at));
         }
-        if self.read().is_overtaken() {
-            self.forget_lost(outlook.now, outlook.lost_after);
+        // Overtaken vectors that have been due for long can't matter, and give no sample of the delay.
+        while self.read().is_overtaken()
+            && self.read().oldest().is_some_and(|oldest| outlook.now - oldest.sent > outlook.lost_after)
+        {
+            self.forget_oldest();
         }
         let (_, unknown) = self.read().first_unknown();
         let horizon = history.exact_until().min(unknown.unwrap_or(outlook.now));
@@ -193,7 +187,7 @@ impl<'a> AccountMut<'a> {
                 has_arrived = true;
             }
             // Until here it was among the arrivals, so that its mark was kept.
-            self.pop_arrival();
+            self.change_arrivals(|queue| _ = queue.pop_front());
         }
         let Some(mut walk) = walk else { return 0.0 };
         self.move_on(&mut walk, history, horizon, growth);
@@ -205,9 +199,6 @@ impl<'a> AccountMut<'a> {
             if has_arrived {
                 self.set_own_unless_shared(&cursor, history);
             }
-        }
-        if let Some(marks) = self.marks_mut() {
-            shrink(marks);
         }
         grown
     }
@@ -241,21 +232,12 @@ impl<'a> AccountMut<'a> {
         self.rare().marks = Some(marks);
     }
 
-    fn pop_arrival(&mut self) {
+    fn change_arrivals(&mut self, change: impl FnOnce(&mut VecDeque<Arrived>)) {
         if let Some(queue) = self.pairs.sparse.arrivals.get_mut(&self.link) {
-            queue.pop_front();
+            change(queue);
             if queue.is_empty() {
                 self.pairs.sparse.arrivals.remove(&self.link);
             }
-        }
-    }
-
-    /// Forgets overtaken vectors that have been due for long: they can't matter, and give no sample of the delay.
-    pub(in crate::ledger) fn forget_lost(&mut self, now: SessionTime, lost_after: Span) {
-        while self.read().is_overtaken()
-            && self.read().oldest().is_some_and(|oldest| now - oldest.sent > lost_after)
-        {
-            self.forget_oldest();
         }
     }
 
@@ -282,26 +264,13 @@ impl<'a> AccountMut<'a> {
         estimated
     }
 
-    /// Settles by estimate up to a time.
     pub(crate) fn give_up(&mut self, history: &ExportedPath, outlook: &Outlook, until: SessionTime) {
         if let Some(cursor) = self.read().last_word(history, outlook, until) {
             self.set_point(Point::of(&cursor));
             self.state().set_settled_error(cursor.error);
             self.set_own_unless_shared(&cursor, history);
             self.set_presumed(None);
-            if let Some(queue) = self.pairs.sparse.arrivals.get_mut(&self.link) {
-                queue.retain(|(seq, at)| *at > until && *seq > cursor.placed);
-                if queue.is_empty() {
-                    self.pairs.sparse.arrivals.remove(&self.link);
-                }
-            }
+            self.change_arrivals(|queue| queue.retain(|(seq, at)| *at > until && *seq > cursor.placed));
         }
-    }
-}
-
-/// Gives back room that a queue has little use for: there are very many accounts, and each has its longest wait some day.
-fn shrink<T>(queue: &mut VecDeque<T>) {
-    if queue.capacity() > 4 * queue.len().max(2) {
-        queue.shrink_to(2 * queue.len().max(2));
     }
 }

@@ -11,12 +11,10 @@ use crate::motion::vector::{DrSeq, DrVector, MotionKind};
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub(super) struct KindCut {
     before: Option<MotionKind>,
-    /// The first number that is sent as `after`.
     from: DrSeq,
     after: Option<MotionKind>,
 }
 
-/// What few accounts have.
 #[derive(Clone, Debug, Default)]
 pub(in crate::ledger) struct Rare {
     held: Option<Dispatch>,
@@ -50,7 +48,6 @@ impl Account<'_> {
         self.rare()?.own.as_deref()
     }
 
-    /// The vector that is held until its time.
     pub(crate) fn held(&self) -> Option<Dispatch> {
         self.rare()?.held
     }
@@ -67,7 +64,6 @@ impl Account<'_> {
         if is_plain { self.point(history).map(Walk::Plain) } else { self.cursor(history).map(Walk::Own) }
     }
 
-    /// The vector that is placed.
     pub(super) fn shown(&self, history: &ExportedPath, placed: DrSeq) -> DrVector {
         match self.own() {
             Some(own) => *own,
@@ -81,12 +77,10 @@ impl Account<'_> {
         (self.settled().is_some() && self.own().is_none()).then(|| self.placed_number())
     }
 
-    /// A vector as the receiver is sent it.
     pub(crate) fn as_sent(&self, seq: DrSeq, vector: &DrVector) -> DrVector {
         DrVector { kind: self.kind_as_sent(seq, vector.kind), ..*vector }
     }
 
-    /// The kind that the receiver is sent a vector of this kind as.
     #[inline]
     pub(crate) fn kind_as_sent(&self, seq: DrSeq, kind: MotionKind) -> MotionKind {
         let KindCut { before, from, after } = self.cut();
@@ -99,41 +93,27 @@ impl AccountMut<'_> {
         self.pairs.sparse.rare.entry(self.link).or_default()
     }
 
-    fn has_rare(&self) -> bool {
-        self.read().rare().is_some()
-    }
-
-    /// Gives the room back if nothing is in it.
-    pub(super) fn tidy(&mut self) {
-        if self.read().rare().is_some_and(Rare::is_bare) {
-            self.pairs.sparse.rare.remove(&self.link);
+    /// Sets or clears something that few accounts have.
+    pub(super) fn set_rare(&mut self, is_set: bool, set: impl FnOnce(&mut Rare)) {
+        if is_set || self.read().rare().is_some() {
+            set(self.rare());
+            if self.rare().is_bare() {
+                self.pairs.sparse.rare.remove(&self.link);
+            }
         }
     }
 
     pub(super) fn set_presumed(&mut self, presumed: Option<Presumed>) {
-        if presumed.is_some() || self.has_rare() {
-            self.rare().presumed = presumed.map(Box::new);
-            self.tidy();
-        }
+        self.set_rare(presumed.is_some(), |rare| rare.presumed = presumed.map(Box::new));
     }
 
     fn set_own(&mut self, vector: Option<DrVector>) {
-        if vector.is_some() || self.has_rare() {
-            let own = &mut self.rare().own;
-            match (own.as_deref_mut(), vector) {
-                (Some(own), Some(vector)) => *own = vector,
-                (_, vector) => *own = vector.map(Box::new),
-            }
-            self.tidy();
-        }
+        self.set_rare(vector.is_some(), |rare| rare.own = vector.map(Box::new));
     }
 
     /// Holds a vector until its time, in place of another, or none.
     pub(crate) fn hold(&mut self, dispatch: Option<Dispatch>) {
-        if dispatch.is_some() || self.has_rare() {
-            self.rare().held = dispatch;
-            self.tidy();
-        }
+        self.set_rare(dispatch.is_some(), |rare| rare.held = dispatch);
     }
 
     /// Keeps the vector that a cursor places, unless the history has the same.

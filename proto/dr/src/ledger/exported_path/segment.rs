@@ -53,7 +53,6 @@ impl PathSegment {
         Some(cached.get())
     }
 
-    /// Forgets the cached errors, because the segment ends earlier now.
     pub(super) const fn forget_errors(&mut self) {
         self.errors = no_errors();
     }
