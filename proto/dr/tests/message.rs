@@ -112,8 +112,8 @@ fn quantization_error(exact: &DrVector, seconds: f64) -> f64 {
     const FINEST: f64 = 1.0 / (1u128 << 64) as f64;
     let MotionState { position, velocity, acceleration, turn_rate } = exact.state;
     let diagonal = 3f64.sqrt();
-    let rounding = |v: Vec3, bits: i32| {
-        diagonal * (v.x.abs().max(v.y.abs()).max(v.z.abs()) * 2f64.powi(1 - bits) + FINEST)
+    let rounding = |v: Vec3, bits: u32| {
+        diagonal * (v.x.abs().max(v.y.abs()).max(v.z.abs()) * 2.0 / f64::from(1u32 << bits) + FINEST)
     };
     let (place, pace, change) = (rounding(position, 24), rounding(velocity, 16), rounding(acceleration, 16));
     let speed = velocity.length();
