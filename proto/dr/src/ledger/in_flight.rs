@@ -112,13 +112,10 @@ impl InFlight {
         }
     }
 
-    fn blocks(&self, chain: Chain) -> impl Iterator<Item = &Block> + '_ {
-        core::iter::successors(self.block(chain), |block| self.block(block.next()))
-    }
-
     /// The vectors of a chain, in order.
     pub(super) fn iter(&self, chain: Chain) -> impl Iterator<Item = Flown> + '_ {
-        self.blocks(chain).flat_map(|block| (0..block.len()).map(|place| block.at(place)))
+        let blocks = core::iter::successors(self.block(chain), |block| self.block(block.next()));
+        blocks.flat_map(|block| (0..block.len()).map(|place| block.at(place)))
     }
 
     #[inline]
@@ -128,8 +125,12 @@ impl InFlight {
 
     /// Whether a chain has only a few blocks.
     #[inline]
-    pub(super) fn is_short(&self, chain: Chain) -> bool {
-        chain.is_empty() || self.blocks(chain).nth(SHORT).is_none()
+    pub(super) fn is_short(&self, mut chain: Chain) -> bool {
+        for _ in 0..SHORT {
+            let Some(block) = self.block(chain) else { return true };
+            chain = block.next();
+        }
+        chain.is_empty()
     }
 
     pub(super) fn push_back(&mut self, chain: &mut Chain, flown: Flown) {
