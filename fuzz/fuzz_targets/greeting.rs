@@ -12,8 +12,8 @@ use evenkeel_fuzz::feed::Feed;
 use evenkeel_fuzz::node::{AnyClock, Node};
 use evenkeel_fuzz::wire::check_wire;
 use evenkeel_fuzz::world::World;
-use evenkeel_serve::client::player_config;
 use evenkeel_net::transport::{RELIABLE_BYTES_MAX, stream};
+use evenkeel_serve::client::player_config;
 use evenkeel_serve::{RELAY, Welcome};
 use libfuzzer_sys::fuzz_target;
 

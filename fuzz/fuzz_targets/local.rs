@@ -6,8 +6,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use evenkeel_fuzz::feed::Feed;
-use evenkeel_serve::authorize_change;
 use evenkeel_net::transport::parse_published_hashes;
+use evenkeel_serve::authorize_change;
 use libfuzzer_sys::fuzz_target;
 
 const ADDRESSES: [IpAddr; 4] = [

@@ -2,8 +2,9 @@
 
 use evenkeel_core::{ClockFrame, LocalTime, SessionTime, Span};
 use evenkeel_dr::message::{
-    Arrival, ConfirmFrame, Header, VectorFrame, emit_clock, emit_confirm, emit_ended, emit_feedback,
-    emit_introduce, emit_recorded, emit_vector, frames, VERSION};
+    Arrival, ConfirmFrame, Header, VERSION, VectorFrame, emit_clock, emit_confirm, emit_ended, emit_feedback,
+    emit_introduce, emit_recorded, emit_vector, frames,
+};
 use evenkeel_dr::{DrSeq, DrVector, EntityId, MotionKind, Threshold};
 
 use crate::feed::Feed;

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use evenkeel_core::{Channel, ClockFrame, Endpoint, LocalTime, PeerChange, PeerId, SessionTime, Span};
 use evenkeel_dr::message::{CLOCK_LEN_MAX, Frame, HEADER_LEN, frames};
-use evenkeel_session::outbox::{DATAGRAMS_MAX, RELIABLE_MAX};
 use evenkeel_dr::receiver::EVENTS_MAX;
+use evenkeel_session::outbox::{DATAGRAMS_MAX, RELIABLE_MAX};
 
 use crate::feed::Feed;
 use crate::forge::{Overheard, check_roundtrip, damage};
