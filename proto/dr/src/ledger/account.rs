@@ -14,7 +14,7 @@ mod shown;
 
 use evenkeel_core::{SessionTime, Span};
 
-pub(super) use self::shown::Rare;
+pub(super) use self::shown::RareState;
 use super::cursor::{Cursor, Point};
 use super::in_flight::Flown;
 use super::pair_state::{PairState, Pending};
@@ -112,7 +112,7 @@ impl<'a> Account<'a> {
     }
 
     #[inline]
-    fn rare(&self) -> Option<&'a Rare> {
+    fn rare(&self) -> Option<&'a RareState> {
         self.pairs.sparse.rare.get(&self.link).map(Box::as_ref)
     }
 
@@ -132,8 +132,8 @@ impl<'a> Account<'a> {
     /// The vector that was sent last, and the number of its message.
     #[inline]
     fn last(&self) -> (DrSeq, u32) {
-        let prospect = self.pairs.last_sents[self.link as usize];
-        (prospect.seq, prospect.number())
+        let last_sent = self.pairs.last_sents[self.link as usize];
+        (last_sent.seq, last_sent.number())
     }
 
     pub(crate) fn last_sent(&self) -> Option<Dispatch> {

@@ -22,13 +22,13 @@ pub(super) struct Growth {
     /// The linear ones of all accounts.
     starts: Vec<Start>,
     intervals: Intervals,
-    owed: Vec<Owed>,
+    owed: Vec<PendingGrowth>,
     errors: Vec<f64>,
 }
 
 /// What an account is owed: its shared pieces, and the integrals up to one.
 #[derive(Clone, Copy, Debug)]
-struct Owed {
+struct PendingGrowth {
     slot: Slot,
     shared: f64,
     end: usize,
@@ -62,7 +62,7 @@ impl Growth {
     #[inline]
     pub(super) fn owe(&mut self, slot: Slot) {
         let shared = core::mem::take(&mut self.shared);
-        self.owed.push(Owed { slot, shared, end: self.starts.len() });
+        self.owed.push(PendingGrowth { slot, shared, end: self.starts.len() });
     }
 
     #[inline]
@@ -82,7 +82,7 @@ impl Growth {
         starts.clear();
         intervals.truncate(0);
         let mut begin = 0;
-        for Owed { slot, shared, end } in owed.drain(..) {
+        for PendingGrowth { slot, shared, end } in owed.drain(..) {
             add(slot, errors[begin..end].iter().fold(shared, |sum, error| sum + error));
             begin = end;
         }

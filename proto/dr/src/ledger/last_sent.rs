@@ -69,21 +69,27 @@ impl LastSent {
     /// What the receiver shows. A vector that has not been reported for longer than `lost_after` may be lost.
     #[must_use]
     #[inline]
-    pub fn shows(self, newest: DrSeq, now: SessionTime, lost_after: Span, messages: &SentMessages) -> Shows {
+    pub fn shows(
+        self,
+        newest: DrSeq,
+        now: SessionTime,
+        lost_after: Span,
+        messages: &SentMessages,
+    ) -> ShownVector {
         let is_awaited = || now - messages.sent(self.number()) <= lost_after && lost_after < Span::MAX;
         if self.mark & Self::UNCLEAR != 0 || self.mark & Self::REPORTED == 0 && !is_awaited() {
-            Shows::Unclear
+            ShownVector::Unclear
         } else if self.seq >= newest {
-            Shows::Newest
+            ShownVector::Newest
         } else {
-            Shows::Older(self.seq)
+            ShownVector::Older(self.seq)
         }
     }
 }
 
 /// Which vector a receiver shows, or will show when what is in flight arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shows {
+pub enum ShownVector {
     /// The newest one.
     Newest,
     /// An older one.
@@ -100,11 +106,11 @@ mod tests {
     fn a_number_and_what_is_known_are_kept_apart() {
         for number in [0, 7, NUMBERS_END - 1] {
             for state in [0, LastSent::REPORTED, LastSent::UNCLEAR] {
-                let mut prospect = LastSent::new(DrSeq(3), number, LastSent::REPORTED);
-                prospect.set_status(state);
-                assert_eq!((prospect.number(), prospect.status()), (number, state));
-                prospect.set_number(5);
-                assert_eq!((prospect.number(), prospect.status(), prospect.seq), (5, state, DrSeq(3)));
+                let mut last_sent = LastSent::new(DrSeq(3), number, LastSent::REPORTED);
+                last_sent.set_status(state);
+                assert_eq!((last_sent.number(), last_sent.status()), (number, state));
+                last_sent.set_number(5);
+                assert_eq!((last_sent.number(), last_sent.status(), last_sent.seq), (5, state, DrSeq(3)));
             }
         }
     }

@@ -208,11 +208,11 @@ impl Link {
 
     pub(crate) fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {
         let (is_credible, is_cut) = (self.is_credible(now), self.evidence.is_cut);
-        Outlook { is_credible, is_cut, ..self.outlook_of_books(now, placement) }
+        Outlook { is_credible, is_cut, ..self.outlook_if_credible(now, placement) }
     }
 
-    /// The ledger's own outlook, which does not judge credibility.
-    pub(super) fn outlook_of_books(&self, now: SessionTime, placement: Placement) -> Outlook {
+    /// The outlook if the receiver's reports are believed. The ledger settles by it, whether they are or not.
+    pub(super) fn outlook_if_credible(&self, now: SessionTime, placement: Placement) -> Outlook {
         Outlook {
             now,
             under_way: self.evidence.claimed.mean(),

@@ -28,7 +28,7 @@ pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
 pub use cursor::Cursor;
 pub use evidence::Compensation;
 use growth::Growth;
-pub use last_sent::{LastSent, Shows};
+pub use last_sent::{LastSent, ShownVector};
 pub(crate) use life::Track;
 pub use life::{ENDED_MAX, Kinematics, LINGER, Life};
 pub(crate) use link::Link;
@@ -221,7 +221,7 @@ impl ErrorLedger {
     pub(crate) fn dispatch(&mut self, slot: Slot, dispatch: Dispatch, nonce: u32) {
         let (track, link) = (&mut self.tracks[slot.track], self.links.at_mut(slot.link));
         link.ask(dispatch.sent);
-        let (history, outlook) = (&track.history, link.outlook_of_books(dispatch.sent, self.placement));
+        let (history, outlook) = (&track.history, link.outlook_if_credible(dispatch.sent, self.placement));
         let is_estimated = link
             .keep(&mut track.pairs, slot.link, |account| account.open(history, &outlook, dispatch, nonce));
         self.estimated += u64::from(is_estimated);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use evenkeel_core::SessionTime;
 
-use super::account::Rare;
+use super::account::RareState;
 use super::last_sent::LastSent;
 use super::pair_state::PairState;
 use super::sent_messages::Renumbered;
@@ -20,7 +20,7 @@ pub(super) type Arrived = (DrSeq, SessionTime);
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(super) struct SparseColumns {
-    pub(super) rare: BTreeMap<u32, Box<Rare>>,
+    pub(super) rare: BTreeMap<u32, Box<RareState>>,
     /// What the receiver is taken to have suffered before the account was opened, when receivers are compared.
     pub(super) head_starts: BTreeMap<u32, f64>,
     /// The number of the vector that is placed where the error is settled, if it is not the newest reported one.
@@ -127,7 +127,7 @@ mod tests {
     use evenkeel_core::{SessionTime, Span};
 
     use super::*;
-    use crate::ledger::last_sent::Shows;
+    use crate::ledger::last_sent::ShownVector;
     use crate::ledger::sent_messages::SentMessages;
 
     #[test]
@@ -150,8 +150,8 @@ mod tests {
         let shows = |pairs: &Pairs| {
             [0, 1].map(|link: usize| pairs.last_sents[link].shows(DrSeq(9), now, Span::MAX, &messages))
         };
-        assert_eq!(shows(&pairs), [Shows::Newest, Shows::Unclear]);
+        assert_eq!(shows(&pairs), [ShownVector::Newest, ShownVector::Unclear]);
         pairs.close(1);
-        assert_eq!(shows(&pairs), [Shows::Newest, Shows::Newest]);
+        assert_eq!(shows(&pairs), [ShownVector::Newest, ShownVector::Newest]);
     }
 }

@@ -67,7 +67,7 @@ impl ErrorLedger {
         }
         let Self { tracks, links, growth, placement, .. } = self;
         let (track, link) = (&mut tracks[slot.track], links.at_mut(slot.link));
-        let outlook = link.outlook_of_books(now, *placement);
+        let outlook = link.outlook_if_credible(now, *placement);
         let mut account = AccountMut::new(&mut track.pairs, &mut link.messages, slot.link);
         link.settled += account.settle(&track.history, &outlook, reported, growth);
         growth.owe(slot);

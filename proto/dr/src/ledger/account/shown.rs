@@ -16,7 +16,7 @@ pub(super) struct KindCut {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(in crate::ledger) struct Rare {
+pub(in crate::ledger) struct RareState {
     held: Option<Dispatch>,
     cut: KindCut,
     /// The settled error at the generation of each exported vector, from the placed one on. Only some policies ask for it.
@@ -27,7 +27,7 @@ pub(in crate::ledger) struct Rare {
     own: Option<Box<DrVector>>,
 }
 
-impl Rare {
+impl RareState {
     fn is_bare(&self) -> bool {
         let Self { held, cut, marks, presumed, own } = self;
         let bare = held.is_none() && marks.is_none() && presumed.is_none() && own.is_none();
@@ -89,12 +89,12 @@ impl Account<'_> {
 }
 
 impl AccountMut<'_> {
-    pub(super) fn rare(&mut self) -> &mut Rare {
+    pub(super) fn rare(&mut self) -> &mut RareState {
         self.pairs.sparse.rare.entry(self.link).or_default()
     }
 
     /// Sets or clears something that few accounts have.
-    pub(super) fn set_rare(&mut self, is_set: bool, set: impl FnOnce(&mut Rare)) {
+    pub(super) fn set_rare(&mut self, is_set: bool, set: impl FnOnce(&mut RareState)) {
         if is_set || self.read().rare().is_some() {
             set(self.rare());
             if self.rare().is_bare() {

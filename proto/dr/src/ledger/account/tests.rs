@@ -17,16 +17,16 @@ fn at(step: u32) -> SessionTime {
 
 /// An account by itself.
 #[derive(Default)]
-struct Alone {
+struct SingleAccount {
     pairs: Pairs,
     messages: SentMessages,
 }
 
-impl Alone {
+impl SingleAccount {
     fn new() -> Self {
-        let mut alone = Self::default();
-        alone.pairs.open(0, 1);
-        alone
+        let mut single = Self::default();
+        single.pairs.open(0, 1);
+        single
     }
 
     fn read(&self) -> Account<'_> {
@@ -93,8 +93,8 @@ fn outlook(step: u32, known_until: SessionTime) -> Outlook {
 }
 
 /// A relay's account of a receiver that reports the first arrival and then nothing for so many steps.
-fn silent(steps: u32) -> (Alone, ExportedPath, Outlook) {
-    let mut account = Alone::new();
+fn silent(steps: u32) -> (SingleAccount, ExportedPath, Outlook) {
+    let mut account = SingleAccount::new();
     let mut history = ExportedPath::new(DrSeq(0), vector(0), false);
     let known_until = at(0) + DELAY;
     account.open(&history, &outlook(0, at(0)), Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
@@ -153,7 +153,7 @@ fn placed_late(step: u32, until: SessionTime) -> f64 {
 /// How far an estimate is from one that is walked from the settled error on, and from that itself, if every eighth vector
 /// arrives and is reported so many steps later, and the others are lost.
 fn always_late(lag: u32) -> (f64, f64, f64) {
-    let mut account = Alone::new();
+    let mut account = SingleAccount::new();
     let mut history = ExportedPath::new(DrSeq(0), vector(0), false);
     account.open(&history, &outlook(0, at(0)), Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
     account.arrived(&history, &outlook(0, at(0) + DELAY), DrSeq(0), at(0) + DELAY);
@@ -219,7 +219,7 @@ fn truth(history: &ExportedPath, arrived: &[Arrived], until: SessionTime) -> f64
 fn settle_much(set_back: u32) -> u32 {
     let clock = |step: u32| step - if step % 500 >= 450 { set_back } else { 0 };
     let mut draws = evenkeel_core::Seed::new(4).draws();
-    let mut account = Alone::new();
+    let mut account = SingleAccount::new();
     let mut history = ExportedPath::new(DrSeq(0), straight(0), true);
     let mut on_the_way = vec![(Dispatch { sent: at(0), seq: DrSeq(0) }, 0, 3)];
     let (mut arrived, mut known_until, mut waited) = (Vec::new(), at(0), 0);
@@ -262,7 +262,7 @@ fn what_is_settled_is_the_truth_though_the_clock_is_set_back_between_two_sends()
 
 #[test]
 fn of_what_is_sent_again_and_again_the_first_and_the_last_are_remembered() {
-    let mut account = Alone::new();
+    let mut account = SingleAccount::new();
     let history = ExportedPath::new(DrSeq(0), straight(0), true);
     let second = 100;
     let steps = (0..600 * second).step_by(3 * second as usize);
