@@ -346,7 +346,7 @@ impl Twins {
 }
 
 #[test]
-fn the_fast_path_settles_as_the_reference_path_does() {
+fn fast_path_matches_reference_path() {
     let mut runner = TestRunner::new(Config { cases: 96, failure_persistence: None, ..Config::default() });
     let (usual, waited, estimated) = (Cell::new(0), Cell::new(0), Cell::new(0));
     let all = (setting(), prop::collection::vec(operation(), 200..500));

@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_queues_whatever_is_sent_and_taken_out() {
+    fn chains_behave_like_queues() {
         let mut draws = Seed::new(1).draws();
         let mut chains = InFlight::default();
         let mut all = vec![(Chain::default(), VecDeque::<Flown>::new()); 5];
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_four_is_small() {
+    fn block_takes_24_bytes() {
         assert_eq!(size_of::<Block>(), 24);
     }
 }

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_and_what_is_known_are_kept_apart() {
+    fn number_and_status_do_not_overlap() {
         for number in [0, 7, NUMBERS_END - 1] {
             for state in [0, LastSent::REPORTED, LastSent::UNCLEAR] {
                 let mut last_sent = LastSent::new(DrSeq(3), number, LastSent::REPORTED);

@@ -403,7 +403,7 @@ mod tests {
     use crate::motion::vector::DrVector;
 
     #[test]
-    fn what_somebody_shows_is_kept_however_long_it_is_not_sent_anything_else() {
+    fn shown_vector_survives_trimming() {
         let (receiver, entity) = (PeerId(1), EntityId(0));
         let at = |second: u32| SessionTime::from_nanos(0) + Span::from_secs(i64::from(second));
         let frame = |seq: u32| {

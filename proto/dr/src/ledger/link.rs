@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_sent_much_and_reports_nothing_is_doubted_until_a_while_after_it_answers() {
+    fn silent_receiver_is_doubted_until_probation_ends() {
         let mut link = Link::new(PeerId(1), 1);
         (0..3).for_each(|n| link.ask(at(n)));
         assert!(link.is_credible(at(60_000)), "three may be lost");
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_at_one_instant_is_one_sample_of_the_delay() {
+    fn vectors_sent_at_one_instant_are_one_delay_sample() {
         let mut links = [1, 20].map(|_| Link::new(PeerId(1), 1));
         let mut draws = evenkeel_core::Seed::new(2).draws();
         for message in 0..200 {
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reports_now_and_then_is_doubted_and_who_loses_much_is_not() {
+    fn sparse_reports_are_doubted_but_packet_loss_is_not() {
         for millis in [20, 100, 1_000] {
             let (link, now) = play(millis, |number| number % 10 == 0);
             assert!(!link.is_credible(now), "one in ten, one each {millis} ms");
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_reports_are_mostly_untrue_is_doubted() {
+    fn mostly_untrue_reports_are_doubted() {
         let tell = |one_in: i64, lies: i64| {
             let mut link = Link::new(PeerId(1), 1);
             (0..200).for_each(|n| link.hear(n % one_in >= lies, at(n * 10)));

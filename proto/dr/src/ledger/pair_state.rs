@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_small_and_holds_what_was_put_in() {
+    fn state_takes_28_bytes_and_round_trips() {
         assert_eq!(size_of::<PairState>(), 28);
         let mut state = PairState::new(PairState::OPEN);
         let at = SessionTime::from_nanos(-7_000_000_000_123);

@@ -131,7 +131,7 @@ mod tests {
     use crate::ledger::sent_messages::SentMessages;
 
     #[test]
-    fn a_pair_is_at_the_place_of_its_receiver() {
+    fn pairs_are_indexed_by_receiver_place() {
         let mut pairs = Pairs::default();
         pairs.open(2, 3);
         assert_eq!((pairs.count(), pairs.links().collect::<Vec<_>>()), (1, vec![2]));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_place_lacks_nothing() {
+    fn empty_place_shows_newest() {
         let (now, messages) = (SessionTime::from_nanos(5), SentMessages::default());
         let mut pairs = Pairs::default();
         pairs.open(1, 2);

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_is_found_however_the_messages_are_numbered() {
+    fn lookups_survive_renumbering() {
         let mut draws = Seed::new(1).draws();
         let (mut messages, mut known, mut now) =
             (SentMessages::default(), BTreeMap::new(), SessionTime::from_nanos(0));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn when_the_clock_was_set_back_everything_may_be_old() {
+    fn first_since_exceeds_all_numbers_while_disordered() {
         let mut messages = SentMessages::default();
         let numbers = [5, 9, 7].map(|at| messages.add(SessionTime::from_nanos(at), at as u32));
         assert!(numbers.iter().all(|number| *number < messages.first_since(SessionTime::from_nanos(0))));

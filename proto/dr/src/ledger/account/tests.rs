@@ -115,7 +115,7 @@ fn silent(steps: u32) -> (SingleAccount, ExportedPath, Outlook) {
 }
 
 #[test]
-fn the_estimate_for_a_silent_receiver_does_not_begin_at_its_last_report() {
+fn silent_receiver_estimate_starts_near_now() {
     let (account, history, outlook) = silent(480);
     let settled = account.read().first_arrival(&history, &outlook, outlook.now).expect("there was a report");
     assert!(account.read().settled().is_none(), "what was sent before its arrival may have come before it");
@@ -131,7 +131,7 @@ fn the_estimate_for_a_silent_receiver_does_not_begin_at_its_last_report() {
 }
 
 #[test]
-fn when_the_reports_come_the_truth_counts_again() {
+fn late_reports_replace_the_presumed_error() {
     let (mut account, history, mut outlook) = silent(480);
     outlook.now += DELAY + DELAY;
     outlook.known_until = outlook.now;
@@ -177,7 +177,7 @@ fn always_late(lag: u32) -> (f64, f64, f64) {
 }
 
 #[test]
-fn reports_that_are_always_late_count_all_the_same() {
+fn always_late_reports_still_settle() {
     for lag in [20, 50, 70, 100, 300] {
         let (estimated, walked, settled) = always_late(lag);
         assert!((estimated - walked).abs() < 0.02 * walked, "{lag}: {estimated} {walked} {settled}");
@@ -216,7 +216,7 @@ fn truth(history: &ExportedPath, arrived: &[Arrived], until: SessionTime) -> f64
 
 /// Towards the end of every five seconds the session's clock is set back, by so many steps, and forward again. Returns how often what was
 /// reported had to wait.
-fn settle_much(set_back: u32) -> u32 {
+fn settle_random_traffic(set_back: u32) -> u32 {
     let clock = |step: u32| step - if step % 500 >= 450 { set_back } else { 0 };
     let mut draws = evenkeel_core::Seed::new(4).draws();
     let mut account = SingleAccount::new();
@@ -255,13 +255,13 @@ fn settle_much(set_back: u32) -> u32 {
 }
 
 #[test]
-fn what_is_settled_is_the_truth_though_the_clock_is_set_back_between_two_sends() {
-    let [usually, waited] = [0, 40].map(settle_much);
+fn settled_error_is_exact_when_the_clock_is_set_back() {
+    let [usually, waited] = [0, 40].map(settle_random_traffic);
     assert!(usually > 100 && waited > usually + 20, "until the clock has caught up: {waited} {usually}");
 }
 
 #[test]
-fn of_what_is_sent_again_and_again_the_first_and_the_last_are_remembered() {
+fn repeated_vector_keeps_first_and_recent_dispatches() {
     let mut account = SingleAccount::new();
     let history = ExportedPath::new(DrSeq(0), straight(0), true);
     let second = 100;
