@@ -29,7 +29,7 @@ use crate::receiver::placement::Placement;
 pub const IN_FLIGHT_MAX: usize = 512;
 
 /// Reported arrivals that wait for the exported path to become known, per account. When full, the oldest is settled as if it
-/// were. Every estimate walks along them, so an owner whose vectors are always late must not make them many.
+/// were. Every estimate walks along them, so an owner whose vectors are always late must not be able to pile them up.
 pub const ARRIVALS_MAX: usize = 32;
 
 /// A DR vector on its way to a receiver.
@@ -63,7 +63,7 @@ pub struct Outlook {
     pub under_way: Span,
     /// How much of that a policy compensates.
     pub delay: Span,
-    /// How long until a vector without an acknowledgment is taken as lost; [`Span::MAX`]: not known yet.
+    /// How long until an unacknowledged vector is considered lost; [`Span::MAX`] if not known yet.
     pub lost_after: Span,
     /// Every arrival up to here has been reported.
     pub known_until: SessionTime,
@@ -124,7 +124,7 @@ impl<'a> Account<'a> {
         self.arrivals().next()
     }
 
-    /// What the receiver is taken to have suffered before this account was opened. Policies compare receivers by it.
+    /// The error assumed before the account opened. Policies add it when they compare receivers.
     pub(crate) fn head_start(&self) -> f64 {
         self.pairs.sparse.head_starts.get(&self.link).copied().unwrap_or(0.0)
     }

@@ -1,40 +1,40 @@
-//! What was sent last to a receiver, in eight bytes. Nearly always it tells whether the receiver lacks the newest vector, which
-//! every tick asks of every pair.
+//! The vector last sent to a receiver, in eight bytes. It usually shows whether the receiver lacks the newest vector, which every
+//! tick checks for every pair.
 
 use evenkeel_core::{SessionTime, Span};
 
 use super::sent_messages::{NUMBERS_END, SentMessages};
 use crate::motion::vector::DrSeq;
 
-/// What was sent last to a receiver, and whether that tells what it shows.
-// In C layout, because several are read at once.
+/// The vector last sent to a receiver, and whether it determines what the receiver shows.
+// C layout, because SIMD code reads several at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct LastSent {
-    /// The vector that was sent last.
+    /// The number of the vector.
     pub seq: DrSeq,
-    /// The number of its message, below two status bits.
+    /// The number of its message, with two status bits on top.
     mark: u32,
 }
 
-const _: () = assert!(NUMBERS_END == LastSent::REPORTED, "the bits are above all numbers of messages");
+const _: () = assert!(NUMBERS_END == LastSent::REPORTED, "the status bits are above all message numbers");
 
 impl LastSent {
-    /// Status: only the account can tell what the receiver shows.
+    /// Status: only the account can determine what the receiver shows.
     pub const UNCLEAR: u32 = 1 << 31;
-    /// Status: it is reported to have arrived, or the place is empty.
+    /// Status: the vector's arrival was reported, or the place is empty.
     pub const REPORTED: u32 = 1 << 30;
-    /// An empty place lacks nothing.
+    /// The value of an empty place, which lacks nothing.
     pub(super) const NOBODY: Self = Self { seq: DrSeq(u32::MAX), mark: Self::REPORTED };
 
-    /// A vector that was sent in the message with this number.
+    /// A vector sent in the message with this number.
     #[inline]
     pub(crate) const fn new(seq: DrSeq, number: u32, state: u32) -> Self {
         debug_assert!(number < NUMBERS_END, "the message's number fits");
         Self { seq, mark: number | state }
     }
 
-    /// The number of its message.
+    /// The number of the message it was sent in.
     #[must_use]
     #[inline]
     pub const fn number(self) -> u32 {
@@ -66,7 +66,7 @@ impl LastSent {
         *self = Self::new(self.seq, number, self.status());
     }
 
-    /// What the receiver shows. A vector that has not been reported for longer than `lost_after` may be lost.
+    /// What the receiver shows, or will show. A vector that stays unreported for longer than `lost_after` may be lost.
     #[must_use]
     #[inline]
     pub fn shows(
@@ -87,14 +87,14 @@ impl LastSent {
     }
 }
 
-/// Which vector a receiver shows, or will show when what is in flight arrives.
+/// The vector that a receiver shows, or will show once the vectors in flight arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ShownVector {
-    /// The newest one.
+    /// The newest vector.
     Newest,
-    /// An older one.
+    /// An older vector.
     Older(DrSeq),
-    /// Only the account can tell.
+    /// Only the account can determine it.
     Unclear,
 }
 

@@ -1,4 +1,4 @@
-//! What the pairs of one receiver share.
+//! Tests of what the pairs of one receiver share: message numbers, places and trust.
 
 use evenkeel_core::Vec3;
 
@@ -19,7 +19,7 @@ fn frame(entity: u32, seq: u32) -> VectorFrame {
     VectorFrame { entity: EntityId(entity), first: DrSeq(0), seq: DrSeq(seq), sent: at(seq), vector }
 }
 
-/// Two entities that a receiver has been told of in a message each.
+/// A ledger of two entities, each introduced to the receiver in a message of its own.
 fn ledger() -> (ErrorLedger, [Slot; 2]) {
     let mut ledger = ErrorLedger::new(Placement::Global, None);
     ledger.join(RECEIVER);
@@ -50,8 +50,8 @@ fn idle_pair_keeps_its_last_sent_across_renumbering() {
         assert!(ledger.at(link).messages().len() < 300, "{} messages", ledger.at(link).messages().len());
     }
     let arrival = |nonce| Arrival { entity: EntityId(0), seq: DrSeq(0), at: at(4_000), nonce };
-    assert!(ledger.report(link, arrival(7), at(4_000)).is_none(), "it was not in that message");
-    let settled = ledger.report(link, arrival(0), at(4_000)).expect("it was in that one");
+    assert!(ledger.report(link, arrival(7), at(4_000)).is_none(), "the nonce of another message");
+    let settled = ledger.report(link, arrival(0), at(4_000)).expect("the nonce matches");
     assert_eq!((settled.sent, settled.slot), (at(0), idle));
 }
 
