@@ -14,7 +14,7 @@ mod shown;
 
 use evenkeel_core::{SessionTime, Span};
 
-pub(super) use self::shown::Rare;
+pub(super) use self::shown::RareState;
 use super::cursor::{Cursor, Point};
 use super::in_flight::Flown;
 use super::pair_state::{PairState, Pending};
@@ -29,7 +29,7 @@ use crate::receiver::placement::Placement;
 pub const IN_FLIGHT_MAX: usize = 512;
 
 /// Reported arrivals that wait for the exported path to become known, per account. When full, the oldest is settled as if it
-/// were. Every estimate walks along them, so an owner whose vectors are always late must not make them many.
+/// were. Every estimate walks along them, so an owner whose vectors are always late must not be able to pile them up.
 pub const ARRIVALS_MAX: usize = 32;
 
 /// A DR vector on its way to a receiver.
@@ -63,7 +63,7 @@ pub struct Outlook {
     pub under_way: Span,
     /// How much of that a policy compensates.
     pub delay: Span,
-    /// How long until a vector without an acknowledgment is taken as lost; [`Span::MAX`]: not known yet.
+    /// How long until an unacknowledged vector is considered lost; [`Span::MAX`] if not known yet.
     pub lost_after: Span,
     /// Every arrival up to here has been reported.
     pub known_until: SessionTime,
@@ -112,7 +112,7 @@ impl<'a> Account<'a> {
     }
 
     #[inline]
-    fn rare(&self) -> Option<&'a Rare> {
+    fn rare(&self) -> Option<&'a RareState> {
         self.pairs.sparse.rare.get(&self.link).map(Box::as_ref)
     }
 
@@ -124,7 +124,7 @@ impl<'a> Account<'a> {
         self.arrivals().next()
     }
 
-    /// What the receiver is taken to have suffered before this account was opened. Policies compare receivers by it.
+    /// The error assumed before the account opened. Policies add it when they compare receivers.
     pub(crate) fn head_start(&self) -> f64 {
         self.pairs.sparse.head_starts.get(&self.link).copied().unwrap_or(0.0)
     }
@@ -132,8 +132,8 @@ impl<'a> Account<'a> {
     /// The vector that was sent last, and the number of its message.
     #[inline]
     fn last(&self) -> (DrSeq, u32) {
-        let prospect = self.pairs.last_sents[self.link as usize];
-        (prospect.seq, prospect.number())
+        let last_sent = self.pairs.last_sents[self.link as usize];
+        (last_sent.seq, last_sent.number())
     }
 
     pub(crate) fn last_sent(&self) -> Option<Dispatch> {

@@ -1,4 +1,4 @@
-//! The walk along an exported path that adds up one receiver's error. Settled errors and estimates take the same walk.
+//! The walk along an exported path that sums one receiver's error, for both settled errors and estimates.
 
 use evenkeel_core::SessionTime;
 
@@ -7,7 +7,7 @@ use crate::ledger::exported_path::{ExportedPath, PathSegment};
 use crate::motion::divergence::{Divergence, export_error, export_error_roughly, linear_error};
 use crate::motion::vector::{DrSeq, DrVector};
 
-/// A point on the exported path, what a receiver shows there, and the error it has gathered up to there.
+/// A point on the exported path, with the vector that a receiver shows there and its accumulated error.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor {
     /// How far the error is counted.
@@ -138,7 +138,7 @@ impl Point {
         if self.at >= to {
             return;
         }
-        // The history keeps what anybody shows, so that it is never missing.
+        // The history keeps every vector that some receiver shows, so it is never missing.
         let shown = history.shown(placed).unwrap_or_else(|| history.newest().1);
         let mut steps = Steps::from(history, self.exported);
         let is_given_up = steps.exported.is_none();

@@ -1,4 +1,4 @@
-//! The fast path of settling leaves the ledger as the reference path does, to the bit, whatever happens.
+//! Property test: settling by the fast path leaves the ledger bit-identical to settling by the reference path.
 
 use std::cell::Cell;
 
@@ -16,34 +16,34 @@ const ENTITIES: u32 = 3;
 const RECEIVERS: u32 = 3;
 const OWNER: PeerId = PeerId(100);
 
-/// Something that happens to a sender.
+/// An event at a sender.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
-    /// Milliseconds pass. Below zero, the clock is set back.
+    /// This many milliseconds pass. If negative, the clock is set back.
     Pass(i64),
-    /// An entity makes a vector; at a relay, so many before it are missing.
+    /// An entity exports a vector. At a relay, the `missing` vectors before it are lost or late.
     Export { entity: u32, missing: u32 },
-    /// A missing vector comes after all.
+    /// A missing vector arrives after all.
     Fill { entity: u32 },
-    /// A vector that is so much older than the newest is sent, and arrives after so many milliseconds.
+    /// The vector `older` numbers before the newest is sent, and arrives after `delay` milliseconds.
     Send { entity: u32, receiver: u32, older: u32, delay: i64 },
-    /// Very many vectors are made and sent.
+    /// `count` vectors are exported and sent in quick succession.
     Flood { entity: u32, receiver: u32, count: u32 },
-    /// A receiver reports so many of the vectors that have arrived.
+    /// A receiver reports the first `count` of the vectors that have arrived.
     Report { receiver: u32, count: usize, how: Reporting },
-    /// Reports are lost for good.
+    /// A receiver's reports are lost for good.
     LoseReports { receiver: u32 },
-    /// A receiver leaves and comes back.
+    /// A receiver leaves and rejoins.
     Rejoin { receiver: u32 },
-    /// A pair closes and opens again.
+    /// A pair is closed and reopened.
     Reopen { entity: u32, receiver: u32 },
     /// A life ends, and the next one begins.
     End { entity: u32 },
-    /// The exported path goes on although vectors before this one are missing.
+    /// The exported path continues past missing vectors.
     PassOver { entity: u32, restarts: bool },
-    /// The newest vector is sent as another kind.
+    /// A new vector is sent as another kind.
     Tailor { entity: u32, kind: MotionKind },
-    /// A vector is held.
+    /// The newest vector is held, or the held one dropped.
     Hold { entity: u32, receiver: u32 },
 }
 
@@ -52,9 +52,9 @@ enum Reporting {
     InOrder,
     NewestFirst,
     Doubled,
-    /// With a nonce that was not in the message.
+    /// With a nonce other than the message's.
     Forged,
-    /// Of arrivals in the future.
+    /// Claims arrivals in the future.
     Untrue,
     Lost,
 }
@@ -87,7 +87,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// How a sender is set up.
+/// The configuration of a sender.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     is_relay: bool,
@@ -104,7 +104,7 @@ fn setting() -> impl Strategy<Value = Setting> {
     )
 }
 
-/// A vector on its way to a receiver.
+/// A vector in flight to a receiver.
 #[derive(Clone, Copy, Debug)]
 struct Flying {
     receiver: u32,
@@ -114,7 +114,7 @@ struct Flying {
     nonce: u32,
 }
 
-/// Two ledgers that the same happens to; the second never takes the fast path.
+/// Two ledgers that see identical events; the second never takes the fast path.
 struct Twins {
     ledgers: [ErrorLedger; 2],
     setting: Setting,
@@ -159,7 +159,7 @@ impl Twins {
         VectorFrame { entity: life.entity, first: life.first, seq, sent: self.now, vector }
     }
 
-    /// Begins a life at all receivers.
+    /// Begins a life and opens its pairs with all receivers.
     fn begin(&mut self, entity: EntityId) {
         let life = Life { entity, first: self.ledgers[0].next_number(entity) };
         let (frame, owner) = (self.frame(life, life.first), self.setting.is_relay.then_some(OWNER));
@@ -210,7 +210,7 @@ impl Twins {
         }
     }
 
-    /// Reports to both ledgers, and makes sure that they learn the same from it.
+    /// Reports an arrival to both ledgers and asserts that both settle it alike.
     fn report(&mut self, Flying { receiver, entity, seq, at, nonce }: Flying) {
         let now = self.now;
         let learned = self.ledgers.each_mut().map(|ledger| {
@@ -236,7 +236,7 @@ impl Twins {
                 let Some(seq) = self.missing[entity as usize].pop() else { return };
                 let mut frame = self.frame(self.lives[entity as usize], seq);
                 let history = &self.ledgers[0].track(self.lives[entity as usize]).expect("it lives").history;
-                // It was made just before the next one that is known.
+                // Generated just before the next known vector.
                 let Some((_, next)) = history.after(seq) else { return };
                 frame.vector.generated = next.generated - Span::from_nanos(1_000);
                 self.ledgers.iter_mut().for_each(|ledger| _ = ledger.record(&frame, now));
@@ -311,7 +311,7 @@ impl Twins {
         due.into_iter().for_each(|one| self.report(one));
     }
 
-    /// Holds the newest vector, or drops what is held.
+    /// Holds the newest vector, or drops the held one.
     fn hold(&mut self, entity: u32, receiver: u32) {
         let dispatch = Dispatch { seq: self.newest(entity), sent: self.now };
         for ledger in &mut self.ledgers {
@@ -322,7 +322,7 @@ impl Twins {
         }
     }
 
-    /// Compares all that both know, to the bit, and what they estimate. Returns how often the fast path was taken.
+    /// Asserts that the ledgers' contents and estimates are bit-identical. Returns how often the fast path was taken.
     fn check(&mut self) -> u64 {
         let later = self.now + Span::from_millis(70);
         let known = self.ledgers.each_mut().map(|ledger| {
@@ -346,7 +346,7 @@ impl Twins {
 }
 
 #[test]
-fn the_fast_path_settles_as_the_reference_path_does() {
+fn fast_path_matches_reference_path() {
     let mut runner = TestRunner::new(Config { cases: 96, failure_persistence: None, ..Config::default() });
     let (usual, waited, estimated) = (Cell::new(0), Cell::new(0), Cell::new(0));
     let all = (setting(), prop::collection::vec(operation(), 200..500));

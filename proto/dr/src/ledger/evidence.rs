@@ -1,8 +1,9 @@
-//! How far away a sender takes a receiver to be, whatever the receiver claims.
+//! The delay that a sender compensates for a receiver, given the receiver's claims.
 //!
 //! Policies compensate delay, so exaggerating it would be rewarded. What is compensated is therefore bounded: by the least round
 //! trip that the sender measured lately (nonces make acknowledgments late, never early), by a configured limit, and by slow
-//! growth. The ledger believes whatever could be true, if an acknowledgment takes at least a quarter of the least round trip.
+//! growth. The ledger believes any claim that could be true if an acknowledgment takes at least a quarter of the least round
+//! trip.
 
 use evenkeel_core::{DelayEstimate, SessionTime, Span};
 
@@ -18,7 +19,7 @@ const START_MAX: Span = Span::from_millis(50);
 /// How far two honest clocks may differ, besides half of the round trip.
 const TOLERANCE_MIN: Span = Span::from_millis(1);
 
-/// The least round trip over the time that an acknowledgment travels at least.
+/// The least round trip divided by the shortest time that an acknowledgment travels.
 const RETURN_PARTS: i64 = 4;
 
 /// How much of a claimed delay is compensated.
@@ -76,7 +77,7 @@ impl Default for Evidence {
 
 impl Evidence {
     /// Adds a sample: sent, claimed arrival, acknowledged now. All vectors of one message at one instant are one sample;
-    /// otherwise their deviation, which is none, would soon dominate.
+    /// otherwise their zero deviation would soon dominate.
     pub(super) fn sample(
         &mut self,
         sent: SessionTime,
@@ -124,7 +125,7 @@ impl Evidence {
         self.least[0].min(self.least[1])
     }
 
-    /// How long until a vector without an acknowledgment is taken as lost.
+    /// How long until an unacknowledged vector is considered lost.
     pub(super) fn lost_after(&self) -> Span {
         if self.round_trip.samples() == 0 {
             return Span::MAX;

@@ -1,5 +1,5 @@
-//! What settlements add to errors. The integrals of all reports in a message are computed side by side, so they are gathered here
-//! first.
+//! Error growth from settlements. It is gathered here first, so that the integrals of all reports in a message are computed with
+//! SIMD.
 
 use evenkeel_core::SessionTime;
 
@@ -8,27 +8,27 @@ use crate::motion::divergence::{export_error, linear_divergence};
 use crate::motion::linear::bulk::{Intervals, Start};
 use crate::motion::vector::DrVector;
 
-/// Settlements and integrals that are gathered at most, but for those of the last account.
+/// The most settlements and integrals gathered, apart from those of the last account.
 const GATHERED_MAX: usize = 512;
 
-/// Pieces of errors that are not added to their accounts yet.
+/// Pieces of error not yet added to their accounts.
 ///
-/// The order in which pieces are added decides the last bits, so it is fixed: first those of an account that receivers showing the
-/// same vector share, or that turn; then its own linear ones.
+/// The order of addition decides the last bits, so it is fixed: first an account's shared and turning pieces, then its own linear
+/// ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Growth {
-    /// The shared pieces of the account whose turn it is.
+    /// The sum of the current account's shared pieces.
     shared: f64,
-    /// The linear ones of all accounts.
+    /// The linear pieces of all accounts.
     starts: Vec<Start>,
     intervals: Intervals,
-    owed: Vec<Owed>,
+    owed: Vec<PendingGrowth>,
     errors: Vec<f64>,
 }
 
-/// What an account is owed: its shared pieces, and the integrals up to one.
+/// The growth of one account: the sum of its shared pieces, and the end of its integrals.
 #[derive(Clone, Copy, Debug)]
-struct Owed {
+struct PendingGrowth {
     slot: Slot,
     shared: f64,
     end: usize,
@@ -40,7 +40,7 @@ impl Growth {
         self.shared += error;
     }
 
-    /// Adds the piece in which one vector is exported and another is shown.
+    /// Adds the piece of the current account in which one vector is exported and another is shown.
     #[inline(always)]
     pub(super) fn add(
         &mut self,
@@ -58,11 +58,11 @@ impl Growth {
         }
     }
 
-    /// Assigns what was added since the last call to an account.
+    /// Assigns the pieces added since the last call to an account.
     #[inline]
     pub(super) fn owe(&mut self, slot: Slot) {
         let shared = core::mem::take(&mut self.shared);
-        self.owed.push(Owed { slot, shared, end: self.starts.len() });
+        self.owed.push(PendingGrowth { slot, shared, end: self.starts.len() });
     }
 
     #[inline]
@@ -70,7 +70,7 @@ impl Growth {
         self.owed.len() + self.starts.len() >= GATHERED_MAX
     }
 
-    /// Passes on what each account is owed, and is empty afterwards.
+    /// Passes each account's growth to `add`, and is empty afterwards.
     #[inline]
     pub(super) fn pay(&mut self, mut add: impl FnMut(Slot, f64)) {
         if self.owed.is_empty() {
@@ -82,7 +82,7 @@ impl Growth {
         starts.clear();
         intervals.truncate(0);
         let mut begin = 0;
-        for Owed { slot, shared, end } in owed.drain(..) {
+        for PendingGrowth { slot, shared, end } in owed.drain(..) {
             add(slot, errors[begin..end].iter().fold(shared, |sum, error| sum + error));
             begin = end;
         }

@@ -1,13 +1,14 @@
-//! Vectors in flight: sent, and of unknown fate. The last one of each pair is kept elsewhere.
+//! Vectors in flight: sent, with unknown fate. The last one of each pair is kept in its `LastSent` instead.
 //!
-//! Four share a block of 24 bytes, which holds differences of message and vector numbers. A pair with none takes no room.
+//! Up to four share a block of 24 bytes, encoded as differences of message and vector numbers. A pair without any takes no
+//! memory.
 
 use super::sent_messages::Renumbered;
 use crate::motion::vector::DrSeq;
 use crate::prefetch::prefetch;
 
 const BLOCK_LEN: usize = 4;
-/// Blocks of a short chain.
+/// The most blocks of a short chain.
 const SHORT: usize = 8;
 
 /// The vectors in flight to one receiver, for all pairs: one chain of blocks per pair.
@@ -17,7 +18,7 @@ pub(crate) struct InFlight {
     free: Chain,
 }
 
-/// The first block of a chain, as its place plus one; 0: none.
+/// A chain of blocks: the place of its first block plus one, or 0 if empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Chain(u32);
 
@@ -34,16 +35,17 @@ impl Chain {
     }
 }
 
-/// The number of a message, and a vector in it.
+/// A message number, and a vector sent in that message.
 pub(super) type Flown = (u32, DrSeq);
 
-/// Up to four vectors. Never empty while it is in a chain.
+/// Up to four vectors. Never empty while in a chain.
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// The base of the differences.
+    /// The base of `later`.
     number: u32,
+    /// The base of `ahead`.
     seq: DrSeq,
-    /// The next chain, above the number of vectors.
+    /// The next chain, shifted above the number of vectors.
     next: u32,
     later: [u16; BLOCK_LEN],
     ahead: [u8; BLOCK_LEN],
@@ -80,7 +82,7 @@ impl Block {
         (self.number + later, DrSeq(self.seq.0.wrapping_add(ahead)))
     }
 
-    /// Appends a vector. Returns false if it does not fit.
+    /// Appends a vector. Returns false if the block is full or a difference is out of range.
     fn push(&mut self, (number, seq): Flown) -> bool {
         let place = self.len();
         let later = number.checked_sub(self.number).and_then(|later| u16::try_from(later).ok());
@@ -112,7 +114,7 @@ impl InFlight {
         }
     }
 
-    /// The vectors of a chain, in order.
+    /// The vectors of a chain, in order of sending.
     pub(super) fn iter(&self, chain: Chain) -> impl Iterator<Item = Flown> + '_ {
         let blocks = core::iter::successors(self.block(chain), |block| self.block(block.next()));
         blocks.flat_map(|block| (0..block.len()).map(|place| block.at(place)))
@@ -123,7 +125,7 @@ impl InFlight {
         self.block(chain).map(|block| block.at(0))
     }
 
-    /// Whether a chain has only a few blocks.
+    /// Whether a chain has at most `SHORT` blocks.
     #[inline]
     pub(super) fn is_short(&self, mut chain: Chain) -> bool {
         for _ in 0..SHORT {
@@ -185,12 +187,12 @@ impl InFlight {
         None
     }
 
-    /// Takes over new message numbers. They are no farther apart than the old ones, so that every block still fits.
+    /// Applies a renumbering of messages. It never widens gaps between numbers, so every block still fits.
     pub(super) fn renumber(&mut self, numbers: &Renumbered) {
         for block in self.blocks.iter_mut().filter(|block| block.len() > 0) {
             let (len, next) = (block.len(), block.next());
             let mut anew = Block::new((numbers.of(block.at(0).0), block.at(0).1));
-            // The base may be older than all that are left.
+            // The base may be older than every vector left in the block.
             anew.seq = block.seq;
             anew.ahead[0] = block.ahead[0];
             for place in 1..len {
@@ -213,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_queues_whatever_is_sent_and_taken_out() {
+    fn chains_behave_like_queues() {
         let mut draws = Seed::new(1).draws();
         let mut chains = InFlight::default();
         let mut all = vec![(Chain::default(), VecDeque::<Flown>::new()); 5];
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_four_is_small() {
+    fn block_takes_24_bytes() {
         assert_eq!(size_of::<Block>(), 24);
     }
 }

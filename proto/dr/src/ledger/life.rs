@@ -1,4 +1,4 @@
-//! Lives of entities in the ledger: their exported paths from introduction to end, and on until the last report.
+//! Lives of entities in the ledger, from introduction until the last report after their end.
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
@@ -14,19 +14,19 @@ use crate::receiver::placement::Placement;
 
 /// How long an ended life waits for reports before it is settled by estimate.
 pub const LINGER: Span = Span::from_secs(10);
-/// Ended lives that wait. When there are more, the oldest is settled by estimate.
+/// The most ended lives that wait for reports. Beyond, the oldest is settled by estimate.
 pub const ENDED_MAX: usize = 256;
 
-/// How long vectors of an exported path are kept at most.
+/// The longest that vectors of an exported path are kept.
 const KEPT_MAX: Span = Span::from_secs(30);
 
-/// Vectors of a life before the first attempt to drop some.
+/// The number of vectors of a life at which trimming is first tried.
 const TRIM_MIN: usize = 16;
 
-/// Receivers that the mean for a newcomer is taken of. In a large room, everybody who joins needs one mean per entity.
+/// The most receivers sampled for a newcomer's head start. In a large room, each newcomer needs one mean per entity.
 const ASKED_MAX: usize = 16;
 
-/// One life of an entity: its name and the number of its first DR vector.
+/// One life of an entity, identified by the entity and the number of its first DR vector.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Life {
     /// The entity.
@@ -36,20 +36,20 @@ pub struct Life {
 }
 
 /// A life's exported path and its accounts.
-// In this order, so that the fields every acknowledgment reads share a few cache lines.
+// Field order matters: the fields that every acknowledgment reads share a few cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Track {
     pub(crate) history: ExportedPath,
     pub(crate) pairs: Pairs,
     pub(crate) life: Life,
-    /// Its place among the lives, which is used again, and an id, which is not.
+    /// Its place among the lives, which is reused, unlike `id`.
     pub(crate) place: u32,
     pub(super) id: u32,
     /// `None` where the owner keeps the ledger.
     pub(crate) owner: Option<PeerId>,
     pub(crate) threshold: Threshold,
-    /// When the time threshold triggers next.
+    /// When the time threshold next triggers.
     pub(crate) expires: SessionTime,
     /// Triggers so far, including the introduction.
     pub(crate) triggers: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Track {
     trim_at: usize,
 }
 
-/// How an entity moves at an instant, as far as the sender knows.
+/// The motion of an entity at an instant, as far as the sender knows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Kinematics {
     /// The instant.
@@ -142,7 +142,7 @@ impl ErrorLedger {
             track.triggers += 1;
             track.expires = track.threshold.expires(&frame.vector);
         }
-        // At a relay every vector makes more of the exported path certain.
+        // At a relay, every vector extends the known part of the exported path.
         if recorded != Recorded::Ignored && track.owner.is_some() {
             self.settle_life(life, now);
         }
@@ -154,7 +154,7 @@ impl ErrorLedger {
         self.tracks[place].observed = Some(Kinematics { at: now, state: *state });
     }
 
-    /// Sends each receiver the new vector of a life as the kind that `best` chooses for its delay and its present kind.
+    /// Sets the kind as which each receiver is sent a new vector: `best` of the vector's age on arrival and the current kind.
     pub(crate) fn tailor(
         &mut self,
         frame: &VectorFrame,
@@ -173,8 +173,8 @@ impl ErrorLedger {
         });
     }
 
-    /// Continues the exported path of a life with this vector although some before it never came. Returns false if it is not
-    /// newer than what is known.
+    /// Continues the exported path of a live life from this vector, whatever is missing before it. Returns false if the vector
+    /// is not newer than the newest known one.
     pub(crate) fn restart(&mut self, frame: &VectorFrame, threshold: Threshold, now: SessionTime) -> bool {
         let life = Life { entity: frame.entity, first: frame.first };
         let Some(track) = self.tracks.get(life).filter(|track| track.is_live()) else { return false };
@@ -184,17 +184,17 @@ impl ErrorLedger {
         }
         self.give_up(life, frame.vector.generated, now);
         self.keep_shown(life, frame.seq);
-        let track = self.tracks.get_mut(life).expect("it was there a line ago");
+        let track = self.tracks.get_mut(life).expect("looked up above");
         (track.threshold, track.expires) = (threshold, threshold.expires(&frame.vector));
         track.triggers += 1;
         track.history.restart(frame.seq, frame.vector)
     }
 
-    /// Ends a life with the vector `last`. Its accounts wait for the last reports.
+    /// Ends an entity's life with the vector `last`. Its accounts wait for the last reports.
     pub(crate) fn end(&mut self, entity: EntityId, last: DrSeq, at: SessionTime) {
         let Some((life, _)) = self.present(entity) else { return };
         self.flush_held(entity);
-        let track = self.tracks.get_mut(life).expect("it was there a line ago");
+        let track = self.tracks.get_mut(life).expect("looked up above");
         track.history.end(last, at);
         self.settle_life(life, at);
         self.ended.push_back(life);
@@ -205,7 +205,7 @@ impl ErrorLedger {
         }
     }
 
-    /// When the oldest ended life will have waited long enough.
+    /// When the oldest ended life stops waiting for reports.
     pub(crate) fn next_burial(&self) -> Option<SessionTime> {
         let oldest = self.tracks.get(*self.ended.front()?)?;
         oldest.history.ended().map(|end| end + LINGER)
@@ -219,7 +219,7 @@ impl ErrorLedger {
         }
     }
 
-    /// Closes the accounts of an ended life, by estimate where reports are missing.
+    /// Closes the accounts of an ended life, settling by estimate where reports are missing.
     fn bury(&mut self, life: Life) {
         let Some(mut track) = self.tracks.remove(life) else { return };
         let end = track.history.ended().unwrap_or(SessionTime::MAX);
@@ -230,8 +230,8 @@ impl ErrorLedger {
         self.pair_count -= track.pairs.count();
     }
 
-    /// Closes the pair of a life and a receiver who stays. What is not settled by then is settled by estimate.
-    // Pairs close with their life or their receiver today; areas of interest will close them in between.
+    /// Closes the pair of a life and a receiver that stays. Unsettled error is settled by estimate.
+    // Today pairs close only with their life or their receiver. Areas of interest will close them earlier.
     #[cfg_attr(not(test), expect(dead_code))]
     pub(crate) fn close_pair(&mut self, life: Life, receiver: PeerId, now: SessionTime) {
         let (Some(track), Some(place)) = (self.tracks.get_mut(life), self.links.place(receiver)) else {
@@ -260,7 +260,7 @@ impl ErrorLedger {
         self.add_up();
     }
 
-    /// Drops vectors that no account needs, and if that is not enough, those that only the slowest need.
+    /// Drops vectors that no account needs, and if that is not enough, those needed only by accounts that lag behind.
     fn make_room(&mut self, life: Life, now: SessionTime) {
         let Some(track) = self.tracks.get(life) else { return };
         if track.history.len() < track.trim_at {
@@ -283,7 +283,7 @@ impl ErrorLedger {
             self.give_up(life, until, now);
             self.trim(life, half);
         }
-        let track = self.tracks.get_mut(life).expect("it was there a line ago");
+        let track = self.tracks.get_mut(life).expect("looked up above");
         track.trim_at = (2 * track.history.len()).clamp(TRIM_MIN, PATH_MAX);
     }
 
@@ -294,10 +294,10 @@ impl ErrorLedger {
         }
     }
 
-    /// Keeps those vectors before a number that some receiver shows; the others are about to be dropped.
+    /// Keeps the vectors before a number that some receiver shows, because the path up to there is about to be dropped.
     fn keep_shown(&mut self, life: Life, before: DrSeq) {
         let Some(track) = self.tracks.get(life) else { return };
-        // Vectors that were dropped before can't be had again.
+        // Vectors before the first are already gone.
         let before = before.max(track.history.first());
         let shown = self.accounts_of(track).filter_map(|account| account.shows());
         let mut shown: Vec<DrSeq> = shown.filter(|seq| *seq < before).collect();
@@ -319,26 +319,26 @@ impl ErrorLedger {
         });
     }
 
-    /// What a receiver is taken to have suffered before it learns of a life: what the entity's last life had cost it, or else
-    /// the mean over a sample of the receivers that are there.
+    /// The error assumed before the account of a life and a receiver opened: that of the entity's previous life, or else the
+    /// mean over a sample of the receivers that have the life.
     pub(super) fn head_start(&self, life: Life, link: u32, now: SessionTime) -> f64 {
-        let suffered = |track: &Track, link: u32| {
+        let total = |track: &Track, link: u32| {
             let head_start = self.account(Slot { track: track.place, link }).head_start();
             self.shown_at(track, link, now).map(|(_, cursor)| head_start + cursor.error).ok_or(head_start)
         };
         if let Some(track) = self.tracks.before(life)
             && track.pairs.is_open(link)
         {
-            return suffered(track, link).unwrap_or_else(|head_start| head_start);
+            return total(track, link).unwrap_or_else(|head_start| head_start);
         }
         let Some(track) = self.tracks.get(life) else { return 0.0 };
         let step = track.pairs.count().div_ceil(ASKED_MAX).max(1);
         let asked = track.pairs.links().step_by(step);
-        let all: Vec<f64> = asked.filter_map(|link| suffered(track, link).ok()).collect();
+        let all: Vec<f64> = asked.filter_map(|link| total(track, link).ok()).collect();
         if all.is_empty() { 0.0 } else { all.iter().sum::<f64>() / all.len() as f64 }
     }
 
-    /// Declares the exported path of a life known from a vector on, whatever is missing before it.
+    /// Treats the exported path of a life as known from this vector on, whatever is missing before it.
     pub(crate) fn pass_over(&mut self, frame: &VectorFrame, now: SessionTime) {
         let life = Life { entity: frame.entity, first: frame.first };
         let Some(track) = self.tracks.get(life) else { return };
@@ -346,14 +346,14 @@ impl ErrorLedger {
             return;
         }
         self.give_up(life, frame.vector.generated, now);
-        let track = self.tracks.get_mut(life).expect("it was there a line ago");
+        let track = self.tracks.get_mut(life).expect("looked up above");
         track.history.record(frame.seq, frame.vector);
         self.trim(life, frame.seq);
         self.estimated += 1;
         self.settle_life(life, now);
     }
 
-    /// The number that a new life of an entity begins with: larger than any known one.
+    /// The first number of an entity's next life: larger than any known one.
     pub(crate) fn next_number(&self, entity: EntityId) -> DrSeq {
         let last = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) });
         last.map_or(DrSeq(0), |place| self.tracks[place].history.newest().0.next())
@@ -371,7 +371,7 @@ impl ErrorLedger {
         track.pairs.links().map(|link| Account::new(&track.pairs, &self.links.at(link).messages, link))
     }
 
-    /// A vector of a life, to be sent at this time.
+    /// The frame that sends a vector of a life at `sent`.
     pub(crate) fn frame(&self, life: Life, seq: DrSeq, sent: SessionTime) -> Option<VectorFrame> {
         let track = self.tracks.get(life)?;
         let vector = *track.history.vector(seq)?;
@@ -380,8 +380,8 @@ impl ErrorLedger {
     }
 }
 
-/// Settles an account up to its end, by estimate where reports are missing, and releases its messages. Returns whether reports
-/// were missing.
+/// Settles an account up to `end`, by estimate where reports are missing, and releases its messages. Returns whether reports were
+/// missing.
 fn conclude(track: &mut Track, link: &mut Link, place: u32, end: SessionTime, placement: Placement) -> bool {
     let outlook = link.outlook(end, placement);
     let mut account = AccountMut::new(&mut track.pairs, &mut link.messages, place);
@@ -403,7 +403,7 @@ mod tests {
     use crate::motion::vector::DrVector;
 
     #[test]
-    fn what_somebody_shows_is_kept_however_long_it_is_not_sent_anything_else() {
+    fn shown_vector_survives_trimming() {
         let (receiver, entity) = (PeerId(1), EntityId(0));
         let at = |second: u32| SessionTime::from_nanos(0) + Span::from_secs(i64::from(second));
         let frame = |seq: u32| {
@@ -423,7 +423,7 @@ mod tests {
         for second in 1..200 {
             ledger.record(&frame(second), at(second));
             if second == 1 {
-                // This one gets lost.
+                // Never reported: it is lost.
                 ledger.dispatch(slot, Dispatch { seq: DrSeq(1), sent: at(1) }, 8);
             }
             let account = ledger.account(slot);

@@ -1,4 +1,4 @@
-//! The receivers of a sender, by their places, so that whatever is kept per receiver can be a plain array.
+//! The receivers of a sender, indexed by place, so that per-receiver data can live in plain arrays.
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
@@ -9,22 +9,23 @@ use super::sent_messages::SentMessages;
 use crate::receiver::placement::Placement;
 use evenkeel_session::PeerMap;
 
-/// Silent: was sent at least this many vectors, and has reported none or too few for this much longer than usual.
+/// A receiver is silent if it was sent at least this many vectors and has reported none or too few for this long past its
+/// usual delay.
 const SILENT: (u32, Span) = (4, Span::from_secs(8));
-/// The share of vectors that must be reported, of those sent over a window of about `ANSWERS_REMEMBERED` seconds. A line that
-/// loses more is unplayable anyway.
+/// The share of vectors sent within about `ANSWERS_REMEMBERED` seconds that must be reported. A connection that loses more is
+/// unplayable anyway.
 const ANSWERED_MIN: f64 = 0.5;
 const ANSWERS_REMEMBERED: f64 = 8.0;
-/// The usual delay of a receiver that has never reported.
+/// The usual delay assumed of a receiver that has never reported.
 const USUAL: Span = Span::from_secs(2);
-/// How long a receiver is doubted after it was silent or untruthful: its first reports may be about that time.
+/// How long a receiver is doubted after it was silent or untruthful: its first reports may still be about that time.
 const PROBATION: Span = Span::from_secs(1);
 /// The number of reports over which truthfulness is averaged.
 const REMEMBERED: f64 = 16.0;
 /// The share of true reports below which none is believed.
 const TRUE_MIN: f64 = 0.5;
 
-/// Vectors sent since something went wrong, and when it did.
+/// The number of vectors sent since something went wrong, and when it did.
 #[derive(Clone, Copy, Debug)]
 struct Shortfall(u32, SessionTime);
 
@@ -42,7 +43,7 @@ impl Shortfall {
     }
 }
 
-/// What a receiver was sent lately, and how much of it it has reported.
+/// How many vectors a receiver was sent lately, and how many of them it has reported.
 #[derive(Clone, Debug)]
 struct AnswerRate {
     asked: f64,
@@ -58,7 +59,7 @@ impl AnswerRate {
 
     fn fade(&mut self, now: SessionTime) {
         if now <= self.at {
-            return; // Many come in one message.
+            return; // One message carries many reports.
         }
         let past = (now - self.at).as_secs_f64();
         let left = ANSWERS_REMEMBERED / (ANSWERS_REMEMBERED + past);
@@ -91,19 +92,19 @@ impl AnswerRate {
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(super) peer: PeerId,
-    /// Unlike its place, never used again; never 0.
+    /// Unlike the place, never reused; never 0.
     pub(super) id: u32,
     pub(super) messages: SentMessages,
     pub(super) evidence: Evidence,
-    /// The last delay sample: when it was sent, and its claimed arrival.
+    /// The last delay sample: send time and claimed arrival.
     sampled: (SessionTime, SessionTime),
     /// Every arrival up to here has been reported.
     pub(super) known_until: SessionTime,
-    /// Settled error over all lives, including ended ones.
+    /// The settled error over all lives, including ended ones.
     pub(super) settled: f64,
-    /// DR vectors sent, introductions not counted.
+    /// DR vectors sent, not counting introductions.
     pub(super) sent: u64,
-    /// Reports that could not be true: arrivals before the sending or after now, or without the nonce.
+    /// Reports that could not be true: they claim an arrival before the send or in the future, or lack the right nonce.
     pub(super) clamped: u64,
     /// The share of recent reports that could be true.
     truth: f64,
@@ -133,7 +134,7 @@ impl Link {
         self.answers.ask(now);
     }
 
-    /// Notes a report of an arrival, and whether it could be true.
+    /// Counts the report of an arrival, which could be true or not.
     pub(super) fn hear(&mut self, is_true: bool, now: SessionTime) {
         self.clamped += u64::from(!is_true);
         self.truth += (f64::from(u8::from(is_true)) - self.truth) / REMEMBERED;
@@ -145,7 +146,7 @@ impl Link {
         }
     }
 
-    /// Notes a report of an arrival at a time. A time that can't be true is moved to the nearest that can.
+    /// Takes the report of an arrival at `at`, clamped to the nearest time that can be true.
     #[inline]
     pub(super) fn hear_of(
         &mut self,
@@ -155,7 +156,7 @@ impl Link {
         compensation: Option<Compensation>,
     ) {
         if sent.is_some_and(|sent| (sent, at) == self.sampled) && at == self.known_until {
-            // Whether its reports can be trusted: it is not silent, and they could be true.
+            // Another vector of the message sampled last: it counts towards credibility only.
             return self.hear(true, now);
         }
         let (return_min, tolerance) = (self.evidence.return_min, self.evidence.tolerance);
@@ -191,7 +192,8 @@ impl Link {
         &self.messages
     }
 
-    /// Changes one of its accounts, and updates what policies see of it. What that settles is added to its total.
+    /// Changes one of the receiver's accounts, updates the view that policies have of it, and adds newly settled error to the
+    /// receiver's total.
     pub(super) fn keep<T>(
         &mut self,
         pairs: &mut Pairs,
@@ -208,11 +210,11 @@ impl Link {
 
     pub(crate) fn outlook(&self, now: SessionTime, placement: Placement) -> Outlook {
         let (is_credible, is_cut) = (self.is_credible(now), self.evidence.is_cut);
-        Outlook { is_credible, is_cut, ..self.outlook_of_books(now, placement) }
+        Outlook { is_credible, is_cut, ..self.outlook_if_credible(now, placement) }
     }
 
-    /// The ledger's own outlook, which does not judge credibility.
-    pub(super) fn outlook_of_books(&self, now: SessionTime, placement: Placement) -> Outlook {
+    /// The outlook if the receiver's reports are believed. The ledger settles by it, whether they are or not.
+    pub(super) fn outlook_if_credible(&self, now: SessionTime, placement: Placement) -> Outlook {
         Outlook {
             now,
             under_way: self.evidence.claimed.mean(),
@@ -227,10 +229,10 @@ impl Link {
     }
 }
 
-/// All receivers. A place is used again when its receiver has left.
+/// All receivers. The place of a receiver that has left is reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Links {
-    /// By place; `None` for empty places.
+    /// Indexed by place; `None` if empty.
     pub(super) rows: Vec<Option<Link>>,
     places: PeerMap<u32>,
     free: Vec<u32>,
@@ -285,22 +287,22 @@ mod tests {
     }
 
     #[test]
-    fn who_is_sent_much_and_reports_nothing_is_doubted_until_a_while_after_it_answers() {
+    fn silent_receiver_is_doubted_until_probation_ends() {
         let mut link = Link::new(PeerId(1), 1);
         (0..3).for_each(|n| link.ask(at(n)));
-        assert!(link.is_credible(at(60_000)), "three may be lost");
+        assert!(link.is_credible(at(60_000)), "three vectors may be lost");
         link.ask(at(60_000));
         assert!(!link.is_credible(at(60_001)));
         link.hear(true, at(61_000));
         assert!(!link.is_credible(at(61_500)));
         assert!(link.is_credible(at(62_000)));
         (0..9).for_each(|n| link.ask(at(62_000 + n)));
-        assert!(link.is_credible(at(72_000)), "they may be under way");
+        assert!(link.is_credible(at(72_000)), "the vectors may still be in flight");
         assert!(!link.is_credible(at(72_010)));
     }
 
     #[test]
-    fn what_is_sent_at_one_instant_is_one_sample_of_the_delay() {
+    fn vectors_sent_at_one_instant_are_one_delay_sample() {
         let mut links = [1, 20].map(|_| Link::new(PeerId(1), 1));
         let mut draws = evenkeel_core::Seed::new(2).draws();
         for message in 0..200 {
@@ -313,10 +315,10 @@ mod tests {
         }
         let [one, many] = links.map(|link| (link.evidence.compensated, link.evidence.lost_after()));
         assert_eq!(one, many);
-        assert!(one.1 > Span::from_millis(260), "it has to wait for the slowest, too: {one:?}");
+        assert!(one.1 > Span::from_millis(260), "the timeout covers the slowest, too: {one:?}");
     }
 
-    /// A receiver that is sent a vector every `millis`, and reports those that `reports` selects 400 ms later.
+    /// Simulates a receiver that is sent a vector every `millis` and reports those selected by `reports` 400 ms later.
     fn play(millis: i64, reports: impl Fn(i64) -> bool) -> (Link, SessionTime) {
         let mut link = Link::new(PeerId(1), 1);
         for now in 0..60_000 {
@@ -332,27 +334,27 @@ mod tests {
     }
 
     #[test]
-    fn who_reports_now_and_then_is_doubted_and_who_loses_much_is_not() {
+    fn sparse_reports_are_doubted_but_packet_loss_is_not() {
         for millis in [20, 100, 1_000] {
             let (link, now) = play(millis, |number| number % 10 == 0);
             assert!(!link.is_credible(now), "one in ten, one each {millis} ms");
             let (link, now) = play(millis, |number| number % 10 < 7);
             assert!(link.is_credible(now), "seven in ten, one each {millis} ms");
         }
-        // It comes back after it has hidden nearly everything for a while.
+        // A receiver that withheld most reports for a while recovers.
         let (link, now) = play(100, |number| number > 400 || number % 10 == 0);
         assert!(link.is_credible(now));
     }
 
     #[test]
-    fn whose_reports_are_mostly_untrue_is_doubted() {
-        let tell = |one_in: i64, lies: i64| {
+    fn mostly_untrue_reports_are_doubted() {
+        let with_lies = |one_in: i64, lies: i64| {
             let mut link = Link::new(PeerId(1), 1);
             (0..200).for_each(|n| link.hear(n % one_in >= lies, at(n * 10)));
             link
         };
-        assert!(tell(8, 2).is_credible(at(2_000)));
-        let mut liar = tell(8, 6);
+        assert!(with_lies(8, 2).is_credible(at(2_000)));
+        let mut liar = with_lies(8, 6);
         assert!(!liar.is_credible(at(2_000)));
         assert_eq!(liar.clamped, 150);
         (0..40).for_each(|n| liar.hear(true, at(2_000 + n * 10)));

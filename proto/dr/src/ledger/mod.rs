@@ -1,7 +1,7 @@
 //! The ledger of export error: one account for each entity and receiver, kept by the side that runs the policy.
 //!
-//! Acknowledgments may be late, lost, doubled or out of order. The settled error is the same in every case, because receivers
-//! repeat what is not confirmed and reports are taken in sequence.
+//! Acknowledgments may be late, lost, duplicated or out of order. None of this changes the settled error, because receivers
+//! repeat unconfirmed reports and reports are taken in sequence.
 
 mod account;
 mod cursor;
@@ -28,7 +28,7 @@ pub use account::{ARRIVALS_MAX, Account, Dispatch, Flight, IN_FLIGHT_MAX};
 pub use cursor::Cursor;
 pub use evidence::Compensation;
 use growth::Growth;
-pub use last_sent::{LastSent, Shows};
+pub use last_sent::{LastSent, ShownVector};
 pub(crate) use life::Track;
 pub use life::{ENDED_MAX, Kinematics, LINGER, Life};
 pub(crate) use link::Link;
@@ -65,14 +65,14 @@ pub struct ClosedPairs {
     pub(crate) link: Option<u32>,
 }
 
-/// The place of an account: that of its life and that of its receiver.
+/// The place of an account: the places of its life and its receiver.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Slot {
     pub(crate) track: u32,
     pub(crate) link: u32,
 }
 
-/// What a receiver has suffered with one life of an entity.
+/// The error of one receiver over one life of an entity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Suffered {
     /// The life.
@@ -93,28 +93,29 @@ pub struct ErrorLedger {
     tracks: Tracks,
     /// The ended lives, in the order of their end.
     ended: VecDeque<Life>,
-    /// Pairs that have closed and that the policy has not been told of.
+    /// Closed pairs that the policy has not been notified of.
     pub(crate) closed: Vec<ClosedPairs>,
     links: Links,
     growth: Growth,
     pub(crate) pair_count: usize,
     sent: u64,
     pub(crate) estimated: u64,
-    /// Counts changes to what is known of receivers.
+    /// Counts changes to receivers and their reports.
     changes: u64,
     /// Whether the policy asks for the error since a vector was generated.
     keeps_marks: bool,
-    /// Whether receivers may be sent the same vector as different kinds.
+    /// Whether receivers may be sent a vector as different kinds.
     is_tailored: bool,
-    /// Whether the fast path of settling is never taken, and how often it was.
+    /// Whether to settle by the reference path only.
     #[cfg(test)]
     only_reference: bool,
+    /// How often the fast path was taken.
     #[cfg(test)]
     usual: u64,
 }
 
 impl ErrorLedger {
-    /// A ledger for receivers with this placement, whose claims are believed up to this compensation.
+    /// A ledger for receivers with this placement, whose claimed delays are compensated within these limits.
     #[must_use]
     pub fn new(placement: Placement, compensation: Option<Compensation>) -> Self {
         Self { placement, compensation, ..Self::default() }
@@ -128,7 +129,7 @@ impl ErrorLedger {
         AccountMut::new(&mut self.tracks[track].pairs, &mut self.links.at_mut(link).messages, link)
     }
 
-    /// Tells an account from others that had its place before; never 0.
+    /// Distinguishes an account from earlier ones in its slot; never 0.
     pub(crate) fn id(&self, Slot { track, link }: Slot) -> u64 {
         u64::from(self.tracks[track].id) << 32 | u64::from(self.links.at(link).id)
     }
@@ -160,7 +161,7 @@ impl ErrorLedger {
         self.changes
     }
 
-    /// Whether all receivers that have a vector show it alike.
+    /// Whether all receivers that have a vector show the same motion.
     pub(crate) fn shows_alike(&self) -> bool {
         self.placement != Placement::Local && !self.is_tailored
     }
@@ -217,11 +218,11 @@ impl ErrorLedger {
         self.sent += 1;
     }
 
-    /// Notes that a vector leaves for a receiver, in a message with this nonce.
+    /// Records that a vector was sent to a receiver, in a message with this nonce.
     pub(crate) fn dispatch(&mut self, slot: Slot, dispatch: Dispatch, nonce: u32) {
         let (track, link) = (&mut self.tracks[slot.track], self.links.at_mut(slot.link));
         link.ask(dispatch.sent);
-        let (history, outlook) = (&track.history, link.outlook_of_books(dispatch.sent, self.placement));
+        let (history, outlook) = (&track.history, link.outlook_if_credible(dispatch.sent, self.placement));
         let is_estimated = link
             .keep(&mut track.pairs, slot.link, |account| account.open(history, &outlook, dispatch, nonce));
         self.estimated += u64::from(is_estimated);
@@ -236,7 +237,7 @@ impl ErrorLedger {
         self.links.place(receiver)
     }
 
-    /// Prefetches what decisions on the newest vector of an entity read.
+    /// Prefetches the data that decisions on an entity's newest vector read.
     pub(crate) fn prefetch(&self, entity: EntityId) {
         if let Some(place) = self.tracks.last(Life { entity, first: DrSeq(u32::MAX) }) {
             let Track { pairs, history, .. } = &self.tracks[place];
@@ -275,8 +276,7 @@ impl ErrorLedger {
         })
     }
 
-    /// What each receiver is taken to show of an entity at `now`: what it has reported, and what is expected to have arrived
-    /// since.
+    /// The vector that each receiver is assumed to show of an entity at `now`, by its reports and the arrivals expected since.
     pub fn shown(&self, entity: EntityId, now: SessionTime) -> impl Iterator<Item = (PeerId, DrVector)> + '_ {
         let track = self.present(entity).map(|(_, track)| track);
         track.into_iter().flat_map(move |track| {
@@ -287,7 +287,7 @@ impl ErrorLedger {
         })
     }
 
-    /// A receiver, and its estimated error and what it shows at `now`.
+    /// A receiver, with its estimated error and the vector it shows at `now`.
     fn shown_at(&self, track: &Track, place: u32, now: SessionTime) -> Option<(PeerId, Cursor)> {
         let link = self.links.at(place);
         let account = Account::new(&track.pairs, &link.messages, place);

@@ -1,4 +1,4 @@
-//! What is kept of one pair: its settled error, and what is in flight.
+//! The state of one pair: its settled error, and the vectors in flight.
 
 use evenkeel_core::SessionTime;
 
@@ -19,19 +19,19 @@ pub enum Pending {
     Several,
 }
 
-/// What is kept of every pair, besides what was sent last.
-// Packed: there are very many.
+/// The state of a pair, except for the vector sent last.
+// Packed, because there are very many.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
 pub struct PairState {
     /// The settled error, and up to when it is settled.
     error: f64,
     at: SessionTime,
-    /// The newest vector that is reported to have arrived, if any is.
+    /// The newest vector reported as arrived, if any.
     pub(super) arrived: DrSeq,
-    /// What is in flight, but for what was sent last.
+    /// The vectors in flight, except the one sent last.
     pub(super) chain: Chain,
-    /// The last digits of the number of the vector that is exported where the error is settled.
+    /// The low bits of the number of the vector exported at the settled point.
     exported: u16,
     flags: u8,
     breaks: u8,
@@ -55,9 +55,9 @@ impl PairState {
     pub(super) const ARRIVED: u8 = 4;
     /// The error is settled up to some time.
     pub(super) const SETTLED: u8 = 8;
-    /// What was sent last is older than something that was sent before and may be in flight.
+    /// The vector sent last is older than one sent before that may still be in flight.
     pub(super) const DISORDERED: u8 = 16;
-    /// The fate of what was sent last is unknown.
+    /// The fate of the vector sent last is unknown.
     pub(super) const FLIES: u8 = 32;
     const PENDING: u32 = 6;
 
@@ -71,15 +71,15 @@ impl PairState {
         self.flags = if is_set { self.flags | flag } else { self.flags & !flag };
     }
 
-    /// Whether there is a pair at this place.
+    /// Whether the pair is open.
     #[must_use]
     #[inline]
     pub const fn is_open(&self) -> bool {
         self.has(Self::OPEN)
     }
 
-    /// The newest vector that is reported to have arrived. Unless it is [unclear](Pending::Unclear) what is pending, the receiver
-    /// shows it.
+    /// The newest vector reported as arrived. The receiver shows it unless [`pending`](Self::pending) is
+    /// [unclear](Pending::Unclear).
     #[must_use]
     #[inline]
     pub const fn arrived(&self) -> DrSeq {
@@ -98,7 +98,7 @@ impl PairState {
         }
     }
 
-    /// Whether nothing is in flight to a receiver that is there.
+    /// Whether the pair is open and nothing is in flight.
     #[must_use]
     #[inline]
     pub const fn is_calm(&self) -> bool {
@@ -106,15 +106,15 @@ impl PairState {
         self.flags & (Self::OPEN | 3 << Self::PENDING) == CALM
     }
 
-    /// How often it has become [unclear](Pending::Unclear) what is pending, modulo 256. What a policy has derived from a clear state
-    /// is void when this changes.
+    /// How often [`pending`](Self::pending) has become [unclear](Pending::Unclear), modulo 256. A change invalidates whatever a
+    /// policy has derived from a clear state.
     #[must_use]
     #[inline]
     pub const fn breaks(&self) -> u8 {
         self.breaks
     }
 
-    /// Whether an arrival is reported, and what was sent last is the newest of what may be in flight.
+    /// Whether an arrival was reported and the vector sent last is the newest that may be in flight.
     #[inline]
     pub(super) const fn is_in_order(&self) -> bool {
         const ORDERED: u8 = PairState::SENT | PairState::ARRIVED;
@@ -128,7 +128,7 @@ impl PairState {
         self.flags = self.flags << 2 >> 2 | (pending as u8) << Self::PENDING;
     }
 
-    /// Prefetches it. It may begin in one line of memory and end in the next.
+    /// Prefetches the state, which may straddle two cache lines.
     #[inline]
     pub(super) fn prefetch(&self) {
         prefetch::<1, _>(self);
@@ -149,7 +149,7 @@ impl PairState {
         self.has(Self::SETTLED) && self.settled_at() < at
     }
 
-    /// The number of the vector that is exported where the error is settled, on a path with this newest one.
+    /// The number of the vector exported at the settled point, on a path with this newest vector.
     #[inline]
     pub(super) const fn exported(&self, newest: DrSeq) -> DrSeq {
         DrSeq(newest.0.wrapping_sub((newest.0 as u16).wrapping_sub(self.exported) as u32))
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_small_and_holds_what_was_put_in() {
+    fn state_takes_28_bytes_and_round_trips() {
         assert_eq!(size_of::<PairState>(), 28);
         let mut state = PairState::new(PairState::OPEN);
         let at = SessionTime::from_nanos(-7_000_000_000_123);

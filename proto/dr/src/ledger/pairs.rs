@@ -1,13 +1,13 @@
-//! The pairs of one life, in columns by the places of their receivers.
+//! The pairs of one life, in columns indexed by the receiver's place.
 //!
-//! There are very many pairs, so what every pair has is small and laid out side by side, and what few pairs have is in
-//! maps that stay empty until somebody needs them.
+//! There are very many pairs, so the data that every pair has is small and contiguous. Data that few pairs have is kept in maps,
+//! which are usually empty.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use evenkeel_core::SessionTime;
 
-use super::account::Rare;
+use super::account::RareState;
 use super::last_sent::LastSent;
 use super::pair_state::PairState;
 use super::sent_messages::Renumbered;
@@ -16,20 +16,20 @@ use crate::prefetch::{CACHE_LINE, prefetch};
 
 pub(super) type Arrived = (DrSeq, SessionTime);
 
-/// What few pairs have, by the places of their receivers.
+/// Data that few pairs have, keyed by the receiver's place.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(super) struct SparseColumns {
-    pub(super) rare: BTreeMap<u32, Box<Rare>>,
-    /// What the receiver is taken to have suffered before the account was opened, when receivers are compared.
+    pub(super) rare: BTreeMap<u32, Box<RareState>>,
+    /// The error assumed before the account opened, for comparing receivers.
     pub(super) head_starts: BTreeMap<u32, f64>,
-    /// The number of the vector that is placed where the error is settled, if it is not the newest reported one.
+    /// The number of the vector placed at the settled point, if it is not the newest reported one.
     pub(super) placed: BTreeMap<u32, DrSeq>,
-    /// Reported arrivals that are not settled, oldest first. No queue is empty.
+    /// Reported but unsettled arrivals, oldest first. No queue is empty.
     pub(super) arrivals: BTreeMap<u32, VecDeque<Arrived>>,
 }
 
-// In this order, so that what every acknowledgment reads lies side by side.
+// Field order matters: the fields that every acknowledgment reads are adjacent.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Pairs {
@@ -44,7 +44,7 @@ impl Pairs {
         self.count
     }
 
-    /// The states at all places, whether somebody is there or not.
+    /// The states at all places, including empty ones.
     pub(crate) fn states(&self) -> &[PairState] {
         &self.states
     }
@@ -73,7 +73,7 @@ impl Pairs {
         }
     }
 
-    /// Prefetches what tells of every pair whether it lacks the newest vector.
+    /// Prefetches the column that shows which pairs lack the newest vector.
     pub(super) fn prefetch_last_sents(&self) {
         self.last_sents.iter().step_by(CACHE_LINE / size_of::<LastSent>()).for_each(prefetch::<1, _>);
     }
@@ -82,7 +82,7 @@ impl Pairs {
         self.states.len() as u32
     }
 
-    /// Opens the pair at a place; `places` is how many receivers there are places for.
+    /// Opens the pair at a place. `places` is the number of receiver places in the ledger.
     pub(super) fn open(&mut self, link: u32, places: usize) {
         let width = places.max(link as usize + 1);
         if self.states.len() < width {
@@ -104,7 +104,7 @@ impl Pairs {
         self.count -= 1;
     }
 
-    /// Takes over new numbers of the messages to a receiver.
+    /// Applies a renumbering of the messages to a receiver.
     pub(super) fn renumber(&mut self, link: u32, numbers: &Renumbered) {
         if self.state(link).is_some_and(|state| state.has(PairState::SENT)) {
             let last_sent = &mut self.last_sents[link as usize];
@@ -113,7 +113,7 @@ impl Pairs {
     }
 }
 
-/// Makes room for as many as there are, and a few more if some come one by one: twice as many would be too much.
+/// Grows a column to `width`, with slack of 1/16 if it grows repeatedly: doubling would waste too much memory.
 pub(crate) fn widen<T: Clone>(column: &mut Vec<T>, width: usize, value: T) {
     if column.capacity() < width {
         let more = if column.is_empty() { 0 } else { width / 16 };
@@ -127,11 +127,11 @@ mod tests {
     use evenkeel_core::{SessionTime, Span};
 
     use super::*;
-    use crate::ledger::last_sent::Shows;
+    use crate::ledger::last_sent::ShownVector;
     use crate::ledger::sent_messages::SentMessages;
 
     #[test]
-    fn a_pair_is_at_the_place_of_its_receiver() {
+    fn pairs_are_indexed_by_receiver_place() {
         let mut pairs = Pairs::default();
         pairs.open(2, 3);
         assert_eq!((pairs.count(), pairs.links().collect::<Vec<_>>()), (1, vec![2]));
@@ -143,15 +143,15 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_place_lacks_nothing() {
+    fn empty_place_shows_newest() {
         let (now, messages) = (SessionTime::from_nanos(5), SentMessages::default());
         let mut pairs = Pairs::default();
         pairs.open(1, 2);
         let shows = |pairs: &Pairs| {
             [0, 1].map(|link: usize| pairs.last_sents[link].shows(DrSeq(9), now, Span::MAX, &messages))
         };
-        assert_eq!(shows(&pairs), [Shows::Newest, Shows::Unclear]);
+        assert_eq!(shows(&pairs), [ShownVector::Newest, ShownVector::Unclear]);
         pairs.close(1);
-        assert_eq!(shows(&pairs), [Shows::Newest, Shows::Newest]);
+        assert_eq!(shows(&pairs), [ShownVector::Newest, ShownVector::Newest]);
     }
 }

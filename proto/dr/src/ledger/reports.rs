@@ -1,4 +1,4 @@
-//! A receiver's reports on their way into the ledger.
+//! Taking a receiver's reports into the ledger.
 
 use evenkeel_core::SessionTime;
 
@@ -10,10 +10,10 @@ use super::{ErrorLedger, Settlement, Slot};
 use crate::message::Arrival;
 use crate::motion::vector::{DrSeq, EntityId};
 
-/// How many reports after its life a pair is prefetched: the life tells where the pair is.
+/// How many reports a pair's prefetch trails that of its life, which holds the pair's address.
 const STEP: usize = 4;
 
-/// The reports of one receiver that came together. What they add to its errors is added up when this is dropped, if not before.
+/// A batch of reports from one receiver. The errors they settle are added to the accounts when this is dropped, if not before.
 #[derive(Debug)]
 pub(crate) struct Reports<'a> {
     ledger: &'a mut ErrorLedger,
@@ -27,7 +27,7 @@ impl Drop for Reports<'_> {
     }
 }
 
-/// Which vector arrived, and the place of its life, if there is one.
+/// The vector that a report names, and the place of its life, if known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report {
     entity: EntityId,
@@ -35,7 +35,7 @@ pub(crate) struct Report {
     track: Option<u32>,
 }
 
-/// What became of a vector that was sent.
+/// When a reported vector was sent and when it arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fate {
     sent: SessionTime,
@@ -58,7 +58,8 @@ impl ErrorLedger {
         Some(reports.settlement(report, fate))
     }
 
-    /// Settles an account with what has just been reported, by the reference path. [`add_up`](Self::add_up) may have to follow.
+    /// Settles an account by the reference path, including any arrival just reported. The caller must call
+    /// [`add_up`](Self::add_up) before errors are read.
     #[inline(never)]
     pub(super) fn settle(&mut self, slot: Slot, reported: Option<Arrived>, now: SessionTime) {
         let is_plain = self.account(slot).is_plain(self.placement);
@@ -67,7 +68,7 @@ impl ErrorLedger {
         }
         let Self { tracks, links, growth, placement, .. } = self;
         let (track, link) = (&mut tracks[slot.track], links.at_mut(slot.link));
-        let outlook = link.outlook_of_books(now, *placement);
+        let outlook = link.outlook_if_credible(now, *placement);
         let mut account = AccountMut::new(&mut track.pairs, &mut link.messages, slot.link);
         link.settled += account.settle(&track.history, &outlook, reported, growth);
         growth.owe(slot);
@@ -81,6 +82,7 @@ impl ErrorLedger {
         account.show();
     }
 
+    /// Adds the gathered errors to their accounts and receivers.
     pub(super) fn add_up(&mut self) {
         let Self { tracks, links, growth, .. } = self;
         growth.pay(|slot, error| {
@@ -92,7 +94,7 @@ impl ErrorLedger {
 }
 
 impl Reports<'_> {
-    /// Finds the life that an arrival is of, and prefetches it.
+    /// Finds the life of a reported vector, and prefetches it.
     #[inline]
     pub(crate) fn find(&self, entity: EntityId, seq: DrSeq) -> Report {
         let track = self.ledger.tracks.last(Life { entity, first: seq });
@@ -102,7 +104,7 @@ impl Reports<'_> {
         Report { entity, seq, track }
     }
 
-    /// Replaces `found` by the lives of a run's arrivals. Prefetches the lives, then the pairs, then their messages and vectors.
+    /// Replaces `found` by the reports of a run. Prefetches the lives, then the pairs, then their messages and vectors.
     pub(crate) fn find_all(&self, names: impl Iterator<Item = (EntityId, DrSeq)>, found: &mut Vec<Report>) {
         found.clear();
         for (entity, seq) in names {
@@ -123,7 +125,7 @@ impl Reports<'_> {
                 continue;
             };
             let Some(state) = pairs.state(self.link) else { continue };
-            // The vectors of one run came in one message, mostly.
+            // The vectors of a run mostly share one message.
             if number.is_none() {
                 number = Some(pairs.last_sents[self.link as usize].number());
                 messages.prefetch(number);
@@ -141,7 +143,7 @@ impl Reports<'_> {
         }
     }
 
-    /// Settles the error by estimate up to a time, because reports are lost for good.
+    /// Settles the error by estimate up to a time, because the reports up to then are lost for good.
     pub(crate) fn give_up(&mut self, until: SessionTime) {
         let Self { ref mut ledger, link: place, now } = *self;
         ledger.add_up();
@@ -154,7 +156,7 @@ impl Reports<'_> {
         });
     }
 
-    /// Takes the report of an arrival with this message's nonce. Returns what became known by it, if anything.
+    /// Takes the report of an arrival, with its message's nonce. Returns the vector's fate if it was unknown until now.
     #[inline]
     pub(crate) fn arrived(&mut self, report: Report, at: SessionTime, nonce: u32) -> Option<Fate> {
         let Self { ref mut ledger, link: place, now } = *self;

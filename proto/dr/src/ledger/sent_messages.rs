@@ -1,6 +1,6 @@
-//! The messages to one receiver that something still refers to: when they were sent, and their nonces.
+//! Send times and nonces of the messages to one receiver, as long as they are referenced.
 //!
-//! Many vectors share a message, so each of them remembers the message's number only.
+//! Many vectors share a message, so each stores only the message's number.
 
 use std::collections::VecDeque;
 
@@ -10,14 +10,14 @@ use super::in_flight::{Chain, Flown, InFlight};
 use crate::motion::vector::DrSeq;
 use crate::prefetch::prefetch;
 
-/// Unreferenced messages that may be kept, besides as many as half of all.
+/// Unreferenced messages tolerated before renumbering, besides half of all.
 const VOID_MAX: usize = 64;
 const SPARE: usize = 16;
 
-/// All message numbers are smaller.
+/// The exclusive upper bound of message numbers.
 pub(super) const NUMBERS_END: u32 = 1 << 30;
 
-/// A message, or the part of it that was written at one instant.
+/// A message, or the part of it written at one instant.
 #[derive(Clone, Copy, Debug)]
 struct SentMessage {
     sent: SessionTime,
@@ -28,12 +28,12 @@ struct SentMessage {
 /// The messages to one receiver, and the vectors in flight in them.
 #[derive(Clone, Debug, Default)]
 pub struct SentMessages {
-    /// The number of the first; the others are numbered consecutively.
+    /// The number of the first message; the others follow consecutively.
     first: u32,
     messages: VecDeque<SentMessage>,
-    /// How many of them are unreferenced.
+    /// The number of unreferenced messages.
     void: usize,
-    /// Whether they are not in order of time, because the clock was set back.
+    /// Whether the messages are not in order of send time, because the clock was set back.
     is_disordered: bool,
     pub(super) in_flight: InFlight,
 }
@@ -67,7 +67,7 @@ impl SentMessages {
     ///
     /// # Panics
     ///
-    /// Nothing refers to the message any more.
+    /// If the message is no longer referenced and was dropped.
     #[must_use]
     #[inline]
     pub fn sent(&self, number: u32) -> SessionTime {
@@ -80,7 +80,7 @@ impl SentMessages {
         (sent, nonce)
     }
 
-    /// Adds a reference to the message with this nonce, and returns its number.
+    /// Adds a reference to the message with this send time and nonce, and returns its number.
     pub(super) fn add(&mut self, sent: SessionTime, nonce: u32) -> u32 {
         match self.messages.back_mut() {
             Some(last) if (last.sent, last.nonce) == (sent, nonce) => {
@@ -98,6 +98,7 @@ impl SentMessages {
         self.first + (self.messages.len() - 1) as u32
     }
 
+    /// Drops a reference to a message.
     pub(super) fn release(&mut self, number: u32) {
         let message = &mut self.messages[(number - self.first) as usize];
         message.references -= 1;
@@ -105,14 +106,14 @@ impl SentMessages {
         while self.messages.pop_front_if(|message| message.references == 0).is_some() {
             (self.first, self.void) = (self.first + 1, self.void - 1);
         }
-        // A newcomer is introduced to everybody in messages of their own, once.
+        // Introducing a newcomer to every entity takes many messages, but only once.
         let len = self.messages.len();
         if self.messages.capacity() > 2 * (len + SPARE) {
             self.messages.shrink_to(len + len / 8 + SPARE);
         }
     }
 
-    /// Removes a vector from a chain if it was in a message with this nonce, and returns when it was sent.
+    /// Removes a vector from a chain if it was sent in a message with this nonce. Returns when it was sent.
     pub(super) fn take(&mut self, chain: &mut Chain, seq: DrSeq, nonce: u32) -> Option<SessionTime> {
         let Self { first, messages, in_flight, .. } = self;
         let is_it =
@@ -123,8 +124,8 @@ impl SentMessages {
         Some(sent)
     }
 
-    /// Removes one repetition of a chain's first vector that was sent before a time, never the first itself. Returns whether
-    /// there was one.
+    /// Removes one repetition of a chain's first vector that was sent before a time, but never the first dispatch. Returns
+    /// whether there was one.
     pub(super) fn forget_repeated(&mut self, chain: &mut Chain, before: SessionTime) -> bool {
         let Self { first, messages, in_flight, .. } = self;
         let Some((kept, repeated)) = in_flight.front(*chain) else { return false };
@@ -136,7 +137,7 @@ impl SentMessages {
         true
     }
 
-    /// The number of the first message that was not sent before a time. If the messages are not in order, a number above all.
+    /// The number of the first message sent at or after a time. If the messages are out of order, a number above all of theirs.
     #[must_use]
     pub fn first_since(&self, at: SessionTime) -> u32 {
         if at == SessionTime::MAX || self.is_disordered {
@@ -145,7 +146,7 @@ impl SentMessages {
         self.first + self.messages.partition_point(|message| message.sent < at) as u32
     }
 
-    /// Whether it is time to renumber: too many are unreferenced, or numbers run out.
+    /// Whether to renumber: too many messages are unreferenced, or numbers are running out.
     pub(super) fn is_crowded(&self) -> bool {
         let len = self.messages.len();
         self.void > VOID_MAX + len / 2 || self.first > NUMBERS_END / 2
@@ -170,6 +171,7 @@ impl SentMessages {
     }
 }
 
+/// New message numbers, by old number.
 #[derive(Debug)]
 pub(super) struct Renumbered {
     first: u32,
@@ -191,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_is_found_however_the_messages_are_numbered() {
+    fn lookups_survive_renumbering() {
         let mut draws = Seed::new(1).draws();
         let (mut messages, mut known, mut now) =
             (SentMessages::default(), BTreeMap::new(), SessionTime::from_nanos(0));
@@ -204,9 +206,9 @@ mod tests {
                 let nonce = draws.below(3) as u32;
                 known.insert(step, (messages.add(now, nonce), now, nonce));
             } else if !known.is_empty() {
-                // Mostly one of the newest.
+                // Release one of the newest.
                 let place = known.len() - 1 - draws.below(known.len().min(20) as u64) as usize;
-                let name = *known.keys().nth(place).expect("there are so many");
+                let name = *known.keys().nth(place).expect("the index is in range");
                 messages.release(known.remove(&name).expect("it is there").0);
             }
             if messages.is_crowded() {
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn when_the_clock_was_set_back_everything_may_be_old() {
+    fn first_since_exceeds_all_numbers_while_disordered() {
         let mut messages = SentMessages::default();
         let numbers = [5, 9, 7].map(|at| messages.add(SessionTime::from_nanos(at), at as u32));
         assert!(numbers.iter().all(|number| *number < messages.first_since(SessionTime::from_nanos(0))));

@@ -1,4 +1,4 @@
-//! What the pairs of one receiver share.
+//! Tests of what the pairs of one receiver share: message numbers, places and trust.
 
 use evenkeel_core::Vec3;
 
@@ -19,7 +19,7 @@ fn frame(entity: u32, seq: u32) -> VectorFrame {
     VectorFrame { entity: EntityId(entity), first: DrSeq(0), seq: DrSeq(seq), sent: at(seq), vector }
 }
 
-/// Two entities that a receiver has been told of in a message each.
+/// A ledger of two entities, each introduced to the receiver in a message of its own.
 fn ledger() -> (ErrorLedger, [Slot; 2]) {
     let mut ledger = ErrorLedger::new(Placement::Global, None);
     ledger.join(RECEIVER);
@@ -33,7 +33,7 @@ fn ledger() -> (ErrorLedger, [Slot; 2]) {
 }
 
 #[test]
-fn what_an_idle_pair_was_sent_is_known_however_many_messages_follow() {
+fn idle_pair_keeps_its_last_sent_across_renumbering() {
     let (mut ledger, [idle, busy]) = ledger();
     let link = ledger.link(RECEIVER).expect("it is here");
     for step in 1..4_000 {
@@ -50,13 +50,13 @@ fn what_an_idle_pair_was_sent_is_known_however_many_messages_follow() {
         assert!(ledger.at(link).messages().len() < 300, "{} messages", ledger.at(link).messages().len());
     }
     let arrival = |nonce| Arrival { entity: EntityId(0), seq: DrSeq(0), at: at(4_000), nonce };
-    assert!(ledger.report(link, arrival(7), at(4_000)).is_none(), "it was not in that message");
-    let settled = ledger.report(link, arrival(0), at(4_000)).expect("it was in that one");
+    assert!(ledger.report(link, arrival(7), at(4_000)).is_none(), "the nonce of another message");
+    let settled = ledger.report(link, arrival(0), at(4_000)).expect("the nonce matches");
     assert_eq!((settled.sent, settled.slot), (at(0), idle));
 }
 
 #[test]
-fn what_is_untrue_is_so_of_a_life_that_is_not_known_too() {
+fn untrue_reports_without_a_pair_are_counted() {
     let (mut ledger, _) = ledger();
     let link = ledger.link(RECEIVER).expect("it is here");
     ledger.introduce(None, &frame(2, 0), Threshold::default());
@@ -69,7 +69,7 @@ fn what_is_untrue_is_so_of_a_life_that_is_not_known_too() {
 }
 
 #[test]
-fn nothing_is_kept_of_messages_when_the_lives_are_over() {
+fn burying_lives_releases_their_messages() {
     let (mut ledger, slots) = ledger();
     let link = ledger.link(RECEIVER).expect("it is here");
     for step in 1..40 {
@@ -87,7 +87,7 @@ fn nothing_is_kept_of_messages_when_the_lives_are_over() {
 }
 
 #[test]
-fn an_account_that_has_the_place_of_another_has_another_name() {
+fn reused_slot_gets_a_new_account_id() {
     let (mut ledger, [slot, _]) = ledger();
     let id = ledger.id(slot);
     ledger.leave(RECEIVER);

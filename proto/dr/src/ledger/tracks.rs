@@ -9,21 +9,21 @@ use crate::prefetch::prefetch;
 /// Cache lines of a track that an acknowledgment reads.
 const NEEDED: usize = 3;
 
-const _: () = assert!(size_of::<Option<Track>>() == size_of::<Track>(), "nothing is before it");
+const _: () = assert!(size_of::<Option<Track>>() == size_of::<Track>(), "the option takes no extra space");
 
 /// Lives and their tracks. A track keeps its place for as long as it lives.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracks {
-    /// In order, with the places of their tracks.
+    /// Sorted, with the places of their tracks.
     lives: Vec<(Life, u32)>,
-    /// Side by side, with empty places that are used again.
+    /// Indexed by place; empty places are reused.
     tracks: Vec<Option<Track>>,
     free: Vec<u32>,
     begun: u32,
 }
 
 impl Tracks {
-    /// The index of the last life that is not after another one.
+    /// The index of the last life that is not after `life`.
     #[inline]
     fn up_to(&self, life: Life) -> Option<usize> {
         let first = self.lives.first()?.0.entity.0;
@@ -35,7 +35,7 @@ impl Tracks {
         self.lives.partition_point(|(known, _)| *known <= life).checked_sub(1)
     }
 
-    /// The place of an entity's last life that begins by this number.
+    /// The place of an entity's last life that begins at or before this number.
     #[inline]
     pub(super) fn last(&self, up_to: Life) -> Option<u32> {
         let (life, place) = self.lives[self.up_to(up_to)?];
@@ -67,7 +67,7 @@ impl Tracks {
         self.place(life).map(|place| &mut self[place])
     }
 
-    /// The life of the same entity before this one.
+    /// The entity's previous life.
     pub(super) fn before(&self, life: Life) -> Option<&Track> {
         let later = self.lives.partition_point(|(known, _)| *known < life);
         let (known, place) = self.lives[later.checked_sub(1)?];

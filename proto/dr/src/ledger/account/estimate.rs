@@ -1,4 +1,4 @@
-//! What an account estimates: the error beyond the settled one, and when it will reach an amount.
+//! Estimates of an account's error beyond the settled one, and of when it reaches a given amount.
 
 use evenkeel_core::{SessionTime, Span};
 
@@ -8,7 +8,7 @@ use crate::ledger::exported_path::ExportedPath;
 use crate::ledger::pair_state::PairState;
 use crate::motion::vector::{DrSeq, DrVector};
 
-/// Vectors that an estimate walks along at most, exported and expected ones each.
+/// The most exported vectors, and the most expected ones, that an estimate walks along.
 pub(super) const NEAR: usize = 64;
 
 /// The longest time that an estimate covers.
@@ -39,7 +39,7 @@ impl AccountMut<'_> {
 }
 
 impl<'a> Account<'a> {
-    /// Whether little is unsettled and nothing is presumed: the usual case.
+    /// Whether little is unsettled and nothing is presumed, as usual.
     #[inline(always)]
     pub(in crate::ledger) fn is_near(&self, history: &ExportedPath, now: SessionTime) -> bool {
         let state = self.state();
@@ -79,7 +79,7 @@ impl<'a> Account<'a> {
             let mut marks = marks.into_iter().flatten();
             marks.find(|(seq, _)| *seq == cursor.placed).map_or(settled, |(_, error)| *error)
         };
-        // What is presumed may be slightly less than what is settled.
+        // The presumed error may be slightly less than the settled one.
         (cursor.error - then).max(0.0)
     }
 
@@ -151,7 +151,7 @@ impl<'a> Account<'a> {
 
     /// The newest vector that the receiver has, or will have once what is in flight arrives.
     pub(crate) fn prospect(&self, history: &ExportedPath, outlook: &Outlook) -> Option<(DrSeq, DrVector)> {
-        // Whether a vector is lost or its report is late can't be told. Better to send it twice than never.
+        // A lost vector and a late report look alike. Better to send a vector twice than never.
         let is_awaited = |dispatch: &Dispatch| outlook.now - dispatch.sent <= outlook.lost_after;
         let awaited = self.under_way(outlook).filter(is_awaited);
         let flying = awaited.map(|dispatch| dispatch.seq).max();
@@ -209,15 +209,14 @@ impl<'a> Account<'a> {
         cursor.reach(history, error, by)
     }
 
-    /// Vectors in flight that are not taken as overtaken or lost.
+    /// Vectors in flight that are considered neither overtaken nor lost.
     pub(super) fn under_way(&self, outlook: &Outlook) -> impl Iterator<Item = Dispatch> + use<'a> {
         let Outlook { now, under_way, lost_after, known_until, assumed, .. } = *outlook;
         let account = *self;
         self.dispatches()
             .chain(assumed)
             .filter(move |d| account.is_news(d.seq))
-            // Lost is what is overdue although later arrivals have been reported. Without any report it is the reports that
-            // are late.
+            // An overdue vector is lost if later arrivals have been reported. Otherwise the reports may just be late.
             .filter(move |d| now - d.sent <= lost_after || known_until < d.sent + under_way)
     }
 

@@ -1,4 +1,4 @@
-//! The fast path of an acknowledgment: it finds the vector among those in flight, and settles the usual report.
+//! The fast path of an acknowledgment: finds the vector among those in flight, and settles the usual report.
 
 use evenkeel_core::SessionTime;
 
@@ -12,8 +12,8 @@ use crate::ledger::pairs::Arrived;
 use crate::motion::vector::DrSeq;
 
 impl AccountMut<'_> {
-    /// Takes a vector that is reported to have arrived out of those in flight. Returns when it was sent, if its fate was unknown.
-    /// Fails and changes nothing if it was sent, but not in a message with this nonce.
+    /// Removes a vector reported as arrived from those in flight. Returns when it was sent, if its fate was unknown. Fails and
+    /// changes nothing if it was sent, but not in a message with this nonce.
     #[inline(always)]
     pub(in crate::ledger) fn take(&mut self, seq: DrSeq, nonce: u32) -> Result<Option<SessionTime>, Forged> {
         let state = &mut self.pairs.states[self.link as usize];
@@ -51,7 +51,7 @@ impl AccountMut<'_> {
         let place = self.link as usize;
         let (state, last_sent) = (&mut self.pairs.states[place], &mut self.pairs.last_sents[place]);
         let (last, messages) = (last_sent.seq, &*self.messages);
-        // If it is clear what is pending, nothing waits, and the newest arrival is what is shown.
+        // If the pending state is clear, no arrival waits, and the receiver shows the newest arrival.
         if state.pending() == Pending::Unclear || seq <= state.arrived || seq > last {
             return false;
         }

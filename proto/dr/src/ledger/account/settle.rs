@@ -20,8 +20,8 @@ use crate::motion::vector::DrSeq;
 /// acknowledges anything costs.
 const AWAITED_MAX: Span = Span::from_secs(15);
 
-/// Vectors for which an account remembers the error at their generation. Without it, the error since then is taken to be
-/// the estimated part.
+/// The most vectors for which an account remembers the error at their generation. For others, the error since then is assumed
+/// to be the estimated part.
 const MARKS_MAX: usize = 256;
 
 /// Marks up to which nothing is dropped.
@@ -142,11 +142,10 @@ impl<'a> AccountMut<'a> {
         }
     }
 
-    /// Settles the error as far as it is known, with what has just been reported, if anything. What a plain account gathers goes
-    /// to `growth`; what another one gathers is added, and returned.
+    /// Settles the error as far as it is known, including any arrival just reported. A plain account's growth goes to `growth`;
+    /// that of any other is added at once, and returned.
     ///
-    /// Reported arrivals wait until the fate of everything sent before them is known, and the exported path. At the owner the
-    /// first limit counts, at a relay the second, too.
+    /// Reported arrivals wait until the fate of everything sent before them is known and, at a relay, the exported path as well.
     pub(in crate::ledger) fn settle(
         &mut self,
         history: &ExportedPath,
@@ -160,7 +159,7 @@ impl<'a> AccountMut<'a> {
             self.state().arrive(seq);
             self.pairs.sparse.arrivals.entry(self.link).or_default().push_back((seq, at));
         }
-        // Overtaken vectors that have been due for long can't matter, and give no sample of the delay.
+        // Overtaken vectors that are long overdue can't matter, and give no delay sample.
         while self.read().is_overtaken()
             && self.read().oldest().is_some_and(|oldest| outlook.now - oldest.sent > outlook.lost_after)
         {
@@ -186,7 +185,7 @@ impl<'a> AccountMut<'a> {
                 }
                 has_arrived = true;
             }
-            // Until here it was among the arrivals, so that its mark was kept.
+            // It stayed among the arrivals until here so that its mark was kept.
             self.change_arrivals(|queue| _ = queue.pop_front());
         }
         let Some(mut walk) = walk else { return 0.0 };
@@ -222,7 +221,7 @@ impl<'a> AccountMut<'a> {
     fn mark(&mut self, seq: DrSeq, cursor: &Cursor) {
         let Some(mut marks) = self.marks_mut().map(core::mem::take) else { return };
         if (MARKS_MIN..MARKS_MAX).contains(&marks.len()) && marks.len() == marks.capacity() {
-            // Before a queue grows, it drops what will not be placed any more.
+            // Before a queue grows, it drops vectors that will never be placed.
             marks.retain(|(marked, _)| *marked == cursor.placed || self.read().may_arrive(*marked));
         }
         if marks.len() == MARKS_MAX {
@@ -246,7 +245,7 @@ impl<'a> AccountMut<'a> {
     fn make_room(&mut self, history: &ExportedPath, outlook: &Outlook, seq: DrSeq) -> bool {
         let mut estimated = false;
         while let Some(oldest) = self.read().oldest()
-            // If the same vector is sent again, its arrival tells of this dispatch, too: only the first is reported.
+            // If this very vector is sent again, a report of it covers this dispatch, too: only the first arrival is reported.
             && (outlook.now - oldest.sent > AWAITED_MAX && oldest.seq != seq
                 || self.read().in_flight_count() >= IN_FLIGHT_MAX)
         {
@@ -256,7 +255,7 @@ impl<'a> AccountMut<'a> {
             }
             self.forget_oldest();
         }
-        // A vector that is sent again and again to a silent receiver: it may have had the first, or one of the last.
+        // A vector sent repeatedly to a silent receiver: either the first or one of the recent dispatches may have arrived.
         if self.read().oldest().is_some_and(|oldest| outlook.now - oldest.sent > AWAITED_MAX) {
             let state = &mut self.pairs.states[self.link as usize];
             while self.messages.forget_repeated(&mut state.chain, outlook.now - AWAITED_MAX) {}

@@ -1,4 +1,5 @@
-//! What a receiver shows, and what few accounts have. A vector that many receivers show is in the history and nowhere else.
+//! The vector that a receiver shows, and the state that few accounts have. A shown vector is stored in the history, unless it
+//! differs from the exported one.
 
 use std::collections::VecDeque;
 
@@ -7,7 +8,7 @@ use crate::ledger::cursor::{Cursor, Point, Walk};
 use crate::ledger::exported_path::ExportedPath;
 use crate::motion::vector::{DrSeq, DrVector, MotionKind};
 
-/// As which kinds of motion a receiver is sent vectors; `None`: as they were exported.
+/// The kinds of motion as which a receiver is sent vectors; `None` means as exported.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub(super) struct KindCut {
     before: Option<MotionKind>,
@@ -15,19 +16,20 @@ pub(super) struct KindCut {
     after: Option<MotionKind>,
 }
 
+/// State that few accounts have.
 #[derive(Clone, Debug, Default)]
-pub(in crate::ledger) struct Rare {
+pub(in crate::ledger) struct RareState {
     held: Option<Dispatch>,
     cut: KindCut,
-    /// The settled error at the generation of each exported vector, from the placed one on. Only some policies ask for it.
+    /// The settled error at the generation of each exported vector, from the placed one on. Only some policies need it.
     pub(super) marks: Option<VecDeque<(DrSeq, f64)>>,
-    /// Where estimates begin while very much is unsettled.
+    /// Where estimates begin while a long stretch is unsettled.
     presumed: Option<Box<Presumed>>,
     /// The placed vector, if it is not the one in the history.
     own: Option<Box<DrVector>>,
 }
 
-impl Rare {
+impl RareState {
     fn is_bare(&self) -> bool {
         let Self { held, cut, marks, presumed, own } = self;
         let bare = held.is_none() && marks.is_none() && presumed.is_none() && own.is_none();
@@ -67,7 +69,7 @@ impl Account<'_> {
     pub(super) fn shown(&self, history: &ExportedPath, placed: DrSeq) -> DrVector {
         match self.own() {
             Some(own) => *own,
-            // The history keeps what anybody shows, so that it is never missing.
+            // The history keeps every vector that some receiver shows, so it is never missing.
             None => history.shown(placed).map_or(*history.newest().1, |vector| self.as_sent(placed, vector)),
         }
     }
@@ -89,12 +91,12 @@ impl Account<'_> {
 }
 
 impl AccountMut<'_> {
-    pub(super) fn rare(&mut self) -> &mut Rare {
+    pub(super) fn rare(&mut self) -> &mut RareState {
         self.pairs.sparse.rare.entry(self.link).or_default()
     }
 
-    /// Sets or clears something that few accounts have.
-    pub(super) fn set_rare(&mut self, is_set: bool, set: impl FnOnce(&mut Rare)) {
+    /// Sets or clears a field of the rare state.
+    pub(super) fn set_rare(&mut self, is_set: bool, set: impl FnOnce(&mut RareState)) {
         if is_set || self.read().rare().is_some() {
             set(self.rare());
             if self.rare().is_bare() {
@@ -116,7 +118,7 @@ impl AccountMut<'_> {
         self.set_rare(dispatch.is_some(), |rare| rare.held = dispatch);
     }
 
-    /// Keeps the vector that a cursor places, unless the history has the same.
+    /// Stores the vector placed by a cursor, unless the history has an identical one.
     pub(super) fn set_own_unless_shared(&mut self, cursor: &Cursor, history: &ExportedPath) {
         let shared = history.shown(cursor.placed).map(|vector| self.read().as_sent(cursor.placed, vector));
         self.set_own(Some(cursor.vector).filter(|vector| shared != Some(*vector)));

@@ -1,4 +1,4 @@
-//! What an estimate costs is bounded, and it is the same estimate.
+//! Estimates stay cheap and accurate, and settled errors exact, under late, missing and repeated reports.
 
 use evenkeel_core::Vec3;
 
@@ -15,18 +15,18 @@ fn at(step: u32) -> SessionTime {
     SessionTime::default() + STEP.times(i64::from(step))
 }
 
-/// An account by itself.
+/// One account, without the rest of a ledger.
 #[derive(Default)]
-struct Alone {
+struct SingleAccount {
     pairs: Pairs,
     messages: SentMessages,
 }
 
-impl Alone {
+impl SingleAccount {
     fn new() -> Self {
-        let mut alone = Self::default();
-        alone.pairs.open(0, 1);
-        alone
+        let mut single = Self::default();
+        single.pairs.open(0, 1);
+        single
     }
 
     fn read(&self) -> Account<'_> {
@@ -37,7 +37,7 @@ impl Alone {
         AccountMut::new(&mut self.pairs, &mut self.messages, 0)
     }
 
-    /// Settles as far as is known, with what has just been reported.
+    /// Settles as far as is known, including any arrival just reported.
     fn settle(&mut self, history: &ExportedPath, outlook: &Outlook, reported: Option<Arrived>) {
         let mut account = self.write();
         let mut growth = Growth::default();
@@ -54,7 +54,7 @@ impl Alone {
         account.show();
     }
 
-    /// A vector is reported to have arrived.
+    /// Takes the report of an arrival.
     fn arrived(&mut self, history: &ExportedPath, outlook: &Outlook, seq: DrSeq, at: SessionTime) {
         if self.write().take(seq, seq.0).is_ok_and(|sent| sent.is_some()) {
             self.settle(history, outlook, Some((seq, at)));
@@ -62,7 +62,7 @@ impl Alone {
     }
 }
 
-/// A tank that turns, and changes its speed at every step.
+/// A vector of a turning tank that changes its speed at every step.
 fn vector(step: u32) -> DrVector {
     let t = f64::from(step) * STEP.as_secs_f64();
     let speed = 10.0 + f64::from(step % 7);
@@ -92,9 +92,9 @@ fn outlook(step: u32, known_until: SessionTime) -> Outlook {
     }
 }
 
-/// A relay's account of a receiver that reports the first arrival and then nothing for so many steps.
-fn silent(steps: u32) -> (Alone, ExportedPath, Outlook) {
-    let mut account = Alone::new();
+/// A relay's account of a receiver that reports the first arrival and then stays silent for `steps` steps.
+fn silent(steps: u32) -> (SingleAccount, ExportedPath, Outlook) {
+    let mut account = SingleAccount::new();
     let mut history = ExportedPath::new(DrSeq(0), vector(0), false);
     let known_until = at(0) + DELAY;
     account.open(&history, &outlook(0, at(0)), Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
@@ -115,10 +115,10 @@ fn silent(steps: u32) -> (Alone, ExportedPath, Outlook) {
 }
 
 #[test]
-fn the_estimate_for_a_silent_receiver_does_not_begin_at_its_last_report() {
+fn silent_receiver_estimate_starts_near_now() {
     let (account, history, outlook) = silent(480);
     let settled = account.read().first_arrival(&history, &outlook, outlook.now).expect("there was a report");
-    assert!(account.read().settled().is_none(), "what was sent before its arrival may have come before it");
+    assert!(account.read().settled().is_none(), "vectors sent before its arrival may have arrived first");
     let presumed = account.read().presumed().expect("much is unsettled").cursor;
     assert!(presumed.at >= outlook.now - STEP.times(NEAR as i64), "{:?}", presumed.at);
 
@@ -127,11 +127,11 @@ fn the_estimate_for_a_silent_receiver_does_not_begin_at_its_last_report() {
     let near = account.read().estimated(&history, &outlook, Flight::Estimated, outlook.now).unwrap();
     assert_eq!((near.at, near.placed, near.exported), (whole.at, whole.placed, whole.exported));
     assert!((near.error - whole.error).abs() < 1e-3 * whole.error, "{} {}", near.error, whole.error);
-    assert!(whole.error > 1.0, "there is something to estimate");
+    assert!(whole.error > 1.0, "the estimate is not trivial");
 }
 
 #[test]
-fn when_the_reports_come_the_truth_counts_again() {
+fn late_reports_replace_the_presumed_error() {
     let (mut account, history, mut outlook) = silent(480);
     outlook.now += DELAY + DELAY;
     outlook.known_until = outlook.now;
@@ -144,16 +144,16 @@ fn when_the_reports_come_the_truth_counts_again() {
     assert!((error - truth).abs() < 1e-9 * truth, "{error} {truth}");
 }
 
-/// The error between one export and the next, everything arriving eight steps late.
+/// The error between an export and the next, if every vector arrives eight steps late.
 fn placed_late(step: u32, until: SessionTime) -> f64 {
     let shown = vector(step.saturating_sub(8));
     crate::export_error(&vector(step), &shown, at(step).max(at(0) + DELAY), at(step + 1).min(until))
 }
 
-/// How far an estimate is from one that is walked from the settled error on, and from that itself, if every eighth vector
-/// arrives and is reported so many steps later, and the others are lost.
+/// The estimated error, the error walked from the settled one, and the settled error itself, if every eighth vector arrives and
+/// is reported `lag` steps after it was sent, and the others are lost.
 fn always_late(lag: u32) -> (f64, f64, f64) {
-    let mut account = Alone::new();
+    let mut account = SingleAccount::new();
     let mut history = ExportedPath::new(DrSeq(0), vector(0), false);
     account.open(&history, &outlook(0, at(0)), Dispatch { sent: at(0), seq: DrSeq(0) }, 0);
     account.arrived(&history, &outlook(0, at(0) + DELAY), DrSeq(0), at(0) + DELAY);
@@ -177,7 +177,7 @@ fn always_late(lag: u32) -> (f64, f64, f64) {
 }
 
 #[test]
-fn reports_that_are_always_late_count_all_the_same() {
+fn always_late_reports_still_settle() {
     for lag in [20, 50, 70, 100, 300] {
         let (estimated, walked, settled) = always_late(lag);
         assert!((estimated - walked).abs() < 0.02 * walked, "{lag}: {estimated} {walked} {settled}");
@@ -186,7 +186,7 @@ fn reports_that_are_always_late_count_all_the_same() {
     }
 }
 
-/// A vector that goes straight on, from another place at every step.
+/// A linear vector from another position at every step.
 fn straight(step: u32) -> DrVector {
     let state = MotionState {
         position: Vec3::xy(f64::from(step % 11), f64::from(step % 5)),
@@ -196,30 +196,30 @@ fn straight(step: u32) -> DrVector {
     DrVector::generate(at(step), &state, MotionKind::Linear)
 }
 
-/// The error up to a time, from what was exported and what had arrived at each instant, and nothing else.
+/// The error up to a time, computed directly from the vectors exported and arrived at each instant.
 fn truth(history: &ExportedPath, arrived: &[Arrived], until: SessionTime) -> f64 {
     let path = history.path();
     let ats = arrived.iter().map(|(_, at)| *at);
     let first = ats.clone().min().expect("something has arrived");
     let mut times: Vec<SessionTime> =
-        path.iter().map(|stretch| stretch.vector.generated).chain(ats).collect();
+        path.iter().map(|segment| segment.vector.generated).chain(ats).collect();
     times.retain(|at| (first..until).contains(at));
     times.push(until);
     times.sort();
     let error = |from: SessionTime, to: SessionTime| {
-        let exported = path.iter().rfind(|stretch| stretch.vector.generated <= from)?;
+        let exported = path.iter().rfind(|segment| segment.vector.generated <= from)?;
         let shown = arrived.iter().filter(|(_, at)| *at <= from).map(|(seq, _)| *seq).max()?;
         Some(crate::export_error(&exported.vector, history.vector(shown)?, from, to))
     };
     times.windows(2).map(|ends| error(ends[0], ends[1]).expect("something is shown")).sum()
 }
 
-/// Towards the end of every five seconds the session's clock is set back, by so many steps, and forward again. Returns how often what was
-/// reported had to wait.
-fn settle_much(set_back: u32) -> u32 {
+/// Settles random traffic and asserts that the settled error is exact. For the last half second of every five, the session's
+/// clock is set back by `set_back` steps. Returns how many reports had to wait.
+fn settle_random_traffic(set_back: u32) -> u32 {
     let clock = |step: u32| step - if step % 500 >= 450 { set_back } else { 0 };
     let mut draws = evenkeel_core::Seed::new(4).draws();
-    let mut account = Alone::new();
+    let mut account = SingleAccount::new();
     let mut history = ExportedPath::new(DrSeq(0), straight(0), true);
     let mut on_the_way = vec![(Dispatch { sent: at(0), seq: DrSeq(0) }, 0, 3)];
     let (mut arrived, mut known_until, mut waited) = (Vec::new(), at(0), 0);
@@ -255,14 +255,17 @@ fn settle_much(set_back: u32) -> u32 {
 }
 
 #[test]
-fn what_is_settled_is_the_truth_though_the_clock_is_set_back_between_two_sends() {
-    let [usually, waited] = [0, 40].map(settle_much);
-    assert!(usually > 100 && waited > usually + 20, "until the clock has caught up: {waited} {usually}");
+fn settled_error_is_exact_when_the_clock_is_set_back() {
+    let [usually, waited] = [0, 40].map(settle_random_traffic);
+    assert!(
+        usually > 100 && waited > usually + 20,
+        "reports wait until the clock has caught up: {waited} {usually}"
+    );
 }
 
 #[test]
-fn of_what_is_sent_again_and_again_the_first_and_the_last_are_remembered() {
-    let mut account = Alone::new();
+fn repeated_vector_keeps_first_and_recent_dispatches() {
+    let mut account = SingleAccount::new();
     let history = ExportedPath::new(DrSeq(0), straight(0), true);
     let second = 100;
     let steps = (0..600 * second).step_by(3 * second as usize);

@@ -12,7 +12,7 @@ use super::reach::{self, Reach, ReachRow, Separation, Terms};
 use super::seen::SeenPair;
 use super::shadow::Shadow;
 use super::vector_sums::VectorSums;
-use crate::ledger::Shows;
+use crate::ledger::ShownVector;
 use crate::motion::linear::sift::ReceiverSet;
 use crate::motion::vector::{DrSeq, DrVector, EntityId, EntityMap, MotionKind, MotionState};
 use crate::policy::{Exported, Kinematics, Pair, PairColumn, Review, SendPlan};
@@ -290,10 +290,10 @@ impl Decision<'_> {
             row.lost_after,
             messages,
         ) {
-            Shows::Newest => return None,
-            Shows::Older(_) if !row.is_served => return None,
-            Shows::Older(seq) => filter.separation(&mut self.tracked.chords, exported, seq, now),
-            Shows::Unclear => None,
+            ShownVector::Newest => return None,
+            ShownVector::Older(_) if !row.is_served => return None,
+            ShownVector::Older(seq) => filter.separation(&mut self.tracked.chords, exported, seq, now),
+            ShownVector::Unclear => None,
         };
         match known {
             Some(apart) if !is_looked_at || row.rules_out(&apart, &self.asked, self.lives) => None,
