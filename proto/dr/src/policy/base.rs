@@ -24,7 +24,7 @@ impl FairnessPolicy for Base {
         false
     }
 
-    fn hears_settled(&self) -> bool {
+    fn wants_settlements(&self) -> bool {
         false
     }
 }
@@ -49,7 +49,7 @@ impl FairnessPolicy for Probabilistic {
         false
     }
 
-    fn hears_settled(&self) -> bool {
+    fn wants_settlements(&self) -> bool {
         false
     }
 }

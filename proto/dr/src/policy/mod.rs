@@ -130,7 +130,7 @@ pub trait FairnessPolicy: Send {
     }
 
     /// Whether [`on_settled`](Self::on_settled) is to be called, which is for every vector at every receiver.
-    fn hears_settled(&self) -> bool {
+    fn wants_settlements(&self) -> bool {
         true
     }
 

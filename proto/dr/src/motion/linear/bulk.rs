@@ -228,7 +228,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_width_has_the_bits_of_one_at_a_time(all in prop::collection::vec(piece(), 0..60)) {
+        fn every_width_is_bit_identical_to_the_scalar_integral(all in prop::collection::vec(piece(), 0..60)) {
             let starts: Vec<Start> = all.iter().map(|(p, v, _)| Start::new(*p, *v)).collect();
             let place = |index: usize| (index * index + 1) % all.len();
             for width in [Some(Width::ANY), Width::avx2(), None] {

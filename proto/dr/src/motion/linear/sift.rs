@@ -259,7 +259,7 @@ mod tests {
     const NUMBERS_END: u32 = LastSent::REPORTED;
 
     #[test]
-    fn eight_at_a_time_leave_whom_one_at_a_time_does() {
+    fn avx2_selects_the_receivers_of_the_portable_path() {
         let mut draws = Seed::new(3).draws();
         let (mut lefts, mut alls) = (0, 0);
         for round in 0..5_000 {

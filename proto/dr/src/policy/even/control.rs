@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_off_has_the_largest_boost_and_it_is_one() {
+    fn the_worst_off_receiver_has_a_boost_of_one() {
         let control = run(settings(1.0, None), &[3.0, 2.0, 1.0], &[1.0; 3], 5);
         let boosts: Vec<f64> = control.standings.iter().map(|standing| standing.boost).collect();
         assert_eq!(boosts[0], 1.0);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_the_mean_and_a_part_of_the_difference_without_us() {
+    fn targets_keep_the_part_of_the_base_spread_that_phi_leaves() {
         for (phi, expected) in [(1.0, [20.0; 3]), (0.0, [30.0, 20.0, 10.0]), (0.5, [25.0, 20.0, 15.0])] {
             let control = run(settings(phi, None), &[2.0; 3], &[3.0, 2.0, 1.0], 10);
             let targets: Vec<f64> = control.standings.iter().map(|standing| standing.target).collect();
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_to_lose_more_than_kappa_and_the_others_take_it_over() {
+    fn targets_are_capped_and_the_others_take_over_the_excess() {
         let control = run(settings(1.0, Some(1.2)), &[2.0; 3], &[4.0, 2.0, 0.5], 10);
         let targets: Vec<f64> = control.standings.iter().map(|standing| standing.target).collect();
         // 1.2 times 5 for the last, and half a second of the mean; what it does not take is shared by the others.
@@ -345,14 +345,14 @@ mod tests {
     }
 
     #[test]
-    fn where_everybody_is_beyond_the_cap_all_bear_it_alike() {
+    fn the_excess_is_shared_equally_if_every_target_is_capped() {
         let control = run(settings(1.0, Some(1.0)), &[2.0; 2], &[1.5, 0.5], 10);
         let targets: Vec<f64> = control.standings.iter().map(|standing| standing.target).collect();
         assert!((targets[0] - targets[1] - 10.0).abs() < 1e-6, "{targets:?}");
     }
 
     #[test]
-    fn who_joins_starts_with_the_mean_and_who_is_gone_is_forgotten() {
+    fn newcomers_start_with_the_mean_and_absent_receivers_are_forgotten() {
         let mut control = run(settings(1.0, None), &[3.0, 1.0], &[1.0; 2], 10);
         let place = control.place(PeerId(7), at(10_000));
         assert!((control.standings[place as usize].error - 20.0).abs() < 1e-6);
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn who_claims_too_much_counts_for_no_more_than_it_would_have_without_us() {
+    fn cut_claims_count_at_most_the_error_under_the_base() {
         let mut control = Control::default();
         for step in 0..=100 {
             for (peer, error) in [50.0, 0.5, 1.0].into_iter().enumerate() {
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_what_its_cap_allows_loses_nothing_more_however_badly_another_fares() {
+    fn a_receiver_at_its_cap_gives_up_nothing_more() {
         // One suffers, or says so, fifty times what it would without us.
         let fares = |kappa: Option<f64>, near: f64| {
             let control = run(settings(1.0, kappa), &[50.0, near, 1.0], &[1.0, 0.5, 1.0], 60);
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_standstill_changes_nothing() {
+    fn control_freezes_during_a_long_standstill() {
         let mut control = run(settings(1.0, None), &[3.0, 1.0], &[1.0; 2], 10);
         let still = |control: &mut Control, from: i64, to: i64| {
             for step in from..to {
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stands_still_is_not_made_seconds_of() {
+    fn negligible_errors_do_not_count_as_seconds() {
         let control = run(settings(1.0, None), &[1e-9, 0.0], &[0.0; 2], 10);
         assert!(control.above_max < 0.01, "{}", control.above_max);
     }

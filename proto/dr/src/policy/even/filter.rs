@@ -203,7 +203,7 @@ mod tests {
     use crate::motion::vector::MotionState;
 
     #[test]
-    fn nobody_is_farther_than_its_chord_says() {
+    fn chords_bound_every_distance() {
         let mut draws = Seed::new(7).draws();
         let now = SessionTime::from_nanos(7_000_000_000);
         let mut tight = 0;
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn chords_go_with_the_newest_vector_and_with_who_is_farther_away() {
+    fn chords_are_redrawn_for_a_newer_vector_or_a_farther_receiver() {
         let vector =
             |kind| DrVector { generated: SessionTime::default(), state: MotionState::default(), kind };
         let (linear, circular) = (vector(MotionKind::Linear), vector(MotionKind::Circular));

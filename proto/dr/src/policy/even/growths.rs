@@ -3,7 +3,7 @@
 use evenkeel_core::SessionTime;
 
 use super::look::LookRow;
-use super::seen::{SeenPair, Sight};
+use super::seen::{SeenPair, UnpackedPair};
 use super::vector_sums::{End, Exports, NEAR, NewestNow, SUMS_MAX, SharedGrowth, VectorSums};
 use crate::ledger::{Dispatch, PairState, Pending};
 use crate::motion::linear::bulk::{Intervals, Start};
@@ -109,7 +109,7 @@ impl PairGrowths {
         for (link, (((state, seen), grown), place)) in (0..).zip(all) {
             let age = newest.wrapping_sub(state.arrived().0) as usize;
             let card = &self.cards[age % NEAR];
-            let is_shared = age < NEAR && seen.is_told_by(state, card.mark);
+            let is_shared = age < NEAR && seen.takes_error_from(state, card.mark);
             // Without branches, which could not be predicted.
             *grown = if is_shared { card.grown } else { 0.0 };
             *place = if is_shared { card.start } else { 0 };
@@ -135,12 +135,12 @@ impl PairGrowths {
         let Some(SharedGrowth { mark, place, start, now, grown: shared }) = card else { return false };
         self.used |= 1 << place;
         self.intervals.starts[link as usize] = start;
-        self.grown[link as usize] = if seen.is_told_by(state, mark) {
+        self.grown[link as usize] = if seen.takes_error_from(state, mark) {
             shared
         } else {
-            let look = seen.sight(state);
+            let look = seen.unpack(state);
             let (before, error) = (sums.last(&look), look.base + now);
-            seen.note(state, Sight { error, told: mark, ..look });
+            seen.note(state, UnpackedPair { error, error_mark: mark, ..look });
             grown(before, error)
         };
         true
@@ -206,7 +206,7 @@ impl PairGrowths {
         (link, state, seen): (u32, &PairState, &mut SeenPair),
         row: &LookRow,
     ) -> Option<PairGrowth> {
-        let (Sight { mut base, sum, error, .. }, pending) = (seen.sight(state), state.pending());
+        let (UnpackedPair { mut base, sum, error, .. }, pending) = (seen.unpack(state), state.pending());
         if pending == Pending::Unclear {
             return None;
         }
@@ -215,7 +215,7 @@ impl PairGrowths {
         if sum != sums.mark(shown) {
             let (settled, at) = exported.pair(link).settled()?;
             base = settled - sums.until(path, shown, End::new(path, at)?)?;
-            seen.note(state, Sight { error, base, sum: sums.mark(shown), told: 0 });
+            seen.note(state, UnpackedPair { error, base, sum: sums.mark(shown), error_mark: 0 });
         }
         let mut walk = ErrorWalk { shown, seq: arrived, at: now, error: base, uses: 0 };
         match pending {

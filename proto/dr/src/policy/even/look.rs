@@ -10,7 +10,7 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 use super::control::{Control, StandingGrowth};
 use super::growths::{PairGrowth, PairGrowths, UNKNOWN};
 use super::seen::SeenPair;
-use super::shadow::{Between, Shadow};
+use super::shadow::{GridPosition, Shadow};
 use super::share::presumed_shown;
 use super::vector_sums::{NewestNow, PATH_MAX, VectorSums};
 use crate::ledger::Outlook;
@@ -25,7 +25,7 @@ pub(super) struct LookRow {
     outlook: Outlook,
     /// When a message sent now arrives.
     pub(super) later: SessionTime,
-    between: Between,
+    grid_position: GridPosition,
 }
 
 impl LookRow {
@@ -93,7 +93,7 @@ impl ErrorLook {
                 peer,
                 place: control.place_of(peer),
                 later: outlook.now + outlook.delay,
-                between: Shadow::between(outlook.delay),
+                grid_position: Shadow::grid_position(outlook.delay),
                 outlook,
             })
         }));
@@ -169,7 +169,7 @@ impl ErrorLook {
             if path.is_some() && self.growths.join(sums, link, state, seen) {
                 continue;
             }
-            let (before, growths) = (sums.last(&seen.sight(state)), &mut self.growths);
+            let (before, growths) = (sums.last(&seen.unpack(state)), &mut self.growths);
             let summed = path.and_then(|path| growths.sum_up(path, sums, exported, (link, state, seen), row));
             let entry = summed.unwrap_or_else(|| {
                 let pair = exported.pair(link);
@@ -204,7 +204,8 @@ impl ErrorLook {
         }
         if shadow.has_grown() {
             for link in exported.places().map(|link| link as usize) {
-                withouts[link] += self.rows[link].as_ref().map_or(0.0, |row| shadow.grown(&row.between));
+                withouts[link] +=
+                    self.rows[link].as_ref().map_or(0.0, |row| shadow.grown(&row.grid_position));
             }
         }
     }
@@ -221,7 +222,7 @@ impl ErrorLook {
             let Some(row) = &self.rows[link] else { continue };
             let (grown, ahead) = self.growths.counted();
             let (error, ahead) = (grown[link], ahead[link]);
-            let (weight, without) = (exported.weight(row.peer), shadow.grown(&row.between));
+            let (weight, without) = (exported.weight(row.peer), shadow.grown(&row.grid_position));
             if !self.is_direct && row.place.is_some() {
                 let GrowthTotals { errors, aheads, withouts, seen } = &mut self.gathered;
                 errors[link] += weight * error;
@@ -272,9 +273,13 @@ mod tests {
         has_path: bool,
     ) {
         for link in exported.places() {
-            let look = seen[link as usize].sight(&exported.pair_states()[link as usize]);
+            let look = seen[link as usize].unpack(&exported.pair_states()[link as usize]);
             let (pair, ahead) = (exported.pair(link), ahead[link as usize]);
-            let error = if look.told == 0 { look.error } else { look.base + sums.told(look.told) };
+            let error = if look.error_mark == 0 {
+                look.error
+            } else {
+                look.base + sums.sum_with_mark(look.error_mark)
+            };
             if error == UNKNOWN {
                 assert!(!pair.is_credible());
                 continue;
@@ -284,7 +289,7 @@ mod tests {
             assert!((ahead - (later - now)).abs() <= 1e-6 * (1.0 + later), "{ahead} {now} {later}");
             let (all, summed, shared) = LOOKED.get();
             let is_summed = has_path && look.sum > 0;
-            LOOKED.set((all + 1, summed + u32::from(is_summed), shared + u32::from(look.told > 0)));
+            LOOKED.set((all + 1, summed + u32::from(is_summed), shared + u32::from(look.error_mark > 0)));
         }
     }
 
@@ -349,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_tell_what_the_accounts_say() {
+    fn sums_agree_with_the_accounts() {
         for lost in [0.0, 0.05, 0.3] {
             let (all, summed, shared) = run(Content::Kind(MotionKind::Linear), lost);
             assert!(all > 1_500, "{all}");
@@ -359,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_turn_are_not_summed_up() {
+    fn turning_paths_are_not_summed() {
         let (all, summed, shared) = run(Content::Kind(MotionKind::Circular), 0.0);
         assert!(all > 1_500 && summed + shared == 0, "{summed} and {shared} of {all}");
     }

@@ -243,7 +243,7 @@ impl FairnessPolicy for Even {
         false
     }
 
-    fn hears_settled(&self) -> bool {
+    fn wants_settlements(&self) -> bool {
         false
     }
 

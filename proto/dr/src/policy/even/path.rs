@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn who_drives_straight_is_taken_to_go_on_and_never_leaves_its_vector() {
+    fn a_straight_path_stays_on_its_vector() {
         let seen = driving(0.0);
         let path = followed(&seen, 0.0);
         let vector = DrVector::generate(START, &seen.state, MotionKind::Linear);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn who_turns_leaves_its_vector_when_the_arc_does() {
+    fn a_turning_path_leaves_its_vector_when_the_arc_does() {
         let seen = driving(0.5);
         let vector = DrVector::generate(START, &seen.state, MotionKind::Linear);
         let leaves = followed(&seen, 0.0).leaves(&vector, 0.2, START, 0.7);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_begins_is_seen_before_there_is_one() {
+    fn a_rising_turn_rate_bends_the_path_early() {
         let mut bend = Bend::default();
         for tick in 0..20 {
             bend.observe(START + Span::from_millis(20 * tick), 0.02 * tick as f64);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn small_angles_have_the_sines_of_any() {
+    fn small_sincos_matches_libm() {
         for step in -100..=100 {
             let angle = f64::from(step) * 0.001;
             let (sin, cos) = small_sincos(angle);

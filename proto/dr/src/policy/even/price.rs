@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_budget_is_spent_in_time() {
+    fn the_smallest_budget_is_eventually_spent() {
         let mut bucket = Bucket::default();
         let mut sent = 0;
         for _ in 0..10_000 {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_surplus_stays_unspent_when_nobody_of_the_worst_off_is_refused() {
+    fn a_surplus_stays_unspent_when_none_of_the_worst_off_is_refused() {
         let (mut price, mut bucket) = (Price::default(), Bucket::default());
         (0..1_000).for_each(|_| bucket.pay_in(1.0, 1));
         (0..200).for_each(|_| price.adapt(&bucket, false, 1));

@@ -230,7 +230,7 @@ mod tests {
     use crate::motion::vector::MotionState;
 
     #[test]
-    fn nothing_that_is_ruled_out_could_be_worth_its_price() {
+    fn only_pairs_below_the_price_are_ruled_out() {
         let mut draws = Seed::new(5).draws();
         let now = SessionTime::from_nanos(7_000_000_000);
         let mut ruled_out = 0;
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_glance_that_is_not_clear_rules_nothing_out() {
+    fn only_linear_vectors_have_a_separation() {
         let vector =
             |kind| DrVector { generated: SessionTime::default(), state: MotionState::default(), kind };
         let (linear, circular) = (vector(MotionKind::Linear), vector(MotionKind::Circular));

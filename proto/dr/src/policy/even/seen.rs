@@ -19,19 +19,19 @@ pub(super) struct SeenPair {
 
 /// What was seen of a pair, unpacked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sight {
+pub(super) struct UnpackedPair {
     pub(super) error: f64,
     pub(super) base: f64,
     /// The mark of the sum that the base is above; 0: none.
     pub(super) sum: u8,
     /// The mark of the sum that tells the error at the last look: the error was `base` above it. 0: none.
-    pub(super) told: u8,
+    pub(super) error_mark: u8,
 }
 
 /// Marks of sums are smaller.
 pub(super) const MARKS_END: u8 = 0x40;
 /// The flag of a sum that tells the error at the last look.
-const TOLD: u8 = 0x40;
+const GIVES_ERROR: u8 = 0x40;
 
 impl Default for SeenPair {
     fn default() -> Self {
@@ -41,41 +41,50 @@ impl Default for SeenPair {
 
 impl SeenPair {
     #[inline]
-    pub(super) const fn sight(&self, state: &PairState) -> Sight {
+    pub(super) const fn unpack(&self, state: &PairState) -> UnpackedPair {
         let mark = self.sum & (MARKS_END - 1);
-        Sight {
+        UnpackedPair {
             error: self.error,
             base: self.base,
             sum: if self.breaks == state.breaks() { mark } else { 0 },
-            told: if self.sum & TOLD == 0 { 0 } else { mark },
+            error_mark: if self.sum & GIVES_ERROR == 0 { 0 } else { mark },
         }
     }
 
     /// Whether nothing is in flight, and the base is above the sum with a mark, which told the error at the last look.
     #[inline]
-    pub(super) const fn is_told_by(&self, state: &PairState, mark: u8) -> bool {
-        let is_valid = (self.sum == mark | TOLD) & (self.breaks == state.breaks());
+    pub(super) const fn takes_error_from(&self, state: &PairState, mark: u8) -> bool {
+        let is_valid = (self.sum == mark | GIVES_ERROR) & (self.breaks == state.breaks());
         state.is_calm() & is_valid & (mark > 0)
     }
 
     /// Whether nothing is in flight, and the base is above the sum with a mark.
     #[inline]
     pub(super) const fn goes_with(&self, state: &PairState, mark: u8) -> bool {
-        state.is_calm() && self.sum & !TOLD == mark && self.breaks == state.breaks()
+        state.is_calm() && self.sum & !GIVES_ERROR == mark && self.breaks == state.breaks()
     }
 
     /// Notes an error that no sum tells.
     #[inline]
     pub(super) const fn note_error(&mut self, state: &PairState, error: f64) {
         self.error = error;
-        self.sum = if self.breaks == state.breaks() { self.sum & !TOLD } else { 0 };
+        self.sum = if self.breaks == state.breaks() { self.sum & !GIVES_ERROR } else { 0 };
     }
 
     /// Notes what is seen. If a sum tells the error, it is the one that the base is above.
     #[inline]
-    pub(super) fn note(&mut self, state: &PairState, Sight { error, base, sum, told }: Sight) {
-        debug_assert!(told == 0 || told == sum);
-        *self = Self { error, base, sum: sum | if told == 0 { 0 } else { TOLD }, breaks: state.breaks() };
+    pub(super) fn note(
+        &mut self,
+        state: &PairState,
+        UnpackedPair { error, base, sum, error_mark }: UnpackedPair,
+    ) {
+        debug_assert!(error_mark == 0 || error_mark == sum);
+        *self = Self {
+            error,
+            base,
+            sum: sum | if error_mark == 0 { 0 } else { GIVES_ERROR },
+            breaks: state.breaks(),
+        };
     }
 
     #[inline]
@@ -87,7 +96,7 @@ impl SeenPair {
     #[inline]
     pub(super) fn leave(&mut self, mark: u8, sum: f64) {
         if self.sum & (MARKS_END - 1) == mark {
-            if self.sum & TOLD != 0 {
+            if self.sum & GIVES_ERROR != 0 {
                 self.error = self.base + sum;
             }
             self.sum = 0;
@@ -98,7 +107,7 @@ impl SeenPair {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn it_is_small() {
+    fn a_seen_pair_takes_20_bytes() {
         assert_eq!(size_of::<super::SeenPair>(), 20);
     }
 }

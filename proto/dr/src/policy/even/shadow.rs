@@ -34,7 +34,7 @@ pub(super) struct Shadow {
 
 /// A delay between two of the grid: the place of the upper one, and the part of the way there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Between {
+pub(super) struct GridPosition {
     above: usize,
     part: f64,
 }
@@ -87,16 +87,16 @@ impl Shadow {
     }
 
     /// The place of a delay in the grid.
-    pub(super) fn between(delay: Span) -> Between {
+    pub(super) fn grid_position(delay: Span) -> GridPosition {
         let delay = delay.as_millis_f64();
         let above = DELAYS_MS.iter().position(|millis| *millis as f64 > delay).unwrap_or(GRID - 1).max(1);
         let (low, high) = (DELAYS_MS[above - 1] as f64, DELAYS_MS[above] as f64);
-        Between { above, part: ((delay - low) / (high - low)).max(0.0) }
+        GridPosition { above, part: ((delay - low) / (high - low)).max(0.0) }
     }
 
     /// What the error of a receiver has grown by.
     #[inline]
-    pub(super) fn grown(&self, &Between { above, part }: &Between) -> f64 {
+    pub(super) fn grown(&self, &GridPosition { above, part }: &GridPosition) -> f64 {
         let (near, far) = (self.grown[above - 1], self.grown[above]);
         near + (far - near) * part
     }
@@ -136,11 +136,11 @@ mod tests {
     }
 
     fn grown(shadow: &Shadow, millis: i64) -> f64 {
-        shadow.grown(&Shadow::between(Span::from_millis(millis)))
+        shadow.grown(&Shadow::grid_position(Span::from_millis(millis)))
     }
 
     #[test]
-    fn whoever_gets_everything_suffers_its_delay() {
+    fn with_every_vector_sent_the_error_comes_from_the_delay() {
         let shadow = run(1.0, 100);
         // One unit for as long as each vector is under way.
         for millis in [10, 60, 100] {
@@ -153,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn one_in_three_suffers_what_is_left_out_too() {
+    fn skipped_vectors_add_to_the_error() {
         // Without delay: nought, one, two units for a tenth of a second each.
         let grown = grown(&run(1.0 / 3.0, 99), 0);
         assert!((grown - 10.0).abs() < 0.5, "{grown}");
     }
 
     #[test]
-    fn it_begins_anew_when_it_is_taken() {
+    fn take_resets_the_growth() {
         let mut shadow = run(0.5, 50);
         assert!(grown(&shadow, 300) > 0.0);
         shadow.take();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_remembers_is_bounded() {
+    fn the_memory_is_bounded() {
         let mut shadow = Shadow::default();
         for number in 0..20_000 {
             let mut vector = vector(number);

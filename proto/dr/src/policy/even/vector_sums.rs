@@ -6,7 +6,7 @@
 
 use evenkeel_core::{SessionTime, Vec3};
 
-use super::seen::{MARKS_END, SeenPair, Sight};
+use super::seen::{MARKS_END, SeenPair, UnpackedPair};
 use crate::ledger::exported_path::PathSegment;
 use crate::motion::linear::{self, bulk::Start};
 use crate::motion::vector::{DrSeq, DrVector, MotionState};
@@ -159,7 +159,7 @@ impl VectorSums {
 
     /// The sum with a mark, up to now.
     #[cfg(test)]
-    pub(super) fn told(&self, mark: u8) -> f64 {
+    pub(super) fn sum_with_mark(&self, mark: u8) -> f64 {
         self.all.iter().find(|sum| sum.mark == mark).map_or(f64::NAN, |sum| sum.now)
     }
 
@@ -168,11 +168,11 @@ impl VectorSums {
     }
 
     /// The error of a pair at the last look; NaN: there was none.
-    pub(super) fn last(&self, look: &Sight) -> f64 {
-        if look.told == 0 {
+    pub(super) fn last(&self, look: &UnpackedPair) -> f64 {
+        if look.error_mark == 0 {
             return look.error;
         }
-        let sum = self.all.iter().find(|sum| sum.mark == look.told);
+        let sum = self.all.iter().find(|sum| sum.mark == look.error_mark);
         sum.map_or(f64::NAN, |sum| look.base + sum.before)
     }
 
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entity_that_begins_anew_with_numbers_that_were_used_is_summed_up_anew() {
+    fn a_new_life_with_reused_numbers_drops_the_old_sums() {
         let now = SessionTime::from_nanos(0) + Span::from_secs(60);
         for count in [1, 3, 5, 6, 20] {
             let (before, anew) = (path(0, 5), path(10_000, count));
