@@ -1,4 +1,4 @@
-//! The base cases: every vector to everybody, every k-th, or each receiver with probability 1/k.
+//! The base cases: every vector to every receiver, every k-th, or each receiver with probability 1/k.
 
 use core::num::NonZeroU32;
 

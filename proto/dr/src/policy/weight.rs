@@ -11,12 +11,12 @@ use crate::motion::vector::EntityId;
 pub struct PairWeight(f64);
 
 impl PairWeight {
-    /// The default.
+    /// The default weight.
     pub const ONE: Self = Self(1.0);
-    /// The largest.
+    /// The largest weight.
     pub const MAX: Self = Self(1000.0);
 
-    /// A weight from 0 to 1000; `None` if it is out of range.
+    /// A weight from 0 to 1000; `None` otherwise.
     #[must_use]
     pub fn new(weight: f64) -> Option<Self> {
         (0.0..=Self::MAX.0).contains(&weight).then_some(Self(weight))

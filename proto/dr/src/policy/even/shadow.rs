@@ -1,7 +1,7 @@
-//! "Without us": what receivers would suffer under a 1/m base that sends as many messages as the budget allows.
+//! The reference: receivers' errors under a 1/m base that sends as many messages as the budget allows.
 //!
-//! It is imagined, not sent. The error under it is a smooth function of the delay alone, so it is computed for a few delays and
-//! interpolated: it costs the same for three receivers and for a thousand.
+//! It is simulated, not sent. The error under it is a smooth function of the delay alone, so it is computed for a few delays and
+//! interpolated, at the same cost for three receivers as for a thousand.
 
 use std::collections::VecDeque;
 
@@ -10,29 +10,29 @@ use evenkeel_core::{SessionTime, Span};
 use crate::motion::divergence::export_error;
 use crate::motion::vector::DrVector;
 
-/// The delays that it is computed for, in milliseconds.
+/// The grid of delays, in milliseconds.
 const DELAYS_MS: [i64; GRID] =
     [0, 10, 20, 40, 60, 80, 100, 130, 160, 200, 250, 300, 400, 500, 650, 800, 1000, 1300, 1600];
 const GRID: usize = 19;
-/// Vectors in flight to the farthest; with more, the oldest counts as arrived.
+/// The most vectors in flight to the farthest delay; with more, the oldest counts as arrived.
 const SENT_MAX: usize = 256;
 
-/// The imagined 1/m base of one entity.
+/// The simulated 1/m base of one entity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shadow {
     exported: Option<DrVector>,
-    /// Up to when the errors are counted.
+    /// The time up to which errors are counted.
     at: SessionTime,
-    /// What was sent, and when. The first has arrived everywhere.
+    /// Vectors sent, and when. The first has arrived everywhere.
     sent: VecDeque<(SessionTime, DrVector)>,
-    /// The part of a message that has been saved up.
+    /// The fraction of a message saved up.
     saved: f64,
-    /// What the errors have grown by since they were last taken.
+    /// Growth of the errors at each delay since the last [`take`](Self::take).
     grown: [f64; GRID],
     has_grown: bool,
 }
 
-/// A delay between two of the grid: the place of the upper one, and the part of the way there.
+/// A delay's position in the grid: the index of the next larger delay, and the fraction of the way there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GridPosition {
     above: usize,
@@ -86,7 +86,7 @@ impl Shadow {
         self.at = self.at.max(to);
     }
 
-    /// The place of a delay in the grid.
+    /// The position of a delay in the grid.
     pub(super) fn grid_position(delay: Span) -> GridPosition {
         let delay = delay.as_millis_f64();
         let above = DELAYS_MS.iter().position(|millis| *millis as f64 > delay).unwrap_or(GRID - 1).max(1);
@@ -94,7 +94,7 @@ impl Shadow {
         GridPosition { above, part: ((delay - low) / (high - low)).max(0.0) }
     }
 
-    /// What the error of a receiver has grown by.
+    /// The growth of a receiver's error, interpolated.
     #[inline]
     pub(super) fn grown(&self, &GridPosition { above, part }: &GridPosition) -> f64 {
         let (near, far) = (self.grown[above - 1], self.grown[above]);
@@ -123,7 +123,7 @@ mod tests {
         SessionTime::from_nanos(0) + Span::from_millis(millis)
     }
 
-    /// Each vector stands still, one unit from the last.
+    /// Vectors at rest, each one unit from the last.
     fn vector(number: i64) -> DrVector {
         let state = MotionState { position: Vec3::xy(number as f64, 0.0), ..MotionState::default() };
         DrVector::generate(at(number * 100), &state, MotionKind::Linear)
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn skipped_vectors_add_to_the_error() {
-        // Without delay: nought, one, two units for a tenth of a second each.
+        // Without delay: zero, one and two units for a tenth of a second each.
         let grown = grown(&run(1.0 / 3.0, 99), 0);
         assert!((grown - 10.0).abs() < 0.5, "{grown}");
     }
