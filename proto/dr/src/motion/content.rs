@@ -1,4 +1,4 @@
-//! Which kind of motion an owner exports: always the same, or whichever predicts best.
+//! The kind of motion that an owner exports: a fixed one, or the one that predicts best.
 
 use super::MotionKind;
 
@@ -36,7 +36,7 @@ impl Content {
     pub const fn first(self) -> MotionKind {
         match self {
             Self::Kind(kind) => kind,
-            // A turn rate helps from the start; whether an acceleration lasts is not known yet.
+            // A turn rate helps from the start; whether an acceleration lasts is still unknown.
             Self::Auto => MotionKind::Circular,
         }
     }

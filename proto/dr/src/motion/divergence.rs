@@ -315,8 +315,7 @@ const PANELS_MAX: f64 = 1_000.0;
 /// The longest panel of the midpoint rule of [`export_error_roughly`], in seconds.
 const ROUGH_PANEL: f64 = 0.05;
 const ROUGH_PANELS_MAX: f64 = 32.0;
-/// Halvings per panel, after which values are taken as they are: where the distance is mere rounding noise, halving
-/// would never end.
+/// The most halvings per panel: where the distance is mere rounding noise, halving would never end.
 const HALVINGS_MAX: u32 = 96;
 /// Difference of the two rules, relative to the integral, at which a part is done. The error of the finer rule is
 /// smaller by orders of magnitude.

@@ -1,7 +1,7 @@
 //! Accelerations that turn along with the velocity and decay: the part of [`Damped`](crate::MotionKind::Damped) vectors
 //! that circular ones lack.
 //!
-//! No vehicle speeds up for ever, and the thrust of one that turns turns with it. So the velocity turns at the rate
+//! No vehicle accelerates forever, and the thrust of a turning vehicle turns with it. So the velocity turns at the rate
 //! `w`, and the acceleration drops to 1/e in [`DAMPING`] seconds. With the plane as complex numbers, τ = `DAMPING`,
 //! λ = iw - 1/τ, S(t) the displacement of a unit velocity that turns, and D(t) = (e^(λt) - 1) / λ:
 //!
@@ -23,7 +23,7 @@ use super::vector::half_angle;
 /// 0.8 s ahead and with 0.7 for 1.2 s ahead; the optimum is flat.
 pub const DAMPING: f64 = 1.0;
 
-/// The farthest that accelerations are extrapolated back, in seconds; before, they are constant. Backwards they grow
+/// How far back accelerations are extrapolated, in seconds; before that, they are constant. Backwards they grow
 /// exponentially, and only a receiver whose clock is behind looks back, by milliseconds.
 pub const BACK_MAX: f64 = 2.0;
 

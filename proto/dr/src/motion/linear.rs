@@ -88,8 +88,8 @@ pub fn inverse(p: Vec3, v: Vec3, error: f64, h: f64) -> Option<f64> {
     Some(solve(start.min(h), h, error, 2.0 * f64::EPSILON, |t| (integral(p, v, t), (p + v * t).length())))
 }
 
-/// Finds t in [`low`, `high`] with f(t) = `target`, for a function that does not decrease, returns its derivative too, and reaches
-/// `target` in the interval. Ends when t moves, or the function misses, by at most `tolerance` of itself.
+/// Finds t in [`low`, `high`] with f(t) = `target`, for a function that does not decrease, also returns its derivative, and
+/// reaches `target` in the interval. Ends when t moves, or the function misses, by at most `tolerance` of itself.
 pub(crate) fn solve(
     mut low: f64,
     mut high: f64,

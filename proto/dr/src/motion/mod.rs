@@ -1,7 +1,7 @@
 //! How entities move: DR vectors, their kinds, and the error between two of them.
 //!
 //! - [`vector`]: states of motion, DR vectors and the paths that they describe.
-//! - [`content`]: which kind of motion an owner exports.
+//! - [`content`]: the kind of motion that an owner exports.
 //! - [`quantize`]: DR vectors as they travel.
 //! - [`divergence`]: the export error between two DR vectors of any kind.
 //! - [`linear`]: its closed form for two linear ones, one pair at a time or many at once.

@@ -1,6 +1,6 @@
 //! Quantization: a state of motion in 27 bytes.
 //!
-//! The owner quantizes when it generates a vector, and everybody, itself included, computes with the quantized
+//! The owner quantizes when it generates a vector, and all peers, itself included, compute with the quantized
 //! vector. So exported and placed path stay identical, and quantization only costs the owner a small part of its
 //! threshold.
 //!

@@ -1,6 +1,6 @@
 //! DR vectors: the state of an entity at a session time, and how it moves on from there.
 //!
-//! Linear, quadratic and circular DR vectors are the thesis' (sections 1.2 and 2.3); damped ones are ours. All four
+//! Linear, quadratic and circular DR vectors are the thesis' (sections 1.2 and 2.3); damped ones are new here. All four
 //! kinds share one flat type, because every vector carries turn rate and acceleration whatever its kind: a policy at
 //! a relay then knows as much as one at the owner.
 
@@ -62,7 +62,7 @@ impl MotionState {
         self.acceleration + Vec3::xy(-y, x) * self.turn_rate
     }
 
-    /// Whether every number is finite and small enough that our arithmetic never overflows.
+    /// Whether every number is finite and small enough that arithmetic never overflows.
     #[must_use]
     pub fn is_sane(&self) -> bool {
         self.position.within(MAGNITUDE_MAX)
@@ -163,7 +163,7 @@ impl DrVector {
         }
     }
 
-    // Out of line, because computing sines takes much code.
+    // Out of line, because sines take a lot of code.
     #[inline(never)]
     fn project_bent(&self, t: f64) -> Vec3 {
         let MotionState { position, velocity, acceleration, turn_rate } = self.state;

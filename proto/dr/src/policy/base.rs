@@ -1,4 +1,4 @@
-//! The base cases: every vector to everybody, every k-th, or each receiver with probability 1/k.
+//! The base cases: every vector to every receiver, every k-th, or each receiver with probability 1/k.
 
 use core::num::NonZeroU32;
 
@@ -24,7 +24,7 @@ impl FairnessPolicy for Base {
         false
     }
 
-    fn hears_settled(&self) -> bool {
+    fn wants_settlements(&self) -> bool {
         false
     }
 }
@@ -49,7 +49,7 @@ impl FairnessPolicy for Probabilistic {
         false
     }
 
-    fn hears_settled(&self) -> bool {
+    fn wants_settlements(&self) -> bool {
         false
     }
 }

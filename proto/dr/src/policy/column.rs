@@ -3,13 +3,13 @@
 use super::{Exported, Pair};
 use crate::ledger::{ClosedPairs, Settlement, Slot};
 
-/// A policy's own state of each pair, laid out as the ledger's: by life, and side by side by the places of the receivers.
+/// A policy's own state per pair, laid out like the ledger: one row per life, indexed by the receivers' places.
 ///
 /// A pair begins with the default. The policy calls [`close`](Self::close) from
 /// [`FairnessPolicy::on_closed`](super::FairnessPolicy::on_closed).
 #[derive(Clone, Debug, Default)]
 pub struct PairColumn<T> {
-    /// By the place of the life, and by that of the receiver.
+    /// Indexed by the place of the life, then by that of the receiver.
     lives: Vec<Vec<T>>,
 }
 

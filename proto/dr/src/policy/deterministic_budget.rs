@@ -1,25 +1,25 @@
-//! The deterministic budget algorithm (NetGames'05 section 5.2, thesis 3.4.2): the same frequencies, but each
-//! receiver's next vector is fixed in advance, and the rounding is kept as credit.
+//! The deterministic budget algorithm (NetGames'05 section 5.2, thesis 3.4.2): its frequencies are those of the probabilistic
+//! one, but each receiver's next vector is fixed in advance, and the rounding is kept as credit.
 
 use super::frequency::Weights;
 use super::{ClosedPairs, FairnessPolicy, PairColumn, Review, SendPlan};
 
-/// The longest wait, in multiples of that with equal shares. Deviation: the papers' rule has no bound, and never again sends to a
-/// receiver whose frequency is once zero, as it is without instantaneous error if that is the weight.
+/// The longest wait, in multiples of the wait with equal shares. Deviation: the papers' rule has no bound; once a receiver's
+/// frequency is zero, as under PI without instantaneous error, it is never sent anything again.
 pub const PATIENCE: f64 = 4.0;
 
-/// The longest wait in triggers, which matters with tiny budgets.
+/// The longest wait in triggers; matters with tiny budgets.
 const INTERVAL_MAX: f64 = 10_000.0;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Schedule {
-    /// The trigger at which the receiver is sent to next.
+    /// The trigger at which the receiver is sent its next vector.
     due: Option<u64>,
     credit: f64,
 }
 
 impl Schedule {
-    /// Fixes the sending after that at `trigger`. `equal` is the frequency with equal shares.
+    /// Schedules the dispatch after the one at `trigger`. `equal` is the frequency with equal shares.
     fn advance(&mut self, trigger: u64, frequency: f64, equal: f64) {
         let wanted = (1.0 / frequency).min(PATIENCE / equal).min(INTERVAL_MAX) - self.credit;
         // An interval of 3 that rounding has made 3.0000000000000004 must not become 4.
@@ -57,7 +57,7 @@ impl FairnessPolicy for DeterministicBudget {
         for pair in review.pairs() {
             let schedule = self.schedules.at(&pair);
             if schedule.due.is_none() {
-                // Its introduction, one trigger ago, was the first sending.
+                // Its introduction, one trigger ago, was the first dispatch.
                 schedule.advance(pair.trigger() - 1, equal, equal);
             }
             any |= schedule.due <= Some(pair.trigger());

@@ -1,4 +1,4 @@
-//! How often each receiver is sent to: the first two steps of the budget algorithms (NetGames'05 section 5, thesis 3.4.1.2
+//! How often each receiver is sent a vector: the first two steps of the budget algorithms (NetGames'05 section 5, thesis 3.4.1.2
 //! and 3.4.1.3).
 
 use super::{Pair, Review};
@@ -55,7 +55,7 @@ fn add_shares(weight: f64, pairs: &[Pair<'_>], measure: impl Fn(&Pair<'_>) -> f6
     }
 }
 
-/// Caps frequencies at one vector per trigger. The surplus goes in equal parts to those below, until nobody is above.
+/// Caps frequencies at one vector per trigger. The surplus goes in equal parts to those below, until none is above.
 pub fn cap(frequencies: &mut [f64]) {
     loop {
         let mut surplus = 0.0;

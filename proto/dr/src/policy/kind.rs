@@ -73,7 +73,7 @@ const PLAIN: [(&str, PolicyKind); 7] = [
 
 /// A policy from outside this crate, under a name that no built-in one has.
 ///
-/// Recordings hold only its name, which a program that reads one doesn't know.
+/// Recordings hold only its name, which a program that reads them can't resolve.
 #[derive(Clone, Copy)]
 pub struct OwnPolicy {
     name: &'static str,
@@ -99,7 +99,7 @@ impl Default for PolicyKind {
 }
 
 impl PolicyKind {
-    /// The papers' base case: every vector to everybody at once.
+    /// The papers' base case: every vector to every receiver at once.
     pub const BASE: Self = Self::Base { every: NonZeroU32::MIN };
 
     /// A policy of your own; `build` makes a fresh one.
@@ -119,7 +119,7 @@ impl PolicyKind {
             Self::Scheduling1 { flight } => Box::new(Scheduling::new(Leftover::Dropped, flight)),
             Self::Scheduling2 { newest } => {
                 let leftover = if newest { Leftover::Newest } else { Leftover::Sent };
-                // Where the thesis describes #2, it takes the delay estimate to be known.
+                // The thesis describes #2 with a known delay estimate.
                 Box::new(Scheduling::new(leftover, Flight::Estimated))
             }
             Self::ProbabilisticBudget { weights, pick_one } => {
@@ -147,7 +147,7 @@ impl PolicyKind {
         "even[:phi=PHI|:kappa=KAPPA|:phi=PHI,kappa=KAPPA]",
     ];
 
-    /// One of each policy: the papers', then our own.
+    /// One of each policy: the papers', then `even`.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let names = "base base-1/3 probabilistic-1/3 netgames05 netgames05-consistent scheduling-1 \
@@ -181,8 +181,8 @@ pub enum UnknownPolicy {
 const NO_OPTIONS: &str = "it has none at all";
 const BUDGET_OPTIONS: &str = "it takes pa, pi, pt or mix=A1,A2,A3 with three shares that sum to 1 (and, if \
                               probabilistic, pick-one)";
-const EVEN_OPTIONS: &str = "it takes phi=PHI, 0 (as without it) to 1 (all alike), and kappa=KAPPA, 1 to 1000 (how many \
-                            times what it would be without it anybody's error may be), with a comma between";
+const EVEN_OPTIONS: &str = "it takes phi=PHI, 0 (the spread of 1/m base) to 1 (no spread), and kappa=KAPPA, 1 to 1000 (the \
+                            cap on any error, as a multiple of that under 1/m base), separated by a comma";
 
 impl FromStr for PolicyKind {
     type Err = UnknownPolicy;

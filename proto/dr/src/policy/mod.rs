@@ -1,12 +1,13 @@
-//! Fairness policies: who is sent which DR vector, and when.
+//! Fairness policies: which DR vector each receiver is sent, and when.
 //!
-//! At each trigger, and at times that it chose, a policy sees a [`Review`] and fills a [`SendPlan`]; the
-//! [`Sender`](crate::sender::Sender) sends, holds and keeps the ledger. A policy sees no bytes, no clock and no global randomness.
+//! At each trigger, and at times of its choice, a policy sees a [`Review`] and fills a [`SendPlan`]; the
+//! [`Sender`](crate::sender::Sender) sends and holds vectors and keeps the ledger. A policy sees no bytes, no clock and no
+//! global randomness.
 //!
 //! # Your own
 //!
 //! This policy sends each vector to the receiver that will have suffered most by the time it arrives, and every fifth to
-//! everybody, so that nobody is forgotten:
+//! all of them, so that none is forgotten:
 //!
 //! ```
 //! use evenkeel_dr::ledger::Flight;
@@ -71,7 +72,7 @@
 //! # let _ = owner;
 //! ```
 //!
-//! [`FairnessPolicy::on_settled`] reports the fate of each dispatch, [`FairnessPolicy::review_at`] asks for reviews between
+//! [`FairnessPolicy::on_settled`] reports the fate of each dispatch, [`FairnessPolicy::review_at`] requests reviews between
 //! triggers, and [`FairnessPolicy::watches`] for one at every observation. The policies of this module are examples: [`base`] is
 //! the smallest, [`even`] uses everything.
 
@@ -100,46 +101,47 @@ use evenkeel_core::{PeerId, SessionTime};
 
 pub use crate::ledger::{ClosedPairs, Kinematics, Settlement};
 
-/// Decides who is sent which DR vector and when.
+/// Decides which DR vector each receiver is sent, and when.
 pub trait FairnessPolicy: Send {
     /// Plans the dispatches for the pairs of the review. A pair that the plan does not name is sent nothing; at a
-    /// trigger, what was still held for it is dropped.
+    /// trigger, a vector still held for it is dropped.
     fn plan(&mut self, review: &Review<'_>, plan: &mut SendPlan);
 
-    /// Whether to plan also when an owner observed its entity without making a vector, and at once when taking over from
+    /// Whether to plan also when an owner observes its entity without making a vector, and immediately when taking over from
     /// another policy.
     fn watches(&self) -> bool {
         false
     }
 
-    /// Whether the policy uses [`Pair::instantaneous`]. If not, what that needs is not remembered.
+    /// Whether the policy uses [`Pair::instantaneous`]. If not, the history that it needs is not kept.
     fn asks_instantaneous(&self) -> bool {
         true
     }
 
-    /// When to plan again though nothing triggered; `None`: only at triggers.
+    /// When to plan next without a trigger; `None`: only at triggers.
     fn review_at(&self) -> Option<SessionTime> {
         None
     }
 
-    /// What a receiver's accumulated error with the entities of an owner would be without the policy, if it estimates that,
-    /// from an arbitrary origin.
+    /// A receiver's accumulated error with the entities of an owner under 1/m base, if the policy estimates it, from an
+    /// arbitrary origin.
     fn without(&self, owner: Option<PeerId>, receiver: PeerId) -> Option<f64> {
         let _ = (owner, receiver);
         None
     }
 
-    /// Whether [`on_settled`](Self::on_settled) is to be called, which is for every vector at every receiver.
-    fn hears_settled(&self) -> bool {
+    /// Whether to call [`on_settled`](Self::on_settled), once for every vector at every receiver.
+    fn wants_settlements(&self) -> bool {
         true
     }
 
-    /// The fate of an earlier dispatch became known.
+    /// Called when the fate of an earlier dispatch becomes known.
     fn on_settled(&mut self, settlement: &Settlement) {
         let _ = settlement;
     }
 
-    /// Pairs have closed: an entity has ended, or a receiver has gone. A policy passes this on to each of its [`PairColumn`]s.
+    /// Called when pairs close, because an entity ends or a receiver leaves. A policy passes this on to each of its
+    /// [`PairColumn`]s.
     fn on_closed(&mut self, closed: &ClosedPairs) {
         let _ = closed;
     }

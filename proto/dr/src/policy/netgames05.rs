@@ -5,7 +5,8 @@
 //! the distance between DR_i and what the receiver had been sent before.
 //!
 //! Deviation: `R` is actual minus estimated as in the theorem (section 4.1 has the other sign, which drives errors
-//! apart), and the receiver with the LARGEST `E_k` is sent to at once (with the smallest, equation 1 would need negative delays).
+//! apart), and the receiver with the LARGEST `E_k` gets the vector at once (with the smallest, equation 1 would need
+//! negative delays).
 
 use std::collections::VecDeque;
 
@@ -16,7 +17,7 @@ use super::{ClosedPairs, FairnessPolicy, Pair, PairColumn, Review, SendPlan, Set
 use crate::motion::divergence::{Divergence, export_error};
 use crate::motion::vector::{DrSeq, DrVector};
 
-/// Dispatches per receiver whose feedback is awaited. Beyond, the oldest counts as rightly estimated.
+/// The most dispatches per receiver whose feedback is awaited. Beyond that, the oldest counts as estimated correctly.
 const PENDING_MAX: usize = 256;
 
 /// The state of one pair.
@@ -24,7 +25,7 @@ const PENDING_MAX: usize = 256;
 struct State {
     /// R: relative export error that is not used up yet.
     relative: f64,
-    /// The part of R that has come in since the last trigger.
+    /// The part of R reported since the last trigger.
     late: f64,
     /// The vector last sent, which this policy assumes the receiver to show.
     shown: Option<DrVector>,
@@ -45,8 +46,8 @@ struct Planned {
 }
 
 impl State {
-    /// Adds feedback since the last trigger, and the error of a vector that was never sent. Returns the vector that the receiver
-    /// shows.
+    /// Accounts for what has happened since the last trigger: feedback, and the error of a vector that was never sent. Returns
+    /// the vector that the receiver shows.
     fn catch_up(&mut self, pair: &Pair<'_>, now: SessionTime) -> DrVector {
         let last_sent = pair.last_sent().map(|sent| sent.seq);
         let late = core::mem::take(&mut self.late);

@@ -6,7 +6,7 @@ use super::{Exported, Pair};
 use crate::ledger::{Dispatch, Slot};
 use crate::motion::vector::DrSeq;
 
-/// Dispatches, each of a vector to a receiver at a time.
+/// Dispatches: which vector to send to which receiver, and when.
 #[derive(Clone, Debug, Default)]
 pub struct SendPlan {
     dispatches: Vec<(Slot, Dispatch)>,

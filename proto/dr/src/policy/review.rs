@@ -14,18 +14,18 @@ use crate::owner::threshold::Threshold;
 /// The longest time that a plan looks ahead.
 pub const HOLD_MAX: Span = Span::from_secs(60);
 
-/// Why a policy is asked.
+/// Why a policy is asked to plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Occasion {
     /// An entity triggered.
     Trigger(EntityId),
-    /// The owner observed an entity, which did not trigger; only if the policy [watches](super::FairnessPolicy::watches).
+    /// The owner observed an entity without a trigger; only if the policy [watches](super::FairnessPolicy::watches).
     Observed(EntityId),
-    /// The policy had [asked to be asked](super::FairnessPolicy::review_at).
+    /// The policy [requested](super::FairnessPolicy::review_at) a plan between triggers.
     Asked,
 }
 
-/// What a policy decides on.
+/// What a policy sees when it plans.
 #[derive(Clone, Copy, Debug)]
 pub struct Review<'a> {
     ledger: &'a ErrorLedger,
@@ -56,7 +56,7 @@ impl<'a> Review<'a> {
         self.now
     }
 
-    /// Why the policy is asked.
+    /// Why the policy is asked to plan.
     pub const fn occasion(&self) -> Occasion {
         self.occasion
     }
@@ -100,12 +100,12 @@ impl<'a> Review<'a> {
         self.ledger.links().iter().map(|link| link.as_ref().map(Link::messages))
     }
 
-    /// Counts changes to what is known of receivers.
+    /// A counter of changes to what is known about receivers.
     pub const fn changes(&self) -> u64 {
         self.ledger.changes()
     }
 
-    /// The receivers by their places, with what is known of each now; `None` at empty places.
+    /// The receivers by their places, with what is currently known about each; `None` at empty places.
     pub fn receivers(&self) -> impl Iterator<Item = Option<(PeerId, Outlook)>> + '_ {
         let (now, placement) = (self.now, self.ledger.placement());
         let known = move |link: &Link| (link.peer(), link.outlook(now, placement));
@@ -158,7 +158,7 @@ impl<'a> Exported<'a> {
         self.track.threshold
     }
 
-    /// The owner's last observation; `None` at a relay, which knows no more than the newest vector.
+    /// The owner's last observation; `None` at a relay, which knows only the newest vector.
     pub const fn observed(&self) -> Option<Kinematics> {
         self.track.observed
     }
@@ -174,7 +174,7 @@ impl<'a> Exported<'a> {
         self.track.pairs.count()
     }
 
-    /// The states of its pairs, by the places of their receivers. Empty places have one, too.
+    /// The states of its pairs, by the places of their receivers. Empty places have a state, too.
     pub fn pair_states(&self) -> &'a [PairState] {
         self.track.pairs.states()
     }
@@ -197,7 +197,7 @@ impl<'a> Exported<'a> {
         self.ledger.at(link).messages()
     }
 
-    /// Its exported path, if it is linear, without a hole and known up to now, and every receiver shows vectors alike.
+    /// Its exported path, if that is linear, has no holes and is known up to now, and all receivers show vectors identically.
     pub fn linear_path(&self) -> Option<&'a [PathSegment]> {
         let path = self.track.history.gapless_linear().filter(|_| self.ledger.shows_alike())?;
         let known = path.last().is_some_and(|newest| newest.vector.generated <= self.now);
@@ -235,7 +235,7 @@ impl<'a> Exported<'a> {
         Slot { track: self.track.place, link }
     }
 
-    /// A vector as every receiver shows it that has it; `None` if it was dropped, or receivers show it differently.
+    /// A vector as shown by every receiver that has it; `None` if it was dropped, or receivers show it differently.
     pub fn shown(&self, seq: DrSeq) -> Option<&'a DrVector> {
         self.track.history.shown(seq).filter(|_| self.ledger.shows_alike())
     }
@@ -278,34 +278,35 @@ impl<'a> Pair<'a> {
         self.exported.newest()
     }
 
-    /// How far ahead it makes sense to hold a vector: until the owner makes a new one in any case, and at most [`HOLD_MAX`].
+    /// The latest time that a vector is worth holding until: when the owner makes a new one in any case, at most [`HOLD_MAX`]
+    /// ahead.
     pub fn horizon(&self) -> SessionTime {
         self.exported.track.expires.min(self.outlook.now + HOLD_MAX)
     }
 
-    /// A vector of the entity as this receiver is sent it, while it is kept.
+    /// A vector of the entity in the form sent to this receiver, while it is kept.
     pub fn vector(&self, seq: DrSeq) -> Option<DrVector> {
         self.exported.track.history.vector(seq).map(|vector| self.account.as_sent(seq, vector))
     }
 
-    /// The newest vector as this receiver would be sent it.
+    /// The newest vector in the form that would be sent to this receiver.
     pub fn offered(&self) -> DrVector {
         let (newest, vector) = self.newest();
         self.account.as_sent(newest, vector)
     }
 
-    /// The vector that was last sent, introductions included.
+    /// The last dispatch, introductions included.
     pub fn last_sent(&self) -> Option<Dispatch> {
         self.account.last_sent()
     }
 
-    /// The newest vector that the receiver has, or will have when what is in flight and not overdue arrives; `None` if none is
-    /// known.
+    /// The newest vector that the receiver has, or will have once vectors in flight that are not overdue arrive; `None` if none
+    /// is known.
     pub fn prospect(&self) -> Option<(DrSeq, DrVector)> {
         self.account.prospect(self.history(), &self.outlook)
     }
 
-    /// The vector that is held since an earlier trigger.
+    /// The vector held since an earlier trigger.
     pub fn held(&self) -> Option<Dispatch> {
         self.account.held()
     }
@@ -321,8 +322,8 @@ impl<'a> Pair<'a> {
         self.outlook.delay
     }
 
-    /// Whether the receiver's reports are believed. Others should not wait for one that is silent or reports what can't be
-    /// true, however bad its error seems to be.
+    /// Whether the receiver's reports are believed. Others should not wait for one that is silent or reports the impossible,
+    /// however large its error seems to be.
     pub const fn is_credible(&self) -> bool {
         self.outlook.is_credible
     }
@@ -332,14 +333,14 @@ impl<'a> Pair<'a> {
         self.exported.weight(self.receiver)
     }
 
-    /// Whether an arrival has been reported, so that there is an error to speak of.
+    /// Whether an arrival has been reported. Before, the error is unknown.
     pub fn is_known(&self) -> bool {
         self.account.is_known()
     }
 
-    /// AEE: the accumulated export error of this entity up to now, by which its receivers are compared. It includes what they
-    /// suffered from its last life; a newcomer starts with the mean of the others, or it would be starved until it had caught
-    /// up with them.
+    /// AEE: the accumulated export error of this entity up to now, by which its receivers are compared. It includes the error
+    /// from its last life; a newcomer starts with the mean of the others, or it would be starved until it caught up with
+    /// them.
     pub fn accumulated(&self) -> f64 {
         self.accumulated_at(self.outlook.now, Flight::Estimated)
     }
@@ -364,17 +365,17 @@ impl<'a> Pair<'a> {
         self.account.reaches(self.history(), &self.outlook, flight, error, by)
     }
 
-    /// The export error since the generation of the vector that the receiver is using by now.
+    /// The export error since the generation of the vector that the receiver uses now.
     pub fn instantaneous(&self) -> f64 {
         self.account.since_generation(self.history(), &self.outlook, self.outlook.now)
     }
 
-    /// The part of the accumulated export error that is settled, and up to when; `None` before the first arrival.
+    /// The settled part of the accumulated export error, and the time it is settled up to; `None` before the first arrival.
     pub fn settled(&self) -> Option<(f64, SessionTime)> {
         self.account.settled().map(|(settled, at)| (self.account.head_start() + settled, at))
     }
 
-    /// The vector that the receiver shows where the error is settled.
+    /// The vector that the receiver shows at the end of the settled part.
     pub fn settled_vector(&self) -> Option<DrVector> {
         self.account.cursor(self.history()).map(|cursor| cursor.vector)
     }
@@ -388,7 +389,7 @@ impl<'a> Pair<'a> {
         &self.exported.track.history
     }
 
-    /// The place of the receiver, which it keeps while it is here.
+    /// The place of the receiver, which it keeps until it leaves.
     pub const fn place(&self) -> u32 {
         self.link
     }

@@ -1,7 +1,7 @@
 //! The thesis' two scheduling algorithms (3.3.3 and 3.3.4).
 //!
-//! The receiver with the largest accumulated error gets the vector at once, each other when its own error has grown to that.
-//! When the next vector is made, #1 drops a vector that is still held; #2 sends it.
+//! The receiver with the largest accumulated error gets the vector at once, every other one when its own error has grown to
+//! the largest. When the next vector is made, #1 drops a vector that is still held; #2 sends it.
 
 use evenkeel_core::SessionTime;
 
@@ -28,7 +28,7 @@ pub struct Scheduling {
 }
 
 impl Scheduling {
-    /// `flight` is how long vectors in flight are assumed to travel: not at all in the thesis' text, the estimate as its option.
+    /// `flight` says how long vectors in flight are assumed to travel: no time in the thesis' text, the estimate in its option.
     #[must_use]
     pub const fn new(leftover: Leftover, flight: Flight) -> Self {
         Self { leftover, flight, errors: Vec::new() }

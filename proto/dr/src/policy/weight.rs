@@ -11,12 +11,12 @@ use crate::motion::vector::EntityId;
 pub struct PairWeight(f64);
 
 impl PairWeight {
-    /// The default.
+    /// The default weight.
     pub const ONE: Self = Self(1.0);
-    /// The largest.
+    /// The largest weight.
     pub const MAX: Self = Self(1000.0);
 
-    /// A weight from 0 to 1000; `None` if it is out of range.
+    /// A weight from 0 to 1000; `None` otherwise.
     #[must_use]
     pub fn new(weight: f64) -> Option<Self> {
         (0.0..=Self::MAX.0).contains(&weight).then_some(Self(weight))
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_go_with_their_entity_and_their_receiver() {
+    fn weights_are_forgotten_with_their_entity_or_receiver() {
         let half = PairWeight::new(0.5).expect("it is in range");
         let mut weights = PairWeights::default();
         for (entity, receiver) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_weight_is_none() {
+    fn invalid_weights_are_rejected() {
         for wrong in [-0.1, 1000.1, f64::NAN, f64::INFINITY] {
             assert!(PairWeight::new(wrong).is_none(), "{wrong}");
         }

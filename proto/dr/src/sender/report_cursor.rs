@@ -47,7 +47,7 @@ impl ReportCursor {
             reports.give_up(at);
         }
         self.next += reported.len() as u64;
-        if !policy.hears_settled() {
+        if !policy.wants_settlements() {
             reported.iter().for_each(|report| _ = reports.arrived(*report, at, nonce));
             return;
         }

@@ -1,9 +1,9 @@
-//! Many integrals between linear paths at once, coordinate by coordinate, so that a processor computes several side by side.
+//! Many integrals between linear paths at once, coordinate by coordinate, so that SIMD lanes compute several side by side.
 //!
 //! One kernel is compiled for any processor and for AVX2, which is detected at run time. Each lane does the operations of
-//! [`integral`](super::integral) in the same order, and none of them is fused, so the results are the same to the bit.
+//! [`integral`](super::integral) in the same order, and none of them is fused, so the results are bit-identical.
 
-// Calling what is compiled for AVX2 is the one thing here that the compiler can't check.
+// Only calls of functions compiled for AVX2 need `unsafe` here.
 #![allow(unsafe_code)]
 
 use evenkeel_core::Vec3;
@@ -21,7 +21,7 @@ pub struct Width {
 }
 
 impl Width {
-    /// The width that every processor has.
+    /// The portable width.
     pub const ANY: Self = Self { is_avx2: false };
 
     /// AVX2, if this processor has it.
@@ -81,8 +81,8 @@ impl Intervals {
         self.lengths.truncate(len);
     }
 
-    /// Computes the [`integral`](super::integral) over each interval, in place of what is in `errors`. Pads the intervals with
-    /// zeros.
+    /// Computes the [`integral`](super::integral) over each interval, replacing the contents of `errors`. Pads the intervals
+    /// with zeros.
     ///
     /// # Panics
     /// An interval names a start that is not in `starts`.
@@ -221,14 +221,14 @@ mod tests {
             .prop_map(|((p, v), h)| (p, v, h))
     }
 
-    /// The bits of a number; NaNs are all alike.
+    /// The bits of a number, the same for all NaNs.
     fn bits(error: f64) -> u64 {
         if error.is_nan() { f64::NAN.to_bits() } else { error.to_bits() }
     }
 
     proptest! {
         #[test]
-        fn every_width_has_the_bits_of_one_at_a_time(all in prop::collection::vec(piece(), 0..60)) {
+        fn every_width_is_bit_identical_to_the_scalar_integral(all in prop::collection::vec(piece(), 0..60)) {
             let starts: Vec<Start> = all.iter().map(|(p, v, _)| Start::new(*p, *v)).collect();
             let place = |index: usize| (index * index + 1) % all.len();
             for width in [Some(Width::ANY), Width::avx2(), None] {

@@ -1,31 +1,31 @@
-//! Finds the receivers that can be so far from a path that it matters, several at once.
+//! Finds the receivers that may be far enough from a path to matter, several at once.
 //!
 //! The distance of each is bounded by one of a few lines over time; with AVX2, one instruction looks it up for eight receivers.
 //! Numbers are `f32` here: callers round them so that no receiver is missed.
 
-// Calling what is compiled for AVX2 is the one thing here that the compiler can't check.
+// Only calls of functions compiled for AVX2 need `unsafe` here.
 #![allow(unsafe_code)]
 
 use crate::ledger::LastSent;
 use crate::motion::vector::DrSeq;
 
-/// Numbers per register, receivers asked at once, and lines per table.
+/// Numbers per register, receivers tested at once, and lines per table.
 const WIDE: usize = 8;
 /// The largest number of tables.
 const TABLES_MAX: usize = 8;
 /// Receivers per word of a set.
 const WORD: usize = u64::BITS as usize;
-const _: () = assert!(WORD.is_multiple_of(WIDE), "what is asked at once is in one word");
+const _: () = assert!(WORD.is_multiple_of(WIDE), "receivers tested at once share a word");
 
 type Table = [f32; WIDE];
 
-/// What is known of receivers, and asked of them. No column is shorter than the first.
+/// Columns of receivers and of what is tested about them. No column is shorter than the first.
 pub(crate) struct ReceiverColumns<'a> {
-    /// The vector that each shows, unless it was lost.
+    /// The last vector sent, which each shows unless it was lost.
     pub(crate) last_sents: &'a [LastSent],
-    /// After how many seconds its distance is asked for.
+    /// Seconds after which its distance is tested.
     pub(crate) to: &'a [f32],
-    /// Up to which distance it does not matter.
+    /// The largest distance that does not matter.
     pub(crate) most: &'a [f32],
     /// An unreported vector in a message before this may be lost.
     pub(crate) overdue: &'a [u32],
@@ -53,7 +53,7 @@ impl ReceiverSet {
         self.words.resize(receivers.div_ceil(WORD), 0);
     }
 
-    /// Adds some of the next few places, a bit for each. They must not reach into another word.
+    /// Adds some of the next few places, a bit for each. They must not extend into another word.
     #[inline]
     fn add(&mut self, place: usize, left: u64) {
         debug_assert!(left.leading_zeros() as usize >= place % WORD, "{left:x} from {place} on");
@@ -73,8 +73,8 @@ impl ReceiverSet {
     }
 }
 
-/// How far a receiver that shows one of the last `N` vectors can be from the newest: a distance, and its growth per second.
-/// NaN: unknown.
+/// Bounds on how far a receiver that shows one of the last `N` vectors can be from the newest: a distance, and its growth per
+/// second. NaN: unknown.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DistanceBounds<const N: usize> {
     tables: Vec<[Table; 2]>,
@@ -99,8 +99,8 @@ impl<const N: usize> DistanceBounds<N> {
         (firsts[age % WIDE], growths[age % WIDE]) = (first, growth);
     }
 
-    /// Finds the receivers from a place on that may be too far from the newest vector, have no bound, or are overdue. What the
-    /// set says of places before that means nothing.
+    /// Finds the receivers from a place on that may be too far from the newest vector, have no bound, or are overdue. The
+    /// set is meaningless for places before that.
     #[inline]
     pub(crate) fn sift(
         &self,
@@ -111,7 +111,7 @@ impl<const N: usize> DistanceBounds<N> {
     ) {
         debug_assert!(
             columns.are_whole(),
-            "there is less than the {} of the first",
+            "a column has fewer than the {} rows of the first",
             columns.last_sents.len()
         );
         left.clear(columns.last_sents.len());
@@ -138,7 +138,7 @@ impl<const N: usize> DistanceBounds<N> {
         }
     }
 
-    /// Whether the receiver at a place matters.
+    /// Whether the receiver at a place may matter.
     fn leaves(&self, newest: DrSeq, columns: &ReceiverColumns<'_>, place: usize) -> bool {
         let &ReceiverColumns { last_sents, to, most, overdue } = columns;
         let last_sent = last_sents[place];
@@ -210,7 +210,7 @@ mod avx2 {
             }
             let farthest = _mm256_add_ps(first, _mm256_mul_ps(growth, floats(&to[chunk])));
             let near = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(farthest, floats(&most[chunk])));
-            // A reported vector is not overdue: its mark is above all message numbers.
+            // A reported vector is never overdue: its mark is above all message numbers.
             let is_since = _mm256_cmpeq_epi32(_mm256_max_epu32(marks, numbers_of(&overdue[chunk])), marks);
             let since = _mm256_movemask_ps(_mm256_castsi256_ps(is_since));
             let unclear = _mm256_movemask_ps(_mm256_castsi256_ps(marks));
@@ -222,7 +222,7 @@ mod avx2 {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn parted(all: &[LastSent; WIDE]) -> (__m256i, __m256i) {
-        /// The shuffles that part them, and the permutation that restores their order.
+        /// The shuffles that separate them, and the permutation that restores their order.
         const FIRST: i32 = 0b10_00_10_00;
         const SECOND: i32 = 0b11_01_11_01;
         const IN_ORDER: i32 = 0b11_01_10_00;
@@ -259,7 +259,7 @@ mod tests {
     const NUMBERS_END: u32 = LastSent::REPORTED;
 
     #[test]
-    fn eight_at_a_time_leave_whom_one_at_a_time_does() {
+    fn avx2_selects_the_receivers_of_the_portable_path() {
         let mut draws = Seed::new(3).draws();
         let (mut lefts, mut alls) = (0, 0);
         for round in 0..5_000 {

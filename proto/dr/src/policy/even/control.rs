@@ -1,39 +1,39 @@
-//! Fairness as control of seconds: who has suffered more than its target, and how much more a message to it is worth.
+//! Fairness as control of seconds: how far each receiver is above its target, and how much more a message to it is worth.
 //!
-//! Symbols: `A` accumulated error, `R` the error without us, `L` target, `s` rate of the mean error, `x = (A - L) / s` how
-//! many seconds of mean error somebody is above its target, `I` integral, `u` the logarithm of what a message to it is
-//! worth more.
+//! Symbols: `A` accumulated error, `R` accumulated error under 1/m base, `L` target, `s` rate of the mean error,
+//! `x = (A - L) / s` distance above the target in seconds of mean error, `I` integral of x, `u` logarithm of the factor on a
+//! message's worth.
 //!
-//! An imbalance in seconds has the same time constant in every game, at its beginning and after an hour; one in parts of
-//! the total would be slower the longer the game goes on. The error is an integral already, so that feedback in proportion
-//! keeps the spread bounded, and a little of the integral takes away what is left of it.
+//! An imbalance in seconds has the same time constant in every game, at its beginning and after an hour; as a share of the
+//! total it would respond more slowly the longer the game lasts. The error is itself an integral, so proportional feedback
+//! keeps the spread bounded, and a small integral term removes the rest.
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::EvenSettings;
 
-/// Seconds between two looks at everybody's error.
+/// Seconds between two looks at all errors.
 const EVERY: f64 = 0.1;
-/// The same with many entities: a look costs more, and everybody's error is smoother.
+/// [`EVERY`] with many entities: a look costs more, and errors are smoother.
 const EVERY_OF_MANY: f64 = 0.2;
 /// More entities than this are many.
 const MANY: usize = 100;
 /// Seconds over which the rate of the mean error is averaged.
 const SMOOTH: f64 = 30.0;
-/// How much more a message is worth, as a logarithm, for each second above the target: as fast as a message takes effect.
+/// Proportional gain: growth of u per second above the target. It acts as fast as messages take effect.
 const PROPORTIONAL: f64 = 0.25;
-/// How much more for each second of a second above it.
+/// Integral gain: growth of u per second spent one second above the target.
 const INTEGRAL: f64 = 0.01;
-/// The limit of both together.
+/// The limit of |u|.
 const URGE_MAX: f64 = 6.0;
 /// How long a receiver without entities is remembered.
 const REMEMBERED: Span = Span::from_secs(30);
-/// The limit of what the integral takes into account, in seconds.
+/// The limit of |x| in the integral, in seconds.
 const ABOVE_MAX: f64 = 8.0;
-/// Seconds' worth of the mean error that a receiver may save up, if its claims are cut or it has a cap.
+/// Unused growth that a receiver may save up, in seconds of the mean error, if its claims are cut or it has a cap.
 const SAVED_MAX: f64 = 8.0;
-/// Seconds without growth after which nothing changes any more. A trifle would be many seconds' worth of an error that does not
-/// grow, and would outweigh for minutes what happens when it grows again.
+/// Seconds without growth after which control freezes. While errors do not grow, a negligible difference amounts to many
+/// seconds, and would dominate for minutes once they grow again.
 const STILL: f64 = 10.0;
 /// Rounds of capping targets. Each caps at least one receiver more, usually all.
 const ROUNDS: usize = 8;
@@ -42,28 +42,28 @@ const ROUNDS: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     pub(super) peer: PeerId,
-    /// A without what is still to come.
+    /// Accumulated error A up to now, without `ahead`.
     error: f64,
-    /// What is to come until a message sent now arrives, which nothing can change.
+    /// Error growth until a message sent now arrives, which nothing can change.
     ahead: f64,
-    /// R.
+    /// R: accumulated error under 1/m base.
     pub(super) without: f64,
-    /// L.
+    /// L: target of the accumulated error.
     target: f64,
-    /// x.
+    /// x: distance above the target, in seconds of mean error.
     pub(super) above: f64,
-    /// I.
+    /// I: integral of x, weighted; zero on average over all receivers.
     integral: f64,
-    /// exp u: 1 for the worst off, less for the others.
+    /// exp u: factor on a message's worth; 1 for the worst off, less for the others.
     pub(super) boost: f64,
     seen: SessionTime,
     /// A and R at the last step, and the rate of R.
     before: (f64, f64),
     without_rate: f64,
-    /// How much less than its cap its error has grown lately, and how many seconds of the cap that is, at least 0.
+    /// How much less than its cap its error has grown recently, and the same in seconds of the cap, at least 0.
     saved: f64,
     spare: f64,
-    /// How much more than what counts its error has grown, if its claims are cut; at most 0.
+    /// Growth of its error minus the growth allowed, if its claims are cut; at most 0.
     excess: f64,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct StandingGrowth {
 }
 
 impl Standing {
-    /// The part of an error that counts if the receiver's claims are cut: at most what it would be without us at its believed
+    /// The part of an error that counts if the receiver's claims are cut: at most its error under 1/m base at its believed
     /// delay. Unused growth is saved up, to a limit.
     fn allow(&mut self, error: f64, without: f64, saved_max: f64) -> f64 {
         self.excess += error - without;
@@ -92,8 +92,8 @@ impl Standing {
         self.error + self.ahead
     }
 
-    /// Updates what it may lose. A receiver that has saved nothing may not lose anything, however much worse off another seems
-    /// to be: that one may be far away, or lie.
+    /// Updates how much it may give up. A receiver that has saved nothing gives up nothing, however much worse off another
+    /// seems to be: that one may be far away, or lie.
     fn save(&mut self, kappa: f64, seconds: f64, share: f64, rate_min: f64) {
         let (error, without) = (self.suffered() - self.before.0, self.without - self.before.1);
         self.before = (self.suffered(), self.without);
@@ -108,7 +108,7 @@ impl Standing {
 pub(super) struct Control {
     /// In order of peers.
     standings: Vec<Standing>,
-    /// s, and the seconds it has been measured over.
+    /// s: rate of the mean error, and the seconds it has been measured over.
     rate: f64,
     measured: f64,
     /// The growth of all errors since the last step.
@@ -117,7 +117,7 @@ pub(super) struct Control {
     at: Option<SessionTime>,
     /// x of the worst off.
     pub(super) above_max: f64,
-    /// Counts changes to anything that follows from standings.
+    /// A counter of changes to the standings.
     pub(super) changes: u64,
 }
 
@@ -128,8 +128,8 @@ impl Control {
         self.at.is_none() || self.since(now) >= every - 1e-9
     }
 
-    /// Whether a step is due in a turn. With many entities it is every second turn, even if that is slightly early because the
-    /// last was late.
+    /// Whether a step is due in a turn. With many entities it is due every second turn, even slightly early if the last one was
+    /// late.
     pub(super) fn is_due_in_turn(&self, now: SessionTime, entities: usize) -> bool {
         let is_second = || self.at.is_none() || self.since(now) >= EVERY_OF_MANY - EVERY / 2.0;
         self.at != Some(now) && (entities <= MANY || is_second())
@@ -195,8 +195,8 @@ impl Control {
         self.grown += error;
     }
 
-    /// Ends a look: sets new targets and boosts. The mean error is taken to grow by at least `rate_min`, or trifles would be
-    /// worth seconds.
+    /// Ends a look: sets new targets and boosts. The mean error is assumed to grow by at least `rate_min`, or negligible errors
+    /// would count as seconds.
     pub(super) fn step(&mut self, now: SessionTime, settings: &EvenSettings, rate_min: f64) {
         self.changes += 1;
         self.standings.retain(|standing| now - standing.seen <= REMEMBERED);
@@ -245,7 +245,7 @@ impl Control {
         self.standings.iter_mut().filter(move |standing| standing.seen == now)
     }
 
-    /// Sets the targets: the mean, plus the part of everybody's difference without us that is not evened out.
+    /// Sets the targets: the mean, plus the part of each receiver's difference under 1/m base that is not evened out.
     fn aim(&mut self, now: SessionTime, count: f64, phi: f64) {
         let (mut errors, mut withouts) = (0.0, 0.0);
         for standing in self.present(now) {
@@ -257,7 +257,8 @@ impl Control {
         }
     }
 
-    /// Caps targets at `kappa` times the error without us, plus `slack`. The others take over the rest; if nobody can, all do.
+    /// Caps targets at `kappa` times the error under 1/m base, plus `slack`. The others take over the excess; if none can, it is
+    /// shared by all.
     fn cap(&mut self, now: SessionTime, kappa: f64, slack: f64) {
         for round in 0..=ROUNDS {
             let (mut left, mut free, mut count) = (0.0, 0.0, 0.0);
@@ -294,7 +295,7 @@ mod tests {
         StandingGrowth { error, ahead: 0.0, without, weight: 1.0, is_cut: false }
     }
 
-    /// Receivers whose errors grow at these rates, and without us at those, for some seconds.
+    /// Receivers whose errors grow at the rates `errors`, and under 1/m base at `withouts`, for some seconds.
     fn run(settings: EvenSettings, errors: &[f64], withouts: &[f64], seconds: i64) -> Control {
         let mut control = Control::default();
         for step in 0..=seconds * 10 {
@@ -313,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_off_has_the_largest_boost_and_it_is_one() {
+    fn the_worst_off_receiver_has_a_boost_of_one() {
         let control = run(settings(1.0, None), &[3.0, 2.0, 1.0], &[1.0; 3], 5);
         let boosts: Vec<f64> = control.standings.iter().map(|standing| standing.boost).collect();
         assert_eq!(boosts[0], 1.0);
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_the_mean_and_a_part_of_the_difference_without_us() {
+    fn targets_keep_the_part_of_the_base_spread_that_phi_leaves() {
         for (phi, expected) in [(1.0, [20.0; 3]), (0.0, [30.0, 20.0, 10.0]), (0.5, [25.0, 20.0, 15.0])] {
             let control = run(settings(phi, None), &[2.0; 3], &[3.0, 2.0, 1.0], 10);
             let targets: Vec<f64> = control.standings.iter().map(|standing| standing.target).collect();
@@ -332,10 +333,10 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_to_lose_more_than_kappa_and_the_others_take_it_over() {
+    fn targets_are_capped_and_the_others_take_over_the_excess() {
         let control = run(settings(1.0, Some(1.2)), &[2.0; 3], &[4.0, 2.0, 0.5], 10);
         let targets: Vec<f64> = control.standings.iter().map(|standing| standing.target).collect();
-        // 1.2 times 5 for the last, and half a second of the mean; what it does not take is shared by the others.
+        // 1.2 times 5 for the last, and half a second of the mean; the others share the excess.
         let capped = 1.2 * 5.0 + 1.0;
         let others = (60.0 - capped) / 2.0;
         let left = others - (1.2 * 20.0 + 1.0);
@@ -345,14 +346,14 @@ mod tests {
     }
 
     #[test]
-    fn where_everybody_is_beyond_the_cap_all_bear_it_alike() {
+    fn the_excess_is_shared_equally_if_every_target_is_capped() {
         let control = run(settings(1.0, Some(1.0)), &[2.0; 2], &[1.5, 0.5], 10);
         let targets: Vec<f64> = control.standings.iter().map(|standing| standing.target).collect();
         assert!((targets[0] - targets[1] - 10.0).abs() < 1e-6, "{targets:?}");
     }
 
     #[test]
-    fn who_joins_starts_with_the_mean_and_who_is_gone_is_forgotten() {
+    fn newcomers_start_with_the_mean_and_absent_receivers_are_forgotten() {
         let mut control = run(settings(1.0, None), &[3.0, 1.0], &[1.0; 2], 10);
         let place = control.place(PeerId(7), at(10_000));
         assert!((control.standings[place as usize].error - 20.0).abs() < 1e-6);
@@ -363,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn who_claims_too_much_counts_for_no_more_than_it_would_have_without_us() {
+    fn cut_claims_count_at_most_the_error_under_the_base() {
         let mut control = Control::default();
         for step in 0..=100 {
             for (peer, error) in [50.0, 0.5, 1.0].into_iter().enumerate() {
@@ -379,8 +380,8 @@ mod tests {
     }
 
     #[test]
-    fn who_has_what_its_cap_allows_loses_nothing_more_however_badly_another_fares() {
-        // One suffers, or says so, fifty times what it would without us.
+    fn a_receiver_at_its_cap_gives_up_nothing_more() {
+        // One suffers, or claims to suffer, fifty times its error under 1/m base.
         let fares = |kappa: Option<f64>, near: f64| {
             let control = run(settings(1.0, kappa), &[50.0, near, 1.0], &[1.0, 0.5, 1.0], 60);
             let [worst, near] = [0, 1].map(|place| control.standings[place]);
@@ -389,13 +390,13 @@ mod tests {
         let (boost, behind) = fares(None, 0.6);
         assert!(boost < 0.01 && behind > 20.0, "{boost} {behind}");
         assert_eq!(fares(Some(1.2), 0.62), (1.0, 0.0));
-        // Who has saved something up loses that, and no more than was saved up of late.
+        // A receiver with savings gives up those, and no more than it saved recently.
         let (boost, behind) = fares(Some(1.2), 0.3);
         assert!(boost < 0.2 && (behind - SAVED_MAX).abs() < 1e-6, "{boost} {behind}");
     }
 
     #[test]
-    fn a_long_standstill_changes_nothing() {
+    fn control_freezes_during_a_long_standstill() {
         let mut control = run(settings(1.0, None), &[3.0, 1.0], &[1.0; 2], 10);
         let still = |control: &mut Control, from: i64, to: i64| {
             for step in from..to {
@@ -412,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stands_still_is_not_made_seconds_of() {
+    fn negligible_errors_do_not_count_as_seconds() {
         let control = run(settings(1.0, None), &[1e-9, 0.0], &[0.0; 2], 10);
         assert!(control.above_max < 0.01, "{}", control.above_max);
     }

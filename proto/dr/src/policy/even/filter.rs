@@ -1,7 +1,7 @@
-//! Rules out nearly all receivers at a tick, with one small table.
+//! Rules out nearly all receivers at a tick with one small table.
 //!
 //! The distance between two linear paths is a convex function of time, so over an interval it is nowhere above the chord
-//! between its ends. Two numbers for each shown vector thus bound its distance from the newest one, for a while and for all
+//! between its ends. Two numbers per shown vector thus bound its distance from the newest one, for a while and for all
 //! receivers. They are computed on demand and kept with the entity.
 
 use evenkeel_core::SessionTime;
@@ -11,16 +11,16 @@ use crate::motion::linear::sift::{DistanceBounds, ReceiverColumns, ReceiverSet};
 use crate::motion::vector::{DrSeq, DrVector, MotionKind};
 use crate::policy::Exported;
 
-/// Seconds that chords hold for.
+/// Seconds for which chords are valid.
 const DRAWN: f64 = 0.2;
-/// Margin for receivers farther away than anybody is now.
+/// Margin for receivers farther away than any is now.
 const FARTHER: f64 = 1.25;
 /// Margin for rounding.
 const ROUNDED: f64 = 1.0 + 1e-9;
-/// Vectors before the newest that are bounded.
+/// The range of ages of vectors that are bounded.
 const NEAR: usize = 64;
 
-/// A bound on how far a vector is from the newest one.
+/// A bound on the distance of a vector from the newest one.
 #[derive(Clone, Copy, Debug)]
 struct Chord {
     seq: DrSeq,
@@ -35,7 +35,7 @@ pub(super) struct Bound {
 }
 
 impl Bound {
-    /// A vector that nothing can come of.
+    /// The bound of a vector so close to the newest that no message is worth sending.
     const IDLE: Self = Self { first: f64::NEG_INFINITY, growth: 0.0 };
 
     #[inline]
@@ -49,7 +49,7 @@ pub(super) struct Chords {
     /// The newest vector, and its generation.
     newest: Option<(DrSeq, SessionTime)>,
     from: SessionTime,
-    /// The longest time that counts for a receiver, in seconds, that they are drawn for.
+    /// The longest time that counts for a receiver, in seconds, that the chords cover.
     farthest: f64,
     all: Vec<Chord>,
 }
@@ -78,27 +78,28 @@ impl Chords {
     }
 }
 
-/// What is known of the vectors before an entity's newest one, now.
+/// Bounds and separations of the vectors before an entity's newest one, now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CandidateFilter {
-    /// Bounds of shown vectors, in units of the floor: of what a message to the worst off must gain to be worth its price.
+    /// Bounds of shown vectors, in units of the floor: the gain that makes a message to the worst off worth its price.
     pub(super) bounds: Vec<(DrSeq, Bound)>,
     lines: DistanceBounds<NEAR>,
     floor: f64,
-    /// The separations found so far; `None` if only the account can tell.
+    /// The separations found so far; `None` if only the account gives it.
     known: Vec<(DrSeq, Option<Separation>)>,
     newest: DrSeq,
     /// Seconds since the chords began.
     since: f64,
-    /// Shorter distances may be due to rounding.
+    /// The distance below which differences may be rounding errors.
     distance_min: f64,
-    /// At this distance nobody's message is worth anything.
+    /// The distance up to which no message is worth sending.
     idle: f64,
     farthest: f64,
 }
 
 impl CandidateFilter {
-    /// Begins with an entity. `lives` is one over the longest life of its newest vector in seconds, times the largest weight.
+    /// Begins with an entity. `lives` is one over the product of its newest vector's longest life in seconds and its largest
+    /// weight.
     pub(super) fn begin(
         &mut self,
         chords: &mut Chords,
@@ -156,13 +157,13 @@ impl CandidateFilter {
         true
     }
 
-    /// Finds the receivers from a place on that may be worth the newest vector.
+    /// Finds the receivers from a place on to which the newest vector may be worth sending.
     #[inline]
     pub(super) fn sift(&self, columns: &ReceiverColumns<'_>, from: usize, left: &mut ReceiverSet) {
         self.lines.sift(self.newest, columns, from, left);
     }
 
-    /// How far a vector of an entity is from its newest; `None` if only the account can tell.
+    /// The separation of a vector of an entity from its newest; `None` if only the account gives it.
     pub(super) fn separation(
         &mut self,
         chords: &mut Chords,
@@ -189,7 +190,7 @@ impl CandidateFilter {
 }
 
 impl Terms {
-    /// What a message to the worst off must gain to be worth its price.
+    /// The gain that makes a message to the worst off worth its price.
     fn floor(&self, lives: f64) -> f64 {
         (1.0 - MARGIN) * self.price * lives
     }
@@ -203,7 +204,7 @@ mod tests {
     use crate::motion::vector::MotionState;
 
     #[test]
-    fn nobody_is_farther_than_its_chord_says() {
+    fn chords_bound_every_distance() {
         let mut draws = Seed::new(7).draws();
         let now = SessionTime::from_nanos(7_000_000_000);
         let mut tight = 0;
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn chords_go_with_the_newest_vector_and_with_who_is_farther_away() {
+    fn chords_are_redrawn_for_a_newer_vector_or_a_farther_receiver() {
         let vector =
             |kind| DrVector { generated: SessionTime::default(), state: MotionState::default(), kind };
         let (linear, circular) = (vector(MotionKind::Linear), vector(MotionKind::Circular));

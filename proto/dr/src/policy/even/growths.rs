@@ -1,16 +1,16 @@
-//! By how much the error of each receiver of an entity has grown since the last look, and what is still to come.
+//! Growth of the errors of an entity's receivers since the last look, and until a message sent now arrives.
 
 use evenkeel_core::SessionTime;
 
 use super::look::LookRow;
-use super::seen::{SeenPair, Sight};
+use super::seen::{SeenPair, UnpackedPair};
 use super::vector_sums::{End, Exports, NEAR, NewestNow, SUMS_MAX, SharedGrowth, VectorSums};
 use crate::ledger::{Dispatch, PairState, Pending};
 use crate::motion::linear::bulk::{Intervals, Start};
 use crate::motion::vector::{DrSeq, DrVector};
 use crate::policy::Exported;
 
-/// What an integral is added to.
+/// How an integral is used.
 #[derive(Clone, Copy, Debug)]
 enum IntegralUse {
     More,
@@ -18,8 +18,8 @@ enum IntegralUse {
     Ahead,
 }
 
-/// The error of a pair now, what is to come, and how many integrals are still to be added. For a receiver that is not believed,
-/// the error is [`UNKNOWN`] and `ahead` is what it is presumed to have grown by.
+/// The error of a pair now, its growth to come, and the number of integrals still to be added. For a receiver that is not
+/// believed, the error is [`UNKNOWN`] and `ahead` is its presumed growth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PairGrowth {
     pub(super) error: f64,
@@ -43,23 +43,24 @@ pub(super) const UNKNOWN: f64 = f64::INFINITY;
 pub(super) struct PairGrowths {
     /// Growth of each pair's error, by the places of the receivers.
     grown: Vec<f64>,
-    /// What receivers that show the same vector share, by its age.
+    /// Growth shared by receivers that show the same vector, by its age.
     cards: [SharedGrowth; NEAR],
-    /// The sums that are used, a bit for each place.
+    /// The sums in use, a bit for each place.
     used: u32,
     front: NewestNow,
     singles: Vec<Single>,
     uses: Vec<IntegralUse>,
-    /// Starts of integrals: first zero, for receivers that show the newest vector; then how far the newest vector is from that
+    /// Starts of integrals: first zero, for receivers that show the newest vector; then the newest vector's difference from that
     /// of each sum now; then those of single pairs.
     starts: Vec<Start>,
-    /// Intervals to integrate over: first what is to come, by the places of the receivers; then those of single pairs.
+    /// Intervals to integrate over: first until a message sent now arrives, by the places of the receivers; then those of single
+    /// pairs.
     intervals: Intervals,
     integrals: Vec<f64>,
 }
 
 impl PairGrowths {
-    /// Begins with an entity. `away` is how many seconds a message takes to each place.
+    /// Begins with an entity. `away` is the seconds that a message takes to each place.
     pub(super) fn begin(&mut self, sums: &VectorSums, front: NewestNow, away: &[f64]) {
         self.front = front;
         self.cards = [SharedGrowth::default(); NEAR];
@@ -94,14 +95,14 @@ impl PairGrowths {
         self.front.seq.0.wrapping_sub(seq.0) as usize
     }
 
-    /// What receivers that show a vector share, if it has a sum.
+    /// The growth shared by receivers that show a vector, if it has a sum.
     #[inline]
     fn card(&self, shown: DrSeq) -> Option<SharedGrowth> {
         self.cards.get(self.age(shown)).filter(|card| card.mark > 0).copied()
     }
 
-    /// Takes over the growth of sums for pairs that showed the same at the last look and have nothing in flight: most of them.
-    /// The places of the others go to `others`.
+    /// Takes over the growth of sums for pairs that showed the same vector at the last look and have nothing in flight, which are
+    /// most pairs. The places of the rest go to `others`.
     pub(super) fn share(&mut self, states: &[PairState], seen: &[SeenPair], others: &mut Vec<u32>) {
         others.resize(states.len(), 0);
         let (newest, mut used, mut count) = (self.front.seq.0, 0, 0);
@@ -109,8 +110,8 @@ impl PairGrowths {
         for (link, (((state, seen), grown), place)) in (0..).zip(all) {
             let age = newest.wrapping_sub(state.arrived().0) as usize;
             let card = &self.cards[age % NEAR];
-            let is_shared = age < NEAR && seen.is_told_by(state, card.mark);
-            // Without branches, which could not be predicted.
+            let is_shared = age < NEAR && seen.takes_error_from(state, card.mark);
+            // Branchless, because branches would be unpredictable.
             *grown = if is_shared { card.grown } else { 0.0 };
             *place = if is_shared { card.start } else { 0 };
             used |= u32::from(is_shared) << card.place;
@@ -121,8 +122,8 @@ impl PairGrowths {
         self.used |= used;
     }
 
-    /// Takes over the growth of a sum for one pair, even if the sum did not tell its error at the last look. Returns whether it
-    /// could.
+    /// Takes over the growth of a sum for one pair, even if the sum did not give its error at the last look. Returns whether that
+    /// was possible.
     #[inline]
     pub(super) fn join(
         &mut self,
@@ -135,12 +136,12 @@ impl PairGrowths {
         let Some(SharedGrowth { mark, place, start, now, grown: shared }) = card else { return false };
         self.used |= 1 << place;
         self.intervals.starts[link as usize] = start;
-        self.grown[link as usize] = if seen.is_told_by(state, mark) {
+        self.grown[link as usize] = if seen.takes_error_from(state, mark) {
             shared
         } else {
-            let look = seen.sight(state);
+            let look = seen.unpack(state);
             let (before, error) = (sums.last(&look), look.base + now);
-            seen.note(state, Sight { error, told: mark, ..look });
+            seen.note(state, UnpackedPair { error, error_mark: mark, ..look });
             grown(before, error)
         };
         true
@@ -179,7 +180,7 @@ impl PairGrowths {
         }
     }
 
-    /// The error of a pair by the sums of its entity, without the integrals; `None` if they can't tell it.
+    /// The error of a pair from the sums of its entity, without the integrals; `None` if the sums don't determine it.
     pub(super) fn sum_up(
         &mut self,
         path: Exports<'_>,
@@ -206,7 +207,7 @@ impl PairGrowths {
         (link, state, seen): (u32, &PairState, &mut SeenPair),
         row: &LookRow,
     ) -> Option<PairGrowth> {
-        let (Sight { mut base, sum, error, .. }, pending) = (seen.sight(state), state.pending());
+        let (UnpackedPair { mut base, sum, error, .. }, pending) = (seen.unpack(state), state.pending());
         if pending == Pending::Unclear {
             return None;
         }
@@ -215,7 +216,7 @@ impl PairGrowths {
         if sum != sums.mark(shown) {
             let (settled, at) = exported.pair(link).settled()?;
             base = settled - sums.until(path, shown, End::new(path, at)?)?;
-            seen.note(state, Sight { error, base, sum: sums.mark(shown), told: 0 });
+            seen.note(state, UnpackedPair { error, base, sum: sums.mark(shown), error_mark: 0 });
         }
         let mut walk = ErrorWalk { shown, seq: arrived, at: now, error: base, uses: 0 };
         match pending {
@@ -231,7 +232,7 @@ impl PairGrowths {
                 }
             }
         }
-        // What is still to come is integrated until a message sent now would arrive.
+        // Future growth is integrated until a message sent now would arrive.
         let is_newest = walk.seq == self.front.seq;
         if walk.at == now {
             walk.error += sums.now(walk.shown);
@@ -322,7 +323,7 @@ impl PairGrowths {
         walk.uses += 1;
     }
 
-    /// Walks on to a time after now with what is shown.
+    /// Walks on to a time after now with the vector shown.
     #[inline]
     fn go_ahead(&mut self, walk: &mut ErrorWalk, to: SessionTime) {
         let start = self.starts[1 + walk.shown].after((walk.at - self.front.now).as_secs_f64());
@@ -331,12 +332,12 @@ impl PairGrowths {
     }
 }
 
-/// What an error has grown by since the last look, if it was known then.
+/// The growth of an error since the last look; zero if it was unknown then.
 fn grown(before: f64, error: f64) -> f64 {
     if before.is_finite() { error - before } else { 0.0 }
 }
 
-/// How far the error of a pair has been followed.
+/// The state of following a pair's error through time.
 #[derive(Clone, Copy, Debug)]
 struct ErrorWalk {
     /// The place of the sum of the shown vector, and its number.

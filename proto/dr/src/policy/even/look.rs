@@ -1,22 +1,21 @@
-//! A look at everybody's error with all entities of an owner, ten times a second: entity by entity, all receivers in a row.
+//! A look at the receivers' errors with all entities of an owner, ten times a second: entity by entity, all receivers in a row.
 //!
-//! What many receivers share is computed once (`vector_sums.rs`). Most of them show what they showed at the last look with
-//! nothing in flight, so that their errors have grown as their vector's sum has. What is left of the others are pieces between
-//! linear paths, which are integrated side by side (`linear/bulk.rs`). Where a path turns or is not known yet, the account is
-//! asked.
+//! Shared growth is computed once (`vector_sums.rs`). Most receivers show the vector of the last look with nothing in flight, so
+//! their errors have grown by as much as their vector's sum. For the rest, pieces between linear paths are integrated side by
+//! side (`linear/bulk.rs`). Where a path turns or is not known yet, the account is used.
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::control::{Control, StandingGrowth};
 use super::growths::{PairGrowth, PairGrowths, UNKNOWN};
 use super::seen::SeenPair;
-use super::shadow::{Between, Shadow};
+use super::shadow::{GridPosition, Shadow};
 use super::share::presumed_shown;
 use super::vector_sums::{NewestNow, PATH_MAX, VectorSums};
 use crate::ledger::Outlook;
 use crate::policy::{Exported, Pair, Review};
 
-/// A receiver, as every entity needs it.
+/// A receiver's properties that all entities share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LookRow {
     peer: PeerId,
@@ -25,11 +24,11 @@ pub(super) struct LookRow {
     outlook: Outlook,
     /// When a message sent now arrives.
     pub(super) later: SessionTime,
-    between: Between,
+    grid_position: GridPosition,
 }
 
 impl LookRow {
-    /// When a message that was sent then arrives, if that is expected before one sent now.
+    /// The expected arrival of a message sent at a time, unless it is lost or one sent now would arrive earlier.
     #[inline]
     pub(super) fn expects(&self, sent: SessionTime, now: SessionTime) -> Option<SessionTime> {
         let Outlook { under_way, lost_after, known_until, .. } = self.outlook;
@@ -68,17 +67,17 @@ pub(super) struct ErrorLook {
     /// Seconds that a message sent now takes, by the places of the receivers.
     away: Vec<f64>,
     growths: PairGrowths,
-    /// The places of receivers that are looked at one by one.
+    /// The places of receivers that are handled one by one.
     others: Vec<u32>,
     gathered: GrowthTotals,
     /// Seconds since the last look.
     seconds: f64,
-    /// Whether every receiver has a standing, and whether every one is believed.
+    /// Whether every receiver has a standing, and whether every receiver is believed.
     is_placed: bool,
     are_credible: bool,
-    /// Whether somebody had no standing. Then errors grow pair by pair, because a newcomer starts with the mean.
+    /// Whether a receiver had no standing. If so, errors grow pair by pair, because a newcomer starts with the mean.
     is_direct: bool,
-    /// The largest delay of a receiver that sees anything.
+    /// The largest delay of a receiver that has any entity.
     pub(super) farthest: Span,
 }
 
@@ -93,7 +92,7 @@ impl ErrorLook {
                 peer,
                 place: control.place_of(peer),
                 later: outlook.now + outlook.delay,
-                between: Shadow::between(outlook.delay),
+                grid_position: Shadow::grid_position(outlook.delay),
                 outlook,
             })
         }));
@@ -106,7 +105,7 @@ impl ErrorLook {
         self.is_direct = false;
     }
 
-    /// Adds what was gathered to the standings.
+    /// Adds the gathered growth to the standings.
     pub(super) fn settle(&mut self, control: &mut Control, now: SessionTime) {
         let GrowthTotals { errors, aheads, withouts, seen } = &mut self.gathered;
         for (link, row) in self.rows.iter().enumerate() {
@@ -169,7 +168,7 @@ impl ErrorLook {
             if path.is_some() && self.growths.join(sums, link, state, seen) {
                 continue;
             }
-            let (before, growths) = (sums.last(&seen.sight(state)), &mut self.growths);
+            let (before, growths) = (sums.last(&seen.unpack(state)), &mut self.growths);
             let summed = path.and_then(|path| growths.sum_up(path, sums, exported, (link, state, seen), row));
             let entry = summed.unwrap_or_else(|| {
                 let pair = exported.pair(link);
@@ -204,12 +203,13 @@ impl ErrorLook {
         }
         if shadow.has_grown() {
             for link in exported.places().map(|link| link as usize) {
-                withouts[link] += self.rows[link].as_ref().map_or(0.0, |row| shadow.grown(&row.between));
+                withouts[link] +=
+                    self.rows[link].as_ref().map_or(0.0, |row| shadow.grown(&row.grid_position));
             }
         }
     }
 
-    /// Gathers pair by pair, where somebody has no standing yet or weights differ.
+    /// Gathers pair by pair, where a receiver has no standing yet or weights differ.
     fn gather_each(
         &mut self,
         exported: &Exported<'_>,
@@ -221,7 +221,7 @@ impl ErrorLook {
             let Some(row) = &self.rows[link] else { continue };
             let (grown, ahead) = self.growths.counted();
             let (error, ahead) = (grown[link], ahead[link]);
-            let (weight, without) = (exported.weight(row.peer), shadow.grown(&row.between));
+            let (weight, without) = (exported.weight(row.peer), shadow.grown(&row.grid_position));
             if !self.is_direct && row.place.is_some() {
                 let GrowthTotals { errors, aheads, withouts, seen } = &mut self.gathered;
                 errors[link] += weight * error;
@@ -242,8 +242,7 @@ impl ErrorLook {
     }
 }
 
-/// How far off a receiver is that is not believed, if it has what it was sent. It can't gain anything by untrue reports, nor by
-/// having none.
+/// The error of a receiver that is not believed, if it has what it was sent. It gains nothing by false or missing reports.
 fn off(pair: &Pair<'_>, now: SessionTime) -> f64 {
     presumed_shown(pair).map_or(0.0, |(_, shown)| shown.project(now).distance(pair.newest().1.project(now)))
 }
@@ -259,11 +258,11 @@ mod tests {
     use crate::{Budget, Content, DrConfig, DrPeer, EntityId, MotionKind, MotionState, Threshold};
 
     thread_local! {
-        /// Pairs looked at; those by sums; those that shared growth.
+        /// Pairs looked at, pairs summed, and pairs that shared growth.
         static LOOKED: Cell<(u32, u32, u32)> = const { Cell::new((0, 0, 0)) };
     }
 
-    /// What is seen of each pair is what its account says, but for rounding: generation times travel in microseconds.
+    /// Checks each pair against its account, up to rounding: generation times travel in microseconds.
     pub(super) fn check(
         exported: &Exported<'_>,
         seen: &[SeenPair],
@@ -272,9 +271,13 @@ mod tests {
         has_path: bool,
     ) {
         for link in exported.places() {
-            let look = seen[link as usize].sight(&exported.pair_states()[link as usize]);
+            let look = seen[link as usize].unpack(&exported.pair_states()[link as usize]);
             let (pair, ahead) = (exported.pair(link), ahead[link as usize]);
-            let error = if look.told == 0 { look.error } else { look.base + sums.told(look.told) };
+            let error = if look.error_mark == 0 {
+                look.error
+            } else {
+                look.base + sums.sum_with_mark(look.error_mark)
+            };
             if error == UNKNOWN {
                 assert!(!pair.is_credible());
                 continue;
@@ -284,7 +287,7 @@ mod tests {
             assert!((ahead - (later - now)).abs() <= 1e-6 * (1.0 + later), "{ahead} {now} {later}");
             let (all, summed, shared) = LOOKED.get();
             let is_summed = has_path && look.sum > 0;
-            LOOKED.set((all + 1, summed + u32::from(is_summed), shared + u32::from(look.told > 0)));
+            LOOKED.set((all + 1, summed + u32::from(is_summed), shared + u32::from(look.error_mark > 0)));
         }
     }
 
@@ -293,8 +296,8 @@ mod tests {
     /// Sender, receiver, channel and bytes.
     type Message = (usize, usize, Channel, Vec<u8>);
 
-    /// Runs an owner of two tanks that weave, and three receivers; some messages are lost or overtaken. Returns how many looks
-    /// there were, how many by sums, and how many that shared one.
+    /// Runs an owner of two tanks that weave, and three receivers; some messages are lost or overtaken. Returns the
+    /// number of looks, of those by sums, and of those that shared one.
     fn run(content: Content, lost: f64) -> (u32, u32, u32) {
         LOOKED.set((0, 0, 0));
         let config = DrConfig {
@@ -349,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_tell_what_the_accounts_say() {
+    fn sums_agree_with_the_accounts() {
         for lost in [0.0, 0.05, 0.3] {
             let (all, summed, shared) = run(Content::Kind(MotionKind::Linear), lost);
             assert!(all > 1_500, "{all}");
@@ -359,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_turn_are_not_summed_up() {
+    fn turning_paths_are_not_summed() {
         let (all, summed, shared) = run(Content::Kind(MotionKind::Circular), 0.0);
         assert!(all > 1_500 && summed + shared == 0, "{summed} and {shared} of {all}");
     }

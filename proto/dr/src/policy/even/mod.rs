@@ -1,4 +1,4 @@
-//! `even`: everybody's error alike, at the least mean that a budget allows.
+//! `even`: equal errors at all receivers, at the lowest mean that a budget allows.
 //!
 //! 1. **The gain, not the debt.** The index of a pair is the error that a message now would save at the receiver, from its
 //!    arrival on, along the path (`path.rs`) that the entity is expected to take.
@@ -6,12 +6,12 @@
 //!    its successor: the gain is counted for as long as the newest vector is expected to hold.
 //! 3. **A price, not a quota** (`price.rs`). A message is sent when its index beats a price that moves so that the budget
 //!    is spent and never exceeded.
-//! 4. **Control of seconds** (`control.rs`). A message to who has suffered more than its target counts for more. The
-//!    targets even out `phi` of the difference that there would be without us (`shadow.rs`), and nobody's is above `kappa`
-//!    times its own error without us.
+//! 4. **Control of seconds** (`control.rs`). A message to a receiver that has suffered more than its target counts for
+//!    more. The targets even out `phi` of the spread under 1/m base (`shadow.rs`), and none is above `kappa` times the
+//!    receiver's own error under 1/m base.
 //!
-//! It decides at every trigger, and in between: where the owner runs it, with each look at the entity and by the owner's
-//! own motion; at a relay, by what the newest vector says, and again when there has been no other for a second.
+//! It decides at every trigger and in between: at an owner, with each observation and from the entity's actual motion; at a
+//! relay, from the newest vector, once there has been no other for a second.
 
 mod control;
 mod filter;
@@ -32,10 +32,10 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 use self::share::{DecisionScratch, Share, Tracked};
 use super::{ClosedPairs, Exported, FairnessPolicy, Occasion, Review, SendPlan};
 
-/// How often an owner has its turn at a relay, where nobody observes the entities.
+/// The interval between an owner's turns at a relay, where entities are not observed.
 const TICK: Span = Span::from_millis(100);
 /// How long a relay waits without a trigger before it decides in between. A vector that is soon replaced is worth little, and
-/// only the owner can tell.
+/// only the owner knows whether it will be.
 const SILENCE: Span = Span::from_secs(1);
 
 /// How long the savings of an owner without entities are kept.
@@ -61,16 +61,16 @@ impl EvenSettings {
     pub const KAPPA_MAX: f64 = 1000.0;
 
     /// `phi`, 0 to 1, is the part of the spread under 1/m base that is evened out. `kappa`, 1 to
-    /// [`KAPPA_MAX`](Self::KAPPA_MAX), caps everybody's error at that many times its error under 1/m base. `None` if they are
-    /// out of range.
+    /// [`KAPPA_MAX`](Self::KAPPA_MAX), caps each receiver's error at that multiple of its error under 1/m base. `None` if they
+    /// are out of range.
     #[must_use]
     pub fn new(phi: f64, kappa: Option<f64>) -> Option<Self> {
         let is_kappa = |kappa: f64| (1.0..=Self::KAPPA_MAX).contains(&kappa);
         ((0.0..=1.0).contains(&phi) && kappa.is_none_or(is_kappa)).then_some(Self { phi, kappa })
     }
 
-    /// How many messages an owner can save up for a turn. Its entities are sent at most that many beyond the budget for all
-    /// triggers, as long as each triggers every two seconds.
+    /// The number of messages that an owner can save up for a turn. At most that many are sent for its entities beyond the
+    /// budget of all triggers, as long as each triggers every two seconds.
     #[must_use]
     pub fn saved_max(budget: f64, entities: usize) -> f64 {
         price::capacity(budget, entities)
@@ -82,14 +82,14 @@ impl EvenSettings {
         self.phi
     }
 
-    /// The cap on everybody's error, in multiples of its error without us.
+    /// The cap on each receiver's error, as a multiple of its error under 1/m base.
     #[must_use]
     pub const fn kappa(&self) -> Option<f64> {
         self.kappa
     }
 }
 
-/// The owners' turns. Many owners are looked at one after the other.
+/// The owners' turns, spread over time.
 type Turns = BTreeSet<(SessionTime, Option<PeerId>)>;
 
 /// The policy `even`.
@@ -150,7 +150,7 @@ impl Even {
         share.begin_turns(exported, now, turns);
     }
 
-    /// Gives shares and turns to entities that are here already: they may never trigger again.
+    /// Gives shares and turns to existing entities, which may never trigger again.
     fn begin(&mut self, review: &Review<'_>) {
         for exported in review.all_entities() {
             let share = self.shares.entry(exported.owner()).or_default();
@@ -160,7 +160,7 @@ impl Even {
         }
     }
 
-    /// Takes the turn of an owner whose entities nobody observes.
+    /// Takes the turn of an owner whose entities are not observed.
     fn take_turn(
         &mut self,
         review: &Review<'_>,
@@ -192,15 +192,15 @@ impl Even {
             shares.remove(&owner);
             return;
         }
-        // Turns keep their phase however late they are, so that owners that once coincide do not do so for ever.
+        // Turns keep their phase however late they run, or owners that coincide once would coincide forever.
         let missed = (now - at).as_nanos() / TICK.as_nanos();
         turns.insert((at + TICK.times(missed + 1), owner));
     }
 }
 
 impl Share {
-    /// Gives the owner turns if nobody observes its entities. Owners often begin together, because games tick together: the
-    /// first turns of consecutive numbers are spread over a tick.
+    /// Gives the owner turns if its entities are not observed. Owners often start at the same time, because games tick
+    /// together: the first turns of consecutive numbers are spread over a tick.
     fn begin_turns(&mut self, exported: &Exported<'_>, now: SessionTime, turns: &mut Turns) {
         const GOLDEN: u32 = 0x9e37_79b9;
         if exported.observed().is_some() || core::mem::replace(&mut self.has_turns, true) {
@@ -243,7 +243,7 @@ impl FairnessPolicy for Even {
         false
     }
 
-    fn hears_settled(&self) -> bool {
+    fn wants_settlements(&self) -> bool {
         false
     }
 

@@ -1,7 +1,7 @@
-//! Where an entity is expected to go: on from its present motion, while its turning and its acceleration decay.
+//! The expected path of an entity: its current motion continued, while turn rate and acceleration decay.
 //!
-//! Nobody turns for ever, and nobody knows for how long. A path whose turn rate and acceleration decay lies between going
-//! straight and turning on, and is closer to what happens than either.
+//! No turn lasts forever, and its length is unknown. A path whose turn rate and acceleration decay lies between going straight
+//! and turning on, and is closer to the actual one than either.
 
 use evenkeel_core::{SessionTime, Span, Vec3};
 
@@ -10,18 +10,18 @@ use crate::motion::vector::{DrVector, MotionKind};
 
 /// Time constant of the turn rate, in seconds.
 const TURN_KEPT: f64 = 3.0;
-/// Time constant of the acceleration: the top speed is near.
+/// Time constant of the acceleration, in seconds: vehicles soon reach their top speed.
 const SPEED_KEPT: f64 = 1.5;
-/// Time constant of the change of the turn rate.
+/// Time constant of the change of the turn rate, in seconds.
 const BEND_KEPT: f64 = 0.8;
 /// Seconds over which the change of the turn rate is averaged.
 const BEND_SMOOTH: f64 = 0.12;
 /// Seconds between two points of a path.
 const STEP: f64 = 0.025;
-/// Points of a path (4 s); beyond, it goes straight on.
+/// The most points of a path (4 s); beyond, it goes straight on.
 const POINTS_MAX: usize = 160;
 
-/// How fast an entity's turn rate changes, which shows first what an entity begins to do.
+/// The rate at which an entity's turn rate changes, the earliest sign of a new manoeuvre.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bend {
     seen: Option<(SessionTime, f64)>,
@@ -75,10 +75,10 @@ impl Default for Path {
 }
 
 impl Path {
-    /// Follows an entity from where it was seen up to a time. Its turn rate changes by `bend` per second at first.
+    /// Predicts the path of an entity from an observation up to a time. Its turn rate initially changes by `bend` per second.
     pub(super) fn follow(&mut self, seen: &Kinematics, bend: f64, until: SessionTime) {
         let (mut position, mut velocity) = (seen.state.position, seen.state.velocity);
-        // Each step uses the values in its middle.
+        // Each step uses the values at its midpoint.
         let mut turn = seen.state.turn_rate * self.turn.half;
         let mut acceleration = seen.state.acceleration * self.speed.half;
         let mut bend = bend * self.bend.half * STEP;
@@ -105,12 +105,12 @@ impl Path {
         self.after((at - self.start).as_secs_f64())
     }
 
-    /// Seconds from when it was seen to a time.
+    /// Seconds from the observation to a time.
     pub(super) fn age(&self, at: SessionTime) -> f64 {
         (at - self.start).as_secs_f64()
     }
 
-    /// The expected position this many seconds after it was seen.
+    /// The expected position this many seconds after the observation.
     #[inline]
     pub(super) fn after(&self, seconds: f64) -> Vec3 {
         let steps = seconds.max(0.0) / STEP;
@@ -122,7 +122,7 @@ impl Path {
         }
     }
 
-    /// Seconds until it is farther than a distance from a vector's path, at most `most`.
+    /// Seconds until it is farther than `distance` from a vector's path, at most `most`.
     pub(super) fn leaves(&self, vector: &DrVector, distance: f64, now: SessionTime, most: f64) -> f64 {
         let (age, straight) = (self.age(now), vector.kind == MotionKind::Linear);
         let (position, velocity) = (vector.project(now), vector.state.velocity);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn who_drives_straight_is_taken_to_go_on_and_never_leaves_its_vector() {
+    fn a_straight_path_stays_on_its_vector() {
         let seen = driving(0.0);
         let path = followed(&seen, 0.0);
         let vector = DrVector::generate(START, &seen.state, MotionKind::Linear);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn who_turns_leaves_its_vector_when_the_arc_does() {
+    fn a_turning_path_leaves_its_vector_when_the_arc_does() {
         let seen = driving(0.5);
         let vector = DrVector::generate(START, &seen.state, MotionKind::Linear);
         let leaves = followed(&seen, 0.0).leaves(&vector, 0.2, START, 0.7);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_begins_is_seen_before_there_is_one() {
+    fn a_rising_turn_rate_bends_the_path_early() {
         let mut bend = Bend::default();
         for tick in 0..20 {
             bend.observe(START + Span::from_millis(20 * tick), 0.02 * tick as f64);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn small_angles_have_the_sines_of_any() {
+    fn small_sincos_matches_libm() {
         for step in -100..=100 {
             let angle = f64::from(step) * 0.001;
             let (sin, cos) = small_sincos(angle);

@@ -1,21 +1,21 @@
 //! A price, not a quota: the budget is saved up, and a message is sent when it is worth more than the price.
 //!
-//! So bursts in a turn are paid for by what straights have saved. The price rises while the bucket is less than half full and
-//! falls while it is fuller; but it does not fall when the worst off get all that they can use. What is left then stays
-//! unspent, because it could only go to those who are better off already.
+//! So bursts in a turn are paid for by savings from straights. The price rises while the bucket is less than half full and
+//! falls while it is fuller, except when the worst off get all that they can use. The surplus then stays unspent, because it
+//! could only go to receivers that are better off already.
 
-/// Triggers' worth of the budget that a bucket holds per entity: a turn takes that many more than a straight.
+/// Capacity of a bucket per entity, in budgets of a trigger: the extra messages that a turn takes over a straight.
 const BUCKET_TRIGGERS: f64 = 30.0;
-/// What a bucket holds at least, so that a small budget can be spent.
+/// The smallest capacity of a bucket, so that a small budget can be spent.
 const CAPACITY_MIN: f64 = 4.0;
 
-/// How far the logarithm of the price moves for an empty bucket: what a full bucket buys is not worth less.
+/// How far the logarithm of the price rises for an empty bucket, and falls for a full one.
 const SWING: f64 = 1.4;
-/// How far it moves for good after a trigger with an empty bucket.
+/// How far it moves permanently after a trigger with an empty bucket.
 const PACE: f64 = 0.016;
 /// At the n-th trigger it moves by 1/n of this instead, if that is more.
 const HASTE: f64 = 1.0;
-/// The price does not fall if one of the worst off was refused in fewer of the triggers.
+/// The share of triggers with a refusal of one of the worst off below which the price does not fall.
 const REFUSED_MIN: f64 = 0.05;
 /// The number of triggers over which refusals are averaged.
 const REFUSALS: f64 = 30.0;
@@ -33,7 +33,7 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// Pays in the budget of a trigger.
+    /// Adds the budget of a trigger.
     pub(super) fn pay_in(&mut self, budget: f64, entities: usize) {
         let first = self.capacity == 0.0;
         self.capacity = capacity(budget, entities);
@@ -49,14 +49,14 @@ impl Bucket {
         self.tokens -= 1.0;
     }
 
-    /// What is missing to a half full bucket, as a part of that: 1 when empty, -1 when full.
+    /// What is missing to a half full bucket, as a fraction of half the capacity: 1 when empty, -1 when full.
     pub(super) fn lack(&self) -> f64 {
         let half = 0.5 * self.capacity;
         if half > 0.0 { ((half - self.tokens) / half).clamp(-1.0, 1.0) } else { 0.0 }
     }
 }
 
-/// What a message must be worth, in units x seconds of error saved.
+/// The worth that a message needs to be sent, in units x seconds of error saved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Price {
     /// Its logarithm with a half full bucket.
@@ -90,7 +90,7 @@ impl Price {
         self.triggers += 1;
         let entities = entities.max(1) as f64;
         self.refused += (f64::from(u8::from(refused)) - self.refused) / (REFUSALS * entities);
-        // The first guess may be far off, so that the price moves faster at first.
+        // The first guess may be far off, so the price moves faster at first.
         let pace = (PACE / entities).max((HASTE / self.triggers as f64).min(0.5));
         let step = pace * bucket.lack();
         if step > 0.0 || self.refused >= REFUSED_MIN {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_budget_is_spent_in_time() {
+    fn the_smallest_budget_is_eventually_spent() {
         let mut bucket = Bucket::default();
         let mut sent = 0;
         for _ in 0..10_000 {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_surplus_stays_unspent_when_nobody_of_the_worst_off_is_refused() {
+    fn a_surplus_stays_unspent_when_none_of_the_worst_off_is_refused() {
         let (mut price, mut bucket) = (Price::default(), Bucket::default());
         (0..1_000).for_each(|_| bucket.pay_in(1.0, 1));
         (0..200).for_each(|_| price.adapt(&bucket, false, 1));

@@ -1,8 +1,8 @@
-//! Rules out pairs for which a message can't be worth its price, without a square root.
+//! Rules out pairs for which a message can't be worth its price, without computing square roots.
 //!
 //! A message gains at most the distance between the newest vector and the one that the receiver shows. Between two linear
-//! vectors that is largest at an end of the time over which the gain is averaged. So two points decide nearly every pair, and
-//! the expected path of the entity need not be computed.
+//! vectors that is largest at an end of the time over which the gain is averaged. So two points decide nearly every pair,
+//! and the expected path of the entity need not be computed.
 
 use evenkeel_core::{PeerId, SessionTime, Span, Vec3};
 
@@ -17,7 +17,7 @@ use crate::policy::Review;
 /// Margin for the rounding of bounds.
 pub(super) const MARGIN: f64 = 1e-6;
 
-/// A receiver, as every entity of the sender needs it.
+/// A receiver's properties that all entities share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReachRow {
     pub(super) peer: PeerId,
@@ -27,7 +27,7 @@ pub(super) struct ReachRow {
     /// Seconds until a message sent now arrives, and until the end of the time that counts.
     from: f64,
     to: f64,
-    /// How much more a message to it is worth: 1 for the worst off, less for the others.
+    /// Factor on a message's worth: 1 for the worst off, less for the others.
     pub(super) boost: f64,
     /// One over the boost; infinite if it is not served.
     rarity: f64,
@@ -36,7 +36,7 @@ pub(super) struct ReachRow {
     pub(super) is_served: bool,
 }
 
-/// What every entity asks of all receivers, by their places.
+/// The columns of all receivers that every entity reads, by their places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReceiverTerms {
     /// Seconds until the end of the time that counts, rounded up.
@@ -66,7 +66,7 @@ fn below(number: f64) -> f32 {
     (number * (1.0 - COARSE)) as f32
 }
 
-/// What a message must save.
+/// The error that a message must save.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
     /// To be worth its price.
@@ -80,16 +80,16 @@ pub(super) struct Terms {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reach {
     rows: Vec<ReachRow>,
-    /// What is asked of them; the second version is for decisions that note refusals.
+    /// The columns made of the rows; the second version is for decisions that note refusals.
     asks: [ReceiverTerms; 2],
     /// Seconds until the end of the time that counts for the farthest.
     pub(super) farthest: f64,
-    /// What the rows were made of: owner, time, and two change counters.
+    /// The key that the rows were made for: owner, time, and two change counters.
     made: Option<(Option<PeerId>, SessionTime, u64, u64)>,
 }
 
 impl Reach {
-    /// Makes the rows for an owner and the present time, unless they are.
+    /// Makes the rows for an owner and the current time, unless they are up to date.
     pub(super) fn update(&mut self, review: &Review<'_>, owner: Option<PeerId>, control: &Control) {
         let key = Some((owner, review.now(), review.changes(), control.changes));
         if self.made == key {
@@ -101,7 +101,7 @@ impl Reach {
             let (Some((peer, outlook)), Some(messages)) = (receiver, messages) else {
                 return ReachRow::NOBODY;
             };
-            // Before anything is known, whatever is not reported may be lost.
+            // Before anything is known, every unreported vector may be lost.
             let is_known = outlook.lost_after < Span::MAX;
             let overdue = if is_known { outlook.now - outlook.lost_after } else { SessionTime::MAX };
             let end = outlook.delay + window(outlook.delay);
@@ -158,27 +158,27 @@ impl ReachRow {
         is_served: false,
     };
 
-    /// Whether nothing can come of sending the newest vector to this receiver, given its separation. `lives` is one over the
-    /// life of the newest vector in seconds, times its weight.
+    /// Whether sending the newest vector to this receiver can't be worth it, given its separation. `lives` is one over the
+    /// product of the newest vector's life in seconds and the largest weight of its pairs.
     #[inline]
     pub(super) fn rules_out(&self, apart: &Separation, asked: &Terms, lives: f64) -> bool {
         let noted = asked.notes_refusals && self.worst;
         let index = if noted { asked.least } else { asked.least.max(asked.price * self.rarity) };
         let (from, to) = (apart.at(self.from), apart.at(self.to));
-        // An index that is NaN is beyond every bound.
+        // A NaN index exceeds every bound.
         let distance = (1.0 - MARGIN) * index * lives;
         distance >= apart.distance_min && from.max(to) <= distance * distance
     }
 }
 
-/// How far a vector is from the newest one, from now on.
+/// The separation of a vector from the newest one, from now on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Separation {
     position: Vec3,
     velocity: Vec3,
     /// Position and velocity of the newest one.
     newest: (Vec3, Vec3),
-    /// Shorter distances may be due to rounding.
+    /// The distance below which differences may be rounding errors.
     distance_min: f64,
 }
 
@@ -189,7 +189,7 @@ impl Separation {
     }
 }
 
-/// How much nearer to the entity the newest vector brings a receiver: the mean over a short time from its arrival on, by
+/// How much closer to the entity the newest vector brings a receiver: the mean over a short time from its arrival on, by
 /// Simpson's rule.
 #[inline]
 pub(super) fn gain(path: &Path, age: f64, apart: &Separation, row: &ReachRow) -> f64 {
@@ -202,7 +202,7 @@ pub(super) fn gain(path: &Path, age: f64, apart: &Separation, row: &ReachRow) ->
     (nearer(row.from) + 4.0 * nearer(middle) + nearer(row.to)) * (1.0 / 6.0)
 }
 
-/// How far a vector is from the newest, if both are linear.
+/// The separation of a vector from the newest, if both are linear.
 pub(super) fn apart(shown: &DrVector, newest: &DrVector, now: SessionTime) -> Option<Separation> {
     if [shown, newest].iter().any(|vector| vector.kind != MotionKind::Linear) {
         return None;
@@ -230,7 +230,7 @@ mod tests {
     use crate::motion::vector::MotionState;
 
     #[test]
-    fn nothing_that_is_ruled_out_could_be_worth_its_price() {
+    fn only_pairs_below_the_price_are_ruled_out() {
         let mut draws = Seed::new(5).draws();
         let now = SessionTime::from_nanos(7_000_000_000);
         let mut ruled_out = 0;
@@ -255,7 +255,7 @@ mod tests {
                 continue;
             }
             ruled_out += 1;
-            // Wherever the entity goes, a receiver gains most if it is on the newest vector's path.
+            // A receiver gains most if the entity is on the newest vector's path.
             for stray in [0.0, 0.1, 5.0] {
                 let nearer = |part: f64| {
                     let at = now + Span::from_secs_f64(row.from + part * (row.to - row.from));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_glance_that_is_not_clear_rules_nothing_out() {
+    fn only_linear_vectors_have_a_separation() {
         let vector =
             |kind| DrVector { generated: SessionTime::default(), state: MotionState::default(), kind };
         let (linear, circular) = (vector(MotionKind::Linear), vector(MotionKind::Circular));

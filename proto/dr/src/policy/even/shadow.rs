@@ -1,7 +1,7 @@
-//! "Without us": what receivers would suffer under a 1/m base that sends as many messages as the budget allows.
+//! The reference: receivers' errors under a 1/m base that sends as many messages as the budget allows.
 //!
-//! It is imagined, not sent. The error under it is a smooth function of the delay alone, so it is computed for a few delays and
-//! interpolated: it costs the same for three receivers and for a thousand.
+//! It is simulated, not sent. The error under it is a smooth function of the delay alone, so it is computed for a few delays and
+//! interpolated, at the same cost for three receivers as for a thousand.
 
 use std::collections::VecDeque;
 
@@ -10,31 +10,31 @@ use evenkeel_core::{SessionTime, Span};
 use crate::motion::divergence::export_error;
 use crate::motion::vector::DrVector;
 
-/// The delays that it is computed for, in milliseconds.
+/// The grid of delays, in milliseconds.
 const DELAYS_MS: [i64; GRID] =
     [0, 10, 20, 40, 60, 80, 100, 130, 160, 200, 250, 300, 400, 500, 650, 800, 1000, 1300, 1600];
 const GRID: usize = 19;
-/// Vectors in flight to the farthest; with more, the oldest counts as arrived.
+/// The most vectors in flight to the farthest delay; with more, the oldest counts as arrived.
 const SENT_MAX: usize = 256;
 
-/// The imagined 1/m base of one entity.
+/// The simulated 1/m base of one entity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shadow {
     exported: Option<DrVector>,
-    /// Up to when the errors are counted.
+    /// The time up to which errors are counted.
     at: SessionTime,
-    /// What was sent, and when. The first has arrived everywhere.
+    /// Vectors sent, and when. The first has arrived everywhere.
     sent: VecDeque<(SessionTime, DrVector)>,
-    /// The part of a message that has been saved up.
+    /// The fraction of a message saved up.
     saved: f64,
-    /// What the errors have grown by since they were last taken.
+    /// Growth of the errors at each delay since the last [`take`](Self::take).
     grown: [f64; GRID],
     has_grown: bool,
 }
 
-/// A delay between two of the grid: the place of the upper one, and the part of the way there.
+/// A delay's position in the grid: the index of the next larger delay, and the fraction of the way there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Between {
+pub(super) struct GridPosition {
     above: usize,
     part: f64,
 }
@@ -86,17 +86,17 @@ impl Shadow {
         self.at = self.at.max(to);
     }
 
-    /// The place of a delay in the grid.
-    pub(super) fn between(delay: Span) -> Between {
+    /// The position of a delay in the grid.
+    pub(super) fn grid_position(delay: Span) -> GridPosition {
         let delay = delay.as_millis_f64();
         let above = DELAYS_MS.iter().position(|millis| *millis as f64 > delay).unwrap_or(GRID - 1).max(1);
         let (low, high) = (DELAYS_MS[above - 1] as f64, DELAYS_MS[above] as f64);
-        Between { above, part: ((delay - low) / (high - low)).max(0.0) }
+        GridPosition { above, part: ((delay - low) / (high - low)).max(0.0) }
     }
 
-    /// What the error of a receiver has grown by.
+    /// The growth of a receiver's error, interpolated.
     #[inline]
-    pub(super) fn grown(&self, &Between { above, part }: &Between) -> f64 {
+    pub(super) fn grown(&self, &GridPosition { above, part }: &GridPosition) -> f64 {
         let (near, far) = (self.grown[above - 1], self.grown[above]);
         near + (far - near) * part
     }
@@ -123,7 +123,7 @@ mod tests {
         SessionTime::from_nanos(0) + Span::from_millis(millis)
     }
 
-    /// Each vector stands still, one unit from the last.
+    /// Vectors at rest, each one unit from the last.
     fn vector(number: i64) -> DrVector {
         let state = MotionState { position: Vec3::xy(number as f64, 0.0), ..MotionState::default() };
         DrVector::generate(at(number * 100), &state, MotionKind::Linear)
@@ -136,11 +136,11 @@ mod tests {
     }
 
     fn grown(shadow: &Shadow, millis: i64) -> f64 {
-        shadow.grown(&Shadow::between(Span::from_millis(millis)))
+        shadow.grown(&Shadow::grid_position(Span::from_millis(millis)))
     }
 
     #[test]
-    fn whoever_gets_everything_suffers_its_delay() {
+    fn with_every_vector_sent_the_error_comes_from_the_delay() {
         let shadow = run(1.0, 100);
         // One unit for as long as each vector is under way.
         for millis in [10, 60, 100] {
@@ -153,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn one_in_three_suffers_what_is_left_out_too() {
-        // Without delay: nought, one, two units for a tenth of a second each.
+    fn skipped_vectors_add_to_the_error() {
+        // Without delay: zero, one and two units for a tenth of a second each.
         let grown = grown(&run(1.0 / 3.0, 99), 0);
         assert!((grown - 10.0).abs() < 0.5, "{grown}");
     }
 
     #[test]
-    fn it_begins_anew_when_it_is_taken() {
+    fn take_resets_the_growth() {
         let mut shadow = run(0.5, 50);
         assert!(grown(&shadow, 300) > 0.0);
         shadow.take();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_remembers_is_bounded() {
+    fn the_memory_is_bounded() {
         let mut shadow = Shadow::default();
         for number in 0..20_000 {
             let mut vector = vector(number);

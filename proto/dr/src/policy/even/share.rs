@@ -1,4 +1,4 @@
-//! What the entities of one owner share: a bucket, a price, and everybody's standing.
+//! The state that one owner's entities share: a bucket, a price, and the receivers' standings.
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
@@ -17,31 +17,31 @@ use crate::motion::linear::sift::ReceiverSet;
 use crate::motion::vector::{DrSeq, DrVector, EntityId, EntityMap, MotionKind, MotionState};
 use crate::policy::{Exported, Kinematics, Pair, PairColumn, Review, SendPlan};
 
-/// Seconds from the arrival on over which the gain is averaged: paths cross, and an instant says little, the less the farther
-/// away it is.
+/// Seconds from the arrival on over which the gain is averaged: paths cross, so an instant means little, the less the farther
+/// ahead it is.
 const WINDOW: f64 = 0.05;
-/// What is added for each second of the delay.
+/// Growth of the window per second of delay.
 const WINDOW_GROWTH: f64 = 0.4;
-/// The longest life of a vector that is assumed, in seconds.
+/// The longest assumed life of a vector, in seconds.
 const LIFE_MAX: f64 = 0.7;
-/// The shortest.
+/// The shortest assumed life of a vector, in seconds.
 const LIFE_MIN: f64 = 0.001;
-/// The first price: the threshold for this many seconds.
+/// The first price: seconds of an error the size of the threshold.
 const PRICE_GUESS: f64 = 0.3;
-/// A receiver this many seconds ahead of the worst off is sent nothing.
+/// The lead over the worst off, in seconds, beyond which a receiver is sent nothing.
 pub(super) const LEAD_MAX: f64 = 8.0;
-/// A message that saves less than this part of the threshold for a second is never worth sending.
+/// The least error worth saving, as a fraction of a second of an error the size of the threshold.
 const WORTH_MIN: f64 = 0.01;
-/// Receivers whose boost is above this are among the worst off.
+/// The boost above which a receiver is among the worst off.
 pub(super) const WORST: f64 = 0.99;
-/// An entity without triggers for this long pays if nothing is left to send its last vector with: a receiver that lacks it
-/// would see it go astray for ever. With a heartbeat no entity is as silent.
+/// The silence after which an entity pays in without a trigger, if the bucket is too empty to send its last vector: a receiver
+/// that lacks it would show a wrong path forever. With a heartbeat no entity is silent this long.
 const PAID_SILENCE: Span = Span::from_secs(2);
 
-/// A receiver that is not believed is taken to have what it was sent. After this long it is sent again.
+/// The time after which a receiver that is not believed is tried again. Until then it is assumed to have what it was sent.
 const TRIED_AGAIN: Span = Span::from_secs(5);
 
-/// What is kept of an entity.
+/// The state of one entity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracked {
     pub(super) shadow: Shadow,
@@ -54,8 +54,8 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
-    /// Predicts the path of an entity up to the arrival at the farthest receiver. Returns for how many seconds its newest
-    /// vector will hold.
+    /// Predicts the path of an entity up to the arrival at the farthest receiver. Returns the seconds that its newest vector
+    /// will hold.
     fn foresee(&self, exported: &Exported<'_>, farthest: Span, path: &mut Path, now: SessionTime) -> f64 {
         let until = now + farthest + window(farthest);
         let seen = exported.observed().unwrap_or_else(|| presumed(exported, self.triggered, now));
@@ -65,13 +65,13 @@ impl Tracked {
     }
 }
 
-/// A message that would save something.
+/// A message that would save some error.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     worth: f64,
     link: u32,
     worst: bool,
-    /// Whether it only tests whether the receiver answers. Then it is sent whatever it is worth, if the bucket is half full.
+    /// Whether it only tests whether the receiver answers. If so, it is sent whatever its worth if the bucket is half full.
     tried: bool,
 }
 
@@ -85,7 +85,7 @@ impl Candidate {
 #[derive(Clone, Debug, Default)]
 pub(super) struct DecisionScratch {
     watch: ErrorLook,
-    /// What the last look saw of each pair.
+    /// Each pair as the last look saw it.
     pub(super) seen: PairColumn<SeenPair>,
     reach: Reach,
     filter: CandidateFilter,
@@ -96,10 +96,10 @@ pub(super) struct DecisionScratch {
     pub(super) silent: Vec<EntityId>,
 }
 
-/// What the entities of one owner share. Their triggers pay for them and for nobody else's.
+/// The state that one owner's entities share. Their triggers pay for them only.
 ///
-/// A relay decides for many owners. One that drives wildly, or lies, can't spend what the others have saved up, nor move their
-/// targets. If everybody's error is even for each owner, so it is in sum.
+/// A relay decides for many owners. One that drives wildly, or lies, can't spend the others' savings or move their targets. If
+/// errors are even for each owner, so are their sums.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Share {
     pub(super) bucket: Bucket,
@@ -111,12 +111,12 @@ pub(super) struct Share {
     farthest: Span,
     /// When it last had an entity.
     pub(super) alive: SessionTime,
-    /// Whether it has turns, because nobody observes its entities.
+    /// Whether it has turns, because its entities are not observed.
     pub(super) has_turns: bool,
 }
 
 impl Share {
-    /// Notes that an entity made a vector.
+    /// Notes that an entity triggered.
     pub(super) fn on_trigger(&mut self, exported: &Exported<'_>, budget: f64, now: SessionTime) {
         let vector = exported.newest().1;
         let tracked = self.entities.entry(exported.entity());
@@ -142,7 +142,7 @@ impl Share {
         }
     }
 
-    /// Looks at everybody's error with all entities of the owner.
+    /// Looks at the receivers' errors with all entities of the owner.
     pub(super) fn look(
         &mut self,
         review: &Review<'_>,
@@ -155,7 +155,7 @@ impl Share {
         let (mut rate_min, control) = (0.0, &mut self.control);
         watch.begin(review, control);
         self.entities.retain(|entity, tracked| {
-            // The name may belong to another owner by now.
+            // The id may belong to another owner by now.
             let exported = review.entity(entity).filter(|exported| exported.owner() == owner);
             let Some(exported) = exported else { return false };
             rate_min += WORTH_MIN * scale(&exported);
@@ -171,8 +171,8 @@ impl Share {
         }
     }
 
-    /// Sends the newest vector of an entity to receivers for which it is worth its price. Returns whether one of the worst off
-    /// was refused it, where refusals are noted.
+    /// Sends the newest vector of an entity to receivers for which it is worth its price. Returns whether it was refused to one
+    /// of the worst off, where refusals are noted.
     pub(super) fn decide(
         &mut self,
         review: &Review<'_>,
@@ -210,7 +210,7 @@ impl Share {
                 filter,
                 &self.control,
             ));
-            // Most candidates left show the same vector as another, or are ruled out by what is known by now.
+            // Most remaining candidates show the same vector as another one, or the bounds found since rule them out.
             if filter.raise(&asked, decision.lives) || filter.bounds.len() > lines {
                 filter.sift(&columns, next, left);
             }
@@ -218,8 +218,8 @@ impl Share {
         self.sell(candidates, asked.price, exported, now, plan)
     }
 
-    /// Sends a vector in order of worth, while it is worth its price, which rises with each. Returns whether one of the worst
-    /// off was refused it.
+    /// Sends a vector in order of worth, while it is worth its price, which rises with each dispatch. Returns whether it was
+    /// refused to one of the worst off.
     fn sell(
         &mut self,
         candidates: &mut [Candidate],
@@ -253,9 +253,9 @@ struct Decision<'a> {
     /// The largest weight of its pairs.
     weight: f64,
     now: SessionTime,
-    /// For how many seconds the newest vector will hold, once that is needed.
+    /// Seconds that the newest vector will hold, computed on demand.
     life: Option<f64>,
-    /// One over that, or over the longest possible life, times the weight.
+    /// One over the product of that, or of the longest possible life, and the weight.
     lives: f64,
 }
 
@@ -312,17 +312,17 @@ impl Decision<'_> {
         (index > self.asked.least && counts).then_some(Candidate { worth, link, worst, tried: false })
     }
 
-    /// The candidate for a receiver whose account must be asked.
+    /// The candidate for a receiver whose account must be consulted.
     fn weigh_closely(&mut self, pair: &Pair<'_>, is_looked_at: bool, control: &Control) -> Option<Candidate> {
         let (newest, now) = (self.exported.newest().0, self.now);
         let shows = if is_believed(pair) { pair.prospect() } else { presumed_shown(pair) };
         let Some((seq, shown)) = shows.filter(|(seq, _)| *seq < newest) else {
-            // If even the last vector sent is forgotten, there is no telling what it lacks.
+            // If even the last vector sent is no longer kept, what the receiver lacks is unknown.
             let worth = if shows.is_none() { f64::INFINITY } else { 0.0 };
             return is_tried(pair, now).then(|| Candidate::trial(pair, worth));
         };
         let standing = control.find(pair.receiver()).filter(|_| is_looked_at)?;
-        // A receiver of which nothing is heard is not known to be ahead either: it must be sent something to find out.
+        // A receiver that has not answered is not known to be ahead either: it must be sent something to find out.
         let unheard = is_believed(pair) && pair.last_sent().is_some_and(|sent| sent.seq > seq);
         let boost = if unheard { 1.0 } else { standing.boost };
         // A receiver this far ahead waits for the others.
@@ -339,23 +339,23 @@ impl Decision<'_> {
     }
 }
 
-/// Whether a receiver has reported to have the entity, and its reports are believed.
+/// Whether a receiver has reported that it has the entity, and its reports are believed.
 fn is_believed(pair: &Pair<'_>) -> bool {
     pair.is_known() && pair.is_credible()
 }
 
-/// Whether a receiver that is not believed was last sent something so long ago that it is tried again.
+/// Whether the last dispatch to a receiver that is not believed was long enough ago to try it again.
 fn is_tried(pair: &Pair<'_>, now: SessionTime) -> bool {
     !is_believed(pair) && pair.last_sent().is_some_and(|sent| now - sent.sent > TRIED_AGAIN)
 }
 
-/// What a receiver shows if everything that it was sent has arrived, or else what it reported.
+/// The vector that a receiver shows if every dispatch has arrived, or else the one that it reported.
 pub(super) fn presumed_shown(pair: &Pair<'_>) -> Option<(DrSeq, DrVector)> {
     let sent = pair.last_sent().and_then(|sent| Some((sent.seq, pair.vector(sent.seq)?)));
     sent.or_else(|| pair.prospect())
 }
 
-/// How much nearer to the entity the newest vector brings a receiver: the mean over a short time from its arrival on, by
+/// How much closer to the entity the newest vector brings a receiver: the mean over a short time from its arrival on, by
 /// Simpson's rule.
 fn gain(path: &Path, pair: &Pair<'_>, shown: &DrVector, newest: &DrVector, now: SessionTime) -> f64 {
     let (arrival, window) = (now + pair.delay(), window(pair.delay()));
@@ -371,14 +371,14 @@ pub(super) fn window(delay: Span) -> Span {
     Span::from_secs_f64(WINDOW + WINDOW_GROWTH * delay.as_secs_f64())
 }
 
-/// The distance that matters in this game, by the owner's threshold, which may be anything.
+/// The distance that matters in this game, derived from the owner's threshold, which may be anything.
 fn scale(exported: &Exported<'_>) -> f64 {
     let distance = exported.threshold().distance;
     if distance.is_nan() { 1.0 } else { distance.clamp(1e-9, 1e9) }
 }
 
-/// How an entity moves, judging by its newest vector and its owner's silence since: if it had left the vector's path by more
-/// than the threshold, there would be another one.
+/// An entity's motion, inferred from its newest vector and its owner's silence since: had it left the vector's path by more than
+/// the threshold, there would be a newer one.
 fn presumed(exported: &Exported<'_>, triggered: SessionTime, now: SessionTime) -> Kinematics {
     let vector = exported.newest().1;
     if vector.kind != MotionKind::Linear {

@@ -1,41 +1,41 @@
-//! The error of everybody who shows the same vector of an entity, summed up once for all of them.
+//! The error of all receivers that show the same vector of an entity, summed once for all of them.
 //!
 //! Between two arrivals the error of a receiver grows by the distance between the exported path and the vector that it shows.
 //! So a sum is kept for each shown vector, up to the generation of each vector exported since, plus one piece from there on. An
-//! error is the sum plus the receiver's distance from it, which stays the same until its next arrival.
+//! error is the sum plus a base of the receiver's own, which is constant until its next arrival.
 
 use evenkeel_core::{SessionTime, Vec3};
 
-use super::seen::{MARKS_END, SeenPair, Sight};
+use super::seen::{MARKS_END, SeenPair, UnpackedPair};
 use crate::ledger::exported_path::PathSegment;
 use crate::motion::linear::{self, bulk::Start};
 use crate::motion::vector::{DrSeq, DrVector, MotionState};
 
-/// Vectors that sums are kept of, and vectors of a path, at most. Beyond, accounts are asked.
+/// The most sums kept per entity, and the most vectors of a path. Beyond that, accounts are used.
 pub(super) const SUMS_MAX: usize = 32;
 pub(super) const PATH_MAX: usize = 128;
 const SUMS_SPARE: usize = 4;
 
-/// Vectors before the newest whose sums are found directly.
+/// The range of ages of vectors whose sums are found directly.
 pub(super) const NEAR: usize = 32;
 
 /// The exported path of an entity, without holes.
 pub(super) type Exports<'a> = &'a [PathSegment];
 
-/// What is gathered by showing one vector.
+/// The error accumulated by showing one vector.
 #[derive(Clone, Debug)]
 struct VectorSum {
     seq: DrSeq,
     /// Identifies the sum; never 0, and used again only when no pair refers to it.
     mark: u8,
-    /// Whether anybody showed the vector at this look.
+    /// Whether any receiver showed the vector at this look.
     is_used: bool,
     line: LinearPath,
-    /// The first exported vector that is summed up to.
+    /// The first exported vector with a sum up to it.
     first: DrSeq,
-    /// The sums up to the generation of that one and of each after it.
+    /// The sums up to the generation of `first` and of each vector after it.
     sums: Vec<f64>,
-    /// Up to the last look, and up to now.
+    /// The sum up to the last look, and up to now.
     before: f64,
     now: f64,
 }
@@ -61,15 +61,15 @@ impl LinearPath {
     }
 }
 
-/// What receivers that show the same vector share.
+/// The growth shared by receivers that show the same vector.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SharedGrowth {
     /// The mark of the sum; 0: none.
     pub(super) mark: u8,
     pub(super) place: u8,
-    /// The start of what is to come: the place of the sum plus one; 0 if nothing is newer.
+    /// The start of the future interval: the place of the sum plus one; 0 if nothing is newer.
     pub(super) start: u32,
-    /// Up to now, and what it has grown by since the last look.
+    /// The sum up to now, and its growth since the last look.
     pub(super) now: f64,
     pub(super) grown: f64,
 }
@@ -94,7 +94,7 @@ pub(super) struct End {
 }
 
 impl End {
-    /// An end, if it is not before the first exported vector.
+    /// The end at a time, unless that is before the first exported vector.
     pub(super) fn new(path: Exports<'_>, at: SessionTime) -> Option<Self> {
         let place = path.iter().rposition(|stretch| stretch.vector.generated <= at)?;
         let PathSegment { seq, vector, .. } = &path[place];
@@ -103,11 +103,11 @@ impl End {
 }
 
 impl VectorSums {
-    /// Begins a look, and drops sums that nobody used at the last one.
+    /// Begins a look, and drops sums that were not used at the last one.
     pub(super) fn begin(&mut self, path: Exports<'_>, seen: &mut [SeenPair], now: SessionTime) {
         let (first, PathSegment { seq: newest, vector, .. }) = (path[0].seq, &path[path.len() - 1]);
         let (newest, made) = (*newest, vector.generated);
-        // An entity of the same name may have begun anew, with numbers that were used before.
+        // An entity with the same id may have begun a new life, which reuses numbers.
         let goes_on = |(seq, made): (DrSeq, SessionTime)| {
             let same = path.get(seq.0.wrapping_sub(first.0) as usize);
             seq < first || same.is_some_and(|stretch| stretch.vector.generated == made)
@@ -123,7 +123,7 @@ impl VectorSums {
             }
             kept
         });
-        // Now and then many show different vectors. Room for that is given back, or each entity would have it in the end.
+        // Occasionally receivers show many different vectors. That memory is released, or every entity would hold it eventually.
         if self.all.capacity() > 2 * self.all.len() + SUMS_SPARE {
             self.all.shrink_to(self.all.len() + SUMS_SPARE / 2);
         }
@@ -137,7 +137,7 @@ impl VectorSums {
         self.all.drain(..).for_each(|sum| sum.leave(seen));
     }
 
-    /// The vector of a sum, and what receivers that show it share if it is not the newest.
+    /// The vector of a sum, and the growth shared by receivers that show it, if it is not the newest.
     pub(super) fn card(&self, place: usize) -> (DrSeq, SharedGrowth) {
         let VectorSum { seq, mark, before, now, .. } = self.all[place];
         let start = 1 + place as u32;
@@ -151,15 +151,15 @@ impl VectorSums {
         }
     }
 
-    /// How far the newest vector is from that of a sum, now.
+    /// The difference of the newest vector from that of a sum, now.
     pub(super) fn apart(&self, place: usize, front: &NewestNow) -> Start {
         let line = &self.all[place].line;
         Start::new(front.position - line.project(front.now), front.velocity - line.velocity)
     }
 
-    /// The sum with a mark, up to now.
+    /// The sum with this mark, up to now.
     #[cfg(test)]
-    pub(super) fn told(&self, mark: u8) -> f64 {
+    pub(super) fn sum_with_mark(&self, mark: u8) -> f64 {
         self.all.iter().find(|sum| sum.mark == mark).map_or(f64::NAN, |sum| sum.now)
     }
 
@@ -167,12 +167,12 @@ impl VectorSums {
         self.all.len()
     }
 
-    /// The error of a pair at the last look; NaN: there was none.
-    pub(super) fn last(&self, look: &Sight) -> f64 {
-        if look.told == 0 {
+    /// The error of a pair at the last look; NaN if there was none.
+    pub(super) fn last(&self, look: &UnpackedPair) -> f64 {
+        if look.error_mark == 0 {
             return look.error;
         }
-        let sum = self.all.iter().find(|sum| sum.mark == look.told);
+        let sum = self.all.iter().find(|sum| sum.mark == look.error_mark);
         sum.map_or(f64::NAN, |sum| look.base + sum.before)
     }
 
@@ -230,8 +230,8 @@ impl VectorSums {
         Some(before + linear::integral(position, velocity, end.after))
     }
 
-    /// The sum up to the last exported vector before an end, and whether there is a piece from there on; `None` if that is
-    /// forgotten.
+    /// The sum up to the last exported vector before an end, and whether there is a piece from there on; `None` if that
+    /// sum is no longer kept.
     #[inline]
     pub(super) fn before(&self, place: usize, end: End) -> Option<(f64, bool)> {
         let sum = &self.all[place];
@@ -277,7 +277,7 @@ impl VectorSum {
         }
     }
 
-    /// Drops sums before an exported vector. Returns false if nothing is left.
+    /// Drops sums up to vectors before `first`. Returns whether any is left.
     fn trim(&mut self, first: DrSeq) -> bool {
         let old = first.0.saturating_sub(self.first.0) as usize;
         if old > self.sums.len() / 2 {
@@ -287,7 +287,7 @@ impl VectorSum {
         !self.sums.is_empty()
     }
 
-    /// Sums up to the newest vector of a path, and to now.
+    /// Extends the sums to the newest vector of a path, and to now.
     fn go_on(&mut self, path: Exports<'_>, now: SessionTime) {
         let mut place = (self.first.0 + self.sums.len() as u32 - 1 - path[0].seq.0) as usize;
         let mut sum = self.sums[self.sums.len() - 1];
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entity_that_begins_anew_with_numbers_that_were_used_is_summed_up_anew() {
+    fn a_new_life_with_reused_numbers_drops_the_old_sums() {
         let now = SessionTime::from_nanos(0) + Span::from_secs(60);
         for count in [1, 3, 5, 6, 20] {
             let (before, anew) = (path(0, 5), path(10_000, count));
@@ -344,7 +344,7 @@ mod tests {
             sums.begin(&before, &mut [], now);
             sums.find(&before, now, DrSeq(1), || Some(before[1].vector)).expect("there is room");
             sums.begin(&before, &mut [], now);
-            assert_eq!(sums.all.len(), 1, "what is shown is kept");
+            assert_eq!(sums.all.len(), 1, "a sum in use is kept");
             sums.begin(&anew, &mut [], now);
             assert!(sums.all.is_empty(), "{count}");
         }
