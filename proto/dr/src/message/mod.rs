@@ -38,7 +38,7 @@ const CONFIRM: u8 = 0x21;
 const CONFIRM_HOLE: u8 = 0x22;
 const RECORDED: u8 = 0x30;
 const ENDED: u8 = 0x31;
-/// The first tag of vectors. Their tags hold the kind, as its place in [`MotionKind::ALL`], in two bits, and five bits of the
+/// The first tag of vectors. Their tags hold the kind, as its place in `MotionKind::ALL`, in two bits, and five bits of the
 /// position in the life.
 const VECTOR: u8 = 0x80;
 
