@@ -65,7 +65,7 @@ impl Default for RoomConfig {
 }
 
 impl RoomConfig {
-    /// Returns the machine's settings. The room's settings must have passed [`RelayConfig::parse`].
+    /// Returns the machine's settings. The room's settings must have passed [`RelayConfig::parse`](crate::RelayConfig::parse).
     #[must_use]
     pub fn machine(&self, seed: Seed) -> DrConfig {
         let span = |millis: f64| Span::from_secs_f64(millis / 1e3);
