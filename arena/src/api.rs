@@ -12,16 +12,18 @@ use axum::{Json, Router};
 use evenkeel_core::stats::{mean, population_sd};
 use evenkeel_core::{LocalTime, PeerId, SessionClock, Span, Vec3};
 use evenkeel_dr::{DrRoom, DrVector, EntityId};
-use evenkeel_games::arena::{Block, Field};
+use evenkeel_games::arena::{Block, Duel, Field, Light};
 use evenkeel_serve::{authorized_body, error_response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::assets::asset;
+use crate::assets::{asset, docs};
 use crate::choice::{PolicyChoice, budget, error_cap};
 use crate::delay::{DELAY_MAX, LinkDelay};
+use crate::duels::{DuelBook, DuelShares};
 use crate::host::RoomMachine;
-use crate::state::{HostState, lock};
+use crate::sight::{RealTank, Sight};
+use crate::state::{HostState, lock, room_name};
 
 pub(crate) fn router(state: &Arc<HostState>) -> Router {
     Router::new()
@@ -30,23 +32,25 @@ pub(crate) fn router(state: &Arc<HostState>) -> Router {
         .route("/api/arena", get(figures))
         .route("/api/arena/watch", get(watch))
         .route("/api/arena/shown", get(shown))
+        .route("/api/arena/sight", get(sight))
+        .route("/docs/{*path}", get(|Path(path): Path<String>| async move { docs(&path) }))
         .route("/api/arena/join", post(join))
         .route("/api/arena/link", post(set_link))
+        .route("/api/arena/choice", post(choose))
         .with_state(state.clone())
 }
 
 /// Everything that the page's tables show, and the field.
 async fn figures(State(state): State<Arc<HostState>>) -> Json<Value> {
     let live = lock(&state.live);
-    let choice = PolicyChoice::from_policy_name(&live.policy);
+    let choice = PolicyChoice::of_room(&live.policy, &live.order, live.sync_out);
     let known: Vec<_> = live.players().map(|player| (player, live.table(player.player))).collect();
     let players: Vec<Value> = known
         .iter()
         .map(|(player, means)| {
             let link = state.delay(&player.name);
             let tally = |name: &str| player.tallies.get(name).copied().unwrap_or(0);
-            // The policy in force is the baseline itself.
-            let is_base = choice == Some(PolicyChoice::Base);
+            let curve = live.curve(player.player);
             json!({
                 "player": player.player,
                 "name": player.name,
@@ -54,19 +58,23 @@ async fn figures(State(state): State<Arc<HostState>>) -> Json<Value> {
                 "delay_ms": link.delay.as_millis_f64(),
                 "jitter_ms": link.jitter.as_millis_f64(),
                 "interval_ms": live.interval_ms(&player.name),
-                "recent": live.curve(player.player).error,
-                "error": means.error,
-                "without": if is_base { Some(means.error) } else { means.baseline },
+                "recent": curve.real,
+                "error": means.real,
+                "export": means.export,
+                "without": means.baseline,
                 "total": live.total(player.player),
                 "sent": player.sent,
                 "sent_per_s": means.sent_per_s,
                 "hits": tally("hits"),
                 "losses": tally("losses"),
                 "fouls": tally("fouls"),
+                "duels": shares_json(&live.duels.shares(player.player)),
+                "standing": player.sync.as_ref().map(|sync| &sync.standing),
             })
         })
         .collect();
-    let errors: Vec<f64> = known.iter().map(|(_, means)| means.error).collect();
+    let errors: Vec<f64> = known.iter().map(|(_, means)| means.real).collect();
+    let exports: Vec<f64> = known.iter().map(|(_, means)| means.export).collect();
     let sent: f64 = known.iter().map(|(_, means)| means.sent_per_s).sum();
     Json(json!({
         "relay": state.certificate_hash(),
@@ -74,8 +82,12 @@ async fn figures(State(state): State<Arc<HostState>>) -> Json<Value> {
         "choice": choice,
         "choices": choices(),
         "budget": live.budget,
+        "order": live.order,
+        "sync_out": live.sync_out,
+        "duels": duels_json(&live.duels),
         "spread": population_sd(&errors),
         "mean": mean(&errors),
+        "export": { "spread": population_sd(&exports), "mean": mean(&exports) },
         "sent_per_s": sent,
         "clock_ms": live.interval_ms_max(),
         "cap": error_cap(&live.policy),
@@ -84,12 +96,75 @@ async fn figures(State(state): State<Arc<HostState>>) -> Json<Value> {
     }))
 }
 
-/// The switch's positions; the page sets a position's policy through the room's own API.
+fn duels_json(duels: &DuelBook) -> Value {
+    let (fair, fair_without) = duels.fair();
+    let recent: Vec<Value> = duels.feed().map(duel_json).collect();
+    json!({ "count": duels.count(), "fair": fair, "fair_without": fair_without, "recent": recent })
+}
+
+fn shares_json(shares: &DuelShares) -> Value {
+    let DuelShares { won, without, earned, adds_ms, ahead, behind } = shares;
+    json!({
+        "won": won, "without": without, "earned": earned, "adds_ms": adds_ms, "ahead": ahead, "behind": behind,
+    })
+}
+
+/// A duel: who won, who was fastest, who would have been served first without us, and everybody's reaction.
+fn duel_json(duel: &Duel) -> Value {
+    let shots: Vec<Value> = duel
+        .shots
+        .iter()
+        .map(|shot| {
+            let (reaction, unaided) = (shot.reaction.as_millis_f64(), shot.unaided.as_millis_f64());
+            let served = shot.served.as_millis_f64();
+            json!({ "player": shot.player.0, "reaction_ms": reaction, "without_ms": unaided, "served_ms": served })
+        })
+        .collect();
+    json!({
+        "number": duel.number,
+        "winner": duel.winner().player.0,
+        "fastest": duel.fastest().player.0,
+        "without": duel.first_unaided().player.0,
+        "shots": shots,
+    })
+}
+
+/// The switch's positions, and the settings of the room that each stands for.
 fn choices() -> [Value; 3] {
     PolicyChoice::ALL.map(|choice| {
         let (policy, budget) = (choice.policy().to_string(), budget().to_string());
-        json!({ "id": choice, "name": choice.label(), "set": { "policy": policy, "budget": budget } })
+        let (order, sync_out) = (choice.order().to_string(), choice.is_sync_out());
+        let set = json!({ "policy": policy, "budget": budget, "order": order, "sync_out": sync_out });
+        json!({ "id": choice, "name": choice.label(), "set": set })
     })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChoiceRequest {
+    choice: PolicyChoice,
+}
+
+/// Sets the switch: the policy, the order of actions, and Sync-out.
+async fn choose(
+    State(state): State<Arc<HostState>>,
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+    body: Result<Json<ChoiceRequest>, JsonRejection>,
+) -> Response {
+    let ChoiceRequest { choice } = match authorized_body(from, &headers, body) {
+        Ok(request) => request,
+        Err(refusal) => return *refusal,
+    };
+    let is_set = state.server().is_some_and(|server| {
+        server.switch(&room_name(), choice.policy(), budget())
+            && server.switch_order(&room_name(), choice.order(), choice.is_sync_out())
+    });
+    if is_set {
+        Json(json!({ "choice": choice })).into_response()
+    } else {
+        error_response(StatusCode::SERVICE_UNAVAILABLE, "the relay is busy: try again")
+    }
 }
 
 fn field_json() -> Value {
@@ -109,21 +184,36 @@ async fn watch(State(state): State<Arc<HostState>>) -> Response {
             .map(|present| json!({ "entity": present.entity.0, "vector": vector_json(&present.newest) }))
             .collect();
         let now = room.dr().clock().session(now).map(|now| now.as_nanos().to_string());
-        json!({ "now": now, "entities": entities })
+        json!({ "now": now, "entities": entities, "light": room.game().light().name() })
     };
-    let empty = || json!({ "now": Value::Null, "entities": [] });
+    let empty = || json!({ "now": Value::Null, "entities": [], "light": Light::Off.name() });
     Json(state.with_room(read).await.unwrap_or_else(empty)).into_response()
 }
 
 #[derive(Deserialize)]
-struct ShownQuery {
+struct PlayerQuery {
     player: u32,
+}
+
+/// Where the tanks really are, and where one player sees them.
+async fn sight(
+    State(state): State<Arc<HostState>>,
+    Query(PlayerQuery { player }): Query<PlayerQuery>,
+) -> Json<Value> {
+    let Some(sight) = Sight::take(&state).await else { return Json(json!({ "now": null, "tanks": [] })) };
+    let tank = |(owner, tank): (&PeerId, &RealTank)| {
+        let seen = sight.seen.get(&(*owner, PeerId(player))).map(vector_json);
+        let real = vector_json(&tank.motion);
+        json!({ "player": owner.0, "real": real, "heading": tank.heading, "seen": seen })
+    };
+    let tanks: Vec<Value> = sight.real.iter().map(tank).collect();
+    Json(json!({ "now": sight.at.as_nanos().to_string(), "tanks": tanks }))
 }
 
 /// The vector of a player's tank that each other player shows.
 async fn shown(
     State(state): State<Arc<HostState>>,
-    Query(ShownQuery { player }): Query<ShownQuery>,
+    Query(PlayerQuery { player }): Query<PlayerQuery>,
 ) -> Json<Value> {
     let tank = EntityId::of(PeerId(player), 0);
     let read = move |room: &mut RoomMachine, now: LocalTime| -> Vec<Value> {

@@ -11,7 +11,7 @@ use evenkeel_dr::DrRelay;
 use evenkeel_dr::ledger::Life;
 
 /// An owner and a receiver of its entities.
-type OwnerReceiver = (PeerId, PeerId);
+pub(crate) type OwnerReceiver = (PeerId, PeerId);
 
 /// The errors in a room at one time.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +96,7 @@ impl ErrorTotals {
 }
 
 /// Each player's error per tank; for its own tank it is charged the mean over the other receivers.
-fn per_tank(pairs: &BTreeMap<OwnerReceiver, f64>, players: &[PeerId]) -> BTreeMap<PeerId, f64> {
+pub(crate) fn per_tank(pairs: &BTreeMap<OwnerReceiver, f64>, players: &[PeerId]) -> BTreeMap<PeerId, f64> {
     let at = |owner: &PeerId, receiver: &PeerId| pairs.get(&(*owner, *receiver)).copied().unwrap_or(0.0);
     let count = players.len().max(1) as f64;
     let others = |player: PeerId| players.iter().filter(move |other| **other != player);

@@ -1,5 +1,9 @@
 //! A fleet of bots over real sockets: the players of `evenkeel bot`, and the load of a soak.
 
+mod summary;
+
+pub use summary::{FleetCounters, FleetObserver, FleetSummary};
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -7,23 +7,25 @@ use std::time::Duration;
 
 use evenkeel_core::clock::{FollowerClock, ServerClock};
 use evenkeel_core::{Seed, Span};
-use evenkeel_dr::{Content, DrConfig, Threshold};
-use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom, Field, SHOT_SPEED};
-use evenkeel_games::{ACCELERATION_MAX, TURN_RATE_MAX};
+use evenkeel_dr::{Content, Threshold};
+use evenkeel_game::GameConfig;
+use evenkeel_games::arena::{
+    ArenaBot, ArenaBotConfig, ArenaRoom, Field, ReactionTimes, Referee, SHOT_SPEED, TANK,
+};
 use evenkeel_link::Link;
 use evenkeel_net::token::IssuerKey;
 use evenkeel_net::transport::{ConnectError, Trust};
 use evenkeel_net::{Emulation, NodeId};
 use evenkeel_serve::client::player_config;
 use evenkeel_serve::{Dial, RELAY, RelayConfig, RelayServer, Target, Welcome};
-use evenkeel_serve::{Game, RoomConfig, StartError};
+use evenkeel_serve::{Game, Pages, RoomConfig, StartError};
 use tokio::task::JoinHandle;
 
 use crate::choice::{PolicyChoice, budget};
 use crate::delay::LinkDelay;
 use crate::dialling::DialTask;
 use crate::state::{HostState, ROOM};
-use crate::{api, live};
+use crate::{api, live, sight};
 
 /// The machine of the arena's room.
 pub type RoomMachine = ArenaRoom<ServerClock>;
@@ -32,6 +34,8 @@ pub type ArenaServer = RelayServer<RoomMachine>;
 
 /// The kind that a recording of an arena's relay carries.
 pub const ARENA_RECORDING: &[u8] = b"arena";
+/// The most that anybody's shots and updates wait for others. It takes twice the delay to see a beacon and answer it.
+const CAP: Span = Span::from_millis(600);
 /// How long the bots may take to leave.
 const GOODBYE_MAX: Duration = Duration::from_millis(400);
 /// How long stopping everything may take.
@@ -82,7 +86,7 @@ pub struct Arena {
     server: Arc<ArenaServer>,
     state: Arc<HostState>,
     bots: Vec<DialTask>,
-    sampling: JoinHandle<()>,
+    sampling: [JoinHandle<()>; 2],
 }
 
 impl Arena {
@@ -102,7 +106,7 @@ impl Arena {
             recording_name: ARENA_RECORDING,
             seed,
             make_room: Box::new(make_room),
-            pages: api::router(&state),
+            pages: Pages::of(api::router(&state)),
         };
         let server = Arc::new(RelayServer::start_with(relay, record, game).await?);
         state.attach(&server);
@@ -115,7 +119,10 @@ impl Arena {
             }
             tasks.push(task);
         }
-        let sampling = tokio::spawn(live::sample(Arc::downgrade(&server), state.clone()));
+        let sampling = [
+            tokio::spawn(live::sample(Arc::downgrade(&server), state.clone())),
+            tokio::spawn(sight::sample(Arc::downgrade(&server), state.clone())),
+        ];
         Ok(Self { server, state, bots: tasks, sampling })
     }
 
@@ -134,7 +141,7 @@ impl Arena {
     /// Stops the arena: the bots leave, and the relay tells its players.
     pub async fn stop(self) {
         let Self { server, state, bots, sampling } = self;
-        sampling.abort();
+        sampling.iter().for_each(JoinHandle::abort);
         bots.iter().for_each(DialTask::abort);
         let stopping = async { tokio::join!(state.crank.stop(GOODBYE_MAX), server.stop()) };
         let _ = tokio::time::timeout(STOP_MAX, stopping).await;
@@ -151,7 +158,13 @@ fn dial(server: &ArenaServer, state: &Arc<HostState>, index: usize, name: String
     };
     let build = move |welcome: &Welcome| {
         let dr = player_config(welcome, Threshold::default(), Content::default());
-        let config = ArenaBotConfig { dr, player: welcome.player, relay: RELAY, seed };
+        let config = ArenaBotConfig {
+            game: GameConfig::from(dr),
+            reactions: ReactionTimes::default(),
+            player: welcome.player,
+            relay: RELAY,
+            seed,
+        };
         (ArenaBot::new(&config, FollowerClock::new(RELAY)), config)
     };
     let crank = state.crank.clone();
@@ -167,8 +180,8 @@ fn dial(server: &ArenaServer, state: &Arc<HostState>, index: usize, name: String
 
 /// Makes the machine of the arena's room.
 #[must_use]
-pub fn make_room(config: &DrConfig, seed: Seed) -> RoomMachine {
-    ArenaRoom::new(config, ServerClock::default(), seed)
+pub fn make_room(config: &GameConfig, seed: Seed) -> RoomMachine {
+    ArenaRoom::with_clock(config, ServerClock::default(), Referee::new(Field::default(), seed))
 }
 
 fn bot_name(index: usize) -> String {
@@ -197,11 +210,14 @@ fn relay_config(port: u16, choice: PolicyChoice, key: &IssuerKey) -> RelayConfig
     let Field { half, .. } = Field::default();
     let room = RoomConfig {
         policy: choice.policy().to_string(),
+        order: choice.order().to_string(),
+        sync_out: choice.is_sync_out(),
+        cap_ms: CAP.as_millis_f64(),
         budget: budget(),
         position_max: half.x.max(half.y) + 0.1 * SHOT_SPEED,
         speed_max: SHOT_SPEED,
-        acceleration_max: ACCELERATION_MAX,
-        turn_rate_max: TURN_RATE_MAX,
+        acceleration_max: TANK.acceleration,
+        turn_rate_max: TANK.turn_rate,
         ..config.room.clone()
     };
     config.rooms.insert(ROOM.to_owned(), room);

@@ -26,12 +26,14 @@ mod assets;
 mod choice;
 mod delay;
 mod dialling;
+mod duels;
 pub mod errors;
 pub mod fleet;
 mod host;
 mod live;
+mod sight;
 mod state;
 
-pub use choice::PolicyChoice;
+pub use choice::{PolicyChoice, budget};
 pub use delay::DELAY_MAX;
 pub use host::{ARENA_RECORDING, Arena, ArenaConfig, ArenaError, ArenaServer, RoomMachine, make_room};

@@ -61,7 +61,7 @@ impl HostState {
             bots: bots.to_vec(),
             crank: Crank::new().start()?,
             delays: Mutex::new(bots.iter().cloned().zip(delays).collect()),
-            live: Mutex::new(LiveFigures::new(choice.policy(), budget())),
+            live: Mutex::new(LiveFigures::new(choice, budget())),
             people: Mutex::default(),
             server: OnceLock::new(),
         })

@@ -1,11 +1,13 @@
 //! The whole arena in the simulator: its room, its bots, and the links between them.
 
-use evenkeel_arena::PolicyChoice;
 use evenkeel_arena::errors::{ErrorSnapshot, ErrorTotals};
+use evenkeel_arena::{PolicyChoice, budget};
 use evenkeel_core::stats::{mean, population_sd};
 use evenkeel_core::{Endpoint, LocalTime, PeerId, Seed, SessionTime, Span, Synchronized, contract};
-use evenkeel_dr::{Budget, DrConfig, DrEvent, DrRoom, EntityId, PolicyKind, RelayCommand, Topology};
-use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom, Field};
+use evenkeel_dr::{Budget, DrConfig, DrRoom, EntityId, PolicyKind, RelayCommand, Topology};
+use evenkeel_game::{GameConfig, RoomEvent};
+use evenkeel_games::LENGTH;
+use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ArenaRoom, Field, ReactionTimes, Referee};
 use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults, TrueTime};
 use evenkeel_sim::{NodeId, World};
 
@@ -19,21 +21,29 @@ enum Node {
 
 impl Endpoint for Node {
     type Command = RelayCommand;
-    type Event = DrEvent;
+    type Event = RoomEvent;
 
     fn handle_command(&mut self, now: LocalTime, command: RelayCommand) {
         if let Self::Room(room) = self {
-            room.handle_command(now, command);
+            room.handle_command(now, command.into());
         }
     }
 
-    evenkeel_core::delegate_endpoint!(match self { Room, Bot });
+    fn poll_event(&mut self) -> Option<RoomEvent> {
+        match self {
+            Self::Room(room) => room.poll_event(),
+            Self::Bot(bot) => bot.poll_event().map(RoomEvent::Relay),
+        }
+    }
+
+    evenkeel_core::delegate_endpoint!(match self { Room, Bot }:
+        handle_message, handle_peer, handle_timeout, poll_transmit, poll_timeout);
 }
 
 fn config(policy: &str) -> DrConfig {
     DrConfig {
         policy: policy.parse().expect("a policy's name"),
-        budget: Budget::of_receivers(1.0 / 3.0).expect("a share"),
+        budget: budget(),
         tick: Span::from_millis(20),
         ..DrConfig::default()
     }
@@ -42,10 +52,12 @@ fn config(policy: &str) -> DrConfig {
 fn node(index: usize, config: &DrConfig, seed: u64) -> Node {
     let (relay, player) = (PeerId(0), PeerId(index as u32));
     if index == 0 {
-        return Node::Room(Box::new(ArenaRoom::new(config, Synchronized, Seed::new(seed))));
+        let referee = Referee::new(Field::default(), Seed::new(seed));
+        return Node::Room(Box::new(ArenaRoom::new(&GameConfig::from(*config), referee)));
     }
     let dr = DrConfig { topology: Topology::Relay(relay), ..*config };
-    let config = ArenaBotConfig { dr, player, relay, seed: Seed::new(seed).child(u64::from(player.0)) };
+    let seed = Seed::new(seed).child(u64::from(player.0));
+    let config = ArenaBotConfig { game: dr.into(), reactions: ReactionTimes::default(), player, relay, seed };
     Node::Bot(Box::new(ArenaBot::new(&config, Synchronized)))
 }
 
@@ -110,6 +122,32 @@ impl Arena {
     }
 }
 
+impl Arena {
+    /// Each player's mean distance, over so many seconds, between where the others' tanks really are and where it sees
+    /// them.
+    fn real_errors(&mut self, seconds: i64) -> Vec<f64> {
+        let mut sums = vec![(0.0, 0_u32); self.players.len()];
+        let start = self.world.now().as_nanos() / 1_000_000;
+        for step in 0..seconds * 20 {
+            self.run_until(start + 50 * step);
+            let now = SessionTime::from_nanos(self.world.now().as_nanos());
+            for owner in &self.players {
+                let Some(tank) = self.bot(*owner).tank() else { continue };
+                let (real, entity) = (tank.state().position, EntityId::of(PeerId(owner.0), 0));
+                for (place, receiver) in
+                    self.players.iter().enumerate().filter(|(_, receiver)| *receiver != owner)
+                {
+                    let seen = self.bot(*receiver).dr().placed_vector(PeerId(0), entity);
+                    let distance = seen.map(|seen| seen.project(now).distance(real));
+                    sums[place].0 += distance.unwrap_or(0.0);
+                    sums[place].1 += u32::from(distance.is_some());
+                }
+            }
+        }
+        sums.into_iter().map(|(sum, count)| sum / f64::from(count)).collect()
+    }
+}
+
 #[test]
 fn bots_stay_on_the_field_and_every_bot_hits_and_is_hit() {
     let (mut arena, field) = (Arena::new("even", 1, &DELAYS), Field::default());
@@ -128,7 +166,7 @@ fn bots_stay_on_the_field_and_every_bot_hits_and_is_hit() {
             before[place] = at;
         }
     }
-    let scores: Vec<_> = arena.room().referee().scores().map(|(_, score)| score).collect();
+    let scores: Vec<_> = arena.room().game().scores().map(|(_, score)| score).collect();
     println!("{scores:?} {driven:?}");
     assert_eq!(scores.len(), DELAYS.len());
     for (score, driven) in scores.iter().zip(&driven) {
@@ -137,7 +175,7 @@ fn bots_stay_on_the_field_and_every_bot_hits_and_is_hit() {
     }
     let sums = scores.iter().fold((0, 0), |sums, score| (sums.0 + score.hits, sums.1 + score.losses));
     assert_eq!(sums.0, sums.1, "every hit is a loss of another player");
-    let fouls = arena.players.iter().map(|player| arena.room().referee().fouls(PeerId(player.0)));
+    let fouls = arena.players.iter().map(|player| arena.room().game().fouls(PeerId(player.0)));
     assert_eq!(fouls.sum::<u32>(), 0, "bots keep the rules");
     assert_eq!(arena.world.rejected(), 0);
 }
@@ -163,6 +201,18 @@ fn the_relay_knows_which_vector_each_player_shows() {
         }
     }
     assert!(compared >= 6, "{compared}");
+}
+
+/// Four bots and, in place of a person, a fifth bot without delay.
+#[test]
+fn without_us_the_farthest_player_sees_a_tank_about_its_length_away_from_where_it_is() {
+    let players = [&DELAYS[..], &[0]].concat();
+    let mut arena = Arena::new(&PolicyChoice::Base.policy().to_string(), 2, &players);
+    arena.run_until(30_000);
+    let errors: Vec<f64> = arena.real_errors(60);
+    println!("{errors:?}");
+    assert!((0.6 * LENGTH..1.4 * LENGTH).contains(&errors[0]), "{errors:?}");
+    assert!(errors.windows(2).all(|pair| pair[0] > pair[1]), "farther players see worse: {errors:?}");
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use evenkeel_arena::fleet::{Fleet, FleetConfig};
 use evenkeel_arena::{Arena, ArenaConfig, PolicyChoice};
 use evenkeel_core::clock::FollowerClock;
 use evenkeel_core::{Seed, Span};
 use evenkeel_dr::{Content, Threshold};
-use evenkeel_games::arena::{ArenaBot, ArenaBotConfig};
+use evenkeel_games::arena::{ArenaBot, ArenaBotConfig, ReactionTimes};
 use evenkeel_net::transport::Trust;
 use evenkeel_net::{Crank, CrankHandle, NodeId};
 use evenkeel_serve::client::player_config;
@@ -45,7 +46,13 @@ fn join(arena: &Arena, invitation: &Value, crank: &CrankHandle<BotMachine>) -> w
     let target = Target { url: text("url"), token: text("token"), seat: None, trust };
     let build = |welcome: &Welcome| {
         let dr = player_config(welcome, Threshold::default(), Content::default());
-        let config = ArenaBotConfig { dr, player: welcome.player, relay: RELAY, seed: Seed::new(9) };
+        let config = ArenaBotConfig {
+            game: dr.into(),
+            reactions: ReactionTimes::default(),
+            player: welcome.player,
+            relay: RELAY,
+            seed: Seed::new(9),
+        };
         (ArenaBot::new(&config, FollowerClock::new(RELAY)), config)
     };
     let (sender, status) = watch::channel(Status::Connecting(None));
@@ -96,4 +103,46 @@ async fn a_player_joins_sees_the_others_and_learns_of_the_shutdown() {
     let status = status.wait_for(|status| !matches!(status, Status::Connected(_))).await;
     let status = format!("{:?}", *status.expect("the task reports it"));
     assert!(status.contains("the relay is shutting down"), "{status}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fleets_bot_takes_part_in_duels_which_the_switch_orders() {
+    let config = ArenaConfig {
+        bots: 1,
+        delays: vec![Span::from_millis(60)],
+        choice: PolicyChoice::Base,
+        port: 0,
+        seed: 1,
+        record: None,
+    };
+    let arena = Arena::start(config).await.expect("a port is free");
+    let figures = ask(&arena, "/api/arena", None).await;
+    assert_eq!((&figures["choice"], &figures["order"]), (&"base".into(), &"none".into()));
+    let invitation = ask(&arena, "/api/arena/join", Some("{}")).await;
+    let text = |key: &str| invitation[key].as_str().expect("a string").to_owned();
+    let trust = Trust::Pinned(arena.server().hashes());
+    let target = Target { url: text("url"), token: text("token"), seat: None, trust };
+    let fleet = Fleet::start(FleetConfig::new(target, 1), None, |_, _, _| {}).await.expect("it is admitted");
+
+    ask(&arena, "/api/arena/choice", Some(r#"{"choice":"even"}"#)).await;
+    let playing = async {
+        loop {
+            let figures = ask(&arena, "/api/arena", None).await;
+            let duel = &figures["duels"]["recent"][0];
+            let shots = duel["shots"].as_array().map_or(0, Vec::len);
+            if figures["duels"]["count"].as_u64() > Some(0) && shots == 2 {
+                return figures;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let figures = tokio::time::timeout(Duration::from_secs(40), playing).await.expect("a duel of two");
+    assert_eq!((&figures["choice"], &figures["order"]), (&"even".into(), &"reaction".into()));
+    let duel = &figures["duels"]["recent"][0];
+    assert_eq!(duel["winner"], duel["fastest"], "{duel}");
+    let waits = |player: &Value| player["duels"]["adds_ms"].as_f64();
+    let players = figures["players"].as_array().expect("a list");
+    assert!(players.iter().all(|player| waits(player).is_some_and(|adds| adds >= 0.0)), "{players:?}");
+    fleet.stop().await;
+    arena.stop().await;
 }

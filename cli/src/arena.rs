@@ -15,7 +15,7 @@ Examples:
   evenkeel arena                              four bots, 200, 80, 20 and 5 ms away; then open http://localhost:7878
   evenkeel arena --open                       the same, and open the page
   evenkeel arena --bots 8 --delays 300,10     the first bot 300 ms away, all others 10 ms
-  evenkeel arena --policy base                start with the baseline; the page can switch
+  evenkeel arena --policy even                start even; the page can switch
   evenkeel arena --record session.evkt        record every call to the relay, for `evenkeel replay`
 
 While it runs:
@@ -30,9 +30,9 @@ pub(crate) struct ArenaArgs {
     #[arg(long, value_name = "N", default_value_t = 4, allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(0..=64))]
     bots: u16,
 
-    /// The policy at the start: `base` (the baseline; also `base-1/3`), `papers` (the papers' best; also
-    /// `deterministic-budget`) or `even`.
-    #[arg(long, value_name = "base|papers|even", default_value = "even", value_parser = choice)]
+    /// The policy at the start, which the page can switch: `base` (without us; also `base-matched`), `papers` (the
+    /// papers' best; also `deterministic-budget`) or `even`.
+    #[arg(long, value_name = "base|papers|even", default_value = "base", value_parser = choice)]
     policy: PolicyChoice,
 
     /// The bots' one-way delays in ms, in order; the last one applies to all further bots.
@@ -58,7 +58,7 @@ pub(crate) struct ArenaArgs {
 
 fn choice(text: &str) -> Result<PolicyChoice, String> {
     match text {
-        "base" | "base-1/3" => Ok(PolicyChoice::Base),
+        "base" | "base-matched" => Ok(PolicyChoice::Base),
         "papers" | "deterministic-budget" => Ok(PolicyChoice::Papers),
         "even" => Ok(PolicyChoice::Even),
         _ => Err("must be base, papers or even".to_owned()),
@@ -85,7 +85,7 @@ pub(crate) fn run(args: ArenaArgs) -> Result<(), Failure> {
         seed: args.seed,
         record: args.record.as_deref().map(relay::recording).transpose()?,
     };
-    network::runtime()?.block_on(async {
+    network::run_on(network::runtime_with_small_budgets()?, async {
         let arena = tokio::select! {
             arena = Arena::start(config) => arena.map_err(not_started)?,
             // No player has joined yet, so nobody needs to be told.

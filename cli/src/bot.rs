@@ -1,17 +1,20 @@
 //! `evenkeel bot`: players that drive by themselves.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel_arena::fleet::{BOTS_RECORDING, Fleet, FleetConfig};
+use evenkeel_arena::fleet::{BOTS_RECORDING, Fleet, FleetConfig, FleetCounters, FleetObserver, FleetSummary};
 use evenkeel_core::Seed;
 use evenkeel_net::Recording;
 use evenkeel_net::certificate::CertificateHash;
 use evenkeel_net::transport::{CloseCode, ConnectError, Trust};
 use evenkeel_serve::{Status, Target};
 
+use serde_json::json;
+
 use crate::failure::Failure;
-use crate::{network, relay};
+use crate::{network, output, relay};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,6 +22,7 @@ Examples:
   evenkeel bot --connect https://127.0.0.1:7878 --count 8 --token \"$(evenkeel token --room arena --name bot --seats 8)\"
 
 A bot that loses its relay reconnects, for as long as it takes.
+At the end they print a summary: how long they played, their delay and error, vectors and bytes.
 Exit status: 0 after Ctrl-C or --seconds, 1 if no relay answers at first or all bots were sent away later, 2 if the
 relay refuses a bot.";
 
@@ -53,7 +57,14 @@ pub(crate) struct BotArgs {
     /// Record every call, with its time, to this file.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+
+    /// Print the summary as one JSON document on standard output, and nothing else there.
+    #[arg(long)]
+    json: bool,
 }
+
+/// How often the bots are looked at for the summary.
+const SAMPLE_PERIOD: Duration = Duration::from_millis(250);
 
 /// Plays until Ctrl-C, SIGTERM or `--seconds`, or until the relay has sent all bots away.
 pub(crate) fn run(args: BotArgs) -> Result<(), Failure> {
@@ -75,8 +86,10 @@ pub(crate) fn run(args: BotArgs) -> Result<(), Failure> {
     };
     let config =
         FleetConfig { seed: Seed::new(args.seed), ..FleetConfig::new(target, usize::from(args.count)) };
-    network::runtime()?.block_on(async {
-        let fleet = Fleet::start(config, recording, |_, _, _| {}).await;
+    network::run(async {
+        let counters = Arc::new(FleetCounters::default());
+        let counting = counters.clone();
+        let fleet = Fleet::start(config, recording, move |_, at, event| counting.note(at, &event)).await;
         let fleet = fleet.map_err(|error| not_admitted(&error, args.count))?;
         eprintln!("{} playing; Ctrl-C stops", if args.count == 1 { "a bot is" } else { "the bots are" });
         let timeout = async {
@@ -85,14 +98,57 @@ pub(crate) fn run(args: BotArgs) -> Result<(), Failure> {
                 None => std::future::pending().await,
             }
         };
+        let mut observer = FleetObserver::new(&fleet);
         let ended = tokio::select! {
             () = network::until_stopped() => Ok(()),
             () = timeout => Ok(()),
             reason = all_over(&fleet) => Err(Failure::failed(reason)),
+            () = observe(&mut observer, &fleet) => Ok(()),
         };
+        let summary = observer.summarize(&fleet, &counters).await;
         fleet.stop().await;
+        if args.json {
+            output::print_json(&json!(summary))?
+        } else {
+            output::print(&words(&summary))?
+        }
         ended
     })
+}
+
+/// Looks at the bots again and again.
+async fn observe(observer: &mut FleetObserver, fleet: &Fleet) {
+    loop {
+        tokio::time::sleep(SAMPLE_PERIOD).await;
+        observer.sample(fleet).await;
+    }
+}
+
+/// The summary in words.
+fn words(summary: &FleetSummary) -> String {
+    let FleetSummary {
+        seconds, bots, seen, vectors_sent, vectors_received, bytes_sent, bytes_received, ..
+    } = summary;
+    let known = |value: Option<f64>, unit: &str| {
+        value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.2} {unit}"))
+    };
+    let error = match (summary.error_mean, summary.error_worst) {
+        (Some(mean), Some(worst)) => format!("{mean:.3} units on average, {worst:.3} for the worst off"),
+        _ if *bots == 1 => "unknown: it takes a second bot to compare with (--count 2)".to_owned(),
+        _ => "unknown: no bot has seen another".to_owned(),
+    };
+    format!(
+        "played    {seconds:.1} s, {bots} {}\n\
+         saw       {seen} entities of others at a time\n\
+         delay     {} from making a vector to its arrival\n\
+         error     {error}\n\
+         clock     within {} of the session's\n\
+         vectors   {vectors_sent} sent, {vectors_received} received\n\
+         bytes     {bytes_sent} sent, {bytes_received} received\n",
+        if *bots == 1 { "bot" } else { "bots" },
+        known(summary.delay_ms, "ms"),
+        known(summary.clock_error_max_ms, "ms"),
+    )
 }
 
 /// The failure of a bot's first connection. If the token was refused, the next one needs a seat for each bot.

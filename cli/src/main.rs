@@ -9,6 +9,7 @@ mod output;
 mod progress;
 mod relay;
 mod replay;
+mod sync_ms;
 mod token;
 
 use std::process::ExitCode;
@@ -27,16 +28,17 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel arena                                        play on this machine: open http://localhost:7878
   evenkeel relay                                        run a relay on this machine
+  evenkeel sync-ms server --game 127.0.0.1:27960        put Sync-MS in front of an existing game
   evenkeel token --room arena --name ada                issue a token for a player
   evenkeel lab scenario scenarios/papers.toml           compare fairness policies
   evenkeel lab scenario scenarios/papers.toml --json    the same as JSON
   evenkeel lab run                                      re-run the papers' figures and write a report
 
 Exit status:
-  0    success; also Ctrl-C for commands that run until stopped (arena, relay, bot)
+  0    success; also Ctrl-C for commands that run until stopped (arena, relay, bot, sync-ms)
   1    failure: a verdict differs from the recorded one, a relay is unreachable, a replay diverges
   2    a mistake in the arguments or in a file; the message says where, and what would be right
-  130  stopped by Ctrl-C before the work was done";
+  130  stopped by Ctrl-C before the work was done, or by a second Ctrl-C or SIGTERM at once";
 
 /// Accurate and fair real-time games over the network.
 #[derive(Parser)]
@@ -56,6 +58,8 @@ enum CliCommand {
     Token(token::TokenArgs),
     /// Send bots into a room
     Bot(bot::BotArgs),
+    /// Make an existing UDP game fairer: a proxy beside its server, and one beside each player
+    SyncMs(sync_ms::SyncMsArgs),
     /// Replay a recording and compare every byte
     Replay(replay::ReplayArgs),
     /// Run the papers' figures and claims, and scenarios of your own
@@ -68,6 +72,7 @@ fn main() -> ExitCode {
         CliCommand::Relay(args) => relay::run(args),
         CliCommand::Token(args) => token::run(&args),
         CliCommand::Bot(args) => bot::run(args),
+        CliCommand::SyncMs(args) => sync_ms::run(args),
         CliCommand::Replay(args) => replay::run(&args),
         CliCommand::Lab(args) => lab::run(args),
     };

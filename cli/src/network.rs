@@ -6,12 +6,26 @@ use tracing_subscriber::EnvFilter;
 
 use crate::failure::Failure;
 
+/// The exit status after a second signal.
+const INTERRUPTED: i32 = 130;
+
+/// The logs that are shown by default. `web_transport_quinn` warns whenever a peer disappears.
+const WARNINGS: &str = "warn,web_transport_quinn=error";
+
 /// Creates the runtime of the sockets and sends logs to standard error: warnings, or what `RUST_LOG` selects.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    runtime_with(WARNINGS)
+}
+
+/// Like [`runtime`], for rooms whose budget is small on purpose: does not warn of it.
+pub(crate) fn runtime_with_small_budgets() -> Result<Runtime, Failure> {
+    runtime_with(&format!("{WARNINGS},evenkeel_serve::budget_watch=error"))
+}
+
+fn runtime_with(warnings: &str) -> Result<Runtime, Failure> {
     let wanted = match std::env::var("RUST_LOG") {
         Ok(wanted) => format!("{wanted},{LOG_FILTER}"),
-        // This crate warns whenever a peer disappears.
-        Err(_) => "warn,web_transport_quinn=error".to_owned(),
+        Err(_) => warnings.to_owned(),
     };
     let filter =
         EnvFilter::try_new(wanted).map_err(|error| Failure::mistake(format!("RUST_LOG: {error}")))?;
@@ -20,8 +34,31 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
     Builder::new_multi_thread().enable_all().build().map_err(failed)
 }
 
-/// Waits for Ctrl-C or SIGTERM.
+/// Runs a command on the runtime of the sockets. At its end nothing is waited for that may block, like reading a file.
+pub(crate) fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    run_on(runtime()?, command)
+}
+
+/// Like [`run`], on this runtime.
+pub(crate) fn run_on(
+    runtime: Runtime,
+    command: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    let done = runtime.block_on(command);
+    runtime.shutdown_background();
+    done
+}
+
+/// Waits for Ctrl-C or SIGTERM. From then on, a second one ends the program at once.
 pub(crate) async fn until_stopped() {
+    stop_signal().await;
+    tokio::spawn(async {
+        stop_signal().await;
+        std::process::exit(INTERRUPTED);
+    });
+}
+
+async fn stop_signal() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -43,7 +43,7 @@ pub(crate) fn run(args: RelayServerArgs) -> Result<(), Failure> {
         }
     };
     let record = args.record.as_deref().map(recording).transpose()?;
-    network::runtime()?.block_on(async {
+    network::run(async {
         let key = config.token_key.clone();
         let own_key = config.issuer.is_none();
         let server = RelayServer::start(config, record).await.map_err(not_started)?;

@@ -55,7 +55,7 @@ fn bots_play_appear_in_the_api_and_their_recordings_replay() {
     let answer = relay.ask("GET /api/rooms/arena");
     let body = answer.split_once("\r\n\r\n").expect("the response has a body").1;
     let room: serde_json::Value = serde_json::from_str(body).expect("the document is JSON");
-    assert_eq!(room["policy"], "even:kappa=3");
+    assert_eq!(room["policy"], "even:kappa=3,keep=0.9");
     for key in ["mean_aee", "std_aee", "sent_per_s"] {
         assert!(room[key].is_f64(), "{key} in {room}");
     }
@@ -214,4 +214,41 @@ fn relay_that_cannot_start_reports_the_reason() {
     folder.refuses(&["replay", "missing.evkt"], "missing.evkt: No such file");
     folder.write("no.evkt", "something else");
     folder.refuses(&["replay", "no.evkt"], "no.evkt: not a recording");
+}
+
+#[cfg(unix)]
+#[test]
+fn special_and_endless_files_are_refused_and_not_read() {
+    let folder = Folder::new("special");
+    let fifo = folder.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs").success());
+    folder.write("long.toml", "#".repeat((1 << 20) + 1));
+    let listen = "listen = [\"127.0.0.1:0\"]\n";
+    for special in ["/dev/zero", "fifo"] {
+        let says = |file: &str, text: &str, message: &str| {
+            folder.write(file, text);
+            folder.refuses(&["relay", "--config", file], message);
+        };
+        let key = format!("{special} is not an Evenkeel key file");
+        says("key.toml", &format!("{listen}token_key = \"{special}\"\n"), &key);
+        let files =
+            |chain: &str, key: &str| format!("{listen}[certificate]\nchain = \"{chain}\"\nkey = \"{key}\"\n");
+        says("chain.toml", &files(special, "k"), "it is not a regular file");
+        folder.refuses(&["relay", "--config", special], "it is not a regular file");
+        folder.refuses(&["replay", special], "it is not a regular file");
+        folder.refuses(&["lab", "scenario", special], "is not a regular file");
+        let trace = format!("motion = {{ kind = \"trace\", file = \"{special}\" }}\n{}", shell::SMALL);
+        folder.write("trace.toml", trace);
+        folder.refuses(&["lab", "scenario", "trace.toml"], "is not a regular file");
+    }
+    folder.refuses(&["relay", "--config", "long.toml"], "it is longer than 1048576 bytes");
+    folder.refuses(&["relay", "--config", "."], "it is a folder, not a file");
+    folder.write("folder.toml", format!("{listen}token_key = \".\"\n"));
+    let done = folder.run(&["relay", "--config", "folder.toml"]);
+    assert_eq!(done.status, Some(2), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("is not an Evenkeel key file") && !done.stderr.contains("chmod"),
+        "{}",
+        done.stderr
+    );
 }

@@ -65,7 +65,9 @@ fn tables_fit_into_100_columns_and_name_all_policies_and_receivers() {
     folder.write("small.toml", SMALL);
     let text = folder.run(&["lab", "scenario", "small.toml", "--bounds"]).stdout;
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    for word in ["base-1/2", "deterministic-budget", "far", "near", "mean AEE", "std AEE", "delivered"] {
+    for word in
+        ["base-1/2", "deterministic-budget", "far", "near", "real", "AEE", "ratios: to base-1/2", "delivered"]
+    {
         assert!(text.contains(word), "{word} is not in\n{text}");
     }
 }

@@ -1,13 +1,20 @@
-//! A bot that drives a tank: a [`DrPeer`], a tank and its driver in one machine.
+//! A bot that drives a tank: a [`GamePlayer`], a tank and its driver in one machine.
 //!
 //! At every tick of its own clock the bot moves its tank and reports the motion to its peer; all other calls
 //! pass through. So any driver can run it, and a recording of its calls replays byte for byte.
+//!
+//! It has no gun to aim, but takes part in the arena's quick draws.
+
+use std::collections::VecDeque;
 
 use evenkeel_core::{
-    Endpoint, LocalTime, Malformed, PeerChange, Reader, Seed, SessionClock, Span, Wire, delegate_endpoint,
+    Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, Seed, SessionClock, Span,
+    Wire, delegate_endpoint,
 };
-use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, EntityId};
+use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, EntityId, Topology};
+use evenkeel_game::{GameConfig, GamePlayer, PlayerCommand, PlayerEvent};
 
+use crate::arena::{ArenaMessage, Gunfighter, Trigger};
 use crate::drivers::Driver;
 use crate::mover::{Mover, STEP};
 
@@ -28,6 +35,11 @@ pub struct BotConfig {
 
 /// The longest pause that is driven through afterwards; during a longer one the tank stands still.
 const PAUSE_MAX: Span = Span::from_secs(60);
+
+/// Events that wait for the driver, which drains them after every call. Beyond, the oldest is dropped.
+const EVENTS_MAX: usize = 1_024;
+
+const REACTIONS: u64 = 0x7265_6163;
 
 const DRIVERS: [Driver; 3] = [Driver::Random, Driver::Linear, Driver::Circular];
 
@@ -54,9 +66,11 @@ impl Wire for BotConfig {
 /// A player that drives a tank by itself.
 #[derive(Debug)]
 pub struct Bot<C> {
-    peer: DrPeer<C>,
+    link: GamePlayer<C>,
     entity: EntityId,
     mover: Mover,
+    draw: Gunfighter,
+    events: VecDeque<DrEvent>,
     tick: Span,
     /// When the bot would have started without any long pause, and its next observation.
     schedule: Option<(LocalTime, LocalTime)>,
@@ -68,10 +82,16 @@ impl<C: SessionClock> Bot<C> {
     #[must_use]
     pub fn new(config: &BotConfig, clock: C) -> Self {
         let BotConfig { dr, entity, driver, seed, tick } = config;
+        let relay = match dr.topology {
+            Topology::Relay(relay) => relay,
+            Topology::Direct => PeerId(0),
+        };
         Self {
-            peer: DrPeer::with_clock(dr, clock),
+            link: GamePlayer::with_clock(&GameConfig::from(*dr), relay, clock),
             entity: *entity,
             mover: Mover::tank(*driver, *seed),
+            draw: Gunfighter::new(seed.child(REACTIONS)),
+            events: VecDeque::new(),
             tick: (*tick).clamp(Span::from_millis(1), PAUSE_MAX),
             schedule: None,
             latest: LocalTime::MIN,
@@ -81,7 +101,7 @@ impl<C: SessionClock> Bot<C> {
     /// Returns its peer.
     #[must_use]
     pub const fn peer(&self) -> &DrPeer<C> {
-        &self.peer
+        self.link.dr()
     }
 
     /// Returns the entity that it drives.
@@ -104,11 +124,39 @@ impl<C: SessionClock> Bot<C> {
         let ticks = (now - start).as_nanos() / self.tick.as_nanos();
         self.schedule = Some((start, start + self.tick.times(ticks + 1)));
         let step = (now - start).as_nanos() / STEP.as_nanos();
-        if let Some(sample) = self.mover.at(step.unsigned_abs()) {
-            self.peer.observe(now, self.entity, sample.state);
-        } else {
-            self.peer.handle_command(now, DrCommand::End { entity: self.entity });
+        let entity = self.entity;
+        let command = match self.mover.at(step.unsigned_abs()) {
+            Some(sample) => DrCommand::Observe { entity, state: sample.state },
+            None => DrCommand::End { entity },
+        };
+        self.link.handle_command(now, command.into());
+    }
+
+    /// Reacts to what it is shown, and does what is due. Follows every call.
+    fn update(&mut self, now: LocalTime) {
+        let now = self.latest.max(now);
+        while let Some(event) = self.link.poll_event() {
+            match event {
+                PlayerEvent::Update { bytes, .. } => {
+                    if let Some(message) = ArenaMessage::from_update(&bytes) {
+                        self.draw.see(now, &message);
+                    }
+                }
+                PlayerEvent::Motion(event) => {
+                    if self.events.len() == EVENTS_MAX {
+                        self.events.pop_front();
+                    }
+                    self.events.push_back(event);
+                }
+                PlayerEvent::Message { .. } => {}
+            }
         }
+        if self.draw.is_due(now) {
+            let mut bytes = Vec::new();
+            Trigger { shot: 0, is_pulled: true }.emit(&mut bytes);
+            self.link.handle_command(now, PlayerCommand::Act { reliable: true, bytes });
+        }
+        self.drive(now);
     }
 }
 
@@ -116,25 +164,41 @@ impl<C: SessionClock> Endpoint for Bot<C> {
     type Command = DrCommand;
     type Event = DrEvent;
 
-    delegate_endpoint!(self.peer: handle_message, poll_transmit, poll_event);
+    delegate_endpoint!(self.link: poll_transmit);
 
     fn handle_command(&mut self, now: LocalTime, command: DrCommand) {
-        self.peer.handle_command(now, command);
-        self.drive(now);
+        self.link.handle_command(now, command.into());
+        self.update(now);
+    }
+
+    fn handle_message(
+        &mut self,
+        now: LocalTime,
+        from: PeerId,
+        channel: Channel,
+        bytes: &[u8],
+    ) -> Result<(), Rejected> {
+        self.link.handle_message(now, from, channel, bytes)?;
+        self.update(now);
+        Ok(())
     }
 
     fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
-        self.peer.handle_peer(now, change);
-        self.drive(now);
+        self.link.handle_peer(now, change);
+        self.update(now);
     }
 
     fn handle_timeout(&mut self, now: LocalTime) {
-        self.peer.handle_timeout(now);
-        self.drive(now);
+        self.link.handle_timeout(now);
+        self.update(now);
+    }
+
+    fn poll_event(&mut self) -> Option<DrEvent> {
+        self.events.pop_front()
     }
 
     fn poll_timeout(&self) -> Option<LocalTime> {
         let drive = self.schedule.map(|(_, next)| next);
-        [drive, self.peer.poll_timeout()].into_iter().flatten().min()
+        [drive, self.draw.due_at(), self.link.poll_timeout()].into_iter().flatten().min()
     }
 }

@@ -38,9 +38,12 @@ pub use motion::{MotionState, Sample};
 pub use mover::{Mover, STEP};
 pub use tank::{
     ACCELERATION_MAX, ANGULAR_ACCELERATION_MAX, Controls, LENGTH, SPEED_BACKWARDS_MAX, SPEED_MAX,
-    TURN_RATE_MAX, Tank, WIDTH,
+    TURN_RATE_MAX, Tank, TankLimits, WIDTH,
 };
 pub use trace::{
     BYTES_MAX, COORDINATE_MAX, Cursor, FieldProblem, GAP_MAX, ROWS_MAX, SPEED_SLOW, TIME_MAX,
     TRACE_TURN_RATE_MAX, TankTrace, Trace, TraceError,
 };
+
+/// Tanks recorded from a real game of BZFlag, as [`Trace::parse`] reads them.
+pub const TANKS_CSV: &str = include_str!("../data/bzflag-tanks.csv");

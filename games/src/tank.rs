@@ -31,6 +31,32 @@ pub const ACCELERATION_MAX: f64 = 20.0;
 /// How fast the turn rate may change, in rad/s squared.
 pub const ANGULAR_ACCELERATION_MAX: f64 = 1.0;
 
+/// What a tank can do.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TankLimits {
+    /// Top speed forwards, in units per second.
+    pub speed: f64,
+    /// Top speed backwards, in units per second.
+    pub speed_backwards: f64,
+    /// Top turn rate to either side, in rad/s.
+    pub turn_rate: f64,
+    /// How fast the speed may change, in units per second squared.
+    pub acceleration: f64,
+    /// How fast the turn rate may change, in rad/s squared.
+    pub angular_acceleration: f64,
+}
+
+impl TankLimits {
+    /// BZFlag's tank.
+    pub const BZFLAG: Self = Self {
+        speed: SPEED_MAX,
+        speed_backwards: SPEED_BACKWARDS_MAX,
+        turn_rate: TURN_RATE_MAX,
+        acceleration: ACCELERATION_MAX,
+        angular_acceleration: ANGULAR_ACCELERATION_MAX,
+    };
+}
+
 /// The controls of a tank. Values beyond the tank's limits count as the limit, and NaN as 0.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Controls {
@@ -43,6 +69,7 @@ pub struct Controls {
 /// A tank in a horizontal plane.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tank {
+    limits: TankLimits,
     position: Vec3,
     heading: f64,
     speed: f64,
@@ -52,10 +79,17 @@ pub struct Tank {
 }
 
 impl Tank {
-    /// Makes a tank that stands here with this heading (radians from east, positive to the left).
+    /// Makes BZFlag's tank, standing here with this heading (radians from east, positive to the left).
     #[must_use]
     pub const fn standing(position: Vec3, heading: f64) -> Self {
-        Self { position, heading, speed: 0.0, turn_rate: 0.0, acceleration: 0.0 }
+        let limits = TankLimits::BZFLAG;
+        Self { limits, position, heading, speed: 0.0, turn_rate: 0.0, acceleration: 0.0 }
+    }
+
+    /// Gives the tank other limits.
+    #[must_use]
+    pub const fn with_limits(self, limits: TankLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Returns its heading in radians from east.
@@ -89,13 +123,13 @@ impl Tank {
             return;
         }
         let seconds = dt.as_secs_f64();
-        let (speed, turn_rate) = (self.speed, self.turn_rate);
-        let speed_wanted = within(controls.speed, -SPEED_BACKWARDS_MAX, SPEED_MAX);
-        let turn_wanted = within(controls.turn_rate, -TURN_RATE_MAX, TURN_RATE_MAX);
-        self.speed = towards(speed, speed_wanted, ACCELERATION_MAX * seconds);
-        self.turn_rate = towards(turn_rate, turn_wanted, ANGULAR_ACCELERATION_MAX * seconds);
+        let (limits, speed, turn_rate) = (self.limits, self.speed, self.turn_rate);
+        let speed_wanted = within(controls.speed, -limits.speed_backwards, limits.speed);
+        let turn_wanted = within(controls.turn_rate, -limits.turn_rate, limits.turn_rate);
+        self.speed = towards(speed, speed_wanted, limits.acceleration * seconds);
+        self.turn_rate = towards(turn_rate, turn_wanted, limits.angular_acceleration * seconds);
         // Rounding may carry the quotient past the limit by its last bit.
-        self.acceleration = within((self.speed - speed) / seconds, -ACCELERATION_MAX, ACCELERATION_MAX);
+        self.acceleration = within((self.speed - speed) / seconds, -limits.acceleration, limits.acceleration);
 
         let turn = 0.5 * (turn_rate + self.turn_rate) * seconds;
         let distance = 0.5 * (speed + self.speed) * seconds;

@@ -5,6 +5,7 @@
 //! - [`clock`]: one run of a session clock, compared with the true time.
 //! - [`papers`]: the papers' figures, and the [`claims`] made about them with their verdicts.
 //! - `even`: our own policy, compared with the clairvoyant optimum ([`bounds`]).
+//! - `comparison`: our own policy beside what a game would do without it, at as many messages.
 //! - [`report`]: a folder of HTML, SVG and CSV that opens offline in a browser.
 //!
 //! ```
@@ -25,6 +26,7 @@ pub mod batch;
 pub mod bounds;
 pub mod claims;
 pub mod clock;
+pub(crate) mod comparison;
 pub mod dr;
 pub(crate) mod even;
 pub mod figure;
@@ -33,5 +35,6 @@ pub mod papers;
 pub mod parallel;
 pub mod report;
 pub mod scenario;
+pub(crate) mod sync_ms;
 
 use evenkeel_core::stats;

@@ -75,6 +75,6 @@ fn ratios_are_relative_to_the_first_thinned_base() {
     let summary = ScenarioSummary::new(&ScenarioOutcome::new(&scenario, &batch));
     assert_eq!(summary.reference.as_deref(), Some("base-1/2"));
     assert_eq!(summary.policies[0].std_ratio, Some(1.0));
-    let expected = summary.policies[1].mean_aee / summary.policies[0].mean_aee;
+    let expected = summary.policies[1].mean_real_error / summary.policies[0].mean_real_error;
     assert_eq!(summary.policies[1].mean_ratio, Some(expected));
 }

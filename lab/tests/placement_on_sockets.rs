@@ -4,7 +4,7 @@
 use evenkeel_core::{SessionClock, Span};
 use evenkeel_dr::{DrCommand, EntityId, PolicyKind};
 use evenkeel_games::{Driver, Mover, STEP};
-use evenkeel_lab::dr::sockets::SocketSession;
+use evenkeel_lab::dr::sockets::{PlayerMachine, SocketSession};
 use evenkeel_lab::parallel::Progress;
 use evenkeel_lab::scenario::{Receiver, Scenario, ScenarioTopology};
 use evenkeel_link::Jitter;
@@ -44,7 +44,7 @@ fn after_arrival_placement_is_within_the_clocks_bounds_times_speed() {
             sockets.players.command(OWNER, command).expect("the crank runs");
         }
         let at = sockets.clock.now();
-        let exported = move |peer: &mut evenkeel_serve::client::PlayerMachine, _| {
+        let exported = move |peer: &mut PlayerMachine, _| {
             let vector = *peer.exported_vector(TANK)?;
             Some((vector, peer.exported(at, TANK)?, peer.clock().error_max(at)?))
         };
@@ -52,7 +52,7 @@ fn after_arrival_placement_is_within_the_clocks_bounds_times_speed() {
         let Some((vector, here, owner_error)) = owner else { continue };
         for receiver in 2..5 {
             samples += 1;
-            let placed = move |peer: &mut evenkeel_serve::client::PlayerMachine, _| {
+            let placed = move |peer: &mut PlayerMachine, _| {
                 let placed = *peer.placed_vector(RELAY, TANK)?;
                 Some((placed, peer.position(at, RELAY, TANK)?, peer.clock().error_max(at)?))
             };

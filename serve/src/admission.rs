@@ -49,12 +49,12 @@ impl<R: ServedRoom> RelayState<R> {
             return request.refuse(CloseCode::Internal).await;
         }
         let mut greeting = Vec::new();
-        Welcome { player: reservation.peer, tick: reservation.config.tick }.emit(&mut greeting);
+        Welcome { player: reservation.peer, tick: reservation.config.dr.tick }.emit(&mut greeting);
         let Ok(connection) = request.accept(&greeting).await else {
             return self.rooms().cancel(reservation);
         };
         self.admitted.fetch_add(1, Ordering::Relaxed);
-        self.attach(reservation, connection);
+        self.attach(reservation, name, connection);
     }
 
     /// Adds the machine of a new room and removes that of a room closed for it. Returns false if the crank refuses.
@@ -68,15 +68,16 @@ impl<R: ServedRoom> RelayState<R> {
             || self.crank.add_configured(reservation.node, machine(), &reservation.config).is_ok()
     }
 
-    /// Attaches a player's connection to its room's machine.
-    fn attach(&self, reservation: Reservation, connection: Connection) {
+    /// Tells a room's machine the player's name and attaches its connection.
+    fn attach(&self, reservation: Reservation, name: &Name, connection: Connection) {
         let allowance = Some(self.config.allowance());
         let attachment = Attachment { connection: connection.clone(), emulation: None, allowance };
         let (node, peer) = (reservation.node, reservation.peer);
         // The rooms stay locked, so that players join them in the order in which the crank attaches them and leave only
         // after they joined.
         let mut rooms = self.rooms();
-        match self.crank.attach(node, peer, attachment) {
+        let named = R::named(peer, name.as_str()).map_or(Ok(()), |named| self.crank.command(node, named));
+        match named.and_then(|()| self.crank.attach(node, peer, attachment)) {
             Ok(counters) => rooms.confirm(reservation, counters),
             Err(_) => {
                 rooms.cancel(reservation);

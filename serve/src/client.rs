@@ -6,10 +6,10 @@
 //! use evenkeel_dr::MotionState;
 //! use evenkeel_serve::{Client, ClientConfig};
 //!
-//! let mut client = Client::connect(ClientConfig::new("https://127.0.0.1:7878/arena", "the token"))?;
+//! let client = Client::connect(ClientConfig::new("https://127.0.0.1:7878/arena", "the token"))?;
 //! loop {
 //!     let tank = MotionState { position: Vec3::xy(1.0, 2.0), ..MotionState::default() };
-//!     client.observe(&[(0, tank)]);
+//!     client.observe(&[(0, tank)])?;
 //!     for other in client.others() {
 //!         println!("player {} is at {:?}", other.player.0, other.position);
 //!     }
@@ -19,32 +19,36 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::io::Write;
-use std::sync::mpsc;
+mod config;
+mod error;
+mod events;
+mod machine;
+mod messages;
+
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use evenkeel_core::clock::FollowerClock;
-use evenkeel_core::{LocalTime, PeerId, Seed, SessionClock, Span, Vec3};
-use evenkeel_dr::{
-    Content, DrCommand, DrConfig, DrEvent, DrPeer, EntityId, MotionState, Threshold, Topology,
-};
-use tokio::runtime::Runtime;
+use evenkeel_core::{LocalTime, PeerId, SessionClock, Span, Vec3};
+use evenkeel_dr::relay::OWNER_ENTITIES_MAX;
+use evenkeel_dr::relay::limits::LOCAL_MAX;
+use evenkeel_dr::{DrCommand, EntityId, MotionState};
+use evenkeel_game::{GameConfig, PlayerCommand, PlayerEvent};
+use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::dial::{Dial, Status, Target};
-use crate::welcome::{RELAY, Welcome};
-use evenkeel_net::clock::LocalClock;
+pub use config::ClientConfig;
+pub use error::{ClientError, EntityError, MessageError};
+pub use events::{ClientEvent, EVENTS_MAX, MESSAGE_BYTES_MAX, MissedEvents};
+pub use machine::{PlayerMachine, player_config, player_machine};
+
+use crate::dial::{Dial, Status};
+use crate::welcome::Welcome;
 use evenkeel_net::crank::{Crank, CrankHandle, NodeId};
-use evenkeel_net::emulate::Emulation;
-use evenkeel_net::record::{Recording, RecordingError};
-use evenkeel_net::transport::{ConnectError, Trust};
+use evenkeel_net::record::Recording;
+use evenkeel_net::transport::ConnectError;
+use events::ClientEvents;
 
-/// The machine of a player.
-pub type PlayerMachine = DrPeer<FollowerClock>;
-
-/// Events queued for the game; beyond, the newest are dropped.
-const EVENTS_MAX: usize = 8192;
 /// How long leaving may take,
 const GOODBYE_MAX: Duration = Duration::from_millis(400);
 /// and how long ending the recording may take after it.
@@ -53,121 +57,91 @@ const NODE: NodeId = NodeId(0);
 /// The configuration in a player's recording.
 pub const PLAYER_RECORDING: &[u8] = b"player";
 
-/// The settings of a player.
-pub struct ClientConfig {
-    /// The relay and room to connect to.
-    pub target: Target,
-    /// How far and for how long an entity's exported path may differ from its real one.
-    pub threshold: Threshold,
-    /// The kind of motion of the exported vectors.
-    pub kind: Content,
-    /// Links to emulate on each connection, to try how the game feels over a bad network.
-    pub emulation: Option<Box<dyn Fn() -> Emulation + Send + Sync>>,
-    /// Where to record every call.
-    pub record: Option<Box<dyn Write + Send>>,
-    /// The clock, which several players of a process can share.
-    pub clock: LocalClock,
-}
-
-impl ClientConfig {
-    /// Settings for a token and a URL, with the papers' thresholds. A relay on this machine is trusted by the hash that it
-    /// publishes there; other relays need a certificate that the system trusts.
-    #[must_use]
-    pub fn new(url: &str, token: &str) -> Self {
-        let target = Target { url: url.to_owned(), token: token.to_owned(), seat: None, trust: Trust::Local };
-        Self {
-            target,
-            threshold: Threshold::default(),
-            kind: Content::default(),
-            emulation: None,
-            record: None,
-            clock: LocalClock::start(),
-        }
-    }
-
-    /// Settings for a relay whose certificate has one of these hashes.
-    #[must_use]
-    pub fn pinned(url: &str, token: &str, hashes: &[evenkeel_net::certificate::CertificateHash]) -> Self {
-        let mut config = Self::new(url, token);
-        config.target.trust = Trust::Pinned(hashes.to_vec());
-        config
-    }
-}
-
-/// Why a player could not connect.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// The relay could not be reached, or refused.
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
-    /// The recording could not start.
-    #[error(transparent)]
-    Recording(#[from] RecordingError),
-    /// The system refused to start a thread.
-    #[error("the player's threads could not be started: {0}")]
-    Thread(#[from] std::io::Error),
-}
-
 /// Another player's entity as this player sees it now.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RemoteEntity {
     /// Its player.
     pub player: PeerId,
-    /// Its number.
+    /// Its id, unique in the room. Its player's own number for it is `entity.local()`.
     pub entity: EntityId,
     /// Its placed position.
     pub position: Vec3,
+    /// Its velocity there.
+    pub velocity: Vec3,
 }
 
-/// A player in a room. Dropping it leaves the room.
+/// A player in a room. Dropping it leaves the room. Threads can share it by reference.
 pub struct Client {
     crank: CrankHandle<PlayerMachine>,
     status: watch::Receiver<Status>,
     /// The player of its machine, whether connected or not.
     known: watch::Receiver<Option<PeerId>>,
-    events: mpsc::Receiver<(LocalTime, DrEvent)>,
+    events: Arc<Mutex<ClientEvents>>,
     dialling: Option<JoinHandle<Result<(), ConnectError>>>,
-    /// Drives the sockets. The last field, so that it is dropped after everything that uses it.
-    runtime: Runtime,
+    /// Drives the sockets.
+    runtime: Option<Runtime>,
 }
 
 impl Client {
-    /// Enters the room and reconnects whenever the connection breaks. Blocks until the relay has answered, so it must not be
-    /// called inside an async runtime.
+    /// Enters the room and reconnects whenever the connection breaks. Blocks until the relay has answered. In a game's loop
+    /// or on an async runtime, where it must not be called, use [`start`](Self::start).
     ///
     /// # Errors
     /// [`ClientError`], worded for the player.
     pub fn connect(config: ClientConfig) -> Result<Self, ClientError> {
+        let mut client = Self::start(config)?;
+        let handle = client.runtime.as_ref().map(|runtime| runtime.handle().clone());
+        handle.map_or(Ok(()), |handle| handle.block_on(client.connected()))?;
+        Ok(client)
+    }
+
+    /// Starts to connect and returns at once. [`status`](Self::status) tells how far it is, and
+    /// [`connected`](Self::connected) waits.
+    ///
+    /// # Errors
+    /// [`ClientError`] if a thread or the recording cannot start.
+    pub fn start(config: ClientConfig) -> Result<Self, ClientError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("evenkeel-net")
             .enable_all()
             .build()?;
         let ClientConfig { target, threshold, kind, emulation, record, clock } = config;
-        let (sender, events) = mpsc::sync_channel(EVENTS_MAX);
-        let mut crank = Crank::new().with_clock(clock).on_event(move |_, at, event| {
-            let _ = sender.try_send((at, event));
+        let events = Arc::new(Mutex::new(ClientEvents::default()));
+        let sink = events.clone();
+        let mut crank = Crank::new().with_clock(clock).on_event(move |_, at, event: PlayerEvent| {
+            sink.lock().unwrap_or_else(PoisonError::into_inner).push(at, event.into());
         });
         if let Some(writer) = record {
             crank = crank.record(Recording::start(writer, PLAYER_RECORDING, 0)?);
         }
         let crank = crank.start()?;
-        let (announce, mut status) = watch::channel(Status::Connecting(None));
+        let (announce, status) = watch::channel(Status::Connecting(None));
         let (know, known) = watch::channel(None);
         let build = move |welcome: &Welcome| {
             know.send_replace(Some(welcome.player));
-            let config = player_config(welcome, threshold, kind);
-            (DrPeer::with_clock(&config, FollowerClock::new(RELAY)), config)
+            let config = GameConfig::from(player_config(welcome, threshold, kind));
+            (player_machine(&config), config)
         };
         let emulation = move || emulation.as_ref().map(|emulation| emulation());
         let dial = Dial { target, node: NODE, build, emulation };
         let dialling = runtime.spawn(dial.run(crank.clone(), announce));
-        runtime.block_on(status.wait_for(|status| !matches!(status, Status::Connecting(None)))).ok();
-        if let Status::Over(message) = status.borrow().clone() {
-            let failed = runtime.block_on(dialling).ok().and_then(Result::err);
-            return Err(failed.unwrap_or(ConnectError::Broken(message)).into());
-        }
-        Ok(Self { crank, status, known, events, dialling: Some(dialling), runtime })
+        Ok(Self { crank, status, known, events, dialling: Some(dialling), runtime: Some(runtime) })
+    }
+
+    /// Waits until the relay has admitted the player, on any async runtime.
+    ///
+    /// # Errors
+    /// [`ClientError::Connect`] if it does not, worded for the player.
+    pub async fn connected(&mut self) -> Result<(), ClientError> {
+        let mut status = self.status.clone();
+        let _ = status.wait_for(|status| !matches!(status, Status::Connecting(None))).await;
+        let Status::Over(message) = self.status() else { return Ok(()) };
+        let failed = match self.dialling.take() {
+            Some(dialling) => dialling.await.ok().and_then(Result::err),
+            None => None,
+        };
+        Err(failed.unwrap_or(ConnectError::Broken(message)).into())
     }
 
     /// Returns the state of the connection.
@@ -185,32 +159,61 @@ impl Client {
         }
     }
 
-    /// Sets the motion of this player's entities, which the game numbers from 0; call it every tick. Does nothing while
-    /// disconnected.
-    pub fn observe(&mut self, entities: &[(u32, MotionState)]) {
-        let Some(player) = self.player() else { return };
-        let states = entities.iter().map(|(local, state)| (EntityId::of(player, *local), *state)).collect();
-        let _ = self.crank.command(NODE, DrCommand::ObserveAll { states });
+    /// Sets the motion of this player's entities, which the game numbers from 0; call it every tick. The first report of a
+    /// number creates the entity. An entity that is left out is neither ended nor stopped: the others see it go on as last
+    /// exported, until it is reported again or [ended](Self::end). Does nothing while disconnected.
+    ///
+    /// # Errors
+    /// [`EntityError`] names the first entity that was not reported, because its number or its motion is not valid. The
+    /// others see it go on as last exported. All other entities are reported.
+    pub fn observe(&self, entities: &[(u32, MotionState)]) -> Result<(), EntityError> {
+        let mut refused = Ok(());
+        let mut valid: Vec<&(u32, MotionState)> = entities
+            .iter()
+            .filter(|(local, state)| {
+                let checked = check_entity(*local, state);
+                refused = refused.and(checked);
+                checked.is_ok()
+            })
+            .collect();
+        if let Some((local, _)) = valid.get(OWNER_ENTITIES_MAX) {
+            refused = refused.and(Err(EntityError::TooMany(*local)));
+            valid.truncate(OWNER_ENTITIES_MAX);
+        }
+        if let Some(player) = self.player() {
+            let states = valid.iter().map(|(local, state)| (EntityId::of(player, *local), *state)).collect();
+            let _ = self.crank.command(NODE, DrCommand::ObserveAll { states }.into());
+        }
+        refused
     }
 
     /// Removes one of this player's entities. While disconnected, the others learn of it on reconnection.
-    pub fn end(&mut self, entity: u32) {
+    ///
+    /// # Errors
+    /// [`EntityError::Number`] if no entity has such a number.
+    pub fn end(&self, entity: u32) -> Result<(), EntityError> {
+        check_number(entity)?;
         let known = *self.known.borrow();
         if let Some(player) = known {
-            let _ = self.crank.command(NODE, DrCommand::End { entity: EntityId::of(player, entity) });
+            let end = DrCommand::End { entity: EntityId::of(player, entity) };
+            let _ = self.crank.command(NODE, PlayerCommand::Motion(end));
         }
+        Ok(())
     }
 
-    /// Returns everybody else's entities at their current positions.
+    /// Returns everybody else's entities, each where it is now.
     #[must_use]
     pub fn others(&self) -> Vec<RemoteEntity> {
         let seen = |machine: &mut PlayerMachine, now| {
-            let other = |(_, entity, position): (_, EntityId, _)| RemoteEntity {
+            let peer = machine.dr();
+            let Some(at) = peer.clock().session(now) else { return Vec::new() };
+            let other = |(_, entity, vector): (PeerId, EntityId, &evenkeel_dr::DrVector)| RemoteEntity {
                 player: entity.player(),
                 entity,
-                position,
+                position: vector.project(at),
+                velocity: vector.velocity(at),
             };
-            machine.copies(now).map(other).collect()
+            peer.placed_vectors().map(other).collect()
         };
         self.crank.with_blocking(NODE, seen).unwrap_or_default()
     }
@@ -218,12 +221,15 @@ impl Client {
     /// Returns a bound on the session clock's error; `None` while there is no session time.
     #[must_use]
     pub fn clock_error_max(&self) -> Option<Span> {
-        self.crank.with_blocking(NODE, |machine, now| machine.clock().error_max(now)).ok().flatten()
+        let error = |machine: &mut PlayerMachine, now| machine.dr().clock().error_max(now);
+        self.crank.with_blocking(NODE, error).ok().flatten()
     }
 
-    /// Returns the events since the last call.
-    pub fn events(&mut self) -> impl Iterator<Item = (LocalTime, DrEvent)> + '_ {
-        self.events.try_iter()
+    /// Takes the events since the last call, the relay's messages among them, each with the time of the
+    /// [clock](ClientConfig::clock). At most [`EVENTS_MAX`] of a kind are kept; [`ClientEvent::Missed`] says what was not.
+    #[must_use]
+    pub fn events(&self) -> Vec<(LocalTime, ClientEvent)> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Returns the crank that drives the machine, to read more of its state.
@@ -234,17 +240,27 @@ impl Client {
 }
 
 impl Drop for Client {
-    /// Leaves the room and ends the recording, within a time limit.
+    /// Leaves the room and ends the recording, within a time limit. On a runtime's thread, which must not block, a thread of
+    /// its own does so.
     fn drop(&mut self) {
         // With its receiver dropped, the dialling task ends.
         self.status = watch::channel(Status::Over("left".to_owned())).1;
-        if let Some(dialling) = self.dialling.take() {
-            self.runtime.block_on(async {
-                let _ = tokio::time::timeout(GOODBYE_MAX, dialling).await;
-                let _ = tokio::time::timeout(STOP_MAX, self.crank.stop(Duration::ZERO)).await;
-                tokio::time::sleep(GOODBYE_MAX / 20).await;
-            });
+        let Some(runtime) = self.runtime.take() else { return };
+        let (dialling, crank) = (self.dialling.take(), self.crank.clone());
+        let leave = move || {
+            if let Some(dialling) = dialling {
+                runtime.block_on(async {
+                    let _ = tokio::time::timeout(GOODBYE_MAX, dialling).await;
+                    let _ = tokio::time::timeout(STOP_MAX, crank.stop(Duration::ZERO)).await;
+                    tokio::time::sleep(GOODBYE_MAX / 20).await;
+                });
+            }
+        };
+        if Handle::try_current().is_err() {
+            return leave();
         }
+        let leaving = std::thread::Builder::new().name("evenkeel-leave".to_owned()).spawn(leave);
+        drop(leaving);
     }
 }
 
@@ -254,15 +270,34 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// Returns the settings of a player's machine in the room that welcomed it.
-#[must_use]
-pub fn player_config(welcome: &Welcome, threshold: Threshold, kind: Content) -> DrConfig {
-    DrConfig {
-        topology: Topology::Relay(RELAY),
-        threshold,
-        kind,
-        tick: welcome.tick,
-        seed: Seed::new(evenkeel_net::random()),
-        ..DrConfig::default()
+const fn check_number(local: u32) -> Result<(), EntityError> {
+    if local > LOCAL_MAX { Err(EntityError::Number(local)) } else { Ok(()) }
+}
+
+fn check_entity(local: u32, state: &MotionState) -> Result<(), EntityError> {
+    check_number(local)?;
+    if state.is_sane() { Ok(()) } else { Err(EntityError::Motion(local)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_can_be_shared_between_threads() {
+        const fn check<T: Send + Sync>() {}
+        check::<Client>();
+    }
+
+    #[test]
+    fn numbers_that_would_alias_and_motion_without_numbers_are_refused() {
+        let state = MotionState::default();
+        assert_eq!(check_entity(LOCAL_MAX, &state), Ok(()));
+        assert_eq!(check_entity(LOCAL_MAX + 1, &state), Err(EntityError::Number(LOCAL_MAX + 1)));
+        let player = PeerId(1023);
+        assert_eq!(EntityId::of(player, LOCAL_MAX).local(), LOCAL_MAX);
+        assert_eq!(EntityId::of(player, LOCAL_MAX + 1), EntityId::of(player, 0), "it would alias");
+        let nowhere = MotionState { position: Vec3::xy(f64::NAN, 0.0), ..state };
+        assert_eq!(check_entity(0, &nowhere), Err(EntityError::Motion(0)));
     }
 }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use evenkeel_net::crank::Allowance;
+use evenkeel_net::files::{TEXT_BYTES_MAX, read_regular};
 use evenkeel_net::token::{IssuerId, Name};
 
 /// The port that a relay listens on by default.
@@ -80,6 +81,8 @@ pub struct RelayConfig {
     /// Addresses that the API and the metrics listen on (TCP); by default loopback at the port of `listen`.
     #[serde(deserialize_with = "addresses::http")]
     pub http: Vec<SocketAddr>,
+    /// Names under which the API and the metrics may be read, besides `localhost` and all addresses.
+    pub http_names: Vec<String>,
     /// The public key that verifies tokens, as `evenkeel token --issuer` prints it.
     pub issuer: Option<String>,
     /// The issuer's key file, used without `issuer`.
@@ -113,6 +116,7 @@ impl Default for RelayConfig {
         Self {
             listen: vec![(Ipv4Addr::LOCALHOST, PORT).into(), (Ipv6Addr::LOCALHOST, PORT).into()],
             http: Vec::new(),
+            http_names: Vec::new(),
             issuer: None,
             token_key: PathBuf::from("evenkeel.key"),
             certificate: None,
@@ -135,7 +139,9 @@ impl RelayConfig {
     /// # Errors
     /// [`ConfigError`] names the file, the line or key, and what is wrong.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
+        let not_text = |_| std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not UTF-8");
+        let text = read_regular(path, TEXT_BYTES_MAX)
+            .and_then(|bytes| String::from_utf8(bytes).map_err(not_text))
             .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
         let mut config = Self::parse(&text, path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -167,9 +173,24 @@ impl RelayConfig {
             }
         };
         let mut config: Self = toml::from_str(text).map_err(not_toml)?;
+        config.check_issuer(text, path)?;
         config.inherit(text);
         config.check(path)?;
         Ok(config)
+    }
+
+    /// Checks that the text names one key that verifies tokens, not two.
+    fn check_issuer(&self, text: &str, path: &Path) -> Result<(), ConfigError> {
+        let has_file = text.parse::<toml::Table>().is_ok_and(|document| document.contains_key("token_key"));
+        if self.issuer.is_none() || !has_file {
+            return Ok(());
+        }
+        Err(ConfigError::Value {
+            path: path.to_owned(),
+            key: "token_key".to_owned(),
+            message: "there is an `issuer` already: a relay needs the public key, or the file of the secret one, not both"
+                .to_owned(),
+        })
     }
 
     /// Fills in each room's missing settings from `[room]`. The text must have been parsed before.
@@ -199,6 +220,11 @@ impl RelayConfig {
             if fits { Ok(()) } else { Err(wrong(key.to_owned(), message())) }
         };
         range("rooms_max", self.rooms_max, 1, 100_000)?;
+        if self.rooms.len() > self.rooms_max {
+            let message =
+                format!("{} is less than the {} rooms in this file", self.rooms_max, self.rooms.len());
+            return Err(wrong("rooms_max".to_owned(), message));
+        }
         range("connections_max", self.connections_max, 1, 1_000_000)?;
         range("messages_per_second", self.messages_per_second as usize, 1, 1_000_000)?;
         range("bytes_per_second", self.bytes_per_second as usize, 1_000, u32::MAX as usize)?;
@@ -297,11 +323,19 @@ mod tests {
             assert!(error.contains(message), "{error}");
         };
         refused("connections_max = 0", "my.toml: connections_max: 0 is not between 1 and");
+        refused("rooms_max = 1\n[rooms.a]\n[rooms.b]", "rooms_max: 1 is less than the 2 rooms in this file");
+        refused("issuer = \"me\"\ntoken_key = \"k\"", "token_key: there is an `issuer` already");
+        refused("[room]\nbudget = 0", "a budget of 0 would send nothing");
+        refused("[rooms.a]\nbudget = \"0%\"", "a budget of 0 would send nothing");
+        refused("[room]\ntick_ms = 1e-300", "room.tick_ms: 0.00");
+        refused("[room]\ntick_ms = 0.5", "room.tick_ms: 0.5 is not 0 and not between 1 and");
         refused("messages_per_second = 0", "messages_per_second: 0");
         refused("[room]\nspeed_max = -1.0", "room.speed_max: -1 is not between 0 and");
         refused("[room]\nbudget = -1", "\"-1\" is no budget");
         refused("[room]\nbudget = \"120%\"", "\"120%\" is no budget");
         refused("[room]\nkind = \"damped\"", "room.kind: \"damped\" is not one of as-sent, auto");
+        refused("[room]\norder = \"fifo\"", "room.order: \"fifo\" is no order: give reaction,");
+        refused("[room]\ncap_ms = -1", "room.cap_ms: -1 is not between 0 and 1000");
         refused("[rooms.\"a room\"]", "rooms.a room: a name has");
         refused(
             "[pages]\nfolder = \"www\"\nhttps = [\"[::]:443\"]",

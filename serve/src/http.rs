@@ -1,33 +1,36 @@
 //! The relay's HTTP API.
 //!
-//! Anyone who can reach the address may read. Changes are allowed only from this machine, and only for its own programs and
-//! pages: the `Host` and `Origin` headers identify pages from elsewhere that run in a local browser.
+//! Anyone who can reach the address may read, but not under somebody else's name. Changes are allowed only from this machine, and
+//! only for its own programs and pages (`guard.rs`).
+
+mod changes;
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::rejection::JsonRejection;
-use axum::extract::{ConnectInfo, Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use evenkeel_dr::{Budget, EntityId, PairWeight, PolicyKind};
-use serde::Deserialize;
 use serde_json::json;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::config::budget;
+use crate::connections::{self, limit_time};
 use crate::game::ServedRoom;
+use crate::guard::check_host;
 use crate::metrics;
 use crate::state::RelayState;
 use evenkeel_net::token::Name;
 
 /// Connections waiting to be accepted.
 const BACKLOG: i32 = 1024;
+/// The longest body of a request.
+const BODY_BYTES_MAX: usize = 64 * 1_024;
 
 /// Why the API could not listen.
 #[derive(Debug, thiserror::Error)]
@@ -86,19 +89,17 @@ pub(crate) fn serve<R: ServedRoom>(
         .route("/api/certificate", get(certificate::<R>))
         .route("/api/rooms", get(rooms::<R>))
         .route("/api/rooms/{room}", get(room::<R>))
-        .route("/api/rooms/{room}/policy", post(switch::<R>))
-        .route("/api/rooms/{room}/weight", post(weigh::<R>))
+        .route("/api/rooms/{room}/policy", post(changes::policy::<R>))
+        .route("/api/rooms/{room}/order", post(changes::order::<R>))
+        .route("/api/rooms/{room}/weight", post(changes::weight::<R>))
         .with_state(relay.clone())
         .merge(pages.unwrap_or_else(|| Router::new().route("/", get(index))));
-    let answer = |socket| {
-        let service = router.clone().into_make_service_with_connect_info::<SocketAddr>();
-        tokio::spawn(async move {
-            if let Err(error) = axum::serve(socket, service).await {
-                tracing::error!("the API stopped: {error}");
-            }
-        })
-    };
-    sockets.into_iter().map(answer).collect()
+    let names: Arc<[String]> = relay.config.http_names.as_slice().into();
+    let router = router
+        .layer(from_fn(limit_time))
+        .layer(from_fn_with_state(names, check_host))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
+    connections::serve(sockets, &router, None)
 }
 
 async fn index() -> &'static str {
@@ -138,126 +139,9 @@ async fn room<R: ServedRoom>(State(relay): State<Arc<RelayState<R>>>, Path(room)
     report.map_or_else(|| no_such_room(&room), |report| Json(report).into_response())
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SwitchRequest {
-    policy: String,
-    #[serde(default = "budget_default", deserialize_with = "budget")]
-    budget: Budget,
-}
-
-const fn budget_default() -> Budget {
-    Budget::ALL
-}
-
-/// Parses the body of a request for a change, after checking that it is allowed.
-///
-/// # Errors
-/// A response for a request that is forbidden or malformed.
-pub fn authorized_body<T>(
-    from: SocketAddr,
-    headers: &HeaderMap,
-    body: Result<Json<T>, JsonRejection>,
-) -> Result<T, Box<Response>> {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    authorize_change(from, text(header::HOST).unwrap_or_default(), text(header::ORIGIN))
-        .map_err(|message| Box::new(error_response(StatusCode::FORBIDDEN, message)))?;
-    let Json(value) =
-        body.map_err(|rejection| Box::new(error_response(StatusCode::BAD_REQUEST, &rejection.body_text())))?;
-    Ok(value)
-}
-
-async fn switch<R: ServedRoom>(
-    State(relay): State<Arc<RelayState<R>>>,
-    ConnectInfo(from): ConnectInfo<SocketAddr>,
-    headers: HeaderMap,
-    Path(room): Path<String>,
-    body: Result<Json<SwitchRequest>, JsonRejection>,
-) -> Response {
-    let SwitchRequest { policy, budget } = match authorized_body(from, &headers, body) {
-        Ok(value) => value,
-        Err(refusal) => return *refusal,
-    };
-    let policy: PolicyKind = match policy.parse() {
-        Ok(policy) => policy,
-        Err(error) => return error_response(StatusCode::BAD_REQUEST, &format!("{error}")),
-    };
-    let Ok(name) = Name::new(&room) else { return no_such_room(&room) };
-    match relay.switch(&name, policy, budget) {
-        Ok(true) => Json(json!({ "policy": policy.to_string() })).into_response(),
-        Ok(false) => no_such_room(&room),
-        Err(error) => error_response(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WeighRequest {
-    entity: u32,
-    player: String,
-    weight: f64,
-}
-
-async fn weigh<R: ServedRoom>(
-    State(relay): State<Arc<RelayState<R>>>,
-    ConnectInfo(from): ConnectInfo<SocketAddr>,
-    headers: HeaderMap,
-    Path(room): Path<String>,
-    body: Result<Json<WeighRequest>, JsonRejection>,
-) -> Response {
-    let WeighRequest { entity, player, weight } = match authorized_body(from, &headers, body) {
-        Ok(value) => value,
-        Err(refusal) => return *refusal,
-    };
-    let Some(weight) = PairWeight::new(weight) else {
-        return error_response(
-            StatusCode::BAD_REQUEST,
-            "a weight is a number from 0 to 1000; the default is 1",
-        );
-    };
-    let Ok(name) = Name::new(&room) else { return no_such_room(&room) };
-    match relay.weigh(&name, EntityId(entity), &player, weight) {
-        Some(Ok(true)) => Json(json!({ "weight": weight.get() })).into_response(),
-        Some(Ok(false)) => {
-            error_response(StatusCode::NOT_FOUND, &format!("there is no player {player} in the room {room}"))
-        }
-        None => no_such_room(&room),
-        Some(Err(error)) => error_response(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
-    }
-}
-
-/// Checks that a request may change something.
-///
-/// # Errors
-/// The reason why it may not, for the client.
-pub fn authorize_change(from: SocketAddr, host: &str, origin: Option<&str>) -> Result<(), &'static str> {
-    if !from.ip().to_canonical().is_loopback() {
-        return Err("changes are allowed only from the relay's own machine");
-    }
-    if !is_local(host) {
-        return Err("the request is for another host");
-    }
-    let Some(origin) = origin else { return Ok(()) };
-    let local = origin.strip_prefix("http://").is_some_and(|origin| origin == host);
-    if local { Ok(()) } else { Err("pages from elsewhere may not make changes") }
-}
-
-/// Whether a `Host` header names this machine.
-fn is_local(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn is_allowed(from: &str, host: &str, origin: Option<&str>) -> bool {
-        authorize_change(from.parse().expect("an address"), host, origin).is_ok()
-    }
 
     #[tokio::test]
     async fn both_families_can_use_the_same_port() {
@@ -273,20 +157,5 @@ mod tests {
             bind(&[format!("0.0.0.0:{port}").parse().expect("an address")]),
             Err(HttpError::Taken { .. })
         ));
-    }
-
-    #[test]
-    fn only_local_programs_and_pages_may_make_changes() {
-        assert!(is_allowed("127.0.0.1:9", "127.0.0.1:7878", None));
-        assert!(is_allowed("[::1]:9", "[::1]:7878", Some("http://[::1]:7878")));
-        assert!(is_allowed("[::ffff:127.0.0.1]:9", "localhost", None));
-        assert!(!is_allowed("192.168.0.2:9", "localhost:7878", None), "from another machine");
-        assert!(
-            !is_allowed("127.0.0.1:9", "evil.example:7878", None),
-            "a name that was made to resolve to this machine"
-        );
-        assert!(!is_allowed("127.0.0.1:9", "localhost:7878", Some("http://evil.example")), "another page");
-        assert!(!is_allowed("127.0.0.1:9", "localhost:7878", Some("null")), "a page without an origin");
-        assert!(!is_allowed("127.0.0.1:9", "localhost:7878", Some("http://localhost:1234")), "another port");
     }
 }

@@ -3,38 +3,80 @@
 //! Browsers allow WebTransport only for pages that came over HTTPS or from the same machine. The API and the metrics are not
 //! served here, only on the addresses in `http`.
 
-use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use axum::Router;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::net::TcpListener;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_rustls::TlsAcceptor;
 use tower_http::services::ServeDir;
 
+use crate::connections::{self, BUFFER_BYTES, limit_time};
 use evenkeel_net::certificate::Certificate;
 
-/// Connections served at a time; more wait.
-const CONNECTIONS_MAX: usize = 1_024;
-/// The time limit of a handshake, and of reading each request.
-const READ_MAX: Duration = Duration::from_secs(10);
-/// The time limit of a connection, which cuts off slow readers.
-const CONNECTION_MAX: Duration = Duration::from_secs(120);
-/// How long to wait after a failed `accept`.
-const PAUSE: Duration = Duration::from_millis(100);
-
-/// Serves a folder's files; a path that names a folder gets its `index.html`.
+/// Serves a folder's files; a path that names a folder gets its `index.html`. Hidden files, what is not a file, and what lies
+/// outside the folder are not served, whatever leads there.
 pub(crate) fn router(folder: &Path) -> Router {
-    Router::new().fallback_service(ServeDir::new(folder))
+    let files = ServeDir::new(folder).with_buf_chunk_size(BUFFER_BYTES);
+    let root: Arc<Path> = folder.into();
+    Router::new().fallback_service(files).layer(from_fn_with_state(root, check_path))
+}
+
+/// Answers requests for what is not served with 404.
+async fn check_path(State(root): State<Arc<Path>>, request: Request, next: Next) -> Response {
+    let path = decode(request.uri().path()).filter(|path| is_visible(path));
+    let is_served = match path {
+        // All access to files may block.
+        Some(path) => spawn_blocking(move || is_served(&root, &path)).await.unwrap_or(false),
+        None => false,
+    };
+    if is_served { next.run(request).await } else { StatusCode::NOT_FOUND.into_response() }
+}
+
+/// The path below the folder that a request names.
+fn decode(path: &str) -> Option<PathBuf> {
+    let bytes = path.trim_start_matches('/').as_bytes();
+    let digit = |at: usize| bytes.get(at).and_then(|digit| char::from(*digit).to_digit(16));
+    let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
+    while let Some(&byte) = bytes.get(at) {
+        let (byte, len) = match (byte, digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => ((16 * high + low) as u8, 3),
+            _ => (byte, 1),
+        };
+        decoded.push(byte);
+        at += len;
+    }
+    String::from_utf8(decoded).ok().map(PathBuf::from)
+}
+
+/// Whether a relative path leads down only, past nothing hidden.
+fn is_visible(path: &Path) -> bool {
+    let is_visible = |part: Component<'_>| match part {
+        Component::Normal(name) => !name.as_encoded_bytes().starts_with(b"."),
+        _ => false,
+    };
+    path.components().all(is_visible)
+}
+
+/// Whether a path below the folder names a file, or a folder with a page, that is really there.
+fn is_served(folder: &Path, path: &Path) -> bool {
+    let Ok(root) = folder.canonicalize() else { return false };
+    let found = |path: &Path| {
+        let real = root.join(path).canonicalize().ok()?;
+        is_visible(real.strip_prefix(&root).ok()?).then(|| real.metadata().ok())?
+    };
+    match found(path) {
+        Some(it) if it.is_dir() => found(&path.join("index.html")).is_some_and(|page| page.is_file()),
+        Some(it) => it.is_file(),
+        None => false,
+    }
 }
 
 /// The certificate of the pages, which can be replaced while serving.
@@ -70,41 +112,6 @@ pub(crate) fn serve(
         .with_no_client_auth()
         .with_cert_resolver(certificate);
     tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-    let acceptor = TlsAcceptor::from(Arc::new(tls));
-    let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let listen = |socket| tokio::spawn(listen(socket, acceptor.clone(), pages.clone(), slots.clone()));
-    Ok(sockets.into_iter().map(listen).collect())
-}
-
-async fn listen(socket: TcpListener, acceptor: TlsAcceptor, pages: Router, slots: Arc<Semaphore>) {
-    while let Ok(slot) = slots.clone().acquire_owned().await {
-        match socket.accept().await {
-            Ok((stream, from)) => {
-                tokio::spawn(answer(stream, from, acceptor.clone(), pages.clone(), slot));
-            }
-            Err(error) => {
-                tracing::warn!("a page connection could not be accepted: {error}");
-                sleep(PAUSE).await;
-            }
-        }
-    }
-}
-
-async fn answer(
-    stream: TcpStream,
-    from: SocketAddr,
-    acceptor: TlsAcceptor,
-    pages: Router,
-    _slot: OwnedSemaphorePermit,
-) {
-    let Ok(Ok(stream)) = timeout(READ_MAX, acceptor.accept(stream)).await else {
-        tracing::debug!("{from}: the TLS handshake failed");
-        return;
-    };
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(READ_MAX);
-    let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(pages));
-    if !matches!(timeout(CONNECTION_MAX, connection).await, Ok(Ok(()))) {
-        tracing::debug!("{from}: the connection failed or took too long");
-    }
+    let pages = pages.clone().layer(from_fn(limit_time));
+    Ok(connections::serve(sockets, &pages, Some(&TlsAcceptor::from(Arc::new(tls)))))
 }

@@ -1,20 +1,41 @@
 //! Reports on rooms and their players, for the API and the metrics.
 
+mod sync;
+
+pub use sync::SyncReport;
+
 use std::collections::BTreeMap;
 
 use evenkeel_core::{LocalTime, PeerId, SessionClock, Span};
 use evenkeel_dr::DrConfig;
 use serde::{Deserialize, Serialize};
 
+use crate::budget_watch::BudgetVerdict;
 use crate::game::ServedRoom;
 
 /// The state of a room.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct RoomReport {
     /// The current policy.
     pub policy: String,
-    /// Its budget: DR vectors per trigger, or a percentage of the receivers.
+    /// Its budget: a bandwidth per player, DR vectors per trigger, or a percentage of the receivers.
     pub budget: String,
+    /// The order in which the game gets actions; absent without a game.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
+    /// Whether everybody sees the game's updates at the same time; absent without a game.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync_out: Option<bool>,
+    /// The share of an entity's receivers that a trigger may reach on average; 1 if everything goes to everybody.
+    pub share: f64,
+    /// Dead reckoning's kbit/s to the average player, with the headers of the datagrams.
+    pub kbit_per_s: f64,
+    /// The mean distance threshold of the entities.
+    pub threshold: f64,
+    /// The mean distance between an entity's exported path and a player's copy, over the last ten seconds.
+    pub error_seen: f64,
+    /// Whether that is more than the threshold, and the budget does not let everything through.
+    pub is_starved: bool,
     /// The mean of the players' accumulated export errors since each joined.
     pub mean_aee: f64,
     /// Their standard deviation, which measures unfairness. It compares players that joined at about the same time.
@@ -51,6 +72,9 @@ pub struct PlayerReport {
     pub delay_ms: [f64; 2],
     /// DR vectors sent to it since it joined.
     pub sent: u64,
+    /// The entities that it sees: those of the others.
+    #[serde(default)]
+    pub entities_seen: u64,
     /// Its implausible reports, including how often its claimed delay was capped.
     pub clamped: u64,
     /// Its messages that were rejected: malformed, or beyond the room's limits.
@@ -63,6 +87,9 @@ pub struct PlayerReport {
     pub reliable_received: u64,
     /// Seconds since it joined.
     pub present_s: f64,
+    /// How fairly its actions are served; absent without a game.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<SyncReport>,
     /// The game's own counts for it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tallies: BTreeMap<String, u64>,
@@ -74,11 +101,18 @@ impl RoomReport {
         room: &R,
         now: LocalTime,
         config: &DrConfig,
+        verdict: BudgetVerdict,
         players: Vec<(PeerId, PlayerReport)>,
     ) -> Self {
         let machine = room.dr();
         debug_assert!(machine.clock().session(now).is_some(), "a relay always has a session time");
         let ledger = machine.ledger();
+        let (mut entities, mut owned, mut threshold) = (0, BTreeMap::<PeerId, u64>::new(), 0.0);
+        for entity in machine.entities() {
+            entities += 1;
+            threshold += entity.threshold.distance;
+            *owned.entry(entity.owner).or_default() += 1;
+        }
         let millis = |span: Span| span.as_secs_f64() * 1e3;
         let players: Vec<PlayerReport> = players
             .into_iter()
@@ -88,7 +122,9 @@ impl RoomReport {
                     aee: ledger.settled(peer).unwrap_or(0.0),
                     delay_ms: [millis(low), millis(high)],
                     sent: ledger.sent_to(peer),
+                    entities_seen: entities - owned.get(&peer).copied().unwrap_or(0),
                     clamped: ledger.clamped(peer),
+                    sync: SyncReport::of(room, peer),
                     tallies: room.tallies(peer).into_iter().map(|(name, of)| (name.to_owned(), of)).collect(),
                     ..counted
                 }
@@ -102,6 +138,13 @@ impl RoomReport {
         Self {
             policy: config.policy.to_string(),
             budget: config.budget.to_string(),
+            order: room.sync().map(|sync| sync.order().to_string()),
+            sync_out: room.sync().map(evenkeel_sync_ms::Sms::is_sync_out),
+            share: machine.share(),
+            kbit_per_s: machine.bits_per_second() / 1e3,
+            threshold: threshold / entities.max(1) as f64,
+            error_seen: verdict.error_seen,
+            is_starved: verdict.is_starved,
             mean_aee,
             std_aee,
             mean_aee_per_s,

@@ -6,8 +6,10 @@ use std::time::Instant;
 
 use evenkeel_core::{PeerId, Seed};
 use evenkeel_dr::relay::limits::PLAYERS_MAX;
-use evenkeel_dr::{Budget, DrConfig, PolicyKind};
+use evenkeel_dr::{Budget, PolicyKind};
+use evenkeel_game::GameConfig;
 
+use crate::budget_watch::BudgetWatch;
 use crate::config::RelayConfig;
 use crate::report::PlayerReport;
 use evenkeel_net::crank::{NodeId, PeerCounters};
@@ -45,9 +47,10 @@ impl Slot {
 #[derive(Debug)]
 pub(crate) struct Room {
     pub(crate) node: NodeId,
-    pub(crate) config: DrConfig,
+    pub(crate) config: GameConfig,
     slots: BTreeMap<PeerId, Slot>,
     players_max: usize,
+    pub(crate) watch: BudgetWatch,
     /// When it was created or a player last left, as a sequence number.
     changed_at: u64,
 }
@@ -129,7 +132,7 @@ pub(crate) struct Rooms {
 pub(crate) struct Reservation {
     pub(crate) node: NodeId,
     pub(crate) peer: PeerId,
-    pub(crate) config: DrConfig,
+    pub(crate) config: GameConfig,
     /// Whether the room is new and needs a machine.
     pub(crate) is_new: bool,
     /// The node of an empty room that was closed to make space.
@@ -152,7 +155,7 @@ impl Rooms {
             CloseReason::new(CloseCode::NotFound, format!("there is no room {room} on this relay"))
         })?;
         let (players_max, node) = (settings.players_max, NodeId(self.created));
-        let config = settings.machine(self.seed.child(u64::from(node.0)));
+        let config = settings.machines(self.seed.child(u64::from(node.0)));
         let mut closed = None;
         if self.rooms.len() >= self.config.rooms_max {
             let empty = self.rooms.iter().filter(|(_, room)| room.is_empty());
@@ -164,8 +167,8 @@ impl Rooms {
         }
         self.created += 1;
         let changed_at = self.next_sequence();
-        self.rooms
-            .insert(room.clone(), Room { node, config, slots: BTreeMap::new(), players_max, changed_at });
+        let (slots, watch) = (BTreeMap::new(), BudgetWatch::default());
+        self.rooms.insert(room.clone(), Room { node, config, slots, players_max, watch, changed_at });
         Ok(closed)
     }
 
@@ -181,7 +184,7 @@ impl Rooms {
         let peer = entered.reserve(name, now).ok_or_else(|| {
             CloseReason::new(CloseCode::Full, format!("the room {room} is full: try again later"))
         })?;
-        Ok(Reservation { node: entered.node, peer, config: entered.config, is_new, closed })
+        Ok(Reservation { node: entered.node, peer, config: entered.config.clone(), is_new, closed })
     }
 
     fn slot(&mut self, node: NodeId, peer: PeerId) -> Option<&mut Slot> {
@@ -229,12 +232,16 @@ impl Rooms {
     /// Notes a room's new policy.
     pub(crate) fn set_policy(&mut self, room: &Name, policy: PolicyKind, budget: Budget) {
         if let Some(room) = self.rooms.get_mut(room) {
-            (room.config.policy, room.config.budget) = (policy, budget);
+            (room.config.dr.policy, room.config.dr.budget) = (policy, budget);
         }
     }
 
     pub(crate) fn get(&self, room: &Name) -> Option<&Room> {
         self.rooms.get(room)
+    }
+
+    pub(crate) fn get_mut(&mut self, room: &Name) -> Option<&mut Room> {
+        self.rooms.get_mut(room)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Name, &Room)> {

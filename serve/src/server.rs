@@ -11,10 +11,12 @@ use std::time::Duration;
 use evenkeel_core::clock::ServerClock;
 use evenkeel_core::{PeerId, Seed};
 use evenkeel_dr::{Budget, DrRelay, PolicyKind};
+use evenkeel_sync_ms::Order;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::budget_watch::watch_budgets;
 use crate::config::{ConfigError, RelayConfig};
 use crate::game::{Game, ServedRoom};
 use crate::http::{self, HttpError};
@@ -110,8 +112,8 @@ impl<R: ServedRoom> RelayServer<R> {
         let (crank, stalled) = start_crank(rooms.clone(), record)?;
         let files = config.pages.as_ref().map(|pages| pages::router(&pages.folder));
         let pages = match &files {
-            Some(files) => Some(pages.merge(files.clone())),
-            None => pages.has_routes().then_some(pages),
+            Some(files) => Some(pages.0.unwrap_or_default().merge(files.clone())),
+            None => pages.0,
         };
         let pages_certificate = certificate.pages();
         let state = Arc::new(RelayState {
@@ -139,6 +141,7 @@ impl<R: ServedRoom> RelayServer<R> {
         }));
         tasks.push(tokio::spawn(detach_stalled(state.clone(), stalled)));
         tasks.push(tokio::spawn(renew_certificates(state.clone())));
+        tasks.push(tokio::spawn(watch_budgets(state.clone())));
         Ok(Self { state, tasks, http, https })
     }
 
@@ -187,6 +190,12 @@ impl<R: ServedRoom> RelayServer<R> {
     /// Switches a room's policy. Returns false if there is no such room, or the relay is busy.
     pub fn switch(&self, room: &Name, policy: PolicyKind, budget: Budget) -> bool {
         self.state.switch(room, policy, budget).unwrap_or(false)
+    }
+
+    /// Switches the order in which a room's game gets actions, and whether everybody sees its updates at once. Returns false
+    /// if there is no such room, it has no game, or the relay is busy.
+    pub fn switch_order(&self, room: &Name, order: Order, sync_out: bool) -> bool {
+        self.state.switch_order(room, order, sync_out).unwrap_or(false)
     }
 
     /// Reports on a room; `None` if there is no such room.

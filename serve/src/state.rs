@@ -8,6 +8,7 @@ use evenkeel_net::certificate::CertificateHash;
 use evenkeel_net::crank::{CrankError, CrankHandle};
 use evenkeel_net::token::{IssuerId, Name};
 use evenkeel_net::transport::ListenerHandle;
+use evenkeel_sync_ms::{Order, SmsCommand};
 
 use crate::config::RelayConfig;
 use crate::game::{MakeRoom, ServedRoom};
@@ -48,9 +49,13 @@ impl<R: ServedRoom> RelayState<R> {
 
     /// Reports on a room; `None` if there is no such room.
     pub(crate) async fn report(&self, name: &Name) -> Option<RoomReport> {
-        let (node, config, players) =
-            self.rooms().get(name).map(|room| (room.node, room.config, room.player_reports()))?;
-        self.crank.with(node, move |machine, now| RoomReport::of(machine, now, &config, players)).await.ok()
+        let (node, config, verdict, players) = {
+            let rooms = self.rooms();
+            let room = rooms.get(name)?;
+            (room.node, room.config.dr, room.watch.verdict, room.player_reports())
+        };
+        let report = move |machine: &mut R, now| RoomReport::of(machine, now, &config, verdict, players);
+        self.crank.with(node, report).await.ok()
     }
 
     /// Switches a room's policy. Returns false if there is no such room.
@@ -60,6 +65,14 @@ impl<R: ServedRoom> RelayState<R> {
         self.crank.command(node, RelayCommand::Switch { policy, budget }.into())?;
         rooms.set_policy(name, policy, budget);
         Ok(true)
+    }
+
+    /// Switches the order of actions in a room, and Sync-out. Returns false if there is no such room, or if it has no game.
+    pub(crate) fn switch_order(&self, name: &Name, order: Order, sync_out: bool) -> Result<bool, CrankError> {
+        let rooms = self.rooms();
+        let Some(node) = rooms.get(name).map(|room| room.node) else { return Ok(false) };
+        let Some(command) = R::sync_command(SmsCommand::Switch { order, sync_out }) else { return Ok(false) };
+        self.crank.command(node, command).map(|()| true)
     }
 
     /// Sets the weight of an entity's error at a player. Returns false if there is no such player, `None` if there is no

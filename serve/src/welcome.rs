@@ -7,7 +7,7 @@ use evenkeel_dr::relay::limits::PLAYERS_MAX;
 pub const RELAY: PeerId = PeerId(0);
 
 /// The longest tick of a room.
-pub(crate) const TICK_MAX: Span = Span::from_secs(1);
+pub const TICK_MAX: Span = Span::from_secs(1);
 
 const VERSION: u8 = 1;
 

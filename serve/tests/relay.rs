@@ -9,13 +9,15 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use evenkeel_core::clock::{FollowerClock, ServerClock};
+use evenkeel_core::clock::ServerClock;
 use evenkeel_core::transcript::{Call, Record, Transcript, replay};
 use evenkeel_core::{PeerChange, Reader, Vec3};
-use evenkeel_dr::{DrCommand, DrConfig, DrPeer, DrRelay, EntityId, MotionState};
+use evenkeel_dr::{DrCommand, DrRelay, EntityId, MotionState};
+use evenkeel_game::{GameConfig, PlayerCommand};
 use evenkeel_net::NodeId;
 use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
 use evenkeel_net::transport::{BindError, CloseCode, ConnectError, Connection, Limits, connect};
+use evenkeel_serve::client::player_machine;
 use evenkeel_serve::{Client, ClientConfig, ClientError, RELAY, RelayConfig, RelayServer, Status};
 use evenkeel_serve::{RoomReport, StartError};
 use support::until;
@@ -112,10 +114,10 @@ fn at(x: f64) -> MotionState {
 }
 
 /// Moves two players.
-fn play(ada: &mut Client, bob: &mut Client, ticks: u32) {
+fn play(ada: &Client, bob: &Client, ticks: u32) {
     for tick in 0..ticks {
-        ada.observe(&[(0, at(f64::from(tick)))]);
-        bob.observe(&[(0, at(-f64::from(tick))), (1, at(100.0))]);
+        ada.observe(&[(0, at(f64::from(tick)))]).expect("valid");
+        bob.observe(&[(0, at(-f64::from(tick))), (1, at(100.0))]).expect("valid");
         sleep(Duration::from_millis(10));
     }
 }
@@ -123,9 +125,9 @@ fn play(ada: &mut Client, bob: &mut Client, ticks: u32) {
 #[test]
 fn two_players_see_each_other_and_the_relay_reports_on_them() {
     let mut relay = Relay::start(|_| {}, None);
-    let (mut ada, mut bob) = (relay.player("arena", "ada"), relay.player("arena", "bob"));
+    let (ada, bob) = (relay.player("arena", "ada"), relay.player("arena", "bob"));
     until("they see each other", || {
-        play(&mut ada, &mut bob, 5);
+        play(&ada, &bob, 5);
         ada.others().len() == 2 && bob.others().len() == 1
     });
     assert_eq!(bob.others()[0].entity, EntityId::of(ada.player().expect("connected"), 0));
@@ -133,14 +135,14 @@ fn two_players_see_each_other_and_the_relay_reports_on_them() {
         ada.clock_error_max().is_some_and(|half| half.as_secs_f64() < 0.5e-3)
     });
     until("the first reports have arrived", || {
-        play(&mut ada, &mut bob, 5);
+        play(&ada, &bob, 5);
         relay.report("arena").is_some_and(|room| room.players.iter().all(|player| player.delay_ms[1] > 0.0))
     });
     let room = relay.report("arena").expect("the room exists");
     let names: Vec<_> = room.players.iter().map(|player| player.name.as_str()).collect();
     assert_eq!(names, ["ada", "bob"]);
     assert_eq!(relay.report("elsewhere"), None);
-    bob.end(1);
+    bob.end(1).expect("a valid number");
     until("ada sees the entity end", || ada.others().len() == 1);
     drop(bob);
     until("ada sees bob leave", || ada.others().is_empty());
@@ -180,32 +182,30 @@ fn a_session_over_real_sockets_replays_byte_for_byte() {
     let mut relay = Relay::start(|_| {}, Some(writer(0)));
     let mut config = relay.config("arena", &relay.token("arena", "ada"));
     config.record = Some(writer(1));
-    let mut ada = Client::connect(config).expect("admitted");
-    let mut bob = relay.player("arena", "bob");
+    let ada = Client::connect(config).expect("admitted");
+    let bob = relay.player("arena", "bob");
     until("they see each other", || {
-        play(&mut ada, &mut bob, 20);
+        play(&ada, &bob, 20);
         !ada.others().is_empty() && !bob.others().is_empty()
     });
-    play(&mut ada, &mut bob, 100);
-    ada.observe(&[(0, at(LAST))]);
+    play(&ada, &bob, 100);
+    ada.observe(&[(0, at(LAST))]).expect("valid");
     drop(ada);
     let hers = files[1].lock().expect("no panic").clone();
     drop(bob);
     relay.stop();
-    let config = |bytes: &[u8]| Reader::new(bytes).read::<DrConfig>();
+    let config = |bytes: &[u8]| Reader::new(bytes).read::<GameConfig>();
     let relays = files[0].lock().expect("no panic").clone();
     let open = |recorded| Transcript::open(recorded).expect("a transcript");
     let relayed =
-        replay(open(&relays), |_, bytes| Ok(DrRelay::with_clock(&config(bytes)?, ServerClock::default())));
+        replay(open(&relays), |_, bytes| Ok(DrRelay::with_clock(&config(bytes)?.dr, ServerClock::default())));
     assert!(relayed.as_ref().is_ok_and(|done| done.calls > 100 && done.transmits > 100), "{relayed:?}");
-    let played = replay(open(&hers), |_, bytes| {
-        Ok(DrPeer::<FollowerClock>::with_clock(&config(bytes)?, FollowerClock::new(RELAY)))
-    });
+    let played = replay(open(&hers), |_, bytes| Ok(player_machine(&config(bytes)?)));
     assert!(played.as_ref().is_ok_and(|done| done.calls > 100 && done.transmits > 50), "{played:?}");
     let calls = calls(&hers);
     let is_last = |state: &MotionState| *state == at(LAST);
     let last = calls.iter().position(
-        |call| matches!(call, Call::Command(DrCommand::ObserveAll { states }) if is_last(&states[0].1)),
+        |call| matches!(call, Call::Command(PlayerCommand::Motion(DrCommand::ObserveAll { states })) if is_last(&states[0].1)),
     );
     let after = &calls[last.expect("the last observation is recorded")..];
     assert!(after.contains(&Call::Peer(PeerChange::Left { peer: RELAY })), "leaving is recorded");
@@ -215,7 +215,7 @@ fn a_session_over_real_sockets_replays_byte_for_byte() {
 const LAST: f64 = 1234.0;
 
 /// Returns every call of a recording.
-fn calls(recorded: &[u8]) -> Vec<Call<'_, DrCommand>> {
+fn calls(recorded: &[u8]) -> Vec<Call<'_, PlayerCommand>> {
     let mut transcript = Transcript::open(recorded).expect("a transcript");
     let mut calls = Vec::new();
     while let Some(record) = transcript.next_record().expect("a complete record") {
@@ -232,11 +232,11 @@ fn an_entity_ended_while_disconnected_is_gone_after_reconnecting() {
     let file = Arc::default();
     let mut config = relay.config("arena", &relay.token("arena", "ada"));
     config.record = Some(Box::new(SlowFile { file: Arc::clone(&file), pause: Duration::ZERO }));
-    let mut ada = Client::connect(config).expect("admitted");
-    let mut bob = relay.player("arena", "bob");
+    let ada = Client::connect(config).expect("admitted");
+    let bob = relay.player("arena", "bob");
     until("bob sees both entities", || {
-        ada.observe(&[(0, at(1.0)), (1, at(2.0))]);
-        bob.observe(&[(0, at(3.0))]);
+        ada.observe(&[(0, at(1.0)), (1, at(2.0))]).expect("valid");
+        bob.observe(&[(0, at(3.0))]).expect("valid");
         bob.others().len() == 2
     });
     let number = ada.player().expect("connected");
@@ -245,16 +245,16 @@ fn an_entity_ended_while_disconnected_is_gone_after_reconnecting() {
         sleep(Duration::from_millis(5));
         ada.player().is_none()
     });
-    ada.end(1);
+    ada.end(1).expect("a valid number");
     until("bob sees only the remaining entity", || {
-        ada.observe(&[(0, at(1.0))]);
-        bob.observe(&[(0, at(3.0))]);
+        ada.observe(&[(0, at(1.0))]).expect("valid");
+        bob.observe(&[(0, at(3.0))]).expect("valid");
         ada.player().is_some() && bob.others().len() == 1
     });
     drop(ada);
     let recorded = file.lock().expect("no panic");
     let end = DrCommand::End { entity: EntityId::of(number, 1) };
-    assert!(calls(&recorded).contains(&Call::Command(end)));
+    assert!(calls(&recorded).contains(&Call::Command(PlayerCommand::Motion(end))));
 }
 
 /// A recording in memory that is written slowly.
@@ -388,11 +388,11 @@ fn players_reconnect_when_the_relay_restarts() {
 #[test]
 fn a_vector_beyond_the_rooms_limits_is_rejected_and_counted() {
     let relay = Relay::start(|config| config.room.speed_max = 10.0, None);
-    let (mut ada, mut bob) = (relay.player("arena", "ada"), relay.player("arena", "bob"));
+    let (ada, bob) = (relay.player("arena", "ada"), relay.player("arena", "bob"));
     let racing = MotionState { velocity: Vec3::xy(50.0, 0.0), ..MotionState::default() };
     until("the vector is counted", || {
-        ada.observe(&[(0, racing)]);
-        bob.observe(&[(0, at(1.0))]);
+        ada.observe(&[(0, racing)]).expect("valid");
+        bob.observe(&[(0, at(1.0))]).expect("valid");
         relay.report("arena").expect("the room exists").players[0].rejected > 0 && !ada.others().is_empty()
     });
     assert!(bob.others().is_empty());

@@ -5,6 +5,7 @@
 //! - [`saturate`]: how many bots are too many.
 //! - [`hostile`]: strangers and members who send noise, lies and floods, beside two honest players whose error must not
 //!   grow.
+//! - [`sync_ms`]: a game's own traffic through the proxies: is it shown at once, and served in fair order?
 //!
 //! The relay runs in a child process, so that its memory and processor time can be told from those of the bots, which run
 //! in this process.
@@ -18,6 +19,7 @@
 //! ```
 
 mod bots;
+mod child;
 mod group;
 pub mod hostile;
 pub mod judge;
@@ -25,6 +27,7 @@ pub mod load;
 mod metrics;
 mod relay_process;
 pub mod saturate;
+pub mod sync_ms;
 mod usage;
 
 use std::path::PathBuf;

@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{ChildStderr, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,15 +12,12 @@ use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
 use evenkeel_net::transport::Trust;
 use evenkeel_serve::RoomReport;
 use evenkeel_serve::Target;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 
+use crate::child::{self, ANSWER_MAX, ChildProcess};
 use crate::metrics::Metrics;
 use crate::usage::{Usage, usage};
 use crate::{Harness, SoakError};
 
-/// How long the relay may take to start, and to answer a request.
-const ANSWER_MAX: Duration = Duration::from_secs(20);
 /// Kept lines of the relay's standard error.
 const LINES_MAX: usize = 50;
 /// The lifetime of tokens, longer than any soak.
@@ -55,40 +51,6 @@ impl RelayLog {
     }
 }
 
-/// A process and its folder. Dropping it kills the process and removes the folder.
-struct ChildProcess {
-    child: Child,
-    folder: PathBuf,
-}
-
-impl ChildProcess {
-    /// Starts a process in a process group of its own. A terminal's Ctrl-C goes to a whole group, and a soak that is stopped
-    /// early still has questions for its relay.
-    fn start(mut command: Command, folder: PathBuf) -> Result<Self, SoakError> {
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        match command.spawn() {
-            Ok(child) => Ok(Self { child, folder }),
-            Err(error) => {
-                let _ = std::fs::remove_dir_all(&folder);
-                Err(SoakError::RelayNotStarted(format!("{}: {error}", command.get_program().display())))
-            }
-        }
-    }
-
-    fn is_running(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
-    }
-}
-
-impl Drop for ChildProcess {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 /// A relay in a process of its own. Dropping it kills the process.
 pub(crate) struct RelayProcess {
     process: ChildProcess,
@@ -103,9 +65,7 @@ impl RelayProcess {
     /// Starts a relay with these lines appended to its configuration; returns once it has announced its addresses.
     pub(crate) async fn start(harness: &Harness, config: &str) -> Result<Self, SoakError> {
         let key = IssuerKey::generate();
-        let unique = format!("evenkeel-soak-{}-{:x}", std::process::id(), unix_nanos());
-        let folder = std::env::temp_dir().join(unique);
-        std::fs::create_dir(&folder)?;
+        let folder = child::temporary_folder()?;
         let issuer = key.id();
         let text =
             format!("listen = [\"127.0.0.1:0\"]\nhttp = [\"127.0.0.1:0\"]\nissuer = \"{issuer}\"\n{config}");
@@ -176,24 +136,7 @@ impl RelayProcess {
     }
 
     async fn get(&self, path: &str) -> Result<String, SoakError> {
-        let request = async {
-            let mut stream = TcpStream::connect(self.api).await?;
-            stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes()).await?;
-            let mut page = String::new();
-            stream.read_to_string(&mut page).await?;
-            Ok::<_, std::io::Error>(page)
-        };
-        let no_answer = |reason: String| SoakError::NoAnswer { path: path.to_owned(), reason };
-        let page = tokio::time::timeout(ANSWER_MAX, request)
-            .await
-            .map_err(|_| no_answer("it timed out".to_owned()))?
-            .map_err(|error| no_answer(error.to_string()))?;
-        let (head, body) =
-            page.split_once("\r\n\r\n").ok_or_else(|| no_answer("not an HTTP response".to_owned()))?;
-        match head.lines().next() {
-            Some(line) if line.contains(" 200 ") => Ok(body.to_owned()),
-            line => Err(no_answer(line.unwrap_or_default().to_owned())),
-        }
+        child::get(self.api, path).await
     }
 }
 
@@ -203,36 +146,9 @@ fn read_lines(stderr: ChildStderr, log: &Mutex<RelayLog>) {
     }
 }
 
-fn unix_nanos() -> u128 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The process group of a process; `None` if there is no such process.
-    #[cfg(target_os = "linux")]
-    fn group(id: u32) -> Option<u32> {
-        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn the_process_has_its_own_group_and_ends_with_its_owner() {
-        let folder = std::env::temp_dir().join(format!("evenkeel-child-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let mut command = Command::new("sleep");
-        command.arg("60");
-        let mut process = ChildProcess::start(command, folder.clone()).expect("it starts");
-        let id = process.child.id();
-        assert!(process.is_running());
-        assert_eq!(group(id), Some(id));
-        assert_ne!(group(std::process::id()), Some(id));
-        drop(process);
-        assert_eq!((group(id), folder.exists()), (None, false));
-    }
 
     #[test]
     fn a_relays_announcement_is_parsed() {

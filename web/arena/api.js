@@ -1,7 +1,6 @@
 /** HTTP requests of the arena's page to the relay: figures, what other players see, joining, and settings. */
 
 const ARENA = "/api/arena";
-const ROOM = "/api/rooms/arena";
 /** Timeout of a request, in milliseconds. */
 const TIMEOUT = 4000;
 
@@ -19,11 +18,12 @@ const post = (path, body) =>
 
 export const readArena = () => read(ARENA);
 export const readOutlines = (player) => read(`${ARENA}/shown?player=${player}`);
+export const readSight = (player) => read(`${ARENA}/sight?player=${player}`);
 export const readWatch = () => read(`${ARENA}/watch`);
 /** Requests an invitation. Pass an earlier name to come back as the same player. */
 export const requestInvitation = async (name) => (await post(`${ARENA}/join`, name ? { name } : {})).json();
-/** Sets the room's policy and budget: `{ policy, budget }`. */
-export const setPolicy = (settings) => post(`${ROOM}/policy`, settings);
+/** Sets the switch: "base", "papers" or "even". */
+export const setChoice = (choice) => post(`${ARENA}/choice`, { choice });
 export const setLink = (player, delay, jitter) => post(`${ARENA}/link`, { player, delay_ms: delay, jitter_ms: jitter });
 
 /**

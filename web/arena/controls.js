@@ -1,26 +1,25 @@
-/** Controls: the policy switch, and the sliders for each player's network. */
+/** Controls: the switch, and the sliders for each player's delay. */
 
-import { setPolicy, setLink } from "./api.js";
-import { setText } from "./figures.js";
+import { setChoice, setLink } from "./api.js";
+import { setText } from "./dom.js";
 import { formatBudget } from "./format.js";
-import { reconcileRows, createMark } from "./palette.js";
 
 /** After a setting was changed here, the relay's older value is ignored for this long, in milliseconds. */
 const SETTING_GRACE = 1500;
 /** Least interval between two requests while a slider moves, in milliseconds. */
 const SEND_INTERVAL = 200;
 const DELAY_MAX = 400;
-const JITTER_MAX = 100;
+/** Jitter as a share of the delay. */
+const JITTER = 0.1;
 
-/** Switch with the three policies. */
+/** Switch with three positions: how positions are sent, and in which order actions are served. */
 export class PolicySwitch {
-  constructor(root, budget, onFailed) {
-    Object.assign(this, { root, budget, onFailed });
+  /** `onSwitch(choice)` is called when the person switches. */
+  constructor(root, budget, { onSwitch, onFailed }) {
+    Object.assign(this, { root, budget, onSwitch, onFailed });
     this.inputs = [...root.querySelectorAll("input")];
     this.thumb = root.querySelector(".thumb");
     this.names = new Map(this.inputs.map((input) => [input.value, input.nextElementSibling.textContent]));
-    /** What each position of the switch sets. */
-    this.settings = new Map();
     this.set = { choice: null, at: -Infinity };
     for (const input of this.inputs) input.addEventListener("change", () => this.select(input.value));
     new ResizeObserver(() => this.slide()).observe(root);
@@ -31,20 +30,22 @@ export class PolicySwitch {
   }
 
   async select(choice) {
+    this.onSwitch(choice);
+    const input = this.inputs.find((one) => one.value === choice);
+    if (input) input.checked = true;
     this.set = { choice, at: performance.now() };
     this.slide();
     try {
-      await setPolicy(this.settings.get(choice));
+      await setChoice(choice);
     } catch (error) {
       this.set.at = -Infinity;
-      this.onFailed(`Could not switch the policy. ${error.message}`);
+      this.onFailed(`Could not switch. ${error.message}`);
     }
   }
 
   show({ choice, choices, budget }) {
-    for (const { id, name, set } of choices ?? []) {
+    for (const { id, name } of choices ?? []) {
       this.names.set(id, name);
-      this.settings.set(id, set);
       const input = this.inputs.find((one) => one.value === id);
       if (input) setText(input.nextElementSibling, name);
     }
@@ -69,79 +70,48 @@ export class PolicySwitch {
   }
 }
 
-/** Sliders for each player's delay and jitter. */
-export class NetworkSliders {
-  constructor(root, onFailed) {
-    Object.assign(this, { root, onFailed });
-    this.lines = new Map();
+/** Slider of a player's delay. Its jitter follows. */
+export class DelaySlider {
+  constructor(player, onFailed) {
+    Object.assign(this, { player, onFailed, movedAt: -Infinity, sentAt: -Infinity, timer: 0 });
+    this.input = document.createElement("input");
+    Object.assign(this.input, { type: "range", min: 0, max: DELAY_MAX, step: 1, className: "delay" });
+    this.output = document.createElement("output");
+    this.input.addEventListener("input", () => this.moved());
   }
 
-  show({ players }, { nameOf }) {
-    reconcileRows(this.root, this.lines, players, (player) => this.build(player));
-    for (const { player, delay_ms: delay, jitter_ms: jitter } of players) {
-      const line = this.lines.get(player);
-      setText(line.name, nameOf(player));
-      for (const [slider, word] of [[line.delay, "delay"], [line.jitter, "jitter"]]) {
-        const name = `${word} of ${nameOf(player)} in milliseconds`;
-        if (slider.ariaLabel !== name) slider.ariaLabel = name;
-      }
-      if (performance.now() - line.at < SETTING_GRACE) continue;
-      for (const [slider, value] of [[line.delay, delay], [line.jitter, jitter]]) {
-        if (value > slider.max) slider.max = Math.ceil(value / 100) * 100;
-        if (slider.value !== String(Math.round(value))) slider.value = Math.round(value);
-      }
-      this.write(line);
+  show(delay, name) {
+    const { input } = this;
+    const label = `delay of ${name} in milliseconds`;
+    if (input.ariaLabel !== label) input.ariaLabel = label;
+    if (performance.now() - this.movedAt < SETTING_GRACE) return;
+    if (delay > input.max) input.max = Math.ceil(delay / 100) * 100;
+    if (input.value !== String(Math.round(delay))) input.value = Math.round(delay);
+    this.write();
+  }
+
+  write() {
+    const { input, output } = this;
+    setText(output, `${input.value} ms`);
+    const part = `${(100 * input.value) / input.max}%`;
+    if (input.style.getPropertyValue("--part") !== part) input.style.setProperty("--part", part);
+  }
+
+  moved() {
+    this.movedAt = performance.now();
+    this.write();
+    this.timer ||= setTimeout(() => this.send(), Math.max(0, SEND_INTERVAL - (this.movedAt - this.sentAt)));
+  }
+
+  async send() {
+    this.timer = 0;
+    this.sentAt = performance.now();
+    const delay = Number(this.input.value);
+    try {
+      await setLink(this.player, delay, JITTER * delay);
+    } catch (error) {
+      this.movedAt = -Infinity;
+      this.onFailed(`Could not change the network. ${error.message}`);
     }
-  }
-
-  write(line) {
-    setText(line.delayWords, `${line.delay.value} ms`);
-    setText(line.jitterWords, `±${line.jitter.value}`);
-    for (const slider of [line.delay, line.jitter]) {
-      const part = `${(100 * slider.value) / slider.max}%`;
-      if (slider.style.getPropertyValue("--part") !== part) slider.style.setProperty("--part", part);
-    }
-  }
-
-  build(player) {
-    const row = document.createElement("div");
-    row.className = "line";
-    const who = document.createElement("span");
-    who.className = "who";
-    const name = document.createElement("span");
-    who.append(createMark(player), name);
-    row.append(who);
-    // On a narrow page the second slider has a row of its own and needs a label.
-    const word = Object.assign(document.createElement("span"), { className: "jitter-word quiet", textContent: "varies by" });
-    word.setAttribute("aria-hidden", "true");
-    const line = { row, name, at: -Infinity, sentAt: -Infinity, timer: 0 };
-    for (const [kind, most] of [["delay", DELAY_MAX], ["jitter", JITTER_MAX]]) {
-      const slider = document.createElement("input");
-      Object.assign(slider, { type: "range", min: 0, max: most, step: 1, className: kind });
-      const words = Object.assign(document.createElement("output"), { className: `${kind}-words` });
-      slider.addEventListener("input", () => this.moved(player, line));
-      Object.assign(line, { [kind]: slider, [`${kind}Words`]: words });
-      row.append(...(kind === "jitter" ? [word] : []), slider, words);
-    }
-    return line;
-  }
-
-  moved(player, line) {
-    line.at = performance.now();
-    // Jitter cannot exceed the delay: nothing arrives before it was sent.
-    line.jitter.value = Math.min(line.jitter.value, line.delay.value);
-    this.write(line);
-    if (line.timer) return;
-    const send = async () => {
-      line.timer = 0;
-      line.sentAt = performance.now();
-      try {
-        await setLink(player, Number(line.delay.value), Number(line.jitter.value));
-      } catch (error) {
-        line.at = -Infinity;
-        this.onFailed(`Could not change the network. ${error.message}`);
-      }
-    };
-    line.timer = setTimeout(send, Math.max(0, SEND_INTERVAL - (line.at - line.sentAt)));
   }
 }

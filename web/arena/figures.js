@@ -1,26 +1,12 @@
-/** The four figures on top, and the table of who pays. Each value is compared with the one without us. */
+/** The figures on top, and the table of who pays, all compared with without us. */
 
+import { DelaySlider } from "./controls.js";
+import { setClass, setText } from "./dom.js";
+import { dumbbell } from "./dumbbell.js";
 import { reconcileRows, createMark } from "./palette.js";
-import { formatBudget, formatChange, formatNumber, formatSigned } from "./format.js";
+import { formatBudget, formatChange, formatNumber, formatShare, formatSigned } from "./format.js";
 
-const UNITS = "Errors in units (a tank is 6 long), delay and clock in ms.";
-const SVG = "http://www.w3.org/2000/svg";
-
-/** Sets a text if it has changed, to avoid needless layout. It reuses the text node, so that no garbage accumulates. */
-export function setText(element, text) {
-  const { firstChild: node, lastChild } = element;
-  if (node === null || node !== lastChild || node.nodeType !== Node.TEXT_NODE) element.textContent = text;
-  else if (node.data !== text) node.data = text;
-}
-
-/** Sets an attribute if it has changed: setting the same value would repaint a drawing. */
-function setAttribute(element, name, value) {
-  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
-}
-
-function setClass(element, name, isOn) {
-  if (element.classList.contains(name) !== isOn) element.classList.toggle(name, isOn);
-}
+const UNITS = "In units: a tank is 6 long. Pays: now minus without us.";
 
 export class Figures {
   constructor(root) {
@@ -34,22 +20,28 @@ export class Figures {
     this.set("mean", formatNumber(arena.mean), this.compare(arena.mean, reference, reference.mean));
     const budget = arena.budget ? `budget ${formatBudget(arena.budget)}` : "";
     const sent = reference.kind === "measured" ? formatChange(arena.sent_per_s, reference.sent) : null;
-    this.set("sent", formatNumber(arena.sent_per_s, 0), { text: sent ? `${budget}, ${sent}` : budget });
-    const count = arena.players.filter(({ interval_ms: interval }) => typeof interval === "number").length;
-    const worst = `worst of ${count} player${count === 1 ? "" : "s"}`;
+    this.set("sent", formatNumber(arena.sent_per_s, 0), { text: sent ? `${sent} vs without us` : budget });
+    const { count, fair, fair_without: unaided } = arena.duels;
+    this.set("fair", count > 0 ? formatShare(fair) : "–", this.compareDuels(arena.duels, reference, { fair, unaided }));
     const { clock_ms: clock } = arena;
-    this.set("clock", typeof clock === "number" ? `±${formatNumber(clock, clock < 100 ? 1 : 0)}` : "–", { text: worst });
+    this.set("clock", formatNumber(clock, clock < 100 ? 1 : 0), { text: "certified bound" });
   }
 
   /** Compares a value with its reference. Less is better. */
   compare(value, reference, compared) {
     if (reference.kind === "itself") return { text: "this is without us" };
     const by = formatChange(value, compared);
-    if (!by) return { text: typeof compared === "number" ? "hardly any without us" : "nothing to compare yet" };
-    const title = reference.kind === "measured"
-      ? "compared with the last measurement \u201cwithout us\u201d"
-      : "compared with the relay's own estimate without us, at the same budget";
+    if (!by) return { text: typeof compared === "number" ? "hardly any without us" : "not measured yet" };
+    const title = "compared with the last measurement \u201cwithout us\u201d";
     return { text: `${by} vs without us`, isGood: value <= compared, isBad: value > compared * 1.005, title };
+  }
+
+  /** Compares the share of duels that the fastest won with the same duels without us. More is better. */
+  compareDuels({ count }, reference, { fair, unaided }) {
+    if (count === 0) return { text: "no duel yet" };
+    if (reference.kind === "itself") return { text: "this is without us" };
+    const title = "in the same duels, had shots counted as they arrived";
+    return { text: `${formatShare(unaided)} without us`, isGood: fair > unaided, isBad: fair < unaided, title };
   }
 
   set(name, value, { text, isGood = false, isBad = false, title = "" }) {
@@ -64,8 +56,8 @@ export class Figures {
 
 export class PlayerTable {
   /** `onFocus(player)` is called when the user wants to see where others see that player. */
-  constructor(body, note, onFocus) {
-    Object.assign(this, { body, note, onFocus });
+  constructor(body, note, { onFocus, onFailed }) {
+    Object.assign(this, { body, note, onFocus, onFailed });
     this.rows = new Map();
   }
 
@@ -76,8 +68,8 @@ export class PlayerTable {
     const most = Math.max(0.5, Math.ceil(Math.max(...errors, 0) * 2) / 2);
     for (const player of arena.players) this.fill(player, reference.errors.get(player.player), most, { nameOf, own, focus });
     setText(this.note, typeof arena.cap === "number"
-      ? `Cap: at most ${formatNumber(arena.cap, 1)} times the error without us. ${UNITS}`
-      : `There is no cap on the error. ${UNITS}`);
+      ? `${UNITS} Cap: ${formatNumber(arena.cap, 1)} × 1/m base.`
+      : UNITS);
   }
 
   build(player) {
@@ -91,18 +83,20 @@ export class PlayerTable {
     button.append(createMark(player), name);
     button.addEventListener("click", () => this.onFocus(player));
     head.append(button);
-    const cells = Object.fromEntries(["delay", "clock", "now", "without", "pays", "plot"].map((cell) => {
+    const cells = Object.fromEntries(["slider", "delay", "now", "export", "without", "plot", "pays"].map((cell) => {
       const data = document.createElement("td");
-      if (cell === "clock" || cell === "plot") data.className = `wide ${cell}`;
+      if (["export", "without", "plot"].includes(cell)) data.className = `wide ${cell}`;
       return [cell, data];
     }));
-    const picture = dumbbell(player);
+    const [picture, slider] = [dumbbell(player), new DelaySlider(player, this.onFailed)];
     cells.plot.append(picture.svg);
+    cells.slider.append(slider.input);
+    cells.delay.append(slider.output);
     row.append(head, ...Object.values(cells));
-    return { row, button, name, picture, ...cells };
+    return { row, button, name, picture, ...cells, slider };
   }
 
-  fill({ player, delay_ms: delay, interval_ms: interval, error }, without, most, { nameOf, own, focus }) {
+  fill({ player, delay_ms: delay, error, export: exported }, without, most, { nameOf, own, focus }) {
     const row = this.rows.get(player);
     setText(row.name, nameOf(player));
     const isPressed = String(player === focus);
@@ -110,49 +104,14 @@ export class PlayerTable {
     const whose = player === own ? "you" : nameOf(player);
     const title = `Show where others see ${whose}`;
     if (row.button.title !== title) row.button.title = title;
-    setText(row.delay, formatNumber(delay, 0));
-    setText(row.clock, typeof interval === "number" ? `±${formatNumber(interval, 1)}` : "–");
+    row.slider.show(delay, nameOf(player));
     setText(row.now, formatNumber(error));
+    setText(row.export, formatNumber(exported));
     setText(row.without, formatNumber(without));
     const paid = typeof without === "number" && typeof error === "number" ? error - without : null;
     setText(row.pays, formatSigned(paid));
     setClass(row.pays, "good", paid !== null && paid < -0.005);
     setClass(row.pays, "pay", paid !== null && paid > 0.005);
-    row.picture.show(error, without, most);
+    row.picture.show({ now: error, without, most, isGood: error <= without });
   }
-}
-
-/** Plot of the error without us (hollow) and now (filled) on one scale; in a column, the filled ones draw together. */
-function dumbbell(player) {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("class", "dumbbell");
-  svg.setAttribute("aria-hidden", "true");
-  const [rail, way, hollow] = ["line", "line", "circle"].map((tag) => document.createElementNS(SVG, tag));
-  const full = createMark(player);
-  rail.setAttribute("class", "rail");
-  hollow.setAttribute("class", "hollow");
-  hollow.setAttribute("r", "4");
-  way.setAttribute("class", "way");
-  for (const line of [rail, way]) for (const end of ["y1", "y2"]) line.setAttribute(end, "50%");
-  hollow.setAttribute("cy", "50%");
-  rail.setAttribute("x1", "0%");
-  rail.setAttribute("x2", "100%");
-  const group = document.createElementNS(SVG, "svg");
-  group.setAttribute("overflow", "visible");
-  group.setAttribute("y", "50%");
-  for (const [name, value] of [["x", "-6"], ["y", "-6"], ["width", "12"], ["height", "12"]]) full.setAttribute(name, value);
-  group.append(full);
-  svg.append(rail, way, hollow, group);
-  const show = (error, without, most) => {
-    const at = (value) => `${(4 + (92 * Math.min(value, most)) / most).toFixed(1)}%`;
-    const isKnown = typeof without === "number";
-    for (const part of [way, hollow]) setAttribute(part, "visibility", isKnown ? "visible" : "hidden");
-    setAttribute(group, "x", at(error ?? 0));
-    if (!isKnown) return;
-    setAttribute(hollow, "cx", at(without));
-    setAttribute(way, "x1", at(without));
-    setAttribute(way, "x2", at(error ?? 0));
-    setAttribute(way, "class", `way ${error > without ? "pay" : "good"}`);
-  };
-  return { svg, show };
 }

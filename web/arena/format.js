@@ -17,6 +17,12 @@ export function formatSigned(value, digits = 2) {
   return (value < 0 ? MINUS : "+") + text;
 }
 
+/** Formats a share from 0 to 1 in percent. */
+export function formatShare(share) {
+  if (typeof share !== "number" || !Number.isFinite(share)) return "–";
+  return `${Math.round(100 * share)}\u202f%`;
+}
+
 /** References below this are mostly rounding and noise, so ratios to them are meaningless. */
 const REFERENCE_MIN = 0.02;
 
@@ -31,5 +37,5 @@ export function formatChange(value, reference) {
 /** Formats a budget such as "33.333%". */
 export function formatBudget(budget) {
   const [, part] = /^([\d.]+)\s*%$/.exec(budget) ?? [];
-  return part === undefined ? String(budget) : `${Math.round(part)}\u202f%`;
+  return part === undefined ? String(budget) : `${Math.round(10 * part) / 10}\u202f%`;
 }

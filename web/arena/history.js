@@ -8,8 +8,8 @@ export const WINDOW = 10_000;
 const NEWCOMER_MIN = 2;
 /** Samples farther apart, in milliseconds, have a gap between them. */
 export const GAP_MIN = 1500;
-/** The relay's figures are means over this long, in milliseconds, or since the last policy switch. */
-const FIGURES_WINDOW = 60_000;
+/** The baseline covers at most this long, in milliseconds. */
+const BASELINE_LENGTH = 60_000;
 /** The policy that the others are compared with. */
 export const BASE = "base";
 
@@ -55,6 +55,9 @@ export function nearest(samples, t) {
   return best;
 }
 
+/** True if a delay differs too much from the one that was measured. */
+const isDifferent = (delay, before) => before === undefined || Math.abs(delay - before) > Math.max(10, 0.25 * before);
+
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Population standard deviation. */
@@ -63,47 +66,39 @@ function spread(values) {
   return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));
 }
 
-/** True if a delay differs too much from the one that was measured. */
-const isDifferent = (delay, before) => before === undefined || Math.abs(delay - before) > Math.max(10, 0.25 * before);
-
 /**
- * The baseline of comparisons: the last measurement without us, in the same network and with the same players, or else
- * the relay's own estimate.
+ * The baseline of comparisons: the last measurement without us, in the same network and with the same players. It averages
+ * the errors of the last minute without us, as far as they contain nothing older than the last change.
  */
 export class Baseline {
   constructor() {
+    /** What has been measured, or null. */
     this.measured = null;
+    this.samples = [];
     this.delays = null;
     this.choice = null;
     this.since = 0;
-    this.wait = WINDOW;
   }
 
-  update(t, arena) {
-    const { choice } = this;
-    const delays = new Map(arena.players.map(({ player, delay_ms: delay }) => [player, delay]));
+  update(t, { choice, players, sent_per_s: sent }) {
+    const delays = new Map(players.map(({ player, delay_ms: delay }) => [player, delay]));
     const { delays: before } = this;
-    const isNew = before && (delays.size !== before.size
-      || [...delays].some(([player, delay]) => isDifferent(delay, before.get(player))));
-    if (isNew || !before) this.delays = delays;
-    if (isNew) this.measured = null;
-    // Figures restart with a policy switch, but after a network change they contain the old network for their whole
-    // length.
-    if (arena.choice !== choice) Object.assign(this, { choice: arena.choice, since: t, wait: WINDOW });
-    else if (isNew) Object.assign(this, { since: t, wait: FIGURES_WINDOW });
-    if (arena.choice !== BASE || t - this.since < this.wait || !arena.players.length) return;
-    const errors = new Map(arena.players.map(({ player, error }) => [player, error]));
-    this.measured = { kind: "measured", t, errors, spread: arena.spread, mean: arena.mean, sent: arena.sent_per_s };
+    const isNew = before === null || delays.size !== before.size
+      || [...delays].some(([player, delay]) => isDifferent(delay, before.get(player)));
+    if (isNew) Object.assign(this, { delays, measured: null });
+    if (isNew || choice !== this.choice) Object.assign(this, { choice, since: t, samples: [] });
+    if (choice !== BASE || t - this.since < WINDOW || players.length === 0) return;
+    this.samples.push({ t, sent, errors: players.map(({ recent }) => recent) });
+    while (this.samples[0].t < t - BASELINE_LENGTH) this.samples.shift();
+    const values = players.map((_, place) => mean(this.samples.map(({ errors }) => errors[place])));
+    const errors = new Map(players.map(({ player }, place) => [player, values[place]]));
+    const sentMean = mean(this.samples.map((sample) => sample.sent));
+    this.measured = { kind: "measured", errors, spread: spread(values), mean: mean(values), sent: sentMean };
   }
 
-  /** Returns the baseline for these figures; its `kind` is "itself", "measured", "estimated" or "none". */
-  baselineFor(arena) {
-    if (arena.choice === BASE) return { kind: "itself", errors: new Map() };
-    if (this.measured) return this.measured;
-    const known = arena.players.filter(({ without }) => typeof without === "number");
-    if (!known.length || known.length < arena.players.length) return { kind: "none", errors: new Map() };
-    const errors = new Map(known.map(({ player, without }) => [player, without]));
-    const values = [...errors.values()];
-    return { kind: "estimated", errors, spread: spread(values), mean: mean(values), sent: null };
+  /** Returns the baseline for these figures; its `kind` is "itself", "measured" or "none". */
+  baselineFor({ choice }) {
+    if (choice === BASE) return { kind: "itself", errors: new Map() };
+    return this.measured ?? { kind: "none", errors: new Map() };
   }
 }

@@ -24,6 +24,8 @@ export class Input {
     this.thumb = null;
     this.isFiring = false;
     this.isOn = false;
+    /** Called with the time at which the trigger was pulled, by the page's clock. */
+    this.onPull = () => {};
     /** True while the keyboard is being handed back to the tank, whatever still has the focus. */
     this.isRegainingKeys = false;
     this.listenToKeys();
@@ -52,6 +54,7 @@ export class Input {
       const isTaken = !this.isRegainingKeys && isUsedByFocus(event);
       if (!verb || !this.isOn || event.ctrlKey || event.metaKey || event.altKey || isTaken) return;
       event.preventDefault();
+      if (verb === "fire" && !event.repeat && !this.held.has(verb)) this.onPull(event.timeStamp);
       this.held.add(verb);
     });
     addEventListener("keyup", (event) => this.held.delete(KEYS[event.code]));
@@ -89,7 +92,8 @@ export class Input {
   }
 
   listenToTrigger(trigger) {
-    const set = (isFiring) => () => {
+    const set = (isFiring) => ({ timeStamp }) => {
+      if (isFiring && !this.isFiring) this.onPull(timeStamp);
       this.isFiring = isFiring;
     };
     trigger.addEventListener("pointerdown", set(true));
@@ -99,14 +103,14 @@ export class Input {
         if (event.code !== "Space" && event.code !== "Enter") return;
         // It would also trigger a click.
         event.preventDefault();
-        this.isFiring = isFiring;
+        set(isFiring)(event);
       });
     }
     // Screen readers neither touch nor press it: they click.
     trigger.addEventListener("click", (event) => {
       if (event.detail > 0) return;
-      this.isFiring = true;
-      setTimeout(set(false), CLICK_FIRE_TIME);
+      set(true)(event);
+      setTimeout(() => set(false)(event), CLICK_FIRE_TIME);
     });
   }
 }

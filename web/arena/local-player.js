@@ -6,6 +6,7 @@
  * the tank by up to a quarter of a unit, and every shake would cost a message.
  */
 
+import { triggerBytes } from "./game-message.js";
 import { RESPAWN_DELAY, entityOf, MUZZLE, RELOAD, SHOT_LIFE, SHOT_SPEED, SHOTS_MAX, STEP, Tank } from "./rules.js";
 
 /** After a longer pause, in milliseconds, the missed steps are skipped. */
@@ -63,6 +64,13 @@ export class LocalPlayer {
     }
   }
 
+  /** The trigger was pulled, some milliseconds ago. In a quick draw that counts even if the gun is not loaded. */
+  pull(now, at = now) {
+    const shot = this.tank && this.reload === 0 ? this.fire() : 0;
+    this.session.act(triggerBytes({ shot, isPulled: true }), at);
+    if (shot > 0) this.report(this.after(now));
+  }
+
   /** Returns the seconds since the last step. */
   after(now) {
     return Math.min(Math.max((now - this.steppedAt) / 1000, 0), STEP);
@@ -73,7 +81,7 @@ export class LocalPlayer {
     if (this.tank) {
       this.tank.step(wish ?? STANDING);
       this.tank.stayOn(this.field);
-      if (wish?.fire && this.reload === 0) this.fire();
+      if (wish?.fire && this.reload === 0) this.fireAgain();
     }
     for (const shot of [...this.shots]) {
       const to = [shot.x + shot.vx * STEP, shot.y + shot.vy * STEP];
@@ -85,16 +93,24 @@ export class LocalPlayer {
     }
   }
 
+  /** A trigger that is held fires when the gun is loaded. */
+  fireAgain() {
+    const shot = this.fire();
+    if (shot > 0) this.session.act(triggerBytes({ shot, isPulled: false }));
+  }
+
+  /** Returns the number of the shot; 0 if too many are flying. */
   fire() {
     const isFree = (local) => this.shots.every((shot) => shot.local !== local);
     const local = Array.from({ length: SHOTS_MAX }, (_, place) => place + 1).find(isFree);
-    if (local === undefined) return;
+    if (local === undefined) return 0;
     const { x, y, heading } = this.tank;
     const [east, north] = [Math.cos(heading), Math.sin(heading)];
     const [vx, vy] = [east * SHOT_SPEED, north * SHOT_SPEED];
     this.reload = RELOAD;
     this.shots.push({ local, x: x + east * MUZZLE, y: y + north * MUZZLE, vx, vy, left: SHOT_LIFE });
     this.on.fired(x + east * MUZZLE, y + north * MUZZLE, heading);
+    return local;
   }
 
   /** Ends a shot. */

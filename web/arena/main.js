@@ -5,26 +5,32 @@
  * tank keeps moving and being reported in a hidden tab. Figures and curve are drawn four times a second.
  */
 
-import { requestInvitation, poll, readArena, readOutlines } from "./api.js";
+import { requestInvitation, poll, readArena, readOutlines, readSight } from "./api.js";
+import { Beacon } from "./beacon.js";
 import { Chart } from "./chart.js";
-import { NetworkSliders, PolicySwitch } from "./controls.js";
+import { PolicySwitch } from "./controls.js";
+import { setText } from "./dom.js";
+import { ShareTable, VerdictList } from "./duels.js";
 import { RemoteEntities } from "./remote-entities.js";
-import { Figures, PlayerTable, setText } from "./figures.js";
+import { Figures, PlayerTable } from "./figures.js";
 import { History, Baseline } from "./history.js";
 import { Input } from "./input.js";
+import { Invitation } from "./invitation.js";
 import { join } from "./player-session.js";
-import { parseGameMessage } from "./game-message.js";
+import { parseUpdate } from "./game-message.js";
 import { LocalPlayer } from "./local-player.js";
 import { HitFeed, Scoreboard, StatusOverlay } from "./overlay.js";
 import { colourOf, readColours, setOwnPlayer, setPlayers } from "./palette.js";
 import { Field, RELOAD, SPAWN_PROTECTION } from "./rules.js";
 import { Scene } from "./scene.js";
+import { SightViews } from "./sights.js";
 import { Effects } from "./sprites.js";
 import { enableTooltips } from "./tooltips.js";
 import { WatchSession } from "./watch-session.js";
 
 const FIGURES_INTERVAL = 250;
 const OUTLINES_INTERVAL = 100;
+const SIGHTS_INTERVAL = 50;
 /** After this long without an answer, in milliseconds, the relay counts as gone. */
 const STALE_AGE = 2000;
 /** How long a notice stays, in milliseconds. */
@@ -47,11 +53,9 @@ let state = "connecting";
 let lastState = { state };
 /** Certificate hash of the relay that this page joined. Another relay requires joining again. */
 let relay = null;
-/** The player whom the close-up and the outlines show, if one was chosen. */
+/** The player whom the outlines show, if one was chosen. */
 let chosen = null;
 let isFresh = false;
-/** Side of the close-up: 1 right, -1 left. */
-let lensSide = 1;
 /** Number of the current attempt to join. */
 let attempt = 0;
 /** Game messages that arrived before there was a tank. */
@@ -69,13 +73,19 @@ const effectHandlers = {
   ended: (x, y) => effects.add("spark", performance.now(), { x, y }),
 };
 const remotes = new RemoteEntities(effectHandlers);
-const scene = new Scene($("scene"), $("lens-scene"));
+const scene = new Scene($("scene"));
+const sights = new SightViews($("sights"));
 const chart = new Chart($("chart"), history);
 const input = new Input({ stick: $("stick"), knob: $("knob"), trigger: $("trigger") });
 const figures = new Figures($("figures"));
-const playerTable = new PlayerTable($("pays"), $("cap"), choosePlayer);
-const network = new NetworkSliders($("network"), notify);
-const policySwitch = new PolicySwitch($("switch"), $("budget"), notify);
+const playerTable = new PlayerTable($("pays"), $("cap"), { onFocus: choosePlayer, onFailed: notify });
+const policySwitch = new PolicySwitch($("switch"), $("budget"), { onSwitch: () => invitation.finish(), onFailed: notify });
+const invitation = new Invitation({
+  root: $("invitation"), words: $("invitation-words"), accept: $("invitation-accept"), dismiss: $("invitation-dismiss"),
+}, () => policySwitch.select("even"));
+const beacon = new Beacon($("call"));
+const verdicts = new VerdictList($("verdicts"));
+const shareTable = new ShareTable($("shares"), $("duels-words"), $("duels-note"));
 const feed = new HitFeed($("feed"), $("own-hits"));
 const scoreboard = new Scoreboard($("score"));
 const statusOverlay = new StatusOverlay({
@@ -134,21 +144,28 @@ function leave() {
   session?.close();
   [own, session] = [null, null];
   early.length = 0;
+  beacon.set("off", performance.now());
   remotes.clearOutlines();
+  sights.clear();
 }
 
-function onMessage(bytes) {
+function onUpdate({ bytes }) {
   if (!own) {
-    if (early.length < EARLY_MAX) early.push(bytes);
+    if (early.length < EARLY_MAX) early.push({ bytes });
     return;
   }
-  const message = parseGameMessage(bytes);
+  const message = parseUpdate(bytes);
   if (!message) return;
-  own.handleMessage(message, performance.now());
+  const now = performance.now();
+  own.handleMessage(message, now);
   if (message.kind === "hit") {
     const [x, y] = message.at;
-    effects.add("burst", performance.now(), { x, y, tint: colourOf(message.victim) });
+    effects.add("burst", now, { x, y, tint: colourOf(message.victim) });
     feed.add(message.shooter, message.victim, { nameOf, own: ownPlayer() });
+  } else if (message.kind === "beacon") {
+    beacon.set(message.light, now);
+  } else if (message.kind === "won") {
+    beacon.win(message.winner, now);
   } else if (message.kind === "scores" && arena) {
     for (const { player, hits, losses } of message.scores) Object.assign(playerOf(player) ?? {}, { hits, losses });
     scoreboard.show(arena.players, { nameOf });
@@ -170,7 +187,7 @@ async function enter() {
     const invitation = await requestInvitation(sessionStorage.getItem(NAME_KEY));
     sessionStorage.setItem(NAME_KEY, invitation.player_name);
     relay = invitation.hashes[0] ?? null;
-    const joined = await join(invitation, { onState: ifCurrent(onState), onMessage: ifCurrent(onMessage) });
+    const joined = await join(invitation, { onState: ifCurrent(onState), onUpdate: ifCurrent(onUpdate) });
     if (thisAttempt !== attempt) return joined?.close();
     session = joined;
     start();
@@ -183,7 +200,7 @@ async function enter() {
 function start() {
   if (own || !session || !field || isWatching) return;
   own = new LocalPlayer(field, session, effectHandlers);
-  early.splice(0).forEach(onMessage);
+  early.splice(0).forEach(onUpdate);
 }
 
 /** True if another relay answers than the one joined: it was restarted. */
@@ -229,6 +246,27 @@ function drive(now) {
   if (own && (session?.now() ?? null) !== null) own.advance(now, input.wish(own.tank?.heading ?? 0));
 }
 
+/** The trigger was pulled at this time: every millisecond counts. */
+function pullTrigger(at) {
+  const now = performance.now();
+  if (!own || (session?.now() ?? null) === null) return;
+  drive(now);
+  beacon.pull(at);
+  own.pull(now, at);
+}
+
+/** A spectator learns from the relay's answers what the beacon shows. */
+function watchBeacon(now) {
+  if (!isWatching || !session) return;
+  const { light } = session;
+  const newest = arena?.duels.recent[0];
+  beacon.set(light, now);
+  if (newest && newest.number !== watchBeacon.seen) {
+    if (watchBeacon.seen !== undefined) beacon.win(newest.winner, now);
+    watchBeacon.seen = newest.number;
+  }
+}
+
 /** Collects everything to draw. */
 function gather(now, ns) {
   const tanks = [...remotes.tanks.values()].map((tank) => ({ ...tank, isProtected: now - tank.since < SPAWN_PROTECTION * 1000 }));
@@ -245,7 +283,25 @@ function gather(now, ns) {
   const about = focused();
   const focus = tanks.find(({ player }) => player === about) ?? null;
   const outlines = focus && ns !== null ? remotes.outlines(ns, focus.angle) : [];
-  return { tanks, shots, outlines, focus, effects, isCalm: calm.matches, label: labelOf };
+  return { tanks, shots, outlines, focus, effects, beacon, isCalm: calm.matches, label: labelOf };
+}
+
+/** Draws what the farthest player sees next to what this page, or the nearest player, sees. */
+function drawSights({ tanks }, ns) {
+  const tank = tanks.find(({ isOwn }) => isOwn) ?? null;
+  const copies = new Map([...remotes.tanks.values()].map((copy) => [copy.player, copy]));
+  sights.draw(field, ns, { player: ownPlayer(), tank }, copies);
+}
+
+async function requestSights() {
+  const wanted = sights.wanted(ownPlayer());
+  if (document.hidden || wanted.length === 0 || (session?.now() ?? null) === null) return null;
+  return Promise.all(wanted.map(async (player) => ({ player, sight: await readSight(player) })));
+}
+
+function onSights(answers) {
+  if (!session) return;
+  for (const { player, sight } of answers ?? []) sights.setSight(player, sight, session.base);
 }
 
 function labelOf(player) {
@@ -256,23 +312,6 @@ function labelOf(player) {
     labels.set(player, label);
   }
   return label;
-}
-
-/** Moves the close-up out of the way of the tank it shows. Avoiding other tanks too would keep it moving. */
-function placeLens({ focus }) {
-  const lens = $("lens");
-  const isOn = focus !== null && $("lens-on").checked;
-  if (lens.hidden === isOn) lens.hidden = !isOn;
-  if (!focus) return;
-  const from = scene.lensCorner();
-  const isUnder = (side) => side * focus.x > from.x && focus.y > from.y;
-  if (isUnder(lensSide) && !isUnder(-lensSide)) {
-    lensSide = -lensSide;
-    lens.classList.toggle("left", lensSide < 0);
-  }
-  const who = focus.player === ownPlayer() ? "you" : nameOf(focus.player);
-  setText($("lens-words"), `as others see ${who}`);
-  setText($("hint-who"), who);
 }
 
 function showWait(now) {
@@ -300,15 +339,22 @@ function showOwnClock() {
 const PANELS = [
   () => {
     showOwnClock();
-    figures.show(arena, baseline.baselineFor(arena));
+    const reference = baseline.baselineFor(arena);
+    figures.show(arena, reference);
     policySwitch.show(arena);
+    sights.choose(arena.players, ownPlayer(), nameOf, reference);
+    const isMeasured = baseline.measured !== null;
+    invitation.show({ choice: arena.choice, viewers: sights.viewers, isMeasured, duels: arena.duels }, nameOf, ownPlayer());
     const count = arena.players.length;
     const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
     const place = isLocal ? "relay on this machine" : `relay at ${location.hostname}`;
     setText($("where"), `arena · ${count} player${count === 1 ? "" : "s"} · ${place}`);
   },
   () => playerTable.show(arena, baseline.baselineFor(arena), { nameOf, own: ownPlayer(), focus: focused() }),
-  () => network.show(arena, { nameOf }),
+  () => {
+    shareTable.show(arena, { nameOf });
+    verdicts.show(arena.duels.recent, nameOf);
+  },
   () => scoreboard.show(arena.players, { nameOf }),
   (now) => {
     const players = arena.players.map(({ player }) => player);
@@ -347,17 +393,21 @@ function frame() {
   drive(now);
   const ns = session?.now() ?? null;
   if (ns !== null) remotes.place(session, now, seconds);
+  watchBeacon(now);
+  beacon.show(now, { nameOf, own: ownPlayer(), isPlaying: state === "playing" });
   if (field) {
     const world = gather(now, ns);
     scene.draw(now, world);
     scene.tanks = world.tanks;
-    placeLens(world);
+    if (ns !== null) drawSights(world, ns);
+    if (world.focus) setText($("hint-who"), world.focus.player === ownPlayer() ? "you" : nameOf(world.focus.player));
   }
   showWait(now);
   showFigures(now);
 }
 
 function listen() {
+  input.onPull = pullTrigger;
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     readColours();
     scene.repaint();
@@ -366,8 +416,8 @@ function listen() {
     kind.addEventListener("change", () => {
       chart.kind = kind.value;
       setText($("curve-words"), kind.value === "error"
-        ? "average distance in units; a tank is 6 long"
-        : "since you joined, in units × seconds");
+        ? "mean, in units"
+        : "in units × seconds");
       isFresh = true;
     });
   }
@@ -380,7 +430,7 @@ function listen() {
     });
   };
   document.addEventListener("click", (event) => {
-    if (event.detail > 0 && event.target.closest?.(".switch label, .tabs label, .lens-switch, .term, button.who")) returnKeys();
+    if (event.detail > 0 && event.target.closest?.(".switch label, .tabs label, .invitation button, .term, button.who")) returnKeys();
   });
   document.addEventListener("pointerup", (event) => event.target.matches?.("input[type=range]") && returnKeys());
   $("scene").addEventListener("click", (event) => {
@@ -415,6 +465,18 @@ const view = {
   get tanks() {
     return (scene.tanks ?? []).map(({ player, x, y, angle }) => ({ player, name: nameOf(player), x, y, angle }));
   },
+  /** What the two small views showed in the last frame: whose view, and where each tank is seen and really is. */
+  get sights() {
+    const { viewers, drawn, subject } = sights;
+    const at = ({ x, y }) => [x, y];
+    const tanks = (name) => drawn[name].map(({ player, seen, real }) => ({ player, seen: at(seen), real: at(real) }));
+    const view = (name) => ({ viewer: viewers[name].player, name: nameOf(viewers[name].player), tanks: tanks(name) });
+    return viewers && { subject, far: view("far"), near: view("near") };
+  },
+  /** What the beacon of the quick draw shows: "off", "ready" or "fire". */
+  get light() {
+    return beacon.light;
+  },
   /** Latest figures of the relay. */
   get figures() {
     return structuredClone(arena);
@@ -435,5 +497,6 @@ enableTooltips($("tip"));
 listen();
 poll(readArena, FIGURES_INTERVAL, onArena, () => {});
 poll(requestOutlines, OUTLINES_INTERVAL, onOutlines, () => {});
+poll(requestSights, SIGHTS_INTERVAL, onSights, () => {});
 enter();
 requestAnimationFrame(frame);

@@ -1,6 +1,6 @@
 /** Overlays of the field: status messages, the feed of hits, the scoreboard. */
 
-import { setText } from "./figures.js";
+import { setText } from "./dom.js";
 import { createMark, marksKey } from "./palette.js";
 import { STATES } from "./text.js";
 

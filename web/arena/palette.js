@@ -53,7 +53,7 @@ export const shapeNumber = (player) => {
 export function readColours() {
   const style = getComputedStyle(document.documentElement);
   const names = [
-    "ink", "quiet", "line", "card", "accent", "field", "field-grid", "block", "block-side", "wall", "shade", "good", "pay",
+    "ink", "quiet", "line", "card", "accent", "beacon", "field", "field-grid", "block", "block-side", "wall", "shade", "good", "pay",
     ...Array.from({ length: OTHER_COLOURS + 1 }, (_, number) => `p${number}`),
   ];
   colours = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));

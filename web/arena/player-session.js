@@ -61,6 +61,11 @@ class PlayerSession {
     return this.inner.own(local);
   }
 
+  /** Acts, in fair order with the others, as of a time of the page's clock. */
+  act(bytes, at = performance.now()) {
+    this.inner.act(bytes, { at });
+  }
+
   close() {
     this.inner.close();
   }
@@ -70,11 +75,11 @@ class PlayerSession {
  * Joins with an invitation from `/api/arena/join`. Resolves to a session that is connecting, or to null without
  * WebTransport.
  */
-export async function join({ url, token, hashes }, { onState, onMessage }) {
+export async function join({ url, token, hashes }, { onState, onUpdate }) {
   if (!("WebTransport" in globalThis)) {
     onState({ state: "unsupported", words: isSecureContext ? "" : INSECURE });
     return null;
   }
   const { connect } = await import("../client/index.js");
-  return new PlayerSession(connect(url, { token, hashes, onState: stateReporter(onState), onMessage }));
+  return new PlayerSession(connect(url, { token, hashes, onState: stateReporter(onState), onUpdate }));
 }

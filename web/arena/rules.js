@@ -1,19 +1,19 @@
 /**
  * The arena's rules, as far as a player's own tank and shots need them: the field, how a tank drives, how a shot flies.
  *
- * Mirrors `games/src/tank.rs` and `games/src/arena/field.rs`. The relay decides who is hit; this file does not.
+ * Mirrors `games/src/arena.rs`, `games/src/tank.rs` and `games/src/arena/field.rs`. The relay decides who is hit; this file does not.
  */
 
 export const LENGTH = 6;
 export const WIDTH = 2.8;
-export const SPEED_MAX = 25;
-export const SPEED_BACKWARDS_MAX = 12.5;
-export const TURN_RATE_MAX = Math.PI / 4;
-const ACCELERATION_MAX = 20;
-const ANGULAR_ACCELERATION_MAX = 1;
+export const SPEED_MAX = 45;
+export const SPEED_BACKWARDS_MAX = 22.5;
+export const TURN_RATE_MAX = 0.8 * Math.PI;
+const ACCELERATION_MAX = 90;
+const ANGULAR_ACCELERATION_MAX = 12;
 
-export const SHOT_SPEED = 60;
-export const SHOT_LIFE = 1.4;
+export const SHOT_SPEED = 90;
+export const SHOT_LIFE = 1;
 export const RELOAD = 1.6;
 /** Distance from a tank's middle at which shots start. */
 export const MUZZLE = 4.2;

@@ -175,6 +175,34 @@ function drawOutline(view, { by, x, y, angle }, { share, shares }) {
   });
 }
 
+/** Draws where a tank really is, dashed, joined to where it is seen by a line. */
+export function drawGhost(view, player, real, seen) {
+  const { context, scale, fine } = view;
+  const tint = colour("ink");
+  if (Math.hypot(real.x - seen.x, real.y - seen.y) * fine >= OFFSET_MIN) {
+    view.units();
+    context.strokeStyle = colourOf(player);
+    context.lineWidth = 2 / scale;
+    context.lineCap = "round";
+    context.beginPath();
+    context.moveTo(seen.x, seen.y);
+    context.lineTo(real.x, real.y);
+    context.stroke();
+  }
+  view.turn(real.x, real.y, real.angle);
+  drawSprite(context, `ghost ${tint} ${scale}`, REACH, fine, (inner) => {
+    inner.strokeStyle = tint;
+    inner.lineWidth = 1.5 / scale;
+    inner.setLineDash([4 / scale, 3 / scale]);
+    rounded(inner, -HALF[0], -HALF[1], LENGTH, WIDTH, 0.6);
+    inner.stroke();
+    inner.beginPath();
+    inner.moveTo(HALF[0], 0);
+    inner.lineTo(4.2, 0);
+    inner.stroke();
+  });
+}
+
 /** Draws a shot with its trail. */
 export function drawShot({ context, scale }, shot) {
   const tint = colourOf(shot.player);

@@ -19,6 +19,8 @@ export class WatchSession {
     this.base = null;
     this.vectors = new Map();
     this.fastest = null;
+    /** What the beacon shows. */
+    this.light = "off";
     this.askedAt = 0;
     onState({ state: "connecting" });
     const send = () => {
@@ -29,10 +31,11 @@ export class WatchSession {
     this.close = poll(send, PERIOD, (answer) => this.handleAnswer(answer, onState), onError);
   }
 
-  handleAnswer({ now, entities }, onState) {
+  handleAnswer({ now, entities, light }, onState) {
     const arrived = performance.now();
     const halfTrip = (arrived - this.askedAt) / 2;
     if (now === null) return;
+    this.light = light;
     this.base ??= BigInt(now);
     const offset = Number(BigInt(now) - this.base) - (this.askedAt + halfTrip) * 1e6;
     const last = this.fastest;

@@ -23,6 +23,7 @@
  * | `own.move(state)` | reports the entity's motion; call it every frame |
  * | `own.end()` | removes the entity; the next `move` starts a new life |
  * | `session.send(bytes)` | sends a game message to the relay; `onMessage` receives the relay's |
+ * | `session.act(bytes, options)` | does something that the game serves in the order in which players reacted, not in that of arrival |
  * | `session.counts` | counters of rejected, ignored, repeated and dropped messages, and the round trip; updated every second |
  * | `session.close()` | leaves the room |
  *
@@ -39,6 +40,9 @@
  * Session times of `now()` and `copies(at)` are milliseconds since the session's origin, which may be years ago: as a
  * number they are precise to 0.1 µs. Internally, times count nanoseconds from a base that is no older than the page.
  *
+ * `onUpdate` receives what the game shows to everybody at the same time, when it is to be shown; `act` says what the
+ * player did in response. The relay serves actions by how fast each player reacted to the newest update, however far away.
+ *
  * Game messages are bytes that start with 0x47 ("G"), here and on the wire; the rest is up to the game. They arrive in
  * order and none is lost while the connection lasts. The relay's room must run a game that understands them.
  */
@@ -48,6 +52,7 @@ import { KINDS, project, velocityAt } from "./motion.js";
 import { THRESHOLD_DEFAULT } from "./owner.js";
 import { isSane, MAGNITUDE_MAX, TURN_RATE_MAX } from "./quantize.js";
 import { WorkerClock } from "./worker-clock.js";
+import { PAYLOAD_MAX } from "./sync-wire.js";
 import { GAME, MESSAGE_MAX } from "./wire.js";
 
 /** @typedef {import("./motion.js").DrVector} DrVector */
@@ -68,6 +73,21 @@ import { GAME, MESSAGE_MAX } from "./wire.js";
  * @property {(string | Uint8Array)[]} [hashes] SHA-256 of the relay's certificate, as hexadecimal or bytes, if the relay signed it itself
  * @property {(state: SessionState) => void} [onState]
  * @property {(bytes: Uint8Array) => void} [onMessage] receives each game message, whole, including its first byte 0x47
+ * @property {(update: Update) => void} [onUpdate] receives each update of the game when everybody shows it
+ */
+
+/**
+ * An update of the game.
+ * @typedef {object} Update
+ * @property {Uint8Array} bytes
+ * @property {number} stamp when the relay sent it: session time in milliseconds
+ * @property {number} late how many milliseconds later than for everybody else it came; 0 if it came in time
+ */
+
+/**
+ * @typedef {object} ActOptions
+ * @property {boolean} [reliable] whether the action must arrive, however late; default true
+ * @property {number} [at] when the player acted: a time stamp of the page's clock, as `event.timeStamp`; default now
  */
 
 /**
@@ -124,6 +144,7 @@ export class Session {
   #worker;
   #onState;
   #onMessage;
+  #onUpdate;
   #workerClock = new WorkerClock();
   /** @type {ClockReading | null} */
   #clock = null;
@@ -138,9 +159,10 @@ export class Session {
    * @param {string} url
    * @param {ConnectOptions} options
    */
-  constructor(url, { token, seat, hashes = [], onState = () => {}, onMessage = () => {} }) {
+  constructor(url, { token, seat, hashes = [], onState = () => {}, onMessage = () => {}, onUpdate = () => {} }) {
     this.#onState = onState;
     this.#onMessage = onMessage;
+    this.#onUpdate = onUpdate;
     this.ready = new Promise((resolve, reject) => {
       this.#settle = (over) => (over === undefined ? resolve() : reject(over));
     });
@@ -219,6 +241,20 @@ export class Session {
     this.#post({ type: "send", bytes: bytes.slice() });
   }
 
+  /**
+   * Acts: the relay's game gets what the players did in the order in which they reacted to its updates. It is lost if there
+   * is no connection.
+   * @param {Uint8Array} bytes
+   * @param {ActOptions} [options]
+   */
+  act(bytes, { reliable = true, at = performance.now() } = {}) {
+    if (!(bytes instanceof Uint8Array) || bytes.length > PAYLOAD_MAX) {
+      throw new RangeError(`an action is a Uint8Array of at most ${PAYLOAD_MAX} bytes`);
+    }
+    const when = this.#workerClock.isKnown ? Math.min(at, performance.now()) + this.#workerClock.offset : null;
+    this.#post({ type: "act", bytes: bytes.slice(), isReliable: reliable, at: when });
+  }
+
   /** Leaves the room for good. */
   close() {
     this.#post({ type: "close" });
@@ -266,6 +302,10 @@ export class Session {
       return this.#notify();
     }
     if (message.type === "message") return this.#onMessage(message.bytes);
+    if (message.type === "shown") {
+      const { bytes, stamp, late } = message;
+      return this.#onUpdate({ bytes, stamp: Number(stamp) / 1e6, late: late / 1e6 });
+    }
     for (const [entity, vector] of message.placed) this.#placed.set(entity, vector);
     for (const entity of message.ended) this.#placed.delete(entity);
     if (message.counts !== undefined) this.counts = message.counts;

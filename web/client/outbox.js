@@ -8,7 +8,17 @@
 import { Writer } from "./bytes.js";
 import { CLOCK_LEN_MAX, emitFrame, emitHeader, HEADER_LEN } from "./wire.js";
 
-/** @typedef {import("./wire.js").Frame} Frame */
+/**
+ * How messages of a protocol are written, and whether they need the session time.
+ * @template F
+ * @typedef {object} Format
+ * @property {(writer: Writer, nonce: number, stamp: bigint | null) => void} emitHeader
+ * @property {(writer: Writer, frame: F, stamp: bigint | null) => void} emitFrame
+ * @property {boolean} needsStamp
+ */
+
+/** Dead reckoning's. @type {Format<import("./wire.js").Frame>} */
+const MOTION = { emitHeader, emitFrame: (writer, frame, stamp) => emitFrame(writer, frame, stamp ?? 0n), needsStamp: true };
 
 /** Full datagrams that may wait; beyond it the oldest is dropped, as a network would. */
 export const DATAGRAMS_MAX = 64;
@@ -21,6 +31,7 @@ const PIGGYBACK_LEN = 2 * CLOCK_LEN_MAX;
 
 /** Datagram being filled. @typedef {{ stamp: bigint | null, writer: Writer }} OpenDatagram */
 
+/** @template [F=import("./wire.js").Frame] */
 export class Outbox {
   /** Datagrams dropped because too many were waiting. */
   dropped = 0;
@@ -29,6 +40,7 @@ export class Outbox {
 
   #tick;
   #drawNonce;
+  #format;
   /** Longest datagram; 0 while disconnected. */
   #datagramMax = 0;
   #now = -Infinity;
@@ -48,10 +60,12 @@ export class Outbox {
   /**
    * @param {number} tick in nanoseconds
    * @param {() => number} drawNonce
+   * @param {Format<F>} [format]
    */
-  constructor(tick, drawNonce) {
+  constructor(tick, drawNonce, format = /** @type {Format<any>} */ (MOTION)) {
     this.#tick = tick;
     this.#drawNonce = drawNonce;
+    this.#format = format;
   }
 
   /**
@@ -93,23 +107,23 @@ export class Outbox {
   }
 
   /**
-   * Adds a frame to the next datagram. Drops it while disconnected, while the session time is unknown, or if it could
-   * never fit.
-   * @param {Frame} frame
+   * Adds a frame to the next datagram. Drops it while disconnected, without a session time if the format needs one, or
+   * if it could never fit.
+   * @param {F} frame
    */
   datagram(frame) {
-    if (!this.isConnected || this.#stamp === null) return;
+    if (!this.isConnected || this.#lacksStamp(this.#stamp)) return;
     const limit = HEADER_LEN + this.framesMax;
-    if (this.#open !== null && this.#open.stamp !== null) {
+    if (this.#open !== null && !this.#lacksStamp(this.#open.stamp)) {
       const { stamp, writer } = this.#open;
       const before = writer.length;
-      emitFrame(writer, frame, stamp);
+      this.#format.emitFrame(writer, frame, stamp);
       if (writer.length <= limit) return;
       writer.truncate(before);
     }
     this.#close();
     const open = this.#begin();
-    emitFrame(open.writer, frame, this.#stamp);
+    this.#format.emitFrame(open.writer, frame, this.#stamp);
     if (open.writer.length <= limit) this.#open = open;
   }
 
@@ -120,21 +134,21 @@ export class Outbox {
 
   /**
    * Adds a clock frame to the datagram that is about to leave.
-   * @param {Frame} frame
+   * @param {F} frame
    */
   piggyback(frame) {
     this.#open ??= this.#begin();
-    emitFrame(this.#open.writer, frame, 0n);
+    this.#format.emitFrame(this.#open.writer, frame, null);
   }
 
   /**
    * Queues a frame on the reliable channel.
-   * @param {Frame} frame
+   * @param {F} frame
    */
   reliable(frame) {
-    if (!this.isConnected || this.#stamp === null) return;
+    if (!this.isConnected || this.#lacksStamp(this.#stamp)) return;
     const { writer, stamp } = this.#begin();
-    emitFrame(writer, frame, stamp ?? 0n);
+    this.#format.emitFrame(writer, frame, stamp);
     this.message(writer.finish());
   }
 
@@ -185,10 +199,15 @@ export class Outbox {
     return this.#hasDatagram && this.#nextAt <= this.#now;
   }
 
+  /** @param {bigint | null} stamp */
+  #lacksStamp(stamp) {
+    return stamp === null && this.#format.needsStamp;
+  }
+
   /** @returns {OpenDatagram} */
   #begin() {
     const writer = new Writer();
-    emitHeader(writer, this.#drawNonce(), this.#stamp);
+    this.#format.emitHeader(writer, this.#drawNonce(), this.#stamp);
     return { stamp: this.#stamp, writer };
   }
 

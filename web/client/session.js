@@ -1,16 +1,19 @@
 /**
- * Keeps a player connected to its relay: connects, drives the player's machine, and reconnects as the same player when
- * the connection breaks.
+ * Keeps a player connected to its relay: connects, drives the player's machines, and reconnects as the same player when
+ * the connection breaks. `Peer` carries the motion and finds the session time, `Smc` shows updates and tags actions.
  */
 
 import { Connection } from "./connection.js";
-import { Peer } from "./peer.js";
+import { Peer, secureNonces } from "./peer.js";
 import { Closed, DONE, VERSION_MISMATCH, TOO_SLOW } from "./closed.js";
+import { Smc } from "./smc.js";
+import { isSync } from "./sync-wire.js";
 import { GAME } from "./wire.js";
 
 /** @typedef {import("./connection.js").Target} Target */
 /** @typedef {import("./owner.js").Threshold} Threshold */
 /** @typedef {import("./quantize.js").MotionState} MotionState */
+/** @typedef {import("./smc.js").ShownUpdate} ShownUpdate */
 
 /**
  * State of a session.
@@ -47,11 +50,14 @@ export class RelaySession {
   state = { status: "connecting", words: "", player: null, code: null };
   /** The player's machine; null before the first greeting. @type {Peer | null} */
   peer = null;
+  /** Shows updates by the peer's clock, and tags actions. @type {Smc | null} */
+  smc = null;
 
   #target;
   #clock;
   #onChange;
   #onMessage;
+  #onShown;
   /** @type {Connection | null} */
   #connection = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -67,12 +73,14 @@ export class RelaySession {
    * @param {LocalClock} clock
    * @param {() => void} onChange the state, or something that the machine holds, changed
    * @param {(bytes: Uint8Array) => void} [onMessage] receives game messages
+   * @param {(update: ShownUpdate) => void} [onShown] receives each update of the game when it is to be shown
    */
-  constructor(target, clock, onChange, onMessage = () => {}) {
+  constructor(target, clock, onChange, onMessage = () => {}, onShown = () => {}) {
     this.#target = target;
     this.#clock = clock;
     this.#onChange = onChange;
     this.#onMessage = onMessage;
+    this.#onShown = onShown;
   }
 
   /** Connects, and reconnects until the session is over. Never throws. */
@@ -132,6 +140,18 @@ export class RelaySession {
     this.#pump();
   }
 
+  /**
+   * Acts, in fair order with the other players. Ignored while there is no connection.
+   * @param {Uint8Array} bytes
+   * @param {boolean} isReliable whether it must arrive, however late
+   * @param {number | null} at local time; null: now
+   */
+  act(bytes, isReliable, at) {
+    const now = this.#clock.now();
+    this.smc?.act(now, bytes, isReliable, at === null ? now : Math.min(at, now));
+    this.#pump();
+  }
+
   /** Resolves with how the connection ended, or why it could not be opened. @returns {Promise<Closed>} */
   async #connectOnce() {
     let connection;
@@ -149,6 +169,8 @@ export class RelaySession {
     this.#connection = null;
     clearTimeout(this.#timer);
     this.peer?.leave(this.#clock.now());
+    this.smc?.leave(this.#clock.now());
+    this.#takeShown();
     return closed;
   }
 
@@ -159,9 +181,11 @@ export class RelaySession {
     if (last === null || last.player !== player || last.tick !== tick) {
       const firstSeq = last?.owner.nextSeq ?? 0;
       this.peer = new Peer({ player, tick, grain: this.#clock.grain, firstSeq });
+      this.smc = new Smc({ clock: this.peer.clock, drawNonce: secureNonces() });
     }
     const peer = /** @type {Peer} */ (this.peer);
     peer.join(this.#clock.now(), connection.datagramMax);
+    this.smc?.join(this.#clock.now(), connection.datagramMax);
     // Discards events of the previous connection.
     while (peer.clock.pollEvent() !== undefined);
     this.#connection = connection;
@@ -184,38 +208,47 @@ export class RelaySession {
   #handle(connection, channel, bytes) {
     if (connection !== this.#connection) return;
     // A copy: the bytes are a view into the stream's buffer.
-    if (channel === "reliable" && bytes[0] === GAME) return this.#onMessage(bytes.slice());
-    const rejected = this.peer?.handleMessage(this.#clock.now(), channel, bytes);
+    if (bytes[0] === GAME) return this.#onMessage(bytes.slice());
+    const machine = isSync(bytes) ? this.smc : this.peer;
+    const rejected = machine?.handleMessage(this.#clock.now(), channel, bytes);
     if (rejected?.reason === "version") connection.close(Closed.byUs(VERSION_MISMATCH, rejected.message));
     this.#pump();
   }
 
   /** Sends whatever is ready, as far as the browser accepts it, and sets the timer for what comes next. */
   #pump = () => {
-    const [peer, connection] = [this.peer, this.#connection];
-    if (peer === null || connection === null) return;
+    const [peer, smc, connection] = [this.peer, this.smc, this.#connection];
+    if (peer === null || smc === null || connection === null) return;
     while (connection.canSendMessage) {
-      const message = peer.pollReliable();
+      const message = smc.pollReliable() ?? peer.pollReliable();
       if (message === undefined) break;
       connection.sendMessage(message);
     }
     while (connection.canSendDatagram) {
-      const datagram = peer.pollDatagram(this.#clock.now());
+      const now = this.#clock.now();
+      // Actions first: others wait for them.
+      const datagram = smc.pollDatagram(now) ?? peer.pollDatagram(now);
       if (datagram === undefined) break;
       connection.sendDatagram(datagram);
     }
-    if (peer.isStalled) connection.close(Closed.byUs(TOO_SLOW));
+    if (peer.isStalled || smc.isStalled) connection.close(Closed.byUs(TOO_SLOW));
+    this.#takeShown();
     this.#takeClockEvents(peer);
     clearTimeout(this.#timer);
-    const wait = (peer.pollTimeout() - this.#clock.now()) / 1e6;
+    const wait = (Math.min(peer.pollTimeout(), smc.pollTimeout()) - this.#clock.now()) / 1e6;
     this.#timer = setTimeout(this.#wake, Math.min(Math.max(Math.ceil(wait), 1), TIMER_MAX));
     this.#onChange();
   };
 
   #wake = () => {
     this.peer?.handleTimeout(this.#clock.now());
+    this.smc?.handleTimeout(this.#clock.now());
     this.#pump();
   };
+
+  #takeShown() {
+    for (let shown = this.smc?.pollShown(); shown !== undefined; shown = this.smc?.pollShown()) this.#onShown(shown);
+  }
 
   /**
    * Turns the clock's events into states.
@@ -224,7 +257,11 @@ export class RelaySession {
   #takeClockEvents(peer) {
     for (let event = peer.clock.pollEvent(); event !== undefined; event = peer.clock.pollEvent()) {
       if (event.event === "fixed") this.#setState("playing", "");
-      if (event.event === "lost") this.#setState("syncing", "the clock is being set again");
+      if (event.event !== "lost") continue;
+      // What waits for a session time must not wait for ever.
+      this.smc?.handleTimeout(this.#clock.now());
+      this.#takeShown();
+      this.#setState("syncing", "the clock is being set again");
     }
   }
 

@@ -49,15 +49,15 @@ const CONFIRM = 0x21;
 const CONFIRM_HOLE = 0x22;
 const RECORDED = 0x30;
 const ENDED = 0x31;
-const CLOCK = 0x40;
+export const CLOCK = 0x40;
 const VECTOR = 0x80;
 const PROBE = 0;
 const ECHO = 1;
 
 /** Stands for "no session time". */
-const NO_STAMP = -(1n << 63n);
+export const NO_STAMP = -(1n << 63n);
 /** Bound of session times on the wire, in nanoseconds and in whole microseconds. */
-const TIME_MAX = 1n << 60n;
+export const TIME_MAX = 1n << 60n;
 const MICROS_MAX = Number(TIME_MAX / 1000n);
 const NUMBER_MAX = (1n << 63n) - 1n;
 /** Sequence numbers are below this. */
@@ -77,7 +77,7 @@ export function micros(nanos) {
  * @param {bigint} at
  * @returns {bigint}
  */
-function checkTime(at) {
+export function checkTime(at) {
   if (at > TIME_MAX || at < -TIME_MAX) throw new Rejected("field");
   return at;
 }
@@ -145,7 +145,7 @@ function parseRare(reader, tag, stamp, stampMicros) {
  * @param {Reader} reader
  * @returns {ProbeFrame | EchoFrame}
  */
-function parseClock(reader) {
+export function parseClock(reader) {
   const which = reader.u8();
   if (which === PROBE) return { frame: "probe", sent: reader.i64() };
   if (which !== ECHO) throw new Rejected("unknown tag");
@@ -157,7 +157,7 @@ function parseClock(reader) {
  * @param {Reader} reader
  * @param {bigint} stamp
  */
-function parseTimeBefore(reader, stamp) {
+export function parseTimeBefore(reader, stamp) {
   return checkTime(stamp - reader.zigzag());
 }
 

@@ -18,7 +18,8 @@ import { RelaySession } from "./session.js";
  * Messages from the page. Times are milliseconds of the worker's clock (`performance.now()` here).
  * @typedef {{ type: "open", target: Target } | { type: "own", local: number, threshold: Threshold }
  *   | { type: "move", local: number, state: MotionState, at: number | null } | { type: "end", local: number }
- *   | { type: "send", bytes: Uint8Array } | { type: "ping", sent: number } | { type: "close" }} FromPage
+ *   | { type: "send", bytes: Uint8Array } | { type: "act", bytes: Uint8Array, isReliable: boolean, at: number | null }
+ *   | { type: "ping", sent: number } | { type: "close" }} FromPage
  */
 
 /**
@@ -30,6 +31,8 @@ import { RelaySession } from "./session.js";
  * Counters of a session. The round trip is in milliseconds, null while unknown.
  * @typedef {object} Counts
  * @property {Record<string, number>} refused rejected messages, by reason
+ * @property {number} updates updates of the game that arrived
+ * @property {number} late those that arrived after everybody else showed them
  * @property {number} ignored vectors that were duplicates, too late, or of unknown entities
  * @property {number} repeated own vectors that were sent again
  * @property {number} unrecorded own vectors that the relay has not recorded yet
@@ -40,8 +43,10 @@ import { RelaySession } from "./session.js";
  */
 
 /**
- * Messages to the page. An update holds what is new, all as of one instant; game messages are passed on as they arrive.
+ * Messages to the page. An update holds what is new, all as of one instant; game messages are passed on as they arrive, a
+ * game's updates when they are to be shown.
  * @typedef {{ type: "pong", sent: number, at: number, origin: number } | { type: "message", bytes: Uint8Array }
+ *   | { type: "shown", bytes: Uint8Array, stamp: bigint, late: number }
  *   | { type: "update", state?: SessionState, clock?: ClockReading | null, counts?: Counts, placed: [number, DrVector][], ended: number[] }} FromWorker
  */
 
@@ -79,7 +84,7 @@ const post = (message) => postMessage(message);
 /** Posts what is new to the page. */
 function update() {
   if (session === null) return;
-  const { state, peer } = session;
+  const { state, peer, smc } = session;
   /** @type {Extract<FromWorker, { type: "update" }>} */
   const message = { type: "update", placed: [], ended: [] };
   let isNew = false;
@@ -102,7 +107,7 @@ function update() {
     }
     if (clock.now() - posted.countsAt >= COUNTS_INTERVAL) {
       posted.countsAt = clock.now();
-      message.counts = counts(peer);
+      message.counts = counts(peer, smc);
       isNew = true;
     }
   }
@@ -111,11 +116,16 @@ function update() {
 
 /**
  * @param {import("./peer.js").Peer} peer
+ * @param {import("./smc.js").Smc | null} smc
  * @returns {Counts}
  */
-function counts({ rejected, copies, uplink, log, outbox, clock }) {
+function counts({ rejected, copies, uplink, log, outbox, clock }, smc) {
+  const refused = { ...rejected };
+  for (const [reason, count] of Object.entries(smc?.rejected ?? {})) refused[reason] = (refused[reason] ?? 0) + count;
   return {
-    refused: { ...rejected },
+    refused,
+    updates: smc?.counts.updates ?? 0,
+    late: smc?.counts.late ?? 0,
     ignored: copies.ignored,
     repeated: uplink.repeated,
     unrecorded: uplink.unrecordedCount,
@@ -130,7 +140,13 @@ function counts({ rejected, copies, uplink, log, outbox, clock }) {
 function handle(message) {
   switch (message.type) {
     case "open": {
-      const opened = new RelaySession(message.target, clock, update, (bytes) => post({ type: "message", bytes }));
+      const opened = new RelaySession(
+        message.target,
+        clock,
+        update,
+        (bytes) => post({ type: "message", bytes }),
+        ({ bytes, stamp, late }) => post({ type: "shown", bytes, stamp, late }),
+      );
       session = opened;
       update();
       // The final state has been posted by then.
@@ -150,6 +166,8 @@ function handle(message) {
       return session?.end(message.local);
     case "send":
       return session?.send(message.bytes);
+    case "act":
+      return session?.act(message.bytes, message.isReliable, message.at === null ? null : Math.round(message.at * 1e6));
     case "ping":
       return post({ type: "pong", sent: message.sent, at: performance.now(), origin: performance.timeOrigin });
     case "close":

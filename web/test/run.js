@@ -6,16 +6,18 @@ import { clockTests } from "./clock.js";
 import { sendingTests } from "./sending.js";
 import { receivingTests } from "./receiving.js";
 import { transportTests } from "./transport.js";
+import { syncTests } from "./sync.js";
 import { motionTests, wireTests } from "./vectors.js";
 
 /** @param {(path: string) => Promise<string>} load reads a file of the repository */
 export async function run(load) {
-  wireTests(JSON.parse(await load("vectors/wire.json")));
+  wireTests(JSON.parse(await load("vectors/wire.json")), JSON.parse(await load("vectors/sync-ms.json")));
   const motion = JSON.parse(await load("vectors/motion.json"));
   motionTests(motion);
   clockTests();
   receivingTests();
   sendingTests();
+  syncTests(JSON.parse(await load("vectors/smc.json")));
   transportTests();
   arenaTests(motion);
   const [guide, example] = [await load("docs/browser.md"), await load("web/example/index.html")];

@@ -4,10 +4,19 @@ import { Rejected, Writer } from "../client/bytes.js";
 import { project, velocityAt } from "../client/motion.js";
 import { generate } from "../client/owner.js";
 import { emitState } from "../client/quantize.js";
-import { emit, parse } from "../client/wire.js";
+import * as sync from "../client/sync-wire.js";
+import * as motion from "../client/wire.js";
 import { assert, seededRandom, equal, near, test, toHex, unhex } from "./harness.js";
 
 /** @typedef {import("../client/quantize.js").Vec3} Vec3 */
+
+/** @param {any} value */
+function textOf(value) {
+  if (typeof value === "bigint") return String(value);
+  if (value instanceof Uint8Array) return toHex(value);
+  const isMoment = typeof value === "object" && value !== null && "elapsed" in value;
+  return isMoment ? { ...value, elapsed: String(value.elapsed) } : value;
+}
 
 /**
  * Converts a frame to the form used in the file: 64-bit numbers as decimal text.
@@ -15,7 +24,7 @@ import { assert, seededRandom, equal, near, test, toHex, unhex } from "./harness
  */
 function toJson({ turnRate, ...frame }) {
   const json = Object.fromEntries(
-    Object.entries(frame).map(([key, value]) => [key, typeof value === "bigint" ? String(value) : value]),
+    Object.entries(frame).map(([key, value]) => [key, textOf(value)]),
   );
   if (turnRate !== undefined) json.turn_rate = turnRate;
   if ("generated" in json) json.generated = String(BigInt(json.generated) * 1000n);
@@ -23,13 +32,16 @@ function toJson({ turnRate, ...frame }) {
   return json;
 }
 
+/** A protocol's messages. @typedef {{ parse: (bytes: Uint8Array) => any, emit: (message: any) => Uint8Array }} Format */
+
 /**
+ * @param {Format} format
  * @param {Uint8Array} bytes
  * @returns {string | null} why they are not a valid message
  */
-function rejection(bytes) {
+function rejection(format, bytes) {
   try {
-    parse(bytes);
+    format.parse(bytes);
     return null;
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
@@ -37,32 +49,45 @@ function rejection(bytes) {
   }
 }
 
-/** @param {any} file wire.json */
-export function wireTests(file) {
+/**
+ * @param {any} file wire.json
+ * @param {any} syncFile sync-ms.json
+ */
+export function wireTests(file, syncFile) {
+  formatTests("wire", file, motion);
+  formatTests("Sync-MS wire", syncFile, sync);
+}
+
+/**
+ * @param {string} what
+ * @param {any} file
+ * @param {Format} format
+ */
+function formatTests(what, file, format) {
   for (const { name, hex, content } of file.messages) {
-    test(`wire: ${name}`, () => {
-      const message = parse(unhex(hex));
+    test(`${what}: ${name}`, () => {
+      const message = format.parse(unhex(hex));
       const stamp = message.stamp === null ? null : String(message.stamp);
       equal({ nonce: message.nonce, stamp, frames: message.frames.map(toJson) }, content, "the meaning");
-      equal(toHex(emit(message)), hex, "the bytes");
+      equal(toHex(format.emit(message)), hex, "the bytes");
       const whole = message.frames.length;
       const bytes = unhex(hex);
-      const shorter = [...bytes.keys()].filter((length) => rejection(bytes.subarray(0, length)) === null);
+      const shorter = [...bytes.keys()].filter((length) => rejection(format, bytes.subarray(0, length)) === null);
       equal(shorter.length, whole, "the number of shorter valid messages");
     });
   }
   for (const { name, reason, hex } of file.refused) {
-    test(`rejected: ${name}`, () => equal(rejection(unhex(hex)), reason, "the reason"));
+    test(`${what} rejected: ${name}`, () => equal(rejection(format, unhex(hex)), reason, "the reason"));
   }
-  test("mutated messages are rejected, or parse to something that comes back unchanged", () => {
+  test(`${what}: mutated messages are rejected, or parse to something that comes back unchanged`, () => {
     const draw = seededRandom(1);
     let taken = 0;
     for (let round = 0; round < 20_000; round++) {
       const bytes = unhex(file.messages[Math.floor(draw() * file.messages.length)].hex);
       for (let change = 0; change < 3; change++) bytes[Math.floor(draw() * bytes.length)] = Math.floor(draw() * 256);
-      if (rejection(bytes) !== null) continue;
+      if (rejection(format, bytes) !== null) continue;
       taken += 1;
-      equal(toHex(emit(parse(bytes))), toHex(bytes), `message ${round}`);
+      equal(toHex(format.emit(format.parse(bytes))), toHex(bytes), `message ${round}`);
     }
     assert(taken > 1000, `only ${taken} of the messages were accepted`);
   });

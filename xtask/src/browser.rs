@@ -13,7 +13,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
 
 /// Runs the tests whose names contain all of these words.
 pub(crate) fn run_named(root: &Path, words: &[&str]) -> Result<()> {
-    let evenkeel = cargo::build(root, &["--package", "evenkeel", "--bin", "evenkeel"])?;
+    let evenkeel = cargo::build(root, &["--package", "evenkeel-cli", "--bin", "evenkeel"])?;
     let mut tests = cargo::command(root);
     tests.args(["run", "--quiet", "--locked", "--package", "evenkeel-web-test", "--"]);
     cargo::run(tests.arg(evenkeel).args(words), "fix the tests that failed above")
@@ -21,7 +21,7 @@ pub(crate) fn run_named(root: &Path, words: &[&str]) -> Result<()> {
 
 /// Plays for hours in an arena of the release build.
 pub(crate) fn soak(root: &Path, words: &[&str]) -> Result<()> {
-    let evenkeel = cargo::build(root, &["--release", "--package", "evenkeel", "--bin", "evenkeel"])?;
+    let evenkeel = cargo::build(root, &["--release", "--package", "evenkeel-cli", "--bin", "evenkeel"])?;
     let mut soak = cargo::command(root);
     soak.args(["run", "--quiet", "--locked", "--package", "evenkeel-web-test", "--"]);
     cargo::run(soak.arg(evenkeel).arg("--soak").args(words), "see above which expectation failed")

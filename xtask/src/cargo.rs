@@ -73,7 +73,7 @@ pub(crate) fn doc(root: &Path) -> Result<()> {
 /// Builds the release, runs a soak with it and passes on its exit status. Standard output holds only what the soak prints.
 pub(crate) fn soak(root: &Path, words: &[&str]) -> ExitCode {
     let mut run = command(root);
-    run.args(["run", "--quiet", "--release", "--locked", "--package", "evenkeel", "--", "lab", "soak"]);
+    run.args(["run", "--quiet", "--release", "--locked", "--package", "evenkeel-cli", "--", "lab", "soak"]);
     match run.args(words).status() {
         Ok(status) => {
             let code = status.code().and_then(|code| u8::try_from(code).ok());

@@ -10,9 +10,12 @@ mod cargo;
 mod deny;
 mod files;
 mod fuzz;
+#[cfg(unix)]
+mod games;
 mod instructions;
 mod layers;
 mod metadata;
+mod package;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -29,13 +32,14 @@ struct Task {
 }
 
 /// The checks, in the order in which `test` runs them.
-const TASKS: [Task; 9] = [
+const TASKS: [Task; 10] = [
     Task { name: "fmt", about: "check the formatting (`fmt --write` fixes it)", run: cargo::fmt_check },
     Task { name: "clippy", about: "lint every target; warnings are errors", run: cargo::clippy },
     Task { name: "unit", about: "run unit, integration and doc tests", run: cargo::unit },
     Task { name: "browser", about: "test the browser client and its pages in Chromium", run: browser::run },
     Task { name: "doc", about: "build the documentation; warnings are errors", run: cargo::doc },
     Task { name: "layers", about: "check which crate imports which", run: layers::run },
+    Task { name: "package", about: "check that every crate could be published", run: package::run },
     Task { name: "tidy", about: "check sizes, white space, leftovers, links and type names", run: tidy::run },
     Task {
         name: "instructions",
@@ -55,6 +59,8 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         ["test"] => run_all(&root),
+        #[cfg(unix)]
+        ["games"] => conclude(games::run(&root).inspect_err(|error| eprintln!("{error:#}"))),
         ["soak", "arena", words @ ..] => {
             conclude(browser::soak(&root, words).inspect_err(|error| eprintln!("{error:#}")))
         }
@@ -136,6 +142,9 @@ fn usage() -> String {
     );
     text.push_str(
         "  soak         build the release and run `evenkeel lab soak` with the arguments that follow\n",
+    );
+    text.push_str(
+        "  games        play a real game, Debian's OpenArena, through the proxies of `evenkeel sync-ms` for a minute\n",
     );
     text.push_str("  help         this text\n");
     text

@@ -18,6 +18,22 @@ pub(crate) struct Package {
     /// Relative to the root of the workspace.
     pub(crate) folder: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
+    /// Whether the manifest allows to publish it.
+    pub(crate) is_published: bool,
+    pub(crate) listing: Listing,
+}
+
+/// What a registry shows of a package.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) description: String,
+    pub(crate) license: String,
+    pub(crate) repository: String,
+    /// Relative to the package's folder.
+    pub(crate) readme: String,
+    pub(crate) rust_version: String,
+    pub(crate) keywords: Vec<String>,
+    pub(crate) categories: Vec<String>,
 }
 
 /// A dependency as a manifest states it, including optional and platform-specific ones.
@@ -25,6 +41,8 @@ pub(crate) struct Dependency {
     /// The package's own name, even if the manifest renames it.
     pub(crate) name: String,
     pub(crate) kind: Kind,
+    /// Whether it names a version, which a registry needs.
+    pub(crate) has_version: bool,
 }
 
 /// The table of the manifest that lists a dependency.
@@ -81,7 +99,28 @@ impl Package {
             .to_path_buf();
         let dependencies =
             list(package, "dependencies")?.iter().map(Dependency::parse).collect::<Result<_>>()?;
-        Ok(Self { name, folder, dependencies })
+        let is_published = package.get("publish").is_none_or(Value::is_null);
+        Ok(Self { name, folder, dependencies, is_published, listing: Listing::parse(package) })
+    }
+}
+
+impl Listing {
+    /// Missing entries are empty.
+    fn parse(package: &Value) -> Self {
+        let text = |key| package.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let texts = |key| {
+            let values = package.get(key).and_then(Value::as_array);
+            values.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        Self {
+            description: text("description"),
+            license: text("license"),
+            repository: text("repository"),
+            readme: text("readme"),
+            rust_version: text("rust_version"),
+            keywords: texts("keywords"),
+            categories: texts("categories"),
+        }
     }
 }
 
@@ -95,7 +134,8 @@ impl Dependency {
                 bail!("xtask does not know the kind of dependency `{other}` that `cargo metadata` states")
             }
         };
-        Ok(Self { name: text(dependency, "name")?.to_owned(), kind })
+        let has_version = dependency.get("req").and_then(Value::as_str).is_some_and(|version| version != "*");
+        Ok(Self { name: text(dependency, "name")?.to_owned(), kind, has_version })
     }
 }
 

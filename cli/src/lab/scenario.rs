@@ -16,10 +16,10 @@ use crate::{output, progress};
 const EXAMPLES: &str = "\
 Examples:
   evenkeel lab scenario scenarios/papers.toml
-  evenkeel lab scenario my.toml --policy base-1/3 deterministic-budget --seeds 1,2,3,4,5
+  evenkeel lab scenario my.toml --policy base-matched even --seeds 1,2,3,4,5
   evenkeel lab scenario my.toml --json | jq '.runs[] | [.policy, .seed, .std_aee]'
   evenkeel lab scenario my.toml --out results
-  evenkeel lab scenario scenarios/papers.toml --policy base-1/3 deterministic-budget --bounds
+  evenkeel lab scenario scenarios/papers.toml --policy base-matched even --bounds
   evenkeel lab scenario scenarios/sockets.toml --runner sockets
 
 The files in scenarios/ explain every key. Equal files, policies and seeds give equal output.";

@@ -1,4 +1,4 @@
-//! `evenkeel lab soak`: a relay under load or under attack, for as long as one likes.
+//! `evenkeel lab soak`: a relay under load or under attack, or a game behind proxies, for as long as one likes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,8 @@ use clap::Subcommand;
 use evenkeel_dr::policy::PolicyKind;
 use evenkeel_serve::POLICY;
 use evenkeel_soak::load::Load;
-use evenkeel_soak::{Harness, SoakError, Verdict, hostile, load, saturate};
+use evenkeel_soak::sync_ms::ProxyLoad;
+use evenkeel_soak::{Harness, SoakError, Verdict, hostile, load, saturate, sync_ms};
 use serde_json::json;
 
 use super::tables;
@@ -21,6 +22,7 @@ Examples:
   evenkeel lab soak relay --minutes 1            the same, in short
   evenkeel lab soak relay --saturate             how many bots in a room are too many
   evenkeel lab soak hostile                      ten million datagrams and messages of attackers in ten minutes
+  evenkeel lab soak sync-ms                      32 players behind the proxies of Sync-MS, for five minutes
 
 The relay is a process of its own on this machine; the bots share its cores. Ctrl-C ends a soak early and judges what
 was measured so far.
@@ -42,6 +44,8 @@ enum Command {
     Relay(RelayArgs),
     /// Attack: strangers and members send noise, lies and floods, beside two honest players.
     Hostile(HostileArgs),
+    /// Proxies: a game's traffic through a pair of `evenkeel sync-ms`, with players at different distances.
+    SyncMs(SyncMsSoakArgs),
 }
 
 const RELAY_EXAMPLES: &str = "\
@@ -129,6 +133,44 @@ struct HostileArgs {
     json: bool,
 }
 
+const SYNC_MS_EXAMPLES: &str = "\
+Examples:
+  evenkeel lab soak sync-ms
+  evenkeel lab soak sync-ms --minutes 1 --loss 0.5
+  evenkeel lab soak sync-ms --minutes 1 --order none --off      what the game is without the service
+
+Checks, by the clock of game and players: 99 % of updates are shown to all players within 2 ms, at most 0.5 % of actions
+are served behind later ones, nothing is lost but on the emulated links, and no queue reaches its limit.";
+
+/// Arguments of `evenkeel lab soak sync-ms`.
+#[derive(clap::Args)]
+#[command(after_help = SYNC_MS_EXAMPLES)]
+struct SyncMsSoakArgs {
+    /// How long the traffic is measured.
+    #[arg(long, value_name = "M", default_value_t = 5.0, value_parser = amount)]
+    minutes: f64,
+
+    /// Players, 5 to 120 ms away.
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(2..=32))]
+    players: u16,
+
+    /// The percentage of datagrams that the emulated links lose.
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = amount)]
+    loss: f64,
+
+    /// The order of actions.
+    #[arg(long, value_name = "ORDER", default_value = "reaction")]
+    order: String,
+
+    /// Do not hold updates.
+    #[arg(long)]
+    off: bool,
+
+    /// Print one JSON document and nothing else on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
 fn amount(text: &str) -> Result<f64, String> {
     let amount: f64 = text.parse().map_err(|error| format!("{error}"))?;
     let fits = (0.0..=10_000.0).contains(&amount);
@@ -153,6 +195,7 @@ pub(super) fn run(args: SoakArgs) -> Result<(), Failure> {
         match args.command {
             Command::Relay(args) => relay(&harness, &args).await,
             Command::Hostile(args) => attack(&harness, &args).await,
+            Command::SyncMs(args) => proxies(&harness, args).await,
         }
     };
     // The branch that loses is dropped, and the relay's process with it.
@@ -204,6 +247,24 @@ async fn attack(harness: &Harness, args: &HostileArgs) -> Result<(), Failure> {
         output::print_json(&json!({ "verdicts": verdicts, "attacks": outcome.attacks }))?;
     } else {
         output::print(&format!("{}{}", tables::verdicts(&verdicts), tables::attacks(&outcome.attacks)))?;
+    }
+    conclude(harness, &verdicts)
+}
+
+async fn proxies(harness: &Harness, args: SyncMsSoakArgs) -> Result<(), Failure> {
+    let load = ProxyLoad {
+        players: usize::from(args.players),
+        loss_percent: args.loss,
+        order: args.order,
+        out: !args.off,
+        ..ProxyLoad::default()
+    };
+    let duration = Duration::from_secs_f64(args.minutes * 60.0);
+    let verdicts = [sync_ms::run(harness, &load, duration).await.map_err(failed)?];
+    if args.json {
+        output::print_json(&json!({ "verdicts": verdicts }))?;
+    } else {
+        output::print(&tables::verdicts(&verdicts))?;
     }
     conclude(harness, &verdicts)
 }

@@ -5,8 +5,9 @@ mod soak;
 use std::path::Path;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
-use evenkeel_lab::claims::{Claim, Verdict};
+use evenkeel_lab::claims::{Claim, VerdictCounts};
 use evenkeel_lab::figure::Figure;
+use evenkeel_lab::papers::{PaperKind, kind_of};
 use evenkeel_lab::scenario::{PolicySummary, ReceiverSummary, Scenario, ScenarioSummary, ScenarioTopology};
 
 pub(super) use soak::{attacks, saturation, verdicts};
@@ -15,10 +16,11 @@ pub(super) use soak::{attacks, saturation, verdicts};
 const RECEIVERS_SHOWN: usize = 20;
 
 const LEGEND: &str = "
-AEE    accumulated export error: the distance between exported and placed path, integrated over
-       time, in world units x seconds (u x s). The mean is over the receivers; std is their
-       standard deviation: the smaller, the fairer.
-real   the mean error against the real path
+real   what players see: the distance between real and placed path, integrated over time, in world
+       units x seconds (u x s). The mean is over the receivers; std is their standard deviation:
+       the smaller, the fairer. The ratios are of these errors.
+AEE    accumulated export error, the papers' measure: the same against the exported path, which a
+       coarser threshold moves away from the real one without being counted
 known  the AEE by the sender's ledger
 floor  the AEE if every DR vector were sent at once
 ";
@@ -64,7 +66,7 @@ fn heading(file: &Path, scenario: &Scenario) -> String {
 fn clairvoyant(summary: &ScenarioSummary) -> String {
     let Some(bounds) = &summary.clairvoyant else { return String::new() };
     let versus = |share: Option<f64>| match (share, &summary.reference) {
-        (Some(share), Some(reference)) => format!(" ({share:.3} of {reference}'s mean)"),
+        (Some(share), Some(reference)) => format!(" ({share:.3} of {reference}'s)"),
         _ => String::new(),
     };
     format!(
@@ -79,23 +81,23 @@ fn clairvoyant(summary: &ScenarioSummary) -> String {
 }
 
 fn policies(summary: &ScenarioSummary) -> String {
-    let versus = summary.reference.as_ref().map_or("-", String::as_str);
     let rows = &summary.policies;
     let column = |title: &str, figure: &dyn Fn(&PolicySummary) -> Option<f64>, decimals: Option<usize>| {
         Column::new(title, rows.iter().map(figure).collect(), decimals)
     };
     let columns = [
-        column("mean AEE\nu x s", &|row| Some(row.mean_aee), None),
-        column("std AEE\nu x s", &|row| Some(row.std_aee), None),
-        column(&format!("mean /\n{versus}"), &|row| row.mean_ratio, Some(3)),
-        column(&format!("std /\n{versus}"), &|row| row.std_ratio, Some(3)),
-        column("triggers\nvectors", &|row| Some(row.triggers), Some(0)),
-        column("sent\nvectors", &|row| Some(row.sent), Some(0)),
-        column("sent per\ntrigger", &|row| row.sent_per_trigger, Some(3)),
-        column("real\nu x s", &|row| Some(row.mean_real_error), None),
+        column("real\nmean", &|row| Some(row.mean_real_error), None),
+        column("real\nstd", &|row| Some(row.std_real_error), None),
+        column("mean\nratio", &|row| row.mean_ratio, Some(3)),
+        column("std\nratio", &|row| row.std_ratio, Some(3)),
+        column("AEE\nmean", &|row| Some(row.mean_aee), None),
+        column("AEE\nstd", &|row| Some(row.std_aee), None),
+        column("vectors\nsent", &|row| Some(row.sent), Some(0)),
+        column("per\ntrigger", &|row| row.sent_per_trigger, Some(3)),
     ];
     let labels = rows.iter().map(|row| vec![row.policy.clone()]).collect();
-    table(&["policy"], labels, &columns)
+    let ratios = summary.reference.as_ref().map(|reference| format!("ratios: to {reference}\n"));
+    table(&["policy"], labels, &columns) + &ratios.unwrap_or_default()
 }
 
 fn receivers(summary: &ScenarioSummary) -> String {
@@ -109,10 +111,12 @@ fn receivers(summary: &ScenarioSummary) -> String {
     let column = |title: &str, figure: fn(&ReceiverSummary) -> f64, decimals: Option<usize>| {
         Column::new(title, rows.iter().map(|(_, receiver)| Some(figure(receiver))).collect(), decimals)
     };
-    // The three errors of a row are compared, so they share their decimals.
-    let errors = decimals(rows.iter().flat_map(|(_, row)| [row.aee, row.known_aee, row.floor_aee]));
+    // The errors of a row are compared, so they share their decimals.
+    let errors =
+        decimals(rows.iter().flat_map(|(_, row)| [row.real_error, row.aee, row.known_aee, row.floor_aee]));
     let columns = [
         column("delay\nms", |row| row.delay_ms, Some(0)),
+        column("real\nu x s", |row| row.real_error, Some(errors)),
         column("AEE\nu x s", |row| row.aee, Some(errors)),
         column("known\nu x s", |row| row.known_aee, Some(errors)),
         column("floor\nu x s", |row| row.floor_aee, Some(errors)),
@@ -155,16 +159,16 @@ fn two_lines(head: &str) -> String {
     head.replacen(" (", "\n(", 1).replacen(" / ", " /\n", 1)
 }
 
-/// Claims with their verdicts, and the number of each verdict.
+/// Claims with their verdicts, and the number of each verdict, for the papers and for our own studies.
 pub(super) fn claims(claims: &[&Claim]) -> String {
     let mut text: String = claims.iter().map(|claim| claim_lines(claim)).collect();
-    let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
-    let [holds, differs, fails] = [Verdict::Holds, Verdict::Differs, Verdict::Fails].map(count);
-    let close = claims.iter().filter(|claim| claim.is_close).count();
-    text += &format!(
-        "\n{} claims: {holds} hold, {differs} differ, {fails} fail; {close} of them are too close to call\n",
-        claims.len()
-    );
+    for (kind, name) in [(PaperKind::Paper, "the papers"), (PaperKind::Study, "our studies")] {
+        let of_kind = claims.iter().copied().filter(|claim| kind_of(&claim.id) == kind);
+        let counts = VerdictCounts::of(of_kind);
+        if counts.total() > 0 {
+            text += &format!("\n{name}: {counts}\n");
+        }
+    }
     text
 }
 

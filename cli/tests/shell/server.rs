@@ -23,15 +23,33 @@ pub(crate) struct Server {
 impl Server {
     /// Starts the server and waits until it has printed `words`.
     pub(crate) fn start(folder: &Folder, arguments: &[&str], port: u16, words: &str) -> Self {
-        let mut child =
-            evenkeel(folder, arguments).stderr(Stdio::piped()).spawn().expect("the binary starts");
+        Self::start_with(folder, arguments, port, words, |_| {})
+    }
+
+    /// The same, with other settings of the process.
+    pub(crate) fn start_with(
+        folder: &Folder,
+        arguments: &[&str],
+        port: u16,
+        words: &str,
+        set: impl FnOnce(&mut Command),
+    ) -> Self {
+        let mut command = evenkeel(folder, arguments);
+        set(&mut command);
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("the binary starts");
         let mut stderr = BufReader::new(child.stderr.take().expect("stderr is piped"));
-        let mut line = String::new();
-        while !line.contains(words) {
-            line.clear();
-            assert!(stderr.read_line(&mut line).expect("stderr can be read") > 0, "the server did not start");
-        }
+        wait_for(&mut stderr, words);
         Self { child, stderr, port }
+    }
+
+    /// Waits until the server has printed `words`.
+    pub(crate) fn says(&mut self, words: &str) {
+        wait_for(&mut self.stderr, words);
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: &str) {
+        send(signal, self.child.id());
     }
 
     pub(crate) fn url(&self) -> String {
@@ -61,9 +79,8 @@ impl Server {
 
     /// Sends a signal. Returns the exit status, the remaining output, and the time until the end.
     pub(crate) fn stop_by(mut self, signal: &str) -> (Option<i32>, String, Duration) {
-        let pid = self.child.id().to_string();
         let start = Instant::now();
-        assert!(Command::new("kill").args(["-s", signal, &pid]).status().expect("kill runs").success());
+        self.signal(signal);
         let status = self.child.wait().expect("the process ends");
         let took = start.elapsed();
         let mut output = String::new();
@@ -76,6 +93,23 @@ impl Server {
         let (status, output, took) = self.stop_by("TERM");
         assert!(took < Duration::from_secs(5), "stopping took {took:?}");
         (status, output)
+    }
+}
+
+/// Sends a signal to a process.
+pub(crate) fn send(signal: &str, process: u32) {
+    let status = Command::new("kill").args(["-s", signal, &process.to_string()]).status();
+    assert!(status.expect("kill runs").success());
+}
+
+fn wait_for(stderr: &mut BufReader<ChildStderr>, words: &str) {
+    let mut line = String::new();
+    while !line.contains(words) {
+        line.clear();
+        assert!(
+            stderr.read_line(&mut line).expect("stderr can be read") > 0,
+            "the server ended before it said {words}"
+        );
     }
 }
 

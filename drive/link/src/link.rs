@@ -4,6 +4,9 @@
 //! the packets of that instant. Each fault has a fixed place in that stream. So neither other traffic nor the
 //! settings of other faults change a draw. Reliable messages draw under a label of their own and do not
 //! disturb the datagrams.
+//!
+//! In an experiment in which one message leaves at different times in different runs, the draws can be keyed by a
+//! label of the message instead: [`Link::fate_of`].
 
 use evenkeel_core::{Draws, Seed, Span};
 
@@ -16,6 +19,7 @@ const DATAGRAMS: u64 = 1;
 const RELIABLE: u64 = 2;
 const BURSTS: u64 = 3;
 const SECOND_COPY: u64 = 4;
+const LABELLED: u64 = 5;
 
 /// Number of lost attempts after which a reliable message is given up.
 const ATTEMPTS_MAX: u32 = 32;
@@ -130,6 +134,13 @@ impl Link {
     /// not decrease from call to call; an earlier time counts as the latest one so far.
     #[inline]
     pub fn fate(&mut self, now: TrueTime, bytes: usize) -> Fate {
+        self.fate_of(now, bytes, None)
+    }
+
+    /// Decides the fate of a datagram that is sent now, by its label if it has one: whenever it is sent, datagrams with
+    /// the same label have the same delay and are lost together. Bursts of loss remain functions of time.
+    #[inline]
+    pub fn fate_of(&mut self, now: TrueTime, bytes: usize, label: Option<u64>) -> Fate {
         let now = self.advance(now);
         let departure = match &self.faults.rate {
             None => Some(now),
@@ -139,7 +150,10 @@ impl Link {
             return departure.map_or(Fate::Lost, |at| Fate::Once(at + self.base));
         }
         // Taken even if the queue drops the packet, so that ranks do not depend on the queue.
-        let key = self.datagrams.next(now);
+        let key = match label {
+            None => self.datagrams.next(now),
+            Some(label) => self.seed.child(LABELLED).child(label),
+        };
         let Some(departure) = departure else { return Fate::Lost };
         let mut draws = key.draws();
         let (mut loss, mut doubling) = (draws.defer(), draws.defer());

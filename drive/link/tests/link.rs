@@ -234,3 +234,24 @@ proptest! {
         prop_assert!(fate == Fate::Lost || fate.arrivals().next() == first);
     }
 }
+
+#[test]
+fn datagrams_with_a_label_meet_the_same_fate_whenever_they_are_sent() {
+    let (mut early, mut late) =
+        (Link::new(all_faults(), Seed::new(4)), Link::new(all_faults(), Seed::new(4)));
+    let delays = |link: &mut Link, at: TrueTime, label| -> Vec<Span> {
+        link.fate_of(at, 100, label).arrivals().map(|arrival| arrival - at).collect()
+    };
+    let faults = LinkFaults { loss: Loss::Independent { probability: 0.2 }, ..all_faults() };
+    early.change(faults.clone());
+    late.change(faults);
+    for label in 0..200 {
+        let now = at(label * 18);
+        // Other traffic leaves the fates of labelled datagrams alone.
+        late.fate(now, 100);
+        let label = Some(label as u64);
+        assert_eq!(delays(&mut early, now, label), delays(&mut late, now + Span::from_millis(7), label));
+    }
+    let all: Vec<_> = (0..200).map(|label| delays(&mut late, at(9_000), Some(label))).collect();
+    assert!(all.windows(2).any(|pair| pair[0] != pair[1]), "labels differ");
+}

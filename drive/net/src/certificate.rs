@@ -23,6 +23,8 @@ use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
 
+use crate::files::{TEXT_BYTES_MAX, read_regular};
+
 /// Validity of a self-signed certificate. Browsers allow 14 days; one is left for wrong clocks.
 pub const SELF_SIGNED_SECONDS: u64 = 13 * 86_400;
 /// How much of that lies in the past at creation, for clients with slow clocks.
@@ -197,14 +199,18 @@ impl Certificate {
     /// [`CertificateError`] if a file is missing or wrong, they do not match, or the certificate expired before `now`
     /// (Unix seconds).
     pub fn from_pem_files(chain: &Path, key: &Path, now: u64) -> Result<Self, CertificateError> {
-        let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(chain)
-            .and_then(Iterator::collect)
+        let read = |path: &Path| {
+            let unreadable = |source| CertificateError::Unreadable { path: path.to_path_buf(), source };
+            read_regular(path, TEXT_BYTES_MAX).map_err(unreadable)
+        };
+        let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&read(chain)?)
+            .collect::<Result<_, _>>()
             .map_err(|error| pem_error(chain, "certificate", error))?;
         if certificates.is_empty() {
             return Err(CertificateError::NotPem { path: chain.to_path_buf(), wanted: "certificate" });
         }
-        let secret =
-            PrivateKeyDer::from_pem_file(key).map_err(|error| pem_error(key, "private key", error))?;
+        let secret = PrivateKeyDer::from_pem_slice(&read(key)?)
+            .map_err(|error| pem_error(key, "private key", error))?;
         let certificate = Self::from_der(certificates, secret).map_err(|error| match error {
             rustls::Error::InconsistentKeys(_) => {
                 CertificateError::Mismatch { chain: chain.to_path_buf(), key: key.to_path_buf() }

@@ -17,7 +17,7 @@ mod node;
 mod send_batcher;
 mod sleep;
 
-pub use allowance::Allowance;
+pub use allowance::{Allowance, Bucket, Verdict};
 pub use counters::{
     CrankCounters, CrankCounts, LATENESS_MICROS, LatenessCounts, PeerCounters, PeerCounts, REJECTED_KINDS,
 };

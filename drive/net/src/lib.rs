@@ -1,9 +1,12 @@
 //! Real sockets for any [`Endpoint`](evenkeel_core::Endpoint).
 //!
-//! - [`transport`]: WebTransport over QUIC: a listener for native clients and browsers, and a client.
+//! - [`transport`]: WebTransport over QUIC: a listener for native clients and browsers, and a client; and tunnels between two
+//!   programs that share a key.
 //! - [`crank`]: the driver loop: a thread that drives many machines and keeps their deadlines precisely.
 //! - [`emulate`]: the simulator's links on real sockets.
 //! - [`record`]: recordings of every call and every transmitted byte, for replay.
+//! - [`stamped`]: UDP datagrams with the time at which the system received them.
+//! - [`metrics`]: Prometheus's text format, and what a crank counts.
 //! - [`token`], [`certificate`]: how relays authenticate players, and clients authenticate relays.
 //!
 //! None of these depends on a protocol.
@@ -45,7 +48,11 @@ pub mod certificate;
 pub mod clock;
 pub mod crank;
 pub mod emulate;
+pub mod files;
+mod key_file;
+pub mod metrics;
 pub mod record;
+pub mod stamped;
 pub mod token;
 pub mod transport;
 

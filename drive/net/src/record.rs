@@ -1,5 +1,7 @@
 //! Recordings of sessions on real sockets, which replay into fresh machines byte for byte.
 //!
+//! Its blocks have checksums, and one that ended as it should has an end mark, so whatever happens to the file is found.
+//!
 //! The crank writes each call with its node, its time and what the machine then transmitted into a transcript of
 //! `evenkeel_core`; a separate thread appends it to a file. If the disk fails or falls behind, the recording ends with an
 //! error in its status, and the game goes on. [`evenkeel_core::transcript::replay`] replays it, building a machine wherever
@@ -64,7 +66,8 @@ impl RecordingStatus {
 /// A recording for one crank.
 #[derive(Debug)]
 pub struct Recording {
-    recorder: Recorder,
+    /// `None` once it has ended.
+    recorder: Option<Recorder>,
     /// Approximate number of bytes in the recorder.
     buffered: usize,
     handed_over_at: LocalTime,
@@ -98,7 +101,7 @@ impl Recording {
                 let _ = ending.send(());
             })
             .map_err(|error| RecordingError::Io(Arc::new(error)))?;
-        let recorder = Recorder::new(config, seed);
+        let recorder = Some(Recorder::new(config, seed));
         let handed_over_at = LocalTime::MIN;
         Ok(Self { recorder, buffered: 0, handed_over_at, chunks: Some(chunks), done, state })
     }
@@ -112,13 +115,13 @@ impl Recording {
     fn recorder_for(&mut self, bytes: usize) -> Option<&mut Recorder> {
         self.chunks.as_ref()?;
         self.buffered += bytes + 32;
-        Some(&mut self.recorder)
+        self.recorder.as_mut()
     }
 
-    fn hand_over(&mut self) {
+    fn hand_over(&mut self, chunk: Vec<u8>) {
         let Some(chunks) = &self.chunks else { return };
         self.buffered = 0;
-        match chunks.try_send(self.recorder.take()) {
+        match chunks.try_send(chunk) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => {
                 tracing::error!("{}", RecordingError::TooSlow);
@@ -195,12 +198,17 @@ impl<C: Wire> CallRecorder<C> for Recording {
         let is_old = self.buffered > 0 && now - self.handed_over_at > CHUNK_AGE_MAX;
         if self.buffered >= CHUNK_BYTES || is_old {
             self.handed_over_at = now;
-            self.hand_over();
+            if let Some(recorder) = self.recorder_for(0) {
+                let chunk = recorder.take();
+                self.hand_over(chunk);
+            }
         }
     }
 
     fn finish(&mut self) {
-        self.hand_over();
+        if let Some(recorder) = self.recorder.take() {
+            self.hand_over(recorder.finish());
+        }
         if self.chunks.take().is_some() && self.done.recv_timeout(FINISH_MAX).is_err() {
             let _ = self.state.error.set(RecordingError::TooSlow);
         }

@@ -17,7 +17,8 @@
 
 mod keys;
 
-pub use keys::{InvalidIssuer, IssuerId, IssuerKey, KeyFileError};
+pub use crate::key_file::KeyFileError;
+pub use keys::{InvalidIssuer, IssuerId, IssuerKey};
 
 use std::fmt;
 

@@ -25,6 +25,7 @@ mod socket;
 #[doc(hidden)]
 pub mod stream;
 mod trust;
+pub mod tunnel;
 
 pub use client::{ConnectError, connect};
 pub use connection::{Connection, ReliableReader, SendError};

@@ -73,7 +73,7 @@ fn check(transcript: &[u8]) {
     let open = || Transcript::open(transcript).expect("a transcript");
     assert_eq!((open().config, open().seed), (b"pinger".as_slice(), 42));
     let done = replay(open(), |_, _| Ok(Pinger::default())).expect("the same bytes");
-    assert!(done.calls > 100 && done.transmits > 100, "{done:?}");
+    assert!(done.calls > 100 && done.transmits > 100 && done.is_complete, "{done:?}");
     let other = replay(open(), |_, _| Ok(Pinger::changed(1)));
     assert!(matches!(other, Err(ReplayError::Diverged { .. })), "{other:?}");
 }

@@ -71,7 +71,7 @@ mod queue;
 mod recording;
 mod world;
 
-pub use network::LinkCounters;
+pub use network::{LinkCounters, MessageLabel};
 pub use node::NodeId;
 pub use observer::Observer;
 pub use world::World;

@@ -22,6 +22,10 @@ pub(crate) enum QueuedEvent {
     Timeout(NodeId),
 }
 
+/// Names a datagram by its contents, so that it meets the same fate whenever it is sent; `None` for datagrams whose fate
+/// comes from the sending time.
+pub type MessageLabel = fn(&[u8]) -> Option<u64>;
+
 /// Counts of what happened in one direction between two nodes. `sent + doubled` equals `lost + delivered +
 /// cut` plus the packets in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -50,6 +54,7 @@ struct Lane {
     /// The largest datagram, while the two nodes are joined.
     datagram_max: Option<usize>,
     epoch: u32,
+    label: MessageLabel,
     counters: LinkCounters,
 }
 
@@ -91,6 +96,7 @@ impl Network {
             to,
             datagram_max: None,
             epoch: 0,
+            label: |_| None,
             counters: LinkCounters::default(),
         });
     }
@@ -105,6 +111,12 @@ impl Network {
         let [there, back] = [self.lane(a.0, b.0), self.lane(b.0, a.0)]
             .map(|lane| lane.unwrap_or_else(|| panic!("{a:?} and {b:?} are not connected")) as usize);
         [there, back]
+    }
+
+    pub(crate) fn label(&mut self, a: NodeId, b: NodeId, label: MessageLabel) {
+        for lane in self.connection(a, b) {
+            self.lanes[lane].label = label;
+        }
     }
 
     pub(crate) fn join(&mut self, a: NodeId, b: NodeId, datagram_max: usize) {
@@ -154,7 +166,7 @@ impl Network {
         lane.counters.sent += 1;
         lane.counters.bytes += len as u64;
         let fate = match channel {
-            Channel::Datagram => lane.link.fate(now, len),
+            Channel::Datagram => lane.link.fate_of(now, len, (lane.label)(bytes)),
             Channel::Reliable => lane.link.reliable(now, len).map_or(Fate::Lost, Fate::Once),
         };
         let (first, second) = match fate {

@@ -3,7 +3,7 @@
 use evenkeel_core::{Endpoint, PeerChange, Seed, Wire};
 use evenkeel_link::{ClockFaults, LinkFaults, NodeClock, TrueTime};
 
-use crate::network::{LinkCounters, Network};
+use crate::network::{LinkCounters, MessageLabel, Network};
 use crate::node::{Node, NodeId};
 use crate::observer::{Observer, PendingEvents};
 use crate::recording::Recording;
@@ -65,6 +65,15 @@ impl<E: Endpoint> World<E> {
     pub fn connect(&mut self, a: NodeId, b: NodeId, a_to_b: LinkFaults, b_to_a: LinkFaults) {
         self.network.add_lane(a, b, a_to_b);
         self.network.add_lane(b, a, b_to_a);
+    }
+
+    /// Keys the fates of datagrams between two connected nodes by their contents, in both directions. Experiments compare
+    /// protocols in this way whose messages leave at different times, but should take equally long.
+    ///
+    /// # Panics
+    /// If the nodes are not connected.
+    pub fn label_messages(&mut self, a: NodeId, b: NodeId, label: MessageLabel) {
+        self.network.label(a, b, label);
     }
 
     /// Tells two connected nodes, `a` first, that they can reach each other with datagrams of up to

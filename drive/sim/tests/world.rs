@@ -205,3 +205,25 @@ fn fates_do_not_depend_on_the_order_of_connecting() {
     };
     assert_eq!(build(false), build(true));
 }
+
+#[test]
+fn labelled_datagrams_meet_the_same_fate_whenever_they_are_sent() {
+    let jitter = Jitter::Exponential { mean: Span::from_millis(20) };
+    let faults = LinkFaults { delay: DelayLaw { base: Span::ZERO, jitter }, ..LinkFaults::default() };
+    let delays = |start: i64| -> Vec<(u64, Span)> {
+        let (mut world, a, b) = pair(faults.clone(), faults.clone());
+        // The kind of message, then its number.
+        world.label_messages(a, b, |bytes| bytes.last_chunk().map(|number| u64::from_le_bytes(*number)));
+        world.run_until(millis(start), &mut ());
+        (0..50).for_each(|number| world.command(a, ping(b, number)));
+        let mut delays = Vec::new();
+        for (at, _, event) in run(&mut world, millis(start + 1_000)) {
+            if let Event::Pinged { number, .. } = event {
+                delays.push((number, at - millis(start)));
+            }
+        }
+        delays
+    };
+    assert_eq!(delays(0), delays(77));
+    assert_ne!(delays(0)[0].1, delays(0)[1].1);
+}

@@ -1,13 +1,10 @@
-//! The messages of the arena's relay to its players, besides dead reckoning, on the reliable channel.
-//!
-//! They begin with the byte 0x47, where messages of dead reckoning have their version. So both share the
-//! channel.
+//! The messages of the arena's referee to the players, which everybody is shown at once, and the players' action.
 
 use evenkeel_core::{Malformed, PeerId, Reader, Varint, Vec3, Wire};
 use evenkeel_dr::EntityId;
 
-/// The first byte of every message of the game.
-pub const TAG: u8 = 0x47;
+use super::SHOTS_MAX;
+
 /// Limit on the players in a table of scores.
 const PLAYERS_MAX: usize = 1_024;
 
@@ -43,6 +40,82 @@ pub enum ArenaMessage {
     },
     /// The scores of all players.
     Scores(Vec<(PeerId, Score)>),
+    /// The beacon of the quick draw changed.
+    Beacon {
+        /// The number of the duel.
+        duel: u32,
+        /// What it shows now.
+        light: Light,
+    },
+    /// A player won a duel. The beacon goes out.
+    Won {
+        /// The number of the duel.
+        duel: u32,
+        /// The player.
+        winner: PeerId,
+    },
+}
+
+impl ArenaMessage {
+    /// The message in an update; `None` if it is none of the referee's.
+    #[must_use]
+    pub fn from_update(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new(bytes);
+        let message = reader.read().ok()?;
+        reader.is_empty().then_some(message)
+    }
+}
+
+/// What the beacon of the quick draw shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Light {
+    /// Nothing.
+    #[default]
+    Off,
+    /// It will be lit soon. Whoever fires now is out of this duel.
+    Ready,
+    /// The first to fire wins.
+    Fire,
+}
+
+impl Light {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Ready => "ready",
+            Self::Fire => "fire",
+        }
+    }
+}
+
+const LIGHTS: [Light; 3] = [Light::Off, Light::Ready, Light::Fire];
+
+/// A player pulled the trigger: its action.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trigger {
+    /// Which of the player's shots left the gun; 0 if it was not loaded.
+    pub shot: u32,
+    /// Whether the trigger was pulled just now. One that is held fires again when the gun is loaded, but wins no duel.
+    pub is_pulled: bool,
+}
+
+impl Wire for Trigger {
+    fn emit(&self, bytes: &mut Vec<u8>) {
+        bytes.push(u8::from(self.is_pulled));
+        emit_number(self.shot, bytes);
+    }
+
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let is_pulled = match reader.read::<u8>()? {
+            0 => false,
+            1 => true,
+            other => return Err(Malformed::UnknownTag(other)),
+        };
+        let shot = parse_number(reader)?;
+        if shot > SHOTS_MAX { Err(Malformed::Field) } else { Ok(Self { shot, is_pulled }) }
+    }
 }
 
 fn emit_place(place: Vec3, bytes: &mut Vec<u8>) {
@@ -65,7 +138,6 @@ fn parse_number(reader: &mut Reader<'_>) -> Result<u32, Malformed> {
 
 impl Wire for ArenaMessage {
     fn emit(&self, bytes: &mut Vec<u8>) {
-        bytes.push(TAG);
         match self {
             Self::Spawn { position, heading } => {
                 bytes.push(0);
@@ -88,13 +160,20 @@ impl Wire for ArenaMessage {
                     emit_number(*losses, bytes);
                 }
             }
+            Self::Beacon { duel, light } => {
+                bytes.push(3);
+                emit_number(*duel, bytes);
+                bytes.push(LIGHTS.iter().position(|each| each == light).unwrap_or_default() as u8);
+            }
+            Self::Won { duel, winner } => {
+                bytes.push(4);
+                emit_number(*duel, bytes);
+                emit_number(winner.0, bytes);
+            }
         }
     }
 
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
-        if reader.read::<u8>()? != TAG {
-            return Err(Malformed::Field);
-        }
         match reader.read::<u8>()? {
             0 => {
                 let (position, heading) = (parse_place(reader)?, reader.read::<f64>()?);
@@ -120,6 +199,11 @@ impl Wire for ArenaMessage {
                 };
                 (0..count).map(|_| entry()).collect::<Result<_, Malformed>>().map(Self::Scores)
             }
+            3 => {
+                let (duel, light) = (parse_number(reader)?, usize::from(reader.read::<u8>()?));
+                Ok(Self::Beacon { duel, light: *LIGHTS.get(light).ok_or(Malformed::Field)? })
+            }
+            4 => Ok(Self::Won { duel: parse_number(reader)?, winner: PeerId(parse_number(reader)?) }),
             _ => Err(Malformed::Field),
         }
     }
@@ -141,15 +225,25 @@ mod tests {
                 at: Vec3::xy(0.5, 9.0),
             },
             ArenaMessage::Scores(vec![(PeerId(1), score(0, 300)), (PeerId(700), score(9, 2))]),
+            ArenaMessage::Beacon { duel: 300, light: Light::Fire },
+            ArenaMessage::Won { duel: 2, winner: PeerId(900) },
         ] {
-            let mut bytes = Vec::new();
-            message.emit(&mut bytes);
-            let mut reader = Reader::new(&bytes);
-            assert_eq!(reader.read::<ArenaMessage>(), Ok(message));
-            assert!(reader.is_empty());
-            for len in 0..bytes.len() {
-                assert!(Reader::new(&bytes[..len]).read::<ArenaMessage>().is_err(), "{len} bytes");
-            }
+            check_round_trip(&message);
+        }
+        for shot in 0..=SHOTS_MAX {
+            check_round_trip(&Trigger { shot, is_pulled: shot > 0 });
+        }
+        assert!(Reader::new(&[1, 3]).read::<Trigger>().is_err(), "there is no third shot");
+    }
+
+    fn check_round_trip<T: Wire + PartialEq + core::fmt::Debug>(message: &T) {
+        let mut bytes = Vec::new();
+        message.emit(&mut bytes);
+        let mut reader = Reader::new(&bytes);
+        assert_eq!(reader.read::<T>().as_ref(), Ok(message));
+        assert!(reader.is_empty());
+        for len in 0..bytes.len() {
+            assert!(Reader::new(&bytes[..len]).read::<T>().is_err(), "{len} bytes");
         }
     }
 }

@@ -7,9 +7,9 @@ use core::f64::consts::PI;
 
 use evenkeel_core::{Draws, PeerId, Seed, Span, Vec3};
 
-use super::SHOT_SPEED;
 use super::field::Field;
-use crate::tank::{Controls, SPEED_BACKWARDS_MAX, SPEED_MAX, TURN_RATE_MAX, Tank};
+use super::{SHOT_SPEED, TANK};
+use crate::tank::{Controls, Tank};
 
 /// What is simulated: the number of steps and their length.
 const LOOKAHEAD: (usize, Span) = (10, Span::from_millis(150));
@@ -180,8 +180,8 @@ fn angle(of: f64) -> f64 {
 /// Returns the cheapest of a few settings of the controls.
 fn best_controls(field: &Field, tank: &Tank, goal: Vec3, wanted: f64, others: &[Opponent]) -> Controls {
     let mut best = (f64::INFINITY, Controls::default());
-    for speed in [SPEED_MAX, 0.5 * SPEED_MAX, 0.0, -SPEED_BACKWARDS_MAX] {
-        for turn_rate in [0.0, TURN_RATE_MAX, -TURN_RATE_MAX, 0.35 * TURN_RATE_MAX, -0.35 * TURN_RATE_MAX] {
+    for speed in [1.0, 0.5, 0.0].map(|part| part * TANK.speed).into_iter().chain([-TANK.speed_backwards]) {
+        for turn_rate in [0.0, 1.0, -1.0, 0.35, -0.35].map(|part| part * TANK.turn_rate) {
             let controls = Controls { speed, turn_rate };
             let cost = cost(field, tank.clone(), controls, goal, wanted, others);
             if cost < best.0 {
@@ -218,6 +218,6 @@ fn cost(
     let off = angle(bearing(at, goal) - tank.heading()).abs();
     let distance = (at.distance(goal) - wanted).max(0.0) + 1.5 * (0.5 * wanted - at.distance(goal)).max(0.0);
     // A slow tank is easily hit.
-    let idle = IDLE_COST * (0.9 * SPEED_MAX - tank.speed().abs()).max(0.0);
+    let idle = IDLE_COST * (0.9 * TANK.speed - tank.speed().abs()).max(0.0);
     cost + 12.0 * off + 0.4 * distance + idle
 }

@@ -1,17 +1,17 @@
-//! The referee: decides hits, spawn places and scores from what the players report to the relay.
+//! The referee: decides hits, spawn places, scores and duels from what the players report to the relay and do.
 
 use core::f64::consts::PI;
 use std::collections::{BTreeMap, VecDeque};
 
 use evenkeel_core::{Draws, PeerId, Seed, SessionTime, Span, Vec3};
-use evenkeel_dr::{DrSeq, DrVector, EntityId, RoomEntity};
+use evenkeel_dr::{DrVector, EntityId, RoomEntity};
 
+use super::duel::{Duel, PullTimes, QuickDraw};
 use super::field::Field;
-use super::message::{ArenaMessage, Score};
-use super::{MUZZLE, RELOAD, SHOT_LIFE, SHOT_SPEED};
+use super::message::{ArenaMessage, Light, Score, Trigger};
+use super::shots::{Shots, Strike};
+use super::{MUZZLE, RELOAD, SHOT_SPEED};
 
-/// A shot that passes a tank's centre at less than this distance hits it.
-pub const HIT_RADIUS: f64 = 2.9;
 /// Time between being hit and spawning again.
 const RESPAWN_DELAY: Span = Span::from_secs(2);
 /// Time after spawning in which a player cannot be hit.
@@ -22,9 +22,13 @@ const SPAWN_CANDIDATES: usize = 16;
 const MUZZLE_TOLERANCE: f64 = 2.0;
 /// The longest time between firing and reporting a shot, in which it flies ahead of the muzzle.
 const REPORT_DELAY_MAX: Span = Span::from_millis(200);
+/// The longest time until a player knows that it was hit.
+const NEWS_DELAY_MAX: Span = Span::from_millis(600);
 /// How much earlier than the reload time a gun may fire, if the shots before came late. A player that was
 /// held up may catch up.
 const RELOAD_SLACK: Span = Span::from_secs(1);
+
+const DUELS: u64 = 0x6475_656c;
 
 /// Whether a player is on the field.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -54,6 +58,15 @@ impl Player {
         Self { score, state, is_present: true, tank, loaded, fouls: 0 }
     }
 
+    /// Whether it was hit at this time and cannot have known.
+    fn is_unaware(&self, at: SessionTime) -> bool {
+        let hit = match self.state {
+            PlayerState::Playing(since) => since - RESPAWN_DELAY,
+            PlayerState::Waiting(until) => until - RESPAWN_DELAY,
+        };
+        (hit..hit + NEWS_DELAY_MAX).contains(&at)
+    }
+
     /// Returns whether this is a valid shot from its gun, and counts a foul otherwise.
     fn accepts(&mut self, shot: &DrVector) -> bool {
         let fired = shot.generated;
@@ -67,7 +80,7 @@ impl Player {
             && self.tank.is_some_and(|tank| is_from_gun(&tank, shot));
         if is_fair {
             self.loaded = self.loaded.max(fired) + RELOAD;
-        } else {
+        } else if !self.is_unaware(fired) {
             self.fouls = self.fouls.saturating_add(1);
         }
         is_fair
@@ -90,24 +103,16 @@ fn is_from_gun(tank: &DrVector, shot: &DrVector) -> bool {
             .contains(&along)
 }
 
-/// A shot in flight. It flies as first reported, whatever later reports say.
-#[derive(Clone, Copy, Debug)]
-struct TrackedShot {
-    first: DrSeq,
-    path: DrVector,
-    /// Whether it has hit something or did not count.
-    is_spent: bool,
-}
-
 /// The referee of one room.
 #[derive(Clone, Debug)]
 pub struct Referee {
     field: Field,
     draws: Draws,
     players: BTreeMap<PeerId, Player>,
-    /// The shots of the last update.
-    shots: BTreeMap<EntityId, TrackedShot>,
-    at: Option<SessionTime>,
+    shots: Shots,
+    duels: QuickDraw,
+    /// The time of the last update.
+    at: SessionTime,
     /// Messages to send; without a recipient, they go to all players.
     messages: VecDeque<(Option<PeerId>, ArenaMessage)>,
 }
@@ -116,8 +121,15 @@ impl Referee {
     /// Makes a referee whose decisions depend on this seed.
     #[must_use]
     pub fn new(field: Field, seed: Seed) -> Self {
-        let (players, shots) = (BTreeMap::new(), BTreeMap::new());
-        Self { field, draws: seed.draws(), players, shots, at: None, messages: VecDeque::new() }
+        Self {
+            field,
+            draws: seed.draws(),
+            players: BTreeMap::new(),
+            shots: Shots::default(),
+            duels: QuickDraw::new(seed.child(DUELS)),
+            at: SessionTime::MIN,
+            messages: VecDeque::new(),
+        }
     }
 
     /// Returns the field.
@@ -127,11 +139,12 @@ impl Referee {
     }
 
     /// Adds a player, which spawns at the next update.
-    pub fn join(&mut self, player: PeerId) {
+    pub fn join(&mut self, peer: PeerId) {
         let state = PlayerState::Waiting(SessionTime::MIN);
-        let player = self.players.entry(player).or_insert_with(|| Player::new(state));
+        let player = self.players.entry(peer).or_insert_with(|| Player::new(state));
         (player.state, player.is_present, player.tank) = (state, true, None);
         self.announce_scores();
+        self.messages.push_back((Some(peer), self.duels.beacon()));
     }
 
     /// Removes a player. Its score is kept in case it comes back.
@@ -174,35 +187,64 @@ impl Referee {
         self.messages.push_back((None, scores));
     }
 
+    /// The last duels, the oldest first.
+    pub fn duels(&self) -> impl DoubleEndedIterator<Item = &Duel> {
+        self.duels.past()
+    }
+
+    /// What the beacon shows.
+    #[must_use]
+    pub const fn light(&self) -> Light {
+        self.duels.light()
+    }
+
+    /// Serves a player's action. Call in the order of service.
+    pub fn act(&mut self, from: PeerId, trigger: Trigger, times: PullTimes) {
+        if trigger.is_pulled {
+            self.duels.pull(from, times);
+            self.announce_duel();
+        }
+        if trigger.shot > 0 {
+            let shot = EntityId::of(from, trigger.shot);
+            let counts = self.is_playing(from);
+            if let Some(strike) = self.shots.serve(shot, counts, self.at) {
+                self.hit(&strike);
+            }
+        }
+    }
+
     /// Updates the game from the newest reports of all entities.
     pub fn update(&mut self, present: &[RoomEntity], now: SessionTime) {
-        let before = self.at.replace(now);
-        for RoomEntity { owner, newest, .. } in present.iter().filter(|present| is_tank(present.entity)) {
+        self.at = now;
+        let (reported_tanks, reported_shots): (Vec<RoomEntity>, Vec<RoomEntity>) =
+            present.iter().partition(|present| is_tank(present.entity));
+        for RoomEntity { owner, newest, .. } in &reported_tanks {
             if let Some(player) = self.players.get_mut(owner) {
                 player.tank = Some(*newest);
             }
         }
         let mut tanks: Vec<(PeerId, Vec3)> =
-            present.iter().filter_map(|present| self.tank(present, now)).collect();
-        let mut shots = BTreeMap::new();
-        for report in present.iter().filter(|present| !is_tank(present.entity)) {
-            let known = self.shots.get(&report.entity).filter(|shot| shot.first == report.first).copied();
-            let mut shot = known.unwrap_or_else(|| {
-                let shooter = self.players.get_mut(&report.owner);
-                let is_spent = !shooter.is_some_and(|shooter| shooter.accepts(&report.newest));
-                TrackedShot { first: report.first, path: report.newest, is_spent }
-            });
-            let (since, ends) = (shot.path.generated, shot.path.generated + SHOT_LIFE);
-            let since = known.and(before).map_or(since, |before| before.max(since));
-            let until = now.min(ends);
-            if !shot.is_spent && since < until {
-                let path = (shot.path.project(since), shot.path.project(until));
-                shot.is_spent = self.fly(report, path, &mut tanks, now);
-            }
-            shots.insert(report.entity, shot);
-        }
-        self.shots = shots;
+            reported_tanks.iter().filter_map(|present| self.tank(present, now)).collect();
+        let players = &mut self.players;
+        let accepts = |shooter: PeerId, shot: &DrVector| {
+            players.get_mut(&shooter).is_some_and(|shooter| shooter.accepts(shot))
+        };
+        let strikes = self.shots.advance(&reported_shots, &self.field, &mut tanks, now, accepts);
+        strikes.iter().for_each(|strike| self.hit(strike));
         self.spawn(&tanks, now);
+        let here: Vec<PeerId> = self.scores().map(|(player, _)| player).collect();
+        self.duels.update(&here, now);
+        self.announce_duel();
+    }
+
+    fn announce_duel(&mut self) {
+        while let Some(message) = self.duels.poll_message() {
+            self.messages.push_back((None, message));
+        }
+    }
+
+    fn is_playing(&self, player: PeerId) -> bool {
+        self.players.get(&player).is_some_and(|player| matches!(player.state, PlayerState::Playing(_)))
     }
 
     /// Returns the player and position of a tank that can be hit.
@@ -212,36 +254,20 @@ impl Referee {
         (now - since >= SPAWN_PROTECTION).then(|| (present.owner, present.newest.project(now)))
     }
 
-    /// Moves a shot on. Returns whether it hit something.
-    fn fly(
-        &mut self,
-        shot: &RoomEntity,
-        (from, to): (Vec3, Vec3),
-        tanks: &mut Vec<(PeerId, Vec3)>,
-        now: SessionTime,
-    ) -> bool {
-        let stop = self.field.first_hit(from, to);
-        let hits = tanks.iter().enumerate().filter(|(_, (player, _))| *player != shot.owner);
-        let hits = hits.filter_map(|(index, (_, at))| hit_fraction(from, to, *at).map(|part| (part, index)));
-        let first = hits
-            .filter(|(part, _)| stop.is_none_or(|stop| *part <= stop))
-            .reduce(|a, b| if b.0 < a.0 { b } else { a });
-        let Some((part, index)) = first else { return stop.is_some() };
-        let (victim, _) = tanks.swap_remove(index);
-        self.hit(victim, shot, from + (to - from) * part, now);
-        true
-    }
-
-    fn hit(&mut self, victim: PeerId, shot: &RoomEntity, at: Vec3, now: SessionTime) {
+    /// A shot whose turn it is hits a tank, unless another one has.
+    fn hit(&mut self, strike: &Strike) {
+        let Strike { shot, shooter, victim, at } = *strike;
+        if !self.is_playing(victim) {
+            return;
+        }
         if let Some(player) = self.players.get_mut(&victim) {
             player.score.losses = player.score.losses.saturating_add(1);
-            player.state = PlayerState::Waiting(now + RESPAWN_DELAY);
+            player.state = PlayerState::Waiting(self.at + RESPAWN_DELAY);
         }
-        if let Some(player) = self.players.get_mut(&shot.owner) {
+        if let Some(player) = self.players.get_mut(&shooter) {
             player.score.hits = player.score.hits.saturating_add(1);
         }
-        let message = ArenaMessage::Hit { victim, shooter: shot.owner, shot: shot.entity, at };
-        self.messages.push_back((None, message));
+        self.messages.push_back((None, ArenaMessage::Hit { victim, shooter, shot, at }));
         self.announce_scores();
     }
 
@@ -287,180 +313,5 @@ pub fn is_tank(entity: EntityId) -> bool {
     entity == EntityId::of(entity.player(), 0)
 }
 
-/// Returns the fraction of a straight path that is nearest to a place, if it is near enough for a hit.
-fn hit_fraction(from: Vec3, to: Vec3, at: Vec3) -> Option<f64> {
-    let path = to - from;
-    let length = path.length_squared();
-    let part = if length > 0.0 { ((at - from).dot(path) / length).clamp(0.0, 1.0) } else { 0.0 };
-    ((from + path * part).distance(at) <= HIT_RADIUS).then_some(part)
-}
-
 #[cfg(test)]
-mod tests {
-    use evenkeel_dr::{DrVector, MotionKind, MotionState};
-
-    use super::*;
-
-    fn at(millis: i64) -> SessionTime {
-        SessionTime::from_nanos(0) + Span::from_millis(millis)
-    }
-
-    fn present(player: u32, local: u32, position: Vec3, velocity: Vec3, millis: i64) -> RoomEntity {
-        let state = MotionState { position, velocity, ..MotionState::default() };
-        let newest = DrVector::generate(at(millis), &state, MotionKind::Linear);
-        RoomEntity {
-            entity: EntityId::of(PeerId(player), local),
-            owner: PeerId(player),
-            first: DrSeq(0),
-            newest,
-        }
-    }
-
-    /// A referee with two players who have spawned and can be hit.
-    fn referee() -> Referee {
-        let mut referee = Referee::new(Field::default(), Seed::new(1));
-        (1..3).for_each(|player| referee.join(PeerId(player)));
-        referee.update(&[], at(0));
-        let spawned = std::iter::from_fn(|| referee.poll_message())
-            .filter(|(_, message)| matches!(message, ArenaMessage::Spawn { .. }));
-        assert_eq!(spawned.count(), 2);
-        referee.update(&[], at(2_000));
-        referee
-    }
-
-    fn hits(referee: &mut Referee) -> Vec<(u32, u32)> {
-        let messages = std::iter::from_fn(|| referee.poll_message());
-        let hits = messages.filter_map(|(_, message)| match message {
-            ArenaMessage::Hit { victim, shooter, .. } => Some((victim.0, shooter.0)),
-            _ => None,
-        });
-        hits.collect()
-    }
-
-    #[test]
-    fn a_shot_hits_once_and_counts_and_its_victim_respawns() {
-        let mut referee = referee();
-        let own = present(1, 0, Vec3::xy(20.0 - MUZZLE, 0.0), Vec3::ZERO, 1_000);
-        let tank = present(2, 0, Vec3::xy(40.0, 2.0), Vec3::ZERO, 1_000);
-        let shot = present(1, 1, Vec3::xy(20.0, 0.0), Vec3::xy(60.0, 0.0), 2_000);
-        referee.update(&[own, tank, shot], at(2_200));
-        assert_eq!(hits(&mut referee), []);
-        referee.update(&[own, tank, shot], at(2_400));
-        assert_eq!(hits(&mut referee), [(2, 1)]);
-        referee.update(&[own, tank, shot], at(2_420));
-        assert_eq!(hits(&mut referee), []);
-        let scores: Vec<_> =
-            referee.scores().map(|(player, score)| (player.0, score.hits, score.losses)).collect();
-        assert_eq!(scores, [(1, 1, 0), (2, 0, 1)]);
-        referee.update(&[], at(4_400));
-        let spawned = std::iter::from_fn(|| referee.poll_message())
-            .find(|(_, message)| matches!(message, ArenaMessage::Spawn { .. }));
-        assert_eq!(spawned.map(|(to, _)| to), Some(Some(PeerId(2))));
-    }
-
-    #[test]
-    fn blocks_stop_shots_and_no_player_hits_itself() {
-        let mut referee = referee();
-        let own = present(1, 0, Vec3::xy(-20.0, -4.0), Vec3::ZERO, 1_000);
-        let hidden = present(2, 0, Vec3::xy(4.0, -4.0), Vec3::ZERO, 1_000);
-        let shot = present(1, 1, Vec3::xy(-20.0 + MUZZLE, -4.0), Vec3::xy(60.0, 0.0), 2_000);
-        for millis in (2_020..3_000).step_by(20) {
-            referee.update(&[own, hidden, shot], at(millis));
-        }
-        assert_eq!((hits(&mut referee), referee.fouls(PeerId(1))), (vec![], 0));
-    }
-
-    /// Returns the hits and fouls of a shot that player 1 reports at 2 s. Its tank drives north at (20, 0),
-    /// and the other's stands 30 units to the east of it.
-    fn shoot(place: Vec3, velocity: Vec3) -> (Vec<(u32, u32)>, u32) {
-        let mut referee = referee();
-        let own = present(1, 0, Vec3::xy(20.0, -20.0), Vec3::xy(0.0, 20.0), 1_000);
-        let other = present(2, 0, Vec3::xy(50.0, 0.0), Vec3::ZERO, 1_000);
-        let shot = present(1, 1, place, velocity, 2_000);
-        (2_000..4_000).step_by(20).for_each(|millis| referee.update(&[own, other, shot], at(millis)));
-        (hits(&mut referee), referee.fouls(PeerId(1)))
-    }
-
-    #[test]
-    fn only_shots_from_the_gun_count() {
-        let east = Vec3::xy(SHOT_SPEED, 0.0);
-        let hit = (vec![(2, 1)], 0);
-        assert_eq!(shoot(Vec3::xy(20.0 + MUZZLE, 0.0), east), hit);
-        assert_eq!(shoot(Vec3::xy(20.0 + MUZZLE + 6.0, 1.0), east), hit, "reported a tenth of a second late");
-        for (place, velocity) in [
-            (Vec3::xy(20.0 + MUZZLE, 3.0), east),
-            (Vec3::xy(20.0 - MUZZLE, 0.0), east),
-            (Vec3::xy(40.0, 0.0), east),
-            (Vec3::xy(50.0, -MUZZLE), Vec3::xy(0.0, SHOT_SPEED)),
-            (Vec3::xy(20.0 + MUZZLE, 0.0), Vec3::ZERO),
-        ] {
-            assert_eq!(shoot(place, velocity), (vec![], 1), "{place:?} {velocity:?}");
-        }
-    }
-
-    #[test]
-    fn a_shot_flies_as_first_reported_and_no_longer_than_its_life() {
-        let tank = present(1, 0, Vec3::xy(20.0 - MUZZLE, 0.0), Vec3::ZERO, 1_000);
-        let fired = present(1, 1, Vec3::xy(20.0, 0.0), Vec3::xy(0.1 * SHOT_SPEED, 0.0), 2_000);
-        let bent = present(1, 1, Vec3::xy(20.0, 0.0), Vec3::xy(0.0, SHOT_SPEED), 2_040);
-        for other in [Vec3::xy(20.0, 20.0), Vec3::xy(20.0 + 0.15 * SHOT_SPEED + HIT_RADIUS, 0.0)] {
-            let (mut referee, other) = (referee(), present(2, 0, other, Vec3::ZERO, 1_000));
-            for millis in (2_000..6_000).step_by(20) {
-                let shot = if millis < 2_040 { fired } else { bent };
-                referee.update(&[tank, other, shot], at(millis));
-            }
-            assert_eq!((hits(&mut referee), referee.fouls(PeerId(1))), (vec![], 0));
-        }
-    }
-
-    #[test]
-    fn a_gun_needs_its_reload_time() {
-        let mut referee = referee();
-        let tank = present(1, 0, Vec3::xy(20.0 - MUZZLE, 0.0), Vec3::ZERO, 1_000);
-        let mut fire = |local, millis| {
-            let shot = present(1, local, Vec3::xy(20.0, 0.0), Vec3::xy(SHOT_SPEED, 0.0), millis);
-            referee.update(&[tank, shot], at(millis));
-            referee.fouls(PeerId(1))
-        };
-        let reload = RELOAD.as_nanos() / 1_000_000;
-        assert_eq!([fire(1, 2_000), fire(2, 2_000 + reload)], [0, 0]);
-        // The first shot came late, and the next catches up; but only once.
-        assert_eq!([fire(1, 4_700), fire(2, 5_700), fire(1, 6_900)], [0, 1, 1]);
-    }
-
-    #[test]
-    fn a_player_that_was_hit_cannot_fire_but_its_earlier_shots_count() {
-        let mut referee = referee();
-        let tanks = [(1, 20.0 - MUZZLE), (2, 50.0 + MUZZLE)]
-            .map(|(player, x)| present(player, 0, Vec3::xy(x, 0.0), Vec3::ZERO, 1_000));
-        let deadly = present(1, 1, Vec3::xy(20.0, 0.0), Vec3::xy(SHOT_SPEED, 0.0), 2_000);
-        (2_000..2_600)
-            .step_by(20)
-            .for_each(|millis| referee.update(&[tanks[0], tanks[1], deadly], at(millis)));
-        assert_eq!(hits(&mut referee), [(2, 1)]);
-        let answer =
-            |local, millis| present(2, local, Vec3::xy(50.0, 0.0), Vec3::xy(-SHOT_SPEED, 0.0), millis);
-        referee.update(&[tanks[0], tanks[1], answer(1, 2_300), answer(2, 2_590)], at(2_600));
-        assert_eq!(referee.fouls(PeerId(2)), 1);
-        referee.update(&[tanks[0], tanks[1], answer(1, 2_300), answer(2, 2_590)], at(3_200));
-        assert_eq!(hits(&mut referee), [(1, 2)]);
-    }
-
-    #[test]
-    fn players_spawn_in_free_places_far_from_others() {
-        let mut referee = referee();
-        let tank = present(1, 0, Vec3::xy(50.0, 30.0), Vec3::ZERO, 1_000);
-        for player in 3..40 {
-            referee.join(PeerId(player));
-            referee.update(&[tank], at(2_000 + i64::from(player)));
-            let messages: Vec<_> = std::iter::from_fn(|| referee.poll_message()).collect();
-            let Some((_, ArenaMessage::Spawn { position, .. })) =
-                messages.iter().find(|(to, _)| *to == Some(PeerId(player)))
-            else {
-                panic!("{player} does not spawn: {messages:?}");
-            };
-            assert!(referee.field().nearest_free(*position).distance(*position) < 1e-9);
-            assert!(position.distance(Vec3::xy(50.0, 30.0)) > 20.0, "{position:?}");
-        }
-    }
-}
+mod tests;

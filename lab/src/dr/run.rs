@@ -94,6 +94,8 @@ pub struct RunSample {
     pub at: f64,
     /// Each receiver's accumulated export error.
     pub aee: Vec<f64>,
+    /// Each receiver's accumulated error against the real path.
+    pub real_error: Vec<f64>,
     /// Each receiver's accumulated export error by the sender's ledger, and the DR vectors sent to it; empty unless
     /// [`Sampling::ledger`] is set.
     pub known: Vec<(f64, u64)>,
@@ -347,6 +349,7 @@ impl<'a> Run<'a> {
         RunSample {
             at: now.as_secs_f64(),
             aee: self.sim.receivers.iter().map(|node| self.truth.errors(*node).aee).collect(),
+            real_error: self.sim.receivers.iter().map(|node| self.truth.errors(*node).real_error).collect(),
             known: (0..known_count).map(|index| self.known(index)).collect(),
             real_speed: self.truth.real_speed(first).unwrap_or(f64::NAN),
             real_distance: self.sim.receivers.iter().map(|node| distance(*node)).collect(),

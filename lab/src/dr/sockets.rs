@@ -14,7 +14,6 @@ use evenkeel_dr::{DrCommand, DrConfig, DrEvent, DrPeer, DrRelay, EntityId, Polic
 use evenkeel_games::{STEP, Sample};
 use evenkeel_link::{ClockFaults, Link, LinkFaults, TrueTime};
 use evenkeel_net::certificate::Certificate;
-use evenkeel_serve::client::PlayerMachine;
 
 use evenkeel_net::token::unix_seconds;
 use evenkeel_net::transport::{Limits, Listener, Trust, connect};
@@ -164,6 +163,9 @@ fn judge(scenario: &Scenario, start: LocalTime, log: &[(LocalTime, SocketEvent)]
     truth.count_to(true_time(end));
     truth
 }
+
+/// The machine of a player.
+pub type PlayerMachine = DrPeer<FollowerClock>;
 
 /// A relay and its players on sockets.
 pub struct SocketSession {

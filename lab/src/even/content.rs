@@ -29,7 +29,8 @@ fn case(content: Content, hundredths: u16) -> EvenCase {
 }
 
 pub(super) fn cells() -> Vec<Cell> {
-    let mut cells = cells_for(&THRESHOLDS.map(EvenCase::Papers), &[Contender::THIRD]);
+    let mut cells =
+        cells_for(&THRESHOLDS.map(EvenCase::Papers), &[Contender::THIRD, Contender::AS_MANY_AS_EVEN]);
     for (_, content) in KINDS {
         cells.extend(cells_for(&THRESHOLDS.map(|hundredths| case(content, hundredths)), &[Contender::EVEN]));
     }
@@ -68,12 +69,16 @@ pub(super) fn draw(setup: &Setup<'_>, cells: &Cells) -> Vec<Figure> {
     let row = |(name, content): &(&str, Content)| {
         let figures = THRESHOLDS.iter().map(|hundredths| {
             let [spread, mean] = ratios(cells, *content, *hundredths);
-            format!("{}; {mean}", percent(spread))
+            let matched = runs_of(cells, EvenCase::Papers(*hundredths), Contender::AS_MANY_AS_EVEN);
+            let [_, over_matched] =
+                runs_of(cells, case(*content, *hundredths), Contender::EVEN).real_ratios(&matched);
+            format!("{}; {mean}; {over_matched}", percent(spread))
         });
         [(*name).to_owned()].into_iter().chain(figures).collect()
     };
-    let head =
-        THRESHOLDS.iter().map(|hundredths| format!("threshold {}: spread; mean", distance(*hundredths)));
+    let head = THRESHOLDS.iter().map(|hundredths| {
+        format!("threshold {}: spread; mean / 1/3 base; mean / base-matched", distance(*hundredths))
+    });
     let [auto, linear] = [KINDS[4].1, KINDS[0].1].map(|content| ratios(cells, content, 9)[1].value);
     vec![Figure {
         key: key("content"),

@@ -14,6 +14,7 @@ mod loss;
 mod pareto;
 mod players;
 mod relay;
+mod served;
 mod settings;
 mod tanks;
 mod windows;
@@ -25,7 +26,7 @@ use crate::dr::RunFigures;
 use crate::papers::cells::{Cell, Cells, Contender, ContenderRuns, Ratio, product};
 use crate::papers::setting::ExperimentSetting;
 use crate::papers::view::{ClaimSource, Claims};
-use crate::papers::{FigureGroup, Paper, Setup, Work, seeds_in_words};
+use crate::papers::{FigureGroup, Paper, PaperKind, Setup, Work, seeds_in_words};
 
 /// The first seed of the study.
 pub(crate) const FIRST_SEED: u64 = 201;
@@ -39,6 +40,7 @@ pub(crate) const STUDY: Paper = Paper {
     key: SOURCE.paper,
     title: "Our own policy, even, compared with all others and with the clairvoyant optimum",
     source: "Evenkeel's own study",
+    kind: PaperKind::Study,
     readings: &[],
     first_seed: FIRST_SEED,
     is_long: true,
@@ -107,6 +109,14 @@ pub(crate) const STUDY: Paper = Paper {
             ],
             work: Work::Cells { cells: liars::cells, draw: liars::draw },
         },
+        FigureGroup {
+            figures: &[
+                ("rooms", "A liar that also delays its acknowledgments, in rooms: what the others bear"),
+                ("unserved", "A player whom no policy can serve: what the others bear"),
+                ("honest", "What the bound on that costs honest players"),
+            ],
+            work: Work::Cells { cells: served::cells, draw: served::draw },
+        },
     ],
 };
 
@@ -121,18 +131,18 @@ const fn claims(figure: &'static str) -> Claims {
 }
 
 /// Describes the seeds for a caption.
-fn seeds(setup: &Setup<'_>) -> String {
+pub(crate) fn seeds(setup: &Setup<'_>) -> String {
     format!("{} (the policy was tuned on seeds {TUNED_ON})", seeds_in_words(FIRST_SEED, setup.runs))
 }
 
 /// Returns the cells of each of these contenders in each of these cases.
-fn cells_for(cases: &[EvenCase], contenders: &[Contender]) -> Vec<Cell> {
+pub(crate) fn cells_for(cases: &[EvenCase], contenders: &[Contender]) -> Vec<Cell> {
     let settings: Vec<ExperimentSetting> = cases.iter().map(|case| ExperimentSetting::Even(*case)).collect();
     product(&settings, contenders)
 }
 
 /// Returns the runs of a contender in a case.
-fn runs_of(cells: &Cells, case: EvenCase, contender: Contender) -> ContenderRuns<'_> {
+pub(crate) fn runs_of(cells: &Cells, case: EvenCase, contender: Contender) -> ContenderRuns<'_> {
     cells.of(ExperimentSetting::Even(case), contender)
 }
 
@@ -186,7 +196,7 @@ const BOUNDS_WORDS: &str = "Bounds: the clairvoyant optimum with as many vectors
                             the farthest player's error if it is sent every vector.";
 
 /// Formats a ratio such as "1.42 ± 0.03 %".
-fn percent(ratio: Ratio) -> String {
+pub(crate) fn percent(ratio: Ratio) -> String {
     let decimals = if ratio.value < 0.1 { 2 } else { 1 };
     let percents = Ratio { value: 100.0 * ratio.value, error: 100.0 * ratio.error };
     format!("{} %", percents.in_words(decimals))

@@ -1,6 +1,6 @@
 //! What the papers' words mean in numbers: one bar for each word, for all claims of all papers.
 
-/// "Much", "many", "far", "significantly", "considerably", "multi-fold": at least this many times as much, or at most
+/// "Much", "many", "far", "significantly", "considerably", "multi-fold", "dramatically": at least this many times as much, or at most
 /// its inverse.
 pub(crate) const MUCH: f64 = 2.0;
 /// "The same", "almost the same", "comparable", "as well", "as many", "as accurate", "stands for", "towards": within
@@ -10,7 +10,9 @@ pub(crate) const SAME: f64 = 0.10;
 pub(crate) const A_LITTLE: f64 = 0.25;
 /// "Negligible": at most this share of the figure it is compared with.
 pub(crate) const NEGLIGIBLE: f64 = 0.10;
-/// "Close to zero", "no error": less than this share of the figure it is compared with.
+/// "Close to", of shares of actions: within this many percentage points.
+pub(crate) const CLOSE_POINTS: f64 = 5.0;
+/// "Close to zero", "no error", "almost no": less than this share of the figure it is compared with.
 pub(crate) const CLOSE_TO_ZERO: f64 = 0.05;
 /// "A few": more than none, and less than this share.
 pub(crate) const A_FEW: f64 = 0.15;
@@ -38,18 +40,23 @@ pub fn table() -> Vec<(&'static str, String)> {
             "below or above, by any amount; too close to call if by less than two standard errors".to_owned(),
         ),
         (
-            "much, many, far, significantly, considerably, multi-fold",
+            "much, many, far, significantly, considerably, multi-fold, dramatically",
             format!("at least {MUCH:.0} times as much, or at most {} of it", percent(1.0 / MUCH)),
         ),
+        ("marginal", format!("less than {MUCH:.0} times as good")),
         ("moderately", format!("higher, but less than {MUCH:.0} times as high")),
-        ("a little", format!("higher, by at most {}", percent(A_LITTLE))),
+        ("a little, slightly longer", format!("higher, by at most {}", percent(A_LITTLE))),
         (
             "the same, almost the same, comparable, as well, as many, as accurate, stands for, towards",
             format!("within {} of the reference", percent(SAME)),
         ),
         ("negligible", format!("at most {} of the figure it is compared with", percent(NEGLIGIBLE))),
         (
-            "close to zero, none",
+            "close to, slightly more, of shares of actions",
+            format!("within {CLOSE_POINTS:.0} percentage points"),
+        ),
+        (
+            "close to zero, none, almost no",
             format!("less than {} of the figure it is compared with", percent(CLOSE_TO_ZERO)),
         ),
         ("equal (theorem 4.1)", format!("the spread is at most {EQUAL:.0e} of the mean: rounding")),

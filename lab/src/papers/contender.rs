@@ -15,6 +15,7 @@ pub(crate) enum Contender {
 impl Contender {
     pub(crate) const BASE: Self = Self::Policy("base");
     pub(crate) const THIRD: Self = Self::Policy(BASE_THIRD);
+    pub(crate) const MATCHED: Self = Self::Policy("base-matched");
     pub(crate) const CHANCE: Self = Self::Policy("probabilistic-1/3");
     pub(crate) const NETGAMES05: Self = Self::Policy("netgames05");
     pub(crate) const CONSISTENT: Self = Self::Policy("netgames05-consistent");
@@ -47,6 +48,7 @@ impl Contender {
                 known.map_or(name, |(_, label)| label).to_owned()
             }
             Self::Coarser(BASE_THIRD) => "base, coarser threshold".to_owned(),
+            Self::Coarser("even") => "base-matched (calibrated)".to_owned(),
             Self::Coarser(policy) => format!("base, as many as {policy}"),
         }
     }

@@ -6,7 +6,7 @@ use super::cells::{Cell, Cells, Contender};
 use super::judgement::Test;
 use super::liar_study::{GAIN_MAX, LiarStudy};
 use super::setting::{Belief, ExperimentSetting, Lie};
-use super::study::{FigureGroup, Paper, Setup, Work};
+use super::study::{FigureGroup, Paper, PaperKind, Setup, Work};
 use super::view::{ClaimSource, Claims};
 use crate::claims::{Claim, Verdict};
 use crate::figure::Figure;
@@ -18,6 +18,7 @@ pub(super) const STUDY: Paper = Paper {
     key: SOURCE.paper,
     title: "The price of lying: a near player who claims to be far away",
     source: "Evenkeel's own study",
+    kind: PaperKind::Study,
     readings: &[],
     first_seed: 1,
     is_long: false,

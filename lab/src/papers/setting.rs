@@ -2,7 +2,7 @@
 
 use evenkeel_core::Span;
 use evenkeel_dr::{Budget, Compensation, Threshold};
-use evenkeel_games::Trace;
+use evenkeel_games::{TANKS_CSV, Trace};
 use evenkeel_link::Jitter;
 
 use super::study::{Setup, quarter};
@@ -91,7 +91,6 @@ pub(crate) const ELSEWHERE: [ExperimentSetting; 12] = [
     ExperimentSetting::Receivers(100),
 ];
 
-const TANKS: &str = include_str!("../../../games/data/bzflag-tanks.csv");
 const THRESHOLD: f64 = 0.09;
 /// The sampling interval of runs that are drawn over time.
 const SAMPLE_INTERVAL: Span = Span::from_secs(3);
@@ -153,7 +152,7 @@ impl ExperimentSetting {
                 Scenario { topology, ..short }
             }
             Self::Tanks => {
-                let trace = Trace::parse(TANKS).expect("the recording is ours");
+                let trace = Trace::parse(TANKS_CSV).expect("the recording is ours");
                 let tanks = trace.tanks().iter().filter_map(|number| trace.tank(*number));
                 Scenario { motion: Motion::Recorded(tanks.map(|tank| tank.cursor()).collect()), ..short }
             }
@@ -272,14 +271,19 @@ fn lying(lie: Lie, belief: Belief, short: Scenario) -> Scenario {
         Receiver::at(&format!("{millis} ms"), Span::from_millis(millis), jitter)
     };
     let mut receivers = [150, 100, 50, 30].map(receiver).to_vec();
-    if lie != Lie::None {
-        receivers[LIAR].claims_extra = LIE;
-    }
-    if lie == Lie::StampsAndHolds {
-        receivers[LIAR].holds_acks = LIE + LIE;
-    }
+    tell(&mut receivers[LIAR], lie);
     let compensation = (belief == Belief::Bounded).then(Compensation::default);
     Scenario { budget: third_budget(receivers.len()), receivers, compensation, ..short }
+}
+
+/// Makes a receiver tell a lie.
+pub(crate) fn tell(receiver: &mut Receiver, lie: Lie) {
+    if lie != Lie::None {
+        receiver.claims_extra = LIE;
+    }
+    if lie == Lie::StampsAndHolds {
+        receiver.holds_acks = LIE + LIE;
+    }
 }
 
 /// Returns the budget that sends as many vectors as 1/3 base.

@@ -6,7 +6,7 @@ use evenkeel_dr::PolicyKind;
 
 use super::cells::{Cell, Cells};
 use super::summary::{self, PapersSummary};
-use crate::dr::{RunFigures, Sampling, run_unless};
+use crate::dr::{RunFigures, RunSample, Sampling, run_unless};
 use crate::figure::{Curve, CurvePoint, Figure};
 use crate::parallel::{self, Cancelled, Progress};
 use crate::scenario::Scenario;
@@ -21,6 +21,8 @@ pub struct Paper {
     pub title: &'static str,
     /// Authors and place.
     pub source: &'static str,
+    /// Whether somebody else's claims are checked, or our own.
+    pub kind: PaperKind,
     /// Where our reading differs, and why.
     pub readings: &'static [(&'static str, &'static str)],
     /// The first of its seeds.
@@ -29,6 +31,15 @@ pub struct Paper {
     pub is_long: bool,
     /// Its figures, in groups that share their runs.
     pub groups: &'static [FigureGroup],
+}
+
+/// Whose claims a chapter of the report checks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PaperKind {
+    /// A published paper or thesis.
+    Paper,
+    /// A study of our own.
+    Study,
 }
 
 /// Figures made from the same runs.
@@ -207,11 +218,16 @@ pub(crate) fn over_runs(runs: &[RunFigures], figure: impl Fn(&RunFigures) -> f64
     mean(&runs.iter().map(figure).collect::<Vec<_>>())
 }
 
-/// Returns the curve of a figure over time: mean and standard deviation over the runs at each sample.
+/// Returns the curve over time of a figure of the receivers' export errors.
 pub(crate) fn curve_over_time(name: &str, runs: &[RunFigures], figure: impl Fn(&[f64]) -> f64) -> Curve {
+    curve_of_samples(name, runs, |sample| figure(&sample.aee))
+}
+
+/// Returns the curve of a figure of the samples: mean and standard deviation over the runs at each.
+pub(crate) fn curve_of_samples(name: &str, runs: &[RunFigures], figure: impl Fn(&RunSample) -> f64) -> Curve {
     let samples = runs.iter().map(|run| run.samples.len()).min().unwrap_or(0);
     let point = |index: usize| {
-        let values: Vec<f64> = runs.iter().map(|run| figure(&run.samples[index].aee)).collect();
+        let values: Vec<f64> = runs.iter().map(|run| figure(&run.samples[index])).collect();
         CurvePoint { x: runs[0].samples[index].at, y: mean(&values), spread: population_sd(&values) }
     };
     Curve { name: name.to_owned(), points: (0..samples).map(point).collect() }

@@ -6,21 +6,16 @@ mod svg;
 
 use crate::figure::{Figure, Plot};
 use crate::papers::Results;
-use page::Chapter;
 
 pub use page::Provenance;
 pub use svg::{Layout, draw};
 
-/// Returns the files of the report by name: `index.html`, a page for each paper, and an SVG and a CSV file for each
-/// figure.
+/// Returns the files of the report by name: `index.html` (the overview), a page for each paper and study, those of the
+/// claims that do not hold and of all policies, and an SVG and a CSV file for each figure.
 #[must_use]
 pub fn files(results: &Results, provenance: &Provenance) -> Vec<(String, Vec<u8>)> {
-    let chapters = Chapter::all(&results.figures);
-    let index = page::index(results, &chapters, provenance);
-    let mut files = vec![("index.html".to_owned(), index.into_bytes())];
-    for chapter in &chapters {
-        files.push((chapter.file(), page::chapter(chapter, provenance).into_bytes()));
-    }
+    let pages = page::pages(results, provenance).into_iter();
+    let mut files: Vec<(String, Vec<u8>)> = pages.map(|(name, page)| (name, page.into_bytes())).collect();
     for figure in &results.figures {
         let stem = figure.file_stem();
         files.push((format!("{stem}.svg"), svg::file(figure, &provenance.note(figure)).into_bytes()));

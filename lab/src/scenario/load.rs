@@ -1,6 +1,6 @@
 //! Reads scenario files, and the recordings they name, from disk.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
@@ -23,10 +23,15 @@ pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
 
 /// Reads the text of a file.
 fn read_text(path: &Path, bytes_max: u64) -> Result<String, String> {
-    let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+    // Looked at by name first: to open a FIFO blocks.
+    let metadata = fs::metadata(path).map_err(|error| format!("cannot be opened: {error}"))?;
+    if metadata.is_dir() {
         return Err("is a directory, not a file".to_owned());
     }
+    if !metadata.is_file() {
+        return Err("is not a regular file".to_owned());
+    }
+    let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
     let mut bytes = Vec::new();
     file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(|error| format!("cannot be read: {error}"))?;
     if bytes.len() as u64 > bytes_max {

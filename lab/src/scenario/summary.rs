@@ -6,7 +6,7 @@ use crate::stats::mean;
 /// The averaged results of all policies.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ScenarioSummary {
-    /// The policy that the ratios refer to: the first `base-1/K`, else `base`, else none.
+    /// The policy that the ratios refer to: `base-matched`, else the first `base-1/K`, else `base`, else none.
     pub reference: Option<String>,
     /// The policies, in the scenario's order.
     pub policies: Vec<PolicySummary>,
@@ -51,22 +51,24 @@ impl ClairvoyantSummary {
 pub struct PolicySummary {
     /// The policy's name.
     pub policy: String,
-    /// Mean accumulated export error.
+    /// Mean error against the real path, which is what players see.
+    pub mean_real_error: f64,
+    /// Its standard deviation over the receivers.
+    pub std_real_error: f64,
+    /// `mean_real_error` as a share of the reference's.
+    pub mean_ratio: Option<f64>,
+    /// `std_real_error` as a share of the reference's.
+    pub std_ratio: Option<f64>,
+    /// Mean accumulated export error, the papers' measure.
     pub mean_aee: f64,
     /// Its standard deviation over the receivers.
     pub std_aee: f64,
-    /// `mean_aee` as a share of the reference's.
-    pub mean_ratio: Option<f64>,
-    /// `std_aee` as a share of the reference's.
-    pub std_ratio: Option<f64>,
     /// DR vectors generated per run.
     pub triggers: f64,
     /// DR vectors sent per run.
     pub sent: f64,
     /// DR vectors sent per trigger, if there were any.
     pub sent_per_trigger: Option<f64>,
-    /// Mean error against the real path.
-    pub mean_real_error: f64,
     /// The receivers, in the scenario's order.
     pub receivers: Vec<ReceiverSummary>,
 }
@@ -78,6 +80,8 @@ pub struct ReceiverSummary {
     pub name: String,
     /// Its one-way delay without jitter.
     pub delay_ms: f64,
+    /// Accumulated error against the real path.
+    pub real_error: f64,
     /// Accumulated export error.
     pub aee: f64,
     /// Accumulated export error by the sender's ledger.
@@ -97,15 +101,17 @@ impl ScenarioSummary {
         let seeds = outcome.bounds.len().max(1);
         let mut policies: Vec<_> =
             outcome.runs.chunks(seeds).map(|runs| PolicySummary::new(runs, outcome)).collect();
-        let thinned = policies.iter().position(|summary| summary.policy.starts_with("base-1/"));
-        let reference = thinned.or_else(|| policies.iter().position(|summary| summary.policy == "base"));
+        let references: [fn(&str) -> bool; 3] =
+            [|name| name == "base-matched", |name| name.starts_with("base-1/"), |name| name == "base"];
+        let find = |is_it: &fn(&str) -> bool| policies.iter().position(|summary| is_it(&summary.policy));
+        let reference = references.iter().find_map(find);
         let reference_mean = reference.map(|index| policies[index].mean_aee);
         let clairvoyant = ClairvoyantSummary::new(outcome, reference_mean);
         let Some(index) = reference else { return Self { reference: None, policies, clairvoyant } };
-        let PolicySummary { policy, mean_aee, std_aee, .. } = policies[index].clone();
+        let PolicySummary { policy, mean_real_error, std_real_error, .. } = policies[index].clone();
         for summary in &mut policies {
-            summary.mean_ratio = ratio(summary.mean_aee, mean_aee);
-            summary.std_ratio = ratio(summary.std_aee, std_aee);
+            summary.mean_ratio = ratio(summary.mean_real_error, mean_real_error);
+            summary.std_ratio = ratio(summary.std_real_error, std_real_error);
         }
         Self { reference: Some(policy), policies, clairvoyant }
     }
@@ -118,6 +124,7 @@ impl PolicySummary {
         let receivers = runs[0].receivers.iter().enumerate().map(|(index, receiver)| ReceiverSummary {
             name: receiver.name.clone(),
             delay_ms: receiver.delay_ms,
+            real_error: over(runs, |run| run.receivers[index].real_error),
             aee: over(runs, |run| run.receivers[index].aee),
             known_aee: over(runs, |run| run.receivers[index].known_aee),
             floor_aee: over(&outcome.bounds, |bound| bound.floor_aee[index]),
@@ -126,14 +133,15 @@ impl PolicySummary {
         });
         Self {
             policy: runs[0].policy.clone(),
-            mean_aee: over(runs, |run| run.mean_aee),
-            std_aee: over(runs, |run| run.std_aee),
+            mean_real_error: over(runs, |run| run.mean_real_error),
+            std_real_error: over(runs, |run| run.std_real_error),
             mean_ratio: None,
             std_ratio: None,
+            mean_aee: over(runs, |run| run.mean_aee),
+            std_aee: over(runs, |run| run.std_aee),
             triggers,
             sent,
             sent_per_trigger: ratio(sent, triggers),
-            mean_real_error: over(runs, |run| run.mean_real_error),
             receivers: receivers.collect(),
         }
     }

@@ -112,6 +112,14 @@ impl Draws {
         -mean * libm::log(1.0 - self.unit())
     }
 
+    /// Extreme value (Gumbel, of maxima) with the given mean and standard deviation.
+    #[inline]
+    pub fn extreme_value(&mut self, mean: f64, sd: f64) -> f64 {
+        const EULER: f64 = 0.577_215_664_901_532_9;
+        let scale = sd * 6.0_f64.sqrt() / core::f64::consts::PI;
+        mean - scale * (EULER + libm::log(self.exponential(1.0).max(f64::MIN_POSITIVE)))
+    }
+
     /// Normal with mean 0 and standard deviation 1.
     ///
     /// Uses Box and Muller's method and discards the second value, so that the position is a stream's only

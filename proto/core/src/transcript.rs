@@ -4,13 +4,15 @@
 //! A machine learns nothing except through its calls, so [`replay`] can feed the same calls to fresh machines
 //! and compare every byte they transmit.
 //!
-//! Layout: `"EVKT"`, version, configuration (length, bytes), seed, then records. A record is a tag followed
-//! by
+//! Layout: `"EVKT"`, version, then blocks with checksums (`blocks.rs`), the last of which is an end mark. The
+//! blocks hold the configuration (length, bytes), the seed, then records. A record is a tag followed by
 //! - for a node: its number and its own configuration;
 //! - for a call: the node, its `now`, and the arguments;
 //! - for a transmission, which belongs to the call before it: destination, channel and bytes.
 //!
 //! Variable-length parts have a 32-bit length in front.
+
+mod blocks;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -19,9 +21,10 @@ use crate::endpoint::{Channel, Endpoint};
 use crate::peer::{PeerChange, PeerId};
 use crate::time::LocalTime;
 use crate::wire::{Malformed, Reader, Wire};
+use blocks::Blocks;
 
 const MAGIC: &[u8; 4] = b"EVKT";
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 const COMMAND: u8 = 1;
 const MESSAGE: u8 = 2;
@@ -31,11 +34,14 @@ const TIMEOUT: u8 = 5;
 const TRANSMIT: u8 = 6;
 const NODE: u8 = 7;
 
-/// Writes a transcript. Call [`Recorder::take`] now and then and append the bytes to wherever they are
-/// stored.
+/// Writes a transcript. Call [`Recorder::take`] now and then and [`Recorder::finish`] at the end, and append
+/// the bytes to wherever they are stored.
 #[derive(Clone, Debug)]
 pub struct Recorder {
+    /// The records of the next block.
     bytes: Vec<u8>,
+    /// The number of the next block.
+    block: u32,
 }
 
 fn emit_slice(slice: &[u8], bytes: &mut Vec<u8>) {
@@ -53,11 +59,10 @@ impl Recorder {
     /// Begins a transcript.
     #[must_use]
     pub fn new(config: &[u8], seed: u64) -> Self {
-        let mut bytes = MAGIC.to_vec();
-        bytes.push(VERSION);
+        let mut bytes = Vec::new();
         emit_slice(config, &mut bytes);
         seed.emit(&mut bytes);
-        Self { bytes }
+        Self { bytes, block: 0 }
     }
 
     /// Records a node with a configuration of its own.
@@ -117,11 +122,38 @@ impl Recorder {
         emit_slice(message, &mut self.bytes);
     }
 
-    /// Returns the bytes written since the last call of this method.
+    /// Returns what was written since the last call of this method: a block, or nothing.
     #[must_use]
     pub fn take(&mut self) -> Vec<u8> {
-        core::mem::take(&mut self.bytes)
+        let records = core::mem::take(&mut self.bytes);
+        if records.is_empty() { Vec::new() } else { self.block(&records) }
     }
+
+    /// Returns what was written since [`take`](Self::take), and the end mark.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<u8> {
+        let mut bytes = self.take();
+        bytes.extend(self.block(&[]));
+        bytes
+    }
+
+    fn block(&mut self, records: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(records.len() + 16);
+        if self.block == 0 {
+            bytes.extend_from_slice(MAGIC);
+            bytes.push(VERSION);
+        }
+        blocks::emit(self.block, records, &mut bytes);
+        self.block = self.block.wrapping_add(1);
+        bytes
+    }
+}
+
+/// Returns a transcript of one block with these bytes as configuration, seed and records, for fuzzing.
+#[doc(hidden)]
+#[must_use]
+pub fn seal(records: &[u8]) -> Vec<u8> {
+    Recorder { bytes: records.to_vec(), block: 0 }.finish()
 }
 
 impl Wire for Channel {
@@ -191,44 +223,105 @@ pub struct Transcript<'a> {
     pub config: &'a [u8],
     /// The seed of the session.
     pub seed: u64,
+    blocks: Blocks<'a>,
+    /// What is left of the present block, and where that began.
     records: Reader<'a>,
+    at: u64,
+}
+
+/// What is wrong with a transcript. Places are in bytes from its beginning; everything before them is whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TranscriptError {
+    /// The bytes do not begin like a transcript.
+    #[error("not a recording")]
+    Foreign,
+    /// It is of another version.
+    #[error("a recording of version {found}, not {supported}: replay it with the release that made it")]
+    Version {
+        /// Its version.
+        found: u8,
+        /// The version that can be read.
+        supported: u8,
+    },
+    /// It ends within a block: who recorded was killed, the disk was full, or the file was cut.
+    #[error("cut off: the block at byte {at} is not complete")]
+    CutOff {
+        /// Where the block begins.
+        at: u64,
+    },
+    /// A block has changed.
+    #[error("damaged: the block at byte {at} fails its checksum")]
+    Checksum {
+        /// Where the block begins.
+        at: u64,
+    },
+    /// Something follows the end mark.
+    #[error("damaged: from byte {at} on there is something after the end")]
+    AfterEnd {
+        /// Where it begins.
+        at: u64,
+    },
+    /// A block is whole and holds what is no record.
+    #[error("the block at byte {at} holds something else than records: {reason}")]
+    Record {
+        /// Where the block begins.
+        at: u64,
+        /// What is wrong with it.
+        reason: Malformed,
+    },
 }
 
 impl<'a> Transcript<'a> {
     /// Opens a transcript.
     ///
     /// # Errors
-    /// [`Malformed`] if the bytes do not begin like a transcript of this version.
-    pub fn open(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        let mut reader = Reader::new(bytes);
-        if reader.take(MAGIC.len())? != MAGIC {
-            return Err(Malformed::Field);
-        }
-        match reader.read::<u8>()? {
+    /// [`TranscriptError`] if the bytes do not begin like a transcript of this version.
+    pub fn open(bytes: &'a [u8]) -> Result<Self, TranscriptError> {
+        let Some(([magic @ .., version], rest)) = bytes.split_first_chunk::<5>() else {
+            return Err(TranscriptError::Foreign);
+        };
+        match *version {
+            _ if magic != MAGIC => return Err(TranscriptError::Foreign),
             VERSION => {}
-            found => return Err(Malformed::Version { found, supported: VERSION }),
+            found => return Err(TranscriptError::Version { found, supported: VERSION }),
         }
-        let config = parse_slice(&mut reader)?;
-        let seed = reader.read()?;
-        Ok(Self { config, seed, records: reader })
+        let at = MAGIC.len() as u64 + 1;
+        let mut blocks = Blocks::new(rest, at);
+        let mut records = Reader::new(blocks.next()?.ok_or(TranscriptError::CutOff { at })?);
+        let malformed = |reason| TranscriptError::Record { at, reason };
+        let config = parse_slice(&mut records).map_err(malformed)?;
+        let seed = records.read().map_err(malformed)?;
+        Ok(Self { config, seed, blocks, records, at })
+    }
+
+    /// Whether the end mark has been read, so that nothing is missing.
+    #[must_use]
+    pub const fn has_ended(&self) -> bool {
+        self.blocks.has_ended()
     }
 
     /// Reads the next record, or `None` at the end.
     ///
     /// # Errors
-    /// [`Malformed`] if the transcript is truncated or damaged.
-    pub fn next_record<C: Wire>(&mut self) -> Result<Option<Record<'a, C>>, Malformed> {
+    /// [`TranscriptError`] if the transcript is cut off or damaged.
+    pub fn next_record<C: Wire>(&mut self) -> Result<Option<Record<'a, C>>, TranscriptError> {
         if self.records.is_empty() {
-            return Ok(None);
+            let at = self.blocks.at();
+            let Some(records) = self.blocks.next()? else { return Ok(None) };
+            (self.records, self.at) = (Reader::new(records), at);
         }
+        self.record().map(Some).map_err(|reason| TranscriptError::Record { at: self.at, reason })
+    }
+
+    fn record<C: Wire>(&mut self) -> Result<Record<'a, C>, Malformed> {
         let reader = &mut self.records;
         let tag = reader.read::<u8>()?;
         if tag == TRANSMIT {
             let (to, channel) = (PeerId(reader.read()?), reader.read()?);
-            return Ok(Some(Record::Transmit { to, channel, bytes: parse_slice(reader)? }));
+            return Ok(Record::Transmit { to, channel, bytes: parse_slice(reader)? });
         }
         if tag == NODE {
-            return Ok(Some(Record::Node { node: reader.read()?, config: parse_slice(reader)? }));
+            return Ok(Record::Node { node: reader.read()?, config: parse_slice(reader)? });
         }
         let (node, now) = (reader.read()?, reader.read()?);
         let call = match tag {
@@ -248,7 +341,7 @@ impl<'a> Transcript<'a> {
             TIMEOUT => Call::Timeout,
             other => return Err(Malformed::UnknownTag(other)),
         };
-        Ok(Some(Record::Call { node, now, call }))
+        Ok(Record::Call { node, now, call })
     }
 }
 
@@ -259,18 +352,20 @@ pub struct Replayed {
     pub calls: u64,
     /// Number of identical messages transmitted.
     pub transmits: u64,
+    /// Whether that is all: the transcript has its end mark.
+    pub is_complete: bool,
 }
 
 /// Why a replay stopped.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The transcript cannot be read.
-    #[error("the transcript is damaged after call {calls}: {reason}")]
+    #[error("{reason}; identical until then: {calls} calls")]
     Damaged {
         /// Number of calls made before.
         calls: u64,
         /// What is wrong with it.
-        reason: Malformed,
+        reason: TranscriptError,
     },
     /// A machine transmitted something other than what was recorded.
     #[error("node {node} diverges from the recording at call {calls}")]
@@ -321,9 +416,13 @@ where
                     }
                     while endpoint.poll_event().is_some() {}
                 }
-                let damaged = |reason| ReplayError::Damaged { calls: done.calls, reason };
+                let at = transcript.at;
+                let reason = |reason| TranscriptError::Record { at, reason };
+                let damaged = |error| ReplayError::Damaged { calls: done.calls, reason: reason(error) };
                 let (node, now, call) = match next {
-                    None | Some(Record::Transmit { .. }) => return Ok(done),
+                    None | Some(Record::Transmit { .. }) => {
+                        return Ok(Replayed { is_complete: transcript.has_ended(), ..done });
+                    }
                     Some(Record::Node { node, config }) => {
                         nodes.insert(node, build(node, config).map_err(damaged)?);
                         current = None;

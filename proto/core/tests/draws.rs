@@ -39,6 +39,15 @@ fn exponential_numbers_have_their_moments() {
 }
 
 #[test]
+fn extreme_values_have_their_moments_and_lean_to_the_right() {
+    let (mean, variance, third) = moments(8, |draws| draws.extreme_value(18.0, 1.0));
+    near(mean, 18.0, 0.012);
+    near(variance, 1.0, 0.025);
+    // The skewness of the distribution of maxima.
+    near(third, 1.1395, 0.12);
+}
+
+#[test]
 fn normal_numbers_have_their_moments() {
     let (mean, variance, third) = moments(3, Draws::normal);
     near(mean, 0.0, 0.012);

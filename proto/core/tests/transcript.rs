@@ -1,7 +1,7 @@
 //! Transcripts: recording and reading back, exact replay, and damage that is rejected or replayed up to that
 //! point but never goes unnoticed.
 
-use evenkeel_core::transcript::{Call, Record, Recorder, ReplayError, Transcript, replay};
+use evenkeel_core::transcript::{Call, Record, Recorder, ReplayError, Transcript, TranscriptError, replay};
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Reader, Rejected, Span, Wire,
 };
@@ -101,11 +101,11 @@ fn session() -> Vec<u8> {
     recorder.timeout(5, at(1_010));
     recorder.transmit(PeerId(2), Channel::Reliable, &answer(17 + u64::from_le_bytes(*b"accepted")));
     recorder.peer(5, at(2_000), PeerChange::Left { peer: PeerId(3) });
-    bytes.extend(recorder.take());
+    bytes.extend(recorder.finish());
     bytes
 }
 
-fn records(bytes: &[u8]) -> Result<Vec<Record<'_, Plus>>, Malformed> {
+fn records(bytes: &[u8]) -> Result<Vec<Record<'_, Plus>>, TranscriptError> {
     let mut transcript = Transcript::open(bytes)?;
     let mut records = Vec::new();
     while let Some(record) = transcript.next_record()? {
@@ -157,7 +157,8 @@ fn a_node_is_built_from_its_own_configuration() {
     let open = || Transcript::open(&bytes).expect("a valid transcript");
     assert!(replay(open(), |_, config| biased(config)).is_ok());
     let rejected = replay(open(), |_, _| biased(&[]));
-    assert_eq!(rejected, Err(ReplayError::Damaged { calls: 0, reason: Malformed::Truncated }));
+    let reason = TranscriptError::Record { at: 5, reason: Malformed::Truncated };
+    assert_eq!(rejected, Err(ReplayError::Damaged { calls: 0, reason }));
 }
 
 #[test]
@@ -185,44 +186,80 @@ fn a_missing_answer_is_found() {
 }
 
 #[test]
-fn a_transcript_truncated_anywhere_is_rejected_or_ends_early() {
+fn a_transcript_cut_anywhere_is_known_not_to_be_complete() {
     let bytes = session();
-    let whole = records(&bytes).expect("a complete transcript");
+    let replayed = |bytes| {
+        let transcript =
+            Transcript::open(bytes).map_err(|reason| ReplayError::Damaged { calls: 0, reason })?;
+        replay(transcript, |_, _| Ok(Adder::default()))
+    };
+    assert!(replayed(&bytes).expect("it is whole").is_complete);
     for len in 0..bytes.len() {
-        let cut = &bytes[..len];
-        // A cut between two records leaves a shorter transcript.
-        match records(cut) {
-            Ok(fewer) => assert!(fewer.len() < whole.len() && whole.starts_with(&fewer), "cut at {len}"),
-            Err(reason) => assert_eq!(reason, Malformed::Truncated, "cut at {len}"),
-        }
-        match replayed(cut, 0) {
-            Ok((calls, _)) => assert!(calls < 7, "cut at {len}"),
-            Err(ReplayError::Damaged { reason, .. }) => assert_eq!(reason, Malformed::Truncated),
-            // A cut between a call and its answer.
-            Err(ReplayError::Diverged { node, .. }) => assert_eq!(node, 5),
+        match replayed(&bytes[..len]) {
+            // A cut between two blocks leaves a shorter transcript without its end mark.
+            Ok(done) => assert!(!done.is_complete, "cut at {len}"),
+            Err(ReplayError::Damaged { reason: TranscriptError::CutOff { at }, calls }) => {
+                assert!(at <= len as u64 && calls <= 7, "cut at {len}: {at}, {calls} calls");
+            }
+            Err(ReplayError::Damaged { reason, .. }) => {
+                assert_eq!((reason, len < 5), (TranscriptError::Foreign, true), "cut at {len}");
+            }
+            Err(error) => panic!("cut at {len}: {error}"),
         }
     }
 }
 
 #[test]
-fn a_flipped_bit_never_panics() {
+fn every_flipped_bit_is_found_and_what_precedes_its_block_is_replayed() {
     let bytes = session();
+    let mut calls_max = 0;
     for bit in 0..8 * bytes.len() {
         let mut damaged = bytes.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
-        let _ = replayed(&damaged, 0);
+        match replayed(&damaged, 0) {
+            Err(ReplayError::Damaged {
+                calls,
+                reason: TranscriptError::Checksum { at } | TranscriptError::CutOff { at },
+            }) => {
+                assert!(at <= bit as u64 / 8, "bit {bit}: {at}");
+                calls_max = calls.max(calls_max);
+            }
+            Err(ReplayError::Damaged { .. }) if bit < 8 * 5 => {}
+            other => panic!("bit {bit}: {other:?}"),
+        }
     }
+    assert_eq!(calls_max, 7, "damage of the end mark costs nothing else");
 }
 
 #[test]
 fn foreign_bytes_and_other_versions_are_rejected() {
     let bytes = session();
-    assert_eq!(Transcript::open(b"EVKX\x01").err(), Some(Malformed::Field));
-    let mut newer = bytes.clone();
-    newer[4] = 200;
-    assert_eq!(Transcript::open(&newer).err(), Some(Malformed::Version { found: 200, supported: 2 }));
-    let mut strange = bytes;
-    let tag = 4 + 1 + 4 + b"as configured".len() + 8;
-    strange[tag] = 99;
-    assert_eq!(records(&strange).err(), Some(Malformed::UnknownTag(99)));
+    assert_eq!(Transcript::open(b"EVKX\x01").err(), Some(TranscriptError::Foreign));
+    let mut older = bytes;
+    older[4] = 2;
+    assert_eq!(Transcript::open(&older).err(), Some(TranscriptError::Version { found: 2, supported: 3 }));
+}
+
+#[test]
+fn what_is_no_record_is_named_with_its_block() {
+    let mut recorder = Recorder::new(b"", 0);
+    recorder.message(0, at(0), PeerId(1), Channel::Datagram, b"");
+    let whole = recorder.take();
+    // A record of a command whose body is too short for one.
+    recorder.command(0, at(1), &Strange);
+    let bytes = [whole.clone(), recorder.finish()].concat();
+    let reason = TranscriptError::Record { at: whole.len() as u64, reason: Malformed::Truncated };
+    assert_eq!(records(&bytes).err(), Some(reason));
+}
+
+/// A command of another machine.
+struct Strange;
+
+impl Wire for Strange {
+    fn emit(&self, bytes: &mut Vec<u8>) {
+        bytes.push(1);
+    }
+    fn parse(_: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Err(Malformed::Field)
+    }
 }

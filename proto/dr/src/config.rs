@@ -23,9 +23,10 @@ pub enum Topology {
     Relay(PeerId),
 }
 
-/// The DR vectors that a policy may send per trigger, on average.
+/// What a policy may send, on average.
 ///
-/// Its text form is a number of vectors, like `1.5`, or a part of the receivers, like `40%`.
+/// Its text form is a bandwidth per receiver, like `64 kbit/s`, a number of DR vectors per trigger, like `1.5`, or a part of the
+/// receivers, like `40%`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Budget(BudgetUnit);
 
@@ -35,6 +36,8 @@ enum BudgetUnit {
     Trigger(f64),
     /// Vectors per trigger and receiver.
     Receiver(f64),
+    /// Bits per second to the average receiver.
+    Bandwidth(f64),
 }
 
 impl Budget {
@@ -55,21 +58,46 @@ impl Budget {
         (0.0..=1.0).contains(&part).then_some(Self(BudgetUnit::Receiver(part)))
     }
 
-    /// Vectors per trigger of an entity with this many receivers.
+    /// Bits per second to the average receiver, with the headers of the datagrams: everything is sent to everybody as long as
+    /// it fits, and the policy shares what does not. `None` unless it is between 1 and 1e12.
+    #[must_use]
+    pub fn bits_per_second(bits: f64) -> Option<Self> {
+        (1.0..=1e12).contains(&bits).then_some(Self(BudgetUnit::Bandwidth(bits)))
+    }
+
+    /// Vectors per trigger of an entity with this many receivers, if everything fits a [bandwidth](Self::bits_per_second).
     #[must_use]
     pub const fn per_trigger(self, receivers: usize) -> f64 {
         match self.0 {
             BudgetUnit::Trigger(vectors) => vectors,
             BudgetUnit::Receiver(part) => part * receivers as f64,
+            BudgetUnit::Bandwidth(_) => receivers as f64,
+        }
+    }
+
+    /// The limit in bits per second, if it is one.
+    #[must_use]
+    pub const fn bandwidth(self) -> Option<f64> {
+        match self.0 {
+            BudgetUnit::Bandwidth(bits) => Some(bits),
+            BudgetUnit::Trigger(_) | BudgetUnit::Receiver(_) => None,
         }
     }
 }
+
+/// The units of a bandwidth.
+const BANDWIDTHS: [(&str, f64); 3] = [("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)];
 
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             BudgetUnit::Trigger(vectors) => write!(f, "{vectors}"),
             BudgetUnit::Receiver(part) => write!(f, "{}%", 100.0 * part),
+            BudgetUnit::Bandwidth(bits) => {
+                let fits = |(_, unit): &&(&str, f64)| bits >= *unit;
+                let (name, unit) = BANDWIDTHS.iter().find(fits).unwrap_or(&BANDWIDTHS[2]);
+                write!(f, "{} {name}", bits / unit)
+            }
         }
     }
 }
@@ -77,7 +105,8 @@ impl fmt::Display for Budget {
 /// The error for text that is no budget.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "\"{0}\" is no budget: give a number of DR vectors per trigger, like 1.5, or a part of the receivers, like 40%"
+    "\"{0}\" is no budget: give a bandwidth per player, like \"64 kbit/s\", a number of DR vectors per trigger, like 1.5, or \
+     a part of the receivers, like 40%"
 )]
 pub struct BadBudget(String);
 
@@ -85,9 +114,13 @@ impl FromStr for Budget {
     type Err = BadBudget;
 
     fn from_str(text: &str) -> Result<Self, BadBudget> {
-        let budget = match text.strip_suffix('%') {
-            Some(part) => part.parse().ok().and_then(|part: f64| Self::of_receivers(part / 100.0)),
-            None => text.parse().ok().and_then(Self::new),
+        let bandwidth = BANDWIDTHS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)));
+        let budget = match (bandwidth, text.strip_suffix('%')) {
+            (Some((number, unit)), _) => {
+                number.trim_end().parse().ok().and_then(|number: f64| Self::bits_per_second(number * unit))
+            }
+            (_, Some(part)) => part.parse().ok().and_then(|part: f64| Self::of_receivers(part / 100.0)),
+            _ => text.parse().ok().and_then(Self::new),
         };
         budget.ok_or_else(|| BadBudget(text.to_owned()))
     }
@@ -98,6 +131,7 @@ impl Wire for Budget {
         let (tag, number) = match self.0 {
             BudgetUnit::Trigger(vectors) => (0, vectors),
             BudgetUnit::Receiver(part) => (1, part),
+            BudgetUnit::Bandwidth(bits) => (2, bits),
         };
         bytes.push(tag);
         number.emit(bytes);
@@ -107,6 +141,7 @@ impl Wire for Budget {
         match reader.read::<u8>()? {
             0 => Self::new(reader.read()?),
             1 => Self::of_receivers(reader.read()?),
+            2 => Self::bits_per_second(reader.read()?),
             _ => None,
         }
         .ok_or(Malformed::Field)

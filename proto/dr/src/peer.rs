@@ -9,7 +9,7 @@ use evenkeel_session::{Pending, Station};
 use crate::command::{DrCommand, DrEvent};
 use crate::config::{DrConfig, Topology};
 use crate::ledger::ErrorLedger;
-use crate::message::{DrMessage, Frame, VERSION, frames};
+use crate::message::{DrMessage, Frame, VERSION, frames, refusal};
 use crate::motion::{DrVector, EntityId, MotionState};
 use crate::owner::{Generated, Owner, Uplink};
 use crate::receiver::{EventQueue, Receiver};
@@ -108,6 +108,11 @@ impl<C: SessionClock> DrPeer<C> {
         self.receiver.placed(from, entity)
     }
 
+    /// The vectors by which this peer places other owners' entities: the peer that sends each, and its entity.
+    pub fn placed_vectors(&self) -> impl Iterator<Item = (PeerId, EntityId, &DrVector)> {
+        self.receiver.vectors()
+    }
+
     /// The ledger of this peer's receivers; `None` if a relay keeps it.
     #[must_use]
     pub const fn ledger(&self) -> Option<&ErrorLedger> {
@@ -154,9 +159,23 @@ impl<C: SessionClock> DrPeer<C> {
         match &mut self.outbound {
             Outbound::Direct(sender) => sender.join(peer, now, &mut self.station.outbox),
             Outbound::Relay(uplink) if uplink.relay == peer => {
+                if self.owner.outdate(now) {
+                    uplink.wait(now);
+                }
                 uplink.join(self.owner.frames(now), &mut self.station.outbox);
             }
             Outbound::Relay(_) => {}
+        }
+    }
+
+    /// Introduces the entities whose observation was awaited in vain.
+    fn stop_waiting(&mut self, now: SessionTime) {
+        if let Outbound::Relay(uplink) = &mut self.outbound
+            && uplink.stop_waiting(now)
+        {
+            for frame in self.owner.stop_waiting(now) {
+                uplink.introduce(&frame, &mut self.station.outbox);
+            }
         }
     }
 
@@ -296,10 +315,11 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
         }
         let mut has_clock = false;
         let mut frames = DrMessage::unchecked(bytes);
-        frames.check(|frame| {
+        let checked = frames.check(|frame| {
             has_clock |= matches!(frame, Frame::Clock(_));
             if self.expects(from, channel, frame) { Ok(()) } else { Err(Rejected::Unexpected) }
-        })?;
+        });
+        checked.map_err(refusal)?;
         // The clock first: it may fix the session time, which the other frames need.
         if has_clock {
             self.station.set_now(at);
@@ -352,6 +372,7 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
             Outbound::Direct(sender) => sender.on_timeout(now, &mut self.station.outbox),
             Outbound::Relay(uplink) => uplink.on_timeout(now, &mut self.station.outbox),
         }
+        self.stop_waiting(now);
         self.start_over(now);
     }
 

@@ -73,6 +73,34 @@ fn an_entity_that_ends_while_there_is_no_time_is_not_introduced() {
     assert_eq!(introduced(&mut peer, 40), 1, "only the other entity");
 }
 
+#[test]
+fn an_entity_that_is_not_observed_after_a_long_break_is_introduced_a_little_later() {
+    let clock = Unfixed::default();
+    clock.0.set(true);
+    let relay = DrConfig { topology: Topology::Relay(OTHER), ..DrConfig::default() };
+    let mut peer = DrPeer::with_clock(&relay, clock.clone());
+    let mut bytes = Vec::new();
+    let mut introduced = |peer: &mut DrPeer<Unfixed>, millis: i64| {
+        let transmitted = core::iter::from_fn(|| peer.poll_transmit(at(millis), &mut bytes));
+        transmitted.filter(|(_, channel)| *channel == Channel::Reliable).count()
+    };
+    peer.handle_peer(at(0), JOINED);
+    for entity in 1..=3 {
+        peer.observe(at(10), EntityId(entity), MotionState::default());
+    }
+    assert_eq!(introduced(&mut peer, 10), 3);
+    peer.handle_peer(at(20), PeerChange::Left { peer: OTHER });
+    peer.handle_peer(at(5_000), JOINED);
+    assert_eq!(introduced(&mut peer, 5_000), 0, "they may have moved on");
+    peer.observe(at(5_010), EntityId(2), MotionState::default());
+    assert_eq!(introduced(&mut peer, 5_010), 1);
+    let due = peer.poll_timeout().expect("the others are awaited");
+    assert!(due <= at(5_600), "{due:?}");
+    peer.handle_timeout(at(5_600));
+    assert_eq!(introduced(&mut peer, 5_600), 2);
+    assert!(peer.poll_timeout().is_none_or(|due| due > at(5_600)), "nothing is awaited any more");
+}
+
 /// The introduction of another owner's entity.
 fn introduction() -> Vec<u8> {
     let mut other = DrPeer::new(&DrConfig::default());

@@ -55,16 +55,20 @@ fn every_policy_is_named_as_it_is_parsed() {
         "even:phi=0.5",
         "even:kappa=1.2",
         "even:phi=1,kappa=1",
+        "even:keep=0.9",
+        "even:phi=1,kappa=1,keep=1",
     ] {
         assert_eq!(policy(name).to_string(), name);
     }
     assert_eq!(policy("even:phi=0.5:kappa=2"), policy("even:kappa=2,phi=0.5"));
+    assert_eq!(policy("even:keep=0.8,phi=0.5"), policy("even:phi=0.5,keep=0.8"));
 }
 
 #[test]
 fn every_documented_name_is_a_policy_and_every_policy_is_documented() {
     for documented in PolicyKind::NAMES {
-        let name = documented.replace("KAPPA", "1.5").replace("PHI", "0.5").replace('K', "4");
+        let name =
+            documented.replace("KAPPA", "1.5").replace("PHI", "0.5").replace("KEEP", "0.9").replace('K', "4");
         policy(name.split('[').next().unwrap_or(&name));
         // Try each option in brackets.
         for options in name.split('[').skip(1) {
@@ -104,9 +108,9 @@ fn an_unknown_option_is_rejected_with_the_known_ones() {
         let error = format!("{name}:{wrong}").parse::<PolicyKind>().expect_err("unknown option").to_string();
         assert!(error.contains(name) && error.contains(wrong) && error.contains("pa, pi, pt"), "{error}");
     }
-    for wrong in
-        ["phi", "phi=", "phi=1.1", "phi=-0.1", "phi=nan", "kappa=0.9", "kappa=inf", "kappa=", "pa", ""]
-    {
+    let phis = ["phi", "phi=", "phi=1.1", "phi=-0.1", "phi=nan"];
+    let others = ["kappa=0.9", "kappa=inf", "kappa=", "keep=", "keep=1.1", "keep=-0.1", "keep=nan", "pa", ""];
+    for wrong in phis.into_iter().chain(others) {
         let error = format!("even:{wrong}").parse::<PolicyKind>().expect_err("unknown option").to_string();
         assert!(error.contains("\"even\"") && error.contains("phi=PHI"), "{error}");
     }
@@ -241,9 +245,13 @@ proptest! {
 
     #[test]
     fn settings_of_even_are_named_as_they_are_parsed(
-        phi in 0.0..=1.0f64, kappa in proptest::option::of(1.0..=1000.0f64),
+        phi in 0.0..=1.0f64,
+        kappa in proptest::option::of(1.0..=1000.0f64),
+        keep in proptest::option::of(0.0..=1.0f64),
     ) {
-        let kind = PolicyKind::Even(EvenSettings::new(phi, kappa).expect("valid settings"));
+        let settings = EvenSettings::new(phi, kappa).expect("valid settings");
+        let settings = keep.map_or(Some(settings), |keep| settings.keeping(keep)).expect("valid settings");
+        let kind = PolicyKind::Even(settings);
         prop_assert_eq!(kind.to_string().parse::<PolicyKind>(), Ok(kind));
     }
 

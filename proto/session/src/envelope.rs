@@ -12,6 +12,25 @@ pub const HEADER_LEN: usize = 1 + 4 + 8;
 pub const CLOCK_LEN_MAX: usize = 1 + 1 + 8 + 8 + 10;
 /// The tag of a clock frame, in every protocol.
 pub const CLOCK: u8 = 0x40;
+/// The first byte of a [game's message](crate::game), where messages of protocols name their format. No format has this
+/// number.
+pub const GAME: u8 = 0x47;
+/// The higher halves of first bytes: of dead reckoning, Sync-MS and games. The lower half of a protocol's is its version.
+const KINDS: [u8; 3] = [0x0, 0x2, 0x4];
+
+/// Whether a message that begins with one byte is of the same kind as those that begin with the other: of the same protocol,
+/// in whatever version, or of a game.
+#[must_use]
+pub const fn is_same_kind(one: u8, other: u8) -> bool {
+    one >> 4 == other >> 4
+}
+
+/// Whether a message that begins with this byte is of another protocol than that of `format`, or of a game. Machines reject
+/// such messages as unexpected, not as a version that they do not know.
+#[must_use]
+pub fn is_foreign(first: u8, format: u8) -> bool {
+    !is_same_kind(first, format) && KINDS.contains(&(first >> 4))
+}
 
 /// Session times from outside lie within this many nanoseconds of the origin (36 years), so that arithmetic on them never
 /// overflows.

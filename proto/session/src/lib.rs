@@ -8,6 +8,7 @@
 //! - [`station`]: a session clock and an outbox that agree on the time; clock frames ride in the protocol's own datagrams.
 //! - [`pending`]: peers and messages that wait until the session clock is fixed.
 //! - [`id_map`]: dense maps from peers and other small numbers.
+//! - [`game`]: messages of the game itself, which travel beside the protocol's.
 //! - [`room`]: what a server asks of the machine of a room, whatever its protocol.
 //!
 //! ```
@@ -28,6 +29,7 @@
 //! ```
 
 pub mod envelope;
+pub mod game;
 pub mod id_map;
 pub mod outbox;
 pub mod pending;
@@ -36,7 +38,7 @@ pub mod station;
 
 pub use envelope::{FrameFormat, Header, Message};
 pub use id_map::{IdMap, Numbered, PeerMap};
-pub use outbox::Outbox;
+pub use outbox::{Outbox, Traffic};
 pub use pending::Pending;
 pub use room::Room;
 pub use station::Station;

@@ -34,6 +34,23 @@ enum Turn {
     Paced(LocalTime),
 }
 
+/// The datagrams that have left, and their bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// Datagrams.
+    pub datagrams: u64,
+    /// Their bytes, without the headers of the transport.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    #[inline]
+    const fn count(&mut self, datagram: &[u8]) {
+        self.datagrams += 1;
+        self.bytes += datagram.len() as u64;
+    }
+}
+
 /// What waits for one peer.
 #[derive(Clone, Debug)]
 struct Queue {
@@ -173,6 +190,7 @@ pub struct Outbox {
     tick: Span,
     headers: Headers,
     crowded_out: u64,
+    traffic: Traffic,
     queues: PeerMap<Queue>,
     schedule: Schedule,
     stalled: Vec<PeerId>,
@@ -186,6 +204,7 @@ impl Outbox {
             tick,
             headers: Headers { format, key, messages: 0, session: None },
             crowded_out: 0,
+            traffic: Traffic { datagrams: 0, bytes: 0 },
             queues: PeerMap::new(),
             schedule: Schedule { now: LocalTime::MIN, ready: VecDeque::new(), paced: BTreeSet::new() },
             stalled: Vec::new(),
@@ -196,6 +215,12 @@ impl Outbox {
     #[must_use]
     pub const fn crowded_out(&self) -> u64 {
         self.crowded_out
+    }
+
+    /// The datagrams taken to all peers.
+    #[must_use]
+    pub const fn traffic(&self) -> Traffic {
+        self.traffic
     }
 
     /// Sets the time for everything put in from now on.
@@ -246,13 +271,36 @@ impl Outbox {
     /// Puts a frame into the next datagram for a peer; `emit` gets the datagram's stamp. Returns the datagram's nonce, or
     /// `None` if the frame cannot be sent: the peer is not here, there is no session time, or the frame would never fit.
     pub fn datagram(&mut self, peer: PeerId, emit: impl Fn(SessionTime, &mut Vec<u8>)) -> Option<u32> {
-        let now = self.headers.session?;
+        self.headers.session?;
+        self.put::<true>(peer, |stamp, bytes| {
+            if let Some(stamp) = stamp {
+                emit(stamp, bytes);
+            }
+        })
+    }
+
+    /// Puts a frame that does without a session time into the next datagram for a peer; `emit` gets the datagram's stamp, if
+    /// it has one. Returns the datagram's nonce, or `None` if the peer is not here or the frame would never fit.
+    pub fn unstamped(
+        &mut self,
+        peer: PeerId,
+        emit: impl Fn(Option<SessionTime>, &mut Vec<u8>),
+    ) -> Option<u32> {
+        self.put::<false>(peer, emit)
+    }
+
+    #[inline(always)]
+    fn put<const NEEDS_STAMP: bool>(
+        &mut self,
+        peer: PeerId,
+        emit: impl Fn(Option<SessionTime>, &mut Vec<u8>),
+    ) -> Option<u32> {
         let queue = self.queues.get_mut(peer)?;
         let limit = HEADER_LEN + frames_max(queue.datagram_max);
         if let Some(header) = queue.open {
             let before = queue.bytes.len();
-            if let Some(stamp) = header.stamp {
-                emit(stamp, &mut queue.bytes);
+            if !NEEDS_STAMP || header.stamp.is_some() {
+                emit(header.stamp, &mut queue.bytes);
                 if queue.bytes.len() <= limit {
                     return Some(header.nonce);
                 }
@@ -262,7 +310,7 @@ impl Outbox {
         }
         let header = self.headers.next(&queue.nonces);
         queue.begin(self.headers.format, header);
-        emit(now, &mut queue.bytes);
+        emit(header.stamp, &mut queue.bytes);
         if queue.bytes.len() > limit {
             queue.open = None;
             return None;
@@ -292,6 +340,15 @@ impl Outbox {
     /// Queues a frame on the reliable channel to a peer. Returns the nonce of its message.
     pub fn reliable(&mut self, peer: PeerId, emit: impl FnOnce(SessionTime, &mut Vec<u8>)) -> Option<u32> {
         let now = self.headers.session?;
+        self.reliable_unstamped(peer, |_, bytes| emit(now, bytes))
+    }
+
+    /// Queues a frame that does without a session time on the reliable channel to a peer. Returns the nonce of its message.
+    pub fn reliable_unstamped(
+        &mut self,
+        peer: PeerId,
+        emit: impl FnOnce(Option<SessionTime>, &mut Vec<u8>),
+    ) -> Option<u32> {
         let nonces = self.headers.key.begin(u64::from(peer.0));
         let header = self.headers.next(&nonces);
         let queue = self.queues.get_mut(peer)?;
@@ -303,7 +360,7 @@ impl Outbox {
         }
         let mut message = Vec::new();
         header.emit(self.headers.format, &mut message);
-        emit(now, &mut message);
+        emit(header.stamp, &mut message);
         queue.reliable.push_back(message);
         self.schedule.list(peer, queue, true);
         Some(header.nonce)
@@ -346,6 +403,9 @@ impl Outbox {
         if !(queue.reliable.is_empty() && queue.full.is_empty())
             && let Some(channel) = queue.take_before(now, bytes)
         {
+            if channel == Channel::Datagram {
+                self.traffic.count(bytes);
+            }
             return Some(channel);
         }
         let mut taken = None;
@@ -355,6 +415,7 @@ impl Outbox {
                 queue.capacity = queue.bytes.len().next_multiple_of(BUFFER_STEP);
                 // The caller's buffer is reused for the next datagram.
                 core::mem::swap(bytes, &mut queue.bytes);
+                self.traffic.count(bytes);
                 queue.next_at = now + self.tick;
                 taken = Some(Channel::Datagram);
             }

@@ -28,6 +28,12 @@ impl<C: SessionClock> Station<C> {
         Self { clock, outbox: Outbox::new(format, tick, key), latest: LocalTime::MIN }
     }
 
+    /// The local time, held if it runs backwards.
+    #[must_use]
+    pub fn hold(&self, now: LocalTime) -> LocalTime {
+        self.latest.max(now)
+    }
+
     /// Advances the time; a local clock that runs backwards is held. Returns the session time, if there is one.
     #[inline]
     pub fn set_now(&mut self, now: LocalTime) -> Option<SessionTime> {

@@ -2,13 +2,22 @@
 
 use evenkeel_core::{Seed, Span};
 use evenkeel_dr::{Budget, Compensation, Content, DrConfig, Limits, PolicyKind};
+use evenkeel_game::GameConfig;
+use evenkeel_sync_ms::{Order, SyncConfig};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use crate::welcome::TICK_MAX;
 
-/// The policy of rooms by default. Its kappa caps what far-away members, real or pretended, cost the others.
-pub const POLICY: &str = "even:kappa=3";
+/// The policy of rooms by default. Its `keep` limits what one far-away member, real or pretended, costs the others, and its
+/// kappa what a crowd of them does.
+pub const POLICY: &str = "even:kappa=3,keep=0.9";
+
+/// The budget of rooms by default: everything, as long as it fits this bandwidth to the average player.
+const BUDGET: &str = "256 kbit/s";
+
+/// The shortest tick in milliseconds, except for none at all.
+const TICK_MS_MIN: f64 = 1.0;
 
 /// The kinds of motion that a room can pass vectors on as.
 const KINDS: [&str; 2] = ["as-sent", "auto"];
@@ -19,11 +28,17 @@ const KINDS: [&str; 2] = ["as-sent", "auto"];
 pub struct RoomConfig {
     /// The fairness policy, named as in the lab.
     pub policy: String,
-    /// The budget of policies that have one: DR vectors per trigger, or a percentage of the receivers.
+    /// The budget of policies that have one: a bandwidth per player, DR vectors per trigger, or a percentage of the receivers.
     #[serde(deserialize_with = "budget")]
     pub budget: Budget,
     /// The kind of motion that vectors are passed on as: `as-sent`, or `auto`, which picks the best for each player's delay.
     pub kind: String,
+    /// The order in which a game's actions are served: `reaction`, `max-wait`, `select-wait`, `toss-wait=...` or `none`.
+    pub order: String,
+    /// Whether everybody sees a game's updates at the same time.
+    pub sync_out: bool,
+    /// The most that a player's actions and updates are delayed for the others' sake, in milliseconds.
+    pub cap_ms: f64,
     /// The tick in milliseconds: at most one datagram each way per player and tick.
     pub tick_ms: f64,
     /// The most players at a time.
@@ -49,8 +64,11 @@ impl Default for RoomConfig {
         let limits = Limits::default();
         Self {
             policy: POLICY.to_owned(),
-            budget: Budget::ONE,
+            budget: BUDGET.parse().expect("it is a budget"),
             kind: KINDS[0].to_owned(),
+            order: Order::default().to_string(),
+            sync_out: true,
+            cap_ms: SyncConfig::default().cap.as_millis_f64(),
             tick_ms: 20.0,
             players_max: 256,
             compensation_max_ms: 500.0,
@@ -65,7 +83,18 @@ impl Default for RoomConfig {
 }
 
 impl RoomConfig {
-    /// Returns the machine's settings. The room's settings must have passed [`RelayConfig::parse`](crate::RelayConfig::parse).
+    /// Returns the settings of the room's machines. The room's settings must have passed
+    /// [`RelayConfig::parse`](crate::RelayConfig::parse).
+    #[must_use]
+    pub fn machines(&self, seed: Seed) -> GameConfig {
+        let mut config = GameConfig::from(self.machine(seed));
+        config.sync.order = self.order.parse().unwrap_or_default();
+        config.sync.sync_out = self.sync_out;
+        config.sync.cap = Span::from_millis_f64(self.cap_ms);
+        config
+    }
+
+    /// Returns the settings of the machine for motion. The room's settings must have passed [`RelayConfig::parse`](crate::RelayConfig::parse).
     #[must_use]
     pub fn machine(&self, seed: Seed) -> DrConfig {
         let span = |millis: f64| Span::from_secs_f64(millis / 1e3);
@@ -97,6 +126,9 @@ impl RoomConfig {
         if let Err(error) = self.policy.parse::<PolicyKind>() {
             return Err(("policy", error.to_string()));
         }
+        if let Err(error) = self.order.parse::<Order>() {
+            return Err(("order", error.to_string()));
+        }
         if !KINDS.contains(&self.kind.as_str()) {
             return Err(("kind", format!("\"{}\" is not one of {}", self.kind, KINDS.join(", "))));
         }
@@ -105,7 +137,12 @@ impl RoomConfig {
             if fits { Ok(()) } else { Err((key, format!("{value} is not between {low} and {high}"))) }
         };
         let most = Limits::default();
-        range("tick_ms", self.tick_ms, 0.0, 1e3 * TICK_MAX.as_secs_f64())?;
+        range("cap_ms", self.cap_ms, 0.0, 1_000.0)?;
+        let tick_max = 1e3 * TICK_MAX.as_secs_f64();
+        if self.tick_ms != 0.0 && !(TICK_MS_MIN..=tick_max).contains(&self.tick_ms) {
+            let message = format!("{} is not 0 and not between {TICK_MS_MIN} and {tick_max}", self.tick_ms);
+            return Err(("tick_ms", message));
+        }
         range("players_max", self.players_max as f64, 1.0, 1000.0)?;
         range("compensation_max_ms", self.compensation_max_ms, 0.0, 10_000.0)?;
         range("position_max", self.position_max, 0.0, most.position_max)?;
@@ -131,5 +168,9 @@ pub(crate) fn budget<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Budge
         BudgetValue::Number(number) => number.to_string(),
         BudgetValue::Text(text) => text,
     };
-    text.parse().map_err(D::Error::custom)
+    let budget: Budget = text.parse().map_err(D::Error::custom)?;
+    if budget.bandwidth().is_none() && budget.per_trigger(1) <= 0.0 {
+        return Err(D::Error::custom("a budget of 0 would send nothing: give more, or a bandwidth"));
+    }
+    Ok(budget)
 }

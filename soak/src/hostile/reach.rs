@@ -140,16 +140,7 @@ mod tests {
                 reliable_sent,
                 ..PlayerReport::default()
             }],
-            policy: "base".to_owned(),
-            budget: "1".to_owned(),
-            mean_aee: 0.0,
-            std_aee: 0.0,
-            mean_aee_per_s: 0.0,
-            std_aee_per_s: 0.0,
-            sent_per_s: 0.0,
-            sent: 0,
-            crowded_out: 0,
-            estimated: 0,
+            ..RoomReport::default()
         };
         let mut reach = AttackReach::default();
         for rejected in [5, 9, 2, 3] {

@@ -27,7 +27,7 @@ const MEASURE_TIME: Duration = Duration::from_secs(30);
 /// Share of the spread that may remain with *even*.
 const SPREAD_LEFT_MAX: f64 = 0.05;
 /// Large enough to show the whole page, at a common pixel ratio.
-const SCREEN_SIZE: ([u32; 2], f64) = ([1280, 1060], 1.5);
+const SCREEN_SIZE: ([u32; 2], f64) = ([1280, 830], 1.5);
 
 /// Returns the requirements, and figures that are not judged.
 pub(crate) fn run(evenkeel: &Path, folder: &Path) -> Result<(Vec<Check>, Figures)> {

@@ -2,6 +2,8 @@
 
 mod arena;
 mod arena_controls;
+mod arena_duels;
+mod arena_story;
 mod example;
 mod guards;
 mod live;
@@ -11,9 +13,18 @@ use crate::Test;
 
 /// Returns all tests in the order in which they run: those that others build on first.
 pub(crate) fn all() -> Vec<Test> {
-    [guards::TESTS, unit::TESTS, live::TESTS, example::TESTS, arena::TESTS, arena_controls::TESTS]
-        .into_iter()
-        .flatten()
-        .copied()
-        .collect()
+    [
+        guards::TESTS,
+        unit::TESTS,
+        live::TESTS,
+        example::TESTS,
+        arena::TESTS,
+        arena_controls::TESTS,
+        arena_duels::TESTS,
+        arena_story::TESTS,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+    .collect()
 }

@@ -29,7 +29,8 @@ impl Default for Allowance {
 
 /// Whether a message is within the allowance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
+pub enum Verdict {
+    /// It is.
     Pass,
     /// It exceeds the allowance, which will suffice after this time.
     Over(Span),
@@ -39,7 +40,7 @@ pub(super) enum Verdict {
 
 /// The token buckets of one peer.
 #[derive(Debug)]
-pub(super) struct Bucket {
+pub struct Bucket {
     allowance: Allowance,
     messages: f64,
     bytes: f64,
@@ -49,7 +50,9 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    pub(super) fn new(allowance: Allowance, now: LocalTime) -> Self {
+    /// Full buckets.
+    #[must_use]
+    pub fn new(allowance: Allowance, now: LocalTime) -> Self {
         Self {
             messages: f64::from(allowance.messages_per_second) * BURST_SECONDS,
             bytes: f64::from(allowance.bytes_per_second) * BURST_SECONDS,
@@ -60,7 +63,7 @@ impl Bucket {
     }
 
     /// Takes a message of this size out of the buckets if they hold enough.
-    pub(super) fn offer(&mut self, now: LocalTime, bytes: usize) -> Verdict {
+    pub fn offer(&mut self, now: LocalTime, bytes: usize) -> Verdict {
         let (messages_rate, bytes_rate) =
             (f64::from(self.allowance.messages_per_second), f64::from(self.allowance.bytes_per_second));
         let seconds = (now - self.at).as_secs_f64().max(0.0);
@@ -84,7 +87,7 @@ impl Bucket {
     }
 
     /// Counts a dropped message as excess.
-    pub(super) fn drop_message(&mut self, bytes: usize) {
+    pub fn drop_message(&mut self, bytes: usize) {
         let messages = 1.0 / f64::from(self.allowance.messages_per_second);
         self.excess += messages.max(bytes as f64 / f64::from(self.allowance.bytes_per_second));
     }

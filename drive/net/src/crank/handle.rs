@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
 use evenkeel_core::{Endpoint, LocalTime, PeerId, Seed, Wire};
@@ -162,7 +163,15 @@ where
     /// # Errors
     /// [`CrankError`] if the crank is busy or has stopped.
     pub fn command(&self, node: NodeId, command: E::Command) -> Result<(), CrankError> {
-        let at = self.0.clock.now();
+        self.command_at(node, self.0.clock.now(), command)
+    }
+
+    /// Passes a command that was given at this time by the crank's clock, which may be a little in the past. The machine sees
+    /// it at that time, unless it has seen a later one.
+    ///
+    /// # Errors
+    /// [`CrankError`] if the crank is busy or has stopped.
+    pub fn command_at(&self, node: NodeId, at: LocalTime, command: E::Command) -> Result<(), CrankError> {
         self.job(move |driver| driver.call(node, at, Call::Command(command)))
     }
 
@@ -175,23 +184,24 @@ where
         node: NodeId,
         read: impl FnOnce(&mut E, LocalTime) -> R + Send + 'static,
     ) -> Result<R, CrankError> {
-        self.inspect(node, read)?.await.map_err(|_| CrankError::Stopped)?
+        let (reply, answer) = oneshot::channel();
+        self.job(move |driver| drop(reply.send(driver.inspect(node, read).ok_or(CrankError::NoSuchNode))))?;
+        answer.await.map_err(|_| CrankError::Stopped)?
     }
 
-    /// Blocking version of [`with`](Self::with), for threads without a runtime. Deadlocks on the crank's own thread, so
-    /// do not call it from the crank's callbacks.
+    /// Blocking version of [`with`](Self::with), usually for some microseconds. Deadlocks on the crank's own thread, so do
+    /// not call it from the crank's callbacks.
     ///
     /// # Errors
     /// [`CrankError`] if there is no such machine, or the crank is busy or has stopped.
-    ///
-    /// # Panics
-    /// If called on a task of a runtime.
     pub fn with_blocking<R: Send + 'static>(
         &self,
         node: NodeId,
         read: impl FnOnce(&mut E, LocalTime) -> R + Send + 'static,
     ) -> Result<R, CrankError> {
-        self.inspect(node, read)?.blocking_recv().map_err(|_| CrankError::Stopped)?
+        let (reply, answer) = sync_channel(1);
+        self.job(move |driver| drop(reply.send(driver.inspect(node, read).ok_or(CrankError::NoSuchNode))))?;
+        answer.recv().map_err(|_| CrankError::Stopped)?
     }
 
     /// Returns the crank's counts so far.
@@ -233,16 +243,6 @@ where
             let _ = closed.await;
         }
         Ok(nodes)
-    }
-
-    fn inspect<R: Send + 'static>(
-        &self,
-        node: NodeId,
-        read: impl FnOnce(&mut E, LocalTime) -> R + Send + 'static,
-    ) -> Result<oneshot::Receiver<Result<R, CrankError>>, CrankError> {
-        let (reply, answer) = oneshot::channel();
-        self.job(move |driver| drop(reply.send(driver.inspect(node, read).ok_or(CrankError::NoSuchNode))))?;
-        Ok(answer)
     }
 
     fn job(&self, job: impl FnOnce(&mut Driver<E>) + Send + 'static) -> Result<(), CrankError> {

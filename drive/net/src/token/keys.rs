@@ -4,17 +4,16 @@
 //! overwritten, because a lost key means handing a new public key to every relay.
 
 use std::fmt;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use ring::rand::SecureRandom;
 
+use crate::key_file::{self, KeyFileError};
+
 const FILE_PREFIX: &str = "evenkeel-issuer-key-1:";
-const FILE_BYTES_MAX: u64 = 256;
 
 /// The key that signs tokens. `Debug` does not print the secret.
 #[derive(Clone)]
@@ -23,49 +22,6 @@ pub struct IssuerKey(SigningKey);
 /// The public key that verifies tokens; relays are configured with its text form.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct IssuerId(VerifyingKey);
-
-/// Why a key file could not be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum KeyFileError {
-    /// The file already exists.
-    #[error("{} already exists and is not overwritten: remove it, or choose another path", path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file does not exist.
-    #[error("there is no key file {}: make one first, or correct the path", path.display())]
-    Missing {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The folder for a new file does not exist.
-    #[error("cannot create the key file {}: there is no such folder; create it, or correct the path", path.display())]
-    NoFolder {
-        /// The file to create.
-        path: PathBuf,
-    },
-    /// It is not a key file.
-    #[error("{} is not an Evenkeel key file: correct the path, or make a new key", path.display())]
-    NotAKey {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Other users can read it.
-    #[error("{} can be read by other users: run `chmod 600 {}`", path.display(), path.display())]
-    Exposed {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Reading or writing failed.
-    #[error("cannot access the key file {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-}
 
 /// A text that is not an issuer's public key.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -99,18 +55,7 @@ impl IssuerKey {
     /// # Errors
     /// [`KeyFileError`] if the file exists or cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), KeyFileError> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let text = format!("{FILE_PREFIX}{}\n", URL_SAFE_NO_PAD.encode(self.0.as_bytes()));
-        options
-            .open(path)
-            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-            .map_err(|source| match file_error(path, source) {
-                KeyFileError::Missing { path } => KeyFileError::NoFolder { path },
-                error => error,
-            })
+        key_file::save(path, FILE_PREFIX, self.0.as_bytes())
     }
 
     /// Reads a key from its file.
@@ -118,29 +63,14 @@ impl IssuerKey {
     /// # Errors
     /// [`KeyFileError`] if the file is missing, readable by others, or not a key file.
     pub fn load(path: &Path) -> Result<Self, KeyFileError> {
-        let file = fs::File::open(path).map_err(|source| file_error(path, source))?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = file.metadata().map_err(|source| file_error(path, source))?.permissions().mode();
-            if mode & 0o077 != 0 {
-                return Err(KeyFileError::Exposed { path: path.to_path_buf() });
-            }
-        }
-        let mut bytes = Vec::new();
-        file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(|source| file_error(path, source))?;
-        std::str::from_utf8(&bytes)
-            .ok()
-            .and_then(Self::parse)
-            .ok_or_else(|| KeyFileError::NotAKey { path: path.to_path_buf() })
+        key_file::load(path, FILE_PREFIX).map(|secret| Self(SigningKey::from_bytes(&secret)))
     }
 
     /// Parses the text of a key file.
     #[doc(hidden)]
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let secret = decode_key(text.trim_end().strip_prefix(FILE_PREFIX)?)?;
-        Some(Self(SigningKey::from_bytes(&secret)))
+        key_file::parse(text, FILE_PREFIX).map(|secret| Self(SigningKey::from_bytes(&secret)))
     }
 }
 
@@ -156,7 +86,7 @@ impl IssuerId {
     /// # Errors
     /// [`InvalidIssuer`] if it is not one.
     pub fn parse(text: &str) -> Result<Self, InvalidIssuer> {
-        let bytes = decode_key(text.trim()).ok_or(InvalidIssuer)?;
+        let bytes = key_file::decode(text.trim()).ok_or(InvalidIssuer)?;
         VerifyingKey::from_bytes(&bytes).map(Self).map_err(|_| InvalidIssuer)
     }
 
@@ -175,18 +105,5 @@ impl fmt::Display for IssuerId {
 impl fmt::Debug for IssuerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "IssuerId({self})")
-    }
-}
-
-fn decode_key(text: &str) -> Option<[u8; 32]> {
-    URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
-}
-
-fn file_error(path: &Path, source: io::Error) -> KeyFileError {
-    let path = path.to_path_buf();
-    match source.kind() {
-        io::ErrorKind::AlreadyExists => KeyFileError::Exists { path },
-        io::ErrorKind::NotFound => KeyFileError::Missing { path },
-        _ => KeyFileError::Io { path, source },
     }
 }

@@ -52,6 +52,10 @@ impl Default for Limits {
 
 impl Limits {
     pub(super) fn transport(&self) -> Arc<TransportConfig> {
+        Arc::new(self.transport_config())
+    }
+
+    pub(super) fn transport_config(&self) -> TransportConfig {
         let mut config = TransportConfig::default();
         let idle = IdleTimeout::try_from(self.idle_timeout)
             .unwrap_or_else(|_| IdleTimeout::from(VarInt::from_u32(u32::MAX)));
@@ -67,6 +71,6 @@ impl Limits {
             .mtu_discovery_config(None)
             .datagram_send_buffer_size(DATAGRAM_SEND_BUFFER)
             .datagram_receive_buffer_size(Some(DATAGRAM_RECEIVE_BUFFER));
-        Arc::new(config)
+        config
     }
 }

@@ -195,7 +195,7 @@ fn try_bind_all(addresses: &[SocketAddr]) -> Result<Vec<UdpSocket>, (BindError, 
     Ok(sockets)
 }
 
-fn bind_error(address: SocketAddr, source: io::Error) -> BindError {
+pub(super) fn bind_error(address: SocketAddr, source: io::Error) -> BindError {
     match source.kind() {
         io::ErrorKind::AddrInUse => BindError::Taken { address },
         io::ErrorKind::AddrNotAvailable => BindError::NotHere { address },

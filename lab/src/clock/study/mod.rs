@@ -17,13 +17,14 @@ use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults};
 
 use super::filters::{Averaging, Filter, LeastRoundTrip, Simpson};
 use super::run::{ClockSample, ClockSetting, run};
-use crate::papers::{FigureGroup, Paper, Work};
+use crate::papers::{FigureGroup, Paper, PaperKind, Work};
 
 /// The study, listed with the papers.
 pub(crate) const STUDY: Paper = Paper {
     key: "clock",
     title: "The session clock compared with common filters",
     source: "Evenkeel's own study",
+    kind: PaperKind::Study,
     readings: &[],
     first_seed: 1,
     is_long: false,

@@ -5,7 +5,7 @@ mod budget;
 mod scheduling;
 mod theorem;
 
-use super::study::{FigureGroup, Paper, Work};
+use super::study::{FigureGroup, Paper, PaperKind, Work};
 use super::view::ClaimSource;
 
 const SOURCE: ClaimSource = ClaimSource { paper: "aggarwal05", citation: "Aggarwal et al. 2005" };
@@ -15,6 +15,7 @@ pub(super) const PAPER: Paper = Paper {
     key: SOURCE.paper,
     title: "Fairness in dead-reckoning based distributed multi-player games",
     source: "S. Aggarwal, H. Banavar, S. Mukherjee, S. Rangarajan, NetGames 2005",
+    kind: PaperKind::Paper,
     readings: READINGS,
     first_seed: 1,
     is_long: false,

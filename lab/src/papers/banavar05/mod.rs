@@ -6,7 +6,7 @@ mod probabilistic;
 mod scheduling;
 mod threshold;
 
-use super::study::{FigureGroup, Paper, Work};
+use super::study::{FigureGroup, Paper, PaperKind, Work};
 use super::view::ClaimSource;
 
 const SOURCE: ClaimSource = ClaimSource { paper: "banavar05", citation: "Banavar 2005" };
@@ -16,6 +16,7 @@ pub(super) const PAPER: Paper = Paper {
     key: SOURCE.paper,
     title: "Fairness and accuracy in dead-reckoning based distributed multi-player games",
     source: "H. Banavar, master's thesis, Florida State University, 2005",
+    kind: PaperKind::Paper,
     readings: READINGS,
     first_seed: 1,
     is_long: false,

@@ -3,13 +3,22 @@
 use core::fmt::Write as _;
 
 use super::super::axis::Axis;
-use super::{Frame, draw_base, draw_grid, escape, place};
+use super::{Frame, draw_base, draw_grid, escape, style};
 use crate::figure::Bars;
 
 /// The least width of a bar with a horizontal number above it; on narrower bars the number is vertical.
 const UPRIGHT_MIN: f64 = 24.0;
 /// The height of a vertical number.
 const TURNED: f64 = 34.0;
+
+/// Decimals that the numbers above the bars need.
+fn decimals(groups: &[Bars]) -> usize {
+    match groups.iter().flat_map(|group| &group.heights).copied().fold(0.0, f64::max) {
+        100.0.. => 0,
+        3.0.. => 1,
+        _ => 2,
+    }
+}
 
 pub(super) fn draw(
     svg: &mut String,
@@ -27,6 +36,8 @@ pub(super) fn draw(
     let values = groups.iter().flat_map(|group| group.heights.iter().map(|height| room * height));
     let up = Axis::over(values.chain([0.0]), (y0 - y1) / 56.0, true).between(y0, y1);
     draw_grid(svg, &up, x0, x1);
+    let decimals = decimals(groups);
+    let number = |height: f64| format!("{height:.decimals$}");
     for (category, name) in categories.iter().enumerate() {
         let start = x0 + slot * category as f64 + 0.08 * slot;
         for (index, group) in groups.iter().enumerate() {
@@ -34,26 +45,28 @@ pub(super) fn draw(
             let (x, top) = (start + bar * index as f64, up.pixel(height));
             let _ = write!(
                 svg,
-                "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"2\" fill=\"var(--c{})\"/>",
+                "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"2\" fill=\"var({})\"/>",
                 x + 1.0,
                 bar - 2.0,
                 up.pixel(0.0) - top,
-                place(names, &group.name),
+                style(names, &group.name).colour,
             );
             let size = if bar < 32.0 { 10 } else { 12 };
             let middle = x + 0.5 * bar;
             let _ = if is_turned {
                 write!(
                     svg,
-                    "<text class=\"q\" font-size=\"{size}\" transform=\"translate({:.1} {:.1}) rotate(-90)\">{height:.0}</text>",
+                    "<text class=\"q\" font-size=\"{size}\" transform=\"translate({:.1} {:.1}) rotate(-90)\">{}</text>",
                     middle + 3.5,
-                    top - 4.0
+                    top - 4.0,
+                    number(height)
                 )
             } else {
                 write!(
                     svg,
-                    "<text class=\"q\" font-size=\"{size}\" x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{height:.0}</text>",
-                    top - 5.0
+                    "<text class=\"q\" font-size=\"{size}\" x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                    top - 5.0,
+                    number(height)
                 )
             };
         }
@@ -70,11 +83,11 @@ pub(super) fn draw(
             let at = y1 + 20.0 + 20.0 * row as f64;
             let _ = write!(
                 svg,
-                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\" fill=\"var(--c{})\"/>\
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\" fill=\"var({})\"/>\
                  <text x=\"{:.1}\" y=\"{at:.1}\">{}</text>",
                 x1 + 8.0,
                 at - 10.0,
-                place(names, &group.name),
+                style(names, &group.name).colour,
                 x1 + 26.0,
                 escape(&group.name)
             );

@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use super::super::axis::Axis;
-use super::{DASHES, Frame, NAME_HEIGHT, draw_base, draw_grid, escape, place};
+use super::{Frame, NAME_HEIGHT, SeriesStyle, draw_base, draw_grid, escape, style};
 use crate::figure::Curve;
 
 pub(super) fn draw(svg: &mut String, curves: &[Curve], names: &[&str], frame: Frame, named_at_end: bool) {
@@ -22,7 +22,7 @@ pub(super) fn draw(svg: &mut String, curves: &[Curve], names: &[&str], frame: Fr
         );
     }
     for curve in curves {
-        draw_curve(svg, curve, place(names, &curve.name), &across, &up);
+        draw_curve(svg, curve, style(names, &curve.name), &across, &up);
     }
     if named_at_end {
         name_at_end(svg, curves, names, (&up, y0), x1 + 8.0);
@@ -30,7 +30,8 @@ pub(super) fn draw(svg: &mut String, curves: &[Curve], names: &[&str], frame: Fr
     draw_base(svg, up.pixel(0.0), x0, x1);
 }
 
-fn draw_curve(svg: &mut String, curve: &Curve, index: usize, across: &Axis, up: &Axis) {
+fn draw_curve(svg: &mut String, curve: &Curve, look: SeriesStyle, across: &Axis, up: &Axis) {
+    let SeriesStyle { colour, dash, .. } = look;
     let points = || curve.points.iter().filter(|point| point.y.is_finite());
     if points().any(|point| point.spread > 0.0) {
         let mut band = String::new();
@@ -41,7 +42,7 @@ fn draw_curve(svg: &mut String, curve: &Curve, index: usize, across: &Axis, up: 
             let low = (point.y - point.spread).max(0.0);
             let _ = write!(band, "{:.1},{:.1} ", across.pixel(point.x), up.pixel(low));
         }
-        let _ = write!(svg, "<polygon class=\"b\" fill=\"var(--c{index})\" points=\"{}\"/>", band.trim_end());
+        let _ = write!(svg, "<polygon class=\"b\" fill=\"var({colour})\" points=\"{}\"/>", band.trim_end());
     }
     let mut line = String::new();
     for point in points() {
@@ -49,8 +50,7 @@ fn draw_curve(svg: &mut String, curve: &Curve, index: usize, across: &Axis, up: 
     }
     let _ = write!(
         svg,
-        "<polyline class=\"l\" stroke=\"var(--c{index})\" stroke-dasharray=\"{}\" points=\"{}\"/>",
-        DASHES[index],
+        "<polyline class=\"l\" stroke=\"var({colour})\" stroke-dasharray=\"{dash}\" points=\"{}\"/>",
         line.trim_end()
     );
 }
@@ -74,13 +74,12 @@ fn name_at_end(svg: &mut String, curves: &[Curve], names: &[&str], (up, lowest):
         *at = below;
     }
     for (name, at) in ends {
-        let index = place(names, name);
+        let SeriesStyle { colour, dash, .. } = style(names, name);
         let _ = write!(
             svg,
-            "<line x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"var(--c{index})\" \
-             stroke-width=\"2\" stroke-dasharray=\"{}\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            "<line x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"var({colour})\" \
+             stroke-width=\"2\" stroke-dasharray=\"{dash}\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             x + 18.0,
-            DASHES[index],
             x + 24.0,
             at + 4.0,
             escape(name)

@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use super::super::axis::Axis;
-use super::{Frame, draw_columns, escape, place};
+use super::{Frame, draw_columns, escape, style};
 use crate::figure::Bars;
 
 /// The height of a row.
@@ -59,19 +59,25 @@ pub(super) fn draw(
         let _ = write!(svg, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 4.0, y + 4.0, escape(row));
         for group in groups {
             let Some(value) = group.heights.get(index).filter(|value| value.is_finite()) else { continue };
-            let _ = draw_mark(svg, place(names, &group.name), across.pixel(*value), y);
+            let look = style(names, &group.name);
+            let _ = draw_mark(svg, (look.colour, look.shape), across.pixel(*value), y);
         }
     }
 }
 
 /// Draws a mark. Marks differ in shape as well as in colour.
-pub(super) fn draw_mark(svg: &mut String, index: usize, x: f64, y: f64) -> core::fmt::Result {
+pub(super) fn draw_mark(
+    svg: &mut String,
+    (colour, shape): (&str, usize),
+    x: f64,
+    y: f64,
+) -> core::fmt::Result {
     let r = RADIUS;
-    match index % 4 {
-        0 => write!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r}\" fill=\"var(--c{index})\"/>"),
+    match shape {
+        0 => write!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r}\" fill=\"var({colour})\"/>"),
         1 => write!(
             svg,
-            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"var(--c{index})\"/>",
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"var({colour})\"/>",
             x - r + 0.5,
             y - r + 0.5,
             2.0 * r - 1.0,
@@ -79,16 +85,22 @@ pub(super) fn draw_mark(svg: &mut String, index: usize, x: f64, y: f64) -> core:
         ),
         2 => write!(
             svg,
-            "<path d=\"M{x:.1} {:.1}l{:.1} {:.1}h{:.1}z\" fill=\"var(--c{index})\"/>",
+            "<path d=\"M{x:.1} {:.1}l{:.1} {:.1}h{:.1}z\" fill=\"var({colour})\"/>",
             y - r,
             r,
             2.0 * r - 1.0,
             -2.0 * r
         ),
+        3 => write!(
+            svg,
+            "<path d=\"M{x:.1} {:.1}l{r} {r}l-{r} {r}l-{r} -{r}z\" fill=\"var({colour})\"/>",
+            y - r
+        ),
+        // A ring.
         _ => write!(
             svg,
-            "<path d=\"M{x:.1} {:.1}l{r} {r}l-{r} {r}l-{r} -{r}z\" fill=\"var(--c{index})\"/>",
-            y - r
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\" fill=\"var(--ground)\" stroke=\"var({colour})\" stroke-width=\"2\"/>",
+            r - 1.0
         ),
     }
 }

@@ -1,28 +1,32 @@
 //! Draws figures as SVG: one file for light mode, dark mode and paper.
 //!
-//! Lines differ in colour and dash, and are named at their ends where there is room, otherwise in a legend.
+//! Lines differ in colour and dash ([`palette`]), and are named at their ends where there is room, otherwise in a
+//! legend.
 
 mod bars;
 mod curves;
 mod dots;
+mod palette;
 mod points;
 
 use core::fmt::Write as _;
 
 use crate::figure::{Drawing, Figure, Plot};
+use palette::{SeriesStyle, style};
 
 const STYLE: &str = "\
-svg{--ink:#17202a;--quiet:#5b6670;--grid:#dfe4e8;--ground:#fff;--c0:#c2410c;--c1:#0b6e99;--c2:#15803d;--c3:#6d28d9;\
---c4:#a16207;--c5:#be185d;--c6:#475569;font:12px system-ui,sans-serif;background:var(--ground)}\
-@media(prefers-color-scheme:dark){svg{--ink:#e6eaed;--quiet:#9aa5ae;--grid:#323a41;--ground:#14191d;--c0:#fb923c;\
---c1:#56b4dd;--c2:#4ade80;--c3:#b794f6;--c4:#eab308;--c5:#f472b6;--c6:#a3b1c2}}\
-@media print{svg{--ink:#000;--quiet:#444;--grid:#ccc;--ground:#fff;--c0:#c2410c;--c1:#0b6e99;--c2:#15803d;\
---c3:#6d28d9;--c4:#a16207;--c5:#be185d;--c6:#475569}}\
 text{fill:var(--ink);font-variant-numeric:tabular-nums}.q{fill:var(--quiet)}.g{stroke:var(--grid)}\
-.t{font-weight:600}.l{fill:none;stroke-width:2;stroke-linejoin:round}.b{opacity:.16}";
+.t{font-weight:600}.l{fill:none;stroke-width:2;stroke-linejoin:round}.b{opacity:.14}";
 
-const DASHES: [&str; 7] = ["none", "7 3", "2 3", "9 3 2 3", "4 4", "1 4", "12 3"];
-const COLOURS: usize = DASHES.len();
+/// Returns the style sheet of a drawing.
+fn style_sheet() -> String {
+    let (light, dark) = (palette::declarations(false), palette::declarations(true));
+    format!(
+        "svg{{--ink:#17202a;--quiet:#5b6670;--grid:#dfe4e8;--ground:#fff;{light}font:12px system-ui,sans-serif;background:var(--ground)}}\
+         @media(prefers-color-scheme:dark){{svg{{--ink:#e6eaed;--quiet:#9aa5ae;--grid:#323a41;--ground:#14191d;{dark}}}}}\
+         @media print{{svg{{--ink:#000;--quiet:#444;--grid:#ccc;--ground:#fff;{light}}}}}{STYLE}"
+    )
+}
 
 /// Space above a frame's drawing, with a title and without.
 const TOP: (f64, f64) = (30.0, 14.0);
@@ -87,8 +91,9 @@ pub(super) fn file(figure: &Figure, note: &str) -> String {
 fn document(figure: &Figure, body: &str, width: f64, height: f64) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height:.0}\" role=\"img\" \
-         aria-label=\"{}\"><style>{STYLE}</style>{body}</svg>\n",
-        escape(&figure.title)
+         aria-label=\"{}\"><style>{}</style>{body}</svg>\n",
+        escape(&figure.title),
+        style_sheet()
     )
 }
 
@@ -143,7 +148,7 @@ fn height(plot: &Plot, layout: Layout, columns: usize) -> f64 {
     }
 }
 
-/// Returns every name in the figure once. Its index determines its colour and dash in every frame.
+/// Returns every name in the figure once, in order.
 fn names(plots: &[Plot]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for plot in plots {
@@ -161,11 +166,6 @@ fn names(plots: &[Plot]) -> Vec<&str> {
         }
     }
     names
-}
-
-/// Returns the index of a name's colour and dash.
-fn place(names: &[&str], name: &str) -> usize {
-    names.iter().position(|known| *known == name).unwrap_or(0) % COLOURS
 }
 
 fn draw_plot(svg: &mut String, plot: &Plot, names: &[&str], frame: Frame, named_at_end: bool) {
@@ -216,30 +216,29 @@ fn draw_plot(svg: &mut String, plot: &Plot, names: &[&str], frame: Frame, named_
 /// Draws names with their lines or marks in as many rows as needed, and returns the height.
 fn draw_legend(svg: &mut String, names: &[&str], width: f64, plot: Option<&Plot>) -> f64 {
     let (mut x, mut y) = (12.0, 16.0);
-    for (index, name) in names.iter().enumerate() {
-        let index = index % COLOURS;
+    for name in names {
+        let SeriesStyle { colour, dash, shape } = style(names, name);
         let wide = 46.0 + width_of(name);
         if x + wide > width && x > 12.0 {
             (x, y) = (12.0, y + NAME_HEIGHT + 3.0);
         }
         let _ = match plot.map(|plot| &plot.drawing) {
             Some(Drawing::Dots { .. } | Drawing::Points { .. }) => {
-                dots::draw_mark(svg, index, x + 16.0, y - 4.0)
+                dots::draw_mark(svg, (colour, shape), x + 16.0, y - 4.0)
             }
             Some(Drawing::Bars { .. }) => write!(
                 svg,
-                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\" fill=\"var(--c{index})\"/>",
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\" fill=\"var({colour})\"/>",
                 x + 10.0,
                 y - 10.0
             ),
             _ => write!(
                 svg,
-                "<line x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"var(--c{index})\" stroke-width=\"3\" \
-                 stroke-dasharray=\"{}\"/>",
+                "<line x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"var({colour})\" stroke-width=\"3\" \
+                 stroke-dasharray=\"{dash}\"/>",
                 x + 22.0,
                 y - 4.0,
                 y - 4.0,
-                DASHES[index],
             ),
         };
         let _ = write!(svg, "<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>", x + 28.0, escape(name));

@@ -4,9 +4,12 @@ use core::fmt::Write as _;
 
 use super::super::axis::Axis;
 use super::dots::draw_mark;
-use super::{Frame, draw_columns, draw_grid, escape, place};
+use super::palette::fixed;
+use super::{Frame, draw_columns, draw_grid, escape, style};
 use crate::figure::{Cloud, Level};
 
+/// Values are far apart from this ratio on.
+const FAR_APART: f64 = 100.0;
 const SIZE: f64 = 11.0;
 /// Approximate width of a letter of that size.
 const LETTER: f64 = 6.1;
@@ -38,7 +41,10 @@ pub(super) fn draw(
     let across = Axis::over(points().map(|point| point.x.min(x_max)).chain([0.0]), (x1 - x0) / 60.0, true);
     let across = across.between(x0, x1);
     let heights = points().map(|point| point.y).chain(levels.iter().map(|level| level.y));
-    let up = Axis::of_close_ratios(heights).between(y0, y1);
+    let (low, high) = heights.clone().fold((f64::INFINITY, 0.0_f64), |(l, h), y| (l.min(y), h.max(y)));
+    // Values many powers of ten apart need sparse ticks.
+    let up = if high > FAR_APART * low { Axis::of_ratios(heights) } else { Axis::of_close_ratios(heights) };
+    let up = up.between(y0, y1);
     draw_grid(svg, &up, x0, x1);
     draw_columns(svg, &across, y0, y1);
     let mut taken = Vec::new();
@@ -49,11 +55,11 @@ pub(super) fn draw(
         cloud.points.iter().map(|point| (across.pixel(point.x.min(x_max)), up.pixel(point.y))).collect()
     };
     for cloud in clouds {
-        let index = place(names, &cloud.name);
+        let colour = style(names, &cloud.name).colour;
         if cloud.is_joined {
             let line: String = pixels(cloud).iter().map(|(x, y)| format!("{x:.1},{y:.1} ")).collect();
             let line = line.trim_end();
-            let _ = write!(svg, "<polyline class=\"l\" stroke=\"var(--c{index})\" points=\"{line}\"/>");
+            let _ = write!(svg, "<polyline class=\"l\" stroke=\"var({colour})\" points=\"{line}\"/>");
             taken.extend(pixels(cloud).windows(2).flat_map(|ends| along(ends[0], ends[1])));
         }
         taken.extend(pixels(cloud).into_iter().map(|(x, y)| Rect(x - MARK, y - MARK, x + MARK, y + MARK)));
@@ -65,8 +71,11 @@ pub(super) fn draw(
         }
     }
     for cloud in clouds {
-        for (x, y) in pixels(cloud) {
-            let _ = draw_mark(svg, place(names, &cloud.name), x, y);
+        let look = style(names, &cloud.name);
+        for (point, (x, y)) in cloud.points.iter().zip(pixels(cloud)) {
+            // A policy has its own colour; the shape says which cloud it is in.
+            let colour = fixed(&point.name).map_or(look.colour, |policy| policy.colour);
+            let _ = draw_mark(svg, (colour, look.shape), x, y);
         }
     }
 }

@@ -8,6 +8,7 @@
 //! - [`ServerClock`] and [`FollowerClock`]: the server's time is the session's. A follower bounds the offset
 //!   with the two-sided [`Hull`] and shows a time that never runs backwards.
 //! - [`MedianClock`]: the median of all clocks, for peers without a server.
+//! - [`MirroredClock`]: a copy of another clock, for a machine beside the one that exchanges frames.
 //!
 //! ```
 //! use evenkeel_core::clock::{FollowerClock, Hull, ServerClock, SessionClock};
@@ -46,6 +47,7 @@ pub mod follower;
 pub mod frame;
 pub mod hull;
 pub mod median;
+pub mod mirrored;
 mod output;
 mod probes;
 pub mod server;
@@ -59,6 +61,7 @@ pub use follower::FollowerClock;
 pub use frame::ClockFrame;
 pub use hull::Hull;
 pub use median::MedianClock;
+pub use mirrored::MirroredClock;
 pub use output::SLEW_MAX;
 pub use probes::{BURST_INTERVAL, PROBE_INTERVAL};
 pub use server::ServerClock;

@@ -18,8 +18,9 @@ pub(super) use self::shown::RareState;
 use super::cursor::{Cursor, Point};
 use super::in_flight::Flown;
 use super::pair_state::{PairState, Pending};
-use super::pairs::{Arrived, Pairs};
+use super::pairs::Pairs;
 use super::sent_messages::SentMessages;
+use super::waiting::{Arrived, Waiting};
 use crate::ledger::exported_path::ExportedPath;
 use crate::motion::vector::{DrSeq, DrVector};
 use crate::receiver::placement::Placement;
@@ -117,11 +118,11 @@ impl<'a> Account<'a> {
     }
 
     fn arrivals(&self) -> impl Iterator<Item = Arrived> + use<'a> {
-        self.pairs.sparse.arrivals.get(&self.link).into_iter().flatten().copied()
+        self.pairs.sparse.waiting.get(self.link).into_iter().flat_map(Waiting::arrivals)
     }
 
     fn next_arrival(&self) -> Option<Arrived> {
-        self.arrivals().next()
+        self.pairs.sparse.waiting.get(self.link)?.front()
     }
 
     /// The error assumed before the account opened. Policies add it when they compare receivers.
@@ -174,8 +175,8 @@ impl<'a> Account<'a> {
     /// The number of the vector that is placed where the error is settled.
     #[inline]
     fn placed_number(&self) -> DrSeq {
-        let placed = self.pairs.sparse.placed.get(&self.link).copied();
-        placed.unwrap_or(self.state().arrived)
+        let waiting = self.pairs.sparse.waiting.get(self.link);
+        waiting.and_then(|waiting| waiting.placed).unwrap_or(self.state().arrived)
     }
 
     /// The vectors in flight in order of sending, with their message numbers.

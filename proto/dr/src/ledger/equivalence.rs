@@ -357,7 +357,7 @@ fn fast_path_matches_reference_path() {
             if index % 16 == 0 {
                 twins.check();
                 let waits =
-                    twins.ledgers[0].tracks.iter().any(|track| !track.pairs.sparse.arrivals.is_empty());
+                    twins.ledgers[0].tracks.iter().any(|track| !track.pairs.sparse.waiting.is_empty());
                 waited.update(|count| count + u32::from(waits));
             }
         }

@@ -17,6 +17,7 @@ mod pairs;
 mod reports;
 mod sent_messages;
 mod tracks;
+mod waiting;
 
 use std::collections::VecDeque;
 
@@ -222,10 +223,19 @@ impl ErrorLedger {
     pub(crate) fn dispatch(&mut self, slot: Slot, dispatch: Dispatch, nonce: u32) {
         let (track, link) = (&mut self.tracks[slot.track], self.links.at_mut(slot.link));
         link.ask(dispatch.sent);
-        let (history, outlook) = (&track.history, link.outlook_if_credible(dispatch.sent, self.placement));
-        let is_estimated = link
-            .keep(&mut track.pairs, slot.link, |account| account.open(history, &outlook, dispatch, nonce));
-        self.estimated += u64::from(is_estimated);
+        #[cfg(test)]
+        let may_be_usual = !self.only_reference;
+        #[cfg(not(test))]
+        let may_be_usual = true;
+        let history = &track.history;
+        let mut account = AccountMut::new(&mut track.pairs, &mut link.messages, slot.link);
+        if !may_be_usual || !account.open_usual(history, dispatch, nonce) {
+            let outlook = link.outlook_if_credible(dispatch.sent, self.placement);
+            let is_estimated = link.keep(&mut track.pairs, slot.link, |account| {
+                account.open(history, &outlook, dispatch, nonce)
+            });
+            self.estimated += u64::from(is_estimated);
+        }
         if link.messages.is_crowded() {
             let numbers = link.messages.renumber();
             self.tracks.for_each(|track| track.pairs.renumber(slot.link, &numbers));

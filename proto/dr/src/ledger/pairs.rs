@@ -3,18 +3,14 @@
 //! There are very many pairs, so the data that every pair has is small and contiguous. Data that few pairs have is kept in maps,
 //! which are usually empty.
 
-use std::collections::{BTreeMap, VecDeque};
-
-use evenkeel_core::SessionTime;
+use std::collections::BTreeMap;
 
 use super::account::RareState;
 use super::last_sent::LastSent;
 use super::pair_state::PairState;
 use super::sent_messages::Renumbered;
-use crate::motion::vector::DrSeq;
+use super::waiting::WaitingColumn;
 use crate::prefetch::{CACHE_LINE, prefetch};
-
-pub(super) type Arrived = (DrSeq, SessionTime);
 
 /// Data that few pairs have, keyed by the receiver's place.
 #[derive(Clone, Debug, Default)]
@@ -23,10 +19,7 @@ pub(super) struct SparseColumns {
     pub(super) rare: BTreeMap<u32, Box<RareState>>,
     /// The error assumed before the account opened, for comparing receivers.
     pub(super) head_starts: BTreeMap<u32, f64>,
-    /// The number of the vector placed at the settled point, if it is not the newest reported one.
-    pub(super) placed: BTreeMap<u32, DrSeq>,
-    /// Reported but unsettled arrivals, oldest first. No queue is empty.
-    pub(super) arrivals: BTreeMap<u32, VecDeque<Arrived>>,
+    pub(super) waiting: WaitingColumn,
 }
 
 // Field order matters: the fields that every acknowledgment reads are adjacent.
@@ -99,8 +92,7 @@ impl Pairs {
         self.last_sents[link as usize] = LastSent::NOBODY;
         self.sparse.rare.remove(&link);
         self.sparse.head_starts.remove(&link);
-        self.sparse.placed.remove(&link);
-        self.sparse.arrivals.remove(&link);
+        self.sparse.waiting.remove(link);
         self.count -= 1;
     }
 
@@ -129,6 +121,7 @@ mod tests {
     use super::*;
     use crate::ledger::last_sent::ShownVector;
     use crate::ledger::sent_messages::SentMessages;
+    use crate::motion::vector::DrSeq;
 
     #[test]
     fn pairs_are_indexed_by_receiver_place() {

@@ -4,7 +4,7 @@ use evenkeel_core::SessionTime;
 
 use super::account::AccountMut;
 use super::life::{Life, Track};
-use super::pairs::Arrived;
+use super::waiting::Arrived;
 use super::{ErrorLedger, Settlement, Slot};
 #[cfg(test)]
 use crate::message::Arrival;

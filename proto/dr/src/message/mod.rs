@@ -17,8 +17,8 @@ mod runs;
 mod vector;
 mod vector_ids;
 
-use evenkeel_core::{ClockFrame, Malformed, Reader, Scratch, SessionTime, Span, Varint};
-use evenkeel_session::envelope::{CLOCK, emit_before, emit_u32, parse_before, parse_u32};
+use evenkeel_core::{ClockFrame, Malformed, Reader, Rejected, Scratch, SessionTime, Span, Varint};
+use evenkeel_session::envelope::{CLOCK, emit_before, emit_u32, is_foreign, parse_before, parse_u32};
 pub use evenkeel_session::envelope::{CLOCK_LEN_MAX, HEADER_LEN, Header, emit_clock};
 use evenkeel_session::{FrameFormat, Message};
 
@@ -41,6 +41,17 @@ const ENDED: u8 = 0x31;
 /// The first tag of vectors. Their tags hold the kind, as its place in `MotionKind::ALL`, in two bits, and five bits of the
 /// position in the life.
 const VECTOR: u8 = 0x80;
+
+/// The refusal of a message, as counted: a message of a game or of another protocol is not one of another version.
+#[cold]
+pub(crate) fn refusal(rejected: Rejected) -> Rejected {
+    match rejected {
+        Rejected::Malformed(Malformed::Version { found, .. }) if is_foreign(found, VERSION) => {
+            Rejected::Unexpected
+        }
+        other => other,
+    }
+}
 
 /// A confirmation of reports, which also echoes a stamp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

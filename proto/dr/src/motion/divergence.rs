@@ -111,7 +111,7 @@ impl Divergence {
         }
     }
 
-    fn is_linear(&self) -> bool {
+    pub(crate) fn is_linear(&self) -> bool {
         self.turn_rates == [0.0; 2] && self.acceleration == Vec3::ZERO && self.fading == Vec3::ZERO
     }
 

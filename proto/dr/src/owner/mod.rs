@@ -14,13 +14,16 @@ pub use uplink::Uplink;
 
 pub(crate) use simulated::SimulatedReceivers;
 
-use evenkeel_core::SessionTime;
+use evenkeel_core::{SessionTime, Span};
 use evenkeel_session::envelope::is_sane_time;
 
 use kind_selector::KindSelector;
 
 use crate::message::VectorFrame;
 use crate::motion::{Content, DrSeq, DrVector, EntityId, EntityMap, MotionKind, MotionState};
+
+/// Without any observation for this long, newest vectors are not trusted to introduce entities.
+const OBSERVED_WITHIN: Span = Span::from_millis(500);
 
 /// The entities that a peer owns.
 #[derive(Clone, Debug)]
@@ -33,6 +36,8 @@ pub struct Owner {
     /// The first number of the next life. It is beyond the numbers of all earlier lives, so vectors of those that are
     /// still on the network are older than the introduction.
     first_seq: DrSeq,
+    /// When an entity was last observed.
+    observed: SessionTime,
 }
 
 #[derive(Clone, Debug)]
@@ -40,6 +45,8 @@ struct Export {
     first: DrSeq,
     seq: DrSeq,
     vector: DrVector,
+    /// Whether it may have moved on unobserved. If so, the next observation makes a vector.
+    is_outdated: bool,
     /// Finds the best kind, if the content is [`Content::Auto`].
     selector: Option<Box<KindSelector>>,
 }
@@ -47,7 +54,7 @@ struct Export {
 /// A new DR vector.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Generated {
-    /// The first of a life.
+    /// The first of a life, or of an entity that was outdated: it introduces the entity.
     First(VectorFrame),
     /// A further one.
     Next(VectorFrame),
@@ -57,7 +64,14 @@ impl Owner {
     /// An owner without entities, which will export at most `entities_max`.
     #[must_use]
     pub const fn new(threshold: Threshold, content: Content, entities_max: usize) -> Self {
-        Self { threshold, content, entities_max, exports: EntityMap::new(), first_seq: DrSeq(0) }
+        Self {
+            threshold,
+            content,
+            entities_max,
+            exports: EntityMap::new(),
+            first_seq: DrSeq(0),
+            observed: SessionTime::MIN,
+        }
     }
 
     /// Observes an entity and makes a DR vector if it is new or has strayed from its exported path. Insane states are
@@ -67,9 +81,12 @@ impl Owner {
             return None;
         }
         let (threshold, kind) = (self.threshold, self.content.first());
+        self.observed = now;
         if let Some(export) = self.exports.get_mut(entity) {
             let is_new = export.observe(state, kind, threshold, now);
-            return is_new.then(|| Generated::Next(export.frame(entity, now)));
+            let is_back = is_new && core::mem::take(&mut export.is_outdated);
+            let generated = if is_back { Generated::First } else { Generated::Next };
+            return is_new.then(|| generated(export.frame(entity, now)));
         }
         if self.exports.len() == self.entities_max {
             return None;
@@ -77,7 +94,8 @@ impl Owner {
         let vector = DrVector::generate(now, state, kind).quantized_if_sane()?;
         let selector =
             (self.content == Content::Auto).then(|| Box::new(KindSelector::new(threshold, state, now)));
-        let export = Export { first: self.first_seq, seq: self.first_seq, vector, selector };
+        let (first, seq) = (self.first_seq, self.first_seq);
+        let export = Export { first, seq, vector, is_outdated: false, selector };
         let frame = export.frame(entity, now);
         self.exports.insert(entity, export);
         Some(Generated::First(frame))
@@ -103,9 +121,30 @@ impl Owner {
         self.exports.get(entity).map(|export| &export.vector)
     }
 
-    /// The newest vector of each entity, as a frame to be sent now.
+    /// The newest vector of each entity that is not outdated, as a frame to be sent now.
     pub fn frames(&self, now: SessionTime) -> impl Iterator<Item = VectorFrame> + '_ {
-        self.exports.iter().map(move |(entity, export)| export.frame(entity, now))
+        let exports = self.exports.iter().filter(|(_, export)| !export.is_outdated);
+        exports.map(move |(entity, export)| export.frame(entity, now))
+    }
+
+    /// Before everything is introduced anew: if nothing was observed for long, the newest vectors would place entities far from
+    /// where they are. Each is outdated until it is next observed. Returns whether there are such.
+    pub fn outdate(&mut self, now: SessionTime) -> bool {
+        if now - self.observed <= OBSERVED_WITHIN {
+            return false;
+        }
+        self.exports.iter_mut().for_each(|(_, export)| export.is_outdated = true);
+        !self.exports.is_empty()
+    }
+
+    /// Stops waiting for observations of outdated entities. Returns their newest vectors.
+    pub fn stop_waiting(&mut self, now: SessionTime) -> Vec<VectorFrame> {
+        let waiting = self.exports.iter_mut().filter(|(_, export)| export.is_outdated);
+        let frame = |(entity, export): (EntityId, &mut Export)| {
+            export.is_outdated = false;
+            export.frame(entity, now)
+        };
+        waiting.map(frame).collect()
     }
 }
 
@@ -122,7 +161,8 @@ impl Export {
         if let Some(selector) = &mut self.selector {
             selector.observe(state, now);
         }
-        if now <= self.vector.generated || !threshold.strayed(state, &self.vector, now) {
+        let strayed = || self.is_outdated || threshold.strayed(state, &self.vector, now);
+        if now <= self.vector.generated || !strayed() {
             return false;
         }
         // Most observations make no vector, so it is quantized only now.

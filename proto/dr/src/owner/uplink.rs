@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use evenkeel_core::{Backoff, DelayEstimate, PeerId, SessionTime, Span};
+use evenkeel_core::{Backoff, DelayEstimate, PeerId, SessionTime, Span, earlier};
 use evenkeel_session::Outbox;
 
 use super::Threshold;
@@ -19,6 +19,9 @@ pub const UNRECORDED_MAX: usize = 1024;
 
 /// Repetitions of a vector that the relay does not record. Beyond, every entity is introduced anew.
 const REPEATS_MAX: u32 = 64;
+
+/// How long the next observation of an outdated entity is awaited.
+const OBSERVATION_AWAITED: Span = Span::from_millis(500);
 
 #[derive(Clone, Copy, Debug)]
 struct Unrecorded {
@@ -37,6 +40,8 @@ pub struct Uplink {
     unrecorded: VecDeque<Unrecorded>,
     /// Some vectors will never be recorded, so every entity must be introduced anew.
     pub(crate) gave_up: bool,
+    /// Until when observations of outdated entities are awaited.
+    waits_until: Option<SessionTime>,
     round_trip: DelayEstimate,
     backoff: Backoff,
 }
@@ -51,6 +56,7 @@ impl Uplink {
             present: false,
             unrecorded: VecDeque::new(),
             gave_up: false,
+            waits_until: None,
             round_trip: DelayEstimate::default(),
             backoff: Backoff::default(),
         }
@@ -67,8 +73,18 @@ impl Uplink {
 
     /// Forgets the relay, which has left.
     pub fn leave(&mut self) {
-        self.present = false;
+        (self.present, self.waits_until) = (false, None);
         self.unrecorded.clear();
+    }
+
+    /// Notes that some entities are introduced with their next observation, or without one after a while.
+    pub fn wait(&mut self, now: SessionTime) {
+        self.waits_until = Some(now + OBSERVATION_AWAITED);
+    }
+
+    /// Whether observations have been awaited long enough. True only once.
+    pub fn stop_waiting(&mut self, now: SessionTime) -> bool {
+        self.waits_until.take_if(|until| *until <= now).is_some()
     }
 
     /// Introduces an entity: its first vector, or the one from which the relay continues.
@@ -139,6 +155,7 @@ impl Uplink {
     /// When [`on_timeout`](Self::on_timeout) is due.
     #[must_use]
     pub fn next_timeout(&self) -> Option<SessionTime> {
-        self.unrecorded.front().map(|first| first.sent + self.repeat_after())
+        let repeat = self.unrecorded.front().map(|first| first.sent + self.repeat_after());
+        earlier(repeat, self.waits_until)
     }
 }

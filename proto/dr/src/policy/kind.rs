@@ -6,6 +6,7 @@ use core::str::FromStr;
 
 use super::FairnessPolicy;
 use super::base::{Base, Probabilistic};
+use super::base_matched::BaseMatched;
 use super::consistent::Netgames05Consistent;
 use super::deterministic_budget::DeterministicBudget;
 use super::even::{Even, EvenSettings};
@@ -23,6 +24,8 @@ pub enum PolicyKind {
         /// K.
         every: NonZeroU32,
     },
+    /// `base-matched`.
+    BaseMatched,
     /// `probabilistic-1/K`.
     Probabilistic {
         /// K.
@@ -61,8 +64,9 @@ pub enum PolicyKind {
 }
 
 /// The policies whose names have no parameters.
-const PLAIN: [(&str, PolicyKind); 7] = [
+const PLAIN: [(&str, PolicyKind); 8] = [
     ("base", PolicyKind::BASE),
+    ("base-matched", PolicyKind::BaseMatched),
     ("netgames05", PolicyKind::Netgames05),
     ("netgames05-consistent", PolicyKind::Netgames05Consistent),
     ("scheduling-1", PolicyKind::Scheduling1 { flight: Flight::Instant }),
@@ -113,6 +117,7 @@ impl PolicyKind {
     pub fn build(self) -> Box<dyn FairnessPolicy> {
         match self {
             Self::Base { every } => Box::new(Base { every }),
+            Self::BaseMatched => Box::<BaseMatched>::default(),
             Self::Probabilistic { every } => Box::new(Probabilistic { every }),
             Self::Netgames05 => Box::new(Netgames05::default()),
             Self::Netgames05Consistent => Box::new(Netgames05Consistent::default()),
@@ -132,9 +137,10 @@ impl PolicyKind {
     }
 
     /// The forms that [`FromStr`] takes.
-    pub const NAMES: [&str; 12] = [
+    pub const NAMES: [&str; 13] = [
         "base",
         "base-1/K",
+        "base-matched",
         "probabilistic-1/K",
         "netgames05",
         "netgames05-consistent",
@@ -144,13 +150,13 @@ impl PolicyKind {
         "scheduling-2-newest",
         "probabilistic-budget[:pa|:pi|:pt|:mix=A1,A2,A3][:pick-one]",
         "deterministic-budget[:pa|:pi|:pt|:mix=A1,A2,A3]",
-        "even[:phi=PHI|:kappa=KAPPA|:phi=PHI,kappa=KAPPA]",
+        "even[:phi=PHI|:kappa=KAPPA|:keep=KEEP|:phi=PHI,kappa=KAPPA,keep=KEEP]",
     ];
 
     /// One of each policy: the papers', then `even`.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let names = "base base-1/3 probabilistic-1/3 netgames05 netgames05-consistent scheduling-1 \
+        let names = "base base-1/3 base-matched probabilistic-1/3 netgames05 netgames05-consistent scheduling-1 \
                      scheduling-1-estimate scheduling-2 scheduling-2-newest probabilistic-budget:pa \
                      probabilistic-budget:pi probabilistic-budget:pt deterministic-budget even";
         names.split(' ').map(|name| name.parse().expect("the names are ours")).collect()
@@ -181,8 +187,9 @@ pub enum UnknownPolicy {
 const NO_OPTIONS: &str = "it has none at all";
 const BUDGET_OPTIONS: &str = "it takes pa, pi, pt or mix=A1,A2,A3 with three shares that sum to 1 (and, if \
                               probabilistic, pick-one)";
-const EVEN_OPTIONS: &str = "it takes phi=PHI, 0 (the spread of 1/m base) to 1 (no spread), and kappa=KAPPA, 1 to 1000 (the \
-                            cap on any error, as a multiple of that under 1/m base), separated by a comma";
+const EVEN_OPTIONS: &str = "it takes phi=PHI, 0 (the spread of 1/m base) to 1 (no spread), kappa=KAPPA, 1 to 1000 (the cap \
+                            on any error, as a multiple of that under 1/m base), and keep=KEEP, 0 to 1 (the part of an \
+                            equal share of the messages that the others keep), separated by commas";
 
 impl FromStr for PolicyKind {
     type Err = UnknownPolicy;
@@ -242,14 +249,19 @@ fn parse_budget<'a>(options: &[&'a str], may_pick: bool) -> Result<(Weights, boo
 
 /// Parses the settings of `even`, or returns the option that is not one.
 fn parse_even<'a>(options: &[&'a str]) -> Result<EvenSettings, &'a str> {
-    let mut settings = EvenSettings::default();
+    let (mut settings, mut keep) = (EvenSettings::default(), None);
     for option in options.iter().flat_map(|options| options.split(',')) {
         let number = |key| option.strip_prefix(key).and_then(|number| number.parse::<f64>().ok());
+        if let Some(kept) = number("keep=") {
+            settings.keeping(kept).ok_or(option)?;
+            keep = Some(kept);
+            continue;
+        }
         let phi = number("phi=").and_then(|phi| EvenSettings::new(phi, settings.kappa()));
         let kappa = || number("kappa=").and_then(|kappa| EvenSettings::new(settings.phi(), Some(kappa)));
         settings = phi.or_else(kappa).ok_or(option)?;
     }
-    Ok(settings)
+    Ok(keep.and_then(|keep| settings.keeping(keep)).unwrap_or(settings))
 }
 
 fn parse_mix(text: &str) -> Option<Weights> {
@@ -284,7 +296,8 @@ impl fmt::Display for EvenSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let phi = (self.phi() != Self::PHI).then(|| format!("phi={}", self.phi()));
         let kappa = self.kappa().map(|kappa| format!("kappa={kappa}"));
-        let set: Vec<String> = phi.into_iter().chain(kappa).collect();
+        let keep = self.keep().map(|keep| format!("keep={keep}"));
+        let set: Vec<String> = phi.into_iter().chain(kappa).chain(keep).collect();
         if set.is_empty() { Ok(()) } else { write!(f, ":{}", set.join(",")) }
     }
 }

@@ -77,6 +77,7 @@
 //! the smallest, [`even`] uses everything.
 
 pub mod base;
+pub mod base_matched;
 mod column;
 pub mod consistent;
 pub mod deterministic_budget;

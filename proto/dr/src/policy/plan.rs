@@ -39,6 +39,10 @@ impl SendPlan {
         self.dispatches.push((slot, Dispatch { seq, sent: at }));
     }
 
+    pub(crate) fn clear(&mut self) {
+        self.dispatches.clear();
+    }
+
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = (Slot, Dispatch)> + '_ {
         self.dispatches.drain(..)
     }

@@ -148,6 +148,11 @@ impl<'a> Exported<'a> {
         self.track.history.newest()
     }
 
+    /// A vector by its number, while it is kept.
+    pub fn vector(&self, seq: DrSeq) -> Option<&'a DrVector> {
+        self.track.history.shown(seq)
+    }
+
     /// The number of its last trigger. Its introduction was number 0.
     pub const fn trigger(&self) -> u64 {
         self.track.triggers - 1

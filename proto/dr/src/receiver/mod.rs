@@ -196,11 +196,16 @@ impl Receiver {
         Some(&self.sources.get(from)?.copies.get(&entity)?.placed)
     }
 
+    /// The vector by which each copy is placed, with its sender and its entity.
+    pub fn vectors(&self) -> impl Iterator<Item = (PeerId, EntityId, &DrVector)> {
+        self.sources.iter().flat_map(|(peer, source)| {
+            source.copies.iter().map(move |(entity, copy)| (peer, *entity, &copy.placed))
+        })
+    }
+
     /// Every copy: its sender, its entity, and its position at a session time.
     pub fn copies(&self, at: SessionTime) -> impl Iterator<Item = (PeerId, EntityId, Vec3)> + '_ {
-        self.sources.iter().flat_map(move |(peer, source)| {
-            source.copies.iter().map(move |(entity, copy)| (peer, *entity, copy.placed.project(at)))
-        })
+        self.vectors().map(move |(peer, entity, placed)| (peer, entity, placed.project(at)))
     }
 
     /// Vectors that were ignored: of unknown entities, duplicates, and beyond a limit.

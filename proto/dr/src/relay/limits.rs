@@ -10,9 +10,12 @@ const QUANTUM: f64 = 1.0 / 16_384.0;
 
 /// Players that [`EntityId::of`] tells apart.
 pub const PLAYERS_MAX: u32 = 1024;
+/// The largest number of a player's entity.
+pub const LOCAL_MAX: u32 = u32::MAX / PLAYERS_MAX;
 
 impl EntityId {
-    /// The `local`th entity of a player. No other player's entity gets the same id.
+    /// The `local`th entity of a player. No other player's entity gets the same id. Numbers beyond [`LOCAL_MAX`] wrap
+    /// around: check what comes from outside.
     #[must_use]
     pub const fn of(player: PeerId, local: u32) -> Self {
         Self(local.wrapping_mul(PLAYERS_MAX) + player.0 % PLAYERS_MAX)
@@ -22,6 +25,12 @@ impl EntityId {
     #[must_use]
     pub const fn player(self) -> PeerId {
         PeerId(self.0 % PLAYERS_MAX)
+    }
+
+    /// The number that its player gave the entity.
+    #[must_use]
+    pub const fn local(self) -> u32 {
+        self.0 / PLAYERS_MAX
     }
 }
 

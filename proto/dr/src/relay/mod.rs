@@ -12,7 +12,7 @@ mod quota;
 mod renumbering;
 
 pub use limits::Limits;
-pub(crate) use renumbering::OWNER_ENTITIES_MAX;
+pub use renumbering::OWNER_ENTITIES_MAX;
 
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Span, Synchronized,
@@ -26,7 +26,7 @@ use crate::command::{DrEvent, RelayCommand};
 use crate::config::DrConfig;
 use crate::ledger::exported_path::Recorded;
 use crate::ledger::{ErrorLedger, Life};
-use crate::message::{DrMessage, Frame, VERSION, VectorFrame, emit_recorded};
+use crate::message::{DrMessage, Frame, VERSION, VectorFrame, emit_recorded, refusal};
 use crate::motion::{DrSeq, DrVector, EntityId};
 use crate::owner::Threshold;
 use crate::sender::{ENTITIES_MAX, Sender};
@@ -49,6 +49,8 @@ pub struct RoomEntity {
     pub first: DrSeq,
     /// Its newest vector.
     pub newest: DrVector,
+    /// Its owner's threshold.
+    pub threshold: Threshold,
 }
 
 /// The relay of one room.
@@ -97,10 +99,23 @@ impl<C: SessionClock> DrRelay<C> {
         self.sender.without(Some(owner), receiver)
     }
 
+    /// The share of an entity's receivers that a trigger may reach, on average: 1 if everything goes to everybody.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.sender.share()
+    }
+
+    /// Bits per second that leave for the average player, with the headers of the datagrams.
+    #[must_use]
+    pub const fn bits_per_second(&self) -> f64 {
+        self.sender.bits_per_second()
+    }
+
     /// The entities in the room, by id.
     pub fn entities(&self) -> impl Iterator<Item = RoomEntity> + '_ {
         self.ledger().lives().filter_map(|(Life { entity, first }, track)| {
-            Some(RoomEntity { entity, owner: track.owner?, first, newest: *track.history.newest().1 })
+            let (owner, newest) = (track.owner?, *track.history.newest().1);
+            Some(RoomEntity { entity, owner, first, newest, threshold: track.threshold })
         })
     }
 
@@ -286,7 +301,7 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
         }
         let now = self.station.session(at).ok_or(Rejected::NoSessionTime)?;
         let mut frames = DrMessage::unchecked(bytes);
-        frames.check(|frame| self.expects(from, channel, frame, now))?;
+        frames.check(|frame| self.expects(from, channel, frame, now)).map_err(refusal)?;
         self.session(at);
         frames.each(|frame| self.apply(from, frame, now));
         Ok(())

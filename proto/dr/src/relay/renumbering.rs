@@ -13,7 +13,7 @@ use crate::motion::{DrSeq, EntityId};
 use crate::owner::Threshold;
 
 /// Entities of one owner. Beyond, introductions are refused, so that no owner fills a room alone.
-pub(crate) const OWNER_ENTITIES_MAX: usize = 256;
+pub const OWNER_ENTITIES_MAX: usize = 256;
 /// Refused lives of one owner that are remembered. Vectors of others are not answered, and their owner repeats them in vain.
 const REFUSED_MAX: usize = 256;
 

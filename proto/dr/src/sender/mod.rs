@@ -1,6 +1,7 @@
 //! The sender: runs the policy and keeps the ledger. It is part of the owner in the direct topology and of the relay
 //! otherwise.
 
+mod bandwidth;
 pub mod feedback;
 mod receiver_kinds;
 mod report_cursor;
@@ -12,6 +13,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use evenkeel_core::{PeerId, Seed, SessionTime, Timers};
 use evenkeel_session::{Outbox, PeerMap};
 
+use bandwidth::Bandwidth;
 pub use feedback::EARLY_MAX;
 use receiver_kinds::ReceiverKinds;
 use report_cursor::ReportCursor;
@@ -35,6 +37,7 @@ pub struct Sender {
     kind: PolicyKind,
     policy: Box<dyn FairnessPolicy>,
     budget: Budget,
+    bandwidth: Bandwidth,
     seed: Seed,
     /// Whether the policy has taken over from another and has not made a plan yet.
     is_new: bool,
@@ -60,11 +63,12 @@ impl Sender {
         let policy = config.policy.build();
         let mut ledger = ErrorLedger::new(config.placement, config.compensation);
         ledger.keep_marks(policy.asks_instantaneous());
-        Self {
+        let mut sender = Self {
             ledger,
             policy,
             kind: config.policy,
             budget: config.budget,
+            bandwidth: Bandwidth::default(),
             seed: config.seed,
             is_new: false,
             weights: PairWeights::default(),
@@ -77,13 +81,34 @@ impl Sender {
             timers: Timers::default(),
             reviews: 0,
             reported: Vec::new(),
-        }
+        };
+        sender.rearm();
+        sender
     }
 
     /// The ledger of the receivers' errors.
     #[must_use]
     pub const fn ledger(&self) -> &ErrorLedger {
         &self.ledger
+    }
+
+    /// The share of the receivers that a trigger may reach, on average: 1 if everything goes to everybody.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        let receivers = self.cursors.len().saturating_sub(1).max(1);
+        (self.bandwidth.share() * self.budget.per_trigger(receivers) / receivers as f64).min(1.0)
+    }
+
+    /// Whether a bandwidth is the budget, and everything fits it. Then nothing is withheld, whatever the policy: to even out the
+    /// errors would only make some of them larger.
+    fn fits_all(&self) -> bool {
+        self.budget.bandwidth().is_some() && self.bandwidth.share() >= 1.0
+    }
+
+    /// Bits per second that leave for the average receiver, with the headers of the datagrams.
+    #[must_use]
+    pub const fn bits_per_second(&self) -> f64 {
+        self.bandwidth.rate()
     }
 
     /// See [`FairnessPolicy::without`].
@@ -273,9 +298,16 @@ impl Sender {
             Occasion::Asked => None,
         };
         let receivers = present.map_or(self.cursors.len(), |(_, track)| track.pairs.count());
-        let budget = self.budget.per_trigger(receivers);
+        self.bandwidth.measure(self.budget.bandwidth(), outbox.traffic(), self.cursors.len(), now);
+        let budget = self.bandwidth.share() * self.budget.per_trigger(receivers);
         let review = Review::new(&self.ledger, &self.weights, now, occasion, present, budget, seed);
         self.policy.plan(&review, &mut plan);
+        if self.fits_all()
+            && let Some(exported) = review.triggered().and_then(|entity| review.entity(entity))
+        {
+            plan.clear();
+            plan.send_to_all(&exported, now);
+        }
         if let Occasion::Trigger(entity) = occasion
             && self.has_held
         {

@@ -101,23 +101,25 @@ fn keyboard_reaches_controls(fixture: &Fixture<'_>) -> Result<()> {
     page.tap("ArrowRight")?;
     is_switched(fixture, &arena, &page, "papers")?;
 
-    // The operator can also set a policy that is not on the switch, and then one that is.
-    set_policy(&page, "base")?;
+    // The operator can also set a policy that is not on the switch, and then what is.
+    set(&page, "policy", "{ policy: 'base' }")?;
     page.wait(
         "the page shows that no position of the switch is selected",
         &format!("!{CHECKED} && {LAST_CHOICE} === 'base'"),
     )?;
-    set_policy(&page, "base-1/3")?;
+    let figures = arena.figures()?;
+    let baseline = figures["choices"][0]["set"]["policy"].as_str().context("the switch has no baseline")?;
+    set(&page, "policy", &format!("{{ policy: '{baseline}' }}"))?;
+    set(&page, "order", "{ order: 'none', sync_out: false }")?;
     is_switched(fixture, &arena, &page, "base")
 }
 
-/// Sets the room's policy as an operator does.
-fn set_policy(page: &Page<'_>, policy: &str) -> Result<()> {
+/// Changes the room as an operator does.
+fn set(page: &Page<'_>, what: &str, settings: &str) -> Result<()> {
     let headers = "{ 'content-type': 'application/json' }";
-    let body = format!("JSON.stringify({{ policy: '{policy}' }})");
-    let post = format!("{{ method: 'POST', headers: {headers}, body: {body} }}");
-    let is_taken = page.eval(&format!("fetch('/api/rooms/arena/policy', {post}).then(({{ ok }}) => ok)"))?;
-    ensure!(is_taken == true, "the relay rejects {policy}");
+    let post = format!("{{ method: 'POST', headers: {headers}, body: JSON.stringify({settings}) }}");
+    let is_taken = page.eval(&format!("fetch('/api/rooms/arena/{what}', {post}).then(({{ ok }}) => ok)"))?;
+    ensure!(is_taken == true, "the relay rejects {settings}");
     Ok(())
 }
 
@@ -128,7 +130,7 @@ fn keys_keep_driving(fixture: &Fixture<'_>) -> Result<()> {
     is_playing(&page)?;
     let player = page.eval("arena.player")?.as_u64().context("the player has no number")?;
     page.wait("there is a name to click on", "document.querySelector('#pays button.who')")?;
-    for control in ["#pays button.who", "#lens-on", "[data-term=mean]", ".tabs label:has([value=total])"] {
+    for control in ["#pays button.who", "[data-term=mean]", ".tabs label:has([value=total])"] {
         page.click(control)?;
         page.wait("the field has the focus", "document.activeElement.id === 'field'")?;
         page.press(" ")?;
@@ -136,14 +138,11 @@ fn keys_keep_driving(fixture: &Fixture<'_>) -> Result<()> {
         page.release(" ")?;
         fixture.wait("the shot ends", || Ok(arena.shot(player)?.is_none().then_some(())))?;
     }
-    let is_on = page.eval("document.getElementById('lens-on').checked")?;
-    ensure!(is_on == false, "the key turned the lens on again");
-
-    page.tab_to("#lens-on")?;
-    page.tap(" ")?;
-    page.wait("a key turns the lens on", "document.getElementById('lens-on').checked")?;
-    let focused = page.eval("document.activeElement.id")?;
-    ensure!(focused == "lens-on", "the focus has moved to {focused}");
+    page.tab_to("[name=kind]")?;
+    page.tap("ArrowLeft")?;
+    page.wait("a key changes the curve", "document.querySelector('[name=kind][value=error]').checked")?;
+    let focused = page.eval("document.activeElement.name")?;
+    ensure!(focused == "kind", "the focus has moved to {focused}");
     Ok(())
 }
 

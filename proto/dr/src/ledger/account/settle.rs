@@ -2,8 +2,6 @@
 //!
 //! [`AccountMut::settle`] is the reference: it settles any report of any account. `fast.rs` settles the usual ones.
 
-use std::collections::VecDeque;
-
 use evenkeel_core::{SessionTime, Span};
 
 use super::{ARRIVALS_MAX, Account, AccountMut, Dispatch, IN_FLIGHT_MAX, Outlook};
@@ -12,13 +10,14 @@ use crate::ledger::exported_path::ExportedPath;
 use crate::ledger::growth::Growth;
 use crate::ledger::last_sent::LastSent;
 use crate::ledger::pair_state::{PairState, Pending};
-use crate::ledger::pairs::{Arrived, Pairs};
+use crate::ledger::pairs::Pairs;
 use crate::ledger::sent_messages::SentMessages;
+use crate::ledger::waiting::{Arrived, Waiting};
 use crate::motion::vector::DrSeq;
 
 /// How long the fate of a dispatch is awaited before the error is settled by estimate. It bounds what a receiver that never
 /// acknowledges anything costs.
-const AWAITED_MAX: Span = Span::from_secs(15);
+pub(super) const AWAITED_MAX: Span = Span::from_secs(15);
 
 /// The most vectors for which an account remembers the error at their generation. For others, the error since then is assumed
 /// to be the estimated part.
@@ -55,10 +54,11 @@ impl<'a> AccountMut<'a> {
 
     pub(super) fn set_point(&mut self, Point { at, exported, placed }: Point) {
         self.state().settle(at, exported);
-        if placed == self.state().arrived {
-            self.pairs.sparse.placed.remove(&self.link);
+        let placed = (placed != self.state().arrived).then_some(placed);
+        if placed.is_some() {
+            self.waiting().placed = placed;
         } else {
-            self.pairs.sparse.placed.insert(self.link, placed);
+            self.change_waiting(|waiting| waiting.placed = None);
         }
     }
 
@@ -157,7 +157,7 @@ impl<'a> AccountMut<'a> {
         let mut walk = self.read().walk_from_settled(history, is_plain);
         if let Some((seq, at)) = reported.filter(|(seq, _)| self.read().is_news(*seq)) {
             self.state().arrive(seq);
-            self.pairs.sparse.arrivals.entry(self.link).or_default().push_back((seq, at));
+            self.waiting().push_back((seq, at));
         }
         // Overtaken vectors that are long overdue can't matter, and give no delay sample.
         while self.read().is_overtaken()
@@ -186,7 +186,7 @@ impl<'a> AccountMut<'a> {
                 has_arrived = true;
             }
             // It stayed among the arrivals until here so that its mark was kept.
-            self.change_arrivals(|queue| _ = queue.pop_front());
+            self.change_waiting(Waiting::pop_front);
         }
         let Some(mut walk) = walk else { return 0.0 };
         self.move_on(&mut walk, history, horizon, growth);
@@ -231,12 +231,16 @@ impl<'a> AccountMut<'a> {
         self.rare().marks = Some(marks);
     }
 
-    fn change_arrivals(&mut self, change: impl FnOnce(&mut VecDeque<Arrived>)) {
-        if let Some(queue) = self.pairs.sparse.arrivals.get_mut(&self.link) {
-            change(queue);
-            if queue.is_empty() {
-                self.pairs.sparse.arrivals.remove(&self.link);
-            }
+    fn waiting(&mut self) -> &mut Waiting {
+        let places = self.pairs.width() as usize;
+        self.pairs.sparse.waiting.get_or_insert(self.link, places)
+    }
+
+    fn change_waiting(&mut self, change: impl FnOnce(&mut Waiting)) {
+        let column = &mut self.pairs.sparse.waiting;
+        if let Some(waiting) = column.get_mut(self.link) {
+            change(waiting);
+            column.remove_if_empty(self.link);
         }
     }
 
@@ -269,7 +273,7 @@ impl<'a> AccountMut<'a> {
             self.state().set_settled_error(cursor.error);
             self.set_own_unless_shared(&cursor, history);
             self.set_presumed(None);
-            self.change_arrivals(|queue| queue.retain(|(seq, at)| *at > until && *seq > cursor.placed));
+            self.change_waiting(|waiting| waiting.retain(|(seq, at)| at > until && seq > cursor.placed));
         }
     }
 }

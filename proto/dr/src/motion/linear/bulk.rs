@@ -11,7 +11,7 @@ use evenkeel_core::Vec3;
 use super::{SERIES_RANGE, series};
 
 /// Integrals that are computed side by side.
-const LANES: usize = 4;
+const LANES: usize = 8;
 type Lanes = [f64; LANES];
 
 /// A SIMD width that this processor has.

@@ -8,6 +8,8 @@
 //! total it would respond more slowly the longer the game lasts. The error is itself an integral, so proportional feedback
 //! keeps the spread bounded, and a small integral term removes the rest.
 
+mod limit;
+
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use super::EvenSettings;
@@ -65,6 +67,14 @@ pub(super) struct Standing {
     spare: f64,
     /// Growth of its error minus the growth allowed, if its claims are cut; at most 0.
     excess: f64,
+    /// The counterpart for a receiver that takes too many messages.
+    overtaken: f64,
+    /// The error at the last step, and its growth per second, counted or not.
+    error_before: f64,
+    error_rate: f64,
+    /// Messages since the last step, and per second.
+    sent: u32,
+    taken: f64,
 }
 
 /// The growth of a receiver's error with an entity.
@@ -115,6 +125,8 @@ pub(super) struct Control {
     grown: f64,
     still: f64,
     at: Option<SessionTime>,
+    /// Scratch space for a median.
+    error_rates: Vec<f64>,
     /// x of the worst off.
     pub(super) above_max: f64,
     /// A counter of changes to the standings.
@@ -174,6 +186,11 @@ impl Control {
             saved: 0.0,
             spare: f64::INFINITY,
             excess: 0.0,
+            overtaken: 0.0,
+            error_before: error,
+            error_rate: 0.0,
+            sent: 0,
+            taken: 0.0,
         };
         self.standings.insert(place, standing);
         self.changes += 1;
@@ -207,6 +224,8 @@ impl Control {
         if count == 0.0 || seconds <= 0.0 {
             return;
         }
+        let uncounted = settings.keep().map_or(0.0, |keep| self.limit(now, keep, seconds));
+        let grown = grown - uncounted;
         self.still = if grown > rate_min * count * seconds { 0.0 } else { self.still + seconds };
         if self.still > STILL {
             return;

@@ -8,7 +8,8 @@
 //!    is spent and never exceeded.
 //! 4. **Control of seconds** (`control.rs`). A message to a receiver that has suffered more than its target counts for
 //!    more. The targets even out `phi` of the spread under 1/m base (`shadow.rs`), and none is above `kappa` times the
-//!    receiver's own error under 1/m base.
+//!    receiver's own error under 1/m base. With `keep`, nobody takes more messages than leave the others that part of an
+//!    equal share.
 //!
 //! It decides at every trigger and in between: at an owner, with each observation and from the entity's actual motion; at a
 //! relay, from the newest vector, once there has been no other for a second.
@@ -46,11 +47,12 @@ const FORGOTTEN: Span = Span::from_secs(600);
 pub struct EvenSettings {
     phi: f64,
     kappa: Option<f64>,
+    keep: Option<f64>,
 }
 
 impl Default for EvenSettings {
     fn default() -> Self {
-        Self { phi: Self::PHI, kappa: None }
+        Self { phi: Self::PHI, kappa: None, keep: None }
     }
 }
 
@@ -66,7 +68,15 @@ impl EvenSettings {
     #[must_use]
     pub fn new(phi: f64, kappa: Option<f64>) -> Option<Self> {
         let is_kappa = |kappa: f64| (1.0..=Self::KAPPA_MAX).contains(&kappa);
-        ((0.0..=1.0).contains(&phi) && kappa.is_none_or(is_kappa)).then_some(Self { phi, kappa })
+        let is_valid = (0.0..=1.0).contains(&phi) && kappa.is_none_or(is_kappa);
+        is_valid.then_some(Self { phi, kappa, keep: None })
+    }
+
+    /// The same with `keep`, 0 to 1: the part of an equal share of the messages that the others keep on average, whatever
+    /// one receiver needs, or claims to need. `None` if it is out of range.
+    #[must_use]
+    pub fn keeping(self, keep: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&keep).then_some(Self { keep: Some(keep), ..self })
     }
 
     /// The number of messages that an owner can save up for a turn. At most that many are sent for its entities beyond the
@@ -86,6 +96,12 @@ impl EvenSettings {
     #[must_use]
     pub const fn kappa(&self) -> Option<f64> {
         self.kappa
+    }
+
+    /// The part of an equal share of the messages that the others keep, whatever one receiver needs.
+    #[must_use]
+    pub const fn keep(&self) -> Option<f64> {
+        self.keep
     }
 }
 

@@ -236,6 +236,7 @@ impl Share {
                 self.bucket.take_one();
                 price = self.price.with(&self.bucket);
                 plan.send_to(exported, candidate.link, now);
+                self.control.note_sent(exported.pair(candidate.link).receiver());
             } else {
                 refused |= candidate.worst;
             }

@@ -1,0 +1,100 @@
+//! The queue of actions: who comes next, and how long it waits.
+
+use evenkeel_core::{PeerId, SessionClock, SessionTime, Span};
+
+use super::{Sms, WAITING_BYTES_MAX, WAITING_MAX};
+use crate::clients::{ClientState, Placed};
+use crate::command::{Action, SmsEvent};
+use crate::message::ActionFrame;
+use crate::order::{Head, toss};
+use crate::queue::{Place, Waiting};
+
+impl<C: SessionClock> Sms<C> {
+    /// Queues an action that has arrived, or serves it at once if nobody waits.
+    pub(super) fn on_action(&mut self, now: SessionTime, from: PeerId, action: &ActionFrame<'_>) {
+        if self.clients.get(from).is_none_or(|client| client.received.has(action.seq)) {
+            return;
+        }
+        self.note_use(now, true);
+        let tag = self.tag();
+        let Some(client) = self.clients.get_mut(from) else { return };
+        let Some(bytes) = client.parts.add(action.seq, action.part, action.payload) else { return };
+        client.received.note(action.seq);
+        let placed = client.place(now, action, tag);
+        let toss = self.policy.as_deref().map_or(0.0, |policy| toss(policy, &mut self.draws));
+        client.waiting += 1;
+        client.waiting_bytes += bytes.len();
+        let is_crowded = client.waiting > WAITING_MAX || client.waiting_bytes > WAITING_BYTES_MAX;
+        let is_awaited = self.policy.is_some() && client.is_guaranteed();
+        client.counts.crowded_out += u64::from(is_awaited && is_crowded);
+        let Placed { virtual_at, held, .. } = placed;
+        let waiting = Waiting { virtual_at, arrived: now, held, toss, bytes };
+        let place = (placed.at, from, action.seq);
+        // Whoever is not waited for does not wait, either.
+        if !is_awaited {
+            return self.serve(now, place, waiting);
+        }
+        self.queue.push(place, waiting);
+        if is_crowded && let Some((place, first)) = self.queue.pop_of(from) {
+            self.serve(now, place, first);
+        }
+    }
+
+    /// Serves whatever need not wait any longer.
+    pub(super) fn release(&mut self, now: SessionTime) {
+        self.wait_until = None;
+        let Some(policy) = self.policy.clone() else { return };
+        let mut has_looked = false;
+        while let Some((&(at, from, _), first)) = self.queue.head() {
+            let head = Head { from, at, toss: first.toss };
+            let latest = first.arrived + self.cap;
+            if !core::mem::replace(&mut has_looked, true) {
+                self.look(now);
+            }
+            // Too late for its place: waiting would only make it later.
+            let is_late = at < self.served;
+            let until = policy.until(&head, &self.views).min(latest);
+            if until > now && !is_late {
+                self.wait_until = Some(until);
+                return;
+            }
+            if let Some((place, action)) = self.queue.pop() {
+                self.serve(now, place, action);
+            }
+        }
+    }
+
+    /// Looks at all who are waited for.
+    fn look(&mut self, now: SessionTime) {
+        let heartbeat = self.heartbeat;
+        let is_awaited = |client: &ClientState| client.is_guaranteed() && !client.is_silent(now, heartbeat);
+        let clients = self.clients.iter().filter(|(_, client)| is_awaited(client));
+        self.views.clear();
+        self.views.extend(clients.map(|(peer, client)| client.view(peer, heartbeat)));
+    }
+
+    /// Hands an action to the game server.
+    pub(super) fn serve(&mut self, now: SessionTime, (at, from, seq): Place, action: Waiting) {
+        let Waiting { virtual_at, arrived, held, bytes, .. } = action;
+        let clients = &mut self.clients;
+        let behind = self.meter.serve(from, virtual_at, |ahead| {
+            if let Some(client) = clients.get_mut(ahead) {
+                client.counts.ahead += 1;
+            }
+        });
+        let is_late = at < self.served;
+        let waited = (now - arrived).max(Span::ZERO);
+        self.served = self.served.max(at);
+        if let Some(client) = clients.get_mut(from) {
+            client.waiting = client.waiting.saturating_sub(1);
+            client.waiting_bytes = client.waiting_bytes.saturating_sub(bytes.len());
+            let counts = &mut client.counts;
+            counts.actions += 1;
+            counts.late += u64::from(is_late);
+            counts.behind += u64::from(behind > 0);
+            counts.waited += waited;
+        }
+        let action = Action { from, seq, virtual_at, arrived, held, waited, is_late, behind, bytes };
+        self.push_event(SmsEvent::Action(action));
+    }
+}

@@ -1,0 +1,216 @@
+//! What players get: the order of service, simultaneous updates, and who is waited for.
+
+mod support;
+
+use evenkeel_core::Span;
+use evenkeel_sync_ms::{Order, Respective, Standing, SyncConfig};
+
+use support::{Path, World, at, ms, peer};
+
+fn config(order: &str, sync_out: bool) -> SyncConfig {
+    let order = order.parse().expect("an order");
+    SyncConfig { order, sync_out, respective: Respective::Newest, ..SyncConfig::default() }
+}
+
+/// Ada is far away, Bo is near. Updates come every 50 ms.
+fn far_and_near(config: &SyncConfig) -> World {
+    let mut world = World::new(config, &[Path::of(60), Path::of(5)]);
+    world.updates(0, 5_000, 50);
+    world.run_until(2_000);
+    world
+}
+
+#[test]
+fn the_faster_reaction_is_served_first_however_far_away() {
+    for sync_out in [false, true] {
+        let mut world = far_and_near(&config("reaction", sync_out));
+        // Both react to the update of 2,000 ms, which Ada sees 55 ms later unless Sync-out shows it to both at once.
+        let seen = if sync_out { [62, 62] } else { [60, 5] };
+        world.act(2_000 + seen[0] + 200, 0, b"ada");
+        world.act(2_000 + seen[1] + 210, 1, b"bo");
+        world.run_until(2_500);
+        assert_eq!(world.served(), [b"ada", &b"bo"[..]], "Sync-out: {sync_out}");
+        let places: Vec<i64> = world.served.iter().map(|(_, action)| action.virtual_at.as_nanos()).collect();
+        assert!((places[1] - places[0] - 10_000_000).abs() < 100_000, "{places:?}");
+        assert!(world.served.iter().all(|(_, action)| !action.is_late && action.behind == 0));
+    }
+}
+
+#[test]
+fn without_an_order_the_nearest_is_served_first() {
+    let mut world = far_and_near(&config("none", false));
+    world.act(2_260, 0, b"ada");
+    world.act(2_215, 1, b"bo");
+    world.run_until(2_500);
+    assert_eq!(world.served(), [b"bo", &b"ada"[..]]);
+    assert_eq!(world.served[1].1.behind, 1, "the meter tells what it costs Ada");
+}
+
+#[test]
+fn the_orders_of_the_paper_go_by_the_sending_time() {
+    for order in ["max-wait", "select-wait", "toss-wait=100:100"] {
+        let mut world = far_and_near(&config(order, true));
+        for action in -1..20 {
+            world.act(2_200 + 70 * action, 0, b"ada");
+            world.act(2_210 + 70 * action, 1, b"bo");
+        }
+        world.run_until(4_500);
+        // An action tells how long actions take, so the first ones are served as they come.
+        let served = &world.served()[2..];
+        assert!(served.chunks(2).all(|pair| pair == [b"ada", &b"bo"[..]]), "{order}: {served:?}");
+    }
+}
+
+#[test]
+fn everybody_sees_an_update_at_the_same_time() {
+    let mut world = far_and_near(&config("reaction", true));
+    world.run_until(3_000);
+    let settled = |world: &World| {
+        let seen = world.seen.iter().filter(|seen| seen.stamp.as_nanos() > 1_000_000_000);
+        seen.map(|seen| (seen.stamp, seen.at, seen.late)).collect::<Vec<_>>()
+    };
+    let mut seen = settled(&world);
+    seen.sort_unstable();
+    assert!(seen.len() > 60);
+    for pair in seen.chunks(2) {
+        let [first, second] = pair else { panic!("an update that one player lacks") };
+        assert_eq!((first, first.2), (second, Span::ZERO));
+        assert!((59..75).contains(&((first.1.as_nanos() - first.0.as_nanos()) / 1_000_000)));
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_silent_player_for_longer_than_its_actions_take() {
+    let mut world = far_and_near(&config("reaction", false));
+    world.silenced.push(0);
+    world.act(2_100, 1, b"first");
+    world.act(2_600, 1, b"later");
+    world.run_until(3_000);
+    assert_eq!(world.served(), [b"first", &b"later"[..]]);
+    // Ada's actions take 120 ms, Bo's 10, and a lost packet would be repeated within a heartbeat.
+    assert!(world.waited(b"first") <= ms(130), "{:?}", world.waited(b"first"));
+    assert!(world.waited(b"later") <= ms(1), "she has lost the guarantee: {:?}", world.waited(b"later"));
+    assert_eq!(world.guarantees, [(peer(0), false)]);
+    world.silenced.clear();
+    world.run_until(3_500);
+    assert_eq!(world.guarantees.last(), Some(&(peer(0), true)));
+}
+
+#[test]
+fn whoever_is_farther_away_than_the_cap_is_named_and_served_at_once() {
+    let config = SyncConfig { cap: ms(50), ..config("reaction", true) };
+    let mut world = World::new(&config, &[Path::of(100), Path::of(5), Path::of(20)]);
+    world.updates(0, 5_000, 50);
+    world.run_until(2_000);
+    let standings: Vec<Standing> = world.sms.reports().map(|report| report.standing).collect();
+    assert_eq!(standings, [Standing::BeyondCap, Standing::Guaranteed, Standing::Guaranteed]);
+    world.act(2_100, 0, b"ada");
+    world.act(2_100, 1, b"bo");
+    world.run_until(2_500);
+    assert_eq!(world.waited(b"ada"), Span::ZERO);
+    assert!(world.waited(b"bo") <= ms(50));
+    let late = world.seen.iter().filter(|seen| seen.at > at(1_000) && seen.late > Span::ZERO);
+    assert!(late.clone().count() > 10 && late.clone().all(|seen| seen.player == 0));
+}
+
+#[test]
+fn a_lost_packet_costs_nobody_its_place() {
+    let path = Path { loss: 0.1, ..Path::of(40) };
+    let mut world = World::new(&config("reaction", false), &[path, Path::of(5)]);
+    world.updates(0, 60_000, 50);
+    for action in 0..500 {
+        world.act(2_000 + 100 * action, 0, &[0, action as u8]);
+        world.act(2_000 + 100 * action, 1, &[1, action as u8]);
+    }
+    world.run_until(60_000);
+    assert!(world.served.len() >= 999, "two more packets repeat each action: {}", world.served.len());
+    let behind = world.served.iter().filter(|(_, action)| action.behind > 0).count();
+    assert!(behind <= 5, "{behind} of 1,000 behind");
+}
+
+#[test]
+fn a_flooding_player_delays_nobody_else() {
+    let mut world = far_and_near(&config("reaction", false));
+    (0..5_000).for_each(|n| world.act(2_000 + n / 50, 1, &[7; 1_000]));
+    world.act(2_050, 0, b"ada");
+    world.run_until(2_600);
+    assert!(world.waited(b"ada") <= ms(1), "{:?}", world.waited(b"ada"));
+    let report = world.sms.report(peer(1)).expect("it is here");
+    assert!(report.counts.crowded_out > 1_000, "{:?}", report.counts);
+}
+
+#[test]
+fn long_payloads_arrive_whole() {
+    let mut world = far_and_near(&config("reaction", true));
+    let long: Vec<u8> = (0..65_507_u32).map(|i| (i % 251) as u8).collect();
+    world.act(2_000, 0, &long);
+    world.update(2_000, &long);
+    world.update_to(2_001, Some(0), true, &long[1..]);
+    world.run_until(2_500);
+    assert_eq!(world.served(), [&long[..]]);
+    let seen: Vec<_> =
+        world.seen.iter().filter(|seen| seen.bytes.len() > 10).map(|seen| seen.player).collect();
+    assert_eq!(seen, [0, 1, 0]);
+}
+
+#[test]
+fn a_reliable_update_arrives_in_spite_of_loss_and_once() {
+    let path = Path { loss: 0.3, ..Path::of(20) };
+    let mut world = World::new(&config("reaction", true), &[path, Path::of(5)]);
+    (0..200).for_each(|n: i64| world.update_to(20 * n, None, true, &n.to_le_bytes()));
+    world.run_until(6_000);
+    for player in 0..2 {
+        let mut seen: Vec<_> =
+            world.seen.iter().filter(|seen| seen.player == player).map(|seen| &seen.bytes).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 200);
+    }
+    assert_eq!(world.seen.len(), 400);
+}
+
+#[test]
+fn a_switch_serves_what_waits_and_stops_what_is_sent_for_the_service() {
+    let mut world = far_and_near(&config("reaction", true));
+    world.act(2_100, 1, b"bo");
+    world.run_until(2_106);
+    assert_eq!(world.served.len(), 0);
+    world.switch(2_106, Order::None, false);
+    assert_eq!(world.served(), [b"bo"]);
+    world.run_until(2_500);
+    let sent = world.sent;
+    world.run_until(4_500);
+    assert_eq!(
+        [world.sent[0] - sent[0], world.sent[1] - sent[1]],
+        [80, 0],
+        "40 updates to each, and no answer"
+    );
+}
+
+#[test]
+fn a_service_that_nobody_uses_sends_nothing() {
+    let mut world = World::new(&config("none", false), &[Path::of(5), Path::of(9)]);
+    world.run_until(10_000);
+    assert_eq!(world.sent, [0, 0]);
+}
+
+#[test]
+fn sync_out_and_the_order_of_reactions_share_the_cap() {
+    // Ada's way there and back is 190 ms longer than Bo's: each way is within the cap of 150 ms.
+    for (sync_out, standing) in [(true, Standing::Guaranteed), (false, Standing::BeyondCap)] {
+        let mut world = World::new(&config("reaction", sync_out), &[Path::of(100), Path::of(5)]);
+        world.updates(0, 6_000, 50);
+        for action in 0..40 {
+            world.act(1_000 + 50 * action, 0, b"ada");
+            world.act(1_000 + 50 * action, 1, b"bo");
+        }
+        world.run_until(4_000);
+        assert_eq!(world.sms.report(peer(0)).map(|report| report.standing), Some(standing), "{sync_out}");
+        // What a moment of bad network did is forgotten when it is over.
+        world.paths[0] = Path::of(250);
+        world.run_until(5_000);
+        world.paths[0] = Path::of(100);
+        world.run_until(6_000);
+        assert_eq!(world.sms.report(peer(0)).map(|report| report.standing), Some(standing), "{sync_out}");
+    }
+}

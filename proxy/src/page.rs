@@ -1,0 +1,83 @@
+//! The page, the reports and the metrics over HTTP. Whoever reaches the address may read; nothing can be changed.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::Serialize;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::StartError;
+use crate::client::ClientState;
+use crate::report::{ClientReport, ServerReport};
+use crate::server::ServerState;
+
+/// What a page is about.
+pub(crate) trait Paged: Send + Sync + 'static {
+    type Report: Serialize;
+    fn page_report(&self) -> impl Future<Output = Self::Report> + Send;
+    fn page_metrics(&self) -> impl Future<Output = String> + Send;
+}
+
+impl Paged for ServerState {
+    type Report = ServerReport;
+    fn page_report(&self) -> impl Future<Output = ServerReport> + Send {
+        self.report()
+    }
+    fn page_metrics(&self) -> impl Future<Output = String> + Send {
+        self.metrics()
+    }
+}
+
+impl Paged for ClientState {
+    type Report = ClientReport;
+    fn page_report(&self) -> impl Future<Output = ClientReport> + Send {
+        self.report()
+    }
+    fn page_metrics(&self) -> impl Future<Output = String> + Send {
+        self.metrics()
+    }
+}
+
+/// Serves the page. Returns its address.
+pub(crate) async fn serve<P: Paged>(
+    tasks: &mut JoinSet<()>,
+    address: SocketAddr,
+    about: Arc<P>,
+) -> Result<SocketAddr, StartError> {
+    let failed = |source| StartError::Listen { address, what: "the page, TCP", source };
+    let socket = TcpListener::bind(address).await.map_err(failed)?;
+    let address = socket.local_addr().map_err(failed)?;
+    let file = |kind: &'static str, text: &'static str| {
+        get(
+            move || async move { ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")], text) },
+        )
+    };
+    let router = Router::new()
+        .route("/", file("text/html; charset=utf-8", include_str!("../page/index.html")))
+        .route("/style.css", file("text/css; charset=utf-8", include_str!("../page/style.css")))
+        .route("/page.js", file("text/javascript; charset=utf-8", include_str!("../page/page.js")))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/api/players", get(players::<P>))
+        .route("/metrics", get(scrape::<P>))
+        .with_state(about);
+    tasks.spawn(async move {
+        if let Err(error) = axum::serve(socket, router).await {
+            tracing::error!("the page stopped: {error}");
+        }
+    });
+    Ok(address)
+}
+
+async fn players<P: Paged>(State(about): State<Arc<P>>) -> Response {
+    Json(about.page_report().await).into_response()
+}
+
+async fn scrape<P: Paged>(State(about): State<Arc<P>>) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], about.page_metrics().await).into_response()
+}
