@@ -10,13 +10,15 @@ use serde_json::Value;
 
 /// The cargo that started this program: it keeps a toolchain chosen with `cargo +name`.
 ///
-/// On a CI machine, which builds everything once, incremental compilation only costs time and disk.
+/// A CI machine builds everything once: incremental compilation and debug info only cost it time and
+/// disk (108 test binaries of 60 MB each shrink to 4 MB).
 pub(crate) fn command(root: &Path) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from(env!("CARGO")));
     let mut command = Command::new(cargo);
     command.current_dir(root);
     if std::env::var_os("CI").is_some() {
         command.env("CARGO_INCREMENTAL", "0");
+        command.env("CARGO_PROFILE_DEV_DEBUG", "0");
     }
     command
 }
