@@ -7,7 +7,8 @@ use std::sync::Arc;
 use clap::Subcommand;
 use evenkeel_net::transport::tunnel::SharedKey;
 use evenkeel_proxy::{
-    ClientConfig, KeyError, Notify, ServerConfig, StartError, SyncClient, SyncServer, find_key,
+    ClientConfig, ClientTotals, KeyError, Notify, ServerConfig, ServerTotals, StartError, SyncClient,
+    SyncServer, find_key,
 };
 use evenkeel_sync_ms::Order;
 
@@ -195,18 +196,11 @@ fn serve(args: ServerArgs) -> Result<(), Failure> {
         eprintln!("stopping");
         let report = server.report().await;
         server.stop().await;
-        let total =
-            |figure: fn(&evenkeel_proxy::PlayerReport) -> u64| report.players.iter().map(figure).sum::<u64>();
+        let ServerTotals { players, actions, late, behind, clamped, updates } = report.totals;
         output::print(&format!(
-            "{} players in {:.0} s: {} actions served ({} behind later ones, {} too late for their place, {} tags clamped), \
-             {} updates sent\n",
-            report.players.len(),
+            "{players} players in {:.0} s: {actions} actions served ({behind} behind later ones, {late} too late for their \
+             place, {clamped} tags clamped), {updates} updates sent\n",
             report.up_s,
-            total(|player| player.actions),
-            total(|player| player.behind),
-            total(|player| player.late),
-            total(|player| player.clamped),
-            total(|player| player.updates),
         ))
     })
 }
@@ -244,16 +238,11 @@ fn connect(args: ClientArgs) -> Result<(), Failure> {
         eprintln!("stopping");
         let report = client.report().await;
         client.stop().await;
-        let total = |figure: fn(&evenkeel_proxy::LocalPlayerReport) -> u64| {
-            report.players.iter().map(figure).sum::<u64>()
-        };
+        let ClientTotals { players, actions, updates, late } = report.totals;
         output::print(&format!(
-            "{} players in {:.0} s: {} actions sent, {} updates shown ({} later than for everybody else)\n",
-            report.players.len(),
+            "{players} players in {:.0} s: {actions} actions sent, {updates} updates shown ({late} later than for everybody \
+             else)\n",
             report.up_s,
-            total(|player| player.actions),
-            total(|player| player.updates),
-            total(|player| player.late),
         ))
     })
 }

@@ -151,7 +151,10 @@ async fn forget_idle(state: Arc<ClientState>) {
     let mut ticks = interval(Duration::from_secs(1).min(idle / 2));
     loop {
         ticks.tick().await;
-        for node in state.players.end_idle(idle) {
+        for player in state.players.end_idle(idle) {
+            let counts = state.crank.with(player.node, |smc, _| smc.counts()).await;
+            state.players.note_gone(&player, counts.unwrap_or_default());
+            let node = player.node;
             let _ = state.crank.remove(node, evenkeel_net::transport::CloseCode::Done).await;
         }
     }
@@ -206,12 +209,14 @@ impl ClientState {
 
     pub(crate) async fn report(&self) -> ClientReport {
         let mut players = Vec::new();
+        let mut totals = self.players.gone();
         for player in self.players.all() {
             let known = self.crank.with(player.node, |smc, now| {
                 use evenkeel_core::SessionClock;
                 (smc.counts(), smc.clock().error_max(now))
             });
             let (counts, error) = known.await.unwrap_or_default();
+            totals.add(player.actions(), counts);
             players.push(player.report(counts, error));
         }
         ClientReport {
@@ -219,6 +224,7 @@ impl ClientState {
             server: self.config.server.clone(),
             is_connected: self.link.is_connected(),
             up_s: self.started.elapsed().as_secs_f64(),
+            totals,
             players,
         }
     }

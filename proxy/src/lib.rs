@@ -59,7 +59,7 @@ pub use client::SyncClient;
 pub use config::{ClientConfig, ConfigError, PORT, ServerConfig};
 pub use key::{KeyError, find_key};
 pub use notice::{Notice, Notify, quiet};
-pub use report::{ClientReport, LocalPlayerReport, PlayerReport, ServerReport};
+pub use report::{ClientReport, ClientTotals, LocalPlayerReport, PlayerReport, ServerReport, ServerTotals};
 pub use server::SyncServer;
 pub use trial::TrialLink;
 

@@ -1,7 +1,7 @@
 //! What a proxy knows about its players, for its page and for programs.
 
 use evenkeel_core::Span;
-use evenkeel_sync_ms::{ClientReport as SmsReport, Standing};
+use evenkeel_sync_ms::{ClientCounts, ClientReport as SmsReport, SmcCounts, Standing};
 use serde::Serialize;
 
 /// What the server's proxy reports.
@@ -19,8 +19,34 @@ pub struct ServerReport {
     pub cap_ms: f64,
     /// How long it has been running.
     pub up_s: f64,
+    /// What all players did, those that have left included.
+    pub totals: ServerTotals,
     /// The players.
     pub players: Vec<PlayerReport>,
+}
+
+/// What all players did since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct ServerTotals {
+    /// Players that were here.
+    pub players: u64,
+    /// Actions served.
+    pub actions: u64,
+    /// Actions that came too late for their place.
+    pub late: u64,
+    /// Actions served behind later ones.
+    pub behind: u64,
+    /// Tags that claimed more than is possible.
+    pub clamped: u64,
+    /// Updates sent.
+    pub updates: u64,
+}
+
+impl ServerTotals {
+    pub(crate) const fn of(players: u64, counts: ClientCounts) -> Self {
+        let ClientCounts { actions, late, behind, clamped, updates, .. } = counts;
+        Self { players, actions, late, behind, clamped, updates }
+    }
 }
 
 /// A player, as the server's proxy sees it.
@@ -92,8 +118,33 @@ pub struct ClientReport {
     pub is_connected: Option<bool>,
     /// How long it has been running.
     pub up_s: f64,
+    /// What all players did, those that have left included.
+    pub totals: ClientTotals,
     /// The players.
     pub players: Vec<LocalPlayerReport>,
+}
+
+/// What all players did since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct ClientTotals {
+    /// Players that were here.
+    pub players: u64,
+    /// Actions sent.
+    pub actions: u64,
+    /// Updates that arrived.
+    pub updates: u64,
+    /// Updates that arrived after everybody else had seen them.
+    pub late: u64,
+}
+
+impl ClientTotals {
+    /// Adds a player.
+    pub(crate) const fn add(&mut self, actions: u64, counts: SmcCounts) {
+        self.players += 1;
+        self.actions += actions;
+        self.updates += counts.updates;
+        self.late += counts.late;
+    }
 }
 
 /// A player, as the client's proxy sees it.

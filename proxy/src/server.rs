@@ -22,7 +22,7 @@ use crate::config::ServerConfig;
 use crate::metrics;
 use crate::notice::Notify;
 use crate::page;
-use crate::report::ServerReport;
+use crate::report::{ServerReport, ServerTotals};
 use crate::stream::STREAMS_MAX;
 use crate::{StartError, udp};
 use admission::Admission;
@@ -160,11 +160,25 @@ pub(crate) fn is_done(closed: &Closed) -> bool {
     matches!(closed, Closed::ByPeer(reason) if matches!(reason.code, CloseCode::Done | CloseCode::ShuttingDown))
 }
 
+/// Why a player has left, for operators.
+pub(crate) fn why_left(closed: &Closed) -> String {
+    use evenkeel_net::transport::CloseCode;
+    match closed.code() {
+        Some(CloseCode::Done) => "its game was silent for too long".to_owned(),
+        Some(CloseCode::ShuttingDown) => "its proxy was stopped".to_owned(),
+        _ => closed.to_string(),
+    }
+}
+
 impl ServerState {
     pub(crate) async fn report(&self) -> ServerReport {
-        let known = self.crank.with(NODE, |sms, _| sms.reports().collect::<Vec<_>>()).await;
-        let mut players = self.side.seats().reports();
-        for known in known.unwrap_or_default() {
+        let known = self.crank.with(NODE, |sms, _| (sms.reports().collect::<Vec<_>>(), sms.totals())).await;
+        let (known, counts) = known.unwrap_or_default();
+        let (mut players, admitted) = {
+            let seats = self.side.seats();
+            (seats.reports(), seats.admitted())
+        };
+        for known in known {
             if let Some(player) = players.iter_mut().find(|player| PeerId(player.player) == known.peer) {
                 player.fill(&known);
             }
@@ -176,6 +190,7 @@ impl ServerState {
             out: self.config.out,
             cap_ms: self.config.cap_ms,
             up_s: self.started.elapsed().as_secs_f64(),
+            totals: ServerTotals::of(admitted, counts),
             players,
         }
     }

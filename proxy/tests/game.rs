@@ -149,7 +149,11 @@ async fn players_that_are_idle_lose_their_seats() {
     }
     let report = pair.server.report().await;
     assert_eq!(report.players.len(), 1, "{report:?}");
-    assert_eq!(pair.client.report().await.players.len(), 1);
+    let client = pair.client.report().await;
+    assert_eq!(client.players.len(), 1);
+    assert_eq!((report.totals.players, client.totals.players), (2, 2), "who has left counts all the same");
+    assert!(report.totals.actions > report.players[0].actions, "{report:?}");
+    assert_eq!(client.totals.actions, client.players[0].actions + 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,7 @@
 //! What the SMS knows about each player.
 
+use core::ops::AddAssign;
+
 use evenkeel_core::{PeerId, SessionTime, Span};
 
 use crate::claim::Path;
@@ -55,6 +57,21 @@ pub struct ClientCounts {
     pub updates: u64,
     /// Updates that did not fit its datagrams, or its reliable channel.
     pub unsent: u64,
+}
+
+impl AddAssign for ClientCounts {
+    fn add_assign(&mut self, other: Self) {
+        let Self { actions, late, ahead, behind, clamped, crowded_out, waited, updates, unsent } = other;
+        self.actions += actions;
+        self.late += late;
+        self.ahead += ahead;
+        self.behind += behind;
+        self.clamped += clamped;
+        self.crowded_out += crowded_out;
+        self.waited += waited;
+        self.updates += updates;
+        self.unsent += unsent;
+    }
 }
 
 /// What the SMS knows about a player.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use evenkeel_core::{Draws, PeerId, SessionClock, SessionTime, Span, Synchronized, earlier};
 use evenkeel_session::{PeerMap, Station};
 
-use crate::clients::{ClientReport, ClientState, Standing};
+use crate::clients::{ClientCounts, ClientReport, ClientState, Standing};
 use crate::command::SmsEvent;
 use crate::config::SyncConfig;
 use crate::fair_order::FairnessMeter;
@@ -45,6 +45,8 @@ pub struct Sms<C = Synchronized> {
     heartbeat: Span,
     repeats: u32,
     clients: PeerMap<ClientState>,
+    /// What was counted of players that have left.
+    left: ClientCounts,
     queue: ActionQueue,
     /// Until when the head waits, as things stand.
     wait_until: Option<SessionTime>,
@@ -87,6 +89,7 @@ impl<C: SessionClock> Sms<C> {
             heartbeat: config.heartbeat,
             repeats: config.repeats,
             clients: PeerMap::new(),
+            left: ClientCounts::default(),
             queue: ActionQueue::default(),
             wait_until: None,
             ping_at: None,
@@ -135,6 +138,14 @@ impl<C: SessionClock> Sms<C> {
     #[must_use]
     pub fn report(&self, peer: PeerId) -> Option<ClientReport> {
         self.clients.get(peer).map(|client| client.report(peer))
+    }
+
+    /// What is counted of all players, those that have left included.
+    #[must_use]
+    pub fn totals(&self) -> ClientCounts {
+        let mut totals = self.left;
+        self.clients.values().for_each(|client| totals += client.counts);
+        totals
     }
 
     /// Events dropped because the application did not take them.

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use evenkeel_core::Reader;
-use evenkeel_net::transport::Connection;
 use evenkeel_net::transport::tunnel::{TunnelDialer, TunnelError, TunnelStream};
+use evenkeel_net::transport::{CloseCode, Closed, Connection};
 
 use super::ClientState;
 use super::players::LocalPlayer;
@@ -78,6 +78,14 @@ impl ServerLink {
     }
 }
 
+/// Why the server's proxy is not reached any more, for operators.
+fn why_lost(closed: &Closed) -> String {
+    match closed.code() {
+        Some(CloseCode::ShuttingDown) => "it was stopped".to_owned(),
+        _ => closed.to_string(),
+    }
+}
+
 /// Keeps a player's tunnel open until the task is aborted.
 pub(super) async fn run(state: Arc<ClientState>, player: Arc<LocalPlayer>) {
     let mut pause = PAUSE_FIRST;
@@ -93,7 +101,7 @@ pub(super) async fn run(state: Arc<ClientState>, player: Arc<LocalPlayer>) {
                 state.link.on_connected();
                 let closed = connection.closed().await;
                 count(&counters.lost);
-                state.link.on_lost(&closed.to_string());
+                state.link.on_lost(&why_lost(&closed));
                 if since.elapsed() > LASTING {
                     pause = PAUSE_FIRST;
                 }

@@ -17,7 +17,7 @@ use super::{ClientCrank, SERVER};
 use crate::config::ClientConfig;
 use crate::counters::{ClientCounters, DatagramCounters, add, count};
 use crate::hello::PlayerId;
-use crate::report::LocalPlayerReport;
+use crate::report::{ClientTotals, LocalPlayerReport};
 
 /// Datagrams of a player that wait for its tunnel. Beyond, the oldest is dropped.
 const PENDING_MAX: usize = 64;
@@ -57,6 +57,11 @@ impl LocalPlayer {
 
     pub(super) fn set_dialing(&self, dialing: AbortHandle) {
         self.state().dialing = Some(dialing);
+    }
+
+    /// Actions sent.
+    pub(super) fn actions(&self) -> u64 {
+        self.actions.load(Ordering::Relaxed)
     }
 
     /// The port at which the game knows the player; 0 at first.
@@ -128,7 +133,7 @@ impl LocalPlayer {
             updates: counts.updates,
             late: counts.late,
             not_held: counts.not_held,
-            actions: self.actions.load(Ordering::Relaxed),
+            actions: self.actions(),
         }
     }
 }
@@ -139,6 +144,8 @@ struct PlayerTable {
     by_node: BTreeMap<NodeId, Arc<LocalPlayer>>,
     /// What attachments that have ended lost on emulated links.
     emulated: [u64; 2],
+    /// What players did that are gone.
+    gone: ClientTotals,
 }
 
 /// All players, and the socket through which they are reached.
@@ -239,8 +246,18 @@ impl Players {
         self.counters.emulated_overflows.store(overflows, Ordering::Relaxed);
     }
 
-    /// Forgets players whose games are silent. Returns their machines.
-    pub(super) fn end_idle(&self, idle: Duration) -> Vec<NodeId> {
+    /// What players did that are gone.
+    pub(super) fn gone(&self) -> ClientTotals {
+        self.table().gone
+    }
+
+    /// Adds what a player did that is gone.
+    pub(super) fn note_gone(&self, player: &LocalPlayer, counts: SmcCounts) {
+        self.table().gone.add(player.actions(), counts);
+    }
+
+    /// Forgets players whose games are silent, and returns them. Their machines are still there.
+    pub(super) fn end_idle(&self, idle: Duration) -> Vec<Arc<LocalPlayer>> {
         let mut table = self.table();
         let gone: Vec<_> = table.by_node.values().filter(|player| player.is_idle(idle)).cloned().collect();
         for player in &gone {
@@ -248,7 +265,7 @@ impl Players {
             table.by_address.remove(&player.from);
             self.end(player);
         }
-        gone.iter().map(|player| player.node).collect()
+        gone
     }
 
     /// Stops dialing for all players.

@@ -12,7 +12,7 @@ use evenkeel_net::transport::{CloseCode, Closed};
 use evenkeel_sync_ms::{SmsCommand, SmsEvent};
 
 use super::seats::Seats;
-use super::{NODE, ServerCrank, is_done};
+use super::{NODE, ServerCrank, is_done, why_left};
 use crate::counters::{DatagramCounters, ServerCounters, add, count};
 use crate::notice::{Notice, Notify};
 use crate::udp::{self, DATAGRAM_MAX};
@@ -87,7 +87,7 @@ impl GameSide {
             seats.remove(peer);
         }
         drop(seats);
-        (self.notify)(Notice::PlayerLeft { player: peer.0, why: closed.to_string() });
+        (self.notify)(Notice::PlayerLeft { player: peer.0, why: why_left(closed) });
     }
 
     pub(crate) fn forget_the_gone(&self, idle: Duration) {

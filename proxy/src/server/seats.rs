@@ -33,11 +33,13 @@ pub(crate) struct Seats {
     seats: BTreeMap<PeerId, Seat>,
     by_player: BTreeMap<PlayerId, PeerId>,
     max: usize,
+    /// Players that were given a seat since the start.
+    admitted: u64,
 }
 
 impl Seats {
     pub(crate) const fn new(max: usize) -> Self {
-        Self { seats: BTreeMap::new(), by_player: BTreeMap::new(), max }
+        Self { seats: BTreeMap::new(), by_player: BTreeMap::new(), max, admitted: 0 }
     }
 
     pub(crate) fn get(&self, peer: PeerId) -> Option<&Seat> {
@@ -64,7 +66,13 @@ impl Seats {
         (1..).map(PeerId).find(|peer| !self.seats.contains_key(peer))
     }
 
+    /// Players that were given a seat since the start.
+    pub(crate) const fn admitted(&self) -> u64 {
+        self.admitted
+    }
+
     pub(crate) fn insert(&mut self, player: PlayerId, seat: Seat) {
+        self.admitted += 1;
         self.by_player.insert(player, seat.peer);
         self.seats.insert(seat.peer, seat);
     }

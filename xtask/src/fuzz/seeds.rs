@@ -1,5 +1,5 @@
-//! Seed inputs, which spare a target from discovering its format: the messages of `vectors/wire.json`, the settings of
-//! `docs/relay.md`, the files of `scenarios/`, and hand-written examples of the other formats.
+//! Seed inputs, which spare a target from discovering its format: the messages of `vectors/wire.json` and
+//! `vectors/sync-ms.json`, the settings of `docs/relay.md`, the files of `scenarios/`, and hand-written examples of the other formats.
 
 use std::fs;
 use std::path::Path;
@@ -67,6 +67,7 @@ pub(super) fn write(root: &Path, target: &str) -> Result<()> {
     let owned = |seeds: &[&[u8]]| seeds.iter().map(|seed| seed.to_vec()).collect();
     let seeds = match target {
         "wire" => messages(&read("vectors/wire.json")?)?,
+        "sync_ms" => messages(&read("vectors/sync-ms.json")?)?,
         "config" => settings(&read("docs/relay.md")?),
         "scenario" => scenarios(&root.join("scenarios"))?,
         "trace" => TRACES.iter().map(|text| text.as_bytes().to_vec()).collect(),
@@ -115,10 +116,10 @@ fn settings(document: &str) -> Vec<Vec<u8>> {
 
 /// The bytes of every message of the file, valid or not.
 fn messages(vectors: &str) -> Result<Vec<Vec<u8>>> {
-    let document: Value = serde_json::from_str(vectors).context("vectors/wire.json is not JSON")?;
+    let document: Value = serde_json::from_str(vectors).context("the vectors are not JSON")?;
     let lists = ["messages", "refused"].into_iter().filter_map(|key| document[key].as_array());
     let texts = lists.flatten().filter_map(|message| message["hex"].as_str());
-    texts.map(|hex| unhex(hex).with_context(|| format!("vectors/wire.json holds `{hex}`"))).collect()
+    texts.map(|hex| unhex(hex).with_context(|| format!("the vectors hold `{hex}`"))).collect()
 }
 
 fn unhex(hex: &str) -> Option<Vec<u8>> {
@@ -135,6 +136,18 @@ mod tests {
     fn every_message_is_a_seed() {
         let file = r#"{"messages": [{"hex": "01ff"}], "refused": [{"hex": ""}, {"hex": "0a"}]}"#;
         assert_eq!(messages(file).expect("the file is valid"), [vec![1, 255], vec![], vec![10]]);
+    }
+
+    #[test]
+    fn the_messages_of_every_protocol_are_short_enough_for_a_seed() {
+        for file in ["vectors/wire.json", "vectors/sync-ms.json"] {
+            let text = fs::read_to_string(crate::workspace_root().join(file)).expect("the file exists");
+            let seeds = messages(&text).expect("the file is valid");
+            assert!(
+                seeds.len() > 10 && seeds.iter().all(|seed| seed.len() <= crate::fuzz::LEN_MAX),
+                "{file}"
+            );
+        }
     }
 
     #[test]

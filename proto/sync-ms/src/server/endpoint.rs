@@ -102,7 +102,9 @@ impl<C: SessionClock> Endpoint for Sms<C> {
         while let Some((place, action)) = self.queue.pop_of(peer) {
             self.serve(now, place, action);
         }
-        self.clients.remove(peer);
+        if let Some(gone) = self.clients.remove(peer) {
+            self.left += gone.counts;
+        }
         if let PeerChange::Joined { .. } = change {
             self.clients.insert(peer, ClientState::new(now));
             if self.is_measuring(now) {
