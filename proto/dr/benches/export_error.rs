@@ -62,6 +62,11 @@ fn in_bulk(bencher: Bencher<'_, '_>, width: Option<Width>, paths: &str) {
 }
 
 #[divan::bench(args = PATHS)]
+fn linear_in_bulk_avx512(bencher: Bencher<'_, '_>, paths: &str) {
+    in_bulk(bencher, Width::avx512(), paths);
+}
+
+#[divan::bench(args = PATHS)]
 fn linear_in_bulk_avx2(bencher: Bencher<'_, '_>, paths: &str) {
     in_bulk(bencher, Width::avx2(), paths);
 }

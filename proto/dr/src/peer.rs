@@ -6,11 +6,11 @@ use evenkeel_core::{
 };
 use evenkeel_session::{Pending, Station};
 
-use crate::command::{DrCommand, DrEvent};
+use crate::command::{DrCommand, DrEvent, RelayCommand};
 use crate::config::{DrConfig, Topology};
 use crate::ledger::ErrorLedger;
 use crate::message::{DrMessage, Frame, VERSION, frames, refusal};
-use crate::motion::{DrVector, EntityId, MotionState};
+use crate::motion::{DrSeq, DrVector, EntityId, MotionState};
 use crate::owner::{Generated, Owner, Uplink};
 use crate::receiver::{EventQueue, Receiver};
 use crate::relay::OWNER_ENTITIES_MAX;
@@ -37,6 +37,8 @@ pub struct DrPeer<C = Synchronized> {
     receiver: Receiver,
     events: EventQueue,
     pending: Pending,
+    /// Own entities that ended while there was no session time, and their last vectors. The others still show them.
+    unsent_ends: Vec<(EntityId, DrSeq)>,
     /// The latest session time.
     latest: SessionTime,
 }
@@ -68,6 +70,7 @@ impl<C: SessionClock> DrPeer<C> {
             receiver: Receiver::new(config.placement),
             events: EventQueue::default(),
             pending: Pending::default(),
+            unsent_ends: Vec::new(),
             latest: SessionTime::MIN,
         }
     }
@@ -136,7 +139,7 @@ impl<C: SessionClock> DrPeer<C> {
             self.owner.start_over();
         }
         self.latest = now;
-        if !self.pending.is_empty() {
+        if !(self.pending.is_empty() && self.unsent_ends.is_empty()) {
             self.catch_up(now);
         }
         Some(now)
@@ -144,6 +147,10 @@ impl<C: SessionClock> DrPeer<C> {
 
     #[cold]
     fn catch_up(&mut self, now: SessionTime) {
+        // First: peers that have joined since never had these entities.
+        for (entity, last) in core::mem::take(&mut self.unsent_ends) {
+            self.ended(entity, last, now);
+        }
         for peer in self.pending.take_peers() {
             self.welcome(peer, now);
         }
@@ -204,6 +211,20 @@ impl<C: SessionClock> DrPeer<C> {
             }
         }
         self.start_over(now);
+    }
+
+    /// Tells those who have an entity that it ended with the vector `last`.
+    fn ended(&mut self, entity: EntityId, last: DrSeq, now: SessionTime) {
+        match &mut self.outbound {
+            Outbound::Direct(sender) => sender.end(entity, last, now, &mut self.station.outbox),
+            Outbound::Relay(uplink) => uplink.end(entity, last, now, &mut self.station.outbox),
+        }
+    }
+
+    fn handle_policy(&mut self, command: RelayCommand) {
+        if let Outbound::Direct(sender) = &mut self.outbound {
+            sender.handle_command(command);
+        }
     }
 
     /// Introduces every entity anew if the relay has missed too much.
@@ -272,15 +293,20 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
 
     fn handle_command(&mut self, now: LocalTime, command: DrCommand) {
         let Some(now) = self.session(now) else {
-            // Entities are introduced once there is a time. Those that end before must not be.
-            if let DrCommand::End { entity } = command {
-                self.owner.end(entity);
+            // Entities are introduced once there is a time. Those that end before must not be, and those that others show must
+            // not stay.
+            match command {
+                DrCommand::End { entity } => {
+                    self.unsent_ends.extend(self.owner.end(entity).map(|last| (entity, last)));
+                }
+                DrCommand::Policy(command) => self.handle_policy(command),
+                DrCommand::Observe { .. } | DrCommand::ObserveAll { .. } => {}
             }
             return;
         };
-        match (command, &mut self.outbound) {
-            (DrCommand::Observe { entity, state }, _) => self.observed(entity, &state, now),
-            (DrCommand::ObserveAll { states }, _) => {
+        match command {
+            DrCommand::Observe { entity, state } => self.observed(entity, &state, now),
+            DrCommand::ObserveAll { states } => {
                 for batch in states.chunks(PREFETCH_BATCH) {
                     if let Outbound::Direct(sender) = &self.outbound {
                         sender.prefetch(batch.iter().map(|(entity, _)| *entity));
@@ -290,16 +316,12 @@ impl<C: SessionClock> Endpoint for DrPeer<C> {
                     }
                 }
             }
-            (DrCommand::End { entity }, outbound) => {
+            DrCommand::End { entity } => {
                 if let Some(last) = self.owner.end(entity) {
-                    match outbound {
-                        Outbound::Direct(sender) => sender.end(entity, last, now, &mut self.station.outbox),
-                        Outbound::Relay(uplink) => uplink.end(entity, last, now, &mut self.station.outbox),
-                    }
+                    self.ended(entity, last, now);
                 }
             }
-            (DrCommand::Policy(command), Outbound::Direct(sender)) => sender.handle_command(command),
-            (DrCommand::Policy(_), Outbound::Relay(_)) => {}
+            DrCommand::Policy(command) => self.handle_policy(command),
         }
     }
 

@@ -73,6 +73,89 @@ fn an_entity_that_ends_while_there_is_no_time_is_not_introduced() {
     assert_eq!(introduced(&mut peer, 40), 1, "only the other entity");
 }
 
+/// Two machines, connected without delay: delivers everything that is ready.
+fn deliver<A: Endpoint, B: Endpoint>(now: LocalTime, (a, b): (&mut A, &mut B), ids: (PeerId, PeerId)) {
+    let mut bytes = Vec::new();
+    loop {
+        if let Some((_, channel)) = a.poll_transmit(now, &mut bytes) {
+            // Without a time, it may be refused.
+            let _ = b.handle_message(now, ids.0, channel, &bytes);
+        } else if let Some((_, channel)) = b.poll_transmit(now, &mut bytes) {
+            let _ = a.handle_message(now, ids.1, channel, &bytes);
+        } else {
+            return;
+        }
+    }
+}
+
+/// An owner, and the clock that it may lose.
+fn owner_with_a_clock(topology: Topology) -> (Unfixed, DrPeer<Unfixed>) {
+    let clock = Unfixed::default();
+    clock.0.set(true);
+    let owner = DrPeer::with_clock(&DrConfig { topology, ..DrConfig::default() }, clock.clone());
+    (clock, owner)
+}
+
+const OWNER: PeerId = PeerId(1);
+const FROM_OWNER: PeerChange = PeerChange::Joined { peer: OWNER, datagram_max: 1200 };
+
+#[test]
+fn an_entity_that_ends_while_the_clock_is_lost_does_not_stay_at_a_receiver() {
+    let (clock, mut owner) = owner_with_a_clock(Topology::Direct);
+    let mut receiver = DrPeer::new(&DrConfig::default());
+    owner.handle_peer(at(0), JOINED);
+    receiver.handle_peer(at(0), FROM_OWNER);
+    owner.observe(at(10), EntityId(1), MotionState::default());
+    owner.observe(at(10), EntityId(2), MotionState::default());
+    deliver(at(10), (&mut owner, &mut receiver), (OWNER, OTHER));
+    assert_eq!(receiver.copies(at(10)).count(), 2);
+    clock.0.set(false);
+    owner.handle_command(at(20), DrCommand::End { entity: EntityId(1) });
+    deliver(at(20), (&mut owner, &mut receiver), (OWNER, OTHER));
+    clock.0.set(true);
+    owner.handle_timeout(at(30));
+    deliver(at(30), (&mut owner, &mut receiver), (OWNER, OTHER));
+    let left: Vec<_> = receiver.copies(at(30)).map(|(_, entity, _)| entity).collect();
+    assert_eq!(left, [EntityId(2)]);
+    owner.observe(at(40), EntityId(1), MotionState::default());
+    deliver(at(40), (&mut owner, &mut receiver), (OWNER, OTHER));
+    assert_eq!(receiver.copies(at(40)).count(), 2, "it may come back");
+}
+
+#[test]
+fn an_entity_that_ends_while_the_clock_is_lost_does_not_stay_at_a_relay() {
+    let (clock, mut owner) = owner_with_a_clock(Topology::Relay(OTHER));
+    let mut relay = DrRelay::new(&DrConfig::default());
+    owner.handle_peer(at(0), JOINED);
+    relay.handle_peer(at(0), FROM_OWNER);
+    owner.observe(at(10), EntityId(1), MotionState::default());
+    owner.observe(at(10), EntityId(2), MotionState::default());
+    deliver(at(10), (&mut owner, &mut relay), (OWNER, OTHER));
+    assert_eq!(relay.entities().count(), 2);
+    clock.0.set(false);
+    owner.handle_command(at(20), DrCommand::End { entity: EntityId(1) });
+    clock.0.set(true);
+    owner.handle_timeout(at(30));
+    deliver(at(30), (&mut owner, &mut relay), (OWNER, OTHER));
+    assert_eq!(relay.entities().map(|entity| entity.entity).collect::<Vec<_>>(), [EntityId(2)]);
+}
+
+#[test]
+fn entities_whose_owner_leaves_while_the_relay_has_no_clock_end_once_it_has() {
+    let (clock, mut owner) = owner_with_a_clock(Topology::Relay(OTHER));
+    let mut relay = DrRelay::with_clock(&DrConfig::default(), clock.clone());
+    owner.handle_peer(at(0), JOINED);
+    relay.handle_peer(at(0), FROM_OWNER);
+    owner.observe(at(10), EntityId(1), MotionState::default());
+    deliver(at(10), (&mut owner, &mut relay), (OWNER, OTHER));
+    assert_eq!(relay.entities().count(), 1);
+    clock.0.set(false);
+    relay.handle_peer(at(20), PeerChange::Left { peer: OWNER });
+    clock.0.set(true);
+    relay.handle_timeout(at(30));
+    assert_eq!(relay.entities().count(), 0);
+}
+
 #[test]
 fn an_entity_that_is_not_observed_after_a_long_break_is_introduced_a_little_later() {
     let clock = Unfixed::default();

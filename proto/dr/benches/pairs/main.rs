@@ -2,9 +2,9 @@
 //! acknowledgment, and memory. Times are measured for an owner that runs alone, and for one in a room with its
 //! receivers.
 //!
-//! Run with `cargo bench -p evenkeel-dr --bench pairs`. With the arguments `count ticks` or `count acknowledgments`
-//! it runs a smaller room and prints how many of them were measured, which `cargo xtask instructions` runs under
-//! valgrind. With `bytes` it only measures memory.
+//! Run with `cargo bench -p evenkeel-dr --bench pairs`. With the arguments `count ticks 0.09` or
+//! `count acknowledgments 0.09` it runs a smaller room at that threshold and prints how many of them were measured, which
+//! `cargo xtask instructions` runs under valgrind. With `bytes` it only measures memory.
 
 // A benchmark reads the clock and prints.
 #![allow(clippy::disallowed_types, clippy::disallowed_macros, missing_docs)]
@@ -27,18 +27,23 @@ const TICKS: usize = 250;
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["count", "ticks"] => println!("{}", counted(|room, figures| pairs(room) * figures.ticks)),
-        ["count", "acknowledgments"] => println!("{}", counted(|_, figures| figures.settled)),
+        ["count", "ticks", distance] => {
+            println!("{}", counted(distance, |room, figures| pairs(room) * figures.ticks));
+        }
+        ["count", "acknowledgments", distance] => {
+            println!("{}", counted(distance, |_, figures| figures.settled))
+        }
         ["bytes"] => report_bytes(),
-        ["count", ..] => panic!("usage: count ticks | count acknowledgments"),
+        ["count", ..] => panic!("usage: count ticks|acknowledgments THRESHOLD"),
         _ => report(),
     }
 }
 
 /// Runs a smaller room, to count instructions after all introductions.
-fn counted(units: impl Fn(&(usize, usize), &Figures) -> u64) -> u64 {
+fn counted(distance: &str, units: impl Fn(&(usize, usize), &Figures) -> u64) -> u64 {
     let size = (200, RECEIVERS);
-    let mut room = Room::new(size.0, size.1, even(), 1.0);
+    let distance = distance.parse().expect("a threshold in units");
+    let mut room = Room::new(size.0, size.1, even(), distance);
     (0..100).for_each(|_| room.step());
     units(&size, &room.measure(50))
 }

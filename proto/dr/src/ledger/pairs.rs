@@ -63,6 +63,7 @@ impl Pairs {
         if let (Some(state), Some(last_sent)) = (self.states.get(place), self.last_sents.get(place)) {
             state.prefetch();
             prefetch::<1, _>(last_sent);
+            self.sparse.waiting.prefetch_slot(link);
         }
     }
 

@@ -131,7 +131,9 @@ impl Reports<'_> {
                 messages.prefetch(number);
             }
             messages.in_flight.prefetch(state.chain);
+            pairs.sparse.waiting.prefetch(self.link);
             history.prefetch(state.arrived);
+            history.prefetch(report.seq);
             history.prefetch_from(state.exported(history.newest_number()));
         }
     }

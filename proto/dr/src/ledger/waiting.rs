@@ -8,6 +8,7 @@ use evenkeel_core::SessionTime;
 
 use super::pairs::widen;
 use crate::motion::vector::DrSeq;
+use crate::prefetch::prefetch;
 
 /// A vector that arrived, and when.
 pub(super) type Arrived = (DrSeq, SessionTime);
@@ -73,6 +74,18 @@ pub(super) struct WaitingColumn {
 }
 
 impl WaitingColumn {
+    /// Prefetches where a pair's place in the pool is noted.
+    #[inline]
+    pub(super) fn prefetch_slot(&self, link: u32) {
+        self.slots.get(link as usize).into_iter().for_each(prefetch::<1, _>);
+    }
+
+    /// Prefetches what waits at a pair.
+    #[inline]
+    pub(super) fn prefetch(&self, link: u32) {
+        self.get(link).into_iter().for_each(prefetch::<1, _>);
+    }
+
     #[inline]
     pub(super) fn get(&self, link: u32) -> Option<&Waiting> {
         let slot = *self.slots.get(link as usize)?;

@@ -14,6 +14,8 @@ mod renumbering;
 pub use limits::Limits;
 pub use renumbering::OWNER_ENTITIES_MAX;
 
+use std::collections::BTreeSet;
+
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, SessionTime, Span, Synchronized,
 };
@@ -62,6 +64,8 @@ pub struct DrRelay<C = Synchronized> {
     quotas: Quotas,
     limits: Limits,
     pending: Pending,
+    /// Entities whose owners left while there was no session time. The others still show them.
+    orphans: BTreeSet<EntityId>,
 }
 
 impl DrRelay {
@@ -83,6 +87,7 @@ impl<C: SessionClock> DrRelay<C> {
             quotas: Quotas::default(),
             limits: config.limits,
             pending: Pending::default(),
+            orphans: BTreeSet::new(),
         }
     }
 
@@ -146,6 +151,9 @@ impl<C: SessionClock> DrRelay<C> {
     /// The session time. Introduces the peers that waited for it.
     fn session(&mut self, now: LocalTime) -> Option<SessionTime> {
         let now = self.station.set_now(now)?;
+        for entity in core::mem::take(&mut self.orphans) {
+            self.sender.end(entity, DrSeq(0), now, &mut self.station.outbox);
+        }
         for peer in self.pending.take_peers() {
             self.sender.join(peer, now, &mut self.station.outbox);
         }
@@ -308,14 +316,10 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
     }
 
     fn handle_peer(&mut self, now: LocalTime, change: PeerChange) {
-        let now = self.session(now);
         let peer = change.peer();
-        if let Some(now) = now {
-            let orphans = self.sender.ledger().lives().filter(|(_, track)| track.owner == Some(peer));
-            for entity in orphans.map(|(life, _)| life.entity).collect::<Vec<_>>() {
-                self.sender.end(entity, DrSeq(0), now, &mut self.station.outbox);
-            }
-        }
+        let orphans = self.sender.ledger().lives().filter(|(_, track)| track.owner == Some(peer));
+        self.orphans.extend(orphans.map(|(life, _)| life.entity));
+        let now = self.session(now);
         self.lives.leave(peer);
         self.quotas.leave(peer);
         self.sender.leave(peer);

@@ -1,37 +1,64 @@
 //! Many integrals between linear paths at once, coordinate by coordinate, so that SIMD lanes compute several side by side.
 //!
-//! One kernel is compiled for any processor and for AVX2, which is detected at run time. Each lane does the operations of
+//! One kernel is compiled for any processor, for AVX2 and for AVX-512, which are detected at run time. Each lane does the operations of
 //! [`integral`](super::integral) in the same order, and none of them is fused, so the results are bit-identical.
 
-// Only calls of functions compiled for AVX2 need `unsafe` here.
+// Only calls of functions compiled for some processors need `unsafe` here.
 #![allow(unsafe_code)]
 
 use evenkeel_core::Vec3;
 
 use super::{SERIES_RANGE, series};
 
-/// Integrals that are computed side by side.
-const LANES: usize = 8;
+/// Integrals that are computed side by side: more than a register holds, so that several roots are under way at once.
+const LANES: usize = 16;
 type Lanes = [f64; LANES];
 
 /// A SIMD width that this processor has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Width {
-    is_avx2: bool,
+pub struct Width(InstructionSet);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum InstructionSet {
+    Any,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Width {
     /// The portable width.
-    pub const ANY: Self = Self { is_avx2: false };
+    pub const ANY: Self = Self(InstructionSet::Any);
 
     /// AVX2, if this processor has it.
     #[must_use]
     #[inline]
     pub fn avx2() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
-        return std::arch::is_x86_feature_detected!("avx2").then_some(Self { is_avx2: true });
+        return std::arch::is_x86_feature_detected!("avx2").then_some(Self(InstructionSet::Avx2));
         #[cfg(not(target_arch = "x86_64"))]
         None
+    }
+
+    /// AVX-512, if this processor has what the kernel needs of it.
+    #[must_use]
+    #[inline]
+    pub fn avx512() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::is_x86_feature_detected as has;
+            (has!("avx512f") && has!("avx512dq")).then_some(Self(InstructionSet::Avx512))
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        None
+    }
+
+    /// The widest that this processor has.
+    #[must_use]
+    #[inline]
+    pub fn widest() -> Self {
+        Self::avx512().or_else(Self::avx2).unwrap_or(Self::ANY)
     }
 }
 
@@ -88,7 +115,7 @@ impl Intervals {
     /// An interval names a start that is not in `starts`.
     #[inline]
     pub fn integrate(&mut self, starts: &[Start], errors: &mut Vec<f64>) {
-        self.integrate_by(Width::avx2().unwrap_or(Width::ANY), starts, errors);
+        self.integrate_by(Width::widest(), starts, errors);
     }
 
     /// [`integrate`](Self::integrate) at a given SIMD width.
@@ -96,14 +123,21 @@ impl Intervals {
     /// # Panics
     /// An interval names a start that is not in `starts`.
     pub fn integrate_by(&mut self, width: Width, starts: &[Start], errors: &mut Vec<f64>) {
-        if !width.is_avx2 {
-            return self.integrate_portably(starts, errors);
+        match width.0 {
+            InstructionSet::Any => self.integrate_portably(starts, errors),
+            // SAFETY: there is no such width unless the processor has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx2 => unsafe { self.integrate_avx2(starts, errors) },
+            // SAFETY: there is no such width unless the processor has AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 => unsafe { self.integrate_avx512(starts, errors) },
         }
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: there is no such width unless the processor has AVX2.
-        unsafe {
-            self.integrate_avx2(starts, errors);
-        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512dq")]
+    fn integrate_avx512(&mut self, starts: &[Start], errors: &mut Vec<f64>) {
+        self.integrate_portably(starts, errors);
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -231,7 +265,7 @@ mod tests {
         fn every_width_is_bit_identical_to_the_scalar_integral(all in prop::collection::vec(piece(), 0..60)) {
             let starts: Vec<Start> = all.iter().map(|(p, v, _)| Start::new(*p, *v)).collect();
             let place = |index: usize| (index * index + 1) % all.len();
-            for width in [Some(Width::ANY), Width::avx2(), None] {
+            for width in [Some(Width::ANY), Width::avx2(), Width::avx512(), None] {
                 let (mut intervals, mut errors) = (Intervals::default(), vec![7.0]);
                 (0..all.len()).for_each(|index| intervals.push(place(index) as u32, all[index].2));
                 match width {

@@ -255,7 +255,11 @@ mod tests {
     use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, Seed, Vec3};
 
     use super::*;
-    use crate::{Budget, Content, DrConfig, DrPeer, EntityId, MotionKind, MotionState, Threshold};
+    use crate::message::{Header, VERSION, VectorFrame, emit_introduce, emit_vector};
+    use crate::{
+        Budget, Content, DrConfig, DrPeer, DrRelay, DrSeq, DrVector, EntityId, MotionKind, MotionState,
+        Threshold, Topology,
+    };
 
     thread_local! {
         /// Pairs looked at, pairs summed, and pairs that shared growth.
@@ -359,6 +363,91 @@ mod tests {
             assert!(shared > all / 20 && shared < summed, "{shared} of {summed} with {lost}");
             assert!(f64::from(summed) > (0.9 - 2.0 * lost) * f64::from(all), "{summed} of {all} with {lost}");
         }
+    }
+
+    /// Whether it is for the receiver, and which that is; channel and bytes.
+    type RelayedMessage = (bool, PeerId, Channel, Vec<u8>);
+
+    /// Runs a relay with three receivers. The owner's vectors are circular for two of every four seconds, as they are with
+    /// [`Content::Auto`], and the budget is so small that receivers show old ones. Returns what [`run`] does.
+    fn run_at_a_relay_with_changing_kinds() -> (u32, u32, u32) {
+        const OWNER: PeerId = PeerId(4);
+        LOOKED.set((0, 0, 0));
+        let config = DrConfig {
+            policy: "even".parse().expect("a policy of ours"),
+            budget: Budget::new(0.4).expect("a number"),
+            ..DrConfig::default()
+        };
+        let mut relay = DrRelay::new(&config);
+        let config = DrConfig { topology: Topology::Relay(PeerId(0)), ..DrConfig::default() };
+        let mut receivers: Vec<DrPeer> = (0..3).map(|_| DrPeer::new(&config)).collect();
+        let joined = |peer| PeerChange::Joined { peer, datagram_max: 1200 };
+        let mut now = LocalTime::from_nanos(0);
+        relay.handle_peer(now, joined(OWNER));
+        for (peer, receiver) in (1..).map(PeerId).zip(&mut receivers) {
+            relay.handle_peer(now, joined(peer));
+            receiver.handle_peer(now, joined(PeerId(0)));
+        }
+        let mut wire: BTreeMap<(LocalTime, u32), RelayedMessage> = BTreeMap::new();
+        let (mut number, mut bytes) = (0, Vec::new());
+        for step in 0..3_000_u32 {
+            now += Span::from_millis(10);
+            let at = SessionTime::from_nanos(now.as_nanos());
+            relay.handle_timeout(now);
+            receivers.iter_mut().for_each(|receiver| receiver.handle_timeout(now));
+            if step % 10 == 0 {
+                let t = f64::from(step) * 0.01;
+                let state = MotionState {
+                    position: Vec3::xy(8.0 * t, 3.0 * libm::sin(t)),
+                    velocity: Vec3::xy(8.0, 3.0 * libm::cos(t)),
+                    turn_rate: 0.8,
+                    ..MotionState::default()
+                };
+                let kind = if step / 200 % 2 == 0 { MotionKind::Circular } else { MotionKind::Linear };
+                let vector = DrVector::generate(at, &state, kind).quantized_if_sane().expect("it is sane");
+                let entity = EntityId(7);
+                let frame = VectorFrame { entity, first: DrSeq(0), seq: DrSeq(step / 10), sent: at, vector };
+                bytes.clear();
+                Header { nonce: step + 1, stamp: Some(at) }.emit(VERSION, &mut bytes);
+                let channel = if step == 0 { Channel::Reliable } else { Channel::Datagram };
+                match step {
+                    0 => emit_introduce(&frame, &Threshold::default(), at, &mut bytes),
+                    _ => emit_vector(&frame, at, &mut bytes),
+                }
+                relay.handle_message(now, OWNER, channel, &bytes).expect("a vector");
+            }
+            while let Some((to, channel)) = relay.poll_transmit(now, &mut bytes) {
+                number += 1;
+                let arrives = now + Span::from_millis(40 * i64::from(to.0));
+                wire.insert((arrives, number), (true, to, channel, core::mem::take(&mut bytes)));
+            }
+            for (peer, receiver) in (1..).map(PeerId).zip(&mut receivers) {
+                while let Some((_, channel)) = receiver.poll_transmit(now, &mut bytes) {
+                    number += 1;
+                    let arrives = now + Span::from_millis(40 * i64::from(peer.0));
+                    wire.insert((arrives, number), (false, peer, channel, core::mem::take(&mut bytes)));
+                }
+                while receiver.poll_event().is_some() {}
+            }
+            while wire.first_key_value().is_some_and(|((arrives, _), _)| *arrives <= now)
+                && let Some((_, (is_down, peer, channel, bytes))) = wire.pop_first()
+            {
+                if is_down && peer != OWNER {
+                    let receiver = &mut receivers[peer.0 as usize - 1];
+                    receiver.handle_message(now, PeerId(0), channel, &bytes).expect("it is one of ours");
+                } else if !is_down {
+                    relay.handle_message(now, peer, channel, &bytes).expect("it is one of ours");
+                }
+            }
+        }
+        LOOKED.get()
+    }
+
+    #[test]
+    fn receivers_that_show_a_turning_vector_on_a_linear_path_are_not_summed() {
+        // Each look checks every pair.
+        let (all, summed, _) = run_at_a_relay_with_changing_kinds();
+        assert!(all > 500 && summed > 50, "{summed} of {all}");
     }
 
     #[test]

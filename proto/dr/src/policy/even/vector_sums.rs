@@ -9,7 +9,7 @@ use evenkeel_core::{SessionTime, Vec3};
 use super::seen::{MARKS_END, SeenPair, UnpackedPair};
 use crate::ledger::exported_path::PathSegment;
 use crate::motion::linear::{self, bulk::Start};
-use crate::motion::vector::{DrSeq, DrVector, MotionState};
+use crate::motion::vector::{DrSeq, DrVector, MotionKind, MotionState};
 
 /// The most sums kept per entity, and the most vectors of a path. Beyond that, accounts are used.
 pub(super) const SUMS_MAX: usize = 32;
@@ -176,7 +176,8 @@ impl VectorSums {
         sum.map_or(f64::NAN, |sum| look.base + sum.before)
     }
 
-    /// The place of a vector's sum, which is opened if there is none.
+    /// The place of a vector's sum, which is opened if there is none. `None` if there is no room, or the vector is not linear: the
+    /// path that is kept may be linear while a receiver still shows an older vector that turns.
     #[inline]
     pub(super) fn find(
         &mut self,
@@ -190,7 +191,7 @@ impl VectorSums {
     }
 
     fn open(&mut self, path: Exports<'_>, now: SessionTime, seq: DrSeq, vector: DrVector) -> Option<usize> {
-        if self.all.len() >= SUMS_MAX {
+        if self.all.len() >= SUMS_MAX || vector.kind != MotionKind::Linear {
             return None;
         }
         loop {
@@ -323,7 +324,6 @@ mod tests {
     use evenkeel_core::Span;
 
     use super::*;
-    use crate::motion::vector::MotionKind;
 
     fn path(from: i64, count: u32) -> Vec<PathSegment> {
         let at = |number: u32| SessionTime::from_nanos(0) + Span::from_millis(from + 100 * i64::from(number));
