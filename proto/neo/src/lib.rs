@@ -49,6 +49,7 @@
 
 pub mod baseline;
 mod book;
+pub mod cheat;
 mod command;
 mod config;
 mod control;
@@ -63,6 +64,7 @@ mod streams;
 mod tempo;
 
 pub use baseline::{Baseline, BaselinePeer};
+pub use cheat::{Cheat, CheatingPeer};
 pub use command::{Departure, NeoCommand, NeoEvent, PlayedMove, UnusedReason};
 pub use config::{
     Adaptation, DEPTH_MAX, Deadline, MOVE_LEN_MAX, NeoConfig, NeoConfigError, PEERS_MAX, Processing, Quorum,

@@ -1,6 +1,6 @@
 //! This peer's own slots: it commits to a move, votes for others' and opens its earlier ones.
 
-use evenkeel_core::{SessionClock, SessionTime, Span};
+use evenkeel_core::{PeerId, SessionClock, SessionTime, Span};
 
 use super::{NeoPeer, OwnMove};
 use crate::command::NeoEvent;
@@ -153,5 +153,31 @@ impl<C: SessionClock> NeoPeer<C> {
             emit_update(&Update { votes: Vec::new(), ..update }, &mut bytes);
         }
         self.outbox.push_update(peer, bytes);
+    }
+}
+
+/// What a [cheater](crate::cheat) reaches into.
+impl<C: SessionClock> NeoPeer<C> {
+    pub(crate) const fn next_slot(&self) -> u64 {
+        self.own.next
+    }
+
+    pub(crate) fn own_move(&self, slot: u64) -> Option<Vec<u8>> {
+        self.own.pending.iter().find(|own| own.slot == slot).map(|own| own.bytes.clone())
+    }
+
+    /// This peer's votes for a slot, by the roster of the receiver.
+    pub(crate) fn votes_for(&self, to: PeerId, slot: u64, key: &Commitment) -> Option<(Vec<u8>, Vec<u8>)> {
+        let member = self.members.get(self.members.seat_of(to)?)?;
+        let book = self.slots.get(&slot)?.book();
+        Some(book.vote(&member.hears, key, self.config.is_accountable))
+    }
+
+    pub(crate) fn pretend_in_time(&mut self, accomplice: PeerId) {
+        let Some(seat) = self.members.seat_of(accomplice) else { return };
+        for phase in self.slots.values_mut() {
+            let entry = phase.book_mut().entry_mut(seat);
+            entry.is_in_time |= entry.commitment.is_some();
+        }
     }
 }
