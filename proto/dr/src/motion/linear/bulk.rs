@@ -10,8 +10,8 @@ use evenkeel_core::Vec3;
 
 use super::{SERIES_RANGE, series};
 
-/// Integrals that are computed side by side: more than a register holds, so that several roots are under way at once.
-const LANES: usize = 16;
+/// Integrals that are computed side by side. With more, the padding of short lists would cost more than it saves.
+const LANES: usize = 8;
 type Lanes = [f64; LANES];
 
 /// A SIMD width that this processor has.
