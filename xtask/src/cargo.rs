@@ -26,6 +26,27 @@ pub(crate) fn command(root: &Path) -> Command {
 /// The two workspaces: the project's and the fuzz targets'.
 pub(crate) const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
 
+/// Crates that take minutes to build, as their dependencies are large. They are optional parts of the program, so the checks
+/// of everything leave them out, and `cargo xtask p2p` checks them.
+const PEER_TO_PEER: [&str; 1] = ["evenkeel-p2p"];
+
+/// All crates of the workspace but those.
+fn workspace(command: &mut Command) -> &mut Command {
+    command.arg("--workspace");
+    PEER_TO_PEER.iter().fold(command, |command, name| command.args(["--exclude", name]))
+}
+
+/// Lints, tests and documents what the checks of everything leave out.
+pub(crate) fn p2p(root: &Path) -> Result<()> {
+    let packages = || PEER_TO_PEER.iter().flat_map(|name| ["--package", name]);
+    let lints = ["--all-targets", "--locked", "--", "-D", "warnings"];
+    run(command(root).arg("clippy").args(packages()).args(lints), "fix the lints above")?;
+    run(command(root).arg("test").args(packages()).arg("--locked"), "fix the tests that failed above")?;
+    let mut doc = command(root);
+    doc.arg("doc").args(packages()).args(["--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings");
+    run(&mut doc, "fix the documentation named above")
+}
+
 pub(crate) fn fmt_check(root: &Path) -> Result<()> {
     fmt(
         root,
@@ -50,8 +71,11 @@ fn fmt(root: &Path, arguments: &[&str], advice: &str) -> Result<()> {
 pub(crate) fn clippy(root: &Path) -> Result<()> {
     for manifest in MANIFESTS {
         let mut clippy = command(root);
-        clippy.args(["clippy", "--workspace", "--all-targets", "--locked", "--manifest-path", manifest]);
-        if manifest != MANIFESTS[0] {
+        clippy.args(["clippy", "--all-targets", "--locked", "--manifest-path", manifest]);
+        if manifest == MANIFESTS[0] {
+            workspace(&mut clippy);
+        } else {
+            clippy.arg("--workspace");
             // Clippy links nothing: claiming a prebuilt libFuzzer spares compiling its C++.
             clippy.args(["--target-dir", "target"]).env("CUSTOM_LIBFUZZER_PATH", "target/none.a");
         }
@@ -65,13 +89,13 @@ pub(crate) fn clippy(root: &Path) -> Result<()> {
 
 /// Runs without `--all-targets`, which would run the benchmarks as tests and leave out the doc tests.
 pub(crate) fn unit(root: &Path) -> Result<()> {
-    run(command(root).args(["test", "--workspace", "--locked"]), "fix the tests that failed above")
+    run(workspace(command(root).arg("test")).arg("--locked"), "fix the tests that failed above")
 }
 
 pub(crate) fn doc(root: &Path) -> Result<()> {
     run(
-        command(root)
-            .args(["doc", "--workspace", "--no-deps", "--locked"])
+        workspace(command(root).arg("doc"))
+            .args(["--no-deps", "--locked"])
             .env("RUSTDOCFLAGS", "-D warnings"),
         "fix the documentation named above",
     )

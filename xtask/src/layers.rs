@@ -42,6 +42,9 @@ const RULES: [Rule; 20] = [
     Rule { name: "evenkeel-sim",   outside: PURE, ours: &["evenkeel-core", "evenkeel-link"] },
     Rule { name: "evenkeel-net",   outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-link"] },
+    // Peer to peer. It hands its connections to the crank of `net`.
+    Rule { name: "evenkeel-p2p",   outside: Outside::Any,
+           ours: &["evenkeel-core", "evenkeel-link", "evenkeel-net"] },
     Rule { name: "evenkeel-serve", outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-game", "evenkeel-net"] },
     // Sync-MS in front of games that know nothing of it.

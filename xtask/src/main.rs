@@ -49,6 +49,9 @@ const TASKS: [Task; 10] = [
     Task { name: "deny", about: "check licences, bans and sources of all dependencies", run: deny::run },
 ];
 
+/// Not a step of `test`, as its dependencies take minutes to build.
+const P2P: Task = Task { name: "p2p", about: "lint and test peer-to-peer play", run: cargo::p2p };
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         ["test"] => run_all(&root),
+        ["p2p"] => conclude(run_task(&P2P, &root)),
         #[cfg(unix)]
         ["games"] => conclude(games::run(&root).inspect_err(|error| eprintln!("{error:#}"))),
         ["soak", "arena", words @ ..] => {
@@ -146,6 +150,7 @@ fn usage() -> String {
     text.push_str(
         "  games        play a real game, Debian's OpenArena, through the proxies of `evenkeel sync-ms` for a minute\n",
     );
+    text.push_str("  p2p          lint and test peer-to-peer play, which `test` leaves out: it takes minutes to build\n");
     text.push_str("  help         this text\n");
     text
 }

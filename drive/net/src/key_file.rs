@@ -54,7 +54,7 @@ pub enum KeyFileError {
 }
 
 /// Writes a secret to a new file that only its owner can read.
-pub(crate) fn save(path: &Path, prefix: &str, secret: &[u8; 32]) -> Result<(), KeyFileError> {
+pub fn save(path: &Path, prefix: &str, secret: &[u8; 32]) -> Result<(), KeyFileError> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -70,7 +70,7 @@ pub(crate) fn save(path: &Path, prefix: &str, secret: &[u8; 32]) -> Result<(), K
 }
 
 /// Reads a secret from its file.
-pub(crate) fn load(path: &Path, prefix: &str) -> Result<[u8; 32], KeyFileError> {
+pub fn load(path: &Path, prefix: &str) -> Result<[u8; 32], KeyFileError> {
     let metadata = fs::metadata(path).map_err(|source| file_error(path, source))?;
     // Not opened, because that may block.
     if !metadata.is_file() {
@@ -93,7 +93,7 @@ pub(crate) fn load(path: &Path, prefix: &str) -> Result<[u8; 32], KeyFileError> 
 }
 
 /// Writes a secret to a file unless another process does so first. Whoever reads the file meanwhile sees all of it or none.
-pub(crate) fn save_if_missing(path: &Path, prefix: &str, secret: &[u8; 32]) -> Result<(), KeyFileError> {
+pub fn save_if_missing(path: &Path, prefix: &str, secret: &[u8; 32]) -> Result<(), KeyFileError> {
     let unfinished = path.with_extension(format!("{:016x}.new", crate::random()));
     save(&unfinished, prefix, secret)?;
     let linked = fs::hard_link(&unfinished, path);

@@ -49,7 +49,8 @@ pub mod clock;
 pub mod crank;
 pub mod emulate;
 pub mod files;
-mod key_file;
+#[doc(hidden)]
+pub mod key_file;
 pub mod metrics;
 pub mod record;
 pub mod stamped;

@@ -12,6 +12,7 @@
 //! Browsers cannot read the status of a refused request. So a refusal opens the session and closes it at once with a
 //! [`CloseReason`], which both kinds of clients can read.
 
+mod carrier;
 mod client;
 mod connection;
 mod handshakes;
@@ -27,6 +28,7 @@ pub mod stream;
 mod trust;
 pub mod tunnel;
 
+pub use carrier::{BoxFuture, Carrier, CarrierReader, CarrierWriter};
 pub use client::{ConnectError, connect};
 pub use connection::{Connection, ReliableReader, SendError};
 pub use limits::Limits;

@@ -2,17 +2,15 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use quinn::SendDatagramError;
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
-use web_transport_quinn::{RecvStream, SendStream, Session, SessionError, WebTransportError};
+use web_transport_quinn::{RecvStream, SendStream, Session};
 
+use super::carrier::{CarriedBy, Carrier, CarrierReader, CarrierWriter};
 use super::reason::{CloseCode, CloseReason, Closed};
 use super::reliable_outbox::{RELIABLE_BYTES_MAX, ReliableOutbox};
 use super::stream::{StreamError, read_message};
@@ -44,12 +42,12 @@ pub enum SendError {
 pub struct Connection(Arc<ConnectionInner>);
 
 struct ConnectionInner {
-    session: Session,
+    session: CarriedBy,
     runtime: Handle,
     datagram_max: usize,
     greeting: Vec<u8>,
     outbox: Arc<ReliableOutbox>,
-    reader: Mutex<Option<RecvStream>>,
+    reader: Mutex<Option<CarrierReader>>,
     close_reason: OnceLock<CloseReason>,
     _slot: Option<OwnedSemaphorePermit>,
 }
@@ -63,12 +61,34 @@ impl Connection {
         greeting: Vec<u8>,
         slot: Option<OwnedSemaphorePermit>,
     ) -> Self {
+        Self::carried(CarriedBy::WebTransport(session), writer, Box::new(reader), greeting, slot)
+    }
+
+    /// A connection over another crate's encrypted one, with its reliable stream, on which nothing but messages will
+    /// travel. The greeting is what the other side said before. Must be called on the tokio runtime that drives it.
+    #[must_use]
+    pub fn over(
+        carrier: impl Carrier,
+        writer: impl CarrierWriter,
+        reader: CarrierReader,
+        greeting: Vec<u8>,
+    ) -> Self {
+        Self::carried(CarriedBy::Carrier(Box::new(carrier)), writer, reader, greeting, None)
+    }
+
+    fn carried(
+        session: CarriedBy,
+        writer: impl CarrierWriter,
+        reader: CarrierReader,
+        greeting: Vec<u8>,
+        slot: Option<OwnedSemaphorePermit>,
+    ) -> Self {
         let runtime = Handle::current();
         let outbox = Arc::new(ReliableOutbox::default());
         let writing = outbox.clone();
         runtime.spawn(async move { writing.write_to(writer).await });
         Self(Arc::new(ConnectionInner {
-            datagram_max: session.max_datagram_size(),
+            datagram_max: session.datagram_max(),
             session,
             runtime,
             greeting,
@@ -88,7 +108,13 @@ impl Connection {
     /// Returns QUIC's estimate of the round-trip time.
     #[must_use]
     pub fn round_trip(&self) -> Duration {
-        self.0.session.rtt()
+        self.0.session.round_trip()
+    }
+
+    /// Returns the bytes of all UDP datagrams sent and received: what the connection costs, beside what it carries.
+    #[must_use]
+    pub fn wire_bytes(&self) -> (u64, u64) {
+        self.0.session.wire_bytes()
     }
 
     /// Returns the longest datagram that reaches the other side, in bytes. It never changes.
@@ -113,10 +139,7 @@ impl Connection {
         if len > bytes_max {
             return Err(too_long);
         }
-        self.0.session.send_datagram(bytes).map_err(|error| match error {
-            SessionError::SendDatagramError(SendDatagramError::TooLarge) => too_long,
-            _ => SendError::Closed,
-        })
+        self.0.session.send_datagram(bytes, too_long)
     }
 
     /// Sends a reliable message without waiting; callable from any thread. If too many are queued, the other side reads too
@@ -142,25 +165,13 @@ impl Connection {
     /// # Errors
     /// [`Closed`] once the connection is closed.
     pub async fn read_datagram(&self) -> Result<Bytes, Closed> {
-        loop {
-            match self.0.session.read_datagram().await {
-                Ok(bytes) => return Ok(bytes),
-                // A datagram of an unknown session is ignored.
-                Err(SessionError::WebTransportError(WebTransportError::UnknownSession)) => {}
-                Err(error) => return Err(self.ended(&error)),
-            }
-        }
+        self.0.session.read_datagram().await.map_err(|closed| self.ended(closed))
     }
 
     /// Returns a datagram that has already arrived.
     #[must_use]
     pub fn try_read_datagram(&self) -> Option<Bytes> {
-        let reading = pin!(self.0.session.read_datagram());
-        match reading.poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(Ok(bytes)) => Some(bytes),
-            // Nothing has arrived, or the connection is closed, which the next `read_datagram` reports.
-            _ => None,
-        }
+        self.0.session.try_read_datagram()
     }
 
     /// Returns the reader of reliable messages on the first call, then `None`.
@@ -179,7 +190,7 @@ impl Connection {
         self.0.outbox.clear();
         // The library sends the reason in a task, so it needs a runtime.
         let _runtime = self.0.runtime.enter();
-        self.0.session.close(reason.code.number(), reason.message().as_bytes());
+        self.0.session.close(&reason);
     }
 
     /// Sends queued reliable messages for at most `drain_max`, then closes the connection and waits for its end.
@@ -193,13 +204,13 @@ impl Connection {
     /// Whether it is closed or closing.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.0.close_reason.get().is_some() || self.0.session.close_reason().is_some()
+        self.0.close_reason.get().is_some() || self.0.session.is_closed()
     }
 
     /// Waits until the connection is closed.
     pub async fn closed(&self) -> Closed {
-        let error = self.0.session.closed().await;
-        self.ended(&error)
+        let closed = self.0.session.closed().await;
+        self.ended(closed)
     }
 
     /// Identifies the connection among all open ones; equal for clones.
@@ -211,11 +222,9 @@ impl Connection {
         &self.0.runtime
     }
 
-    fn ended(&self, error: &SessionError) -> Closed {
-        match self.0.close_reason.get() {
-            Some(reason) => Closed::ByUs(reason.clone()),
-            None => Closed::of(&self.0.session).unwrap_or_else(|| Closed::Broken(error.to_string())),
-        }
+    /// What this side did counts for more than what the transport noticed.
+    fn ended(&self, closed: Closed) -> Closed {
+        self.0.close_reason.get().map_or(closed, |reason| Closed::ByUs(reason.clone()))
     }
 }
 
@@ -224,7 +233,7 @@ impl Drop for ConnectionInner {
         self.outbox.clear();
         if self.close_reason.get().is_none() {
             let _runtime = self.runtime.enter();
-            self.session.close(CloseCode::Done.number(), CloseCode::Done.message().as_bytes());
+            self.session.close(&CloseCode::Done.into());
         }
     }
 }
@@ -237,7 +246,7 @@ impl fmt::Debug for Connection {
 
 /// Reads the reliable messages of a connection.
 pub struct ReliableReader {
-    stream: RecvStream,
+    stream: CarrierReader,
     connection: Connection,
 }
 

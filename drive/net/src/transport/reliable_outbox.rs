@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
-use web_transport_quinn::SendStream;
 
+use super::carrier::CarrierWriter;
 use super::stream::emit_message;
 
 /// The longest reliable message, in bytes.
@@ -99,19 +99,17 @@ impl ReliableOutbox {
     }
 
     /// Writes the queue to the stream until its end.
-    pub(super) async fn write_to(&self, mut stream: SendStream) {
+    pub(super) async fn write_to(&self, mut stream: impl CarrierWriter) {
         let mut frame = Vec::new();
         while let Some(message) = self.next().await {
             frame.clear();
             emit_message(&message, &mut frame);
-            if stream.write_all(&frame).await.is_err() {
+            if !stream.write(&frame).await {
                 self.clear();
                 break;
             }
         }
-        if stream.finish().is_ok() {
-            let _ = stream.stopped().await;
-        }
+        stream.finish().await;
         self.written.notify_one();
     }
 }
