@@ -44,6 +44,7 @@ pub mod link;
 pub mod loss;
 pub mod rate;
 pub mod time;
+pub mod trace;
 
 pub use clock::{ClockFaults, ClockStep, NodeClock};
 pub use delay::{DelayLaw, DelayStep, Jitter};
@@ -53,3 +54,4 @@ pub use link::{Fate, Link};
 pub use loss::Loss;
 pub use rate::RateLimit;
 pub use time::TrueTime;
+pub use trace::TraceError;

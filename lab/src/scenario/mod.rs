@@ -4,7 +4,6 @@
 //! number.
 
 mod clock;
-mod delay_trace;
 mod document;
 mod error;
 pub mod limits;

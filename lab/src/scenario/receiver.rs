@@ -4,13 +4,13 @@
 //! clock probes, can be set separately.
 
 use evenkeel_core::Span;
-use evenkeel_link::{DelayLaw, DelayStep, Jitter, LinkFaults, Loss, RateLimit, Reorder, TrueTime};
+use evenkeel_link::{DelayLaw, DelayStep, Jitter, LinkFaults, Loss, RateLimit, Reorder, TrueTime, trace};
 
 use super::clock;
 use super::document::{Field, Section};
 use super::limits::{DELAY_MAX_MS, DURATION_MAX_S};
 use super::parse::{ReadFile, seconds};
-use super::{Absence, Receiver, ScenarioClock, ScenarioError, delay_trace};
+use super::{Absence, Receiver, ScenarioClock, ScenarioError};
 
 const KEYS: [&str; 17] = [
     "name",
@@ -144,7 +144,7 @@ fn jitter(field: &Field<'_>, read: &mut ReadFile<'_>) -> Result<Jitter, Scenario
         _ => {
             let file = section.required("file", "the path of a CSV file with the columns t_s,delay_ms")?;
             let text = read(&file)?;
-            Jitter::Trace(delay_trace::parse(&text).map_err(|error| file.wrong(error))?)
+            Jitter::Trace(trace::parse(&text).map_err(|error| file.wrong(error))?)
         }
     })
 }
