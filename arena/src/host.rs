@@ -66,6 +66,7 @@ pub struct ArenaConfig {
 
 /// Why an arena did not start.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ArenaError {
     /// The relay did not start.
     #[error(transparent)]

@@ -3,9 +3,11 @@
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use evenkeel_directory::{Announcer, describe};
 use evenkeel_serve::StartError;
-use evenkeel_serve::{RelayConfig, RelayServer};
+use evenkeel_serve::{AnnounceConfig, RelayConfig, RelayServer};
 
 use crate::failure::Failure;
 use crate::network;
@@ -46,8 +48,10 @@ pub(crate) fn run(args: RelayServerArgs) -> Result<(), Failure> {
     network::run(async {
         let key = config.token_key.clone();
         let own_key = config.issuer.is_none();
-        let server = RelayServer::start(config, record).await.map_err(not_started)?;
-        announce(&server);
+        let announce = config.directory.clone();
+        let server = Arc::new(RelayServer::start(config, record).await.map_err(not_started)?);
+        print_addresses(&server);
+        let announcer = announce.map(|announce| announcer(&server, announce)).transpose()?;
         if own_key {
             eprintln!(
                 "a token for a player:  evenkeel token --room arena --name ada --key {}",
@@ -56,6 +60,9 @@ pub(crate) fn run(args: RelayServerArgs) -> Result<(), Failure> {
         }
         network::until_stopped().await;
         eprintln!("stopping: telling the players");
+        if let Some(announcer) = announcer {
+            announcer.stop().await;
+        }
         let recorded = server.crank().recording();
         server.stop().await;
         match recorded.and_then(|recording| recording.error()) {
@@ -65,7 +72,15 @@ pub(crate) fn run(args: RelayServerArgs) -> Result<(), Failure> {
     })
 }
 
-fn announce(server: &RelayServer) {
+/// Lets players find the relay.
+fn announcer(server: &Arc<RelayServer>, config: AnnounceConfig) -> Result<Announcer, Failure> {
+    let at = config.url.clone().unwrap_or_else(|| "the one on the local network".to_owned());
+    eprintln!("directory: {at}, as {}", config.name);
+    let (relay, settings) = (server.clone(), config.clone());
+    Announcer::start(config, move || describe(&relay, &settings)).map_err(Failure::failed)
+}
+
+fn print_addresses(server: &RelayServer) {
     for address in server.addresses() {
         eprintln!("players:  https://{address}");
     }

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
     }
     let done = feed(transcript).map_err(|error| match error {
         ReplayError::Damaged { .. } => Failure::mistake(in_file(error.to_string())),
-        ReplayError::Diverged { .. } => Failure::failed(in_file(error.to_string())),
+        _ => Failure::failed(in_file(error.to_string())),
     })?;
     let Replayed { calls, transmits, is_complete } = done;
     if !is_complete {

@@ -17,6 +17,7 @@ pub const PORT: u16 = 7979;
 
 /// What is wrong with a configuration.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// The file cannot be read.
     #[error("{path}: {error}", path = path.display())]

@@ -9,6 +9,7 @@ use evenkeel_net::transport::tunnel::SharedKey;
 
 /// Why there is no key.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyError {
     /// Beyond this machine, somebody has to bring the key to the other side.
     #[error(

@@ -65,6 +65,7 @@ pub use trial::TrialLink;
 
 /// Why a proxy could not start.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// A setting has an invalid value.
     #[error("{0}")]

@@ -1,8 +1,10 @@
 //! A relay's settings, from a TOML file or by default.
 
 mod addresses;
+mod announce;
 mod room;
 
+pub use announce::AnnounceConfig;
 pub(crate) use room::budget;
 pub use room::{POLICY, RoomConfig};
 
@@ -21,6 +23,7 @@ pub const PORT: u16 = 7878;
 
 /// What is wrong with a configuration.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// The file cannot be read.
     #[error("{path}: {error}", path = path.display())]
@@ -94,6 +97,8 @@ pub struct RelayConfig {
     pub keep_certificate: Option<PathBuf>,
     /// Pages for browsers, if there are any.
     pub pages: Option<PagesConfig>,
+    /// Where players find the relay, if anywhere.
+    pub directory: Option<AnnounceConfig>,
     /// The most rooms at a time.
     pub rooms_max: usize,
     /// The most connections at a time.
@@ -122,6 +127,7 @@ impl Default for RelayConfig {
             certificate: None,
             keep_certificate: None,
             pages: None,
+            directory: None,
             rooms_max: 64,
             connections_max: 4096,
             open: true,
@@ -235,6 +241,9 @@ impl RelayConfig {
         }
         if let Some(issuer) = &self.issuer {
             IssuerId::parse(issuer).map_err(|error| wrong("issuer".to_owned(), error.to_string()))?;
+        }
+        if let Some(directory) = &self.directory {
+            directory.check().map_err(|(key, message)| wrong(format!("directory.{key}"), message))?;
         }
         self.room.check().map_err(|(key, message)| wrong(format!("room.{key}"), message))?;
         for (name, room) in &self.rooms {

@@ -34,6 +34,7 @@ const BODY_BYTES_MAX: usize = 64 * 1_024;
 
 /// Why the API could not listen.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum HttpError {
     /// Another program uses the address.
     #[error("{address} (TCP) is taken by another program: stop it, or choose another address")]

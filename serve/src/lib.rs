@@ -46,7 +46,9 @@ pub use client::{
     Client, ClientConfig, ClientError, ClientEvent, EntityError, MessageError, MissedEvents, RemoteEntity,
 };
 #[cfg(feature = "relay")]
-pub use config::{CertificateConfig, ConfigError, POLICY, PORT, PagesConfig, RelayConfig, RoomConfig};
+pub use config::{
+    AnnounceConfig, CertificateConfig, ConfigError, POLICY, PORT, PagesConfig, RelayConfig, RoomConfig,
+};
 #[cfg(feature = "client")]
 pub use dial::{Dial, Status, Target};
 #[cfg(feature = "relay")]

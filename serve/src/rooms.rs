@@ -56,6 +56,10 @@ pub(crate) struct Room {
 }
 
 impl Room {
+    pub(crate) const fn players_max(&self) -> usize {
+        self.players_max
+    }
+
     fn is_empty(&self) -> bool {
         !self.slots.values().any(Slot::is_taken)
     }

@@ -1,5 +1,6 @@
 //! A running relay: listener, crank, rooms and API, from start to graceful stop.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -36,6 +37,7 @@ const DRAIN_MAX: Duration = Duration::from_secs(1);
 
 /// Why a relay did not start.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// The configuration is invalid.
     #[error(transparent)]
@@ -173,6 +175,24 @@ impl<R: ServedRoom> RelayServer<R> {
     #[must_use]
     pub fn issuer(&self) -> IssuerId {
         self.state.issuer
+    }
+
+    /// Returns its rooms with how many players are in each, and how many fit: those that exist, and those of the settings.
+    #[must_use]
+    pub fn rooms(&self) -> Vec<(Name, usize, usize)> {
+        let listed = self.state.config.rooms.iter();
+        let listed = listed.filter_map(|(name, room)| Some((Name::new(name).ok()?, (0, room.players_max))));
+        let mut rooms: BTreeMap<Name, (usize, usize)> = listed.collect();
+        for (name, room) in self.state.rooms().iter() {
+            rooms.insert(name.clone(), (room.players().count(), room.players_max()));
+        }
+        rooms.into_iter().map(|(name, (players, players_max))| (name, players, players_max)).collect()
+    }
+
+    /// Returns whether a token for a new room creates the room.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.state.config.open
     }
 
     /// Returns the crank that drives the rooms.

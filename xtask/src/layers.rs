@@ -29,7 +29,7 @@ const CRYPTO: Outside = Outside::Only(&["blake3", "ed25519-dalek", "libm", "this
 
 /// One row per crate of the workspace.
 #[rustfmt::skip]
-const RULES: [Rule; 21] = [
+const RULES: &[Rule] = &[
     Rule { name: "evenkeel-core",  outside: PURE, ours: &[] },
     Rule { name: "evenkeel-session", outside: PURE, ours: &["evenkeel-core"] },
     Rule { name: "evenkeel-dr",    outside: PURE, ours: &["evenkeel-core", "evenkeel-session"] },
@@ -39,6 +39,8 @@ const RULES: [Rule; 21] = [
     Rule { name: "evenkeel-game",  outside: PURE,
            ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-sync-ms"] },
     Rule { name: "evenkeel-link",  outside: PURE, ours: &["evenkeel-core"] },
+    // A link in front of any UDP program, without an async runtime.
+    Rule { name: "evenkeel-conditioner", outside: Outside::Any, ours: &["evenkeel-core", "evenkeel-link"] },
     Rule { name: "evenkeel-sim",   outside: PURE, ours: &["evenkeel-core", "evenkeel-link"] },
     Rule { name: "evenkeel-net",   outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-link"] },
@@ -47,6 +49,8 @@ const RULES: [Rule; 21] = [
            ours: &["evenkeel-core", "evenkeel-link", "evenkeel-net"] },
     Rule { name: "evenkeel-serve", outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-game", "evenkeel-net"] },
+    // How players find relays and rooms.
+    Rule { name: "evenkeel-directory", outside: Outside::Any, ours: &["evenkeel-net", "evenkeel-serve"] },
     // Sync-MS in front of games that know nothing of it.
     Rule { name: "evenkeel-proxy", outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-sync-ms", "evenkeel-link", "evenkeel-net"] },
@@ -68,8 +72,8 @@ const RULES: [Rule; 21] = [
            ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-link", "evenkeel-sim", "evenkeel-net",
                    "evenkeel-serve", "evenkeel-games"] },
     Rule { name: "evenkeel-cli",   outside: Outside::Any,
-           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-game", "evenkeel-net", "evenkeel-serve",
-                   "evenkeel-proxy", "evenkeel-games", "evenkeel-arena", "evenkeel-soak", "evenkeel-lab"] },
+           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-game", "evenkeel-link", "evenkeel-conditioner",
+                   "evenkeel-net", "evenkeel-serve", "evenkeel-directory", "evenkeel-proxy", "evenkeel-games", "evenkeel-arena", "evenkeel-soak", "evenkeel-lab"] },
     // It tests from outside: through the binary and what it serves.
     Rule { name: "evenkeel-web-test", outside: Outside::Any, ours: &[] },
     Rule { name: "xtask",          outside: Outside::Any, ours: &[] },
@@ -77,7 +81,7 @@ const RULES: [Rule; 21] = [
 
 /// Folders that not even the tests under `proto/` may import from: a protocol's tests drive its machines by hand with a
 /// virtual clock, and can be published without a driver.
-const CRANKS: [&str; 8] = ["drive", "serve", "proxy", "evenkeel", "arena", "soak", "lab", "cli"];
+const CRANKS: [&str; 9] = ["drive", "serve", "directory", "proxy", "evenkeel", "arena", "soak", "lab", "cli"];
 
 pub(crate) fn run(root: &Path) -> Result<()> {
     let breaches = breaches(&Workspace::read(root)?);

@@ -5,6 +5,7 @@
 //! checks nothing on processors that its limits are not for, and says so.
 
 mod apt;
+mod bevy;
 mod browser;
 mod cargo;
 mod deny;
@@ -69,6 +70,14 @@ fn main() -> ExitCode {
             conclude(browser::soak(&root, words).inspect_err(|error| eprintln!("{error:#}")))
         }
         ["soak", words @ ..] => cargo::soak(&root, words),
+        ["bevy"] => {
+            let bevy = Task { name: "bevy", about: "", run: bevy::run };
+            conclude(run_task(&bevy, &root))
+        }
+        ["bevy", "play"] => {
+            let play = Task { name: "bevy play", about: "", run: bevy::run_play };
+            conclude(run_task(&play, &root))
+        }
         ["fmt", "--write"] => {
             let write = Task { name: "fmt --write", about: "", run: cargo::fmt_write };
             conclude(run_task(&write, &root))
@@ -151,6 +160,7 @@ fn usage() -> String {
         "  games        play a real game, Debian's OpenArena, through the proxies of `evenkeel sync-ms` for a minute\n",
     );
     text.push_str("  p2p          lint and test peer-to-peer play, which `test` leaves out: it takes minutes to build\n");
+    text.push_str("  bevy         lint and test the plugins for Bevy, a workspace of its own; `bevy play` lints the example with sprites\n");
     text.push_str("  help         this text\n");
     text
 }

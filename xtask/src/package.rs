@@ -1,5 +1,6 @@
-//! Whether every crate could be published: what a registry asks for, the files that the package would have, and that a
-//! game's client brings no HTTP server along. It needs no network.
+//! Whether every crate could be published: what a registry asks for, the files that the package would have, that Cargo packs
+//! the whole workspace, that the change log knows the version, and that a game's client brings no HTTP server along. It needs
+//! no network, and compiles nothing: the other checks do.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -12,6 +13,9 @@ use crate::{cargo, files};
 const KEYWORDS_MAX: usize = 5;
 const KEYWORD_LEN_MAX: usize = 20;
 const CATEGORIES_MAX: usize = 5;
+
+/// Both texts that `license` names.
+const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
 /// What the crate that games depend on must not bring along for a client.
 const SERVERS: [&str; 5] = ["axum", "hyper", "hyper-util", "tower-http", "tokio-rustls"];
@@ -26,6 +30,8 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         check_dependencies(&workspace, package, &mut problems);
         check_files(root, package, &mut problems)?;
     }
+    pack(root, &mut problems)?;
+    check_version(root, &mut problems)?;
     check_includes(root, &published().collect::<Vec<_>>(), &mut problems)?;
     check_client(root, &mut problems)?;
     if problems.is_empty() {
@@ -89,10 +95,50 @@ fn check_files(root: &Path, package: &Package, problems: &mut Vec<String>) -> Re
     }
     let listed = String::from_utf8_lossy(&output.stdout);
     let readme = package.listing.readme.as_str();
-    if !listed.lines().any(|file| file == readme) {
-        problems.push(format!("{}: the package would lack {readme}", package.name));
+    for wanted in [readme, LICENCES[0], LICENCES[1]] {
+        if !listed.lines().any(|file| file == wanted) {
+            let advice = if wanted == readme { "" } else { ": link it to the one at the top" };
+            problems.push(format!("{}: the package would lack {wanted}{advice}", package.name));
+        }
     }
     Ok(())
+}
+
+/// Packs all crates, as `cargo publish` would, each with the others of the workspace in place of published ones.
+fn pack(root: &Path, problems: &mut Vec<String>) -> Result<()> {
+    let mut packing = cargo::command(root);
+    packing.args(["package", "--workspace", "--no-verify", "--allow-dirty", "--offline", "--quiet"]);
+    let output = packing.output().context("cannot start `cargo package`: is cargo installed?")?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        problems.push(format!("`cargo package --workspace` failed: {}", words.trim()));
+    }
+    Ok(())
+}
+
+/// The change log has a section for the workspace's version.
+fn check_version(root: &Path, problems: &mut Vec<String>) -> Result<()> {
+    let read =
+        |name: &str| std::fs::read_to_string(root.join(name)).with_context(|| format!("cannot read {name}"));
+    let (manifest, log) = (read("Cargo.toml")?, read("CHANGELOG.md")?);
+    let version = manifest.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
+    let version = version.context("Cargo.toml has no line `version = \"...\"`")?;
+    if !has_release(&log, version) {
+        problems.push(format!("CHANGELOG.md: no section `## {version} - YYYY-MM-DD`"));
+    }
+    Ok(())
+}
+
+/// Whether a change log has a section for a version, with its date.
+fn has_release(log: &str, version: &str) -> bool {
+    let dates =
+        log.lines().filter_map(|line| line.strip_prefix("## ")?.strip_prefix(version)?.strip_prefix(" - "));
+    let is_date = |date: &str| {
+        let parts: Vec<&str> = date.split('-').collect();
+        let digits = parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+        digits && parts.iter().map(|part| part.len()).eq([4, 2, 2])
+    };
+    dates.into_iter().any(is_date)
 }
 
 /// Files that a crate's code includes must lie in its folder. Tests may include others: they are not compiled for users.
@@ -199,6 +245,16 @@ mod tests {
         assert_eq!(problems_of(|listing| listing.keywords.clear()).len(), 1);
         assert_eq!(problems_of(|listing| listing.keywords[0] = "two words".to_owned()).len(), 1);
         assert_eq!(problems_of(|listing| listing.categories = vec![String::new(); 6]).len(), 1);
+    }
+
+    #[test]
+    fn a_release_has_a_section_with_a_date() {
+        assert!(has_release("# Changelog\n\n## 0.1.0 - 2026-11-19\n", "0.1.0"));
+        for other in
+            ["## Unreleased", "## 0.1.0", "## 0.1.0 - soon", "## 0.1.01 - 2026-11-19", "0.1.0 - 2026-11-19"]
+        {
+            assert!(!has_release(other, "0.1.0"), "{other}");
+        }
     }
 
     #[test]

@@ -53,6 +53,7 @@ impl Folder {
         &self.0
     }
 
+    #[allow(dead_code, reason = "not every test needs files")]
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         fs::write(self.0.join(name), content).expect("the file can be written");
     }

@@ -89,6 +89,7 @@ impl fmt::Debug for CertificateHash {
 
 /// Why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CertificateError {
     /// A file cannot be read.
     #[error("cannot read {}: {source}; correct the path or its permissions", path.display())]

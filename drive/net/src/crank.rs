@@ -47,6 +47,7 @@ pub struct NodeId(pub u32);
 
 /// Why the crank did not serve a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CrankError {
     /// Too many requests are queued.
     #[error("the crank is busy: too many requests are queued")]

@@ -12,6 +12,7 @@ const FILE_BYTES_MAX: u64 = 256;
 
 /// Why a key file could not be read or written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyFileError {
     /// The file already exists.
     #[error("{} already exists and is not overwritten: remove it, or choose another path", path.display())]

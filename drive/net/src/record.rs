@@ -30,6 +30,7 @@ const FINISH_MAX: Duration = Duration::from_secs(5);
 
 /// Why a recording ended early. The transcript is valid up to that point.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RecordingError {
     /// Writing failed.
     #[error("the recording stopped because it could not be written: {0}; the game goes on")]

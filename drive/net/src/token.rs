@@ -151,6 +151,7 @@ impl Wire for Claims {
 
 /// Why a token was refused, worded for the player.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TokenRefused {
     /// No token was given.
     #[error("there is no token: add one to the address as ?token=...")]

@@ -7,6 +7,7 @@ use evenkeel_net::transport::ConnectError;
 
 /// Why a player could not connect.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ClientError {
     /// The relay could not be reached, or refused.
     #[error(transparent)]
@@ -21,6 +22,7 @@ pub enum ClientError {
 
 /// Why an entity was not reported. All others of the same call were.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EntityError {
     /// Its number is too large: it would be another entity's.
     #[error("there is no entity {0}: number your entities from 0 to {LOCAL_MAX}")]
@@ -37,6 +39,7 @@ pub enum EntityError {
 
 /// Why a message of the game was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MessageError {
     /// There is no connection at the moment.
     #[error("not connected to the relay: send the message again once `status` is connected")]

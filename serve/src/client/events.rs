@@ -18,6 +18,7 @@ const MESSAGE_COST: usize = 64;
 
 /// What happened to a player.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum ClientEvent {
     /// In its motion and that of others: an entity arrived or ended, a vector was made, the session clock changed.
     Motion(DrEvent),

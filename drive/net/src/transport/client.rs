@@ -28,6 +28,7 @@ const ADDRESSES_MAX: usize = 4;
 
 /// Why a connection failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// The URL is malformed or not https.
     #[error("{0}: write it like https://relay.example:4433/room")]

@@ -20,6 +20,7 @@ const REASON_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Why a message could not be sent.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SendError {
     /// It is longer than the other side can receive.
     #[error("{bytes} bytes are too long for one message: at most {bytes_max} are possible")]

@@ -23,6 +23,7 @@ const PORT_ATTEMPTS_MAX: usize = 16;
 
 /// Why a listener could not start.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BindError {
     /// No address was given.
     #[error("no address to listen on: name at least one, like [::1]:4433")]

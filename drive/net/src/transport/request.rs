@@ -20,6 +20,7 @@ pub(super) const TOKEN: &str = "token";
 
 /// Why an accepted client did not connect.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AcceptError {
     /// It closed the connection first.
     #[error("the client ended the connection before it was open: {0}")]

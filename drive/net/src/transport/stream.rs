@@ -9,6 +9,7 @@ use super::{GREETING_BYTES_MAX, PREAMBLE};
 
 /// Why reading from a stream failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StreamError {
     /// It ended or broke.
     #[error(transparent)]

@@ -18,6 +18,7 @@ use crate::transport::{socket, stream};
 
 /// Why a tunnel could not be opened.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TunnelError {
     /// Nothing answered.
     #[error("nobody answers at {address}: is the server side running there, and does UDP get through?")]

@@ -1,0 +1,6 @@
+//! The plugins, headless.
+
+#[cfg(feature = "replicon")]
+mod replicon;
+#[cfg(feature = "client")]
+mod room;
