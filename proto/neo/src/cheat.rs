@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use evenkeel_core::{
-    Channel, ClockEvent, ClockFrame, Endpoint, LocalTime, MedianClock, PeerChange, PeerId, Rejected, SessionClock,
-    SessionTime, Span, earlier,
+    Channel, ClockEvent, ClockFrame, Endpoint, LocalTime, MedianClock, PeerChange, PeerId, Rejected,
+    SessionClock, SessionTime, Span, earlier,
 };
 
 use crate::command::{NeoCommand, NeoEvent};
@@ -194,7 +194,9 @@ impl<C: SessionClock> CheatingPeer<C> {
         let Ok(Datagram { update: Some(update), clock }) = Datagram::parse(&original) else { return };
         let mut body = Vec::new();
         match &self.cheat {
-            Cheat::Inconsistency(others) if others.contains(&to) => self.tell_otherwise(to, &update, &mut body),
+            Cheat::Inconsistency(others) if others.contains(&to) => {
+                self.tell_otherwise(to, &update, &mut body)
+            }
             Cheat::Replay(_) => self.replay(&update, &mut body),
             Cheat::Collusion(_) => self.vote_late(to, &update, &mut body),
             _ => return,
@@ -211,7 +213,12 @@ impl<C: SessionClock> CheatingPeer<C> {
         }
     }
 
-    fn sign(&self, slot: u64, newest: Commitment, earlier: Option<(u8, Commitment)>) -> (u8, crate::SignatureBytes) {
+    fn sign(
+        &self,
+        slot: u64,
+        newest: Commitment,
+        earlier: Option<(u8, Commitment)>,
+    ) -> (u8, crate::SignatureBytes) {
         let statement = Statement::Commitments { slot, newest, earlier };
         let signed = Signed::new(&self.identity, self.session, statement);
         (earlier.map_or(0, |(back, _)| back), signed.signature)
@@ -246,7 +253,9 @@ impl<C: SessionClock> CheatingPeer<C> {
         let blocks: Vec<_> = update
             .votes
             .iter()
-            .filter_map(|block| Some((block.lag, self.inner.votes_for(to, update.slot - u64::from(block.lag), &commitment)?)))
+            .filter_map(|block| {
+                Some((block.lag, self.inner.votes_for(to, update.slot - u64::from(block.lag), &commitment)?))
+            })
             .collect();
         let votes =
             blocks.iter().map(|(lag, (bitmap, echoes))| VoteBlock { lag: *lag, bitmap, echoes }).collect();
