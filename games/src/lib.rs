@@ -6,6 +6,8 @@
 //! - A [`Bot`] is a player that drives such a tank.
 //! - The [`arena`] adds a field, shots, hits and a score, a referee for the relay, and bots that fight.
 //!
+//! The [`eater`] game of the NEO thesis, a maze with stones to eat, is played among peers.
+//!
 //! A path is a pure function of the seed (or the recording) and the step's number. No network and no policy
 //! can change it, so all policies are measured on the same motion. Floating-point results are bit for bit the
 //! same on every platform: they come from operations that IEEE 754 rounds correctly, and from libm for sine
@@ -27,6 +29,7 @@
 pub mod arena;
 mod bot;
 mod drivers;
+pub mod eater;
 mod motion;
 mod mover;
 mod tank;
