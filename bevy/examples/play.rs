@@ -52,7 +52,6 @@ fn set_up(mut commands: Commands) {
         Motion::planar((0.0, 0.0), (0.0, 0.0)),
         Sprite::from_color(Color::WHITE, Vec2::splat(SIZE)),
     ));
-    commands.spawn((Text::new(""), Node { left: px(12), top: px(12), ..default() }));
 }
 
 /// Moves one's own entity by the keys.
@@ -82,12 +81,12 @@ fn dress(mut commands: Commands, new: Query<(Entity, &Copy), Added<Copy>>) {
     }
 }
 
-/// Says how the connection is, and who came and went.
+/// Says in the window's title how the connection is, and who came and went.
 fn tell(
     connection: Res<State<Connection>>,
     room: Res<Room>,
     mut events: MessageReader<RoomEvent>,
-    mut text: Single<&mut Text>,
+    mut window: Single<&mut Window>,
     mut last: Local<String>,
 ) {
     for event in events.read() {
@@ -102,7 +101,10 @@ fn tell(
         Connection::None | Connection::Connecting => "connecting ...".to_owned(),
         Connection::Over => format!("over: {}", room.why().unwrap_or_default()),
     };
-    text.0 = format!("{state}\n{}", *last);
+    let title = format!("Evenkeel: {state} {}", *last);
+    if window.title != title {
+        window.title = title;
+    }
 }
 
 /// A relay with two bots, for playing alone.
