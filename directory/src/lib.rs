@@ -32,6 +32,6 @@ pub use server::{Directory, DirectoryConfig, StartError};
 pub const PORT: u16 = 7900;
 
 // The program in the documentation is compiled as a test.
-#[cfg(all(doctest, feature = "server"))]
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/directory.md")]
 mod docs {}
