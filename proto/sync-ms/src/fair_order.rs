@@ -93,7 +93,31 @@ impl FairnessMeter {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn steps_and_the_meter_are_the_papers_definitions(
+            fair in Just((0..60_u32).collect::<Vec<_>>()).prop_shuffle(), len in 1..60_usize,
+        ) {
+            let fair = &fair[..len];
+            let (mut meter, mut ahead) = (FairnessMeter::default(), Vec::new());
+            for (place, own) in fair.iter().enumerate() {
+                let behind = fair[..place].iter().filter(|before| *before > own).count() as u32;
+                let passed = fair[place..].iter().filter(|after| *after < own).count() as u32;
+                prop_assert_eq!(steps(fair)[place], Steps { ahead: passed, behind });
+                let at = SessionTime::from_nanos(i64::from(*own));
+                prop_assert_eq!(meter.serve(PeerId(*own), at, |peer| ahead.push(peer.0)), behind);
+            }
+            ahead.sort_unstable();
+            let mut expected: Vec<u32> =
+                fair.iter().zip(steps(fair)).filter(|(_, steps)| steps.ahead > 0).map(|(own, _)| *own).collect();
+            expected.sort_unstable();
+            prop_assert_eq!(ahead, expected);
+        }
+    }
 
     /// Table 3 of the paper: actions served as number 14 to 28, by their places in the fair order.
     const FAIR: [u32; 15] = [16, 18, 19, 15, 20, 17, 22, 23, 14, 24, 25, 26, 27, 28, 21];
