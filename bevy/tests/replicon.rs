@@ -11,7 +11,7 @@ use bevy_replicon::server::ReplicatePriority;
 use bevy_state::app::StatesPlugin;
 use bevy_state::prelude::*;
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
-use evenkeel_bevy::{FairReplicon, Fairness};
+use evenkeel_bevy::FairReplicon;
 use evenkeel_core::{Draws, Seed, Vec3};
 use evenkeel_dr::{Budget, MotionState};
 use serde::{Deserialize, Serialize};
@@ -74,8 +74,6 @@ struct Figures {
     bytes: usize,
     /// Of an update of the server's app in which it sends, per entity and player: the median, as other programs run meanwhile.
     cost: Duration,
-    /// How often an entity was sent to a player.
-    sends: u64,
 }
 
 impl Figures {
@@ -136,9 +134,8 @@ fn run(set: impl FnOnce(&mut App), priority: Option<f32>) -> Figures {
     }
     took.sort_unstable();
     let cost = took[took.len() / 2] / (ENTITIES * DELAYS.len() as u32);
-    let sends = server.world().get_resource::<Fairness<Position>>().map_or(0, Fairness::sends);
     let off = [0, 1, 2].map(|player: usize| players[player].off / TICKS as f64);
-    Figures { off, bytes: players.iter().map(|player| player.bytes).sum(), cost, sends }
+    Figures { off, bytes: players.iter().map(|player| player.bytes).sum(), cost }
 }
 
 /// One frame of a player: what has arrived by now, and how far off it sees the entities.
