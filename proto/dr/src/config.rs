@@ -25,8 +25,8 @@ pub enum Topology {
 
 /// What a policy may send, on average.
 ///
-/// Its text form is a bandwidth per receiver, like `64 kbit/s`, a number of DR vectors per trigger, like `1.5`, or a part of the
-/// receivers, like `40%`.
+/// Its text form is a bandwidth per receiver, like `64 kbit/s`, a number of DR vectors per second to each receiver, like `30 /s`,
+/// a number of DR vectors per trigger, like `1.5`, or a part of the receivers, like `40%`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Budget(BudgetUnit);
 
@@ -36,8 +36,17 @@ enum BudgetUnit {
     Trigger(f64),
     /// Vectors per trigger and receiver.
     Receiver(f64),
-    /// Bits per second to the average receiver.
-    Bandwidth(f64),
+    /// A limit per second.
+    Second(SecondLimit),
+}
+
+/// What may leave for the average receiver in a second.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum SecondLimit {
+    /// Bits, with the headers of the datagrams.
+    Bits(f64),
+    /// DR vectors.
+    Vectors(f64),
 }
 
 impl Budget {
@@ -62,24 +71,31 @@ impl Budget {
     /// it fits, and the policy shares what does not. `None` unless it is between 1 and 1e12.
     #[must_use]
     pub fn bits_per_second(bits: f64) -> Option<Self> {
-        (1.0..=1e12).contains(&bits).then_some(Self(BudgetUnit::Bandwidth(bits)))
+        (1.0..=1e12).contains(&bits).then_some(Self(BudgetUnit::Second(SecondLimit::Bits(bits))))
     }
 
-    /// Vectors per trigger of an entity with this many receivers, if everything fits a [bandwidth](Self::bits_per_second).
+    /// DR vectors per second to the average receiver, of all entities together: everything is sent to everybody as long as it
+    /// fits, and the policy shares what does not. `None` unless it is between 0.1 and 1e9.
+    #[must_use]
+    pub fn vectors_per_second(vectors: f64) -> Option<Self> {
+        (0.1..=1e9).contains(&vectors).then_some(Self(BudgetUnit::Second(SecondLimit::Vectors(vectors))))
+    }
+
+    /// Vectors per trigger of an entity with this many receivers, if everything fits a [limit per second](Self::per_second).
     #[must_use]
     pub const fn per_trigger(self, receivers: usize) -> f64 {
         match self.0 {
             BudgetUnit::Trigger(vectors) => vectors,
             BudgetUnit::Receiver(part) => part * receivers as f64,
-            BudgetUnit::Bandwidth(_) => receivers as f64,
+            BudgetUnit::Second(_) => receivers as f64,
         }
     }
 
-    /// The limit in bits per second, if it is one.
+    /// The limit per second, if it is one.
     #[must_use]
-    pub const fn bandwidth(self) -> Option<f64> {
+    pub const fn per_second(self) -> Option<SecondLimit> {
         match self.0 {
-            BudgetUnit::Bandwidth(bits) => Some(bits),
+            BudgetUnit::Second(limit) => Some(limit),
             BudgetUnit::Trigger(_) | BudgetUnit::Receiver(_) => None,
         }
     }
@@ -93,7 +109,8 @@ impl fmt::Display for Budget {
         match self.0 {
             BudgetUnit::Trigger(vectors) => write!(f, "{vectors}"),
             BudgetUnit::Receiver(part) => write!(f, "{}%", 100.0 * part),
-            BudgetUnit::Bandwidth(bits) => {
+            BudgetUnit::Second(SecondLimit::Vectors(vectors)) => write!(f, "{vectors} /s"),
+            BudgetUnit::Second(SecondLimit::Bits(bits)) => {
                 let fits = |(_, unit): &&(&str, f64)| bits >= *unit;
                 let (name, unit) = BANDWIDTHS.iter().find(fits).unwrap_or(&BANDWIDTHS[2]);
                 write!(f, "{} {name}", bits / unit)
@@ -105,8 +122,8 @@ impl fmt::Display for Budget {
 /// The error for text that is no budget.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "\"{0}\" is no budget: give a bandwidth per player, like \"64 kbit/s\", a number of DR vectors per trigger, like 1.5, or \
-     a part of the receivers, like 40%"
+    "\"{0}\" is no budget: give a bandwidth per player, like \"64 kbit/s\", a number of DR vectors per second and player, like \
+     \"30 /s\", a number per trigger, like 1.5, or a part of the receivers, like 40%"
 )]
 pub struct BadBudget(String);
 
@@ -115,12 +132,15 @@ impl FromStr for Budget {
 
     fn from_str(text: &str) -> Result<Self, BadBudget> {
         let bandwidth = BANDWIDTHS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)));
-        let budget = match (bandwidth, text.strip_suffix('%')) {
-            (Some((number, unit)), _) => {
-                number.trim_end().parse().ok().and_then(|number: f64| Self::bits_per_second(number * unit))
-            }
-            (_, Some(part)) => part.parse().ok().and_then(|part: f64| Self::of_receivers(part / 100.0)),
-            _ => text.parse().ok().and_then(Self::new),
+        let number = |number: &str| number.trim_end().parse::<f64>().ok();
+        let budget = if let Some((text, unit)) = bandwidth {
+            number(text).and_then(|number| Self::bits_per_second(number * unit))
+        } else if let Some(text) = text.strip_suffix("/s") {
+            number(text).and_then(Self::vectors_per_second)
+        } else if let Some(part) = text.strip_suffix('%') {
+            part.parse().ok().and_then(|part: f64| Self::of_receivers(part / 100.0))
+        } else {
+            text.parse().ok().and_then(Self::new)
         };
         budget.ok_or_else(|| BadBudget(text.to_owned()))
     }
@@ -131,7 +151,8 @@ impl Wire for Budget {
         let (tag, number) = match self.0 {
             BudgetUnit::Trigger(vectors) => (0, vectors),
             BudgetUnit::Receiver(part) => (1, part),
-            BudgetUnit::Bandwidth(bits) => (2, bits),
+            BudgetUnit::Second(SecondLimit::Bits(bits)) => (2, bits),
+            BudgetUnit::Second(SecondLimit::Vectors(vectors)) => (3, vectors),
         };
         bytes.push(tag);
         number.emit(bytes);
@@ -142,6 +163,7 @@ impl Wire for Budget {
             0 => Self::new(reader.read()?),
             1 => Self::of_receivers(reader.read()?),
             2 => Self::bits_per_second(reader.read()?),
+            3 => Self::vectors_per_second(reader.read()?),
             _ => None,
         }
         .ok_or(Malformed::Field)

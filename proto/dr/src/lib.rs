@@ -87,7 +87,7 @@ pub mod relay;
 pub mod sender;
 
 pub use command::{DrCommand, DrEvent, RelayCommand};
-pub use config::{BadBudget, Budget, DrConfig, Topology};
+pub use config::{BadBudget, Budget, DrConfig, SecondLimit, Topology};
 pub use ledger::Compensation;
 pub use motion::{Content, Divergence, DrSeq, DrVector, EntityId, MotionKind, MotionState, export_error};
 pub use owner::Threshold;

@@ -276,8 +276,10 @@ proptest! {
     #[test]
     fn commands_round_trip(entity: u32, state in state(), budget in 0.0..100.0f64, which in 0..5) {
         let entity = EntityId(entity);
-        let budget = match entity.0 % 2 {
+        let budget = match entity.0 % 4 {
             0 => Budget::new(budget),
+            1 => Budget::bits_per_second(1.0 + budget),
+            2 => Budget::vectors_per_second(0.1 + budget),
             _ => Budget::of_receivers(budget / 100.0),
         };
         let budget = budget.expect("a valid budget");

@@ -169,7 +169,7 @@ pub(crate) fn budget<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Budge
         BudgetValue::Text(text) => text,
     };
     let budget: Budget = text.parse().map_err(D::Error::custom)?;
-    if budget.bandwidth().is_none() && budget.per_trigger(1) <= 0.0 {
+    if budget.per_second().is_none() && budget.per_trigger(1) <= 0.0 {
         return Err(D::Error::custom("a budget of 0 would send nothing: give more, or a bandwidth"));
     }
     Ok(budget)

@@ -37,6 +37,8 @@ pub struct BaseMatched {
     threshold: Option<f64>,
     /// The share of the receivers that a trigger may reach, on average.
     share: f64,
+    /// Whether there was a receiver when the share was last set.
+    was_seen: bool,
     deadlines: Deadlines,
     /// Whether the entities that were there when this policy took over have been compared.
     is_started: bool,
@@ -148,10 +150,18 @@ impl BaseMatched {
 
     fn allow(&mut self, exported: &Exported<'_>, budget: f64) {
         let receivers = exported.pair_count() as f64;
-        self.share = if receivers > 0.0 { (budget / receivers).clamp(0.0, 1.0) } else { 1.0 };
+        let share = if receivers > 0.0 { (budget / receivers).clamp(0.0, 1.0) } else { 1.0 };
+        let before = core::mem::replace(&mut self.share, share);
+        let was_seen = core::mem::replace(&mut self.was_seen, receivers > 0.0);
         // Paths stray by the square of the time, so a third of the vectors takes about nine times the threshold.
-        let start = || exported.threshold().distance.max(THRESHOLD_MIN) / (self.share * self.share).max(1e-4);
-        self.threshold = Some(self.threshold.unwrap_or_else(start));
+        let per_threshold = |share: f64| (share * share).max(1e-4);
+        self.threshold = Some(match self.threshold {
+            None => exported.threshold().distance.max(THRESHOLD_MIN) / per_threshold(share),
+            Some(threshold) if before == share || !was_seen => threshold,
+            Some(threshold) => {
+                (threshold * per_threshold(before) / per_threshold(share)).clamp(THRESHOLD_MIN, THRESHOLD_MAX)
+            }
+        });
     }
 }
 

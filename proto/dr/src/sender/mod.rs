@@ -13,7 +13,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use evenkeel_core::{PeerId, Seed, SessionTime, Timers};
 use evenkeel_session::{Outbox, PeerMap};
 
-use bandwidth::Bandwidth;
+use bandwidth::{Bandwidth, Left};
 pub use feedback::EARLY_MAX;
 use receiver_kinds::ReceiverKinds;
 use report_cursor::ReportCursor;
@@ -38,6 +38,8 @@ pub struct Sender {
     policy: Box<dyn FairnessPolicy>,
     budget: Budget,
     bandwidth: Bandwidth,
+    /// The vectors that would have left if every trigger had reached everybody.
+    possible: u64,
     seed: Seed,
     /// Whether the policy has taken over from another and has not made a plan yet.
     is_new: bool,
@@ -69,6 +71,7 @@ impl Sender {
             kind: config.policy,
             budget: config.budget,
             bandwidth: Bandwidth::default(),
+            possible: 0,
             seed: config.seed,
             is_new: false,
             weights: PairWeights::default(),
@@ -99,10 +102,10 @@ impl Sender {
         (self.bandwidth.share() * self.budget.per_trigger(receivers) / receivers as f64).min(1.0)
     }
 
-    /// Whether a bandwidth is the budget, and everything fits it. Then nothing is withheld, whatever the policy: to even out the
+    /// Whether the budget is one per second, and everything fits it. Then nothing is withheld, whatever the policy: to even out the
     /// errors would only make some of them larger.
     fn fits_all(&self) -> bool {
-        self.budget.bandwidth().is_some() && self.bandwidth.share() >= 1.0
+        self.budget.per_second().is_some() && self.bandwidth.share() >= 1.0
     }
 
     /// Bits per second that leave for the average receiver, with the headers of the datagrams.
@@ -298,7 +301,11 @@ impl Sender {
             Occasion::Asked => None,
         };
         let receivers = present.map_or(self.cursors.len(), |(_, track)| track.pairs.count());
-        self.bandwidth.measure(self.budget.bandwidth(), outbox.traffic(), self.cursors.len(), now);
+        if matches!(occasion, Occasion::Trigger(_)) {
+            self.possible += receivers as u64;
+        }
+        let left = Left { traffic: outbox.traffic(), vectors: self.ledger.sent(), possible: self.possible };
+        self.bandwidth.measure(self.budget.per_second(), left, self.cursors.len(), now);
         let budget = self.bandwidth.share() * self.budget.per_trigger(receivers);
         let review = Review::new(&self.ledger, &self.weights, now, occasion, present, budget, seed);
         self.policy.plan(&review, &mut plan);
