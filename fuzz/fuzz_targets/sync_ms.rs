@@ -1,4 +1,5 @@
-//! A server of Sync-MS and its players, whose messages are forged, damaged, lost and repeated as the input says.
+//! Any bytes parse as a message that survives being emitted again, or are rejected. And a server of Sync-MS with its players,
+//! whose messages are forged, damaged, lost and repeated as the input says.
 
 #![no_main]
 
@@ -187,8 +188,20 @@ fn peer(player: usize) -> PeerId {
     PeerId(player as u32 + 1)
 }
 
+/// What parses is emitted again as a message that means the same.
+fn check_roundtrip(bytes: &[u8]) {
+    let Ok(message) = SyncMessage::parse(bytes) else { return };
+    let header = message.header();
+    let frames: Vec<Frame<'_>> = message.collect();
+    let mut again = Vec::new();
+    header.emit(VERSION, &mut again);
+    frames.iter().for_each(|frame| frame.emit(header.stamp, &mut again));
+    let parsed = SyncMessage::parse(&again).expect("an emitted message is well-formed");
+    assert!(parsed.eq(frames), "{bytes:x?} became {again:x?}");
+}
+
 fuzz_target!(|bytes: &[u8]| {
-    let _ = SyncMessage::parse(bytes);
+    check_roundtrip(bytes);
     let mut feed = Feed::new(bytes);
     let mut session = Session::new(&mut feed);
     while !feed.is_over() {

@@ -15,6 +15,8 @@ pub(crate) struct PlayerFigures {
     pub(crate) actions: u64,
     /// Those of which at least one action that is later in fair order was served before; also those never served.
     pub(crate) behind: u64,
+    /// Those that were sent after an action of the same player that is later in fair order.
+    pub(crate) backwards: u64,
     /// Those that were served before at least one action that is earlier in fair order.
     pub(crate) ahead: u64,
     /// The sum of how many places they were served ahead.
@@ -37,6 +39,11 @@ impl PlayerFigures {
     /// The share of actions behind, in percent.
     pub(crate) fn behind(&self) -> f64 {
         percent(self.behind, self.actions)
+    }
+
+    /// The share of actions for which the fair order runs backwards, in percent.
+    pub(crate) fn backwards(&self) -> f64 {
+        percent(self.backwards, self.actions)
     }
 
     /// The share of actions ahead, in percent.
@@ -79,8 +86,13 @@ impl SyncFigures {
         let farthest =
             setting.players.iter().map(|player| player.mean - player.sd).max().unwrap_or(Span::ZERO);
         for (player, seen) in truth.players.iter().enumerate() {
-            for action in seen.actions.iter().filter(|action| is_counted(setting, player, action)) {
-                players[player].add(action, truth.response(player, action), farthest);
+            let mut latest = TrueTime::MIN;
+            for action in &seen.actions {
+                if is_counted(setting, player, action) {
+                    players[player].add(action, truth.response(player, action), farthest);
+                    players[player].figures.backwards += u64::from(action.virtual_at < latest);
+                }
+                latest = latest.max(action.virtual_at);
             }
         }
         let figures = players.into_iter().zip(details).map(|(tally, (datagrams, report))| PlayerFigures {

@@ -118,7 +118,12 @@ impl ServiceRuns<'_> {
 
     /// The share of actions behind of the player that fares worst on average.
     pub(crate) fn worst_behind(&self) -> Ratio {
-        let players = (0..self.players()).map(|player| self.behind(player));
+        self.worst(PlayerFigures::behind)
+    }
+
+    /// A figure of the player for whom it is largest on average.
+    pub(crate) fn worst(&self, figure: impl Fn(&PlayerFigures) -> f64) -> Ratio {
+        let players = (0..self.players()).map(|player| self.player(player, &figure));
         players.max_by(|a, b| a.value.total_cmp(&b.value)).unwrap_or_default()
     }
 

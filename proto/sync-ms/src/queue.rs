@@ -1,6 +1,6 @@
 //! Actions that wait for their place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel_core::{PeerId, SessionTime, Span};
 
@@ -21,11 +21,19 @@ pub(crate) type Place = (SessionTime, PeerId, u32);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ActionQueue {
     actions: BTreeMap<Place, Waiting>,
+    /// The same by their arrivals.
+    arrivals: BTreeSet<(SessionTime, Place)>,
 }
 
 impl ActionQueue {
     pub(crate) fn push(&mut self, place: Place, action: Waiting) {
+        self.arrivals.insert((action.arrived, place));
         self.actions.insert(place, action);
+    }
+
+    /// When the action arrived that has waited for the longest time.
+    pub(crate) fn oldest_arrival(&self) -> Option<SessionTime> {
+        self.arrivals.first().map(|(arrived, _)| *arrived)
     }
 
     pub(crate) fn head(&self) -> Option<(&Place, &Waiting)> {
@@ -33,12 +41,19 @@ impl ActionQueue {
     }
 
     pub(crate) fn pop(&mut self) -> Option<(Place, Waiting)> {
-        self.actions.pop_first()
+        let place = *self.actions.keys().next()?;
+        self.take(place)
     }
 
     /// Takes the first action of one player.
     pub(crate) fn pop_of(&mut self, peer: PeerId) -> Option<(Place, Waiting)> {
         let place = *self.actions.keys().find(|(_, from, _)| *from == peer)?;
-        self.actions.remove_entry(&place)
+        self.take(place)
+    }
+
+    fn take(&mut self, place: Place) -> Option<(Place, Waiting)> {
+        let action = self.actions.remove(&place)?;
+        self.arrivals.remove(&(action.arrived, place));
+        Some((place, action))
     }
 }

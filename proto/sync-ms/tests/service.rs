@@ -4,6 +4,7 @@ mod support;
 
 use evenkeel_core::Span;
 use evenkeel_sync_ms::{Order, Respective, Standing, SyncConfig};
+use proptest::prelude::*;
 
 use support::{Path, World, at, ms, peer};
 
@@ -212,5 +213,60 @@ fn sync_out_and_the_order_of_reactions_share_the_cap() {
         world.paths[0] = Path::of(100);
         world.run_until(6_000);
         assert_eq!(world.sms.report(peer(0)).map(|report| report.standing), Some(standing), "{sync_out}");
+    }
+}
+
+/// Players at these distances who act at these times after two seconds of updates.
+fn played(config: &SyncConfig, delays: &[i64], acts: &[(usize, i64)]) -> World {
+    let paths: Vec<Path> = delays.iter().map(|delay| Path::of(*delay)).collect();
+    let mut world = World::new(config, &paths);
+    world.updates(0, 5_000, 40);
+    for (number, (player, millis)) in (0_u16..).zip(acts) {
+        world.act(2_000 + millis, player % delays.len(), &number.to_le_bytes());
+    }
+    world.run_until(5_000);
+    world
+}
+
+const ORDERS: [&str; 5] = ["none", "max-wait", "select-wait", "toss-wait=100:50,50:30,10:20", "reaction"];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn each_action_is_served_once_and_nobody_waits_for_longer_than_the_cap(
+        order in prop::sample::select(&ORDERS[..]),
+        sync_out: bool,
+        cap in 0..150_i64,
+        delays in prop::collection::vec(1..200_i64, 2..5),
+        acts in prop::collection::vec((0..4_usize, 0..2_000_i64), 1..60),
+    ) {
+        let config = SyncConfig { cap: ms(cap), ..config(order, sync_out) };
+        let world = played(&config, &delays, &acts);
+        let mut served = world.served();
+        served.sort_unstable();
+        let mut numbers: Vec<[u8; 2]> = (0_u16..).take(acts.len()).map(u16::to_le_bytes).collect();
+        numbers.sort_unstable();
+        prop_assert!(served == numbers, "{} of {}", served.len(), acts.len());
+        for (_, action) in &world.served {
+            prop_assert!(action.waited <= ms(cap), "{action:?}");
+        }
+        // Held for the others' sake: a player's own delay comes first.
+        let held = |seen: &support::Seen| {
+            seen.at.as_nanos() - seen.stamp.as_nanos() - delays[seen.player] * 1_000_000
+        };
+        prop_assert!(world.seen.iter().all(|seen| held(seen) <= ms(cap).as_nanos()));
+    }
+
+    #[test]
+    fn on_steady_paths_actions_are_served_in_the_order_of_reactions(
+        sync_out: bool,
+        delays in prop::collection::vec(1..50_i64, 2..5),
+        acts in prop::collection::vec((0..4_usize, 0..2_000_i64), 1..60),
+    ) {
+        let world = played(&config("reaction", sync_out), &delays, &acts);
+        let places: Vec<_> = world.served.iter().map(|(_, action)| action.virtual_at).collect();
+        prop_assert!(places.is_sorted(), "{places:?}");
+        prop_assert!(world.served.iter().all(|(_, action)| action.behind == 0 && !action.is_late));
     }
 }

@@ -13,10 +13,14 @@ const TURNED: f64 = 34.0;
 
 /// Decimals that the numbers above the bars need.
 fn decimals(groups: &[Bars]) -> usize {
-    match groups.iter().flat_map(|group| &group.heights).copied().fold(0.0, f64::max) {
+    let heights = || groups.iter().flat_map(|group| &group.heights).copied();
+    match heights().fold(0.0, f64::max) {
         100.0.. => 0,
+        _ if heights().all(|height| height.fract() == 0.0) => 0,
         3.0.. => 1,
-        _ => 2,
+        0.1.. => 2,
+        0.01.. => 3,
+        _ => 4,
     }
 }
 

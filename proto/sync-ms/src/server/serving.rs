@@ -47,7 +47,8 @@ impl<C: SessionClock> Sms<C> {
         let mut has_looked = false;
         while let Some((&(at, from, _), first)) = self.queue.head() {
             let head = Head { from, at, toss: first.toss };
-            let latest = first.arrived + self.cap;
+            // The head may hold up an action that has waited for longer.
+            let latest = self.queue.oldest_arrival().unwrap_or(first.arrived) + self.cap;
             if !core::mem::replace(&mut has_looked, true) {
                 self.look(now);
             }
