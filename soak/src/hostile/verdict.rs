@@ -1,5 +1,7 @@
 //! Judges the relay and the honest players after an attack.
 
+use std::time::Duration;
+
 use super::honest::Observations;
 use crate::judge::{costs, memory, on_time};
 use crate::load::Sample;
@@ -13,6 +15,9 @@ const STANDARD_ERRORS: f64 = 3.0;
 /// The share of the attack that is warm-up for the relay's memory. The state of each of 4,000 pairs of players takes
 /// minutes to reach its final size.
 const WARM_UP_SHARE: f64 = 0.2;
+
+/// How long the relay's memory is watched after the warm-up before it is judged: until then it still grows to that size.
+const MEMORY_JUDGED_AFTER: Duration = Duration::from_secs(120);
 
 /// Counters of the relay that are shown, but not judged.
 const FIGURES: [(&str, &str); 8] = [
@@ -54,7 +59,7 @@ pub(super) fn judge(
             is_running && panics == 0 && failed == 0.0,
             format!("{state}; {panics} panics on standard error, {failed:.0} rooms failed"),
         ),
-        memory(&samples[warm..]),
+        settled_memory(&samples[warm..]),
         error(control, attacked),
         Check::new(
             "the honest players stay connected and see each other",
@@ -74,6 +79,21 @@ pub(super) fn judge(
         (label.to_owned(), format!("{:.0}", last.metrics.growth(&first.metrics, name)))
     }));
     Verdict { title: String::new(), checks, figures, stopped_early: false }
+}
+
+/// Checks that memory is flat, if the attack was long enough.
+fn settled_memory(samples: &[Sample]) -> Check {
+    let check = memory(samples);
+    let watched = samples.last().map_or(Duration::ZERO, |last| last.at.saturating_sub(samples[0].at));
+    if check.passed || watched >= MEMORY_JUDGED_AFTER {
+        return check;
+    }
+    let least = MEMORY_JUDGED_AFTER.as_secs();
+    Check {
+        passed: true,
+        measured: format!("{}; too short to judge, which takes {least} s", check.measured),
+        ..check
+    }
 }
 
 /// Checks that the honest players' error is what it was without the attack.
