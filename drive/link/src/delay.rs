@@ -20,6 +20,7 @@ pub struct DelayLaw {
 
 /// How the delays of packets differ from the base delay.
 #[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
 pub enum Jitter {
     /// No deviation.
     #[default]

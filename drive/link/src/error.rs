@@ -4,6 +4,7 @@ use evenkeel_core::Span;
 
 /// Why options of a link or a clock are invalid.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LinkFaultError {
     /// A value that is not a probability.
     #[error("{field} must be a probability from 0 to 1, not {value}")]

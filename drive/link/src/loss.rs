@@ -12,6 +12,7 @@ use crate::time::TrueTime;
 
 /// How packets are lost.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[non_exhaustive]
 pub enum Loss {
     /// No loss.
     #[default]

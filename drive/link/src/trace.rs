@@ -13,6 +13,7 @@ const HEADER: [&str; 2] = ["t_s", "delay_ms"];
 
 /// Why a text is no recording of delays.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TraceError {
     /// A line is not as it should be.
     #[error("line {line}: {what}")]

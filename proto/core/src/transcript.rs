@@ -231,6 +231,7 @@ pub struct Transcript<'a> {
 
 /// What is wrong with a transcript. Places are in bytes from its beginning; everything before them is whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TranscriptError {
     /// The bytes do not begin like a transcript.
     #[error("not a recording")]
@@ -358,6 +359,7 @@ pub struct Replayed {
 
 /// Why a replay stopped.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReplayError {
     /// The transcript cannot be read.
     #[error("{reason}; identical until then: {calls} calls")]
