@@ -9,7 +9,7 @@ use evenkeel_core::SessionTime;
 use crate::config::PEERS_MAX;
 use crate::crypto::{Commitment, echo};
 use crate::members::Seat;
-use crate::message::echo_group;
+use crate::message::{ECHO_GROUP_MAX, echo_group};
 use crate::proof::Signed;
 
 /// What became of a move.
@@ -26,6 +26,8 @@ pub(crate) enum Outcome {
 pub(crate) struct Opened {
     pub(crate) bytes: Vec<u8>,
     pub(crate) arrived: SessionTime,
+    /// Whether the update that opened it came after that update's own deadline.
+    pub(crate) is_late: bool,
 }
 
 /// What is known of one peer's move.
@@ -78,7 +80,7 @@ pub(crate) struct Book {
     pending: Vec<PendingVotes>,
     /// Voters that received other commitments, a bit for each seat.
     pub(crate) disputes: u64,
-    /// Whether its round ended, or a voter was asked for what it received.
+    /// Whether its round was processed, or a voter was asked for what it received.
     pub(crate) is_reviewed: bool,
 }
 
@@ -178,7 +180,7 @@ impl Book {
         let mut echoes = Vec::new();
         for (group, seats) in roster.chunks(echo_group(roster.len())).enumerate() {
             let base = group * echo_group(roster.len());
-            let mut received = [const { None::<&Commitment> }; 16];
+            let mut received = [const { None::<&Commitment> }; ECHO_GROUP_MAX];
             for (place, seat) in seats.iter().enumerate() {
                 let Some(entry) = seat.and_then(|seat| self.entries.get(seat)) else { continue };
                 if entry.is_in_time && !entry.is_bad {

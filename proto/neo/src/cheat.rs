@@ -22,6 +22,8 @@ use crate::proof::{Signed, Statement};
 const HELD_MAX: usize = 4_096;
 /// Slots whose sniffed moves are kept.
 const SNIFFED_MAX: usize = 256;
+/// Moves that a peer makes before it tells two stories: it has to be trusted first.
+pub const HONEST_MOVES: u64 = 40;
 
 /// How a peer cheats.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -75,6 +77,9 @@ impl<C: SessionClock> SessionClock for LateClock<C> {
     }
     fn poll_frame(&mut self, now: LocalTime, to: PeerId) -> Option<ClockFrame> {
         self.inner.poll_frame(now, to)
+    }
+    fn is_urgent(&self, to: PeerId) -> bool {
+        self.inner.is_urgent(to)
     }
     fn poll_timeout(&self) -> Option<LocalTime> {
         self.inner.poll_timeout()
@@ -148,13 +153,14 @@ impl<C: SessionClock> CheatingPeer<C> {
             Cheat::LookAhead(victim) | Cheat::Replay(victim) => victim,
             _ => return,
         };
-        let Ok(Datagram { update: Some(update), .. }) = Datagram::parse(bytes) else { return };
+        let Ok(Datagram { update: Some(mut update), .. }) = Datagram::parse(bytes) else { return };
+        update.slot = self.inner.complete_slot(self.now, update.slot);
         if from != victim {
             return;
         }
         self.sniffed.entry(update.slot).or_default().commitment = Some(update.commitment);
         for opening in &update.openings {
-            let slot = update.slot - u64::from(opening.lag);
+            let slot = update.slot.saturating_sub(u64::from(opening.lag));
             self.sniffed.entry(slot).or_default().opening = Some((opening.nonce, opening.bytes.to_vec()));
         }
         while self.sniffed.len() > SNIFFED_MAX {
@@ -191,7 +197,8 @@ impl<C: SessionClock> CheatingPeer<C> {
             return self.tamper_control(bytes);
         }
         let original = bytes.clone();
-        let Ok(Datagram { update: Some(update), clock }) = Datagram::parse(&original) else { return };
+        let Ok(Datagram { update: Some(mut update), clock }) = Datagram::parse(&original) else { return };
+        update.slot = self.inner.complete_slot(self.now, update.slot);
         let mut body = Vec::new();
         match &self.cheat {
             Cheat::Inconsistency(others) if others.contains(&to) => {
@@ -233,20 +240,28 @@ impl<C: SessionClock> CheatingPeer<C> {
     }
 
     fn tell_otherwise(&self, to: PeerId, update: &Update<'_>, body: &mut Vec<u8>) {
-        let other = |slot| self.inner.own_move(slot).map(|bytes| self.other_move(slot, &bytes).2);
-        let Some(commitment) = other(update.slot) else { return };
+        let from = self.inner.first_slot().map_or(u64::MAX, |first| first.saturating_add(HONEST_MOVES));
+        let told = |slot| {
+            let (bytes, commitment) = self.inner.own_move(slot)?;
+            Some(if slot < from { commitment } else { self.other_move(slot, &bytes).2 })
+        };
+        let Some(commitment) = told(update.slot).filter(|_| update.slot >= from) else { return };
         let others: Vec<(u8, Nonce, Vec<u8>)> = update
             .openings
             .iter()
             .map(|opening| {
-                let (nonce, bytes, _) = self.other_move(update.slot - u64::from(opening.lag), opening.bytes);
+                let slot = update.slot.saturating_sub(u64::from(opening.lag));
+                if slot < from {
+                    return (opening.lag, opening.nonce, opening.bytes.to_vec());
+                }
+                let (nonce, bytes, _) = self.other_move(slot, opening.bytes);
                 (opening.lag, nonce, bytes)
             })
             .collect();
         let openings =
             others.iter().map(|(lag, nonce, bytes)| Opening { lag: *lag, nonce: *nonce, bytes }).collect();
         let signature = update.signature.map(|(back, _)| {
-            let earlier = (back > 0).then(|| other(update.slot - u64::from(back))).flatten();
+            let earlier = (back > 0).then(|| told(update.slot.saturating_sub(u64::from(back)))).flatten();
             self.sign(update.slot, commitment, earlier.map(|hash| (back, hash)))
         });
         // Echoes are keyed by the commitment, so an honest vote needs new ones.
@@ -254,7 +269,8 @@ impl<C: SessionClock> CheatingPeer<C> {
             .votes
             .iter()
             .filter_map(|block| {
-                Some((block.lag, self.inner.votes_for(to, update.slot - u64::from(block.lag), &commitment)?))
+                let slot = update.slot.saturating_sub(u64::from(block.lag));
+                Some((block.lag, self.inner.votes_for(to, slot, &commitment)?))
             })
             .collect();
         let votes =
@@ -269,7 +285,7 @@ impl<C: SessionClock> CheatingPeer<C> {
             .openings
             .iter()
             .filter_map(|opening| {
-                let sniffed = self.sniffed.get(&(update.slot - u64::from(opening.lag)))?;
+                let sniffed = self.sniffed.get(&(update.slot.saturating_sub(u64::from(opening.lag))))?;
                 let (nonce, bytes) = sniffed.opening.as_ref()?;
                 Some(Opening { lag: opening.lag, nonce: *nonce, bytes })
             })

@@ -70,6 +70,8 @@ pub struct NeoConfig {
     pub quorum: Quorum,
     /// Whether votes say which commitment they are for, and updates are signed, so that equivocation is proved.
     pub is_accountable: bool,
+    /// Whether a move is used whose opening came after the deadline of the update that brought it.
+    pub uses_late: bool,
     /// How many later updates repeat a move's opening.
     pub repeats: u32,
     /// How long after its deadline a move may still be played out. Ignored under [`Processing::RoundEnd`].
@@ -95,6 +97,7 @@ impl NeoConfig {
             processing: Processing::Quorum,
             quorum: Quorum::MajorityOfOthers,
             is_accountable: true,
+            uses_late: true,
             repeats: 1,
             patience: Span::from_millis(300),
             silence: Span::from_secs(2),
@@ -113,6 +116,7 @@ impl NeoConfig {
             processing: Processing::RoundEnd,
             quorum: Quorum::ShareOfAll(50),
             is_accountable: false,
+            uses_late: false,
             repeats: 0,
             ..Self::new(session)
         }

@@ -43,7 +43,7 @@
 //!         }
 //!     }
 //! }
-//! assert!(played > 60, "{played} moves were played");
+//! assert!(played > 30, "{played} moves were played");
 //! # Ok::<(), evenkeel_core::Rejected>(())
 //! ```
 

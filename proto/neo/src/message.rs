@@ -20,9 +20,16 @@ const PARTS_MAX: usize = 15;
 /// The greatest distance of a vote block or an opening from its update, in slots.
 const LAG_MAX: u8 = 63;
 
+/// The most peers that share an echo.
+pub(crate) const ECHO_GROUP_MAX: usize = 32;
+
 /// How many peers share an echo: few enough that a commitment that is still missing does not hold up many votes.
 pub(crate) const fn echo_group(seats: usize) -> usize {
-    if seats <= 24 { 8 } else { 16 }
+    match seats {
+        0..=24 => 8,
+        25..=40 => 16,
+        _ => ECHO_GROUP_MAX,
+    }
 }
 
 /// The votes for one earlier slot.
@@ -59,6 +66,7 @@ pub(crate) struct Opening<'a> {
 /// An update: what a peer says once per slot.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Update<'a> {
+    /// The slot. On the wire only its lower 16 bits: the receiver [completes](complete_slot) it.
     pub(crate) slot: u64,
     pub(crate) commitment: Commitment,
     /// The version of the roster that the votes go by.
@@ -103,7 +111,7 @@ pub(crate) fn emit_update(update: &Update<'_>, bytes: &mut Vec<u8>) {
     let has_echoes = update.votes.iter().any(|block| !block.echoes.is_empty());
     let flags = HAS_UPDATE | flag(update.signature.is_some(), HAS_SIGNATURE) | flag(has_echoes, HAS_ECHOES);
     bytes.push(flags | update.wish << WISH_SHIFT);
-    Varint(update.slot).emit(bytes);
+    (update.slot as u16).emit(bytes);
     update.commitment.emit(bytes);
     bytes.push((update.votes.len() as u8) << 4 | update.openings.len() as u8);
     if !update.votes.is_empty() {
@@ -148,13 +156,19 @@ impl<'a> Datagram<'a> {
     }
 }
 
-fn parse_lag(update: u64, reader: &mut Reader<'_>) -> Result<u8, Malformed> {
+/// The slot nearest to this one whose lower 16 bits are those that came: at 50 ms a slot, they repeat every 54 minutes.
+pub(crate) const fn complete_slot(low: u64, near: u64) -> u64 {
+    let ahead = (low as u16).wrapping_sub(near as u16) as i16;
+    near.saturating_add_signed(ahead as i64)
+}
+
+fn parse_lag(reader: &mut Reader<'_>) -> Result<u8, Malformed> {
     let lag = reader.read::<u8>()?;
-    if lag > 0 && lag <= LAG_MAX && u64::from(lag) <= update { Ok(lag) } else { Err(Malformed::Field) }
+    if lag > 0 && lag <= LAG_MAX { Ok(lag) } else { Err(Malformed::Field) }
 }
 
 fn parse_update<'a>(flags: u8, reader: &mut Reader<'a>) -> Result<Update<'a>, Malformed> {
-    let slot = reader.read::<Varint>()?.0;
+    let slot = u64::from(reader.read::<u16>()?);
     let commitment = reader.read()?;
     let parts = reader.read::<u8>()?;
     let (vote_count, opening_count) = (usize::from(parts >> 4), usize::from(parts & 0xf));
@@ -170,7 +184,7 @@ fn parse_update<'a>(flags: u8, reader: &mut Reader<'a>) -> Result<Update<'a>, Ma
     }
     let mut votes = Vec::with_capacity(vote_count);
     for _ in 0..vote_count {
-        let lag = parse_lag(slot, reader)?;
+        let lag = parse_lag(reader)?;
         let bitmap = reader.take(seat_count.div_ceil(8))?;
         if (seat_count..8 * bitmap.len()).any(|seat| bitmap[seat / 8] >> (seat % 8) & 1 == 1) {
             return Err(Malformed::Field);
@@ -179,7 +193,7 @@ fn parse_update<'a>(flags: u8, reader: &mut Reader<'a>) -> Result<Update<'a>, Ma
     }
     let mut openings = Vec::with_capacity(opening_count);
     for _ in 0..opening_count {
-        let (lag, nonce) = (parse_lag(slot, reader)?, *reader.take_array()?);
+        let (lag, nonce) = (parse_lag(reader)?, *reader.take_array()?);
         let len = reader.read::<Varint>()?.0;
         if len > MOVE_LEN_MAX as u64 {
             return Err(Malformed::Field);
@@ -188,7 +202,7 @@ fn parse_update<'a>(flags: u8, reader: &mut Reader<'a>) -> Result<Update<'a>, Ma
     }
     let signature = if flags & HAS_SIGNATURE != 0 {
         let earlier = reader.read::<u8>()?;
-        if earlier > EARLIER_MAX || u64::from(earlier) > slot {
+        if earlier > EARLIER_MAX {
             return Err(Malformed::Field);
         }
         Some((earlier, reader.read()?))
@@ -214,7 +228,7 @@ mod tests {
     proptest! {
         #[test]
         fn datagrams_survive_the_wire(
-            slot in 100u64.., commitment: [u8; 32], roster: u8, seats in 1..=64u8, wish in 0..16u8, nonce: [u8; 8],
+            slot in 0..=u64::from(u16::MAX), commitment: [u8; 32], roster: u8, seats in 1..=64u8, wish in 0..16u8, nonce: [u8; 8],
             bits: u64, payload in prop::collection::vec(any::<u8>(), 0..MOVE_LEN_MAX), earlier in 0..=EARLIER_MAX,
             is_accountable: bool, has_clock: bool,
         ) {
@@ -238,6 +252,12 @@ mod tests {
             for cut in 0..bytes.len() {
                 prop_assert!(Datagram::parse(&bytes[..cut]).is_err());
             }
+        }
+
+        #[test]
+        fn slots_are_completed(near in 40_000u64..1 << 60, ahead in -30_000i64..30_000) {
+            let slot = near.saturating_add_signed(ahead);
+            prop_assert_eq!(complete_slot(slot & 0xffff, near), slot);
         }
 
         #[test]

@@ -93,6 +93,14 @@ impl Schedule {
         tempo.start + tempo.round.times(i64::try_from(rounds).unwrap_or(i64::MAX))
     }
 
+    /// The slots of the round that a slot belongs to.
+    pub(crate) fn round_slots(&self, slot: u64) -> core::ops::Range<u64> {
+        let tempo = self.of(slot);
+        let depth = u64::from(tempo.depth);
+        let first = slot - slot.saturating_sub(tempo.first) % depth;
+        first..first + depth
+    }
+
     /// Adds a tempo that begins with a later round.
     pub(crate) fn push(&mut self, told: ToldTempo) {
         let ToldTempo { first, start, round_number, round, depth, .. } = told;

@@ -167,6 +167,10 @@ impl SessionClock for MedianClock {
         echo.or_else(|| self.peers.get_mut(&to)?.probes.poll_frame(now))
     }
 
+    fn is_urgent(&self, to: PeerId) -> bool {
+        self.peers.get(&to).is_some_and(|peer| peer.exchanges < EXCHANGES_MIN)
+    }
+
     fn poll_timeout(&self) -> Option<LocalTime> {
         let probes = self.peers.values().map(|peer| peer.probes.next());
         probes.chain(self.echoes.next()).chain(self.output.wake()).min()

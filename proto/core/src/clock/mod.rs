@@ -106,6 +106,11 @@ pub trait SessionClock {
         None
     }
 
+    /// Returns whether the clock still looks for the offset to this peer, so that its frames should not be held back.
+    fn is_urgent(&self, _to: PeerId) -> bool {
+        false
+    }
+
     /// Returns when to call [`poll_due`](Self::poll_due) again at the latest.
     fn poll_timeout(&self) -> Option<LocalTime> {
         None

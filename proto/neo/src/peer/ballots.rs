@@ -109,7 +109,9 @@ impl<C: SessionClock> NeoPeer<C> {
         let Some(range) = self.config.adaptation else { return };
         let every = u64::from(range.every_rounds);
         let ballot = self.schedule.round_of(slot) / every;
-        if ballot <= self.ballots.voted || self.schedule.newest().first > slot {
+        // A peer that was restarted does not know whether it has voted in the ballot in which it began.
+        let began = self.own.first.map_or(u64::MAX, |first| self.schedule.round_of(first) / every);
+        if ballot <= self.ballots.voted.max(began) || self.schedule.newest().first > slot {
             return;
         }
         self.ballots.voted = ballot;

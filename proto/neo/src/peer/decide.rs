@@ -4,7 +4,7 @@ use evenkeel_core::{SessionClock, SessionTime, earlier};
 
 use super::NeoPeer;
 use super::speak::SLACK;
-use crate::book::{Book, Entry, Outcome, Phase};
+use crate::book::{Entry, Opened, Outcome, Phase};
 use crate::command::{NeoEvent, PlayedMove, UnusedReason};
 use crate::config::{Processing, Quorum};
 use crate::control::Control;
@@ -77,11 +77,9 @@ impl<C: SessionClock> NeoPeer<C> {
             self.close(slot);
         }
         if let Some(phase) = self.slots.get(&slot) {
-            let has_time =
-                self.config.processing == Processing::RoundEnd && self.schedule.round_end(slot + 1) <= at;
             let asks = self.ask_at(phase).is_some_and(|ask_at| ask_at <= at);
             let voter = phase.book().pending_voter().filter(|_| asks).and_then(|seat| self.peer_in(seat));
-            if let Some(phase) = self.slots.get_mut(&slot).filter(|_| has_time || asks) {
+            if let Some(phase) = self.slots.get_mut(&slot).filter(|_| asks) {
                 phase.book_mut().is_reviewed = true;
             }
             if let Some(voter) = voter {
@@ -89,6 +87,12 @@ impl<C: SessionClock> NeoPeer<C> {
             }
         }
         self.decide(slot);
+        if self.config.processing == Processing::RoundEnd
+            && self.schedule.round_end(slot + 1) <= at
+            && let Some(phase) = self.slots.get_mut(&slot)
+        {
+            phase.book_mut().is_reviewed = true;
+        }
         if self.given_up_at(slot) <= at {
             self.give_up(slot, at);
         }
@@ -98,6 +102,13 @@ impl<C: SessionClock> NeoPeer<C> {
     pub(super) fn decide_all(&mut self) {
         let slots: Vec<u64> = self.slots.keys().copied().collect();
         slots.into_iter().for_each(|slot| self.decide(slot));
+    }
+
+    /// The first slot whose moves are played here. Before, others may not have been heard yet, and what seems to be everybody's
+    /// vote may be one peer's.
+    fn plays_from(&self) -> Option<u64> {
+        let first = self.own.first?;
+        Some(first + 2 * u64::from(self.schedule.of(first).depth))
     }
 
     /// The peers whose moves of a slot are expected.
@@ -110,10 +121,9 @@ impl<C: SessionClock> NeoPeer<C> {
 
     /// Who may vote for a peer's move, a bit for each seat, this peer included.
     fn voters(&self, sender: Seat, slot: u64) -> u64 {
-        let margin = u64::from(self.schedule.of(slot).depth);
         let has_areas = self.config.has_areas;
         let counts = |(_, member): &(Seat, &crate::members::Member)| {
-            let is_there = member.is_reaching && member.since.is_some_and(|since| since + margin <= slot);
+            let is_there = member.is_reaching && member.since.is_some_and(|since| since <= slot);
             is_there && (!has_areas || member.hears(sender))
         };
         let voters = self.members.present().filter(counts).fold(0u64, |bits, (seat, _)| bits | 1 << seat);
@@ -138,24 +148,28 @@ impl<C: SessionClock> NeoPeer<C> {
 
     /// Plays what can be played of a slot.
     pub(super) fn decide(&mut self, slot: u64) {
-        let Some(at) = self.session_now() else { return };
-        let Some(phase) = self.slots.get(&slot).filter(|phase| !phase.is_settled()) else { return };
-        let book = phase.book();
-        let is_all_in = |book: &Book| self.expected(slot).all(|seat| book.entry(seat).opened.is_some());
-        let is_ready = match self.config.processing {
-            Processing::Quorum => true,
-            Processing::RoundEnd => self.schedule.round_end(slot + 1) <= at + SLACK || is_all_in(book),
+        let Some(at) = self.session_now().filter(|_| self.plays_from().is_some_and(|from| from <= slot))
+        else {
+            return;
         };
-        // Nobody plays a move before all had to commit to theirs.
-        if !is_ready || self.schedule.deadline(slot) > at + SLACK {
+        if self.slots.get(&slot).is_none_or(Phase::is_settled) {
             return;
         }
+        // Nobody plays a move before all had to commit to theirs.
+        if self.schedule.deadline(slot) > at + SLACK {
+            return;
+        }
+        if self.config.processing == Processing::RoundEnd && !self.is_processed_now(slot, at) {
+            return;
+        }
+        let Some(book) = self.slots.get(&slot).map(Phase::book) else { return };
         let mut played = Vec::new();
         for (seat, member) in self.members.iter() {
             let entry = book.entry(seat);
-            let Some(opened) = entry.opened.as_ref().filter(|_| entry.outcome == Outcome::Open) else {
-                continue;
+            let is_used = |opened: &&Opened| {
+                entry.outcome == Outcome::Open && (self.config.uses_late || !opened.is_late)
             };
+            let Some(opened) = entry.opened.as_ref().filter(is_used) else { continue };
             let (votes, voters, is_enough) = self.count_votes(seat, entry, slot);
             if is_enough {
                 let made = PlayedMove {
@@ -183,6 +197,28 @@ impl<C: SessionClock> NeoPeer<C> {
             self.push_event(NeoEvent::Played(made));
         }
         self.settle_if_done(slot);
+    }
+
+    /// Whether the thesis processes a slot now: once when the round that opens it is over or complete, and for the votes that
+    /// were missing then, when the next one is.
+    fn is_processed_now(&mut self, slot: u64, at: SessionTime) -> bool {
+        let is_over = |this: &Self, slot: u64| {
+            let is_in = |seat: Seat, slot: u64| {
+                this.slots.get(&slot).is_some_and(|phase| phase.book().entry(seat).was_committed)
+            };
+            let is_complete = || {
+                this.schedule.round_slots(slot).all(|slot| this.expected(slot).all(|seat| is_in(seat, slot)))
+            };
+            this.schedule.round_end(slot) <= at + SLACK || is_complete()
+        };
+        if !is_over(self, slot + 1) {
+            return false;
+        }
+        let next_round = self.schedule.round_slots(slot + 1).end;
+        let is_last = is_over(self, next_round);
+        let Some(phase) = self.slots.get_mut(&slot) else { return false };
+        let is_first = !std::mem::replace(&mut phase.book_mut().is_reviewed, true);
+        is_first || is_last
     }
 
     /// Settles a slot early if nothing more can come of it.
@@ -216,7 +252,8 @@ impl<C: SessionClock> NeoPeer<C> {
     /// Gives up the moves of a slot that were not played.
     fn give_up(&mut self, slot: u64, at: SessionTime) {
         let is_overdue = at - self.given_up_at(slot) > self.schedule.of(slot).round;
-        let expected: Vec<Seat> = self.expected(slot).collect();
+        let is_played = self.plays_from().is_some_and(|from| from <= slot);
+        let expected: Vec<Seat> = self.expected(slot).filter(|_| is_played).collect();
         let Some(phase) = self.slots.get(&slot).filter(|phase| !phase.is_settled()) else { return };
         let mut unused = Vec::new();
         let mut lost = Vec::new();
@@ -228,6 +265,7 @@ impl<C: SessionClock> NeoPeer<C> {
             }
             let reason = match (&entry.opened, entry.is_bad) {
                 _ if is_overdue => UnusedReason::NotProcessed,
+                (Some(opened), _) if opened.is_late && !self.config.uses_late => UnusedReason::NeverArrived,
                 (Some(_), _) if !entry.was_committed => UnusedReason::PredecessorMissing,
                 (Some(_), _) => UnusedReason::TooFewVotes,
                 (None, true) => UnusedReason::BadHash,

@@ -9,7 +9,7 @@ use crate::command::{NeoCommand, NeoEvent};
 use crate::config::{MOVE_LEN_MAX, STATE_LEN_MAX};
 use crate::control::Control;
 use crate::members::Stage;
-use crate::message::{Datagram, emit_datagram};
+use crate::message::{Datagram, complete_slot, emit_datagram};
 
 /// How often a peer that this one sends no updates is asked for its clock.
 const FAR_PROBE: Span = Span::from_secs(2);
@@ -143,6 +143,7 @@ impl<C: SessionClock> NeoPeer<C> {
         let member = self.members.seat_of(peer).and_then(|seat| self.members.get(seat));
         self.own.first.is_some()
             && !self.has_left
+            && !self.clock.is_urgent(peer)
             && self.session_now().is_some()
             && member.is_some_and(|member| member.is_reached && member.stage != Stage::Greeting)
     }
@@ -151,11 +152,11 @@ impl<C: SessionClock> NeoPeer<C> {
     /// a session has many clocks, and the median needs none of them exactly.
     fn clock_frame(&mut self, to: PeerId) -> Option<ClockFrame> {
         let frame = self.clock.poll_frame(self.now, to)?;
-        let has_time = self.session_now().is_some();
+        let is_urgent = self.session_now().is_none() || self.clock.is_urgent(to);
         let peers = self.members.iter().count() as i64;
         let seat = self.members.seat_of(to);
         let member = seat.and_then(|seat| self.members.get_mut(seat))?;
-        if !has_time || !matches!(frame, ClockFrame::Probe { .. }) {
+        if is_urgent || !matches!(frame, ClockFrame::Probe { .. }) {
             return Some(frame);
         }
         if self.now < member.probe_at {
@@ -166,10 +167,19 @@ impl<C: SessionClock> NeoPeer<C> {
         Some(frame)
     }
 
+    /// The slot nearest to the current one with these lower bits.
+    pub(crate) fn complete_slot(&self, now: LocalTime, low: u64) -> u64 {
+        let near = self.clock.session(self.now.max(now)).map_or(0, |at| self.schedule.slot_at(at));
+        complete_slot(low, near)
+    }
+
     fn hear_datagram(&mut self, now: LocalTime, from: PeerId, bytes: &[u8]) -> Result<(), Rejected> {
-        let datagram = Datagram::parse(bytes)?;
+        let mut datagram = Datagram::parse(bytes)?;
         let seat = self.members.seat_of(from).ok_or(Rejected::UnknownPeer)?;
         let now = self.now.max(now);
+        if let Some(update) = &mut datagram.update {
+            update.slot = self.complete_slot(now, update.slot);
+        }
         let heard = match &datagram.update {
             Some(update) => self.check_update(now, seat, update)?,
             None => None,

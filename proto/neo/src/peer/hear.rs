@@ -4,6 +4,7 @@ use evenkeel_core::{LocalTime, Rejected, SessionClock, SessionTime};
 
 use super::NeoPeer;
 use crate::book::{Counted, Opened};
+use crate::config::Processing;
 use crate::crypto::commit;
 use crate::members::{Seat, Stage};
 use crate::message::{Update, VoteBlock, echo_group};
@@ -17,8 +18,9 @@ pub(super) struct CheckedUpdate {
 }
 
 impl<C: SessionClock> NeoPeer<C> {
-    /// Checks an update. `None` without an error if it cannot be used yet: there is no session time, or its sender has not
-    /// proved its key.
+    /// Checks an update. `None` without an error if it cannot be used: there is no session time, its sender has not proved
+    /// its key, or its slot is not kept, because one of the two clocks is far off. The clock frames beside it are what
+    /// mends that.
     pub(super) fn check_update(
         &self,
         now: LocalTime,
@@ -30,7 +32,7 @@ impl<C: SessionClock> NeoPeer<C> {
             return Ok(None);
         };
         if !self.is_kept(update.slot, arrived) {
-            return Err(Rejected::OutOfRange);
+            return Ok(None);
         }
         let Some((back, signature)) = update.signature.filter(|_| self.config.is_accountable) else {
             return Ok(Some(CheckedUpdate { signed: None, arrived }));
@@ -38,7 +40,7 @@ impl<C: SessionClock> NeoPeer<C> {
         let earlier = if back == 0 {
             None
         } else {
-            let slot = update.slot - u64::from(back);
+            let slot = update.slot.saturating_sub(u64::from(back));
             let known = self.slots.get(&slot).and_then(|phase| phase.book().entry(seat).commitment);
             match known {
                 Some(commitment) => Some((back, commitment)),
@@ -66,8 +68,10 @@ impl<C: SessionClock> NeoPeer<C> {
             self.hear_commitment_signed(seat, signed);
         }
         for opening in &update.openings {
-            let slot = update.slot - u64::from(opening.lag);
-            self.hear_opening(seat, slot, &opening.nonce, opening.bytes, checked.arrived);
+            let slot = update.slot.saturating_sub(u64::from(opening.lag));
+            let is_late = checked.arrived > self.schedule.deadline(update.slot);
+            let opened = Opened { bytes: opening.bytes.to_vec(), arrived: checked.arrived, is_late };
+            self.hear_opening(seat, slot, &opening.nonce, opened);
         }
         for block in &update.votes {
             self.hear_votes(seat, update, block);
@@ -95,6 +99,11 @@ impl<C: SessionClock> NeoPeer<C> {
             self.ballots.note_delay(delay, !is_in_time);
         }
         self.commitment_known(update.slot, seat);
+        if self.config.processing == Processing::RoundEnd {
+            // Its arrival may have completed the round that opens earlier moves.
+            let earlier = update.slot.saturating_sub(2 * u64::from(self.schedule.of(update.slot).depth) + 1);
+            (earlier..update.slot).for_each(|slot| self.decide(slot));
+        }
     }
 
     /// Looks again at what waited for a commitment.
@@ -107,7 +116,7 @@ impl<C: SessionClock> NeoPeer<C> {
         self.decide(slot);
     }
 
-    fn hear_opening(&mut self, seat: Seat, slot: u64, nonce: &[u8; 8], bytes: &[u8], arrived: SessionTime) {
+    fn hear_opening(&mut self, seat: Seat, slot: u64, nonce: &[u8; 8], opened: Opened) {
         let session = self.config.session;
         let Some((key, _)) = self.members.get(seat).and_then(|member| member.key.clone()) else { return };
         let Some(phase) = self.slot_mut(slot) else { return };
@@ -118,7 +127,7 @@ impl<C: SessionClock> NeoPeer<C> {
         if entry.opened.is_some() {
             return;
         }
-        let commitment = commit(session, slot, &key, nonce, bytes);
+        let commitment = commit(session, slot, &key, nonce, &opened.bytes);
         match entry.commitment {
             Some(known) if known != commitment => {
                 entry.is_bad = true;
@@ -127,7 +136,7 @@ impl<C: SessionClock> NeoPeer<C> {
             Some(_) => {}
             None => entry.commitment = Some(commitment),
         }
-        entry.opened = Some(Opened { bytes: bytes.to_vec(), arrived });
+        entry.opened = Some(opened);
         self.commitment_known(slot, seat);
     }
 
@@ -138,7 +147,7 @@ impl<C: SessionClock> NeoPeer<C> {
             return;
         }
         let roster = roster.to_vec();
-        let slot = update.slot - u64::from(block.lag);
+        let slot = update.slot.saturating_sub(u64::from(block.lag));
         let is_accountable = self.config.is_accountable;
         let Some(phase) = self.slot_mut(slot) else { return };
         if phase.is_settled() && !is_accountable {

@@ -110,6 +110,8 @@ impl<C: SessionClock> NeoPeer<C> {
         let mut lags = match self.config.deadline {
             Deadline::Slot => vec![depth],
             Deadline::Round if depth <= 2 => vec![1, 2],
+            // Where few votes make the majority, none may be missing.
+            Deadline::Round if self.members.roster().1.len() <= 8 => vec![1, depth - 1, depth],
             Deadline::Round => vec![1, depth - 1],
         };
         lags.retain(|lag| u64::from(*lag) <= slot);
@@ -162,8 +164,13 @@ impl<C: SessionClock> NeoPeer<C> {
         self.own.next
     }
 
-    pub(crate) fn own_move(&self, slot: u64) -> Option<Vec<u8>> {
-        self.own.pending.iter().find(|own| own.slot == slot).map(|own| own.bytes.clone())
+    pub(crate) const fn first_slot(&self) -> Option<u64> {
+        self.own.first
+    }
+
+    pub(crate) fn own_move(&self, slot: u64) -> Option<(Vec<u8>, Commitment)> {
+        let own = self.own.pending.iter().find(|own| own.slot == slot)?;
+        Some((own.bytes.clone(), own.commitment))
     }
 
     /// This peer's votes for a slot, by the roster of the receiver.
