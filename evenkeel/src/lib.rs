@@ -16,6 +16,11 @@ pub use evenkeel_sim as sim;
 pub use evenkeel_core::{Channel, LocalTime, PeerId, Seed, SessionTime, Span, Vec3};
 pub use evenkeel_dr::{Content, DrEvent, DrVector, EntityId, MotionKind, MotionState, Threshold};
 
+pub use evenkeel_objects::{
+    Area, Call, Delivery, Denied, Field, GameMessage, Gone, Interest, Object, ObjectEvent, ObjectId, ObjectView,
+    Orientation, Owner, Quotas, Schema, Spin, Target, schema,
+};
+
 #[cfg(any(feature = "client", feature = "relay"))]
 pub use evenkeel_net::token;
 
@@ -24,7 +29,7 @@ pub use evenkeel_net::Emulation;
 #[cfg(feature = "client")]
 pub use evenkeel_serve::{
     Client, ClientConfig, ClientError, ClientEvent, EntityError, MessageError, MissedEvents, RemoteEntity,
-    Status,
+    Status, World, WorldObject,
 };
 
 /// The relay, in a program of your own, and the game's logic in its rooms.
@@ -33,6 +38,7 @@ pub mod relay {
     pub use evenkeel_core::{Malformed, Reader, Wire};
     pub use evenkeel_dr::{Budget, PolicyKind, RoomEntity};
     pub use evenkeel_game::{Action, GameLogic, GameOutbox, GameRoom};
+    pub use evenkeel_objects::{ObjectRoom, ObjectRoomConfig, ObjectRoomEvent, Refusals};
     pub use evenkeel_serve::{
         CertificateConfig, Game, PlayerReport, RelayConfig, RelayServer, RoomConfig, RoomReport, StartError,
         SyncReport,
@@ -45,6 +51,7 @@ pub mod layers {
     pub use evenkeel_core as core;
     pub use evenkeel_dr as dr;
     pub use evenkeel_game as game;
+    pub use evenkeel_objects as objects;
     #[cfg(any(feature = "client", feature = "relay"))]
     pub use evenkeel_net as net;
     #[cfg(any(feature = "client", feature = "relay"))]

@@ -24,6 +24,8 @@ mod error;
 mod events;
 mod machine;
 mod messages;
+mod objects;
+mod world;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -41,13 +43,16 @@ pub use config::ClientConfig;
 pub use error::{ClientError, EntityError, MessageError};
 pub use events::{ClientEvent, EVENTS_MAX, MESSAGE_BYTES_MAX, MissedEvents};
 pub use machine::{PlayerMachine, player_config, player_machine};
+pub use world::{World, WorldObject};
 
 use crate::dial::{Dial, Status};
 use crate::welcome::Welcome;
+use evenkeel_net::clock::LocalClock;
 use evenkeel_net::crank::{Crank, CrankHandle, NodeId};
 use evenkeel_net::record::Recording;
 use evenkeel_net::transport::ConnectError;
 use events::ClientEvents;
+use world::SharedWorld;
 
 /// How long leaving may take,
 const GOODBYE_MAX: Duration = Duration::from_millis(400);
@@ -77,6 +82,8 @@ pub struct Client {
     /// The player of its machine, whether connected or not.
     known: watch::Receiver<Option<PeerId>>,
     events: Arc<Mutex<ClientEvents>>,
+    world: Arc<SharedWorld>,
+    clock: LocalClock,
     dialling: Option<JoinHandle<Result<(), ConnectError>>>,
     /// Drives the sockets.
     runtime: Option<Runtime>,
@@ -106,11 +113,16 @@ impl Client {
             .thread_name("evenkeel-net")
             .enable_all()
             .build()?;
-        let ClientConfig { target, threshold, kind, emulation, record, clock } = config;
+        let ClientConfig { target, threshold, kind, emulation, record, clock, schema } = config;
         let events = Arc::new(Mutex::new(ClientEvents::default()));
         let sink = events.clone();
+        let world = Arc::new(SharedWorld::default());
+        let mirror = world.clone();
         let mut crank = Crank::new().with_clock(clock).on_event(move |_, at, event: PlayerEvent| {
-            sink.lock().unwrap_or_else(PoisonError::into_inner).push(at, event.into());
+            mirror.apply(&event);
+            if let Some(event) = ClientEvent::of(event) {
+                sink.lock().unwrap_or_else(PoisonError::into_inner).push(at, event);
+            }
         });
         if let Some(writer) = record {
             crank = crank.record(Recording::start(writer, PLAYER_RECORDING, 0)?);
@@ -121,12 +133,12 @@ impl Client {
         let build = move |welcome: &Welcome| {
             know.send_replace(Some(welcome.player));
             let config = GameConfig::from(player_config(welcome, threshold, kind));
-            (player_machine(&config), config)
+            (player_machine(&config).with_schema(schema), config)
         };
         let emulation = move || emulation.as_ref().map(|emulation| emulation());
         let dial = Dial { target, node: NODE, build, emulation };
         let dialling = runtime.spawn(dial.run(crank.clone(), announce));
-        Ok(Self { crank, status, known, events, dialling: Some(dialling), runtime: Some(runtime) })
+        Ok(Self { crank, status, known, events, world, clock, dialling: Some(dialling), runtime: Some(runtime) })
     }
 
     /// Waits until the relay has admitted the player, on any async runtime.

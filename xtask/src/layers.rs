@@ -35,9 +35,10 @@ const RULES: &[Rule] = &[
     Rule { name: "evenkeel-dr",    outside: PURE, ours: &["evenkeel-core", "evenkeel-session"] },
     Rule { name: "evenkeel-sync-ms", outside: PURE, ours: &["evenkeel-core", "evenkeel-session"] },
     Rule { name: "evenkeel-neo",   outside: CRYPTO, ours: &["evenkeel-core"] },
+    Rule { name: "evenkeel-objects", outside: PURE, ours: &["evenkeel-core", "evenkeel-session"] },
     // What combines protocols, which import none of each other.
     Rule { name: "evenkeel-game",  outside: PURE,
-           ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-sync-ms"] },
+           ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-objects"] },
     Rule { name: "evenkeel-link",  outside: PURE, ours: &["evenkeel-core"] },
     // A link in front of any UDP program, without an async runtime.
     Rule { name: "evenkeel-conditioner", outside: Outside::Any, ours: &["evenkeel-core", "evenkeel-link"] },
@@ -48,7 +49,8 @@ const RULES: &[Rule] = &[
     Rule { name: "evenkeel-p2p",   outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-link", "evenkeel-net"] },
     Rule { name: "evenkeel-serve", outside: Outside::Any,
-           ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-game", "evenkeel-net"] },
+           ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-objects", "evenkeel-game",
+                   "evenkeel-net"] },
     // How players find relays and rooms.
     Rule { name: "evenkeel-directory", outside: Outside::Any, ours: &["evenkeel-net", "evenkeel-serve"] },
     // Sync-MS in front of games that know nothing of it.
@@ -56,8 +58,8 @@ const RULES: &[Rule] = &[
            ours: &["evenkeel-core", "evenkeel-sync-ms", "evenkeel-link", "evenkeel-net"] },
     // What games depend on: it re-exports, and adds nothing.
     Rule { name: "evenkeel",       outside: Outside::Any,
-           ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-game", "evenkeel-link",
-                   "evenkeel-sim", "evenkeel-net", "evenkeel-serve"] },
+           ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-objects", "evenkeel-game",
+                   "evenkeel-link", "evenkeel-sim", "evenkeel-net", "evenkeel-serve"] },
     Rule { name: "evenkeel-games", outside: PURE,
            ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-neo", "evenkeel-game"] },
     // The browser's files, embedded.

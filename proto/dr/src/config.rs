@@ -49,6 +49,17 @@ pub enum SecondLimit {
     Vectors(f64),
 }
 
+impl SecondLimit {
+    /// What remains if other protocols use this many bits per second: at least a tenth.
+    #[must_use]
+    pub const fn without(self, bits_per_second: f64) -> Self {
+        match self {
+            Self::Bits(bits) => Self::Bits((bits - bits_per_second).max(0.1 * bits)),
+            Self::Vectors(_) => self,
+        }
+    }
+}
+
 impl Budget {
     /// One vector per trigger.
     pub const ONE: Self = Self(BudgetUnit::Trigger(1.0));

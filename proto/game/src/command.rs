@@ -2,6 +2,7 @@
 
 use evenkeel_core::{Malformed, PeerId, Reader, Varint, Wire};
 use evenkeel_dr::{DrEvent, RelayCommand};
+use evenkeel_objects::ObjectRoomEvent;
 use evenkeel_session::envelope::GAME;
 use evenkeel_sync_ms::message::VERSION as SYNC;
 use evenkeel_sync_ms::{SmsCommand, SmsEvent};
@@ -29,6 +30,8 @@ pub enum RoomEvent {
     Relay(DrEvent),
     /// An event of Sync-MS in it, but for actions, which the game gets.
     Sync(SmsEvent),
+    /// A player does not play this game, or has stalled. The game gets all other events of objects.
+    Object(ObjectRoomEvent),
 }
 
 impl From<RelayCommand> for RoomCommand {

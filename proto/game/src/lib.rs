@@ -8,6 +8,7 @@
 //! | --- | --- | --- |
 //! | dead reckoning: everybody's motion | [`DrRelay`](evenkeel_dr::DrRelay) | [`DrPeer`](evenkeel_dr::DrPeer) |
 //! | Sync-MS: updates that everybody sees at once, actions in fair order | [`Sms`](evenkeel_sync_ms::Sms) | [`Smc`](evenkeel_sync_ms::Smc) |
+//! | objects: fields, typed messages, areas of interest | [`ObjectRoom`](evenkeel_objects::ObjectRoom) | [`ObjectPeer`](evenkeel_objects::ObjectPeer) |
 //! | messages of the game | [`GameLogic::message`] | [`PlayerEvent::Message`] |
 //!
 //! Sync-MS sends nothing in a room whose game uses neither actions nor updates.
@@ -40,6 +41,7 @@ mod command;
 mod config;
 mod follower;
 mod logic;
+mod motions;
 mod outbox;
 mod player;
 mod room;

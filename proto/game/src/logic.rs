@@ -2,6 +2,7 @@
 
 use evenkeel_core::{Malformed, PeerId, SessionTime, Span};
 use evenkeel_dr::RoomEntity;
+use evenkeel_objects::{Interest, ObjectRoomConfig, ObjectRoomEvent, ObjectView};
 use evenkeel_sync_ms::Action;
 
 use crate::outbox::GameOutbox;
@@ -39,6 +40,23 @@ pub trait GameLogic {
     /// A tick while somebody is in the room: where everybody's entities are is `entity.newest.project(now)`.
     fn tick(&mut self, now: SessionTime, entities: &[RoomEntity], outbox: &mut GameOutbox) {
         let _ = (now, entities, outbox);
+    }
+
+    /// The game's objects and typed messages, and who sees what: the schema, an area of interest, what players may do. By
+    /// default there are none.
+    fn objects(&self) -> ObjectRoomConfig {
+        ObjectRoomConfig::default()
+    }
+
+    /// Whether a player sees an object, if the area alone does not decide. Asked at every review, about what is near.
+    fn interest(&self, viewer: PeerId, object: &ObjectView<'_>) -> Interest {
+        let _ = (viewer, object);
+        Interest::ByArea
+    }
+
+    /// Something happened to an object, or a typed message for the server arrived. Objects are at `outbox.objects()`.
+    fn object_event(&mut self, event: &ObjectRoomEvent, outbox: &mut GameOutbox) {
+        let _ = (event, outbox);
     }
 
     /// The time between ticks. Missed ticks are not made up for.

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 
 use evenkeel_core::{Channel, PeerId};
+use evenkeel_dr::MotionState;
+use evenkeel_objects::{Call, Delivery, GameMessage, ObjectId, ObjectRoom, Target};
 use evenkeel_session::game::{emit_message, fits};
 use evenkeel_sync_ms::SmsCommand;
 use evenkeel_sync_ms::message::PAYLOAD_MAX;
@@ -21,6 +23,8 @@ pub struct GameOutbox {
     /// Those of all that wait.
     bytes: usize,
     unsent: u64,
+    pub(super) objects: ObjectRoom,
+    motions: VecDeque<(ObjectId, MotionState)>,
 }
 
 impl GameOutbox {
@@ -28,6 +32,37 @@ impl GameOutbox {
     #[must_use]
     pub fn players(&self) -> &[PeerId] {
         &self.players
+    }
+
+    /// The objects of the room.
+    #[must_use]
+    pub const fn objects(&self) -> &ObjectRoom {
+        &self.objects
+    }
+
+    /// The objects of the room, to create and change them.
+    pub const fn objects_mut(&mut self) -> &mut ObjectRoom {
+        &mut self.objects
+    }
+
+    /// Sends a typed message, with this guarantee.
+    pub fn tell<T: GameMessage>(&mut self, to: Target, delivery: Delivery, message: &T) {
+        self.objects.call(Call { delivery, party: to, kind: T::KIND, bytes: message.to_bytes() });
+    }
+
+    /// Reports the motion of an object that the server owns. Call it at every tick.
+    pub fn observe(&mut self, object: ObjectId, state: MotionState) {
+        if self.motions.len() < OUTGOING_MAX {
+            self.motions.push_back((object, state));
+        }
+    }
+
+    pub(super) fn of(objects: ObjectRoom) -> Self {
+        Self { objects, ..Self::default() }
+    }
+
+    pub(super) fn poll_motion(&mut self) -> Option<(ObjectId, MotionState)> {
+        self.motions.pop_front()
     }
 
     /// Sends a player a message that arrives, in order. Does nothing if the player is not in the room.

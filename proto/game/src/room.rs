@@ -13,6 +13,8 @@ use evenkeel_core::{
 };
 use evenkeel_dr::relay::limits::PLAYERS_MAX;
 use evenkeel_dr::{DrRelay, DrRoom, RoomEntity};
+use evenkeel_objects::message::VERSION as OBJECTS;
+use evenkeel_objects::{ObjectRoom, ObjectRoomConfig, ObjectRoomEvent};
 use evenkeel_session::envelope::{GAME, is_same_kind};
 use evenkeel_session::game::parse_message;
 use evenkeel_session::{PeerMap, Room};
@@ -23,12 +25,14 @@ use crate::command::{RoomCommand, RoomEvent};
 use crate::config::GameConfig;
 use crate::follower::Follower;
 use crate::logic::GameLogic;
+use crate::motions::{self, ObjectBandwidth};
 use crate::outbox::GameOutbox;
 
 /// The shortest time between two ticks.
 const TICK_MIN: Span = Span::from_millis(1);
 /// Events that wait for the driver, which drains them after every call. Beyond, the oldest is dropped.
 const EVENTS_MAX: usize = 4_096;
+const OBJECT_SEED: u64 = 0x6f62_6a65_6374_7300;
 
 /// A room whose players' actions may be served in fair order.
 pub trait SyncRoom: Endpoint {
@@ -59,7 +63,8 @@ pub struct GameRoom<G, C = Synchronized> {
     sync: Follower<Sms<MirroredClock>>,
     game: G,
     outbox: GameOutbox,
-    events: VecDeque<SmsEvent>,
+    events: VecDeque<RoomEvent>,
+    bandwidth: ObjectBandwidth,
     /// How many of their actions the game refused.
     refused: PeerMap<u64>,
     /// The names that players will join under. There are no more than a relay has players.
@@ -81,12 +86,22 @@ impl<G: GameLogic, C: SessionClock> GameRoom<G, C> {
     /// A room with this clock.
     #[must_use]
     pub fn with_clock(config: &GameConfig, clock: C, game: G) -> Self {
+        let mut dr = DrRelay::with_clock(&config.dr, clock);
+        motions::scope(&mut dr);
+        // Nonces and names of one protocol must not reveal another's.
+        let (tick, seed) = (config.dr.tick, config.dr.seed.child(OBJECT_SEED));
+        let mut objects = ObjectRoomConfig { tick, seed, ..game.objects() };
+        // Motion gets half of a budget at least.
+        let half = config.dr.budget.bandwidth().map(|bits| 0.5 * bits);
+        objects.bits_per_second = objects.bits_per_second.or(half);
+        let outbox = GameOutbox::of(ObjectRoom::new(&objects));
         Self {
-            dr: DrRelay::with_clock(&config.dr, clock),
+            dr,
             sync: Follower::new(Sms::with_clock(&config.sync, MirroredClock::default())),
             game,
-            outbox: GameOutbox::default(),
+            outbox,
             events: VecDeque::new(),
+            bandwidth: ObjectBandwidth::default(),
             refused: PeerMap::new(),
             names: PeerMap::new(),
             next: None,
@@ -114,6 +129,7 @@ impl<G: GameLogic, C: SessionClock> GameRoom<G, C> {
         if self.next.is_some_and(|next| next > now) || self.outbox.players().is_empty() {
             return;
         }
+        self.outbox.objects.advance(now);
         let Some(session) = self.dr.clock().session(now) else { return };
         let interval = self.game.tick_interval().max(TICK_MIN);
         let next = self.next.map_or(now, |next| next + interval);
@@ -123,18 +139,26 @@ impl<G: GameLogic, C: SessionClock> GameRoom<G, C> {
         self.game.tick(session, &self.present, &mut self.outbox);
     }
 
-    /// Hands actions whose turn it is to the game, and the game's updates to Sync-MS, until there are none.
+    /// Hands actions whose turn it is and events of objects to the game, and the game's updates and motions to their protocols,
+    /// until there are none.
     fn settle(&mut self, now: LocalTime) {
         let now = self.sync.follow(self.dr.clock(), now);
         loop {
             while let Some(event) = self.sync.machine.poll_event() {
                 match event {
                     SmsEvent::Action(action) => self.act(&action),
-                    other => self.push_event(other),
+                    other => self.push_event(RoomEvent::Sync(other)),
                 }
             }
-            let Some(update) = self.outbox.poll_update() else { return };
-            self.sync.machine.handle_command(now, update);
+            if let Some(event) = self.outbox.objects.poll_event() {
+                self.on_object_event(now, event);
+            } else if let Some((object, state)) = self.outbox.poll_motion() {
+                self.dr.observe(now, motions::entity(object), &state);
+            } else if let Some(update) = self.outbox.poll_update() {
+                self.sync.machine.handle_command(now, update);
+            } else {
+                return;
+            }
         }
     }
 
@@ -145,7 +169,28 @@ impl<G: GameLogic, C: SessionClock> GameRoom<G, C> {
         }
     }
 
-    fn push_event(&mut self, event: SmsEvent) {
+    fn on_object_event(&mut self, now: LocalTime, event: ObjectRoomEvent) {
+        motions::apply(&mut self.dr, now, &event);
+        self.outbox.objects.advance(now);
+        self.game.object_event(&event, &mut self.outbox);
+        if motions::concerns_driver(&event).is_some() {
+            self.push_event(RoomEvent::Object(event));
+        }
+    }
+
+    /// Reviews who sees what, if that is due.
+    fn review(&mut self, now: LocalTime) {
+        let Self { outbox, game, dr, bandwidth, .. } = self;
+        if !outbox.objects.is_review_due(now) {
+            return;
+        }
+        outbox.objects.advance(now);
+        motions::place(dr, now, &mut outbox.objects);
+        outbox.objects.review(now, &mut |viewer, object| game.interest(viewer, object));
+        dr.reserve(bandwidth.measure(now, &outbox.objects));
+    }
+
+    fn push_event(&mut self, event: RoomEvent) {
         if self.events.len() == EVENTS_MAX {
             self.events.pop_front();
         }
@@ -189,6 +234,7 @@ impl<G: GameLogic, C: SessionClock> Room for GameRoom<G, C> {
         match event {
             RoomEvent::Relay(event) => DrRelay::<C>::stalled(event),
             RoomEvent::Sync(event) => Sms::<C>::stalled(event),
+            RoomEvent::Object(event) => ObjectRoom::stalled(event),
         }
     }
 
@@ -213,6 +259,7 @@ impl<G: GameLogic, C: SessionClock> Endpoint for GameRoom<G, C> {
                 self.sync.machine.handle_command(now, command);
             }
             RoomCommand::Named { player, name } if player.0 < PLAYERS_MAX => {
+                self.outbox.objects.set_name(player, &name);
                 self.names.insert(player, name);
             }
             RoomCommand::Named { .. } => {}
@@ -231,6 +278,8 @@ impl<G: GameLogic, C: SessionClock> Endpoint for GameRoom<G, C> {
             self.on_game_message(from, message)?;
         } else if bytes.first().is_some_and(|first| is_same_kind(*first, SYNC)) {
             self.sync.handle_message(self.dr.clock(), now, from, channel, bytes)?;
+        } else if bytes.first().is_some_and(|first| is_same_kind(*first, OBJECTS)) {
+            self.outbox.objects.handle_message(now, from, channel, bytes)?;
         } else {
             return self.dr.handle_message(now, from, channel, bytes);
         }
@@ -242,6 +291,7 @@ impl<G: GameLogic, C: SessionClock> Endpoint for GameRoom<G, C> {
         self.dr.handle_peer(now, change);
         let at = self.sync.follow(self.dr.clock(), now);
         self.sync.machine.handle_peer(at, change);
+        self.outbox.objects.handle_peer(now, change);
         // What a player that left has done counts all the same.
         self.settle(now);
         let peer = change.peer();
@@ -262,6 +312,8 @@ impl<G: GameLogic, C: SessionClock> Endpoint for GameRoom<G, C> {
         self.dr.handle_timeout(now);
         let at = self.sync.follow(self.dr.clock(), now);
         self.sync.machine.handle_timeout(at);
+        self.review(now);
+        self.outbox.objects.handle_timeout(now);
         self.settle(now);
         self.tick(now);
         self.settle(now);
@@ -271,16 +323,18 @@ impl<G: GameLogic, C: SessionClock> Endpoint for GameRoom<G, C> {
         self.outbox
             .poll(bytes)
             .or_else(|| self.sync.machine.poll_transmit(now, bytes))
+            .or_else(|| self.outbox.objects.poll_transmit(now, bytes))
             .or_else(|| self.dr.poll_transmit(now, bytes))
     }
 
     fn poll_event(&mut self) -> Option<RoomEvent> {
-        let sync = self.events.pop_front().map(RoomEvent::Sync);
-        sync.or_else(|| self.dr.poll_event().map(RoomEvent::Relay))
+        let event = self.events.pop_front();
+        event.or_else(|| self.dr.poll_event().map(RoomEvent::Relay))
     }
 
     fn poll_timeout(&self) -> Option<LocalTime> {
         let tick = self.next.filter(|_| !self.outbox.players().is_empty());
+        let tick = earlier(tick, self.outbox.objects.poll_timeout());
         earlier(tick, earlier(self.sync.machine.poll_timeout(), self.dr.poll_timeout()))
     }
 }

@@ -15,8 +15,8 @@ pub const CLOCK: u8 = 0x40;
 /// The first byte of a [game's message](crate::game), where messages of protocols name their format. No format has this
 /// number.
 pub const GAME: u8 = 0x47;
-/// The higher halves of first bytes: of dead reckoning, Sync-MS and games. The lower half of a protocol's is its version.
-const KINDS: [u8; 3] = [0x0, 0x2, 0x4];
+/// The higher halves of first bytes: of dead reckoning, Sync-MS, games and objects. The lower half of a protocol's is its version.
+const KINDS: [u8; 4] = [0x0, 0x2, 0x4, 0x5];
 
 /// Whether a message that begins with one byte is of the same kind as those that begin with the other: of the same protocol,
 /// in whatever version, or of a game.

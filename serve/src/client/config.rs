@@ -7,6 +7,8 @@ use evenkeel_net::certificate::CertificateHash;
 use evenkeel_net::clock::LocalClock;
 use evenkeel_net::emulate::Emulation;
 use evenkeel_net::transport::Trust;
+use evenkeel_objects::Schema;
+use evenkeel_objects::schema::EMPTY;
 
 use crate::dial::Target;
 
@@ -24,6 +26,8 @@ pub struct ClientConfig {
     pub record: Option<Box<dyn Write + Send>>,
     /// The clock, which several players of a process can share.
     pub clock: LocalClock,
+    /// The game's objects and typed messages. The relay refuses a player whose schema differs from its own.
+    pub schema: &'static Schema,
 }
 
 impl ClientConfig {
@@ -39,7 +43,15 @@ impl ClientConfig {
             emulation: None,
             record: None,
             clock: LocalClock::start(),
+            schema: &EMPTY,
         }
+    }
+
+    /// Gives the player a game's objects and typed messages.
+    #[must_use]
+    pub const fn with_schema(mut self, schema: &'static Schema) -> Self {
+        self.schema = schema;
+        self
     }
 
     /// Settings for a relay whose certificate has one of these hashes.

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use evenkeel_core::{Channel, LocalTime, SessionTime, Span};
 use evenkeel_dr::DrEvent;
 use evenkeel_game::PlayerEvent;
+use evenkeel_objects::ObjectEvent;
 
 /// Events of one kind that wait for the game.
 pub const EVENTS_MAX: usize = 8_192;
@@ -39,17 +40,23 @@ pub enum ClientEvent {
         /// The update.
         bytes: Vec<u8>,
     },
+    /// Something happened to an object, or a typed message arrived. What became of an object is in the
+    /// [snapshot](crate::Client::world).
+    Object(ObjectEvent),
     /// More happened than was kept since the last call. Comes before all other events.
     Missed(MissedEvents),
 }
 
-impl From<PlayerEvent> for ClientEvent {
-    fn from(event: PlayerEvent) -> Self {
-        match event {
+impl ClientEvent {
+    /// The event as a game gets it; `None` if only the snapshot needs it.
+    pub(crate) fn of(event: PlayerEvent) -> Option<Self> {
+        Some(match event {
             PlayerEvent::Motion(event) => Self::Motion(event),
             PlayerEvent::Message { channel, bytes } => Self::Message { channel, bytes },
             PlayerEvent::Update { stamp, late, bytes } => Self::Update { stamp, late, bytes },
-        }
+            PlayerEvent::Object(event) => Self::Object(event),
+            PlayerEvent::Clock { .. } => return None,
+        })
     }
 }
 
@@ -62,6 +69,8 @@ pub struct MissedEvents {
     pub messages: u64,
     /// Updates of the game, the oldest.
     pub updates: u64,
+    /// Events of objects and typed messages, the oldest.
+    pub objects: u64,
     /// Ends of entities. If there are any, every entity that `others` does not list is gone.
     pub ended: u64,
 }
@@ -71,10 +80,10 @@ type Stamped = (u64, LocalTime, ClientEvent);
 /// The events that wait for a game, in bounds.
 #[derive(Debug, Default)]
 pub(crate) struct ClientEvents {
-    /// Each kind by itself, so that none pushes out another: motion, ends, messages, updates.
-    queues: [VecDeque<Stamped>; 4],
+    /// Each kind by itself, so that none pushes out another: motion, ends, messages, updates, objects.
+    queues: [VecDeque<Stamped>; 5],
     /// What waits of each kind, in bytes.
-    bytes: [usize; 4],
+    bytes: [usize; 5],
     missed: MissedEvents,
     /// Numbers the events, to return them in order.
     next: u64,
@@ -90,14 +99,21 @@ impl ClientEvents {
             let Some((.., event)) = self.queues[kind].pop_front() else { return };
             self.bytes[kind] -= cost(&event);
             let missed = &mut self.missed;
-            *[&mut missed.motion, &mut missed.ended, &mut missed.messages, &mut missed.updates][kind] += 1;
+            let counts = [
+                &mut missed.motion,
+                &mut missed.ended,
+                &mut missed.messages,
+                &mut missed.updates,
+                &mut missed.objects,
+            ];
+            *counts.into_iter().nth(kind).expect("a count per kind") += 1;
         }
     }
 
     /// Takes all events, in order.
     pub(crate) fn take(&mut self) -> Vec<(LocalTime, ClientEvent)> {
         let missed = std::mem::take(&mut self.missed);
-        self.bytes = [0; 4];
+        self.bytes = [0; 5];
         let mut events: Vec<Stamped> = self.queues.iter_mut().flat_map(std::mem::take).collect();
         events.sort_unstable_by_key(|(number, ..)| *number);
         let at = events.first().map_or(LocalTime::MIN, |(_, at, _)| *at);
@@ -112,6 +128,7 @@ const fn kind(event: &ClientEvent) -> usize {
         ClientEvent::Motion(DrEvent::Ended { .. }) => 1,
         ClientEvent::Message { .. } => 2,
         ClientEvent::Update { .. } => 3,
+        ClientEvent::Object(_) => 4,
         ClientEvent::Motion(_) | ClientEvent::Missed(_) => 0,
     }
 }
@@ -120,6 +137,8 @@ const fn kind(event: &ClientEvent) -> usize {
 const fn cost(event: &ClientEvent) -> usize {
     match event {
         ClientEvent::Message { bytes, .. } | ClientEvent::Update { bytes, .. } => bytes.len() + MESSAGE_COST,
+        ClientEvent::Object(ObjectEvent::Call { bytes, .. }) => bytes.len() + MESSAGE_COST,
+        ClientEvent::Object(_) => MESSAGE_COST,
         ClientEvent::Motion(_) | ClientEvent::Missed(_) => 0,
     }
 }

@@ -231,8 +231,6 @@ impl ErrorLedger {
     }
 
     /// Closes the pair of a life and a receiver that stays. Unsettled error is settled by estimate.
-    // Today pairs close only with their life or their receiver. Areas of interest will close them earlier.
-    #[cfg_attr(not(test), expect(dead_code))]
     pub(crate) fn close_pair(&mut self, life: Life, receiver: PeerId, now: SessionTime) {
         let (Some(track), Some(place)) = (self.tracks.get_mut(life), self.links.place(receiver)) else {
             return;

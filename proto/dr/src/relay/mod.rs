@@ -3,6 +3,7 @@
 //! - [`limits`]: what it accepts from owners.
 //! - `quota`: the work that each owner may cause.
 //! - `renumbering`: the numbers under which it passes vectors on.
+//! - `scoped`: entities that not everybody sees, and those that the relay owns itself.
 //!
 //! Errors count from the generation time at the owner, so they include the delay of the owner's uplink, the same for
 //! every receiver.
@@ -10,6 +11,7 @@
 pub mod limits;
 mod quota;
 mod renumbering;
+mod scoped;
 
 pub use limits::Limits;
 pub use renumbering::OWNER_ENTITIES_MAX;
@@ -23,6 +25,7 @@ use evenkeel_session::{Pending, Room, Station};
 
 use quota::Quotas;
 use renumbering::{OwnerLives, Renumbering};
+use scoped::ScopedEntities;
 
 use crate::command::{DrEvent, RelayCommand};
 use crate::config::DrConfig;
@@ -63,6 +66,7 @@ pub struct DrRelay<C = Synchronized> {
     lives: OwnerLives,
     quotas: Quotas,
     limits: Limits,
+    scoped: ScopedEntities,
     pending: Pending,
     /// Entities whose owners left while there was no session time. The others still show them.
     orphans: BTreeSet<EntityId>,
@@ -77,7 +81,8 @@ impl DrRelay {
 }
 
 impl<C: SessionClock> DrRelay<C> {
-    /// A relay with this clock. It ignores the topology and the threshold of the configuration, which are for owners.
+    /// A relay with this clock. It ignores the topology of the configuration, and goes by its threshold for entities of
+    /// its own.
     #[must_use]
     pub fn with_clock(config: &DrConfig, clock: C) -> Self {
         Self {
@@ -86,6 +91,7 @@ impl<C: SessionClock> DrRelay<C> {
             lives: OwnerLives::default(),
             quotas: Quotas::default(),
             limits: config.limits,
+            scoped: ScopedEntities::new(config.threshold.sane(), config.kind),
             pending: Pending::default(),
             orphans: BTreeSet::new(),
         }
@@ -174,7 +180,10 @@ impl<C: SessionClock> DrRelay<C> {
         };
         let ahead = match frame {
             Frame::Vector(frame) | Frame::Introduce(frame, _) => {
-                if !self.limits.allow(from, frame.entity, &frame.vector, now) {
+                // Scoped entities keep their creator's name, whoever owns them.
+                let own_names = self.limits.own_names && !self.sender.is_scoped(frame.entity);
+                let limits = Limits { own_names, ..self.limits };
+                if !limits.allow(from, frame.entity, &frame.vector, now) {
                     return Err(Rejected::OutOfRange);
                 }
                 frame.vector.generated - now
@@ -192,6 +201,13 @@ impl<C: SessionClock> DrRelay<C> {
     fn on_introduce(&mut self, from: PeerId, frame: &VectorFrame, threshold: Threshold, now: SessionTime) {
         if !self.quotas.birth(from, &self.limits, now) {
             return self.lives.refuse(from, frame, threshold);
+        }
+        if !self.may_move(from, frame.entity) {
+            self.scoped.wait(from, frame, threshold);
+            return self.lives.refuse(from, frame, threshold);
+        }
+        if self.sender.is_scoped(frame.entity) {
+            self.replace(frame.entity, Some(from), now);
         }
         let ledger = self.sender.ledger();
         self.lives.retain(|life| ledger.track(life).is_some());
@@ -268,6 +284,10 @@ impl<C: SessionClock> DrRelay<C> {
     }
 
     fn on_ended(&mut self, from: PeerId, entity: EntityId, last: DrSeq, at: SessionTime) {
+        // What has passed on goes on until its next owner's first vector.
+        if !self.may_move(from, entity) {
+            return;
+        }
         let present = self.sender.ledger().present(entity).map(|(life, _)| life);
         if let Some(renumbering) = present.and_then(|life| self.lives.of_life(from, life)) {
             let last = renumbering.number(last).unwrap_or(renumbering.life.first);
@@ -321,6 +341,7 @@ impl<C: SessionClock> Endpoint for DrRelay<C> {
         self.orphans.extend(orphans.map(|(life, _)| life.entity));
         let now = self.session(now);
         self.lives.leave(peer);
+        self.scoped.leave(peer);
         self.quotas.leave(peer);
         self.sender.leave(peer);
         self.station.on_peer(change);

@@ -5,6 +5,7 @@ mod bandwidth;
 pub mod feedback;
 mod receiver_kinds;
 mod report_cursor;
+mod scope;
 mod transmit;
 
 use std::cmp::Reverse;
@@ -17,6 +18,7 @@ use bandwidth::{Bandwidth, Left};
 pub use feedback::EARLY_MAX;
 use receiver_kinds::ReceiverKinds;
 use report_cursor::ReportCursor;
+use scope::ScopedPairs;
 use transmit::HeldVector;
 
 use crate::command::RelayCommand;
@@ -44,6 +46,9 @@ pub struct Sender {
     /// Whether the policy has taken over from another and has not made a plan yet.
     is_new: bool,
     weights: PairWeights,
+    scope: ScopedPairs,
+    /// What of a bandwidth other protocols use, per receiver.
+    reserved: f64,
     plan: SendPlan,
     /// Set if each receiver is sent the kind that is best for it.
     kinds: Option<ReceiverKinds>,
@@ -75,6 +80,8 @@ impl Sender {
             seed: config.seed,
             is_new: false,
             weights: PairWeights::default(),
+            scope: ScopedPairs::default(),
+            reserved: 0.0,
             plan: SendPlan::default(),
             kinds: (config.kind == Content::Auto).then(ReceiverKinds::default),
             held: BinaryHeap::new(),
@@ -154,7 +161,7 @@ impl Sender {
         let lives: Vec<Life> = self
             .ledger
             .lives()
-            .filter(|(_, track)| track.owner != Some(receiver))
+            .filter(|(life, track)| track.owner != Some(receiver) && self.scope.shows(life.entity, receiver))
             .map(|(life, _)| life)
             .collect();
         for life in lives {
@@ -167,6 +174,7 @@ impl Sender {
         self.ledger.leave(receiver);
         self.cursors.remove(receiver);
         self.weights.forget_receiver(receiver);
+        self.scope.forget_receiver(receiver);
         self.report_closed();
     }
 
@@ -209,7 +217,8 @@ impl Sender {
         if let Some(kinds) = &mut self.kinds {
             kinds.introduce(frame, threshold);
         }
-        let receivers: Vec<_> = self.cursors.ids().filter(|peer| Some(*peer) != owner).collect();
+        let is_told = |peer: &PeerId| Some(*peer) != owner && self.scope.shows(frame.entity, *peer);
+        let receivers: Vec<_> = self.cursors.ids().filter(is_told).collect();
         for receiver in receivers {
             self.introduce_to(life, receiver, now, outbox);
         }
@@ -305,7 +314,8 @@ impl Sender {
             self.possible += receivers as u64;
         }
         let left = Left { traffic: outbox.traffic(), vectors: self.ledger.sent(), possible: self.possible };
-        self.bandwidth.measure(self.budget.per_second(), left, self.cursors.len(), now);
+        let limit = self.budget.per_second().map(|limit| limit.without(self.reserved));
+        self.bandwidth.measure(limit, left, self.cursors.len(), now);
         let budget = self.bandwidth.share() * self.budget.per_trigger(receivers);
         let review = Review::new(&self.ledger, &self.weights, now, occasion, present, budget, seed);
         self.policy.plan(&review, &mut plan);

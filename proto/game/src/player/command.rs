@@ -2,6 +2,8 @@
 
 use evenkeel_core::{Channel, Malformed, Reader, SessionTime, Span, Varint, Wire};
 use evenkeel_dr::{DrCommand, DrEvent};
+use evenkeel_objects::message::VERSION as OBJECTS;
+use evenkeel_objects::{ObjectCommand, ObjectEvent};
 use evenkeel_session::envelope::GAME;
 use evenkeel_sync_ms::SmcCommand;
 use evenkeel_sync_ms::message::VERSION as SYNC;
@@ -27,6 +29,8 @@ pub enum PlayerCommand {
         /// The game's action.
         bytes: Vec<u8>,
     },
+    /// A command about its objects and typed messages.
+    Object(ObjectCommand),
 }
 
 /// An event of a player's machine.
@@ -50,6 +54,13 @@ pub enum PlayerEvent {
         /// The update.
         bytes: Vec<u8>,
     },
+    /// Something happened to an object, or a typed message arrived.
+    Object(ObjectEvent),
+    /// By how much session time is ahead of local time, whenever that has changed. Only for players with objects.
+    Clock {
+        /// Session time minus local time.
+        offset: Span,
+    },
 }
 
 impl From<DrCommand> for PlayerCommand {
@@ -72,6 +83,10 @@ impl Wire for PlayerCommand {
                 out.push(SYNC);
                 SmcCommand::Act { reliable: *reliable, bytes: bytes.clone() }.emit(out);
             }
+            Self::Object(command) => {
+                out.push(OBJECTS);
+                command.emit(out);
+            }
         }
     }
 
@@ -81,6 +96,10 @@ impl Wire for PlayerCommand {
                 reader.take(1)?;
                 let SmcCommand::Act { reliable, bytes } = reader.read()?;
                 Ok(Self::Act { reliable, bytes })
+            }
+            Some(&OBJECTS) => {
+                reader.take(1)?;
+                reader.read().map(Self::Object)
             }
             Some(&GAME) => {
                 reader.take(1)?;
