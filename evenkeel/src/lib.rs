@@ -17,8 +17,8 @@ pub use evenkeel_core::{Channel, LocalTime, PeerId, Seed, SessionTime, Span, Vec
 pub use evenkeel_dr::{Content, DrEvent, DrVector, EntityId, MotionKind, MotionState, Threshold};
 
 pub use evenkeel_objects::{
-    Area, Call, Delivery, Denied, Field, GameMessage, Gone, Interest, Object, ObjectEvent, ObjectId, ObjectView,
-    Orientation, Owner, Quotas, Schema, Spin, Target, schema,
+    Area, Call, Delivery, Denied, Field, GameMessage, Gone, Interest, Object, ObjectEvent, ObjectId,
+    ObjectView, Orientation, Owner, Quotas, Schema, Spin, Target, schema,
 };
 
 #[cfg(any(feature = "client", feature = "relay"))]
@@ -51,9 +51,9 @@ pub mod layers {
     pub use evenkeel_core as core;
     pub use evenkeel_dr as dr;
     pub use evenkeel_game as game;
-    pub use evenkeel_objects as objects;
     #[cfg(any(feature = "client", feature = "relay"))]
     pub use evenkeel_net as net;
+    pub use evenkeel_objects as objects;
     #[cfg(any(feature = "client", feature = "relay"))]
     pub use evenkeel_serve as serve;
     pub use evenkeel_session as session;
@@ -64,3 +64,6 @@ pub mod layers {
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/guide.md")]
 mod guide {}
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/objects.md")]
+mod objects {}

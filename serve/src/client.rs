@@ -138,7 +138,16 @@ impl Client {
         let emulation = move || emulation.as_ref().map(|emulation| emulation());
         let dial = Dial { target, node: NODE, build, emulation };
         let dialling = runtime.spawn(dial.run(crank.clone(), announce));
-        Ok(Self { crank, status, known, events, world, clock, dialling: Some(dialling), runtime: Some(runtime) })
+        Ok(Self {
+            crank,
+            status,
+            known,
+            events,
+            world,
+            clock,
+            dialling: Some(dialling),
+            runtime: Some(runtime),
+        })
     }
 
     /// Waits until the relay has admitted the player, on any async runtime.

@@ -43,8 +43,8 @@ mod welcome;
 
 #[cfg(feature = "client")]
 pub use client::{
-    Client, ClientConfig, ClientError, ClientEvent, EntityError, MessageError, MissedEvents, RemoteEntity, World,
-    WorldObject,
+    Client, ClientConfig, ClientError, ClientEvent, EntityError, MessageError, MissedEvents, RemoteEntity,
+    World, WorldObject,
 };
 #[cfg(feature = "relay")]
 pub use config::{

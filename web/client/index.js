@@ -24,6 +24,9 @@
  * | `own.end()` | removes the entity; the next `move` starts a new life |
  * | `session.send(bytes)` | sends a game message to the relay; `onMessage` receives the relay's |
  * | `session.act(bytes, options)` | does something that the game serves in the order in which players reacted, not in that of arrival |
+ * | `session.create(kind, values)` | creates an object of this player's; returns its id. `set`, `destroy`, `give(id, player)` and `moveObject(id, movement)` do what they say |
+ * | `session.objects()` | every object in scope: `{ id, kind, owner, values, position, velocity }`; `onObject` receives what happens to them |
+ * | `session.tell(party, delivery, kind, values)` | sends a typed message, with one of five guarantees |
  * | `session.counts` | counters of rejected, ignored, repeated and dropped messages, and the round trip; updated every second |
  * | `session.close()` | leaves the room |
  *
@@ -61,6 +64,8 @@ import { GAME, MESSAGE_MAX } from "./wire.js";
 /** @typedef {import("./quantize.js").MotionState} MotionState */
 /** @typedef {import("./quantize.js").Vec3} Vec3 */
 /** @typedef {import("./session.js").SessionState} SessionState */
+/** @typedef {import("./objects.js").ObjectEvent} ObjectEvent */
+/** @typedef {import("./objects-wire.js").Party} Party */
 /** @typedef {import("./worker.js").Counts} Counts */
 /** @typedef {import("./worker.js").FromPage} FromPage */
 /** @typedef {import("./worker.js").FromWorker} FromWorker */
@@ -74,6 +79,8 @@ import { GAME, MESSAGE_MAX } from "./wire.js";
  * @property {(state: SessionState) => void} [onState]
  * @property {(bytes: Uint8Array) => void} [onMessage] receives each game message, whole, including its first byte 0x47
  * @property {(update: Update) => void} [onUpdate] receives each update of the game when everybody shows it
+ * @property {string} [schema] description of the game's objects and typed messages, as `Schema::description` of the relay's game returns it
+ * @property {(event: ObjectEvent) => void} [onObject] receives what happens to objects, and typed messages
  */
 
 /**
@@ -118,6 +125,8 @@ import { GAME, MESSAGE_MAX } from "./wire.js";
 /** Entity ids are local number * 1024 + player number. */
 const PLAYERS_MAX = 1024;
 const LOCALS_MAX = 2 ** 22;
+/** First local number of objects. */
+const OBJECTS_FROM = 2 ** 21;
 /** Time a worker has to say goodbye after `close`, in milliseconds; then it is terminated. */
 const CLOSE_WAIT_MAX = 1000;
 /** Longest heartbeat in milliseconds: about 100 days. */
@@ -145,6 +154,9 @@ export class Session {
   #onState;
   #onMessage;
   #onUpdate;
+  #onObject;
+  /** Objects in scope, by id. @type {Map<number, { id: number, kind: string, owner: number | null, values: Record<string, any> }>} */
+  #objects = new Map();
   #workerClock = new WorkerClock();
   /** @type {ClockReading | null} */
   #clock = null;
@@ -159,7 +171,8 @@ export class Session {
    * @param {string} url
    * @param {ConnectOptions} options
    */
-  constructor(url, { token, seat, hashes = [], onState = () => {}, onMessage = () => {}, onUpdate = () => {} }) {
+  constructor(url, { token, seat, hashes = [], onState = () => {}, onMessage = () => {}, onUpdate = () => {}, schema, onObject = () => {} }) {
+    this.#onObject = onObject;
     this.#onState = onState;
     this.#onMessage = onMessage;
     this.#onUpdate = onUpdate;
@@ -175,7 +188,7 @@ export class Session {
       this.#end(`the worker failed: ${why}`);
     });
     const target = { url: String(url), token: String(token), seat: seat ?? null, hashes: hashes.map(readHash) };
-    this.#post({ type: "open", target });
+    this.#post({ type: "open", target, schema: schema ?? null });
     this.#ping();
   }
 
@@ -255,6 +268,76 @@ export class Session {
     this.#post({ type: "act", bytes: bytes.slice(), isReliable: reliable, at: when });
   }
 
+  /**
+   * Creates an object of this player's, and returns its id. Fields that are left out, and those that the server writes, begin
+   * at their default.
+   * @param {string} kind
+   * @param {Record<string, any>} values
+   */
+  create(kind, values) {
+    if (this.state.player === null) throw new Error("there is no connection yet: wait for `ready`");
+    // Random, so that no id tells how many other objects there are.
+    const local = OBJECTS_FROM + Math.floor(Math.random() * (LOCALS_MAX - 1 - OBJECTS_FROM));
+    const id = local * PLAYERS_MAX + this.state.player;
+    this.#post({ type: "create", id, kind, values });
+    return id;
+  }
+
+  /**
+   * Changes fields of an object of this player's.
+   * @param {number} id
+   * @param {Record<string, any>} values
+   */
+  set(id, values) {
+    this.#post({ type: "set", id, values });
+  }
+
+  /** @param {number} id */
+  destroy(id) {
+    this.#post({ type: "destroy", id });
+  }
+
+  /**
+   * Passes an object of this player's on.
+   * @param {number} id
+   * @param {number | null} to a player; null: the server
+   */
+  give(id, to) {
+    this.#post({ type: "give", id, to });
+  }
+
+  /**
+   * Reports the motion of an object of this player's; call it every frame.
+   * @param {number} id
+   * @param {Movement} movement
+   * @param {OwnOptions} [options]
+   */
+  moveObject(id, movement, options = {}) {
+    const at = this.#workerClock.isKnown ? this.#workerNow() : null;
+    this.#post({ type: "moveObject", id, state: readMovement(movement), threshold: readThreshold(options), at });
+  }
+
+  /**
+   * Sends a typed message.
+   * @param {Party} party `{ to: "server" }`, `{ to: "room" }`, `{ to: "player", player }` or `{ to: "scope", object }`
+   * @param {"ordered" | "unordered" | "unreliable" | "recent" | "quickest"} delivery
+   * @param {string} kind
+   * @param {Record<string, any>} values
+   */
+  tell(party, delivery, kind, values) {
+    this.#post({ type: "tell", party, delivery, kind, values });
+  }
+
+  /** Returns every object in scope, placed now; others' without a known motion have no position. */
+  objects() {
+    const now = this.#sessionNow();
+    return [...this.#objects.values()].map((object) => {
+      const vector = now === null ? undefined : this.#placed.get(object.id);
+      if (vector === undefined || now === null) return { ...object, position: null, velocity: null };
+      return { ...object, position: project(vector, now), velocity: velocityAt(vector, now) };
+    });
+  }
+
   /** Leaves the room for good. */
   close() {
     this.#post({ type: "close" });
@@ -288,6 +371,21 @@ export class Session {
     if (this.state.status !== "over") this.#post({ type: "ping", sent: performance.now() });
   }
 
+  /** @param {ObjectEvent} event */
+  #handleObject(event) {
+    if (event.event === "created") {
+      const { id, kind, owner, values } = event;
+      this.#objects.set(id, { id, kind, owner, values });
+    } else if (event.event === "gone") {
+      this.#objects.delete(event.id);
+    } else if (event.event === "changed" || event.event === "owned") {
+      const object = this.#objects.get(event.id);
+      if (object !== undefined && event.event === "changed") Object.assign(object.values, event.values);
+      if (object !== undefined && event.event === "owned") object.owner = event.owner;
+    }
+    this.#onObject(event);
+  }
+
   /** @param {FromPage} message */
   #post(message) {
     this.#worker.postMessage(message);
@@ -302,6 +400,7 @@ export class Session {
       return this.#notify();
     }
     if (message.type === "message") return this.#onMessage(message.bytes);
+    if (message.type === "object") return this.#handleObject(message.event);
     if (message.type === "shown") {
       const { bytes, stamp, late } = message;
       return this.#onUpdate({ bytes, stamp: Number(stamp) / 1e6, late: late / 1e6 });
@@ -356,24 +455,32 @@ export class Own {
    * Reports the entity's motion at this moment.
    * @param {Movement} movement
    */
-  move({ position, velocity = [0, 0], acceleration = [0, 0], turnRate = 0 }) {
-    const state = {
-      position: readVec3(position),
-      velocity: readVec3(velocity),
-      acceleration: readVec3(acceleration),
-      turnRate,
-    };
-    if (!isSane(state)) {
-      const limits = `coordinates must be at most ${MAGNITUDE_MAX} in size, turn rates at most ${TURN_RATE_MAX}`;
-      throw new RangeError(`${JSON.stringify(state)} is not a valid motion: ${limits}`);
-    }
-    this.#move(state);
+  move(movement) {
+    this.#move(readMovement(movement));
   }
 
   /** Removes the entity. The next `move` starts a new life. */
   end() {
     this.#end();
   }
+}
+
+/**
+ * @param {Movement} movement
+ * @returns {MotionState}
+ */
+function readMovement({ position, velocity = [0, 0], acceleration = [0, 0], turnRate = 0 }) {
+  const state = {
+    position: readVec3(position),
+    velocity: readVec3(velocity),
+    acceleration: readVec3(acceleration),
+    turnRate,
+  };
+  if (!isSane(state)) {
+    const limits = `coordinates must be at most ${MAGNITUDE_MAX} in size, turn rates at most ${TURN_RATE_MAX}`;
+    throw new RangeError(`${JSON.stringify(state)} is not a valid motion: ${limits}`);
+  }
+  return state;
 }
 
 /**

@@ -145,10 +145,22 @@ export class Peer {
    * @param {number} [at]
    */
   observe(now, local, state, threshold, at = now) {
+    this.observeEntity(now, this.#entityId(local), state, threshold, at);
+  }
+
+  /**
+   * The same, by the number that is unique in the room.
+   * @param {number} now
+   * @param {number} entity
+   * @param {MotionState} state
+   * @param {Threshold} threshold
+   * @param {number} [at]
+   */
+  observeEntity(now, entity, state, threshold, at = now) {
     const session = this.#advanceSession(now);
     const seen = this.clock.session(at);
     if (session === null || seen === null) return;
-    const made = this.owner.observe(this.#entityId(local), state, threshold, Math.min(seen, session));
+    const made = this.owner.observe(entity, state, threshold, Math.min(seen, session));
     if (made !== null) this.#export(made, session);
     this.#introduceAgain();
   }
@@ -159,10 +171,19 @@ export class Peer {
    * @param {number} local
    */
   end(now, local) {
+    this.endEntity(now, this.#entityId(local));
+  }
+
+  /**
+   * The same, by the number that is unique in the room.
+   * @param {number} now
+   * @param {number} entity
+   */
+  endEntity(now, entity) {
     const session = this.#advanceSession(now);
-    const last = this.owner.end(this.#entityId(local));
+    const last = this.owner.end(entity);
     // Without a session time the end cannot be sent, but an entity that has ended is not introduced later either.
-    if (session !== null && last !== null) this.uplink.end(this.#entityId(local), last, this.#toWireTime(session));
+    if (session !== null && last !== null) this.uplink.end(entity, last, this.#toWireTime(session));
   }
 
   /**

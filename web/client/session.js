@@ -5,6 +5,8 @@
 
 import { Connection } from "./connection.js";
 import { Peer, secureNonces } from "./peer.js";
+import { Objects } from "./objects.js";
+import { OBJECTS_VERSION, parseSchema } from "./objects-wire.js";
 import { Closed, DONE, VERSION_MISMATCH, TOO_SLOW } from "./closed.js";
 import { Smc } from "./smc.js";
 import { isSync } from "./sync-wire.js";
@@ -14,6 +16,7 @@ import { GAME } from "./wire.js";
 /** @typedef {import("./owner.js").Threshold} Threshold */
 /** @typedef {import("./quantize.js").MotionState} MotionState */
 /** @typedef {import("./smc.js").ShownUpdate} ShownUpdate */
+/** @typedef {import("./objects.js").ObjectEvent} ObjectEvent */
 
 /**
  * State of a session.
@@ -52,12 +55,16 @@ export class RelaySession {
   peer = null;
   /** Shows updates by the peer's clock, and tags actions. @type {Smc | null} */
   smc = null;
+  /** Objects and typed messages; null without a schema. @type {Objects | null} */
+  objects = null;
 
   #target;
   #clock;
   #onChange;
   #onMessage;
   #onShown;
+  #onObject;
+  #schema;
   /** @type {Connection | null} */
   #connection = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -74,8 +81,12 @@ export class RelaySession {
    * @param {() => void} onChange the state, or something that the machine holds, changed
    * @param {(bytes: Uint8Array) => void} [onMessage] receives game messages
    * @param {(update: ShownUpdate) => void} [onShown] receives each update of the game when it is to be shown
+   * @param {string | null} [schema] description of the game's objects and typed messages
+   * @param {(event: ObjectEvent) => void} [onObject] receives what happens to them
    */
-  constructor(target, clock, onChange, onMessage = () => {}, onShown = () => {}) {
+  constructor(target, clock, onChange, onMessage = () => {}, onShown = () => {}, schema = null, onObject = () => {}) {
+    this.#schema = schema === null ? null : parseSchema(schema);
+    this.#onObject = onObject;
     this.#target = target;
     this.#clock = clock;
     this.#onChange = onChange;
@@ -152,6 +163,29 @@ export class RelaySession {
     this.#pump();
   }
 
+  /**
+   * Does something with the player's objects, or sends a typed message.
+   * @param {(objects: Objects, now: number) => void} act
+   */
+  change(act) {
+    if (this.objects !== null) act(this.objects, this.#clock.now());
+    this.#pump();
+    this.#takeObjectEvents();
+  }
+
+  /**
+   * Reports the motion of an object of this player's.
+   * @param {number} id
+   * @param {MotionState} state
+   * @param {Threshold} threshold
+   * @param {number | null} at local time; null: now
+   */
+  observeObject(id, state, threshold, at) {
+    const now = this.#clock.now();
+    this.peer?.observeEntity(now, id, state, threshold, at === null ? now : Math.min(at, now));
+    this.#pump();
+  }
+
   /** Resolves with how the connection ended, or why it could not be opened. @returns {Promise<Closed>} */
   async #connectOnce() {
     let connection;
@@ -170,7 +204,9 @@ export class RelaySession {
     clearTimeout(this.#timer);
     this.peer?.leave(this.#clock.now());
     this.smc?.leave(this.#clock.now());
+    this.objects?.leave(this.#clock.now());
     this.#takeShown();
+    this.#takeObjectEvents();
     return closed;
   }
 
@@ -182,10 +218,13 @@ export class RelaySession {
       const firstSeq = last?.owner.nextSeq ?? 0;
       this.peer = new Peer({ player, tick, grain: this.#clock.grain, firstSeq });
       this.smc = new Smc({ clock: this.peer.clock, drawNonce: secureNonces() });
+      const [instance] = crypto.getRandomValues(new BigInt64Array(1));
+      this.objects = this.#schema === null ? null : new Objects({ schema: this.#schema, tick, instance });
     }
     const peer = /** @type {Peer} */ (this.peer);
     peer.join(this.#clock.now(), connection.datagramMax);
     this.smc?.join(this.#clock.now(), connection.datagramMax);
+    this.objects?.join(this.#clock.now(), connection.datagramMax);
     // Discards events of the previous connection.
     while (peer.clock.pollEvent() !== undefined);
     this.#connection = connection;
@@ -209,7 +248,8 @@ export class RelaySession {
     if (connection !== this.#connection) return;
     // A copy: the bytes are a view into the stream's buffer.
     if (bytes[0] === GAME) return this.#onMessage(bytes.slice());
-    const machine = isSync(bytes) ? this.smc : this.peer;
+    const isObjects = bytes[0] >> 4 === OBJECTS_VERSION >> 4;
+    const machine = isObjects ? this.objects : isSync(bytes) ? this.smc : this.peer;
     const rejected = machine?.handleMessage(this.#clock.now(), channel, bytes);
     if (rejected?.reason === "version") connection.close(Closed.byUs(VERSION_MISMATCH, rejected.message));
     this.#pump();
@@ -220,22 +260,23 @@ export class RelaySession {
     const [peer, smc, connection] = [this.peer, this.smc, this.#connection];
     if (peer === null || smc === null || connection === null) return;
     while (connection.canSendMessage) {
-      const message = smc.pollReliable() ?? peer.pollReliable();
+      const message = smc.pollReliable() ?? this.objects?.pollReliable() ?? peer.pollReliable();
       if (message === undefined) break;
       connection.sendMessage(message);
     }
     while (connection.canSendDatagram) {
       const now = this.#clock.now();
       // Actions first: others wait for them.
-      const datagram = smc.pollDatagram(now) ?? peer.pollDatagram(now);
+      const datagram = smc.pollDatagram(now) ?? this.objects?.pollDatagram(now) ?? peer.pollDatagram(now);
       if (datagram === undefined) break;
       connection.sendDatagram(datagram);
     }
     if (peer.isStalled || smc.isStalled) connection.close(Closed.byUs(TOO_SLOW));
     this.#takeShown();
+    this.#takeObjectEvents();
     this.#takeClockEvents(peer);
     clearTimeout(this.#timer);
-    const wait = (Math.min(peer.pollTimeout(), smc.pollTimeout()) - this.#clock.now()) / 1e6;
+    const wait = (Math.min(peer.pollTimeout(), smc.pollTimeout(), this.objects?.pollTimeout() ?? Infinity) - this.#clock.now()) / 1e6;
     this.#timer = setTimeout(this.#wake, Math.min(Math.max(Math.ceil(wait), 1), TIMER_MAX));
     this.#onChange();
   };
@@ -243,8 +284,18 @@ export class RelaySession {
   #wake = () => {
     this.peer?.handleTimeout(this.#clock.now());
     this.smc?.handleTimeout(this.#clock.now());
+    this.objects?.handleTimeout(this.#clock.now());
     this.#pump();
   };
+
+  #takeObjectEvents() {
+    for (let event = this.objects?.pollEvent(); event !== undefined; event = this.objects?.pollEvent()) {
+      const isLost = (event.event === "owned" && event.owner !== this.peer?.player) || (event.event === "gone" && event.why === "destroyed");
+      // What is not this player's any more is not its to move.
+      if (isLost && "id" in event) this.peer?.endEntity(this.#clock.now(), event.id);
+      this.#onObject(event);
+    }
+  }
 
   #takeShown() {
     for (let shown = this.smc?.pollShown(); shown !== undefined; shown = this.smc?.pollShown()) this.#onShown(shown);

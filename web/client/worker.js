@@ -9,6 +9,8 @@ import { RelaySession } from "./session.js";
 /** @typedef {import("./clock.js").Line} Line */
 /** @typedef {import("./connection.js").Target} Target */
 /** @typedef {import("./hull.js").Band} Band */
+/** @typedef {import("./objects.js").ObjectEvent} ObjectEvent */
+/** @typedef {import("./objects-wire.js").Party} Party */
 /** @typedef {import("./motion.js").DrVector} DrVector */
 /** @typedef {import("./owner.js").Threshold} Threshold */
 /** @typedef {import("./quantize.js").MotionState} MotionState */
@@ -16,9 +18,13 @@ import { RelaySession } from "./session.js";
 
 /**
  * Messages from the page. Times are milliseconds of the worker's clock (`performance.now()` here).
- * @typedef {{ type: "open", target: Target } | { type: "own", local: number, threshold: Threshold }
+ * @typedef {{ type: "open", target: Target, schema: string | null } | { type: "own", local: number, threshold: Threshold }
  *   | { type: "move", local: number, state: MotionState, at: number | null } | { type: "end", local: number }
  *   | { type: "send", bytes: Uint8Array } | { type: "act", bytes: Uint8Array, isReliable: boolean, at: number | null }
+ *   | { type: "create", id: number, kind: string, values: Record<string, any> } | { type: "set", id: number, values: Record<string, any> }
+ *   | { type: "destroy", id: number } | { type: "give", id: number, to: number | null }
+ *   | { type: "tell", party: Party, delivery: string, kind: string, values: Record<string, any> }
+ *   | { type: "moveObject", id: number, state: MotionState, threshold: Threshold, at: number | null }
  *   | { type: "ping", sent: number } | { type: "close" }} FromPage
  */
 
@@ -46,7 +52,7 @@ import { RelaySession } from "./session.js";
  * Messages to the page. An update holds what is new, all as of one instant; game messages are passed on as they arrive, a
  * game's updates when they are to be shown.
  * @typedef {{ type: "pong", sent: number, at: number, origin: number } | { type: "message", bytes: Uint8Array }
- *   | { type: "shown", bytes: Uint8Array, stamp: bigint, late: number }
+ *   | { type: "shown", bytes: Uint8Array, stamp: bigint, late: number } | { type: "object", event: ObjectEvent }
  *   | { type: "update", state?: SessionState, clock?: ClockReading | null, counts?: Counts, placed: [number, DrVector][], ended: number[] }} FromWorker
  */
 
@@ -146,6 +152,8 @@ function handle(message) {
         update,
         (bytes) => post({ type: "message", bytes }),
         ({ bytes, stamp, late }) => post({ type: "shown", bytes, stamp, late }),
+        message.schema,
+        (event) => post({ type: "object", event }),
       );
       session = opened;
       update();
@@ -168,6 +176,20 @@ function handle(message) {
       return session?.send(message.bytes);
     case "act":
       return session?.act(message.bytes, message.isReliable, message.at === null ? null : Math.round(message.at * 1e6));
+    case "create":
+      return session?.change((objects, now) => objects.create(now, message.id, message.kind, message.values));
+    case "set":
+      return session?.change((objects, now) => objects.set(now, message.id, message.values));
+    case "destroy":
+      return session?.change((objects, now) => objects.destroy(now, message.id));
+    case "give":
+      return session?.change((objects, now) => objects.give(now, message.id, message.to));
+    case "tell":
+      return session?.change((objects, now) => objects.tell(now, message.party, message.delivery, message.kind, message.values));
+    case "moveObject": {
+      const at = message.at === null ? null : Math.round(message.at * 1e6);
+      return session?.observeObject(message.id, message.state, message.threshold, at);
+    }
     case "ping":
       return post({ type: "pong", sent: message.sent, at: performance.now(), origin: performance.timeOrigin });
     case "close":

@@ -5,6 +5,7 @@ import { assert, runAll, test } from "./harness.js";
 import { clockTests } from "./clock.js";
 import { sendingTests } from "./sending.js";
 import { receivingTests } from "./receiving.js";
+import { objectTests } from "./objects.js";
 import { transportTests } from "./transport.js";
 import { syncTests } from "./sync.js";
 import { motionTests, wireTests } from "./vectors.js";
@@ -18,6 +19,7 @@ export async function run(load) {
   receivingTests();
   sendingTests();
   syncTests(JSON.parse(await load("vectors/smc.json")));
+  objectTests(JSON.parse(await load("vectors/objects.json")));
   transportTests();
   arenaTests(motion);
   const [guide, example] = [await load("docs/browser.md"), await load("web/example/index.html")];

@@ -90,7 +90,7 @@ impl<G: GameLogic, C: SessionClock> GameRoom<G, C> {
         motions::scope(&mut dr);
         // Nonces and names of one protocol must not reveal another's.
         let (tick, seed) = (config.dr.tick, config.dr.seed.child(OBJECT_SEED));
-        let mut objects = ObjectRoomConfig { tick, seed, ..game.objects() };
+        let mut objects = ObjectRoomConfig { tick, seed, asks_game: true, ..game.objects() };
         // Motion gets half of a budget at least.
         let half = config.dr.budget.bandwidth().map(|bits| 0.5 * bits);
         objects.bits_per_second = objects.bits_per_second.or(half);
@@ -243,7 +243,12 @@ impl<G: GameLogic, C: SessionClock> Room for GameRoom<G, C> {
     }
 
     fn tallies(&self, player: PeerId) -> Vec<(&'static str, u64)> {
-        self.game.tallies(player)
+        let mut tallies = self.game.tallies(player);
+        let refused = self.outbox.objects.refusals(player).total();
+        if refused > 0 {
+            tallies.push(("objects refused", refused));
+        }
+        tallies
     }
 }
 

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, Seed, Span, Vec3};
 use evenkeel_objects::{
-    Area, LOCAL_MIN, Object, ObjectCommand, ObjectId, ObjectPeer, ObjectPeerConfig, ObjectRoom, ObjectRoomConfig,
+    Area, LOCAL_MIN, Object, ObjectCommand, ObjectId, ObjectPeer, ObjectPeerConfig, ObjectRoom,
+    ObjectRoomConfig,
 };
 
 evenkeel_objects::schema! {

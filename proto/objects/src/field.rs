@@ -226,9 +226,11 @@ impl<T: Field> Field for Vec<T> {
 
 impl<A: Field, B: Field> Field for (A, B) {
     fn describe(text: &mut String) {
+        text.push('(');
         A::describe(text);
         text.push_str(" and ");
         B::describe(text);
+        text.push(')');
     }
 
     fn emit(&self, bytes: &mut Vec<u8>) {

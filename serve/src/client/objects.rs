@@ -58,7 +58,12 @@ impl Client {
     ///
     /// # Errors
     /// [`MessageError`] if it was not taken.
-    pub fn tell<T: GameMessage>(&self, to: Target, delivery: Delivery, message: &T) -> Result<(), MessageError> {
+    pub fn tell<T: GameMessage>(
+        &self,
+        to: Target,
+        delivery: Delivery,
+        message: &T,
+    ) -> Result<(), MessageError> {
         let bytes = message.to_bytes();
         if bytes.len() > delivery.bytes_max() {
             return Err(MessageError::TooLong { len: bytes.len(), len_max: delivery.bytes_max() });

@@ -116,7 +116,8 @@ impl World {
 
     fn apply_motion(&mut self, event: &DrEvent) {
         match *event {
-            DrEvent::Arrived { entity, placed: Some(vector), .. } | DrEvent::Generated { entity, vector, .. } => {
+            DrEvent::Arrived { entity, placed: Some(vector), .. }
+            | DrEvent::Generated { entity, vector, .. } => {
                 let object = ObjectId(entity.0);
                 if let Some(known) = self.objects.get_mut(&object) {
                     known.motion = Some(vector);

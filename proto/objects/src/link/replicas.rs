@@ -139,6 +139,11 @@ impl Replicas {
         }
     }
 
+    /// The places of the objects that the other side was told of.
+    pub(crate) fn places(&self) -> impl Iterator<Item = u32> {
+        self.slots.iter().filter(|replica| replica.is_open).map(|replica| replica.place)
+    }
+
     /// Whether fields wait to be sent.
     pub(crate) fn is_due(&self) -> bool {
         !self.queue.is_empty()
@@ -178,7 +183,7 @@ impl Replicas {
         let slots = &mut self.slots;
         self.queue.retain(|slot| {
             let replica = &mut slots[*slot as usize];
-            replica.is_queued = replica.is_open && replica.dirty != 0;
+            replica.is_queued = replica.is_open && replica.is_ready && replica.dirty != 0;
             replica.is_queued
         });
         if items.len() == before.1 {
@@ -196,8 +201,8 @@ impl Replicas {
         partly: bool,
     ) -> bool {
         for slot in &self.queue {
-            let Replica { place, life, dirty, is_open, .. } = self.slots[*slot as usize];
-            let Some(entry) = table.at(place).filter(|_| is_open && dirty != 0) else { continue };
+            let Replica { place, life, dirty, is_open, is_ready, .. } = self.slots[*slot as usize];
+            let Some(entry) = table.at(place).filter(|_| is_open && is_ready && dirty != 0) else { continue };
             let mut len = 0;
             let mut fitting = 0;
             // The slot, the length and the set take at most ten bytes.

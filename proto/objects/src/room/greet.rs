@@ -32,7 +32,7 @@ impl ObjectRoom {
             let _ = player.out.push(call);
         }
         self.push_event(ObjectRoomEvent::Ready { player: from, resumed });
-        self.review_player(from, &mut |_, _| super::scope::Interest::ByArea);
+        self.review_soon_or(|room| room.review_player(from, &mut |_, _| super::scope::Interest::ByArea));
         self.schedule(from);
     }
 

@@ -43,8 +43,10 @@ pub struct ObjectRoomConfig {
     pub tick: Span,
     /// Who sees what.
     pub area: Area,
-    /// How often that is reviewed. Once an object is in scope it stays for as long at least.
+    /// How often that is reviewed.
     pub review: Span,
+    /// Whether a game's own function decides, too. If so, nothing is shown before a review has asked it.
+    pub asks_game: bool,
     /// How fast the place from which a player looks may move, per second.
     pub look_speed_max: f64,
     /// What fields and messages may take for one player, with the headers of their datagrams; `None` if there is no limit.
@@ -67,6 +69,7 @@ impl Default for ObjectRoomConfig {
             tick: Span::from_millis(20),
             area: Area::Everywhere,
             review: Span::from_millis(100),
+            asks_game: false,
             look_speed_max: f64::INFINITY,
             bits_per_second: None,
             quotas: Quotas::default(),
@@ -108,6 +111,7 @@ pub struct ObjectRoom {
     /// Players with reliable messages.
     ready: VecDeque<PeerId>,
     next_review: Option<LocalTime>,
+    reviewed_at: LocalTime,
     events: VecDeque<ObjectRoomEvent>,
     draws: Draws,
     now: LocalTime,
@@ -134,6 +138,7 @@ impl ObjectRoom {
             due: BTreeSet::new(),
             ready: VecDeque::new(),
             next_review: None,
+            reviewed_at: LocalTime::MIN,
             events: VecDeque::new(),
             draws: config.seed.child(NAMES).draws(),
             now: LocalTime::MIN,
@@ -209,7 +214,12 @@ impl ObjectRoom {
 
     /// Tells the room a player's name.
     pub fn set_name(&mut self, player: PeerId, name: &str) {
-        name.clone_into(&mut self.players.entry(player).name);
+        let now = self.now;
+        let player = self.players.entry(player);
+        name.clone_into(&mut player.name);
+        if player.link.is_none() && player.instance.is_none() {
+            player.left_at = now;
+        }
     }
 
     /// A new name for an object of the server.

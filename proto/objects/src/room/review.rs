@@ -1,12 +1,25 @@
 //! Who sees what: reviewed at an interval, and at once when an object or a player is new.
 
-use evenkeel_core::{LocalTime, PeerId};
+use std::collections::BTreeMap;
+
+use evenkeel_core::{LocalTime, PeerId, Span, Vec3};
 
 use super::scope::{Cells, Interest, ScopeRule};
 use super::{ObjectRoom, ObjectRoomEvent, view};
 use crate::message::{Frame, Gone};
-use crate::object::{FieldSet, Owner};
+use crate::object::{FieldSet, ObjectId, Owner};
 use crate::schema::Writer;
+
+/// Every object, as all players' reviews need it.
+struct Survey {
+    cells: Option<Cells>,
+    /// Objects that the area does not bound.
+    everywhere: Vec<u32>,
+    viewpoints: BTreeMap<PeerId, Vec<(ObjectId, Vec3)>>,
+}
+
+/// The shortest time between two reviews, however many objects are new.
+const REVIEW_MIN: Span = Span::from_millis(20);
 
 impl ObjectRoom {
     /// Whether scopes are to be reviewed. Tell where objects are before.
@@ -19,59 +32,63 @@ impl ObjectRoom {
     pub fn review(&mut self, now: LocalTime, rule: &mut ScopeRule<'_>) {
         self.hold(now);
         self.forget_absent();
+        self.reviewed_at = self.now;
         self.next_review = (!self.players.is_empty()).then(|| self.now + self.config.review);
-        let cells = self.cells();
+        let survey = self.survey();
         let players: Vec<PeerId> = self.players().collect();
         for peer in players {
-            self.follow(peer);
-            self.review_by(peer, cells.as_ref(), rule);
+            self.follow(peer, &survey);
+            self.review_by(peer, &survey, rule);
             self.schedule(peer);
         }
     }
 
     /// Reviews what one player sees.
     pub(super) fn review_player(&mut self, peer: PeerId, rule: &mut ScopeRule<'_>) {
-        let cells = self.cells();
-        self.follow(peer);
-        self.review_by(peer, cells.as_ref(), rule);
+        let survey = self.survey();
+        self.follow(peer, &survey);
+        self.review_by(peer, &survey, rule);
     }
 
-    fn cells(&self) -> Option<Cells> {
-        let mut cells = Cells::new(&self.config.area)?;
+    /// Looks at every object once, for all players.
+    fn survey(&self) -> Survey {
+        let mut survey = Survey {
+            cells: Cells::new(&self.config.area),
+            everywhere: Vec::new(),
+            viewpoints: BTreeMap::new(),
+        };
         for (place, entry) in self.table.iter() {
-            if let (true, Some(at)) = (entry.moves(), entry.position) {
-                cells.insert(place, at);
+            match (entry.moves(), entry.position, &mut survey.cells) {
+                (true, Some(at), Some(cells)) => cells.insert(place, at),
+                _ => survey.everywhere.push(place),
+            }
+            if let (true, Owner::Player(owner), Some(at)) = (entry.moves(), entry.owner, entry.position) {
+                survey.viewpoints.entry(owner).or_default().push((entry.id, at));
             }
         }
-        Some(cells)
+        survey
     }
 
     /// Moves the places from which a player looks to its objects.
-    fn follow(&mut self, peer: PeerId) {
-        let owner = Owner::Player(peer);
-        let mine = self.table.iter().filter(|(_, entry)| entry.owner == owner && entry.moves());
-        let mine = mine.filter_map(|(_, entry)| Some((entry.id, entry.position?)));
+    fn follow(&mut self, peer: PeerId, survey: &Survey) {
+        let mine = survey.viewpoints.get(&peer).map(Vec::as_slice).unwrap_or_default();
         let (now, speed) = (self.now, self.config.look_speed_max);
         let Some(player) = self.players.get_mut(peer) else { return };
-        let leaps = player.views.follow(mine, now - player.reviewed_at, speed);
+        let leaps = player.views.follow(mine.iter().copied(), now - player.reviewed_at, speed);
         player.reviewed_at = now;
         if leaps > 0 {
             self.refuse(peer, |refusals| refusals.leaps += leaps);
         }
     }
 
-    fn review_by(&mut self, peer: PeerId, cells: Option<&Cells>, rule: &mut ScopeRule<'_>) {
+    fn review_by(&mut self, peer: PeerId, survey: &Survey, rule: &mut ScopeRule<'_>) {
         let Some(player) = self.players.get(peer) else { return };
         // Near it, without a place, or in its scope already; everything if the area has no bound.
-        let mut places: Vec<u32> = match cells {
-            Some(cells) => {
-                let still = self.table.iter().filter(|(_, entry)| !entry.moves()).map(|(place, _)| place);
-                let around = player.views.iter().flat_map(|from| cells.around(from));
-                let known = self.table.iter().filter(|(_, entry)| is_watched(&entry.watchers, peer));
-                still.chain(around).chain(known.map(|(place, _)| place)).collect()
-            }
-            None => self.table.iter().map(|(place, _)| place).collect(),
-        };
+        let mut places = survey.everywhere.clone();
+        if let Some(cells) = &survey.cells {
+            places.extend(player.views.iter().flat_map(|from| cells.around(from)));
+            places.extend(player.link.iter().flat_map(|link| link.replicas.places()));
+        }
         places.sort_unstable();
         places.dedup();
         for place in places {
@@ -103,12 +120,30 @@ impl ObjectRoom {
         }
     }
 
+    /// Reviews by the area alone, or soon by the game's own function if that decides.
+    pub(super) fn review_soon_or(&mut self, review: impl FnOnce(&mut Self)) {
+        if self.config.asks_game {
+            let soon = self.now.max(self.reviewed_at.max(LocalTime::from_nanos(0)) + REVIEW_MIN);
+            self.next_review = Some(self.next_review.map_or(soon, |at| at.min(soon)));
+        } else {
+            review(self);
+        }
+    }
+
     /// Shows a new object to those who should see it.
     pub(super) fn reveal(&mut self, place: u32) {
+        if let Some(owner) = self.table.at(place).and_then(|entry| entry.owner.player()) {
+            self.show(place, owner, 1.0);
+        }
+        self.review_soon_or(|room| room.reveal_by_area(place));
+    }
+
+    fn reveal_by_area(&mut self, place: u32) {
         let players: Vec<PeerId> = self.players().collect();
         for peer in players {
             if self.table.at(place).is_some_and(|entry| entry.owner == Owner::Player(peer)) {
-                self.follow(peer);
+                let survey = self.survey();
+                self.follow(peer, &survey);
             }
             self.decide(place, peer, &mut |_, _| Interest::ByArea);
             self.schedule(peer);

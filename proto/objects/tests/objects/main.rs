@@ -8,3 +8,4 @@ mod net;
 mod ownership;
 mod scope;
 mod values;
+mod vectors;

@@ -1,0 +1,90 @@
+/** Tests of objects and typed messages: `Objects` against a session of Rust's `ObjectPeer` (vectors/objects.json), and what is its own. */
+
+import { Reader } from "../client/bytes.js";
+import { Objects } from "../client/objects.js";
+import { parseSchema, splitValues, toBytes } from "../client/objects-wire.js";
+import { assert, equal, seededRandom, test, toHex, unhex } from "./harness.js";
+
+const SHIP = 2 ** 21 * 1024 + 1;
+
+/** @param {any} file */
+function replay(file) {
+  const objects = new Objects({ schema: parseSchema(file.schema), tick: file.tick, instance: BigInt(file.instance) });
+  /** @type {[string, number][]} */
+  const calls = [];
+  objects.join(0, 1200);
+  for (const { step, heard, deed, said } of file.steps) {
+    const now = step * file.tick;
+    for (const [channel, bytes] of heard) equal(objects.handleMessage(now, channel, unhex(bytes)), null);
+    if (deed?.do === "create") objects.create(now, deed.id, deed.kind, deed.values);
+    if (deed?.do === "set") objects.set(now, deed.id, deed.values);
+    if (deed?.do === "give") objects.give(now, deed.id, deed.to);
+    if (deed?.do === "tell") objects.tell(now, deed.to, deed.delivery, "Note", { number: deed.number, text: "hello" });
+    objects.handleTimeout(now);
+    const sent = [];
+    for (let bytes = objects.pollReliable(); bytes !== undefined; bytes = objects.pollReliable()) sent.push(["reliable", toHex(bytes)]);
+    for (let bytes = objects.pollDatagram(now); bytes !== undefined; bytes = objects.pollDatagram(now)) sent.push(["datagram", toHex(bytes)]);
+    equal(JSON.stringify(sent), JSON.stringify(said), `what is said at step ${step}`);
+    for (let event = objects.pollEvent(); event !== undefined; event = objects.pollEvent()) {
+      if (event.event === "call") calls.push([event.delivery, event.values.number]);
+    }
+  }
+  return { objects, calls };
+}
+
+/** @param {any} file vectors/objects.json */
+export function objectTests(file) {
+  test("objects: a session says and shows what Rust's does", () => {
+    const { objects, calls } = replay(file);
+    equal(JSON.stringify(calls), JSON.stringify(file.calls), "the messages that arrived");
+    const schema = parseSchema(file.schema);
+    const known = objects.objects().sort((a, b) => a.id - b.id).map(({ id, kind, owner, values }) => {
+      const number = schema.objects.findIndex(({ name }) => name === kind);
+      const bytes = schema.objects[number].fields.map(({ name, codec }) => toHex(toBytes(codec, values[name])));
+      return { id, kind: number, owner, values: bytes };
+    });
+    const expected = file.objects.map((/** @type {any} */ { id, kind, owner, values }) => ({ id, kind, owner, values }));
+    equal(JSON.stringify(known), JSON.stringify(expected));
+  });
+
+  test("objects: whatever arrives, nothing throws and nothing changes", () => {
+    const { objects } = replay(file);
+    const before = JSON.stringify(objects.objects());
+    const random = seededRandom(3);
+    const heard = file.steps.flatMap((/** @type {any} */ step) => step.heard);
+    for (let round = 0; round < 3000; round++) {
+      const [channel, hex] = heard[Math.floor(random() * heard.length)];
+      const bytes = unhex(hex);
+      bytes[Math.floor(random() * bytes.length)] ^= 1 << Math.floor(random() * 8);
+      const cut = bytes.slice(0, Math.floor(random() * bytes.length));
+      if (objects.handleMessage(2e9, random() < 0.5 ? "reliable" : "datagram", cut.slice(0, 1)) === null) throw new Error("a lone byte is no message");
+      objects.handleMessage(2e9, channel === "datagram" ? "reliable" : "datagram", cut.slice(0, 2));
+    }
+    equal(JSON.stringify(objects.objects()), before);
+  });
+
+  test("objects: every type of value reads back", () => {
+    const description = "game test\nspatial object All: owner a: u8, owner b: u16, owner c: i32, owner d: f32, owner e: f64, owner f: bool, owner g: text,"
+      + " owner h: optional text, owner i: list of (u8 and text), owner j: vector, owner k: time, owner l: object,\n";
+    const [kind] = parseSchema(description).objects;
+    const values = [7, 60000, -70000, 0.5, Math.PI, true, "Ä ✓", null, [[1, "x"], [2, "y"]], [1, -2, 3.5], -5n, SHIP];
+    const bytes = values.flatMap((value, field) => [...toBytes(kind.fields[field].codec, value)]);
+    const read = splitValues(kind, 2 ** values.length - 1, new Reader(Uint8Array.from(bytes)));
+    /** @param {any} all */
+    const text = (all) => JSON.stringify(all, (_, value) => (typeof value === "bigint" ? `${value}n` : value));
+    equal(text(read.map(([, value]) => value)), text(values));
+  });
+
+  test("objects: orientations are kept to a hundredth of a degree", () => {
+    const [{ fields: [{ codec }] }] = parseSchema("spatial object Probe: owner o: orientation,\n").objects;
+    const random = seededRandom(11);
+    for (let round = 0; round < 500; round++) {
+      const raw = [0, 1, 2, 3].map(() => random() - 0.5);
+      const length = Math.hypot(...raw);
+      const value = raw.map((part) => part / length);
+      const read = codec.read(new Reader(toBytes(codec, value)));
+      const dot = Math.abs(value.reduce((sum, part, place) => sum + part * read[place], 0));
+      assert((2 * Math.acos(Math.min(1, dot)) * 180) / Math.PI < 0.01, "too far off");
+    }
+  });
+}
