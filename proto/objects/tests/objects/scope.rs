@@ -90,9 +90,7 @@ fn what_matters_more_is_fresher_under_a_budget() {
             net.room.update(*object, |board: &mut Board| board.scores = vec![1_000_000 + number; 8]);
         }
         let now = net.now;
-        if net.room.is_review_due(now) {
-            net.room.review(now, &mut |_, view| Interest::Seen(weight(view.object)));
-        }
+        net.room.review(now, &mut |_, view| Interest::Seen(weight(view.object)));
         net.run(25);
     }
     let bits = 8.0 * (net.room.bytes_sent() - before) as f64 / 10.0;
