@@ -79,7 +79,9 @@ fn three_players_skirmish() {
     let words: Vec<String> = (0..20).map(|number| format!("word {number}")).collect();
     let heard: Vec<&String> = players[0].chat.iter().filter(|text| text.starts_with("word")).collect();
     assert_eq!(heard, words.iter().collect::<Vec<_>>());
-    until("every shot hits once", &mut players, |players| players[0].hits.len() == 20);
+    until("every shot hits once", &mut players, |players| {
+        players[0].hits.iter().filter(|hit| hit.ship == ships[0]).count() == 20
+    });
 
     // Out of sight, a ship is gone; what it does there is nobody's to know. A shot does not reach it.
     players[1].motion.position = Vec3::xy(10.0 * RANGE, 0.0);

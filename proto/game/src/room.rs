@@ -12,7 +12,7 @@ use evenkeel_core::{
     earlier,
 };
 use evenkeel_dr::relay::limits::PLAYERS_MAX;
-use evenkeel_dr::{DrRelay, DrRoom, RoomEntity};
+use evenkeel_dr::{DrRelay, DrRoom, RoomEntity, SecondLimit};
 use evenkeel_objects::message::VERSION as OBJECTS;
 use evenkeel_objects::{ObjectRoom, ObjectRoomConfig, ObjectRoomEvent};
 use evenkeel_session::envelope::{GAME, is_same_kind};
@@ -92,7 +92,10 @@ impl<G: GameLogic, C: SessionClock> GameRoom<G, C> {
         let (tick, seed) = (config.dr.tick, config.dr.seed.child(OBJECT_SEED));
         let mut objects = ObjectRoomConfig { tick, seed, asks_game: true, ..game.objects() };
         // Motion gets half of a budget at least.
-        let half = config.dr.budget.bandwidth().map(|bits| 0.5 * bits);
+        let half = match config.dr.budget.per_second() {
+            Some(SecondLimit::Bits(bits)) => Some(0.5 * bits),
+            _ => None,
+        };
         objects.bits_per_second = objects.bits_per_second.or(half);
         let outbox = GameOutbox::of(ObjectRoom::new(&objects));
         Self {

@@ -95,7 +95,7 @@ impl Bench {
         let first = self.now.as_nanos() as usize / TICK.as_nanos() as usize * 37;
         for number in 0..changing {
             let thing = self.things[(first + number) % OBJECTS];
-            let value = (first as f32 + number as f32).to_le_bytes();
+            let value = (first as f32).to_le_bytes();
             self.room.set(thing, 0, &value);
         }
         self.room.handle_timeout(self.now);
