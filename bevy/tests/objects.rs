@@ -110,7 +110,10 @@ fn replicon(changing: usize) -> Cost {
             app.update();
             let answers: Vec<_> = app.world_mut().resource_mut::<ClientMessages>().drain_sent().collect();
             for (channel, message) in answers {
-                server.world_mut().resource_mut::<ServerMessages>().insert_received(*client, channel, message);
+                server
+                    .world_mut()
+                    .resource_mut::<ServerMessages>()
+                    .insert_received(*client, channel, message);
             }
         }
     }
