@@ -31,6 +31,7 @@ pub mod dr;
 pub(crate) mod even;
 pub mod figure;
 pub mod files;
+pub(crate) mod neo;
 pub mod papers;
 pub mod parallel;
 pub mod report;

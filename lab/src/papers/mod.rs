@@ -13,6 +13,7 @@ pub(crate) mod liar_study;
 mod lin02;
 mod lying;
 pub(crate) mod setting;
+mod simonsen06;
 pub mod study;
 pub mod summary;
 pub(crate) mod view;
@@ -29,9 +30,11 @@ pub const PAPERS: &[Paper] = &[
     banavar05::PAPER,
     aggarwal05::PAPER,
     lin02::PAPER,
+    simonsen06::PAPER,
     crate::comparison::STUDY,
     crate::even::STUDY,
     crate::sync_ms::study::STUDY,
+    crate::neo::study::STUDY,
     crate::clock::study::STUDY,
     lying::STUDY,
 ];
